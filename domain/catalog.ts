@@ -1,0 +1,94 @@
+/** The compiled configuration as every role sees it: immutable, without credentials, swapped whole. */
+
+import type { DestinationMode, EventType, HookScan, Plan, ProviderId, WebsiteId } from './model.ts'
+
+export interface InstallPath {
+  readonly id: string
+  readonly displayName: string
+  readonly isPaused: boolean
+}
+
+export interface Organization {
+  /** `metadata.name`, with the namespace in front (`team/acme`) where it is not `default`. */
+  readonly id: string
+  readonly displayName: string
+  readonly plan: Plan
+  readonly logRetentionDays: number
+  /** Oldest first. */
+  readonly installPaths: readonly InstallPath[]
+  /** Where installs without a valid path count; null only where the organisation has no path at all. */
+  readonly firstInstallPath: string | null
+}
+
+export interface Destination {
+  /** `metadata.name`: the ID that answers and logs show. */
+  readonly id: string
+  readonly website: WebsiteId
+  readonly organization: string
+  readonly displayName: string
+  readonly provider: ProviderId
+  readonly mode: DestinationMode
+  readonly eventTypes: readonly EventType[]
+  readonly reconstructionWindowHours: number
+  /** The provider's own block of the resource without the references to secrets, for example `{ measurementId }`. */
+  readonly settings: Readonly<Record<string, unknown>>
+}
+
+export interface Page {
+  readonly id: string
+  readonly origin: string
+  readonly path: string
+}
+
+export interface Website {
+  readonly id: WebsiteId
+  readonly organization: Organization
+  readonly displayName: string
+  readonly primaryOrigin: string
+  /** All registered origins, normalised: the primary one, additional domains and those of pages. */
+  readonly origins: ReadonlySet<string>
+  readonly pages: readonly Page[]
+  readonly providers: ReadonlySet<ProviderId>
+  readonly retentionDays: number
+  readonly hookScan: HookScan
+  /** In order of creation, then name. */
+  readonly destinations: readonly Destination[]
+  /** Of the website's GA4 destinations, in their order, without repeats. */
+  readonly measurementIds: readonly string[]
+}
+
+export interface Catalog {
+  /** Digest of the compiled form; two equal catalogs have equal versions. */
+  readonly version: string
+  readonly organizations: ReadonlyMap<string, Organization>
+  readonly websites: ReadonlyMap<WebsiteId, Website>
+  /** Origins registered with at least one website: these get preflight answers. */
+  readonly origins: ReadonlySet<string>
+}
+
+/** Credentials of destinations, by `destinationKey`; only the roles that deliver get them. */
+export type Credentials = ReadonlyMap<string, Readonly<Record<string, string>>>
+
+export function destinationKey(website: WebsiteId, destination: string): string {
+  return `${website}/${destination}`
+}
+
+/** One thing wrong with one object: where it stands, which field, and why in a sentence that helps. */
+export interface CatalogProblem {
+  /** For example `Website/acme-dev`. */
+  readonly object: string
+  /** For example `quickstart.yaml, document 2, line 14`; empty where there is no file. */
+  readonly source: string
+  /** JSON pointer into the object, empty for the object as a whole. */
+  readonly field: string
+  /** CamelCase, from a closed set: the same words the operator uses in conditions. */
+  readonly reason: string
+  readonly message: string
+}
+
+export const EMPTY_CATALOG: Catalog = {
+  version: 'empty',
+  organizations: new Map(),
+  websites: new Map(),
+  origins: new Set(),
+}

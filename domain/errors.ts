@@ -1,0 +1,104 @@
+/** Every code that the public interface may answer, once. `origin` says who chose it: the contract or us. */
+
+interface ErrorRow {
+  readonly status: number
+  readonly when: string
+  readonly chosenBy: 'contract' | 'decisions' | 'project'
+}
+
+export const ERRORS = {
+  invalid_json: {
+    status: 400,
+    when: 'The body is not one JSON object in UTF-8, has a byte-order mark, duplicate or dangerous keys, or is nested too deep or too wide.',
+    chosenBy: 'decisions',
+  },
+  invalid_field: {
+    status: 400,
+    when: 'A field is missing, of the wrong type or out of range; `field` is its JSON pointer.',
+    chosenBy: 'decisions',
+  },
+  invalid_request: {
+    status: 400,
+    when: 'The HTTP message itself is ambiguous: a duplicate Host or Content-Type header, or a target that names another host.',
+    chosenBy: 'project',
+  },
+  handoff_excludes_receipts: {
+    status: 400,
+    when: 'An install event carries a handoff token together with receipts.',
+    chosenBy: 'decisions',
+  },
+  plan_limit: { status: 402, when: 'Creation past a count limit of the plan.', chosenBy: 'contract' },
+  plan_required: { status: 402, when: 'Creation where the plan allows none.', chosenBy: 'contract' },
+  origin_not_allowed: {
+    status: 403,
+    when: 'The Origin header is missing or not registered for the website, or `page_url` is not on it.',
+    chosenBy: 'decisions',
+  },
+  origin_mismatch: {
+    status: 403,
+    when: 'Activation or handoff from another origin than the visit came from.',
+    chosenBy: 'decisions',
+  },
+  native_endpoint: { status: 403, when: 'An install event was sent with an Origin header.', chosenBy: 'contract' },
+  website_not_found: { status: 404, when: 'No website has this ID.', chosenBy: 'decisions' },
+  install_path_not_found: {
+    status: 404,
+    when: 'The hook was asked for with an install path that the organisation does not have.',
+    chosenBy: 'contract',
+  },
+  receipt_not_found: {
+    status: 404,
+    when: 'Activation or handoff with a receipt that is forged, foreign or unknown.',
+    chosenBy: 'decisions',
+  },
+  not_found: { status: 404, when: 'No such address.', chosenBy: 'decisions' },
+  method_not_allowed: {
+    status: 405,
+    when: 'The address exists, the method does not; `Allow` lists those that do.',
+    chosenBy: 'decisions',
+  },
+  request_timeout: { status: 408, when: 'The request did not arrive whole in time.', chosenBy: 'project' },
+  receipt_not_activatable: {
+    status: 409,
+    when: 'The receipt belongs to a visit that exists only for a handoff.',
+    chosenBy: 'decisions',
+  },
+  receipt_revoked: { status: 409, when: 'A newer visit has replaced the receipt.', chosenBy: 'decisions' },
+  receipt_expired: { status: 410, when: 'The visit is more than 30 days old.', chosenBy: 'decisions' },
+  body_too_large: { status: 413, when: 'The body of a collection request is above 16 KB.', chosenBy: 'contract' },
+  unsupported_media_type: {
+    status: 415,
+    when: 'The content type is not application/json (charset utf-8 may be named).',
+    chosenBy: 'decisions',
+  },
+  unsupported_encoding: {
+    status: 415,
+    when: 'The body is compressed; collection bodies are taken as they are.',
+    chosenBy: 'decisions',
+  },
+  rate_limited: {
+    status: 429,
+    when: 'A rate limit is reached; `retryAfter` says when to come back, in seconds.',
+    chosenBy: 'contract',
+  },
+  headers_too_large: { status: 431, when: 'The header block is too large.', chosenBy: 'project' },
+  internal: { status: 500, when: 'A fault of the service; the request may be repeated.', chosenBy: 'project' },
+  unavailable: {
+    status: 503,
+    when: 'The record could not be made durable; nothing was promised and the request may be repeated.',
+    chosenBy: 'decisions',
+  },
+} as const satisfies Record<string, ErrorRow>
+
+export type ErrorCode = keyof typeof ERRORS
+
+/** A request that is answered with a code of the table. Extra keys go into the answer beside `error`. */
+export interface Refusal {
+  readonly kind: 'refused'
+  readonly code: ErrorCode
+  readonly extra?: Readonly<Record<string, string | number>>
+}
+
+export function refuse(code: ErrorCode, extra?: Readonly<Record<string, string | number>>): Refusal {
+  return extra === undefined ? { kind: 'refused', code } : { kind: 'refused', code, extra }
+}

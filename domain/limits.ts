@@ -1,0 +1,141 @@
+/** THE table of limits: sizes, counts, times, plans and rates. Units stand last in the names. */
+
+import type { Plan } from './model.ts'
+
+const KIB = 1024
+const SECOND_MS = 1000
+const MINUTE_MS = 60 * SECOND_MS
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+export const LIMITS = {
+  bodyBytes: 16 * KIB,
+  jsonDepth: 8,
+  jsonMembers: 512,
+  receiptChars: 43,
+  receiptsPerInstall: 64,
+  receiptLifetimeMs: 30 * DAY_MS,
+  idChars: { min: 8, max: 128 },
+  websiteIdChars: 63,
+  nameChars: 80,
+  pagesPerWebsite: 30,
+  measurementIdsPerVisit: 10,
+  customAdapters: 10,
+  customFields: 10,
+  customValueChars: 256,
+  utmChars: 150,
+  sessionAttributesChars: 6_000,
+  identifierChars: 1_024,
+  urlChars: 2_048,
+  clientHintChars: 256,
+  machineFactChars: 128,
+  browsersPerInstall: 32,
+  handoffCommandChars: 65_536,
+  markerBytes: 1_021,
+  logsPerPage: 200,
+  logExportRecords: 100_000,
+  logExportBytes: 25 * 1024 * KIB,
+  outboundBodyBytes: 64 * KIB,
+  logStreamBacklogRecords: 1_000_000,
+  logStreamBacklogDays: 7,
+  csvExportEvents: 100_000,
+  activityEntries: { max: 200, fallback: 50 },
+  organizationsOwned: 5,
+  organizationsJoined: 20,
+  supportMessageChars: 4_000,
+  supportDiagnosticsBytes: 16 * KIB,
+  hookScanMs: 4 * SECOND_MS,
+  hookScanFiles: 20_000,
+  hookConnectMs: 3 * SECOND_MS,
+  hookTotalMs: 5 * SECOND_MS,
+  dashboardSessionMs: 7 * DAY_MS,
+  invitationMs: 7 * DAY_MS,
+  paymentWebhookAgeMs: 5 * MINUTE_MS,
+  webhookMs: 10 * SECOND_MS,
+  reconstructionHours: { min: 1, max: 168, fallback: 72 },
+  retentionDays: { min: 30, max: 1_095, fallback: 395 },
+  logRetentionDays: { min: 7, fallback: 30 },
+  limitsCacheS: 300,
+  preflightCacheS: 7_200,
+  answerMemoryDays: 31,
+  claimLeaseMs: 5 * SECOND_MS,
+  claimWaitMs: SECOND_MS,
+  issuedMemoryMs: HOUR_MS,
+  appendDeadlineMs: SECOND_MS,
+  unavailableRetryS: 2,
+  visitMissingMs: HOUR_MS,
+  clockSkewMs: 5 * MINUTE_MS,
+  loggedRefusalsPerS: 1_000,
+} as const
+
+export interface PlanLimits {
+  readonly installPaths: number
+  readonly websites: number
+  readonly domainsPerWebsite: number
+  readonly members: number
+  readonly destinationsPerWebsite: number
+  readonly logStreams: number
+  readonly logRetentionDays: number
+  readonly trackedEventsPerMonth: number
+  /** Past the quota Free answers as usual and stores nothing; paid plans are never cut off. */
+  readonly isCutOffOverQuota: boolean
+}
+
+export const PLAN_LIMITS: { readonly [P in Plan]: PlanLimits } = {
+  Free: {
+    installPaths: 1,
+    websites: 1,
+    domainsPerWebsite: 5,
+    members: 1,
+    destinationsPerWebsite: 0,
+    logStreams: 0,
+    logRetentionDays: 7,
+    trackedEventsPerMonth: 10_000,
+    isCutOffOverQuota: true,
+  },
+  Standard: {
+    installPaths: 1,
+    websites: 3,
+    domainsPerWebsite: 10,
+    members: 3,
+    destinationsPerWebsite: 10,
+    logStreams: 0,
+    logRetentionDays: 30,
+    trackedEventsPerMonth: 1_000_000,
+    isCutOffOverQuota: false,
+  },
+  Enterprise: {
+    installPaths: 10,
+    websites: 25,
+    domainsPerWebsite: 25,
+    members: 20,
+    destinationsPerWebsite: 20,
+    logStreams: 10,
+    logRetentionDays: 90,
+    trackedEventsPerMonth: 10_000_000,
+    isCutOffOverQuota: false,
+  },
+}
+
+const MINUTE_S = 60
+const HOUR_S = 3_600
+const DAY_S = 86_400
+
+/** Fixed windows aligned to the clock: a window's number is the Unix time divided by `windowS`. */
+export const RATE_RULES = {
+  collection: { limit: 240, windowS: MINUTE_S, per: 'client address' },
+  visits: { limit: 6_000, windowS: MINUTE_S, per: 'website' },
+  events: { limit: 1_200, windowS: MINUTE_S, per: 'website' },
+  events_per_address_minute: { limit: 30, windowS: MINUTE_S, per: 'website and client address' },
+  events_per_address_day: { limit: 500, windowS: DAY_S, per: 'website and client address' },
+  dashboard_writes: { limit: 30, windowS: MINUTE_S, per: 'client address' },
+  dashboard_reads: { limit: 600, windowS: MINUTE_S, per: 'session' },
+  invitations: { limit: 20, windowS: DAY_S, per: 'organisation' },
+  support_per_person: { limit: 5, windowS: DAY_S, per: 'person' },
+  support_per_organization: { limit: 20, windowS: DAY_S, per: 'organisation' },
+  billing_sessions: { limit: 10, windowS: HOUR_S, per: 'organisation' },
+  log_exports: { limit: 10, windowS: HOUR_S, per: 'organisation' },
+  log_stream_tests: { limit: 10, windowS: HOUR_S, per: 'organisation' },
+} as const satisfies Record<string, { limit: number; windowS: number; per: string }>
+
+export type RateRuleName = keyof typeof RATE_RULES

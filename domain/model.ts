@@ -1,0 +1,170 @@
+/**
+ * The words of Whence as types.
+ *
+ * Terminology
+ * - website: what the wire calls `project`; identified by a website ID.
+ * - visit: one recorded page view; its ID is inside its receipt.
+ * - receipt: the 43 characters that prove a visit; the marker in the browser carries it.
+ * - handoff: the token that carries a visit inside an install command; the wire calls it `token`.
+ * - install: an install event reported by the hook; the wire calls it an event.
+ * - install path: where an organisation's installs are counted; never shortened to "path".
+ * - job: one delivery of one install to one destination. attempt: one try of a job.
+ * - record: an entry on the event log. request log: the product's Logs. logger: process diagnostics.
+ * - settings: of a process. catalog: the compiled custom resources.
+ */
+
+/** Website ID, `[a-z0-9-]`, unique in the installation. */
+export type WebsiteId = string
+/** 32 hex digits: the first 16 bytes of a receipt with the bits for tokens and GPC cleared. */
+export type VisitId = string
+
+export const PROVIDER_IDS = ['ga4', 'google_ads', 'meta', 'tiktok', 'x'] as const
+export type ProviderId = (typeof PROVIDER_IDS)[number]
+
+export const EVENT_TYPES = ['install_started', 'install_completed', 'first_run'] as const
+export type EventType = (typeof EVENT_TYPES)[number]
+
+export const PLANS = ['Free', 'Standard', 'Enterprise'] as const
+export type Plan = (typeof PLANS)[number]
+
+export const DESTINATION_MODES = ['Validate', 'Live', 'Paused'] as const
+export type DestinationMode = (typeof DESTINATION_MODES)[number]
+
+export const HOOK_SCANS = ['Notice', 'Silent', 'Disabled'] as const
+export type HookScan = (typeof HOOK_SCANS)[number]
+
+/** A JSON scalar as it may stand in `client` and in custom adapters. */
+export type Scalar = string | number | boolean
+
+/** What the providers know the visitor by. Only fields the website's providers use become facts. */
+export interface Identities {
+  readonly ga4?: Readonly<Record<string, { readonly client_id?: string; readonly session_id?: string }>>
+  readonly google_ads?: {
+    readonly gclid?: string
+    readonly wbraid?: string
+    readonly gbraid?: string
+    readonly gcl_aw?: string
+    readonly session_attributes?: string
+  }
+  readonly meta?: { readonly fbp?: string; readonly fbc?: string; readonly fbclid?: string }
+  readonly tiktok?: { readonly ttp?: string; readonly ttclid?: string; readonly ttclid_at?: number }
+  readonly x?: { readonly twclid?: string; readonly twclid_at?: number }
+  readonly custom?: Readonly<Record<string, Readonly<Record<string, Scalar>>>>
+}
+
+export interface Utm {
+  readonly source?: string
+  readonly medium?: string
+  readonly campaign?: string
+  readonly term?: string
+  readonly content?: string
+  readonly id?: string
+}
+
+/** A visit as a fact: what is stored and what a delivery may use. */
+export interface Visit {
+  readonly website: WebsiteId
+  readonly visitId: VisitId
+  readonly organization: string
+  /** Unix ms; stands inside the receipt as well. */
+  readonly issuedAtMs: number
+  readonly urlId: string
+  readonly origin: string
+  /** Origin and path, never a query. */
+  readonly pageUrl: string
+  readonly referrer: string
+  readonly sourceReferrer: string
+  readonly landedAtMs: number | null
+  readonly utm: Utm
+  readonly identities: Identities
+  readonly client: Readonly<Record<string, unknown>>
+  readonly gpc: boolean
+  readonly isHandoffOnly: boolean
+  readonly previousVisitId: VisitId | null
+}
+
+/** Why one receipt or token was or was not a candidate. */
+export const RECEIPT_VERDICTS = [
+  'active',
+  'revoked',
+  'expired',
+  'never_activated',
+  'forged',
+  'other_website',
+  'handoff_only',
+  'unrecorded',
+  'handoff',
+] as const
+export type ReceiptVerdict = (typeof RECEIPT_VERDICTS)[number]
+
+export type Resolution = 'matched' | 'unmatched' | 'counted'
+export type SelectionPolicy = 'latest_visit' | 'handoff' | 'same_installation' | 'none'
+
+/** One examined receipt or token with its verdict; the visit ID is null where nothing could be read. */
+export interface CandidateVerdict {
+  readonly visitId: VisitId | null
+  readonly issuedAtMs: number | null
+  readonly verdict: ReceiptVerdict
+}
+
+export type SessionMode = 'original_session_window' | 'client_only' | 'none'
+
+/** Plan of one delivery as the answer states it. */
+export interface DeliveryPlan {
+  readonly destination: string
+  readonly provider: ProviderId
+  readonly status: 'pending' | 'skipped'
+  readonly sessionMode: SessionMode
+  /** Why it is skipped; empty where it is pending. */
+  readonly reason: string
+}
+
+/** An install event as a fact. It stores the whole answer, so that a repeat can be answered from it. */
+export interface Install {
+  readonly website: WebsiteId
+  readonly organization: string
+  readonly eventId: string
+  readonly installationId: string
+  readonly eventType: EventType
+  readonly receivedAtMs: number
+  readonly installPath: string | null
+  readonly platform: string
+  readonly arch: string
+  readonly browsers: readonly string[]
+  readonly defaultBrowser: string
+  readonly timezone: string
+  readonly language: string
+  readonly resolution: Resolution
+  readonly selectionPolicy: SelectionPolicy
+  readonly candidateCount: number
+  readonly visitId: VisitId | null
+  readonly visitIssuedAtMs: number | null
+  /** GPC as the receipt or the token carries it; the visit itself may say it too. */
+  readonly gpc: boolean
+  readonly verdicts: readonly CandidateVerdict[]
+  readonly deliveries: readonly DeliveryPlan[]
+  readonly answer: InstallAnswer
+}
+
+/** The answer of `POST /v1/events`, in the contract's words. */
+export interface InstallAnswer {
+  readonly ok: true
+  readonly event_id: string
+  readonly duplicate: boolean
+  readonly resolution: Resolution
+  readonly candidate_count: number
+  readonly selection_policy: SelectionPolicy
+  readonly ga: {
+    readonly status: string
+    readonly deliveries: readonly {
+      readonly destination: string
+      readonly status: string
+      readonly session_mode: SessionMode
+    }[]
+  }
+  readonly recorded?: false
+}
+
+/** How a delivery stands; the last five end it, except that a `failed` one can be replayed. */
+export const DELIVERY_STATUSES = ['pending', 'retrying', 'delivered', 'skipped', 'expired', 'failed'] as const
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]

@@ -1,0 +1,229 @@
+/** The entries of the event log: what each topic carries. One request is one record. */
+
+import type {
+  CandidateVerdict,
+  DeliveryStatus,
+  Install,
+  ProviderId,
+  SessionMode,
+  Visit,
+  VisitId,
+  WebsiteId,
+} from './model.ts'
+
+/** Topics whose records become facts, in the order of the story. */
+export const RECORD_TOPICS = [
+  'visits',
+  'activations',
+  'handoffs',
+  'installs',
+  'requests',
+  'deliveries',
+  'activity',
+] as const
+export type RecordTopic = (typeof RECORD_TOPICS)[number]
+
+export type JobTopic = `deliver.${ProviderId}` | `deliver.${ProviderId}.${TierName}`
+/** Installs whose visit has not reached ClickHouse yet wait here; jobs that failed for good lie in `dead-letters`. */
+export type Topic = RecordTopic | JobTopic | `dispatch.${TierName}` | 'dead-letters'
+
+/** Waiting rooms for retries and holds; jitter is added when a job enters one. */
+export const TIERS = { '5s': 5, '30s': 30, '5m': 300, '30m': 1_800, '2h': 7_200, '6h': 21_600, '24h': 86_400 } as const
+export type TierName = keyof typeof TIERS
+export const TIER_NAMES = Object.keys(TIERS) as readonly TierName[]
+
+/**
+ * The request-log part of a record. Addresses stand as keyed hashes, receipts and tokens inside the body too.
+ * `bodyForm`: `text` is the exact body as UTF-8; `base64` the exact bytes where they are not UTF-8; `unescaped` says
+ * that escapes hid a receipt, so the body is kept with its escapes undone; `withheld` that it is not kept (over quota);
+ * `none` that there was no body.
+ */
+export interface RequestLog {
+  /** 28 hex digits: 12 of the Unix time in ms, 16 random; unique, and ascending with time. */
+  readonly id: string
+  readonly receivedAtMs: number
+  readonly durationMs: number
+  /** Empty where the request named no website that exists. */
+  readonly website: WebsiteId
+  readonly organization: string
+  readonly method: string
+  readonly path: string
+  readonly status: number
+  /** The error code; empty for a success. */
+  readonly code: string
+  readonly origin: string
+  readonly userAgent: string
+  readonly addressHash: string
+  readonly body: string
+  readonly bodyForm: 'text' | 'base64' | 'unescaped' | 'withheld' | 'none'
+  readonly bodyBytes: number
+  readonly isRedacted: boolean
+  readonly logRetentionDays: number
+}
+
+interface RecordBase {
+  readonly v: 1
+  readonly request: RequestLog
+}
+
+export interface VisitRecord extends RecordBase {
+  readonly kind: 'visit'
+  readonly visit: Visit
+  readonly retentionDays: number
+}
+
+export interface ActivationRecord extends RecordBase {
+  readonly kind: 'activation'
+  readonly website: WebsiteId
+  readonly visitId: VisitId
+  readonly issuedAtMs: number
+  readonly activatedAtMs: number
+  readonly revokedVisitId: VisitId | null
+  readonly revokedIssuedAtMs: number | null
+  readonly retentionDays: number
+}
+
+export interface HandoffRecord extends RecordBase {
+  readonly kind: 'handoff'
+  readonly website: WebsiteId
+  readonly visitId: VisitId
+  readonly issuedAtMs: number
+  readonly askedAtMs: number
+  readonly gpc: boolean
+  /** The visit where the handoff recorded one of its own. */
+  readonly visit: Visit | null
+  readonly retentionDays: number
+}
+
+export interface InstallRecord extends RecordBase {
+  readonly kind: 'install'
+  readonly install: Install
+  readonly retentionDays: number
+}
+
+/** A request that left no fact: refusals, repeats, unrecorded ones, reads that are logged. */
+export interface RequestRecord extends RecordBase {
+  readonly kind: 'request'
+}
+
+/** One exchange with a provider as it is kept: secrets and identifiers removed, 64 KB of each body. */
+export interface Attempt {
+  readonly attemptId: string
+  /** Counts from 1. */
+  readonly number: number
+  readonly startedAtMs: number
+  readonly durationMs: number
+  readonly requestUrl: string
+  readonly requestBody: string
+  /** 0 where there was no answer. */
+  readonly responseStatus: number
+  readonly responseBody: string
+  /** `delivered`, `retry`, `throttled`, `credentials` or `refused`. */
+  readonly outcome: string
+  /** The provider's own code or our short reason. */
+  readonly code: string
+  readonly nextStep: string
+}
+
+/** A delivery reached a new state, with the attempt that led there where there was one. */
+export interface DeliveryRecord {
+  readonly v: 1
+  readonly kind: 'delivery'
+  readonly jobId: string
+  readonly website: WebsiteId
+  readonly organization: string
+  readonly eventId: string
+  readonly destination: string
+  readonly provider: ProviderId
+  readonly status: DeliveryStatus
+  readonly reason: string
+  /** What was really used, for example `original_session` or `client_only`; may be finer than the plan. */
+  readonly sessionMode: SessionMode
+  readonly detail: string
+  readonly attempts: number
+  readonly atMs: number
+  readonly nextAttemptAtMs: number | null
+  readonly deadlineAtMs: number | null
+  readonly attempt: Attempt | null
+  readonly retentionDays: number
+  readonly logRetentionDays: number
+}
+
+/** What an organisation's people should notice: a limit reached, a destination paused, a catalog problem. */
+export interface ActivityRecord {
+  readonly v: 1
+  readonly kind: 'activity'
+  readonly id: string
+  readonly atMs: number
+  readonly organization: string
+  readonly website: WebsiteId
+  /** For example `rate_limit_reached`, `quota_reached`, `destination_paused`, `catalog_problem`. */
+  readonly type: string
+  readonly subject: string
+  readonly message: string
+  readonly logRetentionDays: number
+}
+
+export type LogRecord =
+  VisitRecord | ActivationRecord | HandoffRecord | InstallRecord | RequestRecord | DeliveryRecord | ActivityRecord
+
+/** One delivery to make: everything a provider's worker needs but credentials and settings. */
+export interface Job {
+  readonly v: 1
+  /** 32 hex digits derived from website, event ID and destination; the provider's dedupe key. */
+  readonly jobId: string
+  readonly website: WebsiteId
+  readonly organization: string
+  readonly destination: string
+  readonly provider: ProviderId
+  readonly install: Pick<
+    Install,
+    'eventId' | 'eventType' | 'receivedAtMs' | 'installPath' | 'platform' | 'arch' | 'gpc' | 'selectionPolicy'
+  >
+  readonly visit: Visit
+  readonly sessionMode: SessionMode
+  readonly createdAtMs: number
+  /** After this moment it ends as `expired`. */
+  readonly deadlineAtMs: number
+  /** Attempts made so far. */
+  readonly attempts: number
+  readonly dueAtMs: number
+  /** When an attempt first ended without a clear answer; bounds retries where dedupe is bounded. */
+  readonly unclearSinceMs: number | null
+  readonly retentionDays: number
+  readonly logRetentionDays: number
+}
+
+/** A job that ended as `failed`, with the reason, ready for replay. */
+export interface DeadLetter {
+  readonly v: 1
+  readonly job: Job
+  readonly reason: string
+  readonly failedAtMs: number
+}
+
+/** An install waiting for its visit; `firstSeenAtMs` bounds the wait. */
+export interface ParkedInstall {
+  readonly v: 1
+  readonly record: InstallRecord
+  readonly firstSeenAtMs: number
+  readonly dueAtMs: number
+}
+
+export type { CandidateVerdict }
+
+/** The key of a record: website plus its own ID, never the website alone, which would make one partition hot. */
+export function recordKey(website: WebsiteId, id: string): string {
+  return `${website}:${id}`
+}
+
+export function encodeRecord(record: LogRecord | Job | DeadLetter | ParkedInstall): string {
+  return JSON.stringify(record)
+}
+
+/** Reads an entry that this service wrote; what it does not know by version is refused, never guessed. */
+export function decodeRecord<T extends { readonly v: 1 }>(value: string): T {
+  const record = JSON.parse(value) as { v?: unknown }
+  if (record.v !== 1) throw new Error(`record of unknown version ${String(record.v)}`)
+  return record as T
+}

@@ -1,0 +1,88 @@
+/**
+ * EventLog: the durable, ordered record of what happened.
+ *
+ * Promises of every adapter (test/contract/event-log.contract.ts shows them):
+ * - `append` resolves only when all entries are durable. Entries of one call stay in order; it rejects with
+ *   `LogUnavailable` when the queue is full (at once) or the deadline passes; then the entries may or may not be stored.
+ * - `consume` delivers at least once, in order per key. A batch comes again until its handler resolves; the position is
+ *   committed only afterwards. Two consumers of one group share the partitions; two groups see everything each.
+ * - Every queue is bounded in bytes and in count.
+ */
+
+import type { Topic } from '../../domain/records.ts'
+
+export interface Entry {
+  readonly key: string
+  readonly value: string
+}
+
+export interface StoredEntry extends Entry {
+  readonly offset: number
+  readonly appendedAtMs: number
+}
+
+export interface Batch {
+  readonly topic: Topic
+  readonly partition: number
+  /** Never empty; ascending offsets. */
+  readonly entries: readonly StoredEntry[]
+}
+
+/**
+ * What a handler did with a batch. Nothing returned means all of it. `done` counts entries from the front that are
+ * finished (the rest comes again); `resumeAtMs` holds this partition until then, without leaving the group and without
+ * holding others.
+ */
+export interface BatchOutcome {
+  readonly done: number
+  readonly resumeAtMs?: number
+}
+
+export type BatchHandler = (batch: Batch) => Promise<BatchOutcome | void>
+
+export interface ConsumeOptions {
+  /** Most entries in one batch. */
+  readonly maxEntries: number
+  /** A batch smaller than `maxEntries` is handed over once its oldest entry has waited this long. 0 hands over at once. */
+  readonly lingerMs?: number
+  /** Where a new group starts; the default is the oldest entry kept. */
+  readonly from?: 'oldest' | 'newest'
+}
+
+export interface Consumer {
+  /** Stops after the batch in hand; resolves when its outcome is committed. */
+  stop(): Promise<void>
+}
+
+export interface AppendOptions {
+  /** How long the caller can wait, in ms; the default is `LIMITS.appendDeadlineMs`. */
+  readonly deadlineMs?: number
+}
+
+export interface TopicLag {
+  readonly topic: Topic
+  readonly group: string
+  readonly entries: number
+}
+
+export interface EventLogHealth {
+  readonly isAccepting: boolean
+  readonly queuedBytes: number
+  readonly lastAppendAtMs: number | null
+}
+
+export interface EventLog {
+  append(topic: Topic, entries: readonly Entry[], options?: AppendOptions): Promise<void>
+  consume(topic: Topic, group: string, handler: BatchHandler, options: ConsumeOptions): Promise<Consumer>
+  /** Reads entries without a group, from an offset on; for tools such as replay. */
+  read(topic: Topic, fromOffset: number, maxEntries: number): Promise<readonly StoredEntry[]>
+  lag(): Promise<readonly TopicLag[]>
+  health(): EventLogHealth
+  /** Refuses new appends, finishes those accepted, stops consumers. */
+  close(): Promise<void>
+}
+
+/** The log cannot take the entries now; the caller answers 503 and promises nothing. */
+export class LogUnavailable extends Error {
+  override readonly name = 'LogUnavailable'
+}

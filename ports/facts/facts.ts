@@ -1,0 +1,47 @@
+/**
+ * Facts: what happened, in ClickHouse. One adapter, two ways to connect (a server, or chDB in this process).
+ *
+ * Promises (test/contract/facts.contract.ts): an insert that resolved is on disk; repeating it shows no second row;
+ * every query reads each natural key once; parameters are bound, never spliced.
+ */
+
+import type { QueryName, QueryParams, QueryRow } from './queries.ts'
+
+export const FACT_TABLES = [
+  'visits',
+  'activations',
+  'handoffs',
+  'installs',
+  'deliveries',
+  'attempts',
+  'request_logs',
+  'activity',
+  'poison_records',
+] as const
+export type FactTable = (typeof FACT_TABLES)[number]
+
+/** A row by column name; values are JSON-encodable, times are Unix ms as numbers. */
+export type FactRow = Readonly<Record<string, unknown>>
+
+export interface Facts {
+  /** Inserts whole or rejects; safe to repeat. Rejects with `FactsUnavailable` (repeat) or `RowsRefused` (bisect). */
+  insert(table: FactTable, rows: readonly FactRow[]): Promise<void>
+  run<Q extends QueryName>(query: Q, params: QueryParams<Q>): Promise<readonly QueryRow<Q>[]>
+  health(): { readonly isReachable: boolean; readonly lastInsertAtMs: number | null }
+  close(): Promise<void>
+}
+
+/** The engine is away or busy; nothing is known about the outcome, repeating is safe. */
+export class FactsUnavailable extends Error {
+  override readonly name = 'FactsUnavailable'
+}
+
+/** The engine will not take these rows; carries the engine's code, never its text, which echoes row contents. */
+export class RowsRefused extends Error {
+  override readonly name = 'RowsRefused'
+  readonly engineCode: string
+  constructor(engineCode: string) {
+    super(`the engine refused the rows (code ${engineCode})`)
+    this.engineCode = engineCode
+  }
+}

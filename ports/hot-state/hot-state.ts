@@ -1,0 +1,112 @@
+/**
+ * HotState: what must be known within a request, in atomic verbs.
+ *
+ * It is a cache of what the log says, plus counters: losing it loses no fact. Promises of every adapter
+ * (test/contract/hot-state.contract.ts shows them): each verb is atomic against all others; a receipt's state only
+ * climbs (issued, active, revoked); nothing is kept for receipts that never proved themselves.
+ */
+
+import type { VisitId, WebsiteId } from '../../domain/model.ts'
+
+export type ReceiptState = 'issued' | 'active' | 'revoked'
+
+/** A receipt by what it carries itself. `issuedAtMs` says which day's state it belongs to and when that may go. */
+export interface ReceiptRef {
+  readonly website: WebsiteId
+  readonly visitId: VisitId
+  readonly issuedAtMs: number
+}
+
+export interface IssuedReceipt extends ReceiptRef {
+  /** Revoked as soon as this receipt is activated. */
+  readonly previous: ReceiptRef | null
+}
+
+/** `unknown`: nothing is known of this receipt (any more); the caller asks Facts and tells with `learn`. */
+export type Activation =
+  | { readonly kind: 'activated'; readonly revoked: ReceiptRef | null }
+  | { readonly kind: 'already_active' }
+  | { readonly kind: 'revoked' }
+  | { readonly kind: 'unknown' }
+
+export interface Claim {
+  readonly website: WebsiteId
+  readonly eventId: string
+  readonly installationId: string
+  /** Random; only its owner may settle or release a claim. */
+  readonly owner: string
+}
+
+export type ClaimOutcome =
+  /** The caller is the first. `installationVisit` is the visit this installation was matched to before, if any. */
+  | { readonly kind: 'first'; readonly installationVisit: ReceiptRef | null }
+  /** Somebody was first; `answer` is what they were answered. */
+  | { readonly kind: 'settled'; readonly answer: string }
+  /** Somebody is first and not done; ask again. */
+  | { readonly kind: 'busy' }
+
+export interface Settlement extends Claim {
+  /** The first answer in the caller's own compact form. */
+  readonly answer: string
+  /** The visit this install was matched to; becomes the installation's visit. */
+  readonly matched: ReceiptRef | null
+}
+
+export interface Hit {
+  /** Class and keyed hash or website; must not contain a client address in the clear. */
+  readonly key: string
+  readonly limit: number
+  readonly windowS: number
+}
+
+/** All hits are counted, or none: a refused request uses up no window. */
+export type HitOutcome =
+  | { readonly kind: 'counted'; readonly counts: readonly number[] }
+  /** `exceeded` are indexes into the hits; `retryAfterS` is that of the longest exceeded window, at least 1. */
+  | {
+      readonly kind: 'exceeded'
+      readonly exceeded: readonly number[]
+      readonly retryAfterS: number
+      readonly isFirst: boolean
+    }
+
+export interface UsageRequest {
+  readonly organization: string
+  /** UTC calendar month, `2026-11`. */
+  readonly month: string
+  /** Null: count without a limit. */
+  readonly quota: number | null
+}
+
+/** `isOver`: the quota was used up and nothing was counted. `isFirstOver` is true once per organisation and month. */
+export interface UsageOutcome {
+  readonly used: number
+  readonly isOver: boolean
+  readonly isFirstOver: boolean
+}
+
+export interface HotState {
+  putVisit(receipt: IssuedReceipt): Promise<void>
+  activate(receipt: ReceiptRef): Promise<Activation>
+  /** In the order asked; at most `LIMITS.receiptsPerInstall` of one website. */
+  receiptStates(receipts: readonly ReceiptRef[]): Promise<readonly (ReceiptState | 'unknown')[]>
+  /** Takes over what Facts knows of a receipt; never lowers a state. */
+  learn(receipt: IssuedReceipt, state: ReceiptState): Promise<void>
+  claimInstall(claim: Claim): Promise<ClaimOutcome>
+  settleInstall(settlement: Settlement): Promise<void>
+  /** Gives a claim back after a failure, so that a repeat need not wait for the lease. */
+  releaseInstall(claim: Claim): Promise<void>
+  /** Counts all hits in the current windows of the store's clock, or none where one is at its limit. */
+  countHits(hits: readonly Hit[]): Promise<HitOutcome>
+  /** Counts one tracked event unless that would pass the quota. */
+  addUsage(usage: UsageRequest): Promise<UsageOutcome>
+  /** Takes one tracked event back whose record could not be made durable. */
+  returnUsage(usage: UsageRequest): Promise<void>
+  readUsage(organization: string, month: string): Promise<number>
+  /** True for one caller at a time: no two workers send one job at once. Falls back to free after `leaseMs`. */
+  claimJob(jobId: string, owner: string, leaseMs: number): Promise<boolean>
+  releaseJob(jobId: string, owner: string): Promise<void>
+  /** `isShared` is false while an adapter counts per process because its store is away. */
+  health(): { readonly isReachable: boolean; readonly isShared: boolean }
+  close(): Promise<void>
+}
