@@ -1,0 +1,94 @@
+/** Decides what an origin is, whether it may be registered, and how a page's address splits into origin and path. */
+
+import { LIMITS } from './limits.ts'
+
+/** SHA-256 of a text in lower-case hex; passed in because hashing is not the domain's. */
+export type Sha256Hex = (text: string) => string
+
+/** The parsed value, or a phrase that completes "this address …" and never repeats the address. */
+export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string }
+
+export interface PageAddress {
+  readonly origin: string
+  readonly path: string
+}
+
+/**
+ * `new URL` forgives tabs, backslashes, missing slashes and user names; in a comparison for trust each of these is a way
+ * around it, so the text must already have the plain shape.
+ */
+const ORIGIN_SHAPE = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\\@\s\p{Cc}]+\/?$/iu
+const ADDRESS_SHAPE = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\\\s\p{Cc}]+([/?#][^\s\p{Cc}]*)?$/iu
+const IPV4_LOOPBACK = /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/
+
+/**
+ * An origin in its one spelling: lower case, punycode, default port dropped.
+ * Refused: a path, query or user name, wildcards, any scheme but `https:` (and `http:` on this machine).
+ */
+export function parseOrigin(text: string): Parsed<string> {
+  if (text.length > LIMITS.urlChars) return refused('is too long')
+  if (!ORIGIN_SHAPE.test(text)) {
+    return refused('is not an origin: write scheme, host and, if needed, port, as in https://acme.dev')
+  }
+  const url = parseUrl(text)
+  return url === null ? refused('is not an address that a browser could open') : originOf(url)
+}
+
+/** The same for callers that need no reason: the normalised origin, or null. Suits an `Origin` header as it came. */
+export function normaliseOrigin(text: string): string | null {
+  const parsed = parseOrigin(text)
+  return parsed.ok ? parsed.value : null
+}
+
+/** Splits a page's address; query and fragment are dropped, a user name is refused. */
+export function parsePageUrl(text: string): Parsed<PageAddress> {
+  if (text.length > LIMITS.urlChars) return refused('is too long')
+  const url = ADDRESS_SHAPE.test(text) ? parseUrl(text) : null
+  if (url === null) return refused('is not the address of a page, as in https://acme.dev/install')
+  if (url.username !== '' || url.password !== '') return refused('carries a user name or password')
+  const origin = originOf(url)
+  return origin.ok ? { ok: true, value: { origin: origin.value, path: url.pathname } } : origin
+}
+
+/** The same for callers that need no reason. */
+export function splitPageUrl(text: string): PageAddress | null {
+  const parsed = parsePageUrl(text)
+  return parsed.ok ? parsed.value : null
+}
+
+/**
+ * What is kept of a referrer: origin and path, without user name, query and fragment. Any scheme that has a host
+ * counts (`http:`, `android-app:`); empty for everything else.
+ */
+export function stripReferrer(text: string): string {
+  const url = parseUrl(text)
+  return url === null || url.host === '' ? '' : `${url.protocol}//${url.host}${url.pathname}`
+}
+
+/** `url_` and the first 16 hex digits of SHA-256 over origin and path. */
+export function urlId(page: PageAddress, sha256Hex: Sha256Hex): string {
+  return `url_${sha256Hex(page.origin + page.path).slice(0, 16)}`
+}
+
+/** Whether a host, as `URL.hostname` spells it, is this machine itself. */
+export function isLoopbackHost(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || IPV4_LOOPBACK.test(host)
+}
+
+function originOf(url: URL): Parsed<string> {
+  if (url.hostname === '') return refused('names no host')
+  if (url.hostname.includes('*')) return refused('has a wildcard: every origin must be written out')
+  if (url.protocol === 'https:') return { ok: true, value: url.origin }
+  if (url.protocol !== 'http:') return refused('must begin with https://')
+  return isLoopbackHost(url.hostname)
+    ? { ok: true, value: url.origin }
+    : refused('must begin with https:// (http:// is for localhost and loopback addresses only)')
+}
+
+function parseUrl(text: string): URL | null {
+  return URL.canParse(text) ? new URL(text) : null
+}
+
+function refused(why: string): { readonly ok: false; readonly why: string } {
+  return { ok: false, why }
+}
