@@ -26,7 +26,7 @@ export const LIMITS = {
   utmChars: 150,
   sessionAttributesChars: 6_000,
   identifierChars: 1_024,
-  urlChars: 2_048,
+  urlChars: 8_192,
   clientHintChars: 256,
   machineFactChars: 128,
   browsersPerInstall: 32,

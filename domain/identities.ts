@@ -1,0 +1,83 @@
+/** Which of a visit's identities become facts: what the website's providers use, and no advertising ones under GPC. */
+
+import type { Identities, ProviderId } from './model.ts'
+import type { JsonObject } from './strict-json.ts'
+
+export const ADVERTISING_PROVIDERS = ['google_ads', 'meta', 'tiktok', 'x'] as const
+export type AdvertisingProvider = (typeof ADVERTISING_PROVIDERS)[number]
+
+const FIELDS: { readonly [P in AdvertisingProvider]: readonly string[] } = {
+  google_ads: ['gclid', 'wbraid', 'gbraid', 'gcl_aw', 'session_attributes'],
+  meta: ['fbp', 'fbc', 'fbclid'],
+  tiktok: ['ttp', 'ttclid', 'ttclid_at'],
+  x: ['twclid', 'twclid_at'],
+}
+const MOMENT_FIELDS: ReadonlySet<string> = new Set(['ttclid_at', 'twclid_at'])
+
+/** Query parameters that carry advertising identities into a page's address. */
+export const CLICK_PARAMETERS = ['gclid', 'wbraid', 'gbraid', 'dclid', 'fbclid', 'ttclid', 'twclid', 'msclkid'] as const
+
+/** `sent` has passed its schema; the result names every field it keeps. */
+export function keepIdentities(sent: JsonObject, providers: ReadonlySet<ProviderId>, gpc: boolean): Identities {
+  const kept: Record<string, unknown> = {}
+  const ga4 = keepGa4(sent['ga4'])
+  if (ga4 !== null) kept['ga4'] = ga4
+  for (const provider of ADVERTISING_PROVIDERS) {
+    if (gpc || !providers.has(provider)) continue
+    const fields = keepFields(sent[provider], FIELDS[provider])
+    if (fields !== null) kept[provider] = fields
+  }
+  const custom = sent['custom']
+  if (isObject(custom) && Object.keys(custom).length > 0) kept['custom'] = custom
+  return kept
+}
+
+/** Values that must not be kept in the clear of a body sent under GPC, page address included. */
+export function advertisingValues(body: JsonObject): readonly string[] {
+  const identities = isObject(body['identities']) ? body['identities'] : {}
+  const values = ADVERTISING_PROVIDERS.flatMap((provider) => {
+    const fields = identities[provider]
+    return isObject(fields) ? Object.values(fields).map(String) : []
+  })
+  return [...values, ...clickValues(body['page_url']), ...clickValues(body['referrer'])]
+}
+
+/** Unix ms of a number or of a date as text; null where it is neither. */
+export function toMoment(value: unknown): number | null {
+  if (typeof value === 'number') return value
+  if (typeof value !== 'string') return null
+  const timeMs = Date.parse(value)
+  return Number.isNaN(timeMs) ? null : timeMs
+}
+
+function clickValues(address: unknown): readonly string[] {
+  if (typeof address !== 'string' || !URL.canParse(address)) return []
+  const query = new URL(address).searchParams
+  return CLICK_PARAMETERS.flatMap((name) => query.getAll(name))
+}
+
+function keepGa4(sent: unknown): Identities['ga4'] | null {
+  if (!isObject(sent)) return null
+  const kept: Record<string, { client_id?: string; session_id?: string }> = {}
+  for (const [measurementId, identity] of Object.entries(sent)) {
+    const fields = keepFields(identity, ['client_id', 'session_id'])
+    if (fields !== null) kept[measurementId] = fields
+  }
+  return Object.keys(kept).length === 0 ? null : kept
+}
+
+function keepFields(sent: unknown, names: readonly string[]): Record<string, never> | null {
+  if (!isObject(sent)) return null
+  const kept: Record<string, unknown> = {}
+  for (const name of names) {
+    const value = sent[name]
+    if (value === undefined || value === '') continue
+    const clean = MOMENT_FIELDS.has(name) ? toMoment(value) : String(value as string | number).toWellFormed()
+    if (clean !== null) kept[name] = clean
+  }
+  return Object.keys(kept).length === 0 ? null : (kept as Record<string, never>)
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,35 @@
+/** Which windows a request is counted in. Keys carry keyed hashes and website IDs, never an address. */
+
+import { RATE_RULES, type RateRuleName } from './limits.ts'
+import type { WebsiteId } from './model.ts'
+
+export interface RateHit {
+  readonly rule: RateRuleName
+  readonly key: string
+  readonly limit: number
+  readonly windowS: number
+}
+
+export function addressHit(addressHash: string): RateHit {
+  return hit('collection', addressHash)
+}
+
+export function visitHits(website: WebsiteId): readonly RateHit[] {
+  return [hit('visits', website)]
+}
+
+/** Narrow before wide: one address must not use up a website's window. */
+export function eventHits(website: WebsiteId, addressHash: string): readonly RateHit[] {
+  const both = `${website}:${addressHash}`
+  return [hit('events_per_address_minute', both), hit('events_per_address_day', both), hit('events', website)]
+}
+
+function hit(rule: RateRuleName, subject: string): RateHit {
+  const { limit, windowS } = RATE_RULES[rule]
+  return { rule, key: `${rule}:${subject}`, limit, windowS }
+}
+
+/** UTC calendar month of a moment, `2026-11`: the unit of the quota. */
+export function monthOf(nowMs: number): string {
+  return new Date(nowMs).toISOString().slice(0, 7)
+}

@@ -1,0 +1,133 @@
+/**
+ * What of a request may stand in the request logs: the exact body, with receipts and tokens replaced by keyed hashes.
+ *
+ * A receipt is recognised by its form, not by where it stands: any run of 43 base64url characters, and inside longer
+ * runs (click IDs are long runs too) any place where the bytes say a key ID in use and a plausible time. Escapes are
+ * undone before looking, so that `\u0041...` or `%41...` hide nothing.
+ */
+
+import { LIMITS } from './limits.ts'
+import type { RequestLog } from './records.ts'
+
+export interface RedactOptions {
+  /** Keyed hash of a receipt or token, hex digits. */
+  readonly hash: (value: string) => string
+  /** Key IDs whose receipts exist. */
+  readonly hasKey: (keyId: number) => boolean
+  readonly nowMs: number
+}
+
+export interface RedactedBody {
+  readonly body: string
+  readonly bodyForm: RequestLog['bodyForm']
+  readonly isRedacted: boolean
+}
+
+const LONG_RUN = /[A-Za-z0-9_-]{43,}/g
+const TOKEN_LENGTH = 47
+/** Younger than this service, so that no other number passes for an issue time by accident. */
+const FIRST_ISSUE_MS = Date.UTC(2025, 0, 1)
+const UNESCAPE_ROUNDS = 4
+/** A cut body may end inside a receipt; from this length on its beginning is hashed too. */
+const CUT_RUN = /[A-Za-z0-9_-]{16,42}$/
+
+/** Text with every receipt and token in it replaced by `hmac:` and their keyed hash. */
+export function redactText(text: string, options: RedactOptions): string {
+  return text.replace(LONG_RUN, (run) => redactRun(run, options))
+}
+
+/**
+ * The body as the request log keeps it. `text` is null where the bytes are not UTF-8; then `latin1`, the bytes read one
+ * by one, is searched and kept as base64. `isCut` says that the client sent more than is kept.
+ */
+export function redactBody(
+  body: { readonly text: string | null; readonly latin1: () => string; readonly isCut: boolean },
+  options: RedactOptions & { readonly toBase64: (latin1: string) => string },
+): RedactedBody {
+  const raw = body.text ?? body.latin1()
+  if (raw === '') return { body: '', bodyForm: 'none', isRedacted: false }
+  const kept = body.isCut ? raw.replace(CUT_RUN, (run) => mark(run, options)) : raw
+  const redacted = redactText(kept, options)
+  if (mayHideSecrets(redacted)) {
+    const plain = unescapeAll(redacted)
+    const cleared = redactText(plain, options)
+    // Only escapes that really hid something cost the body its exact form.
+    if (cleared !== plain) return { body: cleared.toWellFormed(), bodyForm: 'unescaped', isRedacted: true }
+  }
+  const isRedacted = redacted !== raw
+  if (body.text === null) return { body: options.toBase64(redacted), bodyForm: 'base64', isRedacted }
+  return { body: redacted, bodyForm: 'text', isRedacted }
+}
+
+/** Replaces each of these values wherever they stand; for identities that must not be kept under GPC. */
+export function hashValues(text: string, values: readonly string[], hash: (value: string) => string): string {
+  let result = text
+  const longestFirst = [...new Set(values)].filter((value) => value !== '').sort((a, b) => b.length - a.length)
+  for (const value of longestFirst) {
+    for (const form of spellings(value)) result = result.replaceAll(form, `hmac:${hash(value)}`)
+  }
+  return result
+}
+
+function spellings(value: string): ReadonlySet<string> {
+  return new Set([value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value.toWellFormed())])
+}
+
+function redactRun(run: string, options: RedactOptions): string {
+  if (run.length === LIMITS.receiptChars) return mark(run, options)
+  if (run.length === TOKEN_LENGTH && run.startsWith('wht_')) return mark(run, options)
+  let result = ''
+  let index = 0
+  while (index < run.length) {
+    if (index + LIMITS.receiptChars <= run.length && looksIssued(run, index, options)) {
+      // The dot ends the hash, so that what follows does not grow into a run of its own.
+      result += `${mark(run.slice(index, index + LIMITS.receiptChars), options)}.`
+      index += LIMITS.receiptChars
+    } else result += run.charAt(index++)
+  }
+  return result
+}
+
+function mark(value: string, options: RedactOptions): string {
+  return `hmac:${options.hash(value)}`
+}
+
+/** Whether 43 characters from here on would decode to a key ID in use and an issue time that can be. */
+function looksIssued(run: string, start: number, options: RedactOptions): boolean {
+  const flags = (sextet(run, start) << 2) | (sextet(run, start + 1) >> 4)
+  if (!options.hasKey(flags & 0b1111)) return false
+  let timeMs = sextet(run, start + 1) & 0b1111
+  for (let index = 2; index < 9; index++) timeMs = timeMs * 64 + sextet(run, start + index)
+  timeMs = timeMs * 4 + (sextet(run, start + 9) >> 4)
+  return timeMs >= FIRST_ISSUE_MS && timeMs <= options.nowMs + LIMITS.clockSkewMs
+}
+
+function sextet(run: string, index: number): number {
+  const code = run.charCodeAt(index)
+  if (code === 0x2d) return 62
+  if (code === 0x5f) return 63
+  if (code < 0x3a) return code + 4
+  return code < 0x5b ? code - 65 : code - 71
+}
+
+function mayHideSecrets(text: string): boolean {
+  return text.includes('\\') || text.includes('%') || text.includes('\0')
+}
+
+/** Undoes JSON and percent escapes, also escapes of escapes; NUL bytes go, which is how UTF-16 hides ASCII. */
+function unescapeAll(text: string): string {
+  let plain = text
+  for (let round = 0; round < UNESCAPE_ROUNDS; round++) {
+    const next = plain
+      .replaceAll('\0', '')
+      .replace(/\\u([0-9a-fA-F]{4})|%([0-9a-fA-F]{2})|\\(["\\/])/g, (whole, unit?: string, byte?: string, mark?: string) => {
+        if (mark !== undefined) return mark
+        const code = parseInt(unit ?? byte ?? '', 16)
+        // Only what can be part of a receipt, or of a further escape, is undone; the rest keeps its form.
+        return code > 0x20 && code < 0x7f ? String.fromCharCode(code) : whole
+      })
+    if (next === plain) return plain
+    plain = next
+  }
+  return plain
+}

@@ -1,0 +1,157 @@
+/** All keys of the service, derived from its master secrets: one HKDF label for each use, none shared between two. */
+
+import { createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { ReceiptKeys } from '../domain/receipt.ts'
+
+const SECRET_CHARS_MIN = 32
+const MAC_BYTES = 16
+const TAG_BYTES = 4
+const HASH_HEX_CHARS = 32
+const CACHE_ENTRIES = 10_000
+
+export interface Keyring extends ReceiptKeys {
+  /** Keyed hash of a receipt or token for the request logs, 32 hex digits. */
+  readonly logHash: (value: string) => string
+  /** Keyed hash of a client address under the key of the UTC day, 32 hex digits. Old days' hashes cannot be linked. */
+  readonly addressHash: (address: string, nowMs: number) => string
+  /** Signs and checks cursors of paged answers. */
+  readonly cursorMac: (text: string) => string
+}
+
+/** A master secret is unusable; the message says how without showing it. */
+export class SecretProblem extends Error {
+  override readonly name = 'SecretProblem'
+}
+
+/**
+ * Builds the keys. The first secret signs; all are read, so that receipts outlive a rotation.
+ * @throws SecretProblem where a secret is short or two of them have the same key ID.
+ */
+export function createKeyring(secrets: readonly string[]): Keyring {
+  const rings = new Map<number, KeySet>()
+  for (const [index, secret] of secrets.entries()) {
+    if (secret.length < SECRET_CHARS_MIN) {
+      throw new SecretProblem(`master secret ${index + 1} is shorter than ${SECRET_CHARS_MIN} characters`)
+    }
+    const keyId = derive(secret, 'key id', 1).readUInt8(0) & 0b1111
+    if (rings.has(keyId)) {
+      throw new SecretProblem(`master secret ${index + 1} has the key ID ${keyId} of an earlier one: make another`)
+    }
+    rings.set(keyId, keySet(secret))
+  }
+  const [secret] = secrets
+  const [current] = [...rings.entries()]
+  if (secret === undefined || current === undefined) throw new SecretProblem('there is no master secret')
+  return { ...receiptKeys(rings, current[0]), ...hashes(secret, current[1]) }
+}
+
+/** One secret a line; blank lines and lines that begin with `#` are passed over. The first one signs. */
+export function parseSecrets(text: string): readonly string[] {
+  return text
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'))
+}
+
+/** Reads the secret file; makes one, readable by its owner only, where `mayCreate` and there is none. */
+export function loadSecretFile(path: string, options: { readonly mayCreate: boolean }): readonly string[] {
+  try {
+    return parseSecrets(readFileSync(path, 'utf8'))
+  } catch (error) {
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+    if (!isMissing || !options.mayCreate) throw new SecretProblem(`the secret file ${path} cannot be read`, { cause: error })
+  }
+  mkdirSync(dirname(path), { recursive: true })
+  const secret = randomBytes(48).toString('base64url')
+  const file = openSync(path, 'wx', 0o600)
+  try {
+    writeSync(file, `# Master secret of this Whence installation. Keep it: receipts are checked with it.\n${secret}\n`)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+  return [secret]
+}
+
+interface KeySet {
+  readonly receipt: Buffer
+  readonly token: Buffer
+  readonly originTag: Buffer
+  readonly logHash: Buffer
+  readonly cursor: Buffer
+}
+
+function keySet(secret: string): KeySet {
+  return {
+    receipt: derive(secret, 'receipt mac'),
+    token: derive(secret, 'token mac'),
+    originTag: derive(secret, 'origin tag'),
+    logHash: derive(secret, 'log hash'),
+    cursor: derive(secret, 'cursor'),
+  }
+}
+
+function derive(secret: string, label: string, bytes = 32): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, 'whence', label, bytes))
+}
+
+function receiptKeys(rings: ReadonlyMap<number, KeySet>, currentKeyId: number): ReceiptKeys {
+  const keysOf = (keyId: number): KeySet => {
+    const keys = rings.get(keyId)
+    if (keys === undefined) throw new Error(`no master secret has the key ID ${keyId}`)
+    return keys
+  }
+  const tags = new Map<string, Uint8Array>()
+  return {
+    currentKeyId,
+    hasKey: (keyId) => rings.has(keyId),
+    mac: (use, keyId, website, body) =>
+      createHmac('sha256', keysOf(keyId)[use]).update(`${website}\0`).update(body).digest().subarray(0, MAC_BYTES),
+    originTag: (keyId, website, origin) => {
+      const name = `${keyId}\0${website}\0${origin}`
+      const known = tags.get(name)
+      if (known !== undefined) return known
+      const message = `${website}\0${origin}`
+      const tag = createHmac('sha256', keysOf(keyId).originTag).update(message).digest().subarray(0, TAG_BYTES)
+      // Only registered origins come here, so this fills up only where catalogs change for years.
+      if (tags.size >= CACHE_ENTRIES) tags.clear()
+      tags.set(name, tag)
+      return tag
+    },
+  }
+}
+
+function hashes(secret: string, keys: KeySet): Omit<Keyring, keyof ReceiptKeys> {
+  return {
+    logHash: (value) => hashHex(keys.logHash, value),
+    addressHash: addressHasher(secret),
+    cursorMac: (text) => hashHex(keys.cursor, text),
+  }
+}
+
+/** Keeps the key of one day, and the hashes of the addresses seen lately: most requests come in runs. */
+function addressHasher(secret: string): (address: string, nowMs: number) => string {
+  let day = -1
+  let dayKey: Buffer = Buffer.alloc(0)
+  let known = new Map<string, string>()
+  return (address, nowMs) => {
+    const today = Math.floor(nowMs / 86_400_000)
+    if (today !== day) {
+      day = today
+      dayKey = derive(secret, `address hash ${new Date(nowMs).toISOString().slice(0, 10)}`)
+      known = new Map()
+    }
+    const hit = known.get(address)
+    if (hit !== undefined) return hit
+    const hash = hashHex(dayKey, address)
+    if (known.size >= CACHE_ENTRIES) known = new Map()
+    known.set(address, hash)
+    return hash
+  }
+}
+
+function hashHex(key: Buffer, value: string): string {
+  return createHmac('sha256', key).update(value).digest('hex').slice(0, HASH_HEX_CHARS)
+}
