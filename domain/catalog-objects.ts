@@ -1,0 +1,208 @@
+/** Reads raw objects, as YAML or the API server gives them, into checked resources of known kinds. */
+
+import type { CatalogProblem } from './catalog.ts'
+import type { ProblemReason } from './catalog-problems.ts'
+import type { JsonSchema, SchemaFinding } from './json-schema.ts'
+import { checkSchema, closestName } from './json-schema.ts'
+import type { ResourceKind, Specs } from './resources.ts'
+import { ENVELOPE_SCHEMA, RESOURCE_API_VERSION, RESOURCE_GROUP, RESOURCE_KINDS } from './resources.ts'
+import { SECRET_SCHEMA, SPEC_SCHEMAS } from './resources.ts'
+
+/** One object as it was found. Objects come in the order of their creation: the older of two keeps its place. */
+export interface SourceObject {
+  readonly value: unknown
+  /** Where a field stands, for people: `quickstart.yaml, document 2, line 14`; empty where there is no file. */
+  readonly locate: (field: string) => string
+}
+
+export interface ObjectId {
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly locate: (field: string) => string
+}
+
+export interface Resource<K extends ResourceKind> extends ObjectId {
+  readonly kind: K
+  readonly spec: Specs[K]
+}
+
+export interface SecretObject extends ObjectId {
+  /** Values in the clear, by key. */
+  readonly values: ReadonlyMap<string, string>
+}
+
+export interface CheckedObjects {
+  readonly resources: { readonly [K in ResourceKind]: readonly Resource<K>[] }
+  /** By `objectKey`. */
+  readonly secrets: ReadonlyMap<string, SecretObject>
+  /** Keys of all objects that were named at all, refused ones included: a reference to one is not a misspelling. */
+  readonly seen: ReadonlySet<string>
+}
+
+/** Takes down one problem. */
+export type Report = (object: ObjectId, reason: ProblemReason, field: string, message: string) => void
+
+const DEFAULT_NAMESPACE = 'default'
+
+/** Kind, namespace and name in one text; no two objects share it. */
+export function objectKey(kind: string, namespace: string, name: string): string {
+  return `${kind}/${namespace}/${name}`
+}
+
+/** The name by which problems and IDs show an object: the namespace stands in front where it is not the default one. */
+export function shownName(object: { readonly namespace: string; readonly name: string }): string {
+  return object.namespace === DEFAULT_NAMESPACE ? object.name : `${object.namespace}/${object.name}`
+}
+
+/** A report that appends to a list. */
+export function reportTo(problems: CatalogProblem[]): Report {
+  return (object, reason, field, message) => {
+    const path = field.slice(1).split('/').join('.').replaceAll('~1', '/').replaceAll('~0', '~')
+    problems.push({
+      object: `${object.kind}/${shownName(object)}`,
+      source: object.locate(field),
+      field,
+      reason,
+      message: path === '' ? message : `${path}: ${message}`,
+    })
+  }
+}
+
+/** Checks every object by itself. Refused ones are reported and left out; objects of foreign groups are passed over. */
+export function readObjects(objects: readonly SourceObject[], report: Report): CheckedObjects {
+  const reading: Reading = {
+    resources: { Organization: [], Website: [], InstallPath: [], Destination: [], LogStream: [] },
+    secrets: new Map(),
+    seen: new Set(),
+  }
+  for (const object of objects) readObject(object, reading, report)
+  return reading
+}
+
+/** Fills absent members in with the schema's defaults, at every depth. */
+export function withDefaults(schema: JsonSchema, value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const { items } = schema
+    return items === undefined ? value : value.map((item) => withDefaults(items, item))
+  }
+  if (typeof value !== 'object' || value === null) return value
+  const filled: Record<string, unknown> = { ...value }
+  for (const [name, member] of Object.entries(schema.properties ?? {})) {
+    if (Object.hasOwn(filled, name)) filled[name] = withDefaults(member, filled[name])
+    else if (member.default !== undefined) filled[name] = member.default
+  }
+  return filled
+}
+
+interface Reading {
+  readonly resources: { readonly [K in ResourceKind]: Resource<K>[] }
+  readonly secrets: Map<string, SecretObject>
+  readonly seen: Set<string>
+}
+
+interface RawObject {
+  readonly metadata: { readonly name: string; readonly namespace?: string }
+  readonly spec?: unknown
+  readonly stringData?: Readonly<Record<string, string>>
+  readonly data?: Readonly<Record<string, string>>
+}
+
+function readObject(source: SourceObject, reading: Reading, report: Report): void {
+  const id = identify(source)
+  const isSecret = id.kind === 'Secret'
+  if (!isSecret && !isOurs(source.value, id, report)) return
+  const key = objectKey(id.kind, id.namespace, id.name)
+  if (id.name !== '' && reading.seen.has(key)) {
+    report(id, 'DuplicateObject', '/metadata/name', `another ${id.kind} of this name came before`)
+    return
+  }
+  reading.seen.add(key)
+  const schema = isSecret ? SECRET_SCHEMA : envelopeOf(id.kind as ResourceKind)
+  const findings = checkSchema(schema, source.value)
+  for (const finding of findings) report(id, reasonOf(finding), finding.field, finding.message)
+  if (findings.length > 0) return
+  const raw = source.value as RawObject
+  if (isSecret) keepSecret(id, raw, reading, report)
+  else keepResource(id, id.kind as ResourceKind, raw.spec, reading)
+}
+
+function keepResource(id: ObjectId, kind: ResourceKind, spec: unknown, reading: Reading): void {
+  // The schema has just shown that the spec has the shape its kind promises; here the type takes that over.
+  const list = reading.resources[kind] as unknown[]
+  list.push({ ...id, kind, spec: withDefaults(SPEC_SCHEMAS[kind], spec) })
+}
+
+function keepSecret(id: ObjectId, raw: RawObject, reading: Reading, report: Report): void {
+  const values = new Map<string, string>()
+  for (const [key, encoded] of Object.entries(raw.data ?? {})) {
+    const text = decodeBase64(encoded)
+    if (text === null) report(id, 'InvalidField', `/data/${key}`, 'must be base64 of a text in UTF-8')
+    else values.set(key, text)
+  }
+  for (const [key, text] of Object.entries(raw.stringData ?? {})) values.set(key, text)
+  reading.secrets.set(objectKey(id.kind, id.namespace, id.name), { ...id, values })
+}
+
+/** What the object says it is, as far as it can be read at all. */
+function identify(source: SourceObject): ObjectId {
+  const object = memberOf({ value: source.value }, 'value')
+  const metadata = memberOf(object, 'metadata')
+  return {
+    kind: textOf(object, 'kind') || 'Object',
+    namespace: textOf(metadata, 'namespace') || DEFAULT_NAMESPACE,
+    name: textOf(metadata, 'name'),
+    locate: source.locate,
+  }
+}
+
+/** False for an object that is not ours to read; where it seems to be meant for us, that is reported. */
+function isOurs(value: unknown, id: ObjectId, report: Report): boolean {
+  const apiVersion = textOf(memberOf({ value }, 'value'), 'apiVersion')
+  const kinds: readonly string[] = RESOURCE_KINDS
+  const isKind = kinds.includes(id.kind)
+  if (isKind && apiVersion === RESOURCE_API_VERSION) return true
+  const isForeign = apiVersion !== '' && apiVersion.split('/')[0] !== RESOURCE_GROUP
+  if (isForeign && !isKind) return false
+  if (isKind) {
+    report(id, 'UnknownKind', '/apiVersion', `must be ${RESOURCE_API_VERSION}`)
+    return false
+  }
+  const meant = closestName(id.kind, [...kinds, 'Secret'])
+  const hint = meant === null ? `there are ${kinds.join(', ')} and Secret` : `did you mean ${meant}?`
+  report(id, 'UnknownKind', '/kind', `is not a kind of ${RESOURCE_GROUP}; ${hint}`)
+  return false
+}
+
+function envelopeOf(kind: ResourceKind): JsonSchema {
+  return { ...ENVELOPE_SCHEMA, properties: { ...ENVELOPE_SCHEMA.properties, spec: SPEC_SCHEMAS[kind] } }
+}
+
+const REASONS: { readonly [K in SchemaFinding['kind']]: ProblemReason } = {
+  unknown: 'UnknownField',
+  missing: 'MissingField',
+  invalid: 'InvalidField',
+}
+
+function reasonOf(finding: SchemaFinding): ProblemReason {
+  return REASONS[finding.kind]
+}
+
+function memberOf(object: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
+  const member = object[name]
+  return typeof member === 'object' && member !== null ? (member as Record<string, unknown>) : {}
+}
+
+function textOf(object: Readonly<Record<string, unknown>>, name: string): string {
+  const member = object[name]
+  return typeof member === 'string' ? member : ''
+}
+
+function decodeBase64(encoded: string): string | null {
+  try {
+    const bytes = Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0))
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return null
+  }
+}

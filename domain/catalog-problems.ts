@@ -1,0 +1,88 @@
+/** The closed set of reasons for which an object is refused, with what each means and what to do about it. */
+
+interface ReasonRow {
+  readonly meaning: string
+  readonly fix: string
+  /**
+   * True: the text itself is wrong, so a folder with it changes nothing until it is mended. False: the object is left
+   * out, and all others take effect.
+   */
+  readonly isBlocking: boolean
+}
+
+export const PROBLEM_REASONS = {
+  FolderUnreadable: {
+    meaning: 'The folder of manifests, or a file in it, cannot be read.',
+    fix: 'Check the path, its permissions, and that files are UTF-8 and of ordinary size.',
+    isBlocking: true,
+  },
+  InvalidYaml: {
+    meaning: 'The file is not YAML, or a document in it is not a map.',
+    fix: 'Mend the line that is named; indent with spaces, and quote texts with special characters.',
+    isBlocking: true,
+  },
+  UnknownKind: {
+    meaning: 'The object says it is of our group, but kind or apiVersion is none that we have.',
+    fix: 'Use apiVersion whence.dev/v1alpha1 and one of the five kinds, or v1 and Secret.',
+    isBlocking: true,
+  },
+  UnknownField: {
+    meaning: 'A field is not part of this kind.',
+    fix: 'Correct the spelling, or take the field away; nothing is ignored silently.',
+    isBlocking: true,
+  },
+  MissingField: { meaning: 'A field that must be there is not.', fix: 'Add the field.', isBlocking: true },
+  InvalidField: {
+    meaning: 'A field is of the wrong type, out of range or not in its form.',
+    fix: 'Write a value that the message allows.',
+    isBlocking: true,
+  },
+  ProviderMismatch: {
+    meaning: "A Destination has not exactly its provider's block.",
+    fix: 'Keep the one block that belongs to spec.provider, and take the others away.',
+    isBlocking: true,
+  },
+  DuplicateObject: {
+    meaning: 'Two objects have the same kind, namespace and name.',
+    fix: 'Rename one, or take it away.',
+    isBlocking: true,
+  },
+  RefNotFound: {
+    meaning: 'An object, or a key of a Secret, that is referred to does not exist in the same namespace.',
+    fix: 'Correct the name, or add what is referred to.',
+    isBlocking: true,
+  },
+  EnvNotSet: {
+    meaning: 'A Secret takes a value from an environment variable that is not set.',
+    fix: 'Set the variable for the process and start it again.',
+    isBlocking: true,
+  },
+  RefNotAccepted: {
+    meaning: 'The object that is referred to exists, but is itself refused.',
+    fix: 'Mend that one; its own problem says how.',
+    isBlocking: false,
+  },
+  IdTaken: {
+    meaning: 'An older object has the same ID; the older one keeps it.',
+    fix: 'Choose another spec.id.',
+    isBlocking: false,
+  },
+  PlanLimit: {
+    meaning: "The organisation's plan has no room for one more; the older ones keep their place.",
+    fix: 'Take an older one away, or choose a larger plan.',
+    isBlocking: false,
+  },
+  PlanRequired: {
+    meaning: "The organisation's plan allows none of these.",
+    fix: 'Choose a larger plan.',
+    isBlocking: false,
+  },
+} as const satisfies Record<string, ReasonRow>
+
+export type ProblemReason = keyof typeof PROBLEM_REASONS
+
+/** Whether a folder with this problem must not replace a catalog that works. */
+export function isBlocking(reason: string): boolean {
+  const rows: Readonly<Record<string, ReasonRow>> = PROBLEM_REASONS
+  return rows[reason]?.isBlocking ?? true
+}

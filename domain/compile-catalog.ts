@@ -1,0 +1,196 @@
+/**
+ * Compiles custom resources into the catalog that every role reads.
+ *
+ * One function for the folder of the embedded program and for the operator. It is pure: the same objects in the same
+ * order give the same catalog, the same version and the same problems. An object with a problem is left out; whether
+ * what is left may take effect is the caller's choice (`isBlocking`).
+ */
+
+import type { Catalog, CatalogProblem, Credentials, Organization, Website } from './catalog.ts'
+import type { Resource, SourceObject } from './catalog-objects.ts'
+import { objectKey, readObjects, reportTo, shownName } from './catalog-objects.ts'
+import { compileDestination } from './compile-destination.ts'
+import { compileWebsite } from './compile-website.ts'
+import type { Compiler, CredentialRef, OrganizationDraft, ProviderSettingsChecker, WebsiteDraft } from './compiler.ts'
+import { displayNameOf, hasRoom, idOf, resolveRef } from './compiler.ts'
+import { LIMITS, PLAN_LIMITS } from './limits.ts'
+import type { Sha256Hex } from './origin.ts'
+
+export interface CatalogInput {
+  /** Oldest first. */
+  readonly objects: readonly SourceObject[]
+  readonly sha256Hex: Sha256Hex
+  /** A second look at a provider's settings, beyond the schema; for rules that only the provider's module knows. */
+  readonly checkProviderSettings?: ProviderSettingsChecker
+}
+
+export interface Compilation {
+  readonly catalog: Catalog
+  /** By `destinationKey`. */
+  readonly credentials: Credentials
+  /** Which keys of which Secrets the credentials came from, by `destinationKey`; no values. */
+  readonly credentialRefs: ReadonlyMap<string, readonly CredentialRef[]>
+  readonly problems: readonly CatalogProblem[]
+}
+
+export function compileCatalog(input: CatalogInput): Compilation {
+  const problems: CatalogProblem[] = []
+  const report = reportTo(problems)
+  const compiler: Compiler = {
+    objects: readObjects(input.objects, report),
+    report,
+    checkProviderSettings: input.checkProviderSettings ?? (() => []),
+    organizations: new Map(),
+    websites: new Map(),
+    websiteIds: new Set(),
+    credentials: new Map(),
+    credentialRefs: new Map(),
+  }
+  const { resources } = compiler.objects
+  for (const resource of resources.Organization) addOrganization(compiler, resource)
+  for (const resource of resources.InstallPath) addInstallPath(compiler, resource)
+  for (const resource of resources.Website) compileWebsite(compiler, resource)
+  for (const resource of resources.Destination) compileDestination(compiler, resource)
+  for (const resource of resources.LogStream) addLogStream(compiler, resource)
+  const catalog = assemble(compiler, input.sha256Hex)
+  return { catalog, credentials: compiler.credentials, credentialRefs: compiler.credentialRefs, problems }
+}
+
+function addOrganization(compiler: Compiler, resource: Resource<'Organization'>): void {
+  const { plan } = resource.spec
+  const most = PLAN_LIMITS[plan].logRetentionDays
+  const logRetentionDays = resource.spec.logRetentionDays ?? Math.min(LIMITS.logRetentionDays.fallback, most)
+  if (logRetentionDays > most) {
+    const message = `${logRetentionDays} is above ${most}, the most that the plan ${plan} allows`
+    compiler.report(resource, 'InvalidField', '/spec/logRetentionDays', message)
+    return
+  }
+  const displayName = displayNameOf(compiler, resource)
+  if (displayName === null) return
+  const key = objectKey(resource.kind, resource.namespace, resource.name)
+  const id = shownName(resource)
+  const counts = { installPaths: [], websiteCount: 0, logStreamCount: 0 }
+  compiler.organizations.set(key, { id, displayName, plan, logRetentionDays, ...counts })
+}
+
+function addInstallPath(compiler: Compiler, resource: Resource<'InstallPath'>): void {
+  const ref = {
+    kind: 'Organization',
+    name: resource.spec.organizationRef.name,
+    field: '/spec/organizationRef/name',
+  } as const
+  const organization = resolveRef(compiler, resource, ref, compiler.organizations)
+  const id = idOf(compiler, resource)
+  const displayName = displayNameOf(compiler, resource)
+  if (organization === null || id === null || displayName === null) return
+  const { installPaths, plan } = organization
+  if (installPaths.some((other) => other.id === id)) {
+    compiler.report(resource, 'IdTaken', '/spec/id', 'an older install path of the organisation has this ID')
+    return
+  }
+  const room = { count: 'installPaths', wanted: installPaths.length + 1, field: '' } as const
+  if (!hasRoom(compiler, resource, plan, room)) return
+  installPaths.push(Object.freeze({ id, displayName, isPaused: resource.spec.paused }))
+}
+
+function addLogStream(compiler: Compiler, resource: Resource<'LogStream'>): void {
+  const ref = {
+    kind: 'Organization',
+    name: resource.spec.organizationRef.name,
+    field: '/spec/organizationRef/name',
+  } as const
+  const organization = resolveRef(compiler, resource, ref, compiler.organizations)
+  if ((resource.spec.s3 === undefined) === (resource.spec.webhook === undefined)) {
+    compiler.report(resource, 'InvalidField', '/spec', 'must have either s3 or webhook, and not both')
+    return
+  }
+  if (organization === null) return
+  const room = { count: 'logStreams', wanted: organization.logStreamCount + 1, field: '' } as const
+  if (hasRoom(compiler, resource, organization.plan, room)) organization.logStreamCount += 1
+}
+
+function assemble(compiler: Compiler, sha256Hex: Sha256Hex): Catalog {
+  const organizations = new Map<OrganizationDraft, Organization>()
+  for (const resource of compiler.objects.resources.Organization) {
+    const draft = compiler.organizations.get(objectKey(resource.kind, resource.namespace, resource.name))
+    if (draft !== undefined) organizations.set(draft, finishOrganization(compiler, resource, draft))
+  }
+  const websites = new Map<string, Website>()
+  const origins = new Set<string>()
+  for (const draft of compiler.websites.values()) {
+    const organization = organizations.get(draft.organization)
+    if (organization === undefined) continue
+    websites.set(draft.website.id, finishWebsite(draft, organization))
+    for (const origin of draft.website.origins) origins.add(origin)
+  }
+  const byId = new Map([...organizations.values()].map((organization) => [organization.id, organization]))
+  const version = digest(byId, websites, sha256Hex)
+  return Object.freeze({ version, organizations: byId, websites, origins })
+}
+
+function finishOrganization(
+  compiler: Compiler,
+  resource: Resource<'Organization'>,
+  draft: OrganizationDraft,
+): Organization {
+  const { id, displayName, plan, logRetentionDays, installPaths } = draft
+  const oldest = installPaths[0]?.id ?? null
+  const named = resource.spec.defaultInstallPath
+  const isFound = named === undefined || installPaths.some((installPath) => installPath.id === named)
+  if (!isFound) reportMissingDefault(compiler, resource, named)
+  const firstInstallPath = isFound && named !== undefined ? named : oldest
+  return Object.freeze({ id, displayName, plan, logRetentionDays, installPaths, firstInstallPath })
+}
+
+/** The organisation stays, with its oldest path: taking all its websites away would be out of proportion. */
+function reportMissingDefault(compiler: Compiler, organization: Resource<'Organization'>, named: string): void {
+  const isRefused = compiler.objects.resources.InstallPath.some(
+    ({ spec, name, namespace }) =>
+      namespace === organization.namespace &&
+      spec.organizationRef.name === organization.name &&
+      (spec.id ?? name) === named,
+  )
+  const field = '/spec/defaultInstallPath'
+  if (isRefused) compiler.report(organization, 'RefNotAccepted', field, `the install path ${named} is itself refused`)
+  else compiler.report(organization, 'RefNotFound', field, `the organisation has no install path ${named}`)
+}
+
+function finishWebsite(draft: WebsiteDraft, organization: Organization): Website {
+  const measurementIds = draft.destinations
+    .filter((destination) => destination.provider === 'ga4')
+    .map((destination) => String(destination.settings['measurementId']))
+  return Object.freeze({
+    ...draft.website,
+    organization,
+    destinations: draft.destinations,
+    measurementIds: [...new Set(measurementIds)],
+  })
+}
+
+/** Independent of the order in which organisations and websites came, except where that order has a meaning. */
+function digest(
+  organizations: ReadonlyMap<string, Organization>,
+  websites: ReadonlyMap<string, Website>,
+  sha256Hex: Sha256Hex,
+): string {
+  const byId = (a: { readonly id: string }, b: { readonly id: string }) => (a.id < b.id ? -1 : 1)
+  const plain = {
+    organizations: [...organizations.values()].sort(byId),
+    websites: [...websites.values()].sort(byId).map((website) => ({
+      ...website,
+      organization: website.organization.id,
+      origins: [...website.origins].sort(),
+      providers: [...website.providers].sort(),
+    })),
+  }
+  return sha256Hex(canonicalJson(plain)).slice(0, 16)
+}
+
+/** JSON with the members of every object in the order of their names. */
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_name, member: unknown) =>
+    typeof member === 'object' && member !== null && !Array.isArray(member)
+      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : member,
+  )
+}

@@ -1,0 +1,81 @@
+/** Compiles one Website: its origins and pages, its place in the plan, and its ID among all others. */
+
+import type { Page } from './catalog.ts'
+import type { Resource } from './catalog-objects.ts'
+import { objectKey } from './catalog-objects.ts'
+import type { Compiler } from './compiler.ts'
+import { displayNameOf, hasRoom, idOf, resolveRef } from './compiler.ts'
+import { parseOrigin, parsePageUrl } from './origin.ts'
+
+/** Adds the website's draft, or reports why it is left out. */
+export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>): void {
+  const { spec } = resource
+  const ref = { kind: 'Organization', name: spec.organizationRef.name, field: '/spec/organizationRef/name' } as const
+  const organization = resolveRef(compiler, resource, ref, compiler.organizations)
+  const id = idOf(compiler, resource)
+  const displayName = displayNameOf(compiler, resource)
+  const domains = domainsOf(compiler, resource)
+  const pages = pagesOf(compiler, resource)
+  if (organization === null || id === null || displayName === null || domains === null || pages === null) return
+  if (compiler.websiteIds.has(id)) {
+    compiler.report(resource, 'IdTaken', '/spec/id', 'an older website of this installation has this ID')
+    return
+  }
+  const { plan } = organization
+  const domainRoom = { count: 'domainsPerWebsite', wanted: domains.size, field: '/spec/additionalDomains' } as const
+  const websiteRoom = { count: 'websites', wanted: organization.websiteCount + 1, field: '' } as const
+  if (!hasRoom(compiler, resource, plan, domainRoom) || !hasRoom(compiler, resource, plan, websiteRoom)) return
+  organization.websiteCount += 1
+  compiler.websiteIds.add(id)
+  const website = {
+    id,
+    displayName,
+    primaryOrigin: [...domains][0] ?? '',
+    origins: new Set([...domains, ...pages.map((page) => page.origin)]),
+    pages,
+    providers: new Set(spec.providers),
+    retentionDays: spec.retentionDays,
+    hookScan: spec.hook.scan,
+  }
+  const key = objectKey(resource.kind, resource.namespace, resource.name)
+  compiler.websites.set(key, { organization, website, destinations: [] })
+}
+
+/** Normalised and without repeats, the primary one first; null after problems have been reported. */
+function domainsOf(compiler: Compiler, resource: Resource<'Website'>): ReadonlySet<string> | null {
+  const { primaryOrigin, additionalDomains } = resource.spec
+  const texts = [
+    { field: '/spec/primaryOrigin', text: primaryOrigin },
+    ...additionalDomains.map((text, index) => ({ field: `/spec/additionalDomains/${index}`, text })),
+  ]
+  const domains = new Set<string>()
+  let isSound = true
+  for (const { field, text } of texts) {
+    const parsed = parseOrigin(text)
+    if (parsed.ok) {
+      domains.add(parsed.value)
+    } else {
+      compiler.report(resource, 'InvalidField', field, parsed.why)
+      isSound = false
+    }
+  }
+  return isSound ? domains : null
+}
+
+function pagesOf(compiler: Compiler, resource: Resource<'Website'>): readonly Page[] | null {
+  const pages = new Map<string, Page>()
+  let isSound = true
+  const refuse = (field: string, message: string) => {
+    compiler.report(resource, 'InvalidField', field, message)
+    isSound = false
+  }
+  resource.spec.pages.forEach(({ id, url }, index) => {
+    const field = `/spec/pages/${index}`
+    const parsed = parsePageUrl(url)
+    if (!parsed.ok) refuse(`${field}/url`, parsed.why)
+    else if (/[?#]/.test(url)) refuse(`${field}/url`, 'has a query or fragment; a page is its origin and path')
+    else if (pages.has(id)) refuse(`${field}/id`, 'is the ID of another page of this website')
+    else pages.set(id, Object.freeze({ id, ...parsed.value }))
+  })
+  return isSound ? [...pages.values()] : null
+}

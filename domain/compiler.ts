@@ -1,0 +1,115 @@
+/** What the steps of the catalog compiler share: drafts, references, room in the plan, names and IDs. */
+
+import type { Destination, InstallPath, Website } from './catalog.ts'
+import type { CheckedObjects, ObjectId, Report } from './catalog-objects.ts'
+import { objectKey } from './catalog-objects.ts'
+import { LIMITS } from './limits.ts'
+import type { Plan, ProviderId } from './model.ts'
+import type { PlanCount } from './plan.ts'
+import { refuseByPlan } from './plan.ts'
+import type { ResourceKind } from './resources.ts'
+
+/** One credential and where it comes from; no value. */
+export interface CredentialRef {
+  /** As the provider's module calls it, for example `apiSecret`. */
+  readonly credential: string
+  readonly namespace: string
+  readonly secret: string
+  readonly key: string
+}
+
+/** Findings about a provider's settings; `field` is a pointer into the block, for example `/measurementId`. */
+export type ProviderSettingsChecker = (
+  provider: ProviderId,
+  settings: Readonly<Record<string, unknown>>,
+) => readonly { readonly field: string; readonly message: string }[]
+
+/** What the steps share while they run. */
+export interface Compiler {
+  readonly objects: CheckedObjects
+  readonly report: Report
+  readonly checkProviderSettings: ProviderSettingsChecker
+  /** Organizations by `objectKey`; paths and websites are added in the order of their creation. */
+  readonly organizations: Map<string, OrganizationDraft>
+  /** Websites by `objectKey`. */
+  readonly websites: Map<string, WebsiteDraft>
+  readonly websiteIds: Set<string>
+  readonly credentials: Map<string, Readonly<Record<string, string>>>
+  readonly credentialRefs: Map<string, readonly CredentialRef[]>
+}
+
+export interface OrganizationDraft {
+  readonly id: string
+  readonly displayName: string
+  readonly plan: Plan
+  readonly logRetentionDays: number
+  readonly installPaths: InstallPath[]
+  websiteCount: number
+  logStreamCount: number
+}
+
+export interface WebsiteDraft {
+  readonly organization: OrganizationDraft
+  readonly website: Omit<Website, 'organization' | 'destinations' | 'measurementIds'>
+  readonly destinations: Destination[]
+}
+
+/** The draft a reference names, or null after the missing one has been reported. */
+export function resolveRef<T>(
+  compiler: Compiler,
+  from: ObjectId,
+  ref: { readonly kind: ResourceKind; readonly name: string; readonly field: string },
+  drafts: ReadonlyMap<string, T>,
+): T | null {
+  const key = objectKey(ref.kind, from.namespace, ref.name)
+  const draft = drafts.get(key)
+  if (draft !== undefined) return draft
+  if (compiler.objects.seen.has(key)) {
+    compiler.report(from, 'RefNotAccepted', ref.field, `${ref.kind} ${ref.name} is itself refused`)
+  } else {
+    compiler.report(
+      from,
+      'RefNotFound',
+      ref.field,
+      `there is no ${ref.kind} ${ref.name} in namespace ${from.namespace}`,
+    )
+  }
+  return null
+}
+
+/** Whether the plan has room for `wanted` of these in all; the refusal is reported. */
+export function hasRoom(
+  compiler: Compiler,
+  object: ObjectId,
+  plan: Plan,
+  room: { readonly count: PlanCount; readonly wanted: number; readonly field: string },
+): boolean {
+  const refusal = refuseByPlan(plan, room.count, room.wanted)
+  if (refusal === null) return true
+  compiler.report(object, refusal.code === 'plan_limit' ? 'PlanLimit' : 'PlanRequired', room.field, refusal.message)
+  return false
+}
+
+/** The name that people see, within the limit even where the object's own name stands in for it; null if refused. */
+export function displayNameOf(
+  compiler: Compiler,
+  object: ObjectId & { readonly spec: { readonly displayName?: string } },
+): string | null {
+  const name = object.spec.displayName ?? object.name
+  if (name.length <= LIMITS.nameChars || object.spec.displayName !== undefined) return name
+  const message = `is missing, and metadata.name has more than ${LIMITS.nameChars} characters`
+  compiler.report(object, 'InvalidField', '/spec/displayName', message)
+  return null
+}
+
+/** The ID that the spec gives, or else the object's name where that can be one; null if refused. */
+export function idOf(
+  compiler: Compiler,
+  object: ObjectId & { readonly spec: { readonly id?: string } },
+): string | null {
+  const id = object.spec.id ?? object.name
+  if (object.spec.id !== undefined || (!id.includes('.') && id.length <= LIMITS.websiteIdChars)) return id
+  const message = `is missing, and metadata.name cannot stand in: it has dots or more than ${LIMITS.websiteIdChars} characters`
+  compiler.report(object, 'InvalidField', '/spec/id', message)
+  return null
+}

@@ -1,0 +1,205 @@
+/** Checks plain data against the part of JSON Schema that our resources use, and says what to do about each finding. */
+
+/** The keywords in use; the same data becomes the OpenAPI schema of a custom resource. */
+export interface JsonSchema {
+  readonly type: 'object' | 'array' | 'string' | 'integer' | 'boolean'
+  readonly description?: string
+  readonly default?: unknown
+  readonly enum?: readonly string[]
+  /** Anchored; written for engines without look-around. */
+  readonly pattern?: string
+  /** Counted in code points. */
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly uniqueItems?: boolean
+  readonly items?: JsonSchema
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly required?: readonly string[]
+  /** Absent: unknown members are refused. A schema: they are a map. `true`: they are not looked at. */
+  readonly additionalProperties?: JsonSchema | true
+  /** What the pattern asks for, in words, for the message. */
+  readonly patternMeaning?: string
+}
+
+export interface SchemaFinding {
+  readonly kind: 'unknown' | 'missing' | 'invalid'
+  /** JSON pointer, for example `/spec/retentionDays`. */
+  readonly field: string
+  /** Completes a sentence that begins with the field: `12 is below 30`. Strings are never repeated, save enum misses. */
+  readonly message: string
+}
+
+/** So many findings of one object are enough to work on. */
+const MAX_FINDINGS = 50
+const MAX_SHOWN_CHARS = 40
+
+/** All findings, in the order of the document; empty where the value fits. Unknown members come before missing ones. */
+export function checkSchema(schema: JsonSchema, value: unknown, pointer = ''): readonly SchemaFinding[] {
+  const findings: SchemaFinding[] = []
+  walk(schema, value, pointer, findings)
+  return findings.slice(0, MAX_FINDINGS)
+}
+
+/** The candidate that was probably meant, or null. Spelling, case and separators are forgiven. */
+export function closestName(name: string, candidates: readonly string[]): string | null {
+  const plain = plainName(name)
+  const allowed = Math.max(1, Math.floor(plain.length / 4))
+  const ranked = candidates
+    .map((candidate) => ({ candidate, distance: editDistance(plain, plainName(candidate)) }))
+    .sort((a, b) => a.distance - b.distance)
+  const best = ranked[0]
+  if (best !== undefined && best.distance <= allowed) return best.candidate
+  const extension =
+    plain.length < 4 ? undefined : candidates.find((candidate) => plainName(candidate).startsWith(plain))
+  return extension ?? null
+}
+
+/** One step of a JSON pointer, escaped. */
+export function pointerStep(name: string | number): string {
+  return `/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`
+}
+
+type Walk = (schema: JsonSchema, value: never, pointer: string, findings: SchemaFinding[]) => void
+
+const WALKS: { readonly [T in JsonSchema['type']]: Walk } = {
+  object: walkObject,
+  array: walkArray,
+  string: walkString,
+  integer: walkInteger,
+  boolean: () => undefined,
+}
+
+const TYPE_NAMES: { readonly [T in JsonSchema['type']]: string } = {
+  object: 'a map of fields',
+  array: 'a list',
+  string: 'a text',
+  integer: 'a whole number',
+  boolean: 'true or false',
+}
+
+function walk(schema: JsonSchema, value: unknown, pointer: string, findings: SchemaFinding[]): void {
+  if (findings.length >= MAX_FINDINGS) return
+  if (!hasType(schema.type, value)) {
+    findings.push({ kind: 'invalid', field: pointer, message: wrongType(schema, value) })
+    return
+  }
+  WALKS[schema.type](schema, value as never, pointer, findings)
+}
+
+function walkObject(schema: JsonSchema, value: Record<string, unknown>, pointer: string, findings: SchemaFinding[]) {
+  const known = schema.properties ?? {}
+  for (const [name, member] of Object.entries(value)) {
+    const memberPointer = pointer + pointerStep(name)
+    const memberSchema = Object.hasOwn(known, name) ? known[name] : schema.additionalProperties
+    if (memberSchema === true) continue
+    if (memberSchema !== undefined) walk(memberSchema, member, memberPointer, findings)
+    else findings.push({ kind: 'unknown', field: memberPointer, message: unknownField(name, Object.keys(known)) })
+  }
+  for (const name of schema.required ?? []) {
+    if (Object.hasOwn(value, name)) continue
+    findings.push({ kind: 'missing', field: pointer + pointerStep(name), message: missingField(known[name]) })
+  }
+}
+
+function walkArray(schema: JsonSchema, value: readonly unknown[], pointer: string, findings: SchemaFinding[]): void {
+  const add = (message: string) => findings.push({ kind: 'invalid', field: pointer, message })
+  const { minItems, maxItems, items } = schema
+  if (minItems !== undefined && value.length < minItems) add(`needs at least ${countOf(minItems, 'entry', 'entries')}`)
+  if (maxItems !== undefined && value.length > maxItems) add(`has ${value.length} entries, more than ${maxItems}`)
+  if (schema.uniqueItems === true && new Set(value.map((item) => JSON.stringify(item))).size < value.length) {
+    add('has an entry twice')
+  }
+  // A list that is far too long gets one finding, not thousands.
+  const walked = value.slice(0, maxItems ?? value.length)
+  if (items !== undefined) walked.forEach((item, index) => walk(items, item, pointer + pointerStep(index), findings))
+}
+
+function walkString(schema: JsonSchema, value: string, pointer: string, findings: SchemaFinding[]): void {
+  const add = (message: string) => findings.push({ kind: 'invalid', field: pointer, message })
+  if (schema.enum !== undefined) {
+    if (!schema.enum.includes(value)) add(notInEnum(value, schema.enum))
+    return
+  }
+  const chars = codePoints(value)
+  if (schema.minLength !== undefined && chars < schema.minLength) {
+    add(chars === 0 ? 'is empty' : `is shorter than ${countOf(schema.minLength, 'character', 'characters')}`)
+    return
+  }
+  if (schema.maxLength !== undefined && chars > schema.maxLength) {
+    add(`has ${chars} characters, more than ${schema.maxLength}`)
+  }
+  if (schema.pattern !== undefined && !new RegExp(schema.pattern, 'u').test(value)) {
+    add(schema.patternMeaning ?? `does not match ${schema.pattern}`)
+  }
+}
+
+function walkInteger(schema: JsonSchema, value: number, pointer: string, findings: SchemaFinding[]): void {
+  const add = (message: string) => findings.push({ kind: 'invalid', field: pointer, message })
+  if (schema.minimum !== undefined && value < schema.minimum) add(`${value} is below ${schema.minimum}`)
+  if (schema.maximum !== undefined && value > schema.maximum) add(`${value} is above ${schema.maximum}`)
+}
+
+function hasType(type: JsonSchema['type'], value: unknown): boolean {
+  if (type === 'array') return Array.isArray(value)
+  if (type === 'object') return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return type === 'integer' ? Number.isSafeInteger(value) : typeof value === type
+}
+
+function wrongType(schema: JsonSchema, value: unknown): string {
+  const asked = `must be ${TYPE_NAMES[schema.type]}`
+  if (value === null || value === undefined) return `${asked}, but nothing is written there`
+  if (schema.type === 'string' && typeof value !== 'object') return `${asked}: put it in quotes`
+  if (schema.type === 'integer' && typeof value === 'string') return `${asked}: leave the quotes away`
+  if (typeof value === 'number') return `${asked}, not ${value}`
+  return `${asked}, not ${Array.isArray(value) ? TYPE_NAMES.array : typeof value === 'object' ? TYPE_NAMES.object : `a ${typeof value}`}`
+}
+
+function unknownField(name: string, known: readonly string[]): string {
+  const meant = closestName(name, known)
+  if (meant !== null) return `is not a field here; did you mean ${meant}?`
+  return known.length === 0 ? 'is not a field here' : `is not a field here; there are ${known.join(', ')}`
+}
+
+function missingField(schema: JsonSchema | undefined): string {
+  return schema?.enum === undefined ? 'is missing' : `is missing; choose one of ${schema.enum.join(', ')}`
+}
+
+function notInEnum(value: string, allowed: readonly string[]): string {
+  const meant = closestName(value, allowed)
+  const shown = value.length <= MAX_SHOWN_CHARS && /^[\w .-]*$/.test(value) ? `"${value}"` : 'this value'
+  return `${shown} is not one of ${allowed.join(', ')}${meant === null ? '' : `; did you mean ${meant}?`}`
+}
+
+function plainName(name: string): string {
+  return name.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
+}
+
+function codePoints(text: string): number {
+  let count = 0
+  for (const _ of text) count += 1
+  return count
+}
+
+function countOf(count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`
+}
+
+/** Levenshtein distance; names are cut so that a hostile one costs nothing. */
+function editDistance(first: string, second: string): number {
+  const a = first.slice(0, MAX_SHOWN_CHARS)
+  const b = second.slice(0, MAX_SHOWN_CHARS)
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 0; i < a.length; i += 1) {
+    const next = [i + 1]
+    for (let j = 0; j < b.length; j += 1) {
+      const substitute = (row[j] ?? 0) + (a[i] === b[j] ? 0 : 1)
+      next.push(Math.min(substitute, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[b.length] ?? 0
+}

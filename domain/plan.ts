@@ -1,0 +1,33 @@
+/** Decides whether an organisation's plan has room for one more of something. */
+
+import { PLAN_LIMITS } from './limits.ts'
+import type { Plan } from './model.ts'
+
+/** What a plan counts, by the name of its limit, with the word for one and for many. */
+export const PLAN_COUNTS = {
+  installPaths: ['install path', 'install paths'],
+  websites: ['website', 'websites'],
+  domainsPerWebsite: [
+    'domain per website (the primary one included)',
+    'domains per website (the primary one included)',
+  ],
+  members: ['member', 'members'],
+  destinationsPerWebsite: ['destination per website', 'destinations per website'],
+  logStreams: ['log stream', 'log streams'],
+} as const
+export type PlanCount = keyof typeof PLAN_COUNTS
+
+/** The contract's two codes for creation past a plan's limit; `message` says what the plan allows. */
+export interface PlanRefusal {
+  readonly code: 'plan_limit' | 'plan_required'
+  readonly message: string
+}
+
+/** Whether `wanted` in all fit the plan; null where they do. */
+export function refuseByPlan(plan: Plan, count: PlanCount, wanted: number): PlanRefusal | null {
+  const allowed = PLAN_LIMITS[plan][count]
+  if (wanted <= allowed) return null
+  const [one, many] = PLAN_COUNTS[count]
+  if (allowed === 0) return { code: 'plan_required', message: `the plan ${plan} allows no ${many}` }
+  return { code: 'plan_limit', message: `the plan ${plan} allows ${allowed} ${allowed === 1 ? one : many}` }
+}

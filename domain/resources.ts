@@ -1,0 +1,330 @@
+/** The custom resources as data: their schemas, made from the limits, and the shapes that a checked one has. */
+
+import type { JsonSchema } from './json-schema.ts'
+import { LIMITS, PLAN_LIMITS } from './limits.ts'
+import type { DestinationMode, EventType, HookScan, Plan, ProviderId } from './model.ts'
+import { DESTINATION_MODES, EVENT_TYPES, HOOK_SCANS, PLANS, PROVIDER_IDS } from './model.ts'
+import { PROVIDER_BLOCKS } from './provider-blocks.ts'
+
+export const RESOURCE_GROUP = 'whence.dev'
+export const RESOURCE_API_VERSION = `${RESOURCE_GROUP}/v1alpha1`
+
+export const RESOURCE_KINDS = ['Organization', 'Website', 'InstallPath', 'Destination', 'LogStream'] as const
+export type ResourceKind = (typeof RESOURCE_KINDS)[number]
+
+export interface ObjectRef {
+  readonly name: string
+}
+
+export interface OrganizationSpec {
+  readonly displayName?: string
+  readonly plan: Plan
+  readonly logRetentionDays?: number
+  readonly defaultInstallPath?: string
+}
+
+export interface WebsiteSpec {
+  readonly organizationRef: ObjectRef
+  readonly id?: string
+  readonly displayName?: string
+  readonly primaryOrigin: string
+  readonly additionalDomains: readonly string[]
+  readonly pages: readonly { readonly id: string; readonly url: string }[]
+  readonly providers: readonly ProviderId[]
+  readonly retentionDays: number
+  readonly hook: { readonly scan: HookScan }
+}
+
+export interface InstallPathSpec {
+  readonly organizationRef: ObjectRef
+  readonly id?: string
+  readonly displayName?: string
+  readonly paused: boolean
+}
+
+export interface DestinationSpec {
+  readonly websiteRef: ObjectRef
+  readonly displayName?: string
+  readonly provider: ProviderId
+  readonly mode: DestinationMode
+  readonly eventTypes?: readonly EventType[]
+  readonly reconstructionWindowHours: number
+  /** Exactly one of the providers' blocks, under its own name. */
+  readonly [block: string]: unknown
+}
+
+export interface LogStreamSpec {
+  readonly organizationRef: ObjectRef
+  readonly displayName?: string
+  readonly s3?: { readonly credentialsRef: ObjectRef; readonly [field: string]: unknown }
+  readonly webhook?: { readonly url: string; readonly secretRef: { readonly name: string; readonly key: string } }
+}
+
+/** A checked spec of each kind, defaults filled in where they do not depend on other objects. */
+export interface Specs {
+  readonly Organization: OrganizationSpec
+  readonly Website: WebsiteSpec
+  readonly InstallPath: InstallPathSpec
+  readonly Destination: DestinationSpec
+  readonly LogStream: LogStreamSpec
+}
+
+/** Longest list of additional domains that is looked at; the plan's own limit is far below. */
+const MOST_DOMAINS = 100
+const OBJECT_NAME_CHARS = 253
+const LOG_RETENTION_MOST_DAYS = Math.max(...PLANS.map((plan) => PLAN_LIMITS[plan].logRetentionDays))
+
+const ID_PATTERN = '^[a-z0-9][a-z0-9-]*$'
+const ID_MEANING = 'may have lower-case letters, digits and hyphens only, and must not begin with a hyphen'
+
+const displayName: JsonSchema = {
+  type: 'string',
+  description: `What people see; at most ${LIMITS.nameChars} characters. The name of the object where it is absent.`,
+  minLength: 1,
+  maxLength: LIMITS.nameChars,
+  pattern: '^[^\\x00-\\x1f\\x7f]*$',
+  patternMeaning: 'must not have line breaks or control characters',
+}
+
+const id: JsonSchema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: LIMITS.websiteIdChars,
+  pattern: ID_PATTERN,
+  patternMeaning: ID_MEANING,
+}
+
+const ref = (description: string): JsonSchema => ({
+  type: 'object',
+  description,
+  required: ['name'],
+  properties: { name: { type: 'string', minLength: 1, maxLength: OBJECT_NAME_CHARS } },
+})
+
+const keyRef = (description: string): JsonSchema => ({
+  type: 'object',
+  description,
+  required: ['name', 'key'],
+  properties: {
+    name: { type: 'string', minLength: 1, maxLength: OBJECT_NAME_CHARS },
+    key: { type: 'string', minLength: 1, maxLength: OBJECT_NAME_CHARS },
+  },
+})
+
+const address = (description: string): JsonSchema => ({
+  type: 'string',
+  description,
+  minLength: 1,
+  maxLength: LIMITS.urlChars,
+})
+
+const organizationRef = ref('The Organization this belongs to, in the same namespace.')
+
+const organization: JsonSchema = {
+  type: 'object',
+  description: 'Who pays and who sees: carries the plan. Whoever may write an Organization sets its plan.',
+  required: ['plan'],
+  properties: {
+    displayName,
+    plan: { type: 'string', description: 'Fixes counts and the monthly quota of tracked events.', enum: PLANS },
+    logRetentionDays: {
+      type: 'integer',
+      description: `Days that Logs are kept, up to the plan's maximum. Default ${LIMITS.logRetentionDays.fallback}, or the maximum where that is less.`,
+      minimum: LIMITS.logRetentionDays.min,
+      maximum: LOG_RETENTION_MOST_DAYS,
+    },
+    defaultInstallPath: {
+      ...id,
+      description: 'ID of the install path that counts installs without a valid one; the oldest where it is absent.',
+    },
+  },
+}
+
+const website: JsonSchema = {
+  type: 'object',
+  description: 'A website whose visits are recorded; the wire calls its ID `project`.',
+  required: ['organizationRef', 'primaryOrigin'],
+  properties: {
+    organizationRef,
+    id: {
+      ...id,
+      description:
+        'Website ID: immutable, unique in the whole installation. The name of the object where it is absent.',
+    },
+    displayName,
+    primaryOrigin: address('The origin visits come from, for example https://acme.dev.'),
+    additionalDomains: {
+      type: 'array',
+      description: "More origins; the primary one counts toward the plan's limit of domains.",
+      default: [],
+      maxItems: MOST_DOMAINS,
+      items: address('An origin, for example https://docs.acme.dev.'),
+    },
+    pages: {
+      type: 'array',
+      description: `Pages with an ID of their own, at most ${LIMITS.pagesPerWebsite}; their origins count as registered.`,
+      default: [],
+      maxItems: LIMITS.pagesPerWebsite,
+      items: {
+        type: 'object',
+        required: ['id', 'url'],
+        properties: { id, url: address('The address of the page, for example https://acme.dev/install.') },
+      },
+    },
+    providers: {
+      type: 'array',
+      description: 'Whose identifiers visits may keep. GA4 identities are kept whenever they are sent.',
+      default: [],
+      maxItems: PROVIDER_IDS.length,
+      uniqueItems: true,
+      items: { type: 'string', enum: PROVIDER_IDS },
+    },
+    retentionDays: {
+      type: 'integer',
+      description: 'Days that visits and installs are kept.',
+      default: LIMITS.retentionDays.fallback,
+      minimum: LIMITS.retentionDays.min,
+      maximum: LIMITS.retentionDays.max,
+    },
+    hook: {
+      type: 'object',
+      default: { scan: 'Notice' },
+      properties: {
+        scan: {
+          type: 'string',
+          description:
+            'Whether the hook looks for markers: with one line that names the opt-out, without it, or not at all.',
+          default: 'Notice',
+          enum: HOOK_SCANS,
+        },
+      },
+    },
+  },
+}
+
+const installPath: JsonSchema = {
+  type: 'object',
+  description: 'A way to install, under which installs are counted.',
+  required: ['organizationRef'],
+  properties: {
+    organizationRef,
+    id: { ...id, description: 'Unique in the organisation. The name of the object where it is absent.' },
+    displayName,
+    paused: {
+      type: 'boolean',
+      description: 'Installs are only counted: receipts and tokens are not read.',
+      default: false,
+    },
+  },
+}
+
+const destination: JsonSchema = {
+  type: 'object',
+  description: 'Where installs of a website are delivered; its name is the ID that answers show.',
+  required: ['websiteRef', 'provider'],
+  properties: {
+    websiteRef: ref('The Website whose installs are delivered, in the same namespace.'),
+    displayName,
+    provider: { type: 'string', description: "Exactly this provider's block must be filled in.", enum: PROVIDER_IDS },
+    mode: {
+      type: 'string',
+      description: "Validate sends to the provider's test facility or checks locally; Live delivers; Paused skips.",
+      default: 'Validate',
+      enum: DESTINATION_MODES,
+    },
+    eventTypes: {
+      type: 'array',
+      description: 'Default: all three for ga4, install_completed for the others.',
+      minItems: 1,
+      maxItems: EVENT_TYPES.length,
+      uniqueItems: true,
+      items: { type: 'string', enum: EVENT_TYPES },
+    },
+    reconstructionWindowHours: {
+      type: 'integer',
+      description: "How long after the visit an install still counts toward the visit's original session.",
+      default: LIMITS.reconstructionHours.fallback,
+      minimum: LIMITS.reconstructionHours.min,
+      maximum: LIMITS.reconstructionHours.max,
+    },
+    ...Object.fromEntries(Object.values(PROVIDER_BLOCKS).map(({ block, schema }) => [block, schema])),
+  },
+}
+
+const logStream: JsonSchema = {
+  type: 'object',
+  description: 'Forwards Logs to a bucket or a webhook: exactly one of the two.',
+  required: ['organizationRef'],
+  properties: {
+    organizationRef,
+    displayName,
+    s3: {
+      type: 'object',
+      required: ['endpoint', 'region', 'bucket', 'credentialsRef'],
+      properties: {
+        endpoint: address('For example https://s3.eu-central-1.amazonaws.com.'),
+        region: { type: 'string', minLength: 1, maxLength: LIMITS.nameChars },
+        bucket: { type: 'string', minLength: 3, maxLength: 63 },
+        prefix: { type: 'string', maxLength: 512 },
+        credentialsRef: ref('Secret with the keys access-key-id and secret-access-key.'),
+      },
+    },
+    webhook: {
+      type: 'object',
+      required: ['url', 'secretRef'],
+      properties: {
+        url: address('Where records are posted to.'),
+        secretRef: keyRef('Key of a Secret that signs what is posted.'),
+      },
+    },
+  },
+}
+
+/** JSON Schema of `spec` by kind. Custom resource definitions and `docs/resources.md` are made from the same data. */
+export const SPEC_SCHEMAS: { readonly [K in ResourceKind]: JsonSchema } = {
+  Organization: organization,
+  Website: website,
+  InstallPath: installPath,
+  Destination: destination,
+  LogStream: logStream,
+}
+
+/** What stands around a spec. Foreign members of `metadata` and the whole `status` are Kubernetes' business. */
+export const ENVELOPE_SCHEMA: JsonSchema = {
+  type: 'object',
+  required: ['metadata', 'spec'],
+  properties: {
+    apiVersion: { type: 'string' },
+    kind: { type: 'string' },
+    metadata: metadata(),
+    spec: { type: 'object', additionalProperties: true },
+    status: { type: 'object', additionalProperties: true },
+  },
+}
+
+/** A Kubernetes Secret as far as it is read; values are texts, never shown in a message. */
+export const SECRET_SCHEMA: JsonSchema = {
+  type: 'object',
+  required: ['metadata'],
+  properties: {
+    apiVersion: { type: 'string' },
+    kind: { type: 'string' },
+    metadata: metadata(),
+    type: { type: 'string' },
+    immutable: { type: 'boolean' },
+    stringData: { type: 'object', additionalProperties: { type: 'string' } },
+    data: { type: 'object', additionalProperties: { type: 'string' } },
+  },
+}
+
+function metadata(): JsonSchema {
+  const name: JsonSchema = {
+    type: 'string',
+    minLength: 1,
+    maxLength: OBJECT_NAME_CHARS,
+    pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
+    patternMeaning:
+      'may have lower-case letters, digits, hyphens and dots only, and begins and ends with a letter or digit',
+  }
+  return { type: 'object', required: ['name'], properties: { name, namespace: name }, additionalProperties: true }
+}
