@@ -1,0 +1,112 @@
+/** Bundles the SDK into `sdk/dist`: the core, the parts loaded on demand, and a manifest that says what to serve where. */
+
+import { createHash } from 'node:crypto'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { brotliCompressSync, constants } from 'node:zlib'
+import { build } from 'esbuild'
+import type { Plugin } from 'esbuild'
+
+/** One file of the bundle as the service serves it. Addresses are relative to the base address. */
+export interface BuiltFile {
+  /** Path below `sdk/dist`. */
+  readonly name: string
+  /** Address that always serves the newest version; for parts the immutable one. */
+  readonly url: string
+  /** Address that serves these bytes for ever. */
+  readonly immutableUrl: string
+  /** Hex digest, for ETags. */
+  readonly sha256: string
+  /** For the `integrity` attribute. */
+  readonly integrity: string
+  readonly bytes: number
+  readonly brotliBytes: number
+}
+
+export interface BuildManifest {
+  readonly files: readonly BuiltFile[]
+}
+
+const SOURCE = import.meta.dirname
+/** Digits of the SHA-256 in an immutable address. */
+const HASH_CHARS = 16
+
+/** Builds into `outputFolder`, which is emptied before. The same sources always give the same bytes. */
+export async function buildSdk(outputFolder: string): Promise<BuildManifest> {
+  await rm(outputFolder, { recursive: true, force: true })
+  const part = await bundle('extras.ts', {})
+  const partFile = describe('extras', part)
+  const core = await bundle('main.ts', {
+    EXTRAS_PATH: JSON.stringify(partFile.immutableUrl),
+    EXTRAS_INTEGRITY: JSON.stringify(partFile.integrity),
+  })
+  const coreFile = {
+    ...describe('browser', core),
+    name: 'browser.js',
+    url: '/browser.js',
+    immutableUrl: immutable('/browser', core),
+  }
+  const manifest: BuildManifest = { files: [coreFile, partFile] }
+  await write(outputFolder, coreFile.name, core)
+  await write(outputFolder, partFile.name, part)
+  await write(outputFolder, 'manifest.json', `${JSON.stringify(manifest, null, 2)}\n`)
+  return manifest
+}
+
+async function bundle(entry: string, define: Record<string, string>): Promise<Uint8Array> {
+  const { outputFiles } = await build({
+    entryPoints: [path.join(SOURCE, entry)],
+    bundle: true,
+    write: false,
+    minify: true,
+    format: 'iife',
+    target: 'es2021',
+    charset: 'utf8',
+    legalComments: 'none',
+    tsconfigRaw: {},
+    define,
+    plugins: [limitsAsNumbers],
+  })
+  const [file] = outputFiles
+  if (!file) throw new Error(`esbuild wrote nothing for ${entry}`)
+  return file.contents
+}
+
+/** Replaces the module of limits by its evaluated numbers: the table it reads from is for servers. */
+const limitsAsNumbers: Plugin = {
+  name: 'limits-as-numbers',
+  setup: (plugin) => {
+    plugin.onLoad({ filter: /[/\\]sdk[/\\]limits\.ts$/ }, async () => {
+      const limits = Object.entries(await import('./limits.ts'))
+      return { loader: 'js', contents: limits.map(([name, value]) => `export const ${name} = ${value}`).join('\n') }
+    })
+  },
+}
+
+function describe(name: string, contents: Uint8Array): BuiltFile {
+  const url = immutable(`/browser/${name}`, contents)
+  return {
+    name: url.slice(1),
+    url,
+    immutableUrl: url,
+    sha256: createHash('sha256').update(contents).digest('hex'),
+    integrity: `sha384-${createHash('sha384').update(contents).digest('base64')}`,
+    bytes: contents.byteLength,
+    brotliBytes: brotliCompressSync(contents, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }).byteLength,
+  }
+}
+
+function immutable(stem: string, contents: Uint8Array): string {
+  return `${stem}.${createHash('sha256').update(contents).digest('hex').slice(0, HASH_CHARS)}.js`
+}
+
+async function write(folder: string, name: string, contents: Uint8Array | string): Promise<void> {
+  const file = path.join(folder, name)
+  await mkdir(path.dirname(file), { recursive: true })
+  await writeFile(file, contents)
+}
+
+if (import.meta.main) {
+  const { files } = await buildSdk(path.join(SOURCE, 'dist'))
+  for (const { name, bytes, brotliBytes } of files) console.log(`${name}  ${bytes} bytes, ${brotliBytes} with brotli`)
+}

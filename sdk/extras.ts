@@ -1,0 +1,16 @@
+/** The part of the SDK that only some pages load: install commands, custom adapters, and Google's session attributes. */
+
+import { readAdapters } from './adapters.ts'
+import { attend } from './copy.ts'
+import { createHandoffs } from './handoff.ts'
+import type { ExtrasScript } from './page.ts'
+import { sessionAttributes } from './session-attributes.ts'
+
+const { handoff, fill } = createHandoffs()
+const extras = { sessionAttributes, readAdapters, handoff, fill, attend }
+
+/** What the core finds behind the script element. */
+export type Extras = typeof extras
+
+// An element named `currentScript` shadows the property; the core then goes on without the extras.
+;(document.currentScript as ExtrasScript | null)?.whence?.(extras)

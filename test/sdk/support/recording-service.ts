@@ -1,0 +1,117 @@
+/** A stand-in for the service that serves the bundle, answers as the contract says, records what came, and misbehaves on request. */
+
+import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+
+/** One request that reached the stand-in; preflights are not recorded. */
+export interface Recorded {
+  readonly method: string
+  readonly path: string
+  readonly headers: IncomingMessage['headers']
+  readonly body: any
+}
+
+/** How a path misbehaves: an own answer, or silence until the stand-in is closed. */
+export type Misbehaviour = { readonly status: number; readonly body: string } | 'hang'
+
+export interface RecordingService {
+  readonly url: string
+  readonly requests: Recorded[]
+  /** Requests of one path, waiting until there are `count` of them. */
+  readonly waitFor: (pathEnd: string, count?: number) => Promise<Recorded[]>
+  readonly misbehave: Map<string, Misbehaviour>
+  config: { measurementIds: string[]; providers: string[] }
+  /** Forgets what came and how to misbehave. */
+  readonly reset: () => void
+  readonly close: () => Promise<void>
+}
+
+const DAY_MS = 86_400_000
+
+/** `bundle` is the folder that the build wrote. `prefix` stands before every path, as behind a site's own proxy. */
+export async function startRecordingService(bundle: string, prefix = ''): Promise<RecordingService> {
+  const waiting: (() => void)[] = []
+  const server = createServer((request, response) => void answer(request, response))
+  const service: RecordingService = {
+    url: '',
+    requests: [],
+    misbehave: new Map(),
+    config: { measurementIds: [], providers: ['ga4'] },
+    reset: () => {
+      service.requests.length = 0
+      service.misbehave.clear()
+      service.config = { measurementIds: [], providers: ['ga4'] }
+    },
+    waitFor: async (pathEnd, count = 1) => {
+      for (;;) {
+        const found = service.requests.filter((each) => each.path.endsWith(pathEnd))
+        if (found.length >= count) return found
+        await new Promise<void>((resolve) => waiting.push(resolve))
+      }
+    },
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = (request.url ?? '').slice(prefix.length)
+    response.setHeader('access-control-allow-origin', request.headers.origin ?? '*')
+    response.setHeader('access-control-allow-headers', 'content-type')
+    response.setHeader('access-control-max-age', '7200')
+    if (request.method === 'OPTIONS') return void response.writeHead(204).end()
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const text = Buffer.concat(chunks).toString()
+    const body = text ? JSON.parse(text) : null
+    service.requests.push({ method: request.method ?? '', path: url, headers: request.headers, body })
+    for (const wake of waiting.splice(0)) wake()
+    const trouble = [...service.misbehave].find(([end]) => url.endsWith(end))?.[1]
+    if (trouble === 'hang') return
+    if (trouble)
+      return void response.writeHead(trouble.status, { 'content-type': 'application/json' }).end(trouble.body)
+    if (/\/browser[./]/.test(url)) {
+      const file = await readFile(path.join(bundle, url.replace(/^\/browser\.[0-9a-f]+\.js$/, '/browser.js'))).catch(
+        () => null,
+      )
+      return void response.writeHead(file ? 200 : 404, { 'content-type': 'text/javascript' }).end(file ?? '')
+    }
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answerOf(url, body, request)))
+  }
+
+  function answerOf(url: string, body: any, request: IncomingMessage): object {
+    if (url.endsWith('/browser-config')) return service.config
+    const receipt = randomBytes(32).toString('base64url')
+    const now = Date.now()
+    if (url === '/v1/handoffs') {
+      const token = { ok: true, token: `wht_${randomBytes(32).toString('base64url')}`, expires_at: now + 30 * DAY_MS }
+      return body.receipt ? token : { ...token, receipt }
+    }
+    if (url !== '/v1/visits') return { ok: true }
+    const { project, url_id } = body
+    const origin = request.headers.origin
+    return {
+      // The format comes last here on purpose: the SDK must put it first.
+      marker: {
+        version: 1,
+        project,
+        url_id,
+        origin,
+        receipt,
+        created_at: now,
+        expires_at: now + 30 * DAY_MS,
+        format: 'opfs-install-attribution',
+      },
+    }
+  }
+
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  Object.assign(service, { url: `http://127.0.0.1:${port}${prefix}` })
+  return service
+}
