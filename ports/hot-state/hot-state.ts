@@ -17,6 +17,11 @@ export interface ReceiptRef {
   readonly issuedAtMs: number
 }
 
+/** A visit that an install was matched to. `gpc` goes along: what it matches later is bound by it too. */
+export interface MatchedVisit extends ReceiptRef {
+  readonly gpc: boolean
+}
+
 export interface IssuedReceipt extends ReceiptRef {
   /** Revoked as soon as this receipt is activated. */
   readonly previous: ReceiptRef | null
@@ -39,7 +44,7 @@ export interface Claim {
 
 export type ClaimOutcome =
   /** The caller is the first. `installationVisit` is the visit this installation was matched to before, if any. */
-  | { readonly kind: 'first'; readonly installationVisit: ReceiptRef | null }
+  | { readonly kind: 'first'; readonly installationVisit: MatchedVisit | null }
   /** Somebody was first; `answer` is what they were answered. */
   | { readonly kind: 'settled'; readonly answer: string }
   /** Somebody is first and not done; ask again. */
@@ -49,7 +54,7 @@ export interface Settlement extends Claim {
   /** The first answer in the caller's own compact form. */
   readonly answer: string
   /** The visit this install was matched to; becomes the installation's visit. */
-  readonly matched: ReceiptRef | null
+  readonly matched: MatchedVisit | null
 }
 
 export interface Hit {
