@@ -1,0 +1,129 @@
+/** Starts the parts of a process in order and stops them in reverse: once, within a deadline, whatever goes wrong. */
+
+import type { Logger } from './logger.ts'
+
+export type StopReason = 'SIGTERM' | 'SIGINT' | 'failure' | 'request'
+
+export interface Lifecycle {
+  /**
+   * Opens a part and remembers how to close it. If opening fails, everything opened before is closed in reverse and the
+   * error is thrown on. Parts must be started one after another.
+   */
+  readonly start: <T>(name: string, open: () => Promise<T> | T, close?: (part: T) => Promise<void> | void) => Promise<T>
+  /** Something cannot go on: the process stops as on a signal, and ends with a failure. */
+  readonly fail: (part: string, error: unknown) => void
+  /** Stops all parts; the same promise for every caller. Resolves with the exit code. */
+  readonly stop: (reason: StopReason) => Promise<number>
+  /** Resolves with the exit code once everything is stopped, by signal, failure or request. */
+  readonly stopped: Promise<number>
+}
+
+export interface LifecycleOptions {
+  readonly logger: Logger
+  /** For all parts together, in ms; what has not closed by then is named and left behind. */
+  readonly stopDeadlineMs: number
+  /** Where signals come from; the process itself in earnest. */
+  readonly signals: SignalSource
+  /** Ends the process at once: on a second signal. */
+  readonly exit: (code: number) => void
+}
+
+export interface SignalSource {
+  readonly on: (signal: 'SIGTERM' | 'SIGINT', listener: () => void) => unknown
+  readonly off: (signal: 'SIGTERM' | 'SIGINT', listener: () => void) => unknown
+}
+
+interface StartedPart {
+  readonly name: string
+  readonly close: () => Promise<void> | void
+}
+
+const SIGNAL_EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const
+
+export function createLifecycle(options: LifecycleOptions): Lifecycle {
+  const { logger, signals } = options
+  const parts: StartedPart[] = []
+  const { promise: stopped, resolve: settle } = Promise.withResolvers<number>()
+  let stopping: Promise<number> | null = null
+  let hasFailed = false
+  const isStopping = () => stopping !== null
+
+  const stop = (reason: StopReason): Promise<number> => {
+    stopping ??= stopAll(reason).then((isClean) => {
+      for (const signal of SIGNALS) signals.off(signal, listeners[signal])
+      const code = isClean && !hasFailed ? 0 : 1
+      settle(code)
+      return code
+    })
+    return stopping
+  }
+  const stopAll = async (reason: StopReason): Promise<boolean> => {
+    if (reason !== 'request') logger.info({ reason }, 'stopping')
+    const isClean = await closeInReverse(parts, options)
+    logger.info({ isClean }, 'stopped')
+    return isClean
+  }
+  const onSignal = (signal: 'SIGTERM' | 'SIGINT') => () => {
+    if (!isStopping()) {
+      void stop(signal)
+      return
+    }
+    logger.warn({ signal }, 'second signal: ending at once')
+    options.exit(SIGNAL_EXIT_CODES[signal])
+  }
+  const listeners = { SIGTERM: onSignal('SIGTERM'), SIGINT: onSignal('SIGINT') }
+  for (const signal of SIGNALS) signals.on(signal, listeners[signal])
+
+  return {
+    start: async (name, open, close) => {
+      try {
+        if (isStopping()) throw new Error(`not started, the process is stopping: ${name}`)
+        const part = await open()
+        if (close !== undefined) parts.push({ name, close: () => close(part) })
+        // A signal came while this part opened: whatever stopped the others may have missed it.
+        if (isStopping()) await closeInReverse(parts, options)
+        if (isStopping()) throw new Error(`stopped again, the process is stopping: ${name}`)
+        return part
+      } catch (error) {
+        hasFailed ||= !isStopping()
+        await stop('failure')
+        throw error
+      }
+    },
+    fail: (part, error) => {
+      hasFailed = true
+      logger.error({ part, err: error }, 'part failed')
+      void stop('failure')
+    },
+    stop,
+    stopped,
+  }
+}
+
+/** True when every part closed by itself and in time. */
+async function closeInReverse(parts: StartedPart[], { logger, stopDeadlineMs }: LifecycleOptions): Promise<boolean> {
+  const deadline = Promise.withResolvers<'late'>()
+  const timer = setTimeout(() => deadline.resolve('late'), stopDeadlineMs)
+  let isClean = true
+  // A part that is started while others stop is taken along: the list is read again after every close.
+  for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
+    const { name } = part
+    const outcome = await Promise.race([closePart(part), deadline.promise])
+    if (outcome === 'closed') continue
+    isClean = false
+    if (outcome === 'late') logger.error({ part: name }, 'part did not stop in time')
+    else logger.error({ part: name, err: outcome.error }, 'part failed to stop')
+  }
+  clearTimeout(timer)
+  return isClean
+}
+
+async function closePart(part: StartedPart): Promise<'closed' | { readonly error: unknown }> {
+  try {
+    await part.close()
+    return 'closed'
+  } catch (error) {
+    return { error }
+  }
+}

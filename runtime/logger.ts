@@ -1,0 +1,136 @@
+/** Process diagnostics: one line per outcome, values as fields, and nothing in it that must stay secret. */
+
+import pino from 'pino'
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+export type LogFields = Readonly<Record<string, unknown>>
+
+/** Takes fields and a fixed lower-case message, or a message alone. An error goes under the field `err`. */
+export interface LogMethod {
+  (fields: LogFields, message: string): void
+  (message: string): void
+}
+
+export interface Logger {
+  readonly debug: LogMethod
+  readonly info: LogMethod
+  readonly warn: LogMethod
+  readonly error: LogMethod
+  /** The same logger with fields that every line carries. */
+  readonly child: (fields: LogFields) => Logger
+}
+
+export interface LoggerOptions {
+  readonly program: string
+  readonly level: LogLevel
+  /** Receives whole lines of JSON; standard error where it is absent. */
+  readonly write?: (line: string) => void
+}
+
+/** Longest text that a field keeps: an engine's error may carry a whole batch. */
+const MAX_TEXT_CHARS = 2_000
+const MAX_DEPTH = 6
+const MAX_MEMBERS = 100
+
+const SECRET_NAMES =
+  /(secret|password|passphrase|credential|authorization|cookie|receipt|handoff|token|apikey|privatekey|rawpacket)/
+/** Client addresses are personal; where we listen and connect to goes by other names. */
+const ADDRESS_NAMES = new Set(['ip', 'ips', 'address', 'clientip', 'clientaddress', 'remoteaddress', 'xforwardedfor'])
+/** Fields whose names only sound secret: they hold counts, names and hashes. */
+const PLAIN_NAMES = /(hash|count|name|names|file|ref|bytes|ms)$/
+
+/** Handoff tokens, and runs of 43 base64url characters, which is what a receipt is. */
+const TOKEN_TEXT = /wht_[A-Za-z0-9_-]{20,}/g
+const RECEIPT_TEXT = /(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])/g
+const URL_USER = /([a-z][a-z0-9+.-]*:\/\/)[^\s/@"']+@/gi
+const SECRET_QUERY = /([?&](?:api_secret|access_token|client_secret|refresh_token|token|code)=)[^&\s"']+/gi
+
+export function createLogger(options: LoggerOptions): Logger {
+  const settings: pino.LoggerOptions = {
+    level: options.level,
+    base: { program: options.program },
+    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    formatters: { level: (label) => ({ level: label }) },
+  }
+  const write = options.write
+  const stream = write === undefined ? pino.destination({ dest: 2, sync: true }) : { write }
+  return wrap(pino(settings, stream))
+}
+
+/** A logger that drops everything; for tests and tools that speak for themselves. */
+export const SILENT_LOGGER: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => SILENT_LOGGER,
+}
+
+/** A copy of a value that may be written down: secrets by name and by look replaced, errors reduced, size bounded. */
+export function redactValue(value: unknown, name = '', depth = 0): unknown {
+  if (isPlain(value)) return value
+  if (isSecretName(name)) return '[redacted]'
+  if (typeof value === 'string') return redactText(value)
+  if (typeof value === 'bigint') return String(value)
+  return typeof value === 'object' && value !== null ? redactObject(value, depth) : `[${typeof value}]`
+}
+
+/** A text without receipts, tokens, user names in addresses and secrets in queries, cut to a bounded length. */
+export function redactText(text: string): string {
+  const bounded = text.length > MAX_TEXT_CHARS ? `${text.slice(0, MAX_TEXT_CHARS)}…` : text
+  return bounded
+    .replaceAll(TOKEN_TEXT, '[token]')
+    .replaceAll(RECEIPT_TEXT, '[receipt]')
+    .replaceAll(URL_USER, '$1[redacted]@')
+    .replaceAll(SECRET_QUERY, '$1[redacted]')
+}
+
+function redactObject(value: object, depth: number): unknown {
+  if (value instanceof Error) return redactError(value, depth)
+  if (depth >= MAX_DEPTH) return '[deep]'
+  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`
+  if (Array.isArray(value)) return value.slice(0, MAX_MEMBERS).map((item) => redactValue(item, '', depth + 1))
+  const members = Object.entries(value).slice(0, MAX_MEMBERS)
+  return Object.fromEntries(members.map(([key, member]) => [key, redactValue(member, key, depth + 1)]))
+}
+
+function isPlain(value: unknown): boolean {
+  return value === null || value === undefined || typeof value === 'boolean' || typeof value === 'number'
+}
+
+function isSecretName(name: string): boolean {
+  const plain = name.toLowerCase().replaceAll(/[^a-z]/g, '')
+  return ADDRESS_NAMES.has(plain) || (SECRET_NAMES.test(plain) && !PLAIN_NAMES.test(plain))
+}
+
+/** Only what every error has: libraries hang whole requests and packets on theirs. */
+function redactError(error: Error, depth: number): object {
+  const { code } = error as { readonly code?: unknown }
+  return {
+    type: error.name,
+    message: redactText(error.message),
+    ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
+    stack: redactText(error.stack ?? ''),
+    ...(error.cause === undefined || depth >= MAX_DEPTH ? {} : { cause: redactValue(error.cause, '', depth + 1) }),
+  }
+}
+
+function wrap(inner: pino.Logger): Logger {
+  return {
+    debug: method(inner, 'debug'),
+    info: method(inner, 'info'),
+    warn: method(inner, 'warn'),
+    error: method(inner, 'error'),
+    child: (fields) => wrap(inner.child(redactValue(fields) as object)),
+  }
+}
+
+function method(inner: pino.Logger, level: 'debug' | 'info' | 'warn' | 'error'): LogMethod {
+  return (first: LogFields | string, message?: string) => {
+    if (!inner.isLevelEnabled(level)) return
+    if (typeof first === 'string') inner[level](redactText(first))
+    else inner[level](redactValue(first) as object, redactText(message ?? ''))
+  }
+}
