@@ -1,6 +1,7 @@
 /** Turns an install event into its fact and its answer; which visit it belongs to was decided by `resolve.ts`. */
 
 import type { Organization, Website } from './catalog.ts'
+import { gaOf } from './deliveries.ts'
 import type { DeliveryPlan, EventType, Install, InstallAnswer } from './model.ts'
 import { COUNTED, type ResolutionResult } from './resolve.ts'
 import type { JsonObject } from './strict-json.ts'
@@ -111,14 +112,7 @@ function answerOf(eventId: string, result: ResolutionResult, deliveries: readonl
     resolution: result.resolution,
     candidate_count: result.candidateCount,
     selection_policy: result.selectionPolicy,
-    ga: {
-      status: deliveries[0]?.status ?? 'not_queued',
-      deliveries: deliveries.map(({ destination, status, sessionMode }) => ({
-        destination,
-        status,
-        session_mode: sessionMode,
-      })),
-    },
+    ga: gaOf(deliveries),
   }
 }
 

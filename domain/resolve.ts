@@ -35,7 +35,7 @@ export interface ResolutionInput {
   /** Present where the event carried a token; its claims are null where it is unusable. */
   readonly handoff: ReadReceipt | null
   /** The visit that this installation was matched to before. */
-  readonly installationVisit: { readonly visitId: VisitId; readonly issuedAtMs: number } | null
+  readonly installationVisit: ChosenVisit | null
 }
 
 /** Nothing was read: the plan or a paused install path says so. */
@@ -105,7 +105,7 @@ function resolveReceipts(input: ResolutionInput): ResolutionResult {
 function fallBack(input: ResolutionInput, verdicts: readonly CandidateVerdict[]): ResolutionResult {
   const visit = input.installationVisit
   if (visit !== null && !isExpired(visit.issuedAtMs, input.nowMs)) {
-    return matched('same_installation', 0, { ...visit, gpc: false }, verdicts)
+    return matched('same_installation', 0, { visitId: visit.visitId, issuedAtMs: visit.issuedAtMs, gpc: visit.gpc }, verdicts)
   }
   return { resolution: 'unmatched', selectionPolicy: 'none', candidateCount: 0, visit: null, verdicts }
 }

@@ -1,0 +1,43 @@
+/** Everything the routes may use, handed to them once: the ports, the catalog and the process's own facts. */
+
+import type { Catalog, CatalogProblem } from '../domain/catalog.ts'
+import type { EventLog } from '../ports/event-log/event-log.ts'
+import type { Facts } from '../ports/facts/facts.ts'
+import type { HotState } from '../ports/hot-state/hot-state.ts'
+import type { Keyring } from '../runtime/keyring.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { Randomness } from '../runtime/random.ts'
+import type { ApiMetrics } from './metrics.ts'
+
+export interface ApiDeps {
+  readonly eventLog: Pick<EventLog, 'append' | 'health'>
+  readonly hotState: HotState
+  /** Look-ups of the request path only. */
+  readonly facts: Pick<Facts, 'run' | 'health'>
+  readonly catalog: () => Catalog
+  readonly keys: Keyring
+  readonly nowMs: () => number
+  readonly randomness: Randomness
+  readonly logger: Logger
+  readonly metrics: ApiMetrics
+  readonly options: ApiOptions
+}
+
+export interface ApiOptions {
+  readonly baseUrl: string
+  readonly brand: string
+  /** Networks whose `X-Forwarded-For` is believed. */
+  readonly trustProxy: readonly string[]
+  /** Prices by plan for `/api/limits`; null where none are set. */
+  readonly prices: Readonly<Record<string, unknown>> | null
+  readonly version: string
+  /** Folder of the built SDK. */
+  readonly sdkFolder: string
+  /** What `/health` adds of the parts this process runs beside the api. */
+  readonly healthParts: () => HealthParts
+}
+
+export interface HealthParts {
+  readonly problems: readonly CatalogProblem[]
+  readonly parts: Readonly<Record<string, unknown>>
+}

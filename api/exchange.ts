@@ -1,0 +1,64 @@
+/** One request on its way through the api: what is known of it so far, for the answer and for its one record. */
+
+import type { IncomingMessage } from 'node:http'
+import type { Website } from '../domain/catalog.ts'
+import type { JsonObject } from '../domain/strict-json.ts'
+import { timeOrderedId } from '../runtime/random.ts'
+import type { ApiDeps } from './deps.ts'
+
+export interface Exchange {
+  readonly id: string
+  readonly receivedAtMs: number
+  /** Of a steady clock, for durations. */
+  readonly startedMs: number
+  readonly method: string
+  /** Without the query. */
+  readonly path: string
+  /** The header as it came; null where there is none. */
+  readonly origin: string | null
+  readonly userAgent: string
+  readonly hasGpcHeader: boolean
+  readonly addressHash: string
+  bytes: Buffer
+  text: string | null
+  isCut: boolean
+  body: JsonObject | null
+  website: Website | null
+  /** Set where the body must not be kept: an organisation over its quota. */
+  isWithheld: boolean
+  /** Whether its record is on the log, or on its way there. */
+  isRecorded: boolean
+}
+
+const NO_BYTES = Buffer.alloc(0)
+const HEADER_CHARS_MAX = 512
+
+export function openExchange(req: IncomingMessage, deps: ApiDeps, addressHash: string): Exchange {
+  const receivedAtMs = deps.nowMs()
+  const { headers } = req
+  return {
+    id: timeOrderedId(deps.randomness, receivedAtMs),
+    receivedAtMs,
+    startedMs: performance.now(),
+    method: req.method ?? '',
+    path: pathOf(req),
+    origin: headers.origin ?? null,
+    userAgent: (headers['user-agent'] ?? '').slice(0, HEADER_CHARS_MAX),
+    hasGpcHeader: headers['sec-gpc'] === '1',
+    addressHash,
+    bytes: NO_BYTES,
+    text: null,
+    isCut: false,
+    body: null,
+    website: null,
+    isWithheld: false,
+    isRecorded: false,
+  }
+}
+
+/** The address as asked for, without its query; mounted routers must not change what is logged. */
+export function pathOf(req: IncomingMessage & { originalUrl?: string }): string {
+  const url = req.originalUrl ?? req.url ?? '/'
+  const query = url.indexOf('?')
+  return query === -1 ? url : url.slice(0, query)
+}

@@ -1,0 +1,154 @@
+/**
+ * The way of every POST to a collection endpoint, in the decided order of checks: head, size, JSON, fields, website,
+ * Origin, limits, state. The address limit stands before it, as middleware. One answer and one record come out.
+ */
+
+import type { Request, RequestHandler, Response } from 'express'
+import { refuse, type Refusal } from '../domain/errors.ts'
+import type { RateHit } from '../domain/rate.ts'
+import type { Website } from '../domain/catalog.ts'
+import { normaliseOrigin } from '../domain/origin.ts'
+import { parseStrictJson, withoutNulls, type JsonObject } from '../domain/strict-json.ts'
+import { LogUnavailable } from '../ports/event-log/event-log.ts'
+import { checkHead, decodeBody, readBody } from './body.ts'
+import type { ApiDeps } from './deps.ts'
+import { openExchange, type Exchange } from './exchange.ts'
+import { corsHeaders } from './origin-guard.ts'
+import { sendJson, sendRefusal } from './reply.ts'
+import type { Recorder } from './request-logs.ts'
+
+/** A request that passed every check that needs no state. */
+export interface CheckedRequest {
+  readonly exchange: Exchange
+  readonly body: JsonObject
+  readonly website: Website
+  /** The website's registered origin that sent this; empty for the native endpoint. */
+  readonly origin: string
+}
+
+export interface Answer {
+  readonly kind: 'answer'
+  readonly body: object
+}
+
+export interface CollectionRoute {
+  readonly name: string
+  readonly caller: 'browser' | 'native'
+  readonly validate: (body: JsonObject) => Refusal | null
+  /** Narrow before wide. */
+  readonly hits: (request: CheckedRequest) => readonly RateHit[]
+  /** State and effects. Appends its own record where it leaves a fact; throws `LogUnavailable` where the log cannot. */
+  readonly handle: (request: CheckedRequest) => Promise<Refusal | Answer>
+}
+
+export interface PipelineParts {
+  readonly deps: ApiDeps
+  readonly recorder: Recorder
+  readonly addressHashOf: (req: Request) => string
+}
+
+export function collect(route: CollectionRoute, parts: PipelineParts): RequestHandler {
+  const { deps, recorder } = parts
+  return async (req, res) => {
+    const exchange = openExchange(req, deps, parts.addressHashOf(req))
+    const outcome = await settle(exchange, recorder, deps, () => run(route, parts, { req, exchange }))
+    if (outcome === null || res.destroyed) return
+    const status = outcome.kind === 'answer' ? 200 : sendRefusedExchange({ req, res, exchange, refusal: outcome }, parts)
+    if (outcome.kind === 'answer') sendJson(res, outcome.body, corsHeaders(req, deps.catalog()))
+    const code = outcome.kind === 'answer' ? '' : outcome.code
+    deps.metrics.answered(route.name, status, code, (performance.now() - exchange.startedMs) / 1_000)
+  }
+}
+
+interface RefusedExchange {
+  readonly req: Request
+  readonly res: Response
+  readonly exchange: Exchange
+  readonly refusal: Refusal
+}
+
+/** Answers and records a refusal; a body that was not read to its end takes its connection along. */
+function sendRefusedExchange({ req, res, exchange, refusal }: RefusedExchange, { deps, recorder }: PipelineParts): number {
+  const close = refusal.code === 'body_too_large' ? { Connection: 'close' } : {}
+  const status = sendRefusal(res, refusal, { ...corsHeaders(req, deps.catalog()), ...close })
+  if (!exchange.isRecorded) recorder.note(exchange, status, refusal.code)
+  return status
+}
+
+/** Runs the checks and the handler; what they throw becomes the answer that promises nothing. */
+async function settle(
+  exchange: Exchange,
+  recorder: Recorder,
+  deps: ApiDeps,
+  work: () => Promise<Refusal | Answer | null>,
+): Promise<Refusal | Answer | null> {
+  try {
+    const outcome = await work()
+    if (outcome?.kind === 'answer' && !exchange.isRecorded) await recorder.accept(exchange, null)
+    return outcome
+  } catch (error) {
+    if (error instanceof LogUnavailable) return refuse('unavailable')
+    deps.logger.error({ err: error, requestId: exchange.id }, 'request failed')
+    return refuse('internal')
+  }
+}
+
+async function run(
+  route: CollectionRoute,
+  parts: PipelineParts,
+  { req, exchange }: { readonly req: Request; readonly exchange: Exchange },
+): Promise<Refusal | Answer | null> {
+  const { deps } = parts
+  const headRefusal = checkHead(req)
+  const raw = await readBody(req)
+  if (raw.kind === 'aborted') return null
+  exchange.bytes = raw.bytes
+  exchange.isCut = raw.isCut
+  exchange.text = decodeBody(raw.bytes)
+  if (headRefusal !== null) return headRefusal
+  if (raw.isCut) return refuse('body_too_large')
+  const parsed = exchange.text === null ? null : parseStrictJson(exchange.text)
+  if (parsed === null) return refuse('invalid_json')
+  const body = withoutNulls(parsed)
+  exchange.body = body
+  const fieldRefusal = route.validate(body)
+  if (fieldRefusal !== null) return fieldRefusal
+  const website = deps.catalog().websites.get(body['project'] as string)
+  if (website === undefined) return refuse('website_not_found')
+  exchange.website = website
+  const origin = checkOrigin(route, exchange, website)
+  if (typeof origin !== 'string') return origin
+  const request = { exchange, body, website, origin }
+  return (await countHits(route.hits(request), request, parts)) ?? route.handle(request)
+}
+
+/** Browsers must call from a registered origin, the hook must not come from a browser at all. */
+function checkOrigin(route: CollectionRoute, exchange: Exchange, website: Website): string | Refusal {
+  const sent = exchange.origin
+  if (route.caller === 'native') return sent === null ? '' : refuse('native_endpoint')
+  if (sent === null) return refuse('origin_not_allowed')
+  // Browsers send the normal form, so the slow way is for others only.
+  const origin = website.origins.has(sent) ? sent : normaliseOrigin(sent)
+  return origin !== null && website.origins.has(origin) ? origin : refuse('origin_not_allowed')
+}
+
+async function countHits(
+  hits: readonly RateHit[],
+  { website }: CheckedRequest,
+  { deps, recorder }: PipelineParts,
+): Promise<Refusal | null> {
+  if (hits.length === 0) return null
+  const outcome = await deps.hotState.countHits(hits)
+  if (outcome.kind === 'counted') return null
+  const rule = hits[outcome.exceeded[0] ?? 0]?.rule ?? 'collection'
+  if (outcome.isFirst) {
+    recorder.activity({
+      organization: website.organization.id,
+      website: website.id,
+      type: 'rate_limit_reached',
+      subject: rule,
+      message: `The rate limit "${rule}" was reached.`,
+    })
+  }
+  return refuse('rate_limited', { retryAfter: outcome.retryAfterS })
+}

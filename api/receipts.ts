@@ -1,0 +1,89 @@
+/** Reads receipts and their state: what they prove by themselves, then the hot state, then ClickHouse. */
+
+import type { Website } from '../domain/catalog.ts'
+import { refuse, type Refusal } from '../domain/errors.ts'
+import type { VisitId, WebsiteId } from '../domain/model.ts'
+import { isExpired, isFromOrigin, issuedAtOfVisit, readReceipt, type ReceiptClaims } from '../domain/receipt.ts'
+import { lookupsOf, type KnownState, type ReadReceipt } from '../domain/resolve.ts'
+import type { ReceiptRef } from '../ports/hot-state/hot-state.ts'
+import type { ApiDeps } from './deps.ts'
+import type { CheckedRequest } from './pipeline.ts'
+
+const SIBLINGS_MAX = 25
+
+/** The receipt of an activation or handoff, proven: genuine, from this origin and not expired. */
+export function requireReceipt({ exchange, body, website, origin }: CheckedRequest, deps: ApiDeps): Refusal | ReceiptClaims {
+  const claims = readReceipt(deps.keys, website.id, body['receipt'] as string)
+  if (claims === null) return refuse('receipt_not_found')
+  if (!isFromOrigin(deps.keys, website.id, claims, origin)) return refuse('origin_mismatch')
+  return isExpired(claims.issuedAtMs, exchange.receivedAtMs) ? refuse('receipt_expired') : claims
+}
+
+export function isRefusal(value: Refusal | ReceiptClaims): value is Refusal {
+  return 'kind' in value
+}
+
+export function refOf(website: WebsiteId, claims: ReceiptClaims): ReceiptRef {
+  return { website, visitId: claims.visitId, issuedAtMs: claims.issuedAtMs }
+}
+
+/** What the event's receipts are worth before any look-up. */
+export function readReceipts(texts: readonly string[], website: Website, deps: ApiDeps): readonly ReadReceipt[] {
+  return texts.map((text) => {
+    const claims = readReceipt(deps.keys, website.id, text)
+    return { claims, isForeign: claims === null && isOfSibling(text, website, deps) }
+  })
+}
+
+/** States of the receipts that could be candidates. What the hot state has forgotten is asked of ClickHouse, in one query. */
+export async function statesOf(
+  receipts: readonly ReadReceipt[],
+  website: WebsiteId,
+  { deps, nowMs }: { readonly deps: ApiDeps; readonly nowMs: number },
+): Promise<ReadonlyMap<VisitId, KnownState>> {
+  const wanted = lookupsOf(receipts, nowMs).map((claims) => refOf(website, claims))
+  if (wanted.length === 0) return new Map()
+  const states = await deps.hotState.receiptStates(wanted)
+  const known = new Map<VisitId, KnownState>(wanted.map((ref, index) => [ref.visitId, states[index] ?? 'unknown']))
+  const unknown = wanted.filter(({ visitId }) => known.get(visitId) === 'unknown')
+  for (const [visitId, state] of await recall(unknown, deps)) known.set(visitId, state)
+  return known
+}
+
+/**
+ * Asks ClickHouse for receipts that the hot state does not know and tells the hot state what it said. ClickHouse away
+ * means unknown: an install must not fail for it.
+ */
+export async function recall(refs: readonly ReceiptRef[], deps: ApiDeps): Promise<ReadonlyMap<VisitId, KnownState>> {
+  const [first] = refs
+  if (first === undefined) return new Map()
+  deps.metrics.lookup('receipts')
+  const visitIds = refs.map(({ visitId }) => visitId)
+  const rows = await deps.facts.run('receiptFacts', { website: first.website, visitIds }).catch((error: unknown) => {
+    deps.logger.warn({ err: error }, 'receipts could not be looked up')
+    return []
+  })
+  const states = new Map<VisitId, KnownState>()
+  for (const row of rows) {
+    const ref = refs.find(({ visitId }) => visitId === row.visitId)
+    if (ref === undefined) continue
+    const previous =
+      row.previousVisitId === ''
+        ? null
+        : { website: ref.website, visitId: row.previousVisitId, issuedAtMs: issuedAtOfVisit(row.previousVisitId) }
+    states.set(row.visitId, row.state)
+    await deps.hotState.learn({ ...ref, previous }, row.state)
+  }
+  return states
+}
+
+/** Whether another website of the same organisation signed it: told apart for `explain`, within a bounded number of tries. */
+function isOfSibling(text: string, website: Website, deps: ApiDeps): boolean {
+  let tries = 0
+  for (const sibling of deps.catalog().websites.values()) {
+    if (sibling.id === website.id || sibling.organization.id !== website.organization.id) continue
+    if (++tries > SIBLINGS_MAX) return false
+    if (readReceipt(deps.keys, sibling.id, text) !== null) return true
+  }
+  return false
+}

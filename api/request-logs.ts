@@ -1,0 +1,119 @@
+/** Makes the one record of a request and appends it: waited for where something was accepted, not for a refusal. */
+
+import { advertisingValues } from '../domain/identities.ts'
+import { LIMITS, PLAN_LIMITS } from '../domain/limits.ts'
+import { encodeRecord, recordKey } from '../domain/records.ts'
+import type { ActivityRecord, LogRecord, RecordTopic, RequestLog } from '../domain/records.ts'
+import { hashValues, redactBody, redactText, type RedactOptions, type RedactedBody } from '../domain/redact.ts'
+import { timeOrderedId } from '../runtime/random.ts'
+import type { ApiDeps } from './deps.ts'
+import type { Exchange } from './exchange.ts'
+
+export interface FactAppend {
+  readonly topic: RecordTopic
+  /** The record's own ID below its website: it decides the partition, so repeats of one thing meet there. */
+  readonly id: string
+  readonly build: (request: RequestLog) => LogRecord
+}
+
+export interface Recorder {
+  /** Resolves when the record is durable; rejects with `LogUnavailable`. */
+  readonly accept: (exchange: Exchange, fact: FactAppend | null) => Promise<void>
+  /** Appends a refusal or a read without waiting; what the log does not take is counted. */
+  readonly note: (exchange: Exchange, status: number, code: string) => void
+  readonly activity: (entry: Pick<ActivityRecord, 'organization' | 'website' | 'type' | 'subject' | 'message'>) => void
+}
+
+const REDACTED_CHARS_MAX = 512
+
+export function createRecorder(deps: ApiDeps): Recorder {
+  const floodgate = createFloodgate(deps)
+  const appendQuietly = (topic: RecordTopic, key: string, value: string, what: 'request_record' | 'activity'): void => {
+    deps.eventLog.append(topic, [{ key, value }]).catch(() => deps.metrics.shed(what))
+  }
+  return {
+    accept: (exchange, fact) => {
+      exchange.isRecorded = true
+      const request = requestLog(exchange, { status: 200, code: '' }, deps)
+      const record: LogRecord = fact === null ? { v: 1, kind: 'request', request } : fact.build(request)
+      const key = recordKey(request.website, fact?.id ?? request.id)
+      return deps.eventLog.append(fact?.topic ?? 'requests', [{ key, value: encodeRecord(record) }])
+    },
+    note: (exchange, status, code) => {
+      exchange.isRecorded = true
+      if (code === 'rate_limited' && !floodgate()) return
+      const request = requestLog(exchange, { status, code }, deps)
+      const value = encodeRecord({ v: 1, kind: 'request', request })
+      appendQuietly('requests', recordKey(request.website, request.id), value, 'request_record')
+    },
+    activity: (entry) => {
+      const atMs = deps.nowMs()
+      const id = timeOrderedId(deps.randomness, atMs)
+      const logRetentionDays = retentionOf(deps, entry.organization)
+      const record: ActivityRecord = { v: 1, kind: 'activity', id, atMs, ...entry, logRetentionDays }
+      appendQuietly('activity', recordKey(entry.website, id), encodeRecord(record), 'activity')
+    },
+  }
+}
+
+/** Lets 1,000 refusals a second through to the log; a flood beyond that is merely counted. */
+function createFloodgate(deps: ApiDeps): () => boolean {
+  let second = 0
+  let count = 0
+  return () => {
+    const now = Math.floor(deps.nowMs() / 1_000)
+    if (now !== second) {
+      second = now
+      count = 0
+    }
+    if (++count <= LIMITS.loggedRefusalsPerS) return true
+    deps.metrics.shed('request_record')
+    return false
+  }
+}
+
+function requestLog(exchange: Exchange, answer: { status: number; code: string }, deps: ApiDeps): RequestLog {
+  const { website } = exchange
+  const redact: RedactOptions = { hash: deps.keys.logHash, hasKey: deps.keys.hasKey, nowMs: exchange.receivedAtMs }
+  const clean = (text: string): string => redactText(text.slice(0, REDACTED_CHARS_MAX), redact).toWellFormed()
+  return {
+    id: exchange.id,
+    receivedAtMs: exchange.receivedAtMs,
+    durationMs: Math.round((performance.now() - exchange.startedMs) * 10) / 10,
+    website: website?.id ?? '',
+    organization: website?.organization.id ?? '',
+    method: exchange.method,
+    path: clean(exchange.path),
+    status: answer.status,
+    code: answer.code,
+    origin: clean(exchange.origin ?? ''),
+    userAgent: clean(exchange.userAgent),
+    addressHash: exchange.addressHash,
+    ...keptBody(exchange, redact),
+    bodyBytes: exchange.bytes.length,
+    logRetentionDays: website?.organization.logRetentionDays ?? LIMITS.logRetentionDays.min,
+  }
+}
+
+function keptBody(exchange: Exchange, redact: RedactOptions): RedactedBody {
+  if (exchange.isWithheld) return { body: '', bodyForm: 'withheld', isRedacted: false }
+  const { bytes, isCut } = exchange
+  const text = exchange.text
+  const kept = redactBody(
+    { text, latin1: () => bytes.toString('latin1'), isCut },
+    { ...redact, toBase64: (latin1) => Buffer.from(latin1, 'latin1').toString('base64') },
+  )
+  const { body } = exchange
+  if (body === null || !saysGpc(exchange)) return kept
+  const hashed = hashValues(kept.body, advertisingValues(body), redact.hash)
+  return { ...kept, body: hashed, isRedacted: kept.isRedacted || hashed !== kept.body }
+}
+
+/** Global Privacy Control, by the body's word or the browser's header. */
+export function saysGpc(exchange: Exchange): boolean {
+  return exchange.hasGpcHeader || exchange.body?.['gpc'] === true
+}
+
+function retentionOf(deps: ApiDeps, organization: string): number {
+  return deps.catalog().organizations.get(organization)?.logRetentionDays ?? PLAN_LIMITS.Free.logRetentionDays
+}

@@ -1,0 +1,156 @@
+/** `POST /v1/events`: an install is reported once, tied to its visit, and its deliveries are planned. */
+
+import { setTimeout as wait } from 'node:timers/promises'
+import { planDeliveries } from '../../domain/deliveries.ts'
+import { refuse, type Refusal } from '../../domain/errors.ts'
+import {
+  chooseInstallPath,
+  duplicateAnswer,
+  isOnlyCounted,
+  readInstallEvent,
+  recordInstall,
+  unrecordedAnswer,
+  type InstallEvent,
+  type PathChoice,
+} from '../../domain/install.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import type { Install, InstallAnswer } from '../../domain/model.ts'
+import { eventHits } from '../../domain/rate.ts'
+import { readToken } from '../../domain/receipt.ts'
+import { COUNTED, resolve, type ReadReceipt, type ResolutionResult } from '../../domain/resolve.ts'
+import { EVENT_SCHEMA } from '../../domain/schemas.ts'
+import type { JsonObject } from '../../domain/strict-json.ts'
+import type { Claim, ClaimOutcome, MatchedVisit } from '../../ports/hot-state/hot-state.ts'
+import type { ApiDeps } from '../deps.ts'
+import type { Answer, CheckedRequest, CollectionRoute, PipelineParts } from '../pipeline.ts'
+import { readReceipts, statesOf } from '../receipts.ts'
+import { keepUsage, takeUsage } from '../usage.ts'
+import { compileValidator } from '../validate.ts'
+
+const OWNER_BYTES = 8
+const POLL_MS = 20
+
+export function eventsRoute(parts: PipelineParts): CollectionRoute {
+  const bySchema = compileValidator(EVENT_SCHEMA)
+  return {
+    name: '/v1/events',
+    caller: 'native',
+    validate: (body) => bySchema(body) ?? refuseBoth(body),
+    hits: ({ website, exchange }) => eventHits(website.id, exchange.addressHash),
+    handle: async (request) => {
+      const event = readInstallEvent(request.body)
+      const claim = claimOf(request, event, parts.deps)
+      const outcome = await claimInTime(claim, parts.deps)
+      switch (outcome.kind) {
+        case 'busy':
+          return refuse('unavailable')
+        case 'settled':
+          return answer(duplicateAnswer(JSON.parse(outcome.answer) as InstallAnswer))
+        case 'first':
+          return admitFirst({ request, event, claim, installationVisit: outcome.installationVisit }, parts)
+      }
+    },
+  }
+}
+
+function refuseBoth(body: JsonObject): Refusal | null {
+  const receipts = body['receipts'] as readonly string[] | undefined
+  const hasBoth = body['handoff'] !== undefined && receipts !== undefined && receipts.length > 0
+  return hasBoth ? refuse('handoff_excludes_receipts') : null
+}
+
+function claimOf({ website }: CheckedRequest, event: InstallEvent, deps: ApiDeps): Claim {
+  const owner = deps.randomness.hex(OWNER_BYTES)
+  return { website: website.id, eventId: event.eventId, installationId: event.installationId, owner }
+}
+
+/** A repeat that comes while the first is under way waits for its answer, at most a second. */
+async function claimInTime(claim: Claim, deps: ApiDeps): Promise<ClaimOutcome> {
+  let outcome = await deps.hotState.claimInstall(claim)
+  for (let waitedMs = 0; outcome.kind === 'busy' && waitedMs < LIMITS.claimWaitMs; waitedMs += POLL_MS) {
+    await wait(POLL_MS)
+    outcome = await deps.hotState.claimInstall(claim)
+  }
+  return outcome
+}
+
+interface FirstReport {
+  readonly request: CheckedRequest
+  readonly event: InstallEvent
+  readonly claim: Claim
+  readonly installationVisit: MatchedVisit | null
+}
+
+/** Gather, decide, apply; a failure gives the claim back, so that the next try need not wait for the lease. */
+async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Answer> {
+  const { request, event, claim } = first
+  const { deps, recorder } = parts
+  try {
+    const usage = await takeUsage(request, deps, recorder)
+    if (usage.isUnrecorded) {
+      await deps.hotState.releaseInstall(claim)
+      return answer(unrecordedAnswer(event.eventId))
+    }
+    const install = await keepUsage(usage, async () => {
+      const decided = await decide(first, deps)
+      await append(decided, request, parts)
+      return decided
+    })
+    await deps.hotState.settleInstall({
+      ...claim,
+      answer: JSON.stringify(install.answer),
+      matched: matchedVisit(install),
+    })
+    return answer(install.answer)
+  } catch (error) {
+    await deps.hotState.releaseInstall(claim)
+    throw error
+  }
+}
+
+async function decide(first: FirstReport, deps: ApiDeps): Promise<Install> {
+  const { website, exchange } = first.request
+  const { event } = first
+  const nowMs = exchange.receivedAtMs
+  const path = chooseInstallPath(website.organization, event.sentInstallPath)
+  const result = await resolveEvent(first, path, deps)
+  const deliveries = planDeliveries({
+    destinations: website.destinations,
+    eventType: event.eventType,
+    resolution: result.resolution,
+    visitIssuedAtMs: result.visit?.issuedAtMs ?? null,
+    receivedAtMs: nowMs,
+    nowMs,
+  })
+  return recordInstall({ website, event, installPath: path.installPath, result, deliveries, nowMs })
+}
+
+async function resolveEvent(first: FirstReport, path: PathChoice, deps: ApiDeps): Promise<ResolutionResult> {
+  const { website, exchange } = first.request
+  const { event, installationVisit } = first
+  if (isOnlyCounted(website.organization, path)) return COUNTED
+  const nowMs = exchange.receivedAtMs
+  const receipts = readReceipts(event.receipts, website, deps)
+  const states = await statesOf(receipts, website.id, { deps, nowMs })
+  const handoff: ReadReceipt | null =
+    event.handoff === null ? null : { claims: readToken(deps.keys, website.id, event.handoff), isForeign: false }
+  return resolve({ nowMs, receipts, states, handoff, installationVisit })
+}
+
+async function append(install: Install, { exchange, website }: CheckedRequest, { recorder }: PipelineParts): Promise<void> {
+  const { retentionDays } = website
+  await recorder.accept(exchange, {
+    topic: 'installs',
+    id: install.eventId,
+    build: (log) => ({ v: 1, kind: 'install', request: log, install, retentionDays }),
+  })
+}
+
+function matchedVisit(install: Install): MatchedVisit | null {
+  const { visitId, visitIssuedAtMs, website, gpc } = install
+  return visitId === null || visitIssuedAtMs === null ? null : { website, visitId, issuedAtMs: visitIssuedAtMs, gpc }
+}
+
+function answer(body: InstallAnswer): Answer {
+  return { kind: 'answer', body }
+}

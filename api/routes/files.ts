@@ -1,0 +1,57 @@
+/** Every public file, made once at start: the SDK, the hook's source, the limits, the OpenAPI document and the setup skill. */
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { renderHookBody } from '../../domain/hook-script.ts'
+import type { ApiOptions } from '../deps.ts'
+import { openApiDocument } from '../openapi.ts'
+import { CACHE_FOREVER, CACHE_SHORT, staticFile, type StaticFile } from '../static-files.ts'
+import { limitsFile } from './limits.ts'
+import { skillFiles } from './skills.ts'
+
+export interface PublicFiles {
+  /** The hook's source as `/report.sh` serves it and every served script ends with. */
+  readonly hookBody: string
+  readonly byPath: ReadonlyMap<string, StaticFile>
+}
+
+const HOOK_SOURCE = new URL('../../hook/report.sh', import.meta.url)
+const SCRIPT_TYPE = 'text/javascript; charset=utf-8'
+
+export function publicFiles(options: ApiOptions): PublicFiles {
+  const hookBody = renderHookBody(readFileSync(HOOK_SOURCE, 'utf8'), options.brand)
+  const hookFile = staticFile({ type: 'text/plain; charset=utf-8', content: hookBody, cache: CACHE_SHORT })
+  return {
+    hookBody,
+    byPath: new Map([
+      ...sdkFiles(options.sdkFolder),
+      ['/report.sh', hookFile],
+      ['/api/limits', limitsFile(options.prices)],
+      [
+        '/openapi.json',
+        staticFile({
+          type: 'application/json; charset=utf-8',
+          content: JSON.stringify(openApiDocument(options), null, 2),
+          cache: CACHE_SHORT,
+          isShared: true,
+        }),
+      ],
+      ...skillFiles(options, hookFile.sha256),
+    ]),
+  }
+}
+
+interface SdkManifest {
+  readonly files: readonly { readonly name: string; readonly url: string; readonly immutableUrl: string }[]
+}
+
+/** Short-lived under its plain name, for ever under the name that holds its hash. */
+function sdkFiles(folder: string): [string, StaticFile][] {
+  const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as SdkManifest
+  return manifest.files.flatMap(({ name, url, immutableUrl }) => {
+    const content = readFileSync(join(folder, name))
+    const make = (cache: string) => staticFile({ type: SCRIPT_TYPE, content, cache, isShared: true })
+    const forever: [string, StaticFile] = [immutableUrl, make(CACHE_FOREVER)]
+    return url === immutableUrl ? [forever] : [[url, make(CACHE_SHORT)], forever]
+  })
+}

@@ -1,0 +1,102 @@
+/** `POST /v1/handoffs`: a token for a visit that has a receipt, or for a visit made only for the handoff. */
+
+import { refuse, type Refusal } from '../../domain/errors.ts'
+import { expiresAtMs, issueToken, type ReceiptClaims } from '../../domain/receipt.ts'
+import { HANDOFF_RECEIPT_SCHEMA, HANDOFF_VISIT_SCHEMA } from '../../domain/schemas.ts'
+import type { Answer, CheckedRequest, CollectionRoute, PipelineParts } from '../pipeline.ts'
+import { isRefusal, recall, refOf, requireReceipt } from '../receipts.ts'
+import { saysGpc } from '../request-logs.ts'
+import { keepUsage } from '../usage.ts'
+import { compileValidator } from '../validate.ts'
+import { admit, type AdmittedRequest } from './visits.ts'
+
+export function handoffsRoute(parts: PipelineParts): CollectionRoute {
+  const receiptForm = compileValidator(HANDOFF_RECEIPT_SCHEMA)
+  const visitForm = compileValidator(HANDOFF_VISIT_SCHEMA)
+  return {
+    name: '/v1/handoffs',
+    caller: 'browser',
+    validate: (body) => (body['receipt'] === undefined ? visitForm(body) : receiptForm(body)),
+    hits: () => [],
+    handle: (request) =>
+      request.body['receipt'] === undefined ? handOffNewVisit(request, parts) : handOffReceipt(request, parts),
+  }
+}
+
+async function handOffReceipt(request: CheckedRequest, parts: PipelineParts): Promise<Refusal | Answer> {
+  const { exchange, website } = request
+  const claims = requireReceipt(request, parts.deps)
+  if (isRefusal(claims)) return claims
+  if (claims.isUnrecorded) {
+    exchange.isWithheld = true
+    return answer(request, claims, parts)
+  }
+  if (!claims.isHandoffOnly && (await isRevoked(request, claims, parts))) return refuse('receipt_revoked')
+  await parts.recorder.accept(exchange, {
+    topic: 'handoffs',
+    id: claims.visitId,
+    build: (log) => ({
+      v: 1,
+      kind: 'handoff',
+      request: log,
+      website: website.id,
+      visitId: claims.visitId,
+      issuedAtMs: claims.issuedAtMs,
+      askedAtMs: exchange.receivedAtMs,
+      gpc: saysGpc(exchange),
+      visit: null,
+      retentionDays: website.retentionDays,
+    }),
+  })
+  return answer(request, claims, parts)
+}
+
+async function handOffNewVisit(request: CheckedRequest, parts: PipelineParts): Promise<Refusal | Answer> {
+  const admitted = await admit(request, parts, { isHandoffOnly: true })
+  if (admitted.kind === 'refused') return admitted
+  const { usage, claims, receipt } = admitted
+  if (usage.isUnrecorded) return answer(request, claims, parts, { receipt, recorded: false })
+  await keepUsage(usage, () => recordHandoffVisit(request, admitted, parts))
+  return answer(request, claims, parts, { receipt })
+}
+
+async function recordHandoffVisit(
+  { exchange, website }: CheckedRequest,
+  { visit }: AdmittedRequest,
+  { recorder }: PipelineParts,
+): Promise<void> {
+  const { retentionDays } = website
+  await recorder.accept(exchange, {
+    topic: 'handoffs',
+    id: visit.visitId,
+    build: (log) => ({
+      v: 1,
+      kind: 'handoff',
+      request: log,
+      website: website.id,
+      visitId: visit.visitId,
+      issuedAtMs: visit.issuedAtMs,
+      askedAtMs: visit.issuedAtMs,
+      gpc: visit.gpc,
+      visit,
+      retentionDays,
+    }),
+  })
+}
+
+async function isRevoked({ website }: CheckedRequest, claims: ReceiptClaims, { deps }: PipelineParts): Promise<boolean> {
+  const ref = refOf(website.id, claims)
+  const [state] = await deps.hotState.receiptStates([ref])
+  if (state !== 'unknown') return state === 'revoked'
+  return (await recall([ref], deps)).get(ref.visitId) === 'revoked'
+}
+
+function answer(
+  { exchange, website }: CheckedRequest,
+  claims: ReceiptClaims,
+  { deps }: PipelineParts,
+  more: { readonly receipt?: string; readonly recorded?: false } = {},
+): Answer {
+  const token = issueToken(deps.keys, website.id, claims, saysGpc(exchange))
+  return { kind: 'answer', body: { ok: true, token, expires_at: expiresAtMs(claims.issuedAtMs), ...more } }
+}

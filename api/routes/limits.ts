@@ -1,0 +1,24 @@
+/** `GET /api/limits`: plans, prices, rates and service limits, all from the one table. */
+
+import { LIMITS, PLAN_LIMITS, RATE_RULES } from '../../domain/limits.ts'
+import { PLANS } from '../../domain/model.ts'
+import { staticFile, type StaticFile } from '../static-files.ts'
+
+export function limitsFile(prices: Readonly<Record<string, unknown>> | null): StaticFile {
+  return staticFile({
+    type: 'application/json; charset=utf-8',
+    content: JSON.stringify(limitsBody(prices)),
+    cache: `public, max-age=${LIMITS.limitsCacheS}`,
+    isShared: true,
+  })
+}
+
+/** Field names keep their units (`...Bytes`, `...Ms`, `...Chars`). Prices are null where the operator set none. */
+export function limitsBody(prices: Readonly<Record<string, unknown>> | null): object {
+  return {
+    plans: PLAN_LIMITS,
+    prices: Object.fromEntries(PLANS.map((plan) => [plan, prices?.[plan] ?? null])),
+    rates: RATE_RULES,
+    service: LIMITS,
+  }
+}

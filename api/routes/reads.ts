@@ -1,0 +1,107 @@
+/** The GET endpoints that name a website: what the SDK reads at start, and the hook for an installer. */
+
+import { createHash } from 'node:crypto'
+import type { Request, RequestHandler, Response } from 'express'
+import type { Catalog, Website } from '../../domain/catalog.ts'
+import { refuse, type ErrorCode } from '../../domain/errors.ts'
+import { renderHookScript } from '../../domain/hook-script.ts'
+import { openExchange, type Exchange } from '../exchange.ts'
+import { corsHeaders } from '../origin-guard.ts'
+import type { PipelineParts } from '../pipeline.ts'
+import { sendRefusal, sendText, type Headers } from '../reply.ts'
+
+const CONFIG_CACHE = 'public, max-age=60'
+const SCRIPT_CACHE = 'public, max-age=300'
+
+interface Read {
+  readonly exchange: Exchange
+  readonly website: Website
+  readonly req: Request
+  readonly res: Response
+}
+
+/** `GET /v1/projects/{website}/browser-config` */
+export function browserConfig(parts: PipelineParts): RequestHandler {
+  return readRoute('/v1/projects/{website}/browser-config', parts, (read) => {
+    const { website, req } = read
+    const config = { measurementIds: website.measurementIds, providers: [...website.providers] }
+    const headers = { ...corsHeaders(req, parts.deps.catalog()), 'Cache-Control': CONFIG_CACHE }
+    return send(read, { type: 'application/json; charset=utf-8', text: JSON.stringify(config), headers })
+  })
+}
+
+/** `GET /v1/projects/{website}/report.sh` and the form that names an install path. */
+export function reportScript(parts: PipelineParts, hookBody: string): RequestHandler {
+  const { deps } = parts
+  return readRoute('/v1/projects/{website}/report.sh', parts, (read) => {
+    const { website, req } = read
+    const path = typeof req.params['path'] === 'string' ? req.params['path'] : null
+    const isKnown = path === null || website.organization.installPaths.some(({ id }) => id === path)
+    if (!isKnown) return refuseRead(read, 'install_path_not_found')
+    const text = renderHookScript(hookBody, {
+      website: website.id,
+      path,
+      origins: [...website.origins],
+      scan: website.hookScan,
+      baseUrl: deps.options.baseUrl,
+      brand: deps.options.brand,
+    })
+    return send(read, { type: 'text/x-shellscript; charset=utf-8', text, headers: { 'Cache-Control': SCRIPT_CACHE } })
+  })
+}
+
+/** Finds the website, lets `answer` do the rest, and logs the read without waiting for the log. */
+function readRoute(
+  name: string,
+  { deps, recorder, addressHashOf }: PipelineParts,
+  answer: (read: Read) => { readonly status: number; readonly code: ErrorCode | '' },
+): RequestHandler {
+  return (req, res) => {
+    const exchange = openExchange(req, deps, addressHashOf(req))
+    const website = websiteOf(req, deps.catalog())
+    exchange.website = website
+    const read = { exchange, req, res }
+    const { status, code } =
+      website === null ? refuseRead(read, 'website_not_found') : answer({ ...read, website })
+    recorder.note(exchange, status, code)
+    deps.metrics.answered(name, status, code, (performance.now() - exchange.startedMs) / 1_000)
+  }
+}
+
+function websiteOf(req: Request, catalog: Catalog): Website | null {
+  const id = req.params['website']
+  return (typeof id === 'string' ? catalog.websites.get(id) : undefined) ?? null
+}
+
+function refuseRead({ res }: Pick<Read, 'res'>, code: ErrorCode): { readonly status: number; readonly code: ErrorCode } {
+  return { status: sendRefusal(res, refuse(code)), code }
+}
+
+function send(
+  { req, res }: Read,
+  answer: { readonly type: string; readonly text: string; readonly headers: Headers },
+): { readonly status: number; readonly code: '' } {
+  return { status: sendTagged(req, res, answer), code: '' }
+}
+
+/** Sends text with a strong ETag, or 304 where the client has it already. Returns the status. */
+export function sendTagged(
+  req: Request,
+  res: Response,
+  answer: { readonly type: string; readonly text: string; readonly headers: Headers; readonly etag?: string },
+): number {
+  const etag = answer.etag ?? etagOf(answer.text)
+  const headers = { ...answer.headers, ETag: etag }
+  const known = (req.headers['if-none-match'] ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  if (known.includes(etag) || known.includes('*')) {
+    res.writeHead(304, headers)
+    res.end()
+    return 304
+  }
+  sendText(res, { status: 200, type: answer.type, text: answer.text, headers })
+  return 200
+}
+
+export function etagOf(text: string): string {
+  return `"${createHash('sha256').update(text).digest('base64url')}"`
+}

@@ -1,0 +1,62 @@
+/** `GET /skills/<brand>-setup/...`: what a coding agent needs to set Whence up in somebody's repository. */
+
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { ApiOptions } from '../deps.ts'
+import { CACHE_SHORT, staticFile, type StaticFile } from '../static-files.ts'
+
+const SOURCE = fileURLToPath(new URL('../skills', import.meta.url))
+const TYPES: Readonly<Record<string, string>> = {
+  md: 'text/markdown; charset=utf-8',
+  sh: 'text/x-shellscript; charset=utf-8',
+}
+
+/** Files by path; `manifest.json` lists the SHA-256 of each and of the hook's source. */
+export function skillFiles(options: ApiOptions, hookSha256: string): [string, StaticFile][] {
+  const root = `/skills/${options.brand}-setup`
+  const files = readdirSync(SOURCE, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(SOURCE.length + 1))
+    .sort()
+    .map((name) => ({ name, content: fill(readFileSync(join(SOURCE, name), 'utf8'), options) }))
+  const fileNames = files.map(({ name }) => name).filter((name) => name !== 'install.sh')
+  const rendered = files.map(({ name, content }) => ({
+    name,
+    content: content.replaceAll('{{files}}', fileNames.join(' ')),
+  }))
+  const manifest = {
+    name: `${options.brand}-setup`,
+    version: options.version,
+    base_url: options.baseUrl,
+    files: rendered.map(({ name, content }) => ({ path: name, sha256: sha256(content) })),
+    hook: { url: `${options.baseUrl}/report.sh`, sha256: hookSha256 },
+  }
+  const manifestFile = staticFile({
+    type: 'application/json; charset=utf-8',
+    content: `${JSON.stringify(manifest, null, 2)}\n`,
+    cache: CACHE_SHORT,
+  })
+  return [
+    ...rendered.map(({ name, content }): [string, StaticFile] => [`${root}/${name}`, skillFile(name, content)]),
+    [`${root}/manifest.json`, manifestFile],
+  ]
+}
+
+function skillFile(name: string, content: string): StaticFile {
+  const type = TYPES[name.split('.').at(-1) ?? ''] ?? 'text/plain; charset=utf-8'
+  return staticFile({ type, content, cache: CACHE_SHORT })
+}
+
+/** The sources name no address and no brand of their own. */
+function fill(text: string, options: ApiOptions): string {
+  return text
+    .replaceAll('{{base_url}}', options.baseUrl)
+    .replaceAll('{{brand}}', options.brand)
+    .replaceAll('{{BRAND}}', options.brand.toUpperCase().replaceAll('-', '_'))
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}

@@ -1,0 +1,66 @@
+/** `POST /v1/visits/activate`: the marker is on disk, so its receipt may match; the one it replaced no longer does. */
+
+import { refuse, type Refusal } from '../../domain/errors.ts'
+import type { ReceiptClaims } from '../../domain/receipt.ts'
+import { ACTIVATION_SCHEMA } from '../../domain/schemas.ts'
+import type { Activation } from '../../ports/hot-state/hot-state.ts'
+import type { ApiDeps } from '../deps.ts'
+import type { CheckedRequest, CollectionRoute, PipelineParts } from '../pipeline.ts'
+import { isRefusal, recall, refOf, requireReceipt } from '../receipts.ts'
+import { compileValidator } from '../validate.ts'
+
+const OK = { kind: 'answer', body: { ok: true } } as const
+
+export function visitsActivateRoute(parts: PipelineParts): CollectionRoute {
+  return {
+    name: '/v1/visits/activate',
+    caller: 'browser',
+    validate: compileValidator(ACTIVATION_SCHEMA),
+    hits: () => [],
+    handle: async (request) => {
+      const claims = requireReceipt(request, parts.deps)
+      if (isRefusal(claims)) return claims
+      if (claims.isHandoffOnly) return refuse('receipt_not_activatable')
+      if (claims.isUnrecorded) {
+        request.exchange.isWithheld = true
+        return OK
+      }
+      return applyActivation(request, claims, parts)
+    },
+  }
+}
+
+async function applyActivation(request: CheckedRequest, claims: ReceiptClaims, parts: PipelineParts): Promise<Refusal | typeof OK> {
+  const { exchange, website } = request
+  const activation = await activate(website.id, claims, parts.deps)
+  if (activation.kind === 'revoked') return refuse('receipt_revoked')
+  const revoked = activation.kind === 'activated' ? activation.revoked : null
+  // An activation that is known already is appended again: the first time may have failed between state and log.
+  await parts.recorder.accept(exchange, {
+    topic: 'activations',
+    id: claims.visitId,
+    build: (log) => ({
+      v: 1,
+      kind: 'activation',
+      request: log,
+      website: website.id,
+      visitId: claims.visitId,
+      issuedAtMs: claims.issuedAtMs,
+      activatedAtMs: exchange.receivedAtMs,
+      revokedVisitId: revoked?.visitId ?? null,
+      revokedIssuedAtMs: revoked?.issuedAtMs ?? null,
+      retentionDays: website.retentionDays,
+    }),
+  })
+  return OK
+}
+
+/** A receipt that proves itself was issued: where the state has forgotten it, facts or its own word stand in. */
+async function activate(website: string, claims: ReceiptClaims, deps: ApiDeps): Promise<Activation> {
+  const ref = refOf(website, claims)
+  const first = await deps.hotState.activate(ref)
+  if (first.kind !== 'unknown') return first
+  const recalled = await recall([ref], deps)
+  if (!recalled.has(ref.visitId)) await deps.hotState.learn({ ...ref, previous: null }, 'issued')
+  return deps.hotState.activate(ref)
+}

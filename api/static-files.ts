@@ -1,0 +1,82 @@
+/** Files that are the same for everybody, made once at start: hashed, compressed, with their cache rules. */
+
+import { createHash } from 'node:crypto'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import type { RequestHandler } from 'express'
+import type { Headers } from './reply.ts'
+
+export const CACHE_SHORT = 'public, max-age=300'
+export const CACHE_FOREVER = 'public, max-age=31536000, immutable'
+
+export interface StaticFile {
+  readonly type: string
+  readonly bytes: Buffer
+  readonly sha256: string
+  readonly headers: Headers
+  readonly encodings: ReadonlyMap<'br' | 'gzip', Buffer>
+}
+
+const COMPRESS_BYTES_MIN = 512
+
+export function staticFile(file: {
+  readonly type: string
+  readonly content: string | Buffer
+  readonly cache: string
+  /** Pages of any origin may read it, which subresource integrity needs. */
+  readonly isShared?: boolean
+}): StaticFile {
+  const bytes = Buffer.from(file.content)
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  return {
+    type: file.type,
+    bytes,
+    sha256,
+    headers: {
+      'Cache-Control': file.cache,
+      ETag: `"${sha256.slice(0, 32)}"`,
+      'X-Content-Type-Options': 'nosniff',
+      ...(file.isShared === true ? { 'Access-Control-Allow-Origin': '*', 'Cross-Origin-Resource-Policy': 'cross-origin' } : {}),
+    },
+    encodings: compressed(bytes),
+  }
+}
+
+export function serveStatic(file: StaticFile): RequestHandler {
+  return (req, res) => {
+    const etag = String(file.headers['ETag'])
+    if ((req.headers['if-none-match'] ?? '').includes(etag)) {
+      res.writeHead(304, { ...file.headers, Vary: 'Accept-Encoding' })
+      res.end()
+      return
+    }
+    const encoding = chooseEncoding(req.headers['accept-encoding'], file)
+    const bytes = encoding === null ? file.bytes : (file.encodings.get(encoding) ?? file.bytes)
+    res.writeHead(200, {
+      ...file.headers,
+      Vary: 'Accept-Encoding',
+      'Content-Type': file.type,
+      'Content-Length': bytes.length,
+      ...(encoding === null ? {} : { 'Content-Encoding': encoding }),
+    })
+    res.end(bytes)
+  }
+}
+
+function compressed(bytes: Buffer): ReadonlyMap<'br' | 'gzip', Buffer> {
+  if (bytes.length < COMPRESS_BYTES_MIN) return new Map()
+  const best = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } }
+  return new Map([
+    ['br', brotliCompressSync(bytes, best)],
+    ['gzip', gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION })],
+  ])
+}
+
+/** Brotli before gzip; `q=0` refuses a coding (RFC 9110, section 12.5.3). */
+function chooseEncoding(accepted: string | undefined, file: StaticFile): 'br' | 'gzip' | null {
+  const codings = (accepted ?? '')
+    .split(',')
+    .map((part) => part.trim().toLowerCase().split(/\s*;\s*/))
+    .filter(([, quality]) => !/^q=0(\.0*)?$/.test(quality ?? ''))
+    .map(([name]) => name)
+  return (['br', 'gzip'] as const).find((coding) => codings.includes(coding) && file.encodings.has(coding)) ?? null
+}
