@@ -1,0 +1,125 @@
+/** The commands of `whence`: what each does, which settings it reads, and which flags and arguments are its own. */
+
+import type { SettingName } from './settings-table.ts'
+
+export interface FlagRow {
+  /** Null for a switch. */
+  readonly placeholder: string | null
+  readonly doc: string
+}
+
+export interface CommandRow {
+  readonly summary: string
+  readonly settings: readonly SettingName[]
+  readonly flags: Readonly<Record<string, FlagRow>>
+  /** In their order; in brackets where one may be left out. */
+  readonly positionals: readonly string[]
+}
+
+const ENGINES = ['eventLog', 'hotState', 'facts'] as const
+const SECRETS = ['secretFile', 'secret'] as const
+const PROVIDER_URLS = ['ga4Url', 'googleAdsUrl', 'googleOauthUrl', 'metaUrl', 'tiktokUrl', 'xUrl'] as const
+const SERVING = ['listen', 'metricsListen', 'baseUrl', 'trustProxy', 'brand', 'prices', 'logLevel'] as const
+const TOOL = ['data', ...ENGINES, 'logLevel'] as const
+
+const JSON_FLAG = { '--json': { placeholder: null, doc: 'One JSON object a line in place of a table.' } }
+const WEBSITE_FLAG = { '--website': { placeholder: 'ID', doc: 'Of this website only.' } }
+const LIST_FLAGS = {
+  ...JSON_FLAG,
+  ...WEBSITE_FLAG,
+  '--limit': { placeholder: 'N', doc: 'So many at most, newest first.' },
+}
+const FOLLOW_FLAG = { '--follow': { placeholder: null, doc: 'Go on and show new ones as they come.' } }
+
+export const COMMANDS = {
+  embedded: {
+    summary: 'Run the whole service in one process, on one machine.',
+    settings: ['data', 'manifests', ...SECRETS, ...SERVING, ...ENGINES, ...PROVIDER_URLS, 'exampleSite'],
+    flags: {},
+    positionals: [],
+  },
+  api: {
+    summary: 'Run the collection endpoints.',
+    settings: [...SECRETS, ...SERVING, ...ENGINES],
+    flags: {},
+    positionals: [],
+  },
+  delivery: {
+    summary: 'Run one delivery role.',
+    settings: ['role', 'metricsListen', ...SECRETS, ...ENGINES, ...PROVIDER_URLS, 'logLevel'],
+    flags: {},
+    positionals: [],
+  },
+  operator: {
+    summary: 'Reconcile the custom resources of a cluster.',
+    settings: ['metricsListen', 'logLevel'],
+    flags: {},
+    positionals: [],
+  },
+  migrate: {
+    summary: "Bring ClickHouse's tables up to date.",
+    settings: ['data', 'facts', 'logLevel'],
+    flags: {},
+    positionals: [],
+  },
+  explain: {
+    summary: 'Say why an install was matched or not, and how its deliveries stand.',
+    settings: [...TOOL],
+    flags: { ...JSON_FLAG, ...WEBSITE_FLAG },
+    positionals: ['EVENT_ID'],
+  },
+  logs: {
+    summary: 'Show Logs: every request with its answer.',
+    settings: [...TOOL],
+    flags: { ...LIST_FLAGS, ...FOLLOW_FLAG },
+    positionals: [],
+  },
+  installs: {
+    summary: 'Show installs with what they were matched to.',
+    settings: [...TOOL],
+    flags: { ...LIST_FLAGS, ...FOLLOW_FLAG },
+    positionals: [],
+  },
+  'dead-letters': {
+    summary: 'Show deliveries that failed for good, with the reason.',
+    settings: [...TOOL],
+    flags: LIST_FLAGS,
+    positionals: [],
+  },
+  replay: {
+    summary: 'Deliver a failed delivery once more, or all of them.',
+    settings: [...TOOL],
+    flags: {
+      ...WEBSITE_FLAG,
+      '--destination': { placeholder: 'ID', doc: 'Of this destination only.' },
+      '--all': { placeholder: null, doc: 'Every one that the other options leave.' },
+    },
+    positionals: ['[JOB_ID]'],
+  },
+  'send-test': {
+    summary: "Send a made-up install to a destination's test facility.",
+    settings: [...TOOL],
+    flags: JSON_FLAG,
+    positionals: ['WEBSITE', 'DESTINATION'],
+  },
+  'rebuild-state': {
+    summary: 'Fill the hot state again from what ClickHouse knows.',
+    settings: [...TOOL],
+    flags: {},
+    positionals: [],
+  },
+  lint: {
+    summary: 'Check a folder of custom resources and print every problem.',
+    settings: ['manifests', 'logLevel'],
+    flags: { '-f': { placeholder: 'FOLDER', doc: 'The folder; short for --manifests.' }, ...JSON_FLAG },
+    positionals: [],
+  },
+} as const satisfies Record<string, CommandRow>
+
+export type CommandName = keyof typeof COMMANDS
+
+/** The row of a command, or null where there is none of this name. */
+export function commandNamed(name: string): CommandRow | null {
+  const rows: Readonly<Record<string, CommandRow>> = COMMANDS
+  return Object.hasOwn(rows, name) ? (rows[name] ?? null) : null
+}
