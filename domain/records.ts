@@ -190,6 +190,8 @@ export interface Job {
   readonly dueAtMs: number
   /** When an attempt first ended without a clear answer; bounds retries where dedupe is bounded. */
   readonly unclearSinceMs: number | null
+  /** Why it is being held, absent while it only waits for its next attempt; a hold is told once, not at every turn. */
+  readonly heldFor?: string
   readonly retentionDays: number
   readonly logRetentionDays: number
 }

@@ -1,0 +1,237 @@
+/** Turns each recorded install into its deliveries: a record of every one, and a job for those that are to be made. */
+
+import type { Catalog } from '../domain/catalog.ts'
+import { holdMs, JITTER, leavesTierAtMs, tierFor } from '../domain/attempts.ts'
+import { LIMITS } from '../domain/limits.ts'
+import type { Visit, VisitId, WebsiteId } from '../domain/model.ts'
+import {
+  decodeRecord,
+  encodeRecord,
+  recordKey,
+  TIER_NAMES,
+  TIERS,
+  type InstallRecord,
+  type ParkedInstall,
+  type TierName,
+} from '../domain/records.ts'
+import type { Batch, BatchOutcome, Consumer, EventLog, StoredEntry } from '../ports/event-log/event-log.ts'
+import { deliveriesOf, visitKey, visitNeededBy, type Dispatched } from './dispatch-plan.ts'
+import type { DeliveryLogger } from './logger.ts'
+
+/** What dispatch reads of the facts; both in one query each. */
+export interface DispatchReads {
+  /** Of these events, the keys (`recordKey`) of those that ClickHouse holds deliveries of. */
+  dispatched(events: readonly { website: WebsiteId; eventId: string }[]): Promise<ReadonlySet<string>>
+  /** The visits that are there, by `visitKey`. */
+  visits(visits: readonly { website: WebsiteId; visitId: VisitId }[]): Promise<ReadonlyMap<string, Visit>>
+}
+
+export interface DispatchDeps {
+  readonly eventLog: EventLog
+  readonly reads: DispatchReads
+  readonly catalog: () => Catalog
+  readonly nowMs: () => number
+  /** From 0 up to, but not including, 1. */
+  readonly random: () => number
+  readonly logger: DeliveryLogger
+}
+
+export interface Dispatch {
+  stop(): Promise<void>
+}
+
+const GROUP = 'dispatch'
+const BATCH_INSTALLS = 500
+const APPEND_DEADLINE_MS = 5_000
+/** A visit of the same second may be a moment away from ClickHouse; these looks cost less than the shortest tier. */
+const LOOKS_MS = [20, 40, 80, 160, 250, 250]
+/** After looks in vain there are none for this long: ClickHouse is behind, and the tier is the better place to wait. */
+const LOOKS_PAUSE_MS = 5_000
+/** Events dispatched lately whose rows may not have reached ClickHouse yet. */
+const REMEMBERED = 100_000
+
+/** An install on its way, fresh or parked before. */
+interface Arrival {
+  readonly record: InstallRecord
+  readonly firstSeenAtMs: number
+}
+
+/** Consumes `installs` and the waiting rooms of those whose visit is not there yet; each at its own pace. */
+export async function startDispatch(deps: DispatchDeps): Promise<Dispatch> {
+  const dispatcher = new Dispatcher(deps)
+  const consumers: Consumer[] = []
+  const options = { maxEntries: BATCH_INSTALLS }
+  consumers.push(await deps.eventLog.consume('installs', GROUP, (batch) => dispatcher.takeInstalls(batch), options))
+  for (const tier of PARKING_TIERS) {
+    const handler = (batch: Batch): Promise<BatchOutcome> => dispatcher.takeParked(batch, tier)
+    consumers.push(await deps.eventLog.consume(`dispatch.${tier}`, GROUP, handler, options))
+  }
+  return {
+    async stop() {
+      await Promise.all(consumers.map((consumer) => consumer.stop()))
+    },
+  }
+}
+
+/** Holds never exceed half an hour. */
+const PARKING_TIERS: readonly TierName[] = TIER_NAMES.filter((tier) => TIERS[tier] <= TIERS['30m'])
+
+/** Owns what this process remembers: events dispatched lately, and whether looking again is worth while. */
+class Dispatcher {
+  readonly #deps: DispatchDeps
+  readonly #recent = new Set<string>()
+  #looksAgainAtMs = 0
+
+  constructor(deps: DispatchDeps) {
+    this.#deps = deps
+  }
+
+  async takeInstalls(batch: Batch): Promise<BatchOutcome> {
+    const nowMs = this.#deps.nowMs()
+    const arrivals = batch.entries.flatMap((entry) => {
+      const record = this.#read<InstallRecord>(entry)
+      return record === null ? [] : [{ record, firstSeenAtMs: nowMs }]
+    })
+    await this.#dispatch(arrivals)
+    return { done: batch.entries.length }
+  }
+
+  async takeParked(batch: Batch, tier: TierName): Promise<BatchOutcome> {
+    const arrivals: Arrival[] = []
+    let done = 0
+    for (const entry of batch.entries) {
+      const parked = this.#read<ParkedInstall>(entry)
+      if (parked !== null) {
+        const leavesAtMs = leavesTierAtMs({ dueAtMs: parked.dueAtMs, enteredAtMs: entry.appendedAtMs, tier })
+        if (leavesAtMs > this.#deps.nowMs()) {
+          await this.#dispatch(arrivals)
+          return { done, resumeAtMs: leavesAtMs }
+        }
+        arrivals.push(parked)
+      }
+      done += 1
+    }
+    await this.#dispatch(arrivals)
+    return { done }
+  }
+
+  /** Those whose visit is there go first, so that no one waits for another's visit. */
+  async #dispatch(all: readonly Arrival[]): Promise<void> {
+    const arrivals = await this.#withoutRepeats(all)
+    if (arrivals.length === 0) return
+    let visits = await this.#visitsOf(arrivals)
+    let waiting = await this.#finish(arrivals, visits)
+    for (const lookMs of this.#looks()) {
+      if (waiting.length === 0) break
+      await new Promise((resolve) => setTimeout(resolve, lookMs))
+      visits = await this.#visitsOf(waiting)
+      waiting = await this.#finish(waiting, visits)
+    }
+    if (waiting.length === 0) return
+    this.#looksAgainAtMs = this.#deps.nowMs() + LOOKS_PAUSE_MS
+    await Promise.all(waiting.map((arrival) => this.#park(arrival)))
+  }
+
+  /** The first row of an event decides; a second one, from a crash or a lost claim, makes no second delivery. */
+  async #withoutRepeats(all: readonly Arrival[]): Promise<Arrival[]> {
+    const firsts = new Map<string, Arrival>()
+    for (const arrival of all) {
+      const key = eventKey(arrival)
+      if (!firsts.has(key) && !this.#recent.has(key)) firsts.set(key, arrival)
+    }
+    if (firsts.size === 0) return []
+    const events = [...firsts.values()].map(({ record: { install } }) => ({
+      website: install.website,
+      eventId: install.eventId,
+    }))
+    const dispatched = await this.#deps.reads.dispatched(events)
+    return [...firsts].filter(([key]) => !dispatched.has(key)).map(([, arrival]) => arrival)
+  }
+
+  async #visitsOf(arrivals: readonly Arrival[]): Promise<ReadonlyMap<string, Visit>> {
+    const needed = new Map<string, { website: WebsiteId; visitId: VisitId }>()
+    for (const { record } of arrivals) {
+      const visit = visitNeededBy(record.install)
+      if (visit !== null) needed.set(visitKey(visit), visit)
+    }
+    return needed.size === 0 ? new Map<string, Visit>() : this.#deps.reads.visits([...needed.values()])
+  }
+
+  /** Writes the deliveries of all that can be decided now; returns the others. */
+  async #finish(arrivals: readonly Arrival[], visits: ReadonlyMap<string, Visit>): Promise<Arrival[]> {
+    const waiting: Arrival[] = []
+    const ready: { key: string; dispatched: Dispatched }[] = []
+    const nowMs = this.#deps.nowMs()
+    for (const arrival of arrivals) {
+      const needed = visitNeededBy(arrival.record.install)
+      const visit = needed === null ? null : (visits.get(visitKey(needed)) ?? null)
+      const isGivenUp = nowMs - arrival.firstSeenAtMs >= LIMITS.visitMissingMs
+      if (needed !== null && visit === null && !isGivenUp) {
+        waiting.push(arrival)
+        continue
+      }
+      const { record } = arrival
+      ready.push({
+        key: eventKey(arrival),
+        dispatched: deliveriesOf({ record, visit, catalog: this.#deps.catalog(), nowMs }),
+      })
+    }
+    await this.#write(ready.map((each) => each.dispatched))
+    for (const { key } of ready) this.#remember(key)
+    return waiting
+  }
+
+  /** Records before jobs, so that no outcome precedes its plan; a crash in between only repeats what is the same. */
+  async #write(dispatched: readonly Dispatched[]): Promise<void> {
+    const { eventLog } = this.#deps
+    const options = { deadlineMs: APPEND_DEADLINE_MS }
+    const records = dispatched.flatMap(({ records }) =>
+      records.map((record) => ({ key: recordKey(record.website, record.jobId), value: encodeRecord(record) })),
+    )
+    if (records.length > 0) await eventLog.append('deliveries', records, options)
+    const jobs = Map.groupBy(
+      dispatched.flatMap((each) => each.jobs),
+      (job) => job.provider,
+    )
+    const appends = [...jobs].map(([provider, ofProvider]) => {
+      const entries = ofProvider.map((job) => ({ key: recordKey(job.website, job.jobId), value: encodeRecord(job) }))
+      return eventLog.append(`deliver.${provider}`, entries, options)
+    })
+    await Promise.all(appends)
+  }
+
+  async #park(arrival: Arrival): Promise<void> {
+    const nowMs = this.#deps.nowMs()
+    const waitMs = Math.round(holdMs(nowMs - arrival.firstSeenAtMs) * (1 + JITTER * this.#deps.random()))
+    const parked: ParkedInstall = { v: 1, ...arrival, dueAtMs: nowMs + waitMs }
+    const entry = { key: eventKey(arrival), value: encodeRecord(parked) }
+    await this.#deps.eventLog.append(`dispatch.${tierFor(waitMs)}`, [entry], { deadlineMs: APPEND_DEADLINE_MS })
+  }
+
+  #looks(): readonly number[] {
+    return this.#deps.nowMs() >= this.#looksAgainAtMs ? LOOKS_MS : []
+  }
+
+  #remember(key: string): void {
+    this.#recent.add(key)
+    if (this.#recent.size <= REMEMBERED) return
+    for (const oldest of this.#recent) {
+      this.#recent.delete(oldest)
+      break
+    }
+  }
+
+  /** What cannot be read is kept apart by the facts-writer; here it must only not stop what follows. */
+  #read<T extends { readonly v: 1 }>(entry: StoredEntry): T | null {
+    try {
+      return decodeRecord<T>(entry.value)
+    } catch {
+      this.#deps.logger.error({ key: entry.key, offset: entry.offset }, 'install cannot be read')
+      return null
+    }
+  }
+}
+
+function eventKey(arrival: Arrival): string {
+  return recordKey(arrival.record.install.website, arrival.record.install.eventId)
+}

@@ -1,0 +1,7 @@
+/** The providers that deliveries can be made to; a line here and a file beside it add another. */
+
+import type { ProviderId } from '../../domain/model.ts'
+import type { Provider } from '../provider.ts'
+import { ga4 } from './ga4.ts'
+
+export const PROVIDERS: { readonly [P in ProviderId]?: Provider } = { ga4 }

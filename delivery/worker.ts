@@ -1,0 +1,107 @@
+/** Runs one provider's deliveries: takes jobs off the log, sends what may be sent now, and writes what follows. */
+
+import type { Catalog, Credentials } from '../domain/catalog.ts'
+import { leavesTierAtMs } from '../domain/attempts.ts'
+import { decodeRecord, TIER_NAMES, type Job, type TierName, type Topic } from '../domain/records.ts'
+import type { Batch, BatchOutcome, Consumer, EventLog } from '../ports/event-log/event-log.ts'
+import type { HotState } from '../ports/hot-state/hot-state.ts'
+import { Courier } from './courier.ts'
+import type { DestinationHealth } from './destination-gate.ts'
+import type { DeliveryLogger } from './logger.ts'
+import type { Provider } from './provider.ts'
+import { createSender } from './send.ts'
+
+export interface WorkerDeps {
+  readonly provider: Provider
+  /** Origin of the provider's API: its own, or a stand-in from the settings. */
+  readonly baseUrl: string
+  readonly eventLog: EventLog
+  readonly hotState: HotState
+  readonly catalog: () => Catalog
+  readonly credentials: () => Credentials
+  readonly nowMs: () => number
+  /** From 0 up to, but not including, 1. */
+  readonly random: () => number
+  readonly logger: DeliveryLogger
+  /** For the whole of one exchange, in ms; the default is the limit of 10 s. */
+  readonly exchangeMs?: number
+}
+
+export interface WorkerHealth {
+  readonly inFlight: number
+  /** Destinations whose breaker is open or that are paused. */
+  readonly troubled: readonly DestinationHealth[]
+}
+
+export interface Worker {
+  health(): WorkerHealth
+  /** Takes no more jobs; resolves when every exchange under way has ended and is written down. */
+  stop(): Promise<void>
+}
+
+/** Jobs in one batch; small enough that a batch delivered again after a crash repeats little. */
+const BATCH_JOBS = 128
+
+/** Consumes the provider's topic and its tiers, each on its own: a waiting tier holds nothing else back. */
+export async function startWorker(deps: WorkerDeps): Promise<Worker> {
+  const group = `deliver.${deps.provider.id}`
+  const sender = createSender({
+    baseUrl: deps.baseUrl,
+    ...(deps.exchangeMs === undefined ? {} : { exchangeMs: deps.exchangeMs }),
+  })
+  const courier = new Courier({ ...deps, sender })
+  const rooms: readonly { topic: Topic; tier: TierName | null }[] = [
+    { topic: `deliver.${deps.provider.id}`, tier: null },
+    ...TIER_NAMES.map((tier) => ({ topic: `deliver.${deps.provider.id}.${tier}` as const, tier })),
+  ]
+  const consumers: Consumer[] = []
+  for (const { topic, tier } of rooms) {
+    const handler = (batch: Batch): Promise<BatchOutcome> => takeBatch(deps, courier, batch, tier)
+    consumers.push(await deps.eventLog.consume(topic, group, handler, { maxEntries: BATCH_JOBS }))
+  }
+  return {
+    health: () => ({ inFlight: courier.inFlight, troubled: courier.troubled() }),
+    async stop() {
+      await Promise.all(consumers.map((consumer) => consumer.stop()))
+      await courier.settled()
+      sender.close()
+    },
+  }
+}
+
+/** Takes up the entries from the front that are due; a job is finished when its outcome or its next entry is durable. */
+async function takeBatch(
+  deps: WorkerDeps,
+  courier: Courier,
+  batch: Batch,
+  tier: TierName | null,
+): Promise<BatchOutcome> {
+  const jobs: Job[] = []
+  let resumeAtMs: number | null = null
+  let done = 0
+  for (const entry of batch.entries) {
+    const job = readJob(deps, entry)
+    if (job !== null && tier !== null) {
+      const leavesAtMs = leavesTierAtMs({ dueAtMs: job.dueAtMs, enteredAtMs: entry.appendedAtMs, tier })
+      if (leavesAtMs > deps.nowMs()) {
+        resumeAtMs = leavesAtMs
+        break
+      }
+    }
+    done += 1
+    if (job !== null) jobs.push(job)
+  }
+  // Nearest deadline first: where not all can be sent in time, as many as possible are.
+  await courier.take(jobs.sort((a, b) => a.deadlineAtMs - b.deadlineAtMs))
+  return resumeAtMs === null ? { done } : { done, resumeAtMs }
+}
+
+/** An entry that cannot be read would come again for ever; it is told once and left. */
+function readJob(deps: WorkerDeps, entry: { key: string; value: string; offset: number }): Job | null {
+  try {
+    return decodeRecord<Job>(entry.value)
+  } catch {
+    deps.logger.error({ provider: deps.provider.id, key: entry.key, offset: entry.offset }, 'job cannot be read')
+    return null
+  }
+}
