@@ -1,0 +1,733 @@
+#!/bin/sh
+# whence-hook: the part of an installer that tells a service "this program was just installed", so that its makers learn
+# which visit of their website the install came from. It is meant to be read: nothing in it is packed or hidden.
+#
+#   sh report.sh install_completed [--handoff TOKEN] [--print] [--explain] [--help]
+#
+# WHAT IT READS
+#   1. With a handoff token (from the copied install command): nothing below the home folder but its own two files.
+#   2. Without one, also files that websites stored in a browser (their "origin private file system"). It opens only those of
+#      1,021 bytes, then those of 200 to 1,020, at most 20,000 of them in at most 4 seconds, and takes from them only what
+#      begins as a marker of this website. In Firefox it goes only into the folders of this website. It follows no symbolic
+#      link there, opens no cookies, passwords, history or settings, and leaves Safari alone.
+#   3. The kind of system and processor, time zone, language, and which coding agent runs it if one says so.
+#
+# WHAT IT SENDS: at most one request, to the service named in whence_base_url. "--print" shows it and sends nothing, "--explain"
+# says on standard error what was done and why, and a copy of the last request is kept in
+#   ~/.local/state/whence/<website>/                        (or below XDG_STATE_HOME)
+#   ~/Library/Application Support/whence/<website>/         (macOS)
+#
+# HOW TO REFUSE: DO_NOT_TRACK=1, WHENCE_DISABLED=1 or a file /etc/whence/disabled. Then it neither looks nor sends.
+#
+# WHAT IT PROMISES ITS CALLER: exit status 0, nothing on standard output (but "--print"), nothing taken from standard input, at
+# most 9.5 seconds, and no variable, function, trap, option or file left behind in the caller, even where it is sourced.
+#
+# The service writes these settings before this text, and nothing else:
+#   whence_website   the website's ID            whence_base_url   the service's address
+#   whence_path      an install path's ID or ''  whence_origins    the website's origins, separated by spaces
+#   whence_scan      Notice (one line on the terminal), Silent or Disabled
+#
+# It runs in dash, bash, busybox sh, ksh93, mksh, zsh and the sh of macOS. Hence no "local", no arrays, no "[[", no here
+# documents (some shells put them into files), and "echo" only for text that holds no backslash and begins with no dash.
+#
+# All of it is one function whose body is a subshell, and the last line calls it. A download that was cut short ends inside
+# one of the two, which is a syntax error: no part of it runs. (That is also why no newline ends the last line.)
+
+whence_hook() (
+  whence_version=1.0.0
+  whence_newline='
+'
+
+  # ---- The order of work --------------------------------------------------------------------------------------------------
+
+  whence_main() {
+    whence_prepare_shell
+    whence_read_arguments "$@" || return 0
+    whence_check_settings || return 0
+    whence_may_report || return 0
+    if [ "$whence_prints" = yes ]; then
+      whence_report
+    else
+      whence_report >/dev/null
+    fi
+  }
+
+  whence_report() {
+    whence_choose_person
+    whence_choose_state_folder
+    whence_find_obstacle
+    whence_notice
+    whence_receipts=''
+    whence_browsers=''
+    if [ -z "$whence_obstacle" ]; then whence_scan_browsers; fi
+    whence_compose
+    if [ "$whence_prints" = yes ]; then
+      whence_print_request
+    else
+      whence_keep_copy
+      whence_send
+    fi
+  }
+
+  # ---- The shell it runs in -----------------------------------------------------------------------------------------------
+
+  # Makes all shells alike. Everything set here ends with the subshell.
+  whence_prepare_shell() {
+    if [ -n "${ZSH_VERSION:-}" ]; then emulate -R sh; fi
+    set +a +e +u +x +C # What the caller may have switched on. (+x: a trace would show the token.)
+    set -f             # The shell itself never lists a folder; that is left to find.
+    IFS=$whence_newline
+    umask 077
+    trap '' PIPE # A closed terminal must not end the work half way.
+    # Messages go to descriptor 3. What tools and shells say by themselves ("Killed", "No such file") goes nowhere.
+    if (: 3>&2) 2>/dev/null; then exec 3>&2; else exec 3>/dev/null; fi
+    exec 2>/dev/null
+    whence_locale=${LC_ALL:-${LC_MESSAGES:-${LANG:-}}}
+    LC_ALL=C # Bytes, not characters: names and contents may hold anything.
+    export LC_ALL
+    unset CDPATH GREP_OPTIONS
+    whence_system=$(uname -s)
+    # The token leaves the environment at once, so that no child process has it.
+    whence_handoff=${WHENCE_HANDOFF:-}
+    unset WHENCE_HANDOFF
+  }
+
+  whence_say() {
+    IFS=' ' # It stands between the parts of "$*".
+    printf 'whence: %s\n' "$*" >&3
+    IFS=$whence_newline
+  }
+
+  whence_explain() {
+    if [ "$whence_explains" = yes ]; then whence_say "$*"; fi
+  }
+
+  # Has $1 from $2 to $3 characters, all of them letters, digits, "_" or "-"? Whatever comes from outside passes this or a test
+  # like it before it is used, so nothing needs escaping in the JSON below.
+  whence_is_word() {
+    case $1 in '' | *[!A-Za-z0-9_-]*) return 1 ;; esac
+    [ "${#1}" -ge "$2" ] && [ "${#1}" -le "$3" ]
+  }
+
+  # The same for facts about the machine, which may also hold ".", "/" and "+".
+  whence_is_fact() {
+    case $1 in '' | *[!A-Za-z0-9_./+-]*) return 1 ;; esac
+    [ "${#1}" -le 64 ]
+  }
+
+  # Is $1 an absolute path on one line?
+  whence_is_path() {
+    case $1 in *"$whence_newline"*) return 1 ;; /*) return 0 ;; *) return 1 ;; esac
+  }
+
+  # Is a switch such as DO_NOT_TRACK on? All but empty, 0 and false means yes.
+  whence_is_on() {
+    case $1 in '' | 0 | false) return 1 ;; *) return 0 ;; esac
+  }
+
+  # ---- Arguments, settings, permission ------------------------------------------------------------------------------------
+
+  whence_usage() {
+    whence_say 'usage: sh -s -- install_started|install_completed|first_run [--handoff TOKEN] [--print] [--explain] [--help]'
+    whence_say '  --handoff TOKEN  the token of the copied install command (or WHENCE_HANDOFF); with it no browser is looked at'
+    whence_say '  --print          show the exact request on standard output and send nothing'
+    whence_say '  --explain        say what is looked at and sent, and why'
+    whence_say 'to refuse: DO_NOT_TRACK=1, WHENCE_DISABLED=1 or a file /etc/whence/disabled'
+  }
+
+  # Says what is wrong with the arguments. Always fails, so that its caller can return with it.
+  whence_refuse() {
+    whence_say "$1; nothing is reported"
+    whence_usage
+    return 1
+  }
+
+  whence_read_arguments() {
+    whence_event=''
+    whence_prints=no
+    whence_explains=no
+    while [ $# -gt 0 ]; do
+      case $1 in
+        install_started | install_completed | first_run)
+          [ -z "$whence_event" ] || whence_refuse 'more than one event type' || return 1
+          whence_event=$1
+          ;;
+        --handoff)
+          [ $# -ge 2 ] || whence_refuse '--handoff needs a token' || return 1
+          whence_handoff=$2
+          shift
+          ;;
+        --handoff=*) whence_handoff=${1#--handoff=} ;;
+        --print) whence_prints=yes ;;
+        --explain) whence_explains=yes ;;
+        --help)
+          whence_usage
+          return 1
+          ;;
+        -*) whence_refuse 'unknown option' || return 1 ;;
+        *) whence_refuse 'unknown event type' || return 1 ;;
+      esac
+      shift
+    done
+    [ -n "$whence_event" ] || whence_refuse 'no event type' || return 1
+    if [ -n "$whence_handoff" ] && ! whence_is_word "$whence_handoff" 8 128; then
+      whence_explain 'what was given as the handoff token is none, and is left out'
+      whence_handoff=''
+    fi
+  }
+
+  # The service checked these before it wrote them. An installer that carries this text itself may not have.
+  whence_check_settings() {
+    whence_website=${whence_website:-}
+    whence_path=${whence_path:-}
+    whence_origins=${whence_origins:-}
+    whence_scan=${whence_scan:-Notice}
+    whence_base_url=${whence_base_url:-}
+    whence_wrong=''
+    whence_is_word "$whence_website" 1 128 || whence_wrong=whence_website
+    [ -z "$whence_path" ] || whence_is_word "$whence_path" 1 128 || whence_wrong=whence_path
+    case $whence_origins in *[!A-Za-z0-9.:/_\[\]\ -]*) whence_wrong=whence_origins ;; esac
+    case $whence_scan in Notice | Silent | Disabled) ;; *) whence_wrong=whence_scan ;; esac
+    case $whence_base_url in
+      *[!A-Za-z0-9.:/_~%\[\]-]*) whence_wrong=whence_base_url ;;
+      https://?* | http://?*) ;;
+      *) whence_wrong=whence_base_url ;;
+    esac
+    [ -n "$whence_wrong" ] || return 0
+    whence_say "$whence_wrong has no usable value; nothing is reported"
+    return 1
+  }
+
+  whence_may_report() {
+    whence_refusal=''
+    if [ -e /etc/whence/disabled ]; then whence_refusal='there is a file /etc/whence/disabled'; fi
+    if whence_is_on "${WHENCE_DISABLED:-}"; then whence_refusal='WHENCE_DISABLED is set'; fi
+    if whence_is_on "${DO_NOT_TRACK:-}"; then whence_refusal='DO_NOT_TRACK is set'; fi
+    [ -n "$whence_refusal" ] || return 0
+    whence_explain "$whence_refusal: nothing is looked at and nothing is sent"
+    return 1
+  }
+
+  # One line for a person at a terminal. Logs and pipes do not get it.
+  whence_notice() {
+    if [ "$whence_scan" != Notice ] || [ "$whence_prints" = yes ] || ! [ -t 3 ]; then return 0; fi
+    whence_scope=''
+    if [ -z "$whence_obstacle" ]; then whence_scope=', with the visit that led here if a browser of yours remembers it'; fi
+    whence_say "this install is reported to $whence_base_url$whence_scope. To refuse: DO_NOT_TRACK=1"
+  }
+
+  # ---- Programs that get only so much time --------------------------------------------------------------------------------
+
+  # Runs a program for at most $1 seconds (macOS has no "timeout"). With exec the program takes the place of the background
+  # shell: the process number is its own, and no alias or function of the caller's stands in between.
+  whence_within() {
+    whence_limit=$1
+    shift
+    exec 6<&0 # Else a background command would get /dev/null as its input.
+    exec "$@" <&6 6<&- 3>&- 2>/dev/null &
+    whence_child=$!
+    whence_alarm "$whence_limit" "$whence_child" </dev/null >/dev/null 2>&1 3>&- 6<&- &
+    whence_clock=$!
+    exec 6<&-
+    wait "$whence_child"
+    whence_status=$?
+    kill -USR1 "$whence_clock"
+    return "$whence_status"
+  }
+
+  # Ends process $2 after $1 seconds, unless USR1 comes first (a caller may have switched TERM off; nobody does that to USR1).
+  whence_alarm() {
+    whence_sleep=''
+    trap '[ -z "$whence_sleep" ] || kill -KILL "$whence_sleep"; exit 0' USR1
+    sleep "$1" &
+    whence_sleep=$!
+    wait "$whence_sleep"
+    kill -"$whence_signal" "$2"
+  }
+
+  # The same, as the person whose home folder it is.
+  whence_within_as_person() {
+    whence_seconds=$1
+    shift
+    # shellcheck disable=SC2016 # The inner shell expands it.
+    case $whence_switch in
+      sudo) set -- sudo -n -H -u "$SUDO_USER" -- "$@" ;;
+      runuser | su) set -- "$whence_switch" -s /bin/sh -c 'exec "$@"' "$SUDO_USER" -- sh "$@" ;;
+    esac
+    whence_within "$whence_seconds" "$@"
+  }
+
+  # ---- Whose home folder --------------------------------------------------------------------------------------------------
+
+  # Sets whence_home to the home folder that may be used, or to '' and whence_homeless to the reason. Root never looks into the
+  # home folder of somebody else: under sudo each access to it is made as the person who called sudo, or not at all.
+  whence_choose_person() {
+    whence_switch=''
+    whence_signal=KILL
+    whence_home=${HOME:-}
+    whence_homeless=''
+    whence_user_number=$(id -u)
+    case ${SUDO_USER:-} in
+      '' | root) ;;
+      -* | *[!A-Za-z0-9._@-]*) whence_homeless='SUDO_USER holds no user name' ;;
+      *) whence_follow_sudo ;;
+    esac
+    if [ -z "$whence_homeless" ] && ! whence_is_path "$whence_home"; then whence_homeless='there is no HOME'; fi
+    if [ -z "$whence_homeless" ] && [ "$(whence_owner_of "$whence_home/.")" != "$whence_user_number" ]; then
+      whence_homeless='HOME belongs to somebody else'
+    fi
+    if [ -n "$whence_homeless" ]; then whence_home=''; fi
+  }
+
+  whence_follow_sudo() {
+    whence_caller_number=$(id -u "$SUDO_USER")
+    if [ "$whence_caller_number" = "$whence_user_number" ]; then return 0; fi
+    if [ "$whence_user_number" != 0 ] || [ -z "$whence_caller_number" ]; then
+      whence_homeless='under sudo the home folder of its caller is out of reach'
+      return 0
+    fi
+    whence_user_number=$whence_caller_number
+    whence_signal=TERM # These programs pass it on to the one they started; KILL they could not.
+    # What root's environment says is not about the other person's folders.
+    unset XDG_CONFIG_HOME XDG_STATE_HOME CHROME_CONFIG_HOME CHROME_USER_DATA_DIR
+    for whence_switch in sudo runuser su; do
+      if command -v "$whence_switch" >/dev/null; then break; fi
+    done
+    # shellcheck disable=SC2016 # The inner shell expands it.
+    whence_home=$(whence_within_as_person 1 sh -c 'printf %s "$HOME"')
+    whence_explain "under sudo: home is used as $SUDO_USER, through $whence_switch"
+  }
+
+  # The number of the user to whom $1 belongs.
+  whence_owner_of() {
+    whence_within_as_person 1 ls -dn "$1" | tr -s ' ' | cut -d ' ' -f 3
+  }
+
+  # ---- Its own two files --------------------------------------------------------------------------------------------------
+
+  whence_choose_state_folder() {
+    whence_state=''
+    if [ -z "$whence_home" ]; then return 0; fi
+    if [ "$whence_system" = Darwin ]; then
+      whence_state="$whence_home/Library/Application Support"
+    else
+      whence_state=${XDG_STATE_HOME:-}
+      whence_is_path "$whence_state" || whence_state=$whence_home/.local/state
+    fi
+    whence_state=$whence_state/whence/$whence_website
+  }
+
+  # Writes its input to file $1 there. The old file goes first: it might have become a link or a pipe.
+  whence_write_state() {
+    # shellcheck disable=SC2016 # The inner shell expands it.
+    whence_within_as_person 1 sh -c 'umask 077; mkdir -p "$1" && rm -f "$1/$2" && cat >"$1/$2"' sh "$whence_state" "$1"
+  }
+
+  # Sets whence_installation, a random name of this installation that is made from nothing of the machine. Who deletes the file
+  # gets a new one. Where it cannot be kept it holds for this run.
+  whence_find_installation() {
+    whence_installation=''
+    if [ -n "$whence_state" ]; then
+      whence_installation=$(whence_within_as_person 1 dd if="$whence_state/installation_id" bs=200 count=1)
+    fi
+    if whence_is_word "$whence_installation" 8 128; then return 0; fi
+    whence_installation=$(whence_random installation)
+    if [ -z "$whence_state" ] || [ "$whence_prints" = yes ]; then
+      whence_explain 'a random installation ID is used for this run only'
+    elif echo "$whence_installation" | whence_write_state installation_id; then
+      whence_explain "a new random installation ID is kept in $whence_state"
+    else
+      whence_explain "a random installation ID is used for this run only: $whence_state cannot be written"
+    fi
+  }
+
+  whence_keep_copy() {
+    if [ -n "$whence_state" ] && echo "$whence_body" | whence_write_state last_request.json; then
+      whence_explain "a copy of the request is kept as $whence_state/last_request.json"
+    fi
+  }
+
+  # 32 random hex digits; or, on a system without, something that is not secret but unlike any other.
+  whence_random() {
+    whence_digits=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+    if whence_is_word "$whence_digits" 32 32; then
+      echo "$whence_digits"
+    else
+      echo "$(date +%Y%m%d%H%M%S)-$$-$1-$(df | cksum | tr ' ' -)"
+    fi
+  }
+
+  # ---- The scan: files of this website in the browsers --------------------------------------------------------------------
+
+  # Sets whence_obstacle to the reason why there is no scan, or to ''.
+  whence_find_obstacle() {
+    whence_obstacle=$whence_homeless
+    if whence_is_on "${CI:-}"; then whence_obstacle='CI is set, so nobody browses here'; fi
+    if [ "$whence_scan" = Disabled ]; then whence_obstacle='the website has switched it off'; fi
+    if [ -n "$whence_handoff" ]; then whence_obstacle='the handoff token names the visit'; fi
+    if [ -n "$whence_obstacle" ]; then whence_explain "no browser is looked at: $whence_obstacle"; fi
+  }
+
+  # Sets whence_receipts: one receipt a line, the newest first. Its parts have 1, 3 and the remaining seconds, 4 together.
+  whence_scan_browsers() {
+    whence_now=$(date +%s)
+    case $whence_now in '' | *[!0-9]*) whence_explain 'no browser is looked at: there is no clock'; return 0 ;; esac
+    whence_list_roots
+    whence_find_folders
+    if [ -z "$whence_folders" ]; then whence_explain 'no browser profile was found'; return 0; fi
+    # The size to which the SDK pads its marker. It is odd, so that hardly any other file is opened.
+    whence_found=$(whence_look 3 20000 -size 1021c 2>&1)
+    # Markers of other sizes, while there is time. Clocks show whole seconds: one less is never too much.
+    whence_left_s=$((whence_now + 3 - $(date +%s)))
+    whence_left_files=$((20000 - $(whence_count_files)))
+    if [ "$whence_left_s" -gt 0 ] && [ "$whence_left_s" -lt 4 ] && [ "$whence_left_files" -gt 0 ]; then
+      whence_found=$whence_found$whence_newline$(whence_look "$whence_left_s" "$whence_left_files" -size +199c -size -1021c 2>&1)
+    fi
+    whence_receipts=$(echo "$whence_found" | sort -r |
+      awk '$1 == "marker" && NF == 3 && !seen[$3]++ && ++kept <= 64 { print $3 }')
+    whence_explain "opened $(whence_count_files) files of 200 to 1,021 bytes; markers: $(whence_count marker) of this website" \
+      "that hold, $(whence_count expired) expired, $(whence_count broken) unusable, $(whence_count other) of other websites"
+  }
+
+  whence_count() {
+    echo "$whence_found" | grep -c "^$1"
+  }
+
+  whence_count_files() {
+    echo "$whence_found" | awk '$1 == "files" { sum += $2 } END { print sum + 0 }'
+  }
+
+  # Sets whence_roots: "<browser> <folder>" a line, for all folders in which browsers keep profiles; the default browser's first,
+  # if the environment tells it. Safari is not among them: its files are in a container that macOS protects.
+  whence_list_roots() {
+    whence_roots=''
+    if [ "$whence_system" = Darwin ]; then
+      whence_list_macos_roots "$whence_home/Library/Application Support"
+    else
+      whence_config=${XDG_CONFIG_HOME:-}
+      whence_is_path "$whence_config" || whence_config=$whence_home/.config
+      whence_list_linux_roots
+      whence_list_packaged_roots "$whence_home/snap" "$whence_home/.var/app"
+    fi
+    if whence_is_path "${CHROME_USER_DATA_DIR:-}"; then whence_add_roots chrome "$CHROME_USER_DATA_DIR"; fi
+    whence_default=$(whence_default_browser)
+    whence_first=''
+    whence_rest=''
+    for whence_root in $whence_roots; do
+      case $whence_root in
+        "$whence_default "*) whence_first=$whence_first$whence_root$whence_newline ;;
+        *) whence_rest=$whence_rest$whence_root$whence_newline ;;
+      esac
+    done
+    whence_roots=$whence_first$whence_rest
+  }
+
+  # Adds the folders $2... of browser $1.
+  whence_add_roots() {
+    whence_browser=$1
+    shift
+    for whence_root in "$@"; do
+      whence_roots="$whence_roots$whence_browser $whence_root$whence_newline"
+    done
+  }
+
+  whence_list_macos_roots() {
+    whence_add_roots chrome "$1/Google/Chrome" "$1/Google/Chrome Beta" "$1/Google/Chrome Dev" "$1/Google/Chrome Canary"
+    whence_add_roots chromium "$1/Chromium"
+    whence_add_roots edge "$1/Microsoft Edge" "$1/Microsoft Edge Beta" "$1/Microsoft Edge Dev" "$1/Microsoft Edge Canary"
+    whence_add_roots brave "$1/BraveSoftware/Brave-Browser" "$1/BraveSoftware/Brave-Browser-Beta" \
+      "$1/BraveSoftware/Brave-Browser-Nightly"
+    whence_add_roots arc "$1/Arc/User Data"
+    whence_add_roots opera "$1/com.operasoftware.Opera" "$1/com.operasoftware.OperaGX"
+    whence_add_roots vivaldi "$1/Vivaldi"
+    whence_add_roots firefox "$1/Firefox/Profiles"
+    whence_add_roots librewolf "$1/librewolf/Profiles"
+    whence_add_roots zen "$1/zen/Profiles"
+    whence_add_roots waterfox "$1/Waterfox/Profiles"
+  }
+
+  whence_list_linux_roots() {
+    whence_chrome=${CHROME_CONFIG_HOME:-}
+    whence_is_path "$whence_chrome" || whence_chrome=$whence_config
+    whence_add_roots chrome "$whence_chrome/google-chrome" "$whence_chrome/google-chrome-beta" \
+      "$whence_chrome/google-chrome-unstable"
+    whence_add_roots chromium "$whence_chrome/chromium"
+    whence_add_roots edge "$whence_config/microsoft-edge" "$whence_config/microsoft-edge-beta" "$whence_config/microsoft-edge-dev"
+    whence_add_roots brave "$whence_config/BraveSoftware/Brave-Browser" "$whence_config/BraveSoftware/Brave-Browser-Beta" \
+      "$whence_config/BraveSoftware/Brave-Browser-Nightly"
+    whence_add_roots opera "$whence_config/opera"
+    whence_add_roots vivaldi "$whence_config/vivaldi"
+    whence_add_roots firefox "$whence_home/.mozilla/firefox" "$whence_config/mozilla/firefox"
+    whence_add_roots librewolf "$whence_home/.librewolf"
+    whence_add_roots zen "$whence_home/.zen"
+    whence_add_roots waterfox "$whence_home/.waterfox"
+  }
+
+  # $1 is where snap keeps the data of its packages, $2 where flatpak does.
+  whence_list_packaged_roots() {
+    whence_add_roots chrome "$2/com.google.Chrome/config/google-chrome"
+    whence_add_roots chromium "$1/chromium/common/chromium" "$2/org.chromium.Chromium/config/chromium"
+    whence_add_roots edge "$2/com.microsoft.Edge/config/microsoft-edge"
+    whence_add_roots brave "$1/brave/current/.config/BraveSoftware/Brave-Browser" \
+      "$2/com.brave.Browser/config/BraveSoftware/Brave-Browser"
+    whence_add_roots opera "$1/opera/current/.config/opera" "$2/com.opera.Opera/config/opera"
+    whence_add_roots vivaldi "$2/com.vivaldi.Vivaldi/config/vivaldi"
+    whence_add_roots firefox "$1/firefox/common/.mozilla/firefox" "$2/org.mozilla.firefox/.mozilla/firefox" \
+      "$2/org.mozilla.firefox/config/mozilla/firefox"
+    whence_add_roots librewolf "$2/io.gitlab.librewolf-community/.librewolf"
+    whence_add_roots zen "$2/app.zen_browser.zen/.zen"
+    whence_add_roots waterfox "$2/net.waterfox.waterfox/.waterfox"
+  }
+
+  # Sets whence_folders: the folders to search, one a line. find is asked for each root as "<root>" (printed if it is a folder, no
+  # link, and the person's own) and as "<root>/." (whose folders, the profiles, it prints as "<root>/./<profile>").
+  whence_find_folders() {
+    whence_folders=''
+    whence_folder_count=0
+    whence_current=''
+    whence_origin_names=$(echo "$whence_origins" | tr ' :/' '\n++') # Firefox: https://a.example:8443 is https+++a.example+8443
+    set --
+    for whence_root in $whence_roots; do set -- "$@" "${whence_root#* }" "${whence_root#* }/."; done
+    whence_listing=$(whence_within_as_person 1 find "$@" '(' -path '*/./*' -o ! -path '*/.' ')' -prune \
+      -type d -user "$whence_user_number" ! -path "*$whence_newline*" -print)
+    for whence_line in $whence_listing; do
+      case $whence_line in
+        */./*) if [ "${whence_line%/./*}" = "$whence_current" ]; then whence_add_profile "$whence_line"; fi ;;
+        *) whence_enter_root "$whence_line" ;;
+      esac
+    done
+  }
+
+  whence_enter_root() {
+    whence_current=$1
+    for whence_root in $whence_roots; do
+      if [ "${whence_root#* }" = "$1" ]; then whence_browser=${whence_root%% *}; fi
+    done
+    whence_explain "looking at $whence_browser in $1"
+    case "$whence_newline$whence_browsers" in
+      *"$whence_newline$whence_browser$whence_newline"*) ;;
+      *) whence_browsers=$whence_browsers$whence_browser$whence_newline ;;
+    esac
+    whence_add_profile "$1" # Opera keeps one profile in the root itself.
+  }
+
+  # Chromium's kind keeps all websites' files in one folder, under numbers. Firefox's kind has a folder for each origin and
+  # container tab; those of other websites are not even listed.
+  whence_add_profile() {
+    case $whence_browser in
+      firefox | librewolf | zen | waterfox)
+        for whence_container in '' 1 2 3 4 5 6 7 8 9; do
+          for whence_origin in $whence_origin_names; do
+            whence_add_folder "$1/storage/default/$whence_origin${whence_container:+^userContextId=$whence_container}/fs"
+          done
+        done
+        ;;
+      *) whence_add_folder "$1/File System" ;;
+    esac
+  }
+
+  # 1,500 of them fit into one command line everywhere.
+  whence_add_folder() {
+    if [ "$whence_folder_count" -ge 1500 ]; then return 0; fi
+    whence_folder_count=$((whence_folder_count + 1))
+    whence_folders=$whence_folders$1$whence_newline
+  }
+
+  # Searches for at most $1 seconds and opens at most $2 files, which pass the tests $3... of find. Prints on standard output what
+  # was in them (see whence_read_markers) and on standard error, from awk alone, "files <number>".
+  whence_look() {
+    whence_look_s=$1
+    whence_look_files=$2
+    shift 2
+    whence_find_files "$@" |
+      awk -v most="$whence_look_files" 'NR <= most { print } END { print "files", (NR < most ? NR : most) | "cat 1>&2" }' |
+      tr '\n' '\0' |
+      whence_within_as_person "$whence_look_s" xargs -0 grep -h -s -e '^{"format":"opfs-install-attribution"' /dev/null |
+      whence_read_markers 2>/dev/null
+  }
+
+  # Prints the names of regular files where a browser puts what websites store: <folder>/NNN/t/NN/NNNNNNNN, or fs/XX/XXXX...
+  # Names with a newline are left out, so that a line is a name.
+  whence_find_files() {
+    # shellcheck disable=SC2086 # One argument for each line.
+    set -- $whence_folders -xdev -type d '(' -name Paths -o -name Origins ')' -prune -o -type f "$@" -mtime -31 \
+      '(' -path '*/File System/*/t/[0-9][0-9]/[0-9]*' -o -path '*/fs/[A-Z2-7][A-Z2-7]/[A-Z2-7]*' ')' \
+      ! -path "*$whence_newline*" -print
+    whence_within_as_person "$whence_look_s" find "$@"
+  }
+
+  # Turns markers into "marker <time of the visit> <receipt>" if they are this website's and hold, else into one word. The order
+  # of their members does not matter; a member's value that is not as it must be counts as missing.
+  whence_read_markers() {
+    awk -v website="$whence_website" -v now="${whence_now}000" '
+      function member(key, value) {
+        if (!match($0, "\"" key "\" *: *" value "[ ,}]")) return ""
+        value = substr($0, RSTART, RLENGTH - 1)
+        sub("^\"" key "\" *: *", "", value)
+        gsub("\"", "", value)
+        return value
+      }
+      {
+        receipt = member("receipt", "\"[A-Za-z0-9_-]+\"")
+        created = member("created_at", "[0-9]+")
+        expires = member("expires_at", "[0-9]+")
+        if (member("project", "\"[^\"]*\"") != website) print "other"
+        else if (member("version", "[0-9]+") != 1 || length(receipt) != 43 || length(created) != 13 || expires == "") print "broken"
+        else if (expires + 0 <= now + 0) print "expired"
+        else print "marker", created, receipt
+      }'
+  }
+
+  # ---- Facts about the machine --------------------------------------------------------------------------------------------
+
+  whence_default_browser() {
+    case ${BROWSER:-} in
+      *google-chrome*) echo chrome ;;
+      *chromium*) echo chromium ;;
+      *microsoft-edge*) echo edge ;;
+      *brave*) echo brave ;;
+      *opera*) echo opera ;;
+      *vivaldi*) echo vivaldi ;;
+      *librewolf*) echo librewolf ;;
+      *waterfox*) echo waterfox ;;
+      *firefox*) echo firefox ;;
+    esac
+  }
+
+  whence_platform() {
+    case $whence_system in Darwin) echo darwin ;; Linux) echo linux ;; esac
+  }
+
+  # Such as Europe/Berlin.
+  whence_timezone() {
+    whence_zone=${TZ:-}
+    if [ -z "$whence_zone" ]; then whence_zone=$(readlink /etc/localtime); fi
+    if [ -z "$whence_zone" ]; then whence_zone=$(dd if=/etc/timezone bs=64 count=1); fi
+    whence_zone=${whence_zone##*zoneinfo/}
+    whence_zone=${whence_zone#:}
+    case $whence_zone in /* | .*) ;; *) printf '%s\n' "$whence_zone" ;; esac
+  }
+
+  # Such as en-US, from en_US.UTF-8.
+  whence_language() {
+    whence_tag=${whence_locale%%[.@]*}
+    case $whence_tag in C | POSIX | -*) ;; *) printf '%s\n' "$whence_tag" | tr _ - ;; esac
+  }
+
+  # The coding agent that runs this, if its environment says so. Only names from this list leave the machine.
+  whence_agent() {
+    case "${AI_AGENT:-} ${AGENT:-}" in
+      *claude*) echo claude-code ;;
+      *cursor*) echo cursor ;;
+      *gemini*) echo gemini-cli ;;
+      *codex*) echo codex ;;
+      *copilot*) echo copilot-cli ;;
+      *opencode*) echo opencode ;;
+      *goose*) echo goose ;;
+      *amp*) echo amp ;;
+      *crush*) echo crush ;;
+      *devin*) echo devin ;;
+      *)
+        if [ -n "${CLAUDECODE:-}" ]; then echo claude-code
+        elif [ -n "${CURSOR_AGENT:-}" ]; then echo cursor
+        elif [ -n "${GEMINI_CLI:-}" ]; then echo gemini-cli
+        elif [ -n "${CODEX_THREAD_ID:-}${CODEX_SANDBOX:-}${CODEX_CI:-}" ]; then echo codex
+        elif [ -n "${COPILOT_CLI:-}" ]; then echo copilot-cli
+        elif [ -n "${OPENCODE:-}" ]; then echo opencode
+        elif [ -n "${CLINE_ACTIVE:-}" ]; then echo cline
+        elif [ -n "${AI_AGENT:-}" ]; then echo other
+        fi
+        ;;
+    esac
+  }
+
+  # ---- The request --------------------------------------------------------------------------------------------------------
+
+  # Sets whence_url, whence_user_agent and whence_body.
+  whence_compose() {
+    whence_find_installation
+    whence_url=${whence_base_url%/}/v1/events
+    whence_user_agent=whence-hook/$whence_version
+    whence_name=$(whence_agent)
+    if [ -n "$whence_name" ]; then whence_user_agent="$whence_user_agent agent/$whence_name"; fi
+    whence_body="{\"project\":\"$whence_website\",\"event_id\":\"$(whence_random event)\""
+    whence_body="$whence_body,\"installation_id\":\"$whence_installation\",\"event_type\":\"$whence_event\""
+    whence_body="$whence_body,\"receipts\":[$(whence_strings "$whence_receipts")]"
+    whence_add_member handoff "$whence_handoff"
+    whence_add_member platform "$(whence_platform)"
+    whence_add_member install_path "$whence_path"
+    whence_add_member arch "$(uname -m)"
+    if [ -n "$whence_browsers" ]; then whence_body="$whence_body,\"browsers\":[$(whence_strings "$whence_browsers")]"; fi
+    whence_add_member default_browser "$(whence_default_browser)"
+    whence_add_member timezone "$(whence_timezone)"
+    whence_add_member language "$(whence_language)"
+    whence_body="$whence_body}"
+  }
+
+  # Adds member $1 with value $2, if there is one and it is in order. (A token or ID was tested before, and may be longer.)
+  whence_add_member() {
+    if whence_is_fact "$2" || whence_is_word "$2" 1 128; then whence_body="$whence_body,\"$1\":\"$2\""; fi
+  }
+
+  # Prints the lines of $1 as JSON strings with commas between.
+  whence_strings() {
+    whence_list=''
+    for whence_item in $1; do
+      if whence_is_word "$whence_item" 1 43; then whence_list="$whence_list,\"$whence_item\""; fi
+    done
+    echo "${whence_list#,}"
+  }
+
+  whence_print_request() {
+    echo "POST $whence_url"
+    echo 'Content-Type: application/json'
+    echo "User-Agent: $whence_user_agent"
+    echo
+    echo "$whence_body"
+  }
+
+  whence_send() {
+    if command -v curl >/dev/null; then
+      whence_send_with_curl
+    elif command -v wget >/dev/null; then
+      whence_send_with_wget
+    else
+      whence_explain 'nothing is sent: there is neither curl nor wget'
+    fi
+  }
+
+  # The body goes through a pipe, as arguments are visible to every user of the machine. -q: no settings of the user's, such as
+  # another output file. One address, one try, no redirection, and the answer is thrown away.
+  whence_send_with_curl() {
+    whence_answer=$(echo "$whence_body" |
+      whence_within 5 curl -q --silent --globoff --proto "=${whence_base_url%%:*}" --connect-timeout 3 --max-time 5 \
+        --max-redirs 0 --max-filesize 65536 --output /dev/null --write-out '%{http_code}' --user-agent "$whence_user_agent" \
+        --header 'Content-Type: application/json' --header 'Expect:' --data-binary @- "$whence_url")
+    whence_explain "sent with curl to $whence_url; HTTP status ${whence_answer:-000}"
+  }
+
+  # wget has no way but a file. Its home folder is a fresh one, so that no settings, passwords or list of hosts of the user's are
+  # read or written. The wget of busybox lacks some options, and which ones differs: they are looked up in its help.
+  whence_send_with_wget() {
+    whence_help=$(whence_within 1 wget --help 2>&1)
+    case $whence_help in *--post-file*) ;; *) whence_explain 'nothing is sent: this wget cannot'; return 0 ;; esac
+    whence_temporary=$(mktemp -d) && [ -n "$whence_temporary" ] || return 0
+    trap 'rm -rf "$whence_temporary"' EXIT
+    trap 'exit 0' HUP INT TERM
+    set -- -q -O /dev/null --header 'Content-Type: application/json' -U "$whence_user_agent"
+    case $whence_help in *--tries*) set -- "$@" -t 1 ;; esac
+    case $whence_help in *--timeout* | *'-T SEC'*) set -- "$@" -T 5 ;; esac
+    case $whence_help in *--max-redirect*) set -- "$@" --max-redirect=0 ;; esac
+    case $whence_help in *--no-config*) set -- "$@" --no-config ;; esac
+    case $whence_help in *--no-hsts*) set -- "$@" --no-hsts ;; esac
+    if echo "$whence_body" >"$whence_temporary/body"; then
+      whence_within 5 env HOME="$whence_temporary" wget "$@" --post-file "$whence_temporary/body" "$whence_url"
+      whence_explain "sent with wget to $whence_url; exit status $?"
+    fi
+    rm -rf "$whence_temporary"
+  }
+
+  whence_main "$@"
+)
+
+{ whence_hook ${1+"$@"} </dev/null || :; unset -f whence_hook; unset whence_website whence_path whence_origins whence_scan whence_base_url; :; }
