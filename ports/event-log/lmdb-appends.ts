@@ -1,0 +1,131 @@
+/** The bounded queue in front of the log: takes appends, remembers who waits, and ends each by its deadline. */
+
+import type { Topic } from '../../domain/records.ts'
+
+import type { Entry } from './event-log.ts'
+import { LogUnavailable } from './event-log.ts'
+import { entryBytes } from './lmdb-chunks.ts'
+
+export interface Append {
+  readonly topic: Topic
+  readonly entries: readonly Entry[]
+  readonly bytes: number
+}
+
+interface WaitingAppend extends Append {
+  /** On the monotonic clock. */
+  readonly deadlineAtMs: number
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
+  isAnswered: boolean
+}
+
+export interface AppendBounds {
+  readonly maxBytes: number
+  readonly maxEntries: number
+}
+
+/** Both bounds count what waits and what is under way to the disk. */
+export class AppendQueue {
+  readonly #bounds: AppendBounds
+  #waiting: WaitingAppend[] = []
+  #underWay: readonly WaitingAppend[] = []
+  #bytes = 0
+  #entries = 0
+  #timer: NodeJS.Timeout | null = null
+  #timerAtMs = Number.POSITIVE_INFINITY
+  #drained: (() => void)[] = []
+
+  constructor(bounds: AppendBounds) {
+    this.#bounds = bounds
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get isFull(): boolean {
+    return this.#bytes >= this.#bounds.maxBytes || this.#entries >= this.#bounds.maxEntries
+  }
+
+  /** Rejects at once where the entries do not fit any more, else when they failed or `deadlineMs` has passed. */
+  add(topic: Topic, entries: readonly Entry[], deadlineMs: number): Promise<void> {
+    let bytes = 0
+    for (const entry of entries) bytes += entryBytes(entry)
+    if (this.#bytes + bytes > this.#bounds.maxBytes || this.#entries + entries.length > this.#bounds.maxEntries) {
+      return Promise.reject(new LogUnavailable('the append queue is full'))
+    }
+    const deadlineAtMs = performance.now() + deadlineMs
+    this.#bytes += bytes
+    this.#entries += entries.length
+    this.#armTimer(deadlineAtMs)
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ topic, entries, bytes, deadlineAtMs, resolve, reject, isAnswered: false })
+    })
+  }
+
+  /** Hands over what waits, for one transaction; `settle` must follow before the next `take`. */
+  take(): readonly Append[] {
+    this.#underWay = this.#waiting
+    this.#waiting = []
+    return this.#underWay
+  }
+
+  settle(failure: LogUnavailable | null): void {
+    const settled = this.#underWay
+    this.#underWay = []
+    for (const append of settled) {
+      this.#forget(append)
+      if (append.isAnswered) continue
+      append.isAnswered = true
+      if (failure === null) append.resolve()
+      else append.reject(failure)
+    }
+    this.#afterChange()
+  }
+
+  /** Resolves when nothing waits any more; the deadlines bound that. */
+  drained(): Promise<void> {
+    return this.#entries === 0 ? Promise.resolve() : new Promise((resolve) => this.#drained.push(resolve))
+  }
+
+  #forget(append: Append): void {
+    this.#bytes -= append.bytes
+    this.#entries -= append.entries.length
+  }
+
+  #afterChange(): void {
+    if (this.#waiting.length > 0 || this.#underWay.length > 0) return
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    this.#timerAtMs = Number.POSITIVE_INFINITY
+    for (const resolve of this.#drained.splice(0)) resolve()
+  }
+
+  /** One timer for all: it stands at the earliest deadline and is set anew only when it fires or is too late. */
+  #armTimer(deadlineAtMs: number): void {
+    if (deadlineAtMs >= this.#timerAtMs) return
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timerAtMs = deadlineAtMs
+    this.#timer = setTimeout(() => this.#endOverdue(), Math.max(0, deadlineAtMs - performance.now()))
+  }
+
+  #endOverdue(): void {
+    this.#timer = null
+    this.#timerAtMs = Number.POSITIVE_INFINITY
+    const nowMs = performance.now()
+    const overdue = new LogUnavailable('the entries were not durable by their deadline')
+    for (const append of [...this.#underWay, ...this.#waiting]) {
+      if (append.isAnswered) continue
+      if (append.deadlineAtMs > nowMs) this.#armTimer(append.deadlineAtMs)
+      else {
+        append.isAnswered = true
+        append.reject(overdue)
+      }
+    }
+    // What is under way may still land; what has not left must not, since its caller was told no.
+    for (const append of this.#waiting) if (append.isAnswered) this.#forget(append)
+    this.#waiting = this.#waiting.filter((append) => !append.isAnswered)
+    this.#afterChange()
+  }
+}

@@ -1,0 +1,231 @@
+/** EventLog on LMDB: one partition per topic, offsets counted from 0, synced to disk before an append resolves. */
+
+import type { Topic } from '../../domain/records.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import type { LmdbEnvironment } from '../lmdb/environment.ts'
+import type { Table } from '../lmdb/table.ts'
+
+import type {
+  AppendOptions,
+  BatchHandler,
+  ConsumeOptions,
+  Consumer,
+  Entry,
+  EventLog,
+  EventLogHealth,
+  StoredEntry,
+  TopicLag,
+} from './event-log.ts'
+import { LogUnavailable } from './event-log.ts'
+import { AppendQueue } from './lmdb-appends.ts'
+import { isKeyShort } from './lmdb-chunks.ts'
+import { Group } from './lmdb-groups.ts'
+import type { GroupOptions } from './lmdb-groups.ts'
+import { Topics } from './lmdb-topics.ts'
+
+export interface LmdbEventLogOptions {
+  /** Bounds of what waits for the disk. */
+  readonly maxQueuedBytes?: number
+  readonly maxQueuedEntries?: number
+  readonly appendDeadlineMs?: number
+  readonly retryMs?: GroupOptions['retryMs']
+  readonly recheckMs?: number
+  /** 0 up to but without 1. */
+  readonly random?: () => number
+  /** Told of each handler that threw, with its error. */
+  readonly onHandlerFailure?: GroupOptions['onHandlerFailure']
+  /** How long entries of a topic are kept after all groups have passed them. */
+  readonly keepMs?: (topic: Topic) => number
+  /** Pause between two runs of `trim`; 0 runs none. */
+  readonly trimEveryMs?: number
+}
+
+export interface LmdbEventLog extends EventLog {
+  /** Deletes entries that are old enough and that every known group has passed; returns how many chunks went. */
+  trim(): Promise<number>
+}
+
+const DAY_MS = 86_400_000
+const KEEP_MS = { deadLetters: 30 * DAY_MS, others: 7 * DAY_MS }
+const TRIM_CHUNKS_PER_TRANSACTION = 200
+/** Far above what this service has; bounds what is read at the start. */
+const MAX_GROUPS = 10_000
+const DEFAULTS = {
+  maxQueuedBytes: 64 * 1024 * 1024,
+  maxQueuedEntries: 100_000,
+  appendDeadlineMs: LIMITS.appendDeadlineMs,
+  retryMs: { first: 100, most: 30_000 },
+  recheckMs: 1_000,
+  random: Math.random,
+  onHandlerFailure: () => undefined,
+  keepMs: (topic: Topic) => (topic === 'dead-letters' ? KEEP_MS.deadLetters : KEEP_MS.others),
+  trimEveryMs: 600_000,
+} satisfies Required<LmdbEventLogOptions>
+
+/** Opens the log in an environment; close it before the environment. */
+export async function lmdbEventLog(
+  environment: LmdbEnvironment,
+  options: LmdbEventLogOptions = {},
+): Promise<LmdbEventLog> {
+  return new LogInLmdb(environment, { ...DEFAULTS, ...options })
+}
+
+class LogInLmdb implements LmdbEventLog {
+  readonly #environment: LmdbEnvironment
+  readonly #options: Required<LmdbEventLogOptions>
+  readonly #topics: Topics
+  readonly #queue: AppendQueue
+  readonly #positions: Table
+  readonly #groups = new Map<Topic, Map<string, Group>>()
+  readonly #trimTimer: NodeJS.Timeout | null = null
+  #lastAppendAtMs: number | null = null
+  #isClosed = false
+  #trimming: Promise<number> | null = null
+
+  constructor(environment: LmdbEnvironment, options: Required<LmdbEventLogOptions>) {
+    this.#environment = environment
+    this.#options = options
+    this.#topics = new Topics(environment)
+    this.#queue = new AppendQueue({ maxBytes: options.maxQueuedBytes, maxEntries: options.maxQueuedEntries })
+    this.#positions = environment.openTable('log-positions')
+    for (const { key, value } of this.#positions.range({ start: '', end: '\uffff', limit: MAX_GROUPS })) {
+      const [topic = '', name = ''] = key.split('\n')
+      this.#addGroup(topic as Topic, name, Number(value))
+    }
+    environment.committer.contribute((write) => {
+      const appends = this.#queue.take()
+      if (appends.length === 0) return null
+      const finish = this.#topics.write(appends, write)
+      return (failure) => this.#settle(finish, failure)
+    })
+    if (options.trimEveryMs > 0) {
+      this.#trimTimer = setInterval(() => void this.trim().catch(() => undefined), options.trimEveryMs).unref()
+    }
+  }
+  append(topic: Topic, entries: readonly Entry[], options?: AppendOptions): Promise<void> {
+    const refusal = this.#refusal()
+    if (refusal !== null) return Promise.reject(new LogUnavailable(refusal))
+    if (!entries.every(isKeyShort)) return Promise.reject(new RangeError('an entry has a key above 65,535 bytes'))
+    const appended = this.#queue.add(topic, entries, options?.deadlineMs ?? this.#options.appendDeadlineMs)
+    this.#environment.committer.request()
+    return appended
+  }
+
+  async consume(topic: Topic, name: string, handler: BatchHandler, options: ConsumeOptions): Promise<Consumer> {
+    if (this.#isClosed) throw new LogUnavailable('the log is closed')
+    const known = this.#groups.get(topic)?.get(name)
+    const group = known ?? this.#addGroup(topic, name, this.#startOf(topic, options))
+    if (known === undefined) {
+      // Stored before the first batch: a new group must not start elsewhere after a crash, and trim must respect it.
+      this.#positions.put(groupKey(topic, name), String(group.position))
+      await this.#environment.committer.durable()
+    }
+    this.#topics.setConsumed(topic, true)
+    const consumer = group.add(handler, options)
+    return {
+      stop: async () => {
+        await consumer.stop()
+        if (!this.#groupsOf(topic).some((other) => other.hasMembers)) this.#topics.setConsumed(topic, false)
+      },
+    }
+  }
+
+  async read(topic: Topic, fromOffset: number, maxEntries: number): Promise<readonly StoredEntry[]> {
+    return this.#topics.read(topic, fromOffset, maxEntries)
+  }
+
+  async lag(): Promise<readonly TopicLag[]> {
+    const lags: TopicLag[] = []
+    for (const [topic, groups] of this.#groups) {
+      const { endOffset } = this.#topics.of(topic)
+      for (const [group, { position }] of groups) lags.push({ topic, group, entries: endOffset - position })
+    }
+    return lags
+  }
+
+  health(): EventLogHealth {
+    return {
+      isAccepting: this.#refusal() === null && !this.#queue.isFull,
+      queuedBytes: this.#queue.bytes,
+      lastAppendAtMs: this.#lastAppendAtMs,
+    }
+  }
+
+  trim(): Promise<number> {
+    this.#trimming ??= this.#trimAll().finally(() => (this.#trimming = null))
+    return this.#trimming
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    if (this.#trimTimer !== null) clearInterval(this.#trimTimer)
+    await this.#queue.drained()
+    const groups = [...this.#groups.values()].flatMap((ofTopic) => [...ofTopic.values()])
+    await Promise.allSettled(groups.map((group) => group.close()))
+    await this.#trimming?.catch(() => undefined)
+  }
+
+  #refusal(): string | null {
+    return this.#isClosed ? 'the log is closed' : this.#environment.committer.unavailability
+  }
+
+  #settle(finish: () => Set<Topic>, failure: Error | null): void {
+    if (failure !== null) return this.#queue.settle(new LogUnavailable(failure.message, { cause: failure }))
+    this.#lastAppendAtMs = this.#environment.nowMs()
+    const grown = finish()
+    this.#queue.settle(null)
+    for (const topic of grown) for (const group of this.#groupsOf(topic)) group.wake()
+  }
+
+  #startOf(topic: Topic, { from = 'oldest' }: ConsumeOptions): number {
+    return from === 'oldest' ? this.#topics.oldestOffset(topic) : this.#topics.of(topic).endOffset
+  }
+
+  #addGroup(topic: Topic, name: string, position: number): Group {
+    const key = groupKey(topic, name)
+    const source = {
+      nowMs: this.#environment.nowMs,
+      endOffset: () => this.#topics.of(topic).endOffset,
+      read: (fromOffset: number, maxEntries: number) => this.#topics.read(topic, fromOffset, maxEntries),
+      commit: (next: number) => {
+        this.#positions.put(key, String(next))
+        this.#topics.passed(topic, Math.min(...this.#groupsOf(topic).map((other) => other.position)))
+      },
+      durable: () => this.#environment.committer.durable(),
+    }
+    const group = new Group(source, position, { ...this.#options, topic, group: name })
+    const ofTopic = this.#groups.get(topic) ?? new Map<string, Group>()
+    this.#groups.set(topic, ofTopic.set(name, group))
+    return group
+  }
+
+  #groupsOf(topic: Topic): Group[] {
+    return [...(this.#groups.get(topic)?.values() ?? [])]
+  }
+
+  /** In small transactions, between which appends get their turn. */
+  async #trimTopic(topic: Topic, bounds: { belowOffset: number; beforeMs: number }): Promise<number> {
+    let removed = 0
+    let count = 0
+    do {
+      count = this.#topics.removeOldest(topic, { ...bounds, maxChunks: TRIM_CHUNKS_PER_TRANSACTION })
+      if (count > 0) await this.#environment.committer.durable()
+      removed += count
+    } while (count === TRIM_CHUNKS_PER_TRANSACTION && !this.#isClosed)
+    return removed
+  }
+
+  async #trimAll(): Promise<number> {
+    let removed = 0
+    for (const { topic, endOffset } of [...this.#topics.all()]) {
+      const belowOffset = Math.min(endOffset, ...this.#groupsOf(topic).map(({ position }) => position))
+      const beforeMs = this.#environment.nowMs() - this.#options.keepMs(topic)
+      removed += await this.#trimTopic(topic, { belowOffset, beforeMs })
+    }
+    return removed
+  }
+}
+
+function groupKey(topic: Topic, name: string): string {
+  return `${topic}\n${name}`
+}

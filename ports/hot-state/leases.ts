@@ -1,0 +1,37 @@
+/** Leases in memory: one owner per key until it gives it back or the time runs out. */
+
+export interface Leases {
+  /** True where the key was free, had run out, or is this owner's already; then it is this owner's anew. */
+  take(key: string, owner: string, leaseMs: number): boolean
+  isHeldByOther(key: string, owner: string): boolean
+  release(key: string, owner: string): void
+  /** Forgets those that have run out. */
+  sweep(): void
+}
+
+interface Lease {
+  readonly owner: string
+  readonly untilMs: number
+}
+
+export function memoryLeases(nowMs: () => number): Leases {
+  const leases = new Map<string, Lease>()
+  const isHeldByOther = (key: string, owner: string): boolean => {
+    const lease = leases.get(key)
+    return lease !== undefined && lease.owner !== owner && lease.untilMs > nowMs()
+  }
+  return {
+    isHeldByOther,
+    take(key, owner, leaseMs) {
+      if (isHeldByOther(key, owner)) return false
+      leases.set(key, { owner, untilMs: nowMs() + leaseMs })
+      return true
+    },
+    release(key, owner) {
+      if (leases.get(key)?.owner === owner) leases.delete(key)
+    },
+    sweep() {
+      for (const [key, lease] of leases) if (lease.untilMs <= nowMs()) leases.delete(key)
+    },
+  }
+}

@@ -1,0 +1,92 @@
+/** Opens the one LMDB environment of a data folder, which the event log and the hot state share. */
+
+import { open } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+
+import type { Database } from 'lmdb'
+
+import { Committer } from './committer.ts'
+import { lockDataFolder } from './folder-lock.ts'
+import { openTable } from './table.ts'
+import type { Table } from './table.ts'
+
+export interface LmdbOptions {
+  /**
+   * Called once when the environment can no longer be trusted (a sync failed, a transaction never ended). Everything is
+   * refused from then on; the process should end with an error and be started again.
+   */
+  readonly onFatal: (error: Error) => void
+  /** Unix time in ms; what is stored carries this clock's time. */
+  readonly nowMs: () => number
+  /** Below this much free space the log refuses entries; the default leaves room for what was accepted already. */
+  readonly minFreeBytes?: number
+  /** A transaction that takes longer is taken for dead; far above what slow disks need. */
+  readonly stallFatalMs?: number
+}
+
+export interface LmdbEnvironment {
+  readonly nowMs: () => number
+  readonly committer: Committer
+  /** Keys and values are bytes; reads see stored data only. */
+  openLog(name: string): Database<Buffer, Buffer>
+  /** Keys and values are strings; reads see unstored writes too. */
+  openTable(name: string): Table
+  /** Stores what is left, closes the files and gives the folder free. Close the adapters first. */
+  close(): Promise<void>
+}
+
+const DEFAULTS = { minFreeBytes: 64 * 1024 * 1024, stallFatalMs: 30_000 }
+const MAX_TABLES = 12
+
+/**
+ * Opens (or creates) the environment in the folder `path` and keeps it to this process.
+ * @throws DataFolderInUse when another process has it open
+ */
+export async function openLmdb(path: string, options: LmdbOptions): Promise<LmdbEnvironment> {
+  const folder = resolve(path)
+  const lock = await lockDataFolder(folder)
+  try {
+    const { open: openRoot } = await import('lmdb')
+    // Without `overlappingSync: false` a restored volume can read back empty: lmdb then trusts a snapshot it never synced.
+    const root = openRoot({
+      path: folder,
+      noSubdir: false,
+      overlappingSync: false,
+      eventTurnBatching: false,
+      maxDbs: MAX_TABLES,
+      encoding: 'binary',
+    })
+    await syncFolder(folder)
+    await syncFolder(dirname(folder))
+    const committer = new Committer(root, {
+      folder,
+      minFreeBytes: options.minFreeBytes ?? DEFAULTS.minFreeBytes,
+      stallFatalMs: options.stallFatalMs ?? DEFAULTS.stallFatalMs,
+      onFatal: options.onFatal,
+    })
+    return {
+      nowMs: options.nowMs,
+      committer,
+      openLog: (name) => root.openDB<Buffer, Buffer>(name, { encoding: 'binary', keyEncoding: 'binary' }),
+      openTable: (name) => openTable(root.openDB<string, string>(name, { encoding: 'string' }), committer),
+      async close() {
+        await committer.close()
+        if (!committer.hasFailed) await root.close()
+        await lock.release()
+      },
+    }
+  } catch (error) {
+    await lock.release()
+    throw error
+  }
+}
+
+/** A new file survives a power cut only when the folder that names it is synced too. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,53 @@
+/** One LMDB table of strings whose own writes are visible at once, before the transaction that stores them. */
+
+import type { Database } from 'lmdb'
+
+import type { Committer } from './committer.ts'
+
+export interface Table {
+  get(key: string): string | undefined
+  /** Visible at once; stored with the next transaction, at the latest after a moment. */
+  put(key: string, value: string): void
+  remove(key: string): void
+  /** Stored keys and values from `start` up to but without `end`, at most `limit`; leaves out what is not stored yet. */
+  range(bounds: TableRange): { readonly key: string; readonly value: string }[]
+}
+
+export interface TableRange {
+  readonly start: string
+  readonly end: string
+  readonly limit: number
+}
+
+/** How long a write that nobody waits for may stay in memory. */
+const LAZY_COMMIT_MS = 50
+
+/** A failed transaction drops its writes: these tables are caches of the log and may forget, but never lie. */
+export function openTable(database: Database<string, string>, committer: Committer): Table {
+  let queued = new Map<string, string | null>()
+  let underWay: ReadonlyMap<string, string | null> = new Map()
+
+  committer.contribute((write) => {
+    if (queued.size === 0) return null
+    underWay = queued
+    queued = new Map()
+    for (const [key, value] of underWay) write(database, key, value)
+    return () => {
+      underWay = new Map()
+    }
+  })
+
+  const set = (key: string, value: string | null): void => {
+    queued.set(key, value)
+    committer.requestWithin(LAZY_COMMIT_MS)
+  }
+  return {
+    get(key) {
+      const unwritten = queued.has(key) ? queued.get(key) : underWay.get(key)
+      return unwritten === undefined ? database.get(key) : (unwritten ?? undefined)
+    },
+    put: set,
+    remove: (key) => set(key, null),
+    range: ({ start, end, limit }) => [...database.getRange({ start, end, limit })],
+  }
+}
