@@ -3,7 +3,7 @@
 import { LIMITS } from '../../domain/limits.ts'
 import type { Table } from '../lmdb/table.ts'
 
-import type { Claim, ClaimOutcome, ReceiptRef, Settlement } from './hot-state.ts'
+import type { Claim, ClaimOutcome, MatchedVisit, Settlement } from './hot-state.ts'
 import type { Leases } from './leases.ts'
 
 const DAY_MS = 86_400_000
@@ -17,7 +17,7 @@ interface Answer {
 
 interface InstallationVisit {
   readonly atMs: number
-  readonly visit: ReceiptRef
+  readonly visit: MatchedVisit
 }
 
 export interface Installs {
