@@ -1,0 +1,161 @@
+/** Receipts and tokens against the published vectors, and properties that vectors cannot show. */
+
+import { readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { decodeBase64url, encodeBase64url } from '../../domain/base64url.ts'
+import {
+  expiresAtMs,
+  isExpired,
+  isFromOrigin,
+  issuedAtOfVisit,
+  issueReceipt,
+  issueToken,
+  readReceipt,
+  readToken,
+} from '../../domain/receipt.ts'
+import { createKeyring, parseSecrets, SecretProblem } from '../../runtime/keyring.ts'
+
+interface Vectors {
+  secrets: { secret: string; key_id: number }[]
+  receipts: {
+    name: string
+    website: string
+    origin: string
+    issued_at: number
+    random: string
+    handoff_only: boolean
+    unrecorded: boolean
+    gpc: boolean
+    key_id: number
+    receipt: string
+    visit_id: string
+    token: string
+    token_under_gpc: string
+  }[]
+  refused: { why: string; website: string; kind: 'receipt' | 'token'; text: string }[]
+}
+
+const vectors = JSON.parse(readFileSync(new URL('../vectors/receipts.json', import.meta.url), 'utf8')) as Vectors
+const secrets = vectors.secrets.map(({ secret }) => secret)
+const keys = createKeyring(secrets)
+const keysBySigner = new Map(secrets.map((secret) => [createKeyring([secret]).currentKeyId, createKeyring([secret])]))
+
+describe('receipts and handoff tokens', () => {
+  it('gives each secret the key ID of the vectors', () => {
+    expect(secrets.map((secret) => createKeyring([secret]).currentKeyId)).to.deep.equal(
+      vectors.secrets.map((row) => row.key_id),
+    )
+  })
+
+  for (const row of vectors.receipts) {
+    it(`writes and reads the vector "${row.name}" byte for byte`, () => {
+      const signer = keysBySigner.get(row.key_id)!
+      const { text, claims } = issueReceipt(signer, {
+        website: row.website,
+        origin: row.origin,
+        issuedAtMs: row.issued_at,
+        random: Uint8Array.from(Buffer.from(row.random, 'hex')),
+        isHandoffOnly: row.handoff_only,
+        isUnrecorded: row.unrecorded,
+        gpc: row.gpc,
+      })
+      expect(text).to.equal(row.receipt)
+      expect(claims.visitId).to.equal(row.visit_id)
+      expect(issuedAtOfVisit(row.visit_id)).to.equal(row.issued_at)
+      expect(issueToken(signer, row.website, claims, false)).to.equal(row.token)
+      expect(issueToken(signer, row.website, claims, true)).to.equal(row.token_under_gpc)
+      const read = readReceipt(keys, row.website, row.receipt)
+      expect(read).to.deep.include({
+        visitId: row.visit_id,
+        issuedAtMs: row.issued_at,
+        isHandoffOnly: row.handoff_only,
+        isUnrecorded: row.unrecorded,
+        gpc: row.gpc,
+      })
+      expect(readToken(keys, row.website, row.token)?.visitId).to.equal(row.visit_id)
+      expect(readToken(keys, row.website, row.token_under_gpc)).to.deep.include({ visitId: row.visit_id, gpc: true })
+    })
+  }
+
+  for (const row of vectors.refused) {
+    it(`refuses a ${row.kind}: ${row.why}`, () => {
+      const read = row.kind === 'receipt' ? readReceipt : readToken
+      expect(read(keys, row.website, row.text)).to.equal(null)
+    })
+  }
+
+  it('refuses every single flipped bit of a receipt and of a token', () => {
+    const { receipt, token, website } = vectors.receipts[0]!
+    const flip = (text: string, bit: number): string => {
+      const bytes = decodeBase64url(text)!
+      bytes[bit >> 3]! ^= 0x80 >> (bit & 7)
+      return encodeBase64url(bytes)
+    }
+    const bits = Array.from({ length: 256 }, (_, bit) => bit)
+    expect(bits.filter((bit) => readReceipt(keys, website, flip(receipt, bit)) !== null)).to.deep.equal([])
+    expect(bits.filter((bit) => readToken(keys, website, `wht_${flip(token.slice(4), bit)}`) !== null)).to.deep.equal([])
+  })
+
+  it('tells the origin of its visit from every other', () => {
+    const row = vectors.receipts[0]!
+    const claims = readReceipt(keys, row.website, row.receipt)!
+    expect(isFromOrigin(keys, row.website, claims, row.origin)).to.equal(true)
+    expect(isFromOrigin(keys, row.website, claims, 'https://docs.acme.dev')).to.equal(false)
+  })
+
+  it('goes on reading receipts of a secret that was moved to the second place', () => {
+    const rotated = createKeyring([...secrets].reverse())
+    const row = vectors.receipts[0]!
+    expect(readReceipt(rotated, row.website, row.receipt)?.visitId).to.equal(row.visit_id)
+    expect(rotated.currentKeyId).to.equal(vectors.secrets[1]!.key_id)
+  })
+
+  it('counts the thirtieth day to its last millisecond', () => {
+    const issuedAtMs = 1_795_251_875_123
+    expect(isExpired(issuedAtMs, expiresAtMs(issuedAtMs))).to.equal(false)
+    expect(isExpired(issuedAtMs, expiresAtMs(issuedAtMs) + 1)).to.equal(true)
+  })
+})
+
+describe('base64url', () => {
+  it('agrees with Node on every byte string and reads back what it wrote', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
+        const text = encodeBase64url(bytes)
+        expect(text).to.equal(Buffer.from(bytes).toString('base64url'))
+        expect(decodeBase64url(text)).to.deep.equal(bytes)
+      }),
+    )
+  })
+
+  it('reads a text only where that is the one spelling of its bytes', () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 44 }), (text) => {
+        const bytes = decodeBase64url(text)
+        if (bytes !== null) expect(encodeBase64url(bytes)).to.equal(text)
+      }),
+    )
+  })
+})
+
+describe('the keyring', () => {
+  it('refuses a short secret without showing it', () => {
+    expect(() => createKeyring(['hunter2'])).to.throw(SecretProblem, /shorter/).and.not.match(/hunter2/)
+  })
+
+  it('refuses two secrets with one key ID', () => {
+    expect(() => createKeyring([secrets[0]!, secrets[0]!])).to.throw(SecretProblem, /key ID/)
+  })
+
+  it('hashes an address anew each UTC day', () => {
+    const before = keys.addressHash('192.0.2.7', Date.UTC(2026, 10, 21, 23, 59))
+    expect(keys.addressHash('192.0.2.7', Date.UTC(2026, 10, 21))).to.equal(before)
+    expect(keys.addressHash('192.0.2.7', Date.UTC(2026, 10, 22))).to.not.equal(before)
+    expect(keys.addressHash('192.0.2.8', Date.UTC(2026, 10, 21))).to.not.equal(before)
+  })
+
+  it('reads one secret a line and passes over comments and blank lines', () => {
+    expect(parseSecrets('# first\n\n  abc  \r\ndef\n')).to.deep.equal(['abc', 'def'])
+  })
+})
