@@ -16,7 +16,7 @@ import {
 } from '../domain/records.ts'
 import type { Batch, BatchOutcome, Consumer, EventLog, StoredEntry } from '../ports/event-log/event-log.ts'
 import { deliveriesOf, visitKey, visitNeededBy, type Dispatched } from './dispatch-plan.ts'
-import type { DeliveryLogger } from './logger.ts'
+import type { Logger } from '../runtime/logger.ts'
 
 /** What dispatch reads of the facts; both in one query each. */
 export interface DispatchReads {
@@ -33,7 +33,7 @@ export interface DispatchDeps {
   readonly nowMs: () => number
   /** From 0 up to, but not including, 1. */
   readonly random: () => number
-  readonly logger: DeliveryLogger
+  readonly logger: Logger
 }
 
 export interface Dispatch {

@@ -42,7 +42,7 @@ export type Outcome =
   | { readonly kind: 'refused'; readonly code: string }
 
 export interface DestinationContext {
-  /** The checked block of the resource, for example `{ measurementId }`. */
+  /** The block of the resource as `domain/provider-blocks.ts` checked it, for example `{ measurementId }`. */
   readonly settings: Readonly<Record<string, unknown>>
   readonly secrets: Readonly<Record<string, string>>
   readonly isValidateOnly: boolean
@@ -51,8 +51,6 @@ export interface DestinationContext {
 
 export interface Provider {
   readonly id: ProviderId
-  /** JSON Schema of `Destination.spec.<provider>` without secret references; the catalog compiler uses it too. */
-  readonly settingsSchema: object
   /** Names of the credentials a destination must have, as keys of `DestinationContext.secrets`. */
   readonly secretNames: readonly string[]
   /** The oldest install the provider takes, in ms; a job's deadline is received time plus this at the latest. */

@@ -7,7 +7,7 @@ import type { Batch, BatchOutcome, Consumer, EventLog } from '../ports/event-log
 import type { HotState } from '../ports/hot-state/hot-state.ts'
 import { Courier } from './courier.ts'
 import type { DestinationHealth } from './destination-gate.ts'
-import type { DeliveryLogger } from './logger.ts'
+import type { Logger } from '../runtime/logger.ts'
 import type { Provider } from './provider.ts'
 import { createSender } from './send.ts'
 
@@ -22,7 +22,7 @@ export interface WorkerDeps {
   readonly nowMs: () => number
   /** From 0 up to, but not including, 1. */
   readonly random: () => number
-  readonly logger: DeliveryLogger
+  readonly logger: Logger
   /** For the whole of one exchange, in ms; the default is the limit of 10 s. */
   readonly exchangeMs?: number
 }

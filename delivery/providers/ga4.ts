@@ -13,12 +13,6 @@ import type { DestinationContext, Outcome, Provider, ProviderReply, ProviderRequ
 
 export const ga4: Provider = {
   id: 'ga4',
-  settingsSchema: {
-    type: 'object',
-    additionalProperties: false,
-    required: ['measurementId'],
-    properties: { measurementId: { type: 'string', pattern: '^G-[A-Z0-9]{4,20}$' } },
-  },
   secretNames: ['apiSecret'],
   maxAgeMs: PROVIDER_FACTS.ga4.maxAgeMs,
   request: ga4Request,
