@@ -150,9 +150,11 @@ function hasType(type: JsonSchema['type'], value: unknown): boolean {
 }
 
 function wrongType(schema: JsonSchema, value: unknown): string {
-  const asked = `must be ${TYPE_NAMES[schema.type]}`
+  const asked = `must be ${schema.enum === undefined ? TYPE_NAMES[schema.type] : `one of ${schema.enum.join(', ')}`}`
   if (value === null || value === undefined) return `${asked}, but nothing is written there`
-  if (schema.type === 'string' && typeof value !== 'object') return `${asked}: put it in quotes`
+  if (schema.type === 'string' && schema.enum === undefined && typeof value !== 'object') {
+    return `${asked}: put it in quotes`
+  }
   if (schema.type === 'integer' && typeof value === 'string') return `${asked}: leave the quotes away`
   if (typeof value === 'number') return `${asked}, not ${value}`
   return `${asked}, not ${Array.isArray(value) ? TYPE_NAMES.array : typeof value === 'object' ? TYPE_NAMES.object : `a ${typeof value}`}`
@@ -188,17 +190,21 @@ function countOf(count: number, one: string, many: string): string {
   return `${count} ${count === 1 ? one : many}`
 }
 
-/** Levenshtein distance; names are cut so that a hostile one costs nothing. */
+/** Edit distance in which two neighbours that swapped places count once; names are cut so that a hostile one costs nothing. */
 function editDistance(first: string, second: string): number {
   const a = first.slice(0, MAX_SHOWN_CHARS)
   const b = second.slice(0, MAX_SHOWN_CHARS)
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  let before: readonly number[] = []
+  let row: readonly number[] = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let i = 0; i < a.length; i += 1) {
     const next = [i + 1]
     for (let j = 0; j < b.length; j += 1) {
-      const substitute = (row[j] ?? 0) + (a[i] === b[j] ? 0 : 1)
-      next.push(Math.min(substitute, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
+      const isSwap = i > 0 && j > 0 && a[i] === b[j - 1] && a[i - 1] === b[j]
+      const substituted = (row[j] ?? 0) + (a[i] === b[j] ? 0 : 1)
+      const swapped = isSwap ? (before[j - 1] ?? 0) + 1 : Infinity
+      next.push(Math.min(substituted, swapped, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
     }
+    before = row
     row = next
   }
   return row[b.length] ?? 0
