@@ -4,8 +4,9 @@ import { createHash } from 'node:crypto'
 
 import type { Catalog, Destination } from '../domain/catalog.ts'
 import { jobFor, jobIdOf, PROVIDER_FACTS, visitSkip, type DeliveryReason } from '../domain/deliveries.ts'
-import type { DeliveryPlan, Install, Visit, VisitId, WebsiteId } from '../domain/model.ts'
+import type { DeliveryPlan, Install, Visit, WebsiteId } from '../domain/model.ts'
 import type { DeliveryRecord, InstallRecord, Job } from '../domain/records.ts'
+import type { VisitRef } from './dispatch-reads.ts'
 
 export interface Dispatched {
   readonly records: readonly DeliveryRecord[]
@@ -39,13 +40,9 @@ export function deliveriesOf(input: DispatchInput): Dispatched {
 }
 
 /** The visit that at least one pending delivery needs, or null. */
-export function visitNeededBy(install: Install): { website: WebsiteId; visitId: VisitId } | null {
+export function visitNeededBy(install: Install): VisitRef | null {
   const isNeeded = install.deliveries.some((plan) => plan.status === 'pending')
   return isNeeded && install.visitId !== null ? { website: install.website, visitId: install.visitId } : null
-}
-
-export function visitKey(visit: { website: WebsiteId; visitId: VisitId }): string {
-  return `${visit.website}:${visit.visitId}`
 }
 
 function sha256Hex(text: string): string {

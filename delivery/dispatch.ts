@@ -3,7 +3,7 @@
 import type { Catalog } from '../domain/catalog.ts'
 import { holdMs, JITTER, leavesTierAtMs, tierFor } from '../domain/attempts.ts'
 import { LIMITS } from '../domain/limits.ts'
-import type { Visit, VisitId, WebsiteId } from '../domain/model.ts'
+import type { Visit } from '../domain/model.ts'
 import {
   decodeRecord,
   encodeRecord,
@@ -15,20 +15,14 @@ import {
   type TierName,
 } from '../domain/records.ts'
 import type { Batch, BatchOutcome, Consumer, EventLog, StoredEntry } from '../ports/event-log/event-log.ts'
-import { deliveriesOf, visitKey, visitNeededBy, type Dispatched } from './dispatch-plan.ts'
+import type { Facts } from '../ports/facts/facts.ts'
+import { deliveriesOf, visitNeededBy, type Dispatched } from './dispatch-plan.ts'
+import { readDispatched, readVisits, type VisitRef } from './dispatch-reads.ts'
 import type { Logger } from '../runtime/logger.ts'
-
-/** What dispatch reads of the facts; both in one query each. */
-export interface DispatchReads {
-  /** Of these events, the keys (`recordKey`) of those that ClickHouse holds deliveries of. */
-  dispatched(events: readonly { website: WebsiteId; eventId: string }[]): Promise<ReadonlySet<string>>
-  /** The visits that are there, by `visitKey`. */
-  visits(visits: readonly { website: WebsiteId; visitId: VisitId }[]): Promise<ReadonlyMap<string, Visit>>
-}
 
 export interface DispatchDeps {
   readonly eventLog: EventLog
-  readonly reads: DispatchReads
+  readonly facts: Facts
   readonly catalog: () => Catalog
   readonly nowMs: () => number
   /** From 0 up to, but not including, 1. */
@@ -144,17 +138,17 @@ class Dispatcher {
       website: install.website,
       eventId: install.eventId,
     }))
-    const dispatched = await this.#deps.reads.dispatched(events)
+    const dispatched = await readDispatched(this.#deps.facts, events)
     return [...firsts].filter(([key]) => !dispatched.has(key)).map(([, arrival]) => arrival)
   }
 
   async #visitsOf(arrivals: readonly Arrival[]): Promise<ReadonlyMap<string, Visit>> {
-    const needed = new Map<string, { website: WebsiteId; visitId: VisitId }>()
+    const needed = new Map<string, VisitRef>()
     for (const { record } of arrivals) {
       const visit = visitNeededBy(record.install)
-      if (visit !== null) needed.set(visitKey(visit), visit)
+      if (visit !== null) needed.set(recordKey(visit.website, visit.visitId), visit)
     }
-    return needed.size === 0 ? new Map<string, Visit>() : this.#deps.reads.visits([...needed.values()])
+    return readVisits(this.#deps.facts, [...needed.values()])
   }
 
   /** Writes the deliveries of all that can be decided now; returns the others. */
@@ -164,7 +158,7 @@ class Dispatcher {
     const nowMs = this.#deps.nowMs()
     for (const arrival of arrivals) {
       const needed = visitNeededBy(arrival.record.install)
-      const visit = needed === null ? null : (visits.get(visitKey(needed)) ?? null)
+      const visit = needed === null ? null : (visits.get(recordKey(needed.website, needed.visitId)) ?? null)
       const isGivenUp = nowMs - arrival.firstSeenAtMs >= LIMITS.visitMissingMs
       if (needed !== null && visit === null && !isGivenUp) {
         waiting.push(arrival)
@@ -181,14 +175,13 @@ class Dispatcher {
     return waiting
   }
 
-  /** Records before jobs, so that no outcome precedes its plan; a crash in between only repeats what is the same. */
+  /**
+   * Jobs before records: an event whose records have reached ClickHouse counts as dispatched, so its jobs must be on
+   * the log by then. A crash in between repeats jobs, with the same IDs.
+   */
   async #write(dispatched: readonly Dispatched[]): Promise<void> {
     const { eventLog } = this.#deps
     const options = { deadlineMs: APPEND_DEADLINE_MS }
-    const records = dispatched.flatMap(({ records }) =>
-      records.map((record) => ({ key: recordKey(record.website, record.jobId), value: encodeRecord(record) })),
-    )
-    if (records.length > 0) await eventLog.append('deliveries', records, options)
     const jobs = Map.groupBy(
       dispatched.flatMap((each) => each.jobs),
       (job) => job.provider,
@@ -198,6 +191,10 @@ class Dispatcher {
       return eventLog.append(`deliver.${provider}`, entries, options)
     })
     await Promise.all(appends)
+    const records = dispatched.flatMap(({ records }) =>
+      records.map((record) => ({ key: recordKey(record.website, record.jobId), value: encodeRecord(record) })),
+    )
+    if (records.length > 0) await eventLog.append('deliveries', records, options)
   }
 
   async #park(arrival: Arrival): Promise<void> {
