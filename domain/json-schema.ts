@@ -200,12 +200,16 @@ function editDistance(first: string, second: string): number {
     const next = [i + 1]
     for (let j = 0; j < b.length; j += 1) {
       const isSwap = i > 0 && j > 0 && a[i] === b[j - 1] && a[i - 1] === b[j]
-      const substituted = (row[j] ?? 0) + (a[i] === b[j] ? 0 : 1)
-      const swapped = isSwap ? (before[j - 1] ?? 0) + 1 : Infinity
-      next.push(Math.min(substituted, swapped, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
+      const substituted = cell(row, j) + (a[i] === b[j] ? 0 : 1)
+      const swapped = isSwap ? cell(before, j - 1) + 1 : Infinity
+      next.push(Math.min(substituted, swapped, cell(row, j + 1) + 1, cell(next, j) + 1))
     }
     before = row
     row = next
   }
-  return row[b.length] ?? 0
+  return cell(row, b.length)
+}
+
+function cell(row: readonly number[], index: number): number {
+  return row[index] ?? 0
 }
