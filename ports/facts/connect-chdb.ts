@@ -1,0 +1,106 @@
+/** Connects to ClickHouse inside this process: chDB on a folder that this process alone has open. */
+
+import { randomUUID } from 'node:crypto'
+import { mkdir, open, readdir, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+
+import { createClient } from '@clickhouse/client'
+import type { ClickHouseClient, ClickHouseClientConfigOptions } from '@clickhouse/client'
+
+import { settingsClause } from './connection.ts'
+import type { FactsConnection, InsertStatement, QueryParameters } from './connection.ts'
+import { createTurns } from './turns.ts'
+
+export interface ChdbOptions {
+  /** Most memory the engine may allocate for itself, in bytes. */
+  readonly memoryBytes?: number
+}
+
+const MIB = 1024 * 1024
+const DEFAULT_MEMORY_BYTES = 512 * MIB
+
+/**
+ * Opens the engine on `folder` (made if absent). There are two connections, because each runs one statement at a time:
+ * inserts on one, everything with parameters on the other (the engine mixes up parameters of statements that run at
+ * the same moment, so two connections for those would gain nothing). Rejects where chDB is not installed.
+ */
+export async function openChdb(folder: string, options: ChdbOptions = {}): Promise<FactsConnection> {
+  const path = resolve(folder)
+  const inbox = join(path, 'inbox')
+  await mkdir(inbox, { recursive: true })
+  // What lies here is the rest of an insert that a crash cut off: its records are still on the event log.
+  for (const name of await readdir(inbox)) await rm(join(inbox, name))
+  const engine = await startEngine(path, options.memoryBytes ?? DEFAULT_MEMORY_BYTES)
+  const writes = createTurns()
+  const reads = createTurns()
+  return {
+    kind: 'chdb',
+    command: (statement) => writes.take(false, () => run(engine.writer, statement)),
+    query: (statement, parameters, { isUrgent }) =>
+      reads.take(isUrgent, () => select(engine.reader, statement, parameters)),
+    insert: (insert) =>
+      writes.take(false, () => insertFromFile(engine.writer, join(inbox, `${randomUUID()}.tsv`), insert)),
+    close: async () => {
+      await Promise.all([writes.idle(), reads.idle()])
+      await engine.close()
+    },
+  }
+}
+
+type ClientConnection = NonNullable<ClickHouseClientConfigOptions['connection']>
+
+interface Engine {
+  readonly writer: ClickHouseClient
+  readonly reader: ClickHouseClient
+  close(): Promise<void>
+}
+
+/** chDB is an optional dependency of some hundred megabytes, so it is loaded only where it is used. */
+async function startEngine(path: string, memoryBytes: number): Promise<Engine> {
+  const { Session } = await import('chdb')
+  const { createChdbConnection } = await import('chdb/connection')
+  // Server settings are read by the first connection to a folder alone; the clients' connections then share its engine.
+  const anchor = new Session(path, { connectionArgs: engineArguments(memoryBytes) })
+  // The two packages carry one interface in two copies, whose private fields the compiler takes for different ones.
+  const connect = (): ClientConnection => createChdbConnection({ path }) as unknown as ClientConnection
+  const writer = createClient({ connection: connect() })
+  const reader = createClient({ connection: connect() })
+  return {
+    writer,
+    reader,
+    close: async () => {
+      await Promise.all([writer.close(), reader.close()])
+      anchor.close()
+    },
+  }
+}
+
+function engineArguments(memoryBytes: number): readonly string[] {
+  return [`--max_server_memory_usage=${memoryBytes}`]
+}
+
+async function run(client: ClickHouseClient, statement: string): Promise<void> {
+  await client.command({ query: statement })
+}
+
+async function select(
+  client: ClickHouseClient,
+  statement: string,
+  parameters: QueryParameters,
+): Promise<readonly unknown[]> {
+  const result = await client.query({ query: statement, query_params: { ...parameters }, format: 'JSONEachRow' })
+  return result.json()
+}
+
+/** Rows written into the statement's own text cost the engine twice the work: it splits that text into words first. */
+async function insertFromFile(client: ClickHouseClient, path: string, insert: InsertStatement): Promise<void> {
+  const file = await open(path, 'wx', 0o600)
+  try {
+    await file.writev([...insert.body])
+    await file.close()
+    const head = `INSERT INTO ${insert.table} (${insert.columns.join(', ')}) FROM INFILE '${path.replaceAll("'", "''")}'`
+    await client.command({ query: `${head} ${settingsClause(insert.settings)} FORMAT TabSeparated` })
+  } finally {
+    await rm(path, { force: true })
+  }
+}

@@ -1,0 +1,152 @@
+/** Brings the tables up to date: numbered SQL files, each applied once, in order, by one migrator at a time. */
+
+import { createHash, randomUUID } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type { FactsConnection } from './connection.ts'
+import { engineCode } from './engine-codes.ts'
+
+export interface MigrateSettings {
+  /** Name of the cluster for `ON CLUSTER`; absent for one server or chDB. */
+  readonly cluster?: string
+  /** Replicated engines, with the server's `{shard}` and `{replica}` macros. */
+  readonly isReplicated?: boolean
+  /** Where the numbered files lie; the default is `sql/` beside this file. */
+  readonly folder?: URL
+}
+
+export interface Migration {
+  /** For example `0001_facts.sql`. */
+  readonly name: string
+  readonly text: string
+  /** SHA-256 of the text, in hex. */
+  readonly checksum: string
+}
+
+/** A migration that was applied has been changed or has vanished since, or somebody else migrates and does not end. */
+export class MigrationRefused extends Error {
+  override readonly name = 'MigrationRefused'
+}
+
+const SQL_FOLDER = new URL('./sql/', import.meta.url)
+const FILE_NAME = /^\d{4}_[a-z0-9_]+\.sql$/
+const HISTORY = 'schema_migrations'
+const LOCK = 'schema_migrations_lock'
+const LOCK_TRIES = 60
+const LOCK_PAUSE_MS = 500
+/** A migrator that died leaves its lock behind; no migration of ours takes this long. */
+const LOCK_LIFETIME_S = 600
+const TABLE_ALREADY_EXISTS = '57'
+
+/** Applies what is missing and resolves to the names of what it applied. Rejects with `MigrationRefused`. */
+export async function migrate(connection: FactsConnection, settings: MigrateSettings = {}): Promise<readonly string[]> {
+  const migrations = await readMigrations(settings.folder ?? SQL_FOLDER)
+  const render = renderer(settings)
+  await connection.command(
+    render(`CREATE TABLE IF NOT EXISTS ${HISTORY} {{onCluster}}
+    (name String, checksum String, applied_at DateTime DEFAULT now(), row_version UInt64 DEFAULT 0)
+    ENGINE = {{replacing}} ORDER BY name SETTINGS {{durable}}`),
+  )
+  if ((await missing(connection, migrations)).length === 0) return []
+  await lock(connection, render)
+  try {
+    const applied: string[] = []
+    for (const migration of await missing(connection, migrations)) {
+      await apply(connection, migration, render)
+      applied.push(migration.name)
+    }
+    return applied
+  } finally {
+    await connection.command(render(`DROP TABLE IF EXISTS ${LOCK} {{onCluster}} SYNC`))
+  }
+}
+
+type Render = (text: string) => string
+
+/** Reads the files in the order of their numbers. */
+export async function readMigrations(folder: URL): Promise<readonly Migration[]> {
+  const names = (await readdir(folder)).filter((name) => FILE_NAME.test(name)).sort()
+  return Promise.all(
+    names.map(async (name) => {
+      const text = await readFile(new URL(name, folder), 'utf8')
+      return { name, text, checksum: createHash('sha256').update(text).digest('hex') }
+    }),
+  )
+}
+
+function renderer({ cluster, isReplicated = false }: MigrateSettings): Render {
+  const values: Readonly<Record<string, string>> = {
+    replacing: isReplicated
+      ? "ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', row_version)"
+      : 'ReplacingMergeTree(row_version)',
+    onCluster: cluster === undefined ? '' : `ON CLUSTER '${cluster.replaceAll("'", "''")}'`,
+    durable: `fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1`,
+  }
+  return (text) => text.replace(/\{\{(\w+)\}\}/g, (_whole, name: string) => values[name] ?? '')
+}
+
+async function missing(connection: FactsConnection, migrations: readonly Migration[]): Promise<readonly Migration[]> {
+  const rows = await connection.query(
+    `SELECT name, checksum FROM ${HISTORY} FINAL ORDER BY name LIMIT 10000`,
+    {},
+    { isUrgent: false },
+  )
+  const applied = new Map(
+    (rows as readonly { name: string; checksum: string }[]).map((row) => [row.name, row.checksum]),
+  )
+  for (const { name, checksum } of migrations) {
+    const known = applied.get(name)
+    if (known !== undefined && known !== checksum) {
+      throw new MigrationRefused(`migration ${name} was changed after it had been applied; write a new one instead`)
+    }
+  }
+  const last = [...applied.keys()].at(-1) ?? ''
+  const unknown = [...applied.keys()].filter((name) => !migrations.some((migration) => migration.name === name))
+  if (unknown.length > 0)
+    throw new MigrationRefused(`the tables are newer than this program: it does not know ${unknown.join(', ')}`)
+  const open = migrations.filter(({ name }) => !applied.has(name))
+  const late = open.find(({ name }) => name < last)
+  if (late !== undefined) throw new MigrationRefused(`migration ${late.name} comes before ${last}, which is applied`)
+  return open
+}
+
+/** Creating a table succeeds for one of several at the same moment: that is the lock. */
+async function lock(connection: FactsConnection, render: Render): Promise<void> {
+  for (let attempt = 0; attempt < LOCK_TRIES; attempt++) {
+    try {
+      await connection.command(
+        render(`CREATE TABLE ${LOCK} {{onCluster}} (owner String) ENGINE = Memory COMMENT '${randomUUID()}'`),
+      )
+      return
+    } catch (error) {
+      if (engineCode(error) !== TABLE_ALREADY_EXISTS) throw error
+    }
+    await dropStaleLock(connection, render)
+    await sleep(LOCK_PAUSE_MS)
+  }
+  throw new MigrationRefused(`another migration holds the lock; if none runs, drop the table ${LOCK}`)
+}
+
+async function dropStaleLock(connection: FactsConnection, render: Render): Promise<void> {
+  const stale = await connection.query(
+    `SELECT name FROM system.tables WHERE database = currentDatabase() AND name = '${LOCK}'
+      AND metadata_modification_time < now() - ${LOCK_LIFETIME_S} LIMIT 1`,
+    {},
+    { isUrgent: false },
+  )
+  if (stale.length > 0) await connection.command(render(`DROP TABLE IF EXISTS ${LOCK} {{onCluster}} SYNC`))
+}
+
+/** Statements end with a semicolon at the end of a line; every one of them can be repeated, should a crash come between. */
+async function apply(connection: FactsConnection, migration: Migration, render: Render): Promise<void> {
+  const statements = migration.text
+    .replace(/^--.*$/gm, '')
+    .split(/;\s*$/m)
+    .map((statement) => statement.trim())
+    .filter((statement) => statement !== '')
+  for (const statement of statements) await connection.command(render(statement))
+  await connection.command(
+    `INSERT INTO ${HISTORY} (name, checksum) SETTINGS async_insert = 0 VALUES ('${migration.name}', '${migration.checksum}')`,
+  )
+}

@@ -1,0 +1,215 @@
+/**
+ * Every SQL text that reads facts, by name, with its parameters and rows.
+ *
+ * Each one is bounded by keys, by a LIMIT or by a time range. Values are bound as `{name:Type}`; a filter that is
+ * absent is left out of the text, so that the ones that are there can use the order of the table.
+ */
+
+import type { QueryParameters } from './connection.ts'
+import type { FactTable } from './facts.ts'
+import type {
+  ActivityRow,
+  AttemptRow,
+  CountsRow,
+  DeliveryRow,
+  HandoffRow,
+  InstallationVisitRow,
+  InstallRow,
+  JobKeyRow,
+  PoisonRow,
+  ReceiptFactsRow,
+  RequestLogRow,
+  UsageRow,
+  VisitRow,
+} from './query-rows.ts'
+
+/** Most keys one look-up may ask for, and so most rows it returns. */
+export const MAX_KEYS = 10_000
+/** Most rows of one page of a list; `LIMITS.logsPerPage` is what people see. */
+const MAX_PAGE = 10_000
+const MAX_ATTEMPTS = 1_000
+
+export interface Query<P extends QueryParameters, R> {
+  readonly sql: (params: P) => string
+  /** Somebody waits for it within a request. */
+  readonly isUrgent: boolean
+  /** Never set; carries the type of the rows. */
+  readonly row?: R
+}
+
+function lookUp<P extends QueryParameters, R>(sql: string | ((params: P) => string)): Query<P, R> {
+  return { sql: typeof sql === 'string' ? () => sql : sql, isUrgent: true }
+}
+
+function report<P extends QueryParameters, R>(sql: string | ((params: P) => string)): Query<P, R> {
+  return { sql: typeof sql === 'string' ? () => sql : sql, isUrgent: false }
+}
+
+/** The one way to read a table: each natural key once, whatever was inserted twice. */
+function once(table: FactTable): string {
+  return `${table} FINAL`
+}
+
+const ms = (column: string): string => `toUnixTimestamp64Milli(${column}) AS ${column}_ms`
+const at = (parameter: string): string => `fromUnixTimestamp64Milli({${parameter}:Int64}, 'UTC')`
+
+const VISIT_COLUMNS = `website, visit_id, organization, ${ms('issued_at')}, url_id, origin, page_url, referrer,
+  source_referrer, ${ms('landed_at')}, utm_source, utm_medium, utm_campaign, utm_term, utm_content, utm_id, identities,
+  client, gpc, is_handoff_only, previous_visit_id`
+const INSTALL_COLUMNS = `website, event_id, organization, installation_id, event_type, ${ms('received_at')}, install_path,
+  platform, arch, browsers, default_browser, timezone, language, resolution, selection_policy, candidate_count, visit_id,
+  ${ms('visit_issued_at')}, gpc, verdicts, deliveries, answer, request_id`
+const DELIVERY_COLUMNS = `website, event_id, destination, status, job_id, organization, provider, reason, session_mode,
+  detail, attempts, ${ms('changed_at')}, ${ms('next_attempt_at')}, ${ms('deadline_at')}`
+const ATTEMPT_COLUMNS = `website, event_id, destination, attempt_id, job_id, provider, number, ${ms('started_at')},
+  duration_ms, request_url, request_body, response_status, response_body, outcome, code, next_step`
+const LOG_COLUMNS = `id, ${ms('received_at')}, website, organization, kind, duration_ms, method, path, status, code, origin,
+  user_agent, address_hash, body, body_form, body_bytes, is_redacted`
+
+/** Pairs of equal position in two lists: the websites and their visits or events. */
+type VisitKeys = { readonly websites: readonly string[]; readonly visit_ids: readonly string[] }
+type EventKeys = { readonly websites: readonly string[]; readonly event_ids: readonly string[] }
+type Install = { readonly website: string; readonly event_id: string }
+
+/** `since_ms` and `until_ms` bound the time: from the first, to before the second. */
+type Period = { readonly since_ms: number; readonly until_ms: number; readonly limit: number }
+type Filters<F extends string, V = string> = { readonly [K in F]?: V }
+
+export type LogFilters = Period &
+  Filters<'organization' | 'website' | 'code' | 'path' | 'before_id'> &
+  Filters<'status' | 'before_ms', number>
+export type InstallFilters = Period &
+  Filters<'organization' | 'website' | 'installation_id' | 'resolution' | 'before_id'> &
+  Filters<'before_ms', number>
+export type DeliveryFilters = Period & Filters<'organization' | 'website' | 'destination' | 'status'>
+
+const CONDITIONS: Readonly<Record<string, string>> = {
+  organization: 'organization = {organization:String}',
+  website: 'website = {website:String}',
+  destination: 'destination = {destination:String}',
+  installation_id: 'installation_id = {installation_id:String}',
+  resolution: 'resolution = {resolution:String}',
+  code: 'code = {code:String}',
+  path: 'path = {path:String}',
+  status: 'status = {status:UInt16}',
+}
+
+/** Conditions for the filters that are there, each with `AND` in front. */
+function filtered(params: Readonly<Record<string, unknown>>, names: readonly string[]): string {
+  return names.flatMap((name) => (params[name] === undefined ? [] : [`AND ${CONDITIONS[name]}`])).join(' ')
+}
+
+function page(time: string, id: string, params: { readonly before_ms?: number; readonly before_id?: string }): string {
+  const cursor = `AND (${time}, ${id}) < (${at('before_ms')}, {before_id:String})`
+  return `${time} >= ${at('since_ms')} AND ${time} < ${at('until_ms')}${
+    params.before_ms === undefined || params.before_id === undefined ? '' : ` ${cursor}`
+  }`
+}
+
+const LOG_FILTERS = ['organization', 'website', 'code', 'path', 'status'] as const
+const INSTALL_FILTERS = ['organization', 'website', 'installation_id', 'resolution'] as const
+const newestFirst = (time: string, id: string): string =>
+  `ORDER BY ${time} DESC, ${id} DESC LIMIT least({limit:UInt32}, ${MAX_PAGE})`
+
+export const QUERIES = {
+  /** Visits by website and ID, for dispatch and for explanations. */
+  visitsByIds: lookUp<VisitKeys, VisitRow>(`SELECT ${VISIT_COLUMNS} FROM ${once('visits')}
+    WHERE (website, visit_id) IN arrayZip({websites:Array(String)}, {visit_ids:Array(String)}) LIMIT ${MAX_KEYS}`),
+
+  /** The state of receipts from the facts alone. No FINAL: a row seen twice changes no maximum. */
+  receiptFacts: lookUp<{ readonly website: string; readonly visit_ids: readonly string[] }, ReceiptFactsRow>(`
+    SELECT visit_id, max(recorded) AS is_recorded, max(active) AS is_active, max(revoked) AS is_revoked,
+      max(handoff_only) AS is_handoff_only, max(previous) AS previous_visit_id
+    FROM (
+      SELECT visit_id, true AS recorded, false AS active, false AS revoked, is_handoff_only AS handoff_only,
+        previous_visit_id AS previous
+      FROM visits WHERE website = {website:String} AND visit_id IN {visit_ids:Array(String)}
+      UNION ALL
+      SELECT visit_id, false, effect = 'activated', effect = 'revoked', false, ''
+      FROM activations WHERE website = {website:String} AND visit_id IN {visit_ids:Array(String)}
+    ) GROUP BY visit_id LIMIT ${MAX_KEYS}`),
+
+  /** The install of an event, with the answer it was given. */
+  installByEvent: lookUp<Install, InstallRow>(`SELECT ${INSTALL_COLUMNS} FROM ${once('installs')}
+    WHERE website = {website:String} AND event_id = {event_id:String} LIMIT 1`),
+
+  /** Event IDs are unique per website alone, so one ID may find installs of several. */
+  installsByEventId: report<{ readonly event_id: string }, InstallRow>(`SELECT ${INSTALL_COLUMNS}
+    FROM ${once('installs')} WHERE event_id = {event_id:String} ORDER BY website LIMIT 100`),
+
+  /** The visit that this installation was last matched to, if that visit is not older than `since_ms`. */
+  installationVisit: lookUp<
+    { readonly website: string; readonly installation_id: string; readonly since_ms: number },
+    InstallationVisitRow
+  >(`SELECT visit_id, ${ms('visit_issued_at')} FROM ${once('installs')}
+    WHERE website = {website:String} AND installation_id = {installation_id:String} AND resolution = 'matched'
+      AND visit_issued_at >= ${at('since_ms')}
+    ORDER BY received_at DESC, event_id DESC LIMIT 1`),
+
+  /** Deliveries that exist already, of the events asked for. */
+  dispatchedJobs: lookUp<EventKeys, JobKeyRow>(`SELECT website, event_id, destination, status FROM ${once('deliveries')}
+    WHERE (website, event_id) IN arrayZip({websites:Array(String)}, {event_ids:Array(String)}) LIMIT ${MAX_KEYS}`),
+
+  deliveriesOfInstall: report<Install, DeliveryRow>(`SELECT ${DELIVERY_COLUMNS} FROM ${once('deliveries')}
+    WHERE website = {website:String} AND event_id = {event_id:String} ORDER BY destination LIMIT ${MAX_ATTEMPTS}`),
+
+  attemptsOfInstall: report<Install, AttemptRow>(`SELECT ${ATTEMPT_COLUMNS} FROM ${once('attempts')}
+    WHERE website = {website:String} AND event_id = {event_id:String}
+    ORDER BY destination, started_at, number LIMIT ${MAX_ATTEMPTS}`),
+
+  handoffsOfVisits: report<VisitKeys, HandoffRow>(`SELECT website, visit_id, ${ms('issued_at')}, ${ms('asked_at')}, gpc,
+      is_handoff_only FROM ${once('handoffs')}
+    WHERE (website, visit_id) IN arrayZip({websites:Array(String)}, {visit_ids:Array(String)}) LIMIT ${MAX_KEYS}`),
+
+  /** Newest first; `before_ms` and `before_id` are the last row of the page before. */
+  listLogs: report<LogFilters, RequestLogRow>(
+    (params) => `SELECT ${LOG_COLUMNS} FROM ${once('request_logs')}
+    WHERE ${page('received_at', 'id', params)} ${filtered(params, LOG_FILTERS)} ${newestFirst('received_at', 'id')}`,
+  ),
+
+  listInstalls: report<InstallFilters, InstallRow>(
+    (params) => `SELECT ${INSTALL_COLUMNS} FROM ${once('installs')}
+    WHERE ${page('received_at', 'event_id', params)} ${filtered(params, INSTALL_FILTERS)}
+    ${newestFirst('received_at', 'event_id')}`,
+  ),
+
+  listDeliveries: report<DeliveryFilters, DeliveryRow>(
+    (params) => `SELECT ${DELIVERY_COLUMNS} FROM ${once('deliveries')}
+    WHERE ${page('changed_at', 'event_id', {})} ${filtered(params, ['organization', 'website', 'destination'])}
+      ${params.status === undefined ? '' : 'AND status = {status:String}'}
+    ${newestFirst('changed_at', 'event_id')}`,
+  ),
+
+  listActivity: report<Period & { readonly organization: string }, ActivityRow>(`SELECT id, ${ms('noticed_at')},
+      organization, website, type, subject, message FROM ${once('activity')}
+    WHERE ${page('noticed_at', 'id', {})} AND organization = {organization:String} ${newestFirst('noticed_at', 'id')}`),
+
+  listPoison: report<Period, PoisonRow>(`SELECT log_topic, log_partition, log_offset, fact_table, reason, value,
+      ${ms('found_at')} FROM ${once('poison_records')}
+    WHERE ${page('found_at', 'log_offset', {})} ${newestFirst('found_at', 'log_offset')}`),
+
+  /** Tracked events of an organisation from `since_ms` to before `until_ms`, counted anew from the facts. */
+  usage: report<
+    { readonly organization: string; readonly since_ms: number; readonly until_ms: number },
+    UsageRow
+  >(`SELECT
+      (SELECT count() FROM ${once('visits')} WHERE organization = {organization:String}
+        AND issued_at >= ${at('since_ms')} AND issued_at < ${at('until_ms')}) AS visits,
+      (SELECT count() FROM ${once('installs')} WHERE organization = {organization:String}
+        AND received_at >= ${at('since_ms')} AND received_at < ${at('until_ms')}) AS installs`),
+
+  counts: report<Record<never, never>, CountsRow>(`SELECT
+      (SELECT count() FROM ${once('visits')}) AS visits,
+      (SELECT count() FROM ${once('activations')}) AS activations,
+      (SELECT count() FROM ${once('handoffs')}) AS handoffs,
+      (SELECT count() FROM ${once('installs')}) AS installs,
+      (SELECT count() FROM ${once('deliveries')}) AS deliveries,
+      (SELECT count() FROM ${once('attempts')}) AS attempts,
+      (SELECT count() FROM ${once('request_logs')}) AS request_logs,
+      (SELECT count() FROM ${once('activity')}) AS activity,
+      (SELECT count() FROM ${once('poison_records')}) AS poison_records`),
+} as const
+
+export type QueryName = keyof typeof QUERIES
+export type QueryParams<Q extends QueryName> = (typeof QUERIES)[Q] extends Query<infer P, unknown> ? P : never
+export type QueryRow<Q extends QueryName> = (typeof QUERIES)[Q] extends Query<infer _P, infer R> ? R : never
