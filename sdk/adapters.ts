@@ -1,7 +1,7 @@
 /** Reads the custom adapters of a website, each within its limits and none able to spoil a visit. */
 
 import { CUSTOM_ADAPTERS, CUSTOM_FIELDS, CUSTOM_VALUE_CHARS } from './limits.ts'
-import type { Adapters } from './visit.ts'
+import type { Scope } from './scope.ts'
 import type { CustomFields } from './whence.d.ts'
 
 /** Names that JSON parsers treat with care, and the service therefore refuses, are no names here either. */
@@ -11,8 +11,8 @@ const ADAPTER_MS = 2_000
 /** All adapters together, so that the body stays below what the service takes; later ones are left out. */
 const CUSTOM_CHARS = 6_000
 
-/** The fields by adapter. Never rejects. */
-export async function readAdapters(adapters: Adapters): Promise<Record<string, CustomFields>> {
+/** The fields by adapter; undefined where there are none. Never rejects. */
+export async function readAdapters(adapters: Scope['adapters']): Promise<Record<string, CustomFields> | undefined> {
   const late = new Promise<undefined>((resolve) => setTimeout(resolve, ADAPTER_MS))
   const named = [...adapters].filter(([name]) => NAME.test(name)).slice(0, CUSTOM_ADAPTERS)
   const answers = await Promise.all(named.map(([, read]) => Promise.race([attempt(read), late])))
@@ -23,7 +23,7 @@ export async function readAdapters(adapters: Adapters): Promise<Record<string, C
     roomChars -= JSON.stringify(fields).length
     if (roomChars > 0 && Object.keys(fields).length) custom[name] = fields
   })
-  return custom
+  return Object.keys(custom).length ? custom : undefined
 }
 
 async function attempt(read: () => unknown): Promise<unknown> {
@@ -38,7 +38,7 @@ function fieldsOf(answer: unknown): CustomFields {
   const fields = Object.entries(Object(answer) as object).filter(
     ([name, value]) => NAME.test(name) && isSendable(value),
   )
-  return Object.fromEntries(fields.slice(0, CUSTOM_FIELDS)) as CustomFields
+  return Object.fromEntries(fields.slice(0, CUSTOM_FIELDS))
 }
 
 const isSendable = (value: unknown) =>

@@ -27,18 +27,28 @@ export interface BuildManifest {
   readonly files: readonly BuiltFile[]
 }
 
+/** Long name to short name. */
+type MangleCache = Record<string, string | false>
+
 const SOURCE = import.meta.dirname
+/**
+ * Property names that never leave the bundles; they are shortened. None of them may be a word of the wire, of the public interface
+ * or of the browser. Core and extras share the short forms.
+ */
+const INTERNAL_NAMES =
+  /^(adapters|attend|compose|count|currentReceipt|extras|forget|isAllowed|isAutomatic|isDue|isUrgent|loading|mayCollect|nowMs|readAdapters|registeredId|report|scopeOf|scopes|send|serviceUrl|sessionAttributes|settle)$/
 /** Digits of the SHA-256 in an immutable address. */
-const HASH_CHARS = 16
+const HASH_CHARS = 12
 
 /** Builds into `outputFolder`, which is emptied before. The same sources always give the same bytes. */
 export async function buildSdk(outputFolder: string): Promise<BuildManifest> {
   await rm(outputFolder, { recursive: true, force: true })
-  const part = await bundle('extras.ts', {})
+  const shortNames: MangleCache = {}
+  const part = await bundle('extras.ts', shortNames, {})
   const partFile = describe('extras', part)
-  const core = await bundle('main.ts', {
-    EXTRAS_PATH: JSON.stringify(partFile.immutableUrl),
-    EXTRAS_INTEGRITY: JSON.stringify(partFile.integrity),
+  const core = await bundle('main.ts', shortNames, {
+    EXTRAS_PATH: JSON.stringify(partFile.immutableUrl.slice(1)),
+    EXTRAS_INTEGRITY: JSON.stringify(integrityOf(part, 'sha256')),
   })
   const coreFile = {
     ...describe('browser', core),
@@ -53,8 +63,8 @@ export async function buildSdk(outputFolder: string): Promise<BuildManifest> {
   return manifest
 }
 
-async function bundle(entry: string, define: Record<string, string>): Promise<Uint8Array> {
-  const { outputFiles } = await build({
+async function bundle(entry: string, mangleCache: MangleCache, define: Record<string, string>): Promise<Uint8Array> {
+  const { outputFiles, mangleCache: renamed } = await build({
     entryPoints: [path.join(SOURCE, entry)],
     bundle: true,
     write: false,
@@ -65,8 +75,11 @@ async function bundle(entry: string, define: Record<string, string>): Promise<Ui
     legalComments: 'none',
     tsconfigRaw: {},
     define,
+    mangleProps: INTERNAL_NAMES,
+    mangleCache,
     plugins: [limitsAsNumbers],
   })
+  Object.assign(mangleCache, renamed)
   const [file] = outputFiles
   if (!file) throw new Error(`esbuild wrote nothing for ${entry}`)
   return file.contents
@@ -90,10 +103,15 @@ function describe(name: string, contents: Uint8Array): BuiltFile {
     url,
     immutableUrl: url,
     sha256: createHash('sha256').update(contents).digest('hex'),
-    integrity: `sha384-${createHash('sha384').update(contents).digest('base64')}`,
+    integrity: integrityOf(contents, 'sha384'),
     bytes: contents.byteLength,
     brotliBytes: brotliCompressSync(contents, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }).byteLength,
   }
+}
+
+/** The core names the extras by the shorter digest: every visitor loads it. */
+function integrityOf(contents: Uint8Array, algorithm: 'sha256' | 'sha384'): string {
+  return `${algorithm}-${createHash(algorithm).update(contents).digest('base64')}`
 }
 
 function immutable(stem: string, contents: Uint8Array): string {

@@ -1,23 +1,15 @@
 /** Reads the coarse hints about the browser that go along with a visit. */
 
 interface UserAgentData {
-  getHighEntropyValues(names: string[]): Promise<Record<string, unknown>>
+  getHighEntropyValues(names: string[]): Promise<object>
 }
 
-/** The `client` object of a visit. Hints that the browser does not give are undefined and vanish in JSON. Never rejects. */
+/** The `client` object of a visit. Hints that the browser does not give are absent. Never rejects. */
 export async function readClient(): Promise<object> {
   const { userAgentData, brave } = navigator as Navigator & { userAgentData?: UserAgentData; brave?: object }
-  const names = ['architecture', 'bitness', 'platformVersion']
-  // Brands, mobile and platform come unasked.
-  const hints = Object(await userAgentData?.getHighEntropyValues(names).catch(() => 0)) as Record<string, unknown>
-  const { brands, mobile, platform, platformVersion: platform_version, architecture, bitness } = hints
   return {
-    brands,
-    mobile,
-    platform,
-    platform_version,
-    architecture,
-    bitness,
+    // Brands, mobile and platform come unasked.
+    ...(await userAgentData?.getHighEntropyValues(['architecture', 'bitness']).catch(() => undefined)),
     brave: !!brave,
     touch: navigator.maxTouchPoints > 0,
     timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,

@@ -1,3 +1,2 @@
-import type { Opened } from './interface.ts'
 import type { Page } from './page.ts'
-export function attend(_page: Page, _open: (project?: string) => Opened): void {}
+export function attend(_page: Page): void {}

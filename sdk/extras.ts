@@ -5,9 +5,14 @@ import { attend } from './copy.ts'
 import { createHandoffs } from './handoff.ts'
 import type { ExtrasScript } from './page.ts'
 import { sessionAttributes } from './session-attributes.ts'
+import type { PageView } from './source.ts'
 
-const { handoff, fill } = createHandoffs()
-const extras = { sessionAttributes, readAdapters, handoff, fill, attend }
+const extras = {
+  sessionAttributes: (view: PageView) => sessionAttributes(view, navigator.userAgent),
+  readAdapters,
+  ...createHandoffs(),
+  attend,
+}
 
 /** What the core finds behind the script element. */
 export type Extras = typeof extras

@@ -1,6 +1,6 @@
 /** Fills a handoff token into an install command. */
 import { COMMAND_CHARS } from './limits.ts'
-import { PLACEHOLDER } from './placeholder.ts'
+const PLACEHOLDER = '{{handoff}}'
 
 export function fillCommand(text: string, token: string): string | undefined {
   const filled = text.includes(PLACEHOLDER) ? text.replaceAll(PLACEHOLDER, token) : `${text} --handoff ${token}`

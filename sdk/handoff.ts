@@ -6,6 +6,8 @@ import { fillCommand } from './fill.ts'
 import { hasGpc } from './page.ts'
 import type { Handoff } from './whence.d.ts'
 
+/** Longest wait of `command`. */
+const TOKEN_WAIT_MS = 2_000
 const TOKEN = /^wht_[\w-]{43}$/
 
 /** Keeps at most one token per visit. */
@@ -27,7 +29,12 @@ export function createHandoffs() {
     const token = arrived.get(scope)?.token
     return token && fillCommand(text, token)
   }
-  return { handoff, fill }
+  /** The same, waiting for a token that is on its way, but not for long. */
+  const command = async (scope: Scope, text: string) => {
+    await Promise.race([handoff(scope), new Promise((resolve) => setTimeout(resolve, TOKEN_WAIT_MS))])
+    return fill(scope, text)
+  }
+  return { handoff, fill, command }
 }
 
 async function requestHandoff(scope: Scope): Promise<Handoff | null> {
@@ -36,25 +43,22 @@ async function requestHandoff(scope: Scope): Promise<Handoff | null> {
 }
 
 async function linked(scope: Scope): Promise<Handoff | null> {
-  const { project, receipt } = scope
+  const { project, currentReceipt: receipt } = scope
   if (!receipt) return null
-  const answer = await scope.post('/v1/handoffs', { project, receipt, gpc: hasGpc() })
-  const handoff = readHandoff(answer)
+  const answer = await scope.send('v1/handoffs', { project, receipt, gpc: hasGpc() })
   // Refused for good: another tab's visit has replaced this one, or it is too old. A new visit takes its place.
-  if (!handoff && answer.status >= 404 && answer.status <= 410) scope.receipt = null
-  return handoff
-}
-
-async function alone(scope: Scope): Promise<Handoff | null> {
-  if (scope.receipt) return null
-  const body = await scope.compose()
-  const answer = await scope.post('/v1/handoffs', body)
-  const { receipt } = answer.data
-  if (typeof receipt === 'string') scope.receipt = receipt
+  if (String(answer['error']).startsWith('receipt_')) scope.currentReceipt = undefined
   return readHandoff(answer)
 }
 
-function readHandoff({ data }: Answer): Handoff | null {
-  const { token, expires_at: expiresAt } = data
+async function alone(scope: Scope): Promise<Handoff | null> {
+  if (scope.currentReceipt) return null
+  const answer = await scope.send('v1/handoffs', await scope.compose())
+  const { receipt } = answer
+  if (typeof receipt === 'string') scope.currentReceipt = receipt
+  return readHandoff(answer)
+}
+
+function readHandoff({ token, expires_at: expiresAt }: Answer): Handoff | null {
   return typeof token === 'string' && TOKEN.test(token) && typeof expiresAt === 'number' ? { token, expiresAt } : null
 }

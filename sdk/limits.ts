@@ -2,12 +2,13 @@
 
 import { LIMITS } from '../domain/limits.ts'
 
-export const BODY_BYTES = LIMITS.bodyBytes
+/** Longest beginning that goes before a click ID where a provider's identifier is made of it. */
+const CLICK_PREFIX_CHARS = 24
+
 export const MARKER_BYTES = LIMITS.markerBytes
-export const URL_CHARS = LIMITS.urlChars
 export const UTM_CHARS = LIMITS.utmChars
-export const IDENTIFIER_CHARS = LIMITS.identifierChars
-export const CLIENT_HINT_CHARS = LIMITS.clientHintChars
+export const COOKIE_CHARS = LIMITS.identifierChars
+export const CLICK_ID_CHARS = LIMITS.identifierChars - CLICK_PREFIX_CHARS
 export const SESSION_ATTRIBUTES_CHARS = LIMITS.sessionAttributesChars
 export const MEASUREMENT_IDS = LIMITS.measurementIdsPerVisit
 export const CUSTOM_ADAPTERS = LIMITS.customAdapters

@@ -3,13 +3,10 @@
 /** Longest wait for an answer of the service. */
 const ANSWER_MS = 8_000
 
-/** `status` is 0 where no usable answer came; `data` is then empty. */
-export interface Answer {
-  readonly status: number
-  readonly data: Readonly<Record<string, unknown>>
-}
+/** The body of an answer; empty where none came or it is no JSON. Errors of the service have the key `error`. */
+export type Answer = Readonly<Record<string, unknown>>
 
-/** POSTs `body` as JSON where there is one, else GETs. An answer that is no JSON counts as none. */
+/** POSTs `body` as JSON where there is one, else GETs. */
 export async function request(url: string, body?: object): Promise<Answer> {
   try {
     const response = await fetch(url, {
@@ -24,8 +21,8 @@ export async function request(url: string, body?: object): Promise<Answer> {
         keepalive: true,
       }),
     })
-    return { status: response.status, data: Object(await response.json()) as Answer['data'] }
+    return (await response.json()) as Answer
   } catch {
-    return { status: 0, data: {} }
+    return {}
   }
 }

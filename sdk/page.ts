@@ -1,27 +1,34 @@
 /** What all scopes of a page share: the script tag's options, consent, and the way to the extras. */
 
 import type { Extras } from './extras.ts'
+import type { Scope } from './scope.ts'
 
 /** Address below the base and digest of the extras: the build writes them in. */
 declare const EXTRAS_PATH: string
 declare const EXTRAS_INTEGRITY: string
 
+/** Longest wait for the extras: a visit, or a command to be copied, then does without them. */
+const EXTRAS_MS = 2_000
+const COMMANDS = '[data-whence-command],[data-whence-copy]'
+
 export interface Page {
-  /** Address of the service, or of the proxy path in front of it, without a slash at its end. */
-  readonly base: string
+  /** Address of the service, or of the proxy path in front of it, with a slash at its end. */
+  readonly serviceUrl: string
   /** Of the script tag; passed on to the extras. */
   readonly nonce: string
-  /** ID of the registered page that the document shows. */
-  readonly pageId: string | undefined
+  /** ID of the registered page that the document shows, until a route change leads elsewhere. */
+  registeredId: string | undefined
   /** False where consent cannot change it: denied for good, or a page that is not secure. */
   readonly mayCollect: boolean
   /** Changed by `grant` and `deny`. */
   isAllowed: boolean
   /** False where only a call starts counting. */
   readonly isAutomatic: boolean
-  /** True where a route change to another path is a page of its own. */
-  readonly hasRoutes: boolean
-  readonly log: (...words: unknown[]) => void
+  readonly report: (problem: unknown) => void
+  /** By website ID. */
+  readonly scopes: Map<string, Scope>
+  /** The scope of a website, made where there is none; without a name that of the script tag. */
+  readonly scopeOf: (project?: string) => Scope
   /** Set once the extras are here; null where they did not come. */
   extras?: Extras | null
   loading?: Promise<Extras | null>
@@ -35,20 +42,48 @@ export interface ExtrasScript extends HTMLScriptElement {
 /** True where the browser asks for its visitor not to be sold or shared. */
 export const hasGpc = () => (navigator as Navigator & { globalPrivacyControl?: boolean }).globalPrivacyControl === true
 
-/** Asks for the extras once per document. Null where they are blocked, away, or were altered on their way. */
-export function loadExtras(page: Page): Promise<Extras | null> {
-  return (page.loading ??= new Promise<Extras | null>((resolve) => {
+/** Does what consent and the page's wishes allow by now; harmless to repeat. */
+export function resume(page: Page): void {
+  for (const scope of page.scopes.values()) if (scope.isDue) void scope.count()
+  if (document.querySelector(COMMANDS)) void loadExtras(page)
+}
+
+/** Calls back when something may have become possible: the document is read, its route has changed, a command is near. */
+export function watchPage(page: Page, hasRoutes: boolean): void {
+  addEventListener('DOMContentLoaded', () => resume(page))
+  // Commands that the page adds later are noticed when the visitor comes near one.
+  addEventListener('pointerover', ({ target }) => {
+    if ((target as Element).closest?.(COMMANDS)) void loadExtras(page)
+  })
+  const { navigation } = window as Window & { navigation?: EventTarget }
+  // Browsers without the Navigation API keep to one visit per document: wrapping the page's history is not worth the risk.
+  if (hasRoutes) {
+    navigation?.addEventListener('currententrychange', () => {
+      page.registeredId = undefined
+      for (const scope of page.scopes.values()) scope.isDue = page.isAutomatic
+      resume(page)
+    })
+  }
+}
+
+/** Asks for the extras once per document. Null without consent, and where they are blocked, away, or were altered on their way. */
+export async function loadExtras(page: Page): Promise<Extras | null> {
+  if (!page.isAllowed) return null
+  page.loading ??= new Promise<Extras | null>((resolve) => {
     const script: ExtrasScript = document.createElement('script')
     script.whence = resolve
     script.onerror = () => resolve(null)
+    setTimeout(script.onerror, EXTRAS_MS)
     script.crossOrigin = 'anonymous'
     script.integrity = EXTRAS_INTEGRITY
     script.nonce = page.nonce
-    script.src = trusted(page.base + EXTRAS_PATH)
+    script.src = trusted(page.serviceUrl + EXTRAS_PATH)
     document.head.append(script)
-  })
-    .catch(() => null)
-    .then((extras) => (page.extras = extras)))
+  }).then((extras) => {
+    extras?.attend(page)
+    return (page.extras = extras)
+  }, () => null)
+  return page.loading
 }
 
 interface TrustedTypes {

@@ -1,15 +1,10 @@
 /** Notices the route changes of a single-page application. */
 
-/** Calls back after each change of the address that loads no document. Used only where the page asks for it with `data-spa`. */
+/**
+ * Calls back after each change of the address that loads no document. Browsers without the Navigation API keep to one visit per
+ * document: wrapping the page's own history functions is not worth the risk.
+ */
 export function watchRoutes(onChange: () => void): void {
   const { navigation } = window as Window & { navigation?: EventTarget }
-  if (navigation) return navigation.addEventListener('currententrychange', onChange)
-  addEventListener('popstate', onChange)
-  for (const name of ['pushState', 'replaceState'] as const) {
-    const original = history[name]
-    history[name] = (...change) => {
-      original.apply(history, change)
-      onChange()
-    }
-  }
+  navigation?.addEventListener('currententrychange', onChange)
 }

@@ -1,94 +1,120 @@
 /** Counts a page for one website: once per document and path, with marker and activation where the browser keeps markers. */
 
-import type { BrowserConfig } from './identities.ts'
-import { openMarkerFile, removeMarkers } from './marker.ts'
+import { markerName, openStorage, readReceipt, removeMarkers, writeMarker } from './marker.ts'
 import type { Answer } from './net.ts'
 import { request } from './net.ts'
 import type { Page } from './page.ts'
+import { loadExtras, resume } from './page.ts'
 import type { VisitBody } from './visit.ts'
-import { composeVisit, forgetLanding, urlIdOf, waitForTags } from './visit.ts'
-import type { CustomFields } from './whence.d.ts'
+import { composeVisit, memoryKey, urlIdOf } from './visit.ts'
+import type { CustomFields, Whence } from './whence.d.ts'
 
 /** One website on this page. The extras work through it, too. */
 export interface Scope {
   readonly project: string
   readonly adapters: Map<string, () => CustomFields | Promise<CustomFields>>
-  /** Counts the path unless it is counted already; resolves when that is done or given up. Never rejects. */
-  readonly start: () => Promise<void>
+  /** True once the page is to be counted as soon as consent allows. */
+  isDue: boolean
+  /** True once a token is asked for: a visit then stops waiting for tags. */
+  isUrgent: boolean
+  /**
+   * Counts the path unless it is counted already, or as soon as consent allows; resolves when that is done or given up. Never
+   * rejects.
+   */
+  readonly count: () => Promise<void>
   /** Resolves when no visit is under way; a visit that waits for tags stops waiting. */
   readonly settle: () => Promise<void>
   /** The receipt of the current visit. That of a handoff-only visit is put here by the extras and lives nowhere else. */
-  receipt: string | null
-  readonly post: (path: string, body: object) => Promise<Answer>
-  /** The body of a visit that exists only for a handoff. Rejects where the service does not know the website or is away. */
+  currentReceipt: string | undefined
+  /** Sends nothing without consent; an answer that comes after consent was withdrawn is dropped. */
+  readonly send: (path: string, body?: object) => Promise<Answer>
+  /** The body of a visit, with all but `previous_receipt`. Rejects where the service does not know the website or is away. */
   readonly compose: () => Promise<VisitBody>
-  /** Removes what was stored in this browser. */
+  /** Removes what was stored in this browser, and counts anew after the next consent. */
   readonly forget: () => Promise<void>
+  /** What the page's own code sees of the website. */
+  readonly whence: Whence
 }
 
-/** Counting starts with the first call of `start`. */
 export function createScope(page: Page, project: string): Scope {
-  const firstPath = location.pathname
   const counted = new Set<string>()
-  const adapters: Scope['adapters'] = new Map()
   let running = Promise.resolve()
-  let isUrgent = false
-  addEventListener('visibilitychange', () => (isUrgent = document.hidden))
-
-  const bodyOf = async (pageUrl: string, urlId: string) => {
-    const { data } = await request(`${page.base}/v1/projects/${project}/browser-config`)
-    const config = data as unknown as BrowserConfig
-    await waitForTags(config, () => isUrgent)
-    return composeVisit(page, { project, urlId, pageUrl, config, adapters })
-  }
-  const here = async (): Promise<[string, string]> => {
-    const path = location.pathname
-    const pageUrl = location.origin + path
-    return [pageUrl, (path === firstPath && page.pageId) || (await urlIdOf(pageUrl))]
-  }
 
   const visit = async () => {
     // A prerendered page counts when it is shown, and never where it is not.
     if ((document as Document & { prerendering?: boolean }).prerendering) {
       await new Promise((resolve) => document.addEventListener('prerenderingchange', resolve))
     }
-    const [pageUrl, urlId] = await here()
-    const file = await openMarkerFile(project, urlId)
-    const body = await bodyOf(pageUrl, urlId)
-    if (!page.isAllowed) return
-    const { data } = await scope.post('/v1/visits', { ...body, previous_receipt: file.previousReceipt })
-    const marker = data['marker'] as { readonly receipt: string }
-    page.log('visit', marker)
-    if (!page.isAllowed) return
+    const root = await openStorage()
+    if (!root) return
+    const body = await scope.compose()
+    const name = markerName(project, body.url_id)
+    const previous_receipt = await readReceipt(root, name)
+    // Where the answer is no marker, the next line throws, and the visit is given up.
+    const { marker } = (await scope.send('v1/visits', { ...body, previous_receipt })) as { marker: { receipt: string } }
     const { receipt } = marker
-    scope.receipt = receipt
-    await file.write(marker)
-    await scope.post('/v1/visits/activate', { project, receipt })
+    scope.currentReceipt = receipt
+    await writeMarker(root, name, marker)
+    await scope.send('v1/visits/activate', { project, receipt })
   }
 
   const scope: Scope = {
     project,
-    adapters,
-    receipt: null,
-    post: (path, body) => request(page.base + path, body),
-    start: () => {
-      if (page.isAllowed && !counted.has(location.pathname)) {
+    adapters: new Map(),
+    isDue: page.isAutomatic,
+    isUrgent: false,
+    currentReceipt: undefined,
+    send: async (path, body) => {
+      const answer = page.isAllowed ? await request(page.serviceUrl + path, body) : {}
+      return page.isAllowed ? answer : {}
+    },
+    count: () => {
+      scope.isDue = !page.isAllowed
+      if (!scope.isDue && !counted.has(location.pathname)) {
         counted.add(location.pathname)
-        running = running.then(visit).catch(page.log)
+        running = running.then(visit).catch(page.report)
       }
       return running
     },
     settle: () => {
-      isUrgent = true
+      scope.isUrgent = true
       return running
     },
-    compose: async () => bodyOf(...(await here())),
+    compose: async () => {
+      const page_url = location.origin + location.pathname
+      const place = { project, url_id: page.registeredId ?? (await urlIdOf(page_url)), page_url }
+      return composeVisit(page, scope, place, await scope.send(`v1/projects/${project}/browser-config`))
+    },
     forget: () => {
       counted.clear()
-      scope.receipt = null
-      forgetLanding(project)
+      scope.isDue = page.isAutomatic
+      scope.currentReceipt = undefined
+      sessionStorage.removeItem(memoryKey(project))
       return removeMarkers()
     },
+    whence: interfaceOf(page, () => scope, project),
   }
   return scope
+}
+
+function interfaceOf(page: Page, scopeOf: () => Scope, project: string): Whence {
+  const whence: Whence = {
+    project,
+    start: () => scopeOf().count(),
+    grant: () => {
+      page.isAllowed = page.mayCollect
+      resume(page)
+    },
+    deny: () => {
+      page.isAllowed = false
+      for (const scope of page.scopes.values()) scope.forget().catch(page.report)
+    },
+    handoff: async () => (await loadExtras(page))?.handoff(scopeOf()) ?? null,
+    command: async (text) => (await (await loadExtras(page))?.command(scopeOf(), text)) ?? text,
+    fill: (text) => (page.isAllowed && page.extras?.fill(scopeOf(), text)) || text,
+    adapter: (name, read) => scopeOf().adapters.set(name, read),
+    scope: (name) => page.scopeOf(name).whence,
+    push: (callback) => callback(whence),
+  }
+  return whence
 }

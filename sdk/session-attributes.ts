@@ -9,13 +9,8 @@ const LEAN_ABOVE_CHARS = 4_000
 /** The query parameters of the landing page that may leave the page: Google's own and the campaign's. */
 const AD_PARAMETER = /^(gad_|utm_|[gw]braid$|gclid$)/
 
-/** The landing as the browser shows it. */
-export interface LandingView extends PageView {
-  readonly userAgent: string
-}
-
 /** Undefined where the page's URL shows no Google ad click, or where the result would be too long. */
-export function sessionAttributes(view: LandingView): string | undefined {
+export function sessionAttributes(view: PageView, userAgent: string): string | undefined {
   const { origin, pathname, searchParams } = new URL(view.url)
   const kept = [...searchParams].filter(([name]) => AD_PARAMETER.test(name))
   if (!kept.some(([name]) => !name.startsWith('utm_'))) return undefined
@@ -29,7 +24,7 @@ export function sessionAttributes(view: LandingView): string | undefined {
   const full = encode({
     ...lean,
     landing_page_referrer: originAndPath(view.referrer),
-    landing_page_user_agent: view.userAgent,
+    landing_page_user_agent: userAgent,
   })
   const text = full.length > LEAN_ABOVE_CHARS ? encode(lean) : full
   return text.length > SESSION_ATTRIBUTES_CHARS ? undefined : text
