@@ -1,0 +1,36 @@
+# The verbs of this project. What each does stands in package.json; this file makes sure that what it needs is there.
+
+.DEFAULT_GOAL := help
+.PHONY: help run demo check test bench docs
+
+help: ## Say what there is
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
+
+run: node_modules ## Start the service with an example website on this machine
+	@npm run -s build
+	@npm run -s example
+
+demo: node_modules ## Show the whole way by itself: a visit in a real browser becomes a matched install
+	@npm run -s build
+	@npm run -s demo
+
+check: node_modules ## Formatting, lint, types and the tidy tests
+	@npm run -s check
+
+test: node_modules ## Every test, with real parts; installs what they need where it can
+	@sh test/install-tools.sh
+	@npm run -s build
+	@npm run -s test
+
+bench: node_modules ## Measure the figures of docs/performance.md
+	@npm run -s build
+	@npm run -s bench
+
+docs: node_modules ## Write the pages that are made from tables
+	@npm run -s docs
+
+# npm writes its own lockfile there last: older than ours means that something is not installed yet.
+node_modules: node_modules/.package-lock.json
+node_modules/.package-lock.json: package-lock.json
+	npm ci
+	@touch $@
