@@ -58,23 +58,24 @@ export async function recall(refs: readonly ReceiptRef[], deps: ApiDeps): Promis
   const [first] = refs
   if (first === undefined) return new Map()
   deps.metrics.lookup('receipts')
-  const visitIds = refs.map(({ visitId }) => visitId)
-  const rows = await deps.facts.run('receiptFacts', { website: first.website, visitIds }).catch((error: unknown) => {
+  const asked = { website: first.website, visit_ids: refs.map(({ visitId }) => visitId) }
+  const rows = await deps.facts.run('receiptFacts', asked).catch((error: unknown) => {
     deps.logger.warn({ err: error }, 'receipts could not be looked up')
     return []
   })
   const states = new Map<VisitId, KnownState>()
   for (const row of rows) {
-    const ref = refs.find(({ visitId }) => visitId === row.visitId)
+    const ref = refs.find(({ visitId }) => visitId === row.visit_id)
     if (ref === undefined) continue
-    const previous =
-      row.previousVisitId === ''
-        ? null
-        : { website: ref.website, visitId: row.previousVisitId, issuedAtMs: issuedAtOfVisit(row.previousVisitId) }
-    states.set(row.visitId, row.state)
-    await deps.hotState.learn({ ...ref, previous }, row.state)
+    const state = row.is_revoked ? 'revoked' : row.is_active ? 'active' : 'issued'
+    states.set(ref.visitId, state)
+    await deps.hotState.learn({ ...ref, previous: previousOf(ref.website, row.previous_visit_id) }, state)
   }
   return states
+}
+
+function previousOf(website: WebsiteId, visitId: VisitId): ReceiptRef | null {
+  return visitId === '' ? null : { website, visitId, issuedAtMs: issuedAtOfVisit(visitId) }
 }
 
 /** Whether another website of the same organisation signed it: told apart for `explain`, within a bounded number of tries. */

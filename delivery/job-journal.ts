@@ -102,7 +102,7 @@ export function createJobJournal(deps: JournalDeps): JobJournal {
 
 /** Appends one entry, trying again for a few seconds: what it tells has happened already and must not get lost. */
 export async function appendPatiently(
-  eventLog: EventLog,
+  eventLog: Pick<EventLog, 'append'>,
   topic: Topic,
   entry: { readonly key: string; readonly value: string },
 ): Promise<void> {

@@ -66,7 +66,7 @@ export const COMMANDS = {
     summary: 'Say why an install was matched or not, and how its deliveries stand.',
     settings: [...TOOL],
     flags: { ...JSON_FLAG, ...WEBSITE_FLAG },
-    positionals: ['EVENT_ID'],
+    positionals: ['[EVENT_ID]'],
   },
   logs: {
     summary: 'Show Logs: every request with its answer.',

@@ -1,0 +1,88 @@
+/** The small website that `make run` shows: one page with the SDK and an install command that really runs. */
+
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Catalog, Website } from '../domain/catalog.ts'
+
+export interface ExampleSite {
+  readonly port: number
+  /** What a newcomer does next, for the terminal. */
+  readonly steps: string
+  readonly close: () => Promise<void>
+}
+
+export interface ExampleSiteOptions {
+  readonly listen: { readonly host: string; readonly port: number }
+  readonly catalog: () => Catalog
+  readonly baseUrl: string
+  /** Where the stand-in for GA4 shows what it got; null where there is none. */
+  readonly ga4Url: string | null
+}
+
+const PAGE = new URL('../examples/site/index.html', import.meta.url)
+
+/** @throws where no website of the catalog has the site's origin, because no visit could be recorded. */
+export async function startExampleSite(options: ExampleSiteOptions): Promise<ExampleSite> {
+  const { catalog, baseUrl, ga4Url } = options
+  const server = createServer((req, res) => {
+    const isPage = req.method === 'GET' && (req.url === '/' || req.url?.startsWith('/?') === true)
+    const website = isPage ? websiteAt(origin, catalog()) : null
+    if (website === null) {
+      res.writeHead(404, { 'Content-Type': 'text/plain' }).end('There is one page here: /\n')
+      return
+    }
+    const page = readFileSync(PAGE, 'utf8')
+      .replaceAll('{{base_url}}', baseUrl)
+      .replaceAll('{{website}}', website.id)
+      .replaceAll('{{ga_cookie}}', `_ga_${website.measurementIds[0]?.slice(2) ?? 'NONE'}`)
+      .replaceAll('{{command}}', installCommand(website, baseUrl))
+      .replaceAll('{{ga4_requests}}', ga4Url === null ? '' : `${ga4Url}/requests`)
+    res.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' }).end(page)
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(options.listen.port, options.listen.host, resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  const origin = `http://localhost:${port}`
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  const website = websiteAt(origin, catalog())
+  if (website === null) {
+    await close()
+    throw new Error(`no Website in the manifests has the origin ${origin} of the example site`)
+  }
+  return { port, steps: stepsText({ website, origin, baseUrl }), close }
+}
+
+function websiteAt(origin: string, catalog: Catalog): Website | null {
+  return [...catalog.websites.values()].find((website) => website.origins.has(origin)) ?? null
+}
+
+function installCommand(website: Website, baseUrl: string): string {
+  const path = website.organization.firstInstallPath
+  const script = path === null ? 'report.sh' : `paths/${path}/report.sh`
+  return `curl -fsSL ${baseUrl}/v1/projects/${website.id}/${script} | sh -s -- install_completed`
+}
+
+function stepsText(site: { readonly website: Website; readonly origin: string; readonly baseUrl: string }): string {
+  return [
+    '',
+    'Whence is running. Three steps show what it does:',
+    '',
+    '  1. Open this page in Chromium, Chrome, Edge, Brave or Firefox, not in a private window:',
+    `       ${site.origin}/?utm_source=newsletter&utm_campaign=launch`,
+    '  2. Run this command on the same machine, as an installer would (or copy it from the page, with a token in it):',
+    `       ${installCommand(site.website, site.baseUrl)}`,
+    '  3. See which visit the install came from, why, and what GA4 was told:',
+    '       npm run -s whence -- explain',
+    '',
+    'Ctrl+C stops it; nothing that was answered is lost.',
+    '',
+    '',
+  ].join('\n')
+}

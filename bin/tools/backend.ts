@@ -1,0 +1,54 @@
+/** What the tools work on: facts and event log, of a running process through its socket, or opened here when none runs. */
+
+import { lmdbEventLog } from '../../ports/event-log/lmdb.ts'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
+import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
+import { openChdb } from '../../ports/facts/connect-chdb.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import { migrate } from '../../ports/facts/migrate.ts'
+import { openLmdb } from '../../ports/lmdb/environment.ts'
+import type { Settings } from '../../runtime/settings.ts'
+import { connectTools } from './control.ts'
+
+export interface ToolBackend {
+  readonly run: Facts['run']
+  readonly read: EventLog['read']
+  readonly append: EventLog['append']
+}
+
+export interface OpenBackend extends ToolBackend {
+  /** Whether a running process answers; changes made here then take effect at once. */
+  readonly isLive: boolean
+  readonly close: () => Promise<void>
+}
+
+export function localBackend(parts: { readonly facts: Facts; readonly eventLog: EventLog }): ToolBackend {
+  const { facts, eventLog } = parts
+  return {
+    run: (query, params) => facts.run(query, params),
+    read: (topic, fromOffset, maxEntries) => eventLog.read(topic, fromOffset, maxEntries),
+    append: (topic, entries, options) => eventLog.append(topic, entries, options),
+  }
+}
+
+/** @throws DataFolderInUse where a process holds the folder but does not answer. */
+export async function openBackend(settings: Settings): Promise<OpenBackend> {
+  const live = await connectTools(settings.data)
+  if (live !== null) return { ...live, isLive: true, close: () => Promise.resolve() }
+  const { eventLog: logEngine, facts: factsEngine } = settings
+  if (logEngine === null || factsEngine === null) throw new Error('no engines are set')
+  const onFatal = (error: Error): void => {
+    throw error
+  }
+  const environment = await openLmdb(logEngine.location, { onFatal, nowMs: Date.now })
+  const connection = await openChdb(factsEngine.location)
+  await migrate(connection)
+  const facts = clickhouseFacts(connection, { nowMs: Date.now })
+  const eventLog = await lmdbEventLog(environment)
+  const close = async (): Promise<void> => {
+    await eventLog.close()
+    await facts.close()
+    await environment.close()
+  }
+  return { ...localBackend({ facts, eventLog }), isLive: false, close }
+}

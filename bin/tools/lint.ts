@@ -1,0 +1,15 @@
+/** `whence lint`: checks a folder of custom resources and prints every problem, as the running service would. */
+
+import { formatProblems, lintFolder } from '../../runtime/catalog-source.ts'
+import type { RunOutcome } from '../../runtime/settings.ts'
+
+export async function lintTool(run: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
+  const folder = run.flags.get('-f') ?? run.settings.manifests
+  const problems = await lintFolder({ folder, env })
+  if (run.flags.has('--json')) {
+    for (const problem of problems) process.stdout.write(`${JSON.stringify(problem)}\n`)
+  } else {
+    process.stdout.write(problems.length === 0 ? `${folder}: no problems\n` : `${formatProblems(problems)}\n`)
+  }
+  return problems.length === 0 ? 0 : 1
+}

@@ -1,0 +1,68 @@
+/** `whence COMMAND`: the one command line of all programs and tools. Only bin/ reads the environment and the arguments. */
+
+import { commandNamed } from '../runtime/commands.ts'
+import { compileSettings, overview, type RunOutcome } from '../runtime/settings.ts'
+import { version } from './version.ts'
+
+const EXIT_USAGE = 2
+
+type Command = (run: RunOutcome, env: NodeJS.ProcessEnv) => Promise<number>
+
+/** Each is loaded when it is called, so that a tool does not load an engine it never opens. */
+const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
+  embedded: async () => (await import('./embedded.ts')).embedded,
+  migrate: async () => (await import('./tools/migrate.ts')).migrateTool,
+  explain: async () => (await import('./tools/explain.ts')).explainTool,
+  logs: async () => (await import('./tools/lists.ts')).logsTool,
+  installs: async () => (await import('./tools/lists.ts')).installsTool,
+  activity: async () => (await import('./tools/lists.ts')).activityTool,
+  'dead-letters': async () => (await import('./tools/dead-letters.ts')).deadLettersTool,
+  replay: async () => (await import('./tools/dead-letters.ts')).replayTool,
+  lint: async () => (await import('./tools/lint.ts')).lintTool,
+}
+
+export async function main(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  const [name, ...rest] = argv
+  if (name === undefined || name === '--help' || name === 'help') return print(overview(), 0)
+  if (name === '--version') return print(`whence ${version()}\n`, 0)
+  const outcome = compileSettings(name, rest, env)
+  switch (outcome.kind) {
+    case 'help':
+      return print(outcome.text, 0)
+    case 'version':
+      return print(`whence ${version()}\n`, 0)
+    case 'check':
+      return print(outcome.text, 0)
+    case 'problems':
+      process.stderr.write(outcome.text)
+      return EXIT_USAGE
+    case 'run':
+      return runCommand(name, outcome, env)
+  }
+}
+
+async function runCommand(name: string, run: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
+  const load = LOADERS[name]
+  if (load === undefined || commandNamed(name) === null) {
+    process.stderr.write(`whence: ${name} is not part of this version\n`)
+    return EXIT_USAGE
+  }
+  const command = await load()
+  try {
+    return await command(run, env)
+  } catch (error) {
+    process.stderr.write(`whence ${name}: ${error instanceof Error ? error.message : String(error)}\n`)
+    return 1
+  }
+}
+
+function print(text: string, code: number): number {
+  process.stdout.write(text)
+  return code
+}
+
+if (import.meta.main) {
+  // Whoever reads our output may stop early (`whence logs | head`): that is no failure.
+  process.stdout.on('error', () => process.exit(0))
+  process.exitCode = await main(process.argv.slice(2), process.env)
+}
