@@ -1,0 +1,561 @@
+/** What every HotState adapter promises, as tests that any adapter joins with an `open` of its own. */
+
+import { randomBytes } from 'node:crypto'
+
+import { expect } from 'chai'
+import fc from 'fast-check'
+
+import { LIMITS } from '../../domain/limits.ts'
+import type {
+  Claim,
+  ClaimOutcome,
+  Hit,
+  HotState,
+  IssuedReceipt,
+  MatchedVisit,
+  ReceiptRef,
+  ReceiptState,
+} from '../../ports/hot-state/hot-state.ts'
+
+export interface HotStateHarness {
+  /** The store under test; another object after `reopen`. */
+  readonly state: HotState
+  /** The store's clock: Unix ms, set by the tests; it also decides about windows, leases and memory. */
+  nowMs(): number
+  setNowMs(ms: number): void
+  /** Closes the adapter and opens it again on the same data. */
+  reopen(): Promise<void>
+  /** Closes and deletes everything. */
+  close(): Promise<void>
+}
+
+const WEBSITE = 'acme-dev'
+const DAY_MS = 86_400_000
+const DAY_S = 86_400
+const MINUTE_MS = 60_000
+
+export function hotStateContract(name: string, open: () => Promise<HotStateHarness>): void {
+  describe(`HotState contract: ${name}`, () => {
+    let harness: HotStateHarness
+
+    beforeEach(async () => {
+      harness = await open()
+    })
+    afterEach(async () => {
+      await harness.close()
+    })
+
+    const issue = (previous: ReceiptRef | null = null): IssuedReceipt => ({ ...receipt(harness.nowMs()), previous })
+    const put = async (previous: ReceiptRef | null = null): Promise<IssuedReceipt> => {
+      const issued = issue(previous)
+      await harness.state.putVisit(issued)
+      return issued
+    }
+    const activated = async (previous: ReceiptRef | null = null): Promise<IssuedReceipt> => {
+      const issued = await put(previous)
+      await harness.state.activate(refOf(issued))
+      return issued
+    }
+    const states = (...receipts: ReceiptRef[]): Promise<readonly (ReceiptState | 'unknown')[]> =>
+      harness.state.receiptStates(receipts.map(refOf))
+
+    describe('receipts', () => {
+      it('knows nothing of a receipt that was never put', async () => {
+        const forged = issue()
+        expect(await harness.state.activate(refOf(forged))).to.deep.equal({ kind: 'unknown' })
+        expect(await states(forged)).to.deep.equal(['unknown'])
+      })
+
+      it('activates an issued receipt once', async () => {
+        const issued = await put()
+        expect(await states(issued)).to.deep.equal(['issued'])
+        expect(await harness.state.activate(refOf(issued))).to.deep.equal({ kind: 'activated', revoked: null })
+        expect(await harness.state.activate(refOf(issued))).to.deep.equal({ kind: 'already_active' })
+        expect(await states(issued)).to.deep.equal(['active'])
+      })
+
+      it('activates for exactly one of 100 callers at once', async () => {
+        const issued = await put()
+        const outcomes = await Promise.all(times(100, () => harness.state.activate(refOf(issued))))
+        expect(outcomes.filter(({ kind }) => kind === 'activated').length).to.equal(1)
+        expect(outcomes.filter(({ kind }) => kind === 'already_active').length).to.equal(99)
+      })
+
+      it('revokes the receipt that an activated one replaces', async () => {
+        const first = await activated()
+        const second = await put(refOf(first))
+        expect(await states(first, second)).to.deep.equal(['active', 'issued'])
+        const outcome = await harness.state.activate(refOf(second))
+        expect(outcome).to.deep.equal({ kind: 'activated', revoked: refOf(first) })
+        expect(await states(first, second)).to.deep.equal(['revoked', 'active'])
+        expect(await harness.state.activate(refOf(first))).to.deep.equal({ kind: 'revoked' })
+      })
+
+      it('revokes a replaced receipt that was not active yet', async () => {
+        const first = await put()
+        const second = await put(refOf(first))
+        await harness.state.activate(refOf(second))
+        expect(await states(first)).to.deep.equal(['revoked'])
+        expect(await harness.state.activate(refOf(first))).to.deep.equal({ kind: 'revoked' })
+      })
+
+      it('revokes a replaced receipt that it did not know, from another day', async () => {
+        const first = receipt(harness.nowMs() - 3 * DAY_MS)
+        const second = await put(first)
+        const outcome = await harness.state.activate(refOf(second))
+        expect(outcome).to.deep.equal({ kind: 'activated', revoked: refOf(first) })
+        expect(await states(first)).to.deep.equal(['revoked'])
+      })
+
+      it('never lowers a state when a receipt is put or learnt again', async () => {
+        const first = await activated()
+        const second = await activated(refOf(first))
+        for (const known of [first, second]) {
+          await harness.state.putVisit(known)
+          await harness.state.learn(known, 'issued')
+        }
+        await harness.state.learn(first, 'active')
+        expect(await states(first, second)).to.deep.equal(['revoked', 'active'])
+      })
+
+      it('takes over each state that it is told', async () => {
+        const [issued, active, revoked] = [issue(), issue(), issue()]
+        await harness.state.learn(issued, 'issued')
+        await harness.state.learn(active, 'active')
+        await harness.state.learn(revoked, 'revoked')
+        expect(await states(issued, active, revoked)).to.deep.equal(['issued', 'active', 'revoked'])
+      })
+
+      it('activates a receipt that it learnt as issued, however old, and revokes what it replaces', async () => {
+        const first = receipt(harness.nowMs() - 9 * DAY_MS)
+        const second = { ...receipt(harness.nowMs() - 8 * DAY_MS), previous: first }
+        await harness.state.learn(second, 'issued')
+        const outcome = await harness.state.activate(refOf(second))
+        expect(outcome).to.deep.equal({ kind: 'activated', revoked: refOf(first) })
+      })
+
+      it('revokes what a receipt replaces when it learns that it is active', async () => {
+        const first = await activated()
+        await harness.state.learn({ ...issue(), previous: refOf(first) }, 'active')
+        expect(await states(first)).to.deep.equal(['revoked'])
+      })
+
+      it('keeps websites and issue times apart', async () => {
+        const mine = await activated()
+        const other = { ...refOf(mine), website: 'other-website' }
+        const another = { ...refOf(mine), issuedAtMs: mine.issuedAtMs + 1 }
+        expect(await states(other, another)).to.deep.equal(['unknown', 'unknown'])
+      })
+
+      it('answers for 64 receipts in the order asked', async () => {
+        const asked: IssuedReceipt[] = []
+        const expected: string[] = []
+        for (let index = 0; index < LIMITS.receiptsPerInstall; index++) {
+          asked.push(index % 3 === 0 ? issue() : index % 3 === 1 ? await put() : await activated())
+          expected.push(['unknown', 'issued', 'active'][index % 3] ?? '')
+        }
+        expect(await states(...asked)).to.deep.equal(expected)
+      })
+
+      it('forgets a receipt that was not activated within the memory for issued ones', async () => {
+        const issued = await put()
+        harness.setNowMs(harness.nowMs() + LIMITS.issuedMemoryMs - 1)
+        expect(await states(issued)).to.deep.equal(['issued'])
+        harness.setNowMs(harness.nowMs() + 1)
+        expect(await states(issued)).to.deep.equal(['unknown'])
+        expect(await harness.state.activate(refOf(issued))).to.deep.equal({ kind: 'unknown' })
+      })
+
+      it('knows active and revoked receipts to the end of their lifetime', async () => {
+        const first = await activated()
+        const second = await activated(refOf(first))
+        harness.setNowMs(harness.nowMs() + LIMITS.receiptLifetimeMs - 1)
+        expect(await states(first, second)).to.deep.equal(['revoked', 'active'])
+      })
+
+      it('knows its states after a reopen', async () => {
+        const first = await activated()
+        const second = await activated(refOf(first))
+        const third = await put(refOf(second))
+        await harness.reopen()
+        expect(await states(first, second, third)).to.deep.equal(['revoked', 'active', 'issued'])
+        const outcome = await harness.state.activate(refOf(third))
+        expect(outcome).to.deep.equal({ kind: 'activated', revoked: refOf(second) })
+      })
+
+      it('climbs only, whatever comes in whatever order', async () => {
+        await fc.assert(
+          fc.asyncProperty(fc.array(receiptStep, { minLength: 1, maxLength: 40 }), async (steps) => {
+            const model = chainModel(harness.nowMs())
+            for (const step of steps) await applyStep(harness.state, model, step)
+            const seen = await states(...model.receipts)
+            expect(seen).to.deep.equal(model.states)
+          }),
+          { numRuns: 60 },
+        )
+      })
+    })
+
+    describe('install events', () => {
+      it('makes one of 1,000 concurrent callers the first and gives all others its answer', async () => {
+        const outcomes = await Promise.all(
+          times(1_000, async (index) => {
+            const claim = claimOf('event-1', `owner-${index}`)
+            const outcome = await harness.state.claimInstall(claim)
+            return { claim, outcome }
+          }),
+        )
+        const firsts = outcomes.filter(({ outcome }) => outcome.kind === 'first')
+        expect(firsts.length).to.equal(1)
+        expect(outcomes.filter(({ outcome }) => outcome.kind === 'busy').length).to.equal(999)
+        for (const { claim } of firsts)
+          await harness.state.settleInstall({ ...claim, answer: 'the one', matched: null })
+        const again = await Promise.all(outcomes.map(({ claim }) => harness.state.claimInstall(claim)))
+        for (const outcome of again) expect(outcome).to.deep.equal({ kind: 'settled', answer: 'the one' })
+      })
+
+      it('keeps websites and events apart', async () => {
+        const kinds = await Promise.all(
+          [
+            claimOf('event-1', 'a'),
+            claimOf('event-2', 'b'),
+            { ...claimOf('event-1', 'c'), website: 'other-website' },
+            claimOf('event-1', 'd'),
+          ].map(async (claim) => (await harness.state.claimInstall(claim)).kind),
+        )
+        expect(kinds.toSorted()).to.deep.equal(['busy', 'first', 'first', 'first'])
+      })
+
+      it('frees a claim when its lease has run out, not before', async () => {
+        await harness.state.claimInstall(claimOf('event-1', 'crashed'))
+        harness.setNowMs(harness.nowMs() + LIMITS.claimLeaseMs - 1)
+        expect((await harness.state.claimInstall(claimOf('event-1', 'next'))).kind).to.equal('busy')
+        harness.setNowMs(harness.nowMs() + 1)
+        expect((await harness.state.claimInstall(claimOf('event-1', 'next'))).kind).to.equal('first')
+      })
+
+      it('frees a claim that its owner gives back, and no other', async () => {
+        await harness.state.claimInstall(claimOf('event-1', 'owner'))
+        await harness.state.releaseInstall(claimOf('event-1', 'stranger'))
+        expect((await harness.state.claimInstall(claimOf('event-1', 'next'))).kind).to.equal('busy')
+        await harness.state.releaseInstall(claimOf('event-1', 'owner'))
+        expect((await harness.state.claimInstall(claimOf('event-1', 'next'))).kind).to.equal('first')
+      })
+
+      it('lets only the owner settle', async () => {
+        await harness.state.claimInstall(claimOf('event-1', 'owner'))
+        await harness.state.settleInstall({ ...claimOf('event-1', 'stranger'), answer: 'wrong', matched: null })
+        expect((await harness.state.claimInstall(claimOf('event-1', 'next'))).kind).to.equal('busy')
+        await harness.state.settleInstall({ ...claimOf('event-1', 'owner'), answer: 'right', matched: null })
+        const outcome = await harness.state.claimInstall(claimOf('event-1', 'next'))
+        expect(outcome).to.deep.equal({ kind: 'settled', answer: 'right' })
+      })
+
+      it('keeps the first answer when a late owner settles after another one did', async () => {
+        await harness.state.claimInstall(claimOf('event-1', 'slow'))
+        harness.setNowMs(harness.nowMs() + LIMITS.claimLeaseMs)
+        await settle('event-1', { answer: 'of the second' })
+        await harness.state.settleInstall({ ...claimOf('event-1', 'slow'), answer: 'of the slow one', matched: null })
+        const outcome = await harness.state.claimInstall(claimOf('event-1', 'next'))
+        expect(outcome).to.deep.equal({ kind: 'settled', answer: 'of the second' })
+      })
+
+      it('keeps a settled answer when its owner gives the claim back', async () => {
+        const claim = await settle('event-1', { answer: 'kept' })
+        await harness.state.releaseInstall(claim)
+        const outcome = await harness.state.claimInstall(claimOf('event-1', 'next'))
+        expect(outcome).to.deep.equal({ kind: 'settled', answer: 'kept' })
+      })
+
+      it('gives answers back exactly as they were', async () => {
+        const answer = JSON.stringify({ text: 'ein Wert 😀 "quoted"\n', list: [1, null] })
+        await settle('event-1', { answer })
+        const outcome = await harness.state.claimInstall(claimOf('event-1', 'next'))
+        expect(outcome).to.deep.equal({ kind: 'settled', answer })
+      })
+
+      it('remembers the visit an installation was matched to, and the latest one', async () => {
+        const [first, second] = [matched(receipt(harness.nowMs())), matched(receipt(harness.nowMs()))]
+        await settle('event-1', { matched: first })
+        expect(await claimFirst('event-2')).to.deep.equal({ kind: 'first', installationVisit: first })
+        await settle('event-3', { matched: second })
+        await settle('event-4', { matched: null })
+        expect(await claimFirst('event-5')).to.deep.equal({ kind: 'first', installationVisit: second })
+        const elsewhere = { ...claimOf('event-6', 'x'), website: 'other-website' }
+        expect(await harness.state.claimInstall(elsewhere)).to.deep.equal({ kind: 'first', installationVisit: null })
+      })
+
+      it('forgets answers and installations after 31 days', async () => {
+        await settle('event-1', { answer: 'old', matched: matched(receipt(harness.nowMs())) })
+        harness.setNowMs(harness.nowMs() + LIMITS.answerMemoryDays * DAY_MS - 1)
+        expect((await harness.state.claimInstall(claimOf('event-1', 'x'))).kind).to.equal('settled')
+        expect((await claimFirst('event-2')).installationVisit).to.not.equal(null)
+        harness.setNowMs(harness.nowMs() + DAY_MS + 1)
+        expect(await claimFirst('event-1')).to.deep.equal({ kind: 'first', installationVisit: null })
+      })
+
+      it('knows a settled answer and the installation after a reopen', async () => {
+        const visit = matched(receipt(harness.nowMs()))
+        await settle('event-1', { answer: 'durable', matched: visit })
+        await harness.reopen()
+        const outcome = await harness.state.claimInstall(claimOf('event-1', 'x'))
+        expect(outcome).to.deep.equal({ kind: 'settled', answer: 'durable' })
+        expect(await claimFirst('event-2')).to.deep.equal({ kind: 'first', installationVisit: visit })
+      })
+
+      const settle = async (
+        eventId: string,
+        settled: { readonly answer?: string; readonly matched?: MatchedVisit | null },
+      ): Promise<Claim> => {
+        const claim = claimOf(eventId, `owner of ${eventId}`)
+        await harness.state.claimInstall(claim)
+        await harness.state.settleInstall({ answer: 'answer', matched: null, ...settled, ...claim })
+        return claim
+      }
+      const claimFirst = async (eventId: string): Promise<Extract<ClaimOutcome, { kind: 'first' }>> => {
+        const outcome = await harness.state.claimInstall(claimOf(eventId, 'somebody'))
+        if (outcome.kind !== 'first') throw new Error(`claim is ${outcome.kind}`)
+        return outcome
+      }
+    })
+
+    describe('limits', () => {
+      const hit = (key: string, limit: number, windowS = 60): Hit => ({ key, limit, windowS })
+
+      it('counts up to the limit and refuses the next, without counting it', async () => {
+        for (const count of [1, 2, 3]) {
+          const outcome = await harness.state.countHits([hit('a', 3)])
+          expect(outcome).to.deep.equal({ kind: 'counted', counts: [count] })
+        }
+        for (let time = 0; time < 3; time++) {
+          expect((await harness.state.countHits([hit('a', 3)])).kind).to.equal('exceeded')
+        }
+        expect(await harness.state.countHits([hit('a', 4)])).to.deep.equal({ kind: 'counted', counts: [4] })
+      })
+
+      it('counts all hits or none', async () => {
+        await harness.state.countHits([hit('narrow', 1)])
+        const refused = await harness.state.countHits([hit('wide', 10), hit('narrow', 1), hit('wider', 10, 120)])
+        expect(refused).to.deep.include({ kind: 'exceeded', exceeded: [1] })
+        const outcome = await harness.state.countHits([hit('wide', 10), hit('wider', 10, 120)])
+        expect(outcome).to.deep.equal({ kind: 'counted', counts: [1, 1] })
+      })
+
+      it('names every exceeded hit and the longest wait', async () => {
+        const startMs = Math.ceil(harness.nowMs() / DAY_MS) * DAY_MS
+        harness.setNowMs(startMs + 10_500)
+        await harness.state.countHits([hit('minute', 1), hit('day', 1, DAY_S)])
+        const outcome = await harness.state.countHits([hit('minute', 1), hit('free', 5), hit('day', 1, DAY_S)])
+        expect(outcome).to.deep.include({ kind: 'exceeded', exceeded: [0, 2], retryAfterS: DAY_S - 10 })
+        const minuteOnly = await harness.state.countHits([hit('minute', 1), hit('free', 5)])
+        expect(minuteOnly).to.deep.include({ exceeded: [0], retryAfterS: 50 })
+      })
+
+      it('says once per window that it refused for the first time', async () => {
+        await harness.state.countHits([hit('a', 1)])
+        const firsts: boolean[] = []
+        for (let time = 0; time < 3; time++) firsts.push(await refusedFirst([hit('a', 1)]))
+        harness.setNowMs(harness.nowMs() + MINUTE_MS)
+        await harness.state.countHits([hit('a', 1)])
+        firsts.push(await refusedFirst([hit('a', 1)]))
+        expect(firsts).to.deep.equal([true, false, false, true])
+      })
+
+      it('begins a window at the minute itself, to the millisecond', async () => {
+        const boundaryMs = Math.ceil(harness.nowMs() / MINUTE_MS) * MINUTE_MS
+        harness.setNowMs(boundaryMs - 1)
+        await harness.state.countHits([hit('a', 1)])
+        const refused = await harness.state.countHits([hit('a', 1)])
+        expect(refused).to.deep.include({ kind: 'exceeded', retryAfterS: 1 })
+        harness.setNowMs(boundaryMs)
+        expect(await harness.state.countHits([hit('a', 1)])).to.deep.equal({ kind: 'counted', counts: [1] })
+        expect(await harness.state.countHits([hit('a', 1)])).to.deep.include({ kind: 'exceeded', retryAfterS: 60 })
+      })
+
+      it('admits exactly the limit of 10,000 concurrent hits', async () => {
+        const outcomes = await Promise.all(
+          times(10_000, (index) => harness.state.countHits([hit('website', 1_234), hit(`address ${index % 7}`, 400)])),
+        )
+        expect(outcomes.filter(({ kind }) => kind === 'counted').length).to.equal(1_234)
+      })
+
+      it('keeps one key apart by the size of its window', async () => {
+        await harness.state.countHits([hit('a', 1, 60)])
+        expect(await harness.state.countHits([hit('a', 1, DAY_S)])).to.deep.equal({ kind: 'counted', counts: [1] })
+      })
+
+      it('remembers a day across a reopen', async () => {
+        await harness.state.countHits([hit('a', 2, DAY_S)])
+        await harness.state.countHits([hit('a', 2, DAY_S)])
+        await harness.reopen()
+        expect((await harness.state.countHits([hit('a', 2, DAY_S)])).kind).to.equal('exceeded')
+      })
+
+      it('takes an empty list', async () => {
+        expect(await harness.state.countHits([])).to.deep.equal({ kind: 'counted', counts: [] })
+      })
+
+      const refusedFirst = async (hits: readonly Hit[]): Promise<boolean> => {
+        const outcome = await harness.state.countHits(hits)
+        if (outcome.kind !== 'exceeded') throw new Error('was counted')
+        return outcome.isFirst
+      }
+    })
+
+    describe('usage', () => {
+      const usage = (quota: number | null, organization = 'acme', month = '2026-11') => ({ organization, month, quota })
+
+      it('counts up to the quota, then says it is over without counting, for the first time once', async () => {
+        const outcomes = []
+        for (let time = 0; time < 4; time++) outcomes.push(await harness.state.addUsage(usage(2)))
+        expect(outcomes).to.deep.equal([
+          { used: 1, isOver: false, isFirstOver: false },
+          { used: 2, isOver: false, isFirstOver: false },
+          { used: 2, isOver: true, isFirstOver: true },
+          { used: 2, isOver: true, isFirstOver: false },
+        ])
+        expect(await harness.state.readUsage('acme', '2026-11')).to.equal(2)
+      })
+
+      it('stops exactly at the quota under concurrency, and tells one caller that it was the first', async () => {
+        const outcomes = await Promise.all(times(2_000, () => harness.state.addUsage(usage(1_500))))
+        expect(outcomes.filter(({ isOver }) => !isOver).length).to.equal(1_500)
+        expect(outcomes.filter(({ isFirstOver }) => isFirstOver).length).to.equal(1)
+        expect(await harness.state.readUsage('acme', '2026-11')).to.equal(1_500)
+      })
+
+      it('counts without an end where there is no quota', async () => {
+        for (let time = 0; time < 3; time++) {
+          expect((await harness.state.addUsage(usage(null))).isOver).to.equal(false)
+        }
+        expect(await harness.state.readUsage('acme', '2026-11')).to.equal(3)
+      })
+
+      it('takes one back, which makes room, and never falls below nothing', async () => {
+        await harness.state.addUsage(usage(1))
+        await harness.state.returnUsage(usage(1))
+        await harness.state.returnUsage(usage(1))
+        expect(await harness.state.readUsage('acme', '2026-11')).to.equal(0)
+        expect(await harness.state.addUsage(usage(1))).to.deep.include({ used: 1, isOver: false })
+      })
+
+      it('keeps organisations and months apart', async () => {
+        await harness.state.addUsage(usage(null))
+        expect(await harness.state.addUsage(usage(1, 'other'))).to.deep.include({ used: 1 })
+        expect(await harness.state.addUsage(usage(1, 'acme', '2026-12'))).to.deep.include({ used: 1 })
+        expect(await harness.state.readUsage('acme', '2027-01')).to.equal(0)
+      })
+
+      it('remembers usage across a reopen, and whom it told', async () => {
+        for (let time = 0; time < 3; time++) await harness.state.addUsage(usage(2))
+        await harness.reopen()
+        expect(await harness.state.readUsage('acme', '2026-11')).to.equal(2)
+        const outcome = await harness.state.addUsage(usage(2))
+        expect(outcome).to.deep.equal({ used: 2, isOver: true, isFirstOver: false })
+      })
+    })
+
+    describe('jobs', () => {
+      it('gives a job to one of 100 workers at once', async () => {
+        const taken = await Promise.all(times(100, (index) => harness.state.claimJob('job', `worker-${index}`, 1_000)))
+        expect(taken.filter(Boolean).length).to.equal(1)
+      })
+
+      it('frees a job when its owner releases it or the lease runs out', async () => {
+        expect(await harness.state.claimJob('job', 'first', 1_000)).to.equal(true)
+        await harness.state.releaseJob('job', 'stranger')
+        expect(await harness.state.claimJob('job', 'second', 1_000)).to.equal(false)
+        await harness.state.releaseJob('job', 'first')
+        expect(await harness.state.claimJob('job', 'second', 1_000)).to.equal(true)
+        harness.setNowMs(harness.nowMs() + 999)
+        expect(await harness.state.claimJob('job', 'third', 1_000)).to.equal(false)
+        harness.setNowMs(harness.nowMs() + 1)
+        expect(await harness.state.claimJob('job', 'third', 1_000)).to.equal(true)
+        expect(await harness.state.claimJob('another job', 'first', 1_000)).to.equal(true)
+      })
+    })
+
+    it('says that it is reachable and shared', () => {
+      expect(harness.state.health()).to.deep.equal({ isReachable: true, isShared: true })
+    })
+  })
+}
+
+function times<T>(count: number, make: (index: number) => T): T[] {
+  return Array.from({ length: count }, (_, index) => make(index))
+}
+
+function receipt(issuedAtMs: number): ReceiptRef {
+  return { website: WEBSITE, visitId: randomBytes(16).toString('hex'), issuedAtMs }
+}
+
+function refOf({ website, visitId, issuedAtMs }: ReceiptRef): ReceiptRef {
+  return { website, visitId, issuedAtMs }
+}
+
+function matched(visit: ReceiptRef): MatchedVisit {
+  return { ...visit, gpc: true }
+}
+
+function claimOf(eventId: string, owner: string): Claim {
+  return { website: WEBSITE, eventId, installationId: 'installation-1', owner }
+}
+
+/** A browser's chain of visits: each receipt replaces the one before it. */
+const CHAIN = 4
+
+const receiptStep = fc.record({
+  verb: fc.constantFrom('put', 'activate', 'learn issued', 'learn active', 'learn revoked'),
+  index: fc.nat({ max: CHAIN - 1 }),
+})
+
+interface ChainModel {
+  readonly receipts: readonly IssuedReceipt[]
+  readonly states: (ReceiptState | 'unknown')[]
+}
+
+const RANK = ['unknown', 'issued', 'active', 'revoked']
+
+function chainModel(atMs: number): ChainModel {
+  const receipts: IssuedReceipt[] = []
+  for (let index = 0; index < CHAIN; index++) {
+    const previous = receipts[index - 1]
+    // Neighbours of different days too: a store may keep each day by itself.
+    const issuedAtMs = atMs - (CHAIN - index) * (DAY_MS / 2)
+    receipts.push({ ...receipt(issuedAtMs), previous: previous === undefined ? null : refOf(previous) })
+  }
+  return { receipts, states: receipts.map(() => 'unknown') }
+}
+
+async function applyStep(
+  state: HotState,
+  model: ChainModel,
+  { verb, index }: { verb: string; index: number },
+): Promise<void> {
+  const target = model.receipts[index]
+  if (target === undefined) throw new Error('no such receipt')
+  const before = model.states[index]
+  if (verb === 'put') {
+    await state.putVisit(target)
+    raise(model, index, 'issued')
+  } else if (verb === 'activate') {
+    const outcome = await state.activate(refOf(target))
+    if (before === 'issued') raiseWithPrevious(model, index)
+    const kinds = { unknown: 'unknown', issued: 'activated', active: 'already_active', revoked: 'revoked' }
+    expect(outcome.kind).to.equal(kinds[before ?? 'unknown'])
+  } else {
+    const told = verb.slice('learn '.length) as ReceiptState
+    await state.learn(target, told)
+    if (told === 'active') raiseWithPrevious(model, index)
+    else raise(model, index, told)
+  }
+}
+
+function raiseWithPrevious(model: ChainModel, index: number): void {
+  raise(model, index, 'active')
+  if (index > 0) raise(model, index - 1, 'revoked')
+}
+
+function raise(model: ChainModel, index: number, state: ReceiptState): void {
+  if (RANK.indexOf(model.states[index] ?? 'unknown') < RANK.indexOf(state)) model.states[index] = state
+}

@@ -1,0 +1,34 @@
+/** The HotState contract on LMDB. */
+
+import type { LmdbHotState } from '../../ports/hot-state/lmdb.ts'
+import { lmdbHotState } from '../../ports/hot-state/lmdb.ts'
+import type { LmdbEnvironment } from '../../ports/lmdb/environment.ts'
+
+import type { HotStateHarness } from './hot-state.contract.ts'
+import { hotStateContract } from './hot-state.contract.ts'
+import { deleteFolder, openTestEnvironment, temporaryFolder, testClock } from './lmdb-harness.ts'
+
+hotStateContract('LMDB', async (): Promise<HotStateHarness> => {
+  const folder = await temporaryFolder()
+  const clock = testClock()
+  let environment: LmdbEnvironment
+  let state: LmdbHotState
+  const open = async (): Promise<void> => {
+    environment = await openTestEnvironment(folder, clock.nowMs)
+    state = await lmdbHotState(environment, { sweepEveryMs: 0 })
+  }
+  const close = async (): Promise<void> => {
+    await state.close()
+    await environment.close()
+  }
+  await open()
+  return {
+    get state() {
+      return state
+    },
+    nowMs: clock.nowMs,
+    setNowMs: clock.set,
+    reopen: () => close().then(open),
+    close: () => close().then(() => deleteFolder(folder)),
+  }
+})
