@@ -79,7 +79,7 @@ const ID_MEANING = 'may have lower-case letters, digits and hyphens only, and mu
 
 const displayName: JsonSchema = {
   type: 'string',
-  description: `What people see; at most ${LIMITS.nameChars} characters. The name of the object where it is absent.`,
+  description: 'What people see. The name of the object where it is absent.',
   minLength: 1,
   maxLength: LIMITS.nameChars,
   pattern: '^[^\\x00-\\x1f\\x7f]*$',
@@ -162,7 +162,7 @@ const website: JsonSchema = {
     },
     pages: {
       type: 'array',
-      description: `Pages with an ID of their own, at most ${LIMITS.pagesPerWebsite}; their origins count as registered.`,
+      description: 'Pages with an ID of their own; their origins count as registered.',
       default: [],
       maxItems: LIMITS.pagesPerWebsite,
       items: {

@@ -48,22 +48,33 @@ interface Reading {
 function readOption(word: string, rest: string[], command: CommandRow, reading: Reading): void {
   const equals = word.indexOf('=')
   const name = equals < 0 ? word : word.slice(0, equals)
+  const value = equals < 0 ? null : word.slice(equals + 1)
   const wish = WISHES[name]
+  const target = targetOf(name, command)
   if (wish !== undefined) {
     // Help and version win over a check, whatever the order.
     reading.wish = wish === 'check' ? (reading.wish ?? wish) : wish
-    return
-  }
-  const target = targetOf(name, command)
-  if (target === null) {
+  } else if (target !== null) {
+    takeOption(target, value, rest, reading)
+  } else {
     reading.problems.push({ name, message: unknownOption(name, command) })
-    return
+    // What follows is most likely its value; one mistake should give one problem.
+    if (value === null && command.positionals.length === 0) nextValue(rest)
   }
+}
+
+interface Target {
+  readonly name: string
+  readonly isSetting: boolean
+  readonly takesValue: boolean
+}
+
+function takeOption(target: Target, value: string | null, rest: string[], reading: Reading): void {
+  const { name } = target
   const into = target.isSetting ? reading.options : reading.flags
-  if (into.has(target.name)) reading.problems.push({ name, message: 'is given twice' })
-  const value = equals < 0 ? null : word.slice(equals + 1)
+  if (into.has(name)) reading.problems.push({ name, message: 'is given twice' })
   if (target.takesValue) takeValue(name, value ?? nextValue(rest), into, reading)
-  else if (value === null) into.set(target.name, '')
+  else if (value === null) into.set(name, '')
   else reading.problems.push({ name, message: 'takes no value' })
 }
 
@@ -77,7 +88,7 @@ function nextValue(rest: string[]): string | undefined {
   return rest[0] === undefined || /^--?[a-z]/.test(rest[0]) ? undefined : rest.shift()
 }
 
-function targetOf(name: string, command: CommandRow): { name: string; isSetting: boolean; takesValue: boolean } | null {
+function targetOf(name: string, command: CommandRow): Target | null {
   const flag = Object.hasOwn(command.flags, name) ? command.flags[name] : undefined
   if (flag !== undefined) return { name, isSetting: false, takesValue: flag.placeholder !== null }
   return settingOptions(command).includes(name) ? { name, isSetting: true, takesValue: true } : null

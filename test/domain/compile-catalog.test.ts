@@ -1,0 +1,629 @@
+/** The catalog compiler: what is taken, what is refused and why, and who keeps a place when there is not enough room. */
+
+import { expect } from 'chai'
+import fc from 'fast-check'
+
+import { isBlocking, PROBLEM_REASONS } from '../../domain/catalog-problems.ts'
+import { compileCatalog } from '../../domain/compile-catalog.ts'
+import { PLAN_LIMITS } from '../../domain/limits.ts'
+import { PLANS } from '../../domain/model.ts'
+import {
+  compile,
+  findings,
+  ga4Destination,
+  installPath,
+  logStream,
+  organization,
+  resource,
+  secret,
+  website,
+} from '../support/manifests.ts'
+
+const ACME = organization('acme')
+const SITE = website('site')
+const KEYS = secret('keys', { ga4: 'ga4-secret', meta: 'meta-token', hook: 'hook-secret' })
+
+const many = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => make(index))
+
+describe('compileCatalog', () => {
+  describe('organizations', () => {
+    it('fills in name and retention, and shows the namespace unless it is the default one', () => {
+      const { catalog, problems } = compile(
+        organization('acme', { plan: 'Standard' }),
+        organization('beta', { plan: 'Free', displayName: 'Beta' }, { namespace: 'team' }),
+      )
+      expect(problems).to.deep.equal([])
+      expect(catalog.organizations.get('acme')).to.deep.include({
+        displayName: 'acme',
+        plan: 'Standard',
+        logRetentionDays: 30,
+      })
+      expect(catalog.organizations.get('team/beta')).to.deep.include({ displayName: 'Beta', logRetentionDays: 7 })
+    })
+
+    it("takes log retention up to the plan's maximum and no further", () => {
+      for (const plan of PLANS) {
+        const most = PLAN_LIMITS[plan].logRetentionDays
+        expect(compile(organization('acme', { plan, logRetentionDays: most })).problems).to.deep.equal([])
+        const over = compile(organization('acme', { plan, logRetentionDays: most + 1 }))
+        expect(over.problems[0]).to.include({ reason: 'InvalidField', field: '/spec/logRetentionDays' })
+        expect(over.catalog.organizations.size).to.equal(0)
+      }
+      expect(findings(compile(organization('acme', { logRetentionDays: 6 })))).to.deep.equal([
+        'Organization/acme InvalidField spec.logRetentionDays: 6 is below 7',
+      ])
+    })
+
+    it('counts installs toward the oldest path unless the organisation names one', () => {
+      const paths = [installPath('cli'), installPath('brew')]
+      const first = (...objects: unknown[]) =>
+        compile(...objects, ...paths).catalog.organizations.get('acme')?.firstInstallPath
+      expect(first(ACME)).to.equal('cli')
+      expect(first(organization('acme', { defaultInstallPath: 'brew' }))).to.equal('brew')
+      expect(compile(ACME).catalog.organizations.get('acme')?.firstInstallPath).to.equal(null)
+    })
+
+    it('reports a default path that does not exist, and keeps the organisation with its oldest one', () => {
+      const result = compile(organization('acme', { defaultInstallPath: 'brw' }), installPath('cli'), SITE)
+      expect(result.problems).to.have.length(1)
+      expect(result.problems[0]).to.include({ reason: 'RefNotFound', field: '/spec/defaultInstallPath' })
+      expect(result.catalog.organizations.get('acme')?.firstInstallPath).to.equal('cli')
+      expect(result.catalog.websites.has('site')).to.equal(true)
+    })
+  })
+
+  describe('websites', () => {
+    it('registers the origins of domains and pages, normalised and once each', () => {
+      const { catalog, problems } = compile(
+        ACME,
+        website('site', {
+          primaryOrigin: 'https://ACME.dev:443',
+          additionalDomains: ['https://docs.acme.dev/', 'https://acme.dev'],
+          pages: [{ id: 'get', url: 'https://get.acme.dev/cli' }],
+        }),
+      )
+      expect(problems).to.deep.equal([])
+      const site = catalog.websites.get('site')
+      expect(site?.primaryOrigin).to.equal('https://acme.dev')
+      expect([...(site?.origins ?? [])]).to.deep.equal([
+        'https://acme.dev',
+        'https://docs.acme.dev',
+        'https://get.acme.dev',
+      ])
+      expect(site?.pages).to.deep.equal([{ id: 'get', origin: 'https://get.acme.dev', path: '/cli' }])
+      expect([...catalog.origins]).to.have.members([...(site?.origins ?? [])])
+    })
+
+    it('fills in retention, hook and ID', () => {
+      const site = compile(ACME, SITE).catalog.websites.get('site')
+      expect(site).to.deep.include({
+        id: 'site',
+        displayName: 'site',
+        retentionDays: 395,
+        hookScan: 'Notice',
+        pages: [],
+      })
+      expect(compile(ACME, website('site', { hook: {} })).catalog.websites.get('site')?.hookScan).to.equal('Notice')
+    })
+
+    const WRONG: readonly (readonly [string, Record<string, unknown>, string])[] = [
+      ['a short retention', { retentionDays: 12 }, 'spec.retentionDays: 12 is below 30'],
+      ['a long retention', { retentionDays: 1_096 }, 'spec.retentionDays: 1096 is above 1095'],
+      [
+        'retention as a text',
+        { retentionDays: '30' },
+        'spec.retentionDays: must be a whole number: leave the quotes away',
+      ],
+      ['an ID in capitals', { id: 'Acme' }, 'spec.id: may have lower-case letters'],
+      ['a long ID', { id: 'a'.repeat(64) }, 'spec.id: has 64 characters, more than 63'],
+      ['a long name', { displayName: 'n'.repeat(81) }, 'spec.displayName: has 81 characters, more than 80'],
+      ['a name with a line break', { displayName: 'a\nb' }, 'spec.displayName: must not have line breaks'],
+      ['an unknown provider', { providers: ['ga5'] }, 'spec.providers.0: "ga5" is not one of ga4'],
+      ['a provider twice', { providers: ['ga4', 'ga4'] }, 'spec.providers: has an entry twice'],
+      ['a misspelt field', { retentionDay: 30 }, 'spec.retentionDay: is not a field here; did you mean retentionDays?'],
+      [
+        'a scan that YAML 1.1 made a boolean',
+        { hook: { scan: false } },
+        'spec.hook.scan: must be one of Notice, Silent, Disabled',
+      ],
+      ['plain http', { primaryOrigin: 'http://acme.dev' }, 'spec.primaryOrigin: must begin with https://'],
+      [
+        'a domain with a path',
+        { additionalDomains: ['https://a.dev/x'] },
+        'spec.additionalDomains.0: is not an origin',
+      ],
+      [
+        'a page on plain http',
+        { pages: [{ id: 'a', url: 'http://a.dev/' }] },
+        'spec.pages.0.url: must begin with https://',
+      ],
+      ['a page with a query', { pages: [{ id: 'a', url: 'https://a.dev/?x' }] }, 'spec.pages.0.url: has a query'],
+      [
+        'two pages of one ID',
+        { pages: [{ id: 'a', url: 'https://a.dev/' }, { id: 'a', url: 'https://a.dev/b' }] }, // prettier-ignore
+        'spec.pages.1.id: is the ID of another page',
+      ],
+      [
+        'more than 30 pages',
+        { pages: many(31, (index) => ({ id: `p${index}`, url: `https://a.dev/${index}` })) },
+        'spec.pages: has 31 entries, more than 30',
+      ],
+    ]
+    for (const [what, spec, message] of WRONG) {
+      it(`refuses ${what}`, () => {
+        const result = compile(ACME, website('site', spec))
+        expect(result.problems).to.have.length(1)
+        expect(result.problems[0]?.message).to.contain(message)
+        expect(result.problems[0]?.object).to.equal('Website/site')
+        expect(isBlocking(result.problems[0]?.reason ?? '')).to.equal(true)
+        expect(result.catalog.websites.size).to.equal(0)
+      })
+    }
+
+    it('takes names of 80 characters counted as people count them', () => {
+      expect(compile(ACME, website('site', { displayName: '🦊'.repeat(80) })).problems).to.deep.equal([])
+      expect(compile(ACME, website('site', { displayName: '🦊'.repeat(81) })).problems).to.have.length(1)
+    })
+
+    it('wants an ID where the name of the object cannot be one', () => {
+      const dotted = compile(ACME, website('acme.dev', { primaryOrigin: 'https://acme.dev' }))
+      expect(findings(dotted)[0]).to.contain('Website/acme.dev InvalidField spec.id: is missing')
+      const named = compile(ACME, website('acme.dev', { id: 'acme-dev', primaryOrigin: 'https://acme.dev' }))
+      expect([...named.catalog.websites.keys()]).to.deep.equal(['acme-dev'])
+    })
+
+    it('leaves an ID with the older of two websites, in the whole installation', () => {
+      const result = compile(
+        ACME,
+        organization('beta', {}, { namespace: 'team' }),
+        website('one', { id: 'shop' }),
+        website('two', { id: 'shop', organizationRef: { name: 'beta' } }, { namespace: 'team' }),
+      )
+      expect(result.catalog.websites.get('shop')?.displayName).to.equal('one')
+      expect(result.problems).to.have.length(1)
+      expect(result.problems[0]).to.include({ object: 'Website/team/two', reason: 'IdTaken', field: '/spec/id' })
+      expect(result.problems[0]?.message).not.to.contain('one')
+    })
+
+    it('does not let a refused website hold an ID', () => {
+      const result = compile(ACME, website('one', { id: 'shop', retentionDays: 1 }), website('two', { id: 'shop' }))
+      expect(result.catalog.websites.get('shop')?.displayName).to.equal('two')
+    })
+  })
+
+  describe('destinations', () => {
+    const compileOne = (spec: Record<string, unknown>, ...more: unknown[]) =>
+      compile(ACME, SITE, KEYS, ...more, ga4Destination('out', spec))
+
+    it('fills in mode, event types and window, and takes the credential from its Secret', () => {
+      const { catalog, credentials, credentialRefs, problems } = compileOne({})
+      expect(problems).to.deep.equal([])
+      const site = catalog.websites.get('site')
+      expect(site?.destinations).to.deep.equal([
+        {
+          id: 'out',
+          website: 'site',
+          organization: 'acme',
+          displayName: 'out',
+          provider: 'ga4',
+          mode: 'Validate',
+          eventTypes: ['install_started', 'install_completed', 'first_run'],
+          reconstructionWindowHours: 72,
+          settings: { measurementId: 'G-ABC1234567' },
+        },
+      ])
+      expect(site?.measurementIds).to.deep.equal(['G-ABC1234567'])
+      expect(credentials.get('site/out')).to.deep.equal({ apiSecret: 'ga4-secret' })
+      expect(credentialRefs.get('site/out')).to.deep.equal([
+        { credential: 'apiSecret', namespace: 'default', secret: 'keys', key: 'ga4' },
+      ])
+    })
+
+    it('never puts a credential or a reference to one into the catalog', () => {
+      const { catalog } = compileOne({})
+      const shown = JSON.stringify([...catalog.websites.values()])
+      expect(shown).not.to.contain('ga4-secret')
+      expect(shown).not.to.contain('apiSecretRef')
+    })
+
+    const OTHERS = {
+      google_ads: {
+        googleAds: { customerId: '123', conversionActionId: '456', credentialsRef: { name: 'google' } },
+        secret: { 'client-id': 'a', 'client-secret': 'b', 'refresh-token': 'c' },
+        credentials: { clientId: 'a', clientSecret: 'b', refreshToken: 'c' },
+        settings: { customerId: '123', conversionActionId: '456' },
+      },
+      meta: {
+        meta: { pixelId: '123', accessTokenRef: { name: 'google', key: 'k' } },
+        secret: { k: 'v' },
+        credentials: { accessToken: 'v' },
+        settings: { pixelId: '123', eventName: 'CLIInstall' },
+      },
+      tiktok: {
+        tiktok: { pixelCode: 'C1', accessTokenRef: { name: 'google', key: 'k' } },
+        secret: { k: 'v' },
+        credentials: { accessToken: 'v' },
+        settings: { pixelCode: 'C1', eventName: 'Download' },
+      },
+      x: {
+        x: { pixelId: 'o87ne', eventId: 'tw-o87ne-abc12', pixelTokenRef: { name: 'google', key: 'k' } },
+        secret: { k: 'v' },
+        credentials: { pixelToken: 'v' },
+        settings: { pixelId: 'o87ne', eventId: 'tw-o87ne-abc12' },
+      },
+    } as const
+    for (const [provider, { secret: values, credentials, settings, ...block }] of Object.entries(OTHERS)) {
+      it(`takes a destination of ${provider}, by default for completed installs alone`, () => {
+        const out = resource('Destination', 'out', { websiteRef: { name: 'site' }, provider, ...block })
+        const result = compile(ACME, SITE, secret('google', values), out)
+        expect(findings(result)).to.deep.equal([])
+        const destination = result.catalog.websites.get('site')?.destinations[0]
+        expect(destination).to.deep.include({ provider, eventTypes: ['install_completed'], settings })
+        expect(result.credentials.get('site/out')).to.deep.equal(credentials)
+      })
+    }
+
+    it('takes a Google service account in place of a refresh token', () => {
+      const spec = { websiteRef: { name: 'site' }, provider: 'google_ads', googleAds: OTHERS.google_ads.googleAds }
+      const account = secret('google', { 'service-account.json': '{}' })
+      const result = compile(ACME, SITE, account, resource('Destination', 'out', spec))
+      expect(result.credentials.get('site/out')).to.deep.equal({ serviceAccountJson: '{}' })
+      const half = compile(ACME, SITE, secret('google', { 'client-id': 'a' }), resource('Destination', 'out', spec))
+      expect(half.problems[0]).to.include({ reason: 'RefNotFound', field: '/spec/googleAds/credentialsRef' })
+    })
+
+    it('reads credentials from base64 as well, and a text wins over it', () => {
+      const coded = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'coded' }, data: { ga4: 'Z8OpaGVpbQ==' } }
+      const ga4 = { measurementId: 'G-1', apiSecretRef: { name: 'coded', key: 'ga4' } }
+      const first = compile(ACME, SITE, coded, ga4Destination('out', { ga4 }))
+      expect(first.credentials.get('site/out')).to.deep.equal({ apiSecret: 'géheim' })
+      const both = compile(ACME, SITE, { ...coded, stringData: { ga4: 'plain' } }, ga4Destination('out', { ga4 }))
+      expect(both.credentials.get('site/out')).to.deep.equal({ apiSecret: 'plain' })
+      const broken = compile(ACME, { ...coded, data: { ga4: '***' } })
+      expect(broken.problems[0]).to.include({ object: 'Secret/coded', reason: 'InvalidField', field: '/data/ga4' })
+    })
+
+    it('keeps measurement IDs in the order of creation, without repeats', () => {
+      const ga4 = (measurementId: string) => ({ ga4: { measurementId, apiSecretRef: { name: 'keys', key: 'ga4' } } })
+      const made = ['G-2', 'G-1', 'G-2'].map((id, index) => ga4Destination(`d${index}`, ga4(id)))
+      const site = compile(ACME, SITE, KEYS, ...made).catalog.websites.get('site')
+      expect(site?.destinations.map(({ id }) => id)).to.deep.equal(['d0', 'd1', 'd2'])
+      expect(site?.measurementIds).to.deep.equal(['G-2', 'G-1'])
+    })
+
+    const ga4 = { measurementId: 'G-1', apiSecretRef: { name: 'keys', key: 'ga4' } }
+    const WRONG: readonly (readonly [string, Record<string, unknown>, string, string])[] = [
+      ['no block', { ga4: undefined }, 'InvalidField', 'spec.ga4: must be a map'],
+      [
+        'a wrong measurement ID',
+        { ga4: { ...ga4, measurementId: 'UA-1' } },
+        'InvalidField',
+        'spec.ga4.measurementId: must be G-',
+      ],
+      [
+        "another provider's block",
+        { x: OTHERS.x.x },
+        'ProviderMismatch',
+        'spec.x: belongs to another provider than ga4',
+      ],
+      [
+        'a secret written down',
+        { ga4: { ...ga4, apiSecret: 'hunter2' } },
+        'UnknownField',
+        'did you mean apiSecretRef?',
+      ],
+      ['no secret', { ga4: { measurementId: 'G-1' } }, 'MissingField', 'spec.ga4.apiSecretRef: is missing'],
+      [
+        'a missing Secret',
+        { ga4: { ...ga4, apiSecretRef: { name: 'nope', key: 'k' } } },
+        'RefNotFound',
+        'there is no Secret nope',
+      ],
+      [
+        'a missing key',
+        { ga4: { ...ga4, apiSecretRef: { name: 'keys', key: 'k' } } },
+        'RefNotFound',
+        'has no value for k',
+      ],
+      ['no hours', { reconstructionWindowHours: 0 }, 'InvalidField', 'spec.reconstructionWindowHours: 0 is below 1'],
+      ['too many hours', { reconstructionWindowHours: 169 }, 'InvalidField', '169 is above 168'],
+      ['half an hour', { reconstructionWindowHours: 1.5 }, 'InvalidField', 'must be a whole number, not 1.5'],
+      ['no event type', { eventTypes: [] }, 'InvalidField', 'needs at least 1 entry'],
+      ['an unknown event type', { eventTypes: ['install'] }, 'InvalidField', '"install" is not one of'],
+      [
+        'an unknown mode',
+        { mode: 'live' },
+        'InvalidField',
+        '"live" is not one of Validate, Live, Paused; did you mean Live?',
+      ],
+      ['an unknown website', { websiteRef: { name: 'sita' } }, 'RefNotFound', 'there is no Website sita'],
+    ]
+    for (const [what, spec, reason, message] of WRONG) {
+      it(`refuses ${what}`, () => {
+        const result = compileOne(spec)
+        expect(result.problems).to.have.length(1)
+        expect(result.problems[0]).to.include({ object: 'Destination/out', reason })
+        expect(result.problems[0]?.message).to.contain(message)
+        expect(JSON.stringify(result.problems)).not.to.contain('hunter2')
+        expect(result.catalog.websites.get('site')?.destinations).to.deep.equal([])
+        expect(result.credentials.size).to.equal(0)
+      })
+    }
+
+    it('wants the block of its provider to be there', () => {
+      const spec = { websiteRef: { name: 'site' }, provider: 'ga4' }
+      expect(findings(compile(ACME, SITE, resource('Destination', 'out', spec)))).to.deep.equal([
+        'Destination/out ProviderMismatch spec: the provider ga4 needs the block ga4',
+      ])
+    })
+
+    it("lets the provider's own module refuse settings that fit the schema", () => {
+      const objects = [ACME, SITE, KEYS, ga4Destination('out')].map((value) => ({ value, locate: () => '' }))
+      const checkProviderSettings = () => [{ field: '/measurementId', message: 'is the one of the example' }]
+      const result = compileCatalog({ objects, sha256Hex: (text) => text, checkProviderSettings })
+      expect(result.problems[0]).to.include({ field: '/spec/ga4/measurementId', reason: 'InvalidField' })
+    })
+  })
+
+  describe('references', () => {
+    it('stay within a namespace', () => {
+      const result = compile(ACME, website('site', {}, { namespace: 'team' }))
+      expect(findings(result)).to.deep.equal([
+        'Website/team/site RefNotFound spec.organizationRef.name: there is no Organization acme in namespace team',
+      ])
+    })
+
+    it('to something refused say so, and do not pretend that it is missing', () => {
+      const result = compile(organization('acme', { plan: 'Gold' }), SITE, installPath('cli'))
+      const reasons = result.problems.map(({ object, reason }) => `${object} ${reason}`)
+      expect(reasons).to.have.members([
+        'Organization/acme InvalidField',
+        'Website/site RefNotAccepted',
+        'InstallPath/cli RefNotAccepted',
+      ])
+    })
+
+    it('may come before what they refer to', () => {
+      const result = compile(ga4Destination('out'), SITE, KEYS, ACME)
+      expect(findings(result)).to.deep.equal([])
+      expect(result.catalog.websites.get('site')?.destinations).to.have.length(1)
+    })
+  })
+
+  describe("the plan's limits", () => {
+    for (const plan of PLANS) {
+      const limits = PLAN_LIMITS[plan]
+      const acme = organization('acme', { plan })
+
+      it(`${plan} has room for ${limits.websites} websites, and the older ones keep their place`, () => {
+        const result = compile(acme, ...many(limits.websites + 1, (index) => website(`w${index}`)))
+        expect([...result.catalog.websites.keys()]).to.deep.equal(many(limits.websites, (index) => `w${index}`))
+        expect(result.problems).to.have.length(1)
+        expect(result.problems[0]).to.include({ object: `Website/w${limits.websites}`, reason: 'PlanLimit' })
+      })
+
+      it(`${plan} has room for ${limits.installPaths} install paths`, () => {
+        const result = compile(acme, ...many(limits.installPaths + 1, (index) => installPath(`p${index}`)))
+        expect(result.catalog.organizations.get('acme')?.installPaths).to.have.length(limits.installPaths)
+        expect(result.problems).to.have.length(1)
+        expect(result.problems[0]).to.include({ object: `InstallPath/p${limits.installPaths}`, reason: 'PlanLimit' })
+      })
+
+      it(`${plan} has room for ${limits.domainsPerWebsite} domains of a website, the primary one included`, () => {
+        const domains = (count: number) => many(count, (index) => `https://d${index}.example`)
+        const fits = compile(acme, website('site', { additionalDomains: domains(limits.domainsPerWebsite - 1) }))
+        expect(findings(fits)).to.deep.equal([])
+        const over = compile(acme, website('site', { additionalDomains: domains(limits.domainsPerWebsite) }))
+        expect(over.problems[0]).to.include({ reason: 'PlanLimit', field: '/spec/additionalDomains' })
+        expect(over.catalog.websites.size).to.equal(0)
+      })
+
+      it(`${plan} has room for ${limits.destinationsPerWebsite} destinations of a website`, () => {
+        const made = many(limits.destinationsPerWebsite + 1, (index) => ga4Destination(`d${index}`))
+        const result = compile(acme, SITE, KEYS, ...made)
+        expect(result.catalog.websites.get('site')?.destinations).to.have.length(limits.destinationsPerWebsite)
+        const reason = limits.destinationsPerWebsite === 0 ? 'PlanRequired' : 'PlanLimit'
+        expect(result.problems.map((problem) => problem.reason)).to.deep.equal([reason])
+      })
+
+      it(`${plan} has room for ${limits.logStreams} log streams`, () => {
+        const result = compile(acme, KEYS, ...many(limits.logStreams + 1, (index) => logStream(`s${index}`)))
+        const reason = limits.logStreams === 0 ? 'PlanRequired' : 'PlanLimit'
+        expect(result.problems.map((problem) => problem.reason)).to.deep.equal([reason])
+      })
+    }
+
+    it('are counted for each organisation and each website by itself', () => {
+      const result = compile(
+        organization('acme', { plan: 'Free' }),
+        organization('beta', { plan: 'Free' }),
+        website('one'),
+        website('two', { organizationRef: { name: 'beta' } }),
+      )
+      expect(findings(result)).to.deep.equal([])
+      expect(result.catalog.websites.size).to.equal(2)
+    })
+
+    it('leave out what belongs to a website that has no room, without blocking the rest', () => {
+      const result = compile(
+        organization('acme', { plan: 'Standard' }),
+        ...many(4, (index) => website(`w${index}`)),
+        KEYS,
+        ga4Destination('out', { websiteRef: { name: 'w3' } }),
+      )
+      expect(result.problems.map(({ reason }) => reason)).to.deep.equal(['PlanLimit', 'RefNotAccepted'])
+      expect(result.problems.some(({ reason }) => isBlocking(reason))).to.equal(false)
+    })
+
+    it('say what the plan allows', () => {
+      const result = compile(organization('acme', { plan: 'Free' }), website('one'), website('two'))
+      expect(result.problems[0]?.message).to.equal('the plan Free allows 1 website')
+    })
+  })
+
+  describe('objects', () => {
+    it('of foreign groups are passed over', () => {
+      const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'x' } }
+      const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'x' }, spec: { replicas: 1 } }
+      expect(compile(namespace, deployment).problems).to.deep.equal([])
+    })
+
+    const STRANGE: readonly (readonly [string, unknown, string])[] = [
+      [
+        'a misspelt kind',
+        { ...ACME, kind: 'Organisation' },
+        'Organisation/acme UnknownKind kind: is not a kind of whence.dev; did you mean Organization?',
+      ],
+      [
+        'another version',
+        { ...ACME, apiVersion: 'whence.dev/v1' },
+        'Organization/acme UnknownKind apiVersion: must be whence.dev/v1alpha1',
+      ],
+      [
+        'no version',
+        { ...ACME, apiVersion: undefined },
+        'Organization/acme UnknownKind apiVersion: must be whence.dev/v1alpha1',
+      ],
+      ['nothing at all', {}, 'Object/ UnknownKind kind: is not a kind of whence.dev; there are'],
+      ['a text', 'hello', 'Object/ UnknownKind'],
+      ['null', null, 'Object/ UnknownKind'],
+      [
+        'no metadata',
+        { ...ACME, metadata: undefined },
+        'Organization/ InvalidField metadata: must be a map of fields, but nothing',
+      ],
+      ['no name', { ...ACME, metadata: {} }, 'Organization/ MissingField metadata.name: is missing'],
+      ['a bad name', { ...ACME, metadata: { name: 'A B' } }, 'metadata.name: may have lower-case letters'],
+      [
+        'no spec',
+        { apiVersion: 'whence.dev/v1alpha1', kind: 'Website', metadata: { name: 'x' } },
+        'Website/x MissingField spec: is missing',
+      ],
+      [
+        'a field beside the spec',
+        { ...ACME, sepc: {} },
+        'Organization/acme UnknownField sepc: is not a field here; did you mean spec?',
+      ],
+      [
+        'no plan',
+        organizationWithout('plan'),
+        'MissingField spec.plan: is missing; choose one of Free, Standard, Enterprise',
+      ],
+      [
+        'a Secret with a number',
+        secret('s', { pin: 1234 }),
+        'Secret/s InvalidField stringData.pin: must be a text: put it in quotes',
+      ],
+    ]
+    for (const [what, object, finding] of STRANGE) {
+      it(`with ${what} are reported`, () => {
+        const result = compile(object)
+        expect(result.problems).to.have.length(1)
+        expect(findings(result)[0]).to.contain(finding)
+      })
+    }
+
+    it('of one name and kind count once, the older one', () => {
+      const result = compile(organization('acme', { plan: 'Free' }), organization('acme', { plan: 'Standard' }))
+      expect(result.problems.map(({ reason }) => reason)).to.deep.equal(['DuplicateObject'])
+      expect(result.catalog.organizations.get('acme')?.plan).to.equal('Free')
+    })
+
+    it('may carry what Kubernetes adds', () => {
+      const metadata = { uid: 'x', labels: { a: 'b' }, creationTimestamp: '2026-01-01T00:00:00Z', managedFields: [] }
+      const result = compile({ ...organization('acme', {}, metadata), status: { conditions: [] } })
+      expect(result.problems).to.deep.equal([])
+    })
+
+    it('have problems that name the place of the field', () => {
+      const [problem] = compile(ACME, website('site', { retentionDays: 1 })).problems
+      expect(problem?.source).to.equal('object 1/spec/retentionDays')
+    })
+
+    it('with values of Secrets never show these in a problem', () => {
+      const result = compile(secret('keys', { ga4: ['canary-value'] }), ACME, SITE, ga4Destination('out'))
+      expect(result.problems.length).to.be.greaterThan(0)
+      expect(JSON.stringify(result.problems)).not.to.contain('canary-value')
+    })
+  })
+
+  describe('log streams', () => {
+    it('go to a bucket or to a webhook, not to both and not to none', () => {
+      const s3 = { endpoint: 'https://s3.example', region: 'eu', bucket: 'logs', credentialsRef: { name: 'keys' } }
+      expect(compile(ACME, KEYS, logStream('s', { s3 })).problems[0]).to.include({
+        reason: 'InvalidField',
+        field: '/spec',
+      })
+      expect(
+        compile(ACME, KEYS, resource('LogStream', 's', { organizationRef: { name: 'acme' } })).problems,
+      ).to.have.length(1)
+      expect(findings(compile(ACME, KEYS, logStream('s')))).to.deep.equal([])
+    })
+  })
+
+  describe('the version', () => {
+    it('is the same for equal catalogs and differs with every change', () => {
+      const beta = organization('beta')
+      const base = [ACME, beta, SITE, website('other', { organizationRef: { name: 'beta' } }), installPath('cli')]
+      const version = compile(...base).catalog.version
+      expect(compile(...base).catalog.version).to.equal(version)
+      expect(compile(...[...base].reverse()).catalog.version).to.equal(version)
+      const changes = [
+        [...base, installPath('brew')],
+        [...base, website('third')],
+        base.map((object) => (object === SITE ? website('site', { retentionDays: 30 }) : object)),
+      ]
+      const versions = changes.map((objects) => compile(...objects).catalog.version)
+      expect(new Set([version, ...versions]).size).to.equal(4)
+    })
+  })
+
+  describe('the table of reasons', () => {
+    it('holds only what the compiler or the folder says, each with meaning and fix', () => {
+      for (const [reason, row] of Object.entries(PROBLEM_REASONS)) {
+        expect(reason).to.match(/^[A-Z][A-Za-z]+$/)
+        expect(row.meaning, reason).to.match(/\.$/)
+        expect(row.fix, reason).to.match(/\.$/)
+      }
+    })
+
+    it('counts an unknown reason as blocking', () => expect(isBlocking('NoSuchReason')).to.equal(true))
+  })
+
+  it('never throws, whatever the objects are', () => {
+    const kinds = fc.constantFrom('Organization', 'Website', 'InstallPath', 'Destination', 'LogStream', 'Secret')
+    const value = fc.letrec((tie) => ({
+      any: fc.oneof(
+        { maxDepth: 4 },
+        fc.constant(null),
+        fc.integer(),
+        fc.string(),
+        fc.boolean(),
+        tie('list'),
+        tie('map'),
+      ),
+      list: fc.array(tie('any'), { maxLength: 3 }),
+      map: fc.dictionary(fc.constantFrom('name', 'spec', 'plan', 'ga4', 'url', 'id', '__proto__', 'hook'), tie('any')),
+    })).any
+    const object = fc.record({
+      apiVersion: fc.constantFrom('whence.dev/v1alpha1', 'v1'),
+      kind: kinds,
+      metadata: fc.oneof(value, fc.record({ name: fc.constantFrom('a', 'b') })),
+      spec: value,
+      stringData: value,
+    })
+    fc.assert(
+      fc.property(fc.array(fc.oneof(object, value), { maxLength: 6 }), (objects) => {
+        const { problems } = compile(...objects)
+        for (const { reason } of problems) expect(PROBLEM_REASONS).to.have.property(reason)
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+function organizationWithout(field: string): unknown {
+  const object = organization('acme') as { spec: Record<string, unknown> }
+  return { ...object, spec: Object.fromEntries(Object.entries(object.spec).filter(([name]) => name !== field)) }
+}
