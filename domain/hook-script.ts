@@ -21,8 +21,8 @@ export interface HookScriptValues {
 /** `Website.spec.hook.scan`. */
 export type HookScanMode = 'Notice' | 'Silent' | 'Disabled'
 
-/** Lines that stand before the body in a served script; `tail -n +8` therefore gives the body back. */
-export const HOOK_BLOCK_LINES = 7
+/** Lines that stand before the body in a served script; `tail -n +10` therefore gives the body back. */
+export const HOOK_BLOCK_LINES = 9
 
 /**
  * Renders the body for a brand. The source is written for the brand `whence`; names of shell variables and functions get the
@@ -39,7 +39,8 @@ export function renderHookBody(source: string, brand: string): string {
 }
 
 /**
- * Renders the script that `GET /v1/projects/{website}/report.sh` serves: seven lines of settings, then the body byte for byte.
+ * Renders the script that `GET /v1/projects/{website}/report.sh` serves: nine lines with the settings, then the body byte for
+ * byte. The braces make a block that was cut short a syntax error; without them a cut name would be run as a command.
  *
  * @throws RangeError if a value is outside its alphabet. None of the alphabets holds a quote, a backslash or a line break, so no
  * value can leave its quotes.
@@ -50,11 +51,13 @@ export function renderHookScript(body: string, values: HookScriptValues): string
   const block = [
     '#!/bin/sh',
     `# Settings of one website. What follows them is ${baseOf(values)}/report.sh, byte for byte.`,
+    '{',
     assign('website', checked('website', values.website, WORD)),
     assign('path', values.path === null ? '' : checked('path', values.path, WORD)),
     assign('origins', values.origins.map((origin) => checked('origins', origin, ORIGIN)).join(' ')),
     assign('scan', checked('scan', values.scan, SCAN)),
     assign('base_url', baseOf(values)),
+    '}',
   ]
   return `${block.join('\n')}\n${body}`
 }
@@ -62,7 +65,7 @@ export function renderHookScript(body: string, values: HookScriptValues): string
 // `$` without the flag m matches only at the very end in JavaScript, so no value can end in a line break.
 const WORD = /^[A-Za-z0-9_-]{1,128}$/
 const BRAND = /^(?=.{1,32}$)[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/
-const HOST = String.raw`(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:.]+\])(?::[0-9]{1,5})?`
+const HOST = String.raw`(?:[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?|\[[0-9a-fA-F:.]+\])(?::[0-9]{1,5})?`
 const ORIGIN = new RegExp(`^https?://${HOST}$`)
 const BASE_URL = new RegExp(`^https?://${HOST}(?:/[A-Za-z0-9._~%-]+)*/?$`)
 const SCAN = /^(?:Notice|Silent|Disabled)$/

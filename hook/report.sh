@@ -30,9 +30,11 @@
 # It runs in dash, bash, busybox sh, ksh93, mksh, zsh and the sh of macOS. Hence no "local", no arrays, no "[[", no here
 # documents (some shells put them into files), and "echo" only for text that holds no backslash and begins with no dash.
 #
-# All of it is one function whose body is a subshell, and the last line calls it. A download that was cut short ends inside
-# one of the two, which is a syntax error: no part of it runs. (That is also why no newline ends the last line.)
+# All of it stands between one pair of braces that the last character closes. A download that was cut short is therefore a
+# syntax error, of which a shell runs nothing. (Without the braces a cut name would be run as a command: "w" is one. And this is
+# also why no newline ends the last line.) Inside, everything is one function whose body is a subshell.
 
+{
 whence_hook() (
   whence_version=1.0.0
   whence_newline='
@@ -52,9 +54,12 @@ whence_hook() (
     fi
   }
 
+  # Reading the home folder ends 4 seconds after whence_began, sending takes 5 more. The copy is written while it sends.
   whence_report() {
+    whence_began=$(date +%s)
     whence_choose_person
     whence_choose_state_folder
+    whence_find_installation
     whence_find_obstacle
     whence_notice
     whence_receipts=''
@@ -64,8 +69,10 @@ whence_hook() (
     if [ "$whence_prints" = yes ]; then
       whence_print_request
     else
-      whence_keep_copy
+      whence_keep_copy &
+      whence_copying=$!
       whence_send
+      wait "$whence_copying"
     fi
   }
 
@@ -86,7 +93,9 @@ whence_hook() (
     LC_ALL=C # Bytes, not characters: names and contents may hold anything.
     export LC_ALL
     unset CDPATH GREP_OPTIONS
-    whence_system=$(uname -s)
+    whence_system=$(uname -s -m) # Such as "Linux x86_64".
+    whence_machine=${whence_system#* }
+    whence_system=${whence_system%% *}
     # The token leaves the environment at once, so that no child process has it.
     whence_handoff=${WHENCE_HANDOFF:-}
     unset WHENCE_HANDOFF
@@ -99,7 +108,7 @@ whence_hook() (
   }
 
   whence_explain() {
-    if [ "$whence_explains" = yes ]; then whence_say "$*"; fi
+    if [ "$whence_explains" = yes ]; then whence_say "$@"; fi
   }
 
   # Has $1 from $2 to $3 characters, all of them letters, digits, "_" or "-"? Whatever comes from outside passes this or a test
@@ -300,7 +309,10 @@ whence_hook() (
 
   # The number of the user to whom $1 belongs.
   whence_owner_of() {
-    whence_within_as_person 1 ls -dn "$1" | tr -s ' ' | cut -d ' ' -f 3
+    IFS=' ' # The columns of ls; this runs in a subshell of its own.
+    # shellcheck disable=SC2046 # The columns become $1, $2, ...
+    set -- $(whence_within_as_person 1 ls -dn "$1")
+    echo "${3:-}"
   }
 
   # ---- Its own two files --------------------------------------------------------------------------------------------------
@@ -368,25 +380,32 @@ whence_hook() (
     if [ -n "$whence_obstacle" ]; then whence_explain "no browser is looked at: $whence_obstacle"; fi
   }
 
-  # Sets whence_receipts: one receipt a line, the newest first. Its parts have 1, 3 and the remaining seconds, 4 together.
+  # Sets whence_receipts: one receipt a line, the newest first.
   whence_scan_browsers() {
-    whence_now=$(date +%s)
-    case $whence_now in '' | *[!0-9]*) whence_explain 'no browser is looked at: there is no clock'; return 0 ;; esac
+    case $whence_began in '' | *[!0-9]*) whence_explain 'no browser is looked at: there is no clock'; return 0 ;; esac
     whence_list_roots
     whence_find_folders
     if [ -z "$whence_folders" ]; then whence_explain 'no browser profile was found'; return 0; fi
+    whence_found='files 0'
     # The size to which the SDK pads its marker. It is odd, so that hardly any other file is opened.
-    whence_found=$(whence_look 3 20000 -size 1021c 2>&1)
-    # Markers of other sizes, while there is time. Clocks show whole seconds: one less is never too much.
-    whence_left_s=$((whence_now + 3 - $(date +%s)))
-    whence_left_files=$((20000 - $(whence_count_files)))
-    if [ "$whence_left_s" -gt 0 ] && [ "$whence_left_s" -lt 4 ] && [ "$whence_left_files" -gt 0 ]; then
-      whence_found=$whence_found$whence_newline$(whence_look "$whence_left_s" "$whence_left_files" -size +199c -size -1021c 2>&1)
-    fi
+    whence_look_more -size 1021c
+    # Markers of other sizes, while there is time.
+    whence_look_more -size +199c -size -1021c
     whence_receipts=$(echo "$whence_found" | sort -r |
       awk '$1 == "marker" && NF == 3 && !seen[$3]++ && ++kept <= 64 { print $3 }')
-    whence_explain "opened $(whence_count_files) files of 200 to 1,021 bytes; markers: $(whence_count marker) of this website" \
-      "that hold, $(whence_count expired) expired, $(whence_count broken) unusable, $(whence_count other) of other websites"
+    if [ "$whence_explains" = yes ]; then
+      whence_say "opened $(whence_count_files) files of 200 to 1,021 bytes; markers: $(whence_count marker) of this website" \
+        "that hold, $(whence_count expired) expired, $(whence_count broken) unusable, $(whence_count other) of other websites"
+    fi
+  }
+
+  # Adds to whence_found what is in the files that pass the tests $1... of find, within the time and number that are left. A
+  # clock of whole seconds may hide almost one, so one is kept back.
+  whence_look_more() {
+    whence_left_s=$((whence_began + 3 - $(date +%s)))
+    whence_left_files=$((20000 - $(whence_count_files)))
+    if [ "$whence_left_s" -gt 3 ] || [ "$whence_left_s" -lt 1 ] || [ "$whence_left_files" -lt 1 ]; then return 0; fi
+    whence_found=$whence_found$whence_newline$(whence_look "$@" 2>&1)
   }
 
   whence_count() {
@@ -483,9 +502,8 @@ whence_hook() (
   # link, and the person's own) and as "<root>/." (whose folders, the profiles, it prints as "<root>/./<profile>").
   whence_find_folders() {
     whence_folders=''
-    whence_folder_count=0
+    whence_firefox_profiles=''
     whence_current=''
-    whence_origin_names=$(echo "$whence_origins" | tr ' :/' '\n++') # Firefox: https://a.example:8443 is https+++a.example+8443
     set --
     for whence_root in $whence_roots; do set -- "$@" "${whence_root#* }" "${whence_root#* }/."; done
     whence_listing=$(whence_within_as_person 1 find "$@" '(' -path '*/./*' -o ! -path '*/.' ')' -prune \
@@ -496,6 +514,7 @@ whence_hook() (
         *) whence_enter_root "$whence_line" ;;
       esac
     done
+    whence_add_origin_folders
   }
 
   whence_enter_root() {
@@ -511,38 +530,39 @@ whence_hook() (
     whence_add_profile "$1" # Opera keeps one profile in the root itself.
   }
 
-  # Chromium's kind keeps all websites' files in one folder, under numbers. Firefox's kind has a folder for each origin and
-  # container tab; those of other websites are not even listed.
+  # Chromium's kind keeps all websites' files in one folder, under numbers.
   whence_add_profile() {
     case $whence_browser in
-      firefox | librewolf | zen | waterfox)
-        for whence_container in '' 1 2 3 4 5 6 7 8 9; do
-          for whence_origin in $whence_origin_names; do
-            whence_add_folder "$1/storage/default/$whence_origin${whence_container:+^userContextId=$whence_container}/fs"
-          done
-        done
-        ;;
-      *) whence_add_folder "$1/File System" ;;
+      firefox | librewolf | zen | waterfox) whence_firefox_profiles=$whence_firefox_profiles$1$whence_newline ;;
+      *) whence_folders="$whence_folders$1/File System$whence_newline" ;;
     esac
   }
 
-  # 1,500 of them fit into one command line everywhere.
-  whence_add_folder() {
-    if [ "$whence_folder_count" -ge 1500 ]; then return 0; fi
-    whence_folder_count=$((whence_folder_count + 1))
-    whence_folders=$whence_folders$1$whence_newline
+  # Firefox's kind has a folder for each origin (https://a.example:8443 is https+++a.example+8443) and each container tab. Those
+  # of this website are asked for by name; others are not even listed. More than 1,500 might not fit into one command line.
+  whence_add_origin_folders() {
+    if [ -z "$whence_firefox_profiles" ]; then return 0; fi
+    whence_origin_names=$(echo "$whence_origins" | tr ' :/' '\n++')
+    whence_folder_count=0
+    for whence_container in '' 1 2 3 4 5 6 7 8 9; do
+      for whence_profile in $whence_firefox_profiles; do
+        for whence_origin in $whence_origin_names; do
+          if [ "$whence_folder_count" -ge 1500 ]; then return 0; fi
+          whence_folder_count=$((whence_folder_count + 1))
+          whence_folder=$whence_profile/storage/default/$whence_origin${whence_container:+^userContextId=$whence_container}/fs
+          whence_folders=$whence_folders$whence_folder$whence_newline
+        done
+      done
+    done
   }
 
-  # Searches for at most $1 seconds and opens at most $2 files, which pass the tests $3... of find. Prints on standard output what
-  # was in them (see whence_read_markers) and on standard error, from awk alone, "files <number>".
+  # Prints on standard output what was in the files (see whence_read_markers), and on standard error, from awk alone,
+  # "files <number>". All parts of the pipe start together, so each may have all the time that is left.
   whence_look() {
-    whence_look_s=$1
-    whence_look_files=$2
-    shift 2
     whence_find_files "$@" |
-      awk -v most="$whence_look_files" 'NR <= most { print } END { print "files", (NR < most ? NR : most) | "cat 1>&2" }' |
+      awk -v most="$whence_left_files" 'NR <= most { print } END { print "files", (NR < most ? NR : most) >"/dev/stderr" }' |
       tr '\n' '\0' |
-      whence_within_as_person "$whence_look_s" xargs -0 grep -h -s -e '^{"format":"opfs-install-attribution"' /dev/null |
+      whence_within_as_person "$whence_left_s" xargs -0 grep -h -s -e '^{"format":"opfs-install-attribution"' /dev/null |
       whence_read_markers 2>/dev/null
   }
 
@@ -553,13 +573,13 @@ whence_hook() (
     set -- $whence_folders -xdev -type d '(' -name Paths -o -name Origins ')' -prune -o -type f "$@" -mtime -31 \
       '(' -path '*/File System/*/t/[0-9][0-9]/[0-9]*' -o -path '*/fs/[A-Z2-7][A-Z2-7]/[A-Z2-7]*' ')' \
       ! -path "*$whence_newline*" -print
-    whence_within_as_person "$whence_look_s" find "$@"
+    whence_within_as_person "$whence_left_s" find "$@"
   }
 
   # Turns markers into "marker <time of the visit> <receipt>" if they are this website's and hold, else into one word. The order
   # of their members does not matter; a member's value that is not as it must be counts as missing.
   whence_read_markers() {
-    awk -v website="$whence_website" -v now="${whence_now}000" '
+    awk -v website="$whence_website" -v now="${whence_began}000" '
       function member(key, value) {
         if (!match($0, "\"" key "\" *: *" value "[ ,}]")) return ""
         value = substr($0, RSTART, RLENGTH - 1)
@@ -645,7 +665,6 @@ whence_hook() (
 
   # Sets whence_url, whence_user_agent and whence_body.
   whence_compose() {
-    whence_find_installation
     whence_url=${whence_base_url%/}/v1/events
     whence_user_agent=whence-hook/$whence_version
     whence_name=$(whence_agent)
@@ -656,7 +675,7 @@ whence_hook() (
     whence_add_member handoff "$whence_handoff"
     whence_add_member platform "$(whence_platform)"
     whence_add_member install_path "$whence_path"
-    whence_add_member arch "$(uname -m)"
+    whence_add_member arch "$whence_machine"
     if [ -n "$whence_browsers" ]; then whence_body="$whence_body,\"browsers\":[$(whence_strings "$whence_browsers")]"; fi
     whence_add_member default_browser "$(whence_default_browser)"
     whence_add_member timezone "$(whence_timezone)"
@@ -703,13 +722,13 @@ whence_hook() (
       whence_within 5 curl -q --silent --globoff --proto "=${whence_base_url%%:*}" --connect-timeout 3 --max-time 5 \
         --max-redirs 0 --max-filesize 65536 --output /dev/null --write-out '%{http_code}' --user-agent "$whence_user_agent" \
         --header 'Content-Type: application/json' --header 'Expect:' --data-binary @- "$whence_url")
-    whence_explain "sent with curl to $whence_url; HTTP status ${whence_answer:-000}"
+    whence_explain "sent with curl to $whence_url; HTTP status ${whence_answer:-000} (000: no answer)"
   }
 
   # wget has no way but a file. Its home folder is a fresh one, so that no settings, passwords or list of hosts of the user's are
   # read or written. The wget of busybox lacks some options, and which ones differs: they are looked up in its help.
   whence_send_with_wget() {
-    whence_help=$(whence_within 1 wget --help 2>&1)
+    whence_help=$(command wget --help 2>&1)
     case $whence_help in *--post-file*) ;; *) whence_explain 'nothing is sent: this wget cannot'; return 0 ;; esac
     whence_temporary=$(mktemp -d) && [ -n "$whence_temporary" ] || return 0
     trap 'rm -rf "$whence_temporary"' EXIT
@@ -730,4 +749,4 @@ whence_hook() (
   whence_main "$@"
 )
 
-{ whence_hook ${1+"$@"} </dev/null || :; unset -f whence_hook; unset whence_website whence_path whence_origins whence_scan whence_base_url; :; }
+whence_hook ${1+"$@"} </dev/null || :; unset -f whence_hook; unset whence_website whence_path whence_origins whence_scan whence_base_url; :; }

@@ -1,0 +1,116 @@
+/** The shells that the hook promises to run in, and one way to run a script in each of them. */
+
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { renderHookBody, renderHookScript, type HookScriptValues } from '../../../domain/hook-script.ts'
+
+export interface Shell {
+  readonly name: string
+  readonly argv: readonly [string, ...string[]]
+}
+
+export const SHELLS: readonly Shell[] = [
+  { name: 'dash', argv: ['dash'] },
+  { name: 'bash', argv: ['bash'] },
+  { name: 'bash --posix', argv: ['bash', '--posix'] },
+  { name: 'busybox sh', argv: ['busybox', 'sh'] },
+  { name: 'ksh93', argv: ['ksh'] },
+  { name: 'mksh', argv: ['mksh'] },
+  { name: 'zsh', argv: ['zsh'] },
+  { name: 'zsh as sh', argv: ['zsh', '--emulate', 'sh'] },
+]
+
+/** Other modes of two shells of the list. They meet every third situation only: a shell's mode matters less than a shell. */
+export const VARIANTS: readonly string[] = ['bash --posix', 'zsh as sh']
+
+export const DASH: Shell = { name: 'dash', argv: ['dash'] }
+
+export const HOOK_PATH = new URL('../../../hook/report.sh', import.meta.url).pathname
+export const HOOK_SOURCE = readFileSync(HOOK_PATH, 'utf8')
+export const WEBSITE = 'acme-dev'
+
+/** What the hook needs at most. A folder that holds only these shows that it calls nothing else. */
+export const TOOLS = (
+  'awk cat curl cut date dd df cksum env find grep id ls mkdir mktemp od readlink rm sh sleep sort tr uname xargs ' +
+  'busybox dash bash ksh mksh zsh'
+).split(' ')
+
+export type ScriptValues = Partial<HookScriptValues> & { readonly baseUrl: string }
+
+/** A script as the service would serve it. */
+export function servedScript({ brand = 'whence', ...values }: ScriptValues): string {
+  return renderHookScript(renderHookBody(HOOK_SOURCE, brand), {
+    website: WEBSITE,
+    path: 'cli',
+    origins: ['https://acme.dev', 'http://localhost:8901'],
+    scan: 'Silent',
+    brand,
+    ...values,
+  })
+}
+
+export interface Run {
+  readonly shell?: Shell
+  /** Given to the shell on standard input, as `curl ... | sh -s -- args` does. */
+  readonly script: string
+  readonly args?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  /** User and group to run as; only root may ask for it. */
+  readonly userId?: number
+  /** Programs that stand before the shell, such as strace. */
+  readonly wrapper?: readonly string[]
+}
+
+export interface Outcome {
+  readonly status: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs a script to its end. The environment holds nothing but PATH and what the run asks for. */
+export function run({ shell = DASH, script, args = [], env = {}, userId, wrapper = [] }: Run): Promise<Outcome> {
+  const [command, ...rest] = [...wrapper, ...shell.argv, '-s', '--', ...args]
+  const child = spawn(command as string, rest, {
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+    cwd: '/',
+    stdio: 'pipe',
+    ...(userId === undefined ? {} : { uid: userId, gid: userId }),
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  // A shell that ends before it has read everything closes the pipe; that is its right.
+  child.stdin.on('error', () => undefined)
+  child.stdin.end(script)
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (status) => resolve({ status, stdout, stderr }))
+  })
+}
+
+/** A folder with links to the named programs and nothing else, for use as PATH. */
+export function toolFolder(parent: string, tools: readonly string[]): string {
+  const folder = mkdtempSync(join(parent, 'tools-'))
+  for (const tool of tools) symlinkSync(programPath(tool), join(folder, tool))
+  return folder
+}
+
+export function programPath(name: string): string {
+  const found = spawnSync('sh', ['-c', 'command -v "$1"', 'sh', name], { encoding: 'utf8' }).stdout.trim()
+  if (!found.startsWith('/')) throw new Error(`${name} is not installed (see CONTRIBUTING.md)`)
+  return found
+}
+
+export function isInstalled(name: string): boolean {
+  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => spawnSync('test', ['-x', join(folder, name)]).status === 0)
+}
+
+/** A temporary folder and the function that removes it, whatever rights its contents have. */
+export function temporaryFolder(): { readonly path: string; readonly remove: () => void } {
+  const path = mkdtempSync(join(tmpdir(), 'hook-test-'))
+  mkdirSync(join(path, 'tmp'), { mode: 0o777 })
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+}
