@@ -24,11 +24,8 @@ const TOOL = ['data', ...ENGINES, 'logLevel'] as const
 
 const JSON_FLAG = { '--json': { placeholder: null, doc: 'One JSON object a line in place of a table.' } }
 const WEBSITE_FLAG = { '--website': { placeholder: 'ID', doc: 'Of this website only.' } }
-const LIST_FLAGS = {
-  ...JSON_FLAG,
-  ...WEBSITE_FLAG,
-  '--limit': { placeholder: 'N', doc: 'So many at most, newest first.' },
-}
+const LIMIT_FLAG = { '--limit': { placeholder: 'N', doc: 'So many at most: the newest.' } }
+const LIST_FLAGS = { ...JSON_FLAG, ...WEBSITE_FLAG, ...LIMIT_FLAG }
 const FOLLOW_FLAG = { '--follow': { placeholder: null, doc: 'Go on and show new ones as they come.' } }
 
 export const COMMANDS = {
@@ -78,6 +75,17 @@ export const COMMANDS = {
     summary: 'Show installs with what they were matched to.',
     settings: [...TOOL],
     flags: { ...LIST_FLAGS, ...FOLLOW_FLAG },
+    positionals: [],
+  },
+  activity: {
+    summary: 'Show what people should notice: a limit reached, a destination paused, a problem of the catalog.',
+    settings: [...TOOL],
+    flags: {
+      ...JSON_FLAG,
+      ...LIMIT_FLAG,
+      ...FOLLOW_FLAG,
+      '--organization': { placeholder: 'ID', doc: 'Of this organisation only.' },
+    },
     positionals: [],
   },
   'dead-letters': {

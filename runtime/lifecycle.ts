@@ -12,7 +12,7 @@ export interface Lifecycle {
   readonly start: <T>(name: string, open: () => Promise<T> | T, close?: (part: T) => Promise<void> | void) => Promise<T>
   /** Something cannot go on: the process stops as on a signal, and ends with a failure. */
   readonly fail: (part: string, error: unknown) => void
-  /** Stops all parts; the same promise for every caller. Resolves with the exit code. */
+  /** Stops all parts; the same promise for every caller. Resolves with the exit code: 1 for the reason `failure`. */
   readonly stop: (reason: StopReason) => Promise<number>
   /** Resolves with the exit code once everything is stopped, by signal, failure or request. */
   readonly stopped: Promise<number>
@@ -50,6 +50,7 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
   const isStopping = () => stopping !== null
 
   const stop = (reason: StopReason): Promise<number> => {
+    if (reason === 'failure') hasFailed ||= !isStopping()
     stopping ??= stopAll(reason).then((isClean) => {
       for (const signal of SIGNALS) signals.off(signal, listeners[signal])
       const code = isClean && !hasFailed ? 0 : 1
@@ -86,7 +87,6 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
         if (isStopping()) throw new Error(`stopped again, the process is stopping: ${name}`)
         return part
       } catch (error) {
-        hasFailed ||= !isStopping()
         await stop('failure')
         throw error
       }

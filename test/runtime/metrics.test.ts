@@ -1,0 +1,46 @@
+/** The metrics server: one address, the registry's text, nothing else. */
+
+import { expect } from 'chai'
+import { Counter } from 'prom-client'
+
+import { createRegistry, serveMetrics } from '../../runtime/metrics.ts'
+
+describe('metrics server', () => {
+  it('serves what parts have counted, with version and process metrics', async () => {
+    const registry = createRegistry('test', '1.2.3')
+    new Counter({ name: 'whence_things_total', help: 'Things.', registers: [registry] }).inc(3)
+    const server = await serveMetrics(registry, { host: '127.0.0.1', port: 0 })
+    try {
+      const answer = await fetch(`http://127.0.0.1:${server.port}/metrics`)
+      const text = await answer.text()
+      expect(answer.headers.get('content-type')).to.contain('text/plain')
+      expect(text).to.contain('whence_things_total 3')
+      expect(text).to.contain('whence_info{program="test",version="1.2.3"} 1')
+      expect(text).to.contain('process_resident_memory_bytes')
+    } finally {
+      await server.close()
+    }
+  })
+
+  it('answers 404 to everything else', async () => {
+    const server = await serveMetrics(createRegistry('test', '1'), { host: '127.0.0.1', port: 0 })
+    try {
+      expect((await fetch(`http://127.0.0.1:${server.port}/`)).status).to.equal(404)
+      expect((await fetch(`http://127.0.0.1:${server.port}/metrics`, { method: 'POST', body: 'x' })).status).to.equal(
+        404,
+      )
+    } finally {
+      await server.close()
+    }
+  })
+
+  it('rejects when the address is taken', async () => {
+    const first = await serveMetrics(createRegistry('test', '1'), { host: '127.0.0.1', port: 0 })
+    try {
+      const second = serveMetrics(createRegistry('test', '1'), { host: '127.0.0.1', port: first.port })
+      expect(await second.then(() => '', (error: unknown) => (error as { code: string }).code)).to.equal('EADDRINUSE') // prettier-ignore
+    } finally {
+      await first.close()
+    }
+  })
+})

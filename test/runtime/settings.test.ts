@@ -1,0 +1,210 @@
+/** Settings: where each value comes from, and that everything wrong is said at once, by name, without showing secrets. */
+
+import { expect } from 'chai'
+
+import { COMMANDS } from '../../runtime/commands.ts'
+import type { RunOutcome, SettingsOutcome } from '../../runtime/settings.ts'
+import { compileSettings, overview } from '../../runtime/settings.ts'
+import { SETTINGS } from '../../runtime/settings-table.ts'
+import type { SettingRow } from '../../runtime/settings-table.ts'
+
+const CLUSTER = {
+  WHENCE_EVENT_LOG: 'kafka://127.0.0.1:9092',
+  WHENCE_HOT_STATE: 'redis://127.0.0.1:6379/0',
+  WHENCE_FACTS: 'http://user:hunter2@127.0.0.1:8123/whence',
+  WHENCE_SECRET_FILE: '/run/secrets/whence',
+}
+
+function run(outcome: SettingsOutcome): RunOutcome {
+  if (outcome.kind !== 'run' && outcome.kind !== 'check') throw new Error(`not settings but ${JSON.stringify(outcome)}`)
+  return outcome
+}
+
+function problems(outcome: SettingsOutcome): readonly string[] {
+  if (outcome.kind !== 'problems') throw new Error(`no problems but ${outcome.kind}`)
+  return outcome.problems.map(({ name, message }) => `${name} ${message}`)
+}
+
+describe('compileSettings', () => {
+  it('needs nothing for one machine: every default works', () => {
+    const { settings, kind } = run(compileSettings('embedded', [], {}))
+    expect(kind).to.equal('run')
+    expect(settings).to.deep.include({
+      listen: { host: '127.0.0.1', port: 8080 },
+      metricsListen: { host: '127.0.0.1', port: 9090 },
+      baseUrl: 'http://127.0.0.1:8080',
+      data: './data',
+      manifests: './examples/quickstart',
+      secretFile: './data/secret',
+      secret: null,
+      trustProxy: [],
+      eventLog: { scheme: 'lmdb', url: 'lmdb:./data/lmdb', location: './data/lmdb' },
+      hotState: { scheme: 'lmdb', url: 'lmdb:./data/lmdb', location: './data/lmdb' },
+      facts: { scheme: 'chdb', url: 'chdb:./data/chdb', location: './data/chdb' },
+      ga4Url: null,
+      brand: 'whence',
+      logLevel: 'info',
+      prices: null,
+    })
+  })
+
+  it('takes an option before its variable, and both before the default', () => {
+    const env = { WHENCE_LISTEN: '0.0.0.0:1000', WHENCE_BRAND: 'acme' }
+    const { settings } = run(compileSettings('embedded', ['--listen', '127.0.0.1:2000'], env))
+    expect(settings.listen.port).to.equal(2000)
+    expect(settings.brand).to.equal('acme')
+  })
+
+  it('takes an option with an equals sign, and an empty variable for none', () => {
+    const { settings } = run(
+      compileSettings('embedded', ['--data=/var/lib/whence'], { WHENCE_LISTEN: '', WHENCE_SECRET: '' }),
+    )
+    expect(settings.data).to.equal('/var/lib/whence')
+    expect(settings.listen.port).to.equal(8080)
+  })
+
+  it('derives base address, secret file and engines from what they lie under', () => {
+    const { settings } = run(compileSettings('embedded', ['--data', '/srv/w/', '--listen', '[::1]:80'], {}))
+    expect(settings.baseUrl).to.equal('http://[::1]')
+    expect(settings.secretFile).to.equal('/srv/w/secret')
+    expect(settings.facts.location).to.equal('/srv/w/chdb')
+  })
+
+  it('says everything that is wrong at once, by name', () => {
+    const argv = ['--lisen', '127.0.0.1:1', '--metrics-listen', 'here', '--trust-proxy=10.0.0.0/8,bogus', '--base-url']
+    const env = {
+      WHENCE_GA4_URL: 'https://x.example/path',
+      WHENCE_BASEURL: 'x',
+      WHENCE_SECRET: 's',
+      WHENCE_SECRET_FILE: 'f',
+    }
+    expect(problems(compileSettings('embedded', argv, env))).to.have.members([
+      '--lisen is not an option of this command; did you mean --listen?',
+      '--base-url needs a value',
+      '--metrics-listen must be HOST:PORT, as in 127.0.0.1:8080 or [::1]:8080',
+      '--trust-proxy entry 2 is not a network, as in 10.0.0.0/8',
+      'WHENCE_GA4_URL must be scheme, host and port alone, as in http://127.0.0.1:8090',
+      'WHENCE_BASEURL is not a variable that whence knows; did you mean WHENCE_BASE_URL?',
+      'WHENCE_SECRET cannot be given together with WHENCE_SECRET_FILE',
+    ])
+  })
+
+  const WRONG: readonly (readonly [string, string])[] = [
+    ['WHENCE_LISTEN', '127.0.0.1'],
+    ['WHENCE_LISTEN', '127.0.0.1:70000'],
+    ['WHENCE_LISTEN', 'http://127.0.0.1:80'],
+    ['WHENCE_BASE_URL', 'whence.example'],
+    ['WHENCE_BASE_URL', 'https://user:x@whence.example'],
+    ['WHENCE_BASE_URL', 'https://whence.example/?a'],
+    ['WHENCE_TRUST_PROXY', '10.0.0.0/33'],
+    ['WHENCE_TRUST_PROXY', '010.1.1.1'],
+    ['WHENCE_EVENT_LOG', 'redis://127.0.0.1'],
+    ['WHENCE_EVENT_LOG', 'lmdb:'],
+    ['WHENCE_HOT_STATE', 'kafka://127.0.0.1'],
+    ['WHENCE_FACTS', 'http:127.0.0.1'],
+    ['WHENCE_META_URL', 'ftp://x.example'],
+    ['WHENCE_BRAND', 'Acme Inc'],
+    ['WHENCE_LOG_LEVEL', 'verbose'],
+    ['WHENCE_PRICES', '{'],
+    ['WHENCE_PRICES', '[]'],
+    ['WHENCE_PRICES', '{"Gold": 1}'],
+    ['WHENCE_EXAMPLE_SITE', '8081'],
+  ]
+  for (const [name, value] of WRONG) {
+    it(`refuses ${name}=${value} without repeating it`, () => {
+      const found = problems(compileSettings('embedded', [], { [name]: value }))
+      expect(found).to.have.length(1)
+      expect(found[0]).to.match(new RegExp(`^${name} `))
+    })
+  }
+
+  it('passes over a wrong value of what the command does not read', () => {
+    expect(compileSettings('lint', [], { WHENCE_LISTEN: 'nonsense' }).kind).to.equal('run')
+  })
+
+  it('passes over the variables of the hook and of others', () => {
+    const env = { WHENCE_HANDOFF: 'wht_x', WHENCE_DISABLED: '1', PATH: '/bin', WHENCEFORTH: '1' }
+    expect(compileSettings('embedded', [], env).kind).to.equal('run')
+  })
+
+  it('wants servers for a cluster, and a secret', () => {
+    expect(problems(compileSettings('api', [], {}))).to.deep.equal([
+      'WHENCE_EVENT_LOG is required for api',
+      'WHENCE_HOT_STATE is required for api',
+      'WHENCE_FACTS is required for api',
+      'WHENCE_SECRET_FILE is required for api, or WHENCE_SECRET',
+    ])
+    expect(run(compileSettings('api', [], CLUSTER)).settings.eventLog.scheme).to.equal('kafka')
+    const embedded = { ...CLUSTER, WHENCE_EVENT_LOG: 'lmdb:/srv', WHENCE_FACTS: 'chdb:/srv' }
+    expect(problems(compileSettings('api', [], embedded))).to.deep.equal([
+      'WHENCE_EVENT_LOG lmdb: works in the embedded program only',
+      'WHENCE_FACTS chdb: works in the embedded program only',
+    ])
+  })
+
+  it('wants a role for delivery, and a known one', () => {
+    expect(problems(compileSettings('delivery', [], CLUSTER))).to.deep.equal(['--role is required for delivery'])
+    expect(problems(compileSettings('delivery', ['--role', 'postman'], CLUSTER))[0]).to.match(
+      /^--role must be one of facts-writer/,
+    )
+    expect(run(compileSettings('delivery', ['--role', 'ga4'], CLUSTER)).settings.role).to.equal('ga4')
+  })
+
+  it('takes the arguments and flags of a command, and no others', () => {
+    const explained = run(compileSettings('explain', ['evt-12345678', '--json'], {}))
+    expect(explained.positionals).to.deep.equal(['evt-12345678'])
+    expect(explained.flags.has('--json')).to.equal(true)
+    expect(run(compileSettings('explain', [], {})).positionals).to.deep.equal([])
+    expect(problems(compileSettings('send-test', ['acme-dev'], {}))).to.deep.equal(['DESTINATION is missing'])
+    expect(problems(compileSettings('explain', ['a', 'b'], {}))).to.deep.equal(['b is one argument too many'])
+    expect(run(compileSettings('explain', ['--', '--odd'], {})).positionals).to.deep.equal(['--odd'])
+    expect(run(compileSettings('lint', ['-f', 'manifests'], {})).flags.get('-f')).to.equal('manifests')
+    expect(problems(compileSettings('logs', ['--json=yes', '--limit', '3', '--limit', '4'], {}))).to.deep.equal([
+      '--json takes no value',
+      '--limit is given twice',
+    ])
+  })
+
+  it('names the command that was probably meant', () => {
+    expect(problems(compileSettings('embeded', [], {}))[0]).to.contain('did you mean embedded?')
+    expect(problems(compileSettings('', [], {}))[0]).to.contain('needs a command')
+    expect(problems(compileSettings('constructor', [], {}))[0]).to.contain('is not a command')
+  })
+
+  it('prints with --check what is in force, secrets masked', () => {
+    const outcome = compileSettings('api', ['--check'], {
+      ...CLUSTER,
+      WHENCE_SECRET_FILE: undefined,
+      WHENCE_SECRET: 'topsecret',
+    })
+    expect(outcome.kind).to.equal('check')
+    const { text } = run(outcome)
+    expect(text).to.contain('WHENCE_FACTS=http://***@127.0.0.1:8123/whence')
+    expect(text).to.contain('WHENCE_SECRET=***')
+    expect(text).to.contain('WHENCE_LISTEN=127.0.0.1:8080  (default)')
+    expect(text).not.to.match(/hunter2|topsecret/)
+  })
+
+  it('checks with --check as well: what is wrong is said', () => {
+    expect(compileSettings('embedded', ['--check', '--listen', 'x'], {}).kind).to.equal('problems')
+  })
+
+  it('gives help and version whatever else is there', () => {
+    expect(compileSettings('embedded', ['--help', '--check'], {}).kind).to.equal('help')
+    expect(compileSettings('embedded', ['--nonsense', '-h'], {}).kind).to.equal('help')
+    expect(compileSettings('embedded', ['--version'], {}).kind).to.equal('version')
+  })
+
+  for (const [command, row] of Object.entries(COMMANDS)) {
+    it(`names in the help of ${command} every option that it takes`, () => {
+      const outcome = compileSettings(command, ['--help'], {})
+      const text = outcome.kind === 'help' ? outcome.text : ''
+      for (const name of row.settings) {
+        const setting: SettingRow<unknown> = SETTINGS[name]
+        expect(text).to.contain(setting.option ?? setting.env)
+      }
+      for (const flag of Object.keys(row.flags)) expect(text).to.contain(flag)
+      expect(overview()).to.contain(command)
+    })
+  }
+})
