@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 
 import { destinationKey } from '../domain/catalog.ts'
 import { jobAfter, nextStep, type AttemptResult, type NextStep } from '../domain/attempts.ts'
-import { PROVIDER_FACTS, type DeliveryReason } from '../domain/deliveries.ts'
+import { PROVIDER_FACTS, type SkipReason } from '../domain/deliveries.ts'
 import { LIMITS } from '../domain/limits.ts'
 import type { Attempt, Job } from '../domain/records.ts'
 import type { CourierDeps } from './courier.ts'
@@ -29,8 +29,8 @@ const CLAIM_MS = 3 * LIMITS.webhookMs
 export async function makeAttempt(deps: AttemptDeps, job: Job, goal: Goal): Promise<void> {
   const context = contextOf(goal)
   const request = buildRequest(deps, job, context)
-  if (request.kind === 'end') {
-    await deps.journal.end(job, { status: 'skipped', reason: request.reason })
+  if (request.kind !== 'send') {
+    await endUnsent(deps, job, request)
     deps.settledJobs.add(job)
     return
   }
@@ -73,13 +73,28 @@ async function exchangeAndSettle(deps: AttemptDeps, job: Job, errand: Errand): P
 
 type Built =
   | { readonly kind: 'send'; readonly request: ProviderRequest }
-  | { readonly kind: 'end'; readonly reason: DeliveryReason }
+  | { readonly kind: 'skip'; readonly reason: SkipReason }
+  | { readonly kind: 'broken' }
 
-/** A request that cannot be built is a fault of ours; it ends the job instead of stopping the worker. */
+/** A job that no request can be built of is a fault of ours; it must not stop the jobs behind it. */
 function buildRequest(deps: AttemptDeps, job: Job, context: DestinationContext): Built {
-  const request = deps.provider.request(job, context, deps.nowMs())
-  if (!('kind' in request)) return { kind: 'send', request }
-  return { kind: 'end', reason: request.reason as DeliveryReason }
+  try {
+    const request = deps.provider.request(job, context, deps.nowMs())
+    return 'kind' in request ? request : { kind: 'send', request }
+  } catch (error) {
+    const cause = error instanceof Error ? error.name : 'unknown'
+    deps.logger.error({ provider: job.provider, jobId: job.jobId, cause }, 'request cannot be built')
+    return { kind: 'broken' }
+  }
+}
+
+function endUnsent(deps: AttemptDeps, job: Job, built: Exclude<Built, { kind: 'send' }>): Promise<void> {
+  if (built.kind === 'skip') {
+    return deps.journal.end(job, { status: 'skipped', reason: built.reason })
+  }
+  const told = { sessionMode: 'none', detail: '', attempt: null } as const
+  // Counted as an attempt, so that a replay is not taken for this one.
+  return deps.journal.settle({ ...job, attempts: job.attempts + 1 }, { kind: 'failed', reason: 'unreadable_job' }, told)
 }
 
 /** Without HotState deliveries go on: each log partition has one reader, and providers know a repeated ID. */

@@ -6,6 +6,7 @@ import type { Catalog, Destination } from '../domain/catalog.ts'
 import { jobFor, jobIdOf, PROVIDER_FACTS, visitSkip, type DeliveryReason } from '../domain/deliveries.ts'
 import type { DeliveryPlan, Install, Visit, WebsiteId } from '../domain/model.ts'
 import type { DeliveryRecord, InstallRecord, Job } from '../domain/records.ts'
+import { PROVIDERS } from './providers/index.ts'
 import type { VisitRef } from './dispatch-reads.ts'
 
 export interface Dispatched {
@@ -52,6 +53,7 @@ function sha256Hex(text: string): string {
 function skipNow({ record, visit, catalog }: DispatchInput, plan: DeliveryPlan): DeliveryReason | '' {
   const destination = destinationOf(catalog, record.install.website, plan)
   if (destination === null) return 'destination_removed'
+  if (PROVIDERS[plan.provider] === undefined) return 'provider_unknown'
   if (visit === null) return 'visit_missing'
   return visitSkip(record.install, visit, destination) ?? ''
 }

@@ -19,6 +19,8 @@ import type { EventLog } from '../ports/event-log/event-log.ts'
 const APPEND_DEADLINE_MS = 5_000
 const APPEND_TRIES = 4
 const APPEND_PAUSE_MS = 250
+/** Between the decision to wait 30 s and the choice of a tier pass some ms; they must not make it a shorter tier. */
+const DECIDED_AGO_MS = 1_000
 
 export interface JournalDeps {
   readonly eventLog: EventLog
@@ -61,7 +63,7 @@ export function createJobJournal(deps: JournalDeps): JobJournal {
   }
 
   const wait: JobJournal['wait'] = (job) => {
-    const tier = tierFor(job.dueAtMs - deps.nowMs())
+    const tier = tierFor(job.dueAtMs - deps.nowMs() + DECIDED_AGO_MS)
     return append(`deliver.${job.provider}.${tier}`, recordKey(job.website, job.jobId), encodeRecord(job))
   }
 

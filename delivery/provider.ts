@@ -1,5 +1,6 @@
 /** What a provider is to the delivery worker: two pure functions and a few facts. One file and one line add another. */
 
+import type { SkipReason } from '../domain/deliveries.ts'
 import type { Job } from '../domain/records.ts'
 import type { ProviderId, SessionMode } from '../domain/model.ts'
 
@@ -17,10 +18,10 @@ export interface ProviderRequest {
   readonly secrets: readonly string[]
 }
 
-/** The job cannot be sent and never will be; `reason` is in snake_case and listed in docs/deliveries.md. */
+/** The job cannot be sent and never will be. */
 export interface Skip {
   readonly kind: 'skip'
-  readonly reason: string
+  readonly reason: SkipReason
 }
 
 /** An answer, or what happened instead of one. `status` is 0 where no answer came. */

@@ -1,0 +1,376 @@
+/** The worker on the real log, over real HTTP, against the GA4 stand-in. */
+
+import { expect } from 'chai'
+
+import { destinationKey } from '../../domain/catalog.ts'
+import type { Job } from '../../domain/records.ts'
+import {
+  API_SECRET,
+  catalogOf,
+  CLIENT_ID,
+  destinationOf,
+  HOUR_MS,
+  MEASUREMENT_ID,
+  MINUTE_MS,
+  NOON_MS,
+  visitOf,
+  WEBSITE,
+} from './support/builders.ts'
+import { Stage, until, type StageOptions } from './support/harness.ts'
+import { jobOf } from './support/jobs.ts'
+
+const BUSY = { kind: 'status', status: 500 } as const
+
+function eventJob(number: number, overrides: Parameters<typeof jobOf>[0] = {}): Job {
+  return jobOf({ ...overrides, install: { eventId: `event-${String(number).padStart(4, '0')}`, ...overrides.install } })
+}
+
+describe('the delivery worker', () => {
+  let stage: Stage
+  const set = async (options: StageOptions = {}): Promise<Stage> => {
+    stage = await Stage.set(options)
+    await stage.startWorker()
+    return stage
+  }
+  afterEach(() => stage.strike())
+
+  it('sends a job that Google would take, and tells so once', async () => {
+    await set()
+    await stage.enqueue(jobOf())
+    await until(async () => (await stage.records()).length === 1)
+    const [record] = await stage.records()
+    expect(record).to.include({ status: 'delivered', reason: '', attempts: 1, sessionMode: 'original_session_window' })
+    expect(record?.jobId).to.equal(jobOf().jobId)
+    expect(record?.attempt).to.include({
+      number: 1,
+      responseStatus: 204,
+      outcome: 'delivered',
+      code: 'accepted',
+      nextStep: 'done',
+    })
+    expect(stage.simulator.requests().map((hit) => [hit.path, hit.messages, hit.hasSecret])).to.deep.equal([
+      ['/mp/collect', [], true],
+    ])
+  })
+
+  it('keeps secrets and identifiers out of what it writes down', async () => {
+    await set()
+    stage.simulator.fail('*', { kind: 'status', status: 400, body: `no such secret ${API_SECRET} for ${CLIENT_ID}` })
+    await stage.enqueue(jobOf())
+    await until(async () => (await stage.records()).length === 1)
+    const kept = JSON.stringify(await stage.records())
+    for (const canary of [API_SECRET, encodeURIComponent(API_SECRET), CLIENT_ID, '1795168500'])
+      expect(kept).not.to.contain(canary)
+    const [record] = await stage.records()
+    expect(record?.attempt?.requestUrl).to.equal(
+      `${stage.simulator.url}/mp/collect?measurement_id=${MEASUREMENT_ID}&api_secret=[hidden]`,
+    )
+    expect(record?.attempt?.responseBody).to.equal('no such secret [hidden] for [hidden]')
+  })
+
+  it('in mode Validate asks the validation server and says that nothing is reported', async () => {
+    await set({ destinations: [destinationOf({ mode: 'Validate' })] })
+    await stage.enqueue(jobOf())
+    await until(async () => (await stage.records()).length === 1)
+    const [record] = await stage.records()
+    expect(record).to.include({ status: 'delivered' })
+    expect(record?.attempt?.code).to.equal('validated')
+    expect(record?.detail).to.contain('validated only')
+    expect(stage.simulator.requests()[0]?.path).to.equal('/debug/mp/collect')
+  })
+
+  it('tries again by the schedule with the same ID, and delivers at last', async () => {
+    await set()
+    stage.simulator.fail('*', BUSY)
+    await stage.enqueue(jobOf())
+    for (const [attempts, waitMs] of [
+      [1, 5_000],
+      [2, 30_000],
+      [3, 5 * MINUTE_MS],
+    ] as const) {
+      await until(async () => (await stage.records()).length === attempts)
+      const record = (await stage.records()).at(-1)
+      expect(record).to.include({ status: 'retrying', reason: 'attempt_failed', attempts })
+      const endedAtMs = (record?.attempt?.startedAtMs ?? 0) + (record?.attempt?.durationMs ?? 0)
+      expect((record?.nextAttemptAtMs ?? 0) - endedAtMs).to.equal(waitMs)
+      if (attempts === 3) stage.simulator.fail('*', null)
+      stage.clock.advance(waitMs)
+    }
+    await until(async () => (await stage.records()).length === 4)
+    expect((await stage.records()).at(-1)).to.include({ status: 'delivered', attempts: 4 })
+    const ids = stage.simulator.requests().map((hit: any) => hit.body.events[0].params.install_id)
+    expect(ids).to.deep.equal(Array(4).fill(jobOf().jobId))
+  })
+
+  it('neither hurries nor forgets a retry over a restart', async () => {
+    await set()
+    stage.simulator.fail('*', BUSY)
+    await stage.enqueue(jobOf())
+    await until(async () => (await stage.records()).length === 1)
+    stage.simulator.fail('*', null)
+    await stage.restart()
+    const dueAtMs = (await stage.records())[0]?.nextAttemptAtMs ?? 0
+    stage.clock.advance(dueAtMs - stage.clock.nowMs() - 1_000)
+    await stage.enqueue(eventJob(2))
+    await until(async () => (await stage.records()).length === 2)
+    expect(stage.simulator.total()).to.equal(2)
+    stage.clock.advance(1_000)
+    await until(async () => (await stage.records()).length === 3)
+    expect((await stage.records()).at(-1)).to.include({ eventId: 'event-0001', status: 'delivered', attempts: 2 })
+  })
+
+  it('waits as long as a throttling provider asks', async () => {
+    await set()
+    stage.simulator.fail('*', { kind: 'status', status: 429, headers: { 'retry-after': '7200' } })
+    await stage.enqueue(jobOf())
+    await until(async () => (await stage.inTier('2h')).length === 1)
+    await until(async () => (await stage.records()).length === 1)
+    const [record] = await stage.records()
+    expect(record).to.include({ status: 'retrying', reason: 'throttled' })
+    expect((await stage.inTier('2h'))[0]?.dueAtMs).to.equal(record?.nextAttemptAtMs)
+  })
+
+  it('ends a job past its deadline as expired, without sending it', async () => {
+    await set()
+    stage.clock.advance(71 * HOUR_MS)
+    await stage.enqueue(jobOf())
+    await until(async () => (await stage.records()).length === 1)
+    expect((await stage.records())[0]).to.include({ status: 'expired', reason: 'deadline_passed', attempts: 0 })
+    expect(stage.simulator.total()).to.equal(0)
+  })
+
+  it('puts a job that is refused for good into the dead letters, with the reason', async () => {
+    await set()
+    stage.simulator.fail('*', { kind: 'status', status: 400 })
+    await stage.enqueue(jobOf())
+    await until(async () => (await stage.records()).length === 1)
+    expect((await stage.records())[0]).to.include({ status: 'failed', reason: 'refused' })
+    const [letter] = await stage.deadLetters()
+    expect(letter).to.include({ reason: 'refused: http_400' })
+    expect(letter?.job).to.include({ jobId: jobOf().jobId, attempts: 1 })
+  })
+
+  it('skips what belongs to a destination that is gone, and what has no client ID', async () => {
+    await set()
+    const nobody = eventJob(2, { visit: visitOf({ identities: {} }) })
+    await stage.enqueue(eventJob(1, { destination: destinationOf({ id: 'gone' }) }), nobody)
+    await until(async () => (await stage.records()).length === 2)
+    const reasons = (await stage.records()).map((record) => [record.eventId, record.status, record.reason])
+    expect(reasons).to.have.deep.members([
+      ['event-0001', 'skipped', 'destination_removed'],
+      ['event-0002', 'skipped', 'no_client_id'],
+    ])
+    expect(stage.simulator.total()).to.equal(0)
+  })
+
+  it('holds the jobs of a destination that was paused since, tells it once, and sends them when it is back', async () => {
+    await set({ destinations: [destinationOf({ mode: 'Paused' })] })
+    await stage.enqueue(jobOf())
+    await until(async () => (await stage.inTier('5s')).length === 1)
+    stage.clock.advance(6_000)
+    await until(async () => (await stage.inTier('5s')).length === 2)
+    await until(async () => (await stage.records()).length === 1)
+    expect((await stage.records())[0]).to.include({
+      status: 'retrying',
+      reason: 'destination_on_hold',
+      nextAttemptAtMs: null,
+    })
+    stage.catalog = catalogOf([destinationOf()])
+    stage.clock.advance(30_000)
+    await until(async () => (await stage.statuses()).get('event-0001') === 'delivered')
+    expect(await stage.records()).to.have.length(2)
+  })
+
+  it('does not send a second copy of a job that it has settled', async () => {
+    await set()
+    await stage.enqueue(jobOf())
+    await until(async () => (await stage.records()).length === 1)
+    await stage.enqueue(jobOf(), jobOf(), eventJob(2))
+    await until(async () => (await stage.statuses()).get('event-0002') === 'delivered')
+    expect(stage.simulator.total()).to.equal(2)
+  })
+
+  it('leaves a job alone that another worker has claimed, until the claim is given back', async () => {
+    await set()
+    await stage.store.hotState.claimJob(jobOf().jobId, 'another worker', 60_000)
+    await stage.enqueue(jobOf())
+    await until(async () => (await stage.inTier('5s')).length === 1)
+    expect(stage.simulator.total()).to.equal(0)
+    await stage.store.hotState.releaseJob(jobOf().jobId, 'another worker')
+    stage.clock.advance(6_000)
+    await until(async () => (await stage.statuses()).get('event-0001') === 'delivered')
+  })
+
+  it('goes on past an entry that it cannot read', async () => {
+    await set()
+    await stage.store.log.append('deliver.ga4', [
+      { key: 'x', value: '{"v":9}' },
+      { key: 'y', value: 'no JSON' },
+    ])
+    await stage.enqueue(jobOf())
+    await until(async () => (await stage.statuses()).get('event-0001') === 'delivered')
+  })
+
+  it('finishes what is under way when it is stopped', async () => {
+    await set()
+    stage.simulator.fail('*', { kind: 'delay', waitMs: 300 })
+    await stage.enqueue(...[1, 2, 3, 4].map((number) => eventJob(number)))
+    await until(() => stage.simulator.total() === 4)
+    await stage.worker?.stop()
+    expect([...(await stage.statuses()).values()]).to.deep.equal(Array(4).fill('delivered'))
+  })
+})
+
+describe('wrong credentials', () => {
+  let stage: Stage
+  beforeEach(async () => {
+    stage = await Stage.set()
+    await stage.startWorker()
+    stage.simulator.fail('*', { kind: 'status', status: 401 })
+    await stage.enqueue(eventJob(1))
+    await until(async () => (await stage.records()).length === 1)
+  })
+  afterEach(() => stage.strike())
+
+  it('pause the destination: one request, one activity entry, and the jobs wait', async () => {
+    expect((await stage.records())[0]).to.include({ status: 'retrying', reason: 'credentials_refused' })
+    await stage.enqueue(eventJob(2), eventJob(3))
+    await until(async () => (await stage.records()).length === 3)
+    expect((await stage.statuses()).get('event-0003')).to.equal('retrying')
+    expect(stage.simulator.total()).to.equal(1)
+    const activity = await stage.activity()
+    expect(activity.map((entry) => [entry.type, entry.subject, entry.organization])).to.deep.equal([
+      ['destination_paused', 'acme-ga4', 'acme'],
+    ])
+    const troubled = stage.worker?.health().troubled ?? []
+    expect(troubled.map((each) => [each.destination, each.breaker, each.pausedFor])).to.deep.equal([
+      [`${WEBSITE}/acme-ga4`, 'closed', 'credentials_refused'],
+    ])
+  })
+
+  it('are forgotten as soon as the credentials change, and the activity says so', async () => {
+    stage.simulator.fail('*', null)
+    stage.credentials = new Map([[destinationKey(WEBSITE, 'acme-ga4'), { apiSecret: 'another' }]])
+    await stage.enqueue(eventJob(2))
+    await until(async () => (await stage.statuses()).get('event-0002') === 'delivered')
+    await until(async () => (await stage.activity()).length === 2)
+    expect((await stage.activity())[1]?.type).to.equal('destination_resumed')
+    expect(stage.worker?.health().troubled).to.deep.equal([])
+  })
+
+  it('are tried again after a quarter of an hour even if nothing changed', async () => {
+    stage.simulator.fail('*', null)
+    stage.clock.advance(14 * MINUTE_MS)
+    await stage.enqueue(eventJob(2))
+    await until(async () => (await stage.statuses()).get('event-0002') === 'retrying')
+    expect(stage.simulator.total()).to.equal(1)
+    stage.clock.advance(MINUTE_MS + 1_000)
+    await stage.enqueue(eventJob(3))
+    await until(async () => (await stage.statuses()).get('event-0003') === 'delivered')
+  })
+
+  it('that are not there at all hold the jobs too', async () => {
+    stage.credentials = new Map()
+    await stage.enqueue(eventJob(2))
+    await until(async () => (await stage.statuses()).get('event-0002') === 'retrying')
+    expect((await stage.records()).at(-1)?.reason).to.equal('credentials_missing')
+  })
+})
+
+describe('a destination that keeps failing', () => {
+  let stage: Stage
+  afterEach(() => stage.strike())
+
+  it('gets one request in half a minute after ten failures in a row, and all again after one success', async () => {
+    stage = await Stage.set()
+    await stage.startWorker()
+    stage.simulator.fail('*', BUSY)
+    for (let number = 1; number <= 10; number += 1) {
+      await stage.enqueue(eventJob(number))
+      await until(async () => (await stage.statuses()).has(`event-${String(number).padStart(4, '0')}`))
+    }
+    expect(stage.simulator.total()).to.equal(10)
+    expect(stage.worker?.health().troubled[0]?.breaker).to.equal('open')
+    await stage.enqueue(eventJob(11), eventJob(12))
+    await until(async () => (await stage.records()).filter((record) => record.reason === 'breaker_open').length === 2)
+    expect(stage.simulator.total()).to.equal(10)
+    stage.simulator.fail('*', null)
+    for (let half = 0; half < 8 && stage.worker?.health().troubled.length !== 0; half += 1) {
+      stage.clock.advance(30_000)
+      await until(() => stage.simulator.total() > 10)
+    }
+    stage.clock.advance(10 * MINUTE_MS)
+    await until(async () => [...(await stage.statuses()).values()].every((status) => status === 'delivered'))
+    expect(await stage.statuses()).to.have.property('size', 12)
+  })
+})
+
+describe('isolation of destinations', () => {
+  let stage: Stage
+  afterEach(() => stage.strike())
+
+  it('lets a black hole delay none of the others, and sends it at most eight requests at once', async () => {
+    const hole = destinationOf({ id: 'hole', settings: { measurementId: 'G-HOLE' } })
+    const holeVisit = visitOf({ identities: { ga4: { 'G-HOLE': { client_id: '7.7' } } } })
+    stage = await Stage.set({ destinations: [destinationOf(), hole], exchangeMs: 3_000 })
+    stage.simulator.fail('G-HOLE', { kind: 'hang' })
+    await stage.startWorker()
+    const jobs: Job[] = []
+    for (let number = 1; number <= 200; number += 1) {
+      jobs.push(number % 4 === 0 ? eventJob(number, { destination: hole, visit: holeVisit }) : eventJob(number))
+    }
+    await stage.enqueue(...jobs)
+    const deliveredCount = async (): Promise<number> =>
+      (await stage.records()).filter((record) => record.status === 'delivered').length
+    await until(async () => (await deliveredCount()) === 150)
+    const atHole = stage.simulator.requests().filter((hit) => hit.measurementId === 'G-HOLE')
+    expect(atHole.length).to.be.within(1, 8)
+    expect((await stage.records()).filter((record) => record.destination === 'hole')).to.deep.equal([])
+    expect(stage.worker?.health().inFlight).to.be.at.most(8)
+  })
+
+  it('sends the nearest deadline first within a batch', async () => {
+    stage = await Stage.set()
+    const jobs = [30, 10, 20].map((hours, index) => ({
+      ...eventJob(index + 1),
+      deadlineAtMs: NOON_MS + hours * HOUR_MS,
+    }))
+    await stage.enqueue(...jobs)
+    await stage.startWorker()
+    await until(() => stage.simulator.total() === 3)
+    const sent = stage.simulator.requests().map((hit: any) => hit.body.events[0].params.install_id)
+    expect(sent).to.deep.equal([jobs[1]?.jobId, jobs[2]?.jobId, jobs[0]?.jobId])
+  })
+})
+
+describe('an exchange that takes long', () => {
+  let stage: Stage
+  afterEach(() => stage.strike())
+
+  it('leaves a copy in a tier, which is dropped once the exchange has ended well', async () => {
+    stage = await Stage.set()
+    stage.simulator.fail('*', { kind: 'delay', waitMs: 900 })
+    await stage.startWorker()
+    await stage.enqueue(jobOf())
+    await until(async () => (await stage.inTier('30s')).length === 1)
+    await until(async () => (await stage.records()).length === 1)
+    stage.clock.advance(31_000)
+    stage.simulator.fail('*', null)
+    await stage.enqueue(eventJob(2))
+    await until(async () => (await stage.statuses()).get('event-0002') === 'delivered')
+    await until(async () => (await stage.store.log.lag()).every((lag) => lag.entries === 0))
+    expect(stage.simulator.total()).to.equal(2)
+    expect(await stage.records()).to.have.length(2)
+  })
+
+  it('is cut off at its limit, and counts as unclear', async () => {
+    stage = await Stage.set({ exchangeMs: 150 })
+    stage.simulator.fail('*', { kind: 'hang' })
+    await stage.startWorker()
+    await stage.enqueue(jobOf())
+    await until(async () => (await stage.records()).length === 1)
+    const [record] = await stage.records()
+    expect(record?.attempt).to.include({ outcome: 'retry', code: 'timeout', responseStatus: 0 })
+    expect((await stage.inTier('5s'))[0]?.unclearSinceMs).to.be.a('number')
+  })
+})

@@ -1,0 +1,209 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+
+import { expect } from 'chai'
+import fc from 'fast-check'
+
+import {
+  DELIVERY_REASONS,
+  gaOf,
+  jobFor,
+  jobIdOf,
+  planDeliveries,
+  PROVIDER_FACTS,
+  visitSkip,
+  type PlanInput,
+} from '../../domain/deliveries.ts'
+import { PROVIDER_IDS, type Identities, type ProviderId } from '../../domain/model.ts'
+import {
+  DAY_MS,
+  destinationOf,
+  HOUR_MS,
+  installOf,
+  MEASUREMENT_ID,
+  NOON_MS,
+  visitOf,
+} from '../delivery/support/builders.ts'
+
+const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+function planOf(input: Partial<PlanInput>): ReturnType<typeof planDeliveries> {
+  return planDeliveries({
+    destinations: [destinationOf()],
+    eventType: 'install_completed',
+    resolution: 'matched',
+    visitIssuedAtMs: NOON_MS - HOUR_MS,
+    receivedAtMs: NOON_MS,
+    nowMs: NOON_MS,
+    ...input,
+  })
+}
+
+describe('the plan of deliveries', () => {
+  it('gives one delivery per destination, in the order of the catalog', () => {
+    const destinations = [destinationOf({ id: 'second' }), destinationOf({ id: 'first', provider: 'meta' })]
+    const plans = planOf({ destinations })
+    expect(plans.map((plan) => [plan.destination, plan.provider])).to.deep.equal([
+      ['second', 'ga4'],
+      ['first', 'meta'],
+    ])
+  })
+
+  it('gives none where the website has no destination, and says `not_queued`', () => {
+    const plans = planOf({ destinations: [] })
+    expect(plans).to.deep.equal([])
+    expect(gaOf(plans)).to.deep.equal({ status: 'not_queued', deliveries: [] })
+  })
+
+  const SKIPS: readonly [string, Partial<PlanInput>][] = [
+    ['destination_paused', { destinations: [destinationOf({ mode: 'Paused' })] }],
+    ['event_type_not_selected', { destinations: [destinationOf({ eventTypes: ['first_run'] })] }],
+    ['unmatched', { resolution: 'unmatched', visitIssuedAtMs: null }],
+    ['counted', { resolution: 'counted', visitIssuedAtMs: null }],
+    ['too_old', { nowMs: NOON_MS + 71 * HOUR_MS }],
+  ]
+  for (const [reason, input] of SKIPS) {
+    it(`skips with the reason ${reason}, and sends no session`, () => {
+      expect(planOf(input)).to.deep.equal([
+        { destination: 'acme-ga4', provider: 'ga4', status: 'skipped', sessionMode: 'none', reason },
+      ])
+    })
+  }
+
+  it('still plans an install of just under the age limit', () => {
+    expect(planOf({ nowMs: NOON_MS + 71 * HOUR_MS - 1 })[0]?.status).to.equal('pending')
+  })
+
+  for (const hours of [1, 24, 72, 168]) {
+    it(`uses the original session up to ${hours} h after the visit and the client alone beyond`, () => {
+      const destinations = [destinationOf({ reconstructionWindowHours: hours })]
+      const modeAt = (visitIssuedAtMs: number): unknown => planOf({ destinations, visitIssuedAtMs })[0]?.sessionMode
+      expect(modeAt(NOON_MS - hours * HOUR_MS)).to.equal('original_session_window')
+      expect(modeAt(NOON_MS - hours * HOUR_MS - 1)).to.equal('client_only')
+    })
+  }
+
+  it('answers the first delivery as the aggregate, and each one with its session mode', () => {
+    const destinations = [destinationOf({ mode: 'Paused' }), destinationOf({ id: 'other' })]
+    expect(gaOf(planOf({ destinations }))).to.deep.equal({
+      status: 'skipped',
+      deliveries: [
+        { destination: 'acme-ga4', status: 'skipped', session_mode: 'none' },
+        { destination: 'other', status: 'pending', session_mode: 'original_session_window' },
+      ],
+    })
+  })
+})
+
+describe('what the visit itself rules out', () => {
+  const ALL: Identities = {
+    ga4: { [MEASUREMENT_ID]: { client_id: '1.2' } },
+    google_ads: { gclid: 'g' },
+    meta: { fbp: 'f' },
+    tiktok: { ttp: 't' },
+    x: { twclid: 'x' },
+  }
+
+  it('sends nothing to advertising providers where the visit or the receipt says GPC, and still sends to GA4', () => {
+    for (const provider of PROVIDER_IDS) {
+      const destination = destinationOf({ provider })
+      const expected = provider === 'ga4' ? null : 'gpc'
+      expect(visitSkip({ gpc: false }, visitOf({ gpc: true, identities: ALL }), destination), provider).to.equal(
+        expected,
+      )
+      expect(visitSkip({ gpc: true }, visitOf({ identities: ALL }), destination), provider).to.equal(expected)
+      expect(visitSkip({ gpc: false }, visitOf({ identities: ALL }), destination), provider).to.equal(null)
+    }
+  })
+
+  it('skips a provider that the visit holds no identifier of', () => {
+    const visit = visitOf({ identities: { x: { twclid: 'x' } } })
+    expect(visitSkip({ gpc: false }, visit, destinationOf({ provider: 'meta' }))).to.equal('no_identifier')
+    expect(visitSkip({ gpc: false }, visit, destinationOf({ provider: 'x' }))).to.equal(null)
+  })
+
+  it('wants a client ID of that very measurement ID for GA4', () => {
+    const identities = { ga4: { 'G-OTHER': { client_id: '1.2' } } }
+    expect(visitSkip({ gpc: false }, visitOf({ identities }), destinationOf())).to.equal('no_client_id')
+  })
+
+  for (const clientId of ['', '0.1', '1', '1.2.3', 'a.b', '1.2 ', '-1.2', 'GA1.1.1.2', '1,2']) {
+    it(`does not take ${JSON.stringify(clientId)} for a GA4 client ID`, () => {
+      const identities = { ga4: { [MEASUREMENT_ID]: { client_id: clientId } } }
+      expect(visitSkip({ gpc: false }, visitOf({ identities }), destinationOf())).to.equal('no_client_id')
+    })
+  }
+})
+
+describe('the ID of a job', () => {
+  it('is the first half of a SHA-256 over website, event and destination, apart from each other', () => {
+    const expected = sha256Hex('acme-dev\u0000event-0001\u0000acme-ga4').slice(0, 32)
+    expect(jobIdOf({ website: 'acme-dev', eventId: 'event-0001', destination: 'acme-ga4' }, sha256Hex)).to.equal(
+      expected,
+    )
+    expect(expected).to.match(/^[0-9a-f]{32}$/)
+  })
+
+  it('differs as soon as one of the three differs, however they are cut', () => {
+    const part = fc.stringMatching(/^[a-z0-9_-]{1,8}$/)
+    fc.assert(
+      fc.property(part, part, part, part, part, part, (a, b, c, d, e, f) => {
+        const one = jobIdOf({ website: a, eventId: b, destination: c }, sha256Hex)
+        const other = jobIdOf({ website: d, eventId: e, destination: f }, sha256Hex)
+        expect(one === other).to.equal(a === d && b === e && c === f)
+      }),
+    )
+  })
+})
+
+describe('a job', () => {
+  const jobOf = (provider: ProviderId): ReturnType<typeof jobFor> => {
+    const visit = visitOf({
+      identities: {
+        ga4: { [MEASUREMENT_ID]: { client_id: '1.2' } },
+        meta: { fbp: 'fb.1.2.3' },
+        custom: { crm: { id: 'c' } },
+      },
+    })
+    const install = installOf({ visit, destinations: [destinationOf({ provider })] })
+    const plan = install.deliveries[0]
+    if (plan === undefined) throw new Error('no plan')
+    return jobFor({ install, visit, plan, retentionDays: 395, logRetentionDays: 30 }, sha256Hex)
+  }
+
+  it('carries the identifiers of its own provider alone', () => {
+    expect(Object.keys(jobOf('ga4').visit.identities)).to.deep.equal(['ga4'])
+    expect(Object.keys(jobOf('meta').visit.identities)).to.deep.equal(['meta'])
+    expect(Object.keys(jobOf('x').visit.identities)).to.deep.equal([])
+  })
+
+  it('may be delivered as long as its provider takes the install: 71 h for GA4, less than 7 days for Meta', () => {
+    expect(jobOf('ga4').deadlineAtMs - NOON_MS).to.equal(71 * HOUR_MS)
+    expect(jobOf('meta').deadlineAtMs - NOON_MS).to.be.lessThan(7 * DAY_MS)
+    for (const provider of PROVIDER_IDS) {
+      expect(jobOf(provider).deadlineAtMs - NOON_MS).to.equal(PROVIDER_FACTS[provider].maxAgeMs)
+    }
+  })
+
+  it('is the same job whenever it is made', () => {
+    expect(jobOf('ga4')).to.deep.equal(jobOf('ga4'))
+    expect(JSON.stringify(jobOf('ga4'))).not.to.contain('installation-0001')
+  })
+})
+
+describe('the reasons of deliveries', () => {
+  const page = readFileSync(new URL('../../docs/deliveries.md', import.meta.url), 'utf8')
+
+  for (const [reason, row] of Object.entries(DELIVERY_REASONS)) {
+    it(`are documented: ${reason}`, () => {
+      expect(page).to.contain(`| \`${reason}\` | \`${row.status}\` | ${row.when} |`)
+    })
+  }
+
+  it('has no row in the documentation that the table does not have', () => {
+    const documented = [...page.matchAll(/^\| `([a-z_]+)` \| `(?:skipped|retrying|expired|failed)` \|/gm)].map(
+      ([, name]) => name,
+    )
+    expect(documented).to.have.members(Object.keys(DELIVERY_REASONS))
+  })
+})
