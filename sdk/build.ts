@@ -36,7 +36,7 @@ const SOURCE = import.meta.dirname
  * or of the browser. Core and extras share the short forms.
  */
 const INTERNAL_NAMES =
-  /^(adapters|attend|compose|count|currentReceipt|extras|forget|isAllowed|isAutomatic|isDue|isUrgent|loading|mayCollect|nowMs|readAdapters|registeredId|report|scopeOf|scopes|send|serviceUrl|sessionAttributes|settle)$/
+  /^(adapters|attend|compose|count|currentReceipt|extras|forget|isAllowed|isAutomatic|isDue|isUrgent|loading|mayCollect|nowMs|readAdapters|registeredId|report|scopeOf|scopes|send|serviceUrl|sessionAttributes|running)$/
 /** Digits of the SHA-256 in an immutable address. */
 const HASH_CHARS = 12
 

@@ -1,2 +1,151 @@
+/** Fills the install commands that a page marks when the visitor copies them, and asks for the token before that. */
+
+import type { FillOptions } from './fill.ts'
+import { withoutPlaceholder } from './fill.ts'
 import type { Page } from './page.ts'
-export function attend(_page: Page): void {}
+import type { Scope } from './scope.ts'
+import type { CopyDetail } from './whence.d.ts'
+
+const COMMAND = '[data-whence-command]'
+const BUTTON = '[data-whence-copy]'
+
+/** What the listeners need of the handoffs. */
+export interface Tokens {
+  readonly handoff: (scope: Scope) => Promise<unknown>
+  readonly fill: (scope: Scope, text: string, options?: FillOptions) => string | undefined
+}
+
+/** Starts to listen; called once per page. */
+export function attend(page: Page, tokens: Tokens): void {
+  const filled = (element: HTMLElement) => fillElement(page, tokens, element)
+  addEventListener(
+    'click',
+    guarded((event) => copyForButton(event, filled)),
+    true,
+  )
+  // Last in line, so that what the page itself puts on the clipboard is seen and kept.
+  addEventListener(
+    'copy',
+    guarded((event) => refillCopy(event as ClipboardEvent, filled)),
+  )
+  const onIntent = guarded(({ target }) => {
+    const element = commandNear(target)
+    if (element) void ask(scopeOf(page, element), false)
+  })
+  addEventListener('pointerover', onIntent, true)
+  addEventListener('focusin', onIntent, true)
+
+  const ask = async (scope: Scope, isAhead: boolean) => {
+    if (isAhead) await scope.running
+    // Ahead of any intent only where a visit is recorded anyway: a handoff-only visit would be one more.
+    if (page.isAllowed && (!isAhead || scope.currentReceipt)) await tokens.handoff(scope)
+  }
+  const inView = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting) continue
+      inView.unobserve(target)
+      void ask(scopeOf(page, target as HTMLElement), true)
+    }
+  })
+  for (const element of document.querySelectorAll(COMMAND)) inView.observe(element)
+}
+
+/** The scope that the element belongs to; one that is new is counted like the script tag's. */
+const scopeOf = (page: Page, element: HTMLElement) => page.scopeOf(element.dataset['whenceProject'])
+
+/** The command as the page shows it. */
+const shownOf = (element: HTMLElement) =>
+  (element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement
+    ? element.value
+    : element.innerText
+  ).trim()
+
+function fillElement(page: Page, tokens: Tokens, element: HTMLElement): string {
+  const shown = shownOf(element)
+  const options = {
+    variable: element.closest<HTMLElement>('[data-whence-variable]')?.dataset['whenceVariable'],
+    isWindows: /Win/.test(navigator.userAgent),
+  }
+  const template = element.dataset['whenceTemplate'] ?? shown
+  return (page.isAllowed && tokens.fill(scopeOf(page, element), template, options)) || withoutPlaceholder(shown)
+}
+
+/** The marked command that an event in it, or at its button, is about. */
+function commandNear(target: EventTarget | null): HTMLElement | null {
+  if (!(target instanceof Element)) return null
+  const marked = target.closest<HTMLElement>(COMMAND)
+  const button = target.closest<HTMLElement>(BUTTON)
+  if (marked || !button) return marked
+  const selector = button.dataset['whenceCopy']
+  if (selector) return document.querySelector(selector)
+  // Without a selector: the command in the smallest block around the button that holds one.
+  let block: Element | null = button
+  while (block && !block.querySelector(COMMAND)) block = block.parentElement
+  return block && block.querySelector(COMMAND)
+}
+
+/**
+ * The page's own handler of the click runs first and is left alone; this write follows and replaces what it copied. Without a token
+ * that is the plain command once more.
+ */
+function copyForButton({ target }: Event, filled: (element: HTMLElement) => string): void {
+  const button = target instanceof Element && target.closest(BUTTON)
+  const element = button && commandNear(button)
+  if (!element) return
+  const text = filled(element)
+  setTimeout(async () => {
+    if (!(await writeClipboard(text))) return
+    const detail: CopyDetail = { filled: text.includes('wht_') }
+    button.dispatchEvent(new CustomEvent('whence:copy', { bubbles: true, detail }))
+  })
+}
+
+async function writeClipboard(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    // Frames without the permission, and pages that are not secure, have only the old way.
+    const area = document.createElement('textarea')
+    area.value = text
+    document.body.append(area)
+    area.select()
+    const isCopied = document.execCommand('copy')
+    area.remove()
+    return isCopied
+  }
+}
+
+/** A selection, or another script's text field, that holds a whole marked command: what is copied holds the filled one. */
+function refillCopy(event: ClipboardEvent, filled: (element: HTMLElement) => string): void {
+  const { clipboardData, defaultPrevented } = event
+  const copied = defaultPrevented ? clipboardData?.getData('text/plain') : selectedText(event.target)
+  if (!clipboardData || !copied || copied.includes('wht_')) return
+  let text = copied
+  for (const element of document.querySelectorAll<HTMLElement>(COMMAND)) {
+    const shown = shownOf(element)
+    // A function, because a command may hold what `replace` takes for a pattern.
+    if (shown) text = text.replace(shown, () => filled(element))
+  }
+  if (text === copied) return
+  clipboardData.setData('text/plain', text)
+  event.preventDefault()
+}
+
+function selectedText(target: EventTarget | null): string {
+  if (target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement) {
+    return target.value.slice(target.selectionStart ?? 0, target.selectionEnd ?? 0)
+  }
+  return getSelection()?.toString() ?? ''
+}
+
+/** A listener that cannot throw into the page: its own behaviour stays. */
+function guarded(listener: (event: Event) => void): (event: Event) => void {
+  return (event) => {
+    try {
+      listener(event)
+    } catch {
+      // The command stays as it is.
+    }
+  }
+}

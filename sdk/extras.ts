@@ -3,15 +3,16 @@
 import { readAdapters } from './adapters.ts'
 import { attend } from './copy.ts'
 import { createHandoffs } from './handoff.ts'
-import type { ExtrasScript } from './page.ts'
+import type { ExtrasScript, Page } from './page.ts'
 import { sessionAttributes } from './session-attributes.ts'
 import type { PageView } from './source.ts'
 
+const handoffs = createHandoffs()
 const extras = {
-  sessionAttributes: (view: PageView) => sessionAttributes(view, navigator.userAgent),
+  ...handoffs,
   readAdapters,
-  ...createHandoffs(),
-  attend,
+  sessionAttributes: (view: PageView) => sessionAttributes(view, navigator.userAgent),
+  attend: (page: Page) => attend(page, handoffs),
 }
 
 /** What the core finds behind the script element. */

@@ -1,8 +1,95 @@
-/** Fills a handoff token into an install command. */
-import { COMMAND_CHARS } from './limits.ts'
-const PLACEHOLDER = '{{handoff}}'
+/** Fills a handoff token into an install command, where that cannot change what the command does otherwise. */
 
-export function fillCommand(text: string, token: string): string | undefined {
-  const filled = text.includes(PLACEHOLDER) ? text.replaceAll(PLACEHOLDER, token) : `${text} --handoff ${token}`
-  return filled.length > COMMAND_CHARS ? undefined : filled
+import { COMMAND_CHARS } from './limits.ts'
+import type { SimpleCommand, Word } from './shell-words.ts'
+import { readCommands } from './shell-words.ts'
+
+/** The mark that a token replaces. */
+const PLACEHOLDER = '{{handoff}}'
+/** The variable that the hook reads the token from, unless the service has another brand. */
+const VARIABLE = 'WHENCE_HANDOFF'
+
+const SHELL = /^(?:\S*\/)?(?:ba|da|z|k|mk|a)?sh$/
+const INTERPRETER = /^(?:\S*\/)?(?:python[\d.]*|node|ruby|perl|php)$/
+const SCRIPT = /^\S*\/\S*\.(?:sh|bash|run)$/
+/** Package managers that run a package's own code while they install it, with the environment they were given. */
+const PACKAGE_MANAGER = /^(?:npm|npx|pnpm|pnpx|yarn|bunx?|deno|pip3?|pipx|uvx?|cargo|gem)$/
+const HOOK_EVENT = /^(?:install_started|install_completed|first_run)$/
+
+export interface FillOptions {
+  /** Name of the environment variable; the service's brand in capitals, then `_HANDOFF`. */
+  readonly variable?: string | undefined
+  /** True where the visitor's own shell is none that takes `NAME=value command`. */
+  readonly isWindows?: boolean | undefined
 }
+
+/**
+ * The filled command. Undefined where there is no place known to be safe, where a token is in it already, or where the result would be
+ * longer than a handoff install command may be.
+ *
+ * In this order: a `{{handoff}}` is replaced; the service's own hook gets `--handoff TOKEN` behind its last word; a shell that runs
+ * any other script, or a package manager, gets the token as a variable, which no installer can mistake for an argument.
+ */
+export function fillCommand(text: string, token: string, options: FillOptions = {}): string | undefined {
+  const variable = options.variable ?? VARIABLE
+  const filled = text.includes(PLACEHOLDER)
+    ? text.replaceAll(PLACEHOLDER, token)
+    : placed(text, token, variable, options)
+  return filled && filled.length <= COMMAND_CHARS ? filled : undefined
+}
+
+/** The command without the mark, and without the option or the variable that the mark is the value of. */
+export function withoutPlaceholder(text: string): string {
+  return text.replace(/[ \t]*(?:--?[\w-]+[ =]|\w+=)?["']?\{\{handoff\}\}["']?/g, '').trimStart()
+}
+
+function placed(text: string, token: string, variable: string, { isWindows }: FillOptions): string | undefined {
+  if (text.length > COMMAND_CHARS || text.includes('wht_') || text.includes(`${variable}=`)) return undefined
+  for (const command of readCommands(text) ?? []) {
+    const name = nameOf(command)
+    if (!name) continue
+    const insertAt = (at: number, inserted: string) => text.slice(0, at) + inserted + text.slice(at)
+    const shape = shapeOf(command, name)
+    if (shape === 'hook') return insertAt(lastEnd(command), ` --handoff ${token}`)
+    if (shape === 'script' || (shape === 'package' && !isWindows)) {
+      // sudo and doas start with an empty environment, but what env is told goes on.
+      return insertAt(name.word.start, `${name.isRoot ? 'env ' : ''}${variable}=${token} `)
+    }
+  }
+  return undefined
+}
+
+/** The word that names the program, behind prompts, assignments and programs that run others. */
+interface Name {
+  readonly word: Word
+  readonly index: number
+  readonly isRoot: boolean
+}
+
+function nameOf({ words }: SimpleCommand): Name | undefined {
+  let isRoot = false
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index]
+    if (!word) return undefined
+    if (/^(?:sudo|doas)$/.test(word.text)) {
+      isRoot = true
+      // Options of sudo; those that take a value are followed by it.
+      while (words[index + 1]?.text.startsWith('-')) index += /^-[ugpCTh]$/.test(words[index + 1]?.text ?? '') ? 2 : 1
+    } else if (!/^(?:[$%❯➜]|env|\w+=.*)$/s.test(word.text)) return { word, index, isRoot }
+  }
+  return undefined
+}
+
+function shapeOf({ words, feeder }: SimpleCommand, { word, index }: Name): 'hook' | 'script' | 'package' | undefined {
+  const operands = words.slice(index + 1)
+  if (SHELL.test(word.text)) {
+    // A piped shell reads its arguments only behind -s.
+    const takesArguments = feeder === undefined || operands.some(({ text }) => /^-\w*s$/.test(text))
+    if (takesArguments && operands.some(({ text }) => HOOK_EVENT.test(text))) return 'hook'
+    return feeder || operands.length ? 'script' : undefined
+  }
+  if (SCRIPT.test(word.text) || (feeder && INTERPRETER.test(word.text))) return 'script'
+  return PACKAGE_MANAGER.test(word.text) ? 'package' : undefined
+}
+
+const lastEnd = ({ words }: SimpleCommand) => words.at(-1)?.end ?? 0

@@ -1,36 +1,46 @@
 /** Asks the service for the handoff token of the current visit, or of one that exists only for it. */
 
-import type { Answer } from './net.ts'
-import type { Scope } from './scope.ts'
+import type { FillOptions } from './fill.ts'
 import { fillCommand } from './fill.ts'
+import type { Answer } from './net.ts'
 import { hasGpc } from './page.ts'
+import type { Scope } from './scope.ts'
 import type { Handoff } from './whence.d.ts'
 
+const TOKEN = /^wht_[\w-]{43}$/
 /** Longest wait of `command`. */
 const TOKEN_WAIT_MS = 2_000
-const TOKEN = /^wht_[\w-]{43}$/
+/** After a refusal the service is left alone for so long. */
+const PAUSE_MS = 5_000
+
+/** One website's token, on its way or here. */
+interface Asked {
+  readonly answer: Promise<Handoff | null>
+  handoff: Handoff | null
+}
 
 /** Keeps at most one token per visit. */
 export function createHandoffs() {
-  const tokens = new Map<Scope, Promise<Handoff | null>>()
-  const arrived = new Map<Scope, Handoff>()
-  /** Asks where no token is here or on its way. Null where the service gives none; the next call then asks again. */
+  const tokens = new Map<Scope, Asked>()
+  /** Asks where no token is here or on its way. Null where the service gives none. Never rejects. */
   const handoff = (scope: Scope): Promise<Handoff | null> => {
-    let asked = tokens.get(scope)
-    if (!asked) {
-      asked = requestHandoff(scope).catch(() => null)
-      tokens.set(scope, asked)
-      void asked.then((answer) => (answer ? arrived.set(scope, answer) : tokens.delete(scope)))
-    }
-    return asked
+    const known = tokens.get(scope)
+    if (known && !(known.handoff && known.handoff.expiresAt < Date.now())) return known.answer
+    const asked: Asked = { answer: requestHandoff(scope).catch(() => null), handoff: null }
+    tokens.set(scope, asked)
+    void asked.answer.then((answer) => {
+      asked.handoff = answer
+      if (!answer) setTimeout(() => tokens.delete(scope), PAUSE_MS)
+    })
+    return asked.answer
   }
   /** The command with the token that is already here; undefined where there is none, or no place for it. */
-  const fill = (scope: Scope, text: string): string | undefined => {
-    const token = arrived.get(scope)?.token
-    return token && fillCommand(text, token)
+  const fill = (scope: Scope, text: string, options?: FillOptions): string | undefined => {
+    const token = tokens.get(scope)?.handoff?.token
+    return token && fillCommand(text, token, options)
   }
   /** The same, waiting for a token that is on its way, but not for long. */
-  const command = async (scope: Scope, text: string) => {
+  const command = async (scope: Scope, text: string): Promise<string | undefined> => {
     await Promise.race([handoff(scope), new Promise((resolve) => setTimeout(resolve, TOKEN_WAIT_MS))])
     return fill(scope, text)
   }
@@ -38,7 +48,8 @@ export function createHandoffs() {
 }
 
 async function requestHandoff(scope: Scope): Promise<Handoff | null> {
-  await scope.settle()
+  scope.isUrgent = true
+  await scope.running
   return (await linked(scope)) ?? (await alone(scope))
 }
 

@@ -16,9 +16,14 @@ export interface BrowserConfig {
  * Reads GA4 for each measurement ID, and each advertising provider only where `providers` names it. What is not known is
  * undefined, and vanishes in JSON.
  */
-export function readIdentities(config: BrowserConfig, cookie: ReadCookie, landing: Landing): Record<string, object | undefined> {
+export function readIdentities(
+  config: BrowserConfig,
+  cookie: ReadCookie,
+  landing: Landing,
+): Record<string, object | undefined> {
   const identities: Record<string, object | undefined> = {}
-  for (const provider of ['ga4', ...config.providers]) identities[provider] = READERS[provider]?.(cookie, landing, config)
+  for (const provider of ['ga4', ...config.providers])
+    identities[provider] = READERS[provider]?.(cookie, landing, config)
   return identities
 }
 

@@ -9,7 +9,8 @@ import type { Whence } from './whence.d.ts'
 try {
   const script = document.currentScript
   // An element named `currentScript` would shadow the property, and could then name a service of its own.
-  const tag = script instanceof HTMLScriptElement ? script : document.querySelector<HTMLScriptElement>('script[data-project]')
+  const tag =
+    script instanceof HTMLScriptElement ? script : document.querySelector<HTMLScriptElement>('script[data-project]')
   if (tag) boot(tag)
 } catch {
   // A page is never told.

@@ -29,8 +29,8 @@ export interface Page {
   readonly scopes: Map<string, Scope>
   /** The scope of a website, made where there is none; without a name that of the script tag. */
   readonly scopeOf: (project?: string) => Scope
-  /** Set once the extras are here; null where they did not come. */
-  extras?: Extras | null
+  /** Set once the extras are here. */
+  extras?: Extras
   loading?: Promise<Extras | null>
 }
 
@@ -66,12 +66,19 @@ export function watchPage(page: Page, hasRoutes: boolean): void {
   }
 }
 
-/** Asks for the extras once per document. Null without consent, and where they are blocked, away, or were altered on their way. */
-export async function loadExtras(page: Page): Promise<Extras | null> {
-  if (!page.isAllowed) return null
-  page.loading ??= new Promise<Extras | null>((resolve) => {
+/**
+ * Asks for the extras once per document. Null where they are blocked, away, or were altered on their way. They come without consent
+ * as well, for copy buttons; what they send and fill depends on it.
+ */
+export function loadExtras(page: Page): Promise<Extras | null> {
+  return (page.loading ??= new Promise<Extras | null>((resolve) => {
     const script: ExtrasScript = document.createElement('script')
-    script.whence = resolve
+    script.whence = (extras) => {
+      // Late ones still serve what comes after them.
+      page.loading = Promise.resolve((page.extras = extras))
+      resolve(extras)
+      extras.attend(page)
+    }
     script.onerror = () => resolve(null)
     setTimeout(script.onerror, EXTRAS_MS)
     script.crossOrigin = 'anonymous'
@@ -79,11 +86,7 @@ export async function loadExtras(page: Page): Promise<Extras | null> {
     script.nonce = page.nonce
     script.src = trusted(page.serviceUrl + EXTRAS_PATH)
     document.head.append(script)
-  }).then((extras) => {
-    extras?.attend(page)
-    return (page.extras = extras)
-  }, () => null)
-  return page.loading
+  }).catch(() => null))
 }
 
 interface TrustedTypes {

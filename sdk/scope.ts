@@ -22,8 +22,8 @@ export interface Scope {
    * rejects.
    */
   readonly count: () => Promise<void>
-  /** Resolves when no visit is under way; a visit that waits for tags stops waiting. */
-  readonly settle: () => Promise<void>
+  /** Settles when no visit is under way. */
+  running: Promise<unknown>
   /** The receipt of the current visit. That of a handoff-only visit is put here by the extras and lives nowhere else. */
   currentReceipt: string | undefined
   /** Sends nothing without consent; an answer that comes after consent was withdrawn is dropped. */
@@ -38,7 +38,6 @@ export interface Scope {
 
 export function createScope(page: Page, project: string): Scope {
   const counted = new Set<string>()
-  let running = Promise.resolve()
 
   const visit = async () => {
     // A prerendered page counts when it is shown, and never where it is not.
@@ -63,6 +62,7 @@ export function createScope(page: Page, project: string): Scope {
     adapters: new Map(),
     isDue: page.isAutomatic,
     isUrgent: false,
+    running: Promise.resolve(),
     currentReceipt: undefined,
     send: async (path, body) => {
       const answer = page.isAllowed ? await request(page.serviceUrl + path, body) : {}
@@ -72,13 +72,9 @@ export function createScope(page: Page, project: string): Scope {
       scope.isDue = !page.isAllowed
       if (!scope.isDue && !counted.has(location.pathname)) {
         counted.add(location.pathname)
-        running = running.then(visit).catch(page.report)
+        scope.running = scope.running.then(visit).catch(page.report)
       }
-      return running
-    },
-    settle: () => {
-      scope.isUrgent = true
-      return running
+      return scope.running as Promise<void>
     },
     compose: async () => {
       const page_url = location.origin + location.pathname

@@ -36,12 +36,19 @@ export interface PageView {
 }
 
 /** `adProviders` are those whose click IDs may be read: none under Global Privacy Control. `remembered` is JSON. */
-export function landingOf(page: PageView, adProviders: readonly string[], remembered: string | null | undefined): Landing {
+export function landingOf(
+  page: PageView,
+  adProviders: readonly string[],
+  remembered: string | null | undefined,
+): Landing {
   const seen = observe(page, adProviders)
   const campaign = campaignOf(seen)
   try {
     const earlier = JSON.parse(remembered ?? '') as Landing
-    const isSame = campaign === NO_CAMPAIGN ? siteOf(page.referrer || page.url) === siteOf(page.url) : campaign === campaignOf(earlier)
+    const isSame =
+      campaign === NO_CAMPAIGN
+        ? siteOf(page.referrer || page.url) === siteOf(page.url)
+        : campaign === campaignOf(earlier)
     if (isSame && page.nowMs - earlier.landed_at < SOURCE_LIFETIME_MS) return earlier
   } catch {
     // Nothing remembered, or nothing that can be read.

@@ -59,7 +59,11 @@ export async function composeVisit(page: Page, scope: Scope, place: Place, answe
 
 /** Resolves when the tags' cookies are there, at the latest after two seconds, or as soon as the token is asked for. */
 async function waitForTags(config: BrowserConfig, scope: Scope): Promise<void> {
-  for (let tries = 0; tries < TAGS_TRIES && !scope.isUrgent && !areTagsReady(config, cookieReader(document.cookie)); tries++) {
+  for (
+    let tries = 0;
+    tries < TAGS_TRIES && !scope.isUrgent && !areTagsReady(config, cookieReader(document.cookie));
+    tries++
+  ) {
     await new Promise((resolve) => setTimeout(resolve, TAGS_WAIT_MS))
   }
 }

@@ -1,0 +1,26 @@
+/** Prints what the SDK weighs, raw, with gzip and with brotli: `node bench/sdk-size.ts`. */
+
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { buildSdk } from '../sdk/build.ts'
+
+/** What every visitor loads may weigh this much with brotli at quality 11. */
+const CORE_BROTLI_BYTES = 3 * 1024
+
+const folder = await mkdtemp(path.join(os.tmpdir(), 'whence-sdk-size-'))
+try {
+  const { files } = await buildSdk(folder)
+  console.log('| File | Loaded by | Raw | gzip | brotli |')
+  console.log('| --- | --- | ---: | ---: | ---: |')
+  for (const { name, bytes, brotliBytes } of files) {
+    const gzipBytes = gzipSync(await readFile(path.join(folder, name)), { level: 9 }).byteLength
+    const who = name === 'browser.js' ? 'every visitor' : 'pages with commands, adapters or a Google ad click'
+    console.log(`| ${name} | ${who} | ${bytes} | ${gzipBytes} | ${brotliBytes} |`)
+  }
+  const core = files.find(({ name }) => name === 'browser.js')
+  console.log(`\nThe core takes ${(((core?.brotliBytes ?? 0) / CORE_BROTLI_BYTES) * 100).toFixed(0)} % of its 3 KB.`)
+} finally {
+  await rm(folder, { recursive: true, force: true })
+}
