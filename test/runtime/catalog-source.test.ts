@@ -1,0 +1,258 @@
+/** The watched folder: what compiles is swapped in whole, what does not changes nothing and says why. */
+
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { expect } from 'chai'
+
+import type { CatalogChange, CatalogSource } from '../../runtime/catalog-source.ts'
+import { CatalogRefused, openCatalogFolder } from '../../runtime/catalog-source.ts'
+import { createLogger } from '../../runtime/logger.ts'
+
+const HEAD = 'apiVersion: whence.dev/v1alpha1\n'
+const organizationYaml = (plan = 'Standard') =>
+  `${HEAD}kind: Organization\nmetadata: { name: acme }\nspec: { plan: ${plan} }\n`
+const websiteYaml = (name: string, retentionDays = 395) =>
+  `${HEAD}kind: Website\nmetadata: { name: ${name} }\nspec:\n  organizationRef: { name: acme }\n` +
+  `  primaryOrigin: https://${name}.example\n  retentionDays: ${retentionDays}\n`
+
+describe('catalog folder', () => {
+  let root: string
+  let folder: string
+  let source: CatalogSource | null
+  let lines: string[]
+  /** Every change so far, and who waits for the next one that fits. */
+  let changes: CatalogChange[]
+  let waiting: {
+    readonly fits: (change: CatalogChange) => boolean
+    readonly resolve: (change: CatalogChange) => void
+  }[]
+
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'whence-catalog-'))
+    folder = join(root, 'manifests')
+    mkdirSync(folder)
+    source = null
+    lines = []
+    changes = []
+    waiting = []
+    write('1.yaml', organizationYaml())
+    write('2.yaml', websiteYaml('site'))
+  })
+  afterEach(async () => {
+    await source?.close()
+    rmSync(root, { recursive: true, force: true })
+  })
+
+  const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
+  const open = async (): Promise<CatalogSource> => {
+    const logger = createLogger({ program: 'test', level: 'info', write: (line) => lines.push(line) })
+    const opened = await openCatalogFolder({ folder, env: {}, logger, nowMs: Date.now })
+    source = opened
+    opened.onChange((change) => {
+      changes.push(change)
+      for (const waiter of waiting) if (waiter.fits(change)) waiter.resolve(change)
+    })
+    return opened
+  }
+  const change = (fits: (change: CatalogChange) => boolean): Promise<CatalogChange> => {
+    const { promise, resolve } = Promise.withResolvers<CatalogChange>()
+    waiting.push({ fits, resolve })
+    return promise
+  }
+  const retention = (name = 'site') => source?.current().websites.get(name)?.retentionDays
+  const hasRetention = (days: number) => (next: CatalogChange) =>
+    next.catalog.websites.get('site')?.retentionDays === days
+
+  it('compiles what is there at the start', async () => {
+    const opened = await open()
+    expect([...opened.current().websites.keys()]).to.deep.equal(['site'])
+    expect(opened.problems()).to.deep.equal([])
+    expect(lines.join('')).to.contain('catalog in force')
+  })
+
+  it('swaps a saved change in, whole', async () => {
+    const opened = await open()
+    const before = opened.current()
+    write('2.yaml', websiteYaml('site', 30))
+    const { previous, catalog, isAccepted } = await change(hasRetention(30))
+    expect(isAccepted).to.equal(true)
+    expect(previous).to.equal(before)
+    expect(opened.current()).to.equal(catalog)
+    expect(before.websites.get('site')?.retentionDays, 'whoever holds the old one keeps it whole').to.equal(395)
+    expect(catalog.version).not.to.equal(before.version)
+  })
+
+  it('keeps what is in force while a file is broken, says where, and recovers', async () => {
+    const opened = await open()
+    const before = opened.current()
+    write('2.yaml', websiteYaml('site', 12))
+    const refused = await change(({ isAccepted }) => !isAccepted)
+    expect(opened.current()).to.equal(before)
+    expect(refused.problems).to.deep.equal([
+      {
+        object: 'Website/site',
+        source: '2.yaml, document 1, line 7',
+        field: '/spec/retentionDays',
+        reason: 'InvalidField',
+        message: 'spec.retentionDays: 12 is below 30',
+      },
+    ])
+    expect(opened.problems()).to.deep.equal(refused.problems)
+    expect(lines.join('')).to.contain('spec.retentionDays: 12 is below 30')
+    write('2.yaml', websiteYaml('site', 31))
+    await change(hasRetention(31))
+    expect(opened.problems()).to.deep.equal([])
+  })
+
+  it('takes nothing of a folder with a broken file, not even what is right in others', async () => {
+    await open()
+    write('0.yaml', 'kind: [')
+    await change(({ isAccepted }) => !isAccepted)
+    write('2.yaml', websiteYaml('site', 33))
+    await change(({ isAccepted, problems }) => !isAccepted && problems.length > 0)
+    expect(retention()).to.equal(395)
+    write('0.yaml', '# mended\n')
+    await change(hasRetention(33))
+  })
+
+  it('leaves out what the plan has no room for, and takes the rest', async () => {
+    const opened = await open()
+    write('1.yaml', organizationYaml('Free'))
+    write('3.yaml', websiteYaml('third'))
+    const { isAccepted, problems } = await change((next) => next.problems.length > 0)
+    expect(isAccepted).to.equal(true)
+    expect(problems.map(({ object, reason }) => `${object} ${reason}`)).to.deep.equal(['Website/third PlanLimit'])
+    expect(opened.current().organizations.get('acme')?.plan).to.equal('Free')
+  })
+
+  it('never loses a website while an editor replaces its file', async () => {
+    await open()
+    const path = join(folder, '2.yaml')
+    for (let round = 0; round < 3; round += 1) {
+      // As vim does it: move the old file away, write a new one; then as others do: empty it, write it again.
+      renameSync(path, `${path}~`)
+      await turn()
+      write('.2.yaml.swp', 'x')
+      write('2.yaml', '')
+      await turn()
+      write('2.yaml', websiteYaml('site', 40 + round))
+      await change(hasRetention(40 + round))
+    }
+    expect(changes.every(({ catalog }) => catalog.websites.has('site'))).to.equal(true)
+    expect(changes.every(({ isAccepted }) => isAccepted)).to.equal(true)
+  })
+
+  it('takes an atomic rename over the old file', async () => {
+    await open()
+    writeFileSync(join(root, 'new'), websiteYaml('site', 50))
+    renameSync(join(root, 'new'), join(folder, '2.yaml'))
+    await change(hasRetention(50))
+  })
+
+  it('follows a file behind a symbolic link', async () => {
+    writeFileSync(join(root, 'target.yaml'), websiteYaml('site'))
+    unlinkSync(join(folder, '2.yaml'))
+    symlinkSync(join(root, 'target.yaml'), join(folder, '2.yaml'))
+    await open()
+    // The second change comes when everything is at rest: no notice of the folder tells of it.
+    for (const days of [60, 61]) {
+      writeFileSync(join(root, 'target.yaml'), websiteYaml('site', days))
+      await change(hasRetention(days))
+    }
+  })
+
+  it('follows a folder that is swapped behind a link, as Kubernetes mounts it', async () => {
+    mkdirSync(join(folder, '..v1'))
+    writeFileSync(join(folder, '..v1', '2.yaml'), websiteYaml('site'))
+    symlinkSync('..v1', join(folder, '..data'))
+    unlinkSync(join(folder, '2.yaml'))
+    symlinkSync('..data/2.yaml', join(folder, '2.yaml'))
+    await open()
+    for (const days of [70, 71]) {
+      mkdirSync(join(folder, `..v${days}`))
+      writeFileSync(join(folder, `..v${days}`, '2.yaml'), websiteYaml('site', days))
+      symlinkSync(`..v${days}`, join(folder, '..data_tmp'))
+      renameSync(join(folder, '..data_tmp'), join(folder, '..data'))
+      await change(hasRetention(days))
+    }
+  })
+
+  it('lets a website go whose file stays away', async () => {
+    const opened = await open()
+    unlinkSync(join(folder, '2.yaml'))
+    await change(({ catalog }) => !catalog.websites.has('site'))
+    expect(opened.current().organizations.has('acme')).to.equal(true)
+  })
+
+  it('keeps what is in force when the folder itself goes, and goes on when it comes back', async () => {
+    const opened = await open()
+    const before = opened.current()
+    renameSync(folder, `${folder}-away`)
+    const { problems } = await change(({ isAccepted }) => !isAccepted)
+    expect(problems[0]).to.include({ reason: 'FolderUnreadable' })
+    expect(opened.current()).to.equal(before)
+    renameSync(`${folder}-away`, folder)
+    await change(({ isAccepted }) => isAccepted)
+    expect(opened.problems()).to.deep.equal([])
+    write('2.yaml', websiteYaml('site', 80))
+    await change(hasRetention(80))
+  })
+
+  it('does not start on a folder that does not compile, and names every problem', async () => {
+    write('2.yaml', `${websiteYaml('site', 12)}  typo: 1\n`)
+    const error = await failureOf(open())
+    expect(error).to.be.instanceOf(CatalogRefused)
+    expect((error as CatalogRefused).problems).to.have.length(2)
+    expect((error as CatalogRefused).message)
+      .to.contain('2.yaml, document 1, line 7')
+      .and.to.contain('spec.typo')
+  })
+
+  it('does not start without the folder, and starts on an empty one', async () => {
+    const there = folder
+    folder = join(root, 'nowhere')
+    expect(await failureOf(open())).to.be.instanceOf(CatalogRefused)
+    folder = there
+    unlinkSync(join(folder, '1.yaml'))
+    unlinkSync(join(folder, '2.yaml'))
+    expect((await open()).current().websites.size).to.equal(0)
+  })
+
+  it('tells nobody any more who has had enough, nor after it is closed', async () => {
+    const opened = await open()
+    const seen: CatalogChange[] = []
+    const end = opened.onChange((next) => seen.push(next))
+    end()
+    write('2.yaml', websiteYaml('site', 90))
+    await change(hasRetention(90))
+    expect(seen).to.deep.equal([])
+  })
+
+  it('survives a listener that fails', async () => {
+    const opened = await open()
+    opened.onChange(() => {
+      throw new Error('listener')
+    })
+    write('2.yaml', websiteYaml('site', 91))
+    await change(hasRetention(91))
+    write('2.yaml', websiteYaml('site', 92))
+    await change(hasRetention(92))
+    expect(lines.join('')).to.contain('listener of the catalog failed')
+  })
+})
+
+/** Lets notices of the file system arrive, as they would between two steps of an editor. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise
+    return null
+  } catch (error) {
+    return error
+  }
+}
