@@ -13,13 +13,11 @@ import { hide, hideInBody } from './hide.ts'
 import type { JobJournal } from './job-journal.ts'
 import type { DestinationContext, Outcome, ProviderReply, ProviderRequest } from './provider.ts'
 import { targetOf } from './send.ts'
-import type { SettledJobs } from './settled-jobs.ts'
 import { BUSY_MS, type Goal } from './way.ts'
 
 export interface AttemptDeps extends CourierDeps {
   readonly journal: JobJournal
   readonly gate: DestinationGate
-  readonly settledJobs: SettledJobs
 }
 
 /** A claim outlives the longest exchange; a worker that died with one blocks its job no longer than this. */

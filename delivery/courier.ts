@@ -7,13 +7,14 @@ import { makeAttempt } from './attempt.ts'
 import { DestinationGate, type DestinationHealth } from './destination-gate.ts'
 import { createJobJournal, type JobJournal } from './job-journal.ts'
 import type { Sender } from './send.ts'
-import { attemptKey, SettledJobs } from './settled-jobs.ts'
+import { attemptKey, type SettledJobs } from './settled-jobs.ts'
 import { Slots } from './slots.ts'
 import { BUSY_MS, wayOf, type Way } from './way.ts'
 import type { WorkerDeps } from './worker.ts'
 
 export interface CourierDeps extends WorkerDeps {
   readonly sender: Sender
+  readonly settledJobs: SettledJobs
 }
 
 const SLOTS = { perKey: 8, total: 512 }
@@ -37,7 +38,6 @@ export class Courier {
   readonly #journal: JobJournal
   readonly #gate = new DestinationGate()
   readonly #slots = new Slots(SLOTS)
-  readonly #settledJobs = new SettledJobs()
   readonly #underWay = new Map<string, Promise<void>>()
 
   constructor(deps: CourierDeps) {
@@ -70,7 +70,7 @@ export class Courier {
   }
 
   async #takeOne(job: Job, patience: Patience): Promise<void> {
-    const parts = { gate: this.#gate, settledJobs: this.#settledJobs, underWay: this.#underWay }
+    const parts = { gate: this.#gate, underWay: this.#underWay }
     const way = wayOf({ ...this.#deps, ...parts }, job, this.#deps.nowMs())
     switch (way.kind) {
       case 'drop':
@@ -81,7 +81,7 @@ export class Courier {
         return this.#journal.hold(job, way.reason)
       case 'end':
         await this.#journal.end(job, way)
-        this.#settledJobs.add(job)
+        this.#deps.settledJobs.add(job)
         return
       case 'go':
         return this.#go(job, way, patience)
@@ -114,7 +114,7 @@ export class Courier {
   /** Sends and settles; rejects where the outcome could not be written, so that the job comes again. */
   async #start(job: Job, way: Going, slotKey: string): Promise<void> {
     const key = attemptKey(job)
-    const parts = { journal: this.#journal, gate: this.#gate, settledJobs: this.#settledJobs }
+    const parts = { journal: this.#journal, gate: this.#gate }
     const exchange = makeAttempt({ ...this.#deps, ...parts }, job, way.goal)
     this.#underWay.set(key, exchange)
     try {

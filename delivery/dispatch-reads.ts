@@ -5,6 +5,9 @@ import { recordKey } from '../domain/records.ts'
 import type { Facts } from '../ports/facts/facts.ts'
 import type { QueryRow } from '../ports/facts/queries.ts'
 
+/** All that reading needs of the facts. */
+export type FactsReader = Pick<Facts, 'run'>
+
 export interface EventRef {
   readonly website: WebsiteId
   readonly eventId: string
@@ -16,7 +19,7 @@ export interface VisitRef {
 }
 
 /** Keys of those events that have deliveries in ClickHouse; one query. */
-export async function readDispatched(facts: Facts, events: readonly EventRef[]): Promise<ReadonlySet<string>> {
+export async function readDispatched(facts: FactsReader, events: readonly EventRef[]): Promise<ReadonlySet<string>> {
   const rows = await facts.run('dispatchedJobs', {
     websites: events.map((event) => event.website),
     event_ids: events.map((event) => event.eventId),
@@ -25,7 +28,7 @@ export async function readDispatched(facts: Facts, events: readonly EventRef[]):
 }
 
 /** The visits that are there, by `recordKey` of website and visit ID; one query. */
-export async function readVisits(facts: Facts, visits: readonly VisitRef[]): Promise<ReadonlyMap<string, Visit>> {
+export async function readVisits(facts: FactsReader, visits: readonly VisitRef[]): Promise<ReadonlyMap<string, Visit>> {
   if (visits.length === 0) return new Map()
   const rows = await facts.run('visitsByIds', {
     websites: visits.map((visit) => visit.website),

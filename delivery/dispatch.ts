@@ -15,14 +15,13 @@ import {
   type TierName,
 } from '../domain/records.ts'
 import type { Batch, BatchOutcome, Consumer, EventLog, StoredEntry } from '../ports/event-log/event-log.ts'
-import type { Facts } from '../ports/facts/facts.ts'
 import { deliveriesOf, visitNeededBy, type Dispatched } from './dispatch-plan.ts'
-import { readDispatched, readVisits, type VisitRef } from './dispatch-reads.ts'
+import { readDispatched, readVisits, type FactsReader, type VisitRef } from './dispatch-reads.ts'
 import type { Logger } from '../runtime/logger.ts'
 
 export interface DispatchDeps {
   readonly eventLog: EventLog
-  readonly facts: Facts
+  readonly facts: FactsReader
   readonly catalog: () => Catalog
   readonly nowMs: () => number
   /** From 0 up to, but not including, 1. */

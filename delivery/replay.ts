@@ -2,7 +2,7 @@
 
 import { encodeRecord, decodeRecord, recordKey, type DeadLetter, type DeliveryRecord } from '../domain/records.ts'
 import type { EventLog } from '../ports/event-log/event-log.ts'
-import type { Facts } from '../ports/facts/facts.ts'
+import type { FactsReader } from './dispatch-reads.ts'
 import { appendPatiently } from './job-journal.ts'
 
 export interface DeadLetterFilter {

@@ -1,11 +1,16 @@
 /** Remembers which attempts were made lately, so that a second copy of a job on the log is dropped instead of sent. */
 
-import type { Job } from '../domain/records.ts'
+import type { ProviderId } from '../domain/model.ts'
+import { decodeRecord, type DeliveryRecord, type Job } from '../domain/records.ts'
+import type { EventLog } from '../ports/event-log/event-log.ts'
 
 /** Copies come from a batch delivered again and from exchanges handed over; both turn up within minutes. */
 const REMEMBERED = 100_000
 
-/** Oldest forgotten first. A restart forgets all: a copy may then be sent once more, under the same ID. */
+/** Records of `deliveries` that are read back at the start: more than what batches in hand at a crash can have left. */
+const RECALLED = 4_000
+
+/** Oldest forgotten first. What is forgotten may be sent once more if a copy turns up, under the same ID. */
 export class SettledJobs {
   readonly #keys = new Set<string>()
 
@@ -13,7 +18,7 @@ export class SettledJobs {
     return this.#keys.has(attemptKey(job))
   }
 
-  add(job: Job): void {
+  add(job: Pick<Job, 'jobId' | 'attempts'>): void {
     this.#keys.add(attemptKey(job))
     if (this.#keys.size <= REMEMBERED) return
     for (const oldest of this.#keys) {
@@ -23,7 +28,45 @@ export class SettledJobs {
   }
 }
 
+/**
+ * What was settled before this process: a crash brings whole batches again, and the log tells which of their jobs were
+ * sent and written down. So only exchanges under way at the crash are made twice.
+ */
+export async function recallSettled(eventLog: EventLog, provider: ProviderId): Promise<SettledJobs> {
+  const settled = new SettledJobs()
+  const endOffset = await endOfDeliveries(eventLog)
+  const entries = await eventLog.read('deliveries', Math.max(0, endOffset - RECALLED), RECALLED)
+  for (const entry of entries) {
+    const record = recordIn(entry.value)
+    if (record?.provider !== provider || record.attempt === null) continue
+    settled.add({ jobId: record.jobId, attempts: record.attempts - 1 })
+  }
+  return settled
+}
+
 /** A job and how often it was tried before: every entry of one key is the same attempt. */
-export function attemptKey(job: Job): string {
+export function attemptKey(job: Pick<Job, 'jobId' | 'attempts'>): string {
   return `${job.jobId}:${job.attempts}`
+}
+
+/** The log tells no end, so it is found by halving: at most some fifty reads of one entry. */
+async function endOfDeliveries(eventLog: EventLog): Promise<number> {
+  const isBefore = async (offset: number): Promise<boolean> => (await eventLog.read('deliveries', offset, 1)).length > 0
+  let above = 1
+  while (above < Number.MAX_SAFE_INTEGER / 2 && (await isBefore(above))) above *= 2
+  let low = 0
+  while (low < above) {
+    const middle = Math.floor((low + above) / 2)
+    if (await isBefore(middle)) low = middle + 1
+    else above = middle
+  }
+  return low
+}
+
+function recordIn(value: string): DeliveryRecord | null {
+  try {
+    return decodeRecord<DeliveryRecord>(value)
+  } catch {
+    return null
+  }
 }

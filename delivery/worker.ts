@@ -10,6 +10,7 @@ import type { DestinationHealth } from './destination-gate.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Provider } from './provider.ts'
 import { createSender } from './send.ts'
+import { recallSettled } from './settled-jobs.ts'
 
 export interface WorkerDeps {
   readonly provider: Provider
@@ -49,7 +50,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     baseUrl: deps.baseUrl,
     ...(deps.exchangeMs === undefined ? {} : { exchangeMs: deps.exchangeMs }),
   })
-  const courier = new Courier({ ...deps, sender })
+  const courier = new Courier({ ...deps, sender, settledJobs: await recallSettled(deps.eventLog, deps.provider.id) })
   const rooms: readonly { topic: Topic; tier: TierName | null }[] = [
     { topic: `deliver.${deps.provider.id}`, tier: null },
     ...TIER_NAMES.map((tier) => ({ topic: `deliver.${deps.provider.id}.${tier}` as const, tier })),

@@ -1,0 +1,263 @@
+/** Dispatch on the real log: one record per delivery, a job for each that is to be made, and nothing twice. */
+
+import { expect } from 'chai'
+
+import {
+  encodeRecord,
+  recordKey,
+  type InstallRecord,
+  type ParkedInstall,
+  type Topic,
+  decodeRecord,
+} from '../../domain/records.ts'
+import type { Install } from '../../domain/model.ts'
+import { startDispatch, type Dispatch } from '../../delivery/dispatch.ts'
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
+import {
+  destinationOf,
+  HOUR_MS,
+  installOf,
+  MEASUREMENT_ID,
+  MINUTE_MS,
+  NOON_MS,
+  recordOf,
+  visitOf,
+  catalogOf,
+} from './support/builders.ts'
+import { FactsDouble } from './support/facts-double.ts'
+import { Stage, until, type StageOptions } from './support/harness.ts'
+import { jobOf } from './support/jobs.ts'
+
+const DESTINATIONS = [
+  destinationOf(),
+  destinationOf({ id: 'paused', mode: 'Paused' }),
+  destinationOf({ id: 'starts-only', eventTypes: ['install_started'] }),
+]
+
+describe('dispatch', () => {
+  let stage: Stage
+  let facts: FactsDouble
+  let dispatch: Dispatch | null
+
+  async function start(options: StageOptions = {}): Promise<void> {
+    stage = await Stage.set(options)
+    facts = new FactsDouble()
+    dispatch = await startDispatch(deps())
+  }
+  const deps = (): Parameters<typeof startDispatch>[0] => ({
+    eventLog: stage.store.log,
+    facts,
+    catalog: () => stage.catalog,
+    nowMs: stage.clock.nowMs,
+    random: () => 0,
+    logger: SILENT_LOGGER,
+  })
+  afterEach(async () => {
+    await dispatch?.stop()
+    await stage.strike()
+  })
+
+  async function report(...records: readonly InstallRecord[]): Promise<void> {
+    const entries = records.map((record) => ({
+      key: recordKey(record.install.website, record.install.eventId),
+      value: encodeRecord(record),
+    }))
+    await stage.store.log.append('installs', entries)
+  }
+  const numbered = (number: number, overrides: Partial<Install> = {}): InstallRecord =>
+    recordOf(installOf({ overrides: { eventId: `event-${number}`, ...overrides } }))
+  const jobs = async (): Promise<string[]> =>
+    (await stage.store.log.read('deliver.ga4', 0, 1_000)).map(
+      (entry) => decodeRecord<ReturnType<typeof jobOf>>(entry.value).install.eventId,
+    )
+  const parked = async (tier: string): Promise<ParkedInstall[]> =>
+    (await stage.store.log.read(`dispatch.${tier}` as Topic, 0, 1_000)).map((entry) =>
+      decodeRecord<ParkedInstall>(entry.value),
+    )
+
+  it('writes a record for every delivery of the plan, and a job for the pending one', async () => {
+    await start({ destinations: DESTINATIONS })
+    facts.show(visitOf())
+    await report(recordOf(installOf({ destinations: DESTINATIONS })))
+    await until(async () => (await stage.records()).length === 3)
+    const told = (await stage.records()).map((record) => [
+      record.destination,
+      record.status,
+      record.reason,
+      record.sessionMode,
+    ])
+    expect(told).to.deep.equal([
+      ['acme-ga4', 'pending', '', 'original_session_window'],
+      ['paused', 'skipped', 'destination_paused', 'none'],
+      ['starts-only', 'skipped', 'event_type_not_selected', 'none'],
+    ])
+    const entries = await stage.store.log.read('deliver.ga4', 0, 10)
+    expect(entries.map((entry) => decodeRecord(entry.value))).to.deep.equal([JSON.parse(JSON.stringify(jobOf()))])
+  })
+
+  it('dates the first record by the install, so that writing it again covers nothing', async () => {
+    await start()
+    facts.show(visitOf())
+    await report(recordOf(installOf()))
+    await until(async () => (await stage.records()).length === 1)
+    expect((await stage.records())[0]).to.include({
+      atMs: NOON_MS,
+      deadlineAtMs: NOON_MS + 71 * HOUR_MS,
+      nextAttemptAtMs: NOON_MS,
+    })
+  })
+
+  it('reads the visits of a batch in one query', async () => {
+    await start()
+    await dispatch?.stop()
+    const visits = [1, 2, 3].map((number) => visitOf({ visitId: `${number}`.repeat(32) }))
+    for (const visit of visits) facts.show(visit)
+    await report(
+      ...visits.map((visit, index) => recordOf(installOf({ visit, overrides: { eventId: `event-${index}` } }))),
+    )
+    dispatch = await startDispatch(deps())
+    await until(async () => (await jobs()).length === 3)
+    expect(facts.asked).to.deep.equal(['dispatchedJobs', 'visitsByIds'])
+  })
+
+  it('asks for no visit where nothing is pending', async () => {
+    await start()
+    await report(numbered(1, { resolution: 'unmatched' }), numbered(2, { resolution: 'counted' }))
+    await until(async () => (await stage.records()).length === 2)
+    expect((await stage.records()).map((record) => record.reason)).to.deep.equal(['unmatched', 'counted'])
+    expect(facts.asked).not.to.include('visitsByIds')
+  })
+
+  it('skips with the visit at hand: no client ID, GPC, and a provider that this version does not know', async () => {
+    const meta = destinationOf({ id: 'meta', provider: 'meta' })
+    await start({ destinations: [destinationOf(), meta] })
+    facts.show(visitOf({ identities: { meta: { fbp: 'fb.1.2.3' } } }))
+    await report(recordOf(installOf({ destinations: [destinationOf(), meta] })))
+    await until(async () => (await stage.records()).length === 2)
+    expect((await stage.records()).map((record) => [record.destination, record.status, record.reason])).to.deep.equal([
+      ['acme-ga4', 'skipped', 'no_client_id'],
+      ['meta', 'skipped', 'provider_unknown'],
+    ])
+    expect(await jobs()).to.deep.equal([])
+  })
+
+  it('skips what was planned for a destination that is gone since', async () => {
+    await start()
+    facts.show(visitOf())
+    stage.catalog = catalogOf([])
+    await report(recordOf(installOf()))
+    await until(async () => (await stage.records()).length === 1)
+    expect((await stage.records())[0]).to.include({ status: 'skipped', reason: 'destination_removed' })
+  })
+
+  describe('with an event that is on the log twice', () => {
+    const second = (): InstallRecord => numbered(1, { resolution: 'unmatched', receivedAtMs: NOON_MS + 1 })
+
+    it('follows the first row, in one batch', async () => {
+      await start()
+      facts.show(visitOf())
+      await report(numbered(1), second(), numbered(2))
+      await until(async () => (await jobs()).includes('event-2'))
+      expect(await jobs()).to.deep.equal(['event-1', 'event-2'])
+      expect((await stage.records()).map((record) => record.status)).to.deep.equal(['pending', 'pending'])
+    })
+
+    it('follows the first row, in batches after each other', async () => {
+      await start()
+      facts.show(visitOf())
+      await report(numbered(1))
+      await until(async () => (await stage.records()).length === 1)
+      await report(second(), numbered(2))
+      await until(async () => (await stage.records()).length === 2)
+      expect(await jobs()).to.deep.equal(['event-1', 'event-2'])
+    })
+
+    it('follows the first row over a restart, by what ClickHouse holds', async () => {
+      await start()
+      facts.show(visitOf())
+      facts.deliveries.push({ website: 'acme-dev', event_id: 'event-1', destination: 'acme-ga4', status: 'delivered' })
+      await report(numbered(1), numbered(2))
+      await until(async () => (await stage.records()).length === 1)
+      expect(await jobs()).to.deep.equal(['event-2'])
+    })
+
+    it('takes the same ID on another website for another event', async () => {
+      await start()
+      facts.show(visitOf())
+      facts.deliveries.push({ website: 'other', event_id: 'event-1', destination: 'acme-ga4', status: 'delivered' })
+      await report(numbered(1))
+      await until(async () => (await jobs()).length === 1)
+    })
+  })
+
+  describe('with a visit that is not in ClickHouse yet', () => {
+    const late = visitOf({ visitId: 'f'.repeat(32) })
+    const lateInstall = recordOf(installOf({ visit: late, overrides: { eventId: 'event-late' } }))
+
+    it('finds it within the second, without parking it', async () => {
+      await start()
+      await report(lateInstall)
+      await until(() => facts.asked.filter((query) => query === 'visitsByIds').length === 2)
+      facts.show(late)
+      await until(async () => (await jobs()).length === 1)
+      expect(await parked('5s')).to.deep.equal([])
+    })
+
+    it('sends the others of its batch first, parks it, and sends it when the visit is there', async () => {
+      await start()
+      facts.show(visitOf())
+      await report(lateInstall, numbered(1))
+      await until(async () => (await jobs()).length === 1)
+      expect(await jobs()).to.deep.equal(['event-1'])
+      await until(async () => (await parked('5s')).length === 1)
+      facts.show(late)
+      stage.clock.advance(5_000)
+      await until(async () => (await jobs()).length === 2)
+      expect(await jobs()).to.deep.equal(['event-1', 'event-late'])
+    })
+
+    it('gives it up after an hour, with the reason visit_missing', async () => {
+      await start()
+      await report(lateInstall)
+      await until(async () => (await parked('5s')).length === 1)
+      stage.clock.advance(59 * MINUTE_MS)
+      await until(async () => (await parked('30m')).length === 1)
+      expect(await stage.records()).to.deep.equal([])
+      stage.clock.advance(30 * MINUTE_MS)
+      await until(async () => (await stage.records()).length === 1)
+      expect((await stage.records())[0]).to.include({ status: 'skipped', reason: 'visit_missing', sessionMode: 'none' })
+      expect(await jobs()).to.deep.equal([])
+    })
+  })
+
+  it('waits for ClickHouse to come back, and then loses nothing', async () => {
+    await start()
+    facts.show(visitOf())
+    facts.isAway = true
+    await report(numbered(1))
+    await until(() => facts.asked.length >= 2)
+    facts.isAway = false
+    await until(async () => (await jobs()).length === 1)
+  })
+
+  it('goes on past an entry that it cannot read', async () => {
+    await start()
+    facts.show(visitOf())
+    await stage.store.log.append('installs', [
+      { key: 'x', value: 'no JSON' },
+      { key: 'y', value: '{"v":2}' },
+    ])
+    await report(numbered(1))
+    await until(async () => (await jobs()).length === 1)
+  })
+
+  it('and the worker take an install from its record to GA4', async () => {
+    await start()
+    await stage.startWorker()
+    facts.show(visitOf())
+    await report(recordOf(installOf()))
+    await until(async () => (await stage.statuses()).get('event-0001') === 'delivered')
+    const [hit] = stage.simulator.requests()
+    expect(hit).to.deep.include({ measurementId: MEASUREMENT_ID, messages: [] })
+  })
+})

@@ -1,0 +1,66 @@
+/** Answers dispatch's two queries from memory, so that a test decides when a visit or a delivery becomes visible. */
+
+import type { Visit } from '../../../domain/model.ts'
+import type { FactsReader } from '../../../delivery/dispatch-reads.ts'
+import type { QueryName, QueryParams, QueryRow } from '../../../ports/facts/queries.ts'
+import type { JobKeyRow, VisitRow } from '../../../ports/facts/query-rows.ts'
+
+export class FactsDouble implements FactsReader {
+  readonly visits = new Map<string, Visit>()
+  readonly deliveries: JobKeyRow[] = []
+  /** Names of the queries run, in order. */
+  readonly asked: QueryName[] = []
+  isAway = false
+
+  async run<Q extends QueryName>(query: Q, params: QueryParams<Q>): Promise<readonly QueryRow<Q>[]> {
+    this.asked.push(query)
+    if (this.isAway) throw new Error('facts are away')
+    return this.#rows(query, params as unknown as Record<string, readonly string[]>) as QueryRow<Q>[]
+  }
+
+  show(visit: Visit): void {
+    this.visits.set(visit.visitId, visit)
+  }
+
+  #rows(query: QueryName, params: Record<string, readonly string[]>): readonly unknown[] {
+    if (query === 'visitsByIds') {
+      return (params['visit_ids'] ?? []).flatMap((visitId, index) => {
+        const visit = this.visits.get(visitId)
+        return visit === undefined || visit.website !== params['websites']?.[index] ? [] : [visitRow(visit)]
+      })
+    }
+    if (query === 'dispatchedJobs') {
+      return this.deliveries.filter((row) =>
+        params['event_ids']?.some((id, index) => id === row.event_id && params['websites']?.[index] === row.website),
+      )
+    }
+    throw new Error(`the double does not know ${query}`)
+  }
+}
+
+function visitRow(visit: Visit): VisitRow {
+  const { utm } = visit
+  return {
+    website: visit.website,
+    visit_id: visit.visitId,
+    organization: visit.organization,
+    issued_at_ms: visit.issuedAtMs,
+    url_id: visit.urlId,
+    origin: visit.origin,
+    page_url: visit.pageUrl,
+    referrer: visit.referrer,
+    source_referrer: visit.sourceReferrer,
+    landed_at_ms: visit.landedAtMs,
+    utm_source: utm.source ?? '',
+    utm_medium: utm.medium ?? '',
+    utm_campaign: utm.campaign ?? '',
+    utm_term: utm.term ?? '',
+    utm_content: utm.content ?? '',
+    utm_id: utm.id ?? '',
+    identities: JSON.stringify(visit.identities),
+    client: JSON.stringify(visit.client),
+    gpc: visit.gpc,
+    is_handoff_only: visit.isHandoffOnly,
+    previous_visit_id: visit.previousVisitId ?? '',
+  }
+}
