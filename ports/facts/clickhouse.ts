@@ -1,15 +1,14 @@
 /** Facts in ClickHouse, over either way to connect: inserts checked rows by partition, and runs named queries. */
 
-import { TABLE_COLUMNS } from './columns.ts'
-import type { PartitionSpan } from './columns.ts'
 import { settingsClause } from './connection.ts'
 import type { EngineSettings, FactsConnection } from './connection.ts'
 import { insertError, queryError } from './engine-codes.ts'
 import { RowsRefused } from './facts.ts'
-import type { FactRow, Facts, FactTable } from './facts.ts'
+import type { Facts } from './facts.ts'
 import { QUERIES } from './queries.ts'
 import type { Query, QueryName, QueryParams, QueryRow } from './queries.ts'
-import { encodeRows, OUT_OF_RANGE } from './tab-separated.ts'
+import { collectRows } from './row-batch.ts'
+import type { CollectedRows } from './row-batch.ts'
 
 export interface ClickHouseFactsOptions {
   readonly nowMs: () => number
@@ -53,23 +52,36 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
   let isReachable = true
   let lastInsertAtMs: number | null = null
 
-  async function insertPartition(table: FactTable, rows: readonly FactRow[]): Promise<void> {
-    const body = await encode(table, rows)
-    const columns = Object.keys(TABLE_COLUMNS[table].columns)
-    await connection.insert({ table, columns, settings: INSERT_SETTINGS, body })
+  async function insertAll(rows: CollectedRows): Promise<void> {
+    try {
+      for (const statement of rows.statements(INSERT_SETTINGS)) await connection.insert(statement)
+    } catch (error) {
+      const known = insertError(error)
+      isReachable = known instanceof RowsRefused
+      throw known
+    }
+    isReachable = true
+    lastInsertAtMs = options.nowMs()
   }
 
   return {
-    async insert(table, rows) {
-      try {
-        for (const part of byPartition(table, rows)) await insertPartition(table, part)
-      } catch (error) {
-        const known = insertError(error)
-        isReachable = known instanceof RowsRefused
-        throw known
+    startBatch() {
+      const rows = collectRows()
+      return {
+        get chars() {
+          return rows.chars
+        },
+        add: (table, row) => rows.add(table, row),
+        insert: () => insertAll(rows),
       }
-      isReachable = true
-      lastInsertAtMs = options.nowMs()
+    },
+    async insert(table, rows) {
+      const collected = collectRows()
+      for (const [index, row] of rows.entries()) {
+        if (index > 0 && index % ROWS_PER_SLICE === 0) await new Promise((resolve) => setImmediate(resolve))
+        collected.add(table, row)
+      }
+      await insertAll(collected)
     },
     async run<Q extends QueryName>(name: Q, params: QueryParams<Q>) {
       const { sql, isUrgent } = QUERIES[name] as unknown as Query<QueryParams<Q>, QueryRow<Q>>
@@ -90,35 +102,4 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
 
 function readSettings(isUrgent: boolean): string {
   return settingsClause({ ...READ_SETTINGS, max_execution_time: isUrgent ? LOOK_UP_SECONDS : REPORT_SECONDS })
-}
-
-async function encode(table: FactTable, rows: readonly FactRow[]): Promise<readonly Uint8Array[]> {
-  const body: Uint8Array[] = []
-  for (let start = 0; start < rows.length; start += ROWS_PER_SLICE) {
-    if (start > 0) await new Promise((resolve) => setImmediate(resolve))
-    body.push(Buffer.from(encodeRows(table, rows, start, Math.min(start + ROWS_PER_SLICE, rows.length))))
-  }
-  return body
-}
-
-/** Splits rows by the table's partitions, so that each insert is atomic. Most often there is one. */
-function byPartition(table: FactTable, rows: readonly FactRow[]): Iterable<readonly FactRow[]> {
-  const { partitionedBy } = TABLE_COLUMNS[table]
-  if (partitionedBy === null || rows.length === 0) return rows.length === 0 ? [] : [rows]
-  const parts = new Map<string, FactRow[]>()
-  for (const row of rows) {
-    const partition = partitionOf(row[partitionedBy.column], partitionedBy.span)
-    const part = parts.get(partition)
-    if (part === undefined) parts.set(partition, [row])
-    else part.push(row)
-  }
-  return parts.values()
-}
-
-const CHARS = { day: 'yyyy-mm-dd'.length, month: 'yyyy-mm'.length } as const
-
-function partitionOf(time: unknown, span: PartitionSpan): string {
-  const date = new Date(typeof time === 'number' ? time : NaN)
-  if (Number.isNaN(date.getTime())) throw new RowsRefused(OUT_OF_RANGE)
-  return date.toISOString().slice(0, CHARS[span])
 }

@@ -23,7 +23,18 @@ export type FactTable = (typeof FACT_TABLES)[number]
 /** A row by column name; values are JSON-encodable, times are Unix ms as numbers. */
 export type FactRow = Readonly<Record<string, unknown>>
 
+/** Rows on their way, kept as the engine's text: a batch of 10,000 row objects costs the collector more than the insert. */
+export interface RowBatch {
+  /** Characters of text collected so far. */
+  readonly chars: number
+  /** Throws `RowsRefused` where the row does not fit its columns; the batch is then as it was before. */
+  add(table: FactTable, row: FactRow): void
+  /** Inserts all tables or rejects as `Facts.insert` does; some tables may then hold their rows. Safe to repeat. */
+  insert(): Promise<void>
+}
+
 export interface Facts {
+  startBatch(): RowBatch
   /** Inserts whole or rejects; safe to repeat. Rejects with `FactsUnavailable` (repeat) or `RowsRefused` (bisect). */
   insert(table: FactTable, rows: readonly FactRow[]): Promise<void>
   run<Q extends QueryName>(query: Q, params: QueryParams<Q>): Promise<readonly QueryRow<Q>[]>

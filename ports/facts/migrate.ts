@@ -81,7 +81,8 @@ function renderer({ cluster, isReplicated = false }: MigrateSettings): Render {
       ? "ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', row_version)"
       : 'ReplacingMergeTree(row_version)',
     onCluster: cluster === undefined ? '' : `ON CLUSTER '${cluster.replaceAll("'", "''")}'`,
-    durable: `fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1`,
+    // Old parts go as soon as they are merged, so the merged part must be on the disk by then.
+    durable: 'fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1',
   }
   return (text) => text.replace(/\{\{(\w+)\}\}/g, (_whole, name: string) => values[name] ?? '')
 }

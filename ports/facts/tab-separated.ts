@@ -15,6 +15,7 @@ export const OUT_OF_RANGE = 'OUT_OF_RANGE'
 
 const UINT16_MAX = 0xffff
 const UINT32_MAX = 0xffff_ffff
+const DAY_MS = 86_400_000
 /** The end of 2099: what DateTime64 holds in every version, and what a TTL can still add to. */
 const TIME_MAX_MS = 4_102_444_799_999
 
@@ -45,17 +46,6 @@ const ENCODERS: { readonly [T in ColumnType]: Encoder } = {
   effect: (value) => (value === 'activated' || value === 'revoked' ? value : refuse()),
 }
 
-/** Lines for `rows` from `start` to before `end`, in the order of `TABLE_COLUMNS`. Throws `RowsRefused`. */
-export function encodeRows(table: FactTable, rows: readonly FactRow[], start: number, end: number): string {
-  const fields = FIELDS.get(table) ?? []
-  let text = ''
-  for (let index = start; index < end; index++) {
-    const row = rows[index]
-    if (row !== undefined) text += encodeRow(fields, row)
-  }
-  return text
-}
-
 interface Field {
   readonly column: string
   readonly encode: Encoder
@@ -68,14 +58,38 @@ const FIELDS: ReadonlyMap<FactTable, readonly Field[]> = new Map(
   ]),
 )
 
-function encodeRow(fields: readonly Field[], row: FactRow): string {
+/** One line with its end, in the order of `TABLE_COLUMNS`. Throws `RowsRefused`. */
+export function encodeRow(table: FactTable, row: FactRow): string {
   let line = ''
   let separator = ''
-  for (const { column, encode } of fields) {
+  for (const { column, encode } of FIELDS.get(table) ?? []) {
     line += separator + encode(row[column])
     separator = '\t'
   }
   return `${line}\n`
+}
+
+/** A number that two rows of a table share when they lie in one partition. Throws `RowsRefused`. */
+export function partitionOf(table: FactTable, row: FactRow): number {
+  const { partitionedBy } = TABLE_COLUMNS[table]
+  if (partitionedBy === null) return 0
+  const time = row[partitionedBy.column]
+  if (!isTime(time)) return refuse()
+  const day = Math.floor(time / DAY_MS)
+  return partitionedBy.span === 'day' ? day : monthOf(day)
+}
+
+let knownDay = -1
+let knownMonth = -1
+
+/** Months since 1970. Rows of one batch mostly lie in one day, and a Date is slow to make. */
+function monthOf(day: number): number {
+  if (day !== knownDay) {
+    const date = new Date(day * DAY_MS)
+    knownMonth = (date.getUTCFullYear() - 1970) * 12 + date.getUTCMonth()
+    knownDay = day
+  }
+  return knownMonth
 }
 
 function encodeText(value: unknown): string {
@@ -95,8 +109,13 @@ function encodeWhole(value: unknown, max: number): string {
 
 /** Seconds and a fraction: a bare whole number would be read as seconds by some versions and as ms by others. */
 function encodeTime(value: unknown): string {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > TIME_MAX_MS) return refuse()
-  return `${Math.floor(value / 1000)}.${String(value % 1000).padStart(3, '0')}`
+  if (!isTime(value)) return refuse()
+  const fraction = String(value % 1000)
+  return `${Math.floor(value / 1000)}.${'000'.slice(fraction.length)}${fraction}`
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= TIME_MAX_MS
 }
 
 function refuse(): never {
