@@ -80,7 +80,14 @@ function getRoute(app: Express, path: string, handler: RequestHandler, deps: Api
 
 function addressHasher(deps: ApiDeps): (req: Request) => string {
   const hasProxies = deps.options.trustProxy.length > 0
-  return (req) => deps.keys.addressHash(countedAddress(hasProxies ? req.ip : req.socket.remoteAddress), deps.nowMs())
+  const known = new WeakMap<Request, string>()
+  return (req) => {
+    const before = known.get(req)
+    if (before !== undefined) return before
+    const hash = deps.keys.addressHash(countedAddress(hasProxies ? req.ip : req.socket.remoteAddress), deps.nowMs())
+    known.set(req, hash)
+    return hash
+  }
 }
 
 function limitAddresses({ deps, recorder, addressHashOf }: PipelineParts): RequestHandler {

@@ -31,5 +31,6 @@ function hit(rule: RateRuleName, subject: string): RateHit {
 
 /** UTC calendar month of a moment, `2026-11`: the unit of the quota. */
 export function monthOf(nowMs: number): string {
-  return new Date(nowMs).toISOString().slice(0, 7)
+  const date = new Date(nowMs)
+  return `${date.getUTCFullYear()}-${String(date.getUTCMonth() + 1).padStart(2, '0')}`
 }

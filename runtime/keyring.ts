@@ -1,6 +1,6 @@
 /** All keys of the service, derived from its master secrets: one HKDF label for each use, none shared between two. */
 
-import { createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { hash, hkdfSync, randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { ReceiptKeys } from '../domain/receipt.ts'
@@ -75,21 +75,43 @@ export function loadSecretFile(path: string, options: { readonly mayCreate: bool
   return [secret]
 }
 
+type Mac = (message: Uint8Array) => Buffer
+
 interface KeySet {
-  readonly receipt: Buffer
-  readonly token: Buffer
-  readonly originTag: Buffer
-  readonly logHash: Buffer
-  readonly cursor: Buffer
+  readonly receipt: Mac
+  readonly token: Mac
+  readonly originTag: Mac
+  readonly logHash: Mac
+  readonly cursor: Mac
 }
 
 function keySet(secret: string): KeySet {
+  const macOf = (label: string): Mac => hmacSha256(derive(secret, label))
   return {
-    receipt: derive(secret, 'receipt mac'),
-    token: derive(secret, 'token mac'),
-    originTag: derive(secret, 'origin tag'),
-    logHash: derive(secret, 'log hash'),
-    cursor: derive(secret, 'cursor'),
+    receipt: macOf('receipt mac'),
+    token: macOf('token mac'),
+    originTag: macOf('origin tag'),
+    logHash: macOf('log hash'),
+    cursor: macOf('cursor'),
+  }
+}
+
+const BLOCK_BYTES = 64
+
+/**
+ * HMAC-SHA-256 (RFC 2104) by two one-shot hashes over a key that is prepared once. Node's own `createHmac` builds a key
+ * object for every call, which took ten times as long as the hashing and half the time of a request.
+ */
+export function hmacSha256(key: Buffer): Mac {
+  const inner = Buffer.alloc(BLOCK_BYTES, 0x36)
+  const outer = Buffer.alloc(BLOCK_BYTES + 32, 0x5c)
+  for (const [index, byte] of key.entries()) {
+    inner[index] = 0x36 ^ byte
+    outer[index] = 0x5c ^ byte
+  }
+  return (message) => {
+    hash('sha256', Buffer.concat([inner, message]), 'buffer').copy(outer, BLOCK_BYTES)
+    return hash('sha256', outer, 'buffer')
   }
 }
 
@@ -108,13 +130,12 @@ function receiptKeys(rings: ReadonlyMap<number, KeySet>, currentKeyId: number): 
     currentKeyId,
     hasKey: (keyId) => rings.has(keyId),
     mac: (use, keyId, website, body) =>
-      createHmac('sha256', keysOf(keyId)[use]).update(`${website}\0`).update(body).digest().subarray(0, MAC_BYTES),
+      keysOf(keyId)[use](Buffer.concat([Buffer.from(`${website}\0`), body])).subarray(0, MAC_BYTES),
     originTag: (keyId, website, origin) => {
       const name = `${keyId}\0${website}\0${origin}`
       const known = tags.get(name)
       if (known !== undefined) return known
-      const message = `${website}\0${origin}`
-      const tag = createHmac('sha256', keysOf(keyId).originTag).update(message).digest().subarray(0, TAG_BYTES)
+      const tag = keysOf(keyId).originTag(Buffer.from(`${website}\0${origin}`)).subarray(0, TAG_BYTES)
       // Only registered origins come here, so this fills up only where catalogs change for years.
       if (tags.size >= CACHE_ENTRIES) tags.clear()
       tags.set(name, tag)
@@ -134,24 +155,24 @@ function hashes(secret: string, keys: KeySet): Omit<Keyring, keyof ReceiptKeys> 
 /** Keeps the key of one day, and the hashes of the addresses seen lately: most requests come in runs. */
 function addressHasher(secret: string): (address: string, nowMs: number) => string {
   let day = -1
-  let dayKey: Buffer = Buffer.alloc(0)
+  let dayMac: Mac = hmacSha256(Buffer.alloc(0))
   let known = new Map<string, string>()
   return (address, nowMs) => {
     const today = Math.floor(nowMs / 86_400_000)
     if (today !== day) {
       day = today
-      dayKey = derive(secret, `address hash ${new Date(nowMs).toISOString().slice(0, 10)}`)
+      dayMac = hmacSha256(derive(secret, `address hash ${new Date(nowMs).toISOString().slice(0, 10)}`))
       known = new Map()
     }
     const hit = known.get(address)
     if (hit !== undefined) return hit
-    const hash = hashHex(dayKey, address)
+    const hash = hashHex(dayMac, address)
     if (known.size >= CACHE_ENTRIES) known = new Map()
     known.set(address, hash)
     return hash
   }
 }
 
-function hashHex(key: Buffer, value: string): string {
-  return createHmac('sha256', key).update(value).digest('hex').slice(0, HASH_HEX_CHARS)
+function hashHex(mac: Mac, value: string): string {
+  return mac(Buffer.from(value)).toString('hex', 0, HASH_HEX_CHARS / 2)
 }
