@@ -20,7 +20,7 @@ export interface DeadLetterFilter {
 
 export interface ReplayDeps {
   readonly eventLog: Pick<EventLog, 'append' | 'read'>
-  readonly facts: Pick<Facts, 'run'>
+  readonly facts: FactsReader
   readonly nowMs: () => number
 }
 
@@ -91,7 +91,7 @@ function fits({ job, reason, failedAtMs }: DeadLetter, filter: DeadLetterFilter)
 }
 
 /** Keys of those whose delivery stands as failed: a letter stays on the log after its job was replayed. */
-async function failedNow(facts: Pick<Facts, 'run'>, letters: readonly DeadLetter[]): Promise<ReadonlySet<string>> {
+async function failedNow(facts: FactsReader, letters: readonly DeadLetter[]): Promise<ReadonlySet<string>> {
   const rows = await facts.run('dispatchedJobs', {
     websites: letters.map(({ job }) => job.website),
     event_ids: letters.map(({ job }) => job.install.eventId),

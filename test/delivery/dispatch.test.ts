@@ -157,7 +157,7 @@ describe('dispatch', () => {
       await start()
       facts.show(visitOf())
       await report(numbered(1), second(), numbered(2))
-      await until(async () => (await jobs()).includes('event-2'))
+      await until(async () => (await stage.records()).length === 2)
       expect(await jobs()).to.deep.equal(['event-1', 'event-2'])
       expect((await stage.records()).map((record) => record.status)).to.deep.equal(['pending', 'pending'])
     })
