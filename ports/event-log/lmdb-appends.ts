@@ -29,7 +29,7 @@ export interface AppendBounds {
 export class AppendQueue {
   readonly #bounds: AppendBounds
   #waiting: WaitingAppend[] = []
-  #underWay: readonly WaitingAppend[] = []
+  readonly #underWay = new Set<readonly WaitingAppend[]>()
   #bytes = 0
   #entries = 0
   #timer: NodeJS.Timeout | null = null
@@ -64,17 +64,22 @@ export class AppendQueue {
     })
   }
 
-  /** Hands over what waits, for one transaction; `settle` must follow before the next `take`. */
-  take(): readonly Append[] {
-    this.#underWay = this.#waiting
+  /** Hands over what waits, for one transaction, and how to answer all of it afterwards. */
+  take(): { readonly appends: readonly Append[]; readonly settle: (failure: LogUnavailable | null) => void } {
+    const taken = this.#waiting
     this.#waiting = []
-    return this.#underWay
+    if (taken.length > 0) this.#underWay.add(taken)
+    return { appends: taken, settle: (failure) => this.#settle(taken, failure) }
   }
 
-  settle(failure: LogUnavailable | null): void {
-    const settled = this.#underWay
-    this.#underWay = []
-    for (const append of settled) {
+  /** Resolves when nothing waits any more; the deadlines bound that. */
+  drained(): Promise<void> {
+    return this.#entries === 0 ? Promise.resolve() : new Promise((resolve) => this.#drained.push(resolve))
+  }
+
+  #settle(taken: readonly WaitingAppend[], failure: LogUnavailable | null): void {
+    if (!this.#underWay.delete(taken)) return
+    for (const append of taken) {
       this.#forget(append)
       if (append.isAnswered) continue
       append.isAnswered = true
@@ -84,18 +89,13 @@ export class AppendQueue {
     this.#afterChange()
   }
 
-  /** Resolves when nothing waits any more; the deadlines bound that. */
-  drained(): Promise<void> {
-    return this.#entries === 0 ? Promise.resolve() : new Promise((resolve) => this.#drained.push(resolve))
-  }
-
   #forget(append: Append): void {
     this.#bytes -= append.bytes
     this.#entries -= append.entries.length
   }
 
   #afterChange(): void {
-    if (this.#waiting.length > 0 || this.#underWay.length > 0) return
+    if (this.#waiting.length > 0 || this.#underWay.size > 0) return
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
     this.#timerAtMs = Number.POSITIVE_INFINITY
@@ -115,7 +115,7 @@ export class AppendQueue {
     this.#timerAtMs = Number.POSITIVE_INFINITY
     const nowMs = performance.now()
     const overdue = new LogUnavailable('the entries were not durable by their deadline')
-    for (const append of [...this.#underWay, ...this.#waiting]) {
+    for (const append of [...[...this.#underWay].flat(), ...this.#waiting]) {
       if (append.isAnswered) continue
       if (append.deadlineAtMs > nowMs) this.#armTimer(append.deadlineAtMs)
       else {

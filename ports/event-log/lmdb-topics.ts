@@ -149,7 +149,10 @@ export class Topics {
       this.#removals.push(key)
     }
     const removed = this.#removals.length - before
-    if (removed > 0) this.#ends.put(topic, String(log.endOffset))
+    if (removed > 0) {
+      this.#ends.put(topic, String(log.endOffset))
+      log.lastRead = null
+    }
     return removed
   }
 

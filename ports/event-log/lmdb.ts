@@ -93,10 +93,16 @@ class LogInLmdb implements LmdbEventLog {
       this.#addGroup(topic as Topic, name, Number(value))
     }
     environment.committer.contribute((write) => {
-      const appends = this.#queue.take()
+      const { appends, settle } = this.#queue.take()
       if (appends.length === 0) return null
       const finish = this.#topics.write(appends, write)
-      return (failure) => this.#settle(finish, failure)
+      return (failure) => {
+        if (failure !== null) return settle(new LogUnavailable(failure.message, { cause: failure }))
+        const grown = finish()
+        this.#lastAppendAtMs = this.#environment.nowMs()
+        settle(null)
+        for (const topic of grown) for (const group of this.#groupsOf(topic)) group.wake()
+      }
     })
     if (options.trimEveryMs > 0) {
       this.#trimTimer = setInterval(() => void this.trim().catch(() => undefined), options.trimEveryMs).unref()
@@ -144,8 +150,9 @@ class LogInLmdb implements LmdbEventLog {
   }
 
   health(): EventLogHealth {
+    const isStalled = this.#environment.committer.underWayMs > this.#options.appendDeadlineMs
     return {
-      isAccepting: this.#refusal() === null && !this.#queue.isFull,
+      isAccepting: this.#refusal() === null && !this.#queue.isFull && !isStalled,
       queuedBytes: this.#queue.bytes,
       lastAppendAtMs: this.#lastAppendAtMs,
     }
@@ -167,14 +174,6 @@ class LogInLmdb implements LmdbEventLog {
 
   #refusal(): string | null {
     return this.#isClosed ? 'the log is closed' : this.#environment.committer.unavailability
-  }
-
-  #settle(finish: () => Set<Topic>, failure: Error | null): void {
-    if (failure !== null) return this.#queue.settle(new LogUnavailable(failure.message, { cause: failure }))
-    this.#lastAppendAtMs = this.#environment.nowMs()
-    const grown = finish()
-    this.#queue.settle(null)
-    for (const topic of grown) for (const group of this.#groupsOf(topic)) group.wake()
   }
 
   #startOf(topic: Topic, { from = 'oldest' }: ConsumeOptions): number {

@@ -44,6 +44,7 @@ export async function lmdbHotState(
 
   let saveTimer: NodeJS.Timeout | null = null
   const save = (): void => {
+    if (saveTimer !== null) clearTimeout(saveTimer)
     saveTimer = null
     counters.save()
   }
@@ -53,6 +54,9 @@ export async function lmdbHotState(
   }
   const sweep = async (): Promise<void> => {
     leases.sweep()
+    save()
+    // What is deleted is found among what is stored.
+    await committer.durable()
     let removed = 0
     do {
       removed = receipts.sweep(SWEEP_LIMIT) + installs.sweep(SWEEP_LIMIT) + counters.sweep(SWEEP_LIMIT)
@@ -82,7 +86,6 @@ export async function lmdbHotState(
     sweep,
     async close() {
       clearInterval(sweeper)
-      if (saveTimer !== null) clearTimeout(saveTimer)
       save()
       await committer.durable().catch(() => undefined)
     },

@@ -5,7 +5,7 @@
  * the load makes them, and it is the cheapest way measured (bench/event-log.ts).
  */
 
-import { statfs } from 'node:fs/promises'
+import { statfsSync } from 'node:fs'
 
 import type { Database, RootDatabase } from 'lmdb'
 
@@ -18,7 +18,7 @@ interface Write {
   readonly value: string | Buffer | null
 }
 
-/** Called once with null when the transaction is on disk, or with what prevented it. */
+/** Called with null when the transaction is on disk, or with what prevented it; a second call must do nothing. */
 export type Settle = (failure: Error | null) => void
 
 /** A store that takes part: asked at the start of each transaction; null where it has nothing to write. */
@@ -35,20 +35,19 @@ export interface CommitterOptions {
   readonly onFatal: (error: Error) => void
 }
 
-/** The write could not be made durable, but the store lives: the disk or the map is full. */
-export class StorageFull extends Error {
-  override readonly name = 'StorageFull'
-}
-
-/** The store is gone for this process: a sync failed, or a transaction never ended. */
+/**
+ * The store is gone for this process: a write or a sync failed, or a transaction never ended. What the kernel kept of a
+ * failed sync is unknown, and lmdb 3.5.6 writes past a buffer of its own when it reports a failed write (mdb.c, `malloc(100)`):
+ * neither the disk nor this process's memory can be trusted any more, so nothing is tried again.
+ */
 export class StorageFailed extends Error {
   override readonly name = 'StorageFailed'
 }
 
-const MDB_MAP_FULL = -30792
-const ENOSPC = 28
-const EIO = 5
+/** How often free space is measured, at the least; written bytes bring it forward. */
 const SPACE_CHECK_MS = 1_000
+/** Share of the reserve that may be written between two measurements. */
+const SPACE_CHECK_SHARE = 1 / 8
 
 export class Committer {
   readonly #root: RootDatabase
@@ -56,11 +55,13 @@ export class Committer {
   readonly #contributors: Contributor[] = []
   readonly #waiters: Settle[] = []
   #isScheduled = false
-  #isCommitting = false
+  /** On the monotonic clock; null while no transaction is under way. */
+  #beganAtMs: number | null = null
   #isWanted = false
+  #count = 0
   #lazyTimer: NodeJS.Timeout | null = null
-  #spaceTimer: NodeJS.Timeout | null = null
   #spaceCheckedAtMs = Number.NEGATIVE_INFINITY
+  #bytesSinceCheck = 0
   #isFull = false
   #failure: StorageFailed | null = null
   #isClosed = false
@@ -68,6 +69,7 @@ export class Committer {
   constructor(root: RootDatabase, options: CommitterOptions) {
     this.#root = root
     this.#options = options
+    this.#checkSpace()
   }
 
   contribute(contributor: Contributor): void {
@@ -78,6 +80,7 @@ export class Committer {
   get unavailability(): string | null {
     if (this.#failure !== null) return 'the storage has failed'
     if (this.#isClosed) return 'the storage is closed'
+    if (this.#isFull) this.#checkSpace()
     return this.#isFull ? 'the disk is full' : null
   }
 
@@ -85,9 +88,20 @@ export class Committer {
     return this.#failure !== null
   }
 
+  /** Transactions begun so far. */
+  get count(): number {
+    return this.#count
+  }
+
+  /** How long the transaction under way has taken until now; 0 where none is. */
+  get underWayMs(): number {
+    return this.#beganAtMs === null ? 0 : performance.now() - this.#beganAtMs
+  }
+
   /** Asks for a transaction at the end of this event turn, or right after the one under way. */
   request(): void {
-    if (this.#isCommitting) {
+    if (this.#isClosed) return
+    if (this.#beganAtMs !== null) {
       this.#isWanted = true
       return
     }
@@ -98,16 +112,18 @@ export class Committer {
 
   /** Asks for a transaction within `delayMs`; one that comes earlier for others serves as well. */
   requestWithin(delayMs: number): void {
-    if (this.#isScheduled || this.#lazyTimer !== null) return
+    if (this.#isClosed || this.#isScheduled || this.#lazyTimer !== null) return
     this.#lazyTimer = setTimeout(() => {
       this.#lazyTimer = null
       this.request()
     }, delayMs)
   }
 
-  /** Resolves when everything handed over so far is on disk; rejects with StorageFull or StorageFailed. */
+  /** Resolves when everything handed over so far is on disk; rejects with StorageFailed. */
   durable(): Promise<void> {
-    if (this.#failure !== null) return Promise.reject(this.#failure)
+    if (this.#failure !== null || this.#isClosed) {
+      return Promise.reject(this.#failure ?? new StorageFailed('the storage is closed'))
+    }
     return new Promise((resolve, reject) => {
       this.#waiters.push((failure) => (failure === null ? resolve() : reject(failure)))
       this.request()
@@ -119,30 +135,49 @@ export class Committer {
     if (!this.#isClosed && this.#failure === null) await this.durable().catch(() => undefined)
     this.#isClosed = true
     if (this.#lazyTimer !== null) clearTimeout(this.#lazyTimer)
-    if (this.#spaceTimer !== null) clearTimeout(this.#spaceTimer)
   }
 
   #commit(): void {
     this.#isScheduled = false
     if (this.#lazyTimer !== null) clearTimeout(this.#lazyTimer)
     this.#lazyTimer = null
+    if (this.#isClosed) return
     const { writes, settles } = this.#collect()
     if (this.#failure !== null || writes.length === 0) return settleAll(settles, this.#failure)
-    const written = this.#root.batch(() => {
-      for (const { database, key, value } of writes) {
-        if (value === null) void database.remove(key)
-        else void database.put(key, value)
-      }
-    })
-    this.#isCommitting = true
-    this.#await(written, settles)
-    this.#watchSpace()
+    this.#beganAtMs = performance.now()
+    this.#count++
+    void this.#write(writes, settles)
+    this.#checkSpace()
+  }
+
+  async #write(writes: readonly Write[], settles: readonly Settle[]): Promise<void> {
+    const { stallFatalMs } = this.#options
+    const stalled = setTimeout(() => {
+      settleAll(settles, this.#fail(new StorageFailed(`a transaction did not end in ${stallFatalMs} ms`)))
+    }, stallFatalMs)
+    try {
+      await this.#root.batch(() => {
+        for (const { database, key, value } of writes) {
+          if (value === null) void database.remove(key)
+          else void database.put(key, value)
+        }
+      })
+    } catch (error) {
+      const cause = await commitError(error)
+      settleAll(settles, this.#fail(new StorageFailed('a transaction could not be synced to disk', { cause })))
+    } finally {
+      clearTimeout(stalled)
+    }
+    if (this.#failure === null) this.#next(settles)
   }
 
   #collect(): { writes: Write[]; settles: Settle[] } {
     const writes: Write[] = []
     const settles = this.#waiters.splice(0)
-    const write: WriteOne = (database, key, value) => writes.push({ database, key, value })
+    const write: WriteOne = (database, key, value) => {
+      writes.push({ database, key, value })
+      this.#bytesSinceCheck += value?.length ?? 0
+    }
     for (const contributor of this.#contributors) {
       const settle = contributor(write)
       if (settle !== null) settles.push(settle)
@@ -150,40 +185,12 @@ export class Committer {
     return { writes, settles }
   }
 
-  #await(written: Promise<boolean>, settles: readonly Settle[]): void {
-    const { stallFatalMs } = this.#options
-    const stalled = setTimeout(() => {
-      settleAll(settles, this.#fail(new StorageFailed(`a transaction did not end in ${stallFatalMs} ms`)))
-    }, stallFatalMs)
-    written.then(
-      () => {
-        clearTimeout(stalled)
-        if (this.#failure === null) this.#next(settles, null)
-      },
-      async (error: unknown) => {
-        clearTimeout(stalled)
-        if (this.#failure === null) this.#next(settles, await this.#judge(error))
-      },
-    )
-  }
-
-  #next(settles: readonly Settle[], failure: Error | null): void {
-    this.#isCommitting = false
-    settleAll(settles, failure)
+  #next(settles: readonly Settle[]): void {
+    this.#beganAtMs = null
+    settleAll(settles, null)
     if (!this.#isWanted) return
     this.#isWanted = false
     this.request()
-  }
-
-  /** A failed sync is never tried again: what the kernel kept of it is unknown. Only lack of space is survived. */
-  async #judge(error: unknown): Promise<Error> {
-    const cause = await commitError(error)
-    const code = codeOf(cause)
-    if (code === MDB_MAP_FULL || code === ENOSPC || (code === EIO && (await this.#measureSpace()))) {
-      this.#becomeFull()
-      return new StorageFull('no space is left to write', { cause })
-    }
-    return this.#fail(new StorageFailed('a transaction could not be synced to disk', { cause }))
   }
 
   /** The first failure is the one that counts; it also ends what was not yet part of a transaction. */
@@ -195,36 +202,16 @@ export class Committer {
     return failure
   }
 
-  #watchSpace(): void {
+  /** Room is kept so that a write never meets a full disk: such a write would be the end of this process. */
+  #checkSpace(): void {
+    const { folder, minFreeBytes } = this.#options
     const nowMs = performance.now()
-    if (nowMs - this.#spaceCheckedAtMs < SPACE_CHECK_MS) return
+    const isDue = nowMs - this.#spaceCheckedAtMs >= SPACE_CHECK_MS
+    if (!isDue && this.#bytesSinceCheck < minFreeBytes * SPACE_CHECK_SHARE) return
     this.#spaceCheckedAtMs = nowMs
-    void this.#measureSpace().then((isShort) => {
-      if (isShort) this.#becomeFull()
-    })
-  }
-
-  async #measureSpace(): Promise<boolean> {
-    try {
-      const { bavail, bsize } = await statfs(this.#options.folder)
-      return bavail * bsize < this.#options.minFreeBytes
-    } catch {
-      return false
-    }
-  }
-
-  /** Looks again every second until there is room. */
-  #becomeFull(): void {
-    this.#isFull = true
-    if (this.#spaceTimer !== null || this.#isClosed) return
-    this.#spaceTimer = setTimeout(() => {
-      this.#spaceTimer = null
-      void this.#measureSpace().then((isShort) => {
-        if (isShort) this.#becomeFull()
-        else this.#isFull = false
-      })
-    }, SPACE_CHECK_MS)
-    this.#spaceTimer.unref()
+    this.#bytesSinceCheck = 0
+    const { bavail, bsize } = statfsSync(folder)
+    this.#isFull = bavail * bsize < minFreeBytes
   }
 }
 
@@ -241,8 +228,4 @@ async function commitError(error: unknown): Promise<unknown> {
   } catch (cause) {
     return cause
   }
-}
-
-function codeOf(error: unknown): number | null {
-  return error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : null
 }

@@ -18,7 +18,7 @@ export interface LmdbOptions {
   readonly onFatal: (error: Error) => void
   /** Unix time in ms; what is stored carries this clock's time. */
   readonly nowMs: () => number
-  /** Below this much free space the log refuses entries; the default leaves room for what was accepted already. */
+  /** Below this much free space the log refuses entries; the default leaves room for several full queues. */
   readonly minFreeBytes?: number
   /** A transaction that takes longer is taken for dead; far above what slow disks need. */
   readonly stallFatalMs?: number
@@ -35,7 +35,7 @@ export interface LmdbEnvironment {
   close(): Promise<void>
 }
 
-const DEFAULTS = { minFreeBytes: 64 * 1024 * 1024, stallFatalMs: 30_000 }
+const DEFAULTS = { minFreeBytes: 256 * 1024 * 1024, stallFatalMs: 30_000 }
 const MAX_TABLES = 12
 
 /**

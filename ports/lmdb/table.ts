@@ -22,7 +22,6 @@ export interface TableRange {
 /** How long a write that nobody waits for may stay in memory. */
 const LAZY_COMMIT_MS = 50
 
-/** A failed transaction drops its writes: these tables are caches of the log and may forget, but never lie. */
 export function openTable(database: Database<string, string>, committer: Committer): Table {
   let queued = new Map<string, string | null>()
   let underWay: ReadonlyMap<string, string | null> = new Map()
