@@ -7,6 +7,10 @@ import type { Catalog, Website } from '../domain/catalog.ts'
 
 export interface ExampleSite {
   readonly port: number
+  /** The page as somebody would reach it from a newsletter. */
+  readonly pageUrl: string
+  /** The install command that the page shows. */
+  readonly command: string
   /** What a newcomer does next, for the terminal. */
   readonly steps: string
   readonly close: () => Promise<void>
@@ -56,7 +60,9 @@ export async function startExampleSite(options: ExampleSiteOptions): Promise<Exa
     await close()
     throw new Error(`no Website in the manifests has the origin ${origin} of the example site`)
   }
-  return { port, steps: stepsText({ website, origin, baseUrl }), close }
+  const pageUrl = `${origin}/?utm_source=newsletter&utm_campaign=launch`
+  const command = installCommand(website, baseUrl)
+  return { port, pageUrl, command, steps: stepsText(pageUrl, command), close }
 }
 
 function websiteAt(origin: string, catalog: Catalog): Website | null {
@@ -69,15 +75,15 @@ function installCommand(website: Website, baseUrl: string): string {
   return `curl -fsSL ${baseUrl}/v1/projects/${website.id}/${script} | sh -s -- install_completed`
 }
 
-function stepsText(site: { readonly website: Website; readonly origin: string; readonly baseUrl: string }): string {
+function stepsText(pageUrl: string, command: string): string {
   return [
     '',
     'Whence is running. Three steps show what it does:',
     '',
     '  1. Open this page in Chromium, Chrome, Edge, Brave or Firefox, not in a private window:',
-    `       ${site.origin}/?utm_source=newsletter&utm_campaign=launch`,
+    `       ${pageUrl}`,
     '  2. Run this command on the same machine, as an installer would (or copy it from the page, with a token in it):',
-    `       ${installCommand(site.website, site.baseUrl)}`,
+    `       ${command}`,
     '  3. See which visit the install came from, why, and what GA4 was told:',
     '       npm run -s whence -- explain',
     '',

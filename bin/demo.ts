@@ -1,0 +1,194 @@
+/** `make demo`: shows by itself, with a real Chromium and the real hook, how a visit becomes a matched install. */
+
+import { access, cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { startGa4Simulator } from '../delivery/simulator/ga4.ts'
+import { createLifecycle, type Lifecycle } from '../runtime/lifecycle.ts'
+import { createLogger } from '../runtime/logger.ts'
+import { compileSettings, type RunOutcome } from '../runtime/settings.ts'
+import { ChromiumMissing, findChromium, openChromium } from './demo/chromium.ts'
+import { findMarker, lastEventId, runAtHome } from './demo/machine.ts'
+import { startExampleSite, type ExampleSite } from './example-site.ts'
+import { startService, type Service } from './service.ts'
+import { explainTool } from './tools/explain.ts'
+import { version } from './version.ts'
+
+const QUICKSTART = new URL('../examples/quickstart/', import.meta.url)
+const SDK = new URL('../sdk/dist/browser.js', import.meta.url)
+const QUICKSTART_SITE_PORT = 8081
+const STOP_MS = 10_000
+const DELIVERY_TRIES = 400
+const DELIVERY_PAUSE_MS = 25
+
+interface Stage {
+  readonly run: RunOutcome
+  readonly service: Service
+  readonly site: ExampleSite
+  readonly folder: string
+}
+
+async function main(): Promise<number> {
+  const logLines: string[] = []
+  const logger = createLogger({ program: 'demo', level: 'warn', write: (line) => void logLines.push(line) })
+  const exit = (code: number): void => process.exit(code)
+  const lifecycle = createLifecycle({ logger, stopDeadlineMs: STOP_MS, signals: process, exit })
+  let code = 1
+  try {
+    code = (await show(lifecycle)) ? 0 : 1
+    if (code !== 0) say('\nThis did not go as it should: see above.')
+  } catch (error) {
+    say(`\n${error instanceof Error ? error.message : String(error)}`)
+    if (!(error instanceof ChromiumMissing)) for (const line of logLines.slice(-10)) say(line.trimEnd())
+  }
+  await lifecycle.stop('request')
+  return code
+}
+
+/** The three steps twice. True where both installs were matched and delivered. */
+async function show(lifecycle: Lifecycle): Promise<boolean> {
+  say('Whence demo: a visit in a real browser becomes a matched install. Everything stays on this machine.')
+  const chromium = await findChromium(process.env)
+  await access(SDK).catch(() => {
+    throw new Error('The SDK is not built yet: npm run build')
+  })
+  const stage = await setTheStage(lifecycle)
+  const { site, service, folder } = stage
+  const website = service.catalog.current().websites.keys().next().value ?? ''
+
+  title('1. Somebody visits the website')
+  const home = join(folder, 'visitor')
+  const browser = await lifecycle.start(
+    'chromium',
+    () => openChromium(chromium, home),
+    (opened) => opened.close(),
+  )
+  say(`   ${browser.version} opens ${site.pageUrl}`)
+  await browser.visit(site.pageUrl)
+  const marker = await findMarker(home)
+  if (marker === null) throw new Error('the page left no marker on disk')
+  say(`   The page left a marker of ${marker.bytes} bytes:`)
+  say(`   ${marker.path.replace(home, '~')}`)
+
+  title('2. They install the product on the same machine')
+  await install(site.command, home)
+  title('3. Which visit did this install come from?')
+  const isFirstRight = await explain(stage, await lastEventId(home, website))
+
+  title('4. Somebody copies the command from the page and runs it on another machine')
+  const copied = await browser.copyCommand()
+  const elsewhere = join(folder, 'another-machine')
+  await install(copied, elsewhere)
+  title('5. And where did that one come from?')
+  const isSecondRight = await explain(stage, await lastEventId(elsewhere, website))
+  if (isFirstRight && isSecondRight)
+    say('Both installs were matched to the visit and delivered. `make run` lets you do it by hand.')
+  return isFirstRight && isSecondRight
+}
+
+/** The service, a stand-in for GA4 and the example website, on free ports over a folder that goes away again. */
+async function setTheStage(lifecycle: Lifecycle): Promise<Stage> {
+  const folder = await lifecycle.start(
+    'temporary folder',
+    () => mkdtemp(join(tmpdir(), 'whence-demo-')),
+    (path) => rm(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 }),
+  )
+  const sitePort = await portLike(QUICKSTART_SITE_PORT)
+  await copyManifests(join(folder, 'manifests'), sitePort)
+  const ga4 = await lifecycle.start(
+    'ga4 stand-in',
+    () => startGa4Simulator({ port: 0 }),
+    (server) => server.stop(),
+  )
+  const run = settingsFor(folder, await portLike(0), ga4.url)
+  const { settings } = run
+  const logger = createLogger({ program: 'demo', level: 'error' })
+  const began = performance.now()
+  const service = await startService({ settings, env: {}, logger, lifecycle, nowMs: Date.now, version: version() })
+  const listen = { host: '127.0.0.1', port: sitePort }
+  const options = { listen, catalog: service.catalog.current, baseUrl: settings.baseUrl, ga4Url: ga4.url }
+  const site = await lifecycle.start(
+    'example site',
+    () => startExampleSite(options),
+    (server) => server.close(),
+  )
+  say(`The service runs at ${settings.baseUrl}, started in ${Math.round(performance.now() - began)} ms.`)
+  return { run, service, site, folder }
+}
+
+function settingsFor(folder: string, port: number, ga4Url: string): RunOutcome {
+  const argv = ['--listen', `127.0.0.1:${port}`, '--metrics-listen', '127.0.0.1:0']
+  argv.push('--data', join(folder, 'data'), '--manifests', join(folder, 'manifests'))
+  const outcome = compileSettings('embedded', argv, { WHENCE_GA4_URL: ga4Url })
+  if (outcome.kind !== 'run') throw new Error('the settings of the demo are wrong')
+  return outcome
+}
+
+/** The quickstart's own files, at the port where the example website stands this time. */
+async function copyManifests(folder: string, sitePort: number): Promise<void> {
+  await cp(QUICKSTART, folder, { recursive: true })
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name)
+    const text = await readFile(path, 'utf8')
+    await writeFile(path, text.replaceAll(`:${QUICKSTART_SITE_PORT}`, `:${sitePort}`))
+  }
+}
+
+async function install(command: string, home: string): Promise<void> {
+  say(`   $ ${command}`)
+  const began = performance.now()
+  const text = await runAtHome(command, home)
+  for (const line of text.split('\n')) if (line !== '') say(`   ${line}`)
+  say(`   The hook was done after ${Math.round(performance.now() - began)} ms.`)
+}
+
+/** Waits for the delivery and prints what `whence explain` says. True where the install is matched and delivered. */
+async function explain({ run, service }: Stage, eventId: string | null): Promise<boolean> {
+  if (eventId === null) throw new Error('the hook reported no install')
+  const isRight = await isMatchedAndDelivered(service, eventId)
+  say(`   $ npm run -s whence -- explain ${eventId}\n`)
+  await explainTool({ ...run, positionals: [eventId], flags: new Map() })
+  return isRight
+}
+
+async function isMatchedAndDelivered({ facts }: Service, eventId: string): Promise<boolean> {
+  for (let tries = 0; tries < DELIVERY_TRIES; tries++) {
+    const [row] = await facts.run('installsByEventId', { event_id: eventId })
+    const deliveries =
+      row === undefined ? [] : await facts.run('deliveriesOfInstall', { website: row.website, event_id: eventId })
+    const isSettled = deliveries.length > 0 && deliveries.every(({ status }) => status !== 'pending')
+    if (row !== undefined && (isSettled || row.resolution !== 'matched')) {
+      return row.resolution === 'matched' && deliveries.every(({ status }) => status === 'delivered')
+    }
+    await wait(DELIVERY_PAUSE_MS)
+  }
+  return false
+}
+
+/** The port asked for if it is free, else any free one. */
+async function portLike(wanted: number): Promise<number> {
+  const server = createServer()
+  const listening = (port: number): Promise<boolean> =>
+    new Promise((resolve) => {
+      server.once('error', () => resolve(false))
+      server.listen(port, '127.0.0.1', () => resolve(true))
+    })
+  if (!(await listening(wanted))) await listening(0)
+  const { port } = server.address() as AddressInfo
+  await new Promise<void>((resolve) => server.close(() => resolve()))
+  return port
+}
+
+function title(text: string): void {
+  const isBold = process.stdout.isTTY && process.env['NO_COLOR'] === undefined
+  say(`\n${isBold ? `\u001b[1m${text}\u001b[0m` : text}`)
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
+process.stdout.on('error', () => process.exit(1))
+process.exitCode = await main()

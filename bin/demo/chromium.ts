@@ -1,0 +1,124 @@
+/** Finds a Chromium on this machine and drives it: one profile in a home folder of its own, one page. */
+
+import { constants } from 'node:fs'
+import { access } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
+import type { BrowserContext, Page } from 'playwright-core'
+
+/** There is no browser, or it does not start; the message says what to do. */
+export class ChromiumMissing extends Error {
+  override readonly name = 'ChromiumMissing'
+}
+
+export interface ChromiumWindow {
+  /** Such as `Chromium 148.0.7778.96`. */
+  readonly version: string
+  /** Opens the address and waits until its visit is recorded and the marker activated. */
+  readonly visit: (url: string) => Promise<void>
+  /** Clicks the page's copy button and gives what is on the clipboard once the SDK has filled it. */
+  readonly copyCommand: () => Promise<string>
+  readonly close: () => Promise<void>
+}
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome', 'microsoft-edge']
+const MACOS_PATHS = [
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+]
+/** Nothing of the browser's own traffic, and no first-run pages. */
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+const STEP_MS = 20_000
+
+const ADVICE = [
+  'This needs Chromium or Chrome on this machine. Debian and Ubuntu: sudo apt install chromium.',
+  'Fedora: sudo dnf install chromium. macOS: brew install --cask chromium.',
+  'If it is installed under another name, say where: CHROMIUM=/path/to/chromium.',
+].join('\n')
+
+/** @throws ChromiumMissing */
+export async function findChromium(env: Readonly<Record<string, string | undefined>>): Promise<string> {
+  const named = env['CHROMIUM'] ?? ''
+  const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '')
+  const onPath = NAMES.flatMap((name) => folders.map((folder) => join(folder, name)))
+  const candidates = named === '' ? [...onPath, ...MACOS_PATHS] : [named]
+  for (const path of candidates) {
+    const isThere = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    )
+    if (isThere) return path
+  }
+  throw new ChromiumMissing(named === '' ? ADVICE : `CHROMIUM=${named} is no program that can be run.\n${ADVICE}`)
+}
+
+/** Where Chromium keeps its profiles below a home folder, which is where the hook looks. */
+export function chromiumFolder(home: string): string {
+  return process.platform === 'darwin'
+    ? join(home, 'Library/Application Support/Chromium')
+    : join(home, '.config/chromium')
+}
+
+/** Starts the browser with the profile of this home folder. @throws ChromiumMissing */
+export async function openChromium(executablePath: string, home: string): Promise<ChromiumWindow> {
+  // A development dependency, which an installation for production does not have.
+  const { chromium } = await import('playwright-core').catch(() => {
+    throw new ChromiumMissing('The package playwright-core is not installed: npm ci')
+  })
+  const context = await chromium
+    .launchPersistentContext(chromiumFolder(home), {
+      executablePath,
+      args: ARGUMENTS,
+      handleSIGINT: false,
+      handleSIGTERM: false,
+      handleSIGHUP: false,
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    .catch((error: unknown) => {
+      throw new ChromiumMissing(`${executablePath} does not start: ${firstLine(error)}\n${ADVICE}`)
+    })
+  const page = context.pages()[0] ?? (await context.newPage())
+  page.setDefaultTimeout(STEP_MS)
+  return {
+    version: await versionOf(context, page),
+    visit: (url) => visit(page, url),
+    copyCommand: () => copyCommand(page),
+    close: () => context.close(),
+  }
+}
+
+async function visit(page: Page, url: string): Promise<void> {
+  const activated = page.waitForResponse(
+    (response) => response.url().endsWith('/v1/visits/activate') && response.request().method() === 'POST',
+  )
+  const [answer] = await Promise.all([activated, page.goto(url)])
+  if (!answer.ok()) throw new Error(`the service refused to activate the marker: status ${answer.status()}`)
+}
+
+async function copyCommand(page: Page): Promise<string> {
+  // The copy takes the token that is there at the moment of the click; a person is slower than this script.
+  await page.evaluate('window.whence.handoff()')
+  await page.evaluate(`document.addEventListener('whence:copy', () => { document.body.dataset.copied = 'yes' })`)
+  await page.locator('[data-whence-copy]').click()
+  await page.waitForSelector('body[data-copied]')
+  return page.evaluate<string>('navigator.clipboard.readText()')
+}
+
+async function versionOf(context: BrowserContext, page: Page): Promise<string> {
+  const session = await context.newCDPSession(page)
+  const { product } = await session.send('Browser.getVersion')
+  await session.detach()
+  return product.replace('/', ' ').replace('HeadlessChrome', 'Chromium')
+}
+
+function firstLine(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error)
+  return text.split('\n')[0] ?? text
+}
