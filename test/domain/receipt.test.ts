@@ -1,5 +1,6 @@
 /** Receipts and tokens against the published vectors, and properties that vectors cannot show. */
 
+import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -14,7 +15,7 @@ import {
   readReceipt,
   readToken,
 } from '../../domain/receipt.ts'
-import { createKeyring, parseSecrets, SecretProblem } from '../../runtime/keyring.ts'
+import { createKeyring, hmacSha256, parseSecrets, SecretProblem } from '../../runtime/keyring.ts'
 
 interface Vectors {
   secrets: { secret: string; key_id: number }[]
@@ -153,6 +154,15 @@ describe('the keyring', () => {
     expect(keys.addressHash('192.0.2.7', Date.UTC(2026, 10, 21))).to.equal(before)
     expect(keys.addressHash('192.0.2.7', Date.UTC(2026, 10, 22))).to.not.equal(before)
     expect(keys.addressHash('192.0.2.8', Date.UTC(2026, 10, 21))).to.not.equal(before)
+  })
+
+  it('computes the same HMAC as Node for every key of a block or less and every message', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 64 }), fc.uint8Array({ maxLength: 300 }), (key, message) => {
+        const expected = createHmac('sha256', key).update(message).digest('hex')
+        expect(hmacSha256(Buffer.from(key))(message).toString('hex')).to.equal(expected)
+      }),
+    )
   })
 
   it('reads one secret a line and passes over comments and blank lines', () => {
