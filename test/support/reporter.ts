@@ -15,7 +15,10 @@ export function summaryLine({ passed, failed, skipped }: Tally): string {
 }
 
 /** The run's exit code: failures count, an empty run too, and skipped tests where none may be skipped. */
-export function exitCodeOf({ passed, failed, skipped }: Tally, env: Readonly<Record<string, string | undefined>>): number {
+export function exitCodeOf(
+  { passed, failed, skipped }: Tally,
+  env: Readonly<Record<string, string | undefined>>,
+): number {
   const isStrict = env['CI'] === 'true'
   const bad = failed + (isStrict ? skipped : 0)
   return bad === 0 && passed === 0 ? 1 : Math.min(bad, 1)
@@ -34,7 +37,8 @@ export default class SummaryReporter extends Mocha.reporters.Spec {
     const stats = this.#runner.stats
     // `failures` counts what failed in hooks too, which the statistics file under the test that was next.
     const tally = { passed: stats?.passes ?? 0, failed: failures, skipped: stats?.pending ?? 0 }
-    if (tally.skipped > 0 && process.env['CI'] === 'true') console.log('  Skipped tests count as failures with CI=true.\n')
+    if (tally.skipped > 0 && process.env['CI'] === 'true')
+      console.log('  Skipped tests count as failures with CI=true.\n')
     console.log(summaryLine(tally))
     end?.(exitCodeOf(tally, process.env))
   }

@@ -1,0 +1,111 @@
+/** Which file may import what: the walls between folders, and what each package is reserved for. */
+
+import { posix } from 'node:path'
+
+import ts from 'typescript'
+
+import type { SourceFile } from './source-files.ts'
+
+/** What the files of a folder may import from, itself included. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  domain: ['domain'],
+  ports: ['ports', 'domain'],
+  runtime: ['runtime', 'ports', 'domain'],
+  api: ['api', 'runtime', 'ports', 'domain'],
+  delivery: ['delivery', 'runtime', 'ports', 'domain'],
+  operator: ['operator', 'runtime', 'ports', 'domain'],
+  hook: ['hook', 'domain'],
+  sdk: ['sdk', 'domain'],
+  bin: ['bin', 'api', 'delivery', 'operator', 'runtime', 'ports', 'domain'],
+}
+
+/** Folders that reach no package and nothing of Node, with the files that are exempt because they only build. */
+const WITHOUT_PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  domain: [],
+  sdk: ['sdk/build.ts', 'sdk/mangle-names.ts'],
+}
+
+/** An engine or framework is named by its own adapter and by nobody else. */
+const RESERVED: Readonly<Record<string, string>> = {
+  kafkajs: 'ports/event-log/',
+  ioredis: 'ports/hot-state/',
+  lmdb: 'ports/',
+  chdb: 'ports/facts/',
+  '@clickhouse/client': 'ports/facts/',
+  '@kubernetes/client-node': 'operator/',
+  express: 'api/',
+  'express-rate-limit': 'api/',
+  pino: 'runtime/logger.ts',
+  yaml: 'runtime/manifests.ts',
+  esbuild: 'sdk/',
+}
+
+/** Every specifier that a file imports: static, for side effects, types, re-exports and dynamic ones. */
+export function importsOf({ text }: SourceFile): readonly string[] {
+  return ts.preProcessFile(text, true, true).importedFiles.map(({ fileName }) => fileName)
+}
+
+/** Imports whose address is made up at run time: no table can hold them to anything. */
+export function computedImports(file: SourceFile): readonly string[] {
+  const found: string[] = []
+  const visit = (node: ts.Node): void => {
+    if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+      const [specifier] = node.arguments
+      if (specifier === undefined || !ts.isStringLiteralLike(specifier)) found.push(node.getText())
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(ts.createSourceFile(file.path, file.text, ts.ScriptTarget.Latest, true))
+  return found
+}
+
+/** What is wrong with a product file's imports, one sentence each. */
+export function importProblems(file: SourceFile): readonly string[] {
+  const folder = file.path.split('/')[0] ?? ''
+  const allowed = MAY_IMPORT[folder]
+  if (allowed === undefined) return [`${file.path} lies in no folder of the table`]
+  const computed = computedImports(file).map((text) => `${file.path} imports ${text}, which cannot be checked`)
+  const named = importsOf(file).flatMap((specifier) => {
+    const problem = specifier.startsWith('.')
+      ? relativeProblem(file.path, specifier, allowed)
+      : packageProblem(file.path, specifier, folder)
+    return problem === null ? [] : [`${file.path} ${problem}`]
+  })
+  return [...computed, ...named]
+}
+
+function relativeProblem(path: string, specifier: string, allowed: readonly string[]): string | null {
+  const target = posix.join(posix.dirname(path), specifier)
+  const folder = target.split('/')[0] ?? ''
+  if (!target.endsWith('.ts')) return `imports ${specifier} without its ending .ts`
+  return allowed.includes(folder) ? null : `imports ${target}: only ${allowed.join(', ')} may be imported from here`
+}
+
+function packageProblem(path: string, specifier: string, folder: string): string | null {
+  const name = packageOf(specifier)
+  const exempt = WITHOUT_PACKAGES[folder]
+  if (exempt !== undefined && !exempt.includes(path)) return `imports ${specifier}: ${folder}/ imports no package`
+  const owner = RESERVED[name]
+  return owner === undefined || path.startsWith(owner) ? null : `imports ${name}, which only ${owner} may name`
+}
+
+/** `@scope/name` or `name`, without what is below it. */
+export function packageOf(specifier: string): string {
+  return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
+}
+
+/** Product files that no other file of the product reaches from these entries: nobody would miss them. */
+export function deadFiles(files: readonly SourceFile[], entries: readonly string[]): readonly string[] {
+  const byPath = new Map(files.map((file) => [file.path, file]))
+  const reached = new Set<string>()
+  const queue = entries.filter((entry) => byPath.has(entry))
+  for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
+    const file = byPath.get(path)
+    if (file === undefined || reached.has(path)) continue
+    reached.add(path)
+    for (const specifier of importsOf(file)) {
+      if (specifier.startsWith('.')) queue.push(posix.join(posix.dirname(path), specifier))
+    }
+  }
+  return files.map(({ path }) => path).filter((path) => !reached.has(path))
+}

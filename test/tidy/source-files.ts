@@ -1,0 +1,51 @@
+/** Reads the project's own files, as the tidy checks look at them: path and text, nothing installed or built. */
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export interface SourceFile {
+  /** From the project's root, with forward slashes. */
+  readonly path: string
+  readonly text: string
+}
+
+export const ROOT = join(import.meta.dirname, '../..')
+
+/** Folders of product code, in the order in which they may import each other: each from those that come after it. */
+export const PRODUCT_FOLDERS = [
+  'bin',
+  'api',
+  'delivery',
+  'operator',
+  'hook',
+  'sdk',
+  'runtime',
+  'ports',
+  'domain',
+] as const
+
+const SKIPPED = new Set(['node_modules', 'dist', '.git', 'data', 'tmp', 'coverage'])
+
+/** All files below these folders (or the root) whose names end in one of the endings, in order. */
+export function sourceFiles(folders: readonly string[], endings: readonly string[]): readonly SourceFile[] {
+  return folders
+    .flatMap((folder) => pathsBelow(folder))
+    .filter((path) => endings.some((ending) => path.endsWith(ending)))
+    .sort()
+    .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }))
+}
+
+function pathsBelow(folder: string): readonly string[] {
+  let entries
+  try {
+    entries = readdirSync(join(ROOT, folder), { withFileTypes: true })
+  } catch {
+    // A folder that nobody has needed yet.
+    return []
+  }
+  return entries.flatMap((entry) => {
+    const path = folder === '' ? entry.name : `${folder}/${entry.name}`
+    if (entry.isDirectory()) return SKIPPED.has(entry.name) ? [] : pathsBelow(path)
+    return entry.isFile() ? [path] : []
+  })
+}

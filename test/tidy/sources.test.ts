@@ -1,0 +1,186 @@
+/** What review should not have to look for. Each check is first shown what it must refuse. */
+
+import { expect } from 'chai'
+
+import { LIMITS } from '../../domain/limits.ts'
+import { PRODUCT_FOLDERS, sourceFiles } from './source-files.ts'
+import { contractLiterals, impurities, leftovers, openingProblem, UNMISTAKABLE_NUMBERS } from './sources.ts'
+
+const sample = (text: string, path = 'domain/x.ts') => ({ path, text })
+
+/** Plumbing that all programs share. A new file here is a decision: most things belong to a folder with a subject. */
+const RUNTIME_FILES = [
+  'arguments.ts',
+  'catalog-source.ts',
+  'commands.ts',
+  'folder-watch.ts',
+  'keyring.ts',
+  'lifecycle.ts',
+  'logger.ts',
+  'manifests.ts',
+  'metrics.ts',
+  'random.ts',
+  'settings-parse.ts',
+  'settings-table.ts',
+  'settings.ts',
+]
+
+/** Where a number of the contract stands for something else: file and number, and what it is there. */
+const OTHER_MEANINGS: Readonly<Record<string, string>> = {
+  'api/server.ts repeats 16384': 'the header block, not the body',
+  'sdk/adapters.ts repeats 6000': 'all custom fields together, so that a visit stays within its body',
+}
+
+describe('the domain', () => {
+  const IMPURE = [
+    'export const now = () => Date.now()',
+    'export const now = () => new Date()',
+    'export const dice = () => Math.random()',
+    "export const get = () => fetch('x')",
+    'export const env = process.env',
+    'export const later = () => setTimeout(() => 1, 1)',
+    'export async function f() {}',
+    'export const f = async () => 1',
+    'export const bytes = Buffer.alloc(1)',
+    'export const here = import.meta.dirname',
+    'export const wait = () => new Promise(() => 1)',
+    'export const digest = crypto.subtle',
+    'export const x = globalThis',
+  ]
+  for (const text of IMPURE) {
+    it(`may not say ${text}`, () => expect(impurities(sample(text))).not.to.deep.equal([]))
+  }
+
+  it('may name fields and parameters as it likes, and make dates from numbers', () => {
+    const text =
+      'interface A { process: string; fetch(): void }\nexport const f = (a: A, atMs: number) => [a.process, new Date(atMs)]'
+    expect(impurities(sample(text))).to.deep.equal([])
+  })
+
+  it('reads no clock, draws no chance and does no I/O', () => {
+    const files = sourceFiles(['domain'], ['.ts'])
+    expect(files.length).to.be.greaterThan(10)
+    expect(files.flatMap(impurities)).to.deep.equal([])
+  })
+})
+
+describe('every file', () => {
+  const REFUSED = [
+    "import { a } from './a.ts'\n/** Too late. */",
+    '/** */\n',
+    '/** TODO */',
+    '// A line comment.\n',
+    '/** short. */',
+  ]
+  for (const text of REFUSED) {
+    it(`may not open with ${JSON.stringify(text)}`, () => expect(openingProblem(sample(text))).not.to.equal(null))
+  }
+
+  it('may open with a sentence in its language', () => {
+    expect(openingProblem(sample('/**\n * Decides what counts.\n */\n'))).to.equal(null)
+    expect(openingProblem(sample('#!/bin/sh\n# Installs what the tests need.\n', 'x.sh'))).to.equal(null)
+    expect(openingProblem(sample('#!/bin/sh\nset -eu\n', 'x.sh'))).not.to.equal(null)
+  })
+
+  it('opens with a sentence that says what it decides or does', () => {
+    const files = sourceFiles([...PRODUCT_FOLDERS, 'bench', 'test', '.ci'], ['.ts', '.sh', '.ci/run'])
+    const problems = files.filter(({ path }) => !path.endsWith('.test.ts')).map(openingProblem)
+    expect(problems.filter((problem) => problem !== null)).to.deep.equal([])
+  })
+
+  const LEFT_OVER = [
+    '// TODO: make this work',
+    '/* FIXME later */',
+    '// const a = 1;',
+    '//   return receipt',
+    '// if (a) {',
+    '// a.b.c(d)',
+    '// @ts-ignore',
+    '// @ts-expect-error',
+    '// eslint-disable-next-line no-control-regex',
+    "describe.only('x', () => {})",
+    "it.skip('x', () => {})",
+    'debugger',
+  ]
+  for (const text of LEFT_OVER) {
+    it(`may not leave ${text} behind`, () =>
+      expect(leftovers(sample(`export const a = 1\n${text}\n`))).to.have.length(1))
+  }
+
+  it('may explain itself in prose, with numbered markers and examples', () => {
+    const text = [
+      '// TODO(#12): remove once every reader knows version 2.',
+      '// Windows are clock-aligned: two pods agree without talking.',
+      '// The rest is (nearly) always one record; it never blocks',
+      '// if the log refuses, nothing was promised',
+      '/** For example `const a = 1;` in the page. */',
+      '// eslint-disable-next-line no-control-regex -- control characters are what it looks for',
+      "const text = '// const a = 1;'",
+      "const url = 'https://acme.dev'",
+    ]
+    expect(leftovers(sample(text.join('\n')))).to.deep.equal([])
+  })
+
+  it('is left without markers, dead code and tests that are switched off', () => {
+    const files = sourceFiles([...PRODUCT_FOLDERS, 'bench', 'test'], ['.ts']).filter(
+      ({ path }) => path !== 'test/tidy/sources.test.ts',
+    )
+    expect(files.flatMap(leftovers)).to.deep.equal([])
+  })
+
+  it('has a name that says what it is about', () => {
+    const files = sourceFiles([...PRODUCT_FOLDERS, 'bench', 'test'], ['.ts', '.sh'])
+    const vague = files.filter(({ path }) =>
+      /(^|[/-])(utils?|helpers?|managers?|misc|common|shared|stuff)([-.]|$)/.test(path),
+    )
+    const odd = files.filter(({ path }) => !/^[a-z0-9/.-]+$/.test(path))
+    expect([...vague, ...odd].map(({ path }) => path)).to.deep.equal([])
+  })
+})
+
+describe('the numbers of the contract', () => {
+  it('are known by their values', () => {
+    const some = [
+      LIMITS.markerBytes,
+      LIMITS.retentionDays.max,
+      LIMITS.retentionDays.fallback,
+      LIMITS.reconstructionHours.max,
+    ]
+    for (const number of some) expect(UNMISTAKABLE_NUMBERS.has(number), String(number)).to.equal(true)
+  })
+
+  const REPEATED = [
+    'const days = 395',
+    'const bytes = 16 * 1024',
+    'if (text.length > 6_000) throw 1',
+    'const size = 1021',
+  ]
+  for (const text of REPEATED) {
+    it(`may not be repeated as in ${text}`, () => expect(contractLiterals(sample(text, 'api/x.ts'))).to.have.length(1))
+  }
+
+  it('may be part of another number, or mean something else where no contract is spoken', () => {
+    expect(contractLiterals(sample('const bytes = 16 * 1024 * 1024', 'api/x.ts'))).to.deep.equal([])
+    expect(contractLiterals(sample('const chunk = 64 * 1024', 'ports/x.ts'))).to.deep.equal([])
+    expect(contractLiterals(sample('const port = 8080', 'api/x.ts'))).to.deep.equal([])
+  })
+
+  it('stand in domain/limits.ts and nowhere else', () => {
+    const files = sourceFiles(PRODUCT_FOLDERS, ['.ts']).filter(({ path }) => path !== 'domain/limits.ts')
+    const found = files.flatMap(contractLiterals)
+    const isExplained = (finding: string) =>
+      Object.keys(OTHER_MEANINGS).some((known) => finding.startsWith(`${known} `))
+    expect(found.filter((finding) => !isExplained(finding))).to.deep.equal([])
+    const unused = Object.keys(OTHER_MEANINGS).filter(
+      (known) => !found.some((finding) => finding.startsWith(`${known} `)),
+    )
+    expect(unused, 'explained and not there').to.deep.equal([])
+  })
+})
+
+describe('runtime/', () => {
+  it('is a closed list', () => {
+    const files = sourceFiles(['runtime'], ['.ts']).map(({ path }) => path.replace('runtime/', ''))
+    expect(files).to.deep.equal(RUNTIME_FILES)
+  })
+})

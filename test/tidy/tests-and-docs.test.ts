@@ -1,0 +1,62 @@
+/** Every test is run, and every page that is made from tables says what the tables say. */
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { expect } from 'chai'
+
+import { COMMANDS } from '../../runtime/commands.ts'
+import { docsPages } from './docs-pages.ts'
+import { importsOf } from './imports.ts'
+import { ROOT, sourceFiles } from './source-files.ts'
+
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+
+describe('test files', () => {
+  it('all lie where the glob finds them', () => {
+    const { spec } = JSON.parse(read('.mocharc.json')) as { spec: readonly string[] }
+    expect(spec).to.deep.equal(['test/**/*.test.ts'])
+    const tests = sourceFiles([''], ['.ts', '.js', '.mjs', '.cjs']).filter(
+      ({ path, text }) => /^\s*(describe|it)\(/m.test(text) && !path.endsWith('.d.ts'),
+    )
+    expect(tests.length).to.be.greaterThan(5)
+    const lost = tests.filter(({ path }) => !(path.startsWith('test/') && path.endsWith('.test.ts')))
+    const suites = lost.filter(({ path }) => path.endsWith('.contract.ts'))
+    expect(lost.filter((file) => !suites.includes(file)).map(({ path }) => path)).to.deep.equal([])
+    const imported = sourceFiles(['test'], ['.test.ts']).flatMap((file) =>
+      importsOf(file).map((specifier) => specifier.split('/').pop()),
+    )
+    expect(suites.map(({ path }) => path.split('/').pop()).filter((name) => !imported.includes(name))).to.deep.equal([])
+  })
+
+  it('have an assertion each', () => {
+    const empty = sourceFiles(['test'], ['.test.ts']).filter(
+      ({ text }) => !/\b(expect|assert)\b/.test(text) && !/[Cc]ontract\(/.test(text),
+    )
+    expect(empty.map(({ path }) => path)).to.deep.equal([])
+  })
+})
+
+describe('pages made from tables', () => {
+  for (const { path, text } of docsPages()) {
+    it(`are fresh: ${path} (else \`make docs\`)`, () => expect(read(path)).to.equal(text))
+  }
+})
+
+describe('verbs', () => {
+  it('of the Makefile are those that its help names, and every npm script they call is there', () => {
+    const makefile = read('Makefile')
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Readonly<Record<string, string>> }
+    const phony = /^\.PHONY: (.*)$/m.exec(makefile)?.[1]?.split(' ') ?? []
+    const helped = [...makefile.matchAll(/^([a-z]+):.*## /gm)].map((match) => match[1])
+    expect(helped).to.have.members(phony)
+    expect(phony).to.include.members(['help', 'run', 'demo', 'check', 'test', 'bench'])
+    const called = [...makefile.matchAll(/npm run -s (\w+)/g)].map((match) => match[1] ?? '')
+    expect(called.filter((name) => scripts[name] === undefined)).to.deep.equal([])
+  })
+
+  it('of the command line are in its documentation', () => {
+    const page = read('docs/settings.md')
+    for (const command of Object.keys(COMMANDS)) expect(page).to.match(new RegExp(`\\| \`${command}[ \`]`))
+  })
+})
