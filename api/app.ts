@@ -74,7 +74,12 @@ function getRoute(app: Express, path: string, handler: RequestHandler, deps: Api
     .route(path)
     .get(counted)
     .all((_req, res) => {
-      deps.metrics.answered(path, sendRefusal(res, refuse('method_not_allowed'), { Allow: 'GET, HEAD' }), 'method_not_allowed', 0)
+      deps.metrics.answered(
+        path,
+        sendRefusal(res, refuse('method_not_allowed'), { Allow: 'GET, HEAD' }),
+        'method_not_allowed',
+        0,
+      )
     })
 }
 
@@ -122,7 +127,12 @@ function plainRequest(deps: ApiDeps): RequestHandler {
       next()
       return
     }
-    deps.metrics.answered('', sendRefusal(res, refuse('invalid_request'), { Connection: 'close' }), 'invalid_request', 0)
+    deps.metrics.answered(
+      '',
+      sendRefusal(res, refuse('invalid_request'), { Connection: 'close' }),
+      'invalid_request',
+      0,
+    )
   }
 }
 

@@ -2,7 +2,13 @@
 
 import { ERRORS, type ErrorCode } from '../domain/errors.ts'
 import { DELIVERY_STATUSES, PROVIDER_IDS } from '../domain/model.ts'
-import { ACTIVATION_SCHEMA, EVENT_SCHEMA, HANDOFF_RECEIPT_SCHEMA, HANDOFF_VISIT_SCHEMA, VISIT_SCHEMA } from '../domain/schemas.ts'
+import {
+  ACTIVATION_SCHEMA,
+  EVENT_SCHEMA,
+  HANDOFF_RECEIPT_SCHEMA,
+  HANDOFF_VISIT_SCHEMA,
+  VISIT_SCHEMA,
+} from '../domain/schemas.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -21,7 +27,12 @@ const COLLECTION_CODES: readonly ErrorCode[] = [
   'internal',
   'unavailable',
 ]
-const RECEIPT_CODES: readonly ErrorCode[] = ['receipt_not_found', 'origin_mismatch', 'receipt_expired', 'receipt_revoked']
+const RECEIPT_CODES: readonly ErrorCode[] = [
+  'receipt_not_found',
+  'origin_mismatch',
+  'receipt_expired',
+  'receipt_revoked',
+]
 
 export function openApiDocument(options: { readonly baseUrl: string; readonly version: string }): Json {
   return {
@@ -107,7 +118,10 @@ function filePaths(): Json {
   return {
     '/browser.js': file('sdk', 'The browser SDK', textAnswer('text/javascript')),
     '/report.sh': file('hookSource', "The hook's source", textAnswer('text/plain')),
-    '/api/limits': file('limits', 'Plans, prices, rates and service limits', { description: 'Limits', content: anyJson() }),
+    '/api/limits': file('limits', 'Plans, prices, rates and service limits', {
+      description: 'Limits',
+      content: anyJson(),
+    }),
     '/openapi.json': file('openapi', 'This document', { description: 'OpenAPI 3.1', content: anyJson() }),
     '/health': file('health', 'Liveness and what is delivered', jsonAnswer('Health')),
   }

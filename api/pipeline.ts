@@ -53,7 +53,8 @@ export function collect(route: CollectionRoute, parts: PipelineParts): RequestHa
     const exchange = openExchange(req, deps, parts.addressHashOf(req))
     const outcome = await settle(exchange, recorder, deps, () => run(route, parts, { req, exchange }))
     if (outcome === null || res.destroyed) return
-    const status = outcome.kind === 'answer' ? 200 : sendRefusedExchange({ req, res, exchange, refusal: outcome }, parts)
+    const status =
+      outcome.kind === 'answer' ? 200 : sendRefusedExchange({ req, res, exchange, refusal: outcome }, parts)
     if (outcome.kind === 'answer') sendJson(res, outcome.body, corsHeaders(req, deps.catalog()))
     const code = outcome.kind === 'answer' ? '' : outcome.code
     deps.metrics.answered(route.name, status, code, (performance.now() - exchange.startedMs) / 1_000)
@@ -68,7 +69,10 @@ interface RefusedExchange {
 }
 
 /** Answers and records a refusal; a body that was not read to its end takes its connection along. */
-function sendRefusedExchange({ req, res, exchange, refusal }: RefusedExchange, { deps, recorder }: PipelineParts): number {
+function sendRefusedExchange(
+  { req, res, exchange, refusal }: RefusedExchange,
+  { deps, recorder }: PipelineParts,
+): number {
   const close = refusal.code === 'body_too_large' ? { Connection: 'close' } : {}
   const status = sendRefusal(res, refusal, { ...corsHeaders(req, deps.catalog()), ...close })
   if (!exchange.isRecorded) recorder.note(exchange, status, refusal.code)

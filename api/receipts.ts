@@ -12,7 +12,10 @@ import type { CheckedRequest } from './pipeline.ts'
 const SIBLINGS_MAX = 25
 
 /** The receipt of an activation or handoff, proven: genuine, from this origin and not expired. */
-export function requireReceipt({ exchange, body, website, origin }: CheckedRequest, deps: ApiDeps): Refusal | ReceiptClaims {
+export function requireReceipt(
+  { exchange, body, website, origin }: CheckedRequest,
+  deps: ApiDeps,
+): Refusal | ReceiptClaims {
   const claims = readReceipt(deps.keys, website.id, body['receipt'] as string)
   if (claims === null) return refuse('receipt_not_found')
   if (!isFromOrigin(deps.keys, website.id, claims, origin)) return refuse('origin_mismatch')

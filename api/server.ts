@@ -23,16 +23,19 @@ export interface ApiServer {
   readonly close: () => Promise<void>
 }
 
-export async function listen(app: Express, address: { readonly host: string; readonly port: number }): Promise<ApiServer> {
-  const server = createServer(
-    { ...SERVER_OPTIONS, ...bornWith(app) },
-    app as unknown as RequestListener,
-  )
+export async function listen(
+  app: Express,
+  address: { readonly host: string; readonly port: number },
+): Promise<ApiServer> {
+  const server = createServer({ ...SERVER_OPTIONS, ...bornWith(app) }, app as unknown as RequestListener)
   server.maxHeadersCount = MAX_HEADERS
   server.maxConnections = MAX_CONNECTIONS
   server.on('clientError', answerBrokenHttp)
   server.on('checkExpectation', (_req, res: ServerResponse) => {
-    res.writeHead(ERRORS.invalid_request.status, { 'Content-Type': 'application/json; charset=utf-8', Connection: 'close' })
+    res.writeHead(ERRORS.invalid_request.status, {
+      'Content-Type': 'application/json; charset=utf-8',
+      Connection: 'close',
+    })
     res.end(JSON.stringify({ error: 'invalid_request' }))
   })
   await new Promise<void>((resolve, reject) => {

@@ -35,7 +35,9 @@ export function staticFile(file: {
       'Cache-Control': file.cache,
       ETag: `"${sha256.slice(0, 32)}"`,
       'X-Content-Type-Options': 'nosniff',
-      ...(file.isShared === true ? { 'Access-Control-Allow-Origin': '*', 'Cross-Origin-Resource-Policy': 'cross-origin' } : {}),
+      ...(file.isShared === true
+        ? { 'Access-Control-Allow-Origin': '*', 'Cross-Origin-Resource-Policy': 'cross-origin' }
+        : {}),
     },
     encodings: compressed(bytes),
   }
@@ -75,7 +77,12 @@ function compressed(bytes: Buffer): ReadonlyMap<'br' | 'gzip', Buffer> {
 function chooseEncoding(accepted: string | undefined, file: StaticFile): 'br' | 'gzip' | null {
   const codings = (accepted ?? '')
     .split(',')
-    .map((part) => part.trim().toLowerCase().split(/\s*;\s*/))
+    .map((part) =>
+      part
+        .trim()
+        .toLowerCase()
+        .split(/\s*;\s*/),
+    )
     .filter(([, quality]) => !/^q=0(\.0*)?$/.test(quality ?? ''))
     .map(([name]) => name)
   return (['br', 'gzip'] as const).find((coding) => codings.includes(coding) && file.encodings.has(coding)) ?? null

@@ -55,7 +55,10 @@ export interface ReceiptClaims {
   readonly body: Uint8Array
 }
 
-export function issueReceipt(keys: ReceiptKeys, receipt: NewReceipt): { readonly text: string; readonly claims: ReceiptClaims } {
+export function issueReceipt(
+  keys: ReceiptKeys,
+  receipt: NewReceipt,
+): { readonly text: string; readonly claims: ReceiptClaims } {
   const body = new Uint8Array(BODY_BYTES)
   body[0] =
     keys.currentKeyId |

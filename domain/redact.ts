@@ -25,7 +25,9 @@ export interface RedactedBody {
 
 const TOKEN_LENGTH = 47
 /** By character code; what lies beyond the table, and the end of a text, reads as undefined. */
-const IS_BASE64URL = Uint8Array.from({ length: 128 }, (_, code) => (/[A-Za-z0-9_-]/.test(String.fromCharCode(code)) ? 1 : 0))
+const IS_BASE64URL = Uint8Array.from({ length: 128 }, (_, code) =>
+  /[A-Za-z0-9_-]/.test(String.fromCharCode(code)) ? 1 : 0,
+)
 /** Younger than this service, so that no other number passes for an issue time by accident. */
 const FIRST_ISSUE_MS = Date.UTC(2025, 0, 1)
 const UNESCAPE_ROUNDS = 4
@@ -133,12 +135,15 @@ function unescapeAll(text: string): string {
   for (let round = 0; round < UNESCAPE_ROUNDS; round++) {
     const next = plain
       .replaceAll('\0', '')
-      .replace(/\\u([0-9a-fA-F]{4})|%([0-9a-fA-F]{2})|\\(["\\/])/g, (whole, unit?: string, byte?: string, mark?: string) => {
-        if (mark !== undefined) return mark
-        const code = parseInt(unit ?? byte ?? '', 16)
-        // Only what can be part of a receipt, or of a further escape, is undone; the rest keeps its form.
-        return code > 0x20 && code < 0x7f ? String.fromCharCode(code) : whole
-      })
+      .replace(
+        /\\u([0-9a-fA-F]{4})|%([0-9a-fA-F]{2})|\\(["\\/])/g,
+        (whole, unit?: string, byte?: string, mark?: string) => {
+          if (mark !== undefined) return mark
+          const code = parseInt(unit ?? byte ?? '', 16)
+          // Only what can be part of a receipt, or of a further escape, is undone; the rest keeps its form.
+          return code > 0x20 && code < 0x7f ? String.fromCharCode(code) : whole
+        },
+      )
     if (next === plain) return plain
     plain = next
   }

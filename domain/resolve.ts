@@ -105,7 +105,12 @@ function resolveReceipts(input: ResolutionInput): ResolutionResult {
 function fallBack(input: ResolutionInput, verdicts: readonly CandidateVerdict[]): ResolutionResult {
   const visit = input.installationVisit
   if (visit !== null && !isExpired(visit.issuedAtMs, input.nowMs)) {
-    return matched('same_installation', 0, { visitId: visit.visitId, issuedAtMs: visit.issuedAtMs, gpc: visit.gpc }, verdicts)
+    return matched(
+      'same_installation',
+      0,
+      { visitId: visit.visitId, issuedAtMs: visit.issuedAtMs, gpc: visit.gpc },
+      verdicts,
+    )
   }
   return { resolution: 'unmatched', selectionPolicy: 'none', candidateCount: 0, visit: null, verdicts }
 }
@@ -120,7 +125,10 @@ function matched(
 }
 
 /** What a receipt says of itself, before any look-up; null where its state decides. */
-function staticVerdict(claims: ReceiptClaims, nowMs: number): 'unrecorded' | 'handoff_only' | 'expired' | 'forged' | null {
+function staticVerdict(
+  claims: ReceiptClaims,
+  nowMs: number,
+): 'unrecorded' | 'handoff_only' | 'expired' | 'forged' | null {
   if (claims.isUnrecorded) return 'unrecorded'
   if (claims.isHandoffOnly) return 'handoff_only'
   // A time to come was not issued here, however good the MAC: a clock was wrong or a key has leaked.

@@ -76,7 +76,13 @@ const client: Schema = {
   additionalProperties: {
     anyOf: [
       ...(scalar['anyOf'] as Schema[]),
-      { type: 'array', maxItems: 16, items: { anyOf: [scalar, { type: 'object', maxProperties: 8, propertyNames: text(64), additionalProperties: scalar }] } },
+      {
+        type: 'array',
+        maxItems: 16,
+        items: {
+          anyOf: [scalar, { type: 'object', maxProperties: 8, propertyNames: text(64), additionalProperties: scalar }],
+        },
+      },
       { type: 'object', maxProperties: 16, propertyNames: text(64), additionalProperties: scalar },
     ],
   },
@@ -107,7 +113,10 @@ export const VISIT_SCHEMA = object(
 
 export const HANDOFF_VISIT_SCHEMA = object(visitProperties, { required: VISIT_REQUIRED })
 
-export const HANDOFF_RECEIPT_SCHEMA = object({ project, receipt: { type: 'string' }, gpc }, { required: ['project', 'receipt'] })
+export const HANDOFF_RECEIPT_SCHEMA = object(
+  { project, receipt: { type: 'string' }, gpc },
+  { required: ['project', 'receipt'] },
+)
 
 export const ACTIVATION_SCHEMA = object({ project, receipt: { type: 'string' } }, { required: ['project', 'receipt'] })
 

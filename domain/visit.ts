@@ -6,7 +6,14 @@ import { keepIdentities, toMoment } from './identities.ts'
 import { LIMITS } from './limits.ts'
 import type { Utm, Visit } from './model.ts'
 import { parsePageUrl, stripReferrer, urlId, type PageAddress, type Sha256Hex } from './origin.ts'
-import { expiresAtMs, isFromOrigin, issueReceipt, readReceipt, type ReceiptClaims, type ReceiptKeys } from './receipt.ts'
+import {
+  expiresAtMs,
+  isFromOrigin,
+  issueReceipt,
+  readReceipt,
+  type ReceiptClaims,
+  type ReceiptKeys,
+} from './receipt.ts'
 import type { JsonObject } from './strict-json.ts'
 
 export interface VisitContext {
@@ -54,7 +61,8 @@ export function checkPage(
   if (!page.ok || page.value.origin !== context.origin) return refuse('origin_not_allowed')
   const sent = body['url_id'] as string
   const isKnown = sent === urlId(page.value, context.sha256Hex) || context.website.pages.some(({ id }) => id === sent)
-  if (!isKnown) return invalidField('/url_id', "must be the hash of the page's origin and path, or a registered page's ID")
+  if (!isKnown)
+    return invalidField('/url_id', "must be the hash of the page's origin and path, or a registered page's ID")
   const badMoment = findBadMoment(body)
   if (badMoment !== null) return invalidField(badMoment, 'must be Unix time in milliseconds or a date')
   return { kind: 'page', page: page.value, urlId: sent }

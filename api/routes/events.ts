@@ -137,7 +137,11 @@ async function resolveEvent(first: FirstReport, path: PathChoice, deps: ApiDeps)
   return resolve({ nowMs, receipts, states, handoff, installationVisit })
 }
 
-async function append(install: Install, { exchange, website }: CheckedRequest, { recorder }: PipelineParts): Promise<void> {
+async function append(
+  install: Install,
+  { exchange, website }: CheckedRequest,
+  { recorder }: PipelineParts,
+): Promise<void> {
   const { retentionDays } = website
   await recorder.accept(exchange, {
     topic: 'installs',

@@ -84,7 +84,11 @@ async function recordHandoffVisit(
   })
 }
 
-async function isRevoked({ website }: CheckedRequest, claims: ReceiptClaims, { deps }: PipelineParts): Promise<boolean> {
+async function isRevoked(
+  { website }: CheckedRequest,
+  claims: ReceiptClaims,
+  { deps }: PipelineParts,
+): Promise<boolean> {
   const ref = refOf(website.id, claims)
   const [state] = await deps.hotState.receiptStates([ref])
   if (state !== 'unknown') return state === 'revoked'

@@ -61,8 +61,7 @@ function readRoute(
     const website = websiteOf(req, deps.catalog())
     exchange.website = website
     const read = { exchange, req, res }
-    const { status, code } =
-      website === null ? refuseRead(read, 'website_not_found') : answer({ ...read, website })
+    const { status, code } = website === null ? refuseRead(read, 'website_not_found') : answer({ ...read, website })
     recorder.note(exchange, status, code)
     deps.metrics.answered(name, status, code, (performance.now() - exchange.startedMs) / 1_000)
   }
@@ -73,7 +72,10 @@ function websiteOf(req: Request, catalog: Catalog): Website | null {
   return (typeof id === 'string' ? catalog.websites.get(id) : undefined) ?? null
 }
 
-function refuseRead({ res }: Pick<Read, 'res'>, code: ErrorCode): { readonly status: number; readonly code: ErrorCode } {
+function refuseRead(
+  { res }: Pick<Read, 'res'>,
+  code: ErrorCode,
+): { readonly status: number; readonly code: ErrorCode } {
   return { status: sendRefusal(res, refuse(code)), code }
 }
 

@@ -30,7 +30,11 @@ export function visitsActivateRoute(parts: PipelineParts): CollectionRoute {
   }
 }
 
-async function applyActivation(request: CheckedRequest, claims: ReceiptClaims, parts: PipelineParts): Promise<Refusal | typeof OK> {
+async function applyActivation(
+  request: CheckedRequest,
+  claims: ReceiptClaims,
+  parts: PipelineParts,
+): Promise<Refusal | typeof OK> {
   const { exchange, website } = request
   const activation = await activate(website.id, claims, parts.deps)
   if (activation.kind === 'revoked') return refuse('receipt_revoked')

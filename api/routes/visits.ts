@@ -76,4 +76,3 @@ async function applyVisit(request: CheckedRequest, admitted: AdmittedRequest, pa
 export function sha256Hex(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
-

@@ -17,7 +17,13 @@ describe('POST /v1/events', () => {
     const receipt = await activeReceipt(service.url)
     const { status, body } = await report({ receipts: [receipt] })
     expect(status).to.equal(200)
-    expect(body).to.deep.include({ ok: true, duplicate: false, resolution: 'matched', candidate_count: 1, selection_policy: 'latest_visit' })
+    expect(body).to.deep.include({
+      ok: true,
+      duplicate: false,
+      resolution: 'matched',
+      candidate_count: 1,
+      selection_policy: 'latest_visit',
+    })
     expect(body['ga']).to.deep.equal({
       status: 'pending',
       deliveries: [{ destination: 'acme-ga4', status: 'pending', session_mode: 'original_session_window' }],
@@ -34,7 +40,9 @@ describe('POST /v1/events', () => {
     const [visit] = await service.facts.run('visitsByIds', { websites: ['acme-dev'], visit_ids: [install!.visit_id] })
     expect(visit!.page_url).to.equal(`${TEST_ORIGIN}/same`)
     const clientId = JSON.parse(visit!.identities).ga4['G-TEST000001'].client_id
-    const hit = service.ga4.requests().find(({ body }) => (body as any).events[0].params.install_path === 'cli' && (body as any).client_id === clientId)
+    const hit = service.ga4
+      .requests()
+      .find(({ body }) => (body as any).events[0].params.install_path === 'cli' && (body as any).client_id === clientId)
     expect(hit?.messages).to.deep.equal([])
   })
 
