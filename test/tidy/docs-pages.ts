@@ -82,6 +82,8 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   claimLeaseMs: 'Lease of an `event_id` while its first request is being answered',
   claimWaitMs: 'Other requests wait for that answer for',
   issuedMemoryMs: 'A receipt that is never activated is remembered for',
+  eventLogKeepMs: 'Records stay on the event log for',
+  deadLetterKeepMs: 'Dead letters stay ready for replay for',
   appendDeadlineMs: 'The event log has, before the answer is `503`,',
   unavailableRetryS: '`Retry-After` of a `503`',
   visitMissingMs: 'An install waits for its visit to be stored for',

@@ -38,9 +38,10 @@ describe('test files', () => {
 })
 
 describe('pages made from tables', () => {
-  for (const { path, text } of docsPages()) {
-    it(`are fresh: ${path} (else \`make docs\`)`, () => expect(read(path)).to.equal(text))
-  }
+  it('are fresh; `make docs` writes them again', () => {
+    const stale = docsPages().filter(({ path, text }) => read(path) !== text)
+    expect(stale.map(({ path }) => path)).to.deep.equal([])
+  })
 })
 
 describe('verbs', () => {
