@@ -9,6 +9,7 @@ import type { ClickHouseClient, ClickHouseClientConfigOptions } from '@clickhous
 
 import { settingsClause } from './connection.ts'
 import type { FactsConnection, InsertStatement, QueryParameters } from './connection.ts'
+import { selfTest } from './self-test.ts'
 import { createTurns } from './turns.ts'
 
 export interface ChdbOptions {
@@ -22,18 +23,17 @@ const DEFAULT_MEMORY_BYTES = 512 * MIB
 /**
  * Opens the engine on `folder` (made if absent). There are two connections, because each runs one statement at a time:
  * inserts on one, everything with parameters on the other (the engine mixes up parameters of statements that run at
- * the same moment, so two connections for those would gain nothing). Rejects where chDB is not installed.
+ * the same moment, so two connections for those would gain nothing). Rejects where chDB is not installed, where this
+ * process has another folder open, and with `EngineUnfit`.
  */
 export async function openChdb(folder: string, options: ChdbOptions = {}): Promise<FactsConnection> {
   const path = resolve(folder)
   const inbox = join(path, 'inbox')
   await mkdir(inbox, { recursive: true })
-  // What lies here is the rest of an insert that a crash cut off: its records are still on the event log.
-  for (const name of await readdir(inbox)) await rm(join(inbox, name))
   const engine = await startEngine(path, options.memoryBytes ?? DEFAULT_MEMORY_BYTES)
   const writes = createTurns()
   const reads = createTurns()
-  return {
+  const connection: FactsConnection = {
     kind: 'chdb',
     command: (statement) => writes.take(false, () => run(engine.writer, statement)),
     query: (statement, parameters, { isUrgent }) =>
@@ -45,6 +45,24 @@ export async function openChdb(folder: string, options: ChdbOptions = {}): Promi
       await engine.close()
     },
   }
+  try {
+    // The engine keeps the folder to itself, so this is what a crash left of an insert; the event log has it all.
+    for (const name of await readdir(inbox)) await rm(join(inbox, name))
+    await selfTest(connection, ENGINE_DEFAULTS)
+  } catch (error) {
+    await connection.close()
+    throw error
+  }
+  return connection
+}
+
+/** What chDB itself sets, beside ClickHouse's defaults. */
+const ENGINE_DEFAULTS: Readonly<Record<string, string>> = {
+  allow_introspection_functions: '1',
+  implicit_select: '1',
+  output_format_arrow_use_native_writer: '0',
+  serialize_query_plan: '0',
+  storage_file_read_method: 'mmap',
 }
 
 type ClientConnection = NonNullable<ClickHouseClientConfigOptions['connection']>
@@ -57,7 +75,7 @@ interface Engine {
 
 /** chDB is an optional dependency of some hundred megabytes, so it is loaded only where it is used. */
 async function startEngine(path: string, memoryBytes: number): Promise<Engine> {
-  const { Session } = await import('chdb')
+  const { Session, drainPending } = await import('chdb')
   const { createChdbConnection } = await import('chdb/connection')
   // Server settings are read by the first connection to a folder alone; the clients' connections then share its engine.
   const anchor = new Session(path, { connectionArgs: engineArguments(memoryBytes) })
@@ -71,6 +89,8 @@ async function startEngine(path: string, memoryBytes: number): Promise<Engine> {
     close: async () => {
       await Promise.all([writer.close(), reader.close()])
       anchor.close()
+      // A connection whose last statement has just ended is closed a moment later; until then no other folder can be opened.
+      await drainPending()
     },
   }
 }

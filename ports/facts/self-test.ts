@@ -1,0 +1,52 @@
+/** Checks at the start that an engine inserts what it is told to: it must neither deduplicate nor carry odd settings. */
+
+import type { FactsConnection } from './connection.ts'
+import { readSupportedSettings } from './settings.ts'
+
+/** The engine does something else than this adapter was written for; starting would put facts at risk. */
+export class EngineUnfit extends Error {
+  override readonly name = 'EngineUnfit'
+}
+
+const SCRATCH = 'whence_self_test'
+
+/**
+ * Rejects with `EngineUnfit` where a session setting is not at its default (and not among `expected`, by name with its
+ * value), or where one row inserted twice does not give two rows in a table that would deduplicate if asked to.
+ */
+export async function selfTest(connection: FactsConnection, expected: Readonly<Record<string, string>>): Promise<void> {
+  const changed = await changedSettings(connection)
+  const odd = [...changed]
+    .filter(([name, value]) => expected[name] !== value)
+    .map(([name, value]) => `${name} = ${value}`)
+  if (odd.length > 0) throw new EngineUnfit(`the engine starts with settings we do not know: ${odd.join(', ')}`)
+  const count = await insertTwice(connection)
+  if (count !== 2) throw new EngineUnfit(`one row inserted twice gave ${count} rows instead of 2`)
+}
+
+/** Settings of the session that are not at their default, by name. */
+export async function changedSettings(connection: FactsConnection): Promise<ReadonlyMap<string, string>> {
+  const rows = await connection.query(
+    'SELECT name, value FROM system.settings WHERE changed ORDER BY name LIMIT 1000',
+    {},
+    { isUrgent: false },
+  )
+  return new Map((rows as readonly { name: string; value: string }[]).map(({ name, value }) => [name, value]))
+}
+
+async function insertTwice(connection: FactsConnection): Promise<number> {
+  await connection.command(`DROP TABLE IF EXISTS ${SCRATCH} SYNC`)
+  await connection.command(
+    `CREATE TABLE ${SCRATCH} (n UInt8) ENGINE = MergeTree ORDER BY n SETTINGS non_replicated_deduplication_window = 100`,
+  )
+  try {
+    const { insert: settings } = await readSupportedSettings(connection)
+    const insert = { table: SCRATCH, columns: ['n'], settings, body: [Buffer.from('1\n')] }
+    await connection.insert(insert)
+    await connection.insert(insert)
+    const [row] = await connection.query(`SELECT toUInt32(count()) AS n FROM ${SCRATCH}`, {}, { isUrgent: false })
+    return (row as { n: number } | undefined)?.n ?? 0
+  } finally {
+    await connection.command(`DROP TABLE IF EXISTS ${SCRATCH} SYNC`)
+  }
+}

@@ -1,0 +1,58 @@
+/** The engine settings that inserts and queries rely on; each statement carries its own, whatever the session's are. */
+
+import { settingsClause } from './connection.ts'
+import type { EngineSettings, FactsConnection } from './connection.ts'
+
+/**
+ * Acknowledged means stored (no asynchronous insert), nothing is dropped as a duplicate of another insert (the tables do
+ * that by key), and nothing is skipped, defaulted or bent to fit.
+ */
+export const INSERT_SETTINGS: EngineSettings = {
+  async_insert: 0,
+  insert_deduplicate: 0,
+  deduplicate_insert: 'disable',
+  insert_deduplication_token: '',
+  date_time_overflow_behavior: 'throw',
+  input_format_allow_errors_num: 0,
+  input_format_allow_errors_ratio: 0,
+  input_format_null_as_default: 0,
+  input_format_tsv_empty_as_default: 0,
+  input_format_tsv_enum_as_number: 0,
+  input_format_parallel_parsing: 0,
+  max_insert_threads: 1,
+  max_threads: 1,
+}
+
+const QUERY_SETTINGS: EngineSettings = {
+  output_format_json_quote_64bit_integers: 0,
+  max_threads: 1,
+  use_skip_indexes_if_final: 1,
+  use_skip_indexes_if_final_exact_mode: 1,
+  // Parts of one partition and of two are merged alike; keys never span partitions, but nothing here rests on that.
+  do_not_merge_across_partitions_select_final: 0,
+}
+
+/** For what a request waits for, with seconds as the bound, and for everything else. */
+export const LOOK_UP_SETTINGS: EngineSettings = { ...QUERY_SETTINGS, max_execution_time: 2 }
+export const REPORT_SETTINGS: EngineSettings = { ...QUERY_SETTINGS, max_execution_time: 30 }
+
+export interface SupportedSettings {
+  readonly insert: EngineSettings
+  readonly lookUp: string
+  readonly report: string
+}
+
+/** Leaves out what this engine's version does not know: it would refuse the whole statement. */
+export async function readSupportedSettings(connection: FactsConnection): Promise<SupportedSettings> {
+  const names = Object.keys({ ...INSERT_SETTINGS, ...LOOK_UP_SETTINGS })
+  const statement = 'SELECT name FROM system.settings WHERE name IN {names:Array(String)} LIMIT 100'
+  const rows = (await connection.query(statement, { names }, { isUrgent: true })) as readonly { name: string }[]
+  const known = new Set(rows.map((row) => row.name))
+  const supported = (settings: EngineSettings): EngineSettings =>
+    Object.fromEntries(Object.entries(settings).filter(([name]) => known.has(name)))
+  return {
+    insert: supported(INSERT_SETTINGS),
+    lookUp: settingsClause(supported(LOOK_UP_SETTINGS)),
+    report: settingsClause(supported(REPORT_SETTINGS)),
+  }
+}

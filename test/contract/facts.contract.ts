@@ -1,0 +1,512 @@
+/** What every Facts adapter promises, as tests that any adapter joins with an `open` of its own. */
+
+import { expect } from 'chai'
+import * as fc from 'fast-check'
+
+import type { DeliveryStatus } from '../../domain/model.ts'
+import type { FactRow, Facts, FactTable } from '../../ports/facts/facts.ts'
+import { FACT_TABLES, RowsRefused } from '../../ports/facts/facts.ts'
+import {
+  activationRecord,
+  activityRecord,
+  AROUND,
+  attempt,
+  deliveryRecord,
+  handoffRecord,
+  installRecord,
+  requestRecord,
+  rowsOf,
+  SAMPLE_MS,
+  store,
+  unique,
+  visitId,
+  visitRecord,
+} from './fact-samples.ts'
+
+export interface FactsHarness {
+  /** The facts under test, with empty or used tables; another object after `reopen`. */
+  readonly facts: Facts
+  /** Closes and opens again on the same data. */
+  reopen(): Promise<void>
+  /** Merges all parts of a table, as the engine does by itself sooner or later. */
+  merge(table: FactTable): Promise<void>
+  /** Closes and deletes everything. */
+  close(): Promise<void>
+}
+
+const HOSTILE = [
+  "'; DROP TABLE visits; --",
+  "\\'",
+  '{website:String}',
+  '%27 OR 1=1',
+  '\\N',
+  '`',
+  '--',
+  '\t\n\r\0\b\f\\',
+]
+const UNICODE = ['😀 ganz normal', 'e\u0301', '\u0000', '\u2028', '日本語', '\uFEFFbom']
+
+export function factsContract(name: string, open: () => Promise<FactsHarness>): void {
+  describe(`Facts contract: ${name}`, () => {
+    let harness: FactsHarness
+    const facts = (): Facts => harness.facts
+
+    before(async () => {
+      harness = await open()
+    })
+    after(async () => {
+      await harness.close()
+    })
+
+    describe('insert', () => {
+      it('shows every row once when everything was inserted twice', async () => {
+        const website = unique('site')
+        const records = [
+          visitRecord({ website }),
+          activationRecord({ website, revokedVisitId: visitId(), revokedIssuedAtMs: SAMPLE_MS - 1_000 }),
+          handoffRecord({ website }),
+          installRecord({ website }),
+          deliveryRecord({ website, attempt: attempt() }),
+          activityRecord({ website }),
+          requestRecord({ website }),
+        ]
+        const before = await counts(facts())
+        await store(facts(), records)
+        await store(facts(), records)
+        const after = await counts(facts())
+        expect(difference(after, before)).to.deep.equal({
+          visits: 1,
+          activations: 2,
+          handoffs: 1,
+          installs: 1,
+          deliveries: 1,
+          attempts: 1,
+          request_logs: 5,
+          activity: 1,
+          poison_records: 0,
+        })
+      })
+
+      it('keeps what it resolved for across a close', async () => {
+        const record = visitRecord({ website: unique('site') })
+        await store(facts(), [record])
+        await harness.reopen()
+        const rows = await facts().run('visitsByIds', keysOf([record.visit]))
+        expect(rows).to.have.lengthOf(1)
+      })
+
+      it('lets the install that came first win, in whatever order rows arrive', async () => {
+        for (const order of [
+          ['first', 'later'],
+          ['later', 'first'],
+        ]) {
+          const shared = { website: unique('site'), eventId: unique('event') }
+          const versions = {
+            first: installRecord({ ...shared, receivedAtMs: SAMPLE_MS, language: 'first' }),
+            later: installRecord({ ...shared, receivedAtMs: SAMPLE_MS + 1, language: 'later' }),
+          }
+          for (const which of order) await store(facts(), [versions[which as 'first' | 'later']])
+          const key = { website: shared.website, event_id: shared.eventId }
+          const before = await facts().run('installByEvent', key)
+          await harness.merge('installs')
+          const after = await facts().run('installByEvent', key)
+          expect([before, after].map((rows) => rows.map((row) => row.language))).to.deep.equal([['first'], ['first']])
+        }
+      })
+
+      it('decides by the place on the log between installs of the same millisecond', async () => {
+        const shared = { website: unique('site'), eventId: unique('event') }
+        await store(facts(), [installRecord({ ...shared, language: 'second' })], 8)
+        await store(facts(), [installRecord({ ...shared, language: 'first' })], 7)
+        const [row] = await facts().run('installByEvent', { website: shared.website, event_id: shared.eventId })
+        expect(row?.language).to.equal('first')
+      })
+
+      it('shows the same final state of a delivery for every order of its states', async () => {
+        const story: readonly { readonly status: DeliveryStatus; readonly atMs: number }[] = [
+          { status: 'pending', atMs: SAMPLE_MS },
+          { status: 'retrying', atMs: SAMPLE_MS + 10_000 },
+          // Written by a machine whose clock is three seconds behind.
+          { status: 'delivered', atMs: SAMPLE_MS + 7_000 },
+        ]
+        for (const order of permutations(story)) {
+          const shared = { website: unique('site'), eventId: unique('event'), jobId: unique('job') }
+          for (const state of order) await store(facts(), [deliveryRecord({ ...shared, ...state })])
+          const [row] = await facts().run('deliveriesOfInstall', { website: shared.website, event_id: shared.eventId })
+          expect(row?.status).to.equal('delivered')
+        }
+      })
+
+      it('shows a failed delivery as pending again once it is replayed', async () => {
+        const shared = { website: unique('site'), eventId: unique('event') }
+        await store(facts(), [deliveryRecord({ ...shared, status: 'failed', atMs: SAMPLE_MS })])
+        await store(facts(), [deliveryRecord({ ...shared, status: 'pending', atMs: SAMPLE_MS + 60_000 })])
+        const [row] = await facts().run('deliveriesOfInstall', { website: shared.website, event_id: shared.eventId })
+        expect(row?.status).to.equal('pending')
+      })
+
+      it('takes rows of several months and days in one call', async () => {
+        const website = unique('site')
+        const days = [0, 1, 2, 40, 80]
+        const visits = days.map((day) => visitRecord({ website, issuedAtMs: SAMPLE_MS - day * 86_400_000 }))
+        await store(facts(), visits)
+        const rows = await facts().run('visitsByIds', keysOf(visits.map((record) => record.visit)))
+        expect(rows).to.have.lengthOf(days.length)
+      })
+
+      it('does nothing for no rows', async () => {
+        const before = await counts(facts())
+        for (const table of FACT_TABLES) await facts().insert(table, [])
+        expect(await counts(facts())).to.deep.equal(before)
+      })
+
+      it('collects rows of several tables and inserts them together', async () => {
+        const website = unique('site')
+        const record = installRecord({ website })
+        const batch = facts().startBatch()
+        for (const [table, rows] of rowsOf([record])) for (const row of rows) batch.add(table, row)
+        expect(batch.chars).to.be.greaterThan(0)
+        await batch.insert()
+        await batch.insert()
+        const installs = await facts().run('listInstalls', { ...AROUND, website })
+        const logs = await facts().run('listLogs', { ...AROUND, website })
+        expect([installs.length, logs.length]).to.deep.equal([1, 1])
+      })
+    })
+
+    describe('text', () => {
+      it('comes back as it went in, however hostile', async () => {
+        const values = [...HOSTILE, ...UNICODE]
+        const website = unique('site')
+        const records = values.map((text) =>
+          activityRecord({ website, organization: website, subject: text, message: `${text}${text}` }),
+        )
+        await store(facts(), records)
+        const rows = await facts().run('listActivity', { ...AROUND, organization: website })
+        expect(rows.map((row) => row.subject)).to.have.members(values)
+        expect(rows.map((row) => row.message)).to.have.members(values.map((text) => `${text}${text}`))
+      })
+
+      it('comes back as it went in for any well-formed text, also inside lists', async () => {
+        const text = fc.string({ unit: 'binary', maxLength: 40 })
+        await fc.assert(
+          fc.asyncProperty(fc.array(text, { maxLength: 4 }), text, async (browsers, language) => {
+            const record = installRecord({ website: unique('site'), browsers, language })
+            await store(facts(), [record])
+            const { website, eventId } = record.install
+            const [row] = await facts().run('installByEvent', { website, event_id: eventId })
+            expect(row?.browsers).to.deep.equal(browsers.map((browser) => browser.toWellFormed()))
+            expect(row?.language).to.equal(language.toWellFormed())
+          }),
+          { numRuns: 25 },
+        )
+      })
+
+      it('is made well-formed where it holds lone surrogates', async () => {
+        const website = unique('site')
+        await store(facts(), [requestRecord({ website, userAgent: 'a\ud800b', body: '\udfff' })])
+        const [row] = await facts().run('listLogs', { ...AROUND, website })
+        expect(row).to.include({ user_agent: 'a\ufffdb', body: '\ufffd' })
+      })
+
+      it('is bound as a parameter and never read as SQL', async () => {
+        await store(facts(), [visitRecord({ website: unique('site') })])
+        for (const text of [...HOSTILE, ...UNICODE]) {
+          const visits = await facts().run('visitsByIds', { websites: [text], visit_ids: [text] })
+          const logs = await facts().run('listLogs', { ...AROUND, website: text, code: text, path: text })
+          const events = await facts().run('installsByEventId', { event_id: text })
+          expect([visits.length, logs.length, events.length]).to.deep.equal([0, 0, 0])
+        }
+      })
+    })
+
+    describe('refusal', () => {
+      const canary = 'canary-secret-of-a-row'
+      const bad: readonly (readonly [string, FactTable, FactRow])[] = [
+        ['a number above its column', 'request_logs', { status: 65_536 }],
+        ['a negative number', 'request_logs', { body_bytes: -1 }],
+        ['a fraction for a whole number', 'request_logs', { status: 200.5 }],
+        ['a number that is none', 'request_logs', { duration_ms: Number.NaN }],
+        ['a whole number past 2^53', 'request_logs', { log_offset: 2 ** 53 }],
+        ['a time past 2099', 'request_logs', { received_at: 4_102_444_800_000 }],
+        ['a time before 1970', 'request_logs', { received_at: -1 }],
+        ['a time that is none', 'visits', { issued_at: Number.NaN }],
+        ['text for a number', 'request_logs', { status: '200' }],
+        ['a number for text', 'request_logs', { body: 7 }],
+        ['a missing value', 'request_logs', { body: undefined }],
+        ['null where none may stand', 'request_logs', { received_at: null }],
+        ['an object for a list', 'installs', { browsers: {} }],
+        ['an unknown effect', 'activations', { effect: 'forgotten' }],
+      ]
+      for (const [what, table, changes] of bad) {
+        it(`names ${what} without repeating the row`, async () => {
+          const website = unique('site')
+          const records = [
+            visitRecord({ website, pageUrl: canary }),
+            installRecord({ website, language: canary }),
+            activationRecord({ website, visitId: canary }),
+          ]
+          const row = rowsOf(records).get(table)?.[0] ?? {}
+          const before = await counts(facts())
+          const error = await facts()
+            .insert(table, [row, { ...row, ...changes }])
+            .catch((caught: unknown) => caught)
+          expect(error).to.be.instanceOf(RowsRefused)
+          expect(textOf(error)).not.to.contain(canary)
+          expect(await counts(facts())).to.deep.equal(before)
+        })
+      }
+
+      it('leaves the other rows of a batch as they were', async () => {
+        const website = unique('site')
+        const [row] = rowsOf([visitRecord({ website })]).get('visits') ?? []
+        const batch = facts().startBatch()
+        batch.add('visits', row ?? {})
+        expect(() => batch.add('visits', { ...row, retention_days: -1 })).to.throw(RowsRefused)
+        await batch.insert()
+        const visits = await facts().run('visitsByIds', { websites: [website], visit_ids: [String(row?.['visit_id'])] })
+        expect(visits).to.have.lengthOf(1)
+      })
+    })
+
+    describe('queries', () => {
+      it('find visits of the website they belong to, whole', async () => {
+        const id = visitId()
+        const mine = visitRecord({ website: unique('site'), visitId: id, gpc: true, previousVisitId: visitId() })
+        const other = visitRecord({ website: unique('site'), visitId: id })
+        await store(facts(), [mine, other])
+        const rows = await facts().run('visitsByIds', keysOf([mine.visit]))
+        expect(rows).to.deep.equal([
+          {
+            website: mine.visit.website,
+            visit_id: id,
+            organization: 'acme-org',
+            issued_at_ms: SAMPLE_MS,
+            url_id: 'url_0123456789abcdef',
+            origin: 'https://acme.dev',
+            page_url: 'https://acme.dev/install',
+            referrer: 'https://search.example/',
+            source_referrer: '',
+            landed_at_ms: SAMPLE_MS - 5_000,
+            utm_source: 'search',
+            utm_medium: '',
+            utm_campaign: 'spring',
+            utm_term: '',
+            utm_content: '',
+            utm_id: '',
+            identities: '{"ga4":{"G-ABC":{"client_id":"1.2","session_id":"3"}}}',
+            client: '{"language":"de"}',
+            gpc: true,
+            is_handoff_only: false,
+            previous_visit_id: mine.visit.previousVisitId,
+          },
+        ])
+      })
+
+      it('tell the state of receipts, also of one whose visit is not there yet', async () => {
+        const website = unique('site')
+        const [issued, active, revoked, unseen, unknown] = [
+          visitId(),
+          visitId(),
+          visitId(),
+          visitId(),
+          visitId(),
+        ] as const
+        await store(facts(), [
+          visitRecord({ website, visitId: issued }),
+          visitRecord({ website, visitId: active, previousVisitId: revoked }),
+          visitRecord({ website, visitId: revoked }),
+          activationRecord({ website, visitId: revoked }),
+          activationRecord({ website, visitId: active, revokedVisitId: revoked, revokedIssuedAtMs: SAMPLE_MS }),
+          activationRecord({ website, visitId: unseen }),
+        ])
+        const rows = await facts().run('receiptFacts', {
+          website,
+          visit_ids: [issued, active, revoked, unseen, unknown],
+        })
+        const states = new Map(rows.map((row) => [row.visit_id, row]))
+        expect(states.get(issued)).to.include({ is_recorded: true, is_active: false, is_revoked: false })
+        expect(states.get(active)).to.include({ is_active: true, is_revoked: false, previous_visit_id: revoked })
+        expect(states.get(revoked)).to.include({ is_recorded: true, is_active: true, is_revoked: true })
+        expect(states.get(unseen)).to.include({ is_recorded: false, is_active: true })
+        expect(states.has(unknown)).to.equal(false)
+      })
+
+      it('give the whole install of an event back', async () => {
+        const matched = visitId()
+        const { install, request } = installRecord({
+          website: unique('site'),
+          resolution: 'matched',
+          selectionPolicy: 'latest_visit',
+          candidateCount: 2,
+          visitId: matched,
+          visitIssuedAtMs: SAMPLE_MS - 1,
+          installPath: null,
+        })
+        await store(facts(), [{ v: 1, kind: 'install', request, install, retentionDays: 395 }])
+        const [row] = await facts().run('installByEvent', { website: install.website, event_id: install.eventId })
+        expect(row).to.include({
+          visit_id: matched,
+          visit_issued_at_ms: SAMPLE_MS - 1,
+          install_path: '',
+          candidate_count: 2,
+        })
+        expect(JSON.parse(row?.answer ?? '')).to.deep.equal(install.answer)
+        expect(JSON.parse(row?.verdicts ?? '')).to.deep.equal(install.verdicts)
+      })
+
+      it('find the newest visit of an installation that is not too old', async () => {
+        const shared = {
+          website: unique('site'),
+          installationId: unique('installation'),
+          resolution: 'matched' as const,
+        }
+        const [old, newer] = [visitId(), visitId()] as const
+        const oldMs = SAMPLE_MS - 20_000
+        await store(facts(), [
+          installRecord({ ...shared, visitId: old, visitIssuedAtMs: oldMs, receivedAtMs: SAMPLE_MS - 10_000 }),
+          installRecord({ ...shared, visitId: newer, visitIssuedAtMs: SAMPLE_MS - 5_000, receivedAtMs: SAMPLE_MS }),
+          installRecord({ ...shared, resolution: 'unmatched', receivedAtMs: SAMPLE_MS + 1 }),
+        ])
+        const key = { website: shared.website, installation_id: shared.installationId }
+        const found = await facts().run('installationVisit', { ...key, since_ms: oldMs })
+        const tooOld = await facts().run('installationVisit', { ...key, since_ms: SAMPLE_MS })
+        expect(found).to.deep.equal([{ visit_id: newer, visit_issued_at_ms: SAMPLE_MS - 5_000 }])
+        expect(tooOld).to.deep.equal([])
+      })
+
+      it('say which events have been dispatched', async () => {
+        const website = unique('site')
+        const [done, open] = [unique('event'), unique('event')]
+        await store(facts(), [
+          deliveryRecord({ website, eventId: done, destination: 'a' }),
+          deliveryRecord({ website, eventId: done, destination: 'b', status: 'skipped' }),
+        ])
+        const rows = await facts().run('dispatchedJobs', { websites: [website, website], event_ids: [done, open] })
+        expect(rows.map((row) => [row.event_id, row.destination, row.status])).to.have.deep.members([
+          [done, 'a', 'pending'],
+          [done, 'b', 'skipped'],
+        ])
+      })
+
+      it('tell the attempts of an install in their order', async () => {
+        const shared = { website: unique('site'), eventId: unique('event') }
+        await store(facts(), [
+          deliveryRecord({
+            ...shared,
+            status: 'delivered',
+            attempt: attempt({ number: 2, startedAtMs: SAMPLE_MS + 9_000 }),
+          }),
+          deliveryRecord({ ...shared, status: 'retrying', attempt: attempt({ number: 1, outcome: 'retry' }) }),
+        ])
+        const rows = await facts().run('attemptsOfInstall', { website: shared.website, event_id: shared.eventId })
+        expect(rows.map((row) => [row.number, row.outcome])).to.deep.equal([
+          [1, 'retry'],
+          [2, 'delivered'],
+        ])
+      })
+
+      it('list logs newest first, by any filter, page by page', async () => {
+        const website = unique('site')
+        const organization = unique('organization')
+        const logs = Array.from({ length: 7 }, (_, index) =>
+          requestRecord({
+            website,
+            organization,
+            receivedAtMs: SAMPLE_MS + Math.floor(index / 2),
+            status: index % 2 === 0 ? 200 : 429,
+            code: index % 2 === 0 ? '' : 'rate_limited',
+          }),
+        )
+        await store(facts(), logs)
+        const newest = logs.map((record) => record.request.id).reverse()
+        const seen: string[] = []
+        let cursor: { before_ms: number; before_id: string } | undefined
+        for (let page = 0; page < 4; page++) {
+          const rows = await facts().run('listLogs', { ...AROUND, organization, limit: 3, ...cursor })
+          seen.push(...rows.map((row) => row.id))
+          const last = rows.at(-1)
+          if (last !== undefined) cursor = { before_ms: last.received_at_ms, before_id: last.id }
+        }
+        expect(seen).to.deep.equal(newest)
+        const limited = await facts().run('listLogs', { ...AROUND, website, status: 429, code: 'rate_limited' })
+        expect(limited).to.have.lengthOf(3)
+        const none = await facts().run('listLogs', { ...AROUND, website, until_ms: SAMPLE_MS })
+        expect(none).to.have.lengthOf(0)
+      })
+
+      it('list deliveries by status and destination', async () => {
+        const website = unique('site')
+        await store(facts(), [
+          deliveryRecord({ website, destination: 'a', status: 'failed' }),
+          deliveryRecord({ website, destination: 'b', status: 'failed' }),
+          deliveryRecord({ website, destination: 'a', status: 'delivered' }),
+        ])
+        const rows = await facts().run('listDeliveries', { ...AROUND, website, destination: 'a', status: 'failed' })
+        expect(rows.map((row) => [row.destination, row.status])).to.deep.equal([['a', 'failed']])
+      })
+
+      it('count tracked events of a period anew, each once', async () => {
+        const shared = { website: unique('site'), organization: unique('organization') }
+        const records = [visitRecord(shared), visitRecord(shared), installRecord(shared)]
+        await store(facts(), records)
+        await store(facts(), records)
+        const period = { organization: shared.organization, since_ms: SAMPLE_MS, until_ms: SAMPLE_MS + 1 }
+        const [inside] = await facts().run('usage', period)
+        const [outside] = await facts().run('usage', { ...period, since_ms: SAMPLE_MS + 1, until_ms: SAMPLE_MS + 2 })
+        expect(inside).to.deep.equal({ visits: 2, installs: 1 })
+        expect(outside).to.deep.equal({ visits: 0, installs: 0 })
+      })
+
+      it('keep the parameters of queries apart that run at the same moment, and beside inserts', async () => {
+        const website = unique('site')
+        const visits = Array.from({ length: 20 }, () => visitRecord({ website }))
+        await store(facts(), visits)
+        const answers = await Promise.all([
+          ...visits.map(async ({ visit }) => {
+            const rows = await facts().run('visitsByIds', keysOf([visit]))
+            return rows.map((row) => row.visit_id).join() === visit.visitId
+          }),
+          store(
+            facts(),
+            Array.from({ length: 50 }, () => requestRecord({ website })),
+          ).then(() => true),
+        ])
+        expect(answers).to.deep.equal(answers.map(() => true))
+      })
+    })
+
+    it('says that it is reachable and when it last inserted', async () => {
+      await store(facts(), [activityRecord()])
+      const health = facts().health()
+      expect(health.isReachable).to.equal(true)
+      expect(health.lastInsertAtMs).to.be.a('number')
+    })
+  })
+}
+
+function keysOf(visits: readonly { readonly website: string; readonly visitId: string }[]) {
+  return { websites: visits.map((visit) => visit.website), visit_ids: visits.map((visit) => visit.visitId) }
+}
+
+async function counts(facts: Facts): Promise<Readonly<Record<string, number>>> {
+  const [row] = await facts.run('counts', {})
+  return { ...row }
+}
+
+function difference(after: Readonly<Record<string, number>>, before: Readonly<Record<string, number>>) {
+  return Object.fromEntries(Object.entries(after).map(([table, count]) => [table, count - (before[table] ?? 0)]))
+}
+
+function permutations<T>(items: readonly T[]): readonly (readonly T[])[] {
+  if (items.length <= 1) return [items]
+  return items.flatMap((item, index) =>
+    permutations(items.filter((_, other) => other !== index)).map((rest) => [item, ...rest]),
+  )
+}
+
+/** Everything an error could show in a log line. */
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return [error.name, error.message, error.stack, JSON.stringify(error), textOf(error.cause ?? '')].join('\n')
+}
