@@ -14,10 +14,12 @@ import type { JobJournal } from './job-journal.ts'
 import type { DestinationContext, Outcome, ProviderReply, ProviderRequest } from './provider.ts'
 import { targetOf } from './send.ts'
 import { BUSY_MS, type Goal } from './way.ts'
+import type { WorkerMetrics } from './worker-metrics.ts'
 
 export interface AttemptDeps extends CourierDeps {
   readonly journal: JobJournal
   readonly gate: DestinationGate
+  readonly metrics: WorkerMetrics
 }
 
 /** A claim outlives the longest exchange; a worker that died with one blocks its job no longer than this. */
@@ -57,6 +59,7 @@ async function exchangeAndSettle(deps: AttemptDeps, job: Job, errand: Errand): P
   const reply = await deps.sender.send(errand.request)
   const endedAtMs = deps.nowMs()
   const outcome = cleanOutcome(deps.provider.outcome(reply, errand.context), errand.request)
+  deps.metrics.attempt(outcome.kind, endedAtMs - startedAtMs)
   const result = resultOf(outcome, reply)
   const after = jobAfter(job, result, endedAtMs)
   const { dedupeMs } = PROVIDER_FACTS[job.provider]

@@ -11,6 +11,7 @@ import { attemptKey, type SettledJobs } from './settled-jobs.ts'
 import { Slots } from './slots.ts'
 import { BUSY_MS, wayOf, type Way } from './way.ts'
 import type { WorkerDeps } from './worker.ts'
+import { createWorkerMetrics, NO_METRICS, type WorkerMetrics } from './worker-metrics.ts'
 
 export interface CourierDeps extends WorkerDeps {
   readonly sender: Sender
@@ -35,6 +36,7 @@ type Going = Extract<Way, { kind: 'go' }>
 /** Owns what one worker process knows of its exchanges and destinations. */
 export class Courier {
   readonly #deps: CourierDeps
+  readonly #metrics: WorkerMetrics
   readonly #journal: JobJournal
   readonly #gate = new DestinationGate()
   readonly #slots = new Slots(SLOTS)
@@ -42,7 +44,10 @@ export class Courier {
 
   constructor(deps: CourierDeps) {
     this.#deps = deps
-    this.#journal = createJobJournal(deps)
+    const gauges = { inFlight: () => this.#slots.inFlight, troubled: () => this.#gate.health().length }
+    const { registry, provider } = deps
+    this.#metrics = registry === undefined ? NO_METRICS : createWorkerMetrics(registry, provider.id, gauges)
+    this.#journal = createJobJournal({ ...deps, metrics: this.#metrics })
   }
 
   get inFlight(): number {
@@ -114,7 +119,7 @@ export class Courier {
   /** Sends and settles; rejects where the outcome could not be written, so that the job comes again. */
   async #start(job: Job, way: Going, slotKey: string): Promise<void> {
     const key = attemptKey(job)
-    const parts = { journal: this.#journal, gate: this.#gate }
+    const parts = { journal: this.#journal, gate: this.#gate, metrics: this.#metrics }
     const exchange = makeAttempt({ ...this.#deps, ...parts }, job, way.goal)
     this.#underWay.set(key, exchange)
     try {

@@ -53,17 +53,21 @@ interface Arrival {
 export async function startDispatch(deps: DispatchDeps): Promise<Dispatch> {
   const dispatcher = new Dispatcher(deps)
   const consumers: Consumer[] = []
+  const stop = async (): Promise<void> => {
+    await Promise.all(consumers.map((consumer) => consumer.stop()))
+  }
   const options = { maxEntries: BATCH_INSTALLS }
-  consumers.push(await deps.eventLog.consume('installs', GROUP, (batch) => dispatcher.takeInstalls(batch), options))
-  for (const tier of PARKING_TIERS) {
-    const handler = (batch: Batch): Promise<BatchOutcome> => dispatcher.takeParked(batch, tier)
-    consumers.push(await deps.eventLog.consume(`dispatch.${tier}`, GROUP, handler, options))
+  try {
+    consumers.push(await deps.eventLog.consume('installs', GROUP, (batch) => dispatcher.takeInstalls(batch), options))
+    for (const tier of PARKING_TIERS) {
+      const handler = (batch: Batch): Promise<BatchOutcome> => dispatcher.takeParked(batch, tier)
+      consumers.push(await deps.eventLog.consume(`dispatch.${tier}`, GROUP, handler, options))
+    }
+  } catch (error) {
+    await stop()
+    throw error
   }
-  return {
-    async stop() {
-      await Promise.all(consumers.map((consumer) => consumer.stop()))
-    },
-  }
+  return { stop }
 }
 
 /** Holds never exceed half an hour. */

@@ -14,6 +14,7 @@ import {
   type Topic,
 } from '../domain/records.ts'
 import type { EventLog } from '../ports/event-log/event-log.ts'
+import type { WorkerMetrics } from './worker-metrics.ts'
 
 /** Nobody waits for these appends but the worker, so they may take longer than a request could. */
 const APPEND_DEADLINE_MS = 5_000
@@ -27,6 +28,7 @@ export interface JournalDeps {
   readonly nowMs: () => number
   /** From 0 up to, but not including, 1. */
   readonly random: () => number
+  readonly metrics: WorkerMetrics
 }
 
 /** What a record says beside the job's own facts. */
@@ -58,7 +60,9 @@ export function createJobJournal(deps: JournalDeps): JobJournal {
     appendPatiently(deps.eventLog, topic, { key, value })
 
   const tell: JobJournal['tell'] = (job, told) => {
-    const record = deliveryRecord(job, told, deps.nowMs())
+    const nowMs = deps.nowMs()
+    deps.metrics.told(told.status, told.reason, nowMs - job.install.receivedAtMs)
+    const record = deliveryRecord(job, told, nowMs)
     return append('deliveries', recordKey(job.website, job.jobId), encodeRecord(record))
   }
 

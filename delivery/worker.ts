@@ -1,5 +1,7 @@
 /** Runs one provider's deliveries: takes jobs off the log, sends what may be sent now, and writes what follows. */
 
+import type { Registry } from 'prom-client'
+
 import type { Catalog, Credentials } from '../domain/catalog.ts'
 import { leavesTierAtMs } from '../domain/attempts.ts'
 import { decodeRecord, TIER_NAMES, type Job, type TierName, type Topic } from '../domain/records.ts'
@@ -24,6 +26,7 @@ export interface WorkerDeps {
   /** From 0 up to, but not including, 1. */
   readonly random: () => number
   readonly logger: Logger
+  readonly registry?: Registry
   /** For the whole of one exchange, in ms; the default is the limit of 10 s. */
   readonly exchangeMs?: number
 }
@@ -56,18 +59,21 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...TIER_NAMES.map((tier) => ({ topic: `deliver.${deps.provider.id}.${tier}` as const, tier })),
   ]
   const consumers: Consumer[] = []
-  for (const { topic, tier } of rooms) {
-    const handler = (batch: Batch): Promise<BatchOutcome> => takeBatch(deps, courier, batch, tier)
-    consumers.push(await deps.eventLog.consume(topic, group, handler, { maxEntries: BATCH_JOBS }))
+  const stop = async (): Promise<void> => {
+    await Promise.all(consumers.map((consumer) => consumer.stop()))
+    await courier.settled()
+    sender.close()
   }
-  return {
-    health: () => ({ inFlight: courier.inFlight, troubled: courier.troubled() }),
-    async stop() {
-      await Promise.all(consumers.map((consumer) => consumer.stop()))
-      await courier.settled()
-      sender.close()
-    },
+  try {
+    for (const { topic, tier } of rooms) {
+      const handler = (batch: Batch): Promise<BatchOutcome> => takeBatch(deps, courier, batch, tier)
+      consumers.push(await deps.eventLog.consume(topic, group, handler, { maxEntries: BATCH_JOBS }))
+    }
+  } catch (error) {
+    await stop()
+    throw error
   }
+  return { health: () => ({ inFlight: courier.inFlight, troubled: courier.troubled() }), stop }
 }
 
 /** Takes up the entries from the front that are due; a job is finished when its outcome or its next entry is durable. */

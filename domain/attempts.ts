@@ -55,8 +55,9 @@ export function nextStep(job: Job, result: AttemptResult, context: AttemptContex
   if (job.attempts >= MAX_ATTEMPTS) return { kind: 'failed', reason: 'retries_ran_out' }
 
   const baseMs = backoffMs(job.attempts)
-  const waitMs = Math.max(baseMs, retryAfterMs(result.retryAfter, { baseMs, nowMs: context.nowMs }) ?? 0)
-  const dueAtMs = dueBefore(job.deadlineAtMs, context.nowMs, Math.round(waitMs * (1 + JITTER * context.random)))
+  const askedMs = retryAfterMs(result.retryAfter, { baseMs, nowMs: context.nowMs })
+  const waitMs = Math.round((askedMs ?? baseMs) * (1 + JITTER * context.random))
+  const dueAtMs = dueBefore(job.deadlineAtMs, context.nowMs, { waitMs, leastMs: askedMs ?? LAST_CALL_MS })
   if (dueAtMs === null) return { kind: 'expired', reason: 'deadline_passed' }
   if (isBeyondDedupe(job, dueAtMs, context.dedupeMs)) return { kind: 'failed', reason: 'unclear_too_long' }
   return { kind: 'retry', reason: RETRY_REASONS[result.kind], dueAtMs }
@@ -111,11 +112,11 @@ const RETRY_REASONS = {
   credentials: 'credentials_refused',
 } as const satisfies Record<string, DeliveryReason>
 
-/** Now plus the wait; shortened to one last attempt before the deadline; null where not even that fits. */
-function dueBefore(deadlineAtMs: number, nowMs: number, waitMs: number): number | null {
-  if (nowMs + waitMs < deadlineAtMs) return nowMs + waitMs
+/** Now plus the wait; cut to one last attempt before the deadline; null where not even that comes after `leastMs`. */
+function dueBefore(deadlineAtMs: number, nowMs: number, wait: { waitMs: number; leastMs: number }): number | null {
+  if (nowMs + wait.waitMs < deadlineAtMs) return nowMs + wait.waitMs
   const lastCallAtMs = deadlineAtMs - LAST_CALL_MS
-  return lastCallAtMs > nowMs + LAST_CALL_MS ? lastCallAtMs : null
+  return lastCallAtMs > nowMs + wait.leastMs ? lastCallAtMs : null
 }
 
 /** Where an earlier attempt may have arrived, a repeat is safe only while the provider still recognises its ID. */

@@ -242,6 +242,21 @@ describe('Retry-After', () => {
     )
   })
 
+  it('is not undercut for the sake of a last attempt before the deadline', () => {
+    const job = jobWith({ attempts: 1, deadlineAtMs: NOON_MS + 2 * HOUR_MS })
+    const stepFor = (retryAfter: string) =>
+      nextStep(
+        job,
+        { kind: 'throttled', retryAfter, isUnclear: false },
+        { nowMs: NOON_MS, random: 0.99, dedupeMs: null },
+      )
+    expect(stepFor(String(2 * 3_600))).to.deep.equal({ kind: 'expired', reason: 'deadline_passed' })
+    expect(stepFor(String(2 * 3_600 - 120))).to.deep.include({
+      kind: 'retry',
+      dueAtMs: NOON_MS + 2 * HOUR_MS - MINUTE_MS,
+    })
+  })
+
   it('puts an attempt off to the second it names', () => {
     const job = jobWith({ attempts: 1 })
     const step = nextStep(
