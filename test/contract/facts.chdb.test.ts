@@ -1,20 +1,53 @@
 /** Facts on chDB: the contract, and what only this way to connect has to show. */
 
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { expect } from 'chai'
+
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
+import { TABLE_COLUMNS } from '../../ports/facts/columns.ts'
+import type { ColumnType } from '../../ports/facts/columns.ts'
 import { openChdb } from '../../ports/facts/connect-chdb.ts'
 import type { FactsConnection } from '../../ports/facts/connection.ts'
+import { insertError } from '../../ports/facts/engine-codes.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import { FACT_TABLES, FactsUnavailable, RowsRefused } from '../../ports/facts/facts.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
+import { QUERIES } from '../../ports/facts/queries.ts'
+import { changedSettings, EngineUnfit, selfTest } from '../../ports/facts/self-test.ts'
+import { activityRecord, AROUND, installRecord, store, unique, visitRecord } from './fact-samples.ts'
 import { factsContract } from './facts.contract.ts'
-import type { FactsHarness } from './facts.contract.ts'
+
+interface Started {
+  readonly connection: FactsConnection
+  readonly facts: Facts
+}
+
+const ENGINE_TYPES: { readonly [T in ColumnType]: RegExp } = {
+  text: /^(LowCardinality\(String\)|String)$/,
+  texts: /^Array\(String\)$/,
+  flag: /^Bool$/,
+  uint16: /^UInt16$/,
+  uint32: /^UInt32$/,
+  uint64: /^UInt64$/,
+  float: /^Float64$/,
+  time: /^DateTime64\(3, 'UTC'\)$/,
+  'nullable time': /^Nullable\(DateTime64\(3, 'UTC'\)\)$/,
+  effect: /^Enum8\('activated' = 1, 'revoked' = 2\)$/,
+}
+
+async function start(folder: string): Promise<Started> {
+  const connection = await openChdb(folder)
+  await migrate(connection)
+  return { connection, facts: clickhouseFacts(connection, { nowMs: Date.now }) }
+}
 
 factsContract('chDB', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'whence-facts-'))
   let { facts, connection } = await start(folder)
-  const harness: FactsHarness = {
+  return {
     get facts() {
       return facts
     },
@@ -28,11 +61,144 @@ factsContract('chDB', async () => {
       await rm(folder, { recursive: true })
     },
   }
-  return harness
 })
 
-async function start(folder: string) {
-  const connection: FactsConnection = await openChdb(folder)
-  await migrate(connection)
-  return { connection, facts: clickhouseFacts(connection, { nowMs: Date.now }) }
+describe('Facts on chDB', () => {
+  let folder: string
+  let connection: FactsConnection
+  let facts: Facts
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'whence-facts-'))
+    ;({ connection, facts } = await start(folder))
+  })
+  after(async () => {
+    await facts.close()
+    await rm(folder, { recursive: true })
+  })
+
+  it('writes the very columns that the tables have', async () => {
+    const rows = (await connection.query(
+      'SELECT table, name, type FROM system.columns WHERE database = currentDatabase() ORDER BY position LIMIT 1000',
+      {},
+      { isUrgent: false },
+    )) as readonly { readonly table: string; readonly name: string; readonly type: string }[]
+    for (const table of FACT_TABLES) {
+      const stored = rows.filter((row) => row.table === table)
+      const { columns } = TABLE_COLUMNS[table]
+      expect(
+        stored.map((row) => row.name),
+        table,
+      ).to.deep.equal(Object.keys(columns))
+      for (const { name, type } of stored)
+        expect(type, `${table}.${name}`).to.match(ENGINE_TYPES[columns[name] ?? 'text'])
+    }
+  })
+
+  it('leaves no setting behind in the session', async () => {
+    const before = await changedSettings(connection)
+    const record = installRecord({ website: unique('site') })
+    await store(facts, [record])
+    await facts.run('installByEvent', { website: record.install.website, event_id: record.install.eventId })
+    await facts.run('counts', {})
+    expect(await changedSettings(connection)).to.deep.equal(before)
+  })
+
+  it('stores every insert even in a session that deduplicates and inserts asynchronously', async () => {
+    await connection.command("SET insert_deduplication_token = 'always the same', async_insert = 1")
+    try {
+      const website = unique('site')
+      await store(facts, [visitRecord({ website })])
+      await store(facts, [visitRecord({ website })])
+      const logs = await facts.run('listLogs', { ...AROUND, website })
+      expect(logs).to.have.lengthOf(2)
+    } finally {
+      await connection.command("SET insert_deduplication_token = '', async_insert = DEFAULT")
+    }
+  })
+
+  it('does not start on an engine with settings it does not know', async () => {
+    await connection.command('SET max_block_size = 7')
+    try {
+      const error = await selfTest(readingWhereItWrites(connection), {}).catch((caught: unknown) => caught)
+      expect(error).to.be.instanceOf(EngineUnfit)
+    } finally {
+      await connection.command('SET max_block_size = DEFAULT')
+    }
+  })
+
+  it('keeps what the engine says of a bad row out of the error', async () => {
+    const body = [Buffer.from('canary-website\tcanary-status\n')]
+    const insert = { table: 'request_logs', columns: ['website', 'status'], settings: {}, body }
+    const error: unknown = await connection.insert(insert).catch((caught: unknown) => caught)
+    expect(String(error)).to.contain('canary')
+    const known = insertError(error)
+    expect(known).to.be.instanceOf(RowsRefused)
+    expect(`${known.message}${known.stack}${JSON.stringify(known)}${String(known.cause)}`).not.to.contain('canary')
+  })
+
+  it('leaves no file of an insert behind, accepted or refused', async () => {
+    await store(facts, [activityRecord()])
+    const refused = { table: 'activity', columns: ['noticed_at'], settings: {}, body: [Buffer.from('x\n')] }
+    await connection.insert(refused).catch(() => undefined)
+    expect(await readdir(join(folder, 'inbox'))).to.deep.equal([])
+  })
+
+  it('finds visits, installs and installations without reading the table', async () => {
+    const rows = 200_000
+    await connection.command(`INSERT INTO visits (website, visit_id, issued_at, retention_days)
+      SELECT 'many', lower(leftPad(hex(number * 7919), 32, '0')), now64(3) - number % 86400, 395 FROM numbers(${rows})`)
+    await connection.command(`INSERT INTO installs (website, event_id, installation_id, resolution, received_at, visit_issued_at, retention_days)
+      SELECT 'many', lower(hex(cityHash64(number))), concat('installation-', toString(number)), 'matched', now64(3), now64(3), 395
+      FROM numbers(${rows})`)
+    const id = (7919 * 1234).toString(16).padStart(32, '0')
+    const plans = {
+      visitsByIds: await granules('visitsByIds', { websites: ['many'], visit_ids: [id] }),
+      installByEvent: await granules('installByEvent', { website: 'many', event_id: 'abc' }),
+      installationVisit: await granules('installationVisit', {
+        website: 'many',
+        installation_id: 'installation-77',
+        since_ms: 0,
+      }),
+    }
+    for (const [query, { read, all }] of Object.entries(plans)) {
+      expect(all, query).to.be.greaterThan(20)
+      expect(read, query).to.be.at.most(2)
+    }
+  })
+
+  it('rejects with FactsUnavailable once it is closed', async () => {
+    const other = clickhouseFacts(
+      { ...connection, query: () => Promise.reject(new Error('closed')) },
+      { nowMs: Date.now },
+    )
+    const error = await other.run('counts', {}).catch((caught: unknown) => caught)
+    expect(error).to.be.instanceOf(FactsUnavailable)
+    expect(other.health().isReachable).to.equal(false)
+  })
+
+  /** Granules that a query reads after its indexes, and that its table has. */
+  async function granules(
+    name: 'visitsByIds' | 'installByEvent' | 'installationVisit',
+    params: Record<string, string | number | string[]>,
+  ) {
+    const statement = `EXPLAIN json = 1, indexes = 1 ${QUERIES[name].sql(params as never)}`
+    const rows = (await connection.query(statement, params, { isUrgent: false })) as readonly { explain: string }[]
+    const text = rows.map((row) => row.explain).join('\n')
+    const counts = (field: string): readonly number[] =>
+      [...text.matchAll(new RegExp(`"${field}": (\\d+)`, 'g'))].map((match) => Number(match[1]))
+    return { read: Math.min(...counts('Selected Granules')), all: Math.max(...counts('Initial Granules')) }
+  }
+})
+
+/** Settings belong to a session, and reads have one of their own; this lets the self-test look at the other. */
+function readingWhereItWrites(connection: FactsConnection): FactsConnection {
+  return {
+    ...connection,
+    query: async () => {
+      await connection.command(`CREATE OR REPLACE TABLE seen ENGINE = Memory AS
+        SELECT name, value FROM system.settings WHERE changed AND name = 'max_block_size'`)
+      return connection.query('SELECT name, value FROM seen LIMIT 10', {}, { isUrgent: false })
+    },
+  }
 }

@@ -1,0 +1,128 @@
+/** Migrations: applied once, in order, by one at a time, and never changed afterwards. */
+
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+import { expect } from 'chai'
+
+import { openChdb } from '../../ports/facts/connect-chdb.ts'
+import type { FactsConnection } from '../../ports/facts/connection.ts'
+import { FACT_TABLES } from '../../ports/facts/facts.ts'
+import { migrate, MigrationRefused } from '../../ports/facts/migrate.ts'
+
+const SQL_FOLDER = new URL('../../ports/facts/sql/', import.meta.url)
+
+describe('migrations', () => {
+  let data: string
+  let sql: string
+  let folder: URL
+  let connection: FactsConnection
+
+  beforeEach(async () => {
+    data = await mkdtemp(join(tmpdir(), 'whence-migrate-'))
+    sql = join(data, 'sql')
+    await mkdir(sql)
+    await cp(SQL_FOLDER, sql, { recursive: true })
+    folder = pathToFileURL(`${sql}/`)
+    connection = await openChdb(join(data, 'facts'))
+  })
+  afterEach(async () => {
+    await connection.close()
+    await rm(data, { recursive: true })
+  })
+
+  const refusal = async (): Promise<unknown> => migrate(connection, { folder }).catch((error: unknown) => error)
+
+  it('make every fact table, once', async () => {
+    const first = await migrate(connection, { folder })
+    const second = await migrate(connection, { folder })
+    expect(first).to.include('0001_facts.sql')
+    expect(second).to.deep.equal([])
+    expect(await tables()).to.include.members([...FACT_TABLES])
+  })
+
+  it('are applied once by two that start at the same moment', async () => {
+    const both = await Promise.all([migrate(connection, { folder }), migrate(connection, { folder })])
+    expect(both.flat()).to.deep.equal(['0001_facts.sql'])
+    expect(await tables()).not.to.include('schema_migrations_lock')
+  })
+
+  it('apply a new file after the ones that are there, statement by statement', async () => {
+    await migrate(connection, { folder })
+    await writeFile(
+      join(sql, '0002_more.sql'),
+      `-- Two statements; the first holds a semicolon.\nCREATE TABLE IF NOT EXISTS more {{onCluster}} (t String DEFAULT 'a;b', row_version UInt64)\nENGINE = {{replacing}} ORDER BY t SETTINGS {{durable}};\nALTER TABLE more ADD COLUMN IF NOT EXISTS n UInt8;\n`,
+    )
+    expect(await migrate(connection, { folder })).to.deep.equal(['0002_more.sql'])
+    expect(await tables()).to.include('more')
+  })
+
+  it('refuse a file that was changed after it had been applied', async () => {
+    await migrate(connection, { folder })
+    const path = join(sql, '0001_facts.sql')
+    await writeFile(path, `${await readFile(path, 'utf8')}\n-- changed`)
+    const error = await refusal()
+    expect(error).to.be.instanceOf(MigrationRefused)
+    expect(String(error)).to.contain('0001_facts.sql was changed')
+  })
+
+  it('refuse tables that a newer program has made', async () => {
+    await writeFile(join(sql, '0002_newer.sql'), 'CREATE TABLE IF NOT EXISTS newer (n UInt8) ENGINE = Memory;\n')
+    await migrate(connection, { folder })
+    await rm(join(sql, '0002_newer.sql'))
+    expect(String(await refusal())).to.contain('0002_newer.sql')
+  })
+
+  it('refuse a file that comes before one that is applied', async () => {
+    await writeFile(join(sql, '0003_late.sql'), 'CREATE TABLE IF NOT EXISTS late (n UInt8) ENGINE = Memory;\n')
+    await migrate(connection, { folder })
+    await writeFile(join(sql, '0002_between.sql'), 'CREATE TABLE IF NOT EXISTS between (n UInt8) ENGINE = Memory;\n')
+    expect(String(await refusal())).to.contain('0002_between.sql comes before 0003_late.sql')
+  })
+
+  it('give the lock back and leave no trace where a statement fails, and go on from there', async () => {
+    await writeFile(join(sql, '0002_broken.sql'), 'CREATE TABLE broken (n NoSuchType) ENGINE = Memory;\n')
+    const error = await refusal()
+    expect(String(error)).to.contain('NoSuchType')
+    expect(await tables()).not.to.include('schema_migrations_lock')
+    await writeFile(join(sql, '0002_broken.sql'), 'CREATE TABLE broken (n UInt8) ENGINE = Memory;\n')
+    expect(await migrate(connection, { folder })).to.deep.equal(['0002_broken.sql'])
+  })
+
+  it('wait for the one who holds the lock', async () => {
+    await connection.command('CREATE TABLE schema_migrations_lock (owner String) ENGINE = Memory')
+    const waiting = migrate(connection, { folder })
+    await until(async () => (await tables()).includes('schema_migrations'))
+    expect(await tables()).not.to.include('visits')
+    await connection.command('DROP TABLE schema_migrations_lock SYNC')
+    expect(await waiting).to.deep.equal(['0001_facts.sql'])
+  })
+
+  it('put replicated engines and the cluster into the statements', async () => {
+    const statements: string[] = []
+    const recorder: FactsConnection = {
+      ...connection,
+      command: async (statement) => {
+        statements.push(statement)
+      },
+      query: async () => [],
+    }
+    await migrate(recorder, { folder, cluster: 'main', isReplicated: true })
+    const visits = statements.find((statement) => statement.includes('TABLE IF NOT EXISTS visits')) ?? ''
+    expect(visits).to.contain("ON CLUSTER 'main'")
+    expect(visits).to.contain('ReplicatedReplacingMergeTree(')
+    expect(statements.join('\n')).not.to.contain('{{')
+  })
+
+  async function tables(): Promise<readonly string[]> {
+    const rows = await connection.query('SHOW TABLES', {}, { isUrgent: false })
+    return (rows as readonly { readonly name: string }[]).map((row) => row.name)
+  }
+})
+
+/** Asks again until it is so; the test's own timeout is the bound. */
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve))
+}
