@@ -105,11 +105,11 @@ async function layFoundation(options: ServiceOptions): Promise<Foundation> {
 
 /** Facts-writer, dispatch and one worker for each provider there is. */
 async function startRoles(foundation: Foundation): Promise<ReadonlyMap<ProviderId, Worker>> {
-  const { eventLog, facts, hotState, catalog, nowMs, logger, lifecycle } = foundation
+  const { eventLog, facts, hotState, catalog, nowMs, logger, lifecycle, registry } = foundation
   const random = Math.random
   await lifecycle.start(
     'facts-writer',
-    () => startFactsWriter({ eventLog, facts, logger, nowMs }),
+    () => startFactsWriter({ eventLog, facts, logger, nowMs, registry }),
     (role) => role.stop(),
   )
   await lifecycle.start(
@@ -132,6 +132,7 @@ async function startRoles(foundation: Foundation): Promise<ReadonlyMap<ProviderI
           nowMs,
           random,
           logger,
+          registry,
         }),
       (role) => role.stop(),
     )
