@@ -86,7 +86,7 @@ class Dispatcher {
   async takeInstalls(batch: Batch): Promise<BatchOutcome> {
     const nowMs = this.#deps.nowMs()
     const arrivals = batch.entries.flatMap((entry) => {
-      const record = this.#read<InstallRecord>(entry)
+      const record = this.#read<InstallRecord>(entry, (read) => read)
       return record === null ? [] : [{ record, firstSeenAtMs: nowMs }]
     })
     await this.#dispatch(arrivals)
@@ -97,7 +97,7 @@ class Dispatcher {
     const arrivals: Arrival[] = []
     let done = 0
     for (const entry of batch.entries) {
-      const parked = this.#read<ParkedInstall>(entry)
+      const parked = this.#read<ParkedInstall>(entry, (read) => read.record)
       if (parked !== null) {
         const leavesAtMs = leavesTierAtMs({ dueAtMs: parked.dueAtMs, enteredAtMs: entry.appendedAtMs, tier })
         if (leavesAtMs > this.#deps.nowMs()) {
@@ -222,13 +222,19 @@ class Dispatcher {
   }
 
   /** What cannot be read is kept apart by the facts-writer; here it must only not stop what follows. */
-  #read<T extends { readonly v: 1 }>(entry: StoredEntry): T | null {
-    try {
-      return decodeRecord<T>(entry.value)
-    } catch {
-      this.#deps.logger.error({ key: entry.key, offset: entry.offset }, 'install cannot be read')
-      return null
-    }
+  #read<T extends { readonly v: 1 }>(entry: StoredEntry, recordOf: (value: T) => InstallRecord | undefined): T | null {
+    const value = decoded<T>(entry.value)
+    if (value !== null && recordOf(value)?.install !== undefined) return value
+    this.#deps.logger.error({ key: entry.key, offset: entry.offset }, 'install cannot be read')
+    return null
+  }
+}
+
+function decoded<T extends { readonly v: 1 }>(value: string): T | null {
+  try {
+    return decodeRecord<T>(value)
+  } catch {
+    return null
   }
 }
 

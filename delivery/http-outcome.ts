@@ -8,6 +8,8 @@ const PASSING: ReadonlySet<number> = new Set([408, 425])
 /** A redirect is refused like any other wrong address: a secret must not follow it to another host. */
 export function httpOutcome(reply: ProviderReply): Outcome {
   const { status } = reply
+  // All that a request holds unchecked are credentials: one that cannot stand in a header is a wrong one.
+  if (reply.failure === 'unsendable') return { kind: 'credentials', code: reply.failure }
   if (status === 0) return { kind: 'retry', code: reply.failure }
   const code = `http_${status}`
   const retryAfter = reply.headers['retry-after'] ?? null

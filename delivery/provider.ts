@@ -29,7 +29,7 @@ export interface ProviderReply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Why there was no answer: `timeout`, `connection`, `too_large`; empty where there was one. */
+  /** Why there was no answer: `timeout`, `connection`, `unsendable`, `too_large`; empty where there was one. */
   readonly failure: string
   /** Whether the request may have reached the provider although no clear answer came. */
   readonly isUnclear: boolean

@@ -8,7 +8,10 @@ import type { EventLog } from '../ports/event-log/event-log.ts'
 const REMEMBERED = 100_000
 
 /** Records of `deliveries` that are read back at the start: more than what batches in hand at a crash can have left. */
-const RECALLED = 4_000
+const RECALLED = 10_000
+const READ_ENTRIES = 1_000
+/** A record without an attempt tells of nothing that was sent; most are such, and need not be decoded. */
+const WITHOUT_ATTEMPT = '"attempt":null'
 
 /** Oldest forgotten first. What is forgotten may be sent once more if a copy turns up, under the same ID. */
 export class SettledJobs {
@@ -35,11 +38,12 @@ export class SettledJobs {
 export async function recallSettled(eventLog: EventLog, provider: ProviderId): Promise<SettledJobs> {
   const settled = new SettledJobs()
   const endOffset = await endOfDeliveries(eventLog)
-  const entries = await eventLog.read('deliveries', Math.max(0, endOffset - RECALLED), RECALLED)
-  for (const entry of entries) {
-    const record = recordIn(entry.value)
-    if (record?.provider !== provider || record.attempt === null) continue
-    settled.add({ jobId: record.jobId, attempts: record.attempts - 1 })
+  for (let offset = Math.max(0, endOffset - RECALLED); offset < endOffset; offset += READ_ENTRIES) {
+    const entries = await eventLog.read('deliveries', offset, READ_ENTRIES)
+    for (const { value } of entries) {
+      const record = value.includes(WITHOUT_ATTEMPT) ? null : recordIn(value)
+      if (record?.provider === provider) settled.add({ jobId: record.jobId, attempts: record.attempts - 1 })
+    }
   }
   return settled
 }

@@ -105,10 +105,18 @@ async function takeBatch(
 
 /** An entry that cannot be read would come again for ever; it is told once and left. */
 function readJob(deps: WorkerDeps, entry: { key: string; value: string; offset: number }): Job | null {
+  const job = jobIn(entry.value)
+  if (job !== null) return job
+  deps.logger.error({ provider: deps.provider.id, key: entry.key, offset: entry.offset }, 'job cannot be read')
+  return null
+}
+
+function jobIn(value: string): Job | null {
   try {
-    return decodeRecord<Job>(entry.value)
+    const job: Partial<Job> = decodeRecord<Job>(value)
+    const isWhole = job.jobId !== undefined && job.install !== undefined && job.visit !== undefined
+    return isWhole ? (job as Job) : null
   } catch {
-    deps.logger.error({ provider: deps.provider.id, key: entry.key, offset: entry.offset }, 'job cannot be read')
     return null
   }
 }

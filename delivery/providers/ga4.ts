@@ -103,8 +103,8 @@ function timingOf(job: Job, identity: Identity, nowMs: number): Timing {
     : 'timestamp of the install, as the session is past what GA4 takes'
   const join =
     nowMs <= joinableUntilMs
-      ? 'GA4 joins it to the session'
-      : 'GA4 no longer joins it to the session, which began more than 24 h ago'
+      ? 'GA4 can join it to the session'
+      : 'GA4 can no longer join it to the session, which began more than 24 h ago'
   return {
     sessionId,
     atMs: isTaken ? inSessionAtMs : installAtMs,

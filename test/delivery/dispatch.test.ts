@@ -246,6 +246,7 @@ describe('dispatch', () => {
     await stage.store.log.append('installs', [
       { key: 'x', value: 'no JSON' },
       { key: 'y', value: '{"v":2}' },
+      { key: 'z', value: '{"v":1}' },
     ])
     await report(numbered(1))
     await until(async () => (await jobs()).length === 1)

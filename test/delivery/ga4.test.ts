@@ -67,7 +67,7 @@ describe('the GA4 request', () => {
         ],
       },
       sessionMode: 'original_session_window',
-      detail: 'original session, timestamp inside that session; GA4 joins it to the session',
+      detail: 'original session, timestamp inside that session; GA4 can join it to the session',
       secrets: [API_SECRET, CLIENT_ID, '1795168500'],
     })
     expect(targetOf(request)).to.equal(
@@ -97,7 +97,7 @@ describe('the GA4 request', () => {
     expect(request.sessionMode).to.equal('original_session_window')
     expect(bodyOf(request).timestamp_micros).to.equal(NOON_MS * 1_000)
     expect(bodyOf(request).events[0].params.session_id).to.match(/^[0-9]+$/)
-    expect(request.detail).to.contain('no longer joins')
+    expect(request.detail).to.contain('no longer join')
   })
 
   it('turns to the time of the install one hour before GA4 would replace a time without a word', () => {
@@ -109,8 +109,8 @@ describe('the GA4 request', () => {
 
   it('says when GA4 can no longer join the session: a day after it began', () => {
     const startedAtMs = NOON_MS - 2 * HOUR_MS - 5 * MINUTE_MS
-    expect(built(jobOf(), LIVE, startedAtMs + DAY_MS).detail).to.contain('GA4 joins it')
-    expect(built(jobOf(), LIVE, startedAtMs + DAY_MS + 1).detail).to.contain('no longer joins')
+    expect(built(jobOf(), LIVE, startedAtMs + DAY_MS).detail).to.contain('GA4 can join it')
+    expect(built(jobOf(), LIVE, startedAtMs + DAY_MS + 1).detail).to.contain('no longer join')
   })
 
   it('without a session of that measurement ID carries the client alone', () => {
@@ -240,6 +240,7 @@ describe("the meaning of GA4's answers", () => {
     ['200 whose body never ends', { status: 200, failure: 'timeout', isUnclear: true }, 'delivered', 'accepted'],
     ['no answer', { status: 0, failure: 'timeout', isUnclear: true }, 'retry', 'timeout'],
     ['no connection', { status: 0, failure: 'connection' }, 'retry', 'connection'],
+    ['what cannot be sent', { status: 0, failure: 'unsendable' }, 'credentials', 'unsendable'],
     ['500', { status: 500 }, 'retry', 'http_500'],
     ['408', { status: 408 }, 'retry', 'http_408'],
     ['425', { status: 425 }, 'retry', 'http_425'],

@@ -190,6 +190,29 @@ describe('the delivery worker', () => {
     expect(stage.simulator.total()).to.equal(2)
   })
 
+  it('knows after a restart what was settled before it', async () => {
+    await set()
+    await stage.enqueue(jobOf())
+    await until(async () => (await stage.records()).length === 1)
+    await stage.restart()
+    await stage.enqueue(jobOf(), eventJob(2))
+    await until(async () => (await stage.statuses()).get('event-0002') === 'delivered')
+    expect(stage.simulator.total()).to.equal(2)
+  })
+
+  it('ends a job that no request can be built of as failed, and goes on', async () => {
+    await set()
+    const broken = { ...jobOf(), visit: { ...visitOf(), identities: null } } as unknown as Job
+    await stage.enqueue(broken, eventJob(2))
+    await until(async () => (await stage.records()).length === 2)
+    expect(
+      (await stage.records()).map((record) => [record.eventId, record.status, record.reason]),
+    ).to.have.deep.members([
+      ['event-0001', 'failed', 'unreadable_job'],
+      ['event-0002', 'delivered', ''],
+    ])
+  })
+
   it('leaves a job alone that another worker has claimed, until the claim is given back', async () => {
     await set()
     await stage.store.hotState.claimJob(jobOf().jobId, 'another worker', 60_000)
@@ -206,6 +229,7 @@ describe('the delivery worker', () => {
     await stage.store.log.append('deliver.ga4', [
       { key: 'x', value: '{"v":9}' },
       { key: 'y', value: 'no JSON' },
+      { key: 'z', value: '{"v":1}' },
     ])
     await stage.enqueue(jobOf())
     await until(async () => (await stage.statuses()).get('event-0001') === 'delivered')

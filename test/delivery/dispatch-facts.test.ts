@@ -1,0 +1,91 @@
+/** What dispatch reads, from the real engine: the visit as it was recorded, and the events that have deliveries. */
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { expect } from 'chai'
+
+import type { Visit } from '../../domain/model.ts'
+import { recordKey, type LogRecord } from '../../domain/records.ts'
+import { deliveriesOf } from '../../delivery/dispatch-plan.ts'
+import { readDispatched, readVisits } from '../../delivery/dispatch-reads.ts'
+import { addFactRows } from '../../delivery/fact-rows.ts'
+import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
+import { openChdb } from '../../ports/facts/connect-chdb.ts'
+import type { FactsConnection } from '../../ports/facts/connection.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import { migrate } from '../../ports/facts/migrate.ts'
+import { catalogOf, destinationOf, installOf, NOON_MS, recordOf, visitOf, WEBSITE } from './support/builders.ts'
+
+describe('what dispatch reads from ClickHouse', () => {
+  let folder: string
+  let connection: FactsConnection
+  let facts: Facts
+
+  before(async function () {
+    this.timeout(60_000)
+    folder = await mkdtemp(join(tmpdir(), 'whence-dispatch-facts-'))
+    connection = await openChdb(folder)
+    await migrate(connection)
+    facts = clickhouseFacts(connection, { nowMs: () => NOON_MS })
+  })
+  after(async () => {
+    await connection.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  async function store(...records: LogRecord[]): Promise<void> {
+    for (const [offset, record] of records.entries()) {
+      const rows: Parameters<Facts['insert']>[] = []
+      addFactRows(record, { topic: 'visits', partition: 0, offset }, (table, row) => rows.push([table, [row]]))
+      for (const row of rows) await facts.insert(...row)
+    }
+  }
+  const visitRecord = (visit: Visit): LogRecord => ({
+    v: 1,
+    kind: 'visit',
+    visit,
+    retentionDays: 395,
+    request: recordOf(installOf()).request,
+  })
+
+  it('is every visit exactly as it was recorded, bare ones and full ones', async () => {
+    const full = visitOf({
+      client: { architecture: 'arm', brave: true, touch: 0 },
+      previousVisitId: 'e'.repeat(32),
+      gpc: true,
+    })
+    const bare = visitOf({
+      visitId: 'b'.repeat(32),
+      utm: {},
+      identities: {},
+      client: {},
+      landedAtMs: null,
+      referrer: '',
+      sourceReferrer: '',
+      isHandoffOnly: true,
+    })
+    await store(visitRecord(full), visitRecord(bare))
+    const wanted = [full.visitId, bare.visitId, 'c'.repeat(32)].map((visitId) => ({ website: WEBSITE, visitId }))
+    const visits = await readVisits(facts, [...wanted, { website: 'other', visitId: full.visitId }])
+    expect(Object.fromEntries(visits)).to.deep.equal({
+      [recordKey(WEBSITE, full.visitId)]: full,
+      [recordKey(WEBSITE, bare.visitId)]: bare,
+    })
+  })
+
+  it('is an event as soon as one record of its deliveries is stored', async () => {
+    const record = recordOf(installOf())
+    const { records } = deliveriesOf({
+      record,
+      visit: visitOf(),
+      catalog: catalogOf([destinationOf()]),
+      nowMs: NOON_MS,
+    })
+    const events = ['event-0001', 'event-0002'].map((eventId) => ({ website: WEBSITE, eventId }))
+    expect(await readDispatched(facts, events)).to.deep.equal(new Set())
+    await store(...records)
+    expect(await readDispatched(facts, events)).to.deep.equal(new Set([recordKey(WEBSITE, 'event-0001')]))
+  })
+})
