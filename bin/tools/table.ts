@@ -27,7 +27,6 @@ export function timeText(ms: number | null): string {
 
 /** What came from outside must not steer the terminal. */
 export function printable(text: string): string {
-  // eslint-disable-next-line no-control-regex -- control characters are what it looks for
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '\uFFFD')
 }
 
