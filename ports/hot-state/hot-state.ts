@@ -30,7 +30,8 @@ export interface IssuedReceipt extends ReceiptRef {
 /** `unknown`: nothing is known of this receipt (any more); the caller asks Facts and tells with `learn`. */
 export type Activation =
   | { readonly kind: 'activated'; readonly revoked: ReceiptRef | null }
-  | { readonly kind: 'already_active' }
+  /** `revoked` as at the first time, so that a caller whose record was lost can make the same one again. */
+  | { readonly kind: 'already_active'; readonly revoked: ReceiptRef | null }
   | { readonly kind: 'revoked' }
   | { readonly kind: 'unknown' }
 

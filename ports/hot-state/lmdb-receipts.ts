@@ -2,7 +2,8 @@
  * What the LMDB hot state knows of receipts: issued ones for an hour, activated and revoked ones until they expire.
  *
  * Keys begin with the issue time, so that neighbours in time are neighbours on disk: one commit touches few pages, and
- * expiry deletes from the front. `issued/…` holds when it was put and what it replaces; `known/…` holds the state.
+ * expiry deletes from the front. `issued/…` holds when it was put and what it replaces; `known/…` holds the state: `R`
+ * for revoked, `A` for active, and behind the `A` the receipt that was revoked thereby.
  */
 
 import { LIMITS } from '../../domain/limits.ts'
@@ -35,16 +36,23 @@ export function openReceipts(table: Table, nowMs: () => number): Receipts {
     const issued = JSON.parse(stored) as Issued
     return issued.putAtMs + LIMITS.issuedMemoryMs > nowMs() ? issued : null
   }
+  const isOver = (receipt: ReceiptRef): boolean => receipt.issuedAtMs + KEEP_STATE_MS <= nowMs()
+  const known = (receipt: ReceiptRef): string | null =>
+    isOver(receipt) ? null : (table.get(knownKey(receipt)) ?? null)
   const knownState = (receipt: ReceiptRef): 'active' | 'revoked' | null => {
-    if (receipt.issuedAtMs + KEEP_STATE_MS <= nowMs()) return null
-    const stored = table.get(knownKey(receipt))
-    return stored === undefined ? null : stored === 'R' ? 'revoked' : 'active'
+    const stored = known(receipt)
+    return stored === null ? null : stored === 'R' ? 'revoked' : 'active'
   }
-  const raise = (receipt: ReceiptRef, state: 'active' | 'revoked'): void => {
-    const known = knownState(receipt)
-    if (known === 'revoked' || known === state || receipt.issuedAtMs + KEEP_STATE_MS <= nowMs()) return
-    table.put(knownKey(receipt), state === 'revoked' ? 'R' : 'A')
+  const raise = (receipt: ReceiptRef, stored: string): void => {
+    table.put(knownKey(receipt), stored)
     if (table.get(issuedKey(receipt)) !== undefined) table.remove(issuedKey(receipt))
+  }
+  const revoke = (receipt: ReceiptRef): void => {
+    if (!isOver(receipt) && knownState(receipt) !== 'revoked') raise(receipt, 'R')
+  }
+  const makeActive = (receipt: ReceiptRef, previous: ReceiptRef | null): void => {
+    if (!isOver(receipt) && knownState(receipt) === null) raise(receipt, activeText(previous))
+    if (previous !== null) revoke(previous)
   }
   const put = (receipt: IssuedReceipt): void => {
     if (knownState(receipt) !== null) return
@@ -52,12 +60,12 @@ export function openReceipts(table: Table, nowMs: () => number): Receipts {
     table.put(issuedKey(receipt), JSON.stringify(issued))
   }
   const activate = (receipt: ReceiptRef): Activation => {
-    const known = knownState(receipt)
-    if (known !== null) return { kind: known === 'active' ? 'already_active' : 'revoked' }
+    const stored = known(receipt)
+    if (stored === 'R') return { kind: 'revoked' }
+    if (stored !== null) return { kind: 'already_active', revoked: revokedBy(receipt, stored) }
     const issued = issuedOf(receipt)
     if (issued === null) return { kind: 'unknown' }
-    raise(receipt, 'active')
-    if (issued.previous !== null) raise(issued.previous, 'revoked')
+    makeActive(receipt, issued.previous)
     return { kind: 'activated', revoked: issued.previous }
   }
   return {
@@ -66,11 +74,21 @@ export function openReceipts(table: Table, nowMs: () => number): Receipts {
     stateOf: (receipt) => knownState(receipt) ?? (issuedOf(receipt) === null ? 'unknown' : 'issued'),
     learn(receipt, state) {
       if (state === 'issued') return put(receipt)
-      raise(receipt, state)
-      if (state === 'active' && receipt.previous !== null) raise(receipt.previous, 'revoked')
+      if (state === 'revoked') return revoke(receipt)
+      makeActive(receipt, receipt.previous)
     },
     sweep: (limit) => sweepIssued(table, nowMs(), limit) + sweepKnown(table, nowMs(), limit),
   }
+}
+
+function activeText(previous: ReceiptRef | null): string {
+  return previous === null ? 'A' : `A${previous.issuedAtMs}/${previous.visitId}`
+}
+
+/** A receipt only ever replaces one of its own website. */
+function revokedBy(receipt: ReceiptRef, stored: string): ReceiptRef | null {
+  const [issuedAtMs, visitId] = stored.slice(1).split('/')
+  return visitId === undefined ? null : { website: receipt.website, visitId, issuedAtMs: Number(issuedAtMs) }
 }
 
 /** Those learned late lie before the bound and are not due yet: they are stepped over. */

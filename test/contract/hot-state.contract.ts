@@ -70,7 +70,7 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         const issued = await put()
         expect(await states(issued)).to.deep.equal(['issued'])
         expect(await harness.state.activate(refOf(issued))).to.deep.equal({ kind: 'activated', revoked: null })
-        expect(await harness.state.activate(refOf(issued))).to.deep.equal({ kind: 'already_active' })
+        expect(await harness.state.activate(refOf(issued))).to.deep.equal({ kind: 'already_active', revoked: null })
         expect(await states(issued)).to.deep.equal(['active'])
       })
 
@@ -89,6 +89,16 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         expect(outcome).to.deep.equal({ kind: 'activated', revoked: refOf(first) })
         expect(await states(first, second)).to.deep.equal(['revoked', 'active'])
         expect(await harness.state.activate(refOf(first))).to.deep.equal({ kind: 'revoked' })
+      })
+
+      it('tells a second activation what the first one revoked, also after a reopening', async () => {
+        const first = await activated()
+        const second = await put(refOf(first))
+        await harness.state.activate(refOf(second))
+        const again = { kind: 'already_active', revoked: refOf(first) }
+        expect(await harness.state.activate(refOf(second))).to.deep.equal(again)
+        await harness.reopen()
+        expect(await harness.state.activate(refOf(second))).to.deep.equal(again)
       })
 
       it('revokes a replaced receipt that was not active yet', async () => {
