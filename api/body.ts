@@ -18,14 +18,22 @@ export interface Aborted {
   readonly kind: 'aborted'
 }
 
-const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*(?:utf-8|"utf-8")\s*)?;?\s*$/i
-
 /** Content type and encoding, from the head alone. */
 export function checkHead(req: IncomingMessage): Refusal | null {
-  if (!JSON_TYPE.test(req.headers['content-type'] ?? '')) return refuse('unsupported_media_type')
+  if (!isJsonType(req.headers['content-type'] ?? '')) return refuse('unsupported_media_type')
+  return isEncoded(req) ? refuse('unsupported_encoding') : null
+}
+
+/** Whether the body's bytes are not the text itself; such a body is never unpacked. */
+export function isEncoded(req: IncomingMessage): boolean {
   const encoding = req.headers['content-encoding']
-  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') return refuse('unsupported_encoding')
-  return null
+  return encoding !== undefined && encoding.trim().toLowerCase() !== 'identity'
+}
+
+/** Whether a body is on its way that an answer without reading would leave lying, and that is not surely small. */
+export function isLargeUnread(req: IncomingMessage): boolean {
+  if (req.headers['transfer-encoding'] !== undefined) return true
+  return Number(req.headers['content-length'] ?? 0) > LIMITS.bodyBytes
 }
 
 /** Never reads past the limit: what is longer comes back cut, and the caller closes the connection. */
@@ -54,6 +62,17 @@ export function readBody(req: IncomingMessage): Promise<RawBody | Aborted> {
     const abort = (): void => finish({ kind: 'aborted' })
     req.on('data', take).on('end', end).on('close', abort).on('error', abort)
   })
+}
+
+/** `application/json`, with nothing but `charset=utf-8` as a parameter. Split, not matched: a header may be 16 KB of blanks. */
+function isJsonType(header: string): boolean {
+  const [type = '', ...parameters] = header.split(';').map((part) => part.trim().toLowerCase())
+  return type === 'application/json' && parameters.every((parameter) => parameter === '' || isUtf8Charset(parameter))
+}
+
+function isUtf8Charset(parameter: string): boolean {
+  const [name = '', value = '', ...more] = parameter.split('=').map((part) => part.trim())
+  return name === 'charset' && (value === 'utf-8' || value === '"utf-8"') && more.length === 0
 }
 
 /** The body as text; null where it is not UTF-8. A byte-order mark stays and is refused as JSON. */

@@ -24,7 +24,7 @@ export interface Exchange {
   isCut: boolean
   body: JsonObject | null
   website: Website | null
-  /** Set where the body must not be kept: an organisation over its quota. */
+  /** Set where the body must not be kept: an organisation over its quota, or bytes that could hide anything. */
   isWithheld: boolean
   /** Whether its record is on the log, or on its way there. */
   isRecorded: boolean
@@ -44,7 +44,7 @@ export function openExchange(req: IncomingMessage, deps: ApiDeps, addressHash: s
     path: pathOf(req),
     origin: headers.origin ?? null,
     userAgent: (headers['user-agent'] ?? '').slice(0, HEADER_CHARS_MAX),
-    hasGpcHeader: headers['sec-gpc'] === '1',
+    hasGpcHeader: hasGpc(headers['sec-gpc']),
     addressHash,
     bytes: NO_BYTES,
     text: null,
@@ -54,6 +54,13 @@ export function openExchange(req: IncomingMessage, deps: ApiDeps, addressHash: s
     isWithheld: false,
     isRecorded: false,
   }
+}
+
+/** A header sent twice arrives joined by commas; one `1` is a wish to be respected. */
+function hasGpc(header: string | string[] | undefined): boolean {
+  return String(header ?? '')
+    .split(',')
+    .some((value) => value.trim() === '1')
 }
 
 /** The address as asked for, without its query; mounted routers must not change what is logged. */

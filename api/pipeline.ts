@@ -1,6 +1,6 @@
 /**
  * The way of every POST to a collection endpoint, in the decided order of checks: head, size, JSON, fields, website,
- * Origin, limits, state. The address limit stands before it, as middleware. One answer and one record come out.
+ * Origin and page, limits, state. The address limit stands before it, as middleware. One answer and one record come out.
  */
 
 import type { Request, RequestHandler, Response } from 'express'
@@ -8,22 +8,27 @@ import { refuse, type Refusal } from '../domain/errors.ts'
 import type { RateHit } from '../domain/rate.ts'
 import type { Website } from '../domain/catalog.ts'
 import { normaliseOrigin } from '../domain/origin.ts'
+import { checkPage, type VisitPage } from '../domain/visit.ts'
 import { parseStrictJson, withoutNulls, type JsonObject } from '../domain/strict-json.ts'
 import { LogUnavailable } from '../ports/event-log/event-log.ts'
-import { checkHead, decodeBody, readBody } from './body.ts'
+import { checkHead, decodeBody, isEncoded, readBody } from './body.ts'
 import type { ApiDeps } from './deps.ts'
 import { openExchange, type Exchange } from './exchange.ts'
 import { corsHeaders } from './origin-guard.ts'
 import { sendJson, sendRefusal } from './reply.ts'
 import type { Recorder } from './request-logs.ts'
+import { sha256Hex } from './sha256.ts'
 
 /** A request that passed every check that needs no state. */
 export interface CheckedRequest {
+  readonly kind: 'checked'
   readonly exchange: Exchange
   readonly body: JsonObject
   readonly website: Website
   /** The website's registered origin that sent this; empty for the native endpoint. */
   readonly origin: string
+  /** Where the request records a visit: its page, found to be the website's. */
+  readonly page: VisitPage | null
 }
 
 export interface Answer {
@@ -35,6 +40,8 @@ export interface CollectionRoute {
   readonly name: string
   readonly caller: 'browser' | 'native'
   readonly validate: (body: JsonObject) => Refusal | null
+  /** Whether this body records a visit, whose page must then be the website's. */
+  readonly isVisit: (body: JsonObject) => boolean
   /** Narrow before wide. */
   readonly hits: (request: CheckedRequest) => readonly RateHit[]
   /** State and effects. Appends its own record where it leaves a fact; throws `LogUnavailable` where the log cannot. */
@@ -73,7 +80,7 @@ function sendRefusedExchange(
   { req, res, exchange, refusal }: RefusedExchange,
   { deps, recorder }: PipelineParts,
 ): number {
-  const close = refusal.code === 'body_too_large' ? { Connection: 'close' } : {}
+  const close = exchange.isCut ? { Connection: 'close' } : {}
   const status = sendRefusal(res, refusal, { ...corsHeaders(req, deps.catalog()), ...close })
   if (!exchange.isRecorded) recorder.note(exchange, status, refusal.code)
   return status
@@ -102,28 +109,55 @@ async function run(
   parts: PipelineParts,
   { req, exchange }: { readonly req: Request; readonly exchange: Exchange },
 ): Promise<Refusal | Answer | null> {
-  const { deps } = parts
   const headRefusal = checkHead(req)
+  if (!(await takeBody(req, exchange))) return null
+  // Before anything is judged: the website's people shall find the refusal in their Logs.
+  const website = findWebsite(exchange.body, parts.deps)
+  exchange.website = website
+  if (headRefusal !== null) return headRefusal
+  if (exchange.isCut) return refuse('body_too_large')
+  const body = exchange.body
+  if (body === null) return refuse('invalid_json')
+  const fieldRefusal = route.validate(body)
+  if (fieldRefusal !== null) return fieldRefusal
+  if (website === null) return refuse('website_not_found')
+  const request = checkSender(route, exchange, { body, website })
+  if (request.kind === 'refused') return request
+  return (await countHits(route.hits(request), request, parts)) ?? route.handle(request)
+}
+
+/** Reads the body into the exchange, as bytes, text and object as far as it is each of these; false where nobody waits any more. */
+export async function takeBody(req: Request, exchange: Exchange): Promise<boolean> {
   const raw = await readBody(req)
-  if (raw.kind === 'aborted') return null
+  if (raw.kind === 'aborted') return false
   exchange.bytes = raw.bytes
   exchange.isCut = raw.isCut
   exchange.text = decodeBody(raw.bytes)
-  if (headRefusal !== null) return headRefusal
-  if (raw.isCut) return refuse('body_too_large')
-  const parsed = exchange.text === null ? null : parseStrictJson(exchange.text)
-  if (parsed === null) return refuse('invalid_json')
-  const body = withoutNulls(parsed)
-  exchange.body = body
-  const fieldRefusal = route.validate(body)
-  if (fieldRefusal !== null) return fieldRefusal
-  const website = deps.catalog().websites.get(body['project'] as string)
-  if (website === undefined) return refuse('website_not_found')
-  exchange.website = website
+  // What is compressed could hold receipts that nobody looked for.
+  exchange.isWithheld = isEncoded(req)
+  const parsed = exchange.text === null || raw.isCut || exchange.isWithheld ? null : parseStrictJson(exchange.text)
+  exchange.body = parsed === null ? null : withoutNulls(parsed)
+  return true
+}
+
+/** The website that a body names, whatever else is wrong with it. */
+export function findWebsite(body: JsonObject | null, deps: ApiDeps): Website | null {
+  const id = body?.['project']
+  return (typeof id === 'string' ? deps.catalog().websites.get(id) : undefined) ?? null
+}
+
+/** The sender's origin and, for a visit, its page. */
+function checkSender(
+  route: CollectionRoute,
+  exchange: Exchange,
+  { body, website }: Pick<CheckedRequest, 'body' | 'website'>,
+): CheckedRequest | Refusal {
   const origin = checkOrigin(route, exchange, website)
   if (typeof origin !== 'string') return origin
-  const request = { exchange, body, website, origin }
-  return (await countHits(route.hits(request), request, parts)) ?? route.handle(request)
+  const request: CheckedRequest = { kind: 'checked', exchange, body, website, origin, page: null }
+  if (!route.isVisit(body)) return request
+  const page = checkPage(body, { website, origin, sha256Hex })
+  return page.kind === 'refused' ? page : { ...request, page }
 }
 
 /** Browsers must call from a registered origin, the hook must not come from a browser at all. */

@@ -14,7 +14,8 @@ export function compileValidator(schema: object): Validator {
   const validate: ValidateFunction = ajv.compile(schema)
   return (body) => {
     if (validate(body)) return null
-    const [error] = validate.errors ?? []
+    // The last one is the outermost: of an alternative the first would tell only one side.
+    const error = validate.errors?.at(-1)
     return error === undefined ? invalidField('', 'is not valid') : invalidField(pointerOf(error), messageOf(error))
   }
 }

@@ -1,7 +1,7 @@
 /** Which of a visit's identities become facts: what the website's providers use, and no advertising ones under GPC. */
 
 import type { Identities, ProviderId } from './model.ts'
-import type { JsonObject } from './strict-json.ts'
+import { wellFormed, type JsonObject } from './strict-json.ts'
 
 export const ADVERTISING_PROVIDERS = ['google_ads', 'meta', 'tiktok', 'x'] as const
 export type AdvertisingProvider = (typeof ADVERTISING_PROVIDERS)[number]
@@ -28,7 +28,7 @@ export function keepIdentities(sent: JsonObject, providers: ReadonlySet<Provider
     if (fields !== null) kept[provider] = fields
   }
   const custom = sent['custom']
-  if (isObject(custom) && Object.keys(custom).length > 0) kept['custom'] = custom
+  if (isObject(custom) && Object.keys(custom).length > 0) kept['custom'] = wellFormed(custom)
   return kept
 }
 
@@ -42,12 +42,15 @@ export function advertisingValues(body: JsonObject): readonly string[] {
   return [...values, ...clickValues(body['page_url']), ...clickValues(body['referrer'])]
 }
 
-/** Unix ms of a number or of a date as text; null where it is neither. */
+/** The year 2100: what a column of times can surely hold. */
+export const MOMENT_MAX_MS = 4_102_444_800_000
+/** `Date.parse` takes almost anything for a date; this is what it must begin with. */
+const ISO_DATE = /^\d{4}-\d{2}-\d{2}(?:$|T)/
+
+/** Unix ms of a number or of an ISO 8601 date; null where it is neither, or lies outside what can be stored. */
 export function toMoment(value: unknown): number | null {
-  if (typeof value === 'number') return value
-  if (typeof value !== 'string') return null
-  const timeMs = Date.parse(value)
-  return Number.isNaN(timeMs) ? null : timeMs
+  const timeMs = typeof value === 'string' && ISO_DATE.test(value) ? Date.parse(value) : value
+  return typeof timeMs === 'number' && timeMs >= 0 && timeMs <= MOMENT_MAX_MS ? timeMs : null
 }
 
 function clickValues(address: unknown): readonly string[] {
@@ -72,7 +75,7 @@ function keepFields(sent: unknown, names: readonly string[]): Record<string, nev
   for (const name of names) {
     const value = sent[name]
     if (value === undefined || value === '') continue
-    const clean = MOMENT_FIELDS.has(name) ? toMoment(value) : String(value as string | number).toWellFormed()
+    const clean = MOMENT_FIELDS.has(name) ? toMoment(value) : String(value).toWellFormed()
     if (clean !== null) kept[name] = clean
   }
   return Object.keys(kept).length === 0 ? null : (kept as Record<string, never>)

@@ -1,5 +1,7 @@
 /** JSON Schemas of the request bodies, built from the limits table: validators, OpenAPI and docs are made from these. */
 
+import { CLIENT_SCHEMA } from './client-hints.ts'
+import { MOMENT_MAX_MS } from './identities.ts'
 import { LIMITS } from './limits.ts'
 import { EVENT_TYPES } from './model.ts'
 
@@ -7,17 +9,16 @@ type Schema = Readonly<Record<string, unknown>>
 
 const text = (maxLength: number): Schema => ({ type: 'string', maxLength })
 const identifier = text(LIMITS.identifierChars)
-const TIME_MS_MAX = 8_640_000_000_000_000
 /** Unix ms, or a date as text. */
-const moment: Schema = { anyOf: [{ type: 'integer', minimum: 0, maximum: TIME_MS_MAX }, text(64)] }
-const scalar: Schema = { anyOf: [text(LIMITS.clientHintChars), { type: 'number' }, { type: 'boolean' }] }
+const moment: Schema = { anyOf: [{ type: 'integer', minimum: 0, maximum: MOMENT_MAX_MS }, text(64)] }
 const url = text(LIMITS.urlChars)
 
 const object = (properties: Schema, more: Schema = {}): Schema => ({ type: 'object', properties, ...more })
 
 const ga4Identity = object({
   client_id: identifier,
-  session_id: { anyOf: [identifier, { type: 'integer', minimum: 0 }] },
+  // A greater number would have lost digits when it was parsed.
+  session_id: { anyOf: [identifier, { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }] },
 })
 
 const customFields: Schema = {
@@ -68,26 +69,6 @@ const source = object({
   landed_at: moment,
 })
 
-/** Coarse hints; names beyond the known ones are kept as long as they are small and flat. */
-const client: Schema = {
-  type: 'object',
-  maxProperties: 32,
-  propertyNames: text(64),
-  additionalProperties: {
-    anyOf: [
-      ...(scalar['anyOf'] as Schema[]),
-      {
-        type: 'array',
-        maxItems: 16,
-        items: {
-          anyOf: [scalar, { type: 'object', maxProperties: 8, propertyNames: text(64), additionalProperties: scalar }],
-        },
-      },
-      { type: 'object', maxProperties: 16, propertyNames: text(64), additionalProperties: scalar },
-    ],
-  },
-}
-
 /** No length: what is no website's ID is answered `website_not_found`, whatever its form. */
 const project: Schema = { type: 'string' }
 const gpc: Schema = { type: 'boolean' }
@@ -100,7 +81,7 @@ const visitProperties: Schema = {
   identities,
   source,
   gpc,
-  client,
+  client: CLIENT_SCHEMA,
 }
 
 const VISIT_REQUIRED = ['project', 'url_id', 'page_url']

@@ -45,6 +45,17 @@ export function withoutNulls(value: JsonObject): JsonObject {
   return copy ?? value
 }
 
+/** The same value with every lone surrogate, in names too, replaced by U+FFFD: one of them would spoil a whole batch of facts. */
+export function wellFormed(value: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name.toWellFormed(), cleanMember(member)]))
+}
+
+function cleanMember(member: unknown): unknown {
+  if (typeof member === 'string') return member.toWellFormed()
+  if (Array.isArray(member)) return member.map(cleanMember)
+  return isPlainObject(member) ? wellFormed(member) : member
+}
+
 function isPlainObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,7 @@
 /** Admits a visit: which page it was, what of it is kept, and the receipt and marker that prove it. */
 
 import type { Website } from './catalog.ts'
+import { keepClient } from './client-hints.ts'
 import { refuse, type Refusal } from './errors.ts'
 import { keepIdentities, toMoment } from './identities.ts'
 import { LIMITS } from './limits.ts'
@@ -18,10 +19,10 @@ import type { JsonObject } from './strict-json.ts'
 
 export interface VisitContext {
   readonly website: Website
+  readonly page: VisitPage
   /** The request's origin, already found registered. */
   readonly origin: string
   readonly keys: ReceiptKeys
-  readonly sha256Hex: Sha256Hex
   /** Exactly 5 random bytes. */
   readonly random: Uint8Array
   readonly nowMs: number
@@ -50,31 +51,37 @@ export interface Marker {
   readonly expires_at: number
 }
 
-/** Checks that a visit's page is the website's: before quota and receipts, so that a refusal costs nothing. */
+/** The page of a visit, found to be the website's. */
+export interface VisitPage {
+  readonly kind: 'page'
+  readonly address: PageAddress
+  readonly urlId: string
+}
+
+/** What a schema cannot say of a visit's fields. `body` has passed its schema. */
+export function checkVisitFields(body: JsonObject): Refusal | null {
+  if (!URL.canParse(body['page_url'] as string)) return invalidField('/page_url', 'must be the address of a page')
+  const badMoment = findBadMoment(body)
+  return badMoment === null ? null : invalidField(badMoment, 'must be Unix time in milliseconds or an ISO 8601 date')
+}
+
+/** Checks that a visit's page is the website's: before limits, quota and receipts, so that a refusal costs nothing. */
 export function checkPage(
   body: JsonObject,
-  context: Pick<VisitContext, 'website' | 'origin' | 'sha256Hex'>,
-): Refusal | { readonly kind: 'page'; readonly page: PageAddress; readonly urlId: string } {
-  const address = body['page_url'] as string
-  if (!URL.canParse(address)) return invalidField('/page_url', 'must be the address of a page')
-  const page = parsePageUrl(address)
+  context: Pick<VisitContext, 'website' | 'origin'> & { readonly sha256Hex: Sha256Hex },
+): Refusal | VisitPage {
+  const page = parsePageUrl(body['page_url'] as string)
   if (!page.ok || page.value.origin !== context.origin) return refuse('origin_not_allowed')
   const sent = body['url_id'] as string
   const isKnown = sent === urlId(page.value, context.sha256Hex) || context.website.pages.some(({ id }) => id === sent)
   if (!isKnown)
     return invalidField('/url_id', "must be the hash of the page's origin and path, or a registered page's ID")
-  const badMoment = findBadMoment(body)
-  if (badMoment !== null) return invalidField(badMoment, 'must be Unix time in milliseconds or a date')
-  return { kind: 'page', page: page.value, urlId: sent }
+  return { kind: 'page', address: page.value, urlId: sent }
 }
 
-/** `body` has passed its schema and its page has passed `checkPage`. */
-export function admitVisit(
-  body: JsonObject,
-  page: { readonly page: PageAddress; readonly urlId: string },
-  context: VisitContext,
-): AdmittedVisit {
-  const { website, nowMs } = context
+/** `body` has passed its schema and `checkVisitFields`. */
+export function admitVisit(body: JsonObject, context: VisitContext): AdmittedVisit {
+  const { website, page, nowMs } = context
   const { text: receipt, claims } = issueReceipt(context.keys, {
     website: website.id,
     origin: context.origin,
@@ -93,13 +100,13 @@ export function admitVisit(
     issuedAtMs: nowMs,
     urlId: page.urlId,
     origin: context.origin,
-    pageUrl: page.page.origin + page.page.path,
+    pageUrl: page.address.origin + page.address.path,
     referrer: referrerOf(body['referrer']),
     sourceReferrer: referrerOf(source['referrer']),
     landedAtMs: toMoment(source['landed_at']),
     utm: utmOf(objectOf(source['utm'])),
     identities: keepIdentities(objectOf(body['identities']), website.providers, context.gpc),
-    client: objectOf(body['client']),
+    client: keepClient(objectOf(body['client'])),
     gpc: context.gpc,
     isHandoffOnly: context.isHandoffOnly,
     previousVisitId: previous?.visitId ?? null,
@@ -129,7 +136,8 @@ function previousOf(sent: unknown, context: VisitContext): ReceiptClaims | null 
   if (typeof sent !== 'string') return null
   const { website, keys, origin } = context
   const claims = readReceipt(keys, website.id, sent)
-  const isOurs = claims !== null && !claims.isHandoffOnly && isFromOrigin(keys, website.id, claims, origin)
+  const isBrowserReceipt = claims !== null && !claims.isHandoffOnly && !claims.isUnrecorded
+  const isOurs = isBrowserReceipt && isFromOrigin(keys, website.id, claims, origin)
   return isOurs ? claims : null
 }
 

@@ -36,6 +36,7 @@ export function eventsRoute(parts: PipelineParts): CollectionRoute {
     name: '/v1/events',
     caller: 'native',
     validate: (body) => bySchema(body) ?? refuseBoth(body),
+    isVisit: () => false,
     hits: ({ website, exchange }) => eventHits(website.id, exchange.addressHash),
     handle: async (request) => {
       const event = readInstallEvent(request.body)

@@ -1,8 +1,10 @@
 /** `POST /v1/handoffs`: a token for a visit that has a receipt, or for a visit made only for the handoff. */
 
 import { refuse, type Refusal } from '../../domain/errors.ts'
-import { expiresAtMs, issueToken, type ReceiptClaims } from '../../domain/receipt.ts'
+import { expiresAtMs, isExpired, issueToken, type ReceiptClaims } from '../../domain/receipt.ts'
 import { HANDOFF_RECEIPT_SCHEMA, HANDOFF_VISIT_SCHEMA } from '../../domain/schemas.ts'
+import type { JsonObject } from '../../domain/strict-json.ts'
+import { checkVisitFields } from '../../domain/visit.ts'
 import type { Answer, CheckedRequest, CollectionRoute, PipelineParts } from '../pipeline.ts'
 import { isRefusal, recall, refOf, requireReceipt } from '../receipts.ts'
 import { saysGpc } from '../request-logs.ts'
@@ -16,17 +18,23 @@ export function handoffsRoute(parts: PipelineParts): CollectionRoute {
   return {
     name: '/v1/handoffs',
     caller: 'browser',
-    validate: (body) => (body['receipt'] === undefined ? visitForm(body) : receiptForm(body)),
+    validate: (body) => (isVisit(body) ? (visitForm(body) ?? checkVisitFields(body)) : receiptForm(body)),
+    isVisit,
     hits: () => [],
-    handle: (request) =>
-      request.body['receipt'] === undefined ? handOffNewVisit(request, parts) : handOffReceipt(request, parts),
+    handle: (request) => (isVisit(request.body) ? handOffNewVisit(request, parts) : handOffReceipt(request, parts)),
   }
+}
+
+/** Without a receipt the body is a visit that exists only for the handoff. */
+function isVisit(body: JsonObject): boolean {
+  return body['receipt'] === undefined
 }
 
 async function handOffReceipt(request: CheckedRequest, parts: PipelineParts): Promise<Refusal | Answer> {
   const { exchange, website } = request
   const claims = requireReceipt(request, parts.deps)
   if (isRefusal(claims)) return claims
+  if (isExpired(claims.issuedAtMs, exchange.receivedAtMs)) return refuse('receipt_expired')
   if (claims.isUnrecorded) {
     exchange.isWithheld = true
     return answer(request, claims, parts)
@@ -51,9 +59,8 @@ async function handOffReceipt(request: CheckedRequest, parts: PipelineParts): Pr
   return answer(request, claims, parts)
 }
 
-async function handOffNewVisit(request: CheckedRequest, parts: PipelineParts): Promise<Refusal | Answer> {
+async function handOffNewVisit(request: CheckedRequest, parts: PipelineParts): Promise<Answer> {
   const admitted = await admit(request, parts, { isHandoffOnly: true })
-  if (admitted.kind === 'refused') return admitted
   const { usage, claims, receipt } = admitted
   if (usage.isUnrecorded) return answer(request, claims, parts, { receipt, recorded: false })
   await keepUsage(usage, () => recordHandoffVisit(request, admitted, parts))

@@ -1,7 +1,7 @@
 /** `POST /v1/visits/activate`: the marker is on disk, so its receipt may match; the one it replaced no longer does. */
 
 import { refuse, type Refusal } from '../../domain/errors.ts'
-import type { ReceiptClaims } from '../../domain/receipt.ts'
+import { isExpired, type ReceiptClaims } from '../../domain/receipt.ts'
 import { ACTIVATION_SCHEMA } from '../../domain/schemas.ts'
 import type { Activation } from '../../ports/hot-state/hot-state.ts'
 import type { ApiDeps } from '../deps.ts'
@@ -16,11 +16,13 @@ export function visitsActivateRoute(parts: PipelineParts): CollectionRoute {
     name: '/v1/visits/activate',
     caller: 'browser',
     validate: compileValidator(ACTIVATION_SCHEMA),
+    isVisit: () => false,
     hits: () => [],
     handle: async (request) => {
       const claims = requireReceipt(request, parts.deps)
       if (isRefusal(claims)) return claims
       if (claims.isHandoffOnly) return refuse('receipt_not_activatable')
+      if (isExpired(claims.issuedAtMs, request.exchange.receivedAtMs)) return refuse('receipt_expired')
       if (claims.isUnrecorded) {
         request.exchange.isWithheld = true
         return OK
@@ -38,7 +40,7 @@ async function applyActivation(
   const { exchange, website } = request
   const activation = await activate(website.id, claims, parts.deps)
   if (activation.kind === 'revoked') return refuse('receipt_revoked')
-  const revoked = activation.kind === 'activated' ? activation.revoked : null
+  const revoked = activation.kind === 'unknown' ? null : activation.revoked
   // An activation that is known already is appended again: the first time may have failed between state and log.
   await parts.recorder.accept(exchange, {
     topic: 'activations',

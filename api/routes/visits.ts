@@ -1,10 +1,8 @@
 /** `POST /v1/visits`: records a visit and answers with the marker that the SDK writes into the browser. */
 
-import { createHash } from 'node:crypto'
-import type { Refusal } from '../../domain/errors.ts'
 import { visitHits } from '../../domain/rate.ts'
 import { VISIT_SCHEMA } from '../../domain/schemas.ts'
-import { admitVisit, checkPage, markerOf, type AdmittedVisit } from '../../domain/visit.ts'
+import { admitVisit, checkVisitFields, markerOf, type AdmittedVisit } from '../../domain/visit.ts'
 import type { Answer, CheckedRequest, CollectionRoute, PipelineParts } from '../pipeline.ts'
 import { saysGpc } from '../request-logs.ts'
 import { keepUsage, takeUsage, type TakenUsage } from '../usage.ts'
@@ -13,14 +11,15 @@ import { compileValidator } from '../validate.ts'
 const RANDOM_BYTES = 5
 
 export function visitsRoute(parts: PipelineParts): CollectionRoute {
+  const bySchema = compileValidator(VISIT_SCHEMA)
   return {
     name: '/v1/visits',
     caller: 'browser',
-    validate: compileValidator(VISIT_SCHEMA),
+    validate: (body) => bySchema(body) ?? checkVisitFields(body),
+    isVisit: () => true,
     hits: ({ website }) => visitHits(website.id),
     handle: async (request) => {
       const admitted = await admit(request, parts, { isHandoffOnly: false })
-      if (admitted.kind === 'refused') return admitted
       const { visit, receipt, usage } = admitted
       const marker = markerOf(visit, receipt)
       if (usage.isUnrecorded) return { kind: 'answer', body: { marker, recorded: false } }
@@ -32,20 +31,19 @@ export function visitsRoute(parts: PipelineParts): CollectionRoute {
 
 export type AdmittedRequest = AdmittedVisit & { readonly usage: TakenUsage }
 
-/** Checks the page, counts the tracked event and makes the visit; the handoff-only form comes through here too. */
+/** Counts the tracked event and makes the visit; the handoff-only form comes through here too. */
 export async function admit(
-  { exchange, body, website, origin }: CheckedRequest,
+  { exchange, body, website, origin, page }: CheckedRequest,
   { deps, recorder }: PipelineParts,
   form: { readonly isHandoffOnly: boolean },
-): Promise<Refusal | AdmittedRequest> {
-  const page = checkPage(body, { website, origin, sha256Hex })
-  if (page.kind === 'refused') return page
+): Promise<AdmittedRequest> {
+  if (page === null) throw new Error('a visit whose page was not checked')
   const usage = await takeUsage({ exchange, website }, deps, recorder)
-  const admitted = admitVisit(body, page, {
+  const admitted = admitVisit(body, {
     website,
+    page,
     origin,
     keys: deps.keys,
-    sha256Hex,
     random: deps.randomness.bytes(RANDOM_BYTES),
     nowMs: exchange.receivedAtMs,
     gpc: saysGpc(exchange),
@@ -71,8 +69,4 @@ async function applyVisit(request: CheckedRequest, admitted: AdmittedRequest, pa
       previous: previous === null ? null : refOf(previous.visitId, previous.issuedAtMs),
     }),
   ])
-}
-
-export function sha256Hex(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
 }
