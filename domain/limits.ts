@@ -63,6 +63,8 @@ export const LIMITS = {
   issuedMemoryMs: HOUR_MS,
   appendDeadlineMs: SECOND_MS,
   unavailableRetryS: 2,
+  eventLogKeepMs: 7 * DAY_MS,
+  deadLetterKeepMs: 30 * DAY_MS,
   visitMissingMs: HOUR_MS,
   clockSkewMs: 5 * MINUTE_MS,
   loggedRefusalsPerS: 1_000,

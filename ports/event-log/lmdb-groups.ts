@@ -69,7 +69,8 @@ export class Group {
     if (this.#inHand !== null || this.#isRetrying) return
     const member = this.#members[0]
     if (member === undefined || this.#source.endOffset() <= this.#position) return
-    const waitMs = this.#waitMs(member.options)
+    const waitMs = this.#waitMsOrRetry(member.options)
+    if (waitMs === null) return
     if (waitMs > 0) return this.#wakeIn(Math.min(waitMs, this.#options.recheckMs))
     this.#clearTimer()
     // Members take turns: the one in hand goes to the back.
@@ -91,6 +92,16 @@ export class Group {
     await this.#source.durable()
   }
 
+  /** Null where the log could not be read; that must not end the transaction that called. */
+  #waitMsOrRetry(options: ConsumeOptions): number | null {
+    try {
+      return this.#waitMs(options)
+    } catch (error) {
+      this.#failed(error)
+      return null
+    }
+  }
+
   #waitMs({ lingerMs = 0, maxEntries }: ConsumeOptions): number {
     const nowMs = this.#source.nowMs()
     const heldMs = this.#heldUntilMs - nowMs
@@ -100,15 +111,19 @@ export class Group {
   }
 
   async #hand({ handler, options }: Member): Promise<void> {
-    const entries = this.#source.read(this.#position, options.maxEntries)
-    if (entries.length === 0) return
-    const batch: Batch = { topic: this.#options.topic, partition: 0, entries }
     try {
+      const entries = this.#source.read(this.#position, options.maxEntries)
+      if (entries.length === 0) return
+      const batch: Batch = { topic: this.#options.topic, partition: 0, entries }
       this.#apply(entries, await handler(batch))
     } catch (error) {
-      this.#options.onHandlerFailure(error, this.#options.topic, this.#options.group)
-      this.#retryLater()
+      this.#failed(error)
     }
+  }
+
+  #failed(error: unknown): void {
+    this.#options.onHandlerFailure(error, this.#options.topic, this.#options.group)
+    this.#retryLater()
   }
 
   #apply(entries: readonly StoredEntry[], outcome: BatchOutcome | void): void {

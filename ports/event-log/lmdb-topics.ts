@@ -12,13 +12,14 @@ import type { Append } from './lmdb-appends.ts'
 import type { Chunk } from './lmdb-chunks.ts'
 import {
   chunkKey,
-  chunkSpan,
   decodeChunk,
   encodeChunk,
+  endOf,
   entryBytes,
-  offsetOfKey,
+  placeOf,
+  seekKey,
   topicBounds,
-  topicOfKey,
+  topicOf,
 } from './lmdb-chunks.ts'
 
 /** Small enough to be read whole for a few entries, large enough to spare writes; 256 KiB was no faster. */
@@ -84,7 +85,7 @@ export class Topics {
       const chunks: RecentChunk[] = []
       let firstOffset = log.endOffset
       for (const { part, bytes } of partsOf(ofTopic)) {
-        write(this.#log, chunkKey(topic, firstOffset), encodeChunk(part, bytes, appendedAtMs))
+        write(this.#log, chunkKey(topic, firstOffset, appendedAtMs), encodeChunk(part, bytes))
         if (log.isConsumed) chunks.push({ ...storedChunk(part, firstOffset, appendedAtMs), bytes })
         firstOffset += part.length
       }
@@ -110,6 +111,7 @@ export class Topics {
       if (chunk === null) break
       const from = Math.max(0, offset - chunk.firstOffset)
       const part = chunk.entries.slice(from, from + maxEntries - entries.length)
+      if (part.length === 0) break
       for (const entry of part) bytes += entry.value.length
       entries.push(...part)
       offset = chunk.firstOffset + from + part.length
@@ -119,7 +121,7 @@ export class Topics {
 
   oldestOffset(topic: Topic): number {
     const [first] = [...this.#log.getKeys({ ...topicBounds(topic), limit: 1 })]
-    return first === undefined ? this.of(topic).endOffset : offsetOfKey(first)
+    return first === undefined ? this.of(topic).endOffset : placeOf(first).firstOffset
   }
 
   /** Starts or stops keeping recent chunks in memory. */
@@ -142,13 +144,16 @@ export class Topics {
    */
   removeOldest(topic: Topic, bounds: { belowOffset: number; beforeMs: number; maxChunks: number }): number {
     const log = this.of(topic)
-    const before = this.#removals.length
-    for (const { key, value } of this.#log.getRange({ ...topicBounds(topic), limit: bounds.maxChunks })) {
-      const span = chunkSpan(value, offsetOfKey(key))
-      if (span.endOffset > bounds.belowOffset || span.appendedAtMs >= bounds.beforeMs) break
+    // One key more than may go: a chunk ends where the next one begins.
+    const keys = [...this.#log.getKeys({ ...topicBounds(topic), limit: bounds.maxChunks + 1 })]
+    let removed = 0
+    for (const [index, key] of keys.slice(0, bounds.maxChunks).entries()) {
+      const next = keys[index + 1]
+      const endOffset = next === undefined ? log.endOffset : placeOf(next).firstOffset
+      if (endOffset > bounds.belowOffset || placeOf(key).appendedAtMs >= bounds.beforeMs) break
       this.#removals.push(key)
+      removed++
     }
-    const removed = this.#removals.length - before
     if (removed > 0) {
       this.#ends.put(topic, String(log.endOffset))
       log.lastRead = null
@@ -167,14 +172,15 @@ export class Topics {
   /** The chunk that holds the offset, or the next one where it was deleted. */
   #storedChunkAt(topic: Topic, offset: number): Chunk | null {
     const { start, end } = topicBounds(topic)
-    const key = chunkKey(topic, offset)
-    for (const before of this.#log.getRange({ start: key, end: start, reverse: true, limit: 1 })) {
-      const span = chunkSpan(before.value, offsetOfKey(before.key))
-      if (span.endOffset > offset) return decodeChunk(before.value, span.firstOffset)
+    for (const before of this.#log.getRange({
+      start: seekKey(topic, offset + 1),
+      end: start,
+      reverse: true,
+      limit: 1,
+    })) {
+      if (endOf(before) > offset) return decodeChunk(before)
     }
-    for (const next of this.#log.getRange({ start: key, end, limit: 1 })) {
-      return decodeChunk(next.value, offsetOfKey(next.key))
-    }
+    for (const next of this.#log.getRange({ start: seekKey(topic, offset), end, limit: 1 })) return decodeChunk(next)
     return null
   }
 
@@ -182,7 +188,7 @@ export class Topics {
     const { start, end } = topicBounds(topic)
     const kept = Number(this.#ends.get(topic) ?? 0)
     for (const last of this.#log.getRange({ start: end, end: start, reverse: true, limit: 1 })) {
-      return Math.max(kept, chunkSpan(last.value, offsetOfKey(last.key)).endOffset)
+      return Math.max(kept, endOf(last))
     }
     return kept
   }
@@ -194,7 +200,7 @@ export class Topics {
       const keys: Buffer[] = [...this.#log.getKeys({ start, limit: 1 })]
       start = null
       for (const key of keys) {
-        const topic = topicOfKey(key)
+        const topic = topicOf(key)
         yield topic as Topic
         start = topicBounds(topic).end
       }
@@ -240,7 +246,7 @@ function* partsOf(appends: readonly Append[]): Iterable<{ readonly part: readonl
 
 function storedChunk(part: readonly Entry[], firstOffset: number, appendedAtMs: number): Chunk {
   const entries = part.map(({ key, value }, index) => ({ key, value, offset: firstOffset + index, appendedAtMs }))
-  return { firstOffset, endOffset: firstOffset + part.length, appendedAtMs, entries }
+  return { firstOffset, endOffset: firstOffset + part.length, entries }
 }
 
 function holds(chunk: Chunk, offset: number): boolean {

@@ -45,8 +45,6 @@ export interface LmdbEventLog extends EventLog {
   trim(): Promise<number>
 }
 
-const DAY_MS = 86_400_000
-const KEEP_MS = { deadLetters: 30 * DAY_MS, others: 7 * DAY_MS }
 const TRIM_CHUNKS_PER_TRANSACTION = 200
 /** Far above what this service has; bounds what is read at the start. */
 const MAX_GROUPS = 10_000
@@ -58,7 +56,7 @@ const DEFAULTS = {
   recheckMs: 1_000,
   random: Math.random,
   onHandlerFailure: () => undefined,
-  keepMs: (topic: Topic) => (topic === 'dead-letters' ? KEEP_MS.deadLetters : KEEP_MS.others),
+  keepMs: (topic: Topic) => (topic === 'dead-letters' ? LIMITS.deadLetterKeepMs : LIMITS.eventLogKeepMs),
   trimEveryMs: 600_000,
 } satisfies Required<LmdbEventLogOptions>
 
@@ -108,6 +106,7 @@ class LogInLmdb implements LmdbEventLog {
       this.#trimTimer = setInterval(() => void this.trim().catch(() => undefined), options.trimEveryMs).unref()
     }
   }
+
   append(topic: Topic, entries: readonly Entry[], options?: AppendOptions): Promise<void> {
     const refusal = this.#refusal()
     if (refusal !== null) return Promise.reject(new LogUnavailable(refusal))
@@ -188,7 +187,8 @@ class LogInLmdb implements LmdbEventLog {
       read: (fromOffset: number, maxEntries: number) => this.#topics.read(topic, fromOffset, maxEntries),
       commit: (next: number) => {
         this.#positions.put(key, String(next))
-        this.#topics.passed(topic, Math.min(...this.#groupsOf(topic).map((other) => other.position)))
+        const followers = this.#groupsOf(topic).filter((other) => other.hasMembers)
+        this.#topics.passed(topic, Math.min(...followers.map((other) => other.position)))
       },
       durable: () => this.#environment.committer.durable(),
     }

@@ -5,6 +5,7 @@
  * `settleInstall`, whose answer is on disk when it resolves.
  */
 
+import { LIMITS } from '../../domain/limits.ts'
 import type { LmdbEnvironment } from '../lmdb/environment.ts'
 
 import type { HotState } from './hot-state.ts'
@@ -16,6 +17,8 @@ import { openReceipts } from './lmdb-receipts.ts'
 export interface LmdbHotStateOptions {
   /** Longest time that counts stay in memory alone. */
   readonly saveCountsMs?: number
+  /** After this long `settleInstall` rejects; its answer may still become durable. */
+  readonly settleDeadlineMs?: number
   /** Pause between two deletions of what has expired; 0 deletes nothing. */
   readonly sweepEveryMs?: number
 }
@@ -25,7 +28,7 @@ export interface LmdbHotState extends HotState {
   sweep(): Promise<void>
 }
 
-const DEFAULTS = { saveCountsMs: 500, sweepEveryMs: 60_000 }
+const DEFAULTS = { saveCountsMs: 500, settleDeadlineMs: LIMITS.appendDeadlineMs, sweepEveryMs: 60_000 }
 /** Per kind and transaction: small, so that appends get their turn in between. */
 const SWEEP_LIMIT = 1_000
 
@@ -34,7 +37,7 @@ export async function lmdbHotState(
   environment: LmdbEnvironment,
   options: LmdbHotStateOptions = {},
 ): Promise<LmdbHotState> {
-  const { saveCountsMs, sweepEveryMs } = { ...DEFAULTS, ...options }
+  const { saveCountsMs, settleDeadlineMs, sweepEveryMs } = { ...DEFAULTS, ...options }
   const { nowMs, committer } = environment
   const table = environment.openTable('hot')
   const leases = memoryLeases(nowMs)
@@ -73,7 +76,7 @@ export async function lmdbHotState(
     learn: async (receipt, state) => receipts.learn(receipt, state),
     claimInstall: async (claim) => installs.claim(claim),
     async settleInstall(settlement) {
-      if (installs.settle(settlement)) await committer.durable()
+      if (installs.settle(settlement)) await committer.durableWithin(settleDeadlineMs)
     },
     releaseInstall: async (claim) => installs.release(claim),
     countHits: async (hits) => saveSoon(counters.countHits(hits)),

@@ -37,6 +37,8 @@ export interface LmdbEnvironment {
 
 const DEFAULTS = { minFreeBytes: 256 * 1024 * 1024, stallFatalMs: 30_000 }
 const MAX_TABLES = 12
+/** Address space, neither disk nor memory. A map that grows step by step is mapped anew each time, and counts double. */
+const MAP_BYTES = 2 ** 36
 
 /**
  * Opens (or creates) the environment in the folder `path` and keeps it to this process.
@@ -52,6 +54,7 @@ export async function openLmdb(path: string, options: LmdbOptions): Promise<Lmdb
       path: folder,
       noSubdir: false,
       overlappingSync: false,
+      mapSize: MAP_BYTES,
       eventTurnBatching: false,
       maxDbs: MAX_TABLES,
       encoding: 'binary',

@@ -5,8 +5,15 @@ import { expect } from 'chai'
 import { LIMITS } from '../../domain/limits.ts'
 import type { LmdbHotState } from '../../ports/hot-state/lmdb.ts'
 import { lmdbHotState } from '../../ports/hot-state/lmdb.ts'
+import { StorageTooSlow } from '../../ports/lmdb/committer.ts'
 import type { LmdbEnvironment } from '../../ports/lmdb/environment.ts'
-import { deleteFolder, openTestEnvironment, temporaryFolder, testClock } from '../contract/lmdb-harness.ts'
+import {
+  deleteFolder,
+  holdWriteLock,
+  openTestEnvironment,
+  temporaryFolder,
+  testClock,
+} from '../contract/lmdb-harness.ts'
 
 const DAY_MS = 86_400_000
 
@@ -96,6 +103,17 @@ describe('LMDB hot state', () => {
     await state.countHits([{ key: 'address', limit: 5, windowS: 60 }])
     await state.countHits([{ key: 'organization', limit: 5, windowS: 3_600 }])
     expect(await stored()).to.deep.equal([])
+  })
+
+  it('ends settleInstall by its deadline while the disk does not answer', async () => {
+    await state.close()
+    state = await lmdbHotState(environment, { sweepEveryMs: 0, settleDeadlineMs: 20 })
+    const release = await holdWriteLock(folder)
+    const claim = { website: 'acme', eventId: 'event', installationId: 'installation', owner: 'owner' }
+    const settling = state.settleInstall({ ...claim, answer: 'answer', matched: null })
+    const error: unknown = await settling.catch((reason: unknown) => reason)
+    await release()
+    expect(error).to.be.instanceOf(StorageTooSlow)
   })
 
   it('has the answer on disk when settleInstall resolves', async () => {
