@@ -132,7 +132,7 @@ function walkString(schema: JsonSchema, value: string, pointer: string, findings
   if (schema.maxLength !== undefined && chars > schema.maxLength) {
     add(`has ${chars} characters, more than ${schema.maxLength}`)
   }
-  if (schema.pattern !== undefined && !new RegExp(schema.pattern, 'u').test(value)) {
+  if (schema.pattern !== undefined && !compiled(schema.pattern).test(value)) {
     add(schema.patternMeaning ?? `does not match ${schema.pattern}`)
   }
 }
@@ -141,6 +141,15 @@ function walkInteger(schema: JsonSchema, value: number, pointer: string, finding
   const add = (message: string) => findings.push({ kind: 'invalid', field: pointer, message })
   if (schema.minimum !== undefined && value < schema.minimum) add(`${value} is below ${schema.minimum}`)
   if (schema.maximum !== undefined && value > schema.maximum) add(`${value} is above ${schema.maximum}`)
+}
+
+/** Patterns come from our own schemas, so there are few; compiling one costs more than all else in a check. */
+const COMPILED = new Map<string, RegExp>()
+
+function compiled(pattern: string): RegExp {
+  const known = COMPILED.get(pattern) ?? new RegExp(pattern, 'u')
+  COMPILED.set(pattern, known)
+  return known
 }
 
 function hasType(type: JsonSchema['type'], value: unknown): boolean {

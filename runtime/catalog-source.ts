@@ -10,8 +10,8 @@ import type { ProviderSettingsChecker } from '../domain/compiler.ts'
 import type { FolderState } from './folder-watch.ts'
 import { watchFolder } from './folder-watch.ts'
 import type { Logger } from './logger.ts'
-import { ManifestsUnreadable, parseManifests, readManifests } from './manifests.ts'
-import type { ManifestFile } from './manifests.ts'
+import { ManifestsUnreadable, parseManifests, readManifests, rememberingParser } from './manifests.ts'
+import type { ManifestFile, ParsedManifests } from './manifests.ts'
 
 export interface CatalogSource {
   /** The catalog in force. Take it once per request: the next call may give another. */
@@ -63,7 +63,9 @@ export class CatalogRefused extends Error {
 export async function openCatalogFolder(options: CatalogFolderOptions): Promise<CatalogSource> {
   const { folder, logger } = options
   const initial = await filesOf(folder)
-  let compilation = compileManifests(initial, options)
+  const parse = rememberingParser(options.env)
+  const compile = (files: readonly ManifestFile[]) => compileParsed(parse(files), options.checkProviderSettings)
+  let compilation = compile(initial)
   if (!compilation.isAccepted) throw new CatalogRefused(folder, compilation.problems)
   let problems = compilation.problems
   const listeners = new Set<(change: CatalogChange) => void>()
@@ -71,7 +73,7 @@ export async function openCatalogFolder(options: CatalogFolderOptions): Promise<
 
   const take = (state: FolderState): void => {
     const previous = compilation.catalog
-    const next = state.kind === 'files' ? compileManifests(state.files, options) : null
+    const next = state.kind === 'files' ? compile(state.files) : null
     if (next?.isAccepted === true) compilation = next
     problems = next?.problems ?? [unreadable(folder, state.kind === 'unreadable' ? state.message : '')]
     const change = { catalog: compilation.catalog, previous, problems, isAccepted: next?.isAccepted === true }
@@ -96,7 +98,13 @@ export function compileManifests(
   files: readonly ManifestFile[],
   { env, checkProviderSettings }: Pick<CatalogFolderOptions, 'env' | 'checkProviderSettings'>,
 ): FolderCompilation {
-  const parsed = parseManifests(files, env)
+  return compileParsed(parseManifests(files, env), checkProviderSettings)
+}
+
+function compileParsed(
+  parsed: ParsedManifests,
+  checkProviderSettings: ProviderSettingsChecker | undefined,
+): FolderCompilation {
   const compilation = compileCatalog({
     objects: parsed.objects,
     sha256Hex: (text) => createHash('sha256').update(text).digest('hex'),

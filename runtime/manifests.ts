@@ -68,20 +68,45 @@ export async function folderSignature(folder: string): Promise<string> {
 
 /** Parses files, already in order. `${NAME}` is replaced inside Secrets only; values of Secrets never reach a message. */
 export function parseManifests(files: readonly ManifestFile[], env: Environment): ParsedManifests {
+  const parsed = files.map((file) => parseManifest(file, env))
+  return { objects: parsed.flatMap(({ objects }) => objects), problems: parsed.flatMap(({ problems }) => problems) }
+}
+
+/**
+ * The same, remembering what each file's text gave: parsing takes most of the time, and a change touches few files.
+ * The environment must stay as it is.
+ */
+export function rememberingParser(env: Environment): (files: readonly ManifestFile[]) => ParsedManifests {
+  let known = new Map<string, { readonly text: string; readonly parsed: ParsedManifests }>()
+  return (files) => {
+    const next: typeof known = new Map()
+    for (const file of files) {
+      const before = known.get(file.name)
+      const parsed = before?.text === file.text ? before.parsed : parseManifest(file, env)
+      next.set(file.name, { text: file.text, parsed })
+    }
+    known = next
+    const all = [...known.values()]
+    return {
+      objects: all.flatMap(({ parsed }) => parsed.objects),
+      problems: all.flatMap(({ parsed }) => parsed.problems),
+    }
+  }
+}
+
+function parseManifest(file: ManifestFile, env: Environment): ParsedManifests {
   const objects: SourceObject[] = []
   const problems: CatalogProblem[] = []
-  for (const file of files) {
-    const lines = new LineCounter()
-    const documents = parseAllDocuments(file.text, { lineCounter: lines, prettyErrors: false, merge: true })
-    // An empty stream has no documents at all; the library then gives an empty array of its own kind.
-    Array.from(documents as Iterable<Document.Parsed>).forEach((document, index) => {
-      const place: Place = { file: file.name, document: index + 1, lines }
-      const object = readDocument(document, place, problems)
-      if (object === null) return
-      expandSecret(object, env, problems)
-      objects.push(object)
-    })
-  }
+  const lines = new LineCounter()
+  const documents = parseAllDocuments(file.text, { lineCounter: lines, prettyErrors: false, merge: true })
+  // An empty stream has no documents at all; the library then gives an empty array of its own kind.
+  Array.from(documents as Iterable<Document.Parsed>).forEach((document, index) => {
+    const place: Place = { file: file.name, document: index + 1, lines }
+    const object = readDocument(document, place, problems)
+    if (object === null) return
+    expandSecret(object, env, problems)
+    objects.push(object)
+  })
   return { objects, problems }
 }
 

@@ -7,7 +7,13 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 
 import { compileManifests, formatProblems, lintFolder } from '../../runtime/catalog-source.ts'
-import { isManifestName, ManifestsUnreadable, parseManifests, readManifests } from '../../runtime/manifests.ts'
+import {
+  isManifestName,
+  ManifestsUnreadable,
+  parseManifests,
+  readManifests,
+  rememberingParser,
+} from '../../runtime/manifests.ts'
 
 const parse = (text: string, env: Record<string, string> = {}) => parseManifests([{ name: 'a.yaml', text }], env)
 const values = (text: string, env: Record<string, string> = {}) => parse(text, env).objects.map(({ value }) => value)
@@ -155,6 +161,17 @@ describe('manifests', () => {
     const { problems, isAccepted } = compileManifests([{ name: 'a.yaml', text }], { env: {} })
     expect(problems.map(({ reason }) => reason)).to.deep.equal(['InvalidYaml'])
     expect(isAccepted).to.equal(false)
+  })
+
+  it('are parsed once as long as their text stays, and in their order', () => {
+    const parse = rememberingParser({})
+    const [a, b] = [{ name: 'a.yaml', text: 'kind: A' }, { name: 'b.yaml', text: 'kind: B\n---\nkind: [' }] // prettier-ignore
+    const first = parse([a, b])
+    const second = parse([{ name: '0.yaml', text: 'kind: Z' }, a, b])
+    expect(second.objects.map(({ value }) => value)).to.deep.equal([{ kind: 'Z' }, { kind: 'A' }, { kind: 'B' }])
+    expect(second.objects[1]).to.equal(first.objects[0])
+    expect(second.problems).to.deep.equal(first.problems)
+    expect(parse([{ ...a, text: 'kind: A2' }]).objects.map(({ value }) => value)).to.deep.equal([{ kind: 'A2' }])
   })
 
   it('are linted with every problem on a line of its own', async () => {
