@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { markersOnDisk } from '../sdk/support/browsers.ts'
+import { markersOnDisk } from './support/markers.ts'
 import { CHROMIUM_KIND, FIREFOX_KIND, type BrowserKind, type Window } from './support/browsers.ts'
 import { startEmbeddedSystem } from './support/embedded-system.ts'
 import { answerTo, install, SHELLS, type Installed } from './support/installer.ts'
@@ -31,6 +31,7 @@ function journey(start: StartSystem, kind: BrowserKind): void {
   let window: Window
   let clientId: string
   let marker: Record<string, any>
+  let lastEventId: string
 
   before(async () => {
     system = await start({ plan: 'Standard' })
@@ -68,8 +69,82 @@ function journey(start: StartSystem, kind: BrowserKind): void {
       expect(answer).to.include({ selection_policy: 'latest_visit' })
       await system.drain()
       await expectOneVisit(system, installed, clientId)
+      lastEventId = installed.request?.['event_id']
     })
   }
+
+  it('is told as a story by `whence explain`', async () => {
+    const story = await system.tool('explain', lastEventId)
+    for (const words of [lastEventId, system.website, 'matched', 'newsletter', 'acme-ga4', 'delivered', 'session']) {
+      expect(story).to.include(words)
+    }
+    expect(story).to.not.include(marker['receipt'])
+    expect(story).to.not.include(clientId)
+  })
+
+  it('reaches another machine with the copied command', async () => {
+    const command = await window.copyCommand()
+    expect(command).to.match(/ --handoff wht_[\w-]{43}$/)
+    const installed = await install({ command, home: join(folder, 'another-machine') })
+    isUnharmed(installed)
+    expect(installed.request).to.deep.include({ receipts: [] })
+    const answer = await answerTo(system.gate.url, installed)
+    expect(answer).to.include({ resolution: 'matched', candidate_count: 1, selection_policy: 'handoff' })
+    await system.drain()
+    await expectOneVisit(system, installed, clientId)
+  })
+
+  it('matches the newer visit of two, and no longer the one that it replaced', async () => {
+    const backup = join(folder, 'backup')
+    await kind.copyStorage(home, backup)
+    await window.visit(system.pageUrl)
+    const newer = await install({ command: system.command, home })
+    const older = await install({ command: system.command, home: backup })
+    expect(older.request).to.deep.include({ receipts: [marker['receipt']] })
+    expect(newer.request?.['receipts'].length).to.equal(1)
+    expect(newer.request?.['receipts']).to.not.deep.equal(older.request?.['receipts'])
+    expect(await answerTo(system.gate.url, newer)).to.include({ resolution: 'matched', candidate_count: 1 })
+    expect(await answerTo(system.gate.url, older)).to.include({ resolution: 'unmatched', candidate_count: 0 })
+    await system.drain()
+    expect(await verdictsOf(system, older)).to.deep.equal(['revoked'])
+    expect(await system.tool('explain', older.request?.['event_id'])).to.include('a newer visit replaced it')
+  })
+
+  it('has told the page nothing', () => {
+    expect(window.complaints).to.deep.equal([])
+  })
+
+  it('ends 30 days later: the marker is found and the visit matches no more', async () => {
+    system.advance(31 * DAY_MS)
+    const installed = await install({ command: system.command, home })
+    isUnharmed(installed)
+    expect(installed.request?.['receipts'].length).to.equal(1)
+    const answer = await answerTo(system.gate.url, installed)
+    expect(answer).to.include({ resolution: 'unmatched', candidate_count: 0, selection_policy: 'none' })
+    await system.drain()
+    expect(await verdictsOf(system, installed)).to.deep.equal(['expired'])
+  })
+
+  it('leaves nothing behind from a private window, where the copied command still works', async () => {
+    await window.close()
+    const privateHome = join(folder, 'private')
+    window = await kind.openPrivate(privateHome)
+    await window.visit(system.pageUrl)
+    const command = await window.copyCommand()
+    expect(window.complaints).to.deep.equal([])
+    expect(await markersOnDisk(privateHome)).to.deep.equal([])
+    const found = await install({ command: system.command, home: privateHome })
+    isUnharmed(found)
+    expect(found.request).to.deep.include({ receipts: [] })
+    expect(await answerTo(system.gate.url, found)).to.include({ resolution: 'unmatched' })
+    const handedOver = await install({ command, home: privateHome })
+    expect(await answerTo(system.gate.url, handedOver)).to.include({ resolution: 'matched' })
+  })
+}
+
+async function verdictsOf(system: System, installed: Installed): Promise<readonly string[]> {
+  const { verdicts } = await system.explain(installed.request?.['event_id'])
+  return verdicts.map(({ verdict }) => verdict)
 }
 
 /** The row, the visit it names, and the hit at GA4 are about one and the same visit, and the hit is valid. */
@@ -93,4 +168,3 @@ async function expectOneVisit(system: System, installed: Installed, clientId: st
 function paramsOf(hit: any): Record<string, unknown> {
   return hit.events[0].params
 }
-void DAY_MS

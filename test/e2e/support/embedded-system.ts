@@ -38,6 +38,7 @@ export async function startEmbeddedSystem({ plan, isOverQuota = false }: SystemO
   const tool = (...words: readonly string[]) => runTool([...words, '--data', join(folder, 'data')])
   return {
     gate,
+    reopen: () => gate.open(service.port),
     website: WEBSITE,
     measurementId: 'G-TEST000001',
     pageUrl: site.pageUrl,
@@ -45,7 +46,7 @@ export async function startEmbeddedSystem({ plan, isOverQuota = false }: SystemO
     drain: service.drain,
     explain: async (eventId) => JSON.parse(await tool('explain', eventId, '--json')) as Explanation,
     tool,
-    ga4Hits: service.ga4.requests,
+    ga4Hits: () => service.ga4.requests(),
     counts: async () => ({ ...(await service.facts.run('counts', {}))[0] }),
     advance: service.advance,
     stop: async () => {

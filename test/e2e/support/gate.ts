@@ -28,25 +28,27 @@ export async function makeGate(): Promise<Gate> {
   })
   const port = await listen(server, 0)
   const stopListening = async (): Promise<void> => {
+    if (!server.listening) return
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     for (const socket of sockets) socket.destroy()
     await closed
   }
-  const shut = async (): Promise<void> => {
-    for (const socket of sockets) socket.destroy()
-    target = null
+  const listenAgain = async (): Promise<void> => {
+    if (!server.listening) await listen(server, port)
   }
   return {
     url: `http://127.0.0.1:${port}`,
     connections: () => count,
     open: async (targetPort) => {
       target = targetPort
-      if (!server.listening) await listen(server, port)
+      await listenAgain()
     },
-    shut: (how) => (how === 'silent' ? shut() : stopListening()),
-    close: async () => {
-      if (server.listening) await stopListening()
+    shut: async (how) => {
+      target = null
+      await stopListening()
+      if (how === 'silent') await listenAgain()
     },
+    close: stopListening,
   }
 }
 

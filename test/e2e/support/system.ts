@@ -10,6 +10,8 @@ import type { Gate } from './gate.ts'
 export interface System {
   /** The one way to the service, for browsers and hooks: every connection goes through this gate. */
   readonly gate: Gate
+  /** Opens the gate after it was shut. */
+  readonly reopen: () => Promise<void>
   readonly website: string
   /** The website's GA4 measurement ID. */
   readonly measurementId: string
