@@ -1,9 +1,9 @@
 /**
  * Keeps a data folder to one process: a lock that the kernel gives back when its holder ends, however it ends.
  *
- * Linux: `flock(1)` locks the open file it inherits; the lock then belongs to our descriptor and outlives the command.
- * It holds across containers that share a volume. Where the command is missing, an abstract socket named after the
- * folder's device and inode stands in, which holds within one network namespace. macOS: `open` itself takes the lock.
+ * Linux takes two. An abstract socket named after the folder's device and inode needs nothing installed, and holds within
+ * one network namespace. `flock(1)`, where it is installed, locks the open file it inherits; that lock belongs to our
+ * descriptor, outlives the command and holds across containers that share a volume. macOS: `open` itself takes the lock.
  * No process ID is ever judged dead or alive, so a recycled one can neither lock anybody out nor let anybody in; the
  * ID in the file only serves the message.
  */
@@ -81,8 +81,12 @@ async function openLockFile(path: string): Promise<FileHandle | 'held'> {
 async function takeLock(file: FileHandle, folder: string): Promise<Taken> {
   if (process.platform === 'darwin') return { free: async () => undefined }
   if (process.platform !== 'linux') return 'unsupported'
-  const taken = await takeWithFlock(file)
-  return taken === 'unsupported' ? takeWithSocket(folder) : taken
+  const socket = await takeWithSocket(folder)
+  if (socket === 'held') return 'held'
+  const flock = await takeWithFlock(file)
+  if (flock === 'unsupported') return socket
+  if (flock === 'held' && socket !== 'unsupported') await socket.free()
+  return flock === 'held' || socket === 'unsupported' ? flock : socket
 }
 
 /** `flock` given a number locks that descriptor's open file and ends; 1 is its status for "somebody else has it". */
@@ -97,13 +101,12 @@ function takeWithFlock(file: FileHandle): Promise<Taken> {
   })
 }
 
-/** @internal Exported for its test: machines with `flock` never get here. */
-export async function takeWithSocket(folder: string): Promise<Taken> {
+async function takeWithSocket(folder: string): Promise<Taken> {
   const { dev, ino } = await stat(folder)
   const server = createServer((socket) => socket.destroy())
   server.unref()
-  return new Promise((resolve, reject) => {
-    server.once('error', (error) => (codeOf(error) === 'EADDRINUSE' ? resolve('held') : reject(error)))
+  return new Promise((resolve) => {
+    server.once('error', (error) => resolve(codeOf(error) === 'EADDRINUSE' ? 'held' : 'unsupported'))
     server.listen(`\0whence-data-folder-${dev}-${ino}`, () => resolve({ free: () => closeServer(server) }))
   })
 }

@@ -1,12 +1,13 @@
 /** The lock that keeps a data folder to one process. */
 
+import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
 
-import { DataFolderInUse, lockDataFolder, takeWithSocket } from '../../ports/lmdb/folder-lock.ts'
+import { DataFolderInUse, lockDataFolder } from '../../ports/lmdb/folder-lock.ts'
 import type { Appender } from '../crash/lmdb.processes.ts'
 import { startAppender } from '../crash/lmdb.processes.ts'
 
@@ -63,15 +64,29 @@ describe('Data folder lock', () => {
     expect(second.lines).to.include('ready')
   })
 
-  it('locks by a socket where flock is missing', async function () {
+  it('locks the file too, which other network namespaces see', async function () {
+    const tryFlock = (): number | null => spawnSync('flock', ['-n', join(folder, 'whence.lock'), 'true']).status
+    const lock = await lockDataFolder(folder)
+    const whileHeld = tryFlock()
+    await lock.release()
+    if (whileHeld === null && process.env['CI'] !== 'true') this.skip()
+    expect(whileHeld).to.equal(1)
+    expect(tryFlock()).to.equal(0)
+  })
+
+  it('locks where flock is missing, against processes that have it and that lack it', async function () {
     if (process.platform !== 'linux') this.skip()
-    const { child, ended } = await hold({ PATH: '/nonexistent' })
-    expect(await takeWithSocket(folder)).to.equal('held')
+    const withoutFlock = { PATH: '/nonexistent' }
+    const { child, ended } = await hold(withoutFlock)
+    expect(await refusal(folder)).to.be.instanceOf(DataFolderInUse)
     child.kill('SIGKILL')
     await ended
-    const taken = await takeWithSocket(folder)
-    expect(taken).to.have.property('free')
-    if (typeof taken === 'object') await taken.free()
+    const lock = await lockDataFolder(folder)
+    const late = startAppender({ folder, firstId: 0, inFlight: 1, environment: withoutFlock })
+    const { stderr } = await late.ended
+    expect(late.lines).to.deep.equal([])
+    expect(stderr).to.contain(`in use by process ${process.pid}`)
+    await lock.release()
   })
 })
 
