@@ -81,14 +81,20 @@ whence_hook() (
   # Makes all shells alike. Everything set here ends with the subshell.
   whence_prepare_shell() {
     if [ -n "${ZSH_VERSION:-}" ]; then emulate -R sh; fi
+    # The token leaves the environment before any other program is started.
+    whence_handoff=${WHENCE_HANDOFF:-}
+    unset WHENCE_HANDOFF
     set +a +e +u +x +C # What the caller may have switched on. (+x: a trace would show the token.)
     set -f             # The shell itself never lists a folder; that is left to find.
     IFS=$whence_newline
     umask 077
     trap '' PIPE # A closed terminal must not end the work half way.
-    # Messages go to descriptor 3. What tools and shells say by themselves ("Killed", "No such file") goes nowhere.
-    if (: 3>&2) 2>/dev/null; then exec 3>&2; else exec 3>/dev/null; fi
+    # Messages go to descriptor 3, if there is a standard error. What tools and shells say by themselves goes nowhere.
+    if (: 3>&2); then exec 3>&2; else exec 3>/dev/null; fi
     exec 2>/dev/null
+    # The programs themselves, not functions of the caller's with their names.
+    unset -f awk cat cksum curl date dd df env find grep id ls mktemp od readlink \
+      rm sh sleep sort tr uname wget xargs
     whence_locale=${LC_ALL:-${LC_MESSAGES:-${LANG:-}}}
     LC_ALL=C # Bytes, not characters: names and contents may hold anything.
     export LC_ALL
@@ -96,9 +102,6 @@ whence_hook() (
     whence_system=$(uname -s -m) # Such as "Linux x86_64".
     whence_machine=${whence_system#* }
     whence_system=${whence_system%% *}
-    # The token leaves the environment at once, so that no child process has it.
-    whence_handoff=${WHENCE_HANDOFF:-}
-    unset WHENCE_HANDOFF
   }
 
   whence_say() {
@@ -250,7 +253,7 @@ whence_hook() (
     trap '[ -z "$whence_sleep" ] || kill -KILL "$whence_sleep"; exit 0' USR1
     sleep "$1" &
     whence_sleep=$!
-    wait "$whence_sleep"
+    wait "$whence_sleep" || exit 0 # (In mksh no trap is run where wait is the last command.)
     kill -"$whence_signal" "$2"
   }
 
@@ -402,8 +405,10 @@ whence_hook() (
   # Adds to whence_found what is in the files that pass the tests $1... of find, within the time and number that are left. A
   # clock of whole seconds may hide almost one, so one is kept back.
   whence_look_more() {
-    whence_left_s=$((whence_began + 3 - $(date +%s)))
-    whence_left_files=$((20000 - $(whence_count_files)))
+    whence_now=$(date +%s)
+    whence_seen=$(whence_count_files)
+    whence_left_s=$((whence_began + 4 - 1 - ${whence_now:-0}))
+    whence_left_files=$((20000 - ${whence_seen:-20000}))
     if [ "$whence_left_s" -gt 3 ] || [ "$whence_left_s" -lt 1 ] || [ "$whence_left_files" -lt 1 ]; then return 0; fi
     whence_found=$whence_found$whence_newline$(whence_look "$@" 2>&1)
   }
@@ -527,7 +532,7 @@ whence_hook() (
       *"$whence_newline$whence_browser$whence_newline"*) ;;
       *) whence_browsers=$whence_browsers$whence_browser$whence_newline ;;
     esac
-    whence_add_profile "$1" # Opera keeps one profile in the root itself.
+    if [ "$whence_browser" = opera ]; then whence_add_profile "$1"; fi # It keeps one profile in the root itself.
   }
 
   # Chromium's kind keeps all websites' files in one folder, under numbers.

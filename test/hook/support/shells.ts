@@ -1,7 +1,7 @@
 /** The shells that the hook promises to run in, and one way to run a script in each of them. */
 
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { renderHookBody, renderHookScript, type HookScriptValues } from '../../../domain/hook-script.ts'
@@ -33,7 +33,7 @@ export const WEBSITE = 'acme-dev'
 
 /** What the hook needs at most. A folder that holds only these shows that it calls nothing else. */
 export const TOOLS = (
-  'awk cat curl cut date dd df cksum env find grep id ls mkdir mktemp od readlink rm sh sleep sort tr uname xargs ' +
+  'awk cat curl date dd df cksum env find grep id ls mkdir mktemp od readlink rm sh sleep sort tr uname xargs ' +
   'busybox dash bash ksh mksh zsh'
 ).split(' ')
 
@@ -94,6 +94,7 @@ export function run({ shell = DASH, script, args = [], env = {}, userId, wrapper
 /** A folder with links to the named programs and nothing else, for use as PATH. */
 export function toolFolder(parent: string, tools: readonly string[]): string {
   const folder = mkdtempSync(join(parent, 'tools-'))
+  chmodSync(folder, 0o755) // Other users run them too.
   for (const tool of tools) symlinkSync(programPath(tool), join(folder, tool))
   return folder
 }
