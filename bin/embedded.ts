@@ -11,7 +11,7 @@ import { startGa4Simulator } from '../delivery/simulator/ga4.ts'
 const STOP_DEADLINE_MS = 25_000
 
 export async function embedded({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
-  const logger = createLogger({ program: 'embedded', level: settings.logLevel })
+  const logger = createLogger({ program: 'embedded', level: settings.logLevel, format: settings.logFormat })
   const lifecycle = createLifecycle({
     logger,
     stopDeadlineMs: STOP_DEADLINE_MS,
@@ -46,6 +46,8 @@ export async function embedded({ settings }: RunOutcome, env: NodeJS.ProcessEnv)
     }
   } catch (error) {
     process.stderr.write(`whence embedded: ${error instanceof Error ? error.message : String(error)}\n`)
+    // What failed may be no part of the lifecycle, which then would wait for a signal.
+    await lifecycle.stop('failure')
   }
   return lifecycle.stopped
 }

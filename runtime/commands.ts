@@ -19,8 +19,17 @@ export interface CommandRow {
 const ENGINES = ['eventLog', 'hotState', 'facts'] as const
 const SECRETS = ['secretFile', 'secret'] as const
 const PROVIDER_URLS = ['ga4Url', 'googleAdsUrl', 'googleOauthUrl', 'metaUrl', 'tiktokUrl', 'xUrl'] as const
-const SERVING = ['listen', 'metricsListen', 'baseUrl', 'trustProxy', 'brand', 'prices', 'logLevel'] as const
-const TOOL = ['data', ...ENGINES, 'logLevel'] as const
+const SERVING = [
+  'listen',
+  'metricsListen',
+  'baseUrl',
+  'trustProxy',
+  'brand',
+  'prices',
+  'logLevel',
+  'logFormat',
+] as const
+const TOOL = ['data', ...ENGINES, 'logLevel', 'logFormat'] as const
 
 const JSON_FLAG = { '--json': { placeholder: null, doc: 'One JSON object a line in place of a table.' } }
 const WEBSITE_FLAG = { '--website': { placeholder: 'ID', doc: 'Of this website only.' } }
@@ -43,19 +52,19 @@ export const COMMANDS = {
   },
   delivery: {
     summary: 'Run one delivery role.',
-    settings: ['role', 'metricsListen', ...SECRETS, ...ENGINES, ...PROVIDER_URLS, 'logLevel'],
+    settings: ['role', 'metricsListen', ...SECRETS, ...ENGINES, ...PROVIDER_URLS, 'logLevel', 'logFormat'],
     flags: {},
     positionals: [],
   },
   operator: {
     summary: 'Reconcile the custom resources of a cluster.',
-    settings: ['metricsListen', 'logLevel'],
+    settings: ['metricsListen', 'logLevel', 'logFormat'],
     flags: {},
     positionals: [],
   },
   migrate: {
     summary: "Bring ClickHouse's tables up to date.",
-    settings: ['data', 'facts', 'logLevel'],
+    settings: ['data', 'facts', 'logLevel', 'logFormat'],
     flags: {},
     positionals: [],
   },
@@ -118,7 +127,7 @@ export const COMMANDS = {
   },
   lint: {
     summary: 'Check a folder of custom resources and print every problem.',
-    settings: ['manifests', 'logLevel'],
+    settings: ['manifests', 'logLevel', 'logFormat'],
     flags: { '-f': { placeholder: 'FOLDER', doc: 'The folder; short for --manifests.' }, ...JSON_FLAG },
     positionals: [],
   },

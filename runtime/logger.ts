@@ -1,5 +1,7 @@
 /** Process diagnostics: one line per outcome, values as fields, and nothing in it that must stay secret. */
 
+import { isatty } from 'node:tty'
+
 import pino from 'pino'
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
@@ -22,10 +24,16 @@ export interface Logger {
   readonly child: (fields: LogFields) => Logger
 }
 
+/** JSON for machines, text for people; `auto` looks whether standard error is a terminal. */
+export const LOG_FORMATS = ['auto', 'json', 'text'] as const
+export type LogFormat = (typeof LOG_FORMATS)[number]
+
 export interface LoggerOptions {
   readonly program: string
   readonly level: LogLevel
-  /** Receives whole lines of JSON; standard error where it is absent. */
+  /** Default `auto`. */
+  readonly format?: LogFormat
+  /** Receives whole lines; standard error where it is absent. */
   readonly write?: (line: string) => void
 }
 
@@ -54,9 +62,26 @@ export function createLogger(options: LoggerOptions): Logger {
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label) => ({ level: label }) },
   }
-  const write = options.write
-  const stream = write === undefined ? pino.destination({ dest: 2, sync: true }) : { write }
-  return wrap(pino(settings, stream))
+  const standardError = options.write === undefined ? pino.destination({ dest: 2, sync: true }) : null
+  const write = options.write ?? ((line: string) => void standardError?.write(line))
+  const format = options.format ?? 'auto'
+  const isText = format === 'text' || (format === 'auto' && standardError !== null && isatty(2))
+  return wrap(pino(settings, { write: isText ? (line: string) => write(textLine(line)) : write }))
+}
+
+/** A line of JSON as people read it: time, level, message, fields. What came from outside cannot steer a terminal. */
+export function textLine(line: string): string {
+  const { time, level, msg, program: _, ...fields } = JSON.parse(line) as Readonly<Record<string, unknown>>
+  const shown = Object.entries(fields).map(([name, value]) => `${name}=${fieldText(name, value)}`)
+  const head = [String(time).slice(11, 19), String(level).toUpperCase().padEnd(5), String(msg)].join(' ')
+  return `${[head, ...shown].join('  ').replaceAll(/[\x00-\x1f\x7f-\x9f]/g, ' ')}\n`
+}
+
+/** Quoted only where it would not be clear where it ends. */
+function fieldText(name: string, value: unknown): string {
+  if (typeof value === 'string') return /^[^\s"]+$/.test(value) ? value : JSON.stringify(value)
+  const { message } = (value ?? {}) as { readonly message?: unknown }
+  return JSON.stringify(name === 'err' && typeof message === 'string' ? message : value)
 }
 
 /** A logger that drops everything; for tests and tools that speak for themselves. */

@@ -3,8 +3,8 @@
 import ipaddr from 'ipaddr.js'
 
 import { PLANS } from '../domain/model.ts'
-import { LOG_LEVELS } from './logger.ts'
-import type { LogLevel } from './logger.ts'
+import { LOG_FORMATS, LOG_LEVELS } from './logger.ts'
+import type { LogFormat, LogLevel } from './logger.ts'
 import type { ListenAddress } from './metrics.ts'
 
 export type ParsedSetting<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string }
@@ -88,6 +88,8 @@ export const parseBrand: SettingParser<string> = (text) =>
       )
 
 export const parseLogLevel: SettingParser<LogLevel> = parseChoice(LOG_LEVELS)
+
+export const parseLogFormat: SettingParser<LogFormat> = parseChoice(LOG_FORMATS)
 
 /** Prices as `/api/limits` shows them: a JSON object with the plans' names as keys. */
 export const parsePrices: SettingParser<Readonly<Record<string, unknown>>> = (text) => {

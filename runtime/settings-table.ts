@@ -8,6 +8,7 @@ import {
   parseChoice,
   parseEngineUrl,
   parseListen,
+  parseLogFormat,
   parseLogLevel,
   parseNetworks,
   parseOriginUrl,
@@ -197,6 +198,14 @@ export const SETTINGS = {
     doc: 'The least important diagnostics that are written.',
     parse: parseLogLevel,
     fallback: 'info',
+  },
+  logFormat: {
+    option: '--log-format',
+    env: 'WHENCE_LOG_FORMAT',
+    placeholder: 'FORMAT',
+    doc: 'How diagnostics are written: json, text, or auto, which is text on a terminal.',
+    parse: parseLogFormat,
+    fallback: 'auto',
   },
 } as const satisfies Record<string, SettingRow<unknown>>
 

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { createLogger, redactText, redactValue } from '../../runtime/logger.ts'
+import { createLogger, redactText, redactValue, textLine } from '../../runtime/logger.ts'
 
 const RECEIPT = 'AZ8xY-_k3fGh5678901234567890abcdefghijklmnA'
 const TOKEN = `wht_${RECEIPT}`
@@ -93,5 +93,20 @@ describe('logger', () => {
     expect(JSON.stringify(redactValue(cycle))).to.contain('[deep]')
     expect(redactValue(Array.from({ length: 1_000 }, () => 1))).to.have.length(100)
     expect(redactValue(Buffer.from('canary'))).to.equal('[6 bytes]')
+  })
+
+  it('writes for people where that is asked for, one line each, in which nothing steers the terminal', () => {
+    const lines: string[] = []
+    const logger = createLogger({ program: 'test', level: 'info', format: 'text', write: (line) => lines.push(line) })
+    logger.warn(
+      { object: 'Website/site', why: 'spec.id: is "empty"\u001b[2J', count: 2, err: new Error('no\nroom') },
+      'manifest refused',
+    )
+    expect(lines).to.have.length(1)
+    expect(lines[0]).to.match(
+      /^\d\d:\d\d:\d\d WARN {2}manifest refused {2}object=Website\/site {2}why="spec.id: is .*count=2/,
+    )
+    expect(lines[0]?.slice(0, -1)).not.to.match(/[\x00-\x1f]/)
+    expect(textLine('{"time":"2026-11-21T10:11:12.123Z","level":"info","msg":"a"}')).to.equal('10:11:12 INFO  a\n')
   })
 })
