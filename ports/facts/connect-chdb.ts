@@ -35,6 +35,7 @@ export async function openChdb(folder: string, options: ChdbOptions = {}): Promi
   const reads = createTurns()
   const connection: FactsConnection = {
     kind: 'chdb',
+    isExclusive: true,
     command: (statement) => writes.take(false, () => run(engine.writer, statement)),
     query: (statement, parameters, { isUrgent }) =>
       reads.take(isUrgent, () => select(engine.reader, statement, parameters)),
@@ -126,15 +127,23 @@ async function select(
   return result.json()
 }
 
-/** Rows written into the statement's own text cost the engine twice the work: it splits that text into words first. */
+/**
+ * Rows reach the engine through a file and a SELECT. Written into the statement's own text they cost twice the work, as
+ * the engine splits that text into words first; and after either that or FROM INFILE the engine looks for more rows
+ * on the standard input of this process, and takes what it finds there for ours.
+ */
 async function insertFromFile(client: ClickHouseClient, path: string, insert: InsertStatement): Promise<void> {
   const file = await open(path, 'wx', 0o600)
   try {
     await file.writev([...insert.body])
     await file.close()
-    const head = `INSERT INTO ${insert.table} (${insert.columns.join(', ')}) FROM INFILE '${path.replaceAll("'", "''")}'`
-    await client.command({ query: `${head} ${settingsClause(insert.settings)} FORMAT TabSeparated` })
+    const head = `INSERT INTO ${insert.table} (${insert.columns.join(', ')})`
+    const rows = `SELECT * FROM file('${path.replaceAll("'", "''")}', 'TabSeparated')`
+    await client.command({ query: `${head} ${rows} ${settingsClause({ ...insert.settings, ...FILE_SETTINGS })}` })
   } finally {
     await rm(path, { force: true })
   }
 }
+
+/** The columns of the file are those of the statement, not what the text looks like. */
+const FILE_SETTINGS = { use_structure_from_insertion_table_in_table_functions: 1 }

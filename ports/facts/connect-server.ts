@@ -26,6 +26,7 @@ export function openClickHouse(url: string): FactsConnection {
   })
   return {
     kind: 'server',
+    isExclusive: false,
     command: async (statement) => {
       await client.command({ query: statement })
     },

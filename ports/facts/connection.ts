@@ -17,6 +17,8 @@ export interface InsertStatement {
 export interface FactsConnection {
   /** `chdb` or `server`: for logs and health alone, never to branch on. */
   readonly kind: string
+  /** No other process can be connected to the same engine. */
+  readonly isExclusive: boolean
   command(statement: string): Promise<void>
   /** `isUrgent`: somebody waits for it within a request, so it passes those that wait without. */
   query(

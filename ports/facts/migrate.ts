@@ -35,8 +35,10 @@ const HISTORY = 'schema_migrations'
 const LOCK = 'schema_migrations_lock'
 const LOCK_TRIES = 60
 const LOCK_PAUSE_MS = 500
-/** A migrator that died leaves its lock behind; no migration of ours takes this long. */
+/** No migration of ours takes this long. */
 const LOCK_LIFETIME_S = 600
+/** Tells the locks of this process from those of others. */
+const PROCESS = randomUUID()
 const TABLE_ALREADY_EXISTS = '57'
 
 /** Applies what is missing and resolves to the names of what it applied. Rejects with `MigrationRefused`. */
@@ -58,7 +60,7 @@ export async function migrate(connection: FactsConnection, settings: MigrateSett
     }
     return applied
   } finally {
-    await connection.command(render(`DROP TABLE IF EXISTS ${LOCK} {{onCluster}} SYNC`))
+    await unlock(connection, render)
   }
 }
 
@@ -112,31 +114,38 @@ async function missing(connection: FactsConnection, migrations: readonly Migrati
   return open
 }
 
-/** Creating a table succeeds for one of several at the same moment: that is the lock. */
+/** Creating a table succeeds for one of several at the same moment: that is the lock. Its comment says whose and when. */
 async function lock(connection: FactsConnection, render: Render): Promise<void> {
   for (let attempt = 0; attempt < LOCK_TRIES; attempt++) {
+    const comment = `${PROCESS} ${Math.floor(Date.now() / 1000)}`
     try {
       await connection.command(
-        render(`CREATE TABLE ${LOCK} {{onCluster}} (owner String) ENGINE = Memory COMMENT '${randomUUID()}'`),
+        render(`CREATE TABLE ${LOCK} {{onCluster}} (nothing UInt8) ENGINE = Memory COMMENT '${comment}'`),
       )
       return
     } catch (error) {
       if (engineCode(error) !== TABLE_ALREADY_EXISTS) throw error
     }
-    await dropStaleLock(connection, render)
-    await sleep(LOCK_PAUSE_MS)
+    if (await isLockDead(connection)) await unlock(connection, render)
+    else await sleep(LOCK_PAUSE_MS)
   }
   throw new MigrationRefused(`another migration holds the lock; if none runs, drop the table ${LOCK}`)
 }
 
-async function dropStaleLock(connection: FactsConnection, render: Render): Promise<void> {
-  const stale = await connection.query(
-    `SELECT name FROM system.tables WHERE database = currentDatabase() AND name = '${LOCK}'
-      AND metadata_modification_time < now() - ${LOCK_LIFETIME_S} LIMIT 1`,
+async function unlock(connection: FactsConnection, render: Render): Promise<void> {
+  await connection.command(render(`DROP TABLE IF EXISTS ${LOCK} {{onCluster}} SYNC`))
+}
+
+/** A migrator that was killed leaves its lock behind. Of an engine of our own, nobody else can hold one. */
+async function isLockDead(connection: FactsConnection): Promise<boolean> {
+  const rows = await connection.query(
+    `SELECT comment FROM system.tables WHERE database = currentDatabase() AND name = '${LOCK}' LIMIT 1`,
     {},
     { isUrgent: false },
   )
-  if (stale.length > 0) await connection.command(render(`DROP TABLE IF EXISTS ${LOCK} {{onCluster}} SYNC`))
+  const [owner = '', since = ''] = (rows as readonly { comment: string }[])[0]?.comment.split(' ') ?? []
+  if (connection.isExclusive) return owner !== '' && owner !== PROCESS
+  return since !== '' && Number(since) < Date.now() / 1000 - LOCK_LIFETIME_S
 }
 
 /** Statements end with a semicolon at the end of a line; every one of them can be repeated, should a crash come between. */
@@ -147,7 +156,8 @@ async function apply(connection: FactsConnection, migration: Migration, render: 
     .map((statement) => statement.trim())
     .filter((statement) => statement !== '')
   for (const statement of statements) await connection.command(render(statement))
+  // Not VALUES: after those, chDB goes on reading rows from the standard input of the process.
   await connection.command(
-    `INSERT INTO ${HISTORY} (name, checksum) SETTINGS async_insert = 0 VALUES ('${migration.name}', '${migration.checksum}')`,
+    `INSERT INTO ${HISTORY} (name, checksum) SELECT '${migration.name}', '${migration.checksum}' SETTINGS async_insert = 0`,
   )
 }

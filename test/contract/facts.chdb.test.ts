@@ -1,8 +1,11 @@
 /** Facts on chDB: the contract, and what only this way to connect has to show. */
 
+import { spawn } from 'node:child_process'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 
 import { expect } from 'chai'
 
@@ -19,6 +22,8 @@ import { QUERIES } from '../../ports/facts/queries.ts'
 import { changedSettings, EngineUnfit, selfTest } from '../../ports/facts/self-test.ts'
 import { activityRecord, AROUND, installRecord, store, unique, visitRecord } from './fact-samples.ts'
 import { factsContract } from './facts.contract.ts'
+
+const CHILD = fileURLToPath(new URL('./facts-child.ts', import.meta.url))
 
 interface Started {
   readonly connection: FactsConnection
@@ -135,6 +140,17 @@ describe('Facts on chDB', () => {
     const known = insertError(error)
     expect(known).to.be.instanceOf(RowsRefused)
     expect(`${known.message}${known.stack}${JSON.stringify(known)}${String(known.cause)}`).not.to.contain('canary')
+  })
+
+  it('takes no rows from the standard input of the process', async () => {
+    const elsewhere = join(folder, 'piped')
+    const child = spawn(process.execPath, [CHILD, elsewhere], { stdio: ['pipe', 'pipe', 'inherit'] })
+    child.stdin.on('error', () => undefined)
+    // Both are there before the engine is: rows that are none, then the child's own command.
+    child.stdin.write('0\n'.repeat(1_000))
+    child.stdin.end('3\n')
+    const output = await text(child.stdout)
+    expect(output.trim().split('\n').at(-1)).to.equal('inserted 3')
   })
 
   it('leaves no file of an insert behind, accepted or refused', async () => {

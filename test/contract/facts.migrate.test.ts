@@ -92,12 +92,20 @@ describe('migrations', () => {
   })
 
   it('wait for the one who holds the lock', async () => {
-    await connection.command('CREATE TABLE schema_migrations_lock (owner String) ENGINE = Memory')
-    const waiting = migrate(connection, { folder })
+    await holdLock(Date.now())
+    const waiting = migrate(shared(), { folder })
     await until(async () => (await tables()).includes('schema_migrations'))
     expect(await tables()).not.to.include('visits')
     await connection.command('DROP TABLE schema_migrations_lock SYNC')
     expect(await waiting).to.deep.equal(['0001_facts.sql'])
+  })
+
+  it('take over the lock of one who died long ago, or of a process before this one', async () => {
+    await holdLock(Date.now() - 3_600_000)
+    expect(await migrate(shared(), { folder })).to.deep.equal(['0001_facts.sql'])
+    await writeFile(join(sql, '0002_more.sql'), 'CREATE TABLE IF NOT EXISTS more (n UInt8) ENGINE = Memory;\n')
+    await holdLock(Date.now())
+    expect(await migrate(connection, { folder })).to.deep.equal(['0002_more.sql'])
   })
 
   it('put replicated engines and the cluster into the statements', async () => {
@@ -115,6 +123,17 @@ describe('migrations', () => {
     expect(visits).to.contain('ReplicatedReplacingMergeTree(')
     expect(statements.join('\n')).not.to.contain('{{')
   })
+
+  /** Another process takes the lock. */
+  async function holdLock(atMs: number): Promise<void> {
+    const comment = `another-process ${Math.floor(atMs / 1000)}`
+    await connection.command(`CREATE TABLE schema_migrations_lock (nothing UInt8) ENGINE = Memory COMMENT '${comment}'`)
+  }
+
+  /** An engine that other processes use as well, as a server is. */
+  function shared(): FactsConnection {
+    return { ...connection, isExclusive: false }
+  }
 
   async function tables(): Promise<readonly string[]> {
     const rows = await connection.query('SHOW TABLES', {}, { isUrgent: false })
