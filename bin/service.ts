@@ -96,7 +96,13 @@ async function layFoundation(options: ServiceOptions): Promise<Foundation> {
   const connection = await lifecycle.start('chdb', () => openChdb(folderOf(settings.facts)), (opened) => opened.close())
   await migrate(connection)
   const facts = clickhouseFacts(connection, { nowMs })
-  const eventLog = await lifecycle.start('event log', () => lmdbEventLog(environment), (log) => log.close())
+  const onHandlerFailure = (error: unknown, topic: string, group: string): void =>
+    logger.warn({ err: error, topic, group }, 'batch failed and comes again')
+  const eventLog = await lifecycle.start(
+    'event log',
+    () => lmdbEventLog(environment, { onHandlerFailure }),
+    (log) => log.close(),
+  )
   const hotState = await lifecycle.start('hot state', () => lmdbHotState(environment), (state) => state.close())
   reportCatalog({ catalog, eventLog, nowMs })
   const registry = createRegistry('embedded', options.version)
@@ -144,6 +150,7 @@ async function startRoles(foundation: Foundation): Promise<ReadonlyMap<ProviderI
 async function startApi(foundation: Foundation, workers: ReadonlyMap<ProviderId, Worker>): Promise<ApiServer> {
   const { settings, catalog, lifecycle, eventLog, hotState, facts, keys, nowMs, logger } = foundation
   const health = { lag: {} as Record<string, number> }
+  const metrics = createApiMetrics(foundation.registry)
   const app = createApp({
     eventLog,
     hotState,
@@ -153,7 +160,7 @@ async function startApi(foundation: Foundation, workers: ReadonlyMap<ProviderId,
     logger,
     catalog: catalog.current,
     randomness: createRandomness(),
-    metrics: createApiMetrics(foundation.registry),
+    metrics,
     options: {
       baseUrl: settings.baseUrl,
       brand: settings.brand,
@@ -168,7 +175,8 @@ async function startApi(foundation: Foundation, workers: ReadonlyMap<ProviderId,
     },
   })
   await lifecycle.start('lag', () => watchLag(eventLog, health), (timer) => clearInterval(timer))
-  return lifecycle.start('api', () => listen(app, settings.listen), (server) => server.close())
+  const onBroken = (status: number, code: string): void => metrics.answered('', status, code, 0)
+  return lifecycle.start('api', () => listen(app, settings.listen, onBroken), (server) => server.close())
 }
 
 const LAG_EVERY_MS = 1_000

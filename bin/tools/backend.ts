@@ -37,8 +37,10 @@ export async function openBackend(settings: Settings): Promise<OpenBackend> {
   if (live !== null) return { ...live, isLive: true, close: () => Promise.resolve() }
   const { eventLog: logEngine, facts: factsEngine } = settings
   if (logEngine === null || factsEngine === null) throw new Error('no engines are set')
+  // After a write that failed nothing of the folder can be trusted any more, this process included.
   const onFatal = (error: Error): void => {
-    throw error
+    process.stderr.write(`whence: ${error.message}\n`)
+    process.exit(1)
   }
   const environment = await openLmdb(logEngine.location, { onFatal, nowMs: Date.now })
   const connection = await openChdb(factsEngine.location)
