@@ -198,6 +198,13 @@ export const QUERIES = {
       (SELECT count() FROM ${once('installs')} WHERE organization = {organization:String}
         AND received_at >= ${at('since_ms')} AND received_at < ${at('until_ms')}) AS installs`),
 
+  /** Log lines of a website within a time. */
+  countLogs: report<
+    Omit<Period, 'limit'> & { readonly website: string },
+    { readonly logs: number }
+  >(`SELECT count() AS logs
+    FROM ${once('request_logs')} WHERE website = {website:String} AND ${page('received_at', 'id', {})}`),
+
   counts: report<Record<never, never>, CountsRow>(`SELECT
       (SELECT count() FROM ${once('visits')}) AS visits,
       (SELECT count() FROM ${once('activations')}) AS activations,
