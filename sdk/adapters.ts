@@ -1,7 +1,6 @@
 /** Reads the custom adapters of a website, each within its limits and none able to spoil a visit. */
 
 import { CUSTOM_ADAPTERS, CUSTOM_FIELDS, CUSTOM_VALUE_CHARS } from './limits.ts'
-import type { Scope } from './scope.ts'
 import type { CustomFields } from './whence.d.ts'
 
 /** Names that JSON parsers treat with care, and the service therefore refuses, are no names here either. */
@@ -11,8 +10,11 @@ const ADAPTER_MS = 2_000
 /** All adapters together, so that the body stays below what the service takes; later ones are left out. */
 const CUSTOM_CHARS = 6_000
 
+/** Custom adapters by name. */
+export type Adapters = ReadonlyMap<string, () => CustomFields | Promise<CustomFields>>
+
 /** The fields by adapter; undefined where there are none. Never rejects. */
-export async function readAdapters(adapters: Scope['adapters']): Promise<Record<string, CustomFields> | undefined> {
+export async function readAdapters(adapters: Adapters): Promise<Record<string, CustomFields> | undefined> {
   const late = new Promise<undefined>((resolve) => setTimeout(resolve, ADAPTER_MS))
   const named = [...adapters].filter(([name]) => NAME.test(name)).slice(0, CUSTOM_ADAPTERS)
   const answers = await Promise.all(named.map(([, read]) => Promise.race([attempt(read), late])))

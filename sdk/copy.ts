@@ -36,10 +36,15 @@ export function attend(page: Page, tokens: Tokens): void {
   addEventListener('focusin', onIntent, true)
 
   const ask = async (scope: Scope, isAhead: boolean) => {
-    if (isAhead) await scope.running
+    if (isAhead) {
+      // A scope that is new begins to count in a task of its own.
+      await new Promise((resolve) => setTimeout(resolve))
+      await scope.running
+    }
     // Ahead of any intent only where a visit is recorded anyway: a handoff-only visit would be one more.
     if (page.isAllowed && (!isAhead || scope.currentReceipt)) await tokens.handoff(scope)
   }
+  if (!('IntersectionObserver' in window)) return
   const inView = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) {
       if (!isIntersecting) continue

@@ -8,11 +8,21 @@ import { sessionAttributes } from './session-attributes.ts'
 import type { PageView } from './source.ts'
 
 const handoffs = createHandoffs()
+const { handoff, fill, command } = handoffs
 const extras = {
-  ...handoffs,
+  handoff,
+  fill,
+  command,
   readAdapters,
   sessionAttributes: (view: PageView) => sessionAttributes(view, navigator.userAgent),
-  attend: (page: Page) => attend(page, handoffs),
+  attend: (page: Page) => {
+    handoffs.obey(() => page.isAllowed)
+    try {
+      attend(page, handoffs)
+    } catch (error) {
+      page.report(error)
+    }
+  },
 }
 
 /** What the core finds behind the script element. */

@@ -21,9 +21,11 @@ interface Asked {
 
 /** Keeps at most one token per visit. */
 export function createHandoffs() {
+  let isAllowed = () => false
   const tokens = new Map<Scope, Asked>()
   /** Asks where no token is here or on its way. Null where the service gives none. Never rejects. */
   const handoff = (scope: Scope): Promise<Handoff | null> => {
+    if (!isAllowed()) return Promise.resolve(null)
     const known = tokens.get(scope)
     if (known && !(known.handoff && known.handoff.expiresAt < Date.now())) return known.answer
     const asked: Asked = { answer: requestHandoff(scope).catch(() => null), handoff: null }
@@ -44,7 +46,9 @@ export function createHandoffs() {
     await Promise.race([handoff(scope), new Promise((resolve) => setTimeout(resolve, TOKEN_WAIT_MS))])
     return fill(scope, text)
   }
-  return { handoff, fill, command }
+  /** Until this is said, and where it answers false, no token is asked for. */
+  const obey = (consent: () => boolean) => (isAllowed = consent)
+  return { handoff, fill, command, obey }
 }
 
 async function requestHandoff(scope: Scope): Promise<Handoff | null> {

@@ -71,22 +71,27 @@ export function watchPage(page: Page, hasRoutes: boolean): void {
  * as well, for copy buttons; what they send and fill depends on it.
  */
 export function loadExtras(page: Page): Promise<Extras | null> {
+  const url = page.serviceUrl + EXTRAS_PATH
   return (page.loading ??= new Promise<Extras | null>((resolve) => {
-    const script: ExtrasScript = document.createElement('script')
-    script.whence = (extras) => {
-      // Late ones still serve what comes after them.
-      page.loading = Promise.resolve((page.extras = extras))
-      resolve(extras)
-      extras.attend(page)
+    setTimeout(() => resolve(null), EXTRAS_MS)
+    const insert = async () => {
+      // A script under way would hold up the page's load event. This does not, and leaves the script in the browser's cache.
+      await fetch(url)
+      const script: ExtrasScript = document.createElement('script')
+      script.whence = (extras) => {
+        // Late ones still serve what comes after them.
+        page.loading = Promise.resolve((page.extras = extras))
+        resolve(extras)
+        extras.attend(page)
+      }
+      script.crossOrigin = 'anonymous'
+      script.integrity = EXTRAS_INTEGRITY
+      script.nonce = page.nonce
+      script.src = trusted(url)
+      document.head.append(script)
     }
-    script.onerror = () => resolve(null)
-    setTimeout(script.onerror, EXTRAS_MS)
-    script.crossOrigin = 'anonymous'
-    script.integrity = EXTRAS_INTEGRITY
-    script.nonce = page.nonce
-    script.src = trusted(page.serviceUrl + EXTRAS_PATH)
-    document.head.append(script)
-  }).catch(() => null))
+    insert().catch(page.report)
+  }))
 }
 
 interface TrustedTypes {

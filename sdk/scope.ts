@@ -52,6 +52,7 @@ export function createScope(page: Page, project: string): Scope {
     // Where the answer is no marker, the next line throws, and the visit is given up.
     const { marker } = (await scope.send('v1/visits', { ...body, previous_receipt })) as { marker: { receipt: string } }
     const { receipt } = marker
+    if (!receipt) return
     scope.currentReceipt = receipt
     await writeMarker(root, name, marker)
     await scope.send('v1/visits/activate', { project, receipt })

@@ -14,8 +14,9 @@ export interface SimpleCommand {
   readonly feeder: SimpleCommand | undefined
 }
 
-/** No command line that a page shows comes near this; what does is left alone. */
-const WORDS_MAX = 10_000
+/** No command line that a page shows comes near these; what does is left alone. */
+const STEPS_MAX = 10_000
+const NESTING_MAX = 50
 
 /** The simple commands in their order. Undefined for here documents and for quotes or parentheses that are not closed. */
 export function readCommands(text: string): readonly SimpleCommand[] | undefined {
@@ -31,7 +32,7 @@ export function readCommands(text: string): readonly SimpleCommand[] | undefined
   }
   for (let steps = 0; at < text.length; steps++) {
     const step = readStep(text, at)
-    if (!step || steps > WORDS_MAX) return undefined
+    if (!step || steps > STEPS_MAX) return undefined
     if (step.kind === 'word') words.push({ text: text.slice(at, step.end), start: at, end: step.end })
     if (step.kind === 'end') endCommand(step.isPipe)
     at = step.end
@@ -65,42 +66,37 @@ function matchAt(pattern: RegExp, text: string, at: number): string | undefined 
 
 /** Where the word that begins at `start` ends; undefined where something in it is not closed. */
 function endOfWord(text: string, start: number): number | undefined {
-  let at: number | undefined = start
-  while (at !== undefined && at < text.length) {
-    // A process substitution, <(...) or >(...), is a word of its own.
-    const isSubstitution: boolean = /[<>]/.test(text.charAt(at)) && text[at + 1] === '(' && at === start
-    if (!isSubstitution && /[\s;&|<>()]/.test(text.charAt(at))) return at
-    at = isSubstitution ? endOfGroup(text, at + 2, ')') : endOfPiece(text, at)
-  }
-  return at
-}
-
-/** The end of the quoted string, substitution, escape or plain character at `at`. */
-function endOfPiece(text: string, at: number): number | undefined {
-  const char = text.charAt(at)
-  if (char === '\\') return at + 2
-  if (char === "'") return closing(text, at + 1, "'")
-  if (char === '"' || char === '`') return endOfGroup(text, at + 1, char)
-  if (char === '$' && text[at + 1] === '(') return endOfGroup(text, at + 2, ')')
-  if (char === '$' && text[at + 1] === '{') return endOfGroup(text, at + 2, '}')
-  return at + 1
-}
-
-function closing(text: string, at: number, char: string): number | undefined {
-  const end = text.indexOf(char, at)
-  return end < 0 ? undefined : end + 1
-}
-
-/** The end of what began before `start` and is closed by `close`; what stands inside may nest. */
-function endOfGroup(text: string, start: number, close: string): number | undefined {
-  let at: number | undefined = start
-  while (at !== undefined && at < text.length) {
+  // A process substitution, <(...) or >(...), is a word of its own.
+  const isSubstitution = matchAt(/[<>]\(/y, text, start) !== undefined
+  // What has to be closed yet, the innermost last.
+  const open: string[] = isSubstitution ? [')'] : []
+  let at = isSubstitution ? start + 2 : start
+  while (at < text.length) {
     const char = text.charAt(at)
-    if (char === close) return at + 1
-    // Inside double quotes a single quote is a plain character.
-    if (close === '"' && char === "'") at += 1
-    else if (close === ')' && char === '(') at = endOfGroup(text, at + 1, ')')
-    else at = endOfPiece(text, at)
+    const innermost = open.at(-1)
+    if (innermost === undefined && /[\s;&|<>()]/.test(char)) return at
+    if (char === innermost) {
+      open.pop()
+      at += 1
+    } else {
+      at = skipPiece(text, at, open)
+    }
+    if (at < 0 || open.length > NESTING_MAX) return undefined
   }
-  return undefined
+  // A backslash at the very end would escape what is put behind it.
+  return open.length === 0 && at === text.length ? at : undefined
 }
+
+/** Steps over an escape, a single-quoted string, what opens a group, or one plain character. Negative where a quote is not closed. */
+function skipPiece(text: string, at: number, open: string[]): number {
+  const char = text.charAt(at)
+  const isInDoubleQuotes = open.at(-1) === '"'
+  if (char === '\\') return at + 2
+  // Inside double quotes a single quote and a bare parenthesis are plain characters.
+  if (char === "'" && !isInDoubleQuotes) return text.indexOf("'", at + 1) + 1 || -1
+  const opening = matchAt(isInDoubleQuotes ? /\$[({]|`/y : /\$[({]|["`(]/y, text, at)
+  if (opening) open.push(CLOSERS[opening] ?? '')
+  return at + (opening?.length ?? 1)
+}
+
+const CLOSERS: Readonly<Record<string, string>> = { '$(': ')', '(': ')', '${': '}', '"': '"', '`': '`' }

@@ -25,6 +25,8 @@ export interface RecordingService {
   readonly waitFor: (pathEnd: string, count?: number) => Promise<Recorded[]>
   readonly misbehave: Map<string, Misbehaviour>
   config: { measurementIds: string[]; providers: string[] }
+  /** Of the bundle. By default nothing is cached, so that each test sees its own requests. */
+  cacheControl: string
   /** Forgets what came and how to misbehave. */
   readonly reset: () => void
   readonly close: () => Promise<void>
@@ -41,6 +43,7 @@ export async function startRecordingService(bundle: string, prefix = ''): Promis
     requests: [],
     misbehave: new Map(),
     config: { measurementIds: [], providers: ['ga4'] },
+    cacheControl: 'no-store',
     reset: () => {
       service.requests.length = 0
       service.misbehave.clear()
@@ -60,7 +63,7 @@ export async function startRecordingService(bundle: string, prefix = ''): Promis
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const url = (request.url ?? '').slice(prefix.length)
+    const url = (request.url ?? '').slice(prefix.length).replace(/\?.*/, '')
     response.setHeader('access-control-allow-origin', request.headers.origin ?? '*')
     response.setHeader('access-control-allow-headers', 'content-type')
     response.setHeader('access-control-max-age', '7200')
@@ -75,13 +78,15 @@ export async function startRecordingService(bundle: string, prefix = ''): Promis
     if (trouble === 'hang') return
     if (trouble)
       return void response.writeHead(trouble.status, { 'content-type': 'application/json' }).end(trouble.body)
-    if (/\/browser[./]/.test(url)) {
-      const file = await readFile(path.join(bundle, url.replace(/^\/browser\.[0-9a-f]+\.js$/, '/browser.js'))).catch(
-        () => null,
-      )
-      return void response.writeHead(file ? 200 : 404, { 'content-type': 'text/javascript' }).end(file ?? '')
-    }
+    if (/\/browser[./]/.test(url)) return serveBundle(url, response)
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answerOf(url, body, request)))
+  }
+
+  async function serveBundle(url: string, response: ServerResponse): Promise<void> {
+    const name = url.replace(/^\/browser\.[0-9a-f]+\.js$/, '/browser.js')
+    const file = await readFile(path.join(bundle, name)).catch(() => null)
+    const headers = { 'content-type': 'text/javascript', 'cache-control': service.cacheControl }
+    response.writeHead(file ? 200 : 404, headers).end(file ?? '')
   }
 
   function answerOf(url: string, body: any, request: IncomingMessage): object {

@@ -1,0 +1,841 @@
+import { Ajv } from 'ajv'
+import { expect } from 'chai'
+import { mkdtemp, rm } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import type { Page } from 'playwright-core'
+import { ACTIVATION_SCHEMA, HANDOFF_RECEIPT_SCHEMA, HANDOFF_VISIT_SCHEMA, VISIT_SCHEMA } from '../../domain/schemas.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import type { BuildManifest } from '../../sdk/build.ts'
+import { buildSdk } from '../../sdk/build.ts'
+import type { ChromiumInstance } from './support/browsers.ts'
+import { markersOnDisk, openChromium } from './support/browsers.ts'
+import { COMMAND, FILLED, INSTALL } from './support/command.ts'
+import type { Recorded, RecordingService } from './support/recording-service.ts'
+import { startRecordingService } from './support/recording-service.ts'
+import type { Site } from './support/site.ts'
+import { startSite } from './support/site.ts'
+
+const ajv = new Ajv({ allErrors: true })
+const SHAPES: Record<string, ReturnType<typeof ajv.compile>[]> = {
+  '/v1/visits': [
+    ajv.compile({
+      ...VISIT_SCHEMA,
+      properties: { ...(VISIT_SCHEMA['properties'] as object), previous_receipt: { type: ['string', 'null'] } },
+    }),
+  ],
+  '/v1/visits/activate': [ajv.compile(ACTIVATION_SCHEMA)],
+  '/v1/handoffs': [ajv.compile(HANDOFF_RECEIPT_SCHEMA), ajv.compile(HANDOFF_VISIT_SCHEMA)],
+}
+
+describe('sdk in Chromium', function () {
+  this.timeout(30_000)
+  let bundle: string
+  let manifest: BuildManifest
+  let service: RecordingService
+  let site: Site
+  let chromium: ChromiumInstance
+  let page: Page
+  /** What the page must never see of the SDK: errors, rejections, words on the console, violations of its policy. */
+  let noise: string[]
+
+  before(async () => {
+    bundle = await mkdtemp(path.join(os.tmpdir(), 'whence-sdk-bundle-'))
+    manifest = await buildSdk(bundle)
+    service = await startRecordingService(bundle)
+    site = await startSite()
+    chromium = await openChromium()
+  })
+  after(async () => {
+    await chromium?.close()
+    await site?.close()
+    await service?.close()
+    await rm(bundle, { recursive: true, force: true })
+  })
+
+  beforeEach(async () => {
+    service.reset()
+    noise = []
+    page = await newPage()
+  })
+  afterEach(async () => {
+    for (const each of chromium.context.pages().slice(1)) await each.close()
+    await chromium.context.clearCookies()
+    for (const { path: where, body } of posts()) {
+      const shapes = SHAPES[where] ?? []
+      expect(
+        shapes.some((isValid) => isValid(body) === true),
+        `${where} ${JSON.stringify(shapes.map(({ errors }) => errors))}`,
+      ).to.equal(true)
+    }
+    expect(noise).to.deep.equal([])
+  })
+
+  async function newPage(): Promise<Page> {
+    const opened = await chromium.context.newPage()
+    opened.on('pageerror', (error) => noise.push(String(error)))
+    opened.on('console', (message) => {
+      // The browser's own word about an answer or an address is none of the SDK's.
+      if (!/^Failed to load resource|^Access to fetch/.test(message.text())) noise.push(message.text())
+    })
+    await opened.addInitScript(
+      `addEventListener('securitypolicyviolation', (e) => console.error('violation', e.violatedDirective, e.blockedURI))`,
+    )
+    return opened
+  }
+
+  const script = (attributes = '') =>
+    `<script async src="${service.url}/browser.js" data-project="acme-dev" ${attributes}></script>`
+  const posts = (): Recorded[] => service.requests.filter(({ method }) => method === 'POST')
+  const collected = () =>
+    service.requests.filter(({ path: where }) => where.startsWith('/v1/')).map(({ path: where }) => where)
+  const run = (source: string): Promise<any> => page.evaluate(source)
+  const visits = () => service.waitFor('/v1/visits')
+  const clipboard = () => run('navigator.clipboard.readText()')
+  const names = () =>
+    run(
+      '(async () => { const n = []; for await (const k of (await navigator.storage.getDirectory()).keys()) n.push(k); return n })()',
+    )
+  /** What was begun before has reached the service by then: storage and network answer in order. */
+  const barrier = () =>
+    run(`navigator.storage.getDirectory().then(() => fetch('${service.url}/barrier')).then((r) => r.text())`)
+  /** Clicks, and waits for the SDK's word that it has copied. */
+  const copy = async (selector = '[data-whence-copy]') => {
+    const done = run(
+      `new Promise((resolve) => addEventListener('whence:copy', (e) => resolve(e.detail.filled), { once: true }))`,
+    )
+    await page.click(selector)
+    return done
+  }
+  const tokenHere = () => run('new Promise((r) => whence.push(async (w) => r(await w.handoff())))')
+  const loaded = () => page.waitForFunction('typeof window.whence?.scope === "function"')
+
+  describe('a visit', () => {
+    it('is recorded, marked on disk and activated, in that order', async () => {
+      const url = site.add(script())
+      await page.goto(`${url}?utm_source=news&secret=1#part`)
+      const [activation] = await service.waitFor('/v1/visits/activate')
+      expect(collected()).to.deep.equal(['/v1/projects/acme-dev/browser-config', '/v1/visits', '/v1/visits/activate'])
+      const [visit] = await visits()
+      expect(visit?.body).to.deep.include({ project: 'acme-dev', page_url: url, gpc: false, previous_receipt: null })
+      expect(visit?.body.url_id).to.match(/^url_[0-9a-f]{16}$/)
+      expect(visit?.body.source.utm).to.deep.equal({ source: 'news' })
+      expect(visit?.body.client).to.deep.include({
+        mobile: false,
+        platform: 'Linux',
+        brave: false,
+        touch: false,
+        language: 'en-US',
+      })
+      expect(visit?.headers).to.deep.include({ origin: site.origin, 'content-type': 'application/json' })
+      expect(visit?.headers).not.to.have.property('cookie')
+
+      const [name] = await names()
+      expect(name).to.equal(`install-attribution-acme-dev-${visit?.body.url_id}.json`)
+      const marker = (await markersOnDisk(chromium.profile)).find((text) => text.includes(activation?.body.receipt))
+      expect(Buffer.byteLength(marker ?? '')).to.equal(LIMITS.markerBytes)
+      expect(JSON.parse(marker ?? '')).to.deep.include({
+        format: 'opfs-install-attribution',
+        version: 1,
+        project: 'acme-dev',
+        origin: site.origin,
+      })
+    })
+
+    it('names the page by the hash of origin and path, as the service does', async () => {
+      const url = site.add(script())
+      await page.goto(url)
+      const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(url))
+      expect((await visits())[0]?.body.url_id).to.equal(`url_${Buffer.from(digest).toString('hex').slice(0, 16)}`)
+    })
+
+    it('names a registered page by the ID that the website gives', async () => {
+      await page.goto(site.add(script('data-page-id="install-page"')))
+      await service.waitFor('/activate')
+      expect((await visits())[0]?.body.url_id).to.equal('install-page')
+      expect(await names()).to.include('install-attribution-acme-dev-install-page.json')
+    })
+
+    it('names the receipt that the page held before, and ignores a broken file', async () => {
+      const url = site.add(script())
+      await page.goto(url)
+      const [first] = await service.waitFor('/activate')
+      await page.reload()
+      const [, second] = await service.waitFor('/activate', 2)
+      expect((await visits())[1]?.body.previous_receipt).to.equal(first?.body.receipt)
+      expect(await markersOnDisk(chromium.profile)).to.satisfy(
+        (all: string[]) =>
+          all.some((text) => text.includes(second?.body.receipt)) &&
+          !all.some((text) => text.includes(first?.body.receipt)),
+      )
+      await run(`(async () => {
+        const root = await navigator.storage.getDirectory()
+        const stream = await (await root.getFileHandle('install-attribution-acme-dev-${(await visits())[0]?.body.url_id}.json')).createWritable()
+        await stream.write('{"receipt":"<script>"'); await stream.close()
+      })()`)
+      await page.reload()
+      await service.waitFor('/activate', 3)
+      expect((await visits())[2]?.body.previous_receipt).to.equal(null)
+    })
+
+    it('is counted once for each load of the document', async () => {
+      await page.goto(site.add(script()))
+      await service.waitFor('/activate')
+      await run('whence.start().then(() => whence.start())')
+      await run('dispatchEvent(new Event("DOMContentLoaded"))')
+      await barrier()
+      expect(await visits()).to.have.length(1)
+    })
+
+    it('waits for the cookies of tags that load beside the SDK', async () => {
+      service.config = { measurementIds: ['G-A1'], providers: ['ga4', 'meta'] }
+      await page.goto(site.add(script()))
+      await service.waitFor('/browser-config')
+      await run(
+        `void (document.cookie = '_ga=GA1.1.5.6'), void (document.cookie = '_ga_A1=GS2.1.s77$o1'), void (document.cookie = '_fbp=fb.1.1.2')`,
+      )
+      expect((await visits())[0]?.body.identities).to.deep.equal({
+        ga4: { 'G-A1': { client_id: '5.6', session_id: '77' } },
+        meta: { fbp: 'fb.1.1.2' },
+      })
+    })
+
+    it("carries the identities of all providers, and Google's session attributes of an ad click", async () => {
+      service.config = { measurementIds: ['G-A1'], providers: ['ga4', 'google_ads', 'meta', 'tiktok', 'x'] }
+      await page.goto(site.add(''))
+      for (const cookie of ['_ga=GA1.1.5.6', '_ga_A1=GS1.1.77.1', '_fbp=fb.1.1.2', '_ttp=tt', '_gcl_aw=GCL.1.old'])
+        await run(`void (document.cookie = '${cookie}')`)
+      await page.goto(`${site.add(script())}?gclid=g1&gad_source=1&gad_campaignid=9&fbclid=f1&ttclid=t1&twclid=x1`)
+      const { identities, source } = (await visits())[0]?.body ?? {}
+      const at = source.landed_at
+      expect(JSON.parse(Buffer.from(identities.google_ads.session_attributes, 'base64url').toString())).to.deep.include(
+        { gad_source: '1', gad_campaignid: '9' },
+      )
+      delete identities.google_ads.session_attributes
+      expect(identities).to.deep.equal({
+        ga4: { 'G-A1': { client_id: '5.6', session_id: '77' } },
+        google_ads: { gclid: 'g1', gcl_aw: 'GCL.1.old' },
+        meta: { fbp: 'fb.1.1.2', fbc: `fb.1.${at}.f1`, fbclid: 'f1' },
+        tiktok: { ttp: 'tt', ttclid: 't1', ttclid_at: at },
+        x: { twclid: 'x1', twclid_at: at },
+      })
+    })
+
+    it('knows on the install page where the visitor landed', async () => {
+      service.config = { measurementIds: [], providers: ['ga4', 'x'] }
+      const install = site.add(script())
+      const landing = site.add(`${script()}<a href="${install}">Install</a>`)
+      await page.goto(`${landing}?utm_source=news&twclid=x1`, { referer: 'https://search.example/list?q=secret' })
+      await service.waitFor('/activate')
+      await page.click('a')
+      await service.waitFor('/activate', 2)
+      const [first, second] = await visits()
+      expect(second?.body.source).to.deep.equal(first?.body.source)
+      expect(second?.body.source).to.deep.include({ referrer: 'https://search.example/list', utm: { source: 'news' } })
+      expect(second?.body).to.deep.include({ referrer: landing, page_url: install })
+      expect(second?.body.identities.x.twclid).to.equal('x1')
+    })
+
+    it('leaves everything advertising out under Global Privacy Control, and keeps no click ID', async () => {
+      service.config = { measurementIds: ['G-A1'], providers: ['ga4', 'google_ads', 'meta', 'tiktok', 'x'] }
+      await page.addInitScript(
+        `Object.defineProperty(Navigator.prototype, 'globalPrivacyControl', { get: () => true })`,
+      )
+      await page.goto(
+        site.add(`<script>document.cookie = '_ga=GA1.1.5.6'; document.cookie = '_ga_A1=GS1.1.77.1'; document.cookie = '_fbp=fb.1.1.2'
+        window.whence = [(w) => w.adapter('crm', () => ({ lead: '1' }))]</script>${script()}`) +
+          '?gclid=g&fbclid=f&ttclid=t&twclid=x&gad_source=1',
+      )
+      await service.waitFor('/activate')
+      expect((await visits())[0]?.body.identities).to.deep.equal({
+        ga4: { 'G-A1': { client_id: '5.6', session_id: '77' } },
+      })
+      expect((await visits())[0]?.body.gpc).to.equal(true)
+      expect(await run('JSON.parse(sessionStorage["whence:acme-dev"]).clicks')).to.deep.equal({})
+    })
+  })
+
+  describe('custom adapters', () => {
+    it('travel with the visit, each within its limits', async () => {
+      await page.goto(
+        site.add(`<script>
+        window.whence = [(w) => {
+          w.adapter('plan', async () => ({ tier: 'pro', seats: 3, trial: false, long: 'x'.repeat(257), deep: {}, nan: NaN, 'bad name': 1, constructor: 'c' }))
+          w.adapter('throws', () => { throw new Error('mine') })
+          w.adapter('rejects', () => Promise.reject(new Error('mine')))
+          w.adapter('never', () => new Promise(() => {}))
+          w.adapter('many', () => Object.fromEntries(Array.from({ length: 12 }, (_, i) => ['f' + i, i])))
+          w.adapter('constructor', () => ({ a: 1 }))
+          w.adapter('text', () => 'abc')
+        }]</script>${script()}`),
+      )
+      await service.waitFor('/activate')
+      const { custom } = (await visits())[0]?.body.identities ?? {}
+      expect(Object.keys(custom)).to.deep.equal(['plan', 'many'])
+      expect(custom.plan).to.deep.equal({ tier: 'pro', seats: 3, trial: false })
+      expect(Object.keys(custom.many)).to.have.length(LIMITS.customFields)
+    })
+
+    it('are ten at most, and leave out what would make the body too large', async () => {
+      await page.goto(
+        site.add(`<script>
+        window.whence = [(w) => { for (let i = 0; i < 12; i++) w.adapter('a' + i, () => Object.fromEntries(Array.from({ length: 10 }, (_, k) => ['f' + k, 'x'.repeat(i < 9 ? 1 : 256)]))) }]</script>${script()}`),
+      )
+      await service.waitFor('/activate')
+      const { body } = (await visits())[0] ?? {}
+      expect(Object.keys(body.identities.custom)).to.deep.equal(Array.from({ length: 10 }, (_, index) => `a${index}`))
+      expect(Buffer.byteLength(JSON.stringify(body))).to.be.below(LIMITS.bodyBytes)
+    })
+  })
+
+  describe('consent', () => {
+    /** A website of its own for each test, so that the markers of others do not count. */
+    let asked = ''
+    let askedCount = 0
+    const quiet = async () => {
+      await barrier()
+      expect(collected()).to.deep.equal([])
+      expect(await names()).to.satisfy((all: string[]) => !all.some((name) => name.includes(asked)))
+      expect(await run('Object.keys(sessionStorage)')).to.deep.equal([])
+    }
+    const asking = (consent: string) =>
+      script(`data-consent="${consent}"`).replace('acme-dev', (asked = `asks-${++askedCount}`))
+
+    for (const word of ['required', 'Granted', '']) {
+      it(`${JSON.stringify(word)} reads, stores and sends nothing until the call`, async () => {
+        await page.goto(site.add(asking(word) + INSTALL))
+        await loaded()
+        expect(await run('whence.handoff()')).to.equal(null)
+        expect(await run('whence.start()')).to.equal(undefined)
+        await quiet()
+        await run('whence.grant()')
+        await service.waitFor('/activate')
+        expect(await tokenHere()).to.have.property('token')
+      })
+    }
+
+    it('denied never sends anything, and the copy button works', async () => {
+      await page.goto(site.add(asking('denied') + INSTALL))
+      await loaded()
+      await run('whence.grant()')
+      expect(await run('whence.start().then(() => whence.handoff())')).to.equal(null)
+      expect(await copy()).to.equal(false)
+      expect(await clipboard()).to.equal(COMMAND)
+      await quiet()
+    })
+
+    it('that is withdrawn removes what was stored, and given again counts again', async () => {
+      await page.goto(site.add(asking('granted') + INSTALL))
+      await service.waitFor('/activate')
+      await tokenHere()
+      await run('whence.deny()')
+      await page.waitForFunction(
+        `(async () => { for await (const k of (await navigator.storage.getDirectory()).keys()) return false; return true })()`,
+      )
+      expect(await run('Object.keys(sessionStorage)')).to.deep.equal([])
+      expect(await copy()).to.equal(false)
+      expect(await clipboard()).to.equal(COMMAND)
+      const before = collected().length
+      expect(await run('whence.handoff().then(() => whence.start())')).to.equal(undefined)
+      await barrier()
+      expect(collected()).to.have.length(before)
+      await run('whence.grant()')
+      await service.waitFor('/activate', 2)
+    })
+
+    it('that is withdrawn while a visit is on its way leaves no marker', async () => {
+      service.misbehave.set('/v1/visits', 'hang')
+      await page.goto(site.add(asking('granted')))
+      await visits()
+      await run('whence.deny()')
+      await barrier()
+      expect(await names()).to.satisfy((all: string[]) => !all.some((name) => name.includes(asked)))
+      expect(await run('Object.keys(sessionStorage)')).to.deep.equal([])
+    })
+  })
+
+  describe('one page view', () => {
+    it('with data-manual starts only by a call', async () => {
+      await page.goto(site.add(script('data-manual')))
+      await loaded()
+      await barrier()
+      expect(collected()).to.deep.equal([])
+      await run('whence.start()')
+      expect(collected()).to.include('/v1/visits/activate')
+    })
+
+    it('counts once although a single-page application changes its routes', async () => {
+      await page.goto(site.add(script()))
+      await service.waitFor('/activate')
+      await run(`history.pushState({}, '', '/other'), history.replaceState({}, '', '/third'), history.back()`)
+      await barrier()
+      expect(await visits()).to.have.length(1)
+    })
+
+    it('counts each path once where data-spa asks for it', async () => {
+      const url = site.add(script('data-spa data-page-id="start"'))
+      await page.goto(url)
+      await service.waitFor('/activate')
+      await run(`void history.pushState({}, '', '/spa-two?x=1#y')`)
+      await service.waitFor('/activate', 2)
+      await run(`void history.replaceState({}, '', '/spa-two?x=2')`)
+      await run(`void history.pushState({}, '', '${url}')`)
+      await barrier()
+      const all = await visits()
+      expect(all.map(({ body }) => body.page_url)).to.deep.equal([url, `${site.origin}/spa-two`])
+      expect(all[0]?.body.url_id).to.equal('start')
+      expect(all[1]?.body.url_id).to.match(/^url_/)
+    })
+
+    it('counts once although the script stands in the page twice', async () => {
+      await page.goto(site.add(script() + script()))
+      await service.waitFor('/activate')
+      await page.waitForLoadState('load')
+      await barrier()
+      expect(await visits()).to.have.length(1)
+    })
+
+    it('counts for each website where scripts of two stand in the page', async () => {
+      await page.goto(site.add(script() + script().replace('acme-dev', 'other-dev')))
+      const all = await service.waitFor('/activate', 2)
+      expect(all.map(({ body }) => body.project).sort()).to.deep.equal(['acme-dev', 'other-dev'])
+      expect(await run('[whence.scope(whence.project) === whence, whence.scope("other-dev").project]')).to.deep.equal([
+        true,
+        'other-dev',
+      ])
+    })
+  })
+
+  describe('install commands', () => {
+    it('are copied with the token by a marked button', async () => {
+      await page.goto(site.add(script() + INSTALL))
+      await service.waitFor('/v1/handoffs')
+      await tokenHere()
+      expect(await copy()).to.equal(true)
+      expect(await clipboard()).to.match(FILLED)
+      expect(await page.textContent('#install')).to.equal(COMMAND)
+      const [handoff] = await service.waitFor('/v1/handoffs')
+      expect(handoff?.body).to.deep.equal({
+        project: 'acme-dev',
+        receipt: (await service.waitFor('/activate'))[0]?.body.receipt,
+        gpc: false,
+      })
+    })
+
+    it('are copied with the token by a button that has a handler of its own', async () => {
+      await page.goto(
+        site.add(`${script()}<div><code data-whence-command>${COMMAND}</code>
+        <button data-whence-copy><span>Copy</span></button></div><script>
+        document.querySelector('button').onclick = () => { window.isCopied = true; navigator.clipboard.writeText('${COMMAND}') }</script>`),
+      )
+      await service.waitFor('/v1/handoffs')
+      await tokenHere()
+      expect(await copy('span')).to.equal(true)
+      expect(await clipboard()).to.match(FILLED)
+      expect(await run('window.isCopied')).to.equal(true)
+    })
+
+    it('are copied with the token by a selection, and within what else is selected', async () => {
+      await page.goto(site.add(`${script()}<p>Run</p>${INSTALL}<p>now</p>`))
+      await service.waitFor('/v1/handoffs')
+      await tokenHere()
+      await run(`getSelection().selectAllChildren(document.querySelector('#install'))`)
+      await page.keyboard.press('Control+C')
+      expect(await clipboard()).to.match(FILLED)
+      await run(`getSelection().selectAllChildren(document.body)`)
+      await page.keyboard.press('Control+C')
+      expect(await clipboard()).to.match(/^Run\s+curl.*WHENCE_HANDOFF=wht_[\w-]{43} sh\s/s)
+    })
+
+    it('stay as they are where only a part of one is selected', async () => {
+      await page.goto(site.add(script() + INSTALL))
+      await service.waitFor('/v1/handoffs')
+      await tokenHere()
+      await run(
+        `(() => { const r = document.createRange(), t = document.querySelector('#install').firstChild; r.setStart(t, 11); r.setEnd(t, 38); getSelection().removeAllRanges(); getSelection().addRange(r) })()`,
+      )
+      await page.keyboard.press('Control+C')
+      expect(await clipboard()).to.equal('https://acme.dev/install.sh')
+    })
+
+    it('are filled for copy libraries that go through a text field, and for handlers of the copy event', async () => {
+      await page.goto(
+        site.add(`${script()}${INSTALL}<script>
+        window.viaField = () => { const a = document.createElement('textarea'); a.value = '${COMMAND}'; document.body.append(a); a.select(); document.execCommand('copy'); a.remove() }
+        window.viaEvent = () => { document.addEventListener('copy', (e) => { e.clipboardData.setData('text/plain', '${COMMAND}'); e.preventDefault() }, { once: true }); document.execCommand('copy') }</script>
+        <button id="field" onclick="viaField()">a</button><button id="event" onclick="viaEvent()">b</button>`),
+      )
+      await service.waitFor('/v1/handoffs')
+      await tokenHere()
+      for (const selector of ['#field', '#event']) {
+        await run(`navigator.clipboard.writeText('')`)
+        await page.click(selector)
+        expect(await clipboard()).to.match(FILLED)
+      }
+    })
+
+    it('are copied plain at once where the token is not here yet, and filled when it is', async () => {
+      service.misbehave.set('/v1/handoffs', 'hang')
+      await page.goto(site.add(script() + INSTALL))
+      await service.waitFor('/v1/handoffs')
+      expect(await copy()).to.equal(false)
+      expect(await clipboard()).to.equal(COMMAND)
+    })
+
+    it('take the token of the template, the variable and the website that the element names', async () => {
+      await page.goto(
+        site.add(`${script()}<main data-whence-variable="ACME_HANDOFF">
+        <pre id="a" data-whence-command data-whence-template="acme init --handoff {{handoff}}">acme init</pre><button id="ca" data-whence-copy="#a"></button>
+        <pre id="b" data-whence-command data-whence-project="other-dev">${COMMAND}</pre><button id="cb" data-whence-copy="#b"></button>
+        <pre id="c" data-whence-command>acme init --handoff {{handoff}}</pre><button id="cc" data-whence-copy="#c"></button></main>`),
+      )
+      await service.waitFor('/v1/handoffs', 2)
+      await run('whence.handoff().then(() => whence.scope("other-dev").handoff())')
+      expect(await copy('#ca')).to.equal(true)
+      const own = String(await clipboard())
+      expect(own).to.match(/^acme init --handoff wht_[\w-]{43}$/)
+      await copy('#cb')
+      const other = String(await clipboard())
+      expect(other).to.match(/ACME_HANDOFF=wht_[\w-]{43} sh$/)
+      expect(other.slice(-46, -3)).not.to.equal(own.slice(-43))
+      expect(new Set((await visits()).map(({ body }) => body.project))).to.deep.equal(
+        new Set(['acme-dev', 'other-dev']),
+      )
+      await copy('#cc')
+      expect(await clipboard()).to.equal(own)
+      await run('whence.deny()')
+      await copy('#cc')
+      expect(await clipboard()).to.equal('acme init')
+    })
+
+    it('that the page adds later are filled as well', async () => {
+      await page.goto(site.add(script()))
+      await service.waitFor('/activate')
+      await run(`document.body.insertAdjacentHTML('beforeend', ${JSON.stringify(INSTALL)})`)
+      await page.hover('#install')
+      await service.waitFor('/v1/handoffs')
+      await tokenHere()
+      expect(await copy()).to.equal(true)
+      expect(await clipboard()).to.match(FILLED)
+    })
+
+    it('cost pages without any of them no request', async () => {
+      await page.goto(site.add(`${script()}<p>Nothing to install`))
+      await service.waitFor('/activate')
+      await page.hover('p')
+      await barrier()
+      expect(service.requests.filter(({ path: where }) => where.startsWith('/browser/'))).to.deep.equal([])
+    })
+  })
+
+  describe('the typed interface', () => {
+    it('gives a token and fills commands, waiting or at once', async () => {
+      await page.goto(site.add(script()))
+      await loaded()
+      expect(await run(`whence.fill('${COMMAND}')`)).to.equal(COMMAND)
+      expect(await run(`whence.command('${COMMAND}')`)).to.match(FILLED)
+      expect(await run(`whence.fill('${COMMAND}')`)).to.match(FILLED)
+      expect(await run(`whence.fill('brew install acme')`)).to.equal('brew install acme')
+      expect(await run(`whence.handoff()`)).to.have.all.keys('token', 'expiresAt')
+      expect(service.requests.filter(({ path: where }) => where === '/v1/handoffs')).to.have.length(1)
+    })
+
+    it('makes a visit of its own where another tab has replaced the receipt', async () => {
+      service.misbehave.set('/v1/handoffs', { status: 409, body: '{"error":"receipt_revoked"}' })
+      await page.goto(site.add(script()))
+      await service.waitFor('/activate')
+      const asked = run('whence.handoff()')
+      const [first] = await service.waitFor('/v1/handoffs')
+      expect(first?.body).to.have.property('receipt')
+      expect(await asked).to.equal(null)
+      const [, second] = await service.waitFor('/v1/handoffs', 2)
+      expect(second?.body).to.include.keys('url_id', 'page_url', 'identities')
+      expect(second?.body).not.to.have.any.keys('receipt', 'previous_receipt')
+    })
+
+    it('runs callbacks that the page has queued, though one of them throws', async () => {
+      await page.goto(
+        site.add(
+          `<script>window.whence = [() => { throw new Error('of the page') }, (w) => (window.got = w.project)]</script>${script()}`,
+        ),
+      )
+      await page.waitForFunction('window.got')
+      expect(noise.splice(0)).to.deep.equal(['Error: of the page'])
+      expect(await run('window.got')).to.equal('acme-dev')
+    })
+
+    it('is the only name that the script adds to the page', async () => {
+      await page.goto(
+        site.add(`<script>window.before = new Set(Object.getOwnPropertyNames(window))</script>${script()}${INSTALL}`),
+      )
+      await service.waitFor('/v1/handoffs')
+      expect(await run('Object.getOwnPropertyNames(window).filter((n) => !window.before.has(n))')).to.deep.equal([
+        'before',
+        'whence',
+      ])
+    })
+  })
+
+  describe('a frame of another site', () => {
+    it("records no visit and leaves no marker, and its command carries a handoff-only visit's token", async () => {
+      const inner = site.add(script() + INSTALL)
+      const outer = site
+        .add(`<iframe src="${inner}" width="800" height="300" allow="clipboard-write"></iframe>`)
+        .replace(site.origin, site.foreignOrigin)
+      await page.goto(outer)
+      const frame = page.frames()[1]
+      expect(await frame?.evaluate('whence.handoff()')).to.have.property('token')
+      const [handoff] = await service.waitFor('/v1/handoffs')
+      expect(handoff?.body).to.deep.include({ project: 'acme-dev', page_url: inner, gpc: false })
+      expect(handoff?.body).not.to.have.any.keys('receipt', 'previous_receipt')
+      expect(collected()).not.to.include('/v1/visits')
+      expect(
+        await frame?.evaluate(
+          `(async () => { for await (const k of (await navigator.storage.getDirectory()).keys()) return k })().catch(() => {})`,
+        ),
+      ).to.equal(undefined)
+    })
+
+    it('uses its handoff-only receipt for nothing but further handoffs of the page view', async () => {
+      service.misbehave.set('/v1/handoffs', { status: 200, body: `{"ok":true,"receipt":"${'r'.repeat(43)}"}` })
+      const inner = site.add(script())
+      await page.goto(site.add(`<iframe src="${inner}"></iframe>`).replace(site.origin, site.foreignOrigin))
+      const frame = page.frames()[1]
+      expect(await frame?.evaluate('whence.handoff()')).to.equal(null)
+      expect(collected()).not.to.include('/v1/visits/activate')
+    })
+  })
+
+  describe('where the service is away', () => {
+    const works = async () => {
+      await page.click('[data-whence-copy]')
+      await page.waitForFunction(`navigator.clipboard.readText().then((text) => text === ${JSON.stringify(COMMAND)})`)
+    }
+    const OWN = `<script>document.querySelector('button').onclick = () => navigator.clipboard.writeText('${COMMAND}')</script>`
+
+    it('page and copy button work: nothing listens there', async () => {
+      await page.goto(
+        site.add(`<script async src="http://127.0.0.1:1/browser.js" data-project="acme-dev"></script>${INSTALL}${OWN}`),
+      )
+      await run(`navigator.clipboard.writeText('')`)
+      await works()
+    })
+
+    it('page and copy button work: the script hangs', async () => {
+      service.misbehave.set('/browser.js', 'hang')
+      await page.goto(site.add(script() + INSTALL + OWN), { waitUntil: 'commit' })
+      await service.waitFor('/browser.js')
+      await run(`navigator.clipboard.writeText('')`)
+      await works()
+    })
+
+    const TROUBLES: [string, Parameters<RecordingService['misbehave']['set']>[1]][] = [
+      ['answers 500', { status: 500, body: '{"error":"internal"}' }],
+      ['answers 503', { status: 503, body: '{"error":"unavailable"}' }],
+      ['answers no JSON', { status: 200, body: '<html>' }],
+      ['answers null', { status: 200, body: 'null' }],
+      [
+        'answers other JSON',
+        { status: 200, body: '{"measurementIds":7,"providers":null,"marker":[],"token":"; rm -rf /","expires_at":1}' },
+      ],
+      ['hangs', 'hang'],
+    ]
+    for (const where of ['/browser-config', '/v1/visits', '/v1/visits/activate', '/v1/handoffs']) {
+      for (const [what, trouble] of TROUBLES) {
+        it(`page and copy button work: ${where} ${what}`, async () => {
+          service.misbehave.set(where, trouble)
+          await page.goto(site.add(script() + INSTALL))
+          await service.waitFor(where)
+          await page.waitForFunction(`(async () => (await caches?.keys?.(), document.readyState === 'complete'))()`)
+          await run(`whence.command(${JSON.stringify(COMMAND)})`)
+          await copy()
+          const text = await clipboard()
+          expect(text).to.satisfy((copied: string) => copied === COMMAND || FILLED.test(copied))
+          if (where === '/v1/handoffs') expect(text).to.equal(COMMAND)
+        })
+      }
+    }
+
+    it('the extras that do not come keep neither visit nor page from working', async () => {
+      service.config = { measurementIds: [], providers: ['ga4', 'google_ads'] }
+      service.misbehave.set('.js', 'hang')
+      service.misbehave.delete('.js')
+      service.misbehave.set(manifest.files[1]?.url ?? '', 'hang')
+      await page.goto(
+        `${site.add(`<script>window.whence = [(w) => w.adapter('a', () => ({ b: 1 }))]</script>${script()}${INSTALL}`)}?gclid=1`,
+      )
+      await service.waitFor('/activate')
+      expect(await run('whence.handoff()')).to.equal(null)
+      expect(await run(`whence.command('${COMMAND}')`)).to.equal(COMMAND)
+      expect((await visits())[0]?.body.identities).to.deep.equal({ google_ads: { gclid: '1' } })
+    })
+  })
+
+  describe('on strict pages', () => {
+    const policy = (more = '') => ({
+      'content-security-policy': `default-src 'none'; script-src ${service.url}; connect-src ${service.url}; ${more}`,
+    })
+
+    it('works under a policy that allows nothing but the service', async () => {
+      await page.goto(site.add(script() + INSTALL, policy()))
+      await service.waitFor('/v1/handoffs')
+      await page.hover('#install')
+      expect(await copy()).to.equal(true)
+    })
+
+    it('works under a policy of nonces', async () => {
+      const headers = {
+        'content-security-policy': `default-src 'none'; script-src 'nonce-abc'; connect-src ${service.url}`,
+      }
+      await page.goto(site.add(script('nonce="abc"') + INSTALL, headers))
+      await service.waitFor('/v1/handoffs')
+    })
+
+    it('works where Trusted Types are enforced', async () => {
+      await page.goto(site.add(script() + INSTALL, policy("require-trusted-types-for 'script'; trusted-types whence")))
+      await service.waitFor('/v1/handoffs')
+    })
+
+    it('works with the integrity digest of the immutable address, and passes it on to the extras', async () => {
+      const [core] = manifest.files
+      const pinned = `<script async src="${service.url}${core?.immutableUrl}" integrity="${core?.integrity}" crossorigin="anonymous" data-project="acme-dev"></script>`
+      await page.goto(site.add(pinned + INSTALL))
+      await service.waitFor('/v1/handoffs')
+      expect(await run(`document.querySelector('script[src*="/browser/"]').integrity`)).to.match(/^sha256-/)
+    })
+
+    it('does not run extras that were altered on their way', async () => {
+      service.misbehave.set(manifest.files[1]?.url ?? '', { status: 200, body: 'window.isAltered = true' })
+      await page.goto(site.add(script() + INSTALL))
+      await service.waitFor('/activate')
+      expect(await run('whence.handoff()')).to.equal(null)
+      expect(await run('window.isAltered')).to.equal(undefined)
+      expect(noise.splice(0).join()).to.include('integrity')
+    })
+
+    it('asks for the extras once where they may be cached', async () => {
+      const caching = await startRecordingService(bundle)
+      try {
+        caching.cacheControl = 'public, max-age=31536000, immutable'
+        await page.goto(site.add(script().replace(service.url, caching.url) + INSTALL))
+        await caching.waitFor('/v1/handoffs')
+        const extras = caching.requests.filter(({ path: where }) => where.startsWith('/browser/'))
+        expect(extras).to.have.length(1)
+      } finally {
+        await caching.close()
+      }
+    })
+
+    it('works behind a path of the website itself', async () => {
+      const proxied = await startRecordingService(bundle, '/w')
+      try {
+        await page.goto(
+          site.add(`<script async src="${proxied.url}/browser.js?v=1" data-project="acme-dev"></script>${INSTALL}`),
+        )
+        await proxied.waitFor('/v1/handoffs')
+        expect(proxied.requests.map(({ path: where }) => where)).to.include('/v1/visits/activate')
+      } finally {
+        await proxied.close()
+      }
+    })
+  })
+
+  describe('on hostile pages', () => {
+    const HOSTILE: [string, string][] = [
+      ['frozen prototypes', 'for (const c of [Object, Array, Promise, Map, Function]) Object.freeze(c.prototype)'],
+      ['no crypto', `Object.defineProperty(window, 'crypto', { value: undefined })`],
+      ['no fetch', 'delete window.fetch'],
+      ['fetch that throws', `window.fetch = () => { throw new Error('blocked') }`],
+      ['no storage manager', `Object.defineProperty(Navigator.prototype, 'storage', { get: () => undefined })`],
+      [
+        'storage that refuses',
+        `StorageManager.prototype.getDirectory = () => Promise.reject(new DOMException('no', 'SecurityError'))`,
+      ],
+      ['no createWritable', 'delete FileSystemFileHandle.prototype.createWritable'],
+      [
+        'a full disk',
+        `FileSystemFileHandle.prototype.createWritable = () => Promise.reject(new DOMException('full', 'QuotaExceededError'))`,
+      ],
+      [
+        'session storage that throws',
+        `Object.defineProperty(window, 'sessionStorage', { get() { throw new DOMException('no', 'SecurityError') } })`,
+      ],
+      [
+        'cookies that throw',
+        `Object.defineProperty(Document.prototype, 'cookie', { get() { throw new DOMException('no', 'SecurityError') } })`,
+      ],
+      ['a frozen name', `Object.defineProperty(window, 'whence', { value: 7 })`],
+      ['no clipboard', `Object.defineProperty(Navigator.prototype, 'clipboard', { get: () => undefined })`],
+      ['no observers', 'delete window.IntersectionObserver'],
+      ['no client hints', 'delete Navigator.prototype.userAgentData'],
+      [
+        'client hints that refuse',
+        `NavigatorUAData.prototype.getHighEntropyValues = () => Promise.reject(new Error('no'))`,
+      ],
+      ['no timeouts of requests', 'delete AbortSignal.timeout'],
+    ]
+    for (const [what, spoil] of HOSTILE) {
+      it(`never throws into a page with ${what}`, async () => {
+        await page.addInitScript(spoil)
+        await page.goto(site.add(script() + INSTALL))
+        await service.waitFor('/browser.js')
+        await page.waitForLoadState('load')
+        await page.click('[data-whence-copy]')
+        expect(
+          await run(
+            'Promise.resolve(window.whence?.handoff?.()).then((h) => h === undefined || h === null || !!h.token)',
+          ),
+        ).to.equal(true)
+      })
+    }
+
+    it('takes the place of an element with its name', async () => {
+      await page.goto(site.add(`<p id="whence"></p>${script()}`))
+      await service.waitFor('/activate')
+      expect(await run('whence.project')).to.equal('acme-dev')
+    })
+
+    it('takes its settings from no element that poses as the running script', async () => {
+      await page.goto(
+        site.add(`<img name="currentScript" src="https://evil.invalid/x.png" data-project="evil">${script()}`),
+      )
+      const [visit] = await visits()
+      expect(visit?.body.project).to.equal('acme-dev')
+    })
+
+    it('does nothing on a page that is not secure', async () => {
+      await page.addInitScript(`Object.defineProperty(window, 'isSecureContext', { value: false })`)
+      await page.goto(site.add(script('data-page-id="p"') + INSTALL))
+      await loaded()
+      expect(await run('whence.handoff()')).to.equal(null)
+      await barrier()
+      expect(collected()).to.deep.equal([])
+    })
+
+    it('asks for no permission and no lasting storage', async () => {
+      await page.addInitScript(`StorageManager.prototype.persist = () => { console.error('persist was asked for') }
+        Worker = class { constructor() { console.error('a worker was started') } }`)
+      await page.goto(site.add(script() + INSTALL))
+      await service.waitFor('/v1/handoffs')
+    })
+  })
+
+  it('says nothing on the console, unless the page asks for it', async () => {
+    service.misbehave.set('/v1/visits', { status: 200, body: 'null' })
+    await page.goto(site.add(script('data-debug')))
+    await visits()
+    await page.waitForEvent('console', { predicate: () => true })
+    expect(noise.splice(0)).to.have.length(1)
+  })
+
+  it('keeps a marker in a private window only as long as the window lives', async () => {
+    const browser = chromium.context.browser()
+    const count = (await markersOnDisk(chromium.profile)).length
+    const context = await browser?.newContext()
+    const hidden = await context?.newPage()
+    await hidden?.goto(site.add(script() + INSTALL))
+    await service.waitFor('/activate')
+    expect(await markersOnDisk(chromium.profile)).to.have.length(count)
+    await context?.close()
+  })
+})

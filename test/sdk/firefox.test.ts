@@ -1,0 +1,128 @@
+import { expect } from 'chai'
+import { mkdtemp, rm } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import type { Page } from 'puppeteer-core'
+import { LIMITS } from '../../domain/limits.ts'
+import { buildSdk } from '../../sdk/build.ts'
+import type { PuppeteerInstance } from './support/browsers.ts'
+import { markersOnDisk, openFirefox } from './support/browsers.ts'
+import { COMMAND, FILLED, INSTALL } from './support/command.ts'
+import type { RecordingService } from './support/recording-service.ts'
+import { startRecordingService } from './support/recording-service.ts'
+import type { Site } from './support/site.ts'
+import { startSite } from './support/site.ts'
+
+describe('sdk in Firefox', function () {
+  this.timeout(60_000)
+  let bundle: string
+  let service: RecordingService
+  let site: Site
+
+  before(async () => {
+    bundle = await mkdtemp(path.join(os.tmpdir(), 'whence-sdk-bundle-'))
+    await buildSdk(bundle)
+    service = await startRecordingService(bundle)
+    site = await startSite()
+  })
+  after(async () => {
+    await site?.close()
+    await service?.close()
+    await rm(bundle, { recursive: true, force: true })
+  })
+  beforeEach(() => service.reset())
+
+  const script = (attributes = '') =>
+    `<script async src="${service.url}/browser.js" data-project="acme-dev" ${attributes}></script>`
+  const collected = () =>
+    service.requests.filter(({ path: where }) => where.startsWith('/v1/')).map(({ path: where }) => where)
+
+  /** Opens a page that fails the test where the SDK is heard of. */
+  async function watched(firefox: PuppeteerInstance, noise: string[]): Promise<Page> {
+    const page = await firefox.browser.newPage()
+    page.on('pageerror', (error) => noise.push(String(error)))
+    // Firefox asks for an icon that these pages do not have.
+    page.on('console', (message) => !message.text().includes('favicon') && noise.push(message.text()))
+    return page
+  }
+
+  async function copied(page: Page): Promise<unknown> {
+    const done = page.evaluate(
+      `new Promise((resolve) => addEventListener('whence:copy', (event) => resolve(event.detail.filled), { once: true }))`,
+    )
+    await page.click('[data-whence-copy]')
+    await done
+    return page.evaluate('navigator.clipboard.readText()')
+  }
+
+  describe('in an ordinary window', () => {
+    let firefox: PuppeteerInstance
+    before(async () => (firefox = await openFirefox()))
+    after(async () => firefox?.close())
+
+    it('leaves an activated marker of 1,021 bytes on disk and fills the command', async () => {
+      const noise: string[] = []
+      const page = await watched(firefox, noise)
+      await page.goto(site.add(script() + INSTALL))
+      const [activation] = await service.waitFor('/v1/visits/activate')
+      const marker = (await markersOnDisk(firefox.profile)).find((text) => text.includes(activation?.body.receipt))
+      expect(Buffer.byteLength(marker ?? '')).to.equal(LIMITS.markerBytes)
+      await page.evaluate('whence.handoff()')
+      expect(await copied(page)).to.match(FILLED)
+      await page.reload()
+      const [, second] = await service.waitFor('/v1/visits', 2)
+      expect(second?.body.previous_receipt).to.equal(activation?.body.receipt)
+      await service.waitFor('/v1/visits/activate', 2)
+      expect((await markersOnDisk(firefox.profile)).map((text) => text.length)).to.deep.equal([LIMITS.markerBytes])
+      expect(noise).to.deep.equal([])
+    })
+
+    it('counts each path once where data-spa asks for it', async () => {
+      const page = await firefox.browser.newPage()
+      await page.goto(site.add(script('data-spa')))
+      await service.waitFor('/v1/visits/activate')
+      await page.evaluate(`void history.pushState({}, '', '/firefox-spa')`)
+      const all = await service.waitFor('/v1/visits', 2)
+      expect(all[1]?.body.page_url).to.equal(`${site.origin}/firefox-spa`)
+    })
+
+    it('works under a policy that allows nothing but the service', async () => {
+      const noise: string[] = []
+      const page = await watched(firefox, noise)
+      const policy = `default-src 'none'; script-src ${service.url}; connect-src ${service.url}`
+      await page.goto(site.add(script() + INSTALL, { 'content-security-policy': policy }))
+      await service.waitFor('/v1/handoffs')
+      expect(noise).to.deep.equal([])
+    })
+  })
+
+  describe('in a private window', () => {
+    let firefox: PuppeteerInstance
+    before(async () => (firefox = await openFirefox(true)))
+    after(async () => firefox?.close())
+
+    it('records no visit and breaks nothing, and a copied command carries the token of a handoff-only visit', async () => {
+      const noise: string[] = []
+      const page = await watched(firefox, noise)
+      await page.goto(site.add(script() + INSTALL))
+      await page.hover('#install')
+      const [handoff] = await service.waitFor('/v1/handoffs')
+      expect(handoff?.body).to.include.keys('project', 'url_id', 'page_url')
+      expect(handoff?.body).not.to.have.any.keys('receipt', 'previous_receipt')
+      await page.evaluate('whence.handoff()')
+      expect(await copied(page)).to.match(FILLED)
+      expect(collected()).to.deep.equal(['/v1/projects/acme-dev/browser-config', '/v1/handoffs'])
+      expect(await markersOnDisk(firefox.profile)).to.deep.equal([])
+      expect(noise).to.deep.equal([])
+    })
+
+    it('copies the plain command where the service is away', async () => {
+      service.misbehave.set('/v1/handoffs', 'hang')
+      const page = await firefox.browser.newPage()
+      await page.goto(site.add(script() + INSTALL))
+      await page.hover('#install')
+      await service.waitFor('/v1/handoffs')
+      expect(await copied(page)).to.equal(COMMAND)
+    })
+  })
+})

@@ -1,0 +1,78 @@
+import { expect } from 'chai'
+import { mkdtemp, rm } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import type { Browser } from 'puppeteer-core'
+import { buildSdk } from '../../sdk/build.ts'
+import { openChromiumWithHistory, openFirefox } from './support/browsers.ts'
+import type { RecordingService } from './support/recording-service.ts'
+import { startRecordingService } from './support/recording-service.ts'
+import type { Site } from './support/site.ts'
+import { startSite } from './support/site.ts'
+
+describe('sdk and the history of a browser', function () {
+  this.timeout(60_000)
+  let bundle: string
+  let service: RecordingService
+  let site: Site
+
+  before(async () => {
+    bundle = await mkdtemp(path.join(os.tmpdir(), 'whence-sdk-bundle-'))
+    await buildSdk(bundle)
+    service = await startRecordingService(bundle)
+    site = await startSite()
+  })
+  after(async () => {
+    await site?.close()
+    await service?.close()
+    await rm(bundle, { recursive: true, force: true })
+  })
+  beforeEach(() => service.reset())
+
+  const script = () => `<script async src="${service.url}/browser.js" data-project="acme-dev"></script>`
+  const BROWSERS: [string, () => Promise<{ browser: Browser; close: () => Promise<void> }>][] = [
+    ['Chromium', openChromiumWithHistory],
+    ['Firefox', () => openFirefox()],
+  ]
+
+  for (const [name, open] of BROWSERS) {
+    it(`counts no page that comes back from the back/forward cache of ${name}`, async () => {
+      const { browser, close } = await open()
+      try {
+        const page = await browser.newPage()
+        // The page itself reports, because a driver may lose its hold on a page that leaves and comes back.
+        const watch = `<script>addEventListener('pageshow', async ({ persisted }) => {
+          if (!persisted) return
+          await whence.start()
+          await fetch('${service.url}/restored')
+        })</script>`
+        await page.goto(site.add(script() + watch))
+        await service.waitFor('/v1/visits/activate')
+        await page.goto(site.add('<script>onload = () => setTimeout(() => history.back())</script>'))
+        await service.waitFor('/restored')
+        expect(await service.waitFor('/v1/visits')).to.have.length(1)
+      } finally {
+        await close()
+      }
+    })
+  }
+
+  it('counts a page that Chromium has prerendered when it is shown, and not before', async () => {
+    const { browser, close } = await openChromiumWithHistory()
+    try {
+      const page = await browser.newPage()
+      const target = site.add(script())
+      const rules = JSON.stringify({ prerender: [{ urls: [target], eagerness: 'immediate' }] })
+      await page.goto(site.add(`<a href="${target}">Install</a><script type="speculationrules">${rules}</script>`))
+      await service.waitFor('/browser.js')
+      await service.waitFor('/browser.js')
+      expect(service.requests.filter(({ path: where }) => where.startsWith('/v1/'))).to.deep.equal([])
+      await page.click('a')
+      await service.waitFor('/v1/visits/activate')
+      expect(await page.evaluate('performance.getEntriesByType("navigation")[0].activationStart > 0')).to.equal(true)
+      expect(await service.waitFor('/v1/visits')).to.have.length(1)
+    } finally {
+      await close()
+    }
+  })
+})

@@ -1,0 +1,150 @@
+import { expect } from 'chai'
+import { LIMITS } from '../../domain/limits.ts'
+import { cookieReader } from '../../sdk/cookies.ts'
+import { areTagsReady, readIdentities } from '../../sdk/identities.ts'
+import type { Landing } from '../../sdk/source.ts'
+
+const ALL = ['ga4', 'google_ads', 'meta', 'tiktok', 'x']
+const LANDED_AT = 1_790_000_000_000
+
+const landing = (clicks: Record<string, string> = {}, google?: string): Landing => ({
+  landed_at: LANDED_AT,
+  referrer: undefined,
+  utm: {},
+  clicks,
+  google,
+})
+
+/** What travels: undefined fields vanish as they do on the wire. */
+function read(cookies: string, from = landing(), config = { measurementIds: ['G-ABC123'], providers: ALL }): any {
+  return JSON.parse(JSON.stringify(readIdentities(config, cookieReader(cookies), from)))
+}
+
+describe('sdk/identities', () => {
+  describe('ga4', () => {
+    const CLIENT = '_ga=GA1.1.1234567890.1790000000'
+
+    it('reads client and session from the older layout of the session cookie', () => {
+      const { ga4 } = read(`${CLIENT}; _ga_ABC123=GS1.1.1790000100.3.1.1790000200.0.0.0`)
+      expect(ga4).to.deep.equal({ 'G-ABC123': { client_id: '1234567890.1790000000', session_id: '1790000100' } })
+    })
+
+    it('reads client and session from the newer layout of the session cookie', () => {
+      const { ga4 } = read(`${CLIENT}; _ga_ABC123=GS2.1.s1790000100$o28$g0$t1790000152$j60$l0$h69286059`)
+      expect(ga4).to.deep.equal({ 'G-ABC123': { client_id: '1234567890.1790000000', session_id: '1790000100' } })
+    })
+
+    it('reads the newer layout where a tag has percent-encoded it', () => {
+      const { ga4 } = read(`${CLIENT}; _ga_ABC123=GS2.1.s1790000100%24o28%24g0`)
+      expect(ga4['G-ABC123'].session_id).to.equal('1790000100')
+    })
+
+    it('keeps the sessions of several measurement IDs apart', () => {
+      const config = { measurementIds: ['G-A1', 'G-B2', 'G-C3'], providers: ['ga4'] }
+      const { ga4 } = read(`${CLIENT}; _ga_A1=GS1.1.11.1; _ga_B2=GS2.1.s22$o1`, landing(), config)
+      expect(ga4['G-A1'].session_id).to.equal('11')
+      expect(ga4['G-B2'].session_id).to.equal('22')
+      expect(ga4['G-C3']).to.deep.equal({ client_id: '1234567890.1790000000' })
+    })
+
+    it('sends at most ten measurement IDs', () => {
+      const measurementIds = Array.from({ length: 20 }, (_, index) => `G-${index}`)
+      const { ga4 } = read(CLIENT, landing(), { measurementIds, providers: ['ga4'] })
+      expect(Object.keys(ga4)).to.have.length(LIMITS.measurementIdsPerVisit)
+    })
+
+    it('takes the client from cookies set for deeper domains and with paths', () => {
+      for (const prefix of ['GA1.2', 'GA1.3', 'GA1.1-2']) {
+        expect(read(`_ga=${prefix}.42.1790000000`).ga4['G-ABC123'].client_id).to.equal('42.1790000000')
+      }
+    })
+
+    it('sends nothing without a client ID, and no session where the cookie is none', () => {
+      expect(read('_ga_ABC123=GS1.1.1790000100.3')).not.to.have.property('ga4')
+      expect(read('_ga=denied')).not.to.have.property('ga4')
+      expect(read(`${CLIENT}; _ga_ABC123=nonsense`).ga4['G-ABC123']).to.deep.equal({
+        client_id: '1234567890.1790000000',
+      })
+    })
+
+    it('is read whatever the providers setting says', () => {
+      const { ga4 } = read(CLIENT, landing(), { measurementIds: ['G-ABC123'], providers: [] })
+      expect(ga4).to.have.property('G-ABC123')
+    })
+  })
+
+  describe('google_ads', () => {
+    it('takes the ID behind the second dot of the older cookies, dots included', () => {
+      const { google_ads } = read('_gcl_aw=GCL.1790000000.Cj0KCQ.x-y_z; _gcl_gb=GCL.1790000001.wb')
+      expect(google_ads).to.deep.equal({ gclid: 'Cj0KCQ.x-y_z', wbraid: 'wb', gcl_aw: 'GCL.1790000000.Cj0KCQ.x-y_z' })
+    })
+
+    it('takes the field between .k and $ of the newer and the server-side cookies', () => {
+      const { google_ads } = read(
+        '_gcl_ag=2.1.kGB-1$i1790000000; FPGCLAW=2.1.kAW_2$i1790000000$u1; FPGCLGB=2.1.kWB3$i1',
+      )
+      expect(google_ads).to.deep.equal({ gclid: 'AW_2', wbraid: 'WB3', gbraid: 'GB-1' })
+    })
+
+    it('prefers the click ID of the landing to an older click in a cookie', () => {
+      const { google_ads } = read('_gcl_aw=GCL.1.old', landing({ gclid: 'new', wbraid: 'w', gbraid: 'g' }, 'YXR0cg'))
+      expect(google_ads).to.deep.equal({
+        gclid: 'new',
+        wbraid: 'w',
+        gbraid: 'g',
+        gcl_aw: 'GCL.1.old',
+        session_attributes: 'YXR0cg',
+      })
+    })
+  })
+
+  describe('meta', () => {
+    it('reads the cookies of the pixel', () => {
+      const { meta } = read('_fbp=fb.1.1789990000000.123456789; _fbc=fb.1.1790000000000.IwAR.abc')
+      expect(meta).to.deep.equal({ fbp: 'fb.1.1789990000000.123456789', fbc: 'fb.1.1790000000000.IwAR.abc' })
+    })
+
+    it('keeps the cookie of the same click unaltered, with what Meta appends to it', () => {
+      const { meta } = read('_fbc=fb.1.1789999999999.IwAR1.AQQ', landing({ fbclid: 'IwAR1' }))
+      expect(meta).to.deep.equal({ fbc: 'fb.1.1789999999999.IwAR1.AQQ', fbclid: 'IwAR1' })
+    })
+
+    it('builds fbc from a click that no cookie tells of, with the time of the landing', () => {
+      const { meta } = read('_fbc=fb.1.1.Earlier', landing({ fbclid: 'IwAR2' }))
+      expect(meta).to.deep.equal({ fbc: `fb.1.${LANDED_AT}.IwAR2`, fbclid: 'IwAR2' })
+    })
+  })
+
+  it('reads TikTok from cookies and from the click, whose time it knows', () => {
+    expect(read('_ttp=01J.tt; ttclid=E.C.P.old').tiktok).to.deep.equal({ ttp: '01J.tt', ttclid: 'E.C.P.old' })
+    expect(read('ttclid=old', landing({ ttclid: 'E.C.P.new' })).tiktok).to.deep.equal({
+      ttclid: 'E.C.P.new',
+      ttclid_at: LANDED_AT,
+    })
+  })
+
+  it('reads X from the click, from a bare cookie and from the JSON of its tag', () => {
+    expect(read('', landing({ twclid: '2-new' })).x).to.deep.equal({ twclid: '2-new', twclid_at: LANDED_AT })
+    expect(read('_twclid=2-bare').x).to.deep.equal({ twclid: '2-bare' })
+    const json = encodeURIComponent(JSON.stringify({ pixelVersion: '1', timestamp: 1, twclid: '2-json' }))
+    expect(read(`_twclid=${json}`).x).to.deep.equal({ twclid: '2-json' })
+  })
+
+  it('reads no advertising identity of a provider that the website does not use', () => {
+    const cookies = '_gcl_aw=GCL.1.a; _fbp=fb.1.1.1; _ttp=t; _twclid=x; _ga=GA1.1.1.1'
+    expect(Object.keys(read(cookies, landing(), { measurementIds: ['G-A'], providers: ['ga4'] }))).to.deep.equal([
+      'ga4',
+    ])
+    expect(Object.keys(read(cookies, landing(), { measurementIds: [], providers: ['x'] }))).to.deep.equal(['ga4', 'x'])
+  })
+
+  it('waits for the cookies of the tags that the website uses, and for no others', () => {
+    const ready = (cookies: string, measurementIds: string[], providers: string[]) =>
+      areTagsReady({ measurementIds, providers }, cookieReader(cookies))
+    expect(ready('', [], ['ga4', 'google_ads', 'x'])).to.equal(true)
+    expect(ready('_ga_A=1', ['G-A', 'G-B'], [])).to.equal(false)
+    expect(ready('_ga_A=1; _ga_B=1', ['G-A', 'G-B'], [])).to.equal(true)
+    expect(ready('_fbp=1', [], ['meta', 'tiktok'])).to.equal(false)
+    expect(ready('_fbp=1; _ttp=1', [], ['meta', 'tiktok'])).to.equal(true)
+  })
+})
