@@ -1,19 +1,20 @@
 /** The api as one Express application: every endpoint of the contract on one screen, then what holds for all. */
 
-import express, { Router, type Express, type Request, type RequestHandler, type Response } from 'express'
+import express, { Router, type Express, type Request, type RequestHandler } from 'express'
 import { refuse } from '../domain/errors.ts'
 import { countedAddress } from './client-address.ts'
 import type { ApiDeps } from './deps.ts'
 import { openExchange } from './exchange.ts'
-import { corsHeaders, preflight } from './origin-guard.ts'
-import { collect, type CollectionRoute, type PipelineParts } from './pipeline.ts'
+import { preflight } from './origin-guard.ts'
+import { collect, findWebsite, sendRefused, takeBody, type CollectionRoute, type PipelineParts } from './pipeline.ts'
 import { addressLimit } from './rate-limit.ts'
+import { lastResort, notFound, plainRequest, wrongMethod } from './refusals.ts'
 import { sendRefusal } from './reply.ts'
 import { createRecorder } from './request-logs.ts'
 import { eventsRoute } from './routes/events.ts'
+import { publicFiles } from './routes/files.ts'
 import { handoffsRoute } from './routes/handoffs.ts'
 import { health } from './routes/health.ts'
-import { publicFiles } from './routes/files.ts'
 import { browserConfig, reportScript } from './routes/reads.ts'
 import { visitsActivateRoute } from './routes/visits-activate.ts'
 import { visitsRoute } from './routes/visits.ts'
@@ -22,6 +23,7 @@ import { serveStatic } from './static-files.ts'
 export function createApp(deps: ApiDeps): Express {
   const app = express()
   app.disable('x-powered-by').disable('etag')
+  app.enable('case sensitive routing').enable('strict routing')
   app.set('trust proxy', deps.options.trustProxy.length === 0 ? false : [...deps.options.trustProxy])
   app.set('query parser', false)
   const parts: PipelineParts = { deps, recorder: createRecorder(deps), addressHashOf: addressHasher(deps) }
@@ -49,7 +51,7 @@ function collectionRouter(parts: PipelineParts, hookBody: string): Router {
   const get = (path: string, handler: RequestHandler): void => {
     router
       .route(path)
-      .options(preflight(parts.deps.catalog, ['GET']))
+      .options(preflight(parts.deps.catalog, ['GET', 'HEAD']))
       .get(limit, handler)
       .all(wrongMethod(['GET', 'HEAD', 'OPTIONS'], parts))
   }
@@ -74,102 +76,32 @@ function getRoute(app: Express, path: string, handler: RequestHandler, deps: Api
     .route(path)
     .get(counted)
     .all((_req, res) => {
-      deps.metrics.answered(
-        path,
-        sendRefusal(res, refuse('method_not_allowed'), { Allow: 'GET, HEAD' }),
-        'method_not_allowed',
-        0,
-      )
+      const status = sendRefusal(res, refuse('method_not_allowed'), { Allow: 'GET, HEAD' })
+      deps.metrics.answered(path, status, 'method_not_allowed', 0)
     })
 }
 
 function addressHasher(deps: ApiDeps): (req: Request) => string {
   const hasProxies = deps.options.trustProxy.length > 0
-  const known = new WeakMap<Request, string>()
   return (req) => {
-    const before = known.get(req)
-    if (before !== undefined) return before
-    const hash = deps.keys.addressHash(countedAddress(hasProxies ? req.ip : req.socket.remoteAddress), deps.nowMs())
-    known.set(req, hash)
-    return hash
+    const peer = req.socket.remoteAddress
+    return deps.keys.addressHash(countedAddress(hasProxies ? req.ip : peer, peer), deps.nowMs())
   }
 }
 
-function limitAddresses({ deps, recorder, addressHashOf }: PipelineParts): RequestHandler {
+function limitAddresses(parts: PipelineParts): RequestHandler {
+  const { deps, recorder, addressHashOf } = parts
   return addressLimit({
     hotState: deps.hotState,
     nowMs: deps.nowMs,
     addressHash: addressHashOf,
-    onLimited: (req, res, hit) => {
+    onLimited: async (req, res, hit) => {
       const exchange = openExchange(req, deps, addressHashOf(req))
-      const refusal = refuse('rate_limited', { retryAfter: hit.retryAfterS })
-      const status = sendRefusal(res, refusal, { ...corsHeaders(req, deps.catalog()), Connection: 'close' })
-      recorder.note(exchange, status, refusal.code)
-      deps.metrics.answered('/v1', status, refusal.code, 0)
+      // Read for the record, and so that the connection can stay: a proxy may share it among many clients.
+      if (!(await takeBody(req, exchange))) return
+      exchange.website = findWebsite(exchange.body?.['project'] ?? req.params['website'], deps)
+      if (exchange.website !== null && hit.isFirst) recorder.limitReached(exchange.website, 'collection')
+      sendRefused({ req, res, exchange, refusal: refuse('rate_limited', { retryAfter: hit.retryAfterS }) }, parts)
     },
   })
-}
-
-function wrongMethod(allowed: readonly string[], { deps, recorder, addressHashOf }: PipelineParts): RequestHandler {
-  return (req, res) => {
-    const refusal = refuse('method_not_allowed')
-    const headers = { ...corsHeaders(req, deps.catalog()), Allow: allowed.join(', ') }
-    const status = sendRefusal(res, refusal, headers)
-    recorder.note(openExchange(req, deps, addressHashOf(req)), status, refusal.code)
-    deps.metrics.answered('/v1', status, refusal.code, 0)
-  }
-}
-
-/** Refuses messages that two readers could take for two different requests. */
-function plainRequest(deps: ApiDeps): RequestHandler {
-  return (req, res, next) => {
-    if (req.url.startsWith('/') && !hasRepeatedHead(req.rawHeaders)) {
-      next()
-      return
-    }
-    deps.metrics.answered(
-      '',
-      sendRefusal(res, refuse('invalid_request'), { Connection: 'close' }),
-      'invalid_request',
-      0,
-    )
-  }
-}
-
-const SINGLE_HEADERS: ReadonlySet<string> = new Set(['host', 'content-type', 'content-encoding', 'origin'])
-
-function hasRepeatedHead(rawHeaders: readonly string[]): boolean {
-  let seen = 0
-  const names = new Set<string>()
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = (rawHeaders[index] ?? '').toLowerCase()
-    if (!SINGLE_HEADERS.has(name)) continue
-    seen++
-    names.add(name)
-  }
-  return seen !== names.size
-}
-
-function notFound(deps: ApiDeps): RequestHandler {
-  return (_req, res) => {
-    deps.metrics.answered('', sendRefusal(res, refuse('not_found')), 'not_found', 0)
-  }
-}
-
-/** What Express itself cannot read (a broken percent escape in a path) or what a handler threw. */
-function lastResort(deps: ApiDeps): express.ErrorRequestHandler {
-  return (error: unknown, _req, res: Response, next) => {
-    if (res.headersSent) {
-      next(error)
-      return
-    }
-    const isBadPath = error instanceof URIError || statusOf(error) === 400
-    if (!isBadPath) deps.logger.error({ err: error }, 'request failed')
-    const refusal = refuse(isBadPath ? 'invalid_request' : 'internal')
-    deps.metrics.answered('', sendRefusal(res, refusal), refusal.code, 0)
-  }
-}
-
-function statusOf(error: unknown): number {
-  return error instanceof Error && 'status' in error ? Number(error.status) : 0
 }

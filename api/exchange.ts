@@ -31,7 +31,6 @@ export interface Exchange {
 }
 
 const NO_BYTES = Buffer.alloc(0)
-const HEADER_CHARS_MAX = 512
 
 export function openExchange(req: IncomingMessage, deps: ApiDeps, addressHash: string): Exchange {
   const receivedAtMs = deps.nowMs()
@@ -43,7 +42,7 @@ export function openExchange(req: IncomingMessage, deps: ApiDeps, addressHash: s
     method: req.method ?? '',
     path: pathOf(req),
     origin: headers.origin ?? null,
-    userAgent: (headers['user-agent'] ?? '').slice(0, HEADER_CHARS_MAX),
+    userAgent: headers['user-agent'] ?? '',
     hasGpcHeader: hasGpc(headers['sec-gpc']),
     addressHash,
     bytes: NO_BYTES,
@@ -54,6 +53,11 @@ export function openExchange(req: IncomingMessage, deps: ApiDeps, addressHash: s
     isWithheld: false,
     isRecorded: false,
   }
+}
+
+/** How long it has taken so far, for metrics. */
+export function secondsSince(exchange: Exchange): number {
+  return (performance.now() - exchange.startedMs) / 1_000
 }
 
 /** A header sent twice arrives joined by commas; one `1` is a wish to be respected. */

@@ -53,29 +53,40 @@ function collectionPaths(): Json {
   const browser: readonly ErrorCode[] = ['origin_not_allowed']
   return {
     '/v1/visits': {
-      post: posted('recordVisit', 'Record a visit, issue a receipt', VISIT_SCHEMA, 'VisitAnswer', browser),
+      post: posted({
+        operationId: 'recordVisit',
+        summary: 'Record a visit, issue a receipt',
+        schema: VISIT_SCHEMA,
+        answer: 'VisitAnswer',
+        codes: browser,
+      }),
     },
     '/v1/visits/activate': {
-      post: posted('activateVisit', 'Confirm that the marker was written', ACTIVATION_SCHEMA, 'Ok', [
-        ...browser,
-        ...RECEIPT_CODES,
-        'receipt_not_activatable',
-      ]),
+      post: posted({
+        operationId: 'activateVisit',
+        summary: 'Confirm that the marker was written',
+        schema: ACTIVATION_SCHEMA,
+        answer: 'Ok',
+        codes: [...browser, ...RECEIPT_CODES, 'receipt_not_activatable'],
+      }),
     },
     '/v1/handoffs': {
-      post: posted(
-        'createHandoff',
-        'Issue a handoff token',
-        { anyOf: [HANDOFF_RECEIPT_SCHEMA, HANDOFF_VISIT_SCHEMA] },
-        'HandoffAnswer',
-        [...browser, ...RECEIPT_CODES],
-      ),
+      post: posted({
+        operationId: 'createHandoff',
+        summary: 'Issue a handoff token',
+        schema: { anyOf: [HANDOFF_RECEIPT_SCHEMA, HANDOFF_VISIT_SCHEMA] },
+        answer: 'HandoffAnswer',
+        codes: [...browser, ...RECEIPT_CODES],
+      }),
     },
     '/v1/events': {
-      post: posted('reportInstall', 'Report an install; not from a browser', EVENT_SCHEMA, 'EventAnswer', [
-        'native_endpoint',
-        'handoff_excludes_receipts',
-      ]),
+      post: posted({
+        operationId: 'reportInstall',
+        summary: 'Report an install; not from a browser',
+        schema: EVENT_SCHEMA,
+        answer: 'EventAnswer',
+        codes: ['native_endpoint', 'handoff_excludes_receipts'],
+      }),
     },
   }
 }
@@ -127,7 +138,16 @@ function filePaths(): Json {
   }
 }
 
-function posted(operationId: string, summary: string, schema: Json, answer: string, codes: readonly ErrorCode[]): Json {
+interface Posted {
+  readonly operationId: string
+  readonly summary: string
+  readonly schema: Json
+  /** Component that describes the answer. */
+  readonly answer: string
+  readonly codes: readonly ErrorCode[]
+}
+
+function posted({ operationId, summary, schema, answer, codes }: Posted): Json {
   return {
     operationId,
     summary,

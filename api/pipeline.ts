@@ -13,7 +13,7 @@ import { parseStrictJson, withoutNulls, type JsonObject } from '../domain/strict
 import { LogUnavailable } from '../ports/event-log/event-log.ts'
 import { checkHead, decodeBody, isEncoded, readBody } from './body.ts'
 import type { ApiDeps } from './deps.ts'
-import { openExchange, type Exchange } from './exchange.ts'
+import { openExchange, secondsSince, type Exchange } from './exchange.ts'
 import { corsHeaders } from './origin-guard.ts'
 import { sendJson, sendRefusal } from './reply.ts'
 import type { Recorder } from './request-logs.ts'
@@ -37,7 +37,6 @@ export interface Answer {
 }
 
 export interface CollectionRoute {
-  readonly name: string
   readonly caller: 'browser' | 'native'
   readonly validate: (body: JsonObject) => Refusal | null
   /** Whether this body records a visit, whose page must then be the website's. */
@@ -60,30 +59,34 @@ export function collect(route: CollectionRoute, parts: PipelineParts): RequestHa
     const exchange = openExchange(req, deps, parts.addressHashOf(req))
     const outcome = await settle(exchange, recorder, deps, () => run(route, parts, { req, exchange }))
     if (outcome === null || res.destroyed) return
-    const status =
-      outcome.kind === 'answer' ? 200 : sendRefusedExchange({ req, res, exchange, refusal: outcome }, parts)
-    if (outcome.kind === 'answer') sendJson(res, outcome.body, corsHeaders(req, deps.catalog()))
-    const code = outcome.kind === 'answer' ? '' : outcome.code
-    deps.metrics.answered(route.name, status, code, (performance.now() - exchange.startedMs) / 1_000)
+    if (outcome.kind === 'refused') return sendRefused({ req, res, exchange, refusal: outcome }, parts)
+    sendJson(res, outcome.body, corsHeaders(req, deps.catalog()))
+    deps.metrics.answered(routeNameOf(req), 200, '', secondsSince(exchange))
   }
 }
 
-interface RefusedExchange {
+export interface RefusedExchange {
   readonly req: Request
   readonly res: Response
   readonly exchange: Exchange
   readonly refusal: Refusal
 }
 
-/** Answers and records a refusal; a body that was not read to its end takes its connection along. */
-function sendRefusedExchange(
+/** Answers, records and counts a refusal; a body that was not read to its end takes its connection along. */
+export function sendRefused(
   { req, res, exchange, refusal }: RefusedExchange,
-  { deps, recorder }: PipelineParts,
-): number {
+  { deps, recorder }: Pick<PipelineParts, 'deps' | 'recorder'>,
+): void {
   const close = exchange.isCut ? { Connection: 'close' } : {}
   const status = sendRefusal(res, refusal, { ...corsHeaders(req, deps.catalog()), ...close })
   if (!exchange.isRecorded) recorder.note(exchange, status, refusal.code)
-  return status
+  deps.metrics.answered(routeNameOf(req), status, refusal.code, secondsSince(exchange))
+}
+
+/** The collection endpoint that a request came to, in the contract's spelling: one of a handful of names. */
+export function routeNameOf(req: Request): string {
+  const { path } = req.route as { readonly path: string }
+  return `/v1${path.replace(/:(\w+)/g, '{$1}')}`
 }
 
 /** Runs the checks and the handler; what they throw becomes the answer that promises nothing. */
@@ -112,7 +115,7 @@ async function run(
   const headRefusal = checkHead(req)
   if (!(await takeBody(req, exchange))) return null
   // Before anything is judged: the website's people shall find the refusal in their Logs.
-  const website = findWebsite(exchange.body, parts.deps)
+  const website = findWebsite(exchange.body?.['project'], parts.deps)
   exchange.website = website
   if (headRefusal !== null) return headRefusal
   if (exchange.isCut) return refuse('body_too_large')
@@ -140,9 +143,8 @@ export async function takeBody(req: Request, exchange: Exchange): Promise<boolea
   return true
 }
 
-/** The website that a body names, whatever else is wrong with it. */
-export function findWebsite(body: JsonObject | null, deps: ApiDeps): Website | null {
-  const id = body?.['project']
+/** The website of this ID, whatever else is wrong with the request. */
+export function findWebsite(id: unknown, deps: ApiDeps): Website | null {
   return (typeof id === 'string' ? deps.catalog().websites.get(id) : undefined) ?? null
 }
 
@@ -179,14 +181,6 @@ async function countHits(
   const outcome = await deps.hotState.countHits(hits)
   if (outcome.kind === 'counted') return null
   const rule = hits[outcome.exceeded[0] ?? 0]?.rule ?? 'collection'
-  if (outcome.isFirst) {
-    recorder.activity({
-      organization: website.organization.id,
-      website: website.id,
-      type: 'rate_limit_reached',
-      subject: rule,
-      message: `The rate limit "${rule}" was reached.`,
-    })
-  }
+  if (outcome.isFirst) recorder.limitReached(website, rule)
   return refuse('rate_limited', { retryAfter: outcome.retryAfterS })
 }

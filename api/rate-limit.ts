@@ -11,7 +11,7 @@ export interface AddressLimitOptions {
   readonly nowMs: () => number
   /** Keyed hash of the client's address: the middleware never sees the address. */
   readonly addressHash: (req: Request) => string
-  readonly onLimited: (req: Request, res: Response, hit: RefusedHit) => void
+  readonly onLimited: (req: Request, res: Response, hit: RefusedHit) => Promise<void>
 }
 
 export interface RefusedHit {
@@ -37,10 +37,10 @@ export function addressLimit(options: AddressLimitOptions): RateLimitRequestHand
     validate: false,
     // A store that is away must not stop collection; the hot state says so in /health.
     passOnStoreError: true,
-    handler: (req, res) => {
+    handler: (req, res, next) => {
       const { rateLimit: info } = req as Request & { rateLimit?: { resetTime?: Date } }
       const hit = info?.resetTime === undefined ? undefined : refused.get(info.resetTime)
-      options.onLimited(req, res, hit ?? { retryAfterS: windowS, isFirst: false })
+      options.onLimited(req, res, hit ?? { retryAfterS: windowS, isFirst: false }).catch(next)
     },
   })
 }

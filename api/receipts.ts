@@ -14,10 +14,7 @@ const SIBLINGS_MAX = 25
 const LOOKUP_MS = 1_000
 
 /** The receipt of an activation or handoff, proven: genuine and from this origin. */
-export function requireReceipt(
-  { body, website, origin }: CheckedRequest,
-  deps: ApiDeps,
-): Refusal | ReceiptClaims {
+export function requireReceipt({ body, website, origin }: CheckedRequest, deps: ApiDeps): Refusal | ReceiptClaims {
   const claims = readReceipt(deps.keys, website.id, body['receipt'] as string)
   if (claims === null) return refuse('receipt_not_found')
   return isFromOrigin(deps.keys, website.id, claims, origin) ? claims : refuse('origin_mismatch')

@@ -1,10 +1,11 @@
 /** Makes the one record of a request and appends it: waited for where something was accepted, not for a refusal. */
 
-import { advertisingValues } from '../domain/identities.ts'
-import { LIMITS, PLAN_LIMITS } from '../domain/limits.ts'
+import type { Website } from '../domain/catalog.ts'
+import { LIMITS, PLAN_LIMITS, type RateRuleName } from '../domain/limits.ts'
 import { encodeRecord, recordKey } from '../domain/records.ts'
 import type { ActivityRecord, LogRecord, RecordTopic, RequestLog } from '../domain/records.ts'
-import { hashValues, redactBody, redactText, type RedactOptions, type RedactedBody } from '../domain/redact.ts'
+import { hashAdvertising, hashAdvertisingByName, mentionsGpc } from '../domain/redact-gpc.ts'
+import { redactBody, redactLine, type RedactOptions, type RedactedBody } from '../domain/redact.ts'
 import { timeOrderedId } from '../runtime/random.ts'
 import type { ApiDeps } from './deps.ts'
 import type { Exchange } from './exchange.ts'
@@ -21,15 +22,27 @@ export interface Recorder {
   readonly accept: (exchange: Exchange, fact: FactAppend | null) => Promise<void>
   /** Appends a refusal or a read without waiting; what the log does not take is counted. */
   readonly note: (exchange: Exchange, status: number, code: string) => void
+  /** One activity entry: the first refusal in a window. */
+  readonly limitReached: (website: Website, rule: RateRuleName) => void
   readonly activity: (entry: Pick<ActivityRecord, 'organization' | 'website' | 'type' | 'subject' | 'message'>) => void
 }
 
-const REDACTED_CHARS_MAX = 512
+const LINE_CHARS_MAX = 512
+
+/** Refusals that are given before the limits have counted a request, or because they have. */
+const UNBOUNDED_CODES: ReadonlySet<string> = new Set(['rate_limited', 'method_not_allowed'])
 
 export function createRecorder(deps: ApiDeps): Recorder {
   const floodgate = createFloodgate(deps)
   const appendQuietly = (topic: RecordTopic, key: string, value: string, what: 'request_record' | 'activity'): void => {
     deps.eventLog.append(topic, [{ key, value }]).catch(() => deps.metrics.shed(what))
+  }
+  const activity: Recorder['activity'] = (entry) => {
+    const atMs = deps.nowMs()
+    const id = timeOrderedId(deps.randomness, atMs)
+    const logRetentionDays = retentionOf(deps, entry.organization)
+    const record: ActivityRecord = { v: 1, kind: 'activity', id, atMs, ...entry, logRetentionDays }
+    appendQuietly('activity', recordKey(entry.website, id), encodeRecord(record), 'activity')
   }
   return {
     accept: (exchange, fact) => {
@@ -41,22 +54,24 @@ export function createRecorder(deps: ApiDeps): Recorder {
     },
     note: (exchange, status, code) => {
       exchange.isRecorded = true
-      if (code === 'rate_limited' && !floodgate()) return
+      if (UNBOUNDED_CODES.has(code) && !floodgate()) return
       const request = requestLog(exchange, { status, code }, deps)
       const value = encodeRecord({ v: 1, kind: 'request', request })
       appendQuietly('requests', recordKey(request.website, request.id), value, 'request_record')
     },
-    activity: (entry) => {
-      const atMs = deps.nowMs()
-      const id = timeOrderedId(deps.randomness, atMs)
-      const logRetentionDays = retentionOf(deps, entry.organization)
-      const record: ActivityRecord = { v: 1, kind: 'activity', id, atMs, ...entry, logRetentionDays }
-      appendQuietly('activity', recordKey(entry.website, id), encodeRecord(record), 'activity')
-    },
+    activity,
+    limitReached: (website, rule) =>
+      activity({
+        organization: website.organization.id,
+        website: website.id,
+        type: 'rate_limit_reached',
+        subject: rule,
+        message: `The rate limit "${rule}" was reached.`,
+      }),
   }
 }
 
-/** Lets 1,000 refusals a second through to the log; a flood beyond that is merely counted. */
+/** Lets 1,000 refusals a second that no limit bounds through to the log; a flood beyond that is merely counted. */
 function createFloodgate(deps: ApiDeps): () => boolean {
   let second = 0
   let count = 0
@@ -75,7 +90,7 @@ function createFloodgate(deps: ApiDeps): () => boolean {
 function requestLog(exchange: Exchange, answer: { status: number; code: string }, deps: ApiDeps): RequestLog {
   const { website } = exchange
   const redact: RedactOptions = { hash: deps.keys.logHash, hasKey: deps.keys.hasKey, nowMs: exchange.receivedAtMs }
-  const clean = (text: string): string => redactText(text.slice(0, REDACTED_CHARS_MAX), redact).toWellFormed()
+  const clean = (text: string): string => redactLine(text, LINE_CHARS_MAX, redact)
   return {
     id: exchange.id,
     receivedAtMs: exchange.receivedAtMs,
@@ -97,16 +112,21 @@ function requestLog(exchange: Exchange, answer: { status: number; code: string }
 
 function keptBody(exchange: Exchange, redact: RedactOptions): RedactedBody {
   if (exchange.isWithheld) return { body: '', bodyForm: 'withheld', isRedacted: false }
-  const { bytes, isCut } = exchange
-  const text = exchange.text
+  const { bytes, isCut, text } = exchange
+  const raw = text ?? bytes.toString('latin1')
+  const allowed = withoutAdvertising(raw, exchange, redact)
   const kept = redactBody(
-    { text, latin1: () => bytes.toString('latin1'), isCut },
+    { text: text === null ? null : allowed, latin1: () => allowed, isCut },
     { ...redact, toBase64: (latin1) => Buffer.from(latin1, 'latin1').toString('base64') },
   )
+  return { ...kept, isRedacted: kept.isRedacted || allowed !== raw }
+}
+
+/** Under Global Privacy Control advertising identities stand as hashes, in bodies that were refused too. */
+function withoutAdvertising(raw: string, exchange: Exchange, { hash }: RedactOptions): string {
   const { body } = exchange
-  if (body === null || !saysGpc(exchange)) return kept
-  const hashed = hashValues(kept.body, advertisingValues(body), redact.hash)
-  return { ...kept, body: hashed, isRedacted: kept.isRedacted || hashed !== kept.body }
+  if (body !== null) return saysGpc(exchange) ? hashAdvertising(raw, body, hash) : raw
+  return saysGpc(exchange) || mentionsGpc(raw) ? hashAdvertisingByName(raw, hash) : raw
 }
 
 /** Global Privacy Control, by the body's word or the browser's header. */

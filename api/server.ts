@@ -2,8 +2,11 @@
 
 import { createServer, IncomingMessage, ServerResponse, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { Express } from 'express'
 import { ERRORS, type ErrorCode } from '../domain/errors.ts'
+import { LIMITS } from '../domain/limits.ts'
+import { HEADER_LINES_MAX } from './refusals.ts'
 
 const SERVER_OPTIONS = {
   headersTimeout: 5_000,
@@ -13,9 +16,9 @@ const SERVER_OPTIONS = {
   keepAliveTimeout: 65_000,
   maxHeaderSize: 16_384,
 } as const
-const MAX_HEADERS = 64
 const MAX_CONNECTIONS = 10_000
 const DRAIN_MS = 10_000
+const LINGER_MS = 500
 
 export interface ApiServer {
   readonly port: number
@@ -23,21 +26,30 @@ export interface ApiServer {
   readonly close: () => Promise<void>
 }
 
+/** `onBroken` hears of each message that HTTP's own rules refused. */
 export async function listen(
   app: Express,
   address: { readonly host: string; readonly port: number },
+  onBroken: (status: number, code: ErrorCode) => void = () => undefined,
 ): Promise<ApiServer> {
   const server = createServer({ ...SERVER_OPTIONS, ...bornWith(app) }, app as unknown as RequestListener)
-  server.maxHeadersCount = MAX_HEADERS
+  server.maxHeadersCount = HEADER_LINES_MAX + 1
   server.maxConnections = MAX_CONNECTIONS
-  server.on('clientError', answerBrokenHttp)
-  server.on('checkExpectation', (_req, res: ServerResponse) => {
-    res.writeHead(ERRORS.invalid_request.status, {
-      'Content-Type': 'application/json; charset=utf-8',
-      Connection: 'close',
-    })
-    res.end(JSON.stringify({ error: 'invalid_request' }))
+  const answer = (socket: Duplex, code: ErrorCode): void => {
+    answerBrokenHttp(socket, code)
+    onBroken(ERRORS[code].status, code)
+  }
+  server.on('clientError', (error: Error & { code?: string }, socket) => {
+    if (!socket.writable || error.code === 'ECONNRESET') socket.destroy()
+    else answer(socket, brokenHttpCode(error.code))
   })
+  server.on('checkContinue', (req, res) => {
+    // Who asks first and is refused need not send the body at all.
+    if (Number(req.headers['content-length'] ?? 0) <= LIMITS.bodyBytes) res.writeContinue()
+    server.emit('request', req, res)
+  })
+  server.on('checkExpectation', ({ socket }) => answer(socket, 'invalid_request'))
+  server.on('connect', (_req, socket) => answer(socket, 'invalid_request'))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ ...address, backlog: 1_024 }, () => {
@@ -68,12 +80,7 @@ function bornWith(app: Express): { IncomingMessage: typeof IncomingMessage; Serv
 }
 
 /** What the HTTP parser refuses never becomes a request; it still gets an error in the contract's shape. */
-function answerBrokenHttp(error: Error & { code?: string }, socket: Socket): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy()
-    return
-  }
-  const code = brokenHttpCode(error.code)
+function answerBrokenHttp(socket: Duplex, code: ErrorCode): void {
   const body = JSON.stringify({ error: code })
   const head = [
     `HTTP/1.1 ${ERRORS[code].status} Refused`,
@@ -81,6 +88,9 @@ function answerBrokenHttp(error: Error & { code?: string }, socket: Socket): voi
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
   ]
+  // Closed by the client at best; at once it could take the answer along, never it would stay half open for good.
+  const linger = setTimeout(() => socket.destroy(), LINGER_MS).unref()
+  socket.on('error', () => socket.destroy()).on('close', () => clearTimeout(linger))
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
 }
 

@@ -30,6 +30,7 @@ import { createRegistry, serveMetrics } from '../runtime/metrics.ts'
 import { createRandomness } from '../runtime/random.ts'
 import type { Settings } from '../runtime/settings.ts'
 import { reportCatalog } from './catalog-report.ts'
+import { recallAnswers } from './recall-answers.ts'
 import { serveTools } from './tools/control.ts'
 import { localBackend } from './tools/backend.ts'
 
@@ -67,7 +68,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const { catalog, eventLog, facts, lifecycle, settings } = foundation
   const workers = await startRoles(foundation)
   const backend = localBackend({ facts, eventLog })
-  await lifecycle.start('tools', () => serveTools(settings.data, backend), (server) => server.close())
+  await lifecycle.start(
+    'tools',
+    () => serveTools(settings.data, backend),
+    (server) => server.close(),
+  )
   const metrics = await lifecycle.start(
     'metrics',
     () => serveMetrics(foundation.registry, settings.metricsListen),
@@ -93,7 +98,11 @@ async function layFoundation(options: ServiceOptions): Promise<Foundation> {
     () => openLmdb(folderOf(settings.eventLog), { onFatal, nowMs }),
     (opened) => opened.close(),
   )
-  const connection = await lifecycle.start('chdb', () => openChdb(folderOf(settings.facts)), (opened) => opened.close())
+  const connection = await lifecycle.start(
+    'chdb',
+    () => openChdb(folderOf(settings.facts)),
+    (opened) => opened.close(),
+  )
   await migrate(connection)
   const facts = clickhouseFacts(connection, { nowMs })
   const onHandlerFailure = (error: unknown, topic: string, group: string): void =>
@@ -103,7 +112,13 @@ async function layFoundation(options: ServiceOptions): Promise<Foundation> {
     () => lmdbEventLog(environment, { onHandlerFailure }),
     (log) => log.close(),
   )
-  const hotState = await lifecycle.start('hot state', () => lmdbHotState(environment), (state) => state.close())
+  const hotState = await lifecycle.start(
+    'hot state',
+    () => lmdbHotState(environment),
+    (state) => state.close(),
+  )
+  const recalled = await recallAnswers({ eventLog, hotState })
+  if (recalled > 0) logger.info({ recalled }, 'answers recalled that a crash had cut off')
   reportCatalog({ catalog, eventLog, nowMs })
   const registry = createRegistry('embedded', options.version)
   return { ...options, keys, catalog, eventLog, hotState, facts, registry }
@@ -170,13 +185,24 @@ async function startApi(foundation: Foundation, workers: ReadonlyMap<ProviderId,
       sdkFolder: SDK_FOLDER,
       healthParts: (): HealthParts => ({
         problems: catalog.problems(),
-        parts: { lag: health.lag, workers: Object.fromEntries([...workers].map(([id, worker]) => [id, worker.health()])) },
+        parts: {
+          lag: health.lag,
+          workers: Object.fromEntries([...workers].map(([id, worker]) => [id, worker.health()])),
+        },
       }),
     },
   })
-  await lifecycle.start('lag', () => watchLag(eventLog, health), (timer) => clearInterval(timer))
+  await lifecycle.start(
+    'lag',
+    () => watchLag(eventLog, health),
+    (timer) => clearInterval(timer),
+  )
   const onBroken = (status: number, code: string): void => metrics.answered('', status, code, 0)
-  return lifecycle.start('api', () => listen(app, settings.listen, onBroken), (server) => server.close())
+  return lifecycle.start(
+    'api',
+    () => listen(app, settings.listen, onBroken),
+    (server) => server.close(),
+  )
 }
 
 const LAG_EVERY_MS = 1_000
@@ -217,4 +243,3 @@ function baseUrlOf(provider: Provider, settings: Settings): string {
   const value = settings[setting]
   return typeof value === 'string' ? value : own
 }
-

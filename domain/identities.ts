@@ -12,6 +12,8 @@ const FIELDS: { readonly [P in AdvertisingProvider]: readonly string[] } = {
   tiktok: ['ttp', 'ttclid', 'ttclid_at'],
   x: ['twclid', 'twclid_at'],
 }
+/** Their names, wherever they stand. */
+export const ADVERTISING_FIELDS: readonly string[] = Object.values(FIELDS).flat()
 const MOMENT_FIELDS: ReadonlySet<string> = new Set(['ttclid_at', 'twclid_at'])
 
 /** Query parameters that carry advertising identities into a page's address. */
@@ -39,7 +41,8 @@ export function advertisingValues(body: JsonObject): readonly string[] {
     const fields = identities[provider]
     return isObject(fields) ? Object.values(fields).map(String) : []
   })
-  return [...values, ...clickValues(body['page_url']), ...clickValues(body['referrer'])]
+  const source = isObject(body['source']) ? body['source'] : {}
+  return [...values, ...[body['page_url'], body['referrer'], source['referrer']].flatMap(clickValues)]
 }
 
 /** The year 2100: what a column of times can surely hold. */
@@ -75,10 +78,15 @@ function keepFields(sent: unknown, names: readonly string[]): Record<string, nev
   for (const name of names) {
     const value = sent[name]
     if (value === undefined || value === '') continue
-    const clean = MOMENT_FIELDS.has(name) ? toMoment(value) : String(value).toWellFormed()
+    const clean = MOMENT_FIELDS.has(name) ? toMoment(value) : textOf(value).toWellFormed()
     if (clean !== null) kept[name] = clean
   }
   return Object.keys(kept).length === 0 ? null : (kept as Record<string, never>)
+}
+
+/** Identifiers are texts; those that come as numbers are whole ones. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : String(Number(value))
 }
 
 function isObject(value: unknown): value is JsonObject {

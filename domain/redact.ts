@@ -31,8 +31,8 @@ const IS_BASE64URL = Uint8Array.from({ length: 128 }, (_, code) =>
 /** Younger than this service, so that no other number passes for an issue time by accident. */
 const FIRST_ISSUE_MS = Date.UTC(2025, 0, 1)
 const UNESCAPE_ROUNDS = 4
-/** A cut body may end inside a receipt; from this length on its beginning is hashed too. */
-const CUT_RUN = /[A-Za-z0-9_-]{16,42}$/
+/** A cut body may end inside a receipt or token; from this length on its beginning is hashed too. */
+const CUT_RUN = /[A-Za-z0-9_-]{16,}$/
 
 /** Text with every receipt and token in it replaced by `hmac:` and their keyed hash. */
 export function redactText(text: string, options: RedactOptions): string {
@@ -61,7 +61,7 @@ export function redactBody(
 ): RedactedBody {
   const raw = body.text ?? body.latin1()
   if (raw === '') return { body: '', bodyForm: 'none', isRedacted: false }
-  const kept = body.isCut ? raw.replace(CUT_RUN, (run) => mark(run, options)) : raw
+  const kept = body.isCut ? redactEnd(raw, options) : raw
   const redacted = redactText(kept, options)
   if (mayHideSecrets(redacted)) {
     const plain = unescapeAll(redacted)
@@ -74,18 +74,18 @@ export function redactBody(
   return { body: redacted, bodyForm: 'text', isRedacted }
 }
 
-/** Replaces each of these values wherever they stand; for identities that must not be kept under GPC. */
-export function hashValues(text: string, values: readonly string[], hash: (value: string) => string): string {
-  let result = text
-  const longestFirst = [...new Set(values)].filter((value) => value !== '').sort((a, b) => b.length - a.length)
-  for (const value of longestFirst) {
-    for (const form of spellings(value)) result = result.replaceAll(form, `hmac:${hash(value)}`)
-  }
-  return result
+/** One line of a request's head, at most `charsMax` long: its escapes are undone where they hid something. */
+export function redactLine(text: string, charsMax: number, options: RedactOptions): string {
+  const plain = mayHideSecrets(text) ? unescapeAll(text) : text
+  const cleared = redactText(plain, options)
+  // First hashed, then cut: the cut must not leave half a receipt that no longer looks like one.
+  return (cleared === plain ? text : cleared).slice(0, charsMax).toWellFormed()
 }
 
-function spellings(value: string): ReadonlySet<string> {
-  return new Set([value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value.toWellFormed())])
+/** Only the last characters are looked at: a pattern that is anchored at the end alone would try every place of the text. */
+function redactEnd(text: string, options: RedactOptions): string {
+  const end = text.slice(-TOKEN_LENGTH)
+  return text.slice(0, text.length - end.length) + end.replace(CUT_RUN, (run) => mark(run, options))
 }
 
 function redactRun(run: string, options: RedactOptions): string {

@@ -33,7 +33,6 @@ const POLL_MS = 20
 export function eventsRoute(parts: PipelineParts): CollectionRoute {
   const bySchema = compileValidator(EVENT_SCHEMA)
   return {
-    name: '/v1/events',
     caller: 'native',
     validate: (body) => bySchema(body) ?? refuseBoth(body),
     isVisit: () => false,

@@ -16,7 +16,6 @@ export function handoffsRoute(parts: PipelineParts): CollectionRoute {
   const receiptForm = compileValidator(HANDOFF_RECEIPT_SCHEMA)
   const visitForm = compileValidator(HANDOFF_VISIT_SCHEMA)
   return {
-    name: '/v1/handoffs',
     caller: 'browser',
     validate: (body) => (isVisit(body) ? (visitForm(body) ?? checkVisitFields(body)) : receiptForm(body)),
     isVisit,

@@ -2,12 +2,13 @@
 
 import { createHash } from 'node:crypto'
 import type { Request, RequestHandler, Response } from 'express'
-import type { Catalog, Website } from '../../domain/catalog.ts'
+import type { Website } from '../../domain/catalog.ts'
 import { refuse, type ErrorCode } from '../../domain/errors.ts'
 import { renderHookScript } from '../../domain/hook-script.ts'
-import { openExchange, type Exchange } from '../exchange.ts'
+import type { ApiDeps } from '../deps.ts'
+import { openExchange, secondsSince, type Exchange } from '../exchange.ts'
 import { corsHeaders } from '../origin-guard.ts'
-import type { PipelineParts } from '../pipeline.ts'
+import { findWebsite, routeNameOf, type PipelineParts } from '../pipeline.ts'
 import { sendRefusal, sendText, type Headers } from '../reply.ts'
 
 const CONFIG_CACHE = 'public, max-age=60'
@@ -22,7 +23,7 @@ interface Read {
 
 /** `GET /v1/projects/{website}/browser-config` */
 export function browserConfig(parts: PipelineParts): RequestHandler {
-  return readRoute('/v1/projects/{website}/browser-config', parts, (read) => {
+  return readRoute(parts, (read) => {
     const { website, req } = read
     const config = { measurementIds: website.measurementIds, providers: [...website.providers] }
     const headers = { ...corsHeaders(req, parts.deps.catalog()), 'Cache-Control': CONFIG_CACHE }
@@ -33,11 +34,11 @@ export function browserConfig(parts: PipelineParts): RequestHandler {
 /** `GET /v1/projects/{website}/report.sh` and the form that names an install path. */
 export function reportScript(parts: PipelineParts, hookBody: string): RequestHandler {
   const { deps } = parts
-  return readRoute('/v1/projects/{website}/report.sh', parts, (read) => {
+  return readRoute(parts, (read) => {
     const { website, req } = read
     const path = typeof req.params['path'] === 'string' ? req.params['path'] : null
     const isKnown = path === null || website.organization.installPaths.some(({ id }) => id === path)
-    if (!isKnown) return refuseRead(read, 'install_path_not_found')
+    if (!isKnown) return refuseRead(read, 'install_path_not_found', deps)
     const text = renderHookScript(hookBody, {
       website: website.id,
       path,
@@ -52,31 +53,27 @@ export function reportScript(parts: PipelineParts, hookBody: string): RequestHan
 
 /** Finds the website, lets `answer` do the rest, and logs the read without waiting for the log. */
 function readRoute(
-  name: string,
   { deps, recorder, addressHashOf }: PipelineParts,
   answer: (read: Read) => { readonly status: number; readonly code: ErrorCode | '' },
 ): RequestHandler {
   return (req, res) => {
     const exchange = openExchange(req, deps, addressHashOf(req))
-    const website = websiteOf(req, deps.catalog())
+    const website = findWebsite(req.params['website'], deps)
     exchange.website = website
     const read = { exchange, req, res }
-    const { status, code } = website === null ? refuseRead(read, 'website_not_found') : answer({ ...read, website })
+    const { status, code } =
+      website === null ? refuseRead(read, 'website_not_found', deps) : answer({ ...read, website })
     recorder.note(exchange, status, code)
-    deps.metrics.answered(name, status, code, (performance.now() - exchange.startedMs) / 1_000)
+    deps.metrics.answered(routeNameOf(req), status, code, secondsSince(exchange))
   }
 }
 
-function websiteOf(req: Request, catalog: Catalog): Website | null {
-  const id = req.params['website']
-  return (typeof id === 'string' ? catalog.websites.get(id) : undefined) ?? null
-}
-
 function refuseRead(
-  { res }: Pick<Read, 'res'>,
+  { req, res }: Pick<Read, 'req' | 'res'>,
   code: ErrorCode,
+  deps: ApiDeps,
 ): { readonly status: number; readonly code: ErrorCode } {
-  return { status: sendRefusal(res, refuse(code)), code }
+  return { status: sendRefusal(res, refuse(code), corsHeaders(req, deps.catalog())), code }
 }
 
 function send(

@@ -13,7 +13,6 @@ const OK = { kind: 'answer', body: { ok: true } } as const
 
 export function visitsActivateRoute(parts: PipelineParts): CollectionRoute {
   return {
-    name: '/v1/visits/activate',
     caller: 'browser',
     validate: compileValidator(ACTIVATION_SCHEMA),
     isVisit: () => false,

@@ -13,7 +13,6 @@ const RANDOM_BYTES = 5
 export function visitsRoute(parts: PipelineParts): CollectionRoute {
   const bySchema = compileValidator(VISIT_SCHEMA)
   return {
-    name: '/v1/visits',
     caller: 'browser',
     validate: (body) => bySchema(body) ?? checkVisitFields(body),
     isVisit: () => true,

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { hashValues, redactBody, redactText, type RedactOptions } from '../../domain/redact.ts'
+import { redactBody, redactLine, redactText, type RedactOptions } from '../../domain/redact.ts'
 import { issueReceipt, issueToken } from '../../domain/receipt.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
 
@@ -13,7 +13,15 @@ const toBase64 = (latin1: string): string => Buffer.from(latin1, 'latin1').toStr
 
 function issue(seed: number, isHandoffOnly = false) {
   const random = Uint8Array.from([seed & 255, (seed >> 8) & 255, 3, 4, 5])
-  const receipt = { website: 'acme-dev', origin: 'https://acme.dev', issuedAtMs: NOW_MS - seed * 1_000, random, isHandoffOnly, isUnrecorded: false, gpc: false }
+  const receipt = {
+    website: 'acme-dev',
+    origin: 'https://acme.dev',
+    issuedAtMs: NOW_MS - seed * 1_000,
+    random,
+    isHandoffOnly,
+    isUnrecorded: false,
+    gpc: false,
+  }
   const { text, claims } = issueReceipt(keys, receipt)
   return { receipt: text, token: issueToken(keys, 'acme-dev', claims, false) }
 }
@@ -21,7 +29,10 @@ function issue(seed: number, isHandoffOnly = false) {
 function keep(text: string | Buffer, isCut = false) {
   const bytes = Buffer.from(text)
   const isText = typeof text === 'string'
-  return redactBody({ text: isText ? text : null, latin1: () => bytes.toString('latin1'), isCut }, { ...options, toBase64 })
+  return redactBody(
+    { text: isText ? text : null, latin1: () => bytes.toString('latin1'), isCut },
+    { ...options, toBase64 },
+  )
 }
 
 /** Everything that a reader of the kept body could undo to find the secret. */
@@ -32,7 +43,8 @@ function readings(kept: { body: string; bodyForm: string }): string[] {
   return [body, unescaped, percent, percent.replaceAll('\0', ''), unescaped.replaceAll('\\/', '/')]
 }
 
-const escapeAll = (text: string): string => [...text].map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
+const escapeAll = (text: string): string =>
+  [...text].map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
 const percentAll = (text: string): string => [...text].map((char) => `%${char.charCodeAt(0).toString(16)}`).join('')
 const utf16 = (text: string): string => [...text].map((char) => `${char}\0`).join('')
 
@@ -42,16 +54,26 @@ const HIDINGS: readonly (readonly [string, (secret: string) => string | Buffer])
   ['in a body that does not parse', (secret) => `{"receipt":"${secret}`],
   ['as a key', (secret) => `{"${secret}":1}`],
   ['wholly escaped', (secret) => `{"receipt":"${escapeAll(secret)}"}`],
-  ['with one character escaped', (secret) => `{"receipt":"\\u00${secret.charCodeAt(0).toString(16)}${secret.slice(1)}"}`],
+  [
+    'with one character escaped',
+    (secret) => `{"receipt":"\\u00${secret.charCodeAt(0).toString(16)}${secret.slice(1)}"}`,
+  ],
   ['with its last character escaped', (secret) => `{"receipt":"${secret.slice(0, -1)}${escapeAll(secret.slice(-1))}"}`],
   ['escaped twice', (secret) => `{"receipt":"${escapeAll(secret).replaceAll('\\', '\\\\')}"}`],
   ['percent-encoded', (secret) => `{"page_url":"https://acme.dev/?r=${percentAll(secret)}"}`],
   ['percent-encoded inside escapes', (secret) => `{"page_url":"${escapeAll(percentAll(secret))}"}`],
   ['in a query', (secret) => `{"page_url":"https://acme.dev/?r=${secret}&x=1"}`],
   ['behind other base64url text', (secret) => `{"x":"prefix_${secret}"}`],
-  ['between other base64url text', (secret) => `{"x":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA${secret}BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB"}`],
+  [
+    'between other base64url text',
+    (secret) =>
+      `{"x":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA${secret}BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB"}`,
+  ],
   ['as UTF-16', (secret) => utf16(`{"receipt":"${secret}"}`)],
-  ['in bytes that are not UTF-8', (secret) => Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(`{"receipt":"${secret}"}`)])],
+  [
+    'in bytes that are not UTF-8',
+    (secret) => Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(`{"receipt":"${secret}"}`)]),
+  ],
 ]
 
 describe('what the request logs keep of a body', () => {
@@ -70,14 +92,19 @@ describe('what the request logs keep of a body', () => {
   }
 
   it('keeps every other byte of the body as it came', () => {
-    const body = '{ "project": "acme-dev",\t"gclid":"EAIaIQobChMI5-Xr0d2AgwMVj4xQBh0YQwEREAAYASAAEgJk8_D_BwE","x":"\\u00e9\\n%20" }'
+    const body =
+      '{ "project": "acme-dev",\t"gclid":"EAIaIQobChMI5-Xr0d2AgwMVj4xQBh0YQwEREAAYASAAEgJk8_D_BwE","x":"\\u00e9\\n%20" }'
     expect(keep(body)).to.deep.equal({ body, bodyForm: 'text', isRedacted: false })
   })
 
   it('replaces a receipt in place and keeps the rest byte for byte', () => {
     const { receipt } = issue(7)
     const kept = keep(`{ "a":"\\n", "receipt":"${receipt}" }`)
-    expect(kept).to.deep.equal({ body: `{ "a":"\\n", "receipt":"hmac:${keys.logHash(receipt)}" }`, bodyForm: 'text', isRedacted: true })
+    expect(kept).to.deep.equal({
+      body: `{ "a":"\\n", "receipt":"hmac:${keys.logHash(receipt)}" }`,
+      bodyForm: 'text',
+      isRedacted: true,
+    })
   })
 
   it('keeps bytes that are not UTF-8 exactly', () => {
@@ -92,7 +119,9 @@ describe('what the request logs keep of a body', () => {
 
   it('gives equal receipts equal hashes, so that a reader can follow one through the logs', () => {
     const { receipt } = issue(5)
-    expect(redactText(`${receipt} ${receipt}`, options)).to.equal(`hmac:${keys.logHash(receipt)} hmac:${keys.logHash(receipt)}`)
+    expect(redactText(`${receipt} ${receipt}`, options)).to.equal(
+      `hmac:${keys.logHash(receipt)} hmac:${keys.logHash(receipt)}`,
+    )
   })
 
   it('finds an issued receipt inside any base64url run', () => {
@@ -114,10 +143,16 @@ describe('what the request logs keep of a body', () => {
     )
   })
 
-  it('hashes the values of advertising identities in every spelling', () => {
-    const value = 'Cj0KCQ/iA "x"'
-    const text = `{"gclid":${JSON.stringify(value)},"page_url":"https://a/?gclid=${encodeURIComponent(value)}"}`
-    const hashed = hashValues(text, [value], keys.logHash)
-    expect(hashed).to.equal(`{"gclid":"hmac:${keys.logHash(value)}","page_url":"https://a/?gclid=hmac:${keys.logHash(value)}"}`)
+  it('shows no receipt in a line of the head, however it is spelled and wherever the line is cut', () => {
+    for (let seed = 0; seed < 60; seed++) {
+      const { receipt } = issue(seed)
+      for (const hide of [(text: string) => text, percentAll, escapeAll]) {
+        const line = redactLine(`/v1/${'x/'.repeat(230 + seed)}${hide(receipt)}`, 512, options)
+        expect(line.length).to.be.at.most(512)
+        expect(readings({ body: line, bodyForm: 'text' }).some((text) => text.includes(receipt.slice(0, 12)))).to.equal(
+          false,
+        )
+      }
+    }
   })
 })

@@ -1,0 +1,87 @@
+/** What is answered to requests that reach no endpoint: ambiguous messages, unknown addresses, wrong methods, faults. */
+
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
+import { refuse, type ErrorCode } from '../domain/errors.ts'
+import { isLargeUnread } from './body.ts'
+import type { ApiDeps } from './deps.ts'
+import { openExchange, secondsSince } from './exchange.ts'
+import { corsHeaders } from './origin-guard.ts'
+import { findWebsite, routeNameOf, type PipelineParts } from './pipeline.ts'
+import { sendRefusal, type Headers } from './reply.ts'
+
+/** Node drops header lines beyond its own bound without a word, so ours lies below it and is told. */
+export const HEADER_LINES_MAX = 64
+const SINGLE_HEADERS: ReadonlySet<string> = new Set(['host', 'content-type', 'content-encoding', 'origin'])
+const CLOSE: Headers = { Connection: 'close' }
+
+/** Refuses messages that two readers could take for two different requests. */
+export function plainRequest(deps: ApiDeps): RequestHandler {
+  return (req, res, next) => {
+    const code = findAmbiguity(req)
+    if (code === null) next()
+    else answer(res, code, deps, CLOSE)
+  }
+}
+
+function findAmbiguity(req: Request): ErrorCode | null {
+  if (req.rawHeaders.length > HEADER_LINES_MAX * 2) return 'headers_too_large'
+  return req.url.startsWith('/') && !hasRepeatedHead(req.rawHeaders) ? null : 'invalid_request'
+}
+
+function hasRepeatedHead(rawHeaders: readonly string[]): boolean {
+  let seen = 0
+  const names = new Set<string>()
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = (rawHeaders[index] ?? '').toLowerCase()
+    if (!SINGLE_HEADERS.has(name)) continue
+    seen++
+    names.add(name)
+  }
+  return seen !== names.size
+}
+
+/** `405` of a collection endpoint, with a record in Logs. */
+export function wrongMethod(
+  allowed: readonly string[],
+  { deps, recorder, addressHashOf }: PipelineParts,
+): RequestHandler {
+  const allow: Headers = { Allow: allowed.join(', ') }
+  const refusal = refuse('method_not_allowed')
+  return (req, res) => {
+    const exchange = openExchange(req, deps, addressHashOf(req))
+    exchange.website = findWebsite(req.params['website'], deps)
+    const status = sendRefusal(res, refusal, { ...corsHeaders(req, deps.catalog()), ...closeIfLarge(req), ...allow })
+    recorder.note(exchange, status, refusal.code)
+    deps.metrics.answered(routeNameOf(req), status, refusal.code, secondsSince(exchange))
+  }
+}
+
+export function notFound(deps: ApiDeps): RequestHandler {
+  return (req, res) => answer(res, 'not_found', deps, closeIfLarge(req))
+}
+
+/** What Express itself cannot read (a broken percent escape in a path) or what a handler threw. */
+export function lastResort(deps: ApiDeps): ErrorRequestHandler {
+  return (error: unknown, req, res: Response, next) => {
+    if (res.headersSent) {
+      next(error)
+      return
+    }
+    const isBadPath = error instanceof URIError || statusOf(error) === 400
+    if (!isBadPath) deps.logger.error({ err: error }, 'request failed')
+    answer(res, isBadPath ? 'invalid_request' : 'internal', deps, closeIfLarge(req))
+  }
+}
+
+/** A body that nobody will read must not be waited for either. */
+function closeIfLarge(req: Request): Headers {
+  return isLargeUnread(req) ? CLOSE : {}
+}
+
+function answer(res: Response, code: ErrorCode, deps: ApiDeps, headers: Headers): void {
+  deps.metrics.answered('', sendRefusal(res, refuse(code), headers), code, 0)
+}
+
+function statusOf(error: unknown): number {
+  return error instanceof Error && 'status' in error ? Number(error.status) : 0
+}

@@ -1,0 +1,89 @@
+/** Under Global Privacy Control no advertising identity stands in what the request logs keep. */
+
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { hashAdvertising, hashAdvertisingByName, mentionsGpc } from '../../domain/redact-gpc.ts'
+import { createKeyring } from '../../runtime/keyring.ts'
+
+const { logHash } = createKeyring(['a-master-secret-that-is-only-for-these-tests'])
+const clean = (text: string): string => hashAdvertising(text, JSON.parse(text), logHash)
+const mark = (value: string): string => `hmac:${logHash(value)}`
+
+describe('advertising identities in a body that was sent under Global Privacy Control', () => {
+  it('are hashed in their own fields and the rest stays as it came', () => {
+    const text =
+      '{ "project":"acme-dev",\t"identities":{"meta":{"fbp":"fb.1.17.23"},"ga4":{"G-1":{"client_id":"1.2"}}}, "n":1 }'
+    expect(clean(text)).to.equal(text.replace('fb.1.17.23', mark('fb.1.17.23')))
+  })
+
+  it('are found behind escapes', () => {
+    expect(clean('{"identities":{"x":{"twclid":"tw\\u002dvalue\\/1"}}}')).to.equal(
+      `{"identities":{"x":{"twclid":"${mark('tw-value/1')}"}}}`,
+    )
+  })
+
+  it('are found in every spelling inside addresses, cookies and unknown fields', () => {
+    const value = 'Cj0KCQ/iA "x" é'
+    const page = `https://a.example/?q=${encodeURIComponent(value)}&r=${encodeURIComponent(value).replaceAll('%20', '+')}`
+    const body = {
+      identities: { google_ads: { gclid: value, gcl_aw: `GCL.17.${value}` } },
+      page_url: page,
+      more: { note: `<${value}>` },
+    }
+    const cleaned = clean(JSON.stringify(body))
+    expect(cleaned).to.not.include('Cj0KCQ')
+    expect(cleaned).to.include(`https://a.example/?q=${mark(value)}&r=${mark(value)}`)
+    expect(cleaned).to.include(`<${mark(value)}>`)
+  })
+
+  it('are hashed as parameters of addresses, however name and value are encoded', () => {
+    const page = 'https://a.example/?a=1&gclid=%61bc&%66bclid=xyz#ttclid=q&other=abc'
+    expect(JSON.parse(clean(JSON.stringify({ page_url: page }))).page_url).to.equal(
+      `https://a.example/?a=1&gclid=${mark('abc')}&%66bclid=${mark('xyz')}#ttclid=${mark('q')}&other=abc`,
+    )
+  })
+
+  it('are hashed where they are numbers', () => {
+    expect(
+      clean('{"identities":{"tiktok":{"ttclid_at":1795251875123}},"source":{"landed_at":1795251875123.0}}'),
+    ).to.equal(
+      `{"identities":{"tiktok":{"ttclid_at":"${mark('1795251875123')}"}},"source":{"landed_at":"${mark('1795251875123')}"}}`,
+    )
+  })
+
+  it('do not eat letters out of other words when they are short', () => {
+    const text = '{"identities":{"google_ads":{"gclid":"a","wbraid":"1"}},"language":"a language","n":"1"}'
+    const cleaned = JSON.parse(clean(text))
+    expect(cleaned.language).to.equal('a language')
+    expect(cleaned.identities.google_ads).to.deep.equal({ gclid: mark('a'), wbraid: mark('1') })
+  })
+
+  it('cannot make a body grow without end', () => {
+    const letters = [...'0123456789abcdefhm:']
+    const page = `https://a.example/?${letters.map((letter) => `gclid=${letter}&gclid=${letter.repeat(7)}`).join('&')}`
+    const text = JSON.stringify({ page_url: page, x: letters.map((letter) => letter.repeat(600)) })
+    expect(clean(text).length).to.be.below(text.length * 8)
+  })
+
+  it('leaves text that is JSON as JSON, and holds no identity of six letters or more', () => {
+    const value = fc.string({ minLength: 6, maxLength: 40, unit: 'binary' }).filter((text) => text.trim().length >= 6)
+    fc.assert(
+      fc.property(value, fc.jsonValue({ maxDepth: 3 }), (fbp, rest) => {
+        const text = JSON.stringify({ rest, around: `x${fbp}y`, identities: { meta: { fbp } } })
+        const cleaned = JSON.parse(clean(text))
+        expect(cleaned.identities.meta.fbp).to.equal(mark(fbp))
+        expect(cleaned.around).to.not.include(fbp)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('are hashed by the names of their fields where the body did not parse', () => {
+    const text =
+      '{"gpc" : true,"identities":{"meta":{"fbp": "fb.1.2"},"tiktok":{"ttclid_at":17}},"page_url":"https://a/?gclid=z'
+    expect(mentionsGpc(text)).to.equal(true)
+    expect(hashAdvertisingByName(text, logHash)).to.equal(
+      `{"gpc" : true,"identities":{"meta":{"fbp": "${mark('fb.1.2')}"},"tiktok":{"ttclid_at":"${mark('17')}"}},"page_url":"https://a/?gclid=${mark('z')}`,
+    )
+  })
+})
