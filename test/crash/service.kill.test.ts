@@ -1,0 +1,122 @@
+/** Kills the whole service under load, again and again, and holds what it had promised against what is stored. */
+
+import { expect } from 'chai'
+import { randomInt } from 'node:crypto'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { startGa4Simulator, type Ga4Simulator } from '../../delivery/simulator/ga4.ts'
+import { freePort, startTestService } from '../support/service.ts'
+import { startChild } from './service.child.ts'
+import { brokenPromises } from './service.history.ts'
+import { Clients, LOAD_MEASUREMENT_ID, LOAD_ORIGIN } from './service.load.ts'
+import { readStored, settle } from './service.stored.ts'
+
+/** `npm run -s chaos` asks for 300. */
+const CYCLES = Number(process.env['WHENCE_CRASH_CYCLES'] ?? 20)
+const CYCLE_BUDGET_MS = 15_000
+const LONGEST_LIFE_MS = 600
+/** Every so often it is killed while it starts, where it reads back what the last kill left. */
+const KILL_AT_START_EVERY = 5
+const LONGEST_START_MS = 1_200
+const CLIENTS = 16
+const WEBSITES = Array.from({ length: 8 }, (_, index) => `site-${index}`)
+const KEEP_HITS = 1_000_000
+
+describe('the service and kill -9', () => {
+  let folder: string
+  let ga4: Ga4Simulator
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'whence-crash-'))
+    await mkdir(join(folder, 'manifests'))
+    await writeFile(join(folder, 'manifests', 'load.yaml'), MANIFESTS)
+    ga4 = await startGa4Simulator({ port: 0, keep: KEEP_HITS })
+  })
+  after(async () => {
+    await ga4?.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  it(`loses nothing and doubles nothing over ${CYCLES} kills under load`, async function () {
+    this.timeout(CYCLES * CYCLE_BUDGET_MS)
+    const clients = new Clients()
+    for (let cycle = 0; cycle < CYCLES; cycle++) await liveAndDie(cycle, clients, { folder, ga4Url: ga4.url })
+
+    const service = await startTestService({
+      folder,
+      manifests: {},
+      env: { WHENCE_GA4_URL: ga4.url, WHENCE_TRUST_PROXY: '127.0.0.1/32' },
+    })
+    // No clients of their own: only what the last kill left without an answer is tried again.
+    await clients.start({ url: service.url, websites: [], clients: 0 }).stop()
+    await settle(service)
+    const stored = await readStored(service.facts, ga4, clients.operations)
+    await service.stop()
+    const outcomes = Map.groupBy(clients.operations, ({ outcome }) => outcome)
+    const told = [...outcomes].map(([outcome, some]) => `${some.length} ${outcome}`).join(', ')
+    console.log(`        ${told}; ${stored.installs.length} installs, ${stored.sentIds.length} hits`)
+    expect(brokenPromises(clients.operations, stored)).to.deep.equal([])
+    // A run that answered next to nothing, or was never cut off, would show nothing.
+    expect(outcomes.get('ok')?.length).to.be.greaterThan(CYCLES * 10)
+    expect(outcomes.get('unknown')?.length).to.be.greaterThan(CYCLES / 2)
+    expect(stored.sentIds.length).to.be.greaterThan(CYCLES)
+  })
+})
+
+async function liveAndDie(
+  cycle: number,
+  clients: Clients,
+  { folder, ga4Url }: { readonly folder: string; readonly ga4Url: string },
+): Promise<void> {
+  const port = await freePort()
+  const child = startChild({ folder, port, ga4Url })
+  if (cycle % KILL_AT_START_EVERY === KILL_AT_START_EVERY - 1) {
+    await Promise.race([wait(randomInt(LONGEST_START_MS)), child.ready])
+    child.kill('SIGKILL')
+    await child.ended
+    return
+  }
+  await child.ready
+  const load = clients.start({ url: child.url, websites: WEBSITES, clients: CLIENTS })
+  await wait(randomInt(LONGEST_LIFE_MS))
+  child.kill('SIGKILL')
+  const { signal } = await child.ended
+  await load.stop()
+  expect(signal, child.stderr()).to.equal('SIGKILL')
+}
+
+const MANIFESTS = `
+apiVersion: whence.dev/v1alpha1
+kind: Organization
+metadata: { name: load }
+spec: { displayName: Load, plan: Enterprise }
+---
+apiVersion: whence.dev/v1alpha1
+kind: InstallPath
+metadata: { name: cli }
+spec: { organizationRef: { name: load }, displayName: CLI }
+---
+apiVersion: v1
+kind: Secret
+metadata: { name: keys }
+stringData: { ga4: secret-of-the-ga4-stream }
+${WEBSITES.map(
+  (name) => `---
+apiVersion: whence.dev/v1alpha1
+kind: Website
+metadata: { name: ${name} }
+spec: { organizationRef: { name: load }, displayName: ${name}, primaryOrigin: '${LOAD_ORIGIN}', providers: [ga4] }
+---
+apiVersion: whence.dev/v1alpha1
+kind: Destination
+metadata: { name: ${name}-ga4 }
+spec:
+  websiteRef: { name: ${name} }
+  displayName: GA4
+  provider: ga4
+  mode: Live
+  ga4: { measurementId: ${LOAD_MEASUREMENT_ID}, apiSecretRef: { name: keys, key: ga4 } }
+`,
+).join('')}`

@@ -1,0 +1,100 @@
+/** Reads back everything that the service has stored, once all its roles have worked off their topics. */
+
+import type { Ga4Simulator } from '../../delivery/simulator/ga4.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import type { RequestLogRow } from '../../ports/facts/query-rows.ts'
+import type { TestService } from '../support/service.ts'
+import type { Operation, Stored, StoredDelivery, StoredInstall } from './service.history.ts'
+
+const PAGE_ROWS = 10_000
+const KEYS_AT_ONCE = 5_000
+const RETRY_WAIT_MS = 300_000
+const MOST_WAITS = 5
+
+/** Works off what waits for a retry as well: the service's clock runs ahead until no delivery is open. */
+export async function settle(service: TestService): Promise<void> {
+  await service.drain()
+  for (let waits = 0; waits < MOST_WAITS && (await openDeliveries(service.facts)) > 0; waits++) {
+    service.advance(RETRY_WAIT_MS)
+    await service.drain()
+  }
+}
+
+export async function readStored(facts: Facts, ga4: Ga4Simulator, operations: readonly Operation[]): Promise<Stored> {
+  const logs = new Map<string, number>()
+  for (const { user_agent: tag } of await allLogs(facts)) logs.set(tag, (logs.get(tag) ?? 0) + 1)
+  const installs = await pages<StoredInstall & { received_at_ms: number }>(
+    (page) => facts.run('listInstalls', page),
+    (row) => ({ before_ms: row.received_at_ms, before_id: row.event_id }),
+  )
+  const { visitIds, activeVisitIds } = await visitsOf(facts, operations)
+  return {
+    logs,
+    installs,
+    deliveries: await deliveriesOf(facts, installs),
+    visitIds,
+    activeVisitIds,
+    sentIds: ga4.requests().map(({ body }) => String((body as any).events[0].params.install_id)),
+  }
+}
+
+type Page = { since_ms: number; until_ms: number; limit: number; before_ms?: number; before_id?: string }
+
+async function pages<R>(
+  fetch: (page: Page) => Promise<readonly R[]>,
+  cursor: (last: R) => { before_ms: number; before_id: string },
+): Promise<R[]> {
+  const all: R[] = []
+  let page: Page = { since_ms: 0, until_ms: Date.now() * 2, limit: PAGE_ROWS }
+  for (;;) {
+    const rows = await fetch(page)
+    all.push(...rows)
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < PAGE_ROWS) return all
+    page = { ...page, ...cursor(last) }
+  }
+}
+
+function allLogs(facts: Facts): Promise<RequestLogRow[]> {
+  return pages(
+    (page) => facts.run('listLogs', page),
+    (row) => ({ before_ms: row.received_at_ms, before_id: row.id }),
+  )
+}
+
+async function deliveriesOf(facts: Facts, installs: readonly StoredInstall[]): Promise<StoredDelivery[]> {
+  const rows: StoredDelivery[] = []
+  const period = { since_ms: 0, until_ms: Date.now() * 2, limit: PAGE_ROWS }
+  for (const website of new Set(installs.map((row) => row.website))) {
+    const some = await facts.run('listDeliveries', { ...period, website })
+    if (some.length === PAGE_ROWS) throw new Error('more deliveries than one page holds: use more websites')
+    rows.push(...some)
+  }
+  return rows
+}
+
+/** Which of the visits that answers named are there, how many others, and which are active. */
+async function visitsOf(facts: Facts, operations: readonly Operation[]) {
+  const visitIds = new Set<string>()
+  const activeVisitIds = new Set<string>()
+  const named = operations.filter(({ kind, subject }) => kind !== 'event' && subject !== '')
+  for (const [website, some] of Map.groupBy(named, (operation) => operation.website)) {
+    const ids = [...new Set(some.map(({ subject }) => subject))]
+    for (let at = 0; at < ids.length; at += KEYS_AT_ONCE) {
+      const rows = await facts.run('receiptFacts', { website, visit_ids: ids.slice(at, at + KEYS_AT_ONCE) })
+      for (const row of rows.filter(({ is_recorded: isRecorded }) => isRecorded)) visitIds.add(row.visit_id)
+      for (const row of rows.filter(({ is_active: isActive }) => isActive)) activeVisitIds.add(row.visit_id)
+    }
+  }
+  const [counts] = await facts.run('counts', {})
+  for (let unnamed = visitIds.size; unnamed < (counts?.visits ?? 0); unnamed++) visitIds.add(`unnamed ${unnamed}`)
+  return { visitIds, activeVisitIds }
+}
+
+async function openDeliveries(facts: Facts): Promise<number> {
+  const period = { since_ms: 0, until_ms: Date.now() * 2, limit: 1 }
+  const rows = await Promise.all(
+    ['pending', 'retrying'].map((status) => facts.run('listDeliveries', { ...period, status })),
+  )
+  return rows.flat().length
+}
