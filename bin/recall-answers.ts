@@ -14,7 +14,6 @@ import type { HotState, MatchedVisit } from '../ports/hot-state/hot-state.ts'
 const PAGE_ENTRIES = 1_000
 /** No claim is held longer: what was appended earlier was settled, or taken over and settled by the next try. */
 const WINDOW_MS = LIMITS.claimLeaseMs
-const OWNER = 'recall'
 
 /** Resolves with how many answers had been lost. Nobody else may work on this log and hot state yet. */
 export async function recallAnswers(parts: {
@@ -24,7 +23,7 @@ export async function recallAnswers(parts: {
   const { eventLog, hotState } = parts
   const records = (await newestInstalls(eventLog)).flatMap((entry) => readRecord(entry) ?? [])
   // Begun in the log's order: of two records of one event the first takes the claim, and the second finds it taken.
-  const outcomes = await Promise.all(records.map((record) => recallOne(record, hotState)))
+  const outcomes = await Promise.all(records.map((record, index) => recallOne(record, `recall-${index}`, hotState)))
   return outcomes.filter((isRecalled) => isRecalled).length
 }
 
@@ -39,10 +38,11 @@ function readRecord(entry: StoredEntry): InstallRecord | null {
 
 async function recallOne(
   { install }: InstallRecord,
+  owner: string,
   hotState: Pick<HotState, 'claimInstall' | 'settleInstall'>,
 ): Promise<boolean> {
   const { website, eventId, installationId, visitId, visitIssuedAtMs, gpc } = install
-  const claim = { website, eventId, installationId, owner: OWNER }
+  const claim = { website, eventId, installationId, owner }
   if ((await hotState.claimInstall(claim)).kind !== 'first') return false
   const matched: MatchedVisit | null =
     visitId === null || visitIssuedAtMs === null ? null : { website, visitId, issuedAtMs: visitIssuedAtMs, gpc }
