@@ -17,6 +17,9 @@ export interface StaticFile {
 }
 
 const COMPRESS_BYTES_MIN = 512
+/** The SDK is small and read by everybody, so it gets the best; a large file would hold up the start for nothing. */
+const BEST_BYTES_MAX = 16_384
+const QUICK_QUALITY = 5
 
 export function staticFile(file: {
   readonly type: string
@@ -66,7 +69,11 @@ export function serveStatic(file: StaticFile): RequestHandler {
 
 function compressed(bytes: Buffer): ReadonlyMap<'br' | 'gzip', Buffer> {
   if (bytes.length < COMPRESS_BYTES_MIN) return new Map()
-  const best = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } }
+  const best = {
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: bytes.length <= BEST_BYTES_MAX ? constants.BROTLI_MAX_QUALITY : QUICK_QUALITY,
+    },
+  }
   return new Map([
     ['br', brotliCompressSync(bytes, best)],
     ['gzip', gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION })],
