@@ -57,6 +57,7 @@ whence_hook() (
   # Reading the home folder ends 4 seconds after whence_began, sending takes 5 more. The copy is written while it sends.
   whence_report() {
     whence_began=$(date +%s)
+    case $whence_began in *[!0-9]*) whence_began='' ;; esac # There is no such clock; then there is no scan.
     whence_choose_person
     whence_choose_state_folder
     whence_find_installation
@@ -249,11 +250,10 @@ whence_hook() (
 
   # Ends process $2 after $1 seconds, unless USR1 comes first (a caller may have switched TERM off; nobody does that to USR1).
   whence_alarm() {
-    whence_sleep=''
-    trap '[ -z "$whence_sleep" ] || kill -KILL "$whence_sleep"; exit 0' USR1
+    whence_child=$! # What this subshell inherits as its last process; the one after it is the sleep.
+    trap '[ "$!" = "$whence_child" ] || kill -KILL "$!"; exit 0' USR1
     sleep "$1" &
-    whence_sleep=$!
-    wait "$whence_sleep" || exit 0 # (In mksh no trap is run where wait is the last command.)
+    wait "$!" || exit 0 # (In mksh no trap is run where wait is the last command.)
     kill -"$whence_signal" "$2"
   }
 
@@ -385,40 +385,25 @@ whence_hook() (
 
   # Sets whence_receipts: one receipt a line, the newest first.
   whence_scan_browsers() {
-    case $whence_began in '' | *[!0-9]*) whence_explain 'no browser is looked at: there is no clock'; return 0 ;; esac
     whence_list_roots
     whence_find_folders
     if [ -z "$whence_folders" ]; then whence_explain 'no browser profile was found'; return 0; fi
-    whence_found='files 0'
-    # The size to which the SDK pads its marker. It is odd, so that hardly any other file is opened.
-    whence_look_more -size 1021c
-    # Markers of other sizes, while there is time.
-    whence_look_more -size +199c -size -1021c
+    whence_now=$(date +%s)
+    # A clock of whole seconds may hide almost one, so one is kept back.
+    whence_left_s=$((${whence_began:-0} + 4 - 1 - ${whence_now:-0}))
+    if [ "$whence_left_s" -lt 1 ] || [ "$whence_left_s" -gt 3 ]; then whence_explain 'no time is left to look'; return 0; fi
+    whence_found=$(whence_look 2>&1)
     whence_receipts=$(echo "$whence_found" | sort -r |
       awk '$1 == "marker" && NF == 3 && !seen[$3]++ && ++kept <= 64 { print $3 }')
     if [ "$whence_explains" = yes ]; then
-      whence_say "opened $(whence_count_files) files of 200 to 1,021 bytes; markers: $(whence_count marker) of this website" \
-        "that hold, $(whence_count expired) expired, $(whence_count broken) unusable, $(whence_count other) of other websites"
+      whence_say "opened $(echo "$whence_found" | awk '$1 == "files" { print $2 }') files of 200 to 1,021 bytes;" \
+        "markers: $(whence_count marker) of this website that hold, $(whence_count expired) expired," \
+        "$(whence_count broken) unusable, $(whence_count other) of other websites"
     fi
-  }
-
-  # Adds to whence_found what is in the files that pass the tests $1... of find, within the time and number that are left. A
-  # clock of whole seconds may hide almost one, so one is kept back.
-  whence_look_more() {
-    whence_now=$(date +%s)
-    whence_seen=$(whence_count_files)
-    whence_left_s=$((whence_began + 4 - 1 - ${whence_now:-0}))
-    whence_left_files=$((20000 - ${whence_seen:-20000}))
-    if [ "$whence_left_s" -gt 3 ] || [ "$whence_left_s" -lt 1 ] || [ "$whence_left_files" -lt 1 ]; then return 0; fi
-    whence_found=$whence_found$whence_newline$(whence_look "$@" 2>&1)
   }
 
   whence_count() {
     echo "$whence_found" | grep -c "^$1"
-  }
-
-  whence_count_files() {
-    echo "$whence_found" | awk '$1 == "files" { sum += $2 } END { print sum + 0 }'
   }
 
   # Sets whence_roots: "<browser> <folder>" a line, for all folders in which browsers keep profiles; the default browser's first,
@@ -561,24 +546,39 @@ whence_hook() (
     done
   }
 
-  # Prints on standard output what was in the files (see whence_read_markers), and on standard error, from awk alone,
+  # Prints on standard output what is in the files (see whence_read_markers), and on standard error, from awk alone,
   # "files <number>". All parts of the pipe start together, so each may have all the time that is left.
   whence_look() {
-    whence_find_files "$@" |
-      awk -v most="$whence_left_files" 'NR <= most { print } END { print "files", (NR < most ? NR : most) >"/dev/stderr" }' |
+    whence_find_files |
+      whence_put_in_order |
       tr '\n' '\0' |
       whence_within_as_person "$whence_left_s" xargs -0 grep -h -s -e '^{"format":"opfs-install-attribution"' /dev/null |
       whence_read_markers 2>/dev/null
   }
 
   # Prints the names of regular files where a browser puts what websites store: <folder>/NNN/t/NN/NNNNNNNN, or fs/XX/XXXX...
-  # Names with a newline are left out, so that a line is a name.
+  # Names of exactly 1,021 bytes come once: to that odd size the SDK pads its marker, so hardly any other file has it. Names of
+  # less come twice in a row. (It is all that find can say about a file beside its name.) Names with a newline are left out.
   whence_find_files() {
     # shellcheck disable=SC2086 # One argument for each line.
-    set -- $whence_folders -xdev -type d '(' -name Paths -o -name Origins ')' -prune -o -type f "$@" -mtime -31 \
+    set -- $whence_folders -xdev -type d '(' -name Paths -o -name Origins ')' -prune -o \
+      -type f -size +199c -size -1022c -mtime -31 \
       '(' -path '*/File System/*/t/[0-9][0-9]/[0-9]*' -o -path '*/fs/[A-Z2-7][A-Z2-7]/[A-Z2-7]*' ')' \
-      ! -path "*$whence_newline*" -print
+      ! -path "*$whence_newline*" '(' -size 1021c -o -print ')' -print
     whence_within_as_person "$whence_left_s" find "$@"
+  }
+
+  # Prints the names that came once at once, then the others, 20,000 in all.
+  whence_put_in_order() {
+    awk -v most=20000 '
+      function open_file(name) { if (files < most) { files++; print name } }
+      $0 == before { if (others < most) other[++others] = $0; before = ""; next }
+      { if (before != "") open_file(before); before = $0 }
+      END {
+        if (before != "") open_file(before)
+        for (n = 1; n <= others; n++) open_file(other[n])
+        print "files", files + 0 >"/dev/stderr"
+      }'
   }
 
   # Turns markers into "marker <time of the visit> <receipt>" if they are this website's and hold, else into one word. The order

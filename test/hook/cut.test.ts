@@ -4,7 +4,17 @@ import { expect } from 'chai'
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DASH, isInstalled, programPath, servedScript, SHELLS, temporaryFolder, TOOLS, VARIANTS, type Shell } from './support/shells.ts'
+import {
+  DASH,
+  isInstalled,
+  programPath,
+  servedScript,
+  SHELLS,
+  temporaryFolder,
+  TOOLS,
+  VARIANTS,
+  type Shell,
+} from './support/shells.ts'
 
 const SCRIPT = Buffer.from(servedScript({ baseUrl: 'http://127.0.0.1:9' }))
 const BATCH = 2_000
@@ -64,7 +74,11 @@ describe('hook: cut short', function () {
   })
 
   it('runs nothing in dash, cut at every single byte', async () => {
-    await checkCuts(DASH, Array.from({ length: SCRIPT.length }, (_, offset) => offset), AS_COPY)
+    await checkCuts(
+      DASH,
+      Array.from({ length: SCRIPT.length }, (_, offset) => offset),
+      AS_COPY,
+    )
   })
 
   for (const shell of SHELLS.filter(({ name }) => !VARIANTS.includes(name))) {
@@ -103,7 +117,11 @@ describe('hook: cut short', function () {
     expect(existsSync(calls), 'a program was run').to.equal(false)
   }
 
-  async function runCuts(shell: Shell, offsets: readonly number[], { name, driver }: Batches): Promise<Map<number, number>> {
+  async function runCuts(
+    shell: Shell,
+    offsets: readonly number[],
+    { name, driver }: Batches,
+  ): Promise<Map<number, number>> {
     const statuses = new Map<number, number>()
     const batches: number[][] = []
     for (let start = 0; start < offsets.length; start += BATCH) batches.push(offsets.slice(start, start + BATCH))
@@ -117,7 +135,11 @@ describe('hook: cut short', function () {
     return statuses
   }
 
-  async function runBatch(shell: Shell, offsets: readonly number[], { name: cuts, driver }: Batches): Promise<string[]> {
+  async function runBatch(
+    shell: Shell,
+    offsets: readonly number[],
+    { name: cuts, driver }: Batches,
+  ): Promise<string[]> {
     mkdirSync(cuts)
     for (const offset of offsets) writeFileSync(join(cuts, String(offset)), SCRIPT.subarray(0, offset))
     const env = { STUBS: stubs, OUT: `${cuts}.out`, ERR: `${cuts}.err`, HOME: join(folder.path, 'home') }

@@ -2,12 +2,32 @@
 
 import { expect } from 'chai'
 import { spawn, spawnSync } from 'node:child_process'
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:net'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer, type Server, type Socket } from 'node:net'
 import { dirname, join } from 'node:path'
 import { buildHome, CHROME, marker, receipt, type Home } from './support/home.ts'
 import { listen, portOf, startRecorder, type Recorder } from './support/recorder.ts'
-import { DASH, programPath, run, servedScript, SHELLS, temporaryFolder, toolFolder, TOOLS, WEBSITE, type Outcome } from './support/shells.ts'
+import {
+  DASH,
+  programPath,
+  run,
+  servedScript,
+  SHELLS,
+  temporaryFolder,
+  toolFolder,
+  TOOLS,
+  WEBSITE,
+  type Outcome,
+} from './support/shells.ts'
 
 const SILENT: Outcome = { status: 0, stdout: '', stderr: '' }
 const TOKEN = 'wht_0123456789012345678901234567890123456789abc'
@@ -35,7 +55,7 @@ describe('hook: faults', function () {
   })
 
   /** A server that does with each connection what the test wants; gives its address. */
-  async function serverThat(treat: (socket: import('node:net').Socket) => void): Promise<string> {
+  async function serverThat(treat: (socket: Socket) => void): Promise<string> {
     const server = createServer((socket) => {
       socket.on('error', () => undefined).unref()
       treat(socket)
@@ -48,7 +68,11 @@ describe('hook: faults', function () {
   const report = (baseUrl: string, env: Record<string, string> = {}): Promise<Outcome> =>
     run({ script: servedScript({ baseUrl }), args: ['install_completed'], env: { HOME: home.path, ...env } })
 
-  const without = (...tools: string[]): string => toolFolder(folder.path, TOOLS.filter((tool) => !tools.includes(tool)))
+  const without = (...tools: string[]): string =>
+    toolFolder(
+      folder.path,
+      TOOLS.filter((tool) => !tools.includes(tool)),
+    )
 
   describe('of the service', () => {
     for (const status of [400, 403, 404, 429, 500, 503]) {
@@ -63,7 +87,8 @@ describe('hook: faults', function () {
 
     for (const tool of ['curl', 'wget']) {
       it(`redirects ${tool}: not followed`, async () => {
-        const path = tool === 'curl' ? {} : { PATH: toolFolder(folder.path, [...TOOLS.filter((name) => name !== 'curl'), 'wget']) }
+        const path =
+          tool === 'curl' ? {} : { PATH: toolFolder(folder.path, [...TOOLS.filter((name) => name !== 'curl'), 'wget']) }
         const answer = `HTTP/1.1 307 Temporary Redirect\r\nLocation: ${recorder.baseUrl}/redirected/v1/events\r\nContent-Length: 0\r\n\r\n`
         const address = await serverThat((socket) => socket.on('data', () => socket.end(answer)))
         expect(await report(`http://${address}`, path)).to.deep.equal(SILENT)
@@ -79,7 +104,13 @@ describe('hook: faults', function () {
       const plain = recorder.baseUrl.replace('http:', 'https:')
       const hangup = await serverThat((socket) => socket.destroy())
       const nonsense = await serverThat((socket) => socket.end('$(id)\0\r\n'.repeat(100)))
-      const addresses = [`http://127.0.0.1:${closedPort}`, 'http://does-not-exist.invalid', plain, `http://${hangup}`, `http://${nonsense}`]
+      const addresses = [
+        `http://127.0.0.1:${closedPort}`,
+        'http://does-not-exist.invalid',
+        plain,
+        `http://${hangup}`,
+        `http://${nonsense}`,
+      ]
       for (const address of addresses) expect(await report(address), address).to.deep.equal(SILENT)
     })
 
@@ -96,7 +127,10 @@ describe('hook: faults', function () {
         socket.on('close', () => clearInterval(timer))
       })
       const wget = { PATH: toolFolder(folder.path, [...TOOLS.filter((name) => name !== 'curl'), 'wget']) }
-      const runs = [never, flood, drip].flatMap((address) => [report(`http://${address}`), report(`http://${address}`, wget)])
+      const runs = [never, flood, drip].flatMap((address) => [
+        report(`http://${address}`),
+        report(`http://${address}`, wget),
+      ])
       for (const outcome of await Promise.all(runs)) expect(outcome).to.deep.equal(SILENT)
     })
   })
@@ -155,7 +189,12 @@ describe('hook: faults', function () {
     it('no PATH at all', async () => {
       for (const { name, argv } of SHELLS) {
         const shell = { name, argv: [programPath(argv[0]), ...argv.slice(1)] as [string, ...string[]] }
-        const outcome = await run({ shell, script: servedScript({ baseUrl: recorder.baseUrl }), args: ['first_run'], env: { PATH: '' } })
+        const outcome = await run({
+          shell,
+          script: servedScript({ baseUrl: recorder.baseUrl }),
+          args: ['first_run'],
+          env: { PATH: '' },
+        })
         expect(outcome, name).to.deep.equal(SILENT)
       }
     })
@@ -164,7 +203,9 @@ describe('hook: faults', function () {
       const hang = join(folder.path, 'hanging')
       mkdirSync(hang)
       for (const tool of ['find', 'ls', 'dd', 'curl', 'xargs']) {
-        writeFileSync(join(hang, tool), `#!/bin/sh\ntrap '' TERM INT HUP USR1\nexec ${programPath('sleep')} 60\n`, { mode: 0o755 })
+        writeFileSync(join(hang, tool), `#!/bin/sh\ntrap '' TERM INT HUP USR1\nexec ${programPath('sleep')} 60\n`, {
+          mode: 0o755,
+        })
       }
       const only = (tool: string): string => {
         const path = mkPath(join(folder.path, `hanging-${tool}`))
@@ -224,7 +265,8 @@ describe('hook: faults', function () {
     it('has folders and files that must not be read: the others count', async function () {
       if (!isRoot) this.skip()
       const own = buildHome(join(folder.path, 'forbidden'))
-      for (const [index, place] of ['Default', 'Profile 1', 'Profile 2'].entries()) own.chromium(`${CHROME}/${place}`, 1, marker(index))
+      for (const [index, place] of ['Default', 'Profile 1', 'Profile 2'].entries())
+        own.chromium(`${CHROME}/${place}`, 1, marker(index))
       const file = own.chromium(`${CHROME}/Profile 3`, 1, marker(3))
       own.chromium('.config/chromium/Default', 1, marker(4))
       spawnSync('chown', ['-R', `${NOBODY}:${NOBODY}`, own.path])

@@ -10,13 +10,94 @@ import { isInstalled, run, servedScript, SHELLS, temporaryFolder } from './suppo
 
 /** What an attacker would write where a name, a value or a line is expected; CANARY stands for a file that must not appear. */
 const PAYLOADS: readonly string[] = [
-  ...['$(touch CANARY)', '`touch CANARY`', '";touch CANARY;"', "';touch CANARY;'", '|touch CANARY', '&touch CANARY&', '\ntouch CANARY\n'],
-  ...['\\";touch CANARY', '${IFS}touch${IFS}CANARY', '>CANARY', '<(touch CANARY)', '!touch CANARY', '~/CANARY', '$((CANARY[$(touch CANARY)]))'],
-  ...['-exec touch CANARY ;', '--help', '-n', '-e', '-rf', '--', '-delete', '-o CANARY', '@CANARY', '-K CANARY', '--config=CANARY'],
-  ...['%n%n%s%s', '%99999999d', '%s', '\\x41\\101\\n\\c', '\\0', '\\', '\\\\', "'", '"', '`', '$', '*', '?', '[a-z]*', '{a,b}', '#', ' ', '\t', '\r', '\n'],
-  ...['😀😁😂', '\u202ereversed', '\ufeff', '\u0000'.replace('\0', '\u0001'), '\u001b]0;title\u0007', '\u001b[2J', '..', '.', '/', '//', '../../../../etc/passwd'],
-  ...['A=B', 'BEGIN{system("touch CANARY")}', 'a b c', 'x\ty', '","admin":true,"x":"', '"}{"', '\\u0000', ']]>', 'null', 'NaN', '1e999', '0x7f'],
-  ...['marker 9999999999999 ' + 'h'.repeat(43), 'files 99999999', 'Host: evil', 'x\r\nEvil: 1', '{'.repeat(200), '='.repeat(100)],
+  ...[
+    '$(touch CANARY)',
+    '`touch CANARY`',
+    '";touch CANARY;"',
+    "';touch CANARY;'",
+    '|touch CANARY',
+    '&touch CANARY&',
+    '\ntouch CANARY\n',
+  ],
+  ...[
+    '\\";touch CANARY',
+    '${IFS}touch${IFS}CANARY',
+    '>CANARY',
+    '<(touch CANARY)',
+    '!touch CANARY',
+    '~/CANARY',
+    '$((CANARY[$(touch CANARY)]))',
+  ],
+  ...[
+    '-exec touch CANARY ;',
+    '--help',
+    '-n',
+    '-e',
+    '-rf',
+    '--',
+    '-delete',
+    '-o CANARY',
+    '@CANARY',
+    '-K CANARY',
+    '--config=CANARY',
+  ],
+  ...[
+    '%n%n%s%s',
+    '%99999999d',
+    '%s',
+    '\\x41\\101\\n\\c',
+    '\\0',
+    '\\',
+    '\\\\',
+    "'",
+    '"',
+    '`',
+    '$',
+    '*',
+    '?',
+    '[a-z]*',
+    '{a,b}',
+    '#',
+    ' ',
+    '\t',
+    '\r',
+    '\n',
+  ],
+  ...[
+    '😀😁😂',
+    '\u202ereversed',
+    '\ufeff',
+    '\u0000'.replace('\0', '\u0001'),
+    '\u001b]0;title\u0007',
+    '\u001b[2J',
+    '..',
+    '.',
+    '/',
+    '//',
+    '../../../../etc/passwd',
+  ],
+  ...[
+    'A=B',
+    'BEGIN{system("touch CANARY")}',
+    'a b c',
+    'x\ty',
+    '","admin":true,"x":"',
+    '"}{"',
+    '\\u0000',
+    ']]>',
+    'null',
+    'NaN',
+    '1e999',
+    '0x7f',
+  ],
+  ...[
+    'marker 9999999999999 ' + 'h'.repeat(43),
+    'files 99999999',
+    'Host: evil',
+    'x\r\nEvil: 1',
+    '{'.repeat(200),
+    '='.repeat(100),
+  ],
 ]
 
 /** Contents that look like markers of this website, and are not in order. */
@@ -95,19 +176,41 @@ describe('hook: hostile input', function () {
   })
 
   it('hostile variables and arguments', async () => {
-    const names = ['TZ', 'LANG', 'LC_MESSAGES', 'BROWSER', 'AI_AGENT', 'AGENT', 'SUDO_USER', 'WHENCE_HANDOFF', 'XDG_STATE_HOME']
-    names.push('XDG_CONFIG_HOME', 'CHROME_USER_DATA_DIR', 'CHROME_CONFIG_HOME', 'CDPATH', 'GREP_OPTIONS', 'IFS', 'PS4', 'CLAUDECODE')
+    const names = [
+      'TZ',
+      'LANG',
+      'LC_MESSAGES',
+      'BROWSER',
+      'AI_AGENT',
+      'AGENT',
+      'SUDO_USER',
+      'WHENCE_HANDOFF',
+      'XDG_STATE_HOME',
+    ]
+    names.push(
+      'XDG_CONFIG_HOME',
+      'CHROME_USER_DATA_DIR',
+      'CHROME_CONFIG_HOME',
+      'CDPATH',
+      'GREP_OPTIONS',
+      'IFS',
+      'PS4',
+      'CLAUDECODE',
+    )
     const home = buildHome(join(folder.path, 'home-of-variables'))
     home.chromium('.config/google-chrome/Default', 1, marker(1))
     const script = servedScript({ baseUrl: `${recorder.baseUrl}/variables` })
-    const payloads = PAYLOADS.filter((payload) => !payload.includes('\0')).map((payload) => payload.replaceAll('CANARY', canary))
+    const payloads = PAYLOADS.filter((payload) => !payload.includes('\0')).map((payload) =>
+      payload.replaceAll('CANARY', canary),
+    )
     const runOne = async (payload: string): Promise<void> => {
       const env = Object.fromEntries(names.map((name) => [name, payload]))
       const args = ['install_completed', '--handoff', payload]
       const outcome = await run({ script, args, env: { ...env, HOME: home.path, TMPDIR: folder.path } })
       expect(outcome, payload).to.deep.equal({ status: 0, stdout: '', stderr: '' })
     }
-    for (let start = 0; start < payloads.length; start += 4) await Promise.all(payloads.slice(start, start + 4).map(runOne))
+    for (let start = 0; start < payloads.length; start += 4)
+      await Promise.all(payloads.slice(start, start + 4).map(runOne))
     const sent = recorder.under('/variables')
     expect(sent).to.have.length(payloads.length)
     expect(sent.flatMap(({ complaints }) => complaints)).to.deep.equal([])
@@ -117,7 +220,10 @@ describe('hook: hostile input', function () {
   it('hostile settings of an installer that carries the text itself', async () => {
     for (const payload of PAYLOADS.filter((text) => !text.includes('\n') && !text.includes("'"))) {
       const text = payload.replaceAll('CANARY', canary)
-      const script = servedScript({ baseUrl: recorder.baseUrl }).replace("whence_website='acme-dev'", `whence_website='${text}!'`)
+      const script = servedScript({ baseUrl: recorder.baseUrl }).replace(
+        "whence_website='acme-dev'",
+        `whence_website='${text}!'`,
+      )
       const outcome = await run({ script, args: ['install_completed'], env: { HOME: folder.path } })
       expect(outcome.stderr, payload).to.equal('whence: whence_website has no usable value; nothing is reported\n')
       expect(outcome.status).to.equal(0)

@@ -76,9 +76,15 @@ describe('hook: many files', function () {
   })
 
   it('promises the same limits as the contract', () => {
-    expect(HOOK_SOURCE).to.include(`$((${LIMITS.hookScanFiles} - `).and.to.include('at most 20,000 of them in at most 4 seconds')
-    expect(HOOK_SOURCE).to.include(`$((whence_began + ${LIMITS.hookScanMs / 1000} - 1 - `)
-    expect(HOOK_SOURCE).to.include(`--connect-timeout ${LIMITS.hookConnectMs / 1000} --max-time ${LIMITS.hookTotalMs / 1000}`)
-    expect(HOOK_SOURCE).to.include(`++kept <= ${LIMITS.receiptsPerInstall}`).and.to.include(`-size ${LIMITS.markerBytes}c`)
+    expect(HOOK_SOURCE)
+      .to.include(`-v most=${LIMITS.hookScanFiles} `)
+      .and.to.include('at most 20,000 of them in at most 4 seconds')
+    expect(HOOK_SOURCE).to.include(`:-0} + ${LIMITS.hookScanMs / 1000} - 1 - `)
+    expect(HOOK_SOURCE).to.include(
+      `--connect-timeout ${LIMITS.hookConnectMs / 1000} --max-time ${LIMITS.hookTotalMs / 1000}`,
+    )
+    expect(HOOK_SOURCE)
+      .to.include(`++kept <= ${LIMITS.receiptsPerInstall}`)
+      .and.to.include(`-size ${LIMITS.markerBytes}c`)
   })
 })

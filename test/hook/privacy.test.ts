@@ -5,7 +5,18 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from 'node:path'
 import { buildHome, CHROME, FIREFOX, marker, receipt, type Home } from './support/home.ts'
 import { startRecorder, type Recorder } from './support/recorder.ts'
-import { DASH, isInstalled, programPath, run, servedScript, SHELLS, temporaryFolder, toolFolder, TOOLS, WEBSITE } from './support/shells.ts'
+import {
+  DASH,
+  isInstalled,
+  programPath,
+  run,
+  servedScript,
+  SHELLS,
+  temporaryFolder,
+  toolFolder,
+  TOOLS,
+  WEBSITE,
+} from './support/shells.ts'
 
 const TOKEN = 'wht_0123456789012345678901234567890123456789abc'
 const CANARY = 'canary-never-to-be-seen'
@@ -102,7 +113,11 @@ describe('hook: privacy', function () {
       const lines = await traced('file', ['install_completed'])
       // Looking through "File System" meets the databases of that folder by name; they are left at that.
       const names = PRIVATE.filter((name) => !name.includes('/File System/') && !name.endsWith('metadata.sqlite'))
-      for (const name of names) expect(lines.filter((line) => line.includes(`/${name}"`)), name).to.deep.equal([])
+      for (const name of names)
+        expect(
+          lines.filter((line) => line.includes(`/${name}"`)),
+          name,
+        ).to.deep.equal([])
       expect(lines.filter((line) => /bank\.example|Containers/.test(line))).to.deep.equal([])
       expect(recorder.under('/traced').every(({ text }) => !text.includes(CANARY))).to.equal(true)
     })
@@ -143,7 +158,10 @@ describe('hook: privacy', function () {
           args: ['install_completed', '--explain'],
           env: { HOME: home.path, WHENCE_HANDOFF: TOKEN },
         })
-        const calls = readFileSync(file, 'utf8').split('\n').filter((line) => line.includes('execve(')).slice(1)
+        const calls = readFileSync(file, 'utf8')
+          .split('\n')
+          .filter((line) => line.includes('execve('))
+          .slice(1)
         // busybox runs itself for its own programs, with the script as it was called: it is already past the first line.
         expect(calls.length).to.be.greaterThan(10)
         expect(calls.filter((line) => line.includes(TOKEN))).to.deep.equal([])
@@ -171,11 +189,17 @@ describe('hook: privacy', function () {
     mkdirSync(`/etc/${brand}`)
     try {
       writeFileSync(`/etc/${brand}/disabled`, '')
-      for (const [name, count] of [[brand, 0], ['another', 1]] as const) {
+      for (const [name, count] of [
+        [brand, 0],
+        ['another', 1],
+      ] as const) {
         const script = servedScript({ brand: name, baseUrl: `${recorder.baseUrl}/file-${name}` })
         const outcome = await run({ script, args: ['install_completed', '--explain'], env: { HOME: home.path } })
         expect(recorder.under(`/file-${name}`)).to.have.length(count)
-        if (count === 0) expect(outcome.stderr).to.equal(`${brand}: there is a file /etc/${brand}/disabled: nothing is looked at and nothing is sent\n`)
+        if (count === 0)
+          expect(outcome.stderr).to.equal(
+            `${brand}: there is a file /etc/${brand}/disabled: nothing is looked at and nothing is sent\n`,
+          )
       }
       expect(existsSync(join(home.path, '.local/state', brand))).to.equal(false)
     } finally {
@@ -188,7 +212,12 @@ describe('hook: privacy', function () {
       rmSync(join(home.path, '.local'), { recursive: true, force: true })
       const sent = recorder.all.length
       const script = servedScript({ baseUrl: recorder.baseUrl })
-      const { stdout, stderr } = await run({ shell, script, args: ['install_completed', '--print'], env: { HOME: home.path, TZ: 'UTC' } })
+      const { stdout, stderr } = await run({
+        shell,
+        script,
+        args: ['install_completed', '--print'],
+        env: { HOME: home.path, TZ: 'UTC' },
+      })
       const [head, body] = stdout.split('\n\n')
       expect(head).to.equal(
         `POST ${recorder.baseUrl}/v1/events\nContent-Type: application/json\nUser-Agent: whence-hook/1.0.0`,
@@ -203,7 +232,11 @@ describe('hook: privacy', function () {
 
   it('prints nothing at all for whoever opted out', async () => {
     const script = servedScript({ baseUrl: recorder.baseUrl })
-    const outcome = await run({ script, args: ['install_completed', '--print', '--explain'], env: { HOME: home.path, DO_NOT_TRACK: '1' } })
+    const outcome = await run({
+      script,
+      args: ['install_completed', '--print', '--explain'],
+      env: { HOME: home.path, DO_NOT_TRACK: '1' },
+    })
     expect(outcome.stdout).to.equal('')
     expect(outcome.stderr).to.include('DO_NOT_TRACK is set')
   })
@@ -214,12 +247,17 @@ describe('hook: privacy', function () {
     expect(readFileSync(join(stateFolder(), 'last_request.json'), 'utf8')).to.equal(recorder.under('/copied')[0]?.text)
     expect(readdirSync(stateFolder()).sort()).to.deep.equal(['installation_id', 'last_request.json'])
     expect(statSync(stateFolder()).mode & 0o777).to.equal(0o700)
-    for (const name of readdirSync(stateFolder())) expect(statSync(join(stateFolder(), name)).mode & 0o777).to.equal(0o600)
+    for (const name of readdirSync(stateFolder()))
+      expect(statSync(join(stateFolder(), name)).mode & 0o777).to.equal(0o600)
   })
 
   it('calls an installation by one random name until that is deleted, and each website by another', async () => {
     const idOf = async (website: string): Promise<unknown> => {
-      await run({ script: servedScript({ website, baseUrl: `${recorder.baseUrl}/id` }), args: ['first_run'], env: { HOME: home.path } })
+      await run({
+        script: servedScript({ website, baseUrl: `${recorder.baseUrl}/id` }),
+        args: ['first_run'],
+        env: { HOME: home.path },
+      })
       return recorder.under('/id').at(-1)?.body['installation_id']
     }
     const first = await idOf(WEBSITE)
@@ -246,7 +284,8 @@ describe('hook: privacy', function () {
       writeFileSync(hook, servedScript({ scan, baseUrl: recorder.baseUrl }))
       programPath('script')
       const wrapper = [programPath('sh'), '-c', 'exec script -qec "$0" /dev/null', `dash ${hook} ${args}`]
-      return (await run({ script: '', wrapper, shell: { name: 'none', argv: ['true'] }, env: { HOME: home.path } })).stdout
+      return (await run({ script: '', wrapper, shell: { name: 'none', argv: ['true'] }, env: { HOME: home.path } }))
+        .stdout
     }
 
     it('is one line on a terminal that names the service and the way to refuse', async () => {

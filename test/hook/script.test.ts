@@ -56,23 +56,52 @@ describe('hook script', () => {
   })
 
   it('refuses every value that could leave its quotes or begin a line', () => {
-    const hostile = ["a'b", 'a\nb', 'a\n', '', 'a b', 'a\\', 'a"', '$(id)', '`id`', 'a;b', '../a', 'a\0', 'ä', 'a\r', 'a'.repeat(129)]
+    const hostile = [
+      "a'b",
+      'a\nb',
+      'a\n',
+      '',
+      'a b',
+      'a\\',
+      'a"',
+      '$(id)',
+      '`id`',
+      'a;b',
+      '../a',
+      'a\0',
+      'ä',
+      'a\r',
+      'a'.repeat(129),
+    ]
     for (const text of hostile) {
       for (const values of [{ website: text }, { path: text }, { brand: text }, { baseUrl: `https://a/${text}` }]) {
         if ('baseUrl' in values && (text === '' || text === 'a'.repeat(129) || text === '../a')) continue
         expect(() => renderHookScript('', { ...VALUES, ...values }), JSON.stringify(values)).to.throw(RangeError)
       }
       if (text.length > 128) continue
-      expect(() => renderHookScript('', { ...VALUES, origins: ['https://a.dev', `https://${text}`] }), text).to.throw(RangeError)
+      expect(() => renderHookScript('', { ...VALUES, origins: ['https://a.dev', `https://${text}`] }), text).to.throw(
+        RangeError,
+      )
     }
-    for (const baseUrl of ['ftp://a.dev', 'file:///etc', '//a.dev', 'https://', 'https://a.dev?x', 'https://u:p@a.dev', 'https://a.dev/#']) {
+    for (const baseUrl of [
+      'ftp://a.dev',
+      'file:///etc',
+      '//a.dev',
+      'https://',
+      'https://a.dev?x',
+      'https://u:p@a.dev',
+      'https://a.dev/#',
+    ]) {
       expect(() => renderHookScript('', { ...VALUES, baseUrl }), baseUrl).to.throw(RangeError)
     }
     expect(() => renderHookScript('', { ...VALUES, scan: 'silent' as 'Silent' })).to.throw(RangeError)
   })
 
   it('says which value is wrong and never repeats it', () => {
-    expect(() => renderHookScript('', { ...VALUES, path: "x'; secret" })).to.throw(/path/).with.property('message').not.include('secret')
+    expect(() => renderHookScript('', { ...VALUES, path: "x'; secret" }))
+      .to.throw(/path/)
+      .with.property('message')
+      .not.include('secret')
   })
 
   it('never lets a value out of its quotes, whatever it is', () => {
@@ -116,7 +145,10 @@ describe('hook script', () => {
 
   it('keeps to lines that fit a screen and to functions that fit a glance', () => {
     const lines = HOOK_SOURCE.split('\n')
-    expect(lines.filter((line) => line.length > 132 && line !== lines.at(-1)), HOOK_PATH).to.deep.equal([])
+    expect(
+      lines.filter((line) => line.length > 132 && line !== lines.at(-1)),
+      HOOK_PATH,
+    ).to.deep.equal([])
     const bodies = HOOK_SOURCE.match(/^ {2}whence_\w+\(\) \{\n(?:.*\n)*?^ {2}\}$/gm) ?? []
     expect(bodies.length).to.be.greaterThan(40)
     expect(bodies.filter((body) => body.split('\n').length > 45).map((body) => body.split('\n')[0])).to.deep.equal([])

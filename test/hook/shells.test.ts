@@ -6,7 +6,16 @@ import { join } from 'node:path'
 import { FIXTURES, type Fixture } from './support/fixtures.ts'
 import { buildHome, receipt, type Home } from './support/home.ts'
 import { startRecorder, type Recorded, type Recorder } from './support/recorder.ts'
-import { isInstalled, run, servedScript, SHELLS, temporaryFolder, VARIANTS, type Outcome, type Shell } from './support/shells.ts'
+import {
+  isInstalled,
+  run,
+  servedScript,
+  SHELLS,
+  temporaryFolder,
+  VARIANTS,
+  type Outcome,
+  type Shell,
+} from './support/shells.ts'
 
 const SHELLS_HERE = SHELLS.filter(({ argv }) => isInstalled(argv[0]))
 
@@ -29,7 +38,9 @@ describe('hook: every shell reports the same', () => {
   })
 
   it('meets at least 60 situations', () => {
-    expect(new Set(FIXTURES.map(({ name }) => name)).size).to.equal(FIXTURES.length).and.to.be.least(60)
+    expect(new Set(FIXTURES.map(({ name }) => name)).size)
+      .to.equal(FIXTURES.length)
+      .and.to.be.least(60)
   })
 
   FIXTURES.forEach((fixture, index) => {
@@ -59,7 +70,11 @@ function addressOf(recorder: Recorder, fixture: Fixture, name: string): string {
   return `${recorder.baseUrl}/${name}${fixture.values?.baseUrl ?? ''}`
 }
 
-function environmentOf(fixture: Fixture, home: Home, more: Readonly<Record<string, string | undefined>>): Record<string, string> {
+function environmentOf(
+  fixture: Fixture,
+  home: Home,
+  more: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
   const all = { HOME: home.path, ...more, ...fixture.env }
   return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined))
 }

@@ -75,7 +75,8 @@ describe('hook: the caller stays as it was', function () {
       const mark = `HOOK_TEST_MARK=${process.pid}-${shell.name.replaceAll(' ', '-')}`
       const env = { HOME: home, HOOK_TEST_MARK: mark.slice(15) }
       await run({ shell, script: servedScript({ baseUrl: recorder.baseUrl }), args: ['install_completed'], env })
-      for (let tries = 0; tries < 25 && processesWith(mark).length > 0; tries++) await new Promise((resolve) => setTimeout(resolve, 20))
+      for (let tries = 0; tries < 25 && processesWith(mark).length > 0; tries++)
+        await new Promise((resolve) => setTimeout(resolve, 20))
       expect(processesWith(mark)).to.deep.equal([])
     })
 
@@ -116,7 +117,16 @@ describe('hook: the caller stays as it was', function () {
 
   it('leaves the install alone where output is closed or nobody reads it', async () => {
     const sent = recorder.all.length
-    const lines = ['>&-', '2>&-', '>&- 2>&- <&-', '| true', '2>&1 | true', '--print | true', '--explain 2>/dev/full', '--print >/dev/full']
+    const lines = [
+      '>&-',
+      '2>&-',
+      '>&- 2>&- <&-',
+      '| true',
+      '2>&1 | true',
+      '--print | true',
+      '--explain 2>/dev/full',
+      '--print >/dev/full',
+    ]
     const script = lines.map((line) => `dash ${hook} install_completed ${line}; echo $?`).join('\n')
     const { stdout } = await run({ script, env: { HOME: home } })
     expect(stdout).to.equal('0\n'.repeat(lines.length))

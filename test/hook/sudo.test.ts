@@ -6,7 +6,18 @@ import { chmodSync, chownSync, existsSync, readdirSync, readFileSync, rmSync, st
 import { join } from 'node:path'
 import { buildHome, CHROME, marker, receipt, type Home } from './support/home.ts'
 import { startRecorder, type Recorder } from './support/recorder.ts'
-import { isInstalled, programPath, run, servedScript, SHELLS, temporaryFolder, toolFolder, TOOLS, WEBSITE, type Shell } from './support/shells.ts'
+import {
+  isInstalled,
+  programPath,
+  run,
+  servedScript,
+  SHELLS,
+  temporaryFolder,
+  toolFolder,
+  TOOLS,
+  WEBSITE,
+  type Shell,
+} from './support/shells.ts'
 
 const VISITOR = 'hook-visitor'
 const VISITOR_ID = 54_321
@@ -58,8 +69,18 @@ describe('hook: under sudo', function () {
     readonly userId?: number
   }
 
-  async function report({ name, home, tools, shell, user = VISITOR, args = [], userId }: Call): Promise<Record<string, unknown>> {
-    const lists = ['passwd', 'shadow', 'group'].map((list) => `mount --bind ${join(folder.path, list)} /etc/${list} && `).join('')
+  async function report({
+    name,
+    home,
+    tools,
+    shell,
+    user = VISITOR,
+    args = [],
+    userId,
+  }: Call): Promise<Record<string, unknown>> {
+    const lists = ['passwd', 'shadow', 'group']
+      .map((list) => `mount --bind ${join(folder.path, list)} /etc/${list} && `)
+      .join('')
     const drop = userId === undefined ? '' : `setpriv --reuid=${userId} --regid=${userId} --clear-groups `
     const outcome = await run({
       ...(shell === undefined ? {} : { shell }),

@@ -85,7 +85,9 @@ const ROOTS: readonly Fixture[] = [
     name: 'all profile folders of Linux, of packages, snap and flatpak',
     arrange: (home) => LINUX_ROOTS.forEach((root, index) => markRoot(home, root, index)),
     receipts: LINUX_ROOTS.map((_, index) => index),
-    body: { browsers: ['chrome', 'chromium', 'edge', 'brave', 'opera', 'vivaldi', 'firefox', 'librewolf', 'zen', 'waterfox'] },
+    body: {
+      browsers: ['chrome', 'chromium', 'edge', 'brave', 'opera', 'vivaldi', 'firefox', 'librewolf', 'zen', 'waterfox'],
+    },
   },
   // One by one where a browser's folder is shared with nothing else, so that a mix-up of names would show.
   ...LINUX_ROOTS.filter(([, root]) => /microsoft-edge$|Brave-Browser$|^\.zen|^snap\/firefox|vivaldi/.test(root)).map(
@@ -376,7 +378,10 @@ const MARKERS: readonly Fixture[] = [
         ` ${marker(1).slice(0, 1020)}`,
         `[${marker(1).slice(0, 1020)}`,
         marker(1).slice(0, 100).padEnd(1021),
-        marker(1).replace(/"created_at":\d+/, '"created_at":"now"').slice(0, 1021).padEnd(1021),
+        marker(1)
+          .replace(/"created_at":\d+/, '"created_at":"now"')
+          .slice(0, 1021)
+          .padEnd(1021),
       ]
       broken.forEach((text, index) => home.chromium(DEFAULT, index, text))
       home.chromium(DEFAULT, 77, marker(2))
@@ -405,7 +410,13 @@ const MARKERS: readonly Fixture[] = [
 const withMarker = (home: Home): void => void home.chromium(DEFAULT, 1, marker(1))
 
 const ARGUMENTS: readonly Fixture[] = [
-  { name: 'install_started', args: ['install_started'], arrange: withMarker, receipts: [1], body: { event_type: 'install_started' } },
+  {
+    name: 'install_started',
+    args: ['install_started'],
+    arrange: withMarker,
+    receipts: [1],
+    body: { event_type: 'install_started' },
+  },
   { name: 'first_run', args: ['first_run'], arrange: withMarker, receipts: [1], body: { event_type: 'first_run' } },
   {
     name: 'a handoff token as an option: no scan',
@@ -442,11 +453,23 @@ const ARGUMENTS: readonly Fixture[] = [
     receipts: [1],
     body: { handoff: undefined },
   },
-  { name: 'no install path', values: { path: null }, arrange: withMarker, receipts: [1], body: { install_path: undefined } },
+  {
+    name: 'no install path',
+    values: { path: null },
+    arrange: withMarker,
+    receipts: [1],
+    body: { install_path: undefined },
+  },
   { name: 'a website that scans nothing', values: { scan: 'Disabled' }, arrange: withMarker, receipts: [] },
   { name: 'a notice where there is no terminal', values: { scan: 'Notice' }, arrange: withMarker, receipts: [1] },
   { name: 'a base address with a path', values: { baseUrl: '/below/it/' }, arrange: withMarker, receipts: [1] },
-  { name: 'another brand', values: { brand: 'acme-counts' }, arrange: withMarker, receipts: [1], userAgent: 'acme-counts-hook/1.0.0' },
+  {
+    name: 'another brand',
+    values: { brand: 'acme-counts' },
+    arrange: withMarker,
+    receipts: [1],
+    userAgent: 'acme-counts-hook/1.0.0',
+  },
   { name: 'an unknown event type', args: ['uninstalled'], receipts: null, says: /unknown event type/ },
   { name: 'no event type', args: [], receipts: null, says: /no event type/ },
   { name: 'two event types', args: ['first_run', 'install_started'], receipts: null, says: /more than one/ },
@@ -463,12 +486,18 @@ const ARGUMENTS: readonly Fixture[] = [
 ]
 
 const PERMISSIONS: readonly Fixture[] = [
-  ...['1', 'true', 'yes', 'False'].map(
-    (value): Fixture => ({ name: `DO_NOT_TRACK=${value}`, env: { DO_NOT_TRACK: value }, arrange: withMarker, receipts: null }),
-  ),
-  ...['', '0', 'false'].map(
-    (value): Fixture => ({ name: `DO_NOT_TRACK=${value}`, env: { DO_NOT_TRACK: value }, arrange: withMarker, receipts: [1] }),
-  ),
+  ...['1', 'true', 'yes', 'False'].map((value): Fixture => ({
+    name: `DO_NOT_TRACK=${value}`,
+    env: { DO_NOT_TRACK: value },
+    arrange: withMarker,
+    receipts: null,
+  })),
+  ...['', '0', 'false'].map((value): Fixture => ({
+    name: `DO_NOT_TRACK=${value}`,
+    env: { DO_NOT_TRACK: value },
+    arrange: withMarker,
+    receipts: [1],
+  })),
   { name: 'WHENCE_DISABLED=1', env: { WHENCE_DISABLED: '1' }, arrange: withMarker, receipts: null },
   {
     name: 'the switch of another brand',
@@ -505,10 +534,30 @@ const FACTS: readonly Fixture[] = [
     body: { timezone: undefined, language: undefined },
   },
   { name: 'the language C', env: { LANG: 'C.UTF-8' }, receipts: [], body: { language: undefined } },
-  { name: 'a coding agent by its own variable', env: { CLAUDECODE: '1' }, receipts: [], userAgent: 'whence-hook/1.0.0 agent/claude-code' },
-  { name: 'a coding agent by AI_AGENT', env: { AI_AGENT: 'codex@2/x' }, receipts: [], userAgent: 'whence-hook/1.0.0 agent/codex' },
-  { name: 'an agent nobody knows', env: { AI_AGENT: 'x\r\nX: y' }, receipts: [], userAgent: 'whence-hook/1.0.0 agent/other' },
-  { name: 'a variable AGENT that is no coding agent', env: { AGENT: 'build-host-12' }, receipts: [], userAgent: 'whence-hook/1.0.0' },
+  {
+    name: 'a coding agent by its own variable',
+    env: { CLAUDECODE: '1' },
+    receipts: [],
+    userAgent: 'whence-hook/1.0.0 agent/claude-code',
+  },
+  {
+    name: 'a coding agent by AI_AGENT',
+    env: { AI_AGENT: 'codex@2/x' },
+    receipts: [],
+    userAgent: 'whence-hook/1.0.0 agent/codex',
+  },
+  {
+    name: 'an agent nobody knows',
+    env: { AI_AGENT: 'x\r\nX: y' },
+    receipts: [],
+    userAgent: 'whence-hook/1.0.0 agent/other',
+  },
+  {
+    name: 'a variable AGENT that is no coding agent',
+    env: { AGENT: 'build-host-12' },
+    receipts: [],
+    userAgent: 'whence-hook/1.0.0',
+  },
 ]
 
 export const FIXTURES: readonly Fixture[] = [

@@ -66,7 +66,10 @@ export function buildHome(path: string): Home {
     file,
     chromium: (profile, number, content) => file(`${profile}/File System/${chromiumName(number)}`, content),
     firefox: (profile, origin, content) =>
-      file(`${profile}/storage/default/${origin}/fs/K7/K7${'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.repeat(2).slice(0, 50)}`, content),
+      file(
+        `${profile}/storage/default/${origin}/fs/K7/K7${'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.repeat(2).slice(0, 50)}`,
+        content,
+      ),
     link: (target, name) => {
       mkdirSync(dirname(join(path, name)), { recursive: true })
       symlinkSync(target, join(path, name))

@@ -1,7 +1,7 @@
 /** A server that records what the hook sends and refuses whatever the contract of `POST /v1/events` does not know. */
 
 import { createServer, type IncomingMessage, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Server as NetServer } from 'node:net'
 
 export interface Recorded {
   readonly method: string
@@ -97,11 +97,11 @@ function read(text: string, complaints: string[]): { readonly body: Record<strin
   return { body }
 }
 
-export function listen(server: Server | import('node:net').Server): Promise<void> {
+export function listen(server: Server | NetServer): Promise<void> {
   return new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
 }
 
-export function portOf(server: Server | import('node:net').Server): number {
+export function portOf(server: Server | NetServer): number {
   return (server.address() as AddressInfo).port
 }
 

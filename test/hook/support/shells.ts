@@ -106,7 +106,9 @@ export function programPath(name: string): string {
 }
 
 export function isInstalled(name: string): boolean {
-  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => spawnSync('test', ['-x', join(folder, name)]).status === 0)
+  return (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .some((folder) => spawnSync('test', ['-x', join(folder, name)]).status === 0)
 }
 
 /** A temporary folder and the function that removes it, whatever rights its contents have. */
