@@ -1,7 +1,7 @@
 /** Bundles the SDK into `sdk/dist`: the core, the parts loaded on demand, and a manifest that says what to serve where. */
 
 import { createHash } from 'node:crypto'
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { brotliCompressSync, constants } from 'node:zlib'
 import { build } from 'esbuild'
@@ -40,9 +40,11 @@ const INTERNAL_NAMES =
 /** Digits of the SHA-256 in an immutable address. */
 const HASH_CHARS = 12
 
-/** Builds into `outputFolder`, which is emptied before. The same sources always give the same bytes. */
+/**
+ * Builds into `outputFolder` and removes what an earlier build has left there. The same sources always give the same bytes. The
+ * manifest changes last, so that a process which starts meanwhile finds every file that it names.
+ */
 export async function buildSdk(outputFolder: string): Promise<BuildManifest> {
-  await rm(outputFolder, { recursive: true, force: true })
   const shortNames: MangleCache = {}
   const part = await bundle('extras.ts', shortNames, {})
   const partFile = describe('extras', part)
@@ -60,6 +62,7 @@ export async function buildSdk(outputFolder: string): Promise<BuildManifest> {
   await write(outputFolder, coreFile.name, core)
   await write(outputFolder, partFile.name, part)
   await write(outputFolder, 'manifest.json', `${JSON.stringify(manifest, null, 2)}\n`)
+  await removeOthers(outputFolder, manifest)
   return manifest
 }
 
@@ -118,10 +121,18 @@ function immutable(stem: string, contents: Uint8Array): string {
   return `${stem}.${createHash('sha256').update(contents).digest('hex').slice(0, HASH_CHARS)}.js`
 }
 
+async function removeOthers(folder: string, { files }: BuildManifest): Promise<void> {
+  const parts = path.join(folder, 'browser')
+  for (const name of await readdir(parts)) {
+    if (!files.some((file) => file.name === `browser/${name}`)) await rm(path.join(parts, name))
+  }
+}
+
 async function write(folder: string, name: string, contents: Uint8Array | string): Promise<void> {
   const file = path.join(folder, name)
   await mkdir(path.dirname(file), { recursive: true })
-  await writeFile(file, contents)
+  await writeFile(`${file}.new`, contents)
+  await rename(`${file}.new`, file)
 }
 
 if (import.meta.main) {

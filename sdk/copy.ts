@@ -55,6 +55,14 @@ export function attend(page: Page, tokens: Tokens): void {
   for (const element of document.querySelectorAll(COMMAND)) inView.observe(element)
 }
 
+/** How to fill a command that stands at this place of the page. */
+export function fillOptionsAt(element: HTMLElement): FillOptions {
+  return {
+    variable: element.closest<HTMLElement>('[data-whence-variable]')?.dataset['whenceVariable'],
+    isWindows: /Windows/.test(navigator.userAgent),
+  }
+}
+
 /** The scope that the element belongs to; one that is new is counted like the script tag's. */
 const scopeOf = (page: Page, element: HTMLElement) => page.scopeOf(element.dataset['whenceProject'])
 
@@ -67,10 +75,7 @@ const shownOf = (element: HTMLElement) =>
 
 function fillElement(page: Page, tokens: Tokens, element: HTMLElement): string {
   const shown = shownOf(element)
-  const options = {
-    variable: element.closest<HTMLElement>('[data-whence-variable]')?.dataset['whenceVariable'],
-    isWindows: /Win/.test(navigator.userAgent),
-  }
+  const options = fillOptionsAt(element)
   const template = element.dataset['whenceTemplate'] ?? shown
   return (page.isAllowed && tokens.fill(scopeOf(page, element), template, options)) || withoutPlaceholder(shown)
 }
@@ -121,7 +126,10 @@ async function writeClipboard(text: string): Promise<boolean> {
   }
 }
 
-/** A selection, or another script's text field, that holds a whole marked command: what is copied holds the filled one. */
+/**
+ * A selection that holds a whole marked command, or another script's text field or copy event that holds nothing else: what is copied
+ * holds the filled one.
+ */
 function refillCopy(event: ClipboardEvent, filled: (element: HTMLElement) => string): void {
   const { clipboardData, defaultPrevented } = event
   const copied = defaultPrevented ? clipboardData?.getData('text/plain') : selectedText(event.target)
@@ -129,8 +137,10 @@ function refillCopy(event: ClipboardEvent, filled: (element: HTMLElement) => str
   let text = copied
   for (const element of document.querySelectorAll<HTMLElement>(COMMAND)) {
     const shown = shownOf(element)
+    // Elsewhere on the page the same words are prose, unless they are all that is copied.
+    const isMeant = copied.trim() === shown || getSelection()?.containsNode(element, true)
     // A function, because a command may hold what `replace` takes for a pattern.
-    if (shown) text = text.replace(shown, () => filled(element))
+    if (shown && isMeant) text = text.replace(shown, () => filled(element))
   }
   if (text === copied) return
   clipboardData.setData('text/plain', text)

@@ -1,13 +1,13 @@
 /** The part of the SDK that only some pages load: install commands, custom adapters, and Google's session attributes. */
 
 import { readAdapters } from './adapters.ts'
-import { attend } from './copy.ts'
+import { attend, fillOptionsAt } from './copy.ts'
 import { createHandoffs } from './handoff.ts'
 import type { ExtrasScript, Page } from './page.ts'
 import { sessionAttributes } from './session-attributes.ts'
 import type { PageView } from './source.ts'
 
-const handoffs = createHandoffs()
+const handoffs = createHandoffs(() => fillOptionsAt(document.documentElement))
 const { handoff, fill, command } = handoffs
 const extras = {
   handoff,

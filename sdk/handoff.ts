@@ -19,8 +19,8 @@ interface Asked {
   handoff: Handoff | null
 }
 
-/** Keeps at most one token per visit. */
-export function createHandoffs() {
+/** Keeps at most one token per visit. `optionsOfPage` counts where a call names none. */
+export function createHandoffs(optionsOfPage: () => FillOptions) {
   let isAllowed = () => false
   const tokens = new Map<Scope, Asked>()
   /** Asks where no token is here or on its way. Null where the service gives none. Never rejects. */
@@ -37,7 +37,7 @@ export function createHandoffs() {
     return asked.answer
   }
   /** The command with the token that is already here; undefined where there is none, or no place for it. */
-  const fill = (scope: Scope, text: string, options?: FillOptions): string | undefined => {
+  const fill = (scope: Scope, text: string, options = optionsOfPage()): string | undefined => {
     const token = tokens.get(scope)?.handoff?.token
     return token && fillCommand(text, token, options)
   }

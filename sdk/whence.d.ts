@@ -28,11 +28,14 @@ export interface Whence {
   start(): Promise<void>
   /** The visitor agrees: from now on the SDK works as if `data-consent` were `granted`. Has no effect under `data-consent="denied"`. */
   grant(): void
-  /** The visitor refuses or withdraws: nothing is read or sent any more, and what was stored for this website is removed. */
+  /** The visitor refuses or withdraws: nothing is read or sent any more, and the markers of this origin and the tab's memory go. */
   deny(): void
   /** Asks for a handoff token, at most once per visit. `null` where there is none: no consent, service away. Never rejects. */
   handoff(): Promise<Handoff | null>
-  /** The command with the token filled in, or as it was where there is no token within two seconds. Never rejects. */
+  /**
+   * The command with the token filled in, or as it was: where there is no token within two seconds, or no place known to be safe for
+   * one. Never rejects.
+   */
   command(text: string): Promise<string>
   /** The same at once: filled if the token is already here, else as it was. Safe in a click handler that writes to the clipboard. */
   fill(text: string): string

@@ -447,6 +447,15 @@ describe('sdk in Chromium', function () {
       expect(await clipboard()).to.match(/^Run\s+curl.*WHENCE_HANDOFF=wht_[\w-]{43} sh\s/s)
     })
 
+    it('stay as they are where the same words stand elsewhere in the page', async () => {
+      await page.goto(site.add(`${script()}<p id="prose">Do not run ${COMMAND} twice</p>${INSTALL}`))
+      await service.waitFor('/v1/handoffs')
+      await tokenHere()
+      await run(`getSelection().selectAllChildren(document.querySelector('#prose'))`)
+      await page.keyboard.press('Control+C')
+      expect(await clipboard()).to.equal(`Do not run ${COMMAND} twice`)
+    })
+
     it('stay as they are where only a part of one is selected', async () => {
       await page.goto(site.add(script() + INSTALL))
       await service.waitFor('/v1/handoffs')
