@@ -29,21 +29,92 @@ const SERVING = [
   'logLevel',
   'logFormat',
 ] as const
-const TOOL = ['data', ...ENGINES, 'logLevel', 'logFormat'] as const
+/** Tools ask a running process through its data folder; only where none runs do they open these. */
+const TOOL = ['data', 'eventLog', 'facts'] as const
 
 const JSON_FLAG = { '--json': { placeholder: null, doc: 'One JSON object a line in place of a table.' } }
 const WEBSITE_FLAG = { '--website': { placeholder: 'ID', doc: 'Of this website only.' } }
-const LIMIT_FLAG = { '--limit': { placeholder: 'N', doc: 'So many at most: the newest.' } }
+const ORGANIZATION_FLAG = { '--organization': { placeholder: 'ID', doc: 'Of this organisation only.' } }
+const LIMIT_FLAG = { '--limit': { placeholder: 'N', doc: 'So many at most: the newest. (default: 50)' } }
 const LIST_FLAGS = { ...JSON_FLAG, ...WEBSITE_FLAG, ...LIMIT_FLAG }
 const FOLLOW_FLAG = { '--follow': { placeholder: null, doc: 'Go on and show new ones as they come.' } }
+
+const LETTER_FLAGS = {
+  ...WEBSITE_FLAG,
+  '--destination': { placeholder: 'ID', doc: 'To this destination only.' },
+  '--reason': { placeholder: 'TEXT', doc: 'Only those whose reason begins like this, for example refused.' },
+}
 
 export const COMMANDS = {
   embedded: {
     summary: 'Run the whole service in one process, on one machine.',
-    settings: ['data', 'manifests', ...SECRETS, ...SERVING, ...ENGINES, ...PROVIDER_URLS, 'exampleSite'],
+    settings: ['data', 'manifests', ...SECRETS, ...SERVING, 'eventLog', 'facts', ...PROVIDER_URLS, 'exampleSite'],
     flags: {},
     positionals: [],
   },
+  migrate: {
+    summary: "Bring ClickHouse's tables up to date. (A start does the same.)",
+    settings: ['data', 'facts'],
+    flags: {},
+    positionals: [],
+  },
+  explain: {
+    summary: 'Say why an install was matched or not, and how its deliveries stand; without an ID, of the newest one.',
+    settings: [...TOOL],
+    flags: { ...JSON_FLAG, ...WEBSITE_FLAG },
+    positionals: ['[EVENT_ID]'],
+  },
+  logs: {
+    summary: 'Show Logs: every request with its answer.',
+    settings: [...TOOL],
+    flags: { ...LIST_FLAGS, ...ORGANIZATION_FLAG, ...FOLLOW_FLAG },
+    positionals: [],
+  },
+  installs: {
+    summary: 'Show installs with what they were matched to.',
+    settings: [...TOOL],
+    flags: { ...LIST_FLAGS, ...FOLLOW_FLAG },
+    positionals: [],
+  },
+  activity: {
+    summary: 'Show what people should notice: a limit reached, a destination paused, a problem of the catalog.',
+    settings: [...TOOL],
+    flags: {
+      ...JSON_FLAG,
+      ...LIMIT_FLAG,
+      ...FOLLOW_FLAG,
+      ...ORGANIZATION_FLAG,
+    },
+    positionals: [],
+  },
+  'dead-letters': {
+    summary: 'Show deliveries that failed for good, with the reason.',
+    settings: [...TOOL],
+    flags: { ...JSON_FLAG, ...LIMIT_FLAG, ...LETTER_FLAGS },
+    positionals: [],
+  },
+  replay: {
+    summary: 'Deliver a failed delivery once more, or all of them.',
+    settings: [...TOOL],
+    flags: {
+      ...LETTER_FLAGS,
+      '--all': { placeholder: null, doc: 'Every one that the other options leave.' },
+    },
+    positionals: ['[JOB_ID]'],
+  },
+  lint: {
+    summary: 'Check a folder of custom resources and print every problem.',
+    settings: ['manifests'],
+    flags: { '-f': { placeholder: 'FOLDER', doc: 'The folder; short for --manifests.' }, ...JSON_FLAG },
+    positionals: [],
+  },
+} as const satisfies Record<string, CommandRow>
+
+/**
+ * Programs of a wiring with several processes. What they will read is fixed here, so that settings keep their names; the
+ * programs themselves are not part of this version, and neither help nor docs list them.
+ */
+const CLUSTER_COMMANDS = {
   api: {
     summary: 'Run the collection endpoints.',
     settings: [...SECRETS, ...SERVING, ...ENGINES],
@@ -62,81 +133,12 @@ export const COMMANDS = {
     flags: {},
     positionals: [],
   },
-  migrate: {
-    summary: "Bring ClickHouse's tables up to date.",
-    settings: ['data', 'facts', 'logLevel', 'logFormat'],
-    flags: {},
-    positionals: [],
-  },
-  explain: {
-    summary: 'Say why an install was matched or not, and how its deliveries stand.',
-    settings: [...TOOL],
-    flags: { ...JSON_FLAG, ...WEBSITE_FLAG },
-    positionals: ['[EVENT_ID]'],
-  },
-  logs: {
-    summary: 'Show Logs: every request with its answer.',
-    settings: [...TOOL],
-    flags: { ...LIST_FLAGS, ...FOLLOW_FLAG },
-    positionals: [],
-  },
-  installs: {
-    summary: 'Show installs with what they were matched to.',
-    settings: [...TOOL],
-    flags: { ...LIST_FLAGS, ...FOLLOW_FLAG },
-    positionals: [],
-  },
-  activity: {
-    summary: 'Show what people should notice: a limit reached, a destination paused, a problem of the catalog.',
-    settings: [...TOOL],
-    flags: {
-      ...JSON_FLAG,
-      ...LIMIT_FLAG,
-      ...FOLLOW_FLAG,
-      '--organization': { placeholder: 'ID', doc: 'Of this organisation only.' },
-    },
-    positionals: [],
-  },
-  'dead-letters': {
-    summary: 'Show deliveries that failed for good, with the reason.',
-    settings: [...TOOL],
-    flags: LIST_FLAGS,
-    positionals: [],
-  },
-  replay: {
-    summary: 'Deliver a failed delivery once more, or all of them.',
-    settings: [...TOOL],
-    flags: {
-      ...WEBSITE_FLAG,
-      '--destination': { placeholder: 'ID', doc: 'Of this destination only.' },
-      '--all': { placeholder: null, doc: 'Every one that the other options leave.' },
-    },
-    positionals: ['[JOB_ID]'],
-  },
-  'send-test': {
-    summary: "Send a made-up install to a destination's test facility.",
-    settings: [...TOOL],
-    flags: JSON_FLAG,
-    positionals: ['WEBSITE', 'DESTINATION'],
-  },
-  'rebuild-state': {
-    summary: 'Fill the hot state again from what ClickHouse knows.',
-    settings: [...TOOL],
-    flags: {},
-    positionals: [],
-  },
-  lint: {
-    summary: 'Check a folder of custom resources and print every problem.',
-    settings: ['manifests', 'logLevel', 'logFormat'],
-    flags: { '-f': { placeholder: 'FOLDER', doc: 'The folder; short for --manifests.' }, ...JSON_FLAG },
-    positionals: [],
-  },
 } as const satisfies Record<string, CommandRow>
 
 export type CommandName = keyof typeof COMMANDS
 
 /** The row of a command, or null where there is none of this name. */
 export function commandNamed(name: string): CommandRow | null {
-  const rows: Readonly<Record<string, CommandRow>> = COMMANDS
+  const rows: Readonly<Record<string, CommandRow>> = { ...COMMANDS, ...CLUSTER_COMMANDS }
   return Object.hasOwn(rows, name) ? (rows[name] ?? null) : null
 }

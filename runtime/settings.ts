@@ -133,12 +133,22 @@ function parseAll(row: CommandRow, texts: SettingTexts, problems: SettingProblem
 /** What no setting shows by itself. */
 function crossChecks(command: string, row: CommandRow, texts: SettingTexts): readonly SettingProblem[] {
   const problems: SettingProblem[] = []
-  if (!isSingleMachine(command)) problems.push(...engineChecks(command, row, texts))
+  problems.push(...(isSingleMachine(command) ? folderChecks(row, texts) : engineChecks(command, row, texts)))
   if (row.settings.includes('secret')) problems.push(...secretChecks(command, texts))
   if (row.settings.includes('role') && !texts.has('role')) {
     problems.push({ name: SETTINGS.role.option, message: `is required for ${command}` })
   }
   return problems
+}
+
+/** One process keeps its engines in folders; the servers that several processes would share cannot be used yet. */
+function folderChecks(row: CommandRow, texts: SettingTexts): readonly SettingProblem[] {
+  return (['eventLog', 'facts'] as const).flatMap((name) => {
+    const given = texts.get(name)
+    if (given === undefined || !row.settings.includes(name) || !/^(kafka|https?):\/\//.test(given.text)) return []
+    const scheme = name === 'facts' ? 'chdb' : 'lmdb'
+    return [{ name: given.source, message: `must be a folder, as in ${scheme}:./data/${scheme}` }]
+  })
 }
 
 /** Several processes cannot share folders: their engines must be servers, and must be named. */

@@ -100,7 +100,7 @@ describe('compileSettings', () => {
     ['WHENCE_TRUST_PROXY', '010.1.1.1'],
     ['WHENCE_EVENT_LOG', 'redis://127.0.0.1'],
     ['WHENCE_EVENT_LOG', 'lmdb:'],
-    ['WHENCE_HOT_STATE', 'kafka://127.0.0.1'],
+    ['WHENCE_EVENT_LOG', 'redis://127.0.0.1'],
     ['WHENCE_FACTS', 'http:127.0.0.1'],
     ['WHENCE_META_URL', 'ftp://x.example'],
     ['WHENCE_BRAND', 'Acme Inc'],
@@ -125,6 +125,13 @@ describe('compileSettings', () => {
   it('passes over the variables of the hook and of others', () => {
     const env = { WHENCE_HANDOFF: 'wht_x', WHENCE_DISABLED: '1', PATH: '/bin', WHENCEFORTH: '1' }
     expect(compileSettings('embedded', [], env).kind).to.equal('run')
+  })
+
+  it('wants folders for a single process', () => {
+    expect(problems(compileSettings('embedded', ['--facts', 'http://127.0.0.1:8123/whence'], CLUSTER))).to.deep.equal([
+      'WHENCE_EVENT_LOG must be a folder, as in lmdb:./data/lmdb',
+      '--facts must be a folder, as in chdb:./data/chdb',
+    ])
   })
 
   it('wants servers for a cluster, and a secret', () => {
@@ -155,7 +162,6 @@ describe('compileSettings', () => {
     expect(explained.positionals).to.deep.equal(['evt-12345678'])
     expect(explained.flags.has('--json')).to.equal(true)
     expect(run(compileSettings('explain', [], {})).positionals).to.deep.equal([])
-    expect(problems(compileSettings('send-test', ['acme-dev'], {}))).to.deep.equal(['DESTINATION is missing'])
     expect(problems(compileSettings('explain', ['a', 'b'], {}))).to.deep.equal(['b is one argument too many'])
     expect(run(compileSettings('explain', ['--', '--odd'], {})).positionals).to.deep.equal(['--odd'])
     expect(run(compileSettings('lint', ['-f', 'manifests'], {})).flags.get('-f')).to.equal('manifests')

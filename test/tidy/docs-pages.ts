@@ -6,7 +6,7 @@ import { PLANS } from '../../domain/model.ts'
 import { COMMANDS } from '../../runtime/commands.ts'
 import type { CommandRow } from '../../runtime/commands.ts'
 import { SETTINGS } from '../../runtime/settings-table.ts'
-import type { SettingRow } from '../../runtime/settings-table.ts'
+import type { SettingName, SettingRow } from '../../runtime/settings-table.ts'
 import { resourcesPage } from './docs-resources.ts'
 import { code, number, page, table, unitWords } from './markdown.ts'
 
@@ -155,7 +155,10 @@ function errorsPage(): string {
 }
 
 function settingsPage(): string {
-  const rows = Object.values(SETTINGS).map((row: SettingRow<unknown>) => [
+  const read = new Set(Object.values(COMMANDS).flatMap((row: CommandRow) => row.settings))
+  const names = (Object.keys(SETTINGS) as SettingName[]).filter((name) => read.has(name))
+  const settings = names.map((name): SettingRow<unknown> => SETTINGS[name])
+  const rows = settings.map((row) => [
     row.option === null ? '' : code(row.option),
     code(row.env),
     row.fallbackDoc ?? (typeof row.fallback === 'string' ? code(row.fallback) : 'none'),
@@ -171,8 +174,7 @@ function settingsPage(): string {
       'an empty variable counts as absent. Everything that is wrong or unknown, `WHENCE_` variables included, is reported at once, by ' +
       'name, before anything starts. `--check` prints the settings with secrets masked and ends; `--help` and `--version` do as they say.',
     table(['Option', 'Variable', 'Default', 'Meaning'], rows),
-    "The URL's scheme picks the engine: `lmdb:` and `kafka:` for the event log, `lmdb:`, `redis:` and `rediss:` for the hot state, `chdb:`, " +
-      '`http:` and `https:` for ClickHouse. `WHENCE_HANDOFF` and `WHENCE_DISABLED` belong to the hook and are passed over here.',
+    '`WHENCE_HANDOFF` and `WHENCE_DISABLED` belong to the hook and are passed over here.',
     '## Commands',
     table(['Command', 'What it does', 'Options and variables it reads'], commands),
   ])
