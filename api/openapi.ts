@@ -1,7 +1,6 @@
 /** The OpenAPI 3.1 document of the public interface, made from the schemas that validate requests and the table of codes. */
 
 import { ERRORS, type ErrorCode } from '../domain/errors.ts'
-import { DELIVERY_STATUSES, PROVIDER_IDS } from '../domain/model.ts'
 import {
   ACTIVATION_SCHEMA,
   EVENT_SCHEMA,
@@ -9,8 +8,7 @@ import {
   HANDOFF_VISIT_SCHEMA,
   VISIT_SCHEMA,
 } from '../domain/schemas.ts'
-
-type Json = Readonly<Record<string, unknown>>
+import { componentSchemas, type Json } from './openapi-schemas.ts'
 
 const COLLECTION_CODES: readonly ErrorCode[] = [
   'invalid_request',
@@ -27,6 +25,14 @@ const COLLECTION_CODES: readonly ErrorCode[] = [
   'internal',
   'unavailable',
 ]
+/** What any address may answer, whatever it is. */
+const MESSAGE_CODES: readonly ErrorCode[] = [
+  'invalid_request',
+  'method_not_allowed',
+  'request_timeout',
+  'headers_too_large',
+  'internal',
+]
 const RECEIPT_CODES: readonly ErrorCode[] = [
   'receipt_not_found',
   'origin_mismatch',
@@ -34,7 +40,13 @@ const RECEIPT_CODES: readonly ErrorCode[] = [
   'receipt_revoked',
 ]
 
-export function openApiDocument(options: { readonly baseUrl: string; readonly version: string }): Json {
+export interface DocumentOptions {
+  readonly baseUrl: string
+  readonly version: string
+  readonly brand: string
+}
+
+export function openApiDocument(options: DocumentOptions): Json {
   return {
     openapi: '3.1.0',
     info: {
@@ -44,7 +56,7 @@ export function openApiDocument(options: { readonly baseUrl: string; readonly ve
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: options.baseUrl }],
-    paths: { ...collectionPaths(), ...readPaths(), ...filePaths() },
+    paths: { ...collectionPaths(), ...readPaths(), ...filePaths(options.brand) },
     components: { schemas: componentSchemas() },
   }
 }
@@ -92,7 +104,7 @@ function collectionPaths(): Json {
 }
 
 function readPaths(): Json {
-  const codes: readonly ErrorCode[] = ['website_not_found', 'rate_limited']
+  const codes: readonly ErrorCode[] = [...MESSAGE_CODES, 'website_not_found', 'rate_limited']
   const website = parameter('website')
   return {
     '/v1/projects/{website}/browser-config': {
@@ -100,7 +112,7 @@ function readPaths(): Json {
         operationId: 'browserConfig',
         summary: 'Measurement IDs and providers of a website',
         parameters: [website],
-        responses: { 200: jsonAnswer('BrowserConfig'), ...errorAnswers(codes) },
+        responses: { 200: jsonAnswer('BrowserConfig'), 304: NOT_MODIFIED, ...errorAnswers(codes) },
       },
     },
     '/v1/projects/{website}/paths/{path}/report.sh': {
@@ -108,7 +120,11 @@ function readPaths(): Json {
         operationId: 'hookForPath',
         summary: 'The hook with the install path written in',
         parameters: [website, parameter('path')],
-        responses: { 200: textAnswer('text/x-shellscript'), ...errorAnswers([...codes, 'install_path_not_found']) },
+        responses: {
+          200: textAnswer('text/x-shellscript'),
+          304: NOT_MODIFIED,
+          ...errorAnswers([...codes, 'install_path_not_found']),
+        },
       },
     },
     '/v1/projects/{website}/report.sh': {
@@ -116,26 +132,54 @@ function readPaths(): Json {
         operationId: 'hook',
         summary: 'The hook without an install path',
         parameters: [website],
-        responses: { 200: textAnswer('text/x-shellscript'), ...errorAnswers(codes) },
+        responses: { 200: textAnswer('text/x-shellscript'), 304: NOT_MODIFIED, ...errorAnswers(codes) },
       },
     },
   }
 }
 
-function filePaths(): Json {
-  const file = (operationId: string, summary: string, answer: Json): Json => ({
-    get: { operationId, summary, responses: { 200: answer } },
+function filePaths(brand: string): Json {
+  const file = (operationId: string, summary: string, answer: Json, ...parameters: readonly Json[]): Json => ({
+    get: {
+      operationId,
+      summary,
+      ...(parameters.length === 0 ? {} : { parameters }),
+      responses: { 200: answer, 304: NOT_MODIFIED, ...errorAnswers(MESSAGE_CODES) },
+    },
   })
+  const skill = `/skills/${brand}-setup`
   return {
     '/browser.js': file('sdk', 'The browser SDK', textAnswer('text/javascript')),
+    '/browser.{digest}.js': withMissing(
+      file('sdkForever', 'The same for subresource integrity', textAnswer('text/javascript'), parameter('digest')),
+    ),
+    '/browser/{file}': withMissing(
+      file(
+        'sdkPart',
+        'Parts that the SDK loads where a page needs them',
+        textAnswer('text/javascript'),
+        parameter('file'),
+      ),
+    ),
     '/report.sh': file('hookSource', "The hook's source", textAnswer('text/plain')),
-    '/api/limits': file('limits', 'Plans, prices, rates and service limits', {
-      description: 'Limits',
-      content: anyJson(),
-    }),
+    '/api/limits': file('limits', 'Plans, prices, rates and service limits', jsonAnswer('Limits')),
+    [`${skill}/SKILL.md`]: file('skill', 'How a coding agent sets this up', textAnswer('text/markdown')),
+    [`${skill}/references/{file}`]: withMissing(
+      file('skillReference', 'What the skill refers to', textAnswer('text/markdown'), parameter('file')),
+    ),
+    [`${skill}/manifest.json`]: file('skillManifest', 'The files with their SHA-256', jsonAnswer('SkillManifest')),
+    [`${skill}/install.sh`]: file('skillInstaller', 'Installs the skill', textAnswer('text/x-shellscript')),
     '/openapi.json': file('openapi', 'This document', { description: 'OpenAPI 3.1', content: anyJson() }),
     '/health': file('health', 'Liveness and what is delivered', jsonAnswer('Health')),
   }
+}
+
+const NOT_MODIFIED: Json = { description: 'What the client has is still right.' }
+
+/** A family of files whose names are not listed here. */
+function withMissing(path: Json): Json {
+  const { responses, ...get } = path['get'] as Json
+  return { get: { ...get, responses: { ...(responses as Json), ...errorAnswers(['not_found']) } } }
 }
 
 interface Posted {
@@ -191,86 +235,4 @@ function anyJson(): Json {
 
 function parameter(name: string): Json {
   return { name, in: 'path', required: true, schema: { type: 'string' } }
-}
-
-function componentSchemas(): Json {
-  const string = { type: 'string' }
-  const integer = { type: 'integer' }
-  const recorded = { const: false, description: 'Present where a Free organisation is over its quota.' }
-  const marker = {
-    type: 'object',
-    required: ['format', 'version', 'project', 'url_id', 'origin', 'receipt', 'created_at', 'expires_at'],
-    properties: {
-      format: { const: 'opfs-install-attribution' },
-      version: { const: 1 },
-      project: string,
-      url_id: string,
-      origin: string,
-      receipt: string,
-      created_at: integer,
-      expires_at: integer,
-    },
-  }
-  return {
-    Error: {
-      type: 'object',
-      required: ['error'],
-      properties: { error: { enum: Object.keys(ERRORS) }, field: string, message: string, retryAfter: integer },
-    },
-    Ok: { type: 'object', required: ['ok'], properties: { ok: { const: true } } },
-    VisitAnswer: { type: 'object', required: ['marker'], properties: { marker, recorded } },
-    HandoffAnswer: {
-      type: 'object',
-      required: ['ok', 'token', 'expires_at'],
-      properties: { ok: { const: true }, token: string, expires_at: integer, receipt: string, recorded },
-    },
-    BrowserConfig: {
-      type: 'object',
-      required: ['measurementIds', 'providers'],
-      properties: {
-        measurementIds: { type: 'array', items: string },
-        providers: { type: 'array', items: { enum: PROVIDER_IDS } },
-      },
-    },
-    Health: {
-      type: 'object',
-      required: ['ok', 'ga_mode', 'delivery'],
-      properties: {
-        ok: { const: true },
-        ga_mode: { enum: ['live', 'validate', 'none'] },
-        delivery: { enum: ['live', 'validate', 'none'] },
-      },
-    },
-    EventAnswer: eventAnswer(recorded),
-  }
-}
-
-function eventAnswer(recorded: Json): Json {
-  const delivery = {
-    type: 'object',
-    required: ['destination', 'status', 'session_mode'],
-    properties: {
-      destination: { type: 'string' },
-      status: { enum: DELIVERY_STATUSES },
-      session_mode: { enum: ['original_session_window', 'client_only', 'none'] },
-    },
-  }
-  return {
-    type: 'object',
-    required: ['ok', 'event_id', 'duplicate', 'resolution', 'candidate_count', 'selection_policy', 'ga'],
-    properties: {
-      ok: { const: true },
-      event_id: { type: 'string' },
-      duplicate: { type: 'boolean' },
-      resolution: { enum: ['matched', 'unmatched', 'counted'] },
-      candidate_count: { type: 'integer' },
-      selection_policy: { enum: ['latest_visit', 'handoff', 'same_installation', 'none'] },
-      ga: {
-        type: 'object',
-        required: ['status', 'deliveries'],
-        properties: { status: { type: 'string' }, deliveries: { type: 'array', items: delivery } },
-      },
-      recorded,
-    },
-  }
 }

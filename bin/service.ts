@@ -49,6 +49,7 @@ export interface Service {
   readonly catalog: CatalogSource
   readonly eventLog: EventLog
   readonly facts: Facts
+  readonly hotState: HotState
 }
 
 /** What every part above the engines is made from. */
@@ -65,7 +66,7 @@ const SDK_FOLDER = fileURLToPath(new URL('../sdk/dist', import.meta.url))
 
 export async function startService(options: ServiceOptions): Promise<Service> {
   const foundation = await layFoundation(options)
-  const { catalog, eventLog, facts, lifecycle, settings } = foundation
+  const { catalog, eventLog, facts, hotState, lifecycle, settings } = foundation
   const workers = await startRoles(foundation)
   const backend = localBackend({ facts, eventLog })
   await lifecycle.start(
@@ -79,7 +80,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     (server) => server.close(),
   )
   const api = await startApi(foundation, workers)
-  return { port: api.port, metricsPort: metrics.port, catalog, eventLog, facts }
+  return { port: api.port, metricsPort: metrics.port, catalog, eventLog, facts, hotState }
 }
 
 /** Engines, keys and catalog, in the order in which they need each other. */

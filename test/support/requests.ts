@@ -26,7 +26,7 @@ export async function send(url: string, init: RequestInit & { readonly origin?: 
 
 export function post(url: string, body: unknown, origin: string | null = null): Promise<Reply> {
   const text = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
-  return send(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: text as BodyInit, origin })
+  return send(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: text as string, origin })
 }
 
 export function urlIdOf(pageUrl: string): string {
@@ -39,7 +39,7 @@ export function urlIdOf(pageUrl: string): string {
 
 /** A visit of the page `/install` with a GA4 identity; `more` replaces fields. */
 export function visitBody(more: Record<string, unknown> = {}): Record<string, any> {
-  const pageUrl = String(more['page_url'] ?? `${TEST_ORIGIN}/install`)
+  const pageUrl = (more['page_url'] as string | undefined) ?? `${TEST_ORIGIN}/install`
   const now = Math.floor(Date.now() / 1_000)
   return {
     project: 'acme-dev',

@@ -23,8 +23,8 @@ export interface TestService extends Service {
   readonly nowMs: () => number
   /** Writes manifests and waits until they are in force. */
   readonly apply: (files: Readonly<Record<string, string>>) => Promise<void>
-  /** Resolves when every role has worked off its topics. */
-  readonly drain: () => Promise<void>
+  /** Resolves when every role, or the named one alone, has worked off its topics. */
+  readonly drain: (group?: string) => Promise<void>
   readonly stop: () => Promise<void>
 }
 
@@ -113,7 +113,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
         await wait(DRAIN_PAUSE_MS)
       if (service.catalog.current().version === before) throw new Error('the manifests did not take effect')
     },
-    drain: () => drain(service),
+    drain: (group) => drain(service, group),
     stop: async () => {
       await lifecycle.stop('request')
       await ga4.stop()
@@ -149,12 +149,13 @@ async function writeAll(folder: string, files: Readonly<Record<string, string>>)
 }
 
 /** Quiet twice in a row: a role that finishes may have given another one work in between. */
-async function drain(service: Service): Promise<void> {
+async function drain(service: Service, group?: string): Promise<void> {
   let quiet = 0
   for (let tries = 0; tries < DRAIN_TRIES; tries++) {
     const lag = await service.eventLog.lag()
     // Waiting rooms hold what is not due yet; nobody waits for those.
-    const waiting = lag.filter(({ topic, entries }) => entries > 0 && !/\.\d+[smh]$/.test(topic))
+    const asked = lag.filter((row) => group === undefined || row.group === group)
+    const waiting = asked.filter(({ topic, entries }) => entries > 0 && !/\.\d+[smh]$/.test(topic))
     quiet = waiting.length === 0 ? quiet + 1 : 0
     if (quiet === 3) return
     await wait(DRAIN_PAUSE_MS)

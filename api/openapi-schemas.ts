@@ -1,0 +1,117 @@
+/** Schemas of the answers, for the OpenAPI document. */
+
+import { ERRORS } from '../domain/errors.ts'
+import { DELIVERY_STATUSES, PLANS, PROVIDER_IDS } from '../domain/model.ts'
+
+export type Json = Readonly<Record<string, unknown>>
+
+/** By the names under which the paths refer to them. */
+export function componentSchemas(): Json {
+  const string = { type: 'string' }
+  const integer = { type: 'integer' }
+  const recorded = { const: false, description: 'Present where a Free organisation is over its quota.' }
+  const marker = {
+    type: 'object',
+    required: ['format', 'version', 'project', 'url_id', 'origin', 'receipt', 'created_at', 'expires_at'],
+    properties: {
+      format: { const: 'opfs-install-attribution' },
+      version: { const: 1 },
+      project: string,
+      url_id: string,
+      origin: string,
+      receipt: string,
+      created_at: integer,
+      expires_at: integer,
+    },
+  }
+  return {
+    Error: {
+      type: 'object',
+      required: ['error'],
+      properties: { error: { enum: Object.keys(ERRORS) }, field: string, message: string, retryAfter: integer },
+    },
+    Ok: { type: 'object', required: ['ok'], properties: { ok: { const: true } } },
+    VisitAnswer: { type: 'object', required: ['marker'], properties: { marker, recorded } },
+    HandoffAnswer: {
+      type: 'object',
+      required: ['ok', 'token', 'expires_at'],
+      properties: { ok: { const: true }, token: string, expires_at: integer, receipt: string, recorded },
+    },
+    BrowserConfig: {
+      type: 'object',
+      required: ['measurementIds', 'providers'],
+      properties: {
+        measurementIds: { type: 'array', items: string },
+        providers: { type: 'array', items: { enum: PROVIDER_IDS } },
+      },
+    },
+    Health: {
+      type: 'object',
+      required: ['ok', 'ga_mode', 'delivery'],
+      properties: {
+        ok: { const: true },
+        ga_mode: { enum: ['live', 'validate', 'none'] },
+        delivery: { enum: ['live', 'validate', 'none'] },
+      },
+    },
+    EventAnswer: eventAnswer(recorded),
+    ...fileSchemas(),
+  }
+}
+
+function fileSchemas(): Json {
+  const digest = { type: 'string', pattern: '^[0-9a-f]{64}$' }
+  const object = (properties: Json): Json => ({ type: 'object', required: Object.keys(properties), properties })
+  return {
+    Limits: object({
+      plans: { type: 'object', required: PLANS, additionalProperties: { type: 'object' } },
+      prices: { type: 'object', required: PLANS },
+      rates: {
+        type: 'object',
+        additionalProperties: object({
+          limit: { type: 'integer' },
+          windowS: { type: 'integer' },
+          per: { type: 'string' },
+        }),
+      },
+      service: { type: 'object' },
+    }),
+    SkillManifest: object({
+      name: { type: 'string' },
+      version: { type: 'string' },
+      base_url: { type: 'string' },
+      files: { type: 'array', items: object({ path: { type: 'string' }, sha256: digest }) },
+      hook: object({ url: { type: 'string' }, sha256: digest }),
+    }),
+  }
+}
+
+function eventAnswer(recorded: Json): Json {
+  const delivery = {
+    type: 'object',
+    required: ['destination', 'status', 'session_mode'],
+    properties: {
+      destination: { type: 'string' },
+      status: { enum: DELIVERY_STATUSES },
+      session_mode: { enum: ['original_session_window', 'client_only', 'none'] },
+    },
+  }
+  return {
+    type: 'object',
+    required: ['ok', 'event_id', 'duplicate', 'resolution', 'candidate_count', 'selection_policy', 'ga'],
+    properties: {
+      ok: { const: true },
+      event_id: { type: 'string' },
+      duplicate: { type: 'boolean' },
+      resolution: { enum: ['matched', 'unmatched', 'counted'] },
+      candidate_count: { type: 'integer' },
+      selection_policy: { enum: ['latest_visit', 'handoff', 'same_installation', 'none'] },
+      ga: {
+        type: 'object',
+        required: ['status', 'deliveries'],
+        properties: { status: { type: 'string' }, deliveries: { type: 'array', items: delivery } },
+      },
+      recorded,
+    },
+  }
+}
