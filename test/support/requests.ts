@@ -29,7 +29,9 @@ export function post(url: string, body: unknown, origin: string | null = null): 
   return send(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: text as string, origin })
 }
 
+/** What is no address has no ID of its own; the service must refuse it before it looks at the ID. */
 export function urlIdOf(pageUrl: string): string {
+  if (!URL.canParse(pageUrl)) return 'url_0000000000000000'
   const { origin, pathname } = new URL(pageUrl)
   return `url_${createHash('sha256')
     .update(origin + pathname)
