@@ -19,6 +19,9 @@ shellcheck shellcheck
 strace strace
 curl curl
 wget wget
+java openjdk-17-jre-headless
+mvn maven
+openssl openssl
 '
 
 say() {

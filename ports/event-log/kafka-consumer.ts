@@ -1,0 +1,278 @@
+/** A member of a consumer group on Kafka: shares the partitions, commits what is done, and starts anew when it stops. */
+
+import type { ConsumerGroupJoinEvent, EachBatchPayload, Kafka, Consumer as KafkaConsumer } from 'kafkajs'
+
+import type { Topic } from '../../domain/records.ts'
+
+import type { BatchHandler, ConsumeOptions, Consumer, StoredEntry } from './event-log.ts'
+import { LogUnavailable } from './event-log.ts'
+import type { FlowBudget, FlowOptions } from './kafka-flow.ts'
+import { PartitionFlow } from './kafka-flow.ts'
+
+export interface MemberSettings {
+  readonly nowMs: () => number
+  readonly retryMs: FlowOptions['retryMs']
+  readonly recheckMs: number
+  readonly random: () => number
+  readonly maxBytesPerPartition: number
+  readonly budget: FlowBudget
+  readonly sessionMs: number
+  readonly heartbeatMs: number
+  /** Longest wait of one fetch for something new, in ms. */
+  readonly fetchWaitMs: number
+  /** Without progress for this long although there is something to fetch, the consumer is made anew, in ms. */
+  readonly stalledMs: number
+  /** How long `start` waits for a place in the group, in ms. */
+  readonly joinMs: number
+  readonly onFailure: (error: unknown, topic: Topic, group: string) => void
+}
+
+export interface MemberPlace {
+  readonly kafka: Kafka
+  readonly topic: Topic
+  readonly topicName: string
+  readonly group: string
+  readonly groupId: string
+  readonly handler: BatchHandler
+  readonly options: ConsumeOptions
+  /** Entries per partition that the group has not done; what the watchdog asks. */
+  readonly lagOf: (partitions: readonly number[]) => Promise<number>
+  /** Where a new group begins that asks for the newest: the end of each partition that has no position yet. */
+  readonly newestOf: (partitions: readonly number[]) => Promise<ReadonlyMap<number, number>>
+}
+
+const DISCONNECT_MS = 5_000
+const FETCH_BYTES_PER_PARTITION = 1024 * 1024
+
+/** Resolves when the member has its place in the group, which may be without partitions. */
+export async function startMember(place: MemberPlace, settings: MemberSettings): Promise<Consumer> {
+  const member = new Member(place, settings)
+  await member.start()
+  return member
+}
+
+class Member implements Consumer {
+  readonly #place: MemberPlace
+  readonly #settings: MemberSettings
+  readonly #flows = new Map<number, PartitionFlow>()
+  readonly #joined = Promise.withResolvers<void>()
+  readonly #paused = new Set<number>()
+  /** Partitions whose start is still being found; what is fetched of them is not taken. */
+  readonly #starting = new Set<number>()
+  #consumer: KafkaConsumer | null = null
+  #isStopping = false
+  #stopped: Promise<void> | null = null
+  #restarting: Promise<void> | null = null
+  #failures = 0
+  #fetchedAtMs = performance.now()
+  #progressAtMs = performance.now()
+  #timers: NodeJS.Timeout[] = []
+
+  constructor(place: MemberPlace, settings: MemberSettings) {
+    this.#place = place
+    this.#settings = settings
+  }
+
+  async start(): Promise<void> {
+    const timer = setTimeout(
+      () => this.#joined.reject(new LogUnavailable(`no place in group ${this.#place.groupId} in time`)),
+      this.#settings.joinMs,
+    )
+    this.#timers = [
+      setInterval(() => this.#resumeWhereRoom(), RESUME_EVERY_MS),
+      setInterval(() => void this.#watch(), this.#settings.stalledMs / 4),
+    ]
+    try {
+      void this.#connect()
+      await this.#joined.promise
+    } catch (error) {
+      await this.stop()
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop()
+    return this.#stopped
+  }
+
+  async #stop(): Promise<void> {
+    this.#isStopping = true
+    for (const timer of this.#timers) clearInterval(timer)
+    const flows = [...this.#flows.values()]
+    for (const flow of flows) flow.end({ isLost: false })
+    await Promise.all(flows.map(({ ended }) => ended))
+    await this.#restarting
+    await this.#disconnect()
+  }
+
+  async #connect(): Promise<void> {
+    const { kafka, groupId, topicName, options } = this.#place
+    const consumer = kafka.consumer({
+      groupId,
+      sessionTimeout: this.#settings.sessionMs,
+      heartbeatInterval: this.#settings.heartbeatMs,
+      maxWaitTimeInMs: this.#settings.fetchWaitMs,
+      maxBytesPerPartition: FETCH_BYTES_PER_PARTITION,
+      allowAutoTopicCreation: false,
+      // kafkajs starts again only after errors that it calls passing; this member does so after all of them.
+      retry: { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000, restartOnFailure: async () => false },
+    })
+    this.#consumer = consumer
+    this.#fetchedAtMs = this.#progressAtMs = performance.now()
+    const isCurrent = (): boolean => this.#consumer === consumer
+    consumer.on(consumer.events.GROUP_JOIN, (event) => void (isCurrent() && this.#assigned(event)))
+    consumer.on(consumer.events.FETCH, () => void (this.#fetchedAtMs = performance.now()))
+    consumer.on(consumer.events.CRASH, ({ payload }) => void (isCurrent() && this.#restart(payload.error)))
+    try {
+      await consumer.connect()
+      await consumer.subscribe({ topic: topicName, fromBeginning: options.from !== 'newest' })
+      await consumer.run({
+        autoCommit: false,
+        eachBatchAutoResolve: false,
+        eachBatch: async (payload) => void (isCurrent() && this.#fetched(payload)),
+      })
+    } catch (error) {
+      if (isCurrent()) this.#restart(error)
+    }
+  }
+
+  /** Flows of partitions that stay go on with what they have: fetching begins anew at the group's position. */
+  #assigned({ payload }: ConsumerGroupJoinEvent): void {
+    if (this.#isStopping) return
+    this.#failures = 0
+    this.#paused.clear()
+    const partitions = payload.memberAssignment[this.#place.topicName] ?? []
+    for (const [partition, flow] of this.#flows) {
+      if (partitions.includes(partition)) continue
+      flow.end({ isLost: true })
+      this.#flows.delete(partition)
+    }
+    const added = partitions.filter((partition) => !this.#flows.has(partition))
+    if (this.#place.options.from !== 'newest' || added.length === 0) {
+      for (const partition of added) this.#addFlow(partition, null)
+      return this.#joined.resolve()
+    }
+    for (const partition of added) this.#starting.add(partition)
+    void this.#begin(added)
+  }
+
+  async #begin(partitions: readonly number[]): Promise<void> {
+    const consumer = this.#consumer
+    try {
+      const newest = await this.#place.newestOf(partitions)
+      if (consumer === null || consumer !== this.#consumer || this.#isStopping) return
+      for (const partition of partitions) {
+        const offset = newest.get(partition) ?? null
+        if (offset !== null) {
+          await this.#commit(partition, offset)
+          consumer.seek({ topic: this.#place.topicName, partition, offset: String(offset) })
+        }
+        if (!this.#flows.has(partition)) this.#addFlow(partition, offset)
+        this.#starting.delete(partition)
+      }
+      this.#joined.resolve()
+    } catch (error) {
+      if (consumer === this.#consumer) this.#restart(error)
+    }
+  }
+
+  #addFlow(partition: number, fromOffset: number | null): void {
+    const { topic, group, handler, options } = this.#place
+    const { nowMs, retryMs, recheckMs, random, maxBytesPerPartition, budget, onFailure } = this.#settings
+    const flow = new PartitionFlow(
+      {
+        ...options,
+        ...{ topic, partition, handler, nowMs, retryMs, recheckMs, random, budget },
+        maxBytes: maxBytesPerPartition,
+        onFailure: (error) => onFailure(error, topic, group),
+        commit: (ofPartition, offset) => this.#commit(ofPartition, offset),
+      },
+      fromOffset,
+    )
+    this.#flows.set(partition, flow)
+  }
+
+  #fetched(payload: EachBatchPayload): void {
+    const { batch } = payload
+    const flow = this.#flows.get(batch.partition)
+    if (flow === undefined || this.#isStopping || this.#starting.has(batch.partition)) return
+    // What is not taken stays unresolved and is fetched again.
+    if (flow.isFull) return this.#pause(batch.partition)
+    const entries: StoredEntry[] = batch.messages.map(({ offset, key, value, timestamp }) => ({
+      key: key?.toString() ?? '',
+      value: value?.toString() ?? '',
+      offset: Number(offset),
+      appendedAtMs: Number(timestamp),
+    }))
+    this.#progressAtMs = performance.now()
+    flow.accept({ entries, endOffset: Number(batch.highWatermark) })
+    payload.resolveOffset(batch.lastOffset())
+    if (flow.isFull) this.#pause(batch.partition)
+  }
+
+  #pause(partition: number): void {
+    this.#paused.add(partition)
+    this.#consumer?.pause([{ topic: this.#place.topicName, partitions: [partition] }])
+  }
+
+  #resumeWhereRoom(): void {
+    for (const partition of this.#paused) {
+      if (this.#flows.get(partition)?.isFull === true) continue
+      this.#paused.delete(partition)
+      this.#consumer?.resume([{ topic: this.#place.topicName, partitions: [partition] }])
+    }
+  }
+
+  async #commit(partition: number, offset: number): Promise<void> {
+    if (this.#consumer === null) throw new Error('the consumer is being made anew')
+    await this.#consumer.commitOffsets([{ topic: this.#place.topicName, partition, offset: String(offset) }])
+  }
+
+  /** Silence has two forms: the loop of fetches stands still, or it turns and brings nothing although there is something. */
+  async #watch(): Promise<void> {
+    const { stalledMs } = this.#settings
+    const consumer = this.#consumer
+    const nowMs = performance.now()
+    if (this.#isStopping || consumer === null || this.#restarting !== null) return
+    if (nowMs - this.#fetchedAtMs > stalledMs)
+      return this.#restart(new Error(`nothing was fetched for ${stalledMs} ms`))
+    const waiting = [...this.#flows].filter(([, flow]) => flow.isIdle).map(([partition]) => partition)
+    if (waiting.length === 0 || nowMs - this.#progressAtMs <= stalledMs) return
+    const lag = await this.#place.lagOf(waiting).catch(() => 0)
+    if (lag > 0 && consumer === this.#consumer && nowMs - this.#progressAtMs > stalledMs) {
+      this.#restart(new Error(`${lag} entries wait and none was fetched for ${stalledMs} ms`))
+    } else if (lag === 0) this.#progressAtMs = nowMs
+  }
+
+  #restart(error: unknown): void {
+    if (this.#isStopping || this.#restarting !== null) return
+    this.#settings.onFailure(error, this.#place.topic, this.#place.group)
+    const { first, most } = this.#settings.retryMs
+    const delayMs = Math.min(most, first * 2 ** this.#failures) * (0.5 + this.#settings.random() / 2)
+    this.#failures = Math.min(this.#failures + 1, 30)
+    this.#restarting = (async () => {
+      await this.#disconnect()
+      this.#starting.clear()
+      if (!this.#isStopping) await new Promise((resolve) => setTimeout(resolve, delayMs))
+    })().finally(() => {
+      this.#restarting = null
+      if (!this.#isStopping) void this.#connect()
+    })
+  }
+
+  /** Bounded: a broker that is away must not keep a process from ending. */
+  async #disconnect(): Promise<void> {
+    const consumer = this.#consumer
+    this.#consumer = null
+    if (consumer === null) return
+    const timeout = Promise.withResolvers<void>()
+    const timer = setTimeout(() => timeout.resolve(), DISCONNECT_MS)
+    await Promise.race([consumer.disconnect().catch(() => undefined), timeout.promise])
+    clearTimeout(timer)
+  }
+}
+
+const RESUME_EVERY_MS = 50

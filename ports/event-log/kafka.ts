@@ -1,0 +1,268 @@
+/** EventLog on Kafka: gathered appends acknowledged by all in-sync replicas, consumer groups with explicit commits. */
+
+import type { Admin, Kafka } from 'kafkajs'
+
+import { LIMITS } from '../../domain/limits.ts'
+import type { Topic } from '../../domain/records.ts'
+
+import type {
+  AppendOptions,
+  BatchHandler,
+  ConsumeOptions,
+  Consumer,
+  Entry,
+  EventLog,
+  EventLogHealth,
+  StoredEntry,
+  TopicLag,
+} from './event-log.ts'
+import { LogUnavailable } from './event-log.ts'
+import { entryBytes, KafkaAppendQueue } from './kafka-appends.ts'
+import { kafkaClient } from './kafka-client.ts'
+import type { MemberSettings } from './kafka-consumer.ts'
+import { startMember } from './kafka-consumer.ts'
+import { KafkaSender } from './kafka-producer.ts'
+import { allLags, lagOf, positionsOf, readEntries, topicRanges } from './kafka-reader.ts'
+import type { KafkaSettings } from './kafka-url.ts'
+import type { TopicReport } from './topics.ts'
+import { ALL_TOPICS, ensureTopics } from './topics.ts'
+
+export interface KafkaEventLogOptions {
+  /** Bounds of what waits for Kafka's acknowledgement. */
+  readonly maxQueuedBytes?: number
+  readonly maxQueuedEntries?: number
+  readonly appendDeadlineMs?: number
+  /** How long the first append of a batch waits for company. */
+  readonly lingerMs?: number
+  readonly nowMs?: () => number
+  readonly retryMs?: MemberSettings['retryMs']
+  readonly recheckMs?: number
+  /** 0 up to but without 1. */
+  readonly random?: () => number
+  readonly sessionMs?: number
+  readonly heartbeatMs?: number
+  readonly fetchWaitMs?: number
+  readonly stalledMs?: number
+  readonly joinMs?: number
+  /** What all consumers of this log keep in memory together, in bytes of values. */
+  readonly maxFetchedBytes?: number
+  /** Told of each handler that threw, and of each failure of a consumer that is tried again. */
+  readonly onHandlerFailure?: MemberSettings['onFailure']
+  /** Told of each batch that could not be stored at one try. */
+  readonly onAppendFailure?: (error: Error, topic: Topic) => void
+}
+
+const KIB = 1024
+const BATCH_BYTES = 512 * KIB
+/** Above it an entry could not be a batch by itself that every broker takes. */
+const MAX_ENTRY_BYTES = 900 * KIB
+const FETCHED_BYTES_PER_PARTITION = 4 * KIB * KIB
+const REQUEST_MS = 5_000
+const CLOSE_MS = 5_000
+/** After a failed send the log counts as refusing for this long, unless another one succeeds. */
+const FAILURE_SHOWN_MS = 2_000
+const DEFAULTS = {
+  maxQueuedBytes: 24 * KIB * KIB,
+  maxQueuedEntries: 100_000,
+  appendDeadlineMs: LIMITS.appendDeadlineMs,
+  lingerMs: 2,
+  nowMs: Date.now,
+  retryMs: { first: 100, most: 30_000 },
+  recheckMs: 1_000,
+  random: Math.random,
+  sessionMs: 30_000,
+  heartbeatMs: 3_000,
+  fetchWaitMs: 500,
+  stalledMs: 60_000,
+  joinMs: 60_000,
+  maxFetchedBytes: 64 * KIB * KIB,
+  onHandlerFailure: () => undefined,
+  onAppendFailure: () => undefined,
+} satisfies Required<KafkaEventLogOptions>
+
+/**
+ * Opens the log; a broker that is away does not keep it from opening. Topics must exist (`migrateKafka`). Throws where a
+ * TLS file cannot be read.
+ */
+export async function kafkaEventLog(settings: KafkaSettings, options: KafkaEventLogOptions = {}): Promise<EventLog> {
+  const log = new LogInKafka(settings, { ...DEFAULTS, ...options })
+  await log.warm()
+  return log
+}
+
+/** Creates missing topics where `canCreate`, and says what is unsafe about those that are there. */
+export async function checkKafkaTopics(
+  settings: KafkaSettings,
+  { canCreate, topics = ALL_TOPICS }: { readonly canCreate: boolean; readonly topics?: readonly Topic[] },
+): Promise<TopicReport> {
+  const admin = kafkaClient(settings, { requestMs: 30_000 }).admin()
+  try {
+    await admin.connect()
+    return await ensureTopics(admin, { prefix: settings.prefix, layout: settings.layout, topics, canCreate })
+  } finally {
+    await admin.disconnect().catch(() => undefined)
+  }
+}
+
+class LogInKafka implements EventLog {
+  readonly #settings: KafkaSettings
+  readonly #options: Required<KafkaEventLogOptions>
+  readonly #kafka: Kafka
+  readonly #queue: KafkaAppendQueue
+  readonly #sender: KafkaSender
+  readonly #consumers = new Set<Consumer>()
+  readonly #budget: MemberSettings['budget']
+  #admin: Promise<Admin> | null = null
+  #lastAppendAtMs: number | null = null
+  #failedAtMs = Number.NEGATIVE_INFINITY
+  #isClosed = false
+
+  constructor(settings: KafkaSettings, options: Required<KafkaEventLogOptions>) {
+    this.#settings = settings
+    this.#options = options
+    this.#budget = { bytes: 0, maxBytes: options.maxFetchedBytes }
+    this.#queue = new KafkaAppendQueue({
+      maxBytes: options.maxQueuedBytes,
+      maxEntries: options.maxQueuedEntries,
+      batchBytes: BATCH_BYTES,
+    })
+    this.#kafka = kafkaClient(settings, { requestMs: 30_000 })
+    this.#sender = new KafkaSender(kafkaClient(settings, { requestMs: REQUEST_MS }), this.#queue, {
+      topicName: (topic) => this.#topicName(topic),
+      nowMs: options.nowMs,
+      lingerMs: options.lingerMs,
+      requestMs: REQUEST_MS,
+      onSent: () => {
+        this.#lastAppendAtMs = options.nowMs()
+        this.#failedAtMs = Number.NEGATIVE_INFINITY
+      },
+      onFailure: (error, topic) => {
+        this.#failedAtMs = performance.now()
+        options.onAppendFailure(error, topic)
+      },
+    })
+  }
+
+  warm(): Promise<void> {
+    return this.#sender.warm()
+  }
+
+  append(topic: Topic, entries: readonly Entry[], options?: AppendOptions): Promise<void> {
+    if (this.#isClosed) return Promise.reject(new LogUnavailable('the log is closed'))
+    if (entries.length === 0) return Promise.resolve()
+    if (entries.some((entry) => entryBytes(entry) > MAX_ENTRY_BYTES)) {
+      return Promise.reject(new RangeError(`an entry is above ${MAX_ENTRY_BYTES} bytes`))
+    }
+    const appended = this.#queue.add(topic, entries, options?.deadlineMs ?? this.#options.appendDeadlineMs)
+    this.#sender.request(topic)
+    return appended
+  }
+
+  async consume(topic: Topic, group: string, handler: BatchHandler, options: ConsumeOptions): Promise<Consumer> {
+    if (this.#isClosed) throw new LogUnavailable('the log is closed')
+    const topicName = this.#topicName(topic)
+    const groupId = `${this.#settings.prefix}${group}:${topic}`
+    const member = await startMember(
+      {
+        ...{ kafka: this.#kafka, topic, topicName, group, groupId, handler, options },
+        lagOf: async (partitions) => lagOf(await this.#connectedAdmin(), { groupId, topicName, partitions }),
+        newestOf: (partitions) => this.#newestOf(groupId, topicName, partitions),
+      },
+      { ...this.#memberSettings() },
+    )
+    this.#consumers.add(member)
+    return {
+      stop: async () => {
+        await member.stop()
+        this.#consumers.delete(member)
+      },
+    }
+  }
+
+  async read(topic: Topic, fromOffset: number, maxEntries: number): Promise<readonly StoredEntry[]> {
+    return readEntries(this.#kafka, await this.#connectedAdmin(), {
+      topicName: this.#topicName(topic),
+      groupPrefix: this.#settings.prefix,
+      fromOffset,
+      maxEntries,
+    })
+  }
+
+  async lag(): Promise<readonly TopicLag[]> {
+    return allLags(await this.#connectedAdmin(), {
+      topicName: (topic) => this.#topicName(topic),
+      parse: (groupId) => this.#parseGroup(groupId),
+    })
+  }
+
+  health(): EventLogHealth {
+    const isStalled = this.#queue.underWayMs > this.#options.appendDeadlineMs
+    const isFailing = performance.now() - this.#failedAtMs < FAILURE_SHOWN_MS
+    return {
+      isAccepting: !this.#isClosed && !this.#queue.isFull && !isStalled && !isFailing,
+      queuedBytes: this.#queue.bytes,
+      lastAppendAtMs: this.#lastAppendAtMs,
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const stopping = [...this.#consumers].map((consumer) => consumer.stop())
+    await Promise.all([this.#queue.drained(), ...stopping])
+    const timeout = Promise.withResolvers<void>()
+    const timer = setTimeout(() => timeout.resolve(), CLOSE_MS)
+    const admin = this.#admin
+    this.#admin = null
+    const closed = Promise.allSettled([this.#sender.close(), admin?.then((connected) => connected.disconnect())])
+    await Promise.race([closed, timeout.promise])
+    clearTimeout(timer)
+  }
+
+  #topicName(topic: Topic): string {
+    return `${this.#settings.prefix}${topic}`
+  }
+
+  #parseGroup(groupId: string): { readonly group: string; readonly topic: Topic } | null {
+    const { prefix } = this.#settings
+    const colon = groupId.lastIndexOf(':')
+    const topic = ALL_TOPICS.find((known) => known === groupId.slice(colon + 1))
+    if (!groupId.startsWith(prefix) || colon < prefix.length || topic === undefined) return null
+    return { group: groupId.slice(prefix.length, colon), topic }
+  }
+
+  #memberSettings(): MemberSettings {
+    return {
+      ...this.#options,
+      budget: this.#budget,
+      maxBytesPerPartition: FETCHED_BYTES_PER_PARTITION,
+      onFailure: this.#options.onHandlerFailure,
+    }
+  }
+
+  async #newestOf(
+    groupId: string,
+    topicName: string,
+    partitions: readonly number[],
+  ): Promise<ReadonlyMap<number, number>> {
+    const admin = await this.#connectedAdmin()
+    const [positions, ranges] = await Promise.all([
+      positionsOf(admin, groupId, topicName),
+      topicRanges(admin, topicName),
+    ])
+    const isNew = ({ partition }: { partition: number }): boolean =>
+      partitions.includes(partition) && !positions.has(partition)
+    return new Map(ranges.filter(isNew).map(({ partition, end }) => [partition, end]))
+  }
+
+  #connectedAdmin(): Promise<Admin> {
+    if (this.#isClosed) return Promise.reject(new LogUnavailable('the log is closed'))
+    if (this.#admin !== null) return this.#admin
+    const admin = this.#kafka.admin()
+    const connected = admin.connect().then(() => admin)
+    this.#admin = connected
+    connected.catch(() => {
+      if (this.#admin === connected) this.#admin = null
+    })
+    return connected
+  }
+}
