@@ -85,6 +85,8 @@ function renderer({ cluster, isReplicated = false }: MigrateSettings): Render {
     onCluster: cluster === undefined ? '' : `ON CLUSTER '${cluster.replaceAll("'", "''")}'`,
     // Old parts go as soon as they are merged, so the merged part must be on the disk by then.
     durable: 'fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1',
+    // A look-up reads whole granules, and facts are looked up by key one by one.
+    granules: 'index_granularity = 1024',
   }
   return (text) => text.replace(/\{\{(\w+)\}\}/g, (_whole, name: string) => values[name] ?? '')
 }

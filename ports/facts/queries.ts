@@ -28,6 +28,7 @@ export const MAX_KEYS = 10_000
 /** Most rows of one page of a list; `LIMITS.logsPerPage` is what people see. */
 const MAX_PAGE = 10_000
 const MAX_ATTEMPTS = 1_000
+const MAX_REPEATS = 3
 
 export interface Query<P extends QueryParameters, R> {
   readonly sql: (params: P) => string
@@ -99,22 +100,27 @@ function filtered(params: Readonly<Record<string, unknown>>, names: readonly str
   return names.flatMap((name) => (params[name] === undefined ? [] : [`AND ${CONDITIONS[name]}`])).join(' ')
 }
 
+function within(time: string): string {
+  return `${time} >= ${at('since_ms')} AND ${time} < ${at('until_ms')}`
+}
+
+/** The time, and what comes after the last row of the page before. */
 function page(time: string, id: string, params: { readonly before_ms?: number; readonly before_id?: string }): string {
-  const cursor = `AND (${time}, ${id}) < (${at('before_ms')}, {before_id:String})`
-  return `${time} >= ${at('since_ms')} AND ${time} < ${at('until_ms')}${
-    params.before_ms === undefined || params.before_id === undefined ? '' : ` ${cursor}`
-  }`
+  if (params.before_ms === undefined || params.before_id === undefined) return within(time)
+  return `${within(time)} AND (${time}, ${id}) < (${at('before_ms')}, {before_id:String})`
 }
 
 const LOG_FILTERS = ['organization', 'website', 'code', 'path', 'status'] as const
 const INSTALL_FILTERS = ['organization', 'website', 'installation_id', 'resolution'] as const
-const newestFirst = (time: string, id: string): string =>
-  `ORDER BY ${time} DESC, ${id} DESC LIMIT least({limit:UInt32}, ${MAX_PAGE})`
+const newestFirst = (time: string, id: string): string => `ORDER BY ${time} DESC, ${id} DESC`
+/** Keys looked at for a page: a key that was inserted again and is not merged yet is among them more than once. */
+const candidateLimit = (): string => `LIMIT least({limit:UInt32}, ${MAX_PAGE}) * ${MAX_REPEATS}`
+const pageLimit = (): string => `LIMIT least({limit:UInt32}, ${MAX_PAGE})`
 
 export const QUERIES = {
   /** Visits by website and ID, for dispatch and for explanations. */
   visitsByIds: lookUp<VisitKeys, VisitRow>(`SELECT ${VISIT_COLUMNS} FROM ${once('visits')}
-    WHERE (website, visit_id) IN arrayZip({websites:Array(String)}, {visit_ids:Array(String)}) LIMIT ${MAX_KEYS}`),
+    PREWHERE (website, visit_id) IN arrayZip({websites:Array(String)}, {visit_ids:Array(String)}) LIMIT ${MAX_KEYS}`),
 
   /** The state of receipts from the facts alone. No FINAL: a row seen twice changes no maximum. */
   receiptFacts: lookUp<{ readonly website: string; readonly visit_ids: readonly string[] }, ReceiptFactsRow>(`
@@ -123,19 +129,19 @@ export const QUERIES = {
     FROM (
       SELECT visit_id, true AS recorded, false AS active, false AS revoked, is_handoff_only AS handoff_only,
         previous_visit_id AS previous
-      FROM visits WHERE website = {website:String} AND visit_id IN {visit_ids:Array(String)}
+      FROM visits PREWHERE website = {website:String} AND visit_id IN {visit_ids:Array(String)}
       UNION ALL
       SELECT visit_id, false, effect = 'activated', effect = 'revoked', false, ''
-      FROM activations WHERE website = {website:String} AND visit_id IN {visit_ids:Array(String)}
+      FROM activations PREWHERE website = {website:String} AND visit_id IN {visit_ids:Array(String)}
     ) GROUP BY visit_id LIMIT ${MAX_KEYS}`),
 
   /** The install of an event, with the answer it was given. */
   installByEvent: lookUp<Install, InstallRow>(`SELECT ${INSTALL_COLUMNS} FROM ${once('installs')}
-    WHERE website = {website:String} AND event_id = {event_id:String} LIMIT 1`),
+    PREWHERE website = {website:String} AND event_id = {event_id:String} LIMIT 1`),
 
   /** Event IDs are unique per website alone, so one ID may find installs of several. */
   installsByEventId: report<{ readonly event_id: string }, InstallRow>(`SELECT ${INSTALL_COLUMNS}
-    FROM ${once('installs')} WHERE event_id = {event_id:String} ORDER BY website LIMIT 100`),
+    FROM ${once('installs')} PREWHERE event_id = {event_id:String} ORDER BY website LIMIT 100`),
 
   /** The visit that this installation was last matched to, if that visit is not older than `since_ms`. */
   installationVisit: lookUp<
@@ -148,45 +154,59 @@ export const QUERIES = {
 
   /** Deliveries that exist already, of the events asked for. */
   dispatchedJobs: lookUp<EventKeys, JobKeyRow>(`SELECT website, event_id, destination, status FROM ${once('deliveries')}
-    WHERE (website, event_id) IN arrayZip({websites:Array(String)}, {event_ids:Array(String)}) LIMIT ${MAX_KEYS}`),
+    PREWHERE (website, event_id) IN arrayZip({websites:Array(String)}, {event_ids:Array(String)}) LIMIT ${MAX_KEYS}`),
 
   deliveriesOfInstall: report<Install, DeliveryRow>(`SELECT ${DELIVERY_COLUMNS} FROM ${once('deliveries')}
-    WHERE website = {website:String} AND event_id = {event_id:String} ORDER BY destination LIMIT ${MAX_ATTEMPTS}`),
+    PREWHERE website = {website:String} AND event_id = {event_id:String} ORDER BY destination LIMIT ${MAX_ATTEMPTS}`),
 
   attemptsOfInstall: report<Install, AttemptRow>(`SELECT ${ATTEMPT_COLUMNS} FROM ${once('attempts')}
-    WHERE website = {website:String} AND event_id = {event_id:String}
+    PREWHERE website = {website:String} AND event_id = {event_id:String}
     ORDER BY destination, started_at, number LIMIT ${MAX_ATTEMPTS}`),
 
   handoffsOfVisits: report<VisitKeys, HandoffRow>(`SELECT website, visit_id, ${ms('issued_at')}, ${ms('asked_at')}, gpc,
       is_handoff_only FROM ${once('handoffs')}
-    WHERE (website, visit_id) IN arrayZip({websites:Array(String)}, {visit_ids:Array(String)}) LIMIT ${MAX_KEYS}`),
+    PREWHERE (website, visit_id) IN arrayZip({websites:Array(String)}, {visit_ids:Array(String)}) LIMIT ${MAX_KEYS}`),
 
-  /** Newest first; `before_ms` and `before_id` are the last row of the page before. */
+  /**
+   * Newest first; `before_ms` and `before_id` are the last row of the page before. The page's keys are found first, from
+   * narrow columns and without FINAL; rows of one key are alike in all of them.
+   */
   listLogs: report<LogFilters, RequestLogRow>(
     (params) => `SELECT ${LOG_COLUMNS} FROM ${once('request_logs')}
-    WHERE ${page('received_at', 'id', params)} ${filtered(params, LOG_FILTERS)} ${newestFirst('received_at', 'id')}`,
+    PREWHERE ${within('received_at')} AND (website, received_at, id) IN (
+      SELECT website, received_at, id FROM request_logs
+      WHERE ${page('received_at', 'id', params)} ${filtered(params, LOG_FILTERS)}
+      ${newestFirst('received_at', 'id')} ${candidateLimit()})
+    ${newestFirst('received_at', 'id')} ${pageLimit()}`,
   ),
 
   listInstalls: report<InstallFilters, InstallRow>(
     (params) => `SELECT ${INSTALL_COLUMNS} FROM ${once('installs')}
+    PREWHERE (website, event_id) IN (
+      SELECT website, event_id FROM installs
+      WHERE ${page('received_at', 'event_id', params)} ${filtered(params, INSTALL_FILTERS)}
+      ${newestFirst('received_at', 'event_id')} ${candidateLimit()})
     WHERE ${page('received_at', 'event_id', params)} ${filtered(params, INSTALL_FILTERS)}
-    ${newestFirst('received_at', 'event_id')}`,
+    ${newestFirst('received_at', 'event_id')} ${pageLimit()}`,
   ),
 
   listDeliveries: report<DeliveryFilters, DeliveryRow>(
     (params) => `SELECT ${DELIVERY_COLUMNS} FROM ${once('deliveries')}
-    WHERE ${page('changed_at', 'event_id', {})} ${filtered(params, ['organization', 'website', 'destination'])}
-      ${params.status === undefined ? '' : 'AND status = {status:String}'}
-    ${newestFirst('changed_at', 'event_id')}`,
+    PREWHERE (website, event_id, destination) IN (
+      SELECT website, event_id, destination FROM ${once('deliveries')}
+      WHERE ${within('changed_at')} ${filtered(params, ['organization', 'website', 'destination'])}
+        ${params.status === undefined ? '' : 'AND status = {status:String}'}
+      ${newestFirst('changed_at', 'event_id')} ${pageLimit()})
+    ${newestFirst('changed_at', 'event_id')} ${pageLimit()}`,
   ),
 
   listActivity: report<Period & { readonly organization: string }, ActivityRow>(`SELECT id, ${ms('noticed_at')},
       organization, website, type, subject, message FROM ${once('activity')}
-    WHERE ${page('noticed_at', 'id', {})} AND organization = {organization:String} ${newestFirst('noticed_at', 'id')}`),
+    WHERE ${within('noticed_at')} AND organization = {organization:String} ${newestFirst('noticed_at', 'id')} ${pageLimit()}`),
 
   listPoison: report<Period, PoisonRow>(`SELECT log_topic, log_partition, log_offset, fact_table, reason, value,
       ${ms('found_at')} FROM ${once('poison_records')}
-    WHERE ${page('found_at', 'log_offset', {})} ${newestFirst('found_at', 'log_offset')}`),
+    WHERE ${within('found_at')} ${newestFirst('found_at', 'log_offset')} ${pageLimit()}`),
 
   /** Tracked events of an organisation from `since_ms` to before `until_ms`, counted anew from the facts. */
   usage: report<
@@ -203,7 +223,7 @@ export const QUERIES = {
     Omit<Period, 'limit'> & { readonly website: string },
     { readonly logs: number }
   >(`SELECT count() AS logs
-    FROM ${once('request_logs')} WHERE website = {website:String} AND ${page('received_at', 'id', {})}`),
+    FROM ${once('request_logs')} WHERE website = {website:String} AND ${within('received_at')}`),
 
   counts: report<Record<never, never>, CountsRow>(`SELECT
       (SELECT count() FROM ${once('visits')}) AS visits,

@@ -440,6 +440,19 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         expect(none).to.have.lengthOf(0)
       })
 
+      it('list full pages of logs whose rows were all inserted twice, for any bounds of time', async () => {
+        const website = unique('site')
+        const logs = Array.from({ length: 5 }, (_, index) =>
+          requestRecord({ website, receivedAtMs: SAMPLE_MS + index }),
+        )
+        await store(facts(), logs)
+        await store(facts(), logs)
+        const bounds = { since_ms: 0, until_ms: Number.MAX_SAFE_INTEGER }
+        const rows = await facts().run('listLogs', { ...bounds, website, limit: 3 })
+        expect(rows.map((row) => row.received_at_ms)).to.deep.equal([4, 3, 2].map((ms) => SAMPLE_MS + ms))
+        expect(await facts().run('listInstalls', { ...bounds, website, limit: 3 })).to.have.lengthOf(0)
+      })
+
       it('list deliveries by status and destination', async () => {
         const website = unique('site')
         await store(facts(), [

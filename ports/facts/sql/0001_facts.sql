@@ -4,7 +4,7 @@
 -- between rows of one key (the greater wins); delivery/fact-rows.ts says how it is made. A partition key is only ever a
 -- function of the natural key, so two rows of one key can never lie in two partitions, where they would not meet.
 -- Parts are synced to disk before an insert is acknowledged, and merged parts before the old ones are removed.
--- {{replacing}}, {{onCluster}} and {{durable}} are filled in by ports/facts/migrate.ts.
+-- {{replacing}}, {{onCluster}}, {{durable}} and {{granules}} are filled in by ports/facts/migrate.ts.
 
 CREATE TABLE IF NOT EXISTS visits {{onCluster}}
 (
@@ -39,7 +39,7 @@ ENGINE = {{replacing}}
 PARTITION BY toYYYYMM(issued_at)
 ORDER BY (website, visit_id)
 TTL toDateTime(issued_at) + toIntervalDay(retention_days)
-SETTINGS {{durable}};
+SETTINGS {{durable}}, {{granules}};
 
 -- Two rows for an activation that revoked: one for each receipt whose state it moved, so that the state of a receipt is
 -- read in one place, by its own visit ID.
@@ -61,7 +61,7 @@ ENGINE = {{replacing}}
 PARTITION BY toYYYYMM(issued_at)
 ORDER BY (website, visit_id, effect)
 TTL toDateTime(issued_at) + toIntervalDay(retention_days)
-SETTINGS {{durable}};
+SETTINGS {{durable}}, {{granules}};
 
 CREATE TABLE IF NOT EXISTS handoffs {{onCluster}}
 (
@@ -81,7 +81,7 @@ ENGINE = {{replacing}}
 PARTITION BY toYYYYMM(issued_at)
 ORDER BY (website, visit_id)
 TTL toDateTime(issued_at) + toIntervalDay(retention_days)
-SETTINGS {{durable}};
+SETTINGS {{durable}}, {{granules}};
 
 -- Not partitioned: a crash can append one event twice with two times of receipt.
 CREATE TABLE IF NOT EXISTS installs {{onCluster}}
@@ -115,12 +115,16 @@ CREATE TABLE IF NOT EXISTS installs {{onCluster}}
     log_offset UInt64,
     row_version UInt64,
     INDEX installation installation_id TYPE bloom_filter(0.001) GRANULARITY 1,
-    PROJECTION by_time (SELECT website, received_at, event_id ORDER BY website, received_at)
+    PROJECTION by_time
+    (
+        SELECT organization, website, received_at, event_id, installation_id, resolution
+        ORDER BY website, received_at
+    )
 )
 ENGINE = {{replacing}}
 ORDER BY (website, event_id)
 TTL toDateTime(received_at) + toIntervalDay(retention_days)
-SETTINGS {{durable}}, deduplicate_merge_projection_mode = 'rebuild';
+SETTINGS {{durable}}, {{granules}}, deduplicate_merge_projection_mode = 'rebuild';
 
 CREATE TABLE IF NOT EXISTS deliveries {{onCluster}}
 (
@@ -147,7 +151,7 @@ CREATE TABLE IF NOT EXISTS deliveries {{onCluster}}
 ENGINE = {{replacing}}
 ORDER BY (website, event_id, destination)
 TTL toDateTime(changed_at) + toIntervalDay(retention_days)
-SETTINGS {{durable}};
+SETTINGS {{durable}}, {{granules}};
 
 CREATE TABLE IF NOT EXISTS attempts {{onCluster}}
 (
@@ -178,7 +182,7 @@ ENGINE = {{replacing}}
 PARTITION BY toYYYYMM(started_at)
 ORDER BY (website, event_id, destination, attempt_id)
 TTL toDateTime(started_at) + toIntervalDay(retention_days)
-SETTINGS {{durable}};
+SETTINGS {{durable}}, {{granules}};
 
 CREATE TABLE IF NOT EXISTS request_logs {{onCluster}}
 (
@@ -209,7 +213,7 @@ ENGINE = {{replacing}}
 PARTITION BY toYYYYMMDD(received_at)
 ORDER BY (website, received_at, id)
 TTL toDateTime(received_at) + toIntervalDay(retention_days)
-SETTINGS {{durable}};
+SETTINGS {{durable}}, {{granules}};
 
 CREATE TABLE IF NOT EXISTS activity {{onCluster}}
 (
@@ -229,7 +233,7 @@ CREATE TABLE IF NOT EXISTS activity {{onCluster}}
 ENGINE = {{replacing}}
 ORDER BY (organization, noticed_at, id)
 TTL toDateTime(noticed_at) + toIntervalDay(retention_days)
-SETTINGS {{durable}};
+SETTINGS {{durable}}, {{granules}};
 
 -- Entries that could not become facts. `fact_table` is empty where the entry could not even be read.
 CREATE TABLE IF NOT EXISTS poison_records {{onCluster}}
@@ -247,4 +251,4 @@ CREATE TABLE IF NOT EXISTS poison_records {{onCluster}}
 ENGINE = {{replacing}}
 ORDER BY (log_topic, log_partition, log_offset, fact_table)
 TTL toDateTime(found_at) + toIntervalDay(retention_days)
-SETTINGS {{durable}};
+SETTINGS {{durable}}, {{granules}};
