@@ -5,10 +5,10 @@ import { MARKER_BYTES } from './limits.ts'
 const PREFIX = 'install-attribution-'
 
 /**
- * The root of the origin private file system; null in Safari. Rejects elsewhere where markers cannot be kept: frames of other
- * sites, private windows that refuse, old browsers.
+ * The root of the origin private file system; null in Safari. Throws or rejects elsewhere where markers cannot be kept: frames of
+ * other sites, private windows that refuse, old browsers.
  */
-export async function openStorage(): Promise<FileSystemDirectoryHandle | null> {
+export function openStorage(): Promise<FileSystemDirectoryHandle> | null {
   // Reading another site's window throws. There the storage would be a partition that the hook never looks into.
   void top?.location.href
   // A shell cannot read Safari's storage without the system asking the user for access, so nothing is left there.
@@ -22,8 +22,9 @@ export const markerName = (website: string, urlId: string) => `${PREFIX}${websit
 export async function readReceipt(root: FileSystemDirectoryHandle, name: string): Promise<string | null> {
   try {
     const file = await (await root.getFileHandle(name)).getFile()
-    const { receipt } = JSON.parse(await file.text()) as { receipt: string }
-    return /^[\w-]{43}$/.test(receipt) ? receipt : null
+    const { receipt } = JSON.parse(await file.text()) as { receipt: unknown }
+    // Whether it is a receipt at all, the service knows better.
+    return typeof receipt === 'string' ? receipt : null
   } catch {
     return null
   }

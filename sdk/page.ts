@@ -40,7 +40,7 @@ export interface ExtrasScript extends HTMLScriptElement {
 }
 
 /** True where the browser asks for its visitor not to be sold or shared. */
-export const hasGpc = () => (navigator as Navigator & { globalPrivacyControl?: boolean }).globalPrivacyControl === true
+export const hasGpc = () => !!(navigator as Navigator & { globalPrivacyControl?: boolean }).globalPrivacyControl
 
 /** Does what consent and the page's wishes allow by now; harmless to repeat. */
 export function resume(page: Page): void {
@@ -84,7 +84,8 @@ export function loadExtras(page: Page): Promise<Extras | null> {
         resolve(extras)
         extras.attend(page)
       }
-      script.crossOrigin = 'anonymous'
+      // The empty word means anonymous; without it the browser would not check the digest.
+      script.crossOrigin = ''
       script.integrity = EXTRAS_INTEGRITY
       script.nonce = page.nonce
       script.src = trusted(url)

@@ -5,8 +5,9 @@ import type { Answer } from './net.ts'
 import { request } from './net.ts'
 import type { Page } from './page.ts'
 import { loadExtras, resume } from './page.ts'
+import type { PageView } from './source.ts'
 import type { VisitBody } from './visit.ts'
-import { composeVisit, memoryKey, urlIdOf } from './visit.ts'
+import { composeVisit, memoryKey, viewPage } from './visit.ts'
 import type { CustomFields, Whence } from './whence.d.ts'
 
 /** One website on this page. The extras work through it, too. */
@@ -29,7 +30,7 @@ export interface Scope {
   /** Sends nothing without consent; an answer that comes after consent was withdrawn is dropped. */
   readonly send: (path: string, body?: object) => Promise<Answer>
   /** The body of a visit, with all but `previous_receipt`. Rejects where the service does not know the website or is away. */
-  readonly compose: () => Promise<VisitBody>
+  readonly compose: (view?: PageView) => Promise<VisitBody>
   /** Removes what was stored in this browser, and counts anew after the next consent. */
   readonly forget: () => Promise<void>
   /** What the page's own code sees of the website. */
@@ -44,9 +45,10 @@ export function createScope(page: Page, project: string): Scope {
     if ((document as Document & { prerendering?: boolean }).prerendering) {
       await new Promise((resolve) => document.addEventListener('prerenderingchange', resolve))
     }
+    const view = viewPage()
     const root = await openStorage()
     if (!root) return
-    const body = await scope.compose()
+    const body = await scope.compose(view)
     const name = markerName(project, body.url_id)
     const previous_receipt = await readReceipt(root, name)
     // Where the answer is no marker, the next line throws, and the visit is given up.
@@ -77,11 +79,8 @@ export function createScope(page: Page, project: string): Scope {
       }
       return scope.running as Promise<void>
     },
-    compose: async () => {
-      const page_url = location.origin + location.pathname
-      const place = { project, url_id: page.registeredId ?? (await urlIdOf(page_url)), page_url }
-      return composeVisit(page, scope, place, await scope.send(`v1/projects/${project}/browser-config`))
-    },
+    compose: async (view = viewPage()) =>
+      composeVisit(page, scope, view, await scope.send(`v1/projects/${project}/browser-config`)),
     forget: () => {
       counted.clear()
       scope.isDue = page.isAutomatic

@@ -8,23 +8,19 @@ import type { Answer } from './net.ts'
 import type { Page } from './page.ts'
 import { hasGpc, loadExtras } from './page.ts'
 import type { Scope } from './scope.ts'
-import type { Landing } from './source.ts'
+import type { Landing, PageView } from './source.ts'
 import { landingOf, originAndPath } from './source.ts'
 
 /** How long, and how often, a visit waits for the cookies of tags that load beside the SDK. */
 const TAGS_WAIT_MS = 200
 const TAGS_TRIES = 10
 
-/** Website and page of a visit, as the wire names them. */
-export interface Place {
+/** What a page sends; `previous_receipt` is added where there is a marker. */
+export interface VisitBody {
   readonly project: string
   readonly url_id: string
   /** Origin and path. */
   readonly page_url: string
-}
-
-/** What a page sends; `previous_receipt` is added where there is a marker. */
-export interface VisitBody extends Place {
   readonly referrer: string | undefined
   readonly identities: object
   readonly source: object
@@ -32,29 +28,37 @@ export interface VisitBody extends Place {
   readonly client: object
 }
 
-/** The page's ID where the website has not given it one: the beginning of the digest of origin and path. */
-export async function urlIdOf(pageUrl: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(pageUrl))
-  return `url_${new DataView(digest).getBigUint64(0).toString(16).padStart(16, '0')}`
-}
+/** The page as it is now: a single-page application may show another address by the time the service has answered. */
+export const viewPage = (): PageView => ({ url: location.href, referrer: document.referrer, nowMs: Date.now() })
 
 /** Everything but `previous_receipt`. Under Global Privacy Control only GA4 is read, and no click ID is remembered. */
-export async function composeVisit(page: Page, scope: Scope, place: Place, answer: Answer): Promise<VisitBody> {
+export async function composeVisit(page: Page, scope: Scope, view: PageView, answer: Answer): Promise<VisitBody> {
+  const { project, adapters } = scope
   const config = answer as unknown as BrowserConfig
   const gpc = hasGpc()
   if (gpc) config.providers = []
   await waitForTags(config, scope)
-  const landing = await rememberLanding(page, place.project, config.providers)
+  const landing = await rememberLanding(page, project, view, config.providers)
   const { clicks: _, google: __, ...source } = landing
-  const custom = scope.adapters.size && !gpc ? await (await loadExtras(page))?.readAdapters(scope.adapters) : undefined
+  const custom = adapters.size && !gpc ? await (await loadExtras(page))?.readAdapters(adapters) : undefined
+  const { origin, pathname } = new URL(view.url)
+  const page_url = origin + pathname
   return {
-    ...place,
-    referrer: originAndPath(document.referrer),
+    project,
+    url_id: page.registeredId ?? (await urlIdOf(page_url)),
+    page_url,
+    referrer: originAndPath(view.referrer),
     identities: { ...readIdentities(config, cookieReader(document.cookie), landing), custom },
     source,
     gpc,
     client: await readClient(),
   }
+}
+
+/** The page's ID where the website has not given it one: the beginning of the digest of origin and path. */
+async function urlIdOf(pageUrl: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(pageUrl))
+  return `url_${new DataView(digest).getBigUint64(0).toString(16).padStart(16, '0')}`
 }
 
 /** Resolves when the tags' cookies are there, at the latest after two seconds, or as soon as the token is asked for. */
@@ -71,9 +75,13 @@ async function waitForTags(config: BrowserConfig, scope: Scope): Promise<void> {
 /** Under this name the tab remembers how it came to the website. */
 export const memoryKey = (project: string) => `whence:${project}`
 
-async function rememberLanding(page: Page, project: string, providers: readonly string[]): Promise<Landing> {
+async function rememberLanding(
+  page: Page,
+  project: string,
+  view: PageView,
+  providers: readonly string[],
+): Promise<Landing> {
   const key = memoryKey(project)
-  const view = { url: location.href, referrer: document.referrer, nowMs: Date.now() }
   const landing = landingOf(
     view,
     providers,

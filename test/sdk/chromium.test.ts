@@ -142,6 +142,20 @@ describe('sdk in Chromium', function () {
       })
     })
 
+    it('tells of the address that the visitor came to, although the page tidies it up at once', async () => {
+      service.config = { measurementIds: ['G-A1'], providers: ['ga4'] }
+      const url = site.add(
+        `${script()}<script>onload = () => setTimeout(() => history.replaceState({}, '', '/tidy'))</script>`,
+      )
+      await page.goto(`${url}?utm_source=news`)
+      await service.waitFor('/browser-config')
+      await page.waitForURL('**/tidy')
+      await run(`void (document.cookie = '_ga=GA1.1.5.6'), void (document.cookie = '_ga_A1=GS2.1.s77$o1')`)
+      const [visit] = await visits()
+      expect(visit?.body.page_url).to.equal(url)
+      expect(visit?.body.source.utm).to.deep.equal({ source: 'news' })
+    })
+
     it('names the page by the hash of origin and path, as the service does', async () => {
       const url = site.add(script())
       await page.goto(url)
