@@ -138,7 +138,17 @@ export const KNOWN_MEMBERS: ReadonlySet<string> = new Set(
 )
 
 function memberNames(schema: Schema): string[] {
-  const properties = schema['properties'] as Record<string, Schema> | undefined
-  if (properties === undefined) return []
-  return Object.entries(properties).flatMap(([name, member]) => [name, ...memberNames(member)])
+  const { properties, additionalProperties, items, anyOf } = schema as SubSchemas
+  const inner = [...Object.values(properties ?? {}), ...(anyOf ?? []), additionalProperties, items]
+  return [
+    ...Object.keys(properties ?? {}),
+    ...inner.flatMap((member) => (member === undefined ? [] : memberNames(member))),
+  ]
+}
+
+interface SubSchemas {
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly additionalProperties?: Schema
+  readonly items?: Schema
+  readonly anyOf?: readonly Schema[]
 }
