@@ -11,9 +11,10 @@ import type { CourierDeps } from './courier.ts'
 import { setupOf, type DestinationGate } from './destination-gate.ts'
 import { hide, hideInBody } from './hide.ts'
 import type { JobJournal } from './job-journal.ts'
-import type { DestinationContext, Outcome, ProviderReply, ProviderRequest } from './provider.ts'
+import { exchange } from './exchange.ts'
+import type { DestinationContext, ProviderReply, ProviderRequest, Verdict } from './provider.ts'
 import { targetOf } from './send.ts'
-import { BUSY_MS, type Goal } from './way.ts'
+import { BUSY_MS, contextOf, type Goal } from './way.ts'
 import type { WorkerMetrics } from './worker-metrics.ts'
 
 export interface AttemptDeps extends CourierDeps {
@@ -56,18 +57,19 @@ interface Errand {
 
 async function exchangeAndSettle(deps: AttemptDeps, job: Job, errand: Errand): Promise<void> {
   const startedAtMs = deps.nowMs()
-  const reply = await deps.sender.send(errand.request)
+  const judge = (reply: ProviderReply): Verdict => judged(deps, job, reply, errand.context)
+  const { request, reply, outcome: raw } = await exchange(deps, errand.request, errand.goal.secrets, judge)
   const endedAtMs = deps.nowMs()
-  const outcome = cleanOutcome(deps.provider.outcome(reply, errand.context), errand.request)
+  const outcome = cleanOutcome(raw, request)
   deps.metrics.attempt(outcome.kind, endedAtMs - startedAtMs)
   const result = resultOf(outcome, reply)
   const after = jobAfter(job, result, endedAtMs)
   const { dedupeMs } = PROVIDER_FACTS[job.provider]
   const step = nextStep(after, result, { nowMs: endedAtMs, random: deps.random(), dedupeMs })
-  await tellGate(deps, job, { outcome, goal: errand.goal })
-  const attempt = attemptOf(deps, { number: after.attempts, startedAtMs, endedAtMs }, { errand, reply, outcome, step })
-  const { sessionMode, detail } = errand.request
-  await deps.journal.settle(after, step, { sessionMode, detail: detailOf(detail, errand.context), attempt })
+  if (request.checkedHere === undefined) await tellGate(deps, job, { outcome, goal: errand.goal })
+  const attempt = attemptOf(deps, { number: after.attempts, startedAtMs, endedAtMs }, { request, reply, outcome, step })
+  const told = { sessionMode: request.sessionMode, detail: detailOf(request, errand.context), attempt }
+  await deps.journal.settle(after, step, told)
   const fields = { provider: job.provider, jobId: job.jobId, code: outcome.code, ms: attempt.durationMs }
   deps.logger.debug({ ...fields, next: step.kind }, 'attempt made')
 }
@@ -80,13 +82,23 @@ type Built =
 /** A job that no request can be built of is a fault of ours; it must not stop the jobs behind it. */
 function buildRequest(deps: AttemptDeps, job: Job, context: DestinationContext): Built {
   try {
-    const request = deps.provider.request(job, context, deps.nowMs())
+    const { provider } = deps
+    const isTaken = job.accepted !== undefined && provider.verdict !== undefined
+    const request = isTaken
+      ? provider.verdict.request(job.accepted, context)
+      : provider.request(job, context, deps.nowMs())
     return 'kind' in request ? request : { kind: 'send', request }
   } catch (error) {
     const cause = error instanceof Error ? error.name : 'unknown'
     deps.logger.error({ provider: job.provider, jobId: job.jobId, cause }, 'request cannot be built')
     return { kind: 'broken' }
   }
+}
+
+/** Of a job that was taken the answer tells the verdict; of any other, what became of it. */
+function judged(deps: AttemptDeps, job: Job, reply: ProviderReply, context: DestinationContext): Verdict {
+  const { verdict, outcome } = deps.provider
+  return job.accepted !== undefined && verdict !== undefined ? verdict.outcome(reply) : outcome(reply, context)
 }
 
 function endUnsent(deps: AttemptDeps, job: Job, built: Exclude<Built, { kind: 'send' }>): Promise<void> {
@@ -108,7 +120,7 @@ async function hasClaimed(deps: AttemptDeps, job: Job, owner: string): Promise<b
   }
 }
 
-async function tellGate(deps: AttemptDeps, job: Job, end: { outcome: Outcome; goal: Goal }): Promise<void> {
+async function tellGate(deps: AttemptDeps, job: Job, end: { outcome: Verdict; goal: Goal }): Promise<void> {
   const key = destinationKey(job.website, job.destination)
   const nowMs = deps.nowMs()
   if (end.outcome.kind === 'credentials') {
@@ -144,27 +156,21 @@ async function announce(deps: AttemptDeps, job: Job, type: string, message: stri
   })
 }
 
-function contextOf(goal: Goal): DestinationContext {
-  return {
-    settings: goal.destination.settings,
-    secrets: goal.secrets,
-    isValidateOnly: goal.destination.mode === 'Validate',
-    reconstructionWindowHours: goal.destination.reconstructionWindowHours,
-  }
-}
-
-function resultOf(outcome: Outcome, reply: ProviderReply): AttemptResult {
+function resultOf(outcome: Verdict, reply: ProviderReply): AttemptResult {
   const retryAfter = outcome.kind === 'throttled' ? outcome.retryAfter : null
-  return { kind: outcome.kind, retryAfter, isUnclear: reply.isUnclear }
+  const reference = outcome.kind === 'accepted' ? { reference: outcome.reference } : {}
+  return { kind: outcome.kind, retryAfter, isUnclear: reply.isUnclear, ...reference }
 }
 
 /** A provider's own words may repeat what it was sent. */
-function cleanOutcome(outcome: Outcome, request: ProviderRequest): Outcome {
+function cleanOutcome(outcome: Verdict, request: ProviderRequest): Verdict {
   return { ...outcome, code: hide(outcome.code, request.secrets) }
 }
 
-function detailOf(detail: string, context: DestinationContext): string {
-  return context.isValidateOnly ? `validated only, nothing is reported; ${detail}` : detail
+function detailOf(request: ProviderRequest, context: DestinationContext): string {
+  if (!context.isValidateOnly) return request.detail
+  const place = request.checkedHere === undefined ? 'validated only' : 'checked here only'
+  return `${request.validation ?? `${place}, nothing is reported`}; ${request.detail}`
 }
 
 interface Span {
@@ -174,15 +180,15 @@ interface Span {
 }
 
 interface Ended {
-  readonly errand: Errand
+  readonly request: ProviderRequest
   readonly reply: ProviderReply
-  readonly outcome: Outcome
+  readonly outcome: Verdict
   readonly step: NextStep
 }
 
 /** The attempt as it is kept: no secret, no identifier, 64 KB of each body. */
 function attemptOf(deps: AttemptDeps, span: Span, ended: Ended): Attempt {
-  const { request } = ended.errand
+  const { request } = ended
   const isCut = ended.reply.failure !== ''
   return {
     attemptId: randomBytes(16).toString('hex'),

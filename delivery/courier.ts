@@ -4,6 +4,7 @@ import { destinationKey } from '../domain/catalog.ts'
 import { LIMITS } from '../domain/limits.ts'
 import type { Job } from '../domain/records.ts'
 import { makeAttempt } from './attempt.ts'
+import type { Tokens } from './auth.ts'
 import { DestinationGate, type DestinationHealth } from './destination-gate.ts'
 import { createJobJournal, type JobJournal } from './job-journal.ts'
 import type { Sender } from './send.ts'
@@ -15,6 +16,8 @@ import { createWorkerMetrics, NO_METRICS, type WorkerMetrics } from './worker-me
 
 export interface CourierDeps extends WorkerDeps {
   readonly sender: Sender
+  /** Null for providers that need no access token. */
+  readonly tokens: Tokens | null
   readonly settledJobs: SettledJobs
 }
 
@@ -83,7 +86,7 @@ export class Courier {
       case 'wait':
         return this.#journal.wait({ ...job, dueAtMs: way.untilMs })
       case 'hold':
-        return this.#journal.hold(job, way.reason)
+        return this.#journal.hold(job, way.reason, way.untilMs)
       case 'end':
         await this.#journal.end(job, way)
         this.#deps.settledJobs.add(job)

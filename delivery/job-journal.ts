@@ -45,8 +45,8 @@ export interface JobJournal {
   tell(job: Job, told: Told): Promise<void>
   /** Puts the job into the waiting room that fits its due time. */
   wait(job: Job): Promise<void>
-  /** Puts it off without an attempt; the reason is told once. */
-  hold(job: Job, reason: DeliveryReason): Promise<void>
+  /** Puts it off without an attempt, for a while or until a known moment; the reason is told once. */
+  hold(job: Job, reason: DeliveryReason, untilMs?: number): Promise<void>
   /** Writes a finished attempt and what follows from it: first the job's next entry, then the record. */
   settle(job: Job, step: NextStep, told: Pick<Told, 'sessionMode' | 'detail' | 'attempt'>): Promise<void>
   /** Ends a job that was not sent this time. */
@@ -71,13 +71,16 @@ export function createJobJournal(deps: JournalDeps): JobJournal {
     return append(`deliver.${job.provider}.${tier}`, recordKey(job.website, job.jobId), encodeRecord(job))
   }
 
-  const hold: JobJournal['hold'] = async (job, reason) => {
+  const hold: JobJournal['hold'] = async (job, reason, untilMs) => {
     const nowMs = deps.nowMs()
-    const freeAtMs = nowMs + stretched(holdMs(nowMs - job.createdAtMs), deps.random())
-    const held = { ...job, heldFor: reason, dueAtMs: Math.min(freeAtMs, job.deadlineAtMs) }
+    const freeAtMs = untilMs ?? nowMs + stretched(holdMs(nowMs - job.createdAtMs), deps.random())
+    // What the provider has taken already waits for its verdict beyond the deadline.
+    const latestMs = job.accepted === undefined ? job.deadlineAtMs : Number.MAX_SAFE_INTEGER
+    const held = { ...job, heldFor: reason, dueAtMs: Math.min(freeAtMs, latestMs) }
     await wait(held)
     if (job.heldFor === reason) return
-    const told = { status: 'retrying', reason, detail: '', nextAttemptAtMs: null, attempt: null } as const
+    const nextAttemptAtMs = untilMs ?? null
+    const told = { status: 'retrying', reason, detail: '', nextAttemptAtMs, attempt: null } as const
     await tell(job, { ...told, sessionMode: job.sessionMode })
   }
 

@@ -4,6 +4,7 @@ import { destinationKey, type Destination } from '../domain/catalog.ts'
 import type { DeliveryReason } from '../domain/deliveries.ts'
 import type { Job } from '../domain/records.ts'
 import { setupOf, type DestinationGate } from './destination-gate.ts'
+import type { DestinationContext, Provider } from './provider.ts'
 import { attemptKey, type SettledJobs } from './settled-jobs.ts'
 import type { WorkerDeps } from './worker.ts'
 
@@ -16,7 +17,8 @@ export interface Goal {
 export type Way =
   | { readonly kind: 'drop' }
   | { readonly kind: 'wait'; readonly untilMs: number }
-  | { readonly kind: 'hold'; readonly reason: DeliveryReason }
+  /** `untilMs`: until that moment; without it, until another look. */
+  | { readonly kind: 'hold'; readonly reason: DeliveryReason; readonly untilMs?: number }
   | { readonly kind: 'end'; readonly status: 'skipped' | 'expired'; readonly reason: DeliveryReason }
   /** `isTrusted`: nothing failed there lately, so a batch may wait for the answer. */
   | { readonly kind: 'go'; readonly goal: Goal; readonly isTrusted: boolean }
@@ -34,7 +36,9 @@ export const BUSY_MS = 5_000
 export function wayOf(deps: WayDeps, job: Job, nowMs: number): Way {
   if (deps.settledJobs.has(job)) return { kind: 'drop' }
   if (deps.underWay.has(attemptKey(job))) return { kind: 'wait', untilMs: nowMs + BUSY_MS }
-  if (job.deadlineAtMs <= nowMs) return { kind: 'end', status: 'expired', reason: 'deadline_passed' }
+  // What was taken arrived in time, however long its verdict takes.
+  if (job.deadlineAtMs <= nowMs && job.accepted === undefined)
+    return { kind: 'end', status: 'expired', reason: 'deadline_passed' }
   if (job.dueAtMs > nowMs) return { kind: 'wait', untilMs: job.dueAtMs }
   const destination = destinationOf(deps, job)
   if (destination === null) return { kind: 'end', status: 'skipped', reason: 'destination_removed' }
@@ -45,11 +49,29 @@ export function wayOf(deps: WayDeps, job: Job, nowMs: number): Way {
 function wayTo(deps: WayDeps, { job, destination }: { job: Job; destination: Destination }, nowMs: number): Way {
   const key = destinationKey(job.website, job.destination)
   const secrets = deps.credentials().get(key) ?? {}
-  const isComplete = deps.provider.secretNames.every((name) => (secrets[name] ?? '') !== '')
-  if (!isComplete) return { kind: 'hold', reason: 'credentials_missing' }
+  if (!isComplete(deps.provider, secrets)) return { kind: 'hold', reason: 'credentials_missing' }
+  const notBeforeMs =
+    job.accepted === undefined ? deps.provider.notBeforeMs?.(job, contextOf({ destination, secrets })) : 0
+  if (notBeforeMs !== undefined && notBeforeMs > nowMs) {
+    return { kind: 'hold', reason: 'click_too_fresh', untilMs: notBeforeMs }
+  }
   const admission = deps.gate.admit(key, setupOf(destination, secrets), nowMs)
   if (admission.kind === 'hold') return admission
   return { kind: 'go', goal: { destination, secrets }, isTrusted: admission.isTrusted }
+}
+
+function isComplete(provider: Provider, secrets: Readonly<Record<string, string>>): boolean {
+  return provider.isComplete?.(secrets) ?? provider.secretNames.every((name) => (secrets[name] ?? '') !== '')
+}
+
+/** What a provider's functions may know of a goal. */
+export function contextOf(goal: Goal): DestinationContext {
+  return {
+    settings: goal.destination.settings,
+    secrets: goal.secrets,
+    isValidateOnly: goal.destination.mode === 'Validate',
+    reconstructionWindowHours: goal.destination.reconstructionWindowHours,
+  }
 }
 
 function destinationOf(deps: WayDeps, job: Job): Destination | null {

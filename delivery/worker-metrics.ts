@@ -3,10 +3,10 @@
 import { Counter, Gauge, Histogram, type Metric, type Registry } from 'prom-client'
 
 import type { ProviderId } from '../domain/model.ts'
-import type { Outcome } from './provider.ts'
+import type { Verdict } from './provider.ts'
 
 export interface WorkerMetrics {
-  attempt(outcome: Outcome['kind'], tookMs: number): void
+  attempt(outcome: Verdict['kind'], tookMs: number): void
   /** `receivedAtMs` is the install's; for delivered ones the time since then is measured. */
   told(status: string, reason: string, sinceReceivedMs: number): void
 }

@@ -4,9 +4,11 @@ import type { Registry } from 'prom-client'
 
 import type { Catalog, Credentials } from '../domain/catalog.ts'
 import { leavesTierAtMs } from '../domain/attempts.ts'
+import { LIMITS } from '../domain/limits.ts'
 import { decodeRecord, TIER_NAMES, type Job, type TierName, type Topic } from '../domain/records.ts'
 import type { Batch, BatchOutcome, Consumer, EventLog } from '../ports/event-log/event-log.ts'
 import type { HotState } from '../ports/hot-state/hot-state.ts'
+import { createTokens, type Tokens } from './auth.ts'
 import { Courier } from './courier.ts'
 import type { DestinationHealth } from './destination-gate.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -18,6 +20,8 @@ export interface WorkerDeps {
   readonly provider: Provider
   /** Origin of the provider's API: its own, or a stand-in from the settings. */
   readonly baseUrl: string
+  /** Origin of the service that gives access tokens, for a provider that needs them. */
+  readonly tokenUrl?: string
   readonly eventLog: EventLog
   readonly hotState: HotState
   readonly catalog: () => Catalog
@@ -53,7 +57,9 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     baseUrl: deps.baseUrl,
     ...(deps.exchangeMs === undefined ? {} : { exchangeMs: deps.exchangeMs }),
   })
-  const courier = new Courier({ ...deps, sender, settledJobs: await recallSettled(deps.eventLog, deps.provider.id) })
+  const tokens = tokensOf(deps)
+  const settledJobs = await recallSettled(deps.eventLog, deps.provider.id)
+  const courier = new Courier({ ...deps, sender, tokens, settledJobs })
   const rooms: readonly { topic: Topic; tier: TierName | null }[] = [
     { topic: `deliver.${deps.provider.id}`, tier: null },
     ...TIER_NAMES.map((tier) => ({ topic: `deliver.${deps.provider.id}.${tier}` as const, tier })),
@@ -63,6 +69,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     await Promise.all(consumers.map((consumer) => consumer.stop()))
     await courier.settled()
     sender.close()
+    tokens?.close()
   }
   try {
     for (const { topic, tier } of rooms) {
@@ -74,6 +81,14 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     throw error
   }
   return { health: () => ({ inFlight: courier.inFlight, troubled: courier.troubled() }), stop }
+}
+
+/** A token and the request it is for share one exchange's time: a claim covers both, and both once more. */
+function tokensOf(deps: WorkerDeps): Tokens | null {
+  if (deps.provider.auth === undefined) return null
+  if (deps.tokenUrl === undefined) throw new Error(`${deps.provider.id} needs a token service`)
+  const exchangeMs = Math.round((deps.exchangeMs ?? LIMITS.webhookMs) / 2)
+  return createTokens({ baseUrl: deps.tokenUrl, nowMs: deps.nowMs, exchangeMs })
 }
 
 /** Takes up the entries from the front that are due; a job is finished when its outcome or its next entry is durable. */

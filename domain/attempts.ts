@@ -19,13 +19,24 @@ export const MAX_ATTEMPTS = 40
 /** A last attempt is made this long before the deadline, where the next wait would pass it. */
 const LAST_CALL_MS = MINUTE_MS
 
+/** When a verdict is asked for, after the delivery was taken; past the last of them a taken delivery counts as delivered. */
+const VERDICT_MS: readonly number[] = [
+  30 * MINUTE_MS,
+  ...[1, 2, 4, 8, 16, 24, 48, 72].map((hours) => hours * 3_600_000),
+]
+
+/** What came too early is sent once more so much later. */
+const RESEND_MS = 6 * 3_600_000
+
 /** How an exchange with a provider ended, in the words of `delivery/provider.ts`. */
 export interface AttemptResult {
-  readonly kind: 'delivered' | 'retry' | 'throttled' | 'credentials' | 'refused'
+  readonly kind: 'delivered' | 'retry' | 'throttled' | 'credentials' | 'refused' | 'accepted' | 'undecided' | 'resend'
   /** The raw `Retry-After` header, if there was one. */
   readonly retryAfter: string | null
   /** Whether the provider may have taken the delivery although no clear answer came. */
   readonly isUnclear: boolean
+  /** Of an accepted one: what the provider is asked with later. */
+  readonly reference?: string
 }
 
 export type NextStep =
@@ -42,25 +53,44 @@ export interface AttemptContext {
   readonly dedupeMs: number | null
 }
 
-/** The job as it goes on after an attempt: counted, due at `dueAtMs`, and with the time of its first unclear end. */
+/** The job as it goes on after an attempt: counted, and with the times of its first unclear end and its acceptance. */
 export function jobAfter(job: Job, result: AttemptResult, nowMs: number): Job {
-  const unclearSinceMs = job.unclearSinceMs ?? (result.isUnclear ? nowMs : null)
-  return { ...job, attempts: job.attempts + 1, unclearSinceMs }
+  const counted = { ...job, attempts: job.attempts + 1 }
+  // An unclear answer to a question about a delivery leaves the delivery itself as clear as it was.
+  if (job.accepted === undefined) counted.unclearSinceMs ??= result.isUnclear ? nowMs : null
+  if (result.kind === 'accepted') return { ...counted, accepted: { reference: result.reference ?? '', atMs: nowMs } }
+  const isOver = result.kind === 'refused' || result.kind === 'resend'
+  return isOver ? withoutAcceptance(counted) : counted
 }
 
 /** What follows; `job` is the one that `jobAfter` gave, so `attempts` counts the attempt that just ended. */
 export function nextStep(job: Job, result: AttemptResult, context: AttemptContext): NextStep {
   if (result.kind === 'delivered') return { kind: 'done' }
   if (result.kind === 'refused') return { kind: 'failed', reason: 'refused' }
+  if (job.accepted !== undefined) return verdictStep(job.accepted.atMs, result, context)
   if (job.attempts >= MAX_ATTEMPTS) return { kind: 'failed', reason: 'retries_ran_out' }
 
-  const baseMs = backoffMs(job.attempts)
+  const baseMs = Math.max(backoffMs(job.attempts), result.kind === 'resend' ? RESEND_MS : 0)
   const askedMs = retryAfterMs(result.retryAfter, { baseMs, nowMs: context.nowMs })
   const waitMs = Math.round((askedMs ?? baseMs) * (1 + JITTER * context.random))
   const dueAtMs = dueBefore(job.deadlineAtMs, context.nowMs, { waitMs, leastMs: askedMs ?? LAST_CALL_MS })
   if (dueAtMs === null) return { kind: 'expired', reason: 'deadline_passed' }
   if (isBeyondDedupe(job, dueAtMs, context.dedupeMs)) return { kind: 'failed', reason: 'unclear_too_long' }
   return { kind: 'retry', reason: RETRY_REASONS[result.kind], dueAtMs }
+}
+
+/**
+ * A provider that took a delivery is asked for its verdict until there is one, whatever happens to the questions: it was
+ * delivered in time, so neither the deadline nor the number of attempts ends it, but only a provider that keeps silent.
+ */
+function verdictStep(acceptedAtMs: number, result: AttemptResult, context: AttemptContext): NextStep {
+  const { nowMs } = context
+  const waits = VERDICT_MS.filter((waitMs) => acceptedAtMs + waitMs > nowMs + MINUTE_MS)
+  const nextMs = waits[0]
+  if (nextMs === undefined) return { kind: 'done' }
+  const reason = result.kind === 'credentials' ? 'credentials_refused' : 'awaiting_verdict'
+  const jitterMs = Math.round(MINUTE_MS * JITTER * context.random)
+  return { kind: 'retry', reason, dueAtMs: acceptedAtMs + nextMs + jitterMs }
 }
 
 /** The wait after the given number of attempts, without jitter, in ms. */
@@ -110,6 +140,9 @@ const RETRY_REASONS = {
   retry: 'attempt_failed',
   throttled: 'throttled',
   credentials: 'credentials_refused',
+  resend: 'attempt_failed',
+  accepted: 'awaiting_verdict',
+  undecided: 'awaiting_verdict',
 } as const satisfies Record<string, DeliveryReason>
 
 /** Now plus the wait; cut to one last attempt before the deadline; null where not even that comes after `leastMs`. */
@@ -122,6 +155,11 @@ function dueBefore(deadlineAtMs: number, nowMs: number, wait: { waitMs: number; 
 /** Where an earlier attempt may have arrived, a repeat is safe only while the provider still recognises its ID. */
 function isBeyondDedupe(job: Job, dueAtMs: number, dedupeMs: number | null): boolean {
   return dedupeMs !== null && job.unclearSinceMs !== null && dueAtMs > job.unclearSinceMs + dedupeMs
+}
+
+function withoutAcceptance(job: Job): Job {
+  const { accepted: _accepted, ...rest } = job
+  return rest
 }
 
 const DAYS = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)'

@@ -48,6 +48,12 @@ const token = (description: string, fallback?: string): JsonSchema => ({
   patternMeaning: 'may have letters, digits, hyphens, dots and underscores only',
 })
 
+/** Both are devices for states of the USA, and no substitute for consent. */
+const limitedDataUse: JsonSchema = {
+  type: 'boolean',
+  description: 'Asks the provider to process every event as one whose use the visitor has limited; left out: no.',
+}
+
 export const PROVIDER_BLOCKS: { readonly [P in ProviderId]: ProviderBlock } = {
   ga4: {
     block: 'ga4',
@@ -77,6 +83,12 @@ export const PROVIDER_BLOCKS: { readonly [P in ProviderId]: ProviderBlock } = {
         customerId: { ...digits, description: 'The account that owns the conversion action.' },
         conversionActionId: { ...digits, description: 'The number of the conversion action, not its resource name.' },
         loginCustomerId: { ...digits, description: 'The manager account, where access runs through one.' },
+        consent: {
+          type: 'string',
+          description:
+            'What the visitors of this website consented to; left out: unspecified, which Google discards in Europe.',
+          enum: ['Unspecified', 'NotPersonalized', 'Granted'],
+        },
         credentialsRef: {
           type: 'object',
           description: 'A Secret with the keys client-id, client-secret and refresh-token, or service-account.json.',
@@ -102,7 +114,8 @@ export const PROVIDER_BLOCKS: { readonly [P in ProviderId]: ProviderBlock } = {
         pixelId: { ...digits, description: 'The dataset or pixel.' },
         accessTokenRef: keyRef,
         eventName: token('Name of the event at Meta.', 'CLIInstall'),
-        testEventCode: token('From Events Manager, Test Events; used in mode Validate.'),
+        testEventCode: token('From Events Manager, Test Events; used in mode Validate, where Meta counts the events.'),
+        limitedDataUse,
       },
     },
     secret: { refField: 'accessTokenRef', credential: 'accessToken' },
@@ -117,6 +130,7 @@ export const PROVIDER_BLOCKS: { readonly [P in ProviderId]: ProviderBlock } = {
         accessTokenRef: keyRef,
         eventName: token('Name of the event at TikTok.', 'Download'),
         testEventCode: token('From Events Manager, Test Events; used in mode Validate.'),
+        limitedDataUse,
       },
     },
     secret: { refField: 'accessTokenRef', credential: 'accessToken' },

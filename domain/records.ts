@@ -118,7 +118,7 @@ export interface Attempt {
   /** 0 where there was no answer. */
   readonly responseStatus: number
   readonly responseBody: string
-  /** `delivered`, `retry`, `throttled`, `credentials` or `refused`. */
+  /** `delivered`, `retry`, `throttled`, `credentials`, `refused`, `accepted`, `undecided` or `resend`. */
   readonly outcome: string
   /** The provider's own code or our short reason. */
   readonly code: string
@@ -167,6 +167,13 @@ export interface ActivityRecord {
 export type LogRecord =
   VisitRecord | ActivationRecord | HandoffRecord | InstallRecord | RequestRecord | DeliveryRecord | ActivityRecord
 
+/** A delivery that a provider took without judging it yet. */
+export interface Accepted {
+  /** The provider's name for what it took; its verdict is asked for with it. */
+  readonly reference: string
+  readonly atMs: number
+}
+
 /** One delivery to make: everything a provider's worker needs but credentials and settings. */
 export interface Job {
   readonly v: 1
@@ -192,6 +199,8 @@ export interface Job {
   readonly unclearSinceMs: number | null
   /** Why it is being held, absent while it only waits for its next attempt; a hold is told once, not at every turn. */
   readonly heldFor?: string
+  /** Set from the moment the provider took it until its verdict is there. */
+  readonly accepted?: Accepted
   readonly retentionDays: number
   readonly logRetentionDays: number
 }

@@ -128,15 +128,15 @@ describe('dispatch', () => {
     expect(facts.asked).not.to.include('visitsByIds')
   })
 
-  it('skips with the visit at hand: no client ID, GPC, and a provider that this version does not know', async () => {
+  it('skips with the visit at hand: no client ID, GPC, and no identifier of that provider', async () => {
     const meta = destinationOf({ id: 'meta', provider: 'meta' })
     await start({ destinations: [destinationOf(), meta] })
-    facts.show(visitOf({ identities: { meta: { fbp: 'fb.1.2.3' } } }))
+    facts.show(visitOf({ identities: { x: { twclid: 'a' } } }))
     await report(recordOf(installOf({ destinations: [destinationOf(), meta] })))
     await until(async () => (await stage.records()).length === 2)
     expect((await stage.records()).map((record) => [record.destination, record.status, record.reason])).to.deep.equal([
       ['acme-ga4', 'skipped', 'no_client_id'],
-      ['meta', 'skipped', 'provider_unknown'],
+      ['meta', 'skipped', 'no_identifier'],
     ])
     expect(await jobs()).to.deep.equal([])
   })

@@ -1,0 +1,37 @@
+/** Reads values of unknown shape out of providers' answers and checked settings without trusting any of them. */
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+/** Empty for what is no JSON object. */
+export function jsonObject(body: string): JsonObject {
+  try {
+    return objectOf(JSON.parse(body))
+  } catch {
+    return {}
+  }
+}
+
+export function objectOf(value: unknown): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
+}
+
+/** Objects of a list; empty for what is no list. */
+export function objectsOf(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? value.map(objectOf) : []
+}
+
+/** Empty for what is no text. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** Null for what is no whole number. */
+export function integerOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) ? value : null
+}
+
+/** A provider's own code as it may be shown: words, digits and a few marks; empty for anything else. */
+export function codeWord(value: unknown): string {
+  const text = textOf(value)
+  return /^[A-Za-z0-9_.:-]{1,80}$/.test(text) ? text : ''
+}
