@@ -15,6 +15,13 @@ const ENTRIES = ['bin/whence.ts', 'bin/demo.ts', 'sdk/build.ts', 'sdk/main.ts', 
 
 /** Kept for what the next pieces of work need, which is why nothing reaches them yet. */
 const NOT_YET_REACHED: readonly string[] = [
+  'ports/hot-state/redis-client.ts',
+  'ports/hot-state/redis-codec.ts',
+  'ports/hot-state/redis-connection.ts',
+  'ports/hot-state/redis-scripts.ts',
+  'ports/hot-state/redis-url.ts',
+  'ports/hot-state/redis-verbs.ts',
+  'ports/hot-state/redis.ts',
   'ports/event-log/kafka-appends.ts',
   'ports/event-log/kafka-client.ts',
   'ports/event-log/kafka-consumer.ts',

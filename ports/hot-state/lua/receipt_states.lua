@@ -1,0 +1,17 @@
+-- Reads the states of receipts.
+-- KEYS[1]  prefix; reads r:<day>:<bucket>, i:<id>
+-- ARGV     clock or '', then for each receipt its ID and day
+-- Returns  for each receipt 0 unknown, 1 issued, 2 active, 3 revoked
+
+local states = {}
+for index = 2, #ARGV, 2 do
+  local state = find_state(ARGV[index], ARGV[index + 1])
+  local code = 0
+  if state then
+    code = state == REVOKED and 3 or 2
+  elseif kept(issued_key(ARGV[index])) then
+    code = 1
+  end
+  states[#states + 1] = code
+end
+return states

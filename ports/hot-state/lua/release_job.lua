@@ -1,0 +1,7 @@
+-- Gives a job back, where it is still its owner's.
+-- KEYS[1]  prefix; reads and deletes j:<job>
+-- ARGV     clock or '', job, owner
+-- Returns  nothing
+
+local key = PREFIX .. 'j:' .. ARGV[2]
+if kept(key) == ARGV[3] then redis.call('DEL', key) end

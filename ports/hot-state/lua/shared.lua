@@ -1,0 +1,91 @@
+-- Stands in front of every verb: its clock, and how receipts, leases and answers lie in Redis.
+--
+-- Every value that is over at some time begins with that time (6 bytes, Unix ms). It decides; the expiry of its key only
+-- frees memory, a minute later. Every key of a verb begins with KEYS[1], and is named in its header.
+
+local PREFIX = KEYS[1]
+local DAY_MS = 86400000
+local GRACE_MS = 60000
+-- A hash of at most this many short fields stays one flat block of memory (hash-max-listpack-entries).
+local FULL = 128
+local ACTIVE, REVOKED = '1', '2'
+
+-- The server's clock is the clock of all processes; only tests give another.
+local function clock_ms(given)
+  if given ~= '' then return tonumber(given) end
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+local NOW = clock_ms(ARGV[1])
+
+local function until_of(value)
+  return (struct.unpack('>I6', value))
+end
+
+-- Writes a value that holds for so long.
+local function keep(key, value, for_ms)
+  redis.call('SET', key, struct.pack('>I6', NOW + for_ms) .. value, 'PX', for_ms + GRACE_MS)
+end
+
+-- What `keep` wrote and is not over; else nil.
+local function kept(key)
+  local value = redis.call('GET', key)
+  if value and until_of(value) > NOW then return string.sub(value, 7) end
+  return nil
+end
+
+local function issued_key(id)
+  return PREFIX .. 'i:' .. id
+end
+
+-- Where a receipt's state stands, or false and where it belongs. A day has 4,096 hashes; each that is full is continued
+-- by 16 others, and these once more, so that hashes are neither long nor many, however many receipts a day has.
+local function find_state(id, day)
+  local field = string.sub(id, 1, 8)
+  local name = PREFIX .. 'r:' .. day .. ':' .. string.sub(string.format('%02x%02x%02x', string.byte(id, 9, 11)), 1, 5)
+  for cut = -3, -2 do
+    local bucket = string.sub(name, 1, cut)
+    local state = redis.call('HGET', bucket, field)
+    if state then return state, bucket end
+    if redis.call('HLEN', bucket) < FULL then return false, bucket end
+  end
+  return redis.call('HGET', name, field), name
+end
+
+-- The state replaces what is known of the receipt as an issued one. All states in a bucket expire together.
+local function set_state(id, bucket, state, expires_in_ms)
+  redis.call('HSET', bucket, string.sub(id, 1, 8), state)
+  if redis.call('HLEN', bucket) == 1 then redis.call('PEXPIRE', bucket, expires_in_ms) end
+  redis.call('DEL', issued_key(id))
+end
+
+local function expires_in_ms(day, keep_ms)
+  return (day + 1) * DAY_MS + keep_ms - NOW
+end
+
+local function revoke(id, day, keep_ms)
+  local left_ms = expires_in_ms(day, keep_ms)
+  if left_ms <= 0 then return end
+  local state, bucket = find_state(id, day)
+  if state ~= REVOKED then set_state(id, bucket, REVOKED, left_ms) end
+end
+
+-- `previous` is empty or the ID (16 bytes), day (4 bytes) and reference of the receipt that this one revokes.
+local function make_active(id, day, previous, keep_ms)
+  local left_ms = expires_in_ms(day, keep_ms)
+  if left_ms > 0 then
+    local state, bucket = find_state(id, day)
+    if not state then set_state(id, bucket, previous == '' and ACTIVE or string.sub(previous, 21), left_ms) end
+  end
+  if previous ~= '' then
+    revoke(string.sub(previous, 1, 16), (struct.unpack('>I4', string.sub(previous, 17, 20))), keep_ms)
+  end
+end
+
+-- Counts lie as whole numbers; once somebody was refused, as -(count + 1).
+local function count_of(stored)
+  local number = tonumber(stored or 0)
+  if number < 0 then return -number - 1, true end
+  return number, false
+end

@@ -1,0 +1,71 @@
+/** How receipts, events and visits are named and written in Redis: as few raw bytes as tell them apart. */
+
+import { hash } from 'node:crypto'
+
+import { issuedAtOfVisit } from '../../domain/receipt.ts'
+
+import type { Claim, MatchedVisit, ReceiptRef } from './hot-state.ts'
+
+const ID_BYTES = 16
+const VISIT_BYTES = 16
+const DAY_BYTES = 4
+const TIME_BYTES = 6
+const DAY_MS = 86_400_000
+const NOTHING = Buffer.alloc(0)
+
+/** 16 bytes that stand for a receipt: part of a SHA-256, since a visit ID alone may be asked for under another website. */
+export function receiptId({ website, visitId, issuedAtMs }: ReceiptRef): Buffer {
+  return shortHash(`${website}/${visitId}/${issuedAtMs}`)
+}
+
+/** The UTC day of issue, counted from 1970. */
+export function receiptDay({ issuedAtMs }: ReceiptRef): number {
+  return Math.max(0, Math.floor(issuedAtMs / DAY_MS))
+}
+
+export function eventKey({ website, eventId }: Claim): Buffer {
+  return shortHash(`${website}/${eventId}`)
+}
+
+export function installationKey({ website, installationId }: Claim): Buffer {
+  return shortHash(`${website}/${installationId}`)
+}
+
+/** ID, day and reference of the receipt that another one replaces; empty for none. */
+export function encodePrevious(previous: ReceiptRef | null): Buffer {
+  if (previous === null) return NOTHING
+  const day = Buffer.alloc(DAY_BYTES)
+  day.writeUInt32BE(receiptDay(previous))
+  return Buffer.concat([receiptId(previous), day, encodeRef(previous)])
+}
+
+/** A receipt within one website: its visit ID, and its issue time where that is not the one the visit ID carries. */
+export function encodeRef({ visitId, issuedAtMs }: ReceiptRef): Buffer {
+  const visit = Buffer.from(visitId, 'hex')
+  if (visit.length !== VISIT_BYTES) throw new TypeError('a visit ID has 32 hex digits')
+  if (issuedAtOfVisit(visitId) === issuedAtMs) return visit
+  const time = Buffer.alloc(TIME_BYTES)
+  time.writeUIntBE(issuedAtMs, 0, TIME_BYTES)
+  return Buffer.concat([visit, time])
+}
+
+/** Null for no bytes. */
+export function decodeRef(website: string, bytes: Buffer): ReceiptRef | null {
+  if (bytes.length === 0) return null
+  const visitId = bytes.toString('hex', 0, VISIT_BYTES)
+  const issuedAtMs = bytes.length === VISIT_BYTES ? issuedAtOfVisit(visitId) : bytes.readUIntBE(VISIT_BYTES, TIME_BYTES)
+  return { website, visitId, issuedAtMs }
+}
+
+export function encodeVisit(visit: MatchedVisit | null): Buffer {
+  return visit === null ? NOTHING : Buffer.concat([Buffer.from([visit.gpc ? 1 : 0]), encodeRef(visit)])
+}
+
+export function decodeVisit(website: string, bytes: Buffer): MatchedVisit | null {
+  const ref = decodeRef(website, bytes.subarray(1))
+  return ref === null ? null : { ...ref, gpc: bytes[0] === 1 }
+}
+
+function shortHash(text: string): Buffer {
+  return hash('sha256', text, 'buffer').subarray(0, ID_BYTES)
+}

@@ -1,0 +1,126 @@
+/** The verbs of HotState as calls of Redis scripts. Each rejects where Redis gave no answer in time. */
+
+import { LIMITS } from '../../domain/limits.ts'
+
+import type { Activation, ClaimOutcome, Hit, HitOutcome, HotState, ReceiptState } from './hot-state.ts'
+import {
+  decodeRef,
+  decodeVisit,
+  encodePrevious,
+  encodeVisit,
+  eventKey,
+  installationKey,
+  receiptDay,
+  receiptId,
+} from './redis-codec.ts'
+import type { RunScript } from './redis-scripts.ts'
+
+export type RedisVerbs = Omit<HotState, 'health' | 'close'>
+
+const DAY_MS = 86_400_000
+/** A day's states go when its last receipt has expired, for clocks that are late too. */
+const KEEP_PAST_DAY_MS = LIMITS.receiptLifetimeMs + LIMITS.clockSkewMs
+const ANSWER_MEMORY_MS = LIMITS.answerMemoryDays * DAY_MS
+const USAGE_MEMORY_MS = 2 * 366 * DAY_MS
+const STATES: readonly (ReceiptState | 'unknown')[] = ['unknown', 'issued', 'active', 'revoked']
+
+/** `clock` gives the time instead of the server's; for tests alone. */
+export function redisVerbs(run: RunScript, clock: (() => number) | undefined): RedisVerbs {
+  const now = (): string => (clock === undefined ? '' : String(clock()))
+  return { ...receiptVerbs(run, now), ...installVerbs(run, now), ...countVerbs(run, now), ...jobVerbs(run, now) }
+}
+
+type Now = () => string
+
+function receiptVerbs(run: RunScript, now: Now): Pick<HotState, 'putVisit' | 'activate' | 'receiptStates' | 'learn'> {
+  const putVisit: HotState['putVisit'] = async (receipt) => {
+    const previous = encodePrevious(receipt.previous)
+    await run('put_visit', [now(), receiptId(receipt), receiptDay(receipt), LIMITS.issuedMemoryMs, previous])
+  }
+  return {
+    putVisit,
+    async activate(receipt) {
+      const reply = await run('activate', [now(), receiptId(receipt), receiptDay(receipt), KEEP_PAST_DAY_MS])
+      return activationOf(receipt.website, reply as Buffer[])
+    },
+    async receiptStates(receipts) {
+      if (receipts.length === 0) return []
+      const asked = receipts.flatMap((receipt) => [receiptId(receipt), receiptDay(receipt)])
+      const codes = (await run('receipt_states', [now(), ...asked])) as number[]
+      return codes.map((code) => STATES[code] ?? 'unknown')
+    },
+    async learn(receipt, state) {
+      if (state === 'issued') return putVisit(receipt)
+      const previous = encodePrevious(receipt.previous)
+      await run('learn', [now(), receiptId(receipt), receiptDay(receipt), KEEP_PAST_DAY_MS, state, previous])
+    },
+  }
+}
+
+function activationOf(website: string, [kind, revoked]: readonly Buffer[]): Activation {
+  const text = String(kind)
+  if (text !== 'activated' && text !== 'already_active') return { kind: text === 'revoked' ? 'revoked' : 'unknown' }
+  return { kind: text, revoked: revoked === undefined ? null : decodeRef(website, revoked) }
+}
+
+function installVerbs(run: RunScript, now: Now): Pick<HotState, 'claimInstall' | 'settleInstall' | 'releaseInstall'> {
+  return {
+    async claimInstall(claim) {
+      const keys = [eventKey(claim), installationKey(claim)]
+      const reply = await run('claim_install', [now(), ...keys, claim.owner, LIMITS.claimLeaseMs])
+      return claimOutcomeOf(claim.website, reply as Buffer[])
+    },
+    async settleInstall(settlement) {
+      const keys = [eventKey(settlement), installationKey(settlement)]
+      const { owner, answer, matched } = settlement
+      await run('settle_install', [now(), ...keys, owner, ANSWER_MEMORY_MS, answer, encodeVisit(matched)])
+    },
+    async releaseInstall(claim) {
+      await run('release_install', [now(), eventKey(claim), claim.owner])
+    },
+  }
+}
+
+function claimOutcomeOf(website: string, [kind, value]: readonly Buffer[]): ClaimOutcome {
+  const text = String(kind)
+  if (text === 'settled') return { kind: 'settled', answer: String(value) }
+  if (text === 'busy') return { kind: 'busy' }
+  return { kind: 'first', installationVisit: value === undefined ? null : decodeVisit(website, value) }
+}
+
+function countVerbs(run: RunScript, now: Now): Pick<HotState, 'countHits' | 'addUsage' | 'returnUsage' | 'readUsage'> {
+  const monthOf = (organization: string, month: string): string => `${month}:${organization}`
+  return {
+    async countHits(hits) {
+      if (hits.length === 0) return { kind: 'counted', counts: [] }
+      const asked = hits.flatMap(({ key, limit, windowS }: Hit) => [key, limit, windowS])
+      return hitOutcomeOf((await run('count_hits', [now(), ...asked])) as number[])
+    },
+    async addUsage({ organization, month, quota }) {
+      const args = [now(), monthOf(organization, month), quota ?? '', 1, USAGE_MEMORY_MS]
+      const [used = 0, isOver, isFirstOver] = (await run('add_usage', args)) as number[]
+      return { used, isOver: isOver === 1, isFirstOver: isFirstOver === 1 }
+    },
+    async returnUsage({ organization, month }) {
+      await run('return_usage', [now(), monthOf(organization, month)])
+    },
+    async readUsage(organization, month) {
+      return (await run('read_usage', [now(), monthOf(organization, month)])) as number
+    },
+  }
+}
+
+function hitOutcomeOf([isExceeded, ...numbers]: readonly number[]): HitOutcome {
+  if (isExceeded === 0) return { kind: 'counted', counts: numbers }
+  const [retryAfterS = 1, isFirst, ...exceeded] = numbers
+  return { kind: 'exceeded', exceeded, retryAfterS, isFirst: isFirst === 1 }
+}
+
+function jobVerbs(run: RunScript, now: Now): Pick<HotState, 'claimJob' | 'releaseJob'> {
+  return {
+    claimJob: async (jobId, owner, leaseMs) => (await run('claim_job', [now(), jobId, owner, leaseMs])) === 1,
+    async releaseJob(jobId, owner) {
+      await run('release_job', [now(), jobId, owner])
+    },
+  }
+}
