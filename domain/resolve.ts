@@ -75,6 +75,7 @@ function handoffVerdict(handoff: ReadReceipt, nowMs: number): CandidateVerdict {
   if (claims === null) return unreadable(handoff)
   const identity = { visitId: claims.visitId, issuedAtMs: claims.issuedAtMs }
   if (claims.isUnrecorded) return { ...identity, verdict: 'unrecorded' }
+  if (isAhead(claims, nowMs)) return { ...identity, verdict: 'forged' }
   return { ...identity, verdict: isExpired(claims.issuedAtMs, nowMs) ? 'expired' : 'handoff' }
 }
 
@@ -131,9 +132,13 @@ function staticVerdict(
 ): 'unrecorded' | 'handoff_only' | 'expired' | 'forged' | null {
   if (claims.isUnrecorded) return 'unrecorded'
   if (claims.isHandoffOnly) return 'handoff_only'
-  // A time to come was not issued here, however good the MAC: a clock was wrong or a key has leaked.
-  if (claims.issuedAtMs > nowMs + LIMITS.clockSkewMs) return 'forged'
+  if (isAhead(claims, nowMs)) return 'forged'
   return isExpired(claims.issuedAtMs, nowMs) ? 'expired' : null
+}
+
+/** A time to come was not issued here, however good the MAC: a clock was wrong or a key has leaked. */
+function isAhead(claims: ReceiptClaims, nowMs: number): boolean {
+  return claims.issuedAtMs > nowMs + LIMITS.clockSkewMs
 }
 
 function stateVerdict(state: KnownState | undefined): 'active' | 'revoked' | 'never_activated' {
