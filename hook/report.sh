@@ -81,12 +81,15 @@ whence_hook() (
 
   # Makes all shells alike. Everything set here ends with the subshell.
   whence_prepare_shell() {
-    if [ -n "${ZSH_VERSION:-}" ]; then emulate -R sh; fi
+    set +a +e +u +x +C # What the caller may have switched on. (+x: a trace would show the token.)
+    set -f             # The shell itself never lists a folder; that is left to find.
+    if [ -n "${ZSH_VERSION:-}" ]; then
+      emulate -R sh
+      set -f
+    fi
     # The token leaves the environment before any other program is started.
     whence_handoff=${WHENCE_HANDOFF:-}
     unset WHENCE_HANDOFF
-    set +a +e +u +x +C # What the caller may have switched on. (+x: a trace would show the token.)
-    set -f             # The shell itself never lists a folder; that is left to find.
     IFS=$whence_newline
     umask 077
     trap '' PIPE # A closed terminal must not end the work half way.
@@ -94,8 +97,7 @@ whence_hook() (
     if (: 3>&2); then exec 3>&2; else exec 3>/dev/null; fi
     exec 2>/dev/null
     # The programs themselves, not functions of the caller's with their names.
-    unset -f awk cat cksum curl date dd df env find grep id ls mktemp od readlink \
-      rm sh sleep sort tr uname wget xargs
+    unset -f awk cat cksum curl date dd df env find grep id ls mktemp od readlink rm sh sleep sort tr uname wget xargs
     whence_locale=${LC_ALL:-${LC_MESSAGES:-${LANG:-}}}
     LC_ALL=C # Bytes, not characters: names and contents may hold anything.
     export LC_ALL
@@ -641,29 +643,39 @@ whence_hook() (
 
   # The coding agent that runs this, if its environment says so. Only names from this list leave the machine.
   whence_agent() {
-    case "${AI_AGENT:-} ${AGENT:-}" in
-      *claude*) echo claude-code ;;
-      *cursor*) echo cursor ;;
-      *gemini*) echo gemini-cli ;;
-      *codex*) echo codex ;;
-      *copilot*) echo copilot-cli ;;
-      *opencode*) echo opencode ;;
-      *goose*) echo goose ;;
-      *amp*) echo amp ;;
-      *crush*) echo crush ;;
-      *devin*) echo devin ;;
-      *)
-        if [ -n "${CLAUDECODE:-}" ]; then echo claude-code
-        elif [ -n "${CURSOR_AGENT:-}" ]; then echo cursor
-        elif [ -n "${GEMINI_CLI:-}" ]; then echo gemini-cli
-        elif [ -n "${CODEX_THREAD_ID:-}${CODEX_SANDBOX:-}${CODEX_CI:-}" ]; then echo codex
-        elif [ -n "${COPILOT_CLI:-}" ]; then echo copilot-cli
-        elif [ -n "${OPENCODE:-}" ]; then echo opencode
-        elif [ -n "${CLINE_ACTIVE:-}" ]; then echo cline
-        elif [ -n "${AI_AGENT:-}" ]; then echo other
-        fi
-        ;;
+    case ${AI_AGENT:-${AGENT:-}} in
+      claude*) echo claude-code ;;
+      cursor*) echo cursor ;;
+      gemini*) echo gemini-cli ;;
+      codex*) echo codex ;;
+      copilot* | github-copilot* | github_copilot*) echo copilot-cli ;;
+      opencode*) echo opencode ;;
+      goose*) echo goose ;;
+      amp | amp[@/_-]*) echo amp ;;
+      crush*) echo crush ;;
+      devin*) echo devin ;;
+      *) whence_agent_by_variable ;;
     esac
+  }
+
+  whence_agent_by_variable() {
+    if [ -n "${CLAUDECODE:-}" ]; then
+      echo claude-code
+    elif [ -n "${CURSOR_AGENT:-}" ]; then
+      echo cursor
+    elif [ -n "${GEMINI_CLI:-}" ]; then
+      echo gemini-cli
+    elif [ -n "${CODEX_THREAD_ID:-}${CODEX_SANDBOX:-}${CODEX_CI:-}" ]; then
+      echo codex
+    elif [ -n "${COPILOT_CLI:-}" ]; then
+      echo copilot-cli
+    elif [ -n "${OPENCODE:-}" ]; then
+      echo opencode
+    elif [ -n "${CLINE_ACTIVE:-}" ]; then
+      echo cline
+    elif [ -n "${AI_AGENT:-}" ]; then
+      echo other
+    fi
   }
 
   # ---- The request --------------------------------------------------------------------------------------------------------

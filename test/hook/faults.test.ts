@@ -19,6 +19,7 @@ import { listen, portOf, startRecorder, type Recorder } from './support/recorder
 import {
   DASH,
   programPath,
+  REAL_PATH,
   run,
   servedScript,
   SHELLS,
@@ -126,7 +127,7 @@ describe('hook: faults', function () {
         const timer = setInterval(() => socket.write('H'), 500).unref()
         socket.on('close', () => clearInterval(timer))
       })
-      const wget = { PATH: toolFolder(folder.path, [...TOOLS.filter((name) => name !== 'curl'), 'wget']) }
+      const wget = { PATH: toolFolder(folder.path, [...TOOLS.filter((name) => name !== 'curl'), 'wget'], 'real') }
       const runs = [never, flood, drip].flatMap((address) => [
         report(`http://${address}`),
         report(`http://${address}`, wget),
@@ -210,11 +211,11 @@ describe('hook: faults', function () {
       const only = (tool: string): string => {
         const path = mkPath(join(folder.path, `hanging-${tool}`))
         symlinkSync(join(hang, tool), join(path, tool))
-        return `${path}:${process.env['PATH'] ?? ''}`
+        return `${path}:${REAL_PATH}`
       }
       const tools = ['find', 'ls', 'dd', 'xargs', 'curl']
       const runs = tools.map((tool) => report(`${recorder.baseUrl}/hang-${tool}`, { PATH: only(tool) }))
-      runs.push(report(`${recorder.baseUrl}/hang-all`, { PATH: `${hang}:${process.env['PATH'] ?? ''}` }))
+      runs.push(report(`${recorder.baseUrl}/hang-all`, { PATH: `${hang}:${REAL_PATH}` }))
       for (const outcome of await Promise.all(runs)) expect(outcome).to.deep.equal(SILENT)
       const counts = tools.map((tool) => recorder.under(`/hang-${tool}`).length)
       expect(counts).to.deep.equal([1, 1, 1, 1, 0])
@@ -240,7 +241,9 @@ describe('hook: faults', function () {
           spawnSync('rm', ['-rf', join(state, name)])
           make(join(state, name))
         }
-        expect(await report(`${recorder.baseUrl}/own-${index}`, { HOME: own.path })).to.deep.equal(SILENT)
+        expect(await report(`${recorder.baseUrl}/own-${index}`, { HOME: own.path, PATH: REAL_PATH })).to.deep.equal(
+          SILENT,
+        )
         expect(recorder.under(`/own-${index}`)[0]?.complaints).to.deep.equal([])
       }
       expect(readFileSync(victim, 'utf8')).to.equal('untouched')

@@ -4,6 +4,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { HookScriptValues } from '../../../domain/hook-script.ts'
 import { CHROME, FIREFOX, marker, receipt, type Home } from './home.ts'
+import { PATIENT, REAL_PATH } from './shells.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -105,7 +106,7 @@ function pretendMacos(home: Home): Environment {
   const folder = join(home.path, '..', 'macos-tools')
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'uname'), '#!/bin/sh\necho Darwin arm64\n', { mode: 0o755 })
-  return { PATH: `${folder}:${process.env['PATH'] ?? ''}` }
+  return { PATH: `${folder}:${PATIENT}:${REAL_PATH}` }
 }
 
 const PLACES: readonly Fixture[] = [
@@ -554,7 +555,7 @@ const FACTS: readonly Fixture[] = [
   },
   {
     name: 'a variable AGENT that is no coding agent',
-    env: { AGENT: 'build-host-12' },
+    env: { AGENT: 'example-build-host' },
     receipts: [],
     userAgent: 'whence-hook/1.0.0',
   },

@@ -1,7 +1,7 @@
 /** The shells that the hook promises to run in, and one way to run a script in each of them. */
 
 import { spawn, spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { renderHookBody, renderHookScript, type HookScriptValues } from '../../../domain/hook-script.ts'
@@ -69,11 +69,23 @@ export interface Outcome {
   readonly stderr: string
 }
 
-/** Runs a script to its end. The environment holds nothing but PATH and what the run asks for. */
+/**
+ * Programs that let no time pass for the hook: its limits are seconds, and a busy machine may need longer for a test that
+ * is not about them.
+ */
+export const PATIENT = new URL('patient', import.meta.url).pathname
+
+/** The usual PATH, of a machine on which time matters. */
+export const REAL_PATH = process.env['PATH'] ?? ''
+
+/**
+ * Runs a script to its end. The environment holds nothing but what the run asks for and a PATH on which time rests; a run
+ * that is about time brings `REAL_PATH`.
+ */
 export function run({ shell = DASH, script, args = [], env = {}, userId, wrapper = [] }: Run): Promise<Outcome> {
   const [command, ...rest] = [...wrapper, ...shell.argv, '-s', '--', ...args]
   const child = spawn(command as string, rest, {
-    env: { PATH: process.env['PATH'] ?? '', ...env },
+    env: { PATH: `${PATIENT}:${REAL_PATH}`, HOOK_TEST_NOW: String(Math.floor(Date.now() / 1000)), ...env },
     cwd: '/',
     stdio: 'pipe',
     ...(userId === undefined ? {} : { uid: userId, gid: userId }),
@@ -91,11 +103,14 @@ export function run({ shell = DASH, script, args = [], env = {}, userId, wrapper
   })
 }
 
-/** A folder with links to the named programs and nothing else, for use as PATH. */
-export function toolFolder(parent: string, tools: readonly string[]): string {
+/** A folder with links to the named programs and nothing else, for use as PATH; time rests on it too, unless it is real. */
+export function toolFolder(parent: string, tools: readonly string[], time: 'rests' | 'real' = 'rests'): string {
   const folder = mkdtempSync(join(parent, 'tools-'))
   chmodSync(folder, 0o755) // Other users run them too.
-  for (const tool of tools) symlinkSync(programPath(tool), join(folder, tool))
+  for (const tool of tools) {
+    const isPatient = time === 'rests' && existsSync(join(PATIENT, tool))
+    symlinkSync(isPatient ? join(PATIENT, tool) : programPath(tool), join(folder, tool))
+  }
   return folder
 }
 
