@@ -1,7 +1,7 @@
 /** The HTTP server around the app: Express's prototypes from birth, short timeouts, JSON also where HTTP itself is broken. */
 
 import { createServer, IncomingMessage, ServerResponse, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Express } from 'express'
 import { ERRORS, type ErrorCode } from '../domain/errors.ts'
@@ -18,6 +18,7 @@ const SERVER_OPTIONS = {
 } as const
 const MAX_CONNECTIONS = 10_000
 const DRAIN_MS = 10_000
+const IDLE_GRACE_MS = 250
 const LINGER_MS = 500
 
 export interface ApiServer {
@@ -100,10 +101,17 @@ function brokenHttpCode(code: string | undefined): ErrorCode {
   return 'invalid_request'
 }
 
+/**
+ * Only new connections are refused at once. One that is open may carry a request already, although it looks idle from here:
+ * closing it would cut that request off. So each answer from now on ends its connection, and idle ones get a moment more.
+ */
 async function close(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  server.closeIdleConnections()
+  server.prependListener('request', (_req, res) => void (res.shouldKeepAlive = false))
+  // http's own `close` would close the idle ones itself.
+  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
+  const lastMoment = setTimeout(() => server.closeIdleConnections(), IDLE_GRACE_MS)
   const deadline = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
   await closed
+  clearTimeout(lastMoment)
   clearTimeout(deadline)
 }

@@ -10,7 +10,8 @@ import { startGa4Simulator, type Ga4Simulator } from '../../delivery/simulator/g
 import { freePort, startTestService } from '../support/service.ts'
 import { startChild } from './service.child.ts'
 import { brokenPromises } from './service.history.ts'
-import { Clients, LOAD_MEASUREMENT_ID, LOAD_ORIGIN } from './service.load.ts'
+import { Clients } from './service.load.ts'
+import { LOAD_MANIFESTS, LOAD_WEBSITES } from './service.manifests.ts'
 import { readStored, settle } from './service.stored.ts'
 
 /** `npm run -s chaos` asks for 300. */
@@ -21,7 +22,6 @@ const LONGEST_LIFE_MS = 600
 const KILL_AT_START_EVERY = 5
 const LONGEST_START_MS = 1_200
 const CLIENTS = 16
-const WEBSITES = Array.from({ length: 8 }, (_, index) => `site-${index}`)
 const KEEP_HITS = 1_000_000
 
 describe('the service and kill -9', () => {
@@ -31,7 +31,7 @@ describe('the service and kill -9', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'whence-crash-'))
     await mkdir(join(folder, 'manifests'))
-    await writeFile(join(folder, 'manifests', 'load.yaml'), MANIFESTS)
+    await writeFile(join(folder, 'manifests', 'load.yaml'), LOAD_MANIFESTS)
     ga4 = await startGa4Simulator({ port: 0, keep: KEEP_HITS })
   })
   after(async () => {
@@ -79,44 +79,10 @@ async function liveAndDie(
     return
   }
   await child.ready
-  const load = clients.start({ url: child.url, websites: WEBSITES, clients: CLIENTS })
+  const load = clients.start({ url: child.url, websites: LOAD_WEBSITES, clients: CLIENTS })
   await wait(randomInt(LONGEST_LIFE_MS))
   child.kill('SIGKILL')
   const { signal } = await child.ended
   await load.stop()
   expect(signal, child.stderr()).to.equal('SIGKILL')
 }
-
-const MANIFESTS = `
-apiVersion: whence.dev/v1alpha1
-kind: Organization
-metadata: { name: load }
-spec: { displayName: Load, plan: Enterprise }
----
-apiVersion: whence.dev/v1alpha1
-kind: InstallPath
-metadata: { name: cli }
-spec: { organizationRef: { name: load }, displayName: CLI }
----
-apiVersion: v1
-kind: Secret
-metadata: { name: keys }
-stringData: { ga4: secret-of-the-ga4-stream }
-${WEBSITES.map(
-  (name) => `---
-apiVersion: whence.dev/v1alpha1
-kind: Website
-metadata: { name: ${name} }
-spec: { organizationRef: { name: load }, displayName: ${name}, primaryOrigin: '${LOAD_ORIGIN}', providers: [ga4] }
----
-apiVersion: whence.dev/v1alpha1
-kind: Destination
-metadata: { name: ${name}-ga4 }
-spec:
-  websiteRef: { name: ${name} }
-  displayName: GA4
-  provider: ga4
-  mode: Live
-  ga4: { measurementId: ${LOAD_MEASUREMENT_ID}, apiSecretRef: { name: keys, key: ga4 } }
-`,
-).join('')}`

@@ -4,6 +4,7 @@ import { randomInt } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { eventBody, newId, urlIdOf } from '../support/requests.ts'
 import type { Operation, Outcome } from './service.history.ts'
+import { LOAD_MEASUREMENT_ID, LOAD_ORIGIN } from './service.manifests.ts'
 
 export interface LoadOptions {
   readonly url: string
@@ -16,9 +17,6 @@ export interface Load {
   readonly stop: () => Promise<void>
 }
 
-/** The origin that every website of the test registers. */
-export const LOAD_ORIGIN = 'https://load.example'
-export const LOAD_MEASUREMENT_ID = 'G-LOAD000001'
 const PAGE = `${LOAD_ORIGIN}/install`
 const ANSWER_MS = 8_000
 const MOST_REPEATS = 20
@@ -151,7 +149,7 @@ class Client {
     const headers = { 'User-Agent': tag, 'X-Forwarded-For': `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}` }
     const origin = kind === 'event' ? {} : { Origin: LOAD_ORIGIN }
     const sent = await send(`${this.#url}${path}`, this.#agent, { ...headers, ...origin }, JSON.stringify(body))
-    if (sent.outcome === 'unknown') this.isCutOff = true
+    if (sent.status === 0) this.isCutOff = true
     const subject = kind === 'event' ? body['event_id'] : visitIdOf(receiptIn(sent.answer) ?? body['receipt'])
     const names = visitIdOf(body['previous_receipt'] ?? body['receipts']?.[0] ?? body['handoff']?.slice('wht_'.length))
     const hasToken = body['handoff'] !== undefined
@@ -180,7 +178,10 @@ function send(url: string, agent: Agent, headers: Record<string, string>, body: 
       },
     )
     outgoing.on('timeout', () => outgoing.destroy())
-    outgoing.on('error', () => resolve(unknown))
+    // Where nobody listens any more, nothing can have happened.
+    outgoing.on('error', ({ code }: NodeJS.ErrnoException) =>
+      resolve(code === 'ECONNREFUSED' ? { ...unknown, outcome: 'refused' } : unknown),
+    )
     outgoing.end(body)
   })
 }
