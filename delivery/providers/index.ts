@@ -4,5 +4,6 @@ import type { ProviderId } from '../../domain/model.ts'
 import type { Provider } from '../provider.ts'
 import { ga4 } from './ga4.ts'
 import { meta } from './meta.ts'
+import { tiktok } from './tiktok.ts'
 
-export const PROVIDERS: { readonly [P in ProviderId]?: Provider } = { ga4, meta }
+export const PROVIDERS: { readonly [P in ProviderId]?: Provider } = { ga4, meta, tiktok }
