@@ -5,5 +5,6 @@ import type { Provider } from '../provider.ts'
 import { ga4 } from './ga4.ts'
 import { meta } from './meta.ts'
 import { tiktok } from './tiktok.ts'
+import { x } from './x.ts'
 
-export const PROVIDERS: { readonly [P in ProviderId]?: Provider } = { ga4, meta, tiktok }
+export const PROVIDERS: { readonly [P in ProviderId]?: Provider } = { ga4, meta, tiktok, x }

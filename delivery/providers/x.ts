@@ -1,0 +1,116 @@
+/**
+ * X: what one install looks like in the Conversion API for the web, and what X's answers mean.
+ *
+ * Sources, read in November 2026: [W] docs.x.com/x-ads-api/measurement/web-conversions, [L] docs.x.com/x-ads-api/
+ * fundamentals/rate-limiting, [E] docs.x.com/x-ads-api/fundamentals/error-codes-and-responses, and
+ * [S] README and template.js of stape-io/twitter-tag (June 2026), which describe the pixel token.
+ */
+
+import { PROVIDER_FACTS } from '../../domain/deliveries.ts'
+import type { Job } from '../../domain/records.ts'
+import { CLICK_LIFETIME_MS, clickId, installAtMs, isOptedOut, landedAtMs, skip, type Row } from '../ad-click.ts'
+import { requestOfMany, requestOfOne } from '../ad-click.ts'
+import { httpOutcome } from '../http-outcome.ts'
+import { codeWord, integerOf, jsonObject, objectOf, objectsOf, textOf } from '../json-answer.ts'
+import type { DestinationContext, Outcome, Provider, ProviderReply, ProviderRequest, Skip } from '../provider.ts'
+
+const ROWS = { row: xRow, envelope: xEnvelope }
+
+export const x: Provider = {
+  id: 'x',
+  secretNames: ['pixelToken'],
+  maxAgeMs: PROVIDER_FACTS.x.maxAgeMs,
+  request: (job, destination, nowMs) => requestOfOne(ROWS, job, destination, nowMs),
+  outcome: (reply) => xOutcome(reply, 1),
+  batch: {
+    // As many as a request may hold; it is taken whole or not at all [W].
+    maxJobs: 500,
+    request: requestOfMany(ROWS),
+    outcomes(reply, jobs) {
+      const outcome = xOutcome(reply, jobs.length)
+      return outcome.kind === 'refused' && jobs.length > 1 ? 'split' : jobs.map(() => outcome)
+    },
+  },
+}
+
+function xRow(job: Job, destination: DestinationContext, nowMs: number): Row | Skip {
+  // The API has no field for an opt-out: its documentation leaves it to the advertiser to send nothing [W].
+  if (isOptedOut(job)) return skip('gpc')
+  const { twclid: sent, twclid_at: clickedAtMs } = job.visit.identities.x ?? {}
+  const twclid = clickId(sent)
+  if (twclid === null) return skip('no_identifier')
+  // The longest window after an engagement [W].
+  if (nowMs - (clickedAtMs ?? landedAtMs(job)) >= CLICK_LIFETIME_MS) return skip('too_old')
+  return {
+    body: {
+      // With milliseconds and a zone, or it is refused [W].
+      conversion_time: new Date(installAtMs(job, nowMs)).toISOString(),
+      // An event of the account, made beforehand; it is no ID of this conversion [W].
+      event_id: textOf(destination.settings['eventId']),
+      // With the event X's key for repeats, for 48 h [W].
+      conversion_id: job.jobId,
+      // One object per identifier. Address and user agent would need each other, and neither is kept [W].
+      identifiers: [{ twclid }],
+      number_items: 1,
+    },
+    detail: 'twclid',
+    secrets: [twclid],
+  }
+}
+
+function xEnvelope(
+  rows: readonly Row[],
+  destination: DestinationContext,
+): Omit<ProviderRequest, 'sessionMode' | 'detail'> {
+  const { settings, secrets, isValidateOnly } = destination
+  const pixelToken = textOf(secrets['pixelToken'])
+  const pixelId = textOf(settings['pixelId'])
+  return {
+    method: 'POST',
+    path: `/12/measurement/conversions/${pixelId}`,
+    query: {},
+    // Instead of a signature of OAuth 1.0a, which ends in December 2026 [S].
+    headers: { 'content-type': 'application/json', 'x-pixel-token': pixelToken },
+    body: JSON.stringify({ conversions: rows.map(({ body }) => body) }),
+    secrets: [pixelToken, ...rows.flatMap((row) => row.secrets)],
+    // There is no facility for tests [W].
+    ...(isValidateOnly ? { checkedHere: faultsOf(pixelId, textOf(settings['eventId'])) } : {}),
+  }
+}
+
+/** Pixels are numbered in base 36; events are named by such a number, alone or behind the pixel's [W]. */
+function faultsOf(pixelId: string, eventId: string): string[] {
+  const isPixel = /^[a-z0-9]{1,20}$/.test(pixelId)
+  const isEvent = /^[a-z0-9]{1,20}$/.test(eventId) || /^tw-[a-z0-9]{1,20}-[a-z0-9]{1,20}$/.test(eventId)
+  return [...(isPixel ? [] : ['pixelId is no pixel ID']), ...(isEvent ? [] : ['eventId is no event ID'])]
+}
+
+/** What X calls an unknown pixel or event, and a token without access to it: somebody has to set it right [E]. */
+const CONFIGURATION: ReadonlySet<number> = new Set([401, 403, 404])
+/** A lock of X's own that was not free in time [E]. */
+const LOCKED = 423
+
+function xOutcome(reply: ProviderReply, sent: number): Outcome {
+  const { status } = reply
+  const answer = jsonObject(reply.body)
+  if (status === 200) {
+    const processed = integerOf(objectOf(answer['data'])['conversions_processed'])
+    if (processed === null) return { kind: 'retry', code: 'unreadable_answer' }
+    if (processed === 0) return { kind: 'refused', code: 'conversions_processed 0' }
+    return { kind: 'delivered', code: processed === sent ? 'processed' : `processed ${processed} of ${sent}` }
+  }
+  const plain = httpOutcome(reply)
+  // Only X's own words count as a setting that is wrong: any web server in between may answer 404.
+  const words = objectsOf(answer['errors']).map((error) => codeWord(error['code']))
+  const code = words.find((word) => word !== '') ?? plain.code
+  if (status === LOCKED) return { kind: 'retry', code }
+  if (plain.kind === 'throttled') return { ...plain, code, retryAfter: plain.retryAfter ?? resetDate(reply) }
+  if (CONFIGURATION.has(status) && words.length > 0) return { kind: 'credentials', code }
+  return { ...plain, code }
+}
+
+/** The end of the window as a date of HTTP, where it is told: Unix seconds in either of two headers [L]. */
+function resetDate(reply: ProviderReply): string | null {
+  const text = reply.headers['x-account-rate-limit-reset'] ?? reply.headers['x-rate-limit-reset'] ?? ''
+  return /^[0-9]{10}$/.test(text) ? new Date(Number(text) * 1_000).toUTCString() : null
+}
