@@ -19,7 +19,7 @@ const PATIENCE_MS = 20_000
 const PAUSE_MS = 25
 
 describe('the life of the service', function () {
-  this.timeout(60_000)
+  this.timeout(180_000)
   let folder: string
   let ga4: Ga4Simulator
   let child: ServiceChild | undefined
@@ -180,7 +180,7 @@ async function until<T>(ask: () => T | Promise<T>): Promise<NonNullable<T>> {
   const deadlineMs = performance.now() + PATIENCE_MS
   for (;;) {
     const answer = await ask()
-    if (answer !== null && answer !== undefined && answer !== false) return answer as NonNullable<T>
+    if (answer !== null && answer !== undefined && answer !== false) return answer
     if (performance.now() > deadlineMs) throw new Error(`it did not happen within ${PATIENCE_MS} ms`)
     await wait(PAUSE_MS)
   }

@@ -16,7 +16,10 @@ import { readStored, settle } from './service.stored.ts'
 
 /** `npm run -s chaos` asks for 300. */
 const CYCLES = Number(process.env['WHENCE_CRASH_CYCLES'] ?? 20)
+/** A long run shows that it lives. */
+const TOLD_EVERY = 50
 const CYCLE_BUDGET_MS = 15_000
+const SETTLING_MS = 180_000
 const LONGEST_LIFE_MS = 600
 /** Every so often it is killed while it starts, where it reads back what the last kill left. */
 const KILL_AT_START_EVERY = 5
@@ -40,9 +43,12 @@ describe('the service and kill -9', () => {
   })
 
   it(`loses nothing and doubles nothing over ${CYCLES} kills under load`, async function () {
-    this.timeout(CYCLES * CYCLE_BUDGET_MS)
+    this.timeout(CYCLES * CYCLE_BUDGET_MS + SETTLING_MS)
     const clients = new Clients()
-    for (let cycle = 0; cycle < CYCLES; cycle++) await liveAndDie(cycle, clients, { folder, ga4Url: ga4.url })
+    for (let cycle = 0; cycle < CYCLES; cycle++) {
+      await liveAndDie(cycle, clients, { folder, ga4Url: ga4.url })
+      if (cycle % TOLD_EVERY === TOLD_EVERY - 1) console.log(`        ${cycle + 1} of ${CYCLES} kills`)
+    }
 
     const service = await startTestService({
       folder,

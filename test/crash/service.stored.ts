@@ -1,5 +1,6 @@
 /** Reads back everything that the service has stored, once all its roles have worked off their topics. */
 
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Ga4Simulator } from '../../delivery/simulator/ga4.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { RequestLogRow } from '../../ports/facts/query-rows.ts'
@@ -8,16 +9,18 @@ import type { Operation, Stored, StoredDelivery, StoredInstall } from './service
 
 const PAGE_ROWS = 10_000
 const KEYS_AT_ONCE = 5_000
-const RETRY_WAIT_MS = 300_000
-const MOST_WAITS = 5
+/** Longer than the claim of a killed process holds a job back, and than the waiting room that follows. */
+const SETTLE_MS = 90_000
+const SETTLE_PAUSE_MS = 250
 
-/** Works off what waits for a retry as well: the service's clock runs ahead until no delivery is open. */
+/** Works off what waits for a retry as well: jobs that step aside do so for seconds of real time. */
 export async function settle(service: TestService): Promise<void> {
-  await service.drain()
-  for (let waits = 0; waits < MOST_WAITS && (await openDeliveries(service.facts)) > 0; waits++) {
-    service.advance(RETRY_WAIT_MS)
+  const deadlineMs = performance.now() + SETTLE_MS
+  do {
     await service.drain()
-  }
+    if ((await openDeliveries(service.facts)) === 0) return
+    await wait(SETTLE_PAUSE_MS)
+  } while (performance.now() < deadlineMs)
 }
 
 export async function readStored(facts: Facts, ga4: Ga4Simulator, operations: readonly Operation[]): Promise<Stored> {
