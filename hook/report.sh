@@ -58,6 +58,9 @@ whence_hook() (
   whence_report() {
     whence_began=$(date +%s)
     case $whence_began in *[!0-9]*) whence_began='' ;; esac # There is no such clock; then there is no scan.
+    whence_machine=$(uname -s -m) # Such as "Linux x86_64".
+    whence_system=${whence_machine%% *}
+    whence_machine=${whence_machine#* }
     whence_choose_person
     whence_choose_state_folder
     whence_find_installation
@@ -102,9 +105,6 @@ whence_hook() (
     LC_ALL=C # Bytes, not characters: names and contents may hold anything.
     export LC_ALL
     unset CDPATH GREP_OPTIONS
-    whence_system=$(uname -s -m) # Such as "Linux x86_64".
-    whence_machine=${whence_system#* }
-    whence_system=${whence_system%% *}
   }
 
   whence_say() {
@@ -723,6 +723,7 @@ whence_hook() (
   }
 
   whence_send() {
+    whence_signal=KILL # It is not sudo that is run here.
     if command -v curl >/dev/null; then
       whence_send_with_curl
     elif command -v wget >/dev/null; then
