@@ -3,6 +3,8 @@
 import type { HotState } from './hot-state.ts'
 import { redisClient } from './redis-client.ts'
 import { RedisConnection } from './redis-connection.ts'
+import { fallBack } from './redis-fallback.ts'
+import { standIn } from './redis-stand-in.ts'
 import { parseRedisUrl } from './redis-url.ts'
 import { redisVerbs } from './redis-verbs.ts'
 
@@ -16,6 +18,11 @@ export interface RedisHotStateOptions {
   /** Longest wait for the first answer; afterwards the state starts with Redis away. */
   readonly connectWaitMs?: number
   readonly maxInFlight?: number
+  /**
+   * `alone` (as it comes): this process goes on with what it knows itself, and no verb rejects. `reject`: verbs reject
+   * with `RedisUnavailable` until Redis is back, for those who must reach it and can wait, as the role `state`.
+   */
+  readonly whenAway?: 'alone' | 'reject'
   /** Takes the place of the server's clock (Unix ms). For tests alone: processes must not differ in their time. */
   readonly clock?: () => number
   /** Redis is away, and why; without keys, values and credentials. */
@@ -32,6 +39,7 @@ const DEFAULTS = {
   probeEveryMs: 1_000,
   connectWaitMs: 2_000,
   maxInFlight: 20_000,
+  whenAway: 'alone',
   onUnreachable: nothing,
   onReachable: nothing,
   onNewRun: nothing,
@@ -42,12 +50,33 @@ const DEFAULTS = {
  * @throws RedisUrlError
  */
 export async function redisHotState(url: string, options: RedisHotStateOptions = {}): Promise<HotState> {
-  const { connectWaitMs, clock, ...connecting } = { ...DEFAULTS, ...options }
-  const connection = new RedisConnection(redisClient(parseRedisUrl(url)), connecting)
+  const { connectWaitMs, clock, whenAway, ...connecting } = { ...DEFAULTS, ...options }
+  const client = redisClient(parseRedisUrl(url))
+  if (whenAway === 'reject') {
+    const connection = new RedisConnection(client, connecting)
+    await connection.open(connectWaitMs)
+    const health = () => ({ isReachable: connection.isReachable, isShared: true })
+    return { ...redisVerbs(connection.run, clock), health, close: async () => connection.close() }
+  }
+  const connection: RedisConnection = new RedisConnection(client, {
+    ...connecting,
+    onUnreachable(reason) {
+      fallback.goAlone()
+      connecting.onUnreachable(reason)
+    },
+    onReachable() {
+      void fallback.handOver()
+      connecting.onReachable()
+    },
+  })
+  const fallback = fallBack(redisVerbs(connection.run, clock), standIn(clock ?? Date.now))
   await connection.open(connectWaitMs)
   return {
-    ...redisVerbs(connection.run, clock),
-    health: () => ({ isReachable: connection.isReachable, isShared: true }),
+    ...fallback.verbs,
+    health: () => ({
+      isReachable: connection.isReachable,
+      isShared: connection.isReachable && fallback.isShared(),
+    }),
     close: async () => connection.close(),
   }
 }

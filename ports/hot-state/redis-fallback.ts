@@ -1,0 +1,197 @@
+/**
+ * Goes on with a process's own knowledge while Redis is away, and hands over what happened meanwhile when it is back.
+ *
+ * The log stays the truth: what is lost here (a process that ends, more than the list holds) the role `state` and
+ * `whence rebuild-state` bring back. Until everything is handed over verbs stay local, in the order they came.
+ */
+
+import type { HotState } from './hot-state.ts'
+import { RedisUnavailable } from './redis-connection.ts'
+import type { StandIn } from './redis-stand-in.ts'
+import type { RedisVerbs } from './redis-verbs.ts'
+
+/** Something to tell Redis when it is back; telling it twice must change nothing but counts of usage. */
+export type Message = (shared: RedisVerbs) => Promise<unknown>
+
+export interface Fallback {
+  readonly verbs: RedisVerbs
+  isShared(): boolean
+  /** Tells Redis what it missed, then goes back to it. */
+  handOver(): Promise<void>
+  /** From now on everything is local. */
+  goAlone(): void
+}
+
+const MAX_MESSAGES = 20_000
+const MESSAGES_AT_ONCE = 100
+
+export function fallBack(shared: RedisVerbs, alone: StandIn): Fallback {
+  let isShared = false
+  let isHandingOver = false
+  let isWanted = false
+  const messages: Message[] = []
+  const tell = (message: Message): void => {
+    if (messages.length >= MAX_MESSAGES) messages.shift()
+    messages.push(message)
+  }
+  const either: Either = async (ask, instead) => {
+    if (isShared) {
+      try {
+        return await ask(shared)
+      } catch (error) {
+        if (!(error instanceof RedisUnavailable)) throw error
+      }
+    }
+    return instead(alone, tell)
+  }
+  return {
+    verbs: { ...receiptVerbs(either, alone), ...installVerbs(either), ...countVerbs(either, alone) },
+    isShared: () => isShared,
+    goAlone() {
+      isShared = false
+    },
+    async handOver() {
+      isWanted = true
+      if (isHandingOver) return
+      isHandingOver = true
+      // Redis may go and come again while it is being told: then it is told the rest.
+      while (isWanted && !isShared) {
+        isWanted = false
+        isShared = await deliver(messages, shared)
+      }
+      isHandingOver = false
+    },
+  }
+}
+
+/** Asks Redis, or does it instead. */
+type Either = <T>(
+  ask: (shared: RedisVerbs) => Promise<T>,
+  instead: (alone: StandIn, tell: (message: Message) => void) => Promise<T>,
+) => Promise<T>
+
+/** True when Redis was told everything; what it did not hear stays in the list. */
+async function deliver(messages: Message[], shared: RedisVerbs): Promise<boolean> {
+  while (messages.length > 0) {
+    const some = messages.splice(0, MESSAGES_AT_ONCE)
+    const told = await Promise.allSettled(some.map((message) => message(shared)))
+    const unheard = some.filter((_, index) => {
+      const outcome = told[index]
+      return outcome?.status === 'rejected' && outcome.reason instanceof RedisUnavailable
+    })
+    messages.unshift(...unheard)
+    if (unheard.length > 0) return false
+  }
+  return true
+}
+
+function receiptVerbs(
+  either: Either,
+  known: StandIn,
+): Pick<HotState, 'putVisit' | 'activate' | 'receiptStates' | 'learn'> {
+  return {
+    async putVisit(receipt) {
+      known.noteIssued(receipt)
+      // A receipt that Redis never saw issued is asked of Facts when it is activated: nothing to hand over.
+      await either(
+        (shared) => shared.putVisit(receipt),
+        async () => undefined,
+      )
+    },
+    async activate(receipt) {
+      const outcome = await either(
+        (shared) => shared.activate(receipt),
+        async (alone, tell) => {
+          const own = await alone.activate(receipt)
+          if (own.kind === 'activated') tell((shared) => shared.learn({ ...receipt, previous: own.revoked }, 'active'))
+          return own
+        },
+      )
+      if (outcome.kind === 'activated') known.noteActive(receipt, outcome.revoked)
+      return outcome
+    },
+    receiptStates: (receipts) =>
+      either(
+        (shared) => shared.receiptStates(receipts),
+        (alone) => alone.receiptStates(receipts),
+      ),
+    learn: (receipt, state) =>
+      either(
+        (shared) => shared.learn(receipt, state),
+        (alone) => alone.learn(receipt, state),
+      ),
+  }
+}
+
+function installVerbs(
+  either: Either,
+): Pick<HotState, 'claimInstall' | 'settleInstall' | 'releaseInstall' | 'claimJob' | 'releaseJob'> {
+  return {
+    claimInstall: (claim) =>
+      either(
+        (shared) => shared.claimInstall(claim),
+        (alone) => alone.claimInstall(claim),
+      ),
+    settleInstall: (settlement) =>
+      either(
+        (shared) => shared.settleInstall(settlement),
+        async (alone, tell) => {
+          await alone.settleInstall(settlement)
+          tell((shared) => shared.settleInstall(settlement))
+        },
+      ),
+    releaseInstall: (claim) =>
+      either(
+        (shared) => shared.releaseInstall(claim),
+        (alone) => alone.releaseInstall(claim),
+      ),
+    claimJob: (jobId, owner, leaseMs) =>
+      either(
+        (shared) => shared.claimJob(jobId, owner, leaseMs),
+        (alone) => alone.claimJob(jobId, owner, leaseMs),
+      ),
+    releaseJob: (jobId, owner) =>
+      either(
+        (shared) => shared.releaseJob(jobId, owner),
+        (alone) => alone.releaseJob(jobId, owner),
+      ),
+  }
+}
+
+function countVerbs(
+  either: Either,
+  known: StandIn,
+): Pick<HotState, 'countHits' | 'addUsage' | 'returnUsage' | 'readUsage'> {
+  return {
+    countHits: (hits) =>
+      either(
+        (shared) => shared.countHits(hits),
+        (alone) => alone.countHits(hits),
+      ),
+    async addUsage(usage) {
+      const outcome = await either(
+        (shared) => shared.addUsage(usage),
+        async (alone, tell) => {
+          const own = await alone.addUsage(usage)
+          if (!own.isOver) tell((shared) => shared.addUsage({ ...usage, quota: null }))
+          return own
+        },
+      )
+      known.noteUsage(usage, outcome.used)
+      return outcome
+    },
+    returnUsage: (usage) =>
+      either(
+        (shared) => shared.returnUsage(usage),
+        async (alone, tell) => {
+          await alone.returnUsage(usage)
+          tell((shared) => shared.returnUsage(usage))
+        },
+      ),
+    readUsage: (organization, month) =>
+      either(
+        (shared) => shared.readUsage(organization, month),
+        (alone) => alone.readUsage(organization, month),
+      ),
+  }
+}
