@@ -147,6 +147,7 @@ async function startRoles(foundation: Foundation): Promise<ReadonlyMap<ProviderI
         startWorker({
           provider,
           baseUrl: baseUrlOf(provider, foundation.settings),
+          tokenUrl: foundation.settings.googleOauthUrl ?? GOOGLE_OAUTH_URL,
           eventLog,
           hotState,
           catalog: catalog.current,
@@ -238,6 +239,9 @@ const PROVIDER_URLS: Readonly<Record<ProviderId, { readonly own: string; readonl
   tiktok: { own: 'https://business-api.tiktok.com', setting: 'tiktokUrl' },
   x: { own: 'https://ads-api.x.com', setting: 'xUrl' },
 }
+
+/** Google's is the only provider that wants access tokens. */
+const GOOGLE_OAUTH_URL = 'https://oauth2.googleapis.com'
 
 function baseUrlOf(provider: Provider, settings: Settings): string {
   const { own, setting } = PROVIDER_URLS[provider.id]

@@ -3,8 +3,9 @@
 import type { ProviderId } from '../../domain/model.ts'
 import type { Provider } from '../provider.ts'
 import { ga4 } from './ga4.ts'
+import { googleAds } from './google-ads.ts'
 import { meta } from './meta.ts'
 import { tiktok } from './tiktok.ts'
 import { x } from './x.ts'
 
-export const PROVIDERS: { readonly [P in ProviderId]?: Provider } = { ga4, meta, tiktok, x }
+export const PROVIDERS: { readonly [P in ProviderId]?: Provider } = { ga4, google_ads: googleAds, meta, tiktok, x }

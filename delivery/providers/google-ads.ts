@@ -1,0 +1,241 @@
+/**
+ * Google Ads: what one install looks like in the Data Manager API, and what Google's answers and later verdicts mean.
+ *
+ * Sources, read in November 2026: [P] google/ads/datamanager/v1/*.proto and datamanager_grpc_service_config.json in
+ * googleapis/googleapis; under developers.google.com/data-manager/api: [L] devguides/limits, [D] devguides/diagnostics,
+ * [E] devguides/concepts/understand-errors, [M] devguides/events/google-ads/offline/upgrade/field-mappings;
+ * [A] support.google.com/google-ads/answer/16194756 on session attributes; and for the wait after a click
+ * [C] google/ads/googleads/v25/errors/conversion_upload_error.proto, TOO_RECENT_EVENT, of the older upload.
+ */
+
+import { PROVIDER_FACTS } from '../../domain/deliveries.ts'
+import type { Accepted, Job } from '../../domain/records.ts'
+import { CLICK_LIFETIME_MS, clickId, installAtMs, isOptedOut, landedAtMs, skip, type Row } from '../ad-click.ts'
+import { requestOfMany, requestOfOne } from '../ad-click.ts'
+import { httpOutcome } from '../http-outcome.ts'
+import { codeWord, jsonObject, objectOf, objectsOf, textOf, type JsonObject } from '../json-answer.ts'
+import type {
+  DestinationContext,
+  OauthGrant,
+  Outcome,
+  Provider,
+  ProviderReply,
+  ProviderRequest,
+  Skip,
+  Verdict,
+} from '../provider.ts'
+
+const ROWS = { row: googleRow, envelope: googleEnvelope }
+
+export const googleAds: Provider = {
+  id: 'google_ads',
+  // Either of two sets, so no single name is needed.
+  secretNames: [],
+  isComplete: (secrets) => grantOf(secrets) !== null || (secrets['serviceAccountJson'] ?? '') !== '',
+  maxAgeMs: PROVIDER_FACTS.google_ads.maxAgeMs,
+  request: (job, destination, nowMs) => requestOfOne(ROWS, job, destination, nowMs),
+  outcome: googleOutcome,
+  notBeforeMs,
+  auth: { grant: grantOf },
+  verdict: { request: verdictRequest, outcome: verdictOutcome },
+  batch: {
+    // As many as a request may hold; one invalid event refuses them all [L, E].
+    maxJobs: 2_000,
+    request: requestOfMany(ROWS),
+    outcomes(reply, jobs, destination) {
+      const outcome = googleOutcome(reply, destination)
+      return outcome.kind === 'refused' && jobs.length > 1 ? 'split' : jobs.map(() => outcome)
+    },
+  },
+}
+
+/** A click younger than this is not known to conversion imports yet [C]; Data Manager names the error, not the time. */
+const FRESH_CLICK_MS = 6 * 3_600_000
+
+const SCOPE = 'https://www.googleapis.com/auth/datamanager'
+/** Named inside an assertion; the address that a key file holds is its author's, so nothing is ever sent there. */
+const AUDIENCE = 'https://oauth2.googleapis.com/token'
+
+interface Click {
+  readonly field: 'gclid' | 'wbraid' | 'gbraid'
+  readonly id: string
+  readonly atMs: number
+}
+
+/** One identifier goes out: a gclid first, as a braid does not suit every kind of conversion action [M]. */
+function clickOf(job: Job): Click | null {
+  const { gclid, wbraid, gbraid, gcl_aw: cookie } = job.visit.identities.google_ads ?? {}
+  const kept = /^GCL\.([0-9]{10})\.(.+)$/.exec(cookie ?? '')
+  const cookieId = clickId(kept?.[2])
+  const id = clickId(gclid) ?? cookieId
+  // The cookie tells when the click was, if it tells of this one.
+  const clickedAtMs = id !== null && id === cookieId ? Number(kept?.[1]) * 1_000 : landedAtMs(job)
+  if (id !== null) return { field: 'gclid', id, atMs: Math.min(clickedAtMs, job.visit.issuedAtMs) }
+  for (const [field, value] of [
+    ['wbraid', wbraid],
+    ['gbraid', gbraid],
+  ] as const) {
+    const braid = clickId(value)
+    if (braid !== null) return { field, id: braid, atMs: landedAtMs(job) }
+  }
+  return null
+}
+
+/** Validation looks at the request alone, so there is nothing to wait for. */
+function notBeforeMs(job: Job, destination: DestinationContext): number {
+  const click = clickOf(job)
+  return click === null || destination.isValidateOnly ? 0 : click.atMs + FRESH_CLICK_MS
+}
+
+function googleRow(job: Job, destination: DestinationContext, nowMs: number): Row | Skip {
+  // Google would discard it as DENIED_CONSENT [P, processing_errors].
+  if (isOptedOut(job)) return skip('gpc')
+  const click = clickOf(job)
+  if (click === null) return skip('no_identifier')
+  if (nowMs - click.atMs >= CLICK_LIFETIME_MS) return skip('too_old')
+  const attributes = sessionAttributes(job)
+  return {
+    body: {
+      // Google's key for repeats [P, event].
+      transactionId: job.jobId,
+      eventTimestamp: new Date(installAtMs(job, nowMs)).toISOString(),
+      // Optional by the definition, and demanded of Google Ads by the running service.
+      eventSource: 'WEB',
+      adIdentifiers: { [click.field]: click.id, ...(attributes === null ? {} : { sessionAttributes: attributes }) },
+      ...consentOf(destination),
+    },
+    detail: attributes === null ? click.field : `${click.field} and session attributes`,
+    secrets: [click.id, ...(attributes === null ? [] : [attributes])],
+  }
+}
+
+/** Base64 of a JSON object, with or without padding and in either alphabet [A]; anything else is left out. */
+function sessionAttributes(job: Job): string | null {
+  const text = job.visit.identities.google_ads?.session_attributes ?? ''
+  return /^[A-Za-z0-9+/_-]{4,6000}={0,2}$/.test(text) ? text : null
+}
+
+/**
+ * What the website's owner states of its visitors. Without a statement the field is left out: whether a visitor consented
+ * is not known here, and claiming it would be wrong.
+ */
+function consentOf({ settings }: DestinationContext): JsonObject {
+  const { consent } = settings
+  if (consent !== 'Granted' && consent !== 'NotPersonalized') return {}
+  const adPersonalization = consent === 'Granted' ? 'CONSENT_GRANTED' : 'CONSENT_DENIED'
+  return { consent: { adUserData: 'CONSENT_GRANTED', adPersonalization } }
+}
+
+function googleEnvelope(
+  rows: readonly Row[],
+  destination: DestinationContext,
+): Omit<ProviderRequest, 'sessionMode' | 'detail'> {
+  const { settings, isValidateOnly } = destination
+  const account = (accountId: unknown) => ({ accountType: 'GOOGLE_ADS', accountId: textOf(accountId) })
+  const loginCustomerId = textOf(settings['loginCustomerId'])
+  const target = {
+    operatingAccount: account(settings['customerId']),
+    // Where access is direct, naming a manager is refused as missing permission.
+    ...(loginCustomerId === '' ? {} : { loginAccount: account(loginCustomerId) }),
+    // The number of the conversion action, not its resource name [M].
+    productDestinationId: textOf(settings['conversionActionId']),
+  }
+  return {
+    method: 'POST',
+    path: '/v1/events:ingest',
+    query: {},
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      destinations: [target],
+      events: rows.map(({ body }) => body),
+      // Checks everything and keeps nothing; no verdict follows [D].
+      validateOnly: isValidateOnly,
+    }),
+    secrets: rows.flatMap((row) => row.secrets),
+  }
+}
+
+/** A set of three for a person's consent, or the key file of a service account. */
+function grantOf(secrets: Readonly<Record<string, string>>): OauthGrant | null {
+  const { clientId = '', clientSecret = '', refreshToken = '', serviceAccountJson = '' } = secrets
+  if (clientId !== '' && clientSecret !== '' && refreshToken !== '') {
+    return { kind: 'refresh_token', clientId, clientSecret, refreshToken }
+  }
+  const key = jsonObject(serviceAccountJson)
+  const issuer = textOf(key['client_email'])
+  const privateKeyPem = textOf(key['private_key'])
+  if (issuer === '' || privateKeyPem === '') return null
+  const keyId = textOf(key['private_key_id'])
+  return { kind: 'assertion', issuer, privateKeyPem, keyId, scope: SCOPE, audience: AUDIENCE }
+}
+
+/** 200 means taken for processing; what became of it is told later [D]. */
+function googleOutcome(reply: ProviderReply, destination: DestinationContext): Outcome {
+  if (reply.status !== 200) return errorOutcome(reply)
+  // A body that broke off may hold everything but the end; without the ID there is nothing to ask with.
+  if (reply.failure !== '') return { kind: 'retry', code: 'unreadable_answer' }
+  if (destination.isValidateOnly) return { kind: 'delivered', code: 'validated' }
+  const reference = textOf(jsonObject(reply.body)['requestId'])
+  if (!/^[A-Za-z0-9_./=:-]{1,200}$/.test(reference)) return { kind: 'retry', code: 'unreadable_answer' }
+  return { kind: 'accepted', code: 'accepted', reference }
+}
+
+const THROTTLED: ReadonlySet<string> = new Set(['RESOURCE_EXHAUSTED'])
+/** The first two by the service's own configuration [P], the others as what they say of the service. */
+const PASSING: ReadonlySet<string> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'INTERNAL', 'ABORTED', 'UNKNOWN'])
+
+function errorOutcome(reply: ProviderReply): Outcome {
+  const error = objectOf(jsonObject(reply.body)['error'])
+  const status = codeWord(error['status'])
+  const plain = httpOutcome(reply)
+  if (status === '') return plain
+  const reasons = objectsOf(error['details']).map((detail) => codeWord(detail['reason']))
+  const reason = reasons.find((word) => word !== '') ?? ''
+  const code = `${status} ${reason}`.trim()
+  if (THROTTLED.has(status)) return { kind: 'throttled', code, retryAfter: reply.headers['retry-after'] ?? null }
+  if (PASSING.has(status) && plain.kind === 'refused') return { kind: 'retry', code }
+  return { ...plain, code }
+}
+
+function verdictRequest(accepted: Accepted, _destination: DestinationContext): ProviderRequest {
+  return {
+    method: 'GET',
+    path: '/v1/requestStatus:retrieve',
+    query: { requestId: accepted.reference },
+    headers: {},
+    body: '',
+    sessionMode: 'none',
+    detail: "asked for Google's verdict",
+    secrets: [],
+  }
+}
+
+const REASON_PREFIX = /^PROCESSING_ERROR_REASON_/
+/** The same conversion was counted before: what a repeat is for. */
+const COUNTED: ReadonlySet<string> = new Set(['DUPLICATE_TRANSACTION_ID', 'DUPLICATE_GCLID'])
+const MAY_PASS: ReadonlySet<string> = new Set(['TOO_RECENT_CLICK', 'INTERNAL_ERROR'])
+
+/** Counts are all that is told, never which event: a mixed verdict stays one over the whole request [D]. */
+function verdictOutcome(reply: ProviderReply): Verdict {
+  if (reply.status !== 200) {
+    const outcome = errorOutcome(reply)
+    return outcome.kind === 'refused' ? { kind: 'undecided', code: outcome.code } : outcome
+  }
+  const rows = objectsOf(jsonObject(reply.body)['requestStatusPerDestination'])
+  const states = new Set(rows.map((row) => textOf(row['requestStatus'])))
+  const reasons = reasonsOf(rows)
+  const code = [...states, ...reasons].map(codeWord).join(' ').slice(0, 200)
+  const isJudged = states.size > 0 && [...states].every((state) => JUDGED.has(state))
+  if (!isJudged) return { kind: 'undecided', code: code === '' ? 'unreadable_answer' : code }
+  if (states.size > 1 || !states.has('FAILED')) return { kind: 'delivered', code }
+  if (reasons.length > 0 && reasons.every((reason) => COUNTED.has(reason))) return { kind: 'delivered', code }
+  const mayPass = reasons.length > 0 && reasons.every((reason) => MAY_PASS.has(reason))
+  return { kind: mayPass ? 'resend' : 'refused', code }
+}
+
+const JUDGED: ReadonlySet<string> = new Set(['SUCCESS', 'PARTIAL_SUCCESS', 'FAILED'])
+
+function reasonsOf(rows: readonly JsonObject[]): readonly string[] {
+  const counts = rows.flatMap((row) => objectsOf(objectOf(row['errorInfo'])['errorCounts']))
+  return [...new Set(counts.map((count) => textOf(count['reason']).replace(REASON_PREFIX, '')))]
+}
