@@ -19,6 +19,7 @@ shellcheck shellcheck
 strace strace
 curl curl
 wget wget
+sudo sudo
 redis-server redis-server
 java openjdk-17-jre-headless
 mvn maven
