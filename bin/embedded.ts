@@ -2,11 +2,11 @@
 
 import { startExampleSite } from './example-site.ts'
 import { startService } from './service.ts'
+import { startStandIns } from './stand-ins.ts'
 import { version } from './version.ts'
 import { createLifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/logger.ts'
 import type { RunOutcome } from '../runtime/settings.ts'
-import { startGa4Simulator } from '../delivery/simulator/ga4.ts'
 
 const STOP_DEADLINE_MS = 25_000
 
@@ -23,14 +23,10 @@ export async function embedded({ settings }: RunOutcome, env: NodeJS.ProcessEnv)
   process.on('uncaughtException', (error) => lifecycle.fail('uncaught exception', error))
   try {
     const { exampleSite } = settings
-    // Nobody who tries the example has a GA4 account for it: without an address of one's own a stand-in takes the hits.
-    const needsStandIn = exampleSite !== null && settings.ga4Url === null
-    const ga4 = needsStandIn
-      ? await lifecycle.start('ga4 stand-in', () => startGa4Simulator({ port: 0 }), (server) => server.stop())
-      : null
-    const withGa4 = ga4 === null ? settings : { ...settings, ga4Url: ga4.url }
+    // Nobody who tries the example has accounts for it: without addresses of one's own stand-ins take the deliveries.
+    const inUse = exampleSite === null ? settings : await startStandIns(settings, lifecycle)
     const service = await startService({
-      settings: withGa4,
+      settings: inUse,
       env,
       logger,
       lifecycle,
@@ -40,7 +36,7 @@ export async function embedded({ settings }: RunOutcome, env: NodeJS.ProcessEnv)
     logger.info({ listen: `${settings.listen.host}:${service.port}`, baseUrl: settings.baseUrl }, 'collecting')
     if (exampleSite !== null) {
       const { catalog } = service
-      const options = { listen: exampleSite, catalog: catalog.current, baseUrl: settings.baseUrl, ga4Url: ga4?.url ?? null }
+      const options = { listen: exampleSite, catalog: catalog.current, baseUrl: settings.baseUrl, ga4Url: settings.ga4Url === null ? inUse.ga4Url : null }
       const site = await lifecycle.start('example site', () => startExampleSite(options), (server) => server.close())
       process.stdout.write(site.steps)
     }

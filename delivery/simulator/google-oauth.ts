@@ -75,17 +75,25 @@ function judgeAssertion(
   { account }: GoogleOauthOptions,
   { request, give }: { request: SimulatedRequest; give: (key: string) => Judgement },
 ): Judgement {
-  const [head = '', body = '', signature = ''] = (form.get('assertion') ?? '').split('.')
+  const [head, body, signature] = partsOf(form.get('assertion') ?? '')
   const claims = parsed(decoded(body)) ?? {}
   const issuer = claims['iss']
   const key = isText(issuer) ? issuer : ''
   if (account === undefined || key !== account.email) return refusal(key, 'invalid_grant', 'account not found')
-  const signed = Buffer.from(`${head}.${body}`)
-  const isSigned = verify('RSA-SHA256', signed, account.publicKeyPem, Buffer.from(signature, 'base64url'))
+  const isSigned = hasSigned(account.publicKeyPem, [head, body, signature])
   if (!isSigned || parsed(decoded(head))?.['alg'] !== 'RS256') return refusal(key, 'invalid_grant', 'bad signature')
   if (claims['aud'] !== AUDIENCE) return refusal(key, 'invalid_grant', 'wrong audience')
   if (claims['scope'] !== SCOPE) return refusal(key, 'invalid_scope', 'wrong scope')
   return isTimely(claims, request.nowMs / 1_000) ? give(key) : refusal(key, 'invalid_grant', 'wrong iat or exp')
+}
+
+function partsOf(assertion: string): readonly [string, string, string] {
+  const [head = '', body = '', signature = ''] = assertion.split('.')
+  return [head, body, signature]
+}
+
+function hasSigned(publicKeyPem: string, [head, body, signature]: readonly [string, string, string]): boolean {
+  return verify('RSA-SHA256', Buffer.from(`${head}.${body}`), publicKeyPem, Buffer.from(signature, 'base64url'))
 }
 
 function isTimely(claims: Json, nowS: number): boolean {

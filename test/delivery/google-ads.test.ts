@@ -293,7 +293,12 @@ describe('a worker for Google Ads', () => {
       nowMs,
       isRefreshToken: (token) => token === SECRETS.refreshToken,
     })
-    ads = await startGoogleAdsSimulator({ port: 0, nowMs, isToken: oauth.isToken, judge: () => verdict })
+    ads = await startGoogleAdsSimulator({
+      port: 0,
+      nowMs,
+      isToken: (token) => oauth.isToken(token),
+      judge: () => verdict,
+    })
     const urls = { baseUrl: ads.url, tokenUrl: oauth.url }
     stage = await AdStage.set({ provider: googleAds, destination, secrets: SECRETS, ...urls, clock })
   })

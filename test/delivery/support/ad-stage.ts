@@ -17,7 +17,7 @@ import type { Provider } from '../../../delivery/provider.ts'
 import { startWorker, type Worker } from '../../../delivery/worker.ts'
 import { SILENT_LOGGER } from '../../../runtime/logger.ts'
 import { catalogOf, WEBSITE } from './builders.ts'
-import type { TestClock} from './harness.ts';
+import type { TestClock } from './harness.ts'
 import { openStore, until, type Store } from './harness.ts'
 
 export interface AdStageOptions {

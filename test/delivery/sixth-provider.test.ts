@@ -1,0 +1,94 @@
+/** What another provider costs: its file, its line and its golden request. This one lives in this test alone. */
+
+import { expect } from 'chai'
+import { readdirSync, readFileSync } from 'node:fs'
+
+import { PROVIDER_IDS } from '../../domain/model.ts'
+import { httpOutcome } from '../../delivery/http-outcome.ts'
+import type { Provider } from '../../delivery/provider.ts'
+import { PROVIDERS } from '../../delivery/providers/index.ts'
+import { startSimulator, type Simulator } from '../../delivery/simulator/server.ts'
+import { adJob } from './support/ad-install.ts'
+import { AdStage } from './support/ad-stage.ts'
+import { built, contextOf } from './support/ad-provider.ts'
+import { destinationOf, NOON_MS } from './support/builders.ts'
+import { TestClock, until } from './support/harness.ts'
+
+/** Begin of the file. It borrows the name of X, as names stand in a table of the domain. */
+const sixth: Provider = {
+  id: 'x',
+  secretNames: ['key'],
+  maxAgeMs: 86_400_000,
+  request(job, { settings, secrets }) {
+    const clickId = job.visit.identities.x?.twclid
+    if (clickId === undefined) return { kind: 'skip', reason: 'no_identifier' }
+    return {
+      method: 'POST',
+      path: '/installs',
+      query: { board: String(settings['board']) },
+      headers: { 'content-type': 'application/json', 'x-key': secrets['key'] ?? '' },
+      body: JSON.stringify({ id: job.jobId, click: clickId, at: job.install.receivedAtMs }),
+      sessionMode: job.sessionMode,
+      detail: 'click ID',
+      secrets: [secrets['key'] ?? '', clickId],
+    }
+  },
+  outcome: (reply) => (reply.status === 202 ? { kind: 'delivered', code: 'taken' } : httpOutcome(reply)),
+}
+/** End of the file. */
+
+const destination = destinationOf({ id: 'acme-sixth', provider: 'x', settings: { board: 'b1' } })
+const secrets = { key: 'canary-key' }
+
+describe('a sixth provider', () => {
+  let simulator: Simulator
+  let stage: AdStage
+  let clock: TestClock
+
+  beforeEach(async () => {
+    clock = new TestClock()
+    simulator = await startSimulator({ port: 0 }, ({ method, url }) =>
+      method === 'POST' && url.pathname === '/installs' ? { key: 'b1', messages: [], status: 202, body: {} } : null,
+    )
+    stage = await AdStage.set({ provider: sixth, destination, secrets, baseUrl: simulator.url, clock })
+  })
+  afterEach(async () => {
+    await stage.strike()
+    await simulator.stop()
+  })
+
+  it('has its golden request', () => {
+    const { body, ...request } = built(sixth, adJob(destination), contextOf(destination, secrets))
+    expect(JSON.parse(body)).to.deep.equal({ id: adJob(destination).jobId, click: 'canarytwclid', at: NOON_MS })
+    expect(request).to.include({ path: '/installs', detail: 'click ID' })
+  })
+
+  it('gets claims, retries, pauses, records and redaction without another line', async () => {
+    simulator.fail('b1', { kind: 'status', status: 500 })
+    await stage.enqueue(adJob(destination))
+    expect((await stage.recorded(1))[0]).to.include({ status: 'retrying', reason: 'attempt_failed' })
+    simulator.fail('b1', { kind: 'status', status: 401 })
+    clock.advance(5_001)
+    expect((await stage.recorded(2))[1]).to.include({ reason: 'credentials_refused' })
+    simulator.fail('b1', null)
+    stage.setup.secrets = { key: 'canary-other' }
+    clock.advance(30_001)
+    await until(async () => (await stage.records()).at(-1)?.status === 'delivered')
+    expect(JSON.stringify(await stage.records())).not.to.contain('canary')
+    expect(await stage.activityTypes()).to.deep.equal(['destination_paused', 'destination_resumed'])
+  })
+
+  it('needs no change elsewhere in delivery: no file but the table and its own names a provider', () => {
+    const folder = new URL('../../delivery/', import.meta.url)
+    const files = readdirSync(folder).filter((name) => name.endsWith('.ts'))
+    expect(files).to.include.members(['worker.ts', 'courier.ts', 'attempt.ts', 'exchange.ts', 'auth.ts', 'dispatch.ts'])
+    const names = new RegExp(`['".\\[](?:${PROVIDER_IDS.join('|')})['"\\]]`)
+    const naming = files.filter((name) => names.test(readFileSync(new URL(name, folder), 'utf8')))
+    expect(naming).to.deep.equal([])
+  })
+
+  it('is found by its ID, as each of the others is', () => {
+    expect(Object.keys(PROVIDERS)).to.have.members([...PROVIDER_IDS])
+    for (const id of PROVIDER_IDS) expect(PROVIDERS[id]?.id).to.equal(id)
+  })
+})
