@@ -133,10 +133,8 @@ async function select(
  * on the standard input of this process, and takes what it finds there for ours.
  */
 async function insertFromFile(client: ClickHouseClient, path: string, insert: InsertStatement): Promise<void> {
-  const file = await open(path, 'wx', 0o600)
   try {
-    await file.writev([...insert.body])
-    await file.close()
+    await writeWhole(path, insert.body)
     const head = `INSERT INTO ${insert.table} (${insert.columns.join(', ')})`
     const rows = `SELECT * FROM file('${path.replaceAll("'", "''")}', 'TabSeparated')`
     await client.command({ query: `${head} ${rows} ${settingsClause({ ...insert.settings, ...FILE_SETTINGS })}` })
@@ -147,3 +145,15 @@ async function insertFromFile(client: ClickHouseClient, path: string, insert: In
 
 /** The columns of the file are those of the statement, not what the text looks like. */
 const FILE_SETTINGS = { use_structure_from_insertion_table_in_table_functions: 1 }
+
+async function writeWhole(path: string, body: readonly Uint8Array[]): Promise<void> {
+  const file = await open(path, 'wx', 0o600)
+  try {
+    const { bytesWritten } = await file.writev([...body])
+    const bytes = body.reduce((sum, piece) => sum + piece.length, 0)
+    // A disk that fills up may take only the front of it, and the rows behind would be missing without a word.
+    if (bytesWritten !== bytes) throw new Error('the rows could not be written down whole')
+  } finally {
+    await file.close()
+  }
+}

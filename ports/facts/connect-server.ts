@@ -1,8 +1,9 @@
 /** Connects to a ClickHouse server over HTTP. */
 
 import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 
-import { createClient } from '@clickhouse/client'
+import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import type { ClickHouseClient } from '@clickhouse/client'
 
 import { settingsClause } from './connection.ts'
@@ -23,6 +24,8 @@ export function openClickHouse(url: string): FactsConnection {
     max_open_connections: MAX_OPEN_CONNECTIONS,
     keep_alive: { enabled: true, idle_socket_ttl: IDLE_SOCKET_TTL_MS },
     compression: { request: false, response: false },
+    // Its log lines repeat the engine's text, and that repeats what the rows hold.
+    log: { level: ClickHouseLogLevel.OFF },
   })
   return {
     kind: 'server',
@@ -41,7 +44,13 @@ async function select(
   statement: string,
   parameters: QueryParameters,
 ): Promise<readonly unknown[]> {
-  const result = await client.query({ query: statement, query_params: { ...parameters }, format: 'JSONEachRow' })
+  const result = await client.query({
+    query: statement,
+    query_params: { ...parameters },
+    // Thousands of keys do not fit an address.
+    use_multipart_params_auto: true,
+    format: 'JSONEachRow',
+  })
   return result.json()
 }
 
@@ -50,6 +59,9 @@ async function stream(client: ClickHouseClient, insert: InsertStatement): Promis
   const result = await client.exec({
     query: `${head} ${settingsClause(insert.settings)} FORMAT TabSeparated`,
     values: Readable.from(insert.body, { objectMode: false }),
+    // Without it a server may answer 200 and say in the body that it failed after all.
+    clickhouse_settings: { wait_end_of_query: 1 },
   })
-  result.stream.destroy()
+  // Read to its end, or the socket could not be used again.
+  await text(result.stream)
 }

@@ -200,9 +200,10 @@ export const QUERIES = {
     ${newestFirst('changed_at', 'event_id')} ${pageLimit()}`,
   ),
 
-  listActivity: report<Period & { readonly organization: string }, ActivityRow>(`SELECT id, ${ms('noticed_at')},
-      organization, website, type, subject, message FROM ${once('activity')}
-    WHERE ${within('noticed_at')} AND organization = {organization:String} ${newestFirst('noticed_at', 'id')} ${pageLimit()}`),
+  listActivity: report<Period & Filters<'organization'>, ActivityRow>(
+    (params) => `SELECT id, ${ms('noticed_at')}, organization, website, type, subject, message FROM ${once('activity')}
+    WHERE ${within('noticed_at')} ${filtered(params, ['organization'])} ${newestFirst('noticed_at', 'id')} ${pageLimit()}`,
+  ),
 
   listPoison: report<Period, PoisonRow>(`SELECT log_topic, log_partition, log_offset, fact_table, reason, value,
       ${ms('found_at')} FROM ${once('poison_records')}

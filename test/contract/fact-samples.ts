@@ -223,7 +223,9 @@ export function rowsOf(records: readonly LogRecord[], firstOffset = 0): Readonly
   for (const [index, record] of records.entries()) {
     const place: EntryPlace = { topic: 'visits', partition: 0, offset: firstOffset + index }
     addFactRows(record, place, (table, row) => {
-      tables.set(table, [...(tables.get(table) ?? []), row])
+      const rows = tables.get(table) ?? []
+      rows.push(row)
+      tables.set(table, rows)
     })
   }
   return tables

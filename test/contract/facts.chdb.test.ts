@@ -20,7 +20,17 @@ import { FACT_TABLES, FactsUnavailable, RowsRefused } from '../../ports/facts/fa
 import { migrate } from '../../ports/facts/migrate.ts'
 import { QUERIES } from '../../ports/facts/queries.ts'
 import { changedSettings, EngineUnfit, selfTest } from '../../ports/facts/self-test.ts'
-import { activityRecord, AROUND, installRecord, store, unique, visitRecord } from './fact-samples.ts'
+import { createTurns } from '../../ports/facts/turns.ts'
+import {
+  activityRecord,
+  AROUND,
+  installRecord,
+  requestRecord,
+  SAMPLE_MS,
+  store,
+  unique,
+  visitRecord,
+} from './fact-samples.ts'
 import { factsContract } from './facts.contract.ts'
 
 const CHILD = fileURLToPath(new URL('./facts-child.ts', import.meta.url))
@@ -181,6 +191,45 @@ describe('Facts on chDB', () => {
       expect(all, query).to.be.greaterThan(20)
       expect(read, query).to.be.at.most(2)
     }
+  })
+
+  it('deletes each row at the end of its own retention', async () => {
+    const website = unique('site')
+    const agedMs = SAMPLE_MS - 40 * 86_400_000
+    const aged = { website, receivedAtMs: agedMs }
+    await store(facts, [
+      requestRecord({ ...aged, logRetentionDays: 30 }),
+      requestRecord({ ...aged, logRetentionDays: 90 }),
+      { ...installRecord(aged), retentionDays: 30 },
+      { ...installRecord(aged), retentionDays: 395 },
+    ])
+    for (const table of ['request_logs', 'installs']) await connection.command(`OPTIMIZE TABLE ${table} FINAL`)
+    const all = { since_ms: 0, until_ms: Date.now(), limit: 10, website }
+    expect(await facts.run('listInstalls', all)).to.have.lengthOf(1)
+    const [left, ...more] = (await facts.run('listLogs', all)).filter((row) => row.received_at_ms === agedMs)
+    expect(left?.website).to.equal(website)
+    expect(more).to.deep.equal([])
+  })
+
+  it('lets those who wait within a request pass those who do not', async () => {
+    const turns = createTurns()
+    const order: string[] = []
+    const task = (name: string) => async (): Promise<void> => {
+      order.push(name)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    const failing = async (): Promise<void> => {
+      await task('failing')()
+      throw new Error('failed')
+    }
+    await Promise.allSettled([
+      turns.take(false, task('running')),
+      turns.take(false, task('report')),
+      turns.take(true, task('look-up')),
+      turns.take(true, failing),
+    ])
+    await turns.idle()
+    expect(order).to.deep.equal(['running', 'look-up', 'failing', 'report'])
   })
 
   it('rejects with FactsUnavailable once it is closed', async () => {

@@ -308,6 +308,16 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         ])
       })
 
+      it('find thousands of visits at once', async () => {
+        const website = unique('site')
+        const visits = Array.from({ length: 3_000 }, () => visitRecord({ website }))
+        await store(facts(), visits)
+        const rows = await facts().run('visitsByIds', keysOf(visits.map((record) => record.visit)))
+        const ids = new Set(rows.map((row) => row.visit_id))
+        expect(visits.every((record) => ids.has(record.visit.visitId))).to.equal(true)
+        expect(rows).to.have.lengthOf(visits.length)
+      })
+
       it('tell the state of receipts, also of one whose visit is not there yet', async () => {
         const website = unique('site')
         const [issued, active, revoked, unseen, unknown] = [

@@ -1,0 +1,96 @@
+/** Row versions: which of two rows with one key a reader sees. */
+
+import { expect } from 'chai'
+import * as fc from 'fast-check'
+
+import { addFactRows, firstWins, latestWins } from '../../delivery/fact-rows.ts'
+import { DELIVERY_STATUSES } from '../../domain/model.ts'
+import type { FactRow } from '../../ports/facts/facts.ts'
+import { activationRecord, handoffRecord, SAMPLE_MS, visit, visitId } from '../contract/fact-samples.ts'
+
+const PLACE = { topic: 'activations', partition: 3, offset: 77 }
+const time = fc.integer({ min: 0, max: 4_102_444_799_999 })
+const offset = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER })
+const status = fc.constantFrom(...DELIVERY_STATUSES)
+
+describe('row versions', () => {
+  it('are whole numbers that the engine and JavaScript hold exactly', () => {
+    fc.assert(
+      fc.property(time, offset, status, (atMs, at, state) => {
+        for (const version of [firstWins(atMs, at), latestWins(state, atMs, at)]) {
+          expect(version).to.satisfy(Number.isSafeInteger)
+          expect(version).to.be.at.least(0)
+        }
+      }),
+    )
+  })
+
+  it('let what came earlier win among first ones, whatever the offsets', () => {
+    fc.assert(
+      fc.property(time, time, offset, offset, (one, other, a, b) => {
+        fc.pre(one < other)
+        expect(firstWins(one, a)).to.be.greaterThan(firstWins(other, b))
+      }),
+    )
+  })
+
+  it('never let an end that is final be undone, and let delivered outrank all', () => {
+    fc.assert(
+      fc.property(time, time, offset, offset, (one, other, a, b) => {
+        const delivered = latestWins('delivered', one, a)
+        for (const state of DELIVERY_STATUSES.filter((known) => known !== 'delivered')) {
+          expect(delivered).to.be.greaterThan(latestWins(state, other, b))
+        }
+        for (const end of ['skipped', 'expired'] as const) {
+          for (const state of ['pending', 'retrying', 'failed'] as const) {
+            expect(latestWins(end, one, a)).to.be.greaterThan(latestWins(state, other, b))
+          }
+        }
+      }),
+    )
+  })
+
+  it('let the later state win among open ones, clocks apart by five seconds or not', () => {
+    const atMs = SAMPLE_MS
+    expect(latestWins('retrying', atMs - 4_999, 1)).to.be.greaterThan(latestWins('pending', atMs, 2))
+    expect(latestWins('failed', atMs - 4_999, 1)).to.be.greaterThan(latestWins('retrying', atMs, 2))
+    expect(latestWins('pending', atMs + 10_001, 2)).to.be.greaterThan(latestWins('failed', atMs, 1))
+  })
+})
+
+describe('rows of a record', () => {
+  const rowsOf = (record: Parameters<typeof addFactRows>[0]): readonly (readonly [string, FactRow])[] => {
+    const rows: (readonly [string, FactRow])[] = []
+    addFactRows(record, PLACE, (table, row) => rows.push([table, row]))
+    return rows
+  }
+
+  it('carry the place of their entry on the log', () => {
+    for (const [, row] of rowsOf(activationRecord({ website: 'acme' }))) {
+      expect(row).to.include({ log_topic: 'activations', log_partition: 3, log_offset: 77 })
+    }
+  })
+
+  it('move the state of both receipts where an activation revoked one', () => {
+    const [active, revoked] = [visitId(), visitId()] as const
+    const ids = { visitId: active, revokedVisitId: revoked, revokedIssuedAtMs: SAMPLE_MS - 1 }
+    const rows = rowsOf(activationRecord({ website: 'acme', ...ids })).filter(([table]) => table === 'activations')
+    expect(rows.map(([, row]) => [row['visit_id'], row['effect'], row['issued_at']])).to.deep.equal([
+      [active, 'activated', SAMPLE_MS],
+      [revoked, 'revoked', SAMPLE_MS - 1],
+    ])
+  })
+
+  it('hold the visit of a handoff that recorded one of its own', () => {
+    const own = visit({ website: 'acme', isHandoffOnly: true })
+    const rows = rowsOf(handoffRecord({ website: 'acme', visitId: own.visitId, visit: own }))
+    expect(rows.map(([table]) => table)).to.deep.equal(['visits', 'handoffs', 'request_logs'])
+  })
+
+  it('keep the time a log line is kept apart from the time a fact is kept', () => {
+    const rows = new Map(rowsOf(activationRecord({ website: 'acme', retentionDays: 395 })))
+    expect([rows.get('activations')?.['retention_days'], rows.get('request_logs')?.['retention_days']]).to.deep.equal([
+      395, 30,
+    ])
+  })
+})
