@@ -19,8 +19,10 @@ function readAddress(address: string | undefined): string | null {
   if (address === undefined) return null
   if (PLAIN_IPV4.test(address)) return address
   const [, ipv4, ipv6] = WITH_PORT.exec(address) ?? []
-  const [bare = ''] = (ipv4 ?? ipv6 ?? address).split('%')
-  if (!ipaddr.isValid(bare)) return null
+  if (ipv4 !== undefined) return ipv4
+  const [bare = ''] = (ipv6 ?? address).split('%')
+  // The library takes `999` and `0x7f.1` for IPv4 as well; no proxy writes that.
+  if (!bare.includes(':') || !ipaddr.isValid(bare)) return null
   const parsed = ipaddr.process(bare)
   if (!(parsed instanceof ipaddr.IPv6)) return parsed.toString()
   return parsed.parts
