@@ -65,7 +65,8 @@ class Member implements Consumer {
   #restarting: Promise<void> | null = null
   #failures = 0
   #fetchedAtMs = performance.now()
-  #progressAtMs = performance.now()
+  /** When each partition last brought something, or was seen to have nothing to bring. */
+  readonly #progressAtMs = new Map<number, number>()
   #timers: NodeJS.Timeout[] = []
 
   constructor(place: MemberPlace, settings: MemberSettings) {
@@ -121,7 +122,8 @@ class Member implements Consumer {
       retry: { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000, restartOnFailure: async () => false },
     })
     this.#consumer = consumer
-    this.#fetchedAtMs = this.#progressAtMs = performance.now()
+    this.#paused.clear()
+    this.#fetchedAtMs = performance.now()
     const isCurrent = (): boolean => this.#consumer === consumer
     consumer.on(consumer.events.GROUP_JOIN, (event) => void (isCurrent() && this.#assigned(event)))
     consumer.on(consumer.events.FETCH, () => void (this.#fetchedAtMs = performance.now()))
@@ -143,7 +145,6 @@ class Member implements Consumer {
   #assigned({ payload }: ConsumerGroupJoinEvent): void {
     if (this.#isStopping) return
     this.#failures = 0
-    this.#paused.clear()
     const partitions = payload.memberAssignment[this.#place.topicName] ?? []
     for (const [partition, flow] of this.#flows) {
       if (partitions.includes(partition)) continue
@@ -193,6 +194,7 @@ class Member implements Consumer {
       fromOffset,
     )
     this.#flows.set(partition, flow)
+    this.#progressAtMs.set(partition, performance.now())
   }
 
   #fetched(payload: EachBatchPayload): void {
@@ -207,7 +209,7 @@ class Member implements Consumer {
       offset: Number(offset),
       appendedAtMs: Number(timestamp),
     }))
-    this.#progressAtMs = performance.now()
+    this.#progressAtMs.set(batch.partition, performance.now())
     flow.accept({ entries, endOffset: Number(batch.highWatermark) })
     payload.resolveOffset(batch.lastOffset())
     if (flow.isFull) this.#pause(batch.partition)
@@ -239,12 +241,18 @@ class Member implements Consumer {
     if (this.#isStopping || consumer === null || this.#restarting !== null) return
     if (nowMs - this.#fetchedAtMs > stalledMs)
       return this.#restart(new Error(`nothing was fetched for ${stalledMs} ms`))
-    const waiting = [...this.#flows].filter(([, flow]) => flow.isIdle).map(([partition]) => partition)
-    if (waiting.length === 0 || nowMs - this.#progressAtMs <= stalledMs) return
+    const waiting = this.#silentPartitions(nowMs - stalledMs)
+    if (waiting.length === 0) return
     const lag = await this.#place.lagOf(waiting).catch(() => 0)
-    if (lag > 0 && consumer === this.#consumer && nowMs - this.#progressAtMs > stalledMs) {
-      this.#restart(new Error(`${lag} entries wait and none was fetched for ${stalledMs} ms`))
-    } else if (lag === 0) this.#progressAtMs = nowMs
+    if (consumer !== this.#consumer || this.#silentPartitions(nowMs - stalledMs).length < waiting.length) return
+    if (lag > 0) this.#restart(new Error(`${lag} entries wait and none was fetched for ${stalledMs} ms`))
+    else for (const partition of waiting) this.#progressAtMs.set(partition, nowMs)
+  }
+
+  #silentPartitions(sinceMs: number): readonly number[] {
+    return [...this.#flows]
+      .filter(([partition, flow]) => flow.isIdle && (this.#progressAtMs.get(partition) ?? 0) <= sinceMs)
+      .map(([partition]) => partition)
   }
 
   #restart(error: unknown): void {
@@ -256,6 +264,7 @@ class Member implements Consumer {
     this.#restarting = (async () => {
       await this.#disconnect()
       this.#starting.clear()
+      for (const partition of this.#flows.keys()) this.#progressAtMs.set(partition, performance.now())
       if (!this.#isStopping) await new Promise((resolve) => setTimeout(resolve, delayMs))
     })().finally(() => {
       this.#restarting = null

@@ -67,8 +67,9 @@ export class PartitionFlow {
     return this.#buffer.length > 0 && budget.bytes >= budget.maxBytes
   }
 
+  /** True where it waits for something to be fetched. */
   get isIdle(): boolean {
-    return this.#buffer.length === 0
+    return this.#buffer.length === 0 && !this.#isInHand
   }
 
   /** Takes what follows on what it has; what it had before is dropped, for fetching begins anew after a rebalance. */
@@ -90,7 +91,9 @@ export class PartitionFlow {
       this.#nextOffset = entry.offset + 1
     }
     // A pause between two tries of a commit is not cut short by what arrives.
-    if (!this.#isInHand) this.#wake()
+    if (this.#isInHand) return
+    if (this.#buffer.length === 0) this.#commitAgain()
+    this.#wake()
   }
 
   /** Hands nothing over any more; `isLost`: another member has the partition, so nothing is committed either. */
@@ -162,6 +165,12 @@ export class PartitionFlow {
         await this.#sleep(this.#backoffMs(attempt))
       }
     }
+  }
+
+  /** What is fetched again although it is done shows that Kafka does not know the position. */
+  #commitAgain(): void {
+    if (this.#nextOffset === null) return
+    this.#options.commit(this.#options.partition, this.#nextOffset).catch(this.#options.onFailure)
   }
 
   /** Real time, not the log's clock: it protects this process and what the handler talks to. */

@@ -24,7 +24,7 @@ import { startMember } from './kafka-consumer.ts'
 import { KafkaSender } from './kafka-producer.ts'
 import { allLags, lagOf, positionsOf, readEntries, topicRanges } from './kafka-reader.ts'
 import type { KafkaSettings } from './kafka-url.ts'
-import type { TopicReport } from './topics.ts'
+import type { TopicProblem, TopicReport } from './topics.ts'
 import { ALL_TOPICS, ensureTopics } from './topics.ts'
 
 export interface KafkaEventLogOptions {
@@ -102,6 +102,31 @@ export async function checkKafkaTopics(
   } finally {
     await admin.disconnect().catch(() => undefined)
   }
+}
+
+/** Settings of topics can lose what was acknowledged; `problems` says which. */
+export class UnsafeTopics extends Error {
+  override readonly name = 'UnsafeTopics'
+  readonly problems: readonly TopicProblem[]
+
+  constructor(problems: readonly TopicProblem[]) {
+    super(problems.map(({ topic, message }) => `topic ${topic} ${message}`).join('; '))
+    this.problems = problems
+  }
+}
+
+/**
+ * What a process calls before it takes work: throws `UnsafeTopics` where topics are missing, or unsafe and the URL does
+ * not say `unsafe=allow`; with it, hands back what there is to warn of.
+ */
+export async function requireSafeTopics(
+  settings: KafkaSettings,
+  topics: readonly Topic[] = ALL_TOPICS,
+): Promise<readonly TopicProblem[]> {
+  const { problems } = await checkKafkaTopics(settings, { canCreate: false, topics })
+  const fatal = settings.layout.isUnsafeAllowed ? problems.filter(({ isMissing }) => isMissing) : problems
+  if (fatal.length > 0) throw new UnsafeTopics(fatal)
+  return problems
 }
 
 class LogInKafka implements EventLog {

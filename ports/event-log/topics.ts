@@ -20,6 +20,7 @@ export interface TopicProblem {
   readonly topic: string
   /** Completes a sentence that begins with the topic. */
   readonly message: string
+  readonly isMissing: boolean
 }
 
 export interface TopicReport {
@@ -33,6 +34,8 @@ export interface TopicReport {
 export const MIN_MESSAGE_BYTES = 1024 * 1024
 /** Kafka's own default; a little more than ours, so it is left as it is. */
 const MESSAGE_BYTES = 1_048_588
+const LED_MS = 30_000
+const LED_POLL_MS = 50
 
 /** Every topic there is. */
 export const ALL_TOPICS: readonly Topic[] = [
@@ -65,14 +68,38 @@ export async function ensureTopics(admin: Admin, check: TopicCheck): Promise<Top
   if (missing.length > 0 && check.canCreate) {
     await admin.createTopics({
       topics: missing.map(([name, plan]) => topicConfig(name, plan, check.layout)),
-      waitForLeaders: true,
+      waitForLeaders: false,
     })
+    await untilLed(
+      admin,
+      missing.map(([name]) => name),
+    )
   }
   const present = [...plans].filter(([name]) => existing.has(name))
   const problems = present.length === 0 ? [] : await presentProblems(admin, new Map(present), check.layout)
   if (check.canCreate) return { created: missing.map(([name]) => name), problems }
-  const absent = missing.map(([topic]) => ({ topic, message: 'is missing; `whence migrate` creates it' }))
+  const message = 'is missing; `whence migrate` creates it'
+  const absent = missing.map(([topic]) => ({ topic, message, isMissing: true }))
   return { created: [], problems: [...absent, ...problems] }
+}
+
+/**
+ * Resolves when every partition answers through its leader. kafkajs's own wait ends with an error where a broker has not
+ * heard of the topic yet; and a batch for partitions of which only some are ready would be stored in part, then again.
+ */
+async function untilLed(admin: Admin, names: readonly string[]): Promise<void> {
+  const endAtMs = performance.now() + LED_MS
+  for (const name of names) {
+    for (;;) {
+      try {
+        await admin.fetchTopicOffsets(name)
+        break
+      } catch (error) {
+        if (performance.now() > endAtMs) throw error
+        await new Promise((resolve) => setTimeout(resolve, LED_POLL_MS))
+      }
+    }
+  }
 }
 
 function topicConfig(name: string, { keepMs }: TopicPlan, layout: TopicLayout): ITopicConfig {
@@ -113,7 +140,7 @@ async function presentProblems(
     if (plan === undefined) return []
     const settings = new Map(configEntries.map(({ configName, configValue }) => [configName, configValue]))
     const state = { settings, replicas: replicas.get(resourceName) ?? 0 }
-    return settingProblems(state, plan, layout).map((message) => ({ topic: resourceName, message }))
+    return settingProblems(state, plan, layout).map((message) => ({ topic: resourceName, message, isMissing: false }))
   })
 }
 

@@ -14,7 +14,7 @@ import type { KafkaBroker } from '../support/kafka.ts'
 const QUICK: KafkaEventLogOptions = {
   retryMs: { first: 1, most: 20 },
   recheckMs: 20,
-  sessionMs: 6_000,
+  sessionMs: 3_000,
   heartbeatMs: 20,
   fetchWaitMs: 20,
 }
