@@ -11,6 +11,8 @@ type Command = (run: RunOutcome, env: NodeJS.ProcessEnv) => Promise<number>
 /** Each is loaded when it is called, so that a tool does not load an engine it never opens. */
 const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
   embedded: async () => (await import('./embedded.ts')).embedded,
+  api: async () => (await import('./api.ts')).api,
+  delivery: async () => (await import('./delivery.ts')).delivery,
   migrate: async () => (await import('./tools/migrate.ts')).migrateTool,
   explain: async () => (await import('./tools/explain.ts')).explainTool,
   logs: async () => (await import('./tools/lists.ts')).logsTool,

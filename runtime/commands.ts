@@ -102,6 +102,18 @@ export const COMMANDS = {
     },
     positionals: ['[JOB_ID]'],
   },
+  api: {
+    summary: 'Run the collection endpoints as a process of their own; any number of them may run.',
+    settings: ['manifests', ...SECRETS, ...SERVING, ...ENGINES],
+    flags: {},
+    positionals: [],
+  },
+  delivery: {
+    summary: 'Run one role of the delivery side as a process of its own.',
+    settings: ['role', 'manifests', 'metricsListen', ...ENGINES, ...PROVIDER_URLS, 'logLevel', 'logFormat'],
+    flags: {},
+    positionals: [],
+  },
   lint: {
     summary: 'Check a folder of custom resources and print every problem.',
     settings: ['manifests'],
@@ -110,23 +122,8 @@ export const COMMANDS = {
   },
 } as const satisfies Record<string, CommandRow>
 
-/**
- * Programs of a wiring with several processes. What they will read is fixed here, so that settings keep their names; the
- * programs themselves are not part of this version, and neither help nor docs list them.
- */
+/** What the operator will read is fixed here, so that settings keep their names; it is not part of this version. */
 const CLUSTER_COMMANDS = {
-  api: {
-    summary: 'Run the collection endpoints.',
-    settings: [...SECRETS, ...SERVING, ...ENGINES],
-    flags: {},
-    positionals: [],
-  },
-  delivery: {
-    summary: 'Run one delivery role.',
-    settings: ['role', 'metricsListen', ...SECRETS, ...ENGINES, ...PROVIDER_URLS, 'logLevel', 'logFormat'],
-    flags: {},
-    positionals: [],
-  },
   operator: {
     summary: 'Reconcile the custom resources of a cluster.',
     settings: ['metricsListen', 'logLevel', 'logFormat'],

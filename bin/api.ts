@@ -1,0 +1,37 @@
+/** `whence api`: the collection endpoints as a process of their own; any number of them may run. */
+
+import { openCatalogFolder } from '../runtime/catalog-source.ts'
+import { createRegistry } from '../runtime/metrics.ts'
+import type { RunOutcome } from '../runtime/settings.ts'
+import { reportCatalog } from './catalog-report.ts'
+import { engines } from './engines.ts'
+import { runProgram } from './process.ts'
+import { keyringOf, serveApi, startMetrics } from './serve-api.ts'
+import { version } from './version.ts'
+
+export function api({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
+  return runProgram('api', settings, async ({ logger, lifecycle }) => {
+    const nowMs = Date.now
+    const parts = { settings, logger, lifecycle, nowMs }
+    const keys = keyringOf(settings, { mayCreate: false })
+    const catalog = await lifecycle.start(
+      'catalog',
+      () => openCatalogFolder({ folder: settings.manifests, env, logger, nowMs }),
+      (source) => source.close(),
+    )
+    const open = engines(parts)
+    const eventLog = await open.eventLog()
+    const hotState = await open.hotState()
+    const { facts } = await open.facts()
+    const registry = createRegistry('api', version())
+    reportCatalog({ catalog, eventLog, nowMs })
+    await startMetrics(parts, registry)
+    const server = await serveApi({
+      ...parts,
+      ...{ keys, catalog, eventLog, hotState, facts, registry },
+      version: version(),
+      healthOfParts: () => ({}),
+    })
+    logger.info({ listen: `${settings.listen.host}:${server.port}`, baseUrl: settings.baseUrl }, 'collecting')
+  })
+}

@@ -1,0 +1,53 @@
+/** `whence delivery --role ROLE`: one role of the delivery side as a process of its own. */
+
+import { PROVIDERS } from '../delivery/providers/index.ts'
+import type { Provider } from '../delivery/provider.ts'
+import { PROVIDER_IDS } from '../domain/model.ts'
+import { openCatalogFolder, type CatalogSource } from '../runtime/catalog-source.ts'
+import { createRegistry } from '../runtime/metrics.ts'
+import type { RunOutcome } from '../runtime/settings.ts'
+import { engines, type EngineParts } from './engines.ts'
+import { runProgram } from './process.ts'
+import { dispatchRole, factsWriterRole, stateRole, workerRole } from './roles.ts'
+import { startMetrics } from './serve-api.ts'
+import { version } from './version.ts'
+
+export function delivery({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
+  return runProgram('delivery', settings, async ({ logger, lifecycle }) => {
+    const parts = { settings, logger: logger.child({ role: settings.role }), lifecycle, nowMs: Date.now }
+    const registry = createRegistry('delivery', version())
+    await startMetrics(parts, registry)
+    const role = settings.role ?? ''
+    const open = engines(parts)
+    const base = { ...parts, registry, eventLog: await open.eventLog() }
+    // Each role opens what it needs and nothing more: a worker has no ClickHouse, the facts-writer no catalog.
+    if (role === 'facts-writer') await factsWriterRole({ ...base, facts: (await open.facts()).facts })
+    else if (role === 'state') await stateRole({ ...base, hotState: await open.hotState({ whenAway: 'reject' }) })
+    else if (role === 'dispatch') {
+      const catalog = await openCatalog(parts, env)
+      await dispatchRole({ ...base, catalog, facts: (await open.facts()).facts })
+    } else {
+      const catalog = await openCatalog(parts, env)
+      await workerRole(providerOf(role), { ...base, catalog, hotState: await open.hotState() })
+    }
+    logger.info({ role }, 'working')
+  })
+}
+
+function providerOf(role: string): Provider {
+  const id = PROVIDER_IDS.find((provider) => provider === role)
+  const provider = id === undefined ? undefined : PROVIDERS[id]
+  if (provider === undefined) throw new Error(`there is no role ${role}`)
+  return provider
+}
+
+function openCatalog(
+  { settings, lifecycle, logger, nowMs }: EngineParts,
+  env: NodeJS.ProcessEnv,
+): Promise<CatalogSource> {
+  return lifecycle.start(
+    'catalog',
+    () => openCatalogFolder({ folder: settings.manifests, env, logger, nowMs }),
+    (source) => source.close(),
+  )
+}

@@ -1,0 +1,148 @@
+/** Opens the engines that the settings name. A URL's scheme picks the adapter, here and nowhere else. */
+
+import type { EventLog } from '../ports/event-log/event-log.ts'
+import { clickhouseFacts } from '../ports/facts/clickhouse.ts'
+import { openClickHouse } from '../ports/facts/connect-server.ts'
+import type { FactsConnection } from '../ports/facts/connection.ts'
+import type { Facts } from '../ports/facts/facts.ts'
+import type { HotState } from '../ports/hot-state/hot-state.ts'
+import type { LmdbEnvironment } from '../ports/lmdb/environment.ts'
+import type { Lifecycle } from '../runtime/lifecycle.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { Settings } from '../runtime/settings.ts'
+
+export interface EngineParts {
+  readonly settings: Settings
+  readonly lifecycle: Lifecycle
+  readonly logger: Logger
+  readonly nowMs: () => number
+}
+
+export interface Engines {
+  readonly eventLog: () => Promise<EventLog>
+  /** `whenAway`: whether verbs go on with what the process knows, or reject until the store is back. */
+  readonly hotState: (options?: { readonly whenAway: 'alone' | 'reject' }) => Promise<HotState>
+  readonly facts: () => Promise<{ readonly facts: Facts; readonly connection: FactsConnection }>
+}
+
+/** Nothing is opened before it is asked for; what is opened is closed by the lifecycle, in reverse. */
+export function engines(parts: EngineParts): Engines {
+  const environmentAt = lmdbEnvironments(parts)
+  const { settings } = parts
+  return {
+    eventLog: async () => {
+      const { scheme, location, url } = required(settings.eventLog, 'event log')
+      return scheme === 'kafka' ? openKafka(url, parts) : openLmdbLog(await environmentAt(location), parts)
+    },
+    hotState: async (options = { whenAway: 'alone' }) => {
+      const { scheme, location, url } = required(settings.hotState, 'hot state')
+      return scheme === 'lmdb' ? openLmdbState(await environmentAt(location), parts) : openRedis(url, options, parts)
+    },
+    facts: async () => {
+      const { scheme, location, url } = required(settings.facts, 'facts')
+      const connection = scheme === 'chdb' ? await openChdbAt(location, parts) : await openServer(url, parts)
+      return { connection, facts: clickhouseFacts(connection, { nowMs: parts.nowMs }) }
+    },
+  }
+}
+
+/** One environment for each folder: the event log and the hot state share its commits. */
+function lmdbEnvironments({ lifecycle, nowMs }: EngineParts): (location: string) => Promise<LmdbEnvironment> {
+  const opened = new Map<string, Promise<LmdbEnvironment>>()
+  const open = async (location: string): Promise<LmdbEnvironment> => {
+    const { openLmdb } = await import('../ports/lmdb/environment.ts')
+    const onFatal = (error: Error): void => lifecycle.fail('lmdb', error)
+    return lifecycle.start(
+      'lmdb',
+      () => openLmdb(location, { onFatal, nowMs }),
+      (environment) => environment.close(),
+    )
+  }
+  return (location) => {
+    const environment = opened.get(location) ?? open(location)
+    opened.set(location, environment)
+    return environment
+  }
+}
+
+async function openLmdbLog(environment: LmdbEnvironment, { lifecycle, logger }: EngineParts): Promise<EventLog> {
+  const { lmdbEventLog } = await import('../ports/event-log/lmdb.ts')
+  return lifecycle.start(
+    'event log',
+    () => lmdbEventLog(environment, { onHandlerFailure: handlerFailure(logger) }),
+    (log) => log.close(),
+  )
+}
+
+async function openKafka(url: string, { lifecycle, logger, nowMs }: EngineParts): Promise<EventLog> {
+  const { kafkaEventLog, requireSafeTopics } = await import('../ports/event-log/kafka.ts')
+  const { parseKafkaUrl } = await import('../ports/event-log/kafka-url.ts')
+  const parsed = parseKafkaUrl(url)
+  if (!parsed.ok) throw new Error(`the event log's address ${parsed.why}`)
+  for (const { topic, message } of await requireSafeTopics(parsed.value))
+    logger.warn({ topic, message }, 'unsafe topic')
+  return lifecycle.start(
+    'event log',
+    () =>
+      kafkaEventLog(parsed.value, {
+        nowMs,
+        onHandlerFailure: handlerFailure(logger),
+        onAppendFailure: (error, topic) => logger.warn({ err: error, topic }, 'batch not stored'),
+      }),
+    (log) => log.close(),
+  )
+}
+
+async function openLmdbState(environment: LmdbEnvironment, { lifecycle }: EngineParts): Promise<HotState> {
+  const { lmdbHotState } = await import('../ports/hot-state/lmdb.ts')
+  return lifecycle.start(
+    'hot state',
+    () => lmdbHotState(environment),
+    (state) => state.close(),
+  )
+}
+
+async function openRedis(
+  url: string,
+  options: { readonly whenAway: 'alone' | 'reject' },
+  { lifecycle, logger }: EngineParts,
+): Promise<HotState> {
+  const { redisHotState } = await import('../ports/hot-state/redis.ts')
+  return lifecycle.start(
+    'hot state',
+    () =>
+      redisHotState(url, {
+        ...options,
+        onUnreachable: (reason) => logger.error({ reason }, 'hot state away: limits count per process'),
+        onReachable: () => logger.info('hot state reachable'),
+        onNewRun: (run, before) => before !== null && logger.warn({ run }, 'hot state was restarted or emptied'),
+      }),
+    (state) => state.close(),
+  )
+}
+
+async function openChdbAt(location: string, { lifecycle }: EngineParts): Promise<FactsConnection> {
+  const { openChdb } = await import('../ports/facts/connect-chdb.ts')
+  return lifecycle.start(
+    'chdb',
+    () => openChdb(location),
+    (connection) => connection.close(),
+  )
+}
+
+function openServer(url: string, { lifecycle }: EngineParts): Promise<FactsConnection> {
+  return lifecycle.start(
+    'clickhouse',
+    () => openClickHouse(url),
+    (connection) => connection.close(),
+  )
+}
+
+function handlerFailure(logger: Logger): (error: unknown, topic: string, group: string) => void {
+  return (error, topic, group) => logger.warn({ err: error, topic, group }, 'batch failed and comes again')
+}
+
+function required<T>(engine: T | null, name: string): T {
+  if (engine === null) throw new Error(`no address is set for the ${name}`)
+  return engine
+}

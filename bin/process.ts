@@ -1,0 +1,38 @@
+/** What every long-running program does around its parts: log, listen to signals, stop in order, end with a code. */
+
+import { createLifecycle, type Lifecycle } from '../runtime/lifecycle.ts'
+import { createLogger, type Logger } from '../runtime/logger.ts'
+import type { Settings } from '../runtime/settings.ts'
+
+export interface ProcessParts {
+  readonly logger: Logger
+  readonly lifecycle: Lifecycle
+}
+
+const STOP_DEADLINE_MS = 25_000
+
+/** Runs until a signal or a failure; resolves with the exit code. What `start` throws is told and ends the process. */
+export async function runProgram(
+  program: string,
+  settings: Settings,
+  start: (parts: ProcessParts) => Promise<void>,
+): Promise<number> {
+  const logger = createLogger({ program, level: settings.logLevel, format: settings.logFormat })
+  const lifecycle = createLifecycle({
+    logger,
+    stopDeadlineMs: STOP_DEADLINE_MS,
+    signals: process,
+    exit: (code) => process.exit(code),
+  })
+  // A part that rejects without anybody waiting is a bug; the process must not go on as if nothing had happened.
+  process.on('unhandledRejection', (error) => lifecycle.fail('unhandled rejection', error))
+  process.on('uncaughtException', (error) => lifecycle.fail('uncaught exception', error))
+  try {
+    await start({ logger, lifecycle })
+  } catch (error) {
+    process.stderr.write(`whence ${program}: ${error instanceof Error ? error.message : String(error)}\n`)
+    // What failed may be no part of the lifecycle, which then would wait for a signal.
+    await lifecycle.stop('failure')
+  }
+  return lifecycle.stopped
+}
