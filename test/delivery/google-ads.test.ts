@@ -25,7 +25,7 @@ import {
   replyOf,
   SOON_MS,
   type OutcomeRow,
-} from './support/ad-provider.ts'
+} from './support/ad-provider.contract.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS } from './support/builders.ts'
 import { TestClock, until } from './support/harness.ts'
 

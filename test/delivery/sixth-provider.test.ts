@@ -10,7 +10,7 @@ import { PROVIDERS } from '../../delivery/providers/index.ts'
 import { startSimulator, type Simulator } from '../../delivery/simulator/server.ts'
 import { adJob } from './support/ad-install.ts'
 import { AdStage } from './support/ad-stage.ts'
-import { built, contextOf } from './support/ad-provider.ts'
+import { built, contextOf } from './support/ad-provider.contract.ts'
 import { destinationOf, NOON_MS } from './support/builders.ts'
 import { TestClock, until } from './support/harness.ts'
 

@@ -289,7 +289,7 @@ describe('the waiting rooms', () => {
           rooms += 1
         } while (nowMs < dueAtMs)
         expect(nowMs).to.equal(dueAtMs)
-        expect(rooms).to.be.at.most(20)
+        expect(rooms).to.be.at.most(30)
       }),
     )
   })
@@ -310,5 +310,54 @@ describe('the waiting rooms', () => {
       30 * MINUTE_MS,
       30 * MINUTE_MS,
     ])
+  })
+})
+
+describe('a delivery that was taken and is judged later', () => {
+  const ACCEPTED: AttemptResult = { kind: 'accepted', retryAfter: null, isUnclear: false, reference: 'r-1' }
+  const UNDECIDED: AttemptResult = { kind: 'undecided', retryAfter: null, isUnclear: false }
+  const context = { random: 0, dedupeMs: null }
+  const taken = (overrides: Partial<Job> = {}): Job => jobAfter(jobWith(overrides), ACCEPTED, NOON_MS)
+
+  it('keeps what it is asked with, and is asked half an hour later', () => {
+    const job = taken()
+    expect(job).to.deep.include({ attempts: 1, accepted: { reference: 'r-1', atMs: NOON_MS } })
+    const step = { kind: 'retry', reason: 'awaiting_verdict', dueAtMs: NOON_MS + 30 * MINUTE_MS }
+    expect(nextStep(job, ACCEPTED, { ...context, nowMs: NOON_MS })).to.deep.equal(step)
+  })
+
+  it('is asked ever more rarely, for three days, and then counts as delivered', () => {
+    const hours: number[] = []
+    let nowMs = NOON_MS
+    for (;;) {
+      const step = nextStep(taken(), UNDECIDED, { ...context, nowMs })
+      if (step.kind !== 'retry') {
+        expect(step).to.deep.equal({ kind: 'done' })
+        break
+      }
+      nowMs = step.dueAtMs
+      hours.push((nowMs - NOON_MS) / HOUR_MS)
+    }
+    expect(hours).to.deep.equal([0.5, 1, 2, 4, 8, 16, 24, 48, 72])
+  })
+
+  it('neither expires nor runs out of attempts, as it arrived in time', () => {
+    const job = taken({ attempts: MAX_ATTEMPTS, deadlineAtMs: NOON_MS + 1 })
+    for (const kind of ['retry', 'throttled', 'credentials', 'undecided'] as const) {
+      const step = nextStep(job, { ...UNDECIDED, kind }, { ...context, nowMs: NOON_MS + HOUR_MS })
+      expect(step.kind).to.equal('retry')
+    }
+  })
+
+  it('is as clear as it was, however unclear an answer to a question about it is', () => {
+    expect(jobAfter(taken(), UNCLEAR, NOON_MS).unclearSinceMs).to.equal(null)
+  })
+
+  it('goes back to be sent where it came too early, six hours later, or to be replayed where it failed', () => {
+    const again = jobAfter(taken(), { ...UNDECIDED, kind: 'resend' }, NOON_MS)
+    expect(again).not.to.have.property('accepted')
+    const step = nextStep(again, { ...UNDECIDED, kind: 'resend' }, { ...context, nowMs: NOON_MS })
+    expect(step).to.deep.equal({ kind: 'retry', reason: 'attempt_failed', dueAtMs: NOON_MS + 6 * HOUR_MS })
+    expect(jobAfter(taken(), { ...UNDECIDED, kind: 'refused' }, NOON_MS)).not.to.have.property('accepted')
   })
 })
