@@ -50,11 +50,8 @@ function wayTo(deps: WayDeps, { job, destination }: { job: Job; destination: Des
   const key = destinationKey(job.website, job.destination)
   const secrets = deps.credentials().get(key) ?? {}
   if (!isComplete(deps.provider, secrets)) return { kind: 'hold', reason: 'credentials_missing' }
-  const notBeforeMs =
-    job.accepted === undefined ? deps.provider.notBeforeMs?.(job, contextOf({ destination, secrets })) : 0
-  if (notBeforeMs !== undefined && notBeforeMs > nowMs) {
-    return { kind: 'hold', reason: 'click_too_fresh', untilMs: notBeforeMs }
-  }
+  const notBeforeMs = firstMomentMs(deps.provider, job, contextOf({ destination, secrets }))
+  if (notBeforeMs > nowMs) return { kind: 'hold', reason: 'click_too_fresh', untilMs: notBeforeMs }
   const admission = deps.gate.admit(key, setupOf(destination, secrets), nowMs)
   if (admission.kind === 'hold') return admission
   return { kind: 'go', goal: { destination, secrets }, isTrusted: admission.isTrusted }
@@ -62,6 +59,15 @@ function wayTo(deps: WayDeps, { job, destination }: { job: Job; destination: Des
 
 function isComplete(provider: Provider, secrets: Readonly<Record<string, string>>): boolean {
   return provider.isComplete?.(secrets) ?? provider.secretNames.every((name) => (secrets[name] ?? '') !== '')
+}
+
+/** A job that cannot be read is not held: building its request tells so, and ends it. */
+function firstMomentMs(provider: Provider, job: Job, context: DestinationContext): number {
+  try {
+    return job.accepted === undefined ? (provider.notBeforeMs?.(job, context) ?? 0) : 0
+  } catch {
+    return 0
+  }
 }
 
 /** What a provider's functions may know of a goal. */
