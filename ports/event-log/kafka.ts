@@ -90,14 +90,19 @@ export async function kafkaEventLog(settings: KafkaSettings, options: KafkaEvent
   return log
 }
 
-/** Creates missing topics where `canCreate`, and says what is unsafe about those that are there. */
+/**
+ * Creates missing topics where `canCreate`, and says what is unsafe about those that are there; rejects with
+ * `LogUnavailable` where no broker answers or lets this user in.
+ */
 export async function checkKafkaTopics(
   settings: KafkaSettings,
   { canCreate, topics = ALL_TOPICS }: { readonly canCreate: boolean; readonly topics?: readonly Topic[] },
 ): Promise<TopicReport> {
   const admin = kafkaClient(settings, { requestMs: 30_000 }).admin()
   try {
-    await admin.connect()
+    await admin.connect().catch((error: unknown) => {
+      throw new LogUnavailable('Kafka cannot be reached', { cause: error })
+    })
     return await ensureTopics(admin, { prefix: settings.prefix, layout: settings.layout, topics, canCreate })
   } finally {
     await admin.disconnect().catch(() => undefined)
@@ -117,7 +122,7 @@ export class UnsafeTopics extends Error {
 
 /**
  * What a process calls before it takes work: throws `UnsafeTopics` where topics are missing, or unsafe and the URL does
- * not say `unsafe=allow`; with it, hands back what there is to warn of.
+ * not say `unsafe=allow`; with it, hands back what there is to warn of. `LogUnavailable` says that nothing is known.
  */
 export async function requireSafeTopics(
   settings: KafkaSettings,

@@ -1,5 +1,7 @@
 /** The topics this service keeps on Kafka: how each is laid out, and whether existing ones keep what was acknowledged. */
 
+import { setTimeout } from 'node:timers/promises'
+
 import type { Admin, ITopicConfig } from 'kafkajs'
 import kafkajs from 'kafkajs'
 
@@ -89,16 +91,16 @@ export async function ensureTopics(admin: Admin, check: TopicCheck): Promise<Top
  */
 async function untilLed(admin: Admin, names: readonly string[]): Promise<void> {
   const endAtMs = performance.now() + LED_MS
-  for (const name of names) {
-    for (;;) {
-      try {
-        await admin.fetchTopicOffsets(name)
-        break
-      } catch (error) {
-        if (performance.now() > endAtMs) throw error
-        await new Promise((resolve) => setTimeout(resolve, LED_POLL_MS))
-      }
-    }
+  for (const name of names) while (!(await isLed(admin, name, endAtMs))) await setTimeout(LED_POLL_MS)
+}
+
+async function isLed(admin: Admin, name: string, endAtMs: number): Promise<boolean> {
+  try {
+    await admin.fetchTopicOffsets(name)
+    return true
+  } catch (error) {
+    if (performance.now() > endAtMs) throw error
+    return false
   }
 }
 

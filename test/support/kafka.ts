@@ -112,6 +112,10 @@ async function startProcess(folder: string, args: readonly string[]): Promise<Ch
     stdio: ['ignore', output, output],
     env: { ...process.env, LOG_DIR: folder },
   })
+  // A test run that is broken off must not leave a broker behind.
+  const end = (): void => void child.kill('SIGKILL')
+  process.once('exit', end)
+  child.once('exit', () => process.off('exit', end))
   const port = await readFile(join(folder, 'server.properties'), 'utf8')
   const plainPort = Number(/PLAINTEXT:\/\/127\.0\.0\.1:(\d+)/.exec(port)?.[1])
   const endAtMs = Date.now() + START_MS
