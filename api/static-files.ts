@@ -18,7 +18,7 @@ export interface StaticFile {
 
 const COMPRESS_BYTES_MIN = 512
 /** The SDK is small and read by everybody, so it gets the best; a large file would hold up the start for nothing. */
-const BEST_BYTES_MAX = 16_384
+const BEST_BYTES_MAX = 12_000
 const QUICK_QUALITY = 5
 
 export function staticFile(file: {
