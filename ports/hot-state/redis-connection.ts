@@ -93,6 +93,7 @@ export class RedisConnection {
 
   close(): void {
     this.#isClosed = true
+    this.#isReachable = false
     clearTimeout(this.#timer)
     this.#client.disconnect()
   }

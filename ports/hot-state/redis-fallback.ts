@@ -23,9 +23,12 @@ export interface Fallback {
 }
 
 const MAX_MESSAGES = 20_000
-const MESSAGES_AT_ONCE = 100
+const MESSAGES_AT_ONCE = 500
+/** So long Redis is told before it is asked again; under load what comes meanwhile must not keep it waiting for ever. */
+const TELL_FIRST_MS = 1_000
 
-export function fallBack(shared: RedisVerbs, alone: StandIn): Fallback {
+/** `nowMs` bounds how long Redis is told before it is asked again. */
+export function fallBack(shared: RedisVerbs, alone: StandIn, nowMs: () => number): Fallback {
   let isShared = false
   let isHandingOver = false
   let isWanted = false
@@ -55,9 +58,15 @@ export function fallBack(shared: RedisVerbs, alone: StandIn): Fallback {
       if (isHandingOver) return
       isHandingOver = true
       // Redis may go and come again while it is being told: then it is told the rest.
-      while (isWanted && !isShared) {
+      while (isWanted) {
         isWanted = false
-        isShared = await deliver(messages, shared)
+        const firstUntilMs = nowMs() + TELL_FIRST_MS
+        let isHeard = true
+        while (isHeard && messages.length > 0) {
+          isHeard = await deliver(messages, shared)
+          if (isHeard && nowMs() >= firstUntilMs) isShared = true
+        }
+        if (isHeard) isShared = true
       }
       isHandingOver = false
     },
@@ -70,19 +79,16 @@ type Either = <T>(
   instead: (alone: StandIn, tell: (message: Message) => void) => Promise<T>,
 ) => Promise<T>
 
-/** True when Redis was told everything; what it did not hear stays in the list. */
+/** True when Redis was told the oldest of them; those it did not hear stay in the list. */
 async function deliver(messages: Message[], shared: RedisVerbs): Promise<boolean> {
-  while (messages.length > 0) {
-    const some = messages.splice(0, MESSAGES_AT_ONCE)
-    const told = await Promise.allSettled(some.map((message) => message(shared)))
-    const unheard = some.filter((_, index) => {
-      const outcome = told[index]
-      return outcome?.status === 'rejected' && outcome.reason instanceof RedisUnavailable
-    })
-    messages.unshift(...unheard)
-    if (unheard.length > 0) return false
-  }
-  return true
+  const some = messages.splice(0, MESSAGES_AT_ONCE)
+  const told = await Promise.allSettled(some.map((message) => message(shared)))
+  const unheard = some.filter((_, index) => {
+    const outcome = told[index]
+    return outcome?.status === 'rejected' && outcome.reason instanceof RedisUnavailable
+  })
+  messages.unshift(...unheard)
+  return unheard.length === 0
 }
 
 function receiptVerbs(

@@ -69,7 +69,7 @@ export async function redisHotState(url: string, options: RedisHotStateOptions =
       connecting.onReachable()
     },
   })
-  const fallback = fallBack(redisVerbs(connection.run, clock), standIn(clock ?? Date.now))
+  const fallback = fallBack(redisVerbs(connection.run, clock), standIn(clock ?? Date.now), () => performance.now())
   await connection.open(connectWaitMs)
   return {
     ...fallback.verbs,

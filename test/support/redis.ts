@@ -85,6 +85,16 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   }
 }
 
+/** A Sentinel that alone decides, quickly, and watches the server at this port under this name. */
+export function startSentinel(name: string, port: number): Promise<RedisServer> {
+  const settings = [
+    `sentinel monitor ${name} ${HOST} ${port} 1`,
+    `sentinel down-after-milliseconds ${name} 400`,
+    `sentinel failover-timeout ${name} 3000`,
+  ]
+  return startRedis({ settings, isSentinel: true })
+}
+
 async function launch(args: readonly string[], port: number, folder: string): Promise<ChildProcess> {
   const child = spawn('redis-server', args, { stdio: 'ignore' })
   const untilMs = Date.now() + START_MS

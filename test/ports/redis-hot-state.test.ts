@@ -1,0 +1,424 @@
+/** What the Redis hot state promises beyond the contract: short entries, and going on when Redis is emptied or away. */
+
+import { randomBytes } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+
+import { expect } from 'chai'
+
+import type { Claim, HotState, IssuedReceipt, ReceiptRef } from '../../ports/hot-state/hot-state.ts'
+import { receiptId } from '../../ports/hot-state/redis-codec.ts'
+import { redisHotState, type RedisHotStateOptions } from '../../ports/hot-state/redis.ts'
+import { hasRedisServer, startRedis, startSentinel, type RedisServer } from '../support/redis.ts'
+
+const WEBSITE = 'acme-dev'
+const MONTH = '2026-11'
+/** Longer than in service: other work on the machine must not look like a Redis that is away. */
+const SHORT = { deadlineMs: 1_000, probeEveryMs: 100 }
+/** Redis's own bound for flat hashes is set to what the scripts count on. */
+const SETTINGS = ['hash-max-listpack-entries 128', 'maxmemory-policy noeviction']
+
+describe('Redis hot state', () => {
+  let server: RedisServer
+  const opened: HotState[] = []
+  const thawed: RedisServer[] = []
+
+  before(async function () {
+    if (!hasRedisServer()) return this.skip()
+    server = await startRedis({ settings: [...SETTINGS, 'appendonly yes'] })
+  })
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((state) => state.close()))
+    for (const frozen of thawed.splice(0)) frozen.thaw()
+    server.cli('flushall')
+  })
+  after(() => server?.stop())
+
+  const open = async (options: RedisHotStateOptions = {}, url = server.url): Promise<HotState> => {
+    const state = await redisHotState(url, { ...SHORT, ...options })
+    opened.push(state)
+    return state
+  }
+  const freeze = (frozen = server): void => {
+    thawed.push(frozen)
+    frozen.freeze()
+  }
+  const isShared = (state: HotState) => async (): Promise<boolean> => state.health().isShared
+
+  describe('in memory', () => {
+    it('keeps the states of a day in short hashes that stay flat', async () => {
+      const state = await open({ deadlineMs: 10_000 })
+      const receipts = times(6_000, () => issued())
+      await Promise.all(receipts.map((known, index) => state.learn(known, index % 2 === 0 ? 'active' : 'revoked')))
+      const { entries, flat, bytes, longest } = buckets(server)
+      expect(entries).to.equal(receipts.length)
+      expect(flat).to.be.within(2_500, 4_096)
+      expect(longest).to.be.below(20)
+      expect(bytes).to.be.below(4_096 * 500)
+    })
+
+    it('continues a full hash by others that stay flat too, and finds every state in them', async () => {
+      const state = await open({ deadlineMs: 10_000 })
+      const neighbours = receiptsOfOneBucket(180).map((known) => issued(known))
+      await Promise.all(neighbours.map((known) => state.learn(known, 'active')))
+      const { entries, flat, other, longest } = buckets(server)
+      expect({ entries, other, longest }).to.deep.equal({ entries: 180, other: 0, longest: 128 })
+      expect(flat).to.be.within(10, 17)
+      const asked = [...neighbours.slice(0, 30), ...neighbours.slice(-30)]
+      await Promise.all(asked.slice(0, 40).map((known) => state.learn(known, 'revoked')))
+      const expected = times(60, (index) => (index < 40 ? 'revoked' : 'active'))
+      expect(await state.receiptStates(asked)).to.deep.equal(expected)
+      expect(buckets(server).entries).to.equal(180)
+    })
+
+    it('leaves nothing that stays for ever but its mark', async () => {
+      const state = await open()
+      const [first, second] = [receipt(), receipt()]
+      await state.putVisit({ ...second, previous: first })
+      await state.activate(second)
+      await state.putVisit(issued())
+      await state.claimInstall(claim('settled'))
+      await state.settleInstall({ ...claim('settled'), answer: 'x', matched: { ...first, gpc: false } })
+      await state.claimInstall(claim('claimed'))
+      await state.countHits([{ key: 'a', limit: 1, windowS: 60 }])
+      await state.addUsage({ organization: 'acme', month: MONTH, quota: null })
+      await state.claimJob('job', 'owner', 1_000)
+      const script =
+        "local l = {} for _, k in ipairs(redis.call('KEYS', '*')) do if redis.call('TTL', k) < 0 then l[#l + 1] = k end end return l"
+      expect(Number(server.cli('dbsize'))).to.be.greaterThan(7)
+      expect(server.cli('eval', script, '0')).to.equal('whence:epoch')
+    })
+
+    it('keeps nothing for receipts that never proved themselves', async () => {
+      const state = await open()
+      await state.activate(receipt())
+      await state.receiptStates([receipt(), receipt()])
+      expect(server.cli('keys', '*')).to.equal('whence:epoch')
+    })
+  })
+
+  describe('shared by many processes', () => {
+    it('admits exactly the limit of 10,000 concurrent hits by four clients', async () => {
+      const states = await Promise.all(times(4, () => open({ deadlineMs: 20_000 })))
+      const outcomes = await Promise.all(
+        states.flatMap((state) =>
+          times(2_500, () => state.countHits([{ key: 'website', limit: 777, windowS: 86_400 }])),
+        ),
+      )
+      expect(outcomes.filter(({ kind }) => kind === 'counted').length).to.equal(777)
+    }).timeout(40_000)
+
+    it('goes on after the scripts were forgotten', async () => {
+      const state = await open()
+      const known = receipt()
+      await state.putVisit({ ...known, previous: null })
+      server.cli('script', 'flush')
+      expect(await state.activate(known)).to.deep.equal({ kind: 'activated', revoked: null })
+      expect(state.health()).to.deep.equal({ isReachable: true, isShared: true })
+    })
+
+    it('says that Redis was emptied, and goes on', async () => {
+      const runs: (string | null)[] = []
+      const state = await open({ onNewRun: (run, before) => runs.push(before, run) })
+      const known = receipt()
+      await state.learn({ ...known, previous: null }, 'active')
+      server.cli('flushall')
+      await until(async () => runs.length === 4)
+      expect(runs[0]).to.equal(null)
+      expect(runs[2]).to.equal(runs[1])
+      expect(runs[3]).to.not.equal(runs[1])
+      expect(await state.receiptStates([known])).to.deep.equal(['unknown'])
+    })
+
+    it('says that Redis was killed and started again, and knows what it held', async () => {
+      const runs: string[] = []
+      const state = await open({ onNewRun: (run) => runs.push(run) })
+      await state.claimInstall(claim('event-1'))
+      await state.settleInstall({ ...claim('event-1'), answer: 'kept', matched: null })
+      await server.kill()
+      expect(await state.receiptStates([receipt()])).to.deep.equal(['unknown'])
+      expect(state.health()).to.deep.equal({ isReachable: false, isShared: false })
+      await server.restart()
+      await until(isShared(state))
+      expect(runs.length).to.equal(2)
+      expect(await state.claimInstall(claim('event-1', 'other'))).to.deep.equal({ kind: 'settled', answer: 'kept' })
+    })
+
+    it('keeps answering while Redis is killed and started in the middle of many verbs', async () => {
+      const state = await open()
+      let answers = 0
+      let isOver = false
+      const callers = times(20, async (caller) => {
+        for (let turn = 0; !isOver; turn++) {
+          const known = receipt()
+          await state.putVisit({ ...known, previous: null })
+          await state.learn({ ...known, previous: null }, 'issued')
+          expect((await state.activate(known)).kind).to.equal('activated')
+          const mine = claim(`event-${caller}-${turn}`)
+          expect((await state.claimInstall(mine)).kind).to.equal('first')
+          await state.settleInstall({ ...mine, answer: 'mine', matched: null })
+          expect((await state.countHits([{ key: 'a', limit: 1e9, windowS: 60 }])).kind).to.equal('counted')
+          answers++
+          await pause(1)
+        }
+      })
+      const running = Promise.all(callers)
+      const more = async (count: number): Promise<void> => {
+        const before = answers
+        await Promise.race([running, until(async () => answers >= before + count)])
+      }
+      await more(100)
+      await server.kill()
+      await more(100)
+      await server.restart()
+      await Promise.race([running, until(isShared(state))])
+      await more(100)
+      isOver = true
+      await running
+    })
+  })
+
+  describe('while Redis is away', () => {
+    it('lets no verb hang on a Redis that stands still', async () => {
+      const state = await open()
+      const known = receipt()
+      await state.learn({ ...known, previous: null }, 'active')
+      freeze()
+      const outcomes = await Promise.all([
+        state.putVisit({ ...receipt(), previous: null }),
+        state.activate(receipt()),
+        state.receiptStates([known]),
+        state.learn({ ...receipt(), previous: null }, 'active'),
+        state.claimInstall(claim('event-1')),
+        state.settleInstall({ ...claim('event-2'), answer: 'x', matched: null }),
+        state.releaseInstall(claim('event-3')),
+        state.countHits([{ key: 'a', limit: 1, windowS: 60 }]),
+        state.addUsage({ organization: 'acme', month: MONTH, quota: 1 }),
+        state.returnUsage({ organization: 'other', month: MONTH, quota: 1 }),
+        state.readUsage('other', MONTH),
+        state.claimJob('job', 'owner', 1_000),
+        state.releaseJob('job-2', 'owner'),
+      ])
+      expect(outcomes[2]).to.deep.equal(['unknown'])
+      expect(outcomes[4]).to.deep.equal({ kind: 'first', installationVisit: null })
+      expect(outcomes[7]).to.deep.equal({ kind: 'counted', counts: [1] })
+      expect(state.health()).to.deep.equal({ isReachable: false, isShared: false })
+    })
+
+    it('starts without Redis, and finds it when it comes', async () => {
+      await server.kill()
+      const state = await open({ connectWaitMs: 200 })
+      expect(state.health()).to.deep.equal({ isReachable: false, isShared: false })
+      expect(await state.countHits([{ key: 'a', limit: 1, windowS: 60 }])).to.include({ kind: 'counted' })
+      await server.restart()
+      await until(isShared(state))
+    })
+
+    it('keeps every limit at its size, for this process', async () => {
+      const state = await open()
+      freeze()
+      const hits = [
+        { key: 'minute', limit: 5, windowS: 60 },
+        { key: 'day', limit: 3, windowS: 86_400 },
+      ]
+      const outcomes = []
+      for (let time = 0; time < 6; time++) outcomes.push(await state.countHits(hits))
+      expect(outcomes.filter(({ kind }) => kind === 'counted').length).to.equal(3)
+      expect(outcomes[3]).to.deep.include({ exceeded: [1], isFirst: true })
+      expect(outcomes[4]).to.deep.include({ exceeded: [1], isFirst: false })
+    })
+
+    it('counts usage on from what Redis last said', async () => {
+      const state = await open()
+      const usage = { organization: 'acme', month: MONTH, quota: 3 }
+      await state.addUsage(usage)
+      await state.addUsage(usage)
+      freeze()
+      expect(await state.addUsage(usage)).to.deep.equal({ used: 3, isOver: false, isFirstOver: false })
+      expect(await state.addUsage(usage)).to.deep.equal({ used: 3, isOver: true, isFirstOver: true })
+      expect(await state.readUsage('acme', MONTH)).to.equal(3)
+    })
+
+    it('activates what facts say was issued, and revokes what it replaces', async () => {
+      const state = await open()
+      freeze()
+      const [first, second] = [receipt(), receipt()]
+      expect(await state.activate(second)).to.deep.equal({ kind: 'unknown' })
+      await state.learn({ ...second, previous: first }, 'issued')
+      expect(await state.activate(second)).to.deep.equal({ kind: 'activated', revoked: first })
+      expect(await state.activate(first)).to.deep.equal({ kind: 'revoked' })
+      expect(await state.receiptStates([first, second])).to.deep.equal(['revoked', 'unknown'])
+    })
+
+    it('refuses to activate what facts say is revoked', async () => {
+      const state = await open()
+      freeze()
+      const revoked = receipt()
+      await state.learn({ ...revoked, previous: null }, 'revoked')
+      expect(await state.activate(revoked)).to.deep.equal({ kind: 'revoked' })
+    })
+
+    it('knows a visit of a moment ago, and of an older one asks again', async () => {
+      let nowMs = Date.now()
+      const state = await open({ clock: () => nowMs })
+      const [recent, old, previous] = [receipt(), receipt(), receipt()]
+      await state.putVisit({ ...old, previous: null })
+      nowMs += 60_000
+      await state.putVisit({ ...recent, previous })
+      freeze()
+      expect(await state.activate(recent)).to.deep.equal({ kind: 'activated', revoked: previous })
+      expect(await state.activate(old)).to.deep.equal({ kind: 'unknown' })
+    })
+
+    it('gives an event to one caller of this process, and a repeat its answer', async () => {
+      const state = await open()
+      freeze()
+      expect(await state.claimInstall(claim('event-1', 'a'))).to.include({ kind: 'first' })
+      expect(await state.claimInstall(claim('event-1', 'b'))).to.include({ kind: 'busy' })
+      await state.settleInstall({ ...claim('event-1', 'a'), answer: 'ours', matched: null })
+      expect(await state.claimInstall(claim('event-1', 'b'))).to.deep.equal({ kind: 'settled', answer: 'ours' })
+      expect(await state.claimJob('job', 'a', 1_000)).to.equal(true)
+      expect(await state.claimJob('job', 'b', 1_000)).to.equal(false)
+    })
+
+    it('tells Redis what happened when it is back, before it asks it again', async () => {
+      const [state, other] = [await open(), await open()]
+      const [first, second, visit] = [receipt(), receipt(), receipt()]
+      await state.addUsage({ organization: 'acme', month: MONTH, quota: null })
+      freeze()
+      await state.learn({ ...second, previous: first }, 'issued')
+      await state.activate(second)
+      await state.claimInstall(claim('event-1', 'a'))
+      await state.settleInstall({ ...claim('event-1', 'a'), answer: 'ours', matched: { ...visit, gpc: true } })
+      await state.addUsage({ organization: 'acme', month: MONTH, quota: null })
+      server.thaw()
+      await until(isShared(state))
+      await until(isShared(other))
+      expect(await other.receiptStates([first, second])).to.deep.equal(['revoked', 'active'])
+      expect(await other.claimInstall(claim('event-1', 'b'))).to.deep.equal({ kind: 'settled', answer: 'ours' })
+      const next = await other.claimInstall(claim('event-2', 'b'))
+      expect(next).to.deep.equal({ kind: 'first', installationVisit: { ...visit, gpc: true } })
+      expect(await other.readUsage('acme', MONTH)).to.be.within(2, 3)
+    })
+
+    it('rejects where it is told to, until Redis is back', async () => {
+      const state = await open({ whenAway: 'reject' })
+      const known = receipt()
+      freeze()
+      const failure = await state.learn({ ...known, previous: null }, 'active').then(
+        () => null,
+        (error: Error) => error,
+      )
+      expect(failure?.name).to.equal('RedisUnavailable')
+      expect(state.health()).to.deep.equal({ isReachable: false, isShared: true })
+      server.thaw()
+      await until(async () => state.health().isReachable)
+      await state.learn({ ...known, previous: null }, 'active')
+      expect(await state.receiptStates([known])).to.deep.equal(['active'])
+    })
+
+    it('goes on where Redis is full, and says why without saying what', async () => {
+      const reasons: string[] = []
+      const state = await open({ onUnreachable: (reason) => reasons.push(reason) })
+      server.cli('config', 'set', 'maxmemory', '1')
+      try {
+        await state.claimInstall({ ...claim('event-1'), owner: 'an owner of this test' })
+        expect(await state.claimInstall(claim('event-1', 'b'))).to.deep.equal({ kind: 'busy' })
+        expect(reasons[0]).to.include('OOM').and.to.not.include('an owner of this test')
+      } finally {
+        server.cli('config', 'set', 'maxmemory', '0')
+      }
+      await until(isShared(state))
+    })
+
+    it('sends no more at once than it may', async () => {
+      const state = await open({ maxInFlight: 10, deadlineMs: 5_000, whenAway: 'reject' })
+      freeze()
+      const asked = times(11, () => state.readUsage('acme', MONTH))
+      const failure = await asked[10]?.catch((error: Error) => error.message)
+      expect(failure).to.equal('too many verbs wait for Redis')
+      server.thaw()
+      expect((await Promise.allSettled(asked)).filter(({ status }) => status === 'fulfilled').length).to.equal(10)
+    })
+  })
+
+  describe('with Sentinel', () => {
+    it('follows a failover, and tells the new server what happened meanwhile', async () => {
+      const master = await startRedis({ settings: ['repl-diskless-sync-delay 0'] })
+      const replica = await startRedis({ settings: [`replicaof 127.0.0.1 ${master.port}`] })
+      const sentinel = await startSentinel('whence', master.port)
+      try {
+        await until(async () => replica.cli('info', 'replication').includes('master_link_status:up'))
+        await until(async () => sentinel.cli('sentinel', 'replicas', 'whence').includes(String(replica.port)))
+        const runs: string[] = []
+        const address = `redis://127.0.0.1:${sentinel.port}/0?sentinel=whence`
+        const state = await open({ onNewRun: (run) => runs.push(run), connectWaitMs: 5_000 }, address)
+        const [known, meanwhile] = [issued(), issued()]
+        await state.learn(known, 'active')
+        await until(async () => replica.cli('--scan', '--pattern', 'whence:r:*') !== '')
+        await master.kill()
+        await state.learn(meanwhile, 'issued')
+        expect(await state.activate(meanwhile)).to.include({ kind: 'activated' })
+        await until(isShared(state))
+        expect(await state.receiptStates([known, meanwhile])).to.deep.equal(['active', 'active'])
+        expect(replica.cli('role').split('\n')[0]).to.equal('master')
+        expect(runs.length).to.equal(2)
+      } finally {
+        for (const started of [sentinel, replica, master]) await started.stop()
+      }
+    }).timeout(60_000)
+  })
+})
+
+/** What the hashes of states hold together: entries, how many are flat and how many not, bytes, the longest one. */
+function buckets(server: RedisServer): Record<'entries' | 'flat' | 'other' | 'bytes' | 'longest', number> {
+  const script = `
+    local entries, flat, other, bytes, longest = 0, 0, 0, 0, 0
+    for _, name in ipairs(redis.call('KEYS', 'whence:r:*')) do
+      local length = redis.call('HLEN', name)
+      entries = entries + length
+      longest = math.max(longest, length)
+      bytes = bytes + redis.call('MEMORY', 'USAGE', name)
+      if redis.call('OBJECT', 'ENCODING', name) == 'listpack' then flat = flat + 1 else other = other + 1 end
+    end
+    return { entries, flat, other, bytes, longest }`
+  const [entries = 0, flat = 0, other = 0, bytes = 0, longest = 0] = server
+    .cli('eval', script, '0')
+    .split('\n')
+    .map(Number)
+  return { entries, flat, other, bytes, longest }
+}
+
+function times<T>(count: number, make: (index: number) => T): T[] {
+  return Array.from({ length: count }, (_, index) => make(index))
+}
+
+/** Its visit ID carries its issue time, as real ones do. */
+function receipt(): ReceiptRef {
+  const issuedAtMs = Date.now()
+  const visitId = `01${issuedAtMs.toString(16).padStart(12, '0')}${randomBytes(9).toString('hex')}`
+  return { website: WEBSITE, visitId, issuedAtMs }
+}
+
+function issued(known: ReceiptRef = receipt(), previous: ReceiptRef | null = null): IssuedReceipt {
+  return { ...known, previous }
+}
+
+/** Receipts whose states belong into the same first hash of a day. */
+function receiptsOfOneBucket(count: number): readonly ReceiptRef[] {
+  const start = receipt()
+  const found: ReceiptRef[] = []
+  for (let number = 0; found.length < count; number++) {
+    const visitId = start.visitId.slice(0, -8) + number.toString(16).padStart(8, '0')
+    if (receiptId({ ...start, visitId }).readUInt16BE(8) >> 4 === 0) found.push({ ...start, visitId })
+  }
+  return found
+}
+
+function claim(eventId: string, owner = 'owner'): Claim {
+  return { website: WEBSITE, eventId, installationId: 'installation-1', owner }
+}
+
+/** The test's own time limit bounds it. */
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await pause(20)
+}
