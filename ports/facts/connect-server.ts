@@ -4,23 +4,31 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
-import type { ClickHouseClient } from '@clickhouse/client'
+import type { ClickHouseClient, QueryParams } from '@clickhouse/client'
 
 import { settingsClause } from './connection.ts'
-import type { FactsConnection, InsertStatement, QueryParameters } from './connection.ts'
+import type { FactsConnection, InsertStatement } from './connection.ts'
 
 /** Long enough for a batch on a busy server; the facts-writer repeats what took longer. */
 const REQUEST_TIMEOUT_MS = 30_000
+/** For what a request waits for: a server that hangs must not gather look-ups whose askers have long gone on. */
+const LOOK_UP_TIMEOUT_MS = 3_000
 const MAX_OPEN_CONNECTIONS = 8
 /** Below every usual keep-alive of a server (3 s and more): a socket that it has just closed ends in ECONNRESET. */
 const IDLE_SOCKET_TTL_MS = 1_500
 
+export interface ClickHouseOptions {
+  /** After which a statement's outcome is unknown. */
+  readonly requestTimeoutMs?: number
+}
+
 /** `url` is `http(s)://user:password@host:port/database`. Nothing is sent before the first statement. */
-export function openClickHouse(url: string): FactsConnection {
+export function openClickHouse(url: string, options: ClickHouseOptions = {}): FactsConnection {
+  const requestTimeoutMs = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS
   const client = createClient({
     url,
     application: 'whence',
-    request_timeout: REQUEST_TIMEOUT_MS,
+    request_timeout: requestTimeoutMs,
     max_open_connections: MAX_OPEN_CONNECTIONS,
     keep_alive: { enabled: true, idle_socket_ttl: IDLE_SOCKET_TTL_MS },
     compression: { request: false, response: false },
@@ -33,24 +41,20 @@ export function openClickHouse(url: string): FactsConnection {
     command: async (statement) => {
       await client.command({ query: statement })
     },
-    query: (statement, parameters) => select(client, statement, parameters),
+    query: (statement, parameters, { isUrgent }) =>
+      select(client, {
+        query: statement,
+        query_params: { ...parameters },
+        abort_signal: AbortSignal.timeout(isUrgent ? Math.min(LOOK_UP_TIMEOUT_MS, requestTimeoutMs) : requestTimeoutMs),
+      }),
     insert: (insert) => stream(client, insert),
     close: () => client.close(),
   }
 }
 
-async function select(
-  client: ClickHouseClient,
-  statement: string,
-  parameters: QueryParameters,
-): Promise<readonly unknown[]> {
-  const result = await client.query({
-    query: statement,
-    query_params: { ...parameters },
-    // Thousands of keys do not fit an address.
-    use_multipart_params_auto: true,
-    format: 'JSONEachRow',
-  })
+async function select(client: ClickHouseClient, params: QueryParams): Promise<readonly unknown[]> {
+  // Thousands of keys do not fit an address.
+  const result = await client.query({ ...params, use_multipart_params_auto: true, format: 'JSONEachRow' })
   return result.json()
 }
 

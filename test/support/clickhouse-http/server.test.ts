@@ -90,6 +90,14 @@ describe('ClickHouse fixture', function () {
     expect(missing.headers.get('x-clickhouse-exception-code')).to.equal('456')
   })
 
+  it('takes statement and parameters from a form', async () => {
+    const form = new FormData()
+    form.set('query', 'SELECT length({keys:Array(String)})')
+    form.set('param_keys', `[${Array.from({ length: 9_000 }, (_, index) => `'key-${index}'`).join()}]`)
+    const answer = await fetch(origin, { method: 'POST', body: form })
+    expect(await answer.text()).to.equal('9000\n')
+  })
+
   it('keeps settings and parameters from the next statement', async () => {
     const changed = "SELECT value FROM system.settings WHERE name = 'max_threads'"
     const [before, during, after] = [await ask(changed), await ask(changed, { max_threads: '3' }), await ask(changed)]

@@ -28,6 +28,8 @@ import type { Memory, Statement } from './request.ts'
 const MEMORY_BYTES = 256 * 1024 * 1024
 /** As long as ClickHouse servers keep an idle connection by their usual settings. */
 const KEEP_ALIVE_MS = 3_000
+/** The longest address of a ClickHouse server by its usual settings. */
+const MAX_HEADER_BYTES = 1024 * 1024
 
 const { values: options } = parseArgs({
   options: {
@@ -44,9 +46,12 @@ const account: Account = { user: options.user, password: options.password }
 const engine = await startEngine(options.data, options.database)
 let heldBytes = 0
 
-const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
-  answer(engine, request, response).catch(() => response.destroy())
-})
+const server = createServer(
+  { keepAliveTimeout: KEEP_ALIVE_MS, maxHeaderSize: MAX_HEADER_BYTES },
+  (request, response) => {
+    answer(engine, request, response).catch(() => response.destroy())
+  },
+)
 const { hostname, port } = new URL(`http://${options.listen}`)
 server.listen(Number(port), hostname, () => {
   console.log(`http://${hostname}:${(server.address() as AddressInfo).port}`)
