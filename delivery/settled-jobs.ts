@@ -38,8 +38,11 @@ export class SettledJobs {
 export async function recallSettled(eventLog: EventLog, provider: ProviderId): Promise<SettledJobs> {
   const settled = new SettledJobs()
   const endOffset = await endOfDeliveries(eventLog)
-  for (let offset = Math.max(0, endOffset - RECALLED); offset < endOffset; offset += READ_ENTRIES) {
+  let offset = Math.max(0, endOffset - RECALLED)
+  while (offset < endOffset) {
     const entries = await eventLog.read('deliveries', offset, READ_ENTRIES)
+    // A log of several partitions has several entries at one offset: a page may end before as many offsets as entries.
+    offset = (entries.at(-1)?.offset ?? endOffset) + 1
     for (const { value } of entries) {
       const record = value.includes(WITHOUT_ATTEMPT) ? null : recordIn(value)
       if (record?.provider === provider) settled.add({ jobId: record.jobId, attempts: record.attempts - 1 })

@@ -4,9 +4,10 @@ import { readFileSync } from 'node:fs'
 import net from 'node:net'
 import tls from 'node:tls'
 
-import type { ISocketFactory, Kafka, KafkaConfig } from 'kafkajs'
+import type { ISocketFactory, Kafka, KafkaConfig, KafkaMessage } from 'kafkajs'
 import kafkajs from 'kafkajs'
 
+import type { StoredEntry } from './event-log.ts'
 import { mendKafkajs } from './kafka-patches.ts'
 import type { KafkaSasl, KafkaSettings, KafkaTls } from './kafka-url.ts'
 
@@ -36,6 +37,15 @@ export function kafkaClient(settings: KafkaSettings, { requestMs }: KafkaClientO
   if (settings.sasl !== null) config.sasl = saslOptions(settings.sasl)
   if (settings.tls !== null) config.ssl = tlsOptions(settings.tls)
   return new kafkajs.Kafka(config)
+}
+
+export function storedEntry({ offset, key, value, timestamp }: KafkaMessage): StoredEntry {
+  return {
+    key: key?.toString() ?? '',
+    value: value?.toString() ?? '',
+    offset: Number(offset),
+    appendedAtMs: Number(timestamp),
+  }
 }
 
 const socketFactory: ISocketFactory = ({ host, port, ssl, onConnect }) => {

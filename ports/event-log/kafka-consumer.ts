@@ -4,8 +4,9 @@ import type { ConsumerGroupJoinEvent, EachBatchPayload, Kafka, Consumer as Kafka
 
 import type { Topic } from '../../domain/records.ts'
 
-import type { BatchHandler, ConsumeOptions, Consumer, StoredEntry } from './event-log.ts'
+import type { BatchHandler, ConsumeOptions, Consumer } from './event-log.ts'
 import { LogUnavailable } from './event-log.ts'
+import { storedEntry } from './kafka-client.ts'
 import type { FlowBudget, FlowOptions } from './kafka-flow.ts'
 import { PartitionFlow } from './kafka-flow.ts'
 
@@ -203,12 +204,7 @@ class Member implements Consumer {
     if (flow === undefined || this.#isStopping || this.#starting.has(batch.partition)) return
     // What is not taken stays unresolved and is fetched again.
     if (flow.isFull) return this.#pause(batch.partition)
-    const entries: StoredEntry[] = batch.messages.map(({ offset, key, value, timestamp }) => ({
-      key: key?.toString() ?? '',
-      value: value?.toString() ?? '',
-      offset: Number(offset),
-      appendedAtMs: Number(timestamp),
-    }))
+    const entries = batch.messages.map(storedEntry)
     this.#progressAtMs.set(batch.partition, performance.now())
     flow.accept({ entries, endOffset: Number(batch.highWatermark) })
     payload.resolveOffset(batch.lastOffset())

@@ -1,106 +1,170 @@
-/** What is asked of Kafka besides appending and consuming: positions, lag, and reading without a group. */
+/** Reads a topic from an offset on without taking part in any role's group. */
 
 import { randomUUID } from 'node:crypto'
 
-import type { Admin, Kafka } from 'kafkajs'
+import type { Admin, Consumer, EachBatchPayload, Kafka } from 'kafkajs'
 
-import type { Topic } from '../../domain/records.ts'
-
-import type { StoredEntry, TopicLag } from './event-log.ts'
+import type { StoredEntry } from './event-log.ts'
 import { LogUnavailable } from './event-log.ts'
+import { storedEntry } from './kafka-client.ts'
+import { topicRanges } from './kafka-positions.ts'
 
-export interface PartitionRange {
+export interface ReaderOptions {
+  readonly kafka: Kafka
+  readonly admin: () => Promise<Admin>
+  readonly topicName: string
+  /** Begins the name of the reader's own group, which has no positions and is deleted with it. */
+  readonly groupPrefix: string
+  readonly onIdle: () => void
+}
+
+interface Part {
   readonly partition: number
-  /** Oldest offset kept. */
-  readonly low: number
-  /** Offset after the newest entry. */
+  readonly from: number
   readonly end: number
+  readonly entries: StoredEntry[]
+  isDone: boolean
+}
+
+interface Query {
+  readonly parts: ReadonlyMap<number, Part>
+  readonly maxEntries: number
+  readonly finished: PromiseWithResolvers<void>
 }
 
 const READ_MS = 30_000
 const FETCH_WAIT_MS = 50
+/** Joining a group can take seconds, so a reader stays for the pages that usually follow the first. */
+const IDLE_MS = 10_000
 
-export async function topicRanges(admin: Admin, topicName: string): Promise<readonly PartitionRange[]> {
-  const offsets = await admin.fetchTopicOffsets(topicName)
-  return offsets.map(({ partition, low, high }) => ({ partition, low: Number(low), end: Number(high) }))
-}
+export class TopicReader {
+  readonly #options: ReaderOptions
+  readonly #groupId: string
+  #consumer: Promise<Consumer> | null = null
+  #query: Query | null = null
+  #last: Promise<unknown> = Promise.resolve()
+  #idleTimer: NodeJS.Timeout | null = null
 
-/** The group's positions; partitions without one are absent. */
-export async function positionsOf(
-  admin: Admin,
-  groupId: string,
-  topicName: string,
-): Promise<ReadonlyMap<number, number>> {
-  const [ofTopic] = await admin.fetchOffsets({ groupId, topics: [topicName] })
-  const positions = new Map<number, number>()
-  for (const { partition, offset } of ofTopic?.partitions ?? []) {
-    if (Number(offset) >= 0) positions.set(partition, Number(offset))
+  constructor(options: ReaderOptions) {
+    this.#options = options
+    this.#groupId = `${options.groupPrefix}reader-${randomUUID()}`
   }
-  return positions
-}
 
-export interface LagQuery {
-  readonly groupId: string
-  readonly topicName: string
-  /** Null for all. */
-  readonly partitions: readonly number[] | null
-}
-
-/** Entries the group has not done; without a position, all that are kept. */
-export async function lagOf(admin: Admin, { groupId, topicName, partitions }: LagQuery): Promise<number> {
-  const [ranges, positions] = await Promise.all([topicRanges(admin, topicName), positionsOf(admin, groupId, topicName)])
-  let entries = 0
-  for (const { partition, low, end } of ranges) {
-    if (partitions !== null && !partitions.includes(partition)) continue
-    entries += Math.max(0, end - Math.max(low, positions.get(partition) ?? low))
+  /**
+   * All partitions from one offset on, by offset and then partition. All entries with the same offset come together, even
+   * where that exceeds `maxEntries`, so that reading on from the last offset plus one leaves nothing out.
+   */
+  read(fromOffset: number, maxEntries: number): Promise<readonly StoredEntry[]> {
+    const page = this.#last.then(() => this.#read(fromOffset, maxEntries))
+    this.#last = page.catch(() => undefined)
+    return page
   }
-  return entries
+
+  async close(): Promise<void> {
+    if (this.#idleTimer !== null) clearTimeout(this.#idleTimer)
+    const consumer = this.#consumer
+    this.#consumer = null
+    if (consumer === null) return
+    await consumer.then((connected) => connected.disconnect()).catch(() => undefined)
+    const admin = await this.#options.admin().catch(() => null)
+    await admin?.deleteGroups([this.#groupId]).catch(() => undefined)
+  }
+
+  async #read(fromOffset: number, maxEntries: number): Promise<readonly StoredEntry[]> {
+    const ranges = await topicRanges(await this.#options.admin(), this.#options.topicName)
+    const parts = ranges
+      .map(({ partition, low, end }) => ({
+        partition,
+        from: Math.max(low, fromOffset),
+        end,
+        entries: [],
+        isDone: false,
+      }))
+      .filter(({ from, end }) => from < end)
+    if (parts.length === 0 || maxEntries <= 0) return []
+    if (this.#idleTimer !== null) clearTimeout(this.#idleTimer)
+    try {
+      return firstRows(await this.#collect(parts, maxEntries), maxEntries)
+    } catch (error) {
+      await this.close()
+      throw error
+    } finally {
+      this.#idleTimer = setTimeout(() => this.#options.onIdle(), IDLE_MS).unref()
+    }
+  }
+
+  async #collect(parts: readonly Part[], maxEntries: number): Promise<readonly Part[]> {
+    const { topicName } = this.#options
+    const finished = Promise.withResolvers<void>()
+    const timer = setTimeout(() => finished.reject(new LogUnavailable('reading took too long')), READ_MS)
+    // It may fail before anybody waits for it.
+    finished.promise.catch(() => undefined)
+    try {
+      this.#consumer ??= this.#connect()
+      const consumer = await Promise.race([this.#consumer, finished.promise.then(() => this.#consumer)])
+      if (consumer === null) throw new LogUnavailable('the log is closed')
+      this.#query = { parts: new Map(parts.map((part) => [part.partition, part])), maxEntries, finished }
+      for (const { partition, from } of parts) consumer.seek({ topic: topicName, partition, offset: String(from) })
+      consumer.resume([{ topic: topicName, partitions: parts.map(({ partition }) => partition) }])
+      await finished.promise
+      consumer.pause([{ topic: topicName }])
+      return parts
+    } finally {
+      clearTimeout(timer)
+      this.#query = null
+    }
+  }
+
+  async #connect(): Promise<Consumer> {
+    const { kafka, topicName } = this.#options
+    const consumer = kafka.consumer({
+      groupId: this.#groupId,
+      maxWaitTimeInMs: FETCH_WAIT_MS,
+      allowAutoTopicCreation: false,
+      retry: { retries: 3, restartOnFailure: async () => false },
+    })
+    const joined = Promise.withResolvers<void>()
+    consumer.on(consumer.events.GROUP_JOIN, () => joined.resolve())
+    consumer.on(consumer.events.CRASH, ({ payload }) => {
+      const error = new LogUnavailable('Kafka could not be read', { cause: payload.error })
+      joined.reject(error)
+      this.#query?.finished.reject(error)
+    })
+    await consumer.connect()
+    await consumer.subscribe({ topic: topicName, fromBeginning: true })
+    const running = consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      eachBatch: async (payload) => this.#fetched(payload),
+    })
+    consumer.pause([{ topic: topicName }])
+    await running
+    await joined.promise
+    return consumer
+  }
+
+  #fetched(payload: EachBatchPayload): void {
+    const { batch } = payload
+    const query = this.#query
+    const part = query?.parts.get(batch.partition)
+    if (query === null || part === undefined || payload.isStale()) return
+    for (const message of batch.messages) {
+      if (part.isDone || Number(message.offset) < part.from) continue
+      part.entries.push(storedEntry(message))
+      part.isDone = part.entries.length >= query.maxEntries
+    }
+    payload.resolveOffset(batch.lastOffset())
+    if (Number(batch.lastOffset()) >= part.end - 1) part.isDone = true
+    if ([...query.parts.values()].every(({ isDone }) => isDone)) query.finished.resolve()
+  }
 }
 
-export interface GroupNames {
-  readonly topicName: (topic: Topic) => string
-  /** Null for a group that is none of ours. */
-  readonly parse: (groupId: string) => { readonly group: string; readonly topic: Topic } | null
-}
-
-/** Lag of every group of ours that Kafka knows. */
-export async function allLags(admin: Admin, names: GroupNames): Promise<readonly TopicLag[]> {
-  const { groups } = await admin.listGroups()
-  return Promise.all(
-    groups.flatMap(({ groupId }) => {
-      const known = names.parse(groupId)
-      if (known === null) return []
-      const query = { groupId, topicName: names.topicName(known.topic), partitions: null }
-      return [lagOf(admin, query).then((entries) => ({ ...known, entries }))]
-    }),
-  )
-}
-
-export interface ReadQuery {
-  readonly topicName: string
-  readonly groupPrefix: string
-  readonly fromOffset: number
-  readonly maxEntries: number
-}
-
-/**
- * Reads all partitions from one offset on, by offset and then partition. All entries with the same offset come together,
- * even where that exceeds `maxEntries`, so that reading on from the last offset plus one leaves nothing out.
- */
-export async function readEntries(kafka: Kafka, admin: Admin, query: ReadQuery): Promise<readonly StoredEntry[]> {
-  const wanted = (await topicRanges(admin, query.topicName))
-    .map(({ partition, low, end }) => ({ partition, from: Math.max(low, query.fromOffset), end }))
-    .filter(({ from, end }) => from < end)
-  if (wanted.length === 0 || query.maxEntries <= 0) return []
-  const groupId = `${query.groupPrefix}reader-${randomUUID()}`
-  const parts = await collect(kafka, { ...query, groupId, wanted })
-  // The group has no positions; only its name would stay.
-  await admin.deleteGroups([groupId]).catch(() => undefined)
+function firstRows(parts: readonly Part[], maxEntries: number): readonly StoredEntry[] {
   const rows = parts
     .flatMap(({ partition, entries }) => entries.map((entry) => ({ partition, entry })))
     .sort((left, right) => left.entry.offset - right.entry.offset || left.partition - right.partition)
     .map(({ entry }) => entry)
-  return rows.slice(0, wholeRows(rows, query.maxEntries))
+  return rows.slice(0, wholeRows(rows, maxEntries))
 }
 
 function wholeRows(rows: readonly StoredEntry[], maxEntries: number): number {
@@ -110,52 +174,4 @@ function wholeRows(rows: readonly StoredEntry[], maxEntries: number): number {
   if (first > 0) return first
   const next = rows.findIndex(({ offset }) => offset > cutAt)
   return next === -1 ? rows.length : next
-}
-
-interface Collected {
-  readonly partition: number
-  readonly entries: StoredEntry[]
-}
-
-async function collect(
-  kafka: Kafka,
-  query: ReadQuery & {
-    readonly groupId: string
-    readonly wanted: readonly { readonly partition: number; readonly from: number; readonly end: number }[]
-  },
-): Promise<readonly Collected[]> {
-  const { topicName, groupId, wanted, maxEntries } = query
-  const consumer = kafka.consumer({ groupId, maxWaitTimeInMs: FETCH_WAIT_MS, allowAutoTopicCreation: false })
-  const finished = Promise.withResolvers<void>()
-  const timer = setTimeout(() => finished.reject(new LogUnavailable('reading took too long')), READ_MS)
-  const parts = new Map(wanted.map((one) => [one.partition, { ...one, entries: [] as StoredEntry[], isDone: false }]))
-  consumer.on(consumer.events.CRASH, ({ payload }) => finished.reject(new LogUnavailable(payload.error.message)))
-  try {
-    await consumer.connect()
-    await consumer.subscribe({ topic: topicName, fromBeginning: true })
-    await consumer.run({
-      autoCommit: false,
-      eachBatchAutoResolve: false,
-      eachBatch: async (payload) => {
-        const { batch } = payload
-        const part = parts.get(batch.partition)
-        for (const { offset, key, value, timestamp } of batch.messages) {
-          if (part === undefined || part.isDone || Number(offset) < part.from) continue
-          const appendedAtMs = Number(timestamp)
-          const entry = { key: key?.toString() ?? '', value: value?.toString() ?? '', offset: Number(offset) }
-          part.entries.push({ ...entry, appendedAtMs })
-          part.isDone = part.entries.length >= maxEntries
-        }
-        payload.resolveOffset(batch.lastOffset())
-        if (part !== undefined && Number(batch.lastOffset()) >= part.end - 1) part.isDone = true
-        if ([...parts.values()].every(({ isDone }) => isDone)) finished.resolve()
-      },
-    })
-    for (const { partition, from } of wanted) consumer.seek({ topic: topicName, partition, offset: String(from) })
-    await finished.promise
-  } finally {
-    clearTimeout(timer)
-    await consumer.disconnect().catch(() => undefined)
-  }
-  return [...parts.values()]
 }

@@ -21,8 +21,9 @@ import { entryBytes, KafkaAppendQueue } from './kafka-appends.ts'
 import { kafkaClient } from './kafka-client.ts'
 import type { MemberSettings } from './kafka-consumer.ts'
 import { startMember } from './kafka-consumer.ts'
+import { allLags, lagOf, positionsOf, topicRanges } from './kafka-positions.ts'
 import { KafkaSender } from './kafka-producer.ts'
-import { allLags, lagOf, positionsOf, readEntries, topicRanges } from './kafka-reader.ts'
+import { TopicReader } from './kafka-reader.ts'
 import type { KafkaSettings } from './kafka-url.ts'
 import type { TopicProblem, TopicReport } from './topics.ts'
 import { ALL_TOPICS, ensureTopics } from './topics.ts'
@@ -141,6 +142,7 @@ class LogInKafka implements EventLog {
   readonly #queue: KafkaAppendQueue
   readonly #sender: KafkaSender
   readonly #consumers = new Set<Consumer>()
+  readonly #readers = new Map<Topic, TopicReader>()
   readonly #budget: MemberSettings['budget']
   #admin: Promise<Admin> | null = null
   #lastAppendAtMs: number | null = null
@@ -210,15 +212,12 @@ class LogInKafka implements EventLog {
   }
 
   async read(topic: Topic, fromOffset: number, maxEntries: number): Promise<readonly StoredEntry[]> {
-    return readEntries(this.#kafka, await this.#connectedAdmin(), {
-      topicName: this.#topicName(topic),
-      groupPrefix: this.#settings.prefix,
-      fromOffset,
-      maxEntries,
-    })
+    if (this.#isClosed) throw new LogUnavailable('the log is closed')
+    return this.#reader(topic).read(fromOffset, maxEntries)
   }
 
   async lag(): Promise<readonly TopicLag[]> {
+    if (this.#isClosed) throw new LogUnavailable('the log is closed')
     return allLags(await this.#connectedAdmin(), {
       topicName: (topic) => this.#topicName(topic),
       parse: (groupId) => this.#parseGroup(groupId),
@@ -238,7 +237,8 @@ class LogInKafka implements EventLog {
   async close(): Promise<void> {
     this.#isClosed = true
     const stopping = [...this.#consumers].map((consumer) => consumer.stop())
-    await Promise.all([this.#queue.drained(), ...stopping])
+    const reading = [...this.#readers.values()].map((reader) => reader.close())
+    await Promise.all([this.#queue.drained(), ...stopping, ...reading])
     const timeout = Promise.withResolvers<void>()
     const timer = setTimeout(() => timeout.resolve(), CLOSE_MS)
     const admin = this.#admin
@@ -250,6 +250,23 @@ class LogInKafka implements EventLog {
 
   #topicName(topic: Topic): string {
     return `${this.#settings.prefix}${topic}`
+  }
+
+  #reader(topic: Topic): TopicReader {
+    const known = this.#readers.get(topic)
+    if (known !== undefined) return known
+    const reader = new TopicReader({
+      kafka: this.#kafka,
+      admin: () => this.#connectedAdmin(),
+      topicName: this.#topicName(topic),
+      groupPrefix: this.#settings.prefix,
+      onIdle: () => {
+        if (this.#readers.get(topic) === reader) this.#readers.delete(topic)
+        void reader.close()
+      },
+    })
+    this.#readers.set(topic, reader)
+    return reader
   }
 
   #parseGroup(groupId: string): { readonly group: string; readonly topic: Topic } | null {
@@ -285,7 +302,6 @@ class LogInKafka implements EventLog {
   }
 
   #connectedAdmin(): Promise<Admin> {
-    if (this.#isClosed) return Promise.reject(new LogUnavailable('the log is closed'))
     if (this.#admin !== null) return this.#admin
     const admin = this.#kafka.admin()
     const connected = admin.connect().then(() => admin)

@@ -84,6 +84,10 @@ describe('Kafka', function () {
         from = (page.at(-1)?.offset ?? 0) + 1
       }
       expect(seen.toSorted()).to.deep.equal(numbers(30).map(String).toSorted())
+      const again = await Promise.all([log.read('visits', 0, 1_000), log.read('visits', 3, 1_000)])
+      const ofOffset = again.map((page) => page.filter(({ offset }) => offset >= 3).map(({ value }) => value))
+      expect(ofOffset[1]).to.deep.equal(ofOffset[0])
+      expect(again[0]).to.have.length(30)
     })
 
     it('are held one by one: a partition that waits keeps no other from going on', async () => {
