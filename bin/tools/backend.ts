@@ -1,5 +1,6 @@
 /** What the tools work on: facts and event log, of a running process through its socket, or opened here when none runs. */
 
+import { existsSync } from 'node:fs'
 import { lmdbEventLog } from '../../ports/event-log/lmdb.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
@@ -31,19 +32,27 @@ export function localBackend(parts: { readonly facts: Facts; readonly eventLog: 
   }
 }
 
-/** @throws DataFolderInUse where a process holds the folder but does not answer. */
+/** @throws DataFolderInUse where a process holds the folder but does not answer; an Error where there is no data. */
 export async function openBackend(settings: Settings): Promise<OpenBackend> {
   const live = await connectTools(settings.data)
   if (live !== null) return { ...live, isLive: true, close: () => Promise.resolve() }
   const { eventLog: logEngine, facts: factsEngine } = settings
   if (logEngine === null || factsEngine === null) throw new Error('no engines are set')
+  for (const { location } of [logEngine, factsEngine]) {
+    // Opening would make an empty one, and then say that there is nothing in it.
+    if (!existsSync(location)) throw new Error(`there is no data in ${location}; --data names the service's folder`)
+  }
+  return openFolders(logEngine.location, factsEngine.location)
+}
+
+async function openFolders(logFolder: string, factsFolder: string): Promise<OpenBackend> {
   // After a write that failed nothing of the folder can be trusted any more, this process included.
   const onFatal = (error: Error): void => {
     process.stderr.write(`whence: ${error.message}\n`)
     process.exit(1)
   }
-  const environment = await openLmdb(logEngine.location, { onFatal, nowMs: Date.now })
-  const connection = await openChdb(factsEngine.location)
+  const environment = await openLmdb(logFolder, { onFatal, nowMs: Date.now })
+  const connection = await openChdb(factsFolder)
   await migrate(connection)
   const facts = clickhouseFacts(connection, { nowMs: Date.now })
   const eventLog = await lmdbEventLog(environment)

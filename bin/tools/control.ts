@@ -1,15 +1,14 @@
 /** The socket in the data folder through which tools ask a running process; its file mode keeps other users out. */
 
-import { createHash } from 'node:crypto'
-import { chmodSync, rmSync } from 'node:fs'
-import { createServer, request, type IncomingMessage } from 'node:http'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { ToolBackend } from './backend.ts'
 
-/** Unix socket addresses hold about 104 bytes; longer folders get a short name elsewhere. */
+/** Unix socket addresses hold about 104 bytes. */
 const SOCKET_PATH_BYTES = 100
-const REQUEST_BYTES = 16 * 1024 * 1024
+const MESSAGE_BYTES = 64 * 1024 * 1024
 const METHODS = ['run', 'read', 'append'] as const
 type Method = (typeof METHODS)[number]
 
@@ -17,67 +16,91 @@ export interface ToolServer {
   readonly close: () => Promise<void>
 }
 
-export function socketPath(data: string): string {
-  const path = join(resolve(data), 'tools.sock')
-  if (Buffer.byteLength(path) <= SOCKET_PATH_BYTES) return path
-  return join(tmpdir(), `whence-${createHash('sha256').update(path).digest('hex').slice(0, 24)}.sock`)
-}
-
 /** The caller holds the data folder, so a socket that lies there already is a dead process's. */
 export async function serveTools(data: string, backend: ToolBackend): Promise<ToolServer> {
-  const path = socketPath(data)
-  rmSync(path, { force: true })
-  const server = createServer((req, res) => {
-    answer(req, backend).then(
-      (value) => res.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify({ value: value ?? null })),
-      (error: unknown) => {
-        const message = error instanceof Error ? error.message : String(error)
-        res.writeHead(500, { 'Content-Type': 'application/json' }).end(JSON.stringify({ error: message }))
-      },
-    )
-  })
+  const { socket, address } = placesIn(data)
+  for (const path of [socket, address]) rmSync(path, { force: true })
+  const isShort = Buffer.byteLength(socket) <= SOCKET_PATH_BYTES
+  // A folder of our own elsewhere: in a shared one, somebody else could be there first.
+  const path = isShort ? socket : join(mkdtempSync(join(tmpdir(), 'whence-')), 'tools.sock')
+  const server = createServer((req, res) => void respond(req, res, backend))
   await new Promise<void>((done, fail) => {
     server.once('error', fail)
     server.listen(path, done)
   })
   chmodSync(path, 0o600)
+  if (!isShort) writeFileSync(address, path, { mode: 0o600 })
   return {
-    close: () =>
-      new Promise((done) => {
-        server.close(() => done())
-        server.closeAllConnections()
-      }),
+    close: async () => {
+      await stop(server)
+      if (!isShort) for (const left of [address, dirname(path)]) rmSync(left, { recursive: true, force: true })
+    },
   }
 }
 
 /** Null where no process answers in this data folder. */
 export async function connectTools(data: string): Promise<ToolBackend | null> {
-  const path = socketPath(data)
-  const call = (method: Method, args: readonly unknown[]) => ask(path, method, args)
+  const path = addressIn(data)
   try {
-    await call('run', ['counts', {}])
+    await ask(path, 'ping', [])
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : ''
-    if (code === 'ENOENT' || code === 'ECONNREFUSED') return null
+    if (isAway(error)) return null
     throw error
   }
+  const call = async (method: Method, args: readonly unknown[]): Promise<unknown> => {
+    try {
+      return await ask(path, method, args)
+    } catch (error) {
+      throw isAway(error) ? new Error('the service has stopped') : error
+    }
+  }
   // The other side runs the very same code, so the answers have the ports' own types.
-  return {
-    run: (...args) => call('run', args) as ReturnType<ToolBackend['run']>,
-    read: (...args) => call('read', args) as ReturnType<ToolBackend['read']>,
-    append: (...args) => call('append', args) as ReturnType<ToolBackend['append']>,
-  } as ToolBackend
+  const backend: Readonly<Record<Method, (...args: readonly unknown[]) => Promise<unknown>>> = {
+    run: (...args) => call('run', args),
+    read: (...args) => call('read', args),
+    append: (...args) => call('append', args),
+  }
+  return backend as unknown as ToolBackend
+}
+
+function placesIn(data: string): { readonly socket: string; readonly address: string } {
+  return { socket: join(resolve(data), 'tools.sock'), address: join(resolve(data), 'tools.address') }
+}
+
+function addressIn(data: string): string {
+  const { socket, address } = placesIn(data)
+  if (Buffer.byteLength(socket) <= SOCKET_PATH_BYTES) return socket
+  try {
+    return readFileSync(address, 'utf8')
+  } catch {
+    return socket.slice(0, SOCKET_PATH_BYTES)
+  }
+}
+
+function isAway(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : ''
+  return code === 'ENOENT' || code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'ENOTDIR'
+}
+
+async function respond(req: IncomingMessage, res: ServerResponse, backend: ToolBackend): Promise<void> {
+  const [status, body] = await answer(req, backend).then(
+    (value): [number, object] => [200, { value: value ?? null }],
+    (error: unknown): [number, object] => [500, { error: error instanceof Error ? error.message : String(error) }],
+  )
+  res.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
 }
 
 async function answer(req: IncomingMessage, backend: ToolBackend): Promise<unknown> {
+  if (req.url === '/ping') return true
   const method = METHODS.find((name) => req.url === `/${name}`)
   if (method === undefined || req.method !== 'POST') throw new Error('there is no such tool call')
   const args = JSON.parse(await readAll(req)) as never[]
   // Checked by name above; the arguments come from our own tools under the same user.
-  return (backend[method] as (...all: never[]) => Promise<unknown>)(...args)
+  const call = backend[method] as (...all: never[]) => Promise<unknown>
+  return call(...args)
 }
 
-function ask(path: string, method: Method, args: readonly unknown[]): Promise<unknown> {
+function ask(path: string, method: Method | 'ping', args: readonly unknown[]): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const req = request({ socketPath: path, method: 'POST', path: `/${method}` }, (res) => {
       readAll(res).then((text) => {
@@ -96,8 +119,15 @@ async function readAll(stream: IncomingMessage): Promise<string> {
   let size = 0
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     size += chunk.length
-    if (size > REQUEST_BYTES) throw new Error('the message is too large')
+    if (size > MESSAGE_BYTES) throw new Error('the message is too large')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
+}
+
+function stop(server: Server): Promise<void> {
+  return new Promise((done) => {
+    server.close(() => done())
+    server.closeAllConnections()
+  })
 }

@@ -1,13 +1,12 @@
-/** `whence logs`, `whence installs` and `whence activity`: newest first, as a table or as JSON lines, with `--follow`. */
+/** `whence logs`, `whence installs` and `whence activity`: as a table or as JSON lines, the newest last, with `--follow`. */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import { LIMITS } from '../../domain/limits.ts'
-import type { ActivityRow, InstallRow, RequestLogRow } from '../../ports/facts/query-rows.ts'
+import type { ActivityRow, InstallRow, RequestLogRow, VisitRow } from '../../ports/facts/query-rows.ts'
 import type { RunOutcome } from '../../runtime/settings.ts'
 import { openBackend, type ToolBackend } from './backend.ts'
-import { tableLines, timeText, type Column } from './table.ts'
+import { limitOf } from './flags.ts'
+import { createTable, preciseTimeText, terminalChars, timeText, type Column } from './table.ts'
 
-const FALLBACK_ROWS = 50
 const FOLLOW_EVERY_MS = 500
 /** Rows become visible a moment after their time; a follower looks back this far and shows each row once. */
 const FOLLOW_OVERLAP_MS = 10_000
@@ -15,15 +14,27 @@ const REMEMBERED_ROWS = 10_000
 /** Past what any clock can be ahead. */
 const FAR_MS = 86_400_000
 
+interface Period {
+  readonly since_ms: number
+  readonly until_ms: number
+  readonly limit: number
+}
+
 interface Listing<R> {
+  /** What there is none of, where there is none. */
+  readonly what: string
   readonly columns: readonly Column<R>[]
   readonly idOf: (row: R) => string
-  readonly fetch: (backend: ToolBackend, period: { since_ms: number; until_ms: number; limit: number }) => Promise<readonly R[]>
+  /** Newest first. */
+  readonly fetch: (backend: ToolBackend, period: Period) => Promise<readonly R[]>
+  /** Looks up what the table says of rows beyond themselves. */
+  readonly prepare?: (backend: ToolBackend, rows: readonly R[]) => Promise<void>
 }
 
 export async function logsTool(run: RunOutcome): Promise<number> {
   const filters = { ...textFlag(run, '--website', 'website'), ...textFlag(run, '--organization', 'organization') }
   return list(run, {
+    what: 'request',
     columns: LOG_COLUMNS,
     idOf: (row) => row.id,
     fetch: (backend, period) => backend.run('listLogs', { ...period, ...filters }),
@@ -32,29 +43,39 @@ export async function logsTool(run: RunOutcome): Promise<number> {
 
 export async function installsTool(run: RunOutcome): Promise<number> {
   const filters = textFlag(run, '--website', 'website')
+  const visits = new Map<string, VisitRow>()
+  const visitKey = (website: string, visitId: string): string => `${website}/${visitId}`
+  const visitOf = (row: InstallRow) => visits.get(visitKey(row.website, row.visit_id))
   return list(run, {
-    columns: INSTALL_COLUMNS,
+    what: 'install',
+    columns: [...INSTALL_COLUMNS, { head: 'CAME FROM', cell: (row) => cameFrom(row, visitOf(row)) }],
     idOf: (row) => `${row.website}/${row.event_id}`,
     fetch: (backend, period) => backend.run('listInstalls', { ...period, ...filters }),
+    prepare: async (backend, rows) => {
+      visits.clear()
+      const found = await visitsOf(backend, rows)
+      for (const visit of found) visits.set(visitKey(visit.website, visit.visit_id), visit)
+    },
   })
 }
 
 export async function activityTool(run: RunOutcome): Promise<number> {
-  const organization = run.flags.get('--organization') ?? ''
+  const filters = textFlag(run, '--organization', 'organization')
   return list(run, {
+    what: 'activity',
     columns: ACTIVITY_COLUMNS,
     idOf: (row) => row.id,
-    fetch: (backend, period) => backend.run('listActivity', { ...period, organization }),
+    fetch: (backend, period) => backend.run('listActivity', { ...period, ...filters }),
   })
 }
 
 const LOG_COLUMNS: readonly Column<RequestLogRow>[] = [
-  { head: 'TIME (UTC)', cell: (row) => timeText(row.received_at_ms) },
+  { head: 'TIME (UTC)', cell: (row) => preciseTimeText(row.received_at_ms) },
   { head: 'WEBSITE', cell: (row) => row.website || '-' },
   { head: 'REQUEST', cell: (row) => `${row.method} ${row.path}` },
   { head: 'STATUS', cell: (row) => String(row.status) },
   { head: 'CODE', cell: (row) => row.code || 'ok' },
-  { head: 'MS', cell: (row) => String(row.duration_ms) },
+  { head: 'MS', cell: (row) => row.duration_ms.toFixed(1) },
   { head: 'BODY', cell: (row) => (row.body_form === 'withheld' ? '(not kept)' : row.body) },
 ]
 
@@ -63,67 +84,81 @@ const INSTALL_COLUMNS: readonly Column<InstallRow>[] = [
   { head: 'WEBSITE', cell: (row) => row.website },
   { head: 'EVENT ID', cell: (row) => row.event_id },
   { head: 'TYPE', cell: (row) => row.event_type },
-  { head: 'PATH', cell: (row) => row.install_path || '-' },
   { head: 'RESOLUTION', cell: (row) => row.resolution },
   { head: 'POLICY', cell: (row) => row.selection_policy },
-  { head: 'VISIT', cell: (row) => row.visit_id || '-' },
 ]
 
 const ACTIVITY_COLUMNS: readonly Column<ActivityRow>[] = [
   { head: 'TIME (UTC)', cell: (row) => timeText(row.noticed_at_ms) },
+  { head: 'ORGANIZATION', cell: (row) => row.organization || '-' },
   { head: 'WEBSITE', cell: (row) => row.website || '-' },
   { head: 'WHAT', cell: (row) => row.type },
   { head: 'SUBJECT', cell: (row) => row.subject },
   { head: 'MESSAGE', cell: (row) => row.message },
 ]
 
+function cameFrom(install: InstallRow, visit: VisitRow | undefined): string {
+  if (install.visit_id === '') return '-'
+  if (visit === undefined) return `visit ${install.visit_id}`
+  const campaign = [visit.utm_source, visit.utm_medium, visit.utm_campaign].filter((part) => part !== '').join(' / ')
+  return [visit.page_url, campaign].filter((part) => part !== '').join(', ')
+}
+
+async function visitsOf(backend: ToolBackend, installs: readonly InstallRow[]): Promise<readonly VisitRow[]> {
+  const matched = installs.filter(({ visit_id: visitId }) => visitId !== '')
+  if (matched.length === 0) return []
+  const websites = matched.map(({ website }) => website)
+  return backend.run('visitsByIds', { websites, visit_ids: matched.map((row) => row.visit_id) })
+}
+
 async function list<R>(run: RunOutcome, listing: Listing<R>): Promise<number> {
   const limit = limitOf(run)
-  if (limit === null) {
-    process.stderr.write(`--limit must be a number from 1 to ${LIMITS.logsPerPage}\n`)
-    return 2
-  }
+  if (limit === null) return 2
   const backend = await openBackend(run.settings)
   try {
-    const isJson = run.flags.has('--json')
+    const isFollowing = run.flags.has('--follow')
+    // A folder that this process has opened itself is held: nothing could come, and no service could start.
+    if (isFollowing && !backend.isLive) throw new Error('--follow needs a running service, and none runs on this data')
+    const show = printer(backend, listing, run.flags.has('--json'))
     const rows = await listing.fetch(backend, { since_ms: 0, until_ms: Date.now() + FAR_MS, limit })
-    show([...rows].reverse(), listing, { isJson, hasHead: true })
-    if (run.flags.has('--follow')) await follow(backend, listing, { isJson, shown: rows })
+    await show(rows)
+    if (rows.length === 0) process.stderr.write(`There is no ${listing.what} ${isFollowing ? 'yet' : 'to show'}.\n`)
+    if (isFollowing) await follow(backend, listing, { show, shown: rows })
   } finally {
     await backend.close()
   }
   return 0
 }
 
-/** Goes on until the process is stopped. */
+/** Goes on until the process is stopped, or the service is. */
 async function follow<R>(
   backend: ToolBackend,
   listing: Listing<R>,
-  { isJson, shown }: { readonly isJson: boolean; readonly shown: readonly R[] },
+  { show, shown }: { readonly show: Show<R>; readonly shown: readonly R[] },
 ): Promise<never> {
   const seen = new Set(shown.map(listing.idOf))
   for (;;) {
+    await wait(FOLLOW_EVERY_MS)
     const nowMs = Date.now()
     const period = { since_ms: nowMs - FOLLOW_OVERLAP_MS, until_ms: nowMs + FAR_MS, limit: REMEMBERED_ROWS }
-    const rows = await listing.fetch(backend, period)
-    const fresh = rows.filter((row) => !seen.has(listing.idOf(row)))
+    const fresh = (await listing.fetch(backend, period)).filter((row) => !seen.has(listing.idOf(row)))
     for (const row of fresh) seen.add(listing.idOf(row))
-    show([...fresh].reverse(), listing, { isJson, hasHead: false })
+    await show(fresh)
     for (const id of seen) if (seen.size > REMEMBERED_ROWS) seen.delete(id)
-    await wait(FOLLOW_EVERY_MS)
   }
 }
 
-function show<R>(rows: readonly R[], listing: Listing<R>, form: { readonly isJson: boolean; readonly hasHead: boolean }): void {
-  const lines = form.isJson ? rows.map((row) => JSON.stringify(row)) : tableLines(rows, listing.columns, form.hasHead)
-  if (lines.length > 0) process.stdout.write(`${lines.join('\n')}\n`)
-}
+type Show<R> = (rows: readonly R[]) => Promise<void>
 
-function limitOf(run: RunOutcome): number | null {
-  const text = run.flags.get('--limit')
-  if (text === undefined) return FALLBACK_ROWS
-  const limit = Number(text)
-  return Number.isInteger(limit) && limit >= 1 && limit <= LIMITS.logsPerPage ? limit : null
+/** Prints rows that come newest first, oldest first: the end of the output is what a person sees. */
+function printer<R>(backend: ToolBackend, listing: Listing<R>, isJson: boolean): Show<R> {
+  const table = createTable(listing.columns, terminalChars())
+  return async (rows) => {
+    const ordered = [...rows].reverse()
+    if (!isJson && ordered.length > 0) await listing.prepare?.(backend, ordered)
+    const lines = isJson ? ordered.map((row) => JSON.stringify(row)) : table.lines(ordered)
+    if (lines.length > 0) process.stdout.write(`${lines.join('\n')}\n`)
+  }
 }
 
 function textFlag<N extends string>(run: RunOutcome, flag: string, name: N): { readonly [K in N]?: string } {

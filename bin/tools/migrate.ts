@@ -2,14 +2,17 @@
 
 import { openChdb } from '../../ports/facts/connect-chdb.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
-import { lockDataFolder } from '../../ports/lmdb/folder-lock.ts'
+import { DataFolderInUse, lockDataFolder } from '../../ports/lmdb/folder-lock.ts'
 import type { RunOutcome } from '../../runtime/settings.ts'
 
 export async function migrateTool({ settings }: RunOutcome): Promise<number> {
   const engine = settings.facts
-  if (engine === null || engine.scheme !== 'chdb') throw new Error('this version migrates chdb: folders only')
-  // chDB lets one process open a folder; a running service has migrated it already.
-  const lock = await lockDataFolder(`${settings.data}/lmdb`)
+  if (engine === null) throw new Error('no engine is set')
+  // One process may open chDB's folder. A running service has migrated it when it started.
+  const lock = await lockDataFolder(`${settings.data}/lmdb`).catch((error: unknown) => {
+    if (error instanceof DataFolderInUse) throw new Error(`${error.message}, which did this when it started`)
+    throw error
+  })
   try {
     const connection = await openChdb(engine.location)
     const applied = await migrate(connection)

@@ -2,34 +2,110 @@
 
 const GAP = '  '
 const CELL_CHARS_MAX = 60
+/** What the last column gets where the terminal is too narrow for the others. */
+const LAST_CHARS_MIN = 20
 
 export interface Column<R> {
   readonly head: string
   readonly cell: (row: R) => string
 }
 
-/** Lines of a table, the head first unless the rows go on from an earlier page. */
-export function tableLines<R>(rows: readonly R[], columns: readonly Column<R>[], hasHead: boolean): string[] {
-  const body = rows.map((row) => columns.map(({ cell }) => shorten(printable(cell(row)))))
-  const heads = columns.map(({ head }) => head)
-  const widths = heads.map((head, index) => Math.max(head.length, ...body.map((cells) => cells[index]?.length ?? 0)))
-  const line = (cells: readonly string[]): string =>
-    cells
-      .map((text, index) => (index === cells.length - 1 ? text : text.padEnd(widths[index] ?? 0)))
-      .join(GAP)
-      .trimEnd()
-  return [...(hasHead ? [line(heads)] : []), ...body.map(line)]
+export interface Table<R> {
+  /** The lines of these rows, under the head where they are the first; columns only grow, so that pages line up. */
+  readonly lines: (rows: readonly R[]) => string[]
 }
 
+/** `widthChars` is the terminal's; null where the output goes elsewhere, and the last column is then not cut. */
+export function createTable<R>(columns: readonly Column<R>[], widthChars: number | null): Table<R> {
+  const heads = columns.map(({ head }) => head)
+  const widths = heads.map(widthOf)
+  const last = columns.length - 1
+  let hasHead = false
+
+  const line = (cells: readonly string[]): string => {
+    const used = widths.slice(0, last).reduce((sum, width) => sum + width + GAP.length, 0)
+    const left = widthChars === null ? Infinity : Math.max(LAST_CHARS_MIN, widthChars - used)
+    return cells
+      .map((text, index) => (index === last ? shorten(text, left) : padded(text, widths[index] ?? 0)))
+      .join(GAP)
+      .trimEnd()
+  }
+  return {
+    lines: (rows) => {
+      if (rows.length === 0) return []
+      const body = rows.map((row) => columns.map(({ cell }, index) => cellText(cell(row), index === last)))
+      for (const cells of body) {
+        cells.slice(0, last).forEach((text, index) => (widths[index] = Math.max(widths[index] ?? 0, widthOf(text))))
+      }
+      const all = hasHead ? body : [heads, ...body]
+      hasHead = true
+      return all.map(line)
+    },
+  }
+}
+
+/** The width of the terminal that standard output is; null where it is none. */
+export function terminalChars(): number | null {
+  return process.stdout.isTTY ? process.stdout.columns : null
+}
+
+/** `2026-11-21 10:56:27`, in UTC like everything that is stored. */
 export function timeText(ms: number | null): string {
-  return ms === null ? '-' : `${new Date(ms).toISOString().slice(0, 23).replace('T', ' ')}`
+  return ms === null ? '-' : preciseTimeText(ms).slice(0, 19)
+}
+
+/** The same with milliseconds, where order within a second matters. */
+export function preciseTimeText(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 23).replace('T', ' ')
+}
+
+const UNITS = [
+  { below: 1_000, size: 1, name: 'ms' },
+  { below: 120_000, size: 1_000, name: 's' },
+  { below: 7_200_000, size: 60_000, name: 'min' },
+  { below: 172_800_000, size: 3_600_000, name: 'h' },
+  { below: Infinity, size: 86_400_000, name: 'days' },
+] as const
+
+/** `42 s`, `5 h`: one figure, as people say it. */
+export function durationText(ms: number): string {
+  const spanMs = Math.max(0, ms)
+  const unit = UNITS.find(({ below }) => spanMs < below) ?? UNITS[UNITS.length - 1]
+  return unit === undefined ? '' : `${Math.round(spanMs / unit.size)} ${unit.name}`
 }
 
 /** What came from outside must not steer the terminal. */
 export function printable(text: string): string {
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '\uFFFD')
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, '\uFFFD')
 }
 
-function shorten(text: string): string {
-  return text.length <= CELL_CHARS_MAX ? text : `${text.slice(0, CELL_CHARS_MAX - 1)}…`
+function cellText(text: string, isLast: boolean): string {
+  const clean = printable(text)
+  return isLast ? clean : shorten(clean, CELL_CHARS_MAX)
+}
+
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/u
+
+/** Columns that the text takes on a terminal: characters of East Asia take two, marks none. */
+function widthOf(text: string): number {
+  let width = 0
+  for (const character of text) width += /\p{Mark}/u.test(character) ? 0 : WIDE.test(character) ? 2 : 1
+  return width
+}
+
+function padded(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - widthOf(text)))
+}
+
+function shorten(text: string, width: number): string {
+  if (text.length <= width / 2 || widthOf(text) <= width) return text
+  let kept = ''
+  let used = 0
+  for (const character of text) {
+    used += widthOf(character)
+    if (used > width - 1) break
+    kept += character
+  }
+  return `${kept}…`
 }

@@ -1,6 +1,5 @@
 /** The embedded service as a system under end-to-end tests, with the example website and a stand-in for GA4. */
 
-import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,13 +9,13 @@ import { PLAN_LIMITS } from '../../../domain/limits.ts'
 import { monthOf } from '../../../domain/rate.ts'
 import { lmdbHotState } from '../../../ports/hot-state/lmdb.ts'
 import { openLmdb } from '../../../ports/lmdb/environment.ts'
+import { whence } from '../../bin/support/run-whence.ts'
 import { freePort, MANIFESTS, startTestService } from '../../support/service.ts'
 import { makeGate } from './gate.ts'
 import type { System, SystemOptions } from './system.ts'
 
 const ORGANIZATION = 'acme'
 const WEBSITE = 'acme-dev'
-const PROGRAM = new URL('../../../bin/whence.ts', import.meta.url).pathname
 
 export async function startEmbeddedSystem({ plan, isOverQuota = false }: SystemOptions): Promise<System> {
   const folder = await mkdtemp(join(tmpdir(), 'whence-e2e-'))
@@ -78,15 +77,8 @@ async function useUpQuota(folder: string, quota: number): Promise<void> {
   await environment.close()
 }
 
-/** Not in this process: what people see is the whole program, and its output is where they see it. */
 async function runTool(words: readonly string[]): Promise<string> {
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('WHENCE_')))
-  const child = spawn(process.execPath, [PROGRAM, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] })
-  let stdout = ''
-  let stderr = ''
-  child.stdout.on('data', (data) => (stdout += String(data)))
-  child.stderr.on('data', (data) => (stderr += String(data)))
-  const status = await new Promise((resolve) => child.once('close', resolve))
+  const { status, stdout, stderr } = await whence(words)
   if (status !== 0) throw new Error(`whence ${words.join(' ')} ended with ${String(status)}: ${stderr}`)
   return stdout
 }

@@ -1,0 +1,139 @@
+/** Tells an explanation as a text for people: what happened, which visit it came from and why, who was told. */
+
+import { DELIVERY_REASONS } from '../../domain/deliveries.ts'
+import type { CandidateVerdict, DeliveryPlan, ReceiptVerdict } from '../../domain/model.ts'
+import type { AttemptRow, DeliveryRow, InstallRow, VisitRow } from '../../ports/facts/query-rows.ts'
+import type { Explanation } from './explain.ts'
+import { durationText, preciseTimeText, printable, timeText } from './table.ts'
+
+const VERDICT_TEXTS: { readonly [V in ReceiptVerdict]: string } = {
+  active: 'a candidate',
+  revoked: 'a newer visit replaced it',
+  expired: 'its visit was more than 30 days old',
+  never_activated: 'the browser never confirmed its marker',
+  forged: 'it was not issued by this service',
+  other_website: 'it belongs to another website',
+  handoff_only: 'its visit exists only for a handoff',
+  unrecorded: 'its visit came over the quota and was not recorded',
+  handoff: 'the token that the install command carried',
+}
+
+const POLICY_TEXTS: Readonly<Record<string, string>> = {
+  latest_visit: 'the newest candidate was chosen',
+  handoff: 'the install command carried a token of this visit',
+  same_installation: 'this installation had been matched to this visit before',
+  none: 'there was nothing to choose from',
+}
+
+const COUNTED_TEXT = 'the plan only counts installs, or the install path is paused, so nothing was read'
+
+/** `nowMs` is for ages; all times are UTC. */
+export function tell(explanation: Explanation, nowMs: number): string {
+  const parts = [installLines(explanation.install, nowMs), visitLines(explanation)]
+  parts.push(candidateLines(explanation), deliveryLines(explanation))
+  const lines = parts.filter((part) => part.length > 0).flatMap((part) => ['', ...part])
+  return `${[...lines.slice(1), ''].map(printable).join('\n')}\n`
+}
+
+function installLines(install: InstallRow, nowMs: number): string[] {
+  const { received_at_ms: atMs, resolution, install_path: path } = install
+  const why =
+    resolution === 'counted' ? COUNTED_TEXT : (POLICY_TEXTS[install.selection_policy] ?? install.selection_policy)
+  const machine = [install.platform, install.arch, install.timezone, install.language].filter((part) => part !== '')
+  const browsers = install.browsers.length === 0 ? [] : [`browsers: ${install.browsers.join(', ')}`]
+  return [
+    `Install ${install.event_id}`,
+    `  what       ${install.event_type} of ${install.website}, ${path === '' ? 'no install path' : `install path ${path}`}`,
+    `  when       ${timeText(atMs)} UTC, ${durationText(nowMs - atMs)} ago`,
+    ...labelled('machine', [...machine, ...browsers].join(', ')),
+    `  result     ${resolution}: ${why}`,
+  ]
+}
+
+function visitLines({ install, visits }: Explanation): string[] {
+  if (install.visit_id === '') return []
+  const visit = visits.find(({ visit_id: visitId }) => visitId === install.visit_id)
+  const issuedAtMs = install.visit_issued_at_ms ?? install.received_at_ms
+  const before = durationText(install.received_at_ms - issuedAtMs)
+  const head = [`Visit ${install.visit_id}`, `  when       ${timeText(issuedAtMs)} UTC, ${before} before the install`]
+  if (visit === undefined) return [...head, '  (the visit itself is not in ClickHouse: not yet, or no longer)']
+  return [...head, ...visitFacts(visit)]
+}
+
+function visitFacts(visit: VisitRow): string[] {
+  const campaign = [visit.utm_source, visit.utm_medium, visit.utm_campaign].filter((part) => part !== '').join(' / ')
+  const providers = Object.keys(JSON.parse(visit.identities) as object)
+  const gpc = visit.gpc ? ', under Global Privacy Control' : ''
+  return [
+    `  page       ${visit.page_url}`,
+    `  came from  ${visit.source_referrer || visit.referrer || 'nowhere that the browser told'}`,
+    ...labelled('campaign', campaign),
+    `  known to   ${providers.length === 0 ? 'no provider' : providers.join(', ')}${gpc}`,
+  ]
+}
+
+function labelled(label: string, text: string): string[] {
+  return text === '' ? [] : [`  ${label.padEnd(9)}  ${text}`]
+}
+
+function candidateLines({ install, verdicts }: Explanation): string[] {
+  if (install.resolution === 'counted') return []
+  if (verdicts.length === 0) return ['No receipt and no token came with it.']
+  const count = install.selection_policy === 'handoff' ? '' : `, candidates among them: ${install.candidate_count}`
+  return [
+    `Receipts and tokens looked at: ${verdicts.length}${count}`,
+    ...verdicts.map((each) => verdictLine(each, install)),
+  ]
+}
+
+function verdictLine({ visitId, issuedAtMs, verdict }: CandidateVerdict, install: InstallRow): string {
+  const mark = visitId !== null && visitId === install.visit_id ? '->' : '  '
+  const what =
+    visitId === null ? 'unreadable' : `visit ${visitId} of ${issuedAtMs === null ? '?' : preciseTimeText(issuedAtMs)}`
+  return `  ${mark} ${what}: ${verdict}, ${VERDICT_TEXTS[verdict]}`
+}
+
+function deliveryLines(explanation: Explanation): string[] {
+  const { plans } = explanation
+  if (plans.length === 0) return ['No deliveries: the website has no destinations.']
+  return ['Deliveries', ...plans.flatMap((plan) => oneDelivery(plan, explanation))]
+}
+
+function oneDelivery(plan: DeliveryPlan, { deliveries, attempts }: Explanation): string[] {
+  const now = deliveries.find(({ destination }) => destination === plan.destination)
+  const { status, reason } = now ?? plan
+  const made = attempts.filter(({ destination }) => destination === plan.destination)
+  return [
+    `  ${plan.destination} (${plan.provider}): ${status}${reason === '' ? '' : `, ${reasonText(reason)}`}`,
+    ...indented('used', now?.detail ?? ''),
+    ...indented('sent to', made.at(-1)?.request_url ?? ''),
+    ...made.map(attemptLine),
+    ...(now === undefined ? [] : outlookLines(now)),
+  ]
+}
+
+/** What is still to come, of a delivery that has not ended. */
+function outlookLines({ status, next_attempt_at_ms: nextAtMs, deadline_at_ms: deadlineAtMs }: DeliveryRow): string[] {
+  const isOpen = status === 'pending' || status === 'retrying'
+  return isOpen ? [...indented('next try', utcText(nextAtMs)), ...indented('until', utcText(deadlineAtMs))] : []
+}
+
+function indented(label: string, text: string): string[] {
+  return text === '' ? [] : [`    ${label.padEnd(8)} ${text}`]
+}
+
+function utcText(ms: number | null): string {
+  return ms === null ? '' : `${timeText(ms)} UTC`
+}
+
+function attemptLine(attempt: AttemptRow): string {
+  const answer = attempt.response_status === 0 ? 'no answer' : `answered ${attempt.response_status}`
+  const code = attempt.code === '' || attempt.code === attempt.outcome ? '' : ` (${attempt.code})`
+  const span = durationText(attempt.duration_ms)
+  return `    try ${attempt.number}    ${timeText(attempt.started_at_ms)} UTC, ${answer} after ${span}: ${attempt.outcome}${code}`
+}
+
+function reasonText(reason: string): string {
+  const row = (DELIVERY_REASONS as Readonly<Record<string, { readonly when: string }>>)[reason]
+  return row === undefined ? reason : `${reason}: ${row.when}`
+}

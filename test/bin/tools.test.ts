@@ -1,0 +1,275 @@
+/** The tools as people run them: against a running service, and on its data when none runs. */
+
+import { expect } from 'chai'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { connectTools, serveTools } from '../../bin/tools/control.ts'
+import type { ToolBackend } from '../../bin/tools/backend.ts'
+import { activeReceipt, eventBody, newId, post, visitBody } from '../support/requests.ts'
+import { startTestService, TEST_ORIGIN, type TestService } from '../support/service.ts'
+import { shell, startWhence, whence, type Ran } from './support/run-whence.ts'
+
+/** What must never reach a terminal from a stored text; newlines are ours. */
+const STEERING = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/u
+const HOSTILE = '\u001b]0;owned\u0007\u001b[2J\u009b31m\u202e'
+const PATIENCE_TRIES = 400
+const PAUSE_MS = 50
+
+describe('the tools', function () {
+  this.timeout(60_000)
+  let folder: string
+  let service: TestService
+  let data: string[]
+  const ids = { matched: newId(), replaced: newId(), failing: newId() }
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'whence-tools-'))
+    service = await startTestService({ folder })
+    data = ['--data', join(folder, 'data')]
+    await fill(service, ids)
+  })
+  after(async () => {
+    await service?.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  /** What the tools have printed for people so far. */
+  const printed: string[] = []
+  const tool = async (...words: readonly string[]): Promise<Ran> => {
+    const ran = await whence([...words, ...data])
+    if (!words.includes('--json')) printed.push(ran.stdout, ran.stderr)
+    return ran
+  }
+  const rowsOf = ({ stdout }: Ran): Record<string, any>[] =>
+    stdout
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line))
+  const good = (ran: Ran): Ran => {
+    expect(ran, ran.stderr).to.include({ status: 0 })
+    return ran
+  }
+
+  it('tell of an install which visit it came from, and why', async () => {
+    const { stdout } = good(await tool('explain', ids.matched))
+    for (const words of [
+      'matched: the newest candidate',
+      `${TEST_ORIGIN}/install`,
+      'newsletter',
+      'acme-ga4',
+      'delivered',
+    ]) {
+      expect(stdout).to.include(words)
+    }
+    expect(stdout).to.match(/-> visit [0-9a-f]{32} of .*: active, a candidate/)
+  })
+
+  it('tell why an install was not matched', async () => {
+    const { stdout } = good(await tool('explain', ids.replaced))
+    expect(stdout).to.include('unmatched').and.to.include('revoked, a newer visit replaced it')
+    expect(stdout).to.include('forged, it was not issued by this service')
+  })
+
+  it('explain the newest install where none is named, and say where there is none', async () => {
+    expect(good(await tool('explain')).stdout).to.include(`Install ${ids.failing}`)
+    const unknown = await tool('explain', 'no-such-event')
+    expect(unknown).to.include({ status: 1, stdout: '' })
+    expect(unknown.stderr).to.include('no recorded install has this event ID')
+    expect((await tool('explain', ids.matched, '--website', 'other')).status).to.equal(1)
+  })
+
+  it('give all of it as JSON', async () => {
+    const [explanation] = rowsOf(good(await tool('explain', ids.matched, '--json')))
+    expect(explanation).to.have.keys('install', 'verdicts', 'plans', 'visits', 'deliveries', 'attempts')
+    expect(explanation?.['deliveries'][0].status).to.equal('delivered')
+  })
+
+  it('list installs with the pages they came from, the newest last', async () => {
+    const { stdout } = good(await tool('installs'))
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines[0]).to.match(/^TIME \(UTC\) +WEBSITE +EVENT ID +TYPE +RESOLUTION +POLICY +CAME FROM$/)
+    expect(lines.at(-1)).to.include(ids.failing)
+    expect(lines.find((line) => line.includes(ids.matched))).to.match(
+      /matched +latest_visit +https:\/\/acme\.dev\/install, newsletter \/ launch$/,
+    )
+    expect(lines.find((line) => line.includes(ids.replaced))).to.match(/unmatched +none +-$/)
+  })
+
+  it('list requests with their answers, refused ones too', async () => {
+    const { stdout } = good(await tool('logs'))
+    expect(stdout).to.match(/POST \/v1\/events +200 +ok/)
+    expect(stdout).to.match(/POST \/v1\/events +404 +website_not_found/)
+    expect(stdout).to.match(/POST \/v1\/visits +403 +origin_not_allowed/)
+  })
+
+  it('list what people should notice, of one organisation or of all', async () => {
+    await writeFile(join(folder, 'manifests', 'other.yaml'), OTHER_MANIFEST)
+    // Repeats leave no install behind, and count in the limit of 30 a minute.
+    const repeated = eventBody({ event_id: ids.matched })
+    for (let sent = 0; sent <= 30; sent++) await post(`${service.url}/v1/events`, repeated)
+    service.advance(60_000)
+    const all = await until(
+      async () => rowsOf(good(await tool('activity', '--json'))),
+      (rows) => rows.length >= 2,
+    )
+    expect(all.map(({ type }) => type)).to.have.members(['catalog_problem', 'rate_limit_reached'])
+    const ofAcme = rowsOf(good(await tool('activity', '--organization', 'acme', '--json')))
+    expect(ofAcme.map(({ type }) => type)).to.deep.equal(['rate_limit_reached'])
+    expect(good(await tool('activity')).stdout).to.include('ORGANIZATION')
+  })
+
+  it('give rows as JSON, one a line, as many as are asked for', async () => {
+    const rows = rowsOf(good(await tool('logs', '--json', '--limit', '3')))
+    expect(rows.length).to.equal(3)
+    expect(rows.map(({ received_at_ms: atMs }) => atMs)).to.deep.equal(rows.map((row) => row['received_at_ms']).sort())
+    expect(
+      rowsOf(good(await tool('logs', '--json', '--website', 'acme-dev', '--organization', 'acme'))).length,
+    ).to.be.greaterThan(3)
+    const none = good(await tool('installs', '--website', 'no-such-website'))
+    expect(none).to.include({ stdout: '', stderr: 'There is no install to show.\n' })
+    expect(await tool('installs', '--limit', '201')).to.deep.include({ status: 2, stdout: '' })
+  })
+
+  it('let nothing that was stored steer the terminal', () => {
+    expect(printed.join('')).to.include('�')
+    expect(printed.join('')).to.not.match(STEERING)
+  })
+
+  it('do not fail when their reader has read enough', async () => {
+    const { status, stderr } = await shell(`$WHENCE logs --json ${data.join(' ')} | head -n 1 >/dev/null`)
+    expect({ status, stderr }).to.deep.equal({ status: 0, stderr: '' })
+  })
+
+  it('show failed deliveries and send them again', async () => {
+    const letters = rowsOf(good(await tool('dead-letters', '--json')))
+    expect(letters.map(({ install }) => install.eventId)).to.deep.equal([ids.failing])
+    const [letter] = letters
+    expect(letter).to.include({ reason: 'refused: http_400', now: 'failed', destination: 'acme-ga4' })
+    expect(letter).to.not.have.property('visit')
+    expect(rowsOf(good(await tool('dead-letters', '--json', '--reason', 'expired')))).to.deep.equal([])
+    expect((await tool('replay')).status).to.equal(2)
+    expect(await tool('replay', '--all', '--destination', 'other')).to.deep.include({ status: 1, stdout: '' })
+
+    const replayed = good(await tool('replay', letter?.['jobId']))
+    expect(replayed.stdout).to.include('1 replayed, 0 not')
+    await service.drain()
+    const again = await tool('replay', '--all')
+    expect(again.status).to.equal(1)
+    expect(again.stdout).to.include('it does not stand as failed')
+    expect(good(await tool('dead-letters')).stdout).to.match(/delivered +refused: http_400$/m)
+  })
+
+  it('check a folder of manifests as the service would', async () => {
+    const fine = await whence(['lint', '-f', new URL('../../examples/quickstart', import.meta.url).pathname])
+    expect(fine).to.include({ status: 0, stderr: '' })
+    const broken = await whence(['lint', '--manifests', join(folder, 'manifests')])
+    expect(broken.status).to.equal(1)
+    expect(broken.stdout).to.match(/^other\.yaml, document 1, line \d+: /)
+    const [problem] = rowsOf(await whence(['lint', '-f', join(folder, 'manifests'), '--json']))
+    expect(problem).to.include.keys('object', 'source', 'field', 'reason', 'message')
+  })
+
+  it('name the process that has the data where they need it for themselves', async () => {
+    const refused = await tool('migrate')
+    expect(refused.status).to.equal(1)
+    expect(refused.stderr).to.match(/in use by process \d+/)
+  })
+
+  it('show what comes while they follow, and end with the service', async () => {
+    const following = startWhence(['installs', '--follow', '--limit', '1', ...data])
+    await until(
+      () => following.stdout(),
+      (text) => text.includes(ids.failing),
+    )
+    const event = eventBody({ event_type: 'first_run' })
+    await post(`${service.url}/v1/events`, event)
+    await until(
+      () => following.stdout(),
+      (text) => text.includes(event['event_id']),
+    )
+    expect(following.stdout().match(/TIME \(UTC\)/g)?.length).to.equal(1)
+    await service.stop()
+    const { status, stderr } = await following.ended
+    expect({ status, stderr }).to.deep.equal({ status: 1, stderr: 'whence installs: the service has stopped\n' })
+  })
+
+  describe('when no service runs', () => {
+    it('open its data themselves', async () => {
+      expect(good(await tool('explain', ids.matched)).stdout).to.include('delivered')
+      expect(good(await tool('installs')).stdout).to.include(ids.matched)
+      expect(good(await tool('logs', '--limit', '1')).stdout).to.include('POST')
+      expect(good(await tool('dead-letters')).stdout).to.include(ids.failing)
+      expect(good(await tool('migrate')).stdout).to.equal('Everything is up to date.\n')
+    })
+
+    it('follow nothing, because nothing could come', async () => {
+      const { status, stderr } = await tool('logs', '--follow')
+      expect(status).to.equal(1)
+      expect(stderr).to.include('needs a running service')
+    })
+
+    it('make no data where there is none', async () => {
+      const { status, stderr } = await whence(['installs', '--data', join(folder, 'elsewhere')])
+      expect(status).to.equal(1)
+      expect(stderr).to.include('there is no data in')
+      expect((await shell(`ls ${folder}`)).stdout).to.not.include('elsewhere')
+    })
+  })
+})
+
+describe('the socket of the tools', () => {
+  it('works in a folder whose path is longer than an address may be, and leaves nothing behind', async () => {
+    const root = await mkdtemp(join(tmpdir(), 'whence-socket-'))
+    const data = join(root, 'long-name-'.repeat(12), 'data')
+    await mkdir(data, { recursive: true })
+    const answers = { run: async () => ['row'], read: async () => [], append: async () => undefined }
+    expect(await connectTools(data)).to.equal(null)
+    const server = await serveTools(data, answers as unknown as ToolBackend)
+    const tools = await connectTools(data)
+    expect(await tools?.run('counts', {})).to.deep.equal(['row'])
+    await server.close()
+    expect(await connectTools(data)).to.equal(null)
+    expect((await shell(`find '${data}' -type f -o -type s`)).stdout).to.equal('')
+    await rm(root, { recursive: true })
+  })
+})
+
+/** A few of everything: matched, unmatched, refused, hostile, and failed for good. */
+async function fill(
+  service: TestService,
+  ids: Readonly<Record<'matched' | 'replaced' | 'failing', string>>,
+): Promise<void> {
+  const events = `${service.url}/v1/events`
+  const older = await activeReceipt(service.url)
+  await post(events, eventBody({ event_id: ids.matched, receipts: [older], language: 'en' }))
+  await service.drain()
+  const source = { utm: { source: `evil${HOSTILE}`, campaign: 'キャンペーン' } }
+  const newer = await activeReceipt(service.url, { previous_receipt: older, source })
+  await post(events, eventBody({ event_id: ids.replaced, receipts: [older, 'A'.repeat(43)] }))
+  await post(events, eventBody({ project: 'no-such-website' }))
+  await post(events, `{"broken": "${HOSTILE}`)
+  await post(`${service.url}/v1/visits`, visitBody(), 'https://elsewhere.example')
+  service.ga4.fail('*', { kind: 'status', status: 400, body: HOSTILE })
+  await post(events, eventBody({ event_id: ids.failing, receipts: [newer] }))
+  await service.drain()
+  service.ga4.fail('*', null)
+}
+
+/** Standard has room for one install path: this one is left out, and that is a problem of the catalog. */
+const OTHER_MANIFEST = `
+apiVersion: whence.dev/v1alpha1
+kind: InstallPath
+metadata: { name: other }
+spec: { organizationRef: { name: acme }, displayName: Other }
+`
+
+async function until<T>(ask: () => T | Promise<T>, isEnough: (answer: T) => boolean): Promise<T> {
+  for (let tries = 0; ; tries++) {
+    const answer = await ask()
+    if (isEnough(answer)) return answer
+    if (tries === PATIENCE_TRIES) throw new Error(`it did not happen: ${JSON.stringify(answer)}`)
+    await wait(PAUSE_MS)
+  }
+}
