@@ -38,6 +38,9 @@ export class RedisConnection {
   readonly #options: RedisConnectionOptions
   readonly #script: RunScript
   #isReachable = false
+  #isToldAway = false
+  /** Why the connection closes next. */
+  #cause: Error | null = null
   #isClosed = false
   #inFlight = 0
   #silentProbes = 0
@@ -51,9 +54,13 @@ export class RedisConnection {
     this.#options = options
     this.#script = defineScripts(client, options.prefix)
     client.on('ready', () => this.#probeIn(0))
+    client.on('error', (error: Error) => {
+      this.#cause = error
+    })
     client.on('close', () => {
       this.#serverRun = null
-      this.#lose(new RedisUnavailable('the connection was closed'))
+      this.#lose(unavailable(this.#cause ?? new RedisUnavailable('the connection was closed')))
+      this.#cause = null
     })
   }
 
@@ -104,7 +111,8 @@ export class RedisConnection {
   }
 
   #lose(failure: RedisUnavailable): void {
-    if (!this.#isReachable) return
+    if (this.#isToldAway || this.#isClosed) return
+    this.#isToldAway = true
     this.#isReachable = false
     this.#options.onUnreachable(failure.message)
     this.#probeIn(PROBE_AWAY_MS)
@@ -135,6 +143,7 @@ export class RedisConnection {
     if (this.#run !== before) this.#options.onNewRun(this.#run, before)
     if (this.#isReachable || this.#isClosed) return
     this.#isReachable = true
+    this.#isToldAway = false
     this.#options.onReachable()
   }
 

@@ -1,4 +1,12 @@
-/** The HotState contract on a real Redis. */
+/** The HotState contract on a real Redis: plain, as a user with the documented rights, and through TLS. */
+
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { expect } from 'chai'
 
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import { redisHotState } from '../../ports/hot-state/redis.ts'
@@ -16,14 +24,96 @@ describe('HotState on Redis', () => {
 
   before(async function () {
     if (!hasRedisServer()) return this.skip()
-    server = await startRedis()
+    server = await startRedis({ settings: [documentedUser()] })
   })
   after(() => server?.stop())
 
-  hotStateContract('Redis', () => openHarness(() => server, server.url))
+  hotStateContract('Redis', () => openHarness(server, server.url))
+
+  hotStateContract('Redis, as a user with the documented rights', () =>
+    openHarness(server, `redis://whence:PASSWORD@127.0.0.1:${server.port}/1`),
+  )
+
+  it('is away for a wrong password, and does not tell it', async () => {
+    const reasons: string[] = []
+    const url = `redis://whence:hunter2@127.0.0.1:${server.port}`
+    const state = await redisHotState(url, { connectWaitMs: 300, onUnreachable: (reason) => reasons.push(reason) })
+    expect(state.health()).to.deep.equal({ isReachable: false, isShared: false })
+    expect(reasons.join()).to.include('WRONGPASS').and.to.not.include('hunter2')
+    await state.close()
+  })
 })
 
-async function openHarness(server: () => RedisServer, url: string): Promise<HotStateHarness> {
+describe('HotState on Redis through TLS', () => {
+  let server: RedisServer
+  let folder: string
+
+  before(async function () {
+    if (!hasRedisServer()) return this.skip()
+    folder = await mkdtemp(join(tmpdir(), 'whence-tls-'))
+    makeCertificate(folder)
+    server = await startRedis({ isTls: true, settings: tlsSettings(folder), cliArguments: tlsArguments(folder) })
+  })
+  after(async () => {
+    await server?.stop()
+    if (folder !== undefined) await rm(folder, { recursive: true })
+  })
+
+  it('speaks to a server whose certificate it can check', async () => {
+    const state = await redisHotState(
+      `rediss://127.0.0.1:${server.port}?ca=${encodeURIComponent(`${folder}/cert.pem`)}`,
+      {
+        connectWaitMs: 10_000,
+        deadlineMs: 5_000,
+      },
+    )
+    expect(state.health()).to.deep.equal({ isReachable: true, isShared: true })
+    await state.countHits([{ key: 'a', limit: 1, windowS: 86_400 }])
+    await state.close()
+    expect(server.cli('dbsize')).to.equal('2')
+  })
+
+  it('takes a server whose certificate it cannot check for away', async () => {
+    const state = await redisHotState(`rediss://127.0.0.1:${server.port}`, { connectWaitMs: 300 })
+    expect(state.health().isReachable).to.equal(false)
+    await state.close()
+  })
+})
+
+/** The line of docs/redis.md, so that what is documented is what is tried. */
+function documentedUser(): string {
+  const page = readFileSync(new URL('../../docs/redis.md', import.meta.url), 'utf8')
+  const line = /^user whence on .*$/m.exec(page)?.[0]
+  if (line === undefined) throw new Error('docs/redis.md names no user')
+  return line
+}
+
+function makeCertificate(folder: string): void {
+  const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1']
+  const files = ['-keyout', `${folder}/key.pem`, '-out', `${folder}/cert.pem`]
+  const made = spawnSync('openssl', [
+    'req',
+    '-x509',
+    '-newkey',
+    'rsa:2048',
+    '-nodes',
+    '-days',
+    '2',
+    ...subject,
+    ...files,
+  ])
+  if (made.status !== 0) throw new Error('openssl is missing or failed: sh test/install-tools.sh')
+}
+
+const tlsSettings = (folder: string): readonly string[] => [
+  `tls-cert-file ${folder}/cert.pem`,
+  `tls-key-file ${folder}/key.pem`,
+  'tls-auth-clients no',
+]
+
+const tlsArguments = (folder: string): readonly string[] => ['--tls', '--cacert', `${folder}/cert.pem`]
+
+async function openHarness(server: RedisServer, url: string): Promise<HotStateHarness> {
   const clock = testClock()
   let state: HotState
   const open = async (): Promise<void> => {
@@ -39,7 +129,7 @@ async function openHarness(server: () => RedisServer, url: string): Promise<HotS
     reopen: () => state.close().then(open),
     async close() {
       await state.close()
-      server().cli('flushall')
+      server.cli('flushall')
     },
   }
 }

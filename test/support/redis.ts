@@ -30,6 +30,8 @@ export interface RedisServerOptions {
   /** Arguments for `redis-cli`, for example of a user. */
   readonly cliArguments?: readonly string[]
   readonly isSentinel?: boolean
+  /** Listens for TLS alone; the certificate stands among the settings. */
+  readonly isTls?: boolean
 }
 
 const HOST = '127.0.0.1'
@@ -50,7 +52,7 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   const isPersistent = options.settings?.includes('appendonly yes') === true
   const lines = [
     `bind ${HOST}`,
-    `port ${port}`,
+    ...(options.isTls === true ? ['port 0', `tls-port ${port}`] : [`port ${port}`]),
     `dir ${folder}`,
     'logfile redis.log',
     ...(options.isSentinel === true || isPersistent ? [] : ['save ""']),
