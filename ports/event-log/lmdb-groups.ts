@@ -1,5 +1,7 @@
 /** Consumer groups on the LMDB log: hands each group one batch at a time, in order, until its handler resolves. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
 import type { Topic } from '../../domain/records.ts'
 
 import type { Batch, BatchHandler, BatchOutcome, ConsumeOptions, Consumer, StoredEntry } from './event-log.ts'
@@ -31,6 +33,10 @@ interface Member {
   readonly handler: BatchHandler
   readonly options: ConsumeOptions
 }
+
+/** About 2 ms of decoding. */
+const SLICE_ENTRIES = 250
+const MAX_BATCH_CHARS = 16 * 1024 * 1024
 
 export class Group {
   readonly #source: GroupSource
@@ -112,13 +118,28 @@ export class Group {
 
   async #hand({ handler, options }: Member): Promise<void> {
     try {
-      const entries = this.#source.read(this.#position, options.maxEntries)
+      const entries = await this.#readInSlices(options.maxEntries)
       if (entries.length === 0) return
       const batch: Batch = { topic: this.#options.topic, partition: 0, entries }
       this.#apply(entries, await handler(batch))
     } catch (error) {
       this.#failed(error)
     }
+  }
+
+  /** Decoding thousands of entries takes tens of milliseconds, so requests get their turn in between. */
+  async #readInSlices(maxEntries: number): Promise<readonly StoredEntry[]> {
+    const entries: StoredEntry[] = []
+    let chars = 0
+    while (entries.length < maxEntries && chars < MAX_BATCH_CHARS) {
+      const wanted = Math.min(SLICE_ENTRIES, maxEntries - entries.length)
+      const slice = this.#source.read(this.#position + entries.length, wanted)
+      for (const entry of slice) chars += entry.value.length
+      entries.push(...slice)
+      if (slice.length < wanted) break
+      await nextTurn()
+    }
+    return entries
   }
 
   #failed(error: unknown): void {
