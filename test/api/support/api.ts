@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import type { QueryRow } from '../../../ports/facts/queries.ts'
-import { activeReceipt, eventBody, send, visitBody, type Reply } from '../../support/requests.ts'
+import { eventBody, send, visitBody, type Reply } from '../../support/requests.ts'
 import {
   MANIFESTS,
   startTestService,
@@ -119,4 +119,4 @@ export async function logsOf(
   throw new Error(`Logs do not hold ${count} such rows`)
 }
 
-export { activeReceipt, eventBody, visitBody, TEST_ORIGIN }
+export { eventBody, MANIFESTS, TEST_ORIGIN, visitBody }

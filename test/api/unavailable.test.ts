@@ -1,0 +1,132 @@
+/** What cannot be made durable is never answered with ok; and what may be lost on the way back is answered the same again. */
+
+import { expect } from 'chai'
+import { LogUnavailable } from '../../ports/event-log/event-log.ts'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { Reply } from '../support/requests.ts'
+import { eventBody, startApi, visitBody, type Api } from './support/api.ts'
+import { claimsOf } from './support/keys.ts'
+
+describe('an event log that takes nothing', () => {
+  let api: Api
+  let append: EventLog['append']
+  before(async () => {
+    api = await startApi()
+    append = api.service.eventLog.append.bind(api.service.eventLog)
+  })
+  after(() => api.stop())
+  afterEach(() => heal())
+
+  const breakLog = (error: Error = new LogUnavailable('full')): void => {
+    api.service.eventLog.append = () => Promise.reject(error)
+  }
+  const heal = (): void => {
+    api.service.eventLog.append = append
+  }
+  const expectUnavailable = (reply: Reply): void => {
+    expect(reply.status).to.equal(503)
+    expect(reply.body).to.deep.equal({ error: 'unavailable' })
+    expect(reply.headers.get('retry-after')).to.equal('2')
+  }
+  const used = () => api.service.hotState.readUsage('acme', new Date(api.service.nowMs()).toISOString().slice(0, 7))
+
+  it('is answered 503 unavailable by everything that would leave a fact, and counts nothing', async () => {
+    const { receipt } = (await api.visit()).body['marker']
+    const before = await used()
+    breakLog()
+    for (const ask of [
+      () => api.visit(),
+      () => api.activate(receipt),
+      () => api.handoff({ receipt }),
+      () => api.handoff(visitBody()),
+      () => api.event(),
+    ]) {
+      expectUnavailable(await ask())
+    }
+    expect(await used()).to.equal(before)
+  })
+
+  it('does not stop refusals and reads', async () => {
+    breakLog()
+    expect((await api.visit({ url_id: 'x' })).status).to.equal(400)
+    expect((await api.get('/v1/projects/acme-dev/report.sh')).status).to.equal(200)
+    expect((await api.get('/health')).status).to.equal(200)
+    heal()
+    const metrics = await (await fetch(api.service.metricsUrl)).text()
+    expect(metrics).to.match(/whence_records_shed_total\{[^}]*what="request_record"[^}]*\} [1-9]/)
+  })
+
+  it('lets the same event be the first one when it comes again', async () => {
+    const receipt = await api.activeReceipt()
+    const event = eventBody({ receipts: [receipt] })
+    breakLog()
+    expectUnavailable(await api.post('/v1/events', event))
+    heal()
+    expect((await api.post('/v1/events', event)).body).to.deep.include({ duplicate: false, resolution: 'matched' })
+    expect((await api.post('/v1/events', event)).body).to.deep.include({ duplicate: true, resolution: 'matched' })
+  })
+
+  it('loses no revocation: an activation that comes again records what the first one revoked', async () => {
+    const first = await api.activeReceipt()
+    const second = (await api.visit({ previous_receipt: first })).body['marker'].receipt
+    breakLog()
+    expectUnavailable(await api.activate(second))
+    heal()
+    expect((await api.activate(second)).body).to.deep.equal({ ok: true })
+    await api.service.drain('facts-writer')
+    const asked = { website: 'acme-dev', visit_ids: [claimsOf(first).visitId] }
+    const [state] = await api.service.facts.run('receiptFacts', asked)
+    expect(state).to.deep.include({ is_revoked: true })
+  })
+
+  it('answers 500 internal to a fault of its own, without a word of it', async () => {
+    breakLog(new TypeError('secret detail of a fault'))
+    const reply = await api.visit()
+    heal()
+    expect(reply.status).to.equal(500)
+    expect(reply.body).to.deep.equal({ error: 'internal' })
+    expect(api.service.logLines.some((line) => line.includes('request failed'))).to.equal(true)
+    expect((await api.visit()).status).to.equal(200)
+  })
+
+  it('answers 503 to a repeat while the first is not done, and the answer once it is', async () => {
+    const event = eventBody()
+    let finish = (): void => undefined
+    const held = new Promise<void>((resolve) => (finish = resolve))
+    api.service.eventLog.append = async (...entries) => {
+      await held
+      return append(...entries)
+    }
+    const first = api.post('/v1/events', event)
+    const late = api.post('/v1/events', event)
+    expectUnavailable(await late)
+    const soon = api.post('/v1/events', event)
+    finish()
+    expect((await first).body).to.deep.include({ duplicate: false })
+    expect((await soon).body).to.deep.include({ duplicate: true })
+  })
+})
+
+describe('a ClickHouse that is away', () => {
+  let api: Api
+  before(async () => {
+    api = await startApi()
+  })
+  after(() => api.stop())
+
+  it('makes receipts that only it remembers unknown and fails no install, be it broken or merely silent', async () => {
+    const run = api.service.facts.run.bind(api.service.facts)
+    for (const broken of [() => Promise.reject(new Error('away')), () => new Promise<never>(() => undefined)]) {
+      const { receipt } = (await api.visit()).body['marker']
+      // An hour later the hot state has forgotten a receipt that was never activated.
+      api.service.advance(3_700_000)
+      // The roles behind the log go on reading; only the request's own look-up finds nobody.
+      api.service.facts.run = (query, params) => (query === 'receiptFacts' ? broken() : run(query, params))
+      const { body } = await api.event({ receipts: [receipt] })
+      expect(body).to.deep.include({ resolution: 'unmatched' })
+      expect((await api.activate(receipt)).body).to.deep.equal({ ok: true })
+      api.service.facts.run = run
+      expect((await api.event({ receipts: [receipt] })).body).to.deep.include({ resolution: 'matched' })
+    }
+  })
+})
