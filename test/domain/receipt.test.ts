@@ -95,7 +95,9 @@ describe('receipts and handoff tokens', () => {
     }
     const bits = Array.from({ length: 256 }, (_, bit) => bit)
     expect(bits.filter((bit) => readReceipt(keys, website, flip(receipt, bit)) !== null)).to.deep.equal([])
-    expect(bits.filter((bit) => readToken(keys, website, `wht_${flip(token.slice(4), bit)}`) !== null)).to.deep.equal([])
+    expect(bits.filter((bit) => readToken(keys, website, `wht_${flip(token.slice(4), bit)}`) !== null)).to.deep.equal(
+      [],
+    )
   })
 
   it('tells the origin of its visit from every other', () => {
@@ -142,7 +144,9 @@ describe('base64url', () => {
 
 describe('the keyring', () => {
   it('refuses a short secret without showing it', () => {
-    expect(() => createKeyring(['hunter2'])).to.throw(SecretProblem, /shorter/).and.not.match(/hunter2/)
+    expect(() => createKeyring(['hunter2']))
+      .to.throw(SecretProblem, /shorter/)
+      .and.not.match(/hunter2/)
   })
 
   it('refuses two secrets with one key ID', () => {
