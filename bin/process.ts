@@ -30,9 +30,19 @@ export async function runProgram(
   try {
     await start({ logger, lifecycle })
   } catch (error) {
-    process.stderr.write(`whence ${program}: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.stderr.write(`whence ${program}: ${startProblem(error, settings)}\n`)
     // What failed may be no part of the lifecycle, which then would wait for a signal.
     await lifecycle.stop('failure')
   }
   return lifecycle.stopped
+}
+
+/** What kept it from starting; for an address that is taken, which option names another. */
+function startProblem(error: unknown, { listen, metricsListen, exampleSite }: Settings): string {
+  const { message, code, port } = error as NodeJS.ErrnoException & { readonly port?: number }
+  if (code !== 'EADDRINUSE') return error instanceof Error ? message : String(error)
+  const options = { '--listen': listen, '--metrics-listen': metricsListen, '--example-site': exampleSite }
+  const [option, address] = Object.entries(options).find(([, each]) => each?.port === port) ?? []
+  const place = address === undefined || address === null ? `port ${port}` : `${address.host}:${address.port}`
+  return `${place} is taken by another program; ${option ?? 'an option'} names another address`
 }
