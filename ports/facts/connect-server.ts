@@ -1,11 +1,14 @@
 /** Connects to a ClickHouse server over HTTP. */
 
+import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
-import type { ClickHouseClient, QueryParams } from '@clickhouse/client'
+import type { ClickHouseClient, ClickHouseClientConfigOptions, QueryParams } from '@clickhouse/client'
 
+import { parseClickHouseUrl } from './clickhouse-url.ts'
+import type { ClickHouseTls } from './clickhouse-url.ts'
 import { settingsClause } from './connection.ts'
 import type { FactsConnection, InsertStatement } from './connection.ts'
 
@@ -22,11 +25,18 @@ export interface ClickHouseOptions {
   readonly requestTimeoutMs?: number
 }
 
-/** `url` is `http(s)://user:password@host:port/database`. Nothing is sent before the first statement. */
+/**
+ * `url` is `http(s)://user:password@host:port/database`, with the parameters of `clickhouse-url.ts`. Nothing is sent
+ * before the first statement. Throws where the URL is wrong, without repeating it, or a file of it cannot be read.
+ */
 export function openClickHouse(url: string, options: ClickHouseOptions = {}): FactsConnection {
   const requestTimeoutMs = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS
+  const parsed = parseClickHouseUrl(url)
+  if (!parsed.ok) throw new Error(`the address of ClickHouse ${parsed.why}`)
+  const { tls, layout } = parsed.value
   const client = createClient({
-    url,
+    url: parsed.value.url,
+    ...(tls === null ? {} : { tls: readTls(tls) }),
     application: 'whence',
     request_timeout: requestTimeoutMs,
     max_open_connections: MAX_OPEN_CONNECTIONS,
@@ -38,6 +48,7 @@ export function openClickHouse(url: string, options: ClickHouseOptions = {}): Fa
   return {
     kind: 'server',
     isExclusive: false,
+    layout,
     command: async (statement) => {
       await client.command({ query: statement })
     },
@@ -50,6 +61,15 @@ export function openClickHouse(url: string, options: ClickHouseOptions = {}): Fa
     insert: (insert) => stream(client, insert),
     close: () => client.close(),
   }
+}
+
+type TlsOptions = NonNullable<ClickHouseClientConfigOptions['tls']>
+
+function readTls({ caFile, certFile, keyFile }: ClickHouseTls): TlsOptions {
+  const authority = { ca_cert: readFileSync(caFile) }
+  return certFile === null || keyFile === null
+    ? authority
+    : { ...authority, cert: readFileSync(certFile), key: readFileSync(keyFile) }
 }
 
 async function select(client: ClickHouseClient, params: QueryParams): Promise<readonly unknown[]> {

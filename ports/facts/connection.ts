@@ -13,12 +13,21 @@ export interface InsertStatement {
   readonly body: readonly Uint8Array[]
 }
 
+export interface TableLayout {
+  /** Name of the cluster for `ON CLUSTER`; absent for one server or chDB. */
+  readonly cluster?: string
+  /** Replicated engines, with the server's `{shard}` and `{replica}` macros. */
+  readonly isReplicated?: boolean
+}
+
 /** A statement's text must be complete but for FORMAT; rows come back as JSON objects. Errors are the client's own. */
 export interface FactsConnection {
   /** `chdb` or `server`: for logs and health alone, never to branch on. */
   readonly kind: string
   /** No other process can be connected to the same engine. */
   readonly isExclusive: boolean
+  /** How its tables are to be made; absent for one engine without replicas. */
+  readonly layout?: TableLayout
   command(statement: string): Promise<void>
   /** `isUrgent`: somebody waits for it within a request, so it passes those that wait without. */
   query(

@@ -4,14 +4,11 @@ import { createHash, randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type { FactsConnection } from './connection.ts'
+import type { FactsConnection, TableLayout } from './connection.ts'
 import { engineCode } from './engine-codes.ts'
 
-export interface MigrateSettings {
-  /** Name of the cluster for `ON CLUSTER`; absent for one server or chDB. */
-  readonly cluster?: string
-  /** Replicated engines, with the server's `{shard}` and `{replica}` macros. */
-  readonly isReplicated?: boolean
+/** What is absent is as the connection says. */
+export interface MigrateSettings extends TableLayout {
   /** Where the numbered files lie; the default is `sql/` beside this file. */
   readonly folder?: URL
 }
@@ -44,7 +41,7 @@ const TABLE_ALREADY_EXISTS = '57'
 /** Applies what is missing and resolves to the names of what it applied. Rejects with `MigrationRefused`. */
 export async function migrate(connection: FactsConnection, settings: MigrateSettings = {}): Promise<readonly string[]> {
   const migrations = await readMigrations(settings.folder ?? SQL_FOLDER)
-  const render = renderer(settings)
+  const render = renderer({ ...connection.layout, ...settings })
   await connection.command(
     render(`CREATE TABLE IF NOT EXISTS ${HISTORY} {{onCluster}}
     (name String, checksum String, applied_at DateTime DEFAULT now(), row_version UInt64 DEFAULT 0)
@@ -77,7 +74,7 @@ export async function readMigrations(folder: URL): Promise<readonly Migration[]>
   )
 }
 
-function renderer({ cluster, isReplicated = false }: MigrateSettings): Render {
+function renderer({ cluster, isReplicated = false }: TableLayout): Render {
   const values: Readonly<Record<string, string>> = {
     replacing: isReplicated
       ? "ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', row_version)"

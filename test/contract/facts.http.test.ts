@@ -126,6 +126,27 @@ describe('Facts over HTTP', function () {
   })
 })
 
+describe('Facts over HTTPS', function () {
+  this.timeout(START_MS)
+
+  it('are there for who trusts the certificate, and unavailable for others', async () => {
+    const server = await startServer({ isTls: true, password: 'right' })
+    const trusting = open(server.url)
+    const others = [
+      open(server.url.replace(/\?.*/, '')),
+      open(server.url.replace('https:', 'http:').replace(/\?.*/, '')),
+    ]
+    try {
+      expect(await trusting.run('counts', {})).to.have.lengthOf(1)
+      const errors = await Promise.all(others.map((facts) => failure(facts.run('counts', {}))))
+      expect(errors.every((error) => error instanceof FactsUnavailable)).to.equal(true)
+    } finally {
+      await Promise.all([trusting, ...others].map((facts) => facts.close()))
+      await server.stop()
+    }
+  })
+})
+
 function visits(organization: string, count: number): readonly FactRow[] {
   const records = Array.from({ length: count }, () => visitRecord({ organization, website: organization }))
   return rowsOf(records).get('visits') ?? []

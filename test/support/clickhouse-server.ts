@@ -1,19 +1,21 @@
 /** Starts the ClickHouse fixture (`clickhouse-http/server.ts`) on a free port and a temporary folder, and ends it again. */
 
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
 
+const run = promisify(execFile)
 const PROGRAM = join(import.meta.dirname, 'clickhouse-http', 'server.ts')
 const START_MS = 60_000
 const END_MS = 20_000
 
 export interface ClickHouseServer {
-  /** `http://user:password@127.0.0.1:PORT/database`; the same after `restart`. */
+  /** `http(s)://user:password@127.0.0.1:PORT/database`; the same after `restart`. */
   readonly url: string
   readonly folder: string
   readonly pid: number
@@ -36,6 +38,8 @@ export interface ClickHouseServerOptions {
   readonly password?: string
   /** Made where it is missing. */
   readonly database?: string
+  /** HTTPS with a certificate of its own, which the URL names as `ca`. */
+  readonly isTls?: boolean
 }
 
 /** Resolves when it listens. */
@@ -43,13 +47,17 @@ export async function startClickHouse(options: ClickHouseServerOptions = {}): Pr
   const { user = 'default', password = '', database = 'default' } = options
   const folder = await mkdtemp(join(tmpdir(), 'whence-clickhouse-'))
   const program = [PROGRAM, '--data', join(folder, 'data'), '--user', user, '--database', database]
+  const caFile = join(folder, 'certificate.pem')
+  if (options.isTls === true) program.push(...(await makeCertificate(caFile, join(folder, 'key.pem'))))
   const launchOn = (listen: string): Promise<Launched> =>
     launch([...program, `--password=${password}`, '--listen', listen])
   let { child, url } = await launchOn('127.0.0.1:0').catch(async (error: unknown) => {
     await rm(folder, { recursive: true, force: true })
     throw error
   })
-  const host = new URL(url).host
+  const { host, protocol } = new URL(url)
+  const login = `${encodeURIComponent(user)}:${encodeURIComponent(password)}`
+  const search = options.isTls === true ? `?ca=${encodeURIComponent(caFile)}` : ''
   const kill = async (): Promise<void> => {
     if (isGone(child)) return
     const exited = once(child, 'exit')
@@ -57,7 +65,7 @@ export async function startClickHouse(options: ClickHouseServerOptions = {}): Pr
     await exited
   }
   return {
-    url: `http://${encodeURIComponent(user)}:${encodeURIComponent(password)}@${host}/${database}`,
+    url: `${protocol}//${login}@${host}/${database}${search}`,
     folder,
     get pid() {
       return child.pid ?? 0
@@ -91,6 +99,13 @@ async function launch(program: readonly string[]): Promise<Launched> {
   }
   clearTimeout(timer)
   throw new Error('the ClickHouse fixture did not start')
+}
+
+async function makeCertificate(caFile: string, keyFile: string): Promise<readonly string[]> {
+  const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1']
+  const kind = ['-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2']
+  await run('openssl', ['req', ...kind, ...subject, '-keyout', keyFile, '-out', caFile], { timeout: END_MS })
+  return ['--certificate', caFile, '--key', keyFile]
 }
 
 async function end(child: ChildProcess): Promise<number | null> {

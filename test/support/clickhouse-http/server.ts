@@ -9,9 +9,10 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { parseArgs } from 'node:util'
 import { gzipSync } from 'node:zlib'
@@ -38,6 +39,8 @@ const { values: options } = parseArgs({
     user: { type: 'string', default: 'default' },
     password: { type: 'string', default: '' },
     database: { type: 'string', default: 'default' },
+    certificate: { type: 'string' },
+    key: { type: 'string' },
   },
 })
 if (options.data === undefined) throw new Error('--data DIR is missing')
@@ -46,15 +49,15 @@ const account: Account = { user: options.user, password: options.password }
 const engine = await startEngine(options.data, options.database)
 let heldBytes = 0
 
-const server = createServer(
-  { keepAliveTimeout: KEEP_ALIVE_MS, maxHeaderSize: MAX_HEADER_BYTES },
-  (request, response) => {
-    answer(engine, request, response).catch(() => response.destroy())
-  },
-)
+const settings = { keepAliveTimeout: KEEP_ALIVE_MS, maxHeaderSize: MAX_HEADER_BYTES }
+const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+  answer(engine, request, response).catch(() => response.destroy())
+}
+const isTls = options.certificate !== undefined && options.key !== undefined
+const server = isTls ? createTlsServer({ ...settings, ...readTls() }, onRequest) : createServer(settings, onRequest)
 const { hostname, port } = new URL(`http://${options.listen}`)
 server.listen(Number(port), hostname, () => {
-  console.log(`http://${hostname}:${(server.address() as AddressInfo).port}`)
+  console.log(`http${isTls ? 's' : ''}://${hostname}:${(server.address() as AddressInfo).port}`)
 })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop())
 
@@ -63,6 +66,10 @@ async function stop(): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve))
   await closed
   await engine.close()
+}
+
+function readTls(): { readonly cert: Buffer; readonly key: Buffer } {
+  return { cert: readFileSync(options.certificate ?? ''), key: readFileSync(options.key ?? '') }
 }
 
 /** The engine looks for rows on the standard input; whatever is opened next gets its number. */

@@ -1,0 +1,92 @@
+/** Reads the URL of a ClickHouse server: database, TLS, and how its tables are laid out (docs/clickhouse.md). */
+
+import type { TableLayout } from './connection.ts'
+
+/** Names of PEM files. */
+export interface ClickHouseTls {
+  readonly caFile: string
+  readonly certFile: string | null
+  readonly keyFile: string | null
+}
+
+export interface ClickHouseSettings {
+  /** `http(s)://user:password@host:port/database`, without parameters. */
+  readonly url: string
+  /** Null for plain HTTP, and where the system's authorities are enough. */
+  readonly tls: ClickHouseTls | null
+  readonly layout: TableLayout
+}
+
+export type ClickHouseUrl =
+  { readonly ok: true; readonly value: ClickHouseSettings } | { readonly ok: false; readonly why: string }
+
+const KNOWN = ['ca', 'cert', 'key', 'replicated', 'cluster']
+/** Cluster names reach statements as text. */
+const CLUSTER = /^[A-Za-z0-9_.{}-]{1,64}$/
+
+/** A refusal's `why` completes "NAME …" and never repeats the text, which may carry a password. */
+export function parseClickHouseUrl(text: string): ClickHouseUrl {
+  const parsed = URL.canParse(text) ? new URL(text) : null
+  if (parsed === null || !['http:', 'https:'].includes(parsed.protocol) || parsed.hash !== '') {
+    return refused('must look like http://USER:PASSWORD@HOST:8123/DATABASE')
+  }
+  if (!/^\/[A-Za-z0-9_-]*$/.test(parsed.pathname))
+    return refused('names a database that is more than letters, digits, _ and -')
+  const problem = loginProblem(parsed) ?? queryProblem(parsed.searchParams)
+  if (problem !== null) return refused(problem)
+  const tls = tlsOf(parsed)
+  if (typeof tls === 'string') return refused(tls)
+  const layout = layoutOf(parsed.searchParams)
+  if (typeof layout === 'string') return refused(layout)
+  parsed.search = ''
+  return { ok: true, value: { url: parsed.href, tls, layout } }
+}
+
+function loginProblem({ username, password }: URL): string | null {
+  return isDecodable(username) && isDecodable(password)
+    ? null
+    : 'has a user name or password with a broken percent code'
+}
+
+function queryProblem(query: URLSearchParams): string | null {
+  for (const name of query.keys()) {
+    if (!KNOWN.includes(name)) return `has a parameter that is none of ${KNOWN.join(', ')}`
+    if (query.getAll(name).length > 1) return `has ${name} twice`
+  }
+  return null
+}
+
+function tlsOf({ protocol, searchParams: query }: URL): ClickHouseTls | null | string {
+  const [caFile, certFile, keyFile] = [query.get('ca'), query.get('cert'), query.get('key')]
+  if (caFile === null && certFile === null && keyFile === null) return null
+  if (protocol !== 'https:') return 'names TLS files without https'
+  if ((certFile === null) !== (keyFile === null)) return 'needs cert and key together'
+  // A client certificate with the system's authorities has no use that we know of.
+  if (caFile === null) return 'needs ca beside cert and key'
+  return { caFile, certFile, keyFile }
+}
+
+function layoutOf(query: URLSearchParams): TableLayout | string {
+  const [replicated, cluster] = [query.get('replicated') ?? '0', query.get('cluster')]
+  if (!['0', '1'].includes(replicated)) return 'has replicated that is neither 0 nor 1'
+  const isReplicated = replicated === '1'
+  if (cluster === null) return { isReplicated }
+  if (!CLUSTER.test(cluster))
+    return 'has a cluster with more than letters, digits and _ . - { }, or above 64 characters'
+  // Each server would hold other rows, and every query would see some of them.
+  if (!isReplicated) return 'names a cluster without replicated=1'
+  return { isReplicated, cluster }
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function refused(why: string): ClickHouseUrl {
+  return { ok: false, why }
+}
