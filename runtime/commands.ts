@@ -54,7 +54,7 @@ export const COMMANDS = {
   },
   migrate: {
     summary: "Bring ClickHouse's tables up to date. (A start does the same.)",
-    settings: ['data', 'facts'],
+    settings: ['data', 'eventLog', 'facts'],
     flags: {},
     positionals: [],
   },

@@ -1,25 +1,52 @@
-/** `whence migrate`: brings ClickHouse's tables up to date and says what was applied. */
+/** `whence migrate`: brings ClickHouse's tables and Kafka's topics up to date and says what was done. */
 
+import { checkKafkaTopics } from '../../ports/event-log/kafka.ts'
+import { parseKafkaUrl } from '../../ports/event-log/kafka-url.ts'
 import { openChdb } from '../../ports/facts/connect-chdb.ts'
+import { openClickHouse } from '../../ports/facts/connect-server.ts'
+import type { FactsConnection } from '../../ports/facts/connection.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import { DataFolderInUse, lockDataFolder } from '../../ports/lmdb/folder-lock.ts'
-import type { RunOutcome } from '../../runtime/settings.ts'
+import type { RunOutcome, Settings } from '../../runtime/settings.ts'
 
 export async function migrateTool({ settings }: RunOutcome): Promise<number> {
-  const engine = settings.facts
-  if (engine === null) throw new Error('no engine is set')
-  // One process may open chDB's folder. A running service has migrated it when it started.
+  const { facts, eventLog } = settings
+  if (facts === null) throw new Error('no engine is set')
+  const applied =
+    facts.scheme === 'chdb'
+      ? await migrateFolder(settings, facts.location)
+      : await migrateOpened(openClickHouse(facts.url))
+  process.stdout.write(applied.length === 0 ? 'Everything is up to date.\n' : `Applied:\n  ${applied.join('\n  ')}\n`)
+  return eventLog?.scheme === 'kafka' ? migrateTopics(eventLog.url) : 0
+}
+
+/** One process may open chDB's folder. A running service has migrated it when it started. */
+async function migrateFolder(settings: Settings, location: string): Promise<readonly string[]> {
   const lock = await lockDataFolder(`${settings.data}/lmdb`).catch((error: unknown) => {
     if (error instanceof DataFolderInUse) throw new Error(`${error.message}, which did this when it started`)
     throw error
   })
   try {
-    const connection = await openChdb(engine.location)
-    const applied = await migrate(connection)
-    await connection.close()
-    process.stdout.write(applied.length === 0 ? 'Everything is up to date.\n' : `Applied:\n  ${applied.join('\n  ')}\n`)
+    return await migrateOpened(await openChdb(location))
   } finally {
     await lock.release()
   }
-  return 0
+}
+
+async function migrateOpened(connection: FactsConnection): Promise<readonly string[]> {
+  try {
+    return await migrate(connection)
+  } finally {
+    await connection.close()
+  }
+}
+
+/** Creates what is missing; what is there and unsafe is told, because only its owner may change it. */
+async function migrateTopics(url: string): Promise<number> {
+  const parsed = parseKafkaUrl(url)
+  if (!parsed.ok) throw new Error(`the event log's address ${parsed.why}`)
+  const { created, problems } = await checkKafkaTopics(parsed.value, { canCreate: true })
+  process.stdout.write(`Topics created: ${created.length === 0 ? 'none' : created.join(', ')}\n`)
+  for (const { topic, message } of problems) process.stdout.write(`topic ${topic} ${message}\n`)
+  return problems.length === 0 || parsed.value.layout.isUnsafeAllowed ? 0 : 1
 }
