@@ -233,30 +233,36 @@ whence_hook() (
 
   # ---- Programs that get only so much time --------------------------------------------------------------------------------
 
-  # Runs a program for at most $1 seconds (macOS has no "timeout"). With exec the program takes the place of the background
-  # shell: the process number is its own, and no alias or function of the caller's stands in between.
+  # Runs a program for at most $1 seconds (macOS has no "timeout"): a clock and a watcher run beside each other, and whichever
+  # is done first ends the other. While all goes well no signal has to arrive at the right moment, which ksh93 may miss.
   whence_within() {
     whence_limit=$1
     shift
+    whence_watcher=''
+    # First of all: ksh93 makes a process of the subshell here, which could not wait for what was started before.
+    trap 'kill -USR1 "$whence_watcher"; exit 0' HUP INT TERM
     exec 6<&0 # Else a background command would get /dev/null as its input.
-    exec "$@" <&6 6<&- 3>&- 2>/dev/null &
-    whence_child=$!
-    whence_alarm "$whence_limit" "$whence_child" </dev/null >/dev/null 2>&1 3>&- 6<&- &
+    sleep "$whence_limit" >/dev/null 2>&1 3>&- 6<&- &
     whence_clock=$!
+    whence_watch "$@" 3>&- &
+    whence_watcher=$!
     exec 6<&-
-    wait "$whence_child"
-    whence_status=$?
-    kill -USR1 "$whence_clock"
-    return "$whence_status"
+    if wait "$whence_clock"; then kill -USR1 "$whence_watcher"; fi
+    wait "$whence_watcher"
   }
 
-  # Ends process $2 after $1 seconds, unless USR1 comes first (a caller may have switched TERM off; nobody does that to USR1).
-  whence_alarm() {
-    whence_child=$! # What this subshell inherits as its last process; the one after it is the sleep.
-    trap '[ "$!" = "$whence_child" ] || kill -KILL "$!"; exit 0' USR1
-    sleep "$1" &
-    wait "$!" || exit 0 # (In mksh no trap is run where wait is the last command.)
-    kill -"$whence_signal" "$2"
+  # Runs a program and then ends the clock; or ends the program, if USR1 comes first (a caller may have switched TERM off, but
+  # nobody does that to USR1). With exec the program takes the place of the background shell: the process number is its own,
+  # and no alias or function of the caller's stands in between.
+  whence_watch() {
+    exec "$@" <&6 6<&- 2>/dev/null &
+    whence_child=$!
+    exec 6<&-
+    trap 'kill -"$whence_signal" "$whence_child"' USR1
+    wait "$whence_child"
+    whence_status=$?
+    kill -KILL "$whence_clock"
+    exit "$whence_status"
   }
 
   # The same, as the person whose home folder it is.
@@ -750,7 +756,6 @@ whence_hook() (
     case $whence_help in *--post-file*) ;; *) whence_explain 'nothing is sent: this wget cannot'; return 0 ;; esac
     whence_temporary=$(mktemp -d) && [ -n "$whence_temporary" ] || return 0
     trap 'rm -rf "$whence_temporary"' EXIT
-    trap 'exit 0' HUP INT TERM
     set -- -q -O /dev/null --header 'Content-Type: application/json' -U "$whence_user_agent"
     case $whence_help in *--tries*) set -- "$@" -t 1 ;; esac
     case $whence_help in *--timeout* | *'-T SEC'*) set -- "$@" -T 5 ;; esac

@@ -17,7 +17,6 @@ import { dirname, join } from 'node:path'
 import { buildHome, CHROME, marker, receipt, type Home } from './support/home.ts'
 import { listen, portOf, startRecorder, type Recorder } from './support/recorder.ts'
 import {
-  DASH,
   programPath,
   REAL_PATH,
   run,
@@ -26,8 +25,10 @@ import {
   temporaryFolder,
   toolFolder,
   TOOLS,
+  VARIANTS,
   WEBSITE,
   type Outcome,
+  type Shell,
 } from './support/shells.ts'
 
 const SILENT: Outcome = { status: 0, stdout: '', stderr: '' }
@@ -200,9 +201,8 @@ describe('hook: faults', function () {
       }
     })
 
-    it('programs that hang: ended by the hook, and the report still goes out', async () => {
-      const hang = join(folder.path, 'hanging')
-      mkdirSync(hang)
+    it('programs that hang: ended by the hook in every shell, and the report still goes out', async () => {
+      const hang = mkPath(join(folder.path, 'hanging'))
       for (const tool of ['find', 'ls', 'dd', 'curl', 'xargs']) {
         writeFileSync(join(hang, tool), `#!/bin/sh\ntrap '' TERM INT HUP USR1\nexec ${programPath('sleep')} 60\n`, {
           mode: 0o755,
@@ -214,11 +214,17 @@ describe('hook: faults', function () {
         return `${path}:${REAL_PATH}`
       }
       const tools = ['find', 'ls', 'dd', 'xargs', 'curl']
-      const runs = tools.map((tool) => report(`${recorder.baseUrl}/hang-${tool}`, { PATH: only(tool) }))
-      runs.push(report(`${recorder.baseUrl}/hang-all`, { PATH: `${hang}:${REAL_PATH}` }))
-      for (const outcome of await Promise.all(runs)) expect(outcome).to.deep.equal(SILENT)
-      const counts = tools.map((tool) => recorder.under(`/hang-${tool}`).length)
-      expect(counts).to.deep.equal([1, 1, 1, 1, 0])
+      const paths = [...tools.map(only), `${hang}:${REAL_PATH}`]
+      const check = async (shell: Shell, index: number): Promise<void> => {
+        const runIn = (PATH: string, position: number): Promise<Outcome> => {
+          const script = servedScript({ baseUrl: `${recorder.baseUrl}/hang-${index}-${tools[position] ?? 'all'}` })
+          return run({ shell, script, args: ['install_completed'], env: { HOME: home.path, PATH } })
+        }
+        for (const outcome of await Promise.all(paths.map(runIn))) expect(outcome, shell.name).to.deep.equal(SILENT)
+        const counts = tools.map((tool) => recorder.under(`/hang-${index}-${tool}`).length)
+        expect(counts, shell.name).to.deep.equal([1, 1, 1, 1, 0])
+      }
+      await Promise.all(SHELLS.filter(({ name }) => !VARIANTS.includes(name)).map(check))
     })
   })
 
@@ -318,14 +324,19 @@ describe('hook: faults', function () {
   })
 
   describe('signals', () => {
-    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
-      it(`${signal} to the whole group while wget waits: no file stays behind`, async () => {
+    const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
+    const cases = SHELLS.filter(({ name }) => !VARIANTS.includes(name)).flatMap((shell) =>
+      signals.map((signal) => ({ shell, signal })),
+    )
+    for (const { shell, signal } of cases) {
+      it(`${signal} to ${shell.name} and its group while wget waits: no file stays behind`, async () => {
         const reached = Promise.withResolvers<void>()
         const address = await serverThat((socket) => void socket.once('data', () => reached.resolve()))
-        const temporary = mkPath(join(folder.path, `tmp-${signal}`))
+        const temporary = mkPath(join(folder.path, `tmp-${signal}-${shell.argv[0]}`))
         const path = toolFolder(folder.path, [...TOOLS.filter((tool) => tool !== 'curl'), 'wget'])
-        const child = spawn(DASH.argv[0], ['-s', '--', 'install_completed', '--handoff', TOKEN], {
-          env: { HOME: home.path, TMPDIR: temporary, PATH: path },
+        const args = [...shell.argv.slice(1), '-s', '--', 'install_completed', '--handoff', TOKEN]
+        const child = spawn(programPath(shell.argv[0]), args, {
+          env: { HOME: home.path, TMPDIR: temporary, PATH: path, HOOK_TEST_NOW: '1' },
           stdio: ['pipe', 'ignore', 'ignore'],
           detached: true,
         })
