@@ -41,6 +41,7 @@ export async function startExampleSite(options: ExampleSiteOptions): Promise<Exa
       .replaceAll('{{website}}', website.id)
       .replaceAll('{{ga_cookie}}', `_ga_${website.measurementIds[0]?.slice(2) ?? 'NONE'}`)
       .replaceAll('{{command}}', installCommand(website, baseUrl))
+      .replaceAll('{{ga4_hidden}}', ga4Url === null ? 'hidden' : '')
       .replaceAll('{{ga4_requests}}', ga4Url === null ? '' : `${ga4Url}/requests`)
     res.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' }).end(page)
   })

@@ -82,7 +82,7 @@ function refusals(wiring: string, start: StartSystem): void {
           expect({ status, stdout, stderr }).to.deep.equal({ status: 0, stdout: '', stderr: '' })
           // The script stays away for as long as the service is silent; the page must not wait for it.
           await running.window.open(running.system.pageUrl)
-          expect(await running.window.copyPlainCommand()).to.equal(running.system.command)
+          expect(await running.window.copyWithoutService()).to.equal(running.system.command)
           expect(running.window.complaints).to.deep.equal([])
           // A pipe from a curl that got nothing is an empty script.
           const piped = await install({ command: `${running.system.command} `.replace('curl', 'curl -m 2'), home })

@@ -14,7 +14,7 @@ export interface Window {
   /** Waits for the token, clicks the copy button and gives what is on the clipboard. */
   readonly copyCommand: () => Promise<string>
   /** The same without a token to wait for: a page whose service is away. */
-  readonly copyPlainCommand: () => Promise<string>
+  readonly copyWithoutService: () => Promise<string>
   /** The GA4 client ID that the page's cookie holds. */
   readonly clientId: () => Promise<string>
   /** What the page complained about: errors that nobody caught. */
@@ -133,10 +133,11 @@ function windowOf(page: ChromiumPage | FirefoxPage, close: () => Promise<void>):
       await driven.evaluate('window.whence.handoff()')
       return copy()
     },
-    copyPlainCommand: async () => {
-      // Without the SDK nobody listens at the button: a person then selects the text, and the browser copies it.
-      const selectAll = `getSelection().selectAllChildren(document.querySelector('[data-whence-command]'))`
-      return await driven.evaluate<string>(`${selectAll}; document.execCommand('copy'); navigator.clipboard.readText()`)
+    copyWithoutService: async () => {
+      await driven.evaluate(`navigator.clipboard.writeText('')`)
+      await driven.click('[data-whence-copy]')
+      await driven.waitForFunction(`navigator.clipboard.readText().then((text) => text !== '')`)
+      return await driven.evaluate<string>('navigator.clipboard.readText()')
     },
     clientId: () => driven.evaluate<string>(`/_ga=GA1\\.1\\.(\\d+\\.\\d+)/.exec(document.cookie)[1]`),
     complaints,
