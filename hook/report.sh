@@ -761,6 +761,8 @@ whence_hook() (
     case $whence_help in *--timeout* | *'-T SEC'*) set -- "$@" -T 5 ;; esac
     case $whence_help in *--max-redirect*) set -- "$@" --max-redirect=0 ;; esac
     case $whence_help in *--no-config*) set -- "$@" --no-config ;; esac
+    # On a signal wget would go on into a file "wget-log" in the folder where the installer runs.
+    case $whence_help in *--output-file* | *'-o LOGFILE'*) set -- "$@" -o /dev/null ;; esac
     case $whence_help in *--no-hsts*) set -- "$@" --no-hsts ;; esac
     if echo "$whence_body" >"$whence_temporary/body"; then
       whence_within 5 env HOME="$whence_temporary" wget "$@" --post-file "$whence_temporary/body" "$whence_url"
