@@ -31,7 +31,7 @@ export function shell(line: string): Promise<Ran> {
   return startProgram('bash', ['-c', `set -o pipefail; ${line.replaceAll('$WHENCE', program)}`], {}).ended
 }
 
-function startProgram(file: string, words: readonly string[], env: Readonly<Record<string, string>>): Running {
+export function startProgram(file: string, words: readonly string[], env: Readonly<Record<string, string>>): Running {
   const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('WHENCE_')))
   const child = spawn(file, words, { env: { ...own, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   let stdout = ''
