@@ -10,7 +10,17 @@ const CAPS = {
 }
 
 /** What a pure file must not touch: time, chance, the process and the network come in as arguments. */
-const IMPURE_GLOBALS = ['process', 'fetch', 'setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask', 'console', 'Buffer', 'performance']
+const IMPURE_GLOBALS = [
+  'process',
+  'fetch',
+  'setTimeout',
+  'setInterval',
+  'setImmediate',
+  'queueMicrotask',
+  'console',
+  'Buffer',
+  'performance',
+]
 
 export default tseslint.config(
   { ignores: ['node_modules/', 'sdk/dist/', 'data/', 'tmp/'] },
@@ -48,14 +58,20 @@ export default tseslint.config(
       'no-restricted-syntax': [
         'error',
         { selector: ':function[async=true]', message: 'Domain functions are synchronous.' },
-        { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: 'The time comes in as an argument.' },
+        {
+          selector: "NewExpression[callee.name='Date'][arguments.length=0]",
+          message: 'The time comes in as an argument.',
+        },
       ],
     },
   },
   {
     files: ['api/**/*.ts', 'delivery/**/*.ts', 'ports/**/*.ts', 'runtime/**/*.ts', 'operator/**/*.ts'],
     rules: {
-      'no-restricted-properties': ['error', { object: 'process', property: 'env', message: 'Only bin/ reads the environment.' }],
+      'no-restricted-properties': [
+        'error',
+        { object: 'process', property: 'env', message: 'Only bin/ reads the environment.' },
+      ],
     },
   },
   {

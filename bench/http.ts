@@ -138,7 +138,18 @@ async function stop(child: ChildProcess): Promise<void> {
 }
 
 function wrk(port: number, script: string, seconds: number): Figures {
-  const args = ['-c', '1', 'wrk', '-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '--latency', '-s', script, `http://127.0.0.1:${port}`]
+  const args = [
+    '-c',
+    '1',
+    'wrk',
+    '-t1',
+    `-c${CONNECTIONS}`,
+    `-d${seconds}s`,
+    '--latency',
+    '-s',
+    script,
+    `http://127.0.0.1:${port}`,
+  ]
   const { stdout } = spawnSync('taskset', args, { encoding: 'utf8' })
   const number = (pattern: RegExp): number => Number(pattern.exec(stdout)?.[1] ?? 0)
   const latency = (percent: string): number => {
@@ -168,7 +179,10 @@ async function measureBare(script: string): Promise<Figures> {
   return figures
 }
 
-async function measureService(load: Load, script: string): Promise<Figures & { restMb: number; loadMb: number; startMs: number }> {
+async function measureService(
+  load: Load,
+  script: string,
+): Promise<Figures & { restMb: number; loadMb: number; startMs: number }> {
   const folder = mkdtempSync(join(tmpdir(), 'whence-bench-'))
   writeManifests(join(folder, 'manifests'))
   const port = await freePort()
@@ -207,8 +221,14 @@ for (const load of ['visit', 'event'] as const) {
   }
   const rate = median(service.map(({ perSecond }) => perSecond))
   const ceiling = median(bare.map(({ perSecond }) => perSecond))
-  console.log(`durable ${load}s: ${Math.round(rate)}/s, ${(rate / ceiling).toFixed(2)} of bare node:http (${Math.round(ceiling)}/s)`)
-  console.log(`  p50 ${median(service.map(({ p50Ms }) => p50Ms)).toFixed(1)} ms, p99 ${median(service.map(({ p99Ms }) => p99Ms)).toFixed(1)} ms, not 2xx: ${service.reduce((sum, { non2xx }) => sum + non2xx, 0)}`)
-  console.log(`  resident: at rest ${Math.round(median(service.map(({ restMb }) => restMb)))} MB, after load ${Math.round(median(service.map(({ loadMb }) => loadMb)))} MB; start ${Math.round(median(service.map(({ startMs }) => startMs)))} ms`)
+  console.log(
+    `durable ${load}s: ${Math.round(rate)}/s, ${(rate / ceiling).toFixed(2)} of bare node:http (${Math.round(ceiling)}/s)`,
+  )
+  console.log(
+    `  p50 ${median(service.map(({ p50Ms }) => p50Ms)).toFixed(1)} ms, p99 ${median(service.map(({ p99Ms }) => p99Ms)).toFixed(1)} ms, not 2xx: ${service.reduce((sum, { non2xx }) => sum + non2xx, 0)}`,
+  )
+  console.log(
+    `  resident: at rest ${Math.round(median(service.map(({ restMb }) => restMb)))} MB, after load ${Math.round(median(service.map(({ loadMb }) => loadMb)))} MB; start ${Math.round(median(service.map(({ startMs }) => startMs)))} ms`,
+  )
 }
 rmSync(scripts, { recursive: true, force: true })

@@ -61,7 +61,8 @@ export function loadSecretFile(path: string, options: { readonly mayCreate: bool
     return parseSecrets(readFileSync(path, 'utf8'))
   } catch (error) {
     const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
-    if (!isMissing || !options.mayCreate) throw new SecretProblem(`the secret file ${path} cannot be read`, { cause: error })
+    if (!isMissing || !options.mayCreate)
+      throw new SecretProblem(`the secret file ${path} cannot be read`, { cause: error })
   }
   mkdirSync(dirname(path), { recursive: true })
   const secret = randomBytes(48).toString('base64url')
@@ -130,12 +131,16 @@ function receiptKeys(rings: ReadonlyMap<number, KeySet>, currentKeyId: number): 
     currentKeyId,
     hasKey: (keyId) => rings.has(keyId),
     mac: (use, keyId, website, body) =>
-      keysOf(keyId)[use](Buffer.concat([Buffer.from(`${website}\0`), body])).subarray(0, MAC_BYTES),
+      keysOf(keyId)
+        [use](Buffer.concat([Buffer.from(`${website}\0`), body]))
+        .subarray(0, MAC_BYTES),
     originTag: (keyId, website, origin) => {
       const name = `${keyId}\0${website}\0${origin}`
       const known = tags.get(name)
       if (known !== undefined) return known
-      const tag = keysOf(keyId).originTag(Buffer.from(`${website}\0${origin}`)).subarray(0, TAG_BYTES)
+      const tag = keysOf(keyId)
+        .originTag(Buffer.from(`${website}\0${origin}`))
+        .subarray(0, TAG_BYTES)
       // Only registered origins come here, so this fills up only where catalogs change for years.
       if (tags.size >= CACHE_ENTRIES) tags.clear()
       tags.set(name, tag)
