@@ -25,7 +25,16 @@ export function plainRequest(deps: ApiDeps): RequestHandler {
 
 function findAmbiguity(req: Request): ErrorCode | null {
   if (req.rawHeaders.length > HEADER_LINES_MAX * 2) return 'headers_too_large'
-  return req.url.startsWith('/') && !hasRepeatedHead(req.rawHeaders) ? null : 'invalid_request'
+  return isPlainTarget(req) && hasHost(req) && !hasRepeatedHead(req.rawHeaders) ? null : 'invalid_request'
+}
+
+/** A path of this service, in a version of HTTP that this is: the parser also takes 2.0 and addresses of others. */
+function isPlainTarget({ url, httpVersion }: Request): boolean {
+  return url.startsWith('/') && !url.includes('#') && (httpVersion === '1.1' || httpVersion === '1.0')
+}
+
+function hasHost({ headers, httpVersion }: Request): boolean {
+  return headers.host !== undefined || httpVersion === '1.0'
 }
 
 function hasRepeatedHead(rawHeaders: readonly string[]): boolean {

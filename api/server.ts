@@ -2,10 +2,10 @@
 
 import { createServer, IncomingMessage, ServerResponse, type RequestListener, type Server } from 'node:http'
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
 import type { Express } from 'express'
-import { ERRORS, type ErrorCode } from '../domain/errors.ts'
+import type { ErrorCode } from '../domain/errors.ts'
 import { LIMITS } from '../domain/limits.ts'
+import { guardSockets } from './broken-http.ts'
 import { HEADER_LINES_MAX } from './refusals.ts'
 
 const SERVER_OPTIONS = {
@@ -15,11 +15,12 @@ const SERVER_OPTIONS = {
   // Longer than the idle time of the usual proxies, so that they close first.
   keepAliveTimeout: 65_000,
   maxHeaderSize: 16_384,
+  // Asked for in refusals.ts: Node's own answer has no body.
+  requireHostHeader: false,
 } as const
 const MAX_CONNECTIONS = 10_000
 const DRAIN_MS = 10_000
 const IDLE_GRACE_MS = 250
-const LINGER_MS = 500
 
 export interface ApiServer {
   readonly port: number
@@ -36,21 +37,12 @@ export async function listen(
   const server = createServer({ ...SERVER_OPTIONS, ...bornWith(app) }, app as unknown as RequestListener)
   server.maxHeadersCount = HEADER_LINES_MAX + 1
   server.maxConnections = MAX_CONNECTIONS
-  const answer = (socket: Duplex, code: ErrorCode): void => {
-    answerBrokenHttp(socket, code)
-    onBroken(ERRORS[code].status, code)
-  }
-  server.on('clientError', (error: Error & { code?: string }, socket) => {
-    if (!socket.writable || error.code === 'ECONNRESET') socket.destroy()
-    else answer(socket, brokenHttpCode(error.code))
-  })
+  guardSockets(server, onBroken)
   server.on('checkContinue', (req, res) => {
     // Who asks first and is refused need not send the body at all.
     if (Number(req.headers['content-length'] ?? 0) <= LIMITS.bodyBytes) res.writeContinue()
     server.emit('request', req, res)
   })
-  server.on('checkExpectation', ({ socket }) => answer(socket, 'invalid_request'))
-  server.on('connect', (_req, socket) => answer(socket, 'invalid_request'))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ ...address, backlog: 1_024 }, () => {
@@ -78,27 +70,6 @@ function bornWith(app: Express): { IncomingMessage: typeof IncomingMessage; Serv
     IncomingMessage: Incoming as unknown as typeof IncomingMessage,
     ServerResponse: Outgoing as unknown as typeof ServerResponse,
   }
-}
-
-/** What the HTTP parser refuses never becomes a request; it still gets an error in the contract's shape. */
-function answerBrokenHttp(socket: Duplex, code: ErrorCode): void {
-  const body = JSON.stringify({ error: code })
-  const head = [
-    `HTTP/1.1 ${ERRORS[code].status} Refused`,
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
-  ]
-  // Closed by the client at best; at once it could take the answer along, never it would stay half open for good.
-  const linger = setTimeout(() => socket.destroy(), LINGER_MS).unref()
-  socket.on('error', () => socket.destroy()).on('close', () => clearTimeout(linger))
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
-}
-
-function brokenHttpCode(code: string | undefined): ErrorCode {
-  if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large'
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_timeout'
-  return 'invalid_request'
 }
 
 /**
