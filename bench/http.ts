@@ -172,7 +172,7 @@ function residentMb(pid: number | undefined): number {
 async function measureBare(script: string): Promise<Figures> {
   const port = await freePort()
   const child = startPinned(['bench/bare-http.ts', String(port)])
-  await wait(500)
+  await wait(1_500)
   wrk(port, script, 2)
   const figures = wrk(port, script, SECONDS)
   await stop(child)
