@@ -1,0 +1,41 @@
+/** One event, told a thousand times at once: one row, one delivery, one first answer. */
+
+import { expect } from 'chai'
+import { eventBody, freshAddress, startApi, type Api } from './support/api.ts'
+
+const POSTS = 1_000
+
+describe('a thousand concurrent reports of one event', () => {
+  let api: Api
+  before(async () => {
+    api = await startApi()
+  })
+  after(() => api.stop())
+
+  it('have one first answer, repeated 999 times, one row and one delivery for each destination', async () => {
+    const event = eventBody({ receipts: [await api.activeReceipt()] })
+    // From a thousand clients, as one may report 30 times a minute only.
+    const replies = await Promise.all(
+      Array.from({ length: POSTS }, () => api.post('/v1/events', event, { address: freshAddress() })),
+    )
+    expect([...new Set(replies.map(({ status }) => status))]).to.deep.equal([200])
+    const first = replies.filter(({ body }) => body['duplicate'] === false)
+    expect(first.length).to.equal(1)
+    const [answer] = first
+    expect(answer!.body).to.deep.include({ resolution: 'matched', candidate_count: 1 })
+    for (const { body } of replies) expect({ ...body, duplicate: false }).to.deep.equal(answer!.body)
+    await api.service.drain()
+    const appended = await api.service.eventLog.read('installs', 0, 10)
+    expect(appended.length).to.equal(1)
+    const rows = await api.service.facts.run('installsByEventId', { event_id: event['event_id'] })
+    expect(rows.length).to.equal(1)
+    expect(api.service.ga4.total()).to.equal(1)
+    const deliveries = await api.service.facts.run('deliveriesOfInstall', {
+      website: 'acme-dev',
+      event_id: event['event_id'],
+    })
+    expect(deliveries.map(({ status }) => status)).to.deep.equal(['delivered'])
+    const month = new Date(api.service.nowMs()).toISOString().slice(0, 7)
+    expect(await api.service.hotState.readUsage('acme', month)).to.equal(2)
+  }).timeout(60_000)
+})
