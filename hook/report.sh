@@ -608,6 +608,7 @@ whence_hook() (
         else if (member("version", "[0-9]+") != 1 || length(receipt) != 43 || length(created) != 13 || expires == "") print "broken"
         else if (expires + 0 <= now + 0) print "expired"
         else print "marker", created, receipt
+        fflush() # A line in one piece: the number of files may come in between.
       }'
   }
 

@@ -292,7 +292,7 @@ const MARKERS: readonly Fixture[] = [
   {
     name: 'more than 64 markers',
     arrange: (home) => {
-      for (let n = 1; n <= 90; n++) home.chromium(`${CHROME}/Profile ${n % 3}`, n, marker(n))
+      for (let n = 1; n <= 400; n++) home.chromium(`${CHROME}/Profile ${n % 3}`, n, marker(n))
     },
     receipts: Array.from({ length: 64 }, (_, index) => index + 1),
   },

@@ -21,9 +21,12 @@ export function receipt(number: number): string {
   return `r${String(number).padStart(5, '0')}${'_'.repeat(36)}x`
 }
 
+/** One moment for all markers: their order must not depend on how fast a profile is built. */
+const BUILT_AT_MS = Date.now()
+
 /** The text of a marker as the SDK writes it. `ageMs` is the age of the visit. */
 export function marker(number: number, ageMs = number * 1000, fields: Partial<MarkerFields> = {}): string {
-  const createdAt = fields.createdAt ?? Date.now() - ageMs
+  const createdAt = fields.createdAt ?? BUILT_AT_MS - ageMs
   const json = JSON.stringify({
     format: 'opfs-install-attribution',
     version: fields.version ?? 1,
