@@ -16,6 +16,12 @@ const VALUES: HookScriptValues = {
   brand: 'whence',
 }
 
+/** shellcheck knows busybox from version 0.10 on; an older one says so and checks nothing. */
+const DIALECTS = ['sh', 'dash', 'busybox'].filter((dialect) => {
+  const { stderr } = spawnSync('shellcheck', ['-s', dialect, '-'], { input: ':', encoding: 'utf8' })
+  return !String(stderr).includes('Unknown shell')
+})
+
 describe('hook script', () => {
   it('is one block of assignments followed by the body, byte for byte', () => {
     const script = renderHookScript(HOOK_SOURCE, VALUES)
@@ -131,12 +137,10 @@ describe('hook script', () => {
       if (!isInstalled('shellcheck') && process.env['CI'] !== 'true') this.skip()
     })
     for (const [name, input] of Object.entries(scripts)) {
-      for (const dialect of ['sh', 'dash', 'busybox']) {
+      for (const dialect of DIALECTS) {
         it(`has no finding in the ${name} as ${dialect}`, function () {
           this.timeout(60_000)
           const { status, stdout, stderr } = spawnSync('shellcheck', ['-s', dialect, '-'], { input, encoding: 'utf8' })
-          // shellcheck before 0.10 does not know busybox; it says so and checks nothing.
-          if (dialect === 'busybox' && stderr.includes('Unknown shell')) this.skip()
           expect({ status, stdout, stderr }).to.deep.equal({ status: 0, stdout: '', stderr: '' })
         })
       }
