@@ -337,6 +337,7 @@ describe('hook: faults', function () {
         const args = [...shell.argv.slice(1), '-s', '--', 'install_completed', '--handoff', TOKEN]
         const child = spawn(programPath(shell.argv[0]), args, {
           env: { HOME: home.path, TMPDIR: temporary, PATH: path, HOOK_TEST_NOW: '1' },
+          cwd: temporary, // wget likes to leave its log where it was started.
           stdio: ['pipe', 'ignore', 'ignore'],
           detached: true,
         })
