@@ -1,7 +1,7 @@
 /** Which coarse hints about the browser become part of a visit: the user-agent client hints and a few words beside them. */
 
 import { LIMITS } from './limits.ts'
-import { wellFormed, type JsonObject } from './strict-json.ts'
+import { mapTexts, type JsonObject } from './strict-json.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 
@@ -49,8 +49,8 @@ const HINTS: Readonly<Record<string, Schema>> = {
 /** Schema of a visit's `client`; other members are ignored, as everywhere. */
 export const CLIENT_SCHEMA: Schema = { type: 'object', properties: HINTS }
 
-/** The known hints of `sent`, which has passed its schema, with well-formed text. */
-export function keepClient(sent: JsonObject): JsonObject {
+/** The known hints of `sent`, which has passed its schema, with every text cleaned. */
+export function keepClient(sent: JsonObject, clean: (text: string) => string): JsonObject {
   const known = Object.entries(sent).filter(([name]) => Object.hasOwn(HINTS, name))
-  return wellFormed(Object.fromEntries(known))
+  return mapTexts(Object.fromEntries(known), clean)
 }

@@ -1,7 +1,7 @@
 /** Which of a visit's identities become facts: what the website's providers use, and no advertising ones under GPC. */
 
 import type { Identities, ProviderId } from './model.ts'
-import { wellFormed, type JsonObject } from './strict-json.ts'
+import { mapTexts, type JsonObject } from './strict-json.ts'
 
 export const ADVERTISING_PROVIDERS = ['google_ads', 'meta', 'tiktok', 'x'] as const
 export type AdvertisingProvider = (typeof ADVERTISING_PROVIDERS)[number]
@@ -19,18 +19,25 @@ const MOMENT_FIELDS: ReadonlySet<string> = new Set(['ttclid_at', 'twclid_at'])
 /** Query parameters that carry advertising identities into a page's address. */
 export const CLICK_PARAMETERS = ['gclid', 'wbraid', 'gbraid', 'dclid', 'fbclid', 'ttclid', 'twclid', 'msclkid'] as const
 
+export interface KeepRules {
+  readonly providers: ReadonlySet<ProviderId>
+  readonly gpc: boolean
+  /** Makes a text fit to be a fact. */
+  readonly clean: (text: string) => string
+}
+
 /** `sent` has passed its schema; the result names every field it keeps. */
-export function keepIdentities(sent: JsonObject, providers: ReadonlySet<ProviderId>, gpc: boolean): Identities {
+export function keepIdentities(sent: JsonObject, { providers, gpc, clean }: KeepRules): Identities {
   const kept: Record<string, unknown> = {}
-  const ga4 = keepGa4(sent['ga4'])
+  const ga4 = keepGa4(sent['ga4'], clean)
   if (ga4 !== null) kept['ga4'] = ga4
   for (const provider of ADVERTISING_PROVIDERS) {
     if (gpc || !providers.has(provider)) continue
-    const fields = keepFields(sent[provider], FIELDS[provider])
+    const fields = keepFields(sent[provider], FIELDS[provider], clean)
     if (fields !== null) kept[provider] = fields
   }
   const custom = sent['custom']
-  if (isObject(custom) && Object.keys(custom).length > 0) kept['custom'] = wellFormed(custom)
+  if (isObject(custom) && Object.keys(custom).length > 0) kept['custom'] = mapTexts(custom, clean)
   return kept
 }
 
@@ -62,24 +69,24 @@ function clickValues(address: unknown): readonly string[] {
   return CLICK_PARAMETERS.flatMap((name) => query.getAll(name))
 }
 
-function keepGa4(sent: unknown): Identities['ga4'] | null {
+function keepGa4(sent: unknown, clean: KeepRules['clean']): Identities['ga4'] | null {
   if (!isObject(sent)) return null
   const kept: Record<string, { client_id?: string; session_id?: string }> = {}
   for (const [measurementId, identity] of Object.entries(sent)) {
-    const fields = keepFields(identity, ['client_id', 'session_id'])
+    const fields = keepFields(identity, ['client_id', 'session_id'], clean)
     if (fields !== null) kept[measurementId] = fields
   }
   return Object.keys(kept).length === 0 ? null : kept
 }
 
-function keepFields(sent: unknown, names: readonly string[]): Record<string, never> | null {
+function keepFields(sent: unknown, names: readonly string[], clean: KeepRules['clean']): Record<string, never> | null {
   if (!isObject(sent)) return null
   const kept: Record<string, unknown> = {}
   for (const name of names) {
     const value = sent[name]
     if (value === undefined || value === '') continue
-    const clean = MOMENT_FIELDS.has(name) ? toMoment(value) : textOf(value).toWellFormed()
-    if (clean !== null) kept[name] = clean
+    const fact = MOMENT_FIELDS.has(name) ? toMoment(value) : clean(textOf(value))
+    if (fact !== null) kept[name] = fact
   }
   return Object.keys(kept).length === 0 ? null : (kept as Record<string, never>)
 }

@@ -22,7 +22,8 @@ export interface InstallEvent {
   readonly language: string
 }
 
-export function readInstallEvent(body: JsonObject): InstallEvent {
+/** `clean` makes a text fit to be a fact; identifiers stay as they are, their alphabet is checked. */
+export function readInstallEvent(body: JsonObject, clean: (text: string) => string): InstallEvent {
   return {
     eventId: textOf(body['event_id']),
     installationId: textOf(body['installation_id']),
@@ -31,11 +32,11 @@ export function readInstallEvent(body: JsonObject): InstallEvent {
     handoff: typeof body['handoff'] === 'string' ? body['handoff'] : null,
     platform: textOf(body['platform']),
     sentInstallPath: typeof body['install_path'] === 'string' ? body['install_path'] : null,
-    arch: textOf(body['arch']),
-    browsers: listOf(body['browsers']),
-    defaultBrowser: textOf(body['default_browser']),
-    timezone: textOf(body['timezone']),
-    language: textOf(body['language']),
+    arch: clean(textOf(body['arch'])),
+    browsers: listOf(body['browsers']).map(clean),
+    defaultBrowser: clean(textOf(body['default_browser'])),
+    timezone: clean(textOf(body['timezone'])),
+    language: clean(textOf(body['language'])),
   }
 }
 
@@ -118,10 +119,10 @@ function answerOf(eventId: string, result: ResolutionResult, deliveries: readonl
 
 function textOf(value: unknown): string {
   const first: unknown = Array.isArray(value) ? value[0] : value
-  return typeof first === 'string' ? first.toWellFormed() : ''
+  return typeof first === 'string' ? first : ''
 }
 
 function listOf(value: unknown): readonly string[] {
-  if (typeof value === 'string') return value === '' ? [] : [value.toWellFormed()]
-  return Array.isArray(value) ? value.map((item) => String(item).toWellFormed()) : []
+  if (typeof value === 'string') return value === '' ? [] : [value]
+  return Array.isArray(value) ? value.map(String) : []
 }

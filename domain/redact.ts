@@ -7,6 +7,8 @@
  */
 
 import { LIMITS } from './limits.ts'
+import type { WebsiteId } from './model.ts'
+import { readReceipt, readToken, TOKEN_PREFIX, type ReceiptKeys } from './receipt.ts'
 import type { RequestLog } from './records.ts'
 
 export interface RedactOptions {
@@ -15,6 +17,8 @@ export interface RedactOptions {
   /** Key IDs whose receipts exist. */
   readonly hasKey: (keyId: number) => boolean
   readonly nowMs: number
+  /** Asked for 43 characters that look like a receipt or a token without its prefix; without it the look is enough. */
+  readonly isGenuine?: (text: string) => boolean
 }
 
 export interface RedactedBody {
@@ -74,6 +78,24 @@ export function redactBody(
   return { body: redacted, bodyForm: 'text', isRedacted }
 }
 
+/** The keys that tell a genuine receipt from letters that look like one. */
+export type RedactKeys = ReceiptKeys & { readonly logHash: (value: string) => string }
+
+/**
+ * Cleans text that becomes a fact: well-formed, and without genuine receipts of this website. The look alone is not
+ * enough here: identifiers of providers are long runs of letters too and must reach them as they came.
+ */
+export function factCleaner(keys: RedactKeys, website: WebsiteId, nowMs: number): (text: string) => string {
+  const options: RedactOptions = {
+    hash: keys.logHash,
+    hasKey: keys.hasKey,
+    nowMs,
+    isGenuine: (text) =>
+      readReceipt(keys, website, text) !== null || readToken(keys, website, TOKEN_PREFIX + text) !== null,
+  }
+  return (text) => (text.length < LIMITS.receiptChars ? text.toWellFormed() : redactLine(text, Infinity, options))
+}
+
 /** One line of a request's head, at most `charsMax` long: its escapes are undone where they hid something. */
 export function redactLine(text: string, charsMax: number, options: RedactOptions): string {
   const plain = mayHideSecrets(text) ? unescapeAll(text) : text
@@ -89,18 +111,23 @@ function redactEnd(text: string, options: RedactOptions): string {
 }
 
 function redactRun(run: string, options: RedactOptions): string {
-  if (run.length === LIMITS.receiptChars) return mark(run, options)
-  if (run.length === TOKEN_LENGTH && run.startsWith('wht_')) return mark(run, options)
+  const isBare = run.length === LIMITS.receiptChars || (run.length === TOKEN_LENGTH && run.startsWith(TOKEN_PREFIX))
+  if (isBare && options.isGenuine === undefined) return mark(run, options)
   let result = ''
   let index = 0
   while (index < run.length) {
-    if (index + LIMITS.receiptChars <= run.length && looksIssued(run, index, options)) {
+    if (holdsReceipt(run, index, options)) {
       // The dot ends the hash, so that what follows does not grow into a run of its own.
       result += `${mark(run.slice(index, index + LIMITS.receiptChars), options)}.`
       index += LIMITS.receiptChars
     } else result += run.charAt(index++)
   }
   return result
+}
+
+function holdsReceipt(run: string, start: number, options: RedactOptions): boolean {
+  if (start + LIMITS.receiptChars > run.length || !looksIssued(run, start, options)) return false
+  return options.isGenuine?.(run.slice(start, start + LIMITS.receiptChars)) ?? true
 }
 
 function mark(value: string, options: RedactOptions): string {

@@ -45,15 +45,15 @@ export function withoutNulls(value: JsonObject): JsonObject {
   return copy ?? value
 }
 
-/** The same value with every lone surrogate, in names too, replaced by U+FFFD: one of them would spoil a whole batch of facts. */
-export function wellFormed(value: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name.toWellFormed(), cleanMember(member)]))
+/** The same value with every text in it, names too, cleaned. */
+export function mapTexts(value: JsonObject, clean: (text: string) => string): JsonObject {
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [clean(name), mapMember(member, clean)]))
 }
 
-function cleanMember(member: unknown): unknown {
-  if (typeof member === 'string') return member.toWellFormed()
-  if (Array.isArray(member)) return member.map(cleanMember)
-  return isPlainObject(member) ? wellFormed(member) : member
+function mapMember(member: unknown, clean: (text: string) => string): unknown {
+  if (typeof member === 'string') return clean(member)
+  if (Array.isArray(member)) return member.map((item) => mapMember(item, clean))
+  return isPlainObject(member) ? mapTexts(member, clean) : member
 }
 
 function isPlainObject(value: unknown): value is JsonObject {

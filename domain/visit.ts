@@ -7,14 +7,8 @@ import { keepIdentities, toMoment } from './identities.ts'
 import { LIMITS } from './limits.ts'
 import type { Utm, Visit } from './model.ts'
 import { parsePageUrl, stripReferrer, urlId, type PageAddress, type Sha256Hex } from './origin.ts'
-import {
-  expiresAtMs,
-  isFromOrigin,
-  issueReceipt,
-  readReceipt,
-  type ReceiptClaims,
-  type ReceiptKeys,
-} from './receipt.ts'
+import { expiresAtMs, isFromOrigin, issueReceipt, readReceipt, type ReceiptClaims } from './receipt.ts'
+import { factCleaner, type RedactKeys } from './redact.ts'
 import type { JsonObject } from './strict-json.ts'
 
 export interface VisitContext {
@@ -22,7 +16,7 @@ export interface VisitContext {
   readonly page: VisitPage
   /** The request's origin, already found registered. */
   readonly origin: string
-  readonly keys: ReceiptKeys
+  readonly keys: RedactKeys
   /** Exactly 5 random bytes. */
   readonly random: Uint8Array
   readonly nowMs: number
@@ -91,6 +85,7 @@ export function admitVisit(body: JsonObject, context: VisitContext): AdmittedVis
     isUnrecorded: context.isUnrecorded,
     gpc: context.gpc,
   })
+  const clean = factCleaner(context.keys, website.id, nowMs)
   const previous = context.isHandoffOnly ? null : previousOf(body['previous_receipt'], context)
   const source = objectOf(body['source'])
   const visit: Visit = {
@@ -100,13 +95,13 @@ export function admitVisit(body: JsonObject, context: VisitContext): AdmittedVis
     issuedAtMs: nowMs,
     urlId: page.urlId,
     origin: context.origin,
-    pageUrl: page.address.origin + page.address.path,
-    referrer: referrerOf(body['referrer']),
-    sourceReferrer: referrerOf(source['referrer']),
+    pageUrl: clean(page.address.origin + page.address.path),
+    referrer: clean(referrerOf(body['referrer'])),
+    sourceReferrer: clean(referrerOf(source['referrer'])),
     landedAtMs: toMoment(source['landed_at']),
-    utm: utmOf(objectOf(source['utm'])),
-    identities: keepIdentities(objectOf(body['identities']), website.providers, context.gpc),
-    client: keepClient(objectOf(body['client'])),
+    utm: utmOf(objectOf(source['utm']), clean),
+    identities: keepIdentities(objectOf(body['identities']), { providers: website.providers, gpc: context.gpc, clean }),
+    client: keepClient(objectOf(body['client']), clean),
     gpc: context.gpc,
     isHandoffOnly: context.isHandoffOnly,
     previousVisitId: previous?.visitId ?? null,
@@ -143,11 +138,11 @@ function previousOf(sent: unknown, context: VisitContext): ReceiptClaims | null 
 
 const UTM_NAMES = ['source', 'medium', 'campaign', 'term', 'content', 'id'] as const
 
-function utmOf(sent: JsonObject): Utm {
+function utmOf(sent: JsonObject, clean: (text: string) => string): Utm {
   const kept: Record<string, string> = {}
   for (const name of UTM_NAMES) {
     const value = sent[name]
-    if (typeof value === 'string' && value !== '') kept[name] = value.toWellFormed()
+    if (typeof value === 'string' && value !== '') kept[name] = clean(value)
   }
   return kept
 }
@@ -164,7 +159,7 @@ function findBadMoment(body: JsonObject): string | null {
 }
 
 function referrerOf(sent: unknown): string {
-  return typeof sent === 'string' && sent.length <= LIMITS.urlChars ? stripReferrer(sent).toWellFormed() : ''
+  return typeof sent === 'string' && sent.length <= LIMITS.urlChars ? stripReferrer(sent) : ''
 }
 
 function objectOf(value: unknown): JsonObject {

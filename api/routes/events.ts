@@ -17,6 +17,7 @@ import { LIMITS } from '../../domain/limits.ts'
 import type { Install, InstallAnswer } from '../../domain/model.ts'
 import { eventHits } from '../../domain/rate.ts'
 import { readToken } from '../../domain/receipt.ts'
+import { factCleaner } from '../../domain/redact.ts'
 import { COUNTED, resolve, type ReadReceipt, type ResolutionResult } from '../../domain/resolve.ts'
 import { EVENT_SCHEMA } from '../../domain/schemas.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
@@ -38,7 +39,8 @@ export function eventsRoute(parts: PipelineParts): CollectionRoute {
     isVisit: () => false,
     hits: ({ website, exchange }) => eventHits(website.id, exchange.addressHash),
     handle: async (request) => {
-      const event = readInstallEvent(request.body)
+      const { body, website, exchange } = request
+      const event = readInstallEvent(body, factCleaner(parts.deps.keys, website.id, exchange.receivedAtMs))
       const claim = claimOf(request, event, parts.deps)
       const outcome = await claimInTime(claim, parts.deps)
       switch (outcome.kind) {
