@@ -26,7 +26,7 @@ function pointerOf(error: ErrorObject): string {
   // Names that a client made up (adapters, say) are values of the request too.
   return path
     .split('/')
-    .map((part) => (part === '' || KNOWN_MEMBERS.has(part) || /^\d{1,4}$/.test(part) ? part : '*'))
+    .map((part, index) => (index === 0 || KNOWN_MEMBERS.has(part) || /^\d{1,4}$/.test(part) ? part : '*'))
     .join('/')
 }
 

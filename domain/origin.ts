@@ -19,6 +19,7 @@ export interface PageAddress {
  */
 const ORIGIN_SHAPE = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\\@\s\p{Cc}]+\/?$/iu
 const ADDRESS_SHAPE = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\\\s\p{Cc}]+([/?#][^\s\p{Cc}]*)?$/iu
+const HOST_SHAPE = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)$/
 const IPV4_LOOPBACK = /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/
 
 /**
@@ -77,6 +78,9 @@ export function isLoopbackHost(host: string): boolean {
 
 function originOf(url: URL): Parsed<string> {
   if (url.hostname === '') return refused('names no host')
+  // What is a host for URL parsers, such as one with a quote, is none for DNS, and origins stand in the hook's script.
+  if (!HOST_SHAPE.test(url.hostname) && !url.hostname.includes('*'))
+    return refused('has a host that is no DNS name and no IP address')
   if (url.hostname.includes('*')) return refused('has a wildcard: every origin must be written out')
   if (url.protocol === 'https:') return { ok: true, value: url.origin }
   if (url.protocol !== 'http:') return refused('must begin with https://')

@@ -29,6 +29,12 @@ describe('normaliseOrigin', () => {
     ['http://[::1]:3000', 'http://[::1]:3000'],
     ['http://[0:0:0:0:0:0:0:1]', 'http://[::1]'],
   ]
+  it('refuses a host with a quote or another mark that no DNS name has', () => {
+    for (const text of ["https://a'b.dev", 'https://a$b.dev', 'https://a;b.dev', 'https://a(b).dev']) {
+      expect(normaliseOrigin(text)).to.equal(null)
+    }
+  })
+
   for (const [text, origin] of SAME) {
     it(`reads ${text} as ${origin}`, () => expect(normaliseOrigin(text)).to.equal(origin))
   }
