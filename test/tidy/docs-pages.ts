@@ -1,5 +1,7 @@
 /** Renders the pages of docs/ that are made from tables, so that page and program cannot drift apart. */
 
+import { openApiDocument } from '../../api/openapi.ts'
+import { version } from '../../bin/version.ts'
 import { ERRORS } from '../../domain/errors.ts'
 import { LIMITS, PLAN_LIMITS, RATE_RULES } from '../../domain/limits.ts'
 import { PLANS } from '../../domain/model.ts'
@@ -21,9 +23,16 @@ export function docsPages(): readonly DocsPage[] {
   return [
     { path: 'docs/errors.md', text: errorsPage() },
     { path: 'docs/limits.md', text: limitsPage() },
+    { path: 'docs/openapi.json', text: openApiPage() },
     { path: 'docs/resources.md', text: resourcesPage() },
     { path: 'docs/settings.md', text: settingsPage() },
   ]
+}
+
+/** As the service serves it, with an address that stands for any. */
+function openApiPage(): string {
+  const document = openApiDocument({ baseUrl: 'https://whence.example', version: version(), brand: 'whence' })
+  return `${JSON.stringify(document, null, 2)}\n`
 }
 
 type LimitName = keyof typeof LIMITS

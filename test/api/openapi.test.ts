@@ -1,0 +1,91 @@
+/** The OpenAPI document: fresh, sound, and about exactly the endpoints there are. Real answers are held against it everywhere. */
+
+import { readFileSync } from 'node:fs'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect } from 'chai'
+import { openApiDocument } from '../../api/openapi.ts'
+import { ERRORS } from '../../domain/errors.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import { startApi, type Api } from './support/api.ts'
+
+const ROOT = new URL('../../', import.meta.url)
+const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
+const { version } = JSON.parse(read('package.json')) as { version: string }
+const DOCUMENT = openApiDocument({ baseUrl: 'https://whence.example', version, brand: 'whence' }) as any
+
+describe('the OpenAPI document', () => {
+  let api: Api
+  before(async () => {
+    api = await startApi()
+  })
+  after(() => api.stop())
+
+  it('stands in docs/openapi.json as the program makes it', () => {
+    expect(JSON.parse(read('docs/openapi.json'))).to.deep.equal(JSON.parse(JSON.stringify(DOCUMENT)))
+  })
+
+  it('is what the service serves, but for address and version', async () => {
+    const { body } = await api.get('/openapi.json')
+    expect(body['paths']).to.deep.equal(JSON.parse(JSON.stringify(DOCUMENT.paths)))
+    expect(body['components']).to.deep.equal(JSON.parse(JSON.stringify(DOCUMENT.components)))
+  })
+
+  it('names every endpoint of the contract and no other', () => {
+    expect(Object.keys(DOCUMENT.paths)).to.have.members([
+      '/browser.js',
+      '/browser.{digest}.js',
+      '/browser/{file}',
+      '/v1/projects/{website}/browser-config',
+      '/v1/visits',
+      '/v1/visits/activate',
+      '/v1/handoffs',
+      '/v1/projects/{website}/paths/{path}/report.sh',
+      '/v1/projects/{website}/report.sh',
+      '/v1/events',
+      '/report.sh',
+      '/api/limits',
+      '/skills/whence-setup/SKILL.md',
+      '/skills/whence-setup/references/{file}',
+      '/skills/whence-setup/manifest.json',
+      '/skills/whence-setup/install.sh',
+      '/openapi.json',
+      '/health',
+    ])
+  })
+
+  it('names paths that answer as it says', async () => {
+    for (const [template, operations] of Object.entries<any>(DOCUMENT.paths)) {
+      const path = template
+        .replace('{website}', 'acme-dev')
+        .replace('{path}', 'cli')
+        .replace(/\{\w+\}/, 'nothing')
+      const expected = template.includes('{file}') || template.includes('{digest}') ? 404 : 200
+      if (operations.get !== undefined) expect((await api.get(path)).status, path).to.equal(expected)
+      else expect((await api.post(path, '')).status, path).to.equal(400)
+    }
+  })
+
+  it('has unique operation IDs, a parameter for each brace, and schemas that compile', () => {
+    const ids: string[] = []
+    const ajv = new Ajv2020({ strict: false })
+    ajv.addSchema(DOCUMENT, 'openapi')
+    for (const [template, operations] of Object.entries<any>(DOCUMENT.paths)) {
+      for (const [method, operation] of Object.entries<any>(operations)) {
+        ids.push(operation.operationId)
+        const names = [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+        const declared = (operation.parameters ?? []).map(({ name }: { name: string }) => name)
+        expect(declared, `${method} ${template}`).to.deep.equal(names)
+      }
+    }
+    expect(new Set(ids).size).to.equal(ids.length)
+    for (const name of Object.keys(DOCUMENT.components.schemas)) {
+      expect(() => ajv.compile({ $ref: `openapi#/components/schemas/${name}` }), name).to.not.throw()
+    }
+  })
+
+  it('documents the limits and codes of the tables', () => {
+    const { properties } = DOCUMENT.paths['/v1/events'].post.requestBody.content['application/json'].schema
+    expect(properties.receipts.maxItems).to.equal(LIMITS.receiptsPerInstall)
+    expect(DOCUMENT.components.schemas.Error.properties.error.enum).to.deep.equal(Object.keys(ERRORS))
+  })
+})
