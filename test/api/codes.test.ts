@@ -28,7 +28,7 @@ const raw = async (api: Api, ...pieces: Parameters<typeof exchangeRaw>[1]): Prom
 }
 const whileBroken = async (api: Api, error: Error): Promise<Answer> => {
   const { eventLog } = api.service
-  const { append } = eventLog
+  const append = eventLog.append.bind(eventLog)
   eventLog.append = () => Promise.reject(error)
   try {
     return await told(api.visit())
