@@ -1,0 +1,124 @@
+/** Which identities of a visit become facts. */
+
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { keepClient } from '../../domain/client-hints.ts'
+import { advertisingValues, keepIdentities, MOMENT_MAX_MS, toMoment } from '../../domain/identities.ts'
+import { PROVIDER_IDS, type ProviderId } from '../../domain/model.ts'
+
+const ALL = new Set<ProviderId>(PROVIDER_IDS)
+const clean = (text: string): string => text.toWellFormed()
+const keep = (sent: Record<string, unknown>, providers: ReadonlySet<ProviderId> = ALL, gpc = false) =>
+  keepIdentities(sent, { providers, gpc, clean })
+
+const SENT = {
+  ga4: { 'G-1': { client_id: '1.2', session_id: 17 } },
+  google_ads: { gclid: 'a', wbraid: 'b', gbraid: 'c', gcl_aw: 'd', session_attributes: 'e' },
+  meta: { fbp: 'f', fbc: 'g', fbclid: 'h' },
+  tiktok: { ttp: 'i', ttclid: 'j', ttclid_at: '2026-11-21T00:00:00Z' },
+  x: { twclid: 'k', twclid_at: 1_795_251_875_123 },
+  custom: { crm: { lead: 'l', score: 1, known: false } },
+}
+
+describe('identities', () => {
+  it('are kept by the names of the contract, numbers as text and dates as Unix ms', () => {
+    expect(keep(SENT)).to.deep.equal({
+      ...SENT,
+      ga4: { 'G-1': { client_id: '1.2', session_id: '17' } },
+      tiktok: { ttp: 'i', ttclid: 'j', ttclid_at: Date.UTC(2026, 10, 21) },
+    })
+  })
+
+  it('of providers that the website does not use are dropped, but never those of GA4 and of custom adapters', () => {
+    for (const provider of ['google_ads', 'meta', 'tiktok', 'x'] as const) {
+      expect(Object.keys(keep(SENT, new Set([provider])))).to.deep.equal(['ga4', provider, 'custom'])
+    }
+    expect(Object.keys(keep(SENT, new Set()))).to.deep.equal(['ga4', 'custom'])
+  })
+
+  it('of advertising are dropped under GPC', () => {
+    expect(Object.keys(keep(SENT, ALL, true))).to.deep.equal(['ga4', 'custom'])
+  })
+
+  it('that are empty leave nothing behind', () => {
+    expect(keep({ ga4: {}, meta: { fbp: '' }, x: {}, custom: {} })).to.deep.equal({})
+    expect(keep({ ga4: { 'G-1': {}, 'G-2': { client_id: '' } } })).to.deep.equal({})
+  })
+
+  it('keep no name that the contract does not have', () => {
+    const fields = fc.dictionary(fc.string(), fc.string(), { noNullPrototype: true })
+    const sent = fc.record({
+      ga4: fc.constant({}),
+      google_ads: fields,
+      meta: fields,
+      tiktok: fields,
+      x: fields,
+      other: fields,
+    })
+    fc.assert(
+      fc.property(sent, (drawn) => {
+        const kept = keep(drawn)
+        expect(Object.keys(kept).every((name) => PROVIDER_IDS.includes(name as ProviderId))).to.equal(true)
+        const known = Object.values(SENT).flatMap((fieldsOf) => Object.keys(fieldsOf))
+        const names = Object.values(kept).flatMap((fieldsOf) => Object.keys(fieldsOf ?? {}))
+        expect(names.filter((name) => !known.includes(name))).to.deep.equal([])
+      }),
+    )
+  })
+
+  it('that must not be legible under GPC are those of advertising and the click IDs in addresses', () => {
+    const values = advertisingValues({
+      identities: SENT,
+      page_url: 'https://a.example/?gclid=m&other=n&ttclid=%6f',
+      referrer: 'https://a.example/?fbclid=p',
+      source: { referrer: 'https://a.example/?msclkid=q' },
+    })
+    expect(values).to.include.members([...'abcdefghijkmopq'])
+    expect(values).to.not.include('1.2').and.not.include('l').and.not.include('n')
+  })
+})
+
+describe('a moment', () => {
+  it('is Unix ms or an ISO 8601 date between 1970 and 2100', () => {
+    expect(toMoment(0)).to.equal(0)
+    expect(toMoment(MOMENT_MAX_MS)).to.equal(Date.UTC(2100, 0, 1))
+    expect(toMoment('2026-11-21')).to.equal(Date.UTC(2026, 10, 21))
+    expect(toMoment('2026-11-21T01:00:00+01:00')).to.equal(Date.UTC(2026, 10, 21))
+    const none = [
+      -1,
+      MOMENT_MAX_MS + 1,
+      NaN,
+      Infinity,
+      '',
+      '1',
+      'now',
+      '2026',
+      '2026-13-01',
+      '2026-11-21 01:00',
+      '2100-01-02',
+      '1969-12-31',
+      true,
+      {},
+      [],
+      undefined,
+    ]
+    for (const value of none) expect(toMoment(value), JSON.stringify(value)).to.equal(null)
+  })
+})
+
+describe('client hints', () => {
+  it('are kept by name, and whatever else was sent is not', () => {
+    const sent = {
+      brands: [{ brand: 'x', version: '1' }],
+      mobile: true,
+      timezone: 'UTC',
+      canvas: 'fingerprint',
+      fonts: ['x'],
+    }
+    expect(keepClient(sent, clean)).to.deep.equal({
+      brands: [{ brand: 'x', version: '1' }],
+      mobile: true,
+      timezone: 'UTC',
+    })
+  })
+})

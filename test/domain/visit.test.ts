@@ -1,0 +1,220 @@
+/** What of a visit is kept, and the marker that proves it. */
+
+import { createHash } from 'node:crypto'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import type { Website } from '../../domain/catalog.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import { issueReceipt, issueToken, readReceipt } from '../../domain/receipt.ts'
+import { admitVisit, checkPage, checkVisitFields, markerOf, type VisitPage } from '../../domain/visit.ts'
+import { createKeyring } from '../../runtime/keyring.ts'
+import { compile, organization, website as websiteManifest } from '../support/manifests.ts'
+
+const ORIGIN = 'https://site.example'
+const NOW_MS = Date.UTC(2026, 10, 21)
+const keys = createKeyring(['a-master-secret-that-is-only-for-these-tests'])
+const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
+const urlIdOf = (text: string): string => `url_${sha256Hex(text).slice(0, 16)}`
+const pages = [{ id: 'start', url: `${ORIGIN}/start` }]
+const site: Website = compile(
+  organization('acme'),
+  websiteManifest('site', { pages, providers: ['ga4', 'meta'] }),
+).catalog.websites.get('site')!
+
+const context = { website: site, origin: ORIGIN, sha256Hex }
+const bodyOf = (more: Record<string, unknown> = {}) => ({
+  project: 'site',
+  page_url: `${ORIGIN}/install?x=1#y`,
+  url_id: urlIdOf(`${ORIGIN}/install`),
+  ...more,
+})
+const pageOf = (body: Record<string, unknown>): VisitPage => {
+  const page = checkPage(body, context)
+  if (page.kind === 'refused') throw new Error(page.code)
+  return page
+}
+const admit = (
+  more: Record<string, unknown> = {},
+  flags = { gpc: false, isHandoffOnly: false, isUnrecorded: false },
+) => {
+  const body = bodyOf(more)
+  const random = Uint8Array.from([1, 2, 3, 4, 5])
+  return admitVisit(body, { ...context, ...flags, page: pageOf(body), keys, random, nowMs: NOW_MS })
+}
+
+describe('a visit', () => {
+  describe("'s page", () => {
+    const answers = (more: Record<string, unknown>, origin = ORIGIN): string => {
+      const page = checkPage(bodyOf(more), { ...context, origin })
+      return page.kind === 'page' ? page.urlId : `${page.code} ${page.extra?.['field'] ?? ''}`.trim()
+    }
+
+    it('is known by the hash of origin and path, without query and fragment', () => {
+      expect(answers({})).to.equal(urlIdOf(`${ORIGIN}/install`))
+      expect(answers({ page_url: `${ORIGIN}/install/` })).to.equal('invalid_field /url_id')
+      expect(answers({ page_url: `${ORIGIN}:443/a/../install?a=b` })).to.equal(urlIdOf(`${ORIGIN}/install`))
+    })
+
+    it("is known by a registered page's ID as well", () => {
+      expect(answers({ url_id: 'start' })).to.equal('start')
+      expect(answers({ url_id: 'end' })).to.equal('invalid_field /url_id')
+    })
+
+    it('must lie on the origin of the request', () => {
+      for (const page_url of [
+        'https://other.example/install',
+        'http://site.example/install',
+        'https://u@site.example/',
+      ]) {
+        expect(answers({ page_url })).to.equal('origin_not_allowed')
+      }
+      expect(answers({}, 'https://other.example')).to.equal('origin_not_allowed')
+    })
+  })
+
+  describe("'s fields", () => {
+    it('must hold an address and moments that are any', () => {
+      expect(checkVisitFields(bodyOf())).to.equal(null)
+      expect(checkVisitFields(bodyOf({ page_url: 'install' }))?.extra).to.deep.include({ field: '/page_url' })
+      for (const [field, more] of [
+        ['/source/landed_at', { source: { landed_at: 'soon' } }],
+        ['/identities/tiktok/ttclid_at', { identities: { tiktok: { ttclid_at: '1' } } }],
+        ['/identities/x/twclid_at', { identities: { x: { twclid_at: '2026-13-01' } } }],
+      ] as const) {
+        expect(checkVisitFields(bodyOf(more))?.extra).to.deep.include({ field })
+      }
+    })
+  })
+
+  describe("'s receipt and marker", () => {
+    it('say the same of it', () => {
+      const { visit, receipt, claims } = admit()
+      expect(readReceipt(keys, 'site', receipt)).to.deep.equal(claims)
+      expect(markerOf(visit, receipt)).to.deep.equal({
+        format: 'opfs-install-attribution',
+        version: 1,
+        project: 'site',
+        url_id: visit.urlId,
+        origin: ORIGIN,
+        receipt,
+        created_at: NOW_MS,
+        expires_at: NOW_MS + LIMITS.receiptLifetimeMs,
+      })
+    })
+
+    it('carry the flags it was admitted with', () => {
+      const { claims, visit } = admit({}, { gpc: true, isHandoffOnly: true, isUnrecorded: true })
+      expect(claims).to.deep.include({ gpc: true, isHandoffOnly: true, isUnrecorded: true })
+      expect(visit).to.deep.include({ gpc: true, isHandoffOnly: true })
+    })
+
+    it('fit the marker file of 1,021 bytes, whatever IDs and origins of common length', () => {
+      const host = fc.stringMatching(/^[a-z0-9]{1,60}$/)
+      fc.assert(
+        fc.property(host, fc.stringMatching(/^[a-z0-9-]{1,63}$/), (name, urlId) => {
+          const { visit, receipt } = admit()
+          const marker = markerOf(
+            { ...visit, website: urlId, urlId, origin: `https://${name}.${name}.example:65535` },
+            receipt,
+          )
+          expect(JSON.stringify(marker).length).to.be.at.most(LIMITS.markerBytes)
+        }),
+      )
+    })
+  })
+
+  describe('keeps', () => {
+    it('origin and path of addresses', () => {
+      const { visit } = admit({ referrer: 'https://u:p@a.example/x?y#z', source: { referrer: 'https://b.example?q' } })
+      expect(visit).to.deep.include({
+        pageUrl: `${ORIGIN}/install`,
+        referrer: 'https://a.example/x',
+        sourceReferrer: 'https://b.example/',
+      })
+    })
+
+    it('no previous receipt that is not a recorded browser receipt of this website and origin', () => {
+      const issue = (more: Record<string, unknown>): string =>
+        issueReceipt(keys, {
+          website: 'site',
+          origin: ORIGIN,
+          issuedAtMs: NOW_MS - 1,
+          random: new Uint8Array(5),
+          isHandoffOnly: false,
+          isUnrecorded: false,
+          gpc: false,
+          ...more,
+        }).text
+      expect(admit({ previous_receipt: issue({}) }).visit.previousVisitId).to.be.a('string')
+      const refused = [
+        { website: 'other' },
+        { origin: 'https://other.example' },
+        { isHandoffOnly: true },
+        { isUnrecorded: true },
+      ].map(issue)
+      for (const previous_receipt of ['', 'x', 7, ...refused]) {
+        expect(admit({ previous_receipt }).visit.previousVisitId).to.equal(null)
+      }
+      expect(
+        admit({ previous_receipt: issue({}) }, { gpc: false, isHandoffOnly: true, isUnrecorded: false }).previous,
+      ).to.equal(null)
+    })
+
+    it('no genuine receipt or token in any of its texts, and every identifier that merely looks like one', () => {
+      const { text, claims } = issueReceipt(keys, {
+        website: 'site',
+        origin: ORIGIN,
+        issuedAtMs: NOW_MS,
+        random: new Uint8Array(5),
+        isHandoffOnly: false,
+        isUnrecorded: false,
+        gpc: false,
+      })
+      const token = issueToken(keys, 'site', claims, false)
+      const lookalike = `${text.slice(0, -2)}__`
+      for (const secret of [text, token]) {
+        const body = {
+          page_url: `${ORIGIN}/${secret}`,
+          url_id: 'start',
+          referrer: `https://a.example/${secret}`,
+          source: { referrer: `https://a.example/${secret}`, utm: { source: `x${secret}y`, term: secret } },
+          client: { language: secret, brands: [{ brand: secret, version: lookalike }] },
+          identities: {
+            ga4: { 'G-1': { client_id: secret } },
+            meta: { fbclid: `IwAR${secret}` },
+            custom: { [secret]: { field: secret } },
+          },
+        }
+        const { visit } = admit(body)
+        expect(JSON.stringify(visit)).to.not.include(text.slice(0, 30) + text.slice(30))
+        expect(JSON.stringify(visit)).to.not.include(token.slice(4))
+        expect(JSON.stringify(visit)).to.include(lookalike)
+      }
+    })
+
+    it('nothing that is not well-formed', () => {
+      const odd = fc.string({ unit: 'binary', maxLength: 20 }).map((text) => `\ud800${text}`)
+      fc.assert(
+        fc.property(odd, (text) => {
+          const { visit } = admit({
+            referrer: `https://a.example/${text}`,
+            source: { utm: { source: text } },
+            client: { language: text, formFactors: [text] },
+            identities: {
+              ga4: { 'G-1': { client_id: text } },
+              meta: { fbp: text },
+              custom: { [text]: { [text]: text } },
+            },
+          })
+          expect(isWellFormed(visit)).to.equal(true)
+        }),
+      )
+    })
+  })
+})
+
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (typeof value !== 'object' || value === null) return true
+  return Object.entries(value).every(([name, member]) => name.isWellFormed() && isWellFormed(member))
+}
