@@ -15,6 +15,7 @@ import type { Compiler, CredentialRef, OrganizationDraft, ProviderSettingsChecke
 import { displayNameOf, hasRoom, idOf, resolveRef } from './compiler.ts'
 import { LIMITS, PLAN_LIMITS } from './limits.ts'
 import type { Sha256Hex } from './origin.ts'
+import { parseOutboundUrl } from './outbound-address.ts'
 
 export interface CatalogInput {
   /** Oldest first. */
@@ -104,9 +105,19 @@ function addLogStream(compiler: Compiler, resource: Resource<'LogStream'>): void
     compiler.report(resource, 'InvalidField', '/spec', 'must have either s3 or webhook, and not both')
     return
   }
-  if (organization === null) return
+  if (organization === null || !hasCallableAddress(compiler, resource)) return
   const room = { count: 'logStreams', wanted: organization.logStreamCount + 1, field: '' } as const
   if (hasRoom(compiler, resource, organization.plan, room)) organization.logStreamCount += 1
+}
+
+/** What a name will resolve to is looked at on every call; what the text alone tells, already here. */
+function hasCallableAddress(compiler: Compiler, resource: Resource<'LogStream'>): boolean {
+  const { s3, webhook } = resource.spec
+  const [field, address] =
+    s3 === undefined ? ['/spec/webhook/url', webhook?.url] : ['/spec/s3/endpoint', s3['endpoint']]
+  const parsed = parseOutboundUrl(typeof address === 'string' ? address : '')
+  if (!parsed.ok) compiler.report(resource, 'InvalidField', field, parsed.why)
+  return parsed.ok
 }
 
 function assemble(compiler: Compiler, sha256Hex: Sha256Hex): Catalog {

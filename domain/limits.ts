@@ -36,6 +36,8 @@ export const LIMITS = {
   logExportRecords: 100_000,
   logExportBytes: 25 * 1024 * KIB,
   outboundBodyBytes: 64 * KIB,
+  outboundHeadBytes: 16 * KIB,
+  outboundUrlChars: 2_048,
   logStreamBacklogRecords: 1_000_000,
   logStreamBacklogDays: 7,
   csvExportEvents: 100_000,

@@ -434,6 +434,21 @@ describe('compileCatalog', () => {
       })
     }
 
+    it('hold log streams to addresses that may be called, and count no other', () => {
+      const acme = organization('acme', { plan: 'Enterprise' })
+      const toBucket = (endpoint: string) => {
+        const s3 = { endpoint, region: 'eu', bucket: 'logs', credentialsRef: { name: 'keys' } }
+        const stream = resource('LogStream', 'bucket', { organizationRef: { name: 'acme' }, s3 })
+        return compile(acme, KEYS, stream).problems.map(({ field, reason }) => [field, reason])
+      }
+      expect(toBucket('https://s3.eu-central-1.amazonaws.com')).to.deep.equal([])
+      for (const address of ['http://s3.acme.dev', 'https://0x7f.1', 'https://[::ffff:10.0.0.1]', 'https://minio.svc'])
+        expect(toBucket(address), address).to.deep.equal([['/spec/s3/endpoint', 'InvalidField']])
+      const inner = { url: 'https://169.254.169.254/in', secretRef: { name: 'keys', key: 'hook' } }
+      const { problems } = compile(acme, KEYS, logStream('hook', { webhook: inner }))
+      expect(problems.map(({ field }) => field)).to.deep.equal(['/spec/webhook/url'])
+    })
+
     it('are counted for each organisation and each website by itself', () => {
       const result = compile(
         organization('acme', { plan: 'Free' }),

@@ -66,6 +66,8 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   logExportRecords: 'Records of a log export',
   logExportBytes: 'Size of a log export',
   outboundBodyBytes: 'Bodies of exchanges with providers that Logs keep, each',
+  outboundHeadBytes: 'Head of an answer from an address that a tenant gave',
+  outboundUrlChars: 'Length of an address that a tenant gives to be called',
   logStreamBacklogRecords: 'Records that wait for a log stream',
   logStreamBacklogDays: 'Time that records wait for a log stream',
   csvExportEvents: 'Install events of a CSV export, most recent first',

@@ -14,7 +14,11 @@ const sample = (path: string, text: string) => ({ path, text })
 const ENTRIES = ['bin/whence.ts', 'bin/demo.ts', 'sdk/build.ts', 'sdk/main.ts', 'sdk/extras.ts', 'sdk/whence.d.ts']
 
 /** Kept for what the next pieces of work need, which is why nothing reaches them yet. */
-const NOT_YET_REACHED: readonly string[] = []
+const NOT_YET_REACHED: readonly string[] = [
+  // Log streams and webhooks will call tenants' addresses through it.
+  'delivery/outbound/call.ts',
+  'delivery/outbound/connect.ts',
+]
 
 describe('imports', () => {
   it('are seen in every form', () => {

@@ -1,0 +1,163 @@
+/** Calls an address that a tenant gave, and nothing else: https, public, no redirects, ten seconds and 64 KB in all. */
+
+import { request as startRequest, type ClientRequest, type IncomingMessage } from 'node:http'
+import type { TLSSocket } from 'node:tls'
+
+import { LIMITS } from '../../domain/limits.ts'
+import { parseOutboundUrl, PUBLIC_ONLY, type OutboundPolicy } from '../../domain/outbound-address.ts'
+import { hide, hideInBody } from '../hide.ts'
+import type { ProviderReply } from '../provider.ts'
+import { connectVetted, NotConnected, type ConnectParts } from './connect.ts'
+
+export interface OutboundRequest {
+  /** As the tenant wrote it; it is vetted on every call, as names change hands. */
+  readonly url: string
+  readonly method: 'POST' | 'PUT' | 'GET'
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Buffer
+  /** Values that must not stand in what is logged of the call: keys, signatures, identifiers. */
+  readonly secrets: readonly string[]
+}
+
+export interface OutboundParts extends Partial<ConnectParts> {
+  readonly policy?: OutboundPolicy
+  /** For the whole call, from the name look-up to the last byte; the default is 10 s. */
+  readonly callMs?: number
+}
+
+/** What may be kept of a call. */
+export interface OutboundLog {
+  readonly url: string
+  readonly responseStatus: number
+  readonly responseBody: string
+  readonly failure: string
+}
+
+export interface OutboundAnswer {
+  /**
+   * `failure` is empty where an answer came, else `unsendable`, `address_refused`, `name_unknown`, `connection`, `tls`,
+   * `timeout`, `too_large` or `encoded`. A redirect is an answer like any other: its status stands here.
+   */
+  readonly reply: ProviderReply
+  readonly log: OutboundLog
+}
+
+/** Never rejects. A connection carries one call, so that no later one goes where this one's name pointed. */
+export async function callOutbound(request: OutboundRequest, parts: OutboundParts = {}): Promise<OutboundAnswer> {
+  const { policy = PUBLIC_ONLY, callMs = LIMITS.webhookMs } = parts
+  const target = parseOutboundUrl(request.url, policy)
+  if (!target.ok) return answerOf(request, noReply('address_refused', false))
+  const deadline = new AbortController()
+  const timer = setTimeout(() => deadline.abort(), callMs)
+  try {
+    const socket = await connectVetted(target.value, { ...parts, policy }, deadline.signal)
+    return answerOf(request, await exchanged({ ...request, url: target.value.href }, socket, deadline.signal))
+  } catch (error) {
+    const failure = error instanceof NotConnected ? error.failure : 'connection'
+    return answerOf(request, noReply(deadline.signal.aborted ? 'timeout' : failure, false))
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** What was observed of an exchange so far. */
+interface Seen {
+  answer: IncomingMessage | null
+  readonly chunks: Buffer[]
+  bytes: number
+}
+
+function exchanged(request: OutboundRequest, socket: TLSSocket, signal: AbortSignal): Promise<ProviderReply> {
+  return new Promise((resolve) => {
+    const seen: Seen = { answer: null, chunks: [], bytes: 0 }
+    const abort = (): void => finish('timeout')
+    /** The first call decides; later events of the dying connection change nothing. */
+    function finish(failure: string): void {
+      signal.removeEventListener('abort', abort)
+      resolve(replyOf(seen, failure))
+      socket.destroy()
+    }
+    let outgoing: ClientRequest
+    try {
+      outgoing = start(request, socket)
+    } catch {
+      finish('unsendable')
+      return
+    }
+    signal.addEventListener('abort', abort, { once: true })
+    if (signal.aborted) abort()
+    outgoing.on('error', () => finish('connection'))
+    outgoing.on('response', (answer) => collect(answer, seen, finish))
+    // A switch of protocols would hand over the bare socket; nobody asked for one.
+    outgoing.on('upgrade', () => finish('connection'))
+    outgoing.end(request.body)
+  })
+}
+
+/** Plain HTTP on a connection that is encrypted already; without an agent none is kept. */
+function start(request: OutboundRequest, socket: TLSSocket): ClientRequest {
+  const url = new URL(request.url)
+  const headers = {
+    ...request.headers,
+    host: url.host,
+    'content-length': String(Buffer.byteLength(request.body)),
+    'accept-encoding': 'identity',
+    connection: 'close',
+  }
+  const path = `${url.pathname}${url.search}`
+  const { method } = request
+  return startRequest({
+    method,
+    path,
+    headers,
+    createConnection: () => socket,
+    maxHeaderSize: LIMITS.outboundHeadBytes,
+  })
+}
+
+/** Nothing is ever unpacked, so that a small answer cannot become a large one. */
+function collect(answer: IncomingMessage, seen: Seen, finish: (failure: string) => void): void {
+  seen.answer = answer
+  const encoding = answer.headers['content-encoding'] ?? 'identity'
+  if (encoding !== 'identity') {
+    finish('encoded')
+    return
+  }
+  answer.on('data', (chunk: Buffer) => {
+    const room = LIMITS.outboundBodyBytes - seen.bytes
+    seen.chunks.push(chunk.subarray(0, room))
+    seen.bytes += Math.min(chunk.length, room)
+    if (chunk.length > room) finish('too_large')
+  })
+  answer.on('end', () => finish(answer.complete ? '' : 'connection'))
+  answer.on('error', () => finish('connection'))
+}
+
+/** A status that arrived is told even if the body did not. */
+function replyOf(seen: Seen, failure: string): ProviderReply {
+  if (seen.answer === null) return noReply(failure, failure !== 'unsendable')
+  return {
+    status: seen.answer.statusCode ?? 0,
+    headers: Object.fromEntries(Object.entries(seen.answer.headers).map(([name, value]) => [name, String(value)])),
+    body: Buffer.concat(seen.chunks).toString('utf8'),
+    failure,
+    isUnclear: failure === 'timeout' || failure === 'connection',
+  }
+}
+
+function noReply(failure: string, isUnclear: boolean): ProviderReply {
+  return { status: 0, headers: {}, body: '', failure, isUnclear }
+}
+
+function answerOf({ url, secrets }: OutboundRequest, reply: ProviderReply): OutboundAnswer {
+  const responseBody = hideInBody(reply.body, secrets, { isCut: reply.failure !== '' })
+  const log = { url: hide(shownUrl(url), secrets), responseStatus: reply.status, responseBody, failure: reply.failure }
+  return { reply, log }
+}
+
+/** Paths and queries of webhooks are often their only secret: no more than the origin is shown. */
+function shownUrl(text: string): string {
+  if (!URL.canParse(text)) return '[not an address]'
+  const { origin, pathname, search } = new URL(text)
+  return pathname === '/' && search === '' ? origin : `${origin}/[hidden]`
+}

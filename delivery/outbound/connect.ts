@@ -1,0 +1,132 @@
+/** Connects to an address that a tenant gave: resolves it once, vets every answer, and vets again what was reached. */
+
+import { Resolver } from 'node:dns/promises'
+import { connect as connectTcp, type Socket } from 'node:net'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
+
+import { isCallable, type OutboundPolicy, type OutboundTarget } from '../../domain/outbound-address.ts'
+
+/** Why there is no connection. `address_refused`: it leads, or led, to an address that may not be called. */
+export type ConnectFailure = 'address_refused' | 'name_unknown' | 'connection' | 'tls'
+
+export class NotConnected extends Error {
+  readonly failure: ConnectFailure
+
+  constructor(failure: ConnectFailure) {
+    super(failure)
+    this.failure = failure
+  }
+}
+
+export interface ConnectParts {
+  readonly policy: OutboundPolicy
+  /** All addresses of a name, of both families; rejects where there is none. The default asks the name servers. */
+  readonly resolve?: (name: string, signal: AbortSignal) => Promise<readonly string[]>
+  /** Opens a TCP connection to an address that was vetted. */
+  readonly dial?: (address: string, port: number) => Socket
+  /** Certificates to trust in place of the platform's, as PEM. */
+  readonly trustedPem?: string
+}
+
+/** So many addresses of one name are vetted; a longer answer is nobody's. */
+const MOST_ADDRESSES = 64
+/** So many of them are tried, one after the other. */
+const MOST_DIALS = 3
+
+/**
+ * Resolves with an encrypted connection to a vetted address, whose certificate is for the name.
+ * @throws NotConnected, at the latest when the signal aborts.
+ */
+export async function connectVetted(
+  target: OutboundTarget,
+  parts: ConnectParts,
+  signal: AbortSignal,
+): Promise<TLSSocket> {
+  const { policy, dial = (host, port) => connectTcp({ host, port }) } = parts
+  const addresses = target.isLiteral ? [target.host] : await addressesOf(target.host, parts, signal)
+  // One bad answer among good ones is how rebinding begins: then none is called.
+  if (!addresses.every((address) => isCallable(address, policy))) throw new NotConnected('address_refused')
+  const socket = await firstReached(addresses.slice(0, MOST_DIALS), (address) => dial(address, target.port), signal)
+  const reached = socket.remoteAddress ?? ''
+  if (!isCallable(reached, policy)) {
+    socket.destroy()
+    throw new NotConnected('address_refused')
+  }
+  return encrypted(socket, target, parts.trustedPem, signal)
+}
+
+async function addressesOf(name: string, parts: ConnectParts, signal: AbortSignal): Promise<readonly string[]> {
+  const resolve = parts.resolve ?? askNameServers
+  const addresses = await resolve(name, signal).catch((): readonly string[] => [])
+  if (addresses.length === 0) throw new NotConnected('name_unknown')
+  if (addresses.length > MOST_ADDRESSES) throw new NotConnected('address_refused')
+  return addresses
+}
+
+/** Straight from the name servers: no hosts file, no search list, and no thread of the process's pool to wait in. */
+async function askNameServers(name: string, signal: AbortSignal): Promise<readonly string[]> {
+  const resolver = new Resolver({ timeout: 2_000, tries: 2 })
+  const cancel = (): void => resolver.cancel()
+  signal.addEventListener('abort', cancel, { once: true })
+  try {
+    const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
+    return answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+  } finally {
+    signal.removeEventListener('abort', cancel)
+  }
+}
+
+async function firstReached(
+  addresses: readonly string[],
+  dial: (address: string) => Socket,
+  signal: AbortSignal,
+): Promise<Socket> {
+  for (const address of addresses) {
+    const socket = await opened(dial(address), 'connect', signal).catch(() => null)
+    if (socket !== null) return socket
+    if (signal.aborted) break
+  }
+  throw new NotConnected('connection')
+}
+
+async function encrypted(
+  socket: Socket,
+  { host, isLiteral }: OutboundTarget,
+  trustedPem: string | undefined,
+  signal: AbortSignal,
+): Promise<TLSSocket> {
+  // An IP address may not stand in the server name of the handshake; the certificate is held against it all the same.
+  const name = isLiteral ? { host } : { host, servername: host }
+  const trust = trustedPem === undefined ? {} : { ca: trustedPem }
+  const secure = connectTls({ socket, ...name, ...trust, ALPNProtocols: ['http/1.1'], minVersion: 'TLSv1.2' })
+  try {
+    return await opened(secure, 'secureConnect', signal)
+  } catch {
+    socket.destroy()
+    throw new NotConnected('tls')
+  }
+}
+
+/** Resolves on the event; destroys the socket and rejects on an error, an early end, or when the signal aborts. */
+function opened<S extends Socket>(
+  socket: S,
+  event: S extends TLSSocket ? 'secureConnect' : 'connect',
+  signal: AbortSignal,
+): Promise<S>
+function opened(socket: Socket, event: string, signal: AbortSignal): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const give = (done: () => void): void => {
+      signal.removeEventListener('abort', abort)
+      socket.off(event, succeed).off('close', fail)
+      done()
+    }
+    const succeed = (): void => give(() => resolve(socket))
+    const fail = (): void => give(() => reject(new NotConnected('connection')))
+    const abort = (): void => void socket.destroy()
+    // Stays for the life of the socket: an error that nobody listens to ends the process. `close` follows it.
+    socket.on('error', () => undefined)
+    socket.once(event, succeed).once('close', fail)
+    signal.addEventListener('abort', abort, { once: true })
+    if (signal.aborted) abort()
+  })
+}
