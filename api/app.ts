@@ -81,11 +81,17 @@ function getRoute(app: Express, path: string, handler: RequestHandler, deps: Api
     })
 }
 
+/** Asked for twice by most requests, by the limit and for the record; reading a proxy's header is not cheap. */
 function addressHasher(deps: ApiDeps): (req: Request) => string {
   const hasProxies = deps.options.trustProxy.length > 0
+  const known = new WeakMap<Request, string>()
   return (req) => {
+    const before = known.get(req)
+    if (before !== undefined) return before
     const peer = req.socket.remoteAddress
-    return deps.keys.addressHash(countedAddress(hasProxies ? req.ip : peer, peer), deps.nowMs())
+    const hash = deps.keys.addressHash(countedAddress(hasProxies ? req.ip : peer, peer), deps.nowMs())
+    known.set(req, hash)
+    return hash
   }
 }
 

@@ -36,13 +36,25 @@ export interface FactsWriterOptions {
    * 0 for a process that does nothing else.
    */
   readonly politeness: number
+  /** How long to let entries gather after a batch of some size, in ms: fewer inserts make fewer parts to be merged. */
+  readonly gatherMs: number
   /** The older the oldest entry of a batch, the shorter the rest; from this age on there is none. */
   readonly maxLagMs: number
 }
 
 export const FACTS_WRITER_GROUP = 'facts-writer'
 
-const DEFAULTS: FactsWriterOptions = { maxEntries: 10_000, lingerMs: 75, politeness: 2, maxLagMs: 10_000 }
+const DEFAULTS: FactsWriterOptions = {
+  maxEntries: 10_000,
+  lingerMs: 75,
+  politeness: 2,
+  gatherMs: 400,
+  maxLagMs: 10_000,
+}
+/** Below this size the system is as good as idle, and what happened shall show at once. */
+const GATHER_FROM_ENTRIES = 100
+/** Share of the largest batch above which gathering would gain nothing. */
+const GATHER_UP_TO = 0.5
 /** Share of its time the event loop must be busy before this role makes room. */
 const BUSY_UTILIZATION = 0.6
 const MAX_REST_MS = 2_000
@@ -68,14 +80,25 @@ export async function startFactsWriter(deps: FactsWriterDeps): Promise<{ stop():
   return { stop }
 }
 
-/** How long to make room for other work of this process, in ms: nothing while it is idle or we are late. */
+export interface FinishedBatch {
+  readonly entries: number
+  readonly tookMs: number
+  readonly lagMs: number
+  /** Share of its time that the event loop was busy meanwhile. */
+  readonly utilization: number
+}
+
+/** How long to rest after a batch, in ms: for other work of this process, and for more entries. Nothing while we are late. */
 export function restAfter(
-  work: { readonly tookMs: number; readonly lagMs: number; readonly utilization: number },
-  options: Pick<FactsWriterOptions, 'politeness' | 'maxLagMs'>,
+  batch: FinishedBatch,
+  options: Pick<FactsWriterOptions, 'maxEntries' | 'politeness' | 'gatherMs' | 'maxLagMs'>,
 ): number {
-  if (work.utilization < BUSY_UTILIZATION || work.lagMs >= options.maxLagMs) return 0
-  const patience = 1 - work.lagMs / options.maxLagMs
-  return Math.min(MAX_REST_MS, Math.round(work.tookMs * options.politeness * patience))
+  if (batch.lagMs >= options.maxLagMs) return 0
+  const patience = 1 - batch.lagMs / options.maxLagMs
+  const isBusy = batch.utilization >= BUSY_UTILIZATION
+  const forOthers = isBusy ? Math.min(MAX_REST_MS, batch.tookMs * options.politeness * patience) : 0
+  const isWorthGathering = batch.entries >= GATHER_FROM_ENTRIES && batch.entries < options.maxEntries * GATHER_UP_TO
+  return Math.round(Math.max(forOthers, isWorthGathering ? options.gatherMs : 0))
 }
 
 /** How long to wait before the same batch is tried again, after so many failures in a row. */
@@ -119,7 +142,7 @@ function createHandler(deps: FactsWriterDeps, options: FactsWriterOptions): (bat
     const lagMs = Math.max(0, nowMs() - (batch.entries[0]?.appendedAtMs ?? nowMs()))
     metrics?.batch(tookMs, lagMs)
     const { utilization } = performance.eventLoopUtilization(loopAtStart)
-    const restMs = restAfter({ tookMs, lagMs, utilization }, options)
+    const restMs = restAfter({ entries: batch.entries.length, tookMs, lagMs, utilization }, options)
     return restMs > 0 ? { done: report.done, resumeAtMs: nowMs() + restMs } : { done: report.done }
   }
 

@@ -28,7 +28,7 @@ export interface RedactedBody {
 }
 
 const TOKEN_LENGTH = 47
-/** By character code; what lies beyond the table, and the end of a text, reads as undefined. */
+/** By character code. */
 const IS_BASE64URL = Uint8Array.from({ length: 128 }, (_, code) =>
   /[A-Za-z0-9_-]/.test(String.fromCharCode(code)) ? 1 : 0,
 )
@@ -43,16 +43,36 @@ export function redactText(text: string, options: RedactOptions): string {
   let result = ''
   let kept = 0
   let start = 0
-  // One pass over the characters: a regular expression would begin anew at each character of every shorter run.
-  for (let index = 0; index <= text.length; index++) {
-    if (IS_BASE64URL[text.charCodeAt(index)] === 1) continue
-    if (index - start >= LIMITS.receiptChars) {
-      result += text.slice(kept, start) + redactRun(text.slice(start, index), options)
-      kept = index
+  while (start + LIMITS.receiptChars <= text.length) {
+    // From the last character of the shortest run that counts: most of a text is passed over without a look.
+    const gap = lastGap(text, start, start + LIMITS.receiptChars)
+    if (gap !== -1) {
+      start = gap + 1
+      continue
     }
-    start = index + 1
+    const end = endOfRun(text, start + LIMITS.receiptChars)
+    result += text.slice(kept, start) + redactRun(text.slice(start, end), options)
+    kept = end
+    start = end + 1
   }
   return kept === 0 ? text : result + text.slice(kept)
+}
+
+/** Where the last character in between lies that ends a run; -1 where there is none. */
+function lastGap(text: string, start: number, end: number): number {
+  let index = end - 1
+  while (index >= start && isBase64url(text.charCodeAt(index))) index--
+  return index < start ? -1 : index
+}
+
+function endOfRun(text: string, start: number): number {
+  let index = start
+  while (index < text.length && isBase64url(text.charCodeAt(index))) index++
+  return index
+}
+
+function isBase64url(code: number): boolean {
+  return code < IS_BASE64URL.length && IS_BASE64URL[code] === 1
 }
 
 /**
@@ -114,19 +134,21 @@ function redactRun(run: string, options: RedactOptions): string {
   const isBare = run.length === LIMITS.receiptChars || (run.length === TOKEN_LENGTH && run.startsWith(TOKEN_PREFIX))
   if (isBare && options.isGenuine === undefined) return mark(run, options)
   let result = ''
+  let kept = 0
   let index = 0
-  while (index < run.length) {
+  while (index + LIMITS.receiptChars <= run.length) {
     if (holdsReceipt(run, index, options)) {
       // The dot ends the hash, so that what follows does not grow into a run of its own.
-      result += `${mark(run.slice(index, index + LIMITS.receiptChars), options)}.`
+      result += `${run.slice(kept, index)}${mark(run.slice(index, index + LIMITS.receiptChars), options)}.`
       index += LIMITS.receiptChars
-    } else result += run.charAt(index++)
+      kept = index
+    } else index++
   }
-  return result
+  return result + run.slice(kept)
 }
 
 function holdsReceipt(run: string, start: number, options: RedactOptions): boolean {
-  if (start + LIMITS.receiptChars > run.length || !looksIssued(run, start, options)) return false
+  if (!looksIssued(run, start, options)) return false
   return options.isGenuine?.(run.slice(start, start + LIMITS.receiptChars)) ?? true
 }
 

@@ -6,11 +6,6 @@ export type JsonObject = Readonly<Record<string, unknown>>
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-const COMMA = 0x2c
-const OPEN_BRACE = 0x7b
-const CLOSE_BRACE = 0x7d
-const OPEN_BRACKET = 0x5b
-const CLOSE_BRACKET = 0x5d
 const COLON = 0x3a
 
 /** Keys that change what an object is when code copies it carelessly. */
@@ -25,7 +20,7 @@ export function parseStrictJson(text: string): JsonObject | null {
     return null
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
-  return isAcceptable(text) ? (value as JsonObject) : null
+  return isAcceptable(text, value as JsonObject) ? (value as JsonObject) : null
 }
 
 /**
@@ -60,71 +55,45 @@ function isPlainObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** One pass over text that is known to be JSON: only structure and keys are looked at. */
-function isAcceptable(text: string): boolean {
-  const scan = new StructureScan()
-  let index = 0
-  while (index < text.length) {
-    const code = text.charCodeAt(index)
-    if (code === QUOTE) {
-      const end = endOfString(text, index)
-      if (!scan.takeString(text, index, end)) return false
-      index = end
-    } else if (!scan.takeMark(code)) return false
-    index++
+interface Tally {
+  keys: number
+  /** Keys of objects and elements of arrays; an empty array counts as one. */
+  members: number
+}
+
+/** Where a key stands twice in one object the text has more keys than the value. */
+function isAcceptable(text: string, value: JsonObject): boolean {
+  const tally: Tally = { keys: 0, members: 0 }
+  return isSmall(value, 1, tally) && tally.keys === keysIn(text)
+}
+
+/** False where depth or width is passed or a key is dangerous; counts on the way. */
+function isSmall(value: object, depth: number, tally: Tally): boolean {
+  if (depth > LIMITS.jsonDepth) return false
+  if (Array.isArray(value)) tally.members += Math.max(1, value.length)
+  else if (!areSafe(Object.keys(value), tally)) return false
+  if (tally.members > LIMITS.jsonMembers) return false
+  for (const member of Object.values(value) as unknown[]) {
+    if (typeof member === 'object' && member !== null && !isSmall(member, depth + 1, tally)) return false
   }
   return true
 }
 
-function endOfString(text: string, start: number): number {
-  let index = start + 1
-  while (text.charCodeAt(index) !== QUOTE) index += text.charCodeAt(index) === BACKSLASH ? 2 : 1
-  return index
+function areSafe(keys: readonly string[], tally: Tally): boolean {
+  tally.keys += keys.length
+  tally.members += keys.length
+  return !keys.some((key) => DANGEROUS_KEYS.has(key))
 }
 
-/**
- * Where the scan stands: the open containers, the keys of each open object, and how many members there were. Members are
- * keys of objects and elements of arrays; an empty array counts as one.
- */
-class StructureScan {
-  readonly #keys: (string[] | null)[] = []
-  #members = 0
-  #expectsKey = false
-
-  /** Braces, brackets, commas and colons; false where depth or width is passed. */
-  takeMark(code: number): boolean {
-    switch (code) {
-      case OPEN_BRACE:
-      case OPEN_BRACKET:
-        this.#keys.push(code === OPEN_BRACE ? [] : null)
-        this.#expectsKey = code === OPEN_BRACE
-        if (code === OPEN_BRACKET) this.#members++
-        return this.#keys.length <= LIMITS.jsonDepth && this.#members <= LIMITS.jsonMembers
-      case CLOSE_BRACE:
-      case CLOSE_BRACKET:
-        this.#keys.pop()
-        this.#expectsKey = false
-        return true
-      case COMMA:
-        this.#expectsKey = this.#keys.at(-1) !== null
-        if (!this.#expectsKey) this.#members++
-        return this.#members <= LIMITS.jsonMembers
-      case COLON:
-        this.#expectsKey = false
-        return true
-      default:
-        return true
-    }
+/** Keys in text that is known to be JSON: the colons outside of strings. */
+function keysIn(text: string): number {
+  let keys = 0
+  let isInString = false
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code === QUOTE) isInString = !isInString
+    else if (isInString && code === BACKSLASH) index++
+    else if (!isInString && code === COLON) keys++
   }
-
-  /** A string is a key where the innermost container is an object and no colon has come since. */
-  takeString(text: string, start: number, end: number): boolean {
-    const keys = this.#keys.at(-1)
-    if (!this.#expectsKey || keys === null || keys === undefined) return true
-    const literal = text.slice(start + 1, end)
-    const key = literal.includes('\\') ? (JSON.parse(`"${literal}"`) as string) : literal
-    if (DANGEROUS_KEYS.has(key) || keys.includes(key)) return false
-    keys.push(key)
-    return ++this.#members <= LIMITS.jsonMembers
-  }
+  return keys
 }

@@ -1,4 +1,9 @@
-/** Who is working on which install event, what settled ones were answered, and each installation's visit. */
+/**
+ * Who is working on which install event, what settled ones were answered, and each installation's visit.
+ *
+ * Event IDs are random, so each stored answer dirties a page of its own. Settled events are therefore held in memory and
+ * stored many at a time by `save`; what a crash takes of them, the log's newest records bring back at the next start.
+ */
 
 import { LIMITS } from '../../domain/limits.ts'
 import type { Table } from '../lmdb/table.ts'
@@ -9,6 +14,8 @@ import type { Leases } from './leases.ts'
 const DAY_MS = 86_400_000
 const KEEP_MS = LIMITS.answerMemoryDays * DAY_MS
 const DAY_DIGITS = 6
+/** Keys that one entry of the index of days names. */
+const KEYS_PER_ENTRY = 100
 
 interface Answer {
   readonly atMs: number
@@ -22,23 +29,35 @@ interface InstallationVisit {
 
 export interface Installs {
   claim(claim: Claim): ClaimOutcome
-  /** False where another owner holds the claim: then nothing was changed. */
-  settle(settlement: Settlement): boolean
+  /** Changes nothing where another owner holds the claim. */
+  settle(settlement: Settlement): void
   release(claim: Claim): void
+  hasUnsaved(): boolean
+  /** Hands what was settled to the table. */
+  save(): void
+  /** Deletes what has expired, at most about `limit` keys; returns `limit` or more where there may be more. */
   sweep(limit: number): number
 }
 
 /** Claims live in memory only: after a start there are none, which is what a crash in between needs. */
 export function openInstalls(table: Table, leases: Leases, nowMs: () => number): Installs {
+  const unsaved = new Map<string, { readonly atMs: number; readonly value: string }>()
+  let saves = 0
+
   const read = <T extends { readonly atMs: number }>(key: string): T | null => {
-    const stored = table.get(key)
+    const stored = unsaved.get(key)?.value ?? table.get(key)
     if (stored === undefined) return null
     const value = JSON.parse(stored) as T
     return value.atMs + KEEP_MS > nowMs() ? value : null
   }
   const write = (key: string, value: Answer | InstallationVisit): void => {
-    table.put(key, JSON.stringify(value))
-    table.put(`${dayIndex(value.atMs)}/${key}`, '')
+    unsaved.set(key, { atMs: value.atMs, value: JSON.stringify(value) })
+  }
+  const index = (day: string, keys: readonly string[]): void => {
+    for (let from = 0; from < keys.length; from += KEYS_PER_ENTRY) {
+      // The time makes the name unique from one start to the next, the number within one.
+      table.put(`${day}/${nowMs()}/${saves++}`, JSON.stringify(keys.slice(from, from + KEYS_PER_ENTRY)))
+    }
   }
   return {
     claim(claim): ClaimOutcome {
@@ -49,29 +68,38 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
     },
     settle(settlement) {
       const key = answerKey(settlement)
-      if (leases.isHeldByOther(key, settlement.owner)) return false
+      if (leases.isHeldByOther(key, settlement.owner)) return
       leases.release(key, settlement.owner)
-      if (read<Answer>(key) !== null) return true
+      if (read<Answer>(key) !== null) return
       const atMs = nowMs()
       write(key, { atMs, answer: settlement.answer })
       if (settlement.matched !== null) write(visitKey(settlement), { atMs, visit: settlement.matched })
-      return true
     },
     release: (claim) => leases.release(answerKey(claim), claim.owner),
+    hasUnsaved: () => unsaved.size > 0,
+    save() {
+      const byDay = Map.groupBy(unsaved.keys(), (key) => dayIndex(unsaved.get(key)?.atMs ?? 0))
+      for (const [key, { value }] of unsaved) table.put(key, value)
+      for (const [day, keys] of byDay) index(day, keys)
+      unsaved.clear()
+    },
     sweep: (limit) => sweepDays(table, nowMs() - KEEP_MS, limit),
   }
 }
 
 /** The index names a key under each day it was written; only what was not written again since goes. */
 function sweepDays(table: Table, dueBeforeMs: number, limit: number): number {
-  const due = table.range({ start: 'day/', end: dayIndex(dueBeforeMs), limit })
-  for (const { key } of due) {
-    const target = key.slice('day/'.length + DAY_DIGITS + 1)
-    const stored = table.get(target)
-    if (stored !== undefined && (JSON.parse(stored) as { atMs: number }).atMs <= dueBeforeMs) table.remove(target)
+  const entriesMax = Math.ceil(limit / KEYS_PER_ENTRY)
+  const due = table.range({ start: 'day/', end: dayIndex(dueBeforeMs), limit: entriesMax })
+  for (const { key, value } of due) {
+    const targets = JSON.parse(value) as readonly string[]
+    for (const target of targets) {
+      const stored = table.get(target)
+      if (stored !== undefined && (JSON.parse(stored) as { atMs: number }).atMs <= dueBeforeMs) table.remove(target)
+    }
     table.remove(key)
   }
-  return due.length
+  return due.length < entriesMax ? due.length : limit
 }
 
 function dayIndex(atMs: number): string {

@@ -1,11 +1,9 @@
 /**
  * HotState on LMDB: every verb runs within one event turn on memory and stored pages, so verbs are atomic by themselves.
  *
- * Verbs resolve before their writes are stored (a state may be forgotten by a crash; the log brings it back), except
- * `settleInstall`, whose answer is on disk when it resolves.
+ * Verbs resolve before their writes are stored: what a crash takes is on the log, from where a start brings it back.
  */
 
-import { LIMITS } from '../../domain/limits.ts'
 import type { LmdbEnvironment } from '../lmdb/environment.ts'
 
 import type { HotState } from './hot-state.ts'
@@ -15,10 +13,8 @@ import { openInstalls } from './lmdb-installs.ts'
 import { openReceipts } from './lmdb-receipts.ts'
 
 export interface LmdbHotStateOptions {
-  /** Longest time that counts stay in memory alone. */
-  readonly saveCountsMs?: number
-  /** After this long `settleInstall` rejects; its answer may still become durable. */
-  readonly settleDeadlineMs?: number
+  /** Longest time that counts and answers stay in memory alone. */
+  readonly saveEveryMs?: number
   /** Pause between two deletions of what has expired; 0 deletes nothing. */
   readonly sweepEveryMs?: number
 }
@@ -28,16 +24,18 @@ export interface LmdbHotState extends HotState {
   sweep(): Promise<void>
 }
 
-const DEFAULTS = { saveCountsMs: 500, settleDeadlineMs: LIMITS.appendDeadlineMs, sweepEveryMs: 60_000 }
+const DEFAULTS = { saveEveryMs: 500, sweepEveryMs: 60_000 }
 /** Per kind and transaction: small, so that appends get their turn in between. */
 const SWEEP_LIMIT = 1_000
+/** Larger, since their index names many in one entry; it must not be less than the other. */
+const INSTALL_SWEEP_LIMIT = 5_000
 
 /** Opens the hot state in an environment; close it before the environment. */
 export async function lmdbHotState(
   environment: LmdbEnvironment,
   options: LmdbHotStateOptions = {},
 ): Promise<LmdbHotState> {
-  const { saveCountsMs, settleDeadlineMs, sweepEveryMs } = { ...DEFAULTS, ...options }
+  const { saveEveryMs, sweepEveryMs } = { ...DEFAULTS, ...options }
   const { nowMs, committer } = environment
   const table = environment.openTable('hot')
   const leases = memoryLeases(nowMs)
@@ -50,9 +48,10 @@ export async function lmdbHotState(
     if (saveTimer !== null) clearTimeout(saveTimer)
     saveTimer = null
     counters.save()
+    installs.save()
   }
   const saveSoon = <T>(outcome: T): T => {
-    if (counters.hasUnsaved()) saveTimer ??= setTimeout(save, saveCountsMs)
+    if (counters.hasUnsaved() || installs.hasUnsaved()) saveTimer ??= setTimeout(save, saveEveryMs)
     return outcome
   }
   const sweep = async (): Promise<void> => {
@@ -62,7 +61,7 @@ export async function lmdbHotState(
     await committer.durable()
     let removed = 0
     do {
-      removed = receipts.sweep(SWEEP_LIMIT) + installs.sweep(SWEEP_LIMIT) + counters.sweep(SWEEP_LIMIT)
+      removed = receipts.sweep(SWEEP_LIMIT) + installs.sweep(INSTALL_SWEEP_LIMIT) + counters.sweep(SWEEP_LIMIT)
       if (removed > 0) await committer.durable()
     } while (removed >= SWEEP_LIMIT)
   }
@@ -75,9 +74,7 @@ export async function lmdbHotState(
     receiptStates: async (asked) => asked.map((receipt) => receipts.stateOf(receipt)),
     learn: async (receipt, state) => receipts.learn(receipt, state),
     claimInstall: async (claim) => installs.claim(claim),
-    async settleInstall(settlement) {
-      if (installs.settle(settlement)) await committer.durableWithin(settleDeadlineMs)
-    },
+    settleInstall: async (settlement) => saveSoon(installs.settle(settlement)),
     releaseInstall: async (claim) => installs.release(claim),
     countHits: async (hits) => saveSoon(counters.countHits(hits)),
     addUsage: async (usage) => saveSoon(counters.addUsage(usage)),

@@ -44,11 +44,6 @@ export class StorageFailed extends Error {
   override readonly name = 'StorageFailed'
 }
 
-/** The disk did not answer in time; what was written may still become durable. */
-export class StorageTooSlow extends Error {
-  override readonly name = 'StorageTooSlow'
-}
-
 /** How often free space is measured, at the least; written bytes bring it forward. */
 const SPACE_CHECK_MS = 1_000
 /** Share of the reserve that may be written between two measurements. */
@@ -133,19 +128,6 @@ export class Committer {
       this.#waiters.push((failure) => (failure === null ? resolve() : reject(failure)))
       this.request()
     })
-  }
-
-  /** Like `durable`, but rejects with StorageTooSlow after `deadlineMs`; then it may or may not become durable. */
-  async durableWithin(deadlineMs: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    const tooSlow = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new StorageTooSlow(`not durable within ${deadlineMs} ms`)), deadlineMs)
-    })
-    try {
-      await Promise.race([this.durable(), tooSlow])
-    } finally {
-      clearTimeout(timer)
-    }
   }
 
   /** Writes what is left; afterwards nothing is written any more. */

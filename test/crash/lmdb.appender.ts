@@ -27,7 +27,7 @@ const environment = await openLmdb(folder, {
   onFatal: (error) => say(`fatal ${error.message}`),
 })
 const log = await lmdbEventLog(environment, { trimEveryMs: 0 })
-const state = await lmdbHotState(environment, { sweepEveryMs: 0 })
+const state = await lmdbHotState(environment, { sweepEveryMs: 0, saveEveryMs: 1 })
 say('ready')
 
 let id = Number(firstId)
@@ -54,6 +54,9 @@ async function settle(mine: number): Promise<void> {
   await state.claimInstall(claim)
   try {
     await state.settleInstall({ ...claim, answer: `answer ${mine}`, matched: null })
+    // Answers are stored a moment later, with whatever is committed then.
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    await environment.committer.durable()
     say(`settled ${mine}`)
   } catch (error) {
     if (!(error instanceof StorageFailed)) throw error

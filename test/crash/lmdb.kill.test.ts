@@ -21,7 +21,7 @@ describe('LMDB and kill -9', () => {
     await deleteFolder(folder)
   })
 
-  it(`keeps every acknowledged entry exactly once, and every settled answer, over ${CYCLES} kills`, async function () {
+  it(`keeps every acknowledged entry exactly once, and every stored answer, over ${CYCLES} kills`, async function () {
     this.timeout(60_000)
     const acked = new Set<number>()
     const settled = new Set<number>()

@@ -262,22 +262,30 @@ describe('facts-writer', () => {
   })
 
   describe('rest', () => {
-    const options = { politeness: 2, maxLagMs: 10_000 }
+    const options = { maxEntries: 10_000, politeness: 2, gatherMs: 400, maxLagMs: 10_000 }
     it('is none while the event loop is idle', () => {
-      expect(restAfter({ tookMs: 100, lagMs: 50, utilization: 0.2 }, options)).to.equal(0)
+      expect(restAfter({ entries: 1, tookMs: 100, lagMs: 50, utilization: 0.2 }, options)).to.equal(0)
     })
     it('is in proportion to the work while the event loop is busy', () => {
-      expect(restAfter({ tookMs: 100, lagMs: 0, utilization: 0.9 }, options)).to.equal(200)
+      expect(restAfter({ entries: 1, tookMs: 100, lagMs: 0, utilization: 0.9 }, options)).to.equal(200)
     })
     it('shrinks with the lag and ends where the lag is at its bound', () => {
-      expect(restAfter({ tookMs: 100, lagMs: 5_000, utilization: 0.9 }, options)).to.equal(100)
-      expect(restAfter({ tookMs: 100, lagMs: 10_000, utilization: 0.9 }, options)).to.equal(0)
+      expect(restAfter({ entries: 1, tookMs: 100, lagMs: 5_000, utilization: 0.9 }, options)).to.equal(100)
+      expect(restAfter({ entries: 1, tookMs: 100, lagMs: 10_000, utilization: 0.9 }, options)).to.equal(0)
     })
     it('is bounded', () => {
-      expect(restAfter({ tookMs: 60_000, lagMs: 0, utilization: 1 }, options)).to.equal(2_000)
+      expect(restAfter({ entries: 1, tookMs: 60_000, lagMs: 0, utilization: 1 }, options)).to.equal(2_000)
+    })
+    it('lets entries gather under load, in a process of its own too', () => {
+      const batch = { tookMs: 10, lagMs: 0, utilization: 0 }
+      const rests = [99, 100, 4_999, 5_000].map((entries) => restAfter({ ...batch, entries }, options))
+      expect(rests).to.deep.equal([0, 400, 400, 0])
+      expect(restAfter({ ...batch, entries: 100, lagMs: 10_000 }, options)).to.equal(0)
     })
     it('is none for a process that does nothing else', () => {
-      expect(restAfter({ tookMs: 100, lagMs: 0, utilization: 1 }, { ...options, politeness: 0 })).to.equal(0)
+      expect(restAfter({ entries: 1, tookMs: 100, lagMs: 0, utilization: 1 }, { ...options, politeness: 0 })).to.equal(
+        0,
+      )
     })
   })
 
