@@ -1,18 +1,19 @@
 /** Takes jobs to their destinations: acts on what `way.ts` decides for each, within slots and a batch's patience. */
 
-import { destinationKey } from '../domain/catalog.ts'
 import { LIMITS } from '../domain/limits.ts'
 import type { Job } from '../domain/records.ts'
-import { makeAttempt } from './attempt.ts'
+import { makeAttempt, type Answer, type AttemptDeps } from './attempt.ts'
 import type { Tokens } from './auth.ts'
 import { DestinationGate, type DestinationHealth } from './destination-gate.ts'
 import { createJobJournal, type JobJournal } from './job-journal.ts'
+import { parcelsOf, ParcelSizes, type Going, type Parcel } from './parcel.ts'
 import type { Sender } from './send.ts'
 import { attemptKey, type SettledJobs } from './settled-jobs.ts'
+import { AskedOnce } from './asked-once.ts'
 import { Slots } from './slots.ts'
 import { BUSY_MS, wayOf, type Way } from './way.ts'
 import type { WorkerDeps } from './worker.ts'
-import { createWorkerMetrics, NO_METRICS, type WorkerMetrics } from './worker-metrics.ts'
+import { createWorkerMetrics, NO_METRICS } from './worker-metrics.ts'
 
 export interface CourierDeps extends WorkerDeps {
   readonly sender: Sender
@@ -34,23 +35,27 @@ interface Patience {
   readonly forAnswer: AbortSignal
 }
 
-type Going = Extract<Way, { kind: 'go' }>
+type Staying = Exclude<Way, { kind: 'go' }>
 
 /** Owns what one worker process knows of its exchanges and destinations. */
 export class Courier {
   readonly #deps: CourierDeps
-  readonly #metrics: WorkerMetrics
   readonly #journal: JobJournal
+  readonly #attemptDeps: AttemptDeps
   readonly #gate = new DestinationGate()
   readonly #slots = new Slots(SLOTS)
+  readonly #sizes = new ParcelSizes()
   readonly #underWay = new Map<string, Promise<void>>()
 
   constructor(deps: CourierDeps) {
     this.#deps = deps
     const gauges = { inFlight: () => this.#slots.inFlight, troubled: () => this.#gate.health().length }
     const { registry, provider } = deps
-    this.#metrics = registry === undefined ? NO_METRICS : createWorkerMetrics(registry, provider.id, gauges)
-    this.#journal = createJobJournal({ ...deps, metrics: this.#metrics })
+    const metrics = registry === undefined ? NO_METRICS : createWorkerMetrics(registry, provider.id, gauges)
+    const journal = createJobJournal({ ...deps, metrics })
+    const answers = new AskedOnce<Answer>()
+    this.#journal = journal
+    this.#attemptDeps = { ...deps, journal, metrics, answers, gate: this.#gate, sizes: this.#sizes }
   }
 
   get inFlight(): number {
@@ -65,7 +70,13 @@ export class Courier {
   async take(jobs: readonly Job[]): Promise<void> {
     const [forSlot, slotTimer] = abortAfter(SLOT_PATIENCE_MS)
     const [forAnswer, answerTimer] = abortAfter(ANSWER_PATIENCE_MS)
-    const results = await Promise.allSettled(jobs.map((job) => this.#takeOne(job, { forSlot, forAnswer })))
+    const nowMs = this.#deps.nowMs()
+    const { goings, others } = this.#sorted(jobs, nowMs)
+    const rules = { provider: this.#deps.provider, mostJobs: (key: string) => this.#sizes.most(key), nowMs }
+    const results = await Promise.allSettled([
+      ...others.map(({ job, way }) => this.#putOff(job, way)),
+      ...parcelsOf(goings, rules).map((parcel) => this.#go(parcel, { forSlot, forAnswer })),
+    ])
     clearTimeout(slotTimer)
     clearTimeout(answerTimer)
     const broken = results.find((result) => result.status === 'rejected')
@@ -77,9 +88,24 @@ export class Courier {
     await Promise.allSettled(this.#underWay.values())
   }
 
-  async #takeOne(job: Job, patience: Patience): Promise<void> {
+  #sorted(jobs: readonly Job[], nowMs: number): { goings: Going[]; others: { job: Job; way: Staying }[] } {
+    const goings: Going[] = []
+    const others: { job: Job; way: Staying }[] = []
+    const seen = new Set<string>()
     const parts = { gate: this.#gate, underWay: this.#underWay }
-    const way = wayOf({ ...this.#deps, ...parts }, job, this.#deps.nowMs())
+    for (const job of jobs) {
+      const isSecond = seen.has(attemptKey(job))
+      seen.add(attemptKey(job))
+      const way: Way = isSecond
+        ? { kind: 'wait', untilMs: nowMs + BUSY_MS }
+        : wayOf({ ...this.#deps, ...parts }, job, nowMs)
+      if (way.kind === 'go') goings.push({ job, way })
+      else others.push({ job, way })
+    }
+    return { goings, others }
+  }
+
+  async #putOff(job: Job, way: Staying): Promise<void> {
     switch (way.kind) {
       case 'drop':
         return
@@ -91,54 +117,53 @@ export class Courier {
         await this.#journal.end(job, way)
         this.#deps.settledJobs.add(job)
         return
-      case 'go':
-        return this.#go(job, way, patience)
     }
   }
 
-  async #go(job: Job, way: Going, patience: Patience): Promise<void> {
-    const slotKey = destinationKey(job.website, job.destination)
-    const hasSlot = way.isTrusted ? await this.#slots.take(slotKey, patience.forSlot) : this.#slots.tryTake(slotKey)
-    if (!hasSlot) return this.#journal.wait({ ...job, dueAtMs: this.#deps.nowMs() + BUSY_MS })
-    if (!way.isTrusted) return this.#goAlone(job, way, slotKey)
-    const exchange = this.#start(job, way, slotKey)
+  async #go(parcel: Parcel, patience: Patience): Promise<void> {
+    const { key, isTrusted } = parcel
+    const hasSlot = isTrusted ? await this.#slots.take(key, patience.forSlot) : this.#slots.tryTake(key)
+    if (!hasSlot) return this.#leave(parcel, BUSY_MS)
+    if (!isTrusted) return this.#goAlone(parcel)
+    const exchange = this.#start(parcel)
     if (await isOverInTime(exchange, patience.forAnswer)) return
-    this.#gate.slow(slotKey, 1, this.#deps.nowMs())
-    void exchange.catch(() => undefined).then(() => this.#gate.slow(slotKey, -1, this.#deps.nowMs()))
-    await this.#leaveCopy(job)
+    this.#gate.slow(key, 1, this.#deps.nowMs())
+    void exchange.catch(() => undefined).then(() => this.#gate.slow(key, -1, this.#deps.nowMs()))
+    await this.#leave(parcel, COPY_AFTER_MS)
   }
 
-  /** A destination in trouble must not make a batch wait: a copy on the log stands in for the exchange. */
-  async #goAlone(job: Job, way: Going, slotKey: string): Promise<void> {
+  /** A destination in trouble must not make a batch wait: copies on the log stand in for the exchange. */
+  async #goAlone(parcel: Parcel): Promise<void> {
     try {
-      await this.#leaveCopy(job)
+      await this.#leave(parcel, COPY_AFTER_MS)
     } catch (error) {
-      this.#slots.give(slotKey)
+      this.#slots.give(parcel.key)
       throw error
     }
-    void this.#start(job, way, slotKey).catch(() => undefined)
+    void this.#start(parcel).catch(() => undefined)
   }
 
-  /** Sends and settles; rejects where the outcome could not be written, so that the job comes again. */
-  async #start(job: Job, way: Going, slotKey: string): Promise<void> {
-    const key = attemptKey(job)
-    const parts = { journal: this.#journal, gate: this.#gate, metrics: this.#metrics }
-    const exchange = makeAttempt({ ...this.#deps, ...parts }, job, way.goal)
-    this.#underWay.set(key, exchange)
+  /** Sends and settles; rejects where an outcome could not be written, so that the job comes again. */
+  async #start(parcel: Parcel): Promise<void> {
+    const keys = parcel.jobs.map(attemptKey)
+    const exchange = makeAttempt(this.#attemptDeps, parcel)
+    for (const key of keys) this.#underWay.set(key, exchange)
     try {
       await exchange
     } catch (error) {
       const cause = error instanceof Error ? error.name : 'unknown'
-      this.#deps.logger.error({ provider: job.provider, jobId: job.jobId, cause }, 'attempt not written down')
+      const fields = { provider: this.#deps.provider.id, destination: parcel.key, jobs: keys.length, cause }
+      this.#deps.logger.error(fields, 'attempt not written down')
       throw error
     } finally {
-      this.#slots.give(slotKey)
-      this.#underWay.delete(key)
+      this.#slots.give(parcel.key)
+      for (const key of keys) this.#underWay.delete(key)
     }
   }
 
-  #leaveCopy(job: Job): Promise<void> {
-    return this.#journal.wait({ ...job, dueAtMs: this.#deps.nowMs() + COPY_AFTER_MS })
+  async #leave({ jobs }: Parcel, waitMs: number): Promise<void> {
+    const dueAtMs = this.#deps.nowMs() + waitMs
+    await Promise.all(jobs.map((job) => this.#journal.wait({ ...job, dueAtMs })))
   }
 }
 

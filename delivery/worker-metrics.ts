@@ -6,7 +6,8 @@ import type { ProviderId } from '../domain/model.ts'
 import type { Verdict } from './provider.ts'
 
 export interface WorkerMetrics {
-  attempt(outcome: Verdict['kind'], tookMs: number): void
+  /** Of one exchange; `split` is one that was refused whole and goes on in parts. */
+  attempt(outcome: Verdict['kind'] | 'split', tookMs: number): void
   /** `receivedAtMs` is the install's; for delivered ones the time since then is measured. */
   told(status: string, reason: string, sinceReceivedMs: number): void
 }

@@ -49,6 +49,8 @@ export interface Worker {
 
 /** Jobs in one batch; small enough that a batch delivered again after a crash repeats little. */
 const BATCH_JOBS = 128
+/** Where one request carries many jobs, more of them are at hand for it. */
+const BATCH_JOBS_TOGETHER = 512
 
 /** Consumes the provider's topic and its tiers, each on its own: a waiting tier holds nothing else back. */
 export async function startWorker(deps: WorkerDeps): Promise<Worker> {
@@ -64,6 +66,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     { topic: `deliver.${deps.provider.id}`, tier: null },
     ...TIER_NAMES.map((tier) => ({ topic: `deliver.${deps.provider.id}.${tier}` as const, tier })),
   ]
+  const maxEntries = deps.provider.batch === undefined ? BATCH_JOBS : BATCH_JOBS_TOGETHER
   const consumers: Consumer[] = []
   const stop = async (): Promise<void> => {
     await Promise.all(consumers.map((consumer) => consumer.stop()))
@@ -74,7 +77,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   try {
     for (const { topic, tier } of rooms) {
       const handler = (batch: Batch): Promise<BatchOutcome> => takeBatch(deps, courier, batch, tier)
-      consumers.push(await deps.eventLog.consume(topic, group, handler, { maxEntries: BATCH_JOBS }))
+      consumers.push(await deps.eventLog.consume(topic, group, handler, { maxEntries }))
     }
   } catch (error) {
     await stop()

@@ -24,6 +24,8 @@ export interface AdStageOptions {
   readonly provider: Provider
   readonly destination: Destination
   readonly secrets: Readonly<Record<string, string>>
+  /** Further destinations, with the same credentials. */
+  readonly others?: readonly Destination[]
   readonly baseUrl: string
   readonly tokenUrl?: string
   readonly clock: TestClock
@@ -53,7 +55,7 @@ export class AdStage {
   }
 
   static async set(options: AdStageOptions): Promise<AdStage> {
-    const { provider, destination, secrets, baseUrl, tokenUrl, clock } = options
+    const { provider, destination, secrets, others = [], baseUrl, tokenUrl, clock } = options
     const folder = await mkdtemp(join(tmpdir(), 'whence-delivery-'))
     const store = await openStore(folder, clock.nowMs)
     const setup = { destination, secrets }
@@ -63,8 +65,9 @@ export class AdStage {
       ...(tokenUrl === undefined ? {} : { tokenUrl }),
       eventLog: store.log,
       hotState: store.hotState,
-      catalog: () => catalogOf([setup.destination]),
-      credentials: () => new Map([[destinationKey(WEBSITE, destination.id), setup.secrets]]),
+      catalog: () => catalogOf([setup.destination, ...others]),
+      credentials: () =>
+        new Map([destination, ...others].map((each) => [destinationKey(WEBSITE, each.id), setup.secrets])),
       nowMs: clock.nowMs,
       random: () => 0,
       logger: SILENT_LOGGER,

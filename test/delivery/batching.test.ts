@@ -1,0 +1,296 @@
+/** Deliveries of one destination travel together, and none of them pays for another's faults. */
+
+import { expect } from 'chai'
+
+import type { Destination } from '../../domain/catalog.ts'
+import type { Job } from '../../domain/records.ts'
+import { parcelsOf, ParcelSizes, type Going, type Parcel } from '../../delivery/parcel.ts'
+import type { Provider } from '../../delivery/provider.ts'
+import { googleAds } from '../../delivery/providers/google-ads.ts'
+import { meta } from '../../delivery/providers/meta.ts'
+import { tiktok } from '../../delivery/providers/tiktok.ts'
+import { x } from '../../delivery/providers/x.ts'
+import { AskedOnce } from '../../delivery/asked-once.ts'
+import { startGoogleAdsSimulator, type GoogleVerdict } from '../../delivery/simulator/google-ads.ts'
+import { startGoogleOauthSimulator } from '../../delivery/simulator/google-oauth.ts'
+import { startMetaSimulator } from '../../delivery/simulator/meta.ts'
+import type { RecordedRequest, Simulator } from '../../delivery/simulator/server.ts'
+import { startTiktokSimulator } from '../../delivery/simulator/tiktok.ts'
+import { startXSimulator } from '../../delivery/simulator/x.ts'
+import { AD_DESTINATIONS, adJob } from './support/ad-install.ts'
+import { AdStage, type AdStageOptions } from './support/ad-stage.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS } from './support/builders.ts'
+import { TestClock } from './support/harness.ts'
+
+const GOOGLE_SECRETS = { clientId: 'client', clientSecret: 'client-secret', refreshToken: 'refresh' }
+
+/** Each with identifiers of its own. */
+function jobs(count: number, destination: Destination, first = 1): Job[] {
+  return Array.from({ length: count }, (_, index) => {
+    const number = String(first + index).padStart(4, '0')
+    const identities = {
+      meta: { fbp: `fb.1.${NOON_MS - HOUR_MS}.99${number}` },
+      tiktok: { ttp: `canary-ttp-${number}` },
+      x: { twclid: `canarytwclid${number}` },
+      google_ads: { gclid: `canary-gclid-${number}` },
+    }
+    const visit = { issuedAtMs: NOON_MS - 8 * HOUR_MS, landedAtMs: NOON_MS - 8 * HOUR_MS }
+    return adJob(destination, { identities, visit, install: { eventId: `event-${number}` } })
+  })
+}
+
+/** Meta refuses an event of more than seven days and everything that comes with it; no deadline says so here. */
+function stale(job: Job): Job {
+  return { ...job, install: { ...job.install, receivedAtMs: NOON_MS - 8 * DAY_MS } }
+}
+
+const sizesAt = (simulator: Simulator, list: string): number[] =>
+  simulator.requests().flatMap(({ body }: RecordedRequest) => {
+    const rows = (body as Record<string, unknown> | null)?.[list]
+    return Array.isArray(rows) ? [rows.length] : []
+  })
+
+describe('deliveries in one request', () => {
+  let stage: AdStage
+  let simulator: Simulator
+  let clock: TestClock
+
+  const set = async (
+    provider: Provider,
+    destination: Destination,
+    options: Partial<AdStageOptions> = {},
+  ): Promise<void> => {
+    const secrets = { accessToken: 'canary-token', pixelToken: 'canary-token' }
+    stage = await AdStage.set({ provider, destination, secrets, baseUrl: simulator.url, clock, ...options })
+  }
+  beforeEach(() => {
+    clock = new TestClock()
+  })
+  afterEach(async () => {
+    await stage.strike()
+    await simulator.stop()
+  })
+
+  for (const [provider, destination, start, list] of [
+    [meta, AD_DESTINATIONS.meta, startMetaSimulator, 'data'],
+    [tiktok, AD_DESTINATIONS.tiktok, startTiktokSimulator, 'data'],
+    [x, AD_DESTINATIONS.x, startXSimulator, 'conversions'],
+  ] as const) {
+    it(`go to ${provider.id} together, and each is told of as if it had gone alone`, async () => {
+      simulator = await start({ port: 0, nowMs: clock.nowMs })
+      await set(provider, destination)
+      const sent = jobs(30, destination)
+      await stage.enqueue(...sent)
+      const records = await stage.recorded(30)
+      expect(sizesAt(simulator, list)).to.deep.equal([30])
+      for (const record of records) {
+        expect(record).to.include({ status: 'delivered', attempts: 1 })
+        expect(record.detail).to.contain('one of 30 in a request')
+        const body = record.attempt?.requestBody ?? ''
+        expect(sent.filter(({ jobId }) => body.includes(jobId)).map(({ jobId }) => jobId)).to.deep.equal([record.jobId])
+        expect(JSON.stringify(record)).not.to.contain('canary')
+      }
+    })
+  }
+
+  it('are halved where one of them spoils all, until only that one fails', async () => {
+    simulator = await startMetaSimulator({ port: 0, nowMs: clock.nowMs })
+    await set(meta, AD_DESTINATIONS.meta)
+    const sent = jobs(64, AD_DESTINATIONS.meta).map((job, index) => (index === 20 ? stale(job) : job))
+    await stage.enqueue(...sent)
+    const records = await stage.recorded(64)
+    const failed = records.filter(({ status }) => status !== 'delivered')
+    expect(failed.map(({ eventId, status, reason }) => [eventId, status, reason])).to.deep.equal([
+      ['event-0021', 'failed', 'refused'],
+    ])
+    expect(failed[0]?.attempt?.code).to.contain('2804003')
+    expect(failed[0]?.detail).to.contain('refused before together with others')
+    // All of them, and then two halves at each of six sizes.
+    expect(simulator.total()).to.equal(13)
+    expect(records.every(({ attempts }) => attempts === 1)).to.equal(true)
+  })
+
+  it('wait and come back together after an outage', async () => {
+    simulator = await startMetaSimulator({ port: 0, nowMs: clock.nowMs })
+    await set(meta, AD_DESTINATIONS.meta)
+    simulator.fail('*', { kind: 'status', status: 503 })
+    await stage.enqueue(...jobs(20, AD_DESTINATIONS.meta))
+    const failed = await stage.recorded(20)
+    expect(new Set(failed.map(({ nextAttemptAtMs }) => nextAttemptAtMs)).size).to.equal(1)
+    simulator.fail('*', null)
+    clock.advance(6_000)
+    const records = await stage.recorded(40)
+    expect(records.slice(20).every(({ status, attempts }) => status === 'delivered' && attempts === 2)).to.equal(true)
+    expect(sizesAt(simulator, 'data')).to.deep.equal([20, 20])
+  })
+
+  it('never cross from one destination to another', async () => {
+    simulator = await startMetaSimulator({ port: 0, nowMs: clock.nowMs })
+    const other = { ...AD_DESTINATIONS.meta, id: 'other-meta', settings: { pixelId: '999' } }
+    await set(meta, AD_DESTINATIONS.meta, { others: [other] })
+    await stage.enqueue(...jobs(10, AD_DESTINATIONS.meta), ...jobs(5, other, 101))
+    await stage.recorded(15)
+    const perPixel = simulator.requests().map(({ key, body }: any) => [key, body.data.length])
+    expect(perPixel).to.have.deep.members([
+      ['123456789012345', 10],
+      ['999', 5],
+    ])
+  })
+
+  it('leave out what has nothing to send, and what might be too old by the time it is judged', async () => {
+    simulator = await startMetaSimulator({ port: 0, nowMs: clock.nowMs })
+    await set(meta, AD_DESTINATIONS.meta)
+    const [first, second, ...rest] = jobs(10, AD_DESTINATIONS.meta)
+    const nameless = { ...first!, visit: { ...first!.visit, identities: { meta: { fbp: 'malformed' } } } }
+    const late = { ...second!, deadlineAtMs: NOON_MS + 30_000 }
+    await stage.enqueue(nameless, late, ...rest)
+    const records = await stage.recorded(10)
+    expect(sizesAt(simulator, 'data')).to.have.members([8, 1])
+    expect(records.find(({ jobId }) => jobId === nameless.jobId)).to.include({
+      status: 'skipped',
+      reason: 'no_identifier',
+    })
+    expect(records.filter(({ status }) => status === 'delivered')).to.have.length(9)
+  })
+
+  it('are validated one by one', async () => {
+    const destination = {
+      ...AD_DESTINATIONS.meta,
+      mode: 'Validate' as const,
+      settings: { ...AD_DESTINATIONS.meta.settings, testEventCode: 'TEST1' },
+    }
+    simulator = await startMetaSimulator({ port: 0, nowMs: clock.nowMs })
+    await set(meta, destination)
+    await stage.enqueue(...jobs(3, destination))
+    await stage.recorded(3)
+    expect(sizesAt(simulator, 'data')).to.deep.equal([1, 1, 1])
+  })
+
+  it('count as one failure for the destination when the credentials are refused, and all of them wait', async () => {
+    simulator = await startMetaSimulator({ port: 0, nowMs: clock.nowMs, isToken: () => false })
+    await set(meta, AD_DESTINATIONS.meta)
+    await stage.enqueue(...jobs(12, AD_DESTINATIONS.meta))
+    const records = await stage.recorded(12)
+    expect(records.every(({ reason }) => reason === 'credentials_refused')).to.equal(true)
+    expect(simulator.total()).to.equal(1)
+    expect(await stage.activityTypes()).to.deep.equal(['destination_paused'])
+  })
+})
+
+describe("deliveries in one request to Google, and Google's verdict", () => {
+  let stage: AdStage
+  let ads: Simulator
+  let oauth: Simulator
+  let clock: TestClock
+  let verdict: GoogleVerdict
+
+  beforeEach(async () => {
+    clock = new TestClock()
+    verdict = { requestStatus: 'SUCCESS' }
+    const { nowMs } = clock
+    oauth = await startGoogleOauthSimulator({ port: 0, nowMs })
+    ads = await startGoogleAdsSimulator({ port: 0, nowMs, judge: () => verdict })
+    const destination = AD_DESTINATIONS.google_ads
+    const urls = { baseUrl: ads.url, tokenUrl: oauth.url }
+    stage = await AdStage.set({ provider: googleAds, destination, secrets: GOOGLE_SECRETS, ...urls, clock })
+    await stage.enqueue(...jobs(25, destination))
+    await stage.recorded(25)
+  })
+  afterEach(async () => {
+    await stage.strike()
+    await ads.stop()
+    await oauth.stop()
+  })
+  const questions = (): number => ads.requests().filter(({ path }) => path === '/v1/requestStatus:retrieve').length
+
+  it('is read once for all of them', async () => {
+    expect(sizesAt(ads, 'events')).to.deep.equal([25])
+    clock.advance(31 * MINUTE_MS)
+    const records = await stage.recorded(50)
+    expect(records.slice(25).every(({ status }) => status === 'delivered')).to.equal(true)
+    expect(questions()).to.equal(1)
+  })
+
+  it('fails all of them where it fails the request, with the reason', async () => {
+    verdict = { requestStatus: 'FAILED', reasons: ['INVALID_GCLID'] }
+    clock.advance(31 * MINUTE_MS)
+    const records = await stage.recorded(50)
+    expect(new Set(records.slice(25).map(({ status }) => status))).to.deep.equal(new Set(['failed']))
+    expect(records.at(-1)?.attempt?.code).to.contain('INVALID_GCLID')
+  })
+
+  it('stays one over the request where it is mixed', async () => {
+    verdict = { requestStatus: 'PARTIAL_SUCCESS', reasons: ['INVALID_GCLID'] }
+    clock.advance(31 * MINUTE_MS)
+    const records = await stage.recorded(50)
+    expect(new Set(records.slice(25).map(({ status, attempt }) => `${status} ${attempt?.code}`))).to.deep.equal(
+      new Set(['delivered PARTIAL_SUCCESS INVALID_GCLID']),
+    )
+  })
+})
+
+describe('parcels', () => {
+  const goal = { destination: AD_DESTINATIONS.meta, secrets: {} }
+  const going = (number: number, organization: string, destination: string): Going => ({
+    job: { ...jobs(1, AD_DESTINATIONS.meta, number)[0]!, organization, destination },
+    way: { kind: 'go', goal, isTrusted: true },
+  })
+  const named = (parcels: readonly Parcel[]): string[] =>
+    parcels.map(({ key, jobs: inside }) => `${key.split('/')[1]}:${inside.length}`)
+
+  it('let organisations take turns, each in the order of its own jobs', () => {
+    const goings = [
+      ...['a1', 'a2', 'a3', 'a4'].map((destination, index) => going(index, 'a', destination)),
+      going(8, 'b', 'b1'),
+      going(9, 'c', 'c1'),
+      going(10, 'b', 'b2'),
+    ]
+    const parcels = parcelsOf(goings, { provider: meta, mostJobs: () => 512, nowMs: NOON_MS })
+    expect(named(parcels)).to.deep.equal(['a1:1', 'b1:1', 'c1:1', 'a2:1', 'b2:1', 'a3:1', 'a4:1'])
+  })
+
+  it('hold at most what the provider takes, and what the destination has shown to take', () => {
+    const goings = Array.from({ length: 10 }, (_, index) => going(index, 'a', 'a1'))
+    const narrow = { ...meta, batch: { ...meta.batch!, maxJobs: 4 } }
+    const rules = { provider: narrow, mostJobs: () => 512, nowMs: NOON_MS }
+    expect(named(parcelsOf(goings, rules))).to.deep.equal(['a1:4', 'a1:4', 'a1:2'])
+    expect(named(parcelsOf(goings, { ...rules, mostJobs: () => 3 }))).to.deep.equal(['a1:3', 'a1:3', 'a1:3', 'a1:1'])
+  })
+
+  it('shrink by half with each refusal, and grow again with each full one that is taken', () => {
+    const sizes = new ParcelSizes()
+    sizes.refused('a', 100)
+    expect(sizes.most('a')).to.equal(50)
+    for (let jobsLeft = 50; jobsLeft > 1; jobsLeft = sizes.most('a')) sizes.refused('a', jobsLeft)
+    sizes.refused('a', 1)
+    expect(sizes.most('a')).to.equal(1)
+    sizes.taken('a', 1)
+    expect(sizes.most('a')).to.equal(2)
+    sizes.taken('a', 1)
+    expect(sizes.most('a')).to.equal(2)
+    for (const size of [2, 4, 8, 16, 32, 64, 128, 256, 512]) sizes.taken('a', size)
+    expect(sizes.most('a')).to.equal(Number.POSITIVE_INFINITY)
+    expect(sizes.most('b')).to.equal(Number.POSITIVE_INFINITY)
+  })
+})
+
+describe('what is asked once', () => {
+  it('is asked for once by all who want it within half a minute, and again where asking failed', async () => {
+    const answers = new AskedOnce<number>()
+    let asked = 0
+    const ask = async (): Promise<number> => {
+      asked += 1
+      if (asked === 1) throw new Error('no answer')
+      return asked
+    }
+    const failure = await answers.get('a', 0, ask).catch((error: Error) => error.message)
+    expect(failure).to.equal('no answer')
+    const both = await Promise.all([answers.get('a', 0, ask), answers.get('a', 29_999, ask)])
+    expect(both.map(({ answer, isFresh }) => [answer, isFresh])).to.deep.equal([
+      [2, true],
+      [2, false],
+    ])
+    expect(await answers.get('a', 30_000, ask)).to.deep.equal({ answer: 3, isFresh: true })
+    expect(await answers.get('b', 30_000, ask)).to.deep.equal({ answer: 4, isFresh: true })
+  })
+})
