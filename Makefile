@@ -1,14 +1,19 @@
 # The verbs of this project. What each does stands in package.json; this file makes sure that what it needs is there.
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo check test bench docs
+.PHONY: help run run-distributed demo check test bench docs
 
 help: ## Say what there is
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 
 run: node_modules ## Start the service with an example website on this machine
 	@npm run -s build
 	@npm run -s example
+
+run-distributed: node_modules ## The same as many processes on a real Kafka, a real Redis and ClickHouse over HTTP
+	@sh test/install-tools.sh java mvn redis-server openssl
+	@npm run -s build
+	@npm run -s example-distributed
 
 demo: node_modules ## Show the whole way by itself: a visit in a real browser becomes a matched install
 	@npm run -s build

@@ -1,7 +1,6 @@
 /** `make demo`: shows by itself, with a real Chromium and the real hook, how a visit becomes a matched install. */
 
-import { access, cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
+import { access, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -11,14 +10,13 @@ import { createLogger } from '../runtime/logger.ts'
 import { compileSettings, type RunOutcome } from '../runtime/settings.ts'
 import { ChromiumMissing, findChromium, openChromium } from './demo/chromium.ts'
 import { findMarker, lastEventId, runAtHome } from './demo/machine.ts'
+import { copyQuickstart, portLike, QUICKSTART_SITE_PORT } from './demo/quickstart.ts'
 import { startExampleSite, type ExampleSite } from './example-site.ts'
 import { startService, type Service } from './service.ts'
 import { explainTool } from './tools/explain.ts'
 import { version } from './version.ts'
 
-const QUICKSTART = new URL('../examples/quickstart/', import.meta.url)
 const SDK = new URL('../sdk/dist/browser.js', import.meta.url)
-const QUICKSTART_SITE_PORT = 8081
 const STOP_MS = 10_000
 const DELIVERY_TRIES = 400
 const DELIVERY_PAUSE_MS = 25
@@ -96,7 +94,7 @@ async function setTheStage(lifecycle: Lifecycle): Promise<Stage> {
     (path) => rm(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 }),
   )
   const sitePort = await portLike(QUICKSTART_SITE_PORT)
-  await copyManifests(join(folder, 'manifests'), sitePort)
+  await copyQuickstart(join(folder, 'manifests'), sitePort)
   const ga4 = await lifecycle.start(
     'ga4 stand-in',
     () => startGa4Simulator({ port: 0 }),
@@ -124,16 +122,6 @@ function settingsFor(folder: string, port: number, ga4Url: string): RunOutcome {
   const outcome = compileSettings('embedded', argv, { WHENCE_GA4_URL: ga4Url })
   if (outcome.kind !== 'run') throw new Error('the settings of the demo are wrong')
   return outcome
-}
-
-/** The quickstart's own files, at the port where the example website stands this time. */
-async function copyManifests(folder: string, sitePort: number): Promise<void> {
-  await cp(QUICKSTART, folder, { recursive: true })
-  for (const name of await readdir(folder)) {
-    const path = join(folder, name)
-    const text = await readFile(path, 'utf8')
-    await writeFile(path, text.replaceAll(`:${QUICKSTART_SITE_PORT}`, `:${sitePort}`))
-  }
 }
 
 async function install(command: string, home: string): Promise<void> {
@@ -165,20 +153,6 @@ async function isMatchedAndDelivered({ facts }: Service, eventId: string): Promi
     await wait(DELIVERY_PAUSE_MS)
   }
   return false
-}
-
-/** The port asked for if it is free, else any free one. */
-async function portLike(wanted: number): Promise<number> {
-  const server = createServer()
-  const listening = (port: number): Promise<boolean> =>
-    new Promise((resolve) => {
-      server.once('error', () => resolve(false))
-      server.listen(port, '127.0.0.1', () => resolve(true))
-    })
-  if (!(await listening(wanted))) await listening(0)
-  const { port } = server.address() as AddressInfo
-  await new Promise<void>((resolve) => server.close(() => resolve()))
-  return port
 }
 
 function title(text: string): void {

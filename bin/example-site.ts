@@ -22,6 +22,10 @@ export interface ExampleSiteOptions {
   readonly baseUrl: string
   /** Where the stand-in for GA4 shows what it got; null where there is none. */
   readonly ga4Url: string | null
+  /** The command that explains an install; without it the one for a service that runs in the usual data folder. */
+  readonly explain?: string
+  /** What ending it does, in a sentence for the terminal. */
+  readonly onEnd?: string
 }
 
 const PAGE = new URL('../examples/site/index.html', import.meta.url)
@@ -63,7 +67,7 @@ export async function startExampleSite(options: ExampleSiteOptions): Promise<Exa
   }
   const pageUrl = `${origin}/?utm_source=newsletter&utm_campaign=launch`
   const command = installCommand(website, baseUrl)
-  return { port, pageUrl, command, steps: stepsText(pageUrl, command), close }
+  return { port, pageUrl, command, steps: stepsText({ ...STEPS, ...options, pageUrl, command }), close }
 }
 
 function websiteAt(origin: string, catalog: Catalog): Website | null {
@@ -76,7 +80,19 @@ function installCommand(website: Website, baseUrl: string): string {
   return `curl -fsSL ${baseUrl}/v1/projects/${website.id}/${script} | sh -s -- install_completed`
 }
 
-function stepsText(pageUrl: string, command: string): string {
+const STEPS = {
+  explain: 'npm run -s whence -- explain',
+  onEnd: 'Ctrl+C stops it; nothing that was answered is lost.',
+}
+
+interface Steps {
+  readonly pageUrl: string
+  readonly command: string
+  readonly explain: string
+  readonly onEnd: string
+}
+
+function stepsText({ pageUrl, command, explain, onEnd }: Steps): string {
   return [
     '',
     'Whence is running. Three steps show what it does:',
@@ -86,9 +102,9 @@ function stepsText(pageUrl: string, command: string): string {
     '  2. Run this command on the same machine, as an installer would (or copy it from the page, with a token in it):',
     `       ${command}`,
     '  3. See which visit the install came from, why, and what GA4 was told:',
-    '       npm run -s whence -- explain',
+    `       ${explain}`,
     '',
-    'Ctrl+C stops it; nothing that was answered is lost.',
+    onEnd,
     '',
     '',
   ].join('\n')

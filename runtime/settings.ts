@@ -133,7 +133,9 @@ function parseAll(row: CommandRow, texts: SettingTexts, problems: SettingProblem
 /** What no setting shows by itself. */
 function crossChecks(command: string, row: CommandRow, texts: SettingTexts): readonly SettingProblem[] {
   const problems: SettingProblem[] = []
-  problems.push(...(isSingleMachine(command) ? folderChecks(row, texts) : engineChecks(command, row, texts)))
+  if (command === 'embedded') problems.push(...folderChecks(row, texts))
+  // Tools work on either kind: on what a single process keeps in folders, and on the servers of many.
+  if (!isSingleMachine(command)) problems.push(...engineChecks(command, row, texts))
   if (row.settings.includes('secret')) problems.push(...secretChecks(command, texts))
   if (row.settings.includes('role') && !texts.has('role')) {
     problems.push({ name: SETTINGS.role.option, message: `is required for ${command}` })

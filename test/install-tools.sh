@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the browsers, shells and tools that the tests drive, where this machine can do that by itself.
 # What it cannot install it names; the tests that need it then say so, and fail with CI=true.
-# Written for every POSIX sh; no arguments; always exits 0.
+# Written for every POSIX sh; arguments name the tools to look for, without any it is all of them; always exits 0.
 
 set -u
 
@@ -30,10 +30,14 @@ say() {
   printf 'install-tools: %s\n' "$*" >&2
 }
 
-# Prints the packages whose commands are missing, one a line.
+# Prints the packages whose commands are missing, one a line. $1: the tools to look for; empty for all.
 missing_packages() {
   printf '%s' "$TOOLS" | while read -r tool package; do
     [ -n "$tool" ] || continue
+    case " ${1:-$tool} " in
+      *" $tool "*) ;;
+      *) continue ;;
+    esac
     command -v "$tool" >/dev/null 2>&1 || printf '%s\n' "$package"
   done
 }
@@ -53,7 +57,7 @@ may_install() {
 }
 
 main() {
-  packages=$(missing_packages | tr '\n' ' ')
+  packages=$(missing_packages "$*" | tr '\n' ' ')
   [ -n "$packages" ] || return 0
   if ! may_install; then
     say "please install by hand: $packages"
@@ -68,7 +72,7 @@ main() {
       apt -qq install -y --no-install-recommends "$package" >&2 || say "could not install $package"
     done
   fi
-  left=$(missing_packages | tr '\n' ' ')
+  left=$(missing_packages "$*" | tr '\n' ' ')
   [ -z "$left" ] || say "still missing: $left"
   return 0
 }

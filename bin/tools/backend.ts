@@ -1,13 +1,18 @@
-/** What the tools work on: facts and event log, of a running process through its socket, or opened here when none runs. */
+/**
+ * What the tools work on, facts and event log: servers where the settings name them; on one machine a running process,
+ * through its socket, or its folders when none runs.
+ */
 
 import { existsSync } from 'node:fs'
 import { lmdbEventLog } from '../../ports/event-log/lmdb.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { openChdb } from '../../ports/facts/connect-chdb.ts'
+import { openClickHouse } from '../../ports/facts/connect-server.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import { openLmdb } from '../../ports/lmdb/environment.ts'
+import type { EngineUrl } from '../../runtime/settings-parse.ts'
 import type { Settings } from '../../runtime/settings.ts'
 import { connectTools } from './control.ts'
 
@@ -34,10 +39,11 @@ export function localBackend(parts: { readonly facts: Facts; readonly eventLog: 
 
 /** @throws DataFolderInUse where a process holds the folder but does not answer; an Error where there is no data. */
 export async function openBackend(settings: Settings): Promise<OpenBackend> {
-  const live = await connectTools(settings.data)
-  if (live !== null) return { ...live, isLive: true, close: () => Promise.resolve() }
   const { eventLog: logEngine, facts: factsEngine } = settings
   if (logEngine === null || factsEngine === null) throw new Error('no engines are set')
+  if (isServer(logEngine) || isServer(factsEngine)) return openServers(logEngine, factsEngine)
+  const live = await connectTools(settings.data)
+  if (live !== null) return { ...live, isLive: true, close: () => Promise.resolve() }
   for (const { location } of [logEngine, factsEngine]) {
     // Opening would make an empty one, and then say that there is nothing in it.
     if (!existsSync(location)) throw new Error(`there is no data in ${location}; --data names the service's folder`)
@@ -62,4 +68,52 @@ async function openFolders(logFolder: string, factsFolder: string): Promise<Open
     await environment.close()
   }
   return { ...localBackend({ facts, eventLog }), isLive: false, close }
+}
+
+/** Each is connected to when it is first asked: most tools need one of the two, and only that one must be named. */
+function openServers(logEngine: EngineUrl, factsEngine: EngineUrl): OpenBackend {
+  const facts = once(() => connectFacts(factsEngine))
+  const eventLog = once(() => connectLog(logEngine))
+  return {
+    run: async (query, params) => (await facts.value()).run(query, params),
+    read: async (topic, fromOffset, maxEntries) => (await eventLog.value()).read(topic, fromOffset, maxEntries),
+    append: async (topic, entries, options) => (await eventLog.value()).append(topic, entries, options),
+    isLive: true,
+    close: async () => {
+      await (await eventLog.valueIfAsked())?.close()
+      await (await facts.valueIfAsked())?.close()
+    },
+  }
+}
+
+function connectFacts(engine: EngineUrl): Facts {
+  if (!isServer(engine)) throw new Error('--facts must name a ClickHouse server where --event-log names Kafka')
+  return clickhouseFacts(openClickHouse(engine.url), { nowMs: Date.now })
+}
+
+async function connectLog(engine: EngineUrl): Promise<EventLog> {
+  if (!isServer(engine)) throw new Error('--event-log must name Kafka where --facts names a ClickHouse server')
+  const { kafkaEventLog } = await import('../../ports/event-log/kafka.ts')
+  const { parseKafkaUrl } = await import('../../ports/event-log/kafka-url.ts')
+  const parsed = parseKafkaUrl(engine.url)
+  if (!parsed.ok) throw new Error(`the event log's address ${parsed.why}`)
+  return kafkaEventLog(parsed.value)
+}
+
+function isServer({ scheme }: EngineUrl): boolean {
+  return scheme !== 'lmdb' && scheme !== 'chdb'
+}
+
+interface Once<T> {
+  readonly value: () => Promise<T>
+  /** Null where nobody asked for it, or where it could not be had. */
+  readonly valueIfAsked: () => Promise<T | null>
+}
+
+function once<T>(open: () => Promise<T> | T): Once<T> {
+  let opened: Promise<T> | null = null
+  return {
+    value: () => (opened ??= Promise.resolve().then(open)),
+    valueIfAsked: async () => (opened === null ? null : opened.catch(() => null)),
+  }
 }

@@ -134,6 +134,13 @@ describe('compileSettings', () => {
     ])
   })
 
+  it('lets tools work on servers as well as on folders', () => {
+    for (const command of ['explain', 'migrate']) {
+      const { settings } = run(compileSettings(command, ['--facts', 'http://127.0.0.1:8123/whence'], CLUSTER))
+      expect([settings.eventLog?.scheme, settings.facts?.scheme]).to.deep.equal(['kafka', 'http'])
+    }
+  })
+
   it('wants servers for a cluster, and a secret', () => {
     expect(problems(compileSettings('api', [], {}))).to.deep.equal([
       'WHENCE_EVENT_LOG is required for api',

@@ -40,6 +40,8 @@ export interface ClickHouseServerOptions {
   readonly database?: string
   /** HTTPS with a certificate of its own, which the URL names as `ca`. */
   readonly isTls?: boolean
+  /** Its own process group: Ctrl-C in a terminal reaches only whoever started it. */
+  readonly isDetached?: boolean
 }
 
 /** Resolves when it listens. */
@@ -50,7 +52,7 @@ export async function startClickHouse(options: ClickHouseServerOptions = {}): Pr
   const caFile = join(folder, 'certificate.pem')
   if (options.isTls === true) program.push(...(await makeCertificate(caFile, join(folder, 'key.pem'))))
   const launchOn = (listen: string): Promise<Launched> =>
-    launch([...program, `--password=${password}`, '--listen', listen])
+    launch([...program, `--password=${password}`, '--listen', listen], options.isDetached === true)
   let { child, url } = await launchOn('127.0.0.1:0').catch(async (error: unknown) => {
     await rm(folder, { recursive: true, force: true })
     throw error
@@ -89,8 +91,8 @@ interface Launched {
   readonly url: string
 }
 
-async function launch(program: readonly string[]): Promise<Launched> {
-  const child = spawn(process.execPath, program, { stdio: ['ignore', 'pipe', 'inherit'] })
+async function launch(program: readonly string[], isDetached: boolean): Promise<Launched> {
+  const child = spawn(process.execPath, program, { stdio: ['ignore', 'pipe', 'inherit'], detached: isDetached })
   const timer = setTimeout(() => child.kill('SIGKILL'), START_MS)
   for await (const url of createInterface({ input: child.stdout })) {
     clearTimeout(timer)

@@ -1,110 +1,85 @@
 /** The service as many processes on a real Kafka, a real Redis and the ClickHouse fixture, all on free loopback ports. */
 
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { checkKafkaTopics } from '../../ports/event-log/kafka.ts'
-import { parseKafkaUrl } from '../../ports/event-log/kafka-url.ts'
-import { openClickHouse } from '../../ports/facts/connect-server.ts'
+import { startGa4Simulator, type Ga4Simulator } from '../../delivery/simulator/ga4.ts'
+import { kafkaEventLog } from '../../ports/event-log/kafka.ts'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
-import { migrate } from '../../ports/facts/migrate.ts'
-import { startGa4Simulator, type Ga4Simulator } from '../../delivery/simulator/ga4.ts'
-import { startClickHouse } from './clickhouse-server.ts'
-import { startKafka } from './kafka.ts'
-import { startRedis } from './redis.ts'
+import { startEngines, type Engines, type EnginesOptions } from './engines.ts'
+import { startProgram, type Program } from './programs.ts'
 import { freePort, MANIFESTS, TEST_SECRET } from './service.ts'
 
 export const ROLES = ['facts-writer', 'state', 'dispatch', 'ga4'] as const
 export type Role = (typeof ROLES)[number] | 'api'
 
 export interface Distributed {
+  /** Of the first api process; the same after a restart. */
   readonly url: string
+  readonly engines: Engines
   readonly facts: Facts
+  /** The test's own way to the log: for reading, lags and appends. */
+  readonly eventLog: EventLog
   readonly ga4: Ga4Simulator
-  /** Ends a role as a crash would, and starts it again. */
-  readonly restart: (role: Role) => Promise<void>
+  /** The first process of a role. */
+  readonly program: (role: Role) => Program
+  /** Ends a role as a crash would, or in peace, and starts it again. Resolves when it works. */
+  readonly restart: (role: Role, signal?: 'SIGKILL' | 'SIGTERM') => Promise<void>
+  /** Starts one more process of a role, with settings of its own; whoever does so may end it, else `stop` does. */
+  readonly add: (role: Role, env?: Readonly<Record<string, string>>) => Promise<Program & { readonly url: string }>
+  /** Writes manifests into the watched folder. */
+  readonly apply: (files: Readonly<Record<string, string>>) => Promise<void>
+  /** Resolves when every role has worked off its topics; waiting rooms may still hold what is not due. */
+  readonly drain: () => Promise<void>
   readonly stop: () => Promise<void>
 }
 
-export interface DistributedOptions {
-  /** Folder of Kafka's jars, from `kafkaJars`. */
-  readonly jars: string
+export interface DistributedOptions extends EnginesOptions {
   readonly manifests?: Readonly<Record<string, string>>
-  /** Told what is being started. */
-  readonly onProgress?: (what: string) => void
+  /** For every process, over what the engines say. */
+  readonly env?: Readonly<Record<string, string>>
+  /** For the processes of one role. */
+  readonly envOf?: Readonly<Partial<Record<Role, Readonly<Record<string, string>>>>>
+  /** Requests that the stand-in for GA4 remembers. */
+  readonly keepHits?: number
 }
 
-const PROGRAM = new URL('../../bin/whence.ts', import.meta.url).pathname
-const READY_TRIES = 600
-const READY_PAUSE_MS = 100
+const DRAIN_TRIES = 600
+const DRAIN_PAUSE_MS = 100
 
 export async function startDistributed(options: DistributedOptions): Promise<Distributed> {
-  const say = options.onProgress ?? (() => undefined)
-  const folder = await mkdtemp(join(tmpdir(), 'whence-distributed-'))
-  const closers: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })]
+  const closers: (() => Promise<unknown>)[] = []
   const stop = async (): Promise<void> => {
     for (const close of closers.splice(0).reverse()) await close()
   }
   try {
-    say('Kafka, Redis and ClickHouse')
-    const kafka = await startKafka(options.jars)
-    closers.push(() => kafka.stop())
-    const redis = await startRedis()
-    closers.push(() => redis.stop())
-    const clickhouse = await startClickHouse({ database: 'whence' })
-    closers.push(() => clickhouse.stop())
-    const ga4 = await startGa4Simulator({ port: 0 })
+    const folder = await mkdtemp(join(tmpdir(), 'whence-distributed-'))
+    closers.push(() => rm(folder, { recursive: true, force: true }))
+    const engines = await startEngines(options)
+    closers.push(() => engines.stop())
+    const keep = options.keepHits
+    const ga4 = await startGa4Simulator({ port: 0, ...(keep === undefined ? {} : { keep }) })
     closers.push(() => ga4.stop())
-    say('topics and tables')
-    const kafkaUrl = `kafka://${kafka.plain}?replication=1&min-in-sync=1&partitions=2&unsafe=allow`
-    const connection = openClickHouse(clickhouse.url)
-    closers.push(() => connection.close())
-    await migrateAll(kafkaUrl, connection)
+    const eventLog = await kafkaEventLog(engines.kafkaSettings)
+    closers.push(() => eventLog.close())
     const manifests = join(folder, 'manifests')
     await mkdir(manifests)
-    for (const [name, text] of Object.entries(options.manifests ?? MANIFESTS))
-      await writeFile(join(manifests, name), text)
-    const port = await freePort()
-    const env = {
-      WHENCE_SECRET: TEST_SECRET,
-      WHENCE_EVENT_LOG: kafkaUrl,
-      WHENCE_HOT_STATE: redis.url,
-      WHENCE_FACTS: clickhouse.url,
-      WHENCE_MANIFESTS: manifests,
-      WHENCE_METRICS_LISTEN: '127.0.0.1:0',
-      WHENCE_GA4_URL: ga4.url,
-      WHENCE_LOG_LEVEL: 'warn',
-    }
-    const processes = new Map<Role, ChildProcess>()
-    const launch = async (role: Role): Promise<void> => {
-      const words = role === 'api' ? ['api', '--listen', `127.0.0.1:${port}`] : ['delivery', '--role', role]
-      const child = spawn(process.execPath, [PROGRAM, ...words], {
-        env:
-          role === 'api' ? { PATH: process.env['PATH'], ...env } : { PATH: process.env['PATH'], ...withoutSecret(env) },
-        stdio: ['ignore', 'ignore', 'inherit'],
-      })
-      processes.set(role, child)
-      if (role === 'api') await untilHealthy(`http://127.0.0.1:${port}/health`, child)
-    }
-    closers.push(() => Promise.all([...processes.values()].map((child) => end(child, 'SIGTERM'))))
-    for (const role of [...ROLES, 'api'] as const) {
-      say(role)
-      await launch(role)
-    }
+    const apply = (files: Readonly<Record<string, string>>): Promise<void> => writeAll(manifests, files)
+    await apply(options.manifests ?? MANIFESTS)
+    const env = { ...engines.env, WHENCE_GA4_URL: ga4.url, WHENCE_MANIFESTS: manifests, ...options.env }
+    const processes = launcher({ ...options, env })
+    closers.push(() => processes.stop())
+    options.onProgress?.('every role as its own process')
+    await Promise.all([...ROLES, 'api' as const].map((role) => processes.restart(role)))
     return {
-      url: `http://127.0.0.1:${port}`,
-      facts: clickhouseFacts(connection, { nowMs: Date.now }),
-      ga4,
-      restart: async (role) => {
-        const child = processes.get(role)
-        if (child !== undefined) await end(child, 'SIGKILL')
-        await launch(role)
-      },
-      stop,
+      ...processes,
+      ...{ engines, eventLog, ga4, apply, stop },
+      url: `http://127.0.0.1:${await processes.port}`,
+      facts: clickhouseFacts(engines.connection, { nowMs: Date.now }),
+      drain: () => drain(eventLog),
     }
   } catch (error) {
     await stop()
@@ -112,34 +87,65 @@ export async function startDistributed(options: DistributedOptions): Promise<Dis
   }
 }
 
-async function migrateAll(kafkaUrl: string, connection: ReturnType<typeof openClickHouse>): Promise<void> {
-  const parsed = parseKafkaUrl(kafkaUrl)
-  if (!parsed.ok) throw new Error(`the event log's address ${parsed.why}`)
-  await checkKafkaTopics(parsed.value, { canCreate: true })
-  await migrate(connection)
-}
-
-/** The roles of the delivery side sign nothing and read no receipts. */
-function withoutSecret(env: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => name !== 'WHENCE_SECRET'))
-}
-
-async function untilHealthy(url: string, child: ChildProcess): Promise<void> {
-  for (let tries = 0; tries < READY_TRIES; tries++) {
-    if (child.exitCode !== null) throw new Error(`the api ended with ${child.exitCode}`)
-    try {
-      await fetch(url)
-      return
-    } catch {
-      await wait(READY_PAUSE_MS)
-    }
+/** Starts processes, knows the first of each role, and ends all. */
+function launcher({ env, envOf = {} }: DistributedOptions & { readonly env: Readonly<Record<string, string>> }) {
+  const firsts = new Map<Role, Program>()
+  const all = new Set<Program>()
+  const port = freePort()
+  const launch = async (role: Role, atPort: number, more: Readonly<Record<string, string>>): Promise<Program> => {
+    const settings = { WHENCE_METRICS_LISTEN: '127.0.0.1:0', ...env, ...envOf[role], ...more }
+    const program =
+      role === 'api'
+        ? startProgram(['api', '--listen', `127.0.0.1:${atPort}`], {
+            env: { WHENCE_SECRET: TEST_SECRET, ...settings },
+          })
+        : // The roles of the delivery side sign nothing and read no receipts.
+          startProgram(['delivery', '--role', role], { env: settings })
+    all.add(program)
+    program.ended.then(
+      () => all.delete(program),
+      () => all.delete(program),
+    )
+    return program
   }
-  throw new Error('the api did not start')
+  return {
+    port,
+    program: (role: Role): Program => {
+      const program = firsts.get(role)
+      if (program === undefined) throw new Error(`no ${role} runs`)
+      return program
+    },
+    restart: async (role: Role, signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> => {
+      await firsts.get(role)?.end(signal)
+      const program = await launch(role, await port, {})
+      firsts.set(role, program)
+      await program.ready
+    },
+    add: async (role: Role, more: Readonly<Record<string, string>> = {}) => {
+      const atPort = await freePort()
+      const program = await launch(role, atPort, more)
+      await program.ready
+      return { ...program, url: `http://127.0.0.1:${atPort}` }
+    },
+    stop: () => Promise.all([...all].map((program) => program.end('SIGTERM'))),
+  }
 }
 
-async function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const exited = once(child, 'exit')
-  child.kill(signal)
-  await exited
+async function writeAll(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
+}
+
+/** Quiet twice in a row: a role that finishes may have given another one work in between. */
+async function drain(eventLog: EventLog): Promise<void> {
+  let quiet = 0
+  for (let tries = 0; tries < DRAIN_TRIES; tries++) {
+    // While the broker or a group's coordinator comes back nobody can say how far a role is.
+    const lag = await eventLog.lag().catch(() => null)
+    const waiting = lag?.filter(({ topic, entries }) => entries > 0 && !/\.\d+[smh]$/.test(topic))
+    quiet = waiting?.length === 0 ? quiet + 1 : 0
+    if (quiet === 3) return
+    await wait(DRAIN_PAUSE_MS)
+  }
+  const left = (await eventLog.lag()).filter(({ entries }) => entries > 0)
+  throw new Error(`not drained: ${JSON.stringify(left)}`)
 }

@@ -44,10 +44,15 @@ export interface KafkaBroker {
   stop(): Promise<void>
 }
 
-/** Null where Java or Maven is missing, unless CI=true: then that is an error. The first call fetches the jars. */
-export async function kafkaJars(): Promise<string | null> {
+/**
+ * Null where Java or Maven is missing, unless CI=true: then that is an error. The first call fetches the jars;
+ * `onProgress` is told so line by line.
+ */
+export async function kafkaJars(onProgress: (line: string) => void = () => undefined): Promise<string | null> {
   try {
-    const { stdout } = await run(FETCH, [], { timeout: 300_000 })
+    const fetching = run(FETCH, [], { timeout: 300_000 })
+    fetching.child.stderr?.on('data', (text: string) => onProgress(text.trimEnd()))
+    const { stdout } = await fetching
     return stdout.trim()
   } catch (error) {
     const why = error instanceof Error && 'stderr' in error ? String(error.stderr) : String(error)
@@ -57,18 +62,23 @@ export async function kafkaJars(): Promise<string | null> {
   }
 }
 
+export interface KafkaOptions {
+  /** Its own process group: Ctrl-C in a terminal reaches only whoever started it. */
+  readonly isDetached?: boolean
+}
+
 /** `jars` is the folder from `kafkaJars`. */
-export async function startKafka(jars: string): Promise<KafkaBroker> {
+export async function startKafka(jars: string, options: KafkaOptions = {}): Promise<KafkaBroker> {
   const folder = await mkdtemp(join(tmpdir(), 'whence-kafka-'))
   try {
-    return await startIn(folder, jars)
+    return await startIn(folder, jars, options)
   } catch (error) {
     await rm(folder, { recursive: true, force: true })
     throw error
   }
 }
 
-async function startIn(folder: string, jars: string): Promise<KafkaBroker> {
+async function startIn(folder: string, jars: string, { isDetached = false }: KafkaOptions): Promise<KafkaBroker> {
   const [plain = 0, sasl = 0, tls = 0, controller = 0] = await freePorts(4)
   const caFile = await makeCertificate(folder)
   const settingsFile = join(folder, 'server.properties')
@@ -81,7 +91,8 @@ async function startIn(folder: string, jars: string): Promise<KafkaBroker> {
   ])
   const format = ['format', '--standalone', '-t', 'MkU3OEVBNTcwNTJENDM2Qg', '-c', settingsFile, ...scram]
   await run('java', [...JAVA, '-cp', classPath, 'kafka.tools.StorageTool', ...format], { timeout: START_MS })
-  const start = (): Promise<ChildProcess> => startProcess(folder, ['-cp', classPath, 'kafka.Kafka', settingsFile])
+  const words = ['-cp', classPath, 'kafka.Kafka', settingsFile]
+  const start = (): Promise<ChildProcess> => startProcess(folder, words, isDetached)
   let child = await start()
   const kill = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return
@@ -105,11 +116,12 @@ async function startIn(folder: string, jars: string): Promise<KafkaBroker> {
   }
 }
 
-async function startProcess(folder: string, args: readonly string[]): Promise<ChildProcess> {
+async function startProcess(folder: string, args: readonly string[], isDetached: boolean): Promise<ChildProcess> {
   const logFile = join(folder, 'broker.log')
   const output = openSync(logFile, 'w')
   const child = spawn('java', [...JAVA, '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', ...args], {
     stdio: ['ignore', output, output],
+    detached: isDetached,
     env: { ...process.env, LOG_DIR: folder },
   })
   // A test run that is broken off must not leave a broker behind.

@@ -32,6 +32,8 @@ export interface RedisServerOptions {
   readonly isSentinel?: boolean
   /** Listens for TLS alone; the certificate stands among the settings. */
   readonly isTls?: boolean
+  /** Its own process group: Ctrl-C in a terminal reaches only whoever started it. */
+  readonly isDetached?: boolean
 }
 
 const HOST = '127.0.0.1'
@@ -60,14 +62,16 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   ]
   await writeFile(config, `${lines.join('\n')}\n`)
   const command = options.isSentinel === true ? ['--sentinel'] : []
-  let child = await launch([config, ...command], port, folder)
+  const launchIt = (): Promise<ChildProcess> =>
+    launch([config, ...command], { port, folder, isDetached: options.isDetached === true })
+  let child = await launchIt()
   return {
     port,
     url: `redis://${HOST}:${port}/0`,
     folder,
     kill: () => end(child),
     async restart() {
-      child = await launch([config, ...command], port, folder)
+      child = await launchIt()
     },
     freeze: () => void child.kill('SIGSTOP'),
     thaw: () => void child.kill('SIGCONT'),
@@ -97,8 +101,11 @@ export function startSentinel(name: string, port: number): Promise<RedisServer> 
   return startRedis({ settings, isSentinel: true })
 }
 
-async function launch(args: readonly string[], port: number, folder: string): Promise<ChildProcess> {
-  const child = spawn('redis-server', args, { stdio: 'ignore' })
+async function launch(
+  args: readonly string[],
+  { port, folder, isDetached }: { readonly port: number; readonly folder: string; readonly isDetached: boolean },
+): Promise<ChildProcess> {
+  const child = spawn('redis-server', args, { stdio: 'ignore', detached: isDetached })
   const untilMs = Date.now() + START_MS
   while (!(await answers(port))) {
     if (child.exitCode !== null || Date.now() > untilMs) {

@@ -49,7 +49,7 @@ describe('verbs', () => {
     const makefile = read('Makefile')
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Readonly<Record<string, string>> }
     const phony = /^\.PHONY: (.*)$/m.exec(makefile)?.[1]?.split(' ') ?? []
-    const helped = [...makefile.matchAll(/^([a-z]+):.*## /gm)].map((match) => match[1])
+    const helped = [...makefile.matchAll(/^([a-z-]+):.*## /gm)].map((match) => match[1])
     expect(helped).to.have.members(phony)
     expect(phony).to.include.members(['help', 'run', 'demo', 'check', 'test', 'bench'])
     const called = [...makefile.matchAll(/npm run -s (\w+)/g)].map((match) => match[1] ?? '')

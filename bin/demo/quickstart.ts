@@ -1,0 +1,34 @@
+/** The quickstart's manifests for an example website that stands at another port than theirs. */
+
+import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+
+const QUICKSTART = new URL('../../examples/quickstart/', import.meta.url)
+
+/** The port that the quickstart's website names. */
+export const QUICKSTART_SITE_PORT = 8081
+
+/** Copies the files into this folder, with the example website at this port. */
+export async function copyQuickstart(folder: string, sitePort: number): Promise<void> {
+  await cp(QUICKSTART, folder, { recursive: true })
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name)
+    const text = await readFile(path, 'utf8')
+    await writeFile(path, text.replaceAll(`:${QUICKSTART_SITE_PORT}`, `:${sitePort}`))
+  }
+}
+
+/** The port asked for if it is free on the loopback, else any free one; 0 asks for any. */
+export async function portLike(wanted: number): Promise<number> {
+  const server = createServer()
+  const listening = (port: number): Promise<boolean> =>
+    new Promise((resolve) => {
+      server.once('error', () => resolve(false))
+      server.listen(port, '127.0.0.1', () => resolve(true))
+    })
+  if (!(await listening(wanted))) await listening(0)
+  const { port } = server.address() as AddressInfo
+  await new Promise<void>((resolve) => server.close(() => resolve()))
+  return port
+}
