@@ -1,9 +1,10 @@
 /**
  * Counts hits in windows aligned to the clock, and tracked events per month.
  *
- * Windows below a day live in memory only, one map for each size of window that is thrown away whole when its window is
- * over. Longer windows and usage lie in the table; what changed since the last `save` is held in memory on top of it, so
- * a crash forgets what was counted in that moment and nothing more.
+ * Windows live in memory, one map for each size of window that is thrown away whole when its window is over. Counts of
+ * longer windows are stored too from a share of their limit on: nearly all clients stay below it, and their random keys
+ * would cost a page of the disk each. Usage lies in the table. What changed since the last `save` is held in memory, so a
+ * crash forgets what was counted in that moment, and of each long window at most that share.
  */
 
 import type { Table } from '../lmdb/table.ts'
@@ -11,6 +12,8 @@ import type { Table } from '../lmdb/table.ts'
 import type { Hit, HitOutcome, UsageOutcome, UsageRequest } from './hot-state.ts'
 
 const DURABLE_FROM_S = 86_400
+/** A count is stored once it has reached a fiftieth of its limit. */
+const STORED_FROM = 1 / 50
 const TIME_DIGITS = 15
 /** Bounds the memory of one window; the keys that came first are forgotten first, in favour of the clients. */
 const MAX_KEYS_PER_WINDOW = 500_000
@@ -45,12 +48,12 @@ export function openCounters(table: Table, nowMs: () => number): Counters {
 
   const storedCount = (key: string): Count => changed.get(key) ?? parseCount(table.get(key))
   const countOf = (hit: Hit, windowIndex: number): Count => {
-    if (hit.windowS >= DURABLE_FROM_S) return storedCount(windowKey(hit, windowIndex))
-    return countsOf(windows, hit.windowS, windowIndex).get(hit.key) ?? { value: 0, isRefused: false }
+    const known = countsOf(windows, hit.windowS, windowIndex).get(hit.key)
+    return known ?? (isLong(hit) ? storedCount(windowKey(hit, windowIndex)) : { value: 0, isRefused: false })
   }
   const keep = (hit: Hit, windowIndex: number, count: Count): void => {
-    if (hit.windowS >= DURABLE_FROM_S) changed.set(windowKey(hit, windowIndex), count)
-    else keepBounded(countsOf(windows, hit.windowS, windowIndex), hit.key, count)
+    keepBounded(countsOf(windows, hit.windowS, windowIndex), hit.key, count)
+    if (isWorthStoring(hit, count)) changed.set(windowKey(hit, windowIndex), count)
   }
   return {
     countHits(hits) {
@@ -99,6 +102,14 @@ export function openCounters(table: Table, nowMs: () => number): Counters {
       return overHits.length + overUsage.length
     },
   }
+}
+
+function isLong(hit: Hit): boolean {
+  return hit.windowS >= DURABLE_FROM_S
+}
+
+function isWorthStoring(hit: Hit, count: Count): boolean {
+  return isLong(hit) && count.value + 1 >= hit.limit * STORED_FROM
 }
 
 function retryAfterS(full: readonly { readonly hit: Hit; readonly windowIndex: number }[], atMs: number): number {

@@ -98,6 +98,17 @@ describe('LMDB hot state', () => {
     expect((await stored()).map((key) => key.split('/')[0])).to.have.members(['hits', 'usage'])
   })
 
+  it('stores a day window from a fiftieth of its limit on, and goes on counting from there after a restart', async () => {
+    const hit = { key: 'address', limit: 500, windowS: 86_400 }
+    for (let count = 1; count < 10; count++) await state.countHits([hit])
+    expect(await stored()).to.deep.equal([])
+    await state.countHits([hit])
+    await state.close()
+    expect((await stored()).map((key) => key.split('/')[0])).to.deep.equal(['hits'])
+    state = await lmdbHotState(environment, { sweepEveryMs: 0 })
+    expect(await state.countHits([hit])).to.deep.equal({ kind: 'counted', counts: [11] })
+  })
+
   it('stores nothing for short windows', async () => {
     await state.countHits([{ key: 'address', limit: 5, windowS: 60 }])
     await state.countHits([{ key: 'organization', limit: 5, windowS: 3_600 }])
