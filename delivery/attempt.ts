@@ -8,21 +8,21 @@ import { LIMITS } from '../domain/limits.ts'
 import type { Job } from '../domain/records.ts'
 import { attemptOf, cleanOutcome, detailOf, keptBodyOf, type Exchange } from './attempt-log.ts'
 import type { CourierDeps } from './courier.ts'
-import type { DestinationGate } from './destination-gate.ts'
 import { exchange, type Exchanged } from './exchange.ts'
 import { gravestOf, tellGate } from './gate-news.ts'
 import type { JobJournal } from './job-journal.ts'
 import type { Parcel, ParcelSizes } from './parcel.ts'
 import type { DestinationContext, ProviderReply, ProviderRequest, Verdict } from './provider.ts'
+import type { Quotas } from './quota.ts'
 import type { AskedOnce } from './asked-once.ts'
 import { BUSY_MS, contextOf } from './way.ts'
 import type { WorkerMetrics } from './worker-metrics.ts'
 
 export interface AttemptDeps extends CourierDeps {
   readonly journal: JobJournal
-  readonly gate: DestinationGate
   readonly metrics: WorkerMetrics
   readonly sizes: ParcelSizes
+  readonly quotas: Quotas
   readonly answers: AskedOnce<Answer>
 }
 
@@ -95,6 +95,8 @@ async function sendPart(deps: AttemptDeps, errand: Errand, part: PartOfParcel): 
 }
 
 async function sendHalves(deps: AttemptDeps, errand: Errand, { ready, refusedWith }: PartOfParcel): Promise<void> {
+  // The room that was taken was for one request.
+  deps.quotas.spend(errand.context, { requests: 2, deliveries: ready.length }, deps.nowMs())
   const middle = Math.ceil(ready.length / 2)
   await sendPart(deps, errand, { ready: ready.slice(0, middle), refusedWith })
   await sendPart(deps, errand, { ready: ready.slice(middle), refusedWith })

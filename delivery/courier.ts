@@ -4,22 +4,26 @@ import { LIMITS } from '../domain/limits.ts'
 import type { Job } from '../domain/records.ts'
 import { makeAttempt, type Answer, type AttemptDeps } from './attempt.ts'
 import type { Tokens } from './auth.ts'
-import { DestinationGate, type DestinationHealth } from './destination-gate.ts'
+import type { DestinationGate, DestinationHealth } from './destination-gate.ts'
 import { createJobJournal, type JobJournal } from './job-journal.ts'
 import { parcelsOf, ParcelSizes, type Going, type Parcel } from './parcel.ts'
+import type { DestinationContext } from './provider.ts'
+import { QueuePace } from './queue-pace.ts'
+import { Quotas } from './quota.ts'
 import type { Sender } from './send.ts'
 import { attemptKey, type SettledJobs } from './settled-jobs.ts'
 import { AskedOnce } from './asked-once.ts'
-import { Slots } from './slots.ts'
-import { BUSY_MS, wayOf, type Way } from './way.ts'
+import { Slots, type SlotClaim } from './slots.ts'
+import { BUSY_MS, contextOf, wayOf, type Way } from './way.ts'
 import type { WorkerDeps } from './worker.ts'
-import { createWorkerMetrics, NO_METRICS } from './worker-metrics.ts'
+import { createWorkerMetrics, NO_METRICS, type WorkerGauges } from './worker-metrics.ts'
 
 export interface CourierDeps extends WorkerDeps {
   readonly sender: Sender
   /** Null for providers that need no access token. */
   readonly tokens: Tokens | null
   readonly settledJobs: SettledJobs
+  readonly gate: DestinationGate
 }
 
 const SLOTS = { perKey: 8, total: 512 }
@@ -29,6 +33,9 @@ const SLOT_PATIENCE_MS = 250
 const ANSWER_PATIENCE_MS = 500
 /** The copy of a job on its way comes up when its exchange is surely over. */
 const COPY_AFTER_MS = 3 * LIMITS.webhookMs
+
+/** Who waits for room comes up so long before the deadline, whatever room was promised. */
+const LAST_CALL_MS = 60_000
 
 interface Patience {
   readonly forSlot: AbortSignal
@@ -42,20 +49,25 @@ export class Courier {
   readonly #deps: CourierDeps
   readonly #journal: JobJournal
   readonly #attemptDeps: AttemptDeps
-  readonly #gate = new DestinationGate()
+  readonly #gate: DestinationGate
   readonly #slots = new Slots(SLOTS)
   readonly #sizes = new ParcelSizes()
+  readonly #pace = new QueuePace(SLOTS.perKey)
+  readonly #quotas: Quotas
   readonly #underWay = new Map<string, Promise<void>>()
 
   constructor(deps: CourierDeps) {
     this.#deps = deps
-    const gauges = { inFlight: () => this.#slots.inFlight, troubled: () => this.#gate.health().length }
+    this.#gate = deps.gate
+    const gauges = { inFlight: () => this.#slots.inFlight, ...gatesOf(this.#gate) }
     const { registry, provider } = deps
     const metrics = registry === undefined ? NO_METRICS : createWorkerMetrics(registry, provider.id, gauges)
     const journal = createJobJournal({ ...deps, metrics })
-    const answers = new AskedOnce<Answer>()
+    const quotas = new Quotas(provider.quotas)
+    const own = { journal, metrics, quotas, gate: this.#gate, sizes: this.#sizes }
     this.#journal = journal
-    this.#attemptDeps = { ...deps, journal, metrics, answers, gate: this.#gate, sizes: this.#sizes }
+    this.#quotas = quotas
+    this.#attemptDeps = { ...deps, ...own, answers: new AskedOnce<Answer>() }
   }
 
   get inFlight(): number {
@@ -121,30 +133,46 @@ export class Courier {
   }
 
   async #go(parcel: Parcel, patience: Patience): Promise<void> {
-    const { key, isTrusted } = parcel
-    const hasSlot = isTrusted ? await this.#slots.take(key, patience.forSlot) : this.#slots.tryTake(key)
-    if (!hasSlot) return this.#leave(parcel, BUSY_MS)
-    if (!isTrusted) return this.#goAlone(parcel)
-    const exchange = this.#start(parcel)
+    const { key, isTrusted, organization, jobs, goal } = parcel
+    const nowMs = this.#deps.nowMs()
+    const claim = { key, organization, most: this.#gate.mostInFlight(key, SLOTS.perKey, nowMs) }
+    const isQueueShort = !this.#pace.isCrowded(key, nowMs) || this.#slots.waiting(key) < SLOTS.perKey
+    const mayWait = isTrusted && isQueueShort
+    const hasSlot = mayWait ? await this.#slots.take(claim, patience.forSlot) : this.#slots.tryTake(claim)
+    if (!hasSlot) return this.#stepAside(parcel, this.#pace.book(key, BUSY_MS, this.#deps.nowMs()))
+    const roomAtMs = this.#roomAtMs(contextOf(goal), jobs)
+    if (roomAtMs !== null) {
+      this.#slots.give(claim)
+      return this.#stepAside(parcel, roomAtMs)
+    }
+    if (!isTrusted) return this.#goAlone(parcel, claim)
+    const exchange = this.#start(parcel, claim)
     if (await isOverInTime(exchange, patience.forAnswer)) return
     this.#gate.slow(key, 1, this.#deps.nowMs())
     void exchange.catch(() => undefined).then(() => this.#gate.slow(key, -1, this.#deps.nowMs()))
-    await this.#leave(parcel, COPY_AFTER_MS)
+    await this.#leave(parcel, this.#deps.nowMs() + COPY_AFTER_MS)
+  }
+
+  /** Null where the provider's quotas have room, which is then taken. */
+  #roomAtMs(context: DestinationContext, jobs: readonly Job[]): number | null {
+    if (jobs[0]?.accepted !== undefined) return null
+    return this.#quotas.take(context, { requests: 1, deliveries: jobs.length }, this.#deps.nowMs())
   }
 
   /** A destination in trouble must not make a batch wait: copies on the log stand in for the exchange. */
-  async #goAlone(parcel: Parcel): Promise<void> {
+  async #goAlone(parcel: Parcel, claim: SlotClaim): Promise<void> {
     try {
-      await this.#leave(parcel, COPY_AFTER_MS)
+      await this.#leave(parcel, this.#deps.nowMs() + COPY_AFTER_MS)
     } catch (error) {
-      this.#slots.give(parcel.key)
+      this.#slots.give(claim)
       throw error
     }
-    void this.#start(parcel).catch(() => undefined)
+    void this.#start(parcel, claim).catch(() => undefined)
   }
 
   /** Sends and settles; rejects where an outcome could not be written, so that the job comes again. */
-  async #start(parcel: Parcel): Promise<void> {
+  async #start(parcel: Parcel, claim: SlotClaim): Promise<void> {
+    const startedAtMs = this.#deps.nowMs()
     const keys = parcel.jobs.map(attemptKey)
     const exchange = makeAttempt(this.#attemptDeps, parcel)
     for (const key of keys) this.#underWay.set(key, exchange)
@@ -156,15 +184,27 @@ export class Courier {
       this.#deps.logger.error(fields, 'attempt not written down')
       throw error
     } finally {
-      this.#slots.give(parcel.key)
+      this.#slots.give(claim)
+      this.#pace.took(parcel.key, this.#deps.nowMs() - startedAtMs, this.#deps.nowMs())
       for (const key of keys) this.#underWay.delete(key)
     }
   }
 
-  async #leave({ jobs }: Parcel, waitMs: number): Promise<void> {
-    const dueAtMs = this.#deps.nowMs() + waitMs
+  /** Not beyond a last call before the deadline: there may be room after all. */
+  async #stepAside({ jobs }: Parcel, roomAtMs: number): Promise<void> {
+    const soonMs = this.#deps.nowMs() + BUSY_MS
+    const dueAtMs = (job: Job): number => Math.max(soonMs, Math.min(roomAtMs, job.deadlineAtMs - LAST_CALL_MS))
+    await Promise.all(jobs.map((job) => this.#journal.wait({ ...job, dueAtMs: dueAtMs(job) })))
+  }
+
+  async #leave({ jobs }: Parcel, dueAtMs: number): Promise<void> {
     await Promise.all(jobs.map((job) => this.#journal.wait({ ...job, dueAtMs })))
   }
+}
+
+function gatesOf(gate: DestinationGate): Pick<WorkerGauges, 'troubled' | 'paused'> {
+  const paused = (): number => gate.health().filter(({ pausedFor }) => pausedFor !== '').length
+  return { troubled: () => gate.health().length, paused }
 }
 
 function abortAfter(waitMs: number): [AbortSignal, NodeJS.Timeout] {

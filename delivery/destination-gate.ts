@@ -15,6 +15,9 @@ const PROBE_MS = 30_000
 const PAUSE_PROBE_MS = 15 * MINUTE_MS
 /** Destinations remembered before idle ones are swept out. */
 const SWEEP_SIZE = 2_000
+/** After a recovery one exchange at a time, twice as many after each of these times, and all of them in the end. */
+const RAMP_MS = 10_000
+const RAMP_STEPS = 10
 
 export type Admission =
   /** `isTrusted`: nothing failed lately, so a batch may wait for the answer. */
@@ -30,7 +33,7 @@ export interface DestinationHealth {
 
 interface Pause {
   readonly reason: DeliveryReason
-  /** Credentials and settings at that time; others resume it. */
+  /** Credentials and settings at that time; others resume it. Empty where they are not known any more. */
   readonly setup: string
   readonly sinceMs: number
   probeAtMs: number
@@ -43,10 +46,11 @@ interface State {
   probeAtMs: number
   pause: Pause | null
   slow: number
+  recoveredAtMs: number | null
   lastAtMs: number
 }
 
-/** Lives in one worker process; a restart begins with every destination trusted. */
+/** Lives in one worker process; a restart begins with every destination trusted that was not paused. */
 export class DestinationGate {
   readonly #states = new Map<string, State>()
 
@@ -54,7 +58,8 @@ export class DestinationGate {
   admit(destination: string, setup: string, nowMs: number): Admission {
     const state = this.#states.get(destination)
     if (state === undefined) return { kind: 'go', isTrusted: true }
-    if (state.pause !== null && state.pause.setup !== setup) return { kind: 'go', isTrusted: false }
+    if (state.pause !== null && state.pause.setup !== '' && state.pause.setup !== setup)
+      return { kind: 'go', isTrusted: false }
     if (state.pause !== null) {
       if (nowMs < state.pause.probeAtMs) return { kind: 'hold', reason: state.pause.reason }
       state.pause.probeAtMs = nowMs + PAUSE_PROBE_MS
@@ -68,11 +73,22 @@ export class DestinationGate {
     return { kind: 'go', isTrusted: state.failuresInARow === 0 && state.slow === 0 }
   }
 
+  /** How many exchanges it gets at a time, of at most `most`. */
+  mostInFlight(destination: string, most: number, nowMs: number): number {
+    const state = this.#states.get(destination)
+    if (state === undefined || state.recoveredAtMs === null) return most
+    const steps = Math.floor(Math.max(0, nowMs - state.recoveredAtMs) / RAMP_MS)
+    const inFlight = 2 ** Math.min(steps, RAMP_STEPS)
+    if (inFlight >= most) state.recoveredAtMs = null
+    return Math.min(inFlight, most)
+  }
+
   /** The destination answered, whatever it thought of the delivery. True where that ended a pause. */
   succeeded(destination: string, nowMs: number): boolean {
     const state = this.#touch(destination, nowMs)
     const wasPaused = state.pause !== null
     if (state.openedAtMs !== null) state.minutes = []
+    if (state.openedAtMs !== null || wasPaused) state.recoveredAtMs = nowMs
     state.openedAtMs = null
     state.pause = null
     state.failuresInARow = 0
@@ -94,10 +110,17 @@ export class DestinationGate {
   /** True where it was not paused for this before. */
   pause(destination: string, pause: { reason: DeliveryReason; setup: string }, nowMs: number): boolean {
     const state = this.#touch(destination, nowMs)
-    const isNew = state.pause?.setup !== pause.setup || state.pause.reason !== pause.reason
+    const isKnown = state.pause !== null && [pause.setup, ''].includes(state.pause.setup)
+    const isNew = !isKnown || state.pause?.reason !== pause.reason
     const sinceMs = isNew ? nowMs : (state.pause?.sinceMs ?? nowMs)
     state.pause = { ...pause, sinceMs, probeAtMs: nowMs + PAUSE_PROBE_MS }
     return isNew
+  }
+
+  /** Paused before this process, with credentials that are not known here: one delivery tries it at once. */
+  recallPause(destination: string, { sinceMs, nowMs }: { sinceMs: number; nowMs: number }): void {
+    const pause = { reason: 'credentials_refused', setup: '', sinceMs, probeAtMs: nowMs } as const
+    this.#touch(destination, nowMs).pause = { ...pause }
   }
 
   /** Counts exchanges that no batch waits for any more; while there is one, the destination is not trusted. */
@@ -131,6 +154,7 @@ export class DestinationGate {
       probeAtMs: 0,
       pause: null,
       slow: 0,
+      recoveredAtMs: null,
       lastAtMs: nowMs,
     }
     this.#states.set(destination, state)

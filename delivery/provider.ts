@@ -2,7 +2,7 @@
 
 import type { SkipReason } from '../domain/deliveries.ts'
 import type { Accepted, Job } from '../domain/records.ts'
-import type { ProviderId, SessionMode } from '../domain/model.ts'
+import type { Identities, ProviderId, SessionMode } from '../domain/model.ts'
 
 /** A request as data. The base address is the operator's; a provider names only path and query. */
 export interface ProviderRequest {
@@ -77,6 +77,8 @@ export interface Provider {
   readonly request: (job: Job, destination: DestinationContext, nowMs: number) => ProviderRequest | Skip
   /** Pure. */
   readonly outcome: (reply: ProviderReply, destination: DestinationContext) => Outcome
+  /** Made-up identifiers in the provider's own form, of a click at that moment, for `whence send-test`. */
+  readonly testIdentities: (settings: Readonly<Record<string, unknown>>, atMs: number) => Identities
 
   /** Whether the credentials can be used at all; the default asks for every name of `secretNames`. */
   readonly isComplete?: (secrets: Readonly<Record<string, string>>) => boolean
@@ -88,6 +90,17 @@ export interface Provider {
   readonly verdict?: ProviderVerdict
   /** Set where one request can carry several deliveries of one destination. */
   readonly batch?: ProviderBatch
+  /** What the provider documents that it takes in a time; nothing is sent beyond any of them. */
+  readonly quotas?: readonly ProviderQuota[]
+}
+
+export interface ProviderQuota {
+  /** A question about a verdict counts as neither. */
+  readonly counts: 'requests' | 'deliveries'
+  readonly units: number
+  readonly perMs: number
+  /** Whose quota it is, for example the account; no secret. Pure. */
+  readonly bucketOf: (destination: DestinationContext) => string
 }
 
 export interface ProviderAuth {

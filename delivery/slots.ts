@@ -1,19 +1,30 @@
-/** Bounds the exchanges under way: so many per destination, and so many in all. */
+/** Bounds the exchanges under way: so many per destination, and so many in all, shared out fairly where they are scarce. */
 
 export interface SlotLimits {
   readonly perKey: number
   readonly total: number
 }
 
-interface Waiter {
+export interface SlotClaim {
   readonly key: string
+  readonly organization: string
+  /** Fewer than the limit per key, while a destination is getting going again. */
+  readonly most?: number
+}
+
+interface Waiter {
+  readonly claim: SlotClaim
   readonly wake: () => void
 }
 
-/** First come, first served among those that could go on; a key without room does not hold others back. */
+/**
+ * A free slot goes to the organisation that holds the fewest, and there to whoever waited longest; a key without room
+ * does not hold others back.
+ */
 export class Slots {
   readonly #limits: SlotLimits
-  readonly #taken = new Map<string, number>()
+  readonly #byKey = new Map<string, number>()
+  readonly #byOrganization = new Map<string, number>()
   #total = 0
   #waiters: Waiter[] = []
 
@@ -25,45 +36,68 @@ export class Slots {
     return this.#total
   }
 
-  tryTake(key: string): boolean {
-    if (!this.#hasRoom(key)) return false
-    this.#taken.set(key, (this.#taken.get(key) ?? 0) + 1)
+  waiting(key: string): number {
+    return this.#waiters.filter(({ claim }) => claim.key === key).length
+  }
+
+  tryTake(claim: SlotClaim): boolean {
+    if (!this.#hasRoom(claim)) return false
+    change(this.#byKey, claim.key, 1)
+    change(this.#byOrganization, claim.organization, 1)
     this.#total += 1
     return true
   }
 
   /** True with a slot; false when `patience` ended first. */
-  async take(key: string, patience: AbortSignal): Promise<boolean> {
-    while (!this.tryTake(key)) {
+  async take(claim: SlotClaim, patience: AbortSignal): Promise<boolean> {
+    while (!this.tryTake(claim)) {
       if (patience.aborted) return false
-      await this.#room(key, patience)
+      await this.#room(claim, patience)
     }
     return true
   }
 
-  give(key: string): void {
-    const left = (this.#taken.get(key) ?? 1) - 1
-    if (left === 0) this.#taken.delete(key)
-    else this.#taken.set(key, left)
+  give(claim: SlotClaim): void {
+    change(this.#byKey, claim.key, -1)
+    change(this.#byOrganization, claim.organization, -1)
     this.#total -= 1
-    const next = this.#waiters.find((waiter) => this.#hasRoom(waiter.key))
-    next?.wake()
+    this.#next()?.wake()
   }
 
-  #hasRoom(key: string): boolean {
-    return this.#total < this.#limits.total && (this.#taken.get(key) ?? 0) < this.#limits.perKey
+  #next(): Waiter | undefined {
+    let next: Waiter | undefined
+    let fewest = Number.POSITIVE_INFINITY
+    for (const waiter of this.#waiters) {
+      const held = this.#byOrganization.get(waiter.claim.organization) ?? 0
+      if (held >= fewest || !this.#hasRoom(waiter.claim)) continue
+      next = waiter
+      fewest = held
+      if (held === 0) break
+    }
+    return next
   }
 
-  #room(key: string, patience: AbortSignal): Promise<void> {
+  #hasRoom({ key, most }: SlotClaim): boolean {
+    const perKey = Math.min(most ?? Number.POSITIVE_INFINITY, this.#limits.perKey)
+    return this.#total < this.#limits.total && (this.#byKey.get(key) ?? 0) < perKey
+  }
+
+  #room(claim: SlotClaim, patience: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {
         this.#waiters = this.#waiters.filter((other) => other !== waiter)
         patience.removeEventListener('abort', wake)
         resolve()
       }
-      const waiter: Waiter = { key, wake }
+      const waiter: Waiter = { claim, wake }
       this.#waiters.push(waiter)
       patience.addEventListener('abort', wake)
     })
   }
+}
+
+function change(counts: Map<string, number>, key: string, by: 1 | -1): void {
+  const count = (counts.get(key) ?? 0) + by
+  if (count <= 0) counts.delete(key)
+  else counts.set(key, count)
 }

@@ -15,7 +15,9 @@ export interface WorkerMetrics {
 /** Read when the metrics are scraped. */
 export interface WorkerGauges {
   readonly inFlight: () => number
+  /** Paused or with an open breaker. */
   readonly troubled: () => number
+  readonly paused: () => number
 }
 
 export const NO_METRICS: WorkerMetrics = { attempt: () => undefined, told: () => undefined }
@@ -59,6 +61,7 @@ function observe(registry: Registry, provider: ProviderId, gauges: WorkerGauges)
 const GAUGES = [
   ['inFlight', 'whence_delivery_in_flight', 'Exchanges with providers under way.'],
   ['troubled', 'whence_delivery_troubled_destinations', 'Destinations that are paused or whose breaker is open.'],
+  ['paused', 'whence_delivery_paused_destinations', 'Destinations whose credentials the provider refuses.'],
 ] as const
 
 class AskingGauge extends Gauge<'provider'> {

@@ -10,9 +10,10 @@ import type { Batch, BatchOutcome, Consumer, EventLog } from '../ports/event-log
 import type { HotState } from '../ports/hot-state/hot-state.ts'
 import { createTokens, type Tokens } from './auth.ts'
 import { Courier } from './courier.ts'
-import type { DestinationHealth } from './destination-gate.ts'
+import { DestinationGate, type DestinationHealth } from './destination-gate.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Provider } from './provider.ts'
+import { recallPauses } from './recalled-pauses.ts'
 import { createSender } from './send.ts'
 import { recallSettled } from './settled-jobs.ts'
 
@@ -61,7 +62,9 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   })
   const tokens = tokensOf(deps)
   const settledJobs = await recallSettled(deps.eventLog, deps.provider.id)
-  const courier = new Courier({ ...deps, sender, tokens, settledJobs })
+  const gate = new DestinationGate()
+  await recallPauses({ ...deps, provider: deps.provider.id }, gate)
+  const courier = new Courier({ ...deps, sender, tokens, settledJobs, gate })
   const rooms: readonly { topic: Topic; tier: TierName | null }[] = [
     { topic: `deliver.${deps.provider.id}`, tier: null },
     ...TIER_NAMES.map((tier) => ({ topic: `deliver.${deps.provider.id}.${tier}` as const, tier })),

@@ -35,9 +35,15 @@ export const googleAds: Provider = {
   maxAgeMs: PROVIDER_FACTS.google_ads.maxAgeMs,
   request: (job, destination, nowMs) => requestOfOne(ROWS, job, destination, nowMs),
   outcome: googleOutcome,
+  testIdentities: () => ({ google_ads: { gclid: 'whence-send-test' } }),
   notBeforeMs,
   auth: { grant: grantOf },
   verdict: { request: verdictRequest, outcome: verdictOutcome },
+  // 300 writes a minute and 100,000 a day for a project of Google Cloud [L].
+  quotas: [
+    { counts: 'requests', units: 300, perMs: 60_000, bucketOf: projectOf },
+    { counts: 'requests', units: 100_000, perMs: 86_400_000, bucketOf: projectOf },
+  ],
   batch: {
     // As many as a request may hold; one invalid event refuses them all [L, E].
     maxJobs: 2_000,
@@ -167,6 +173,13 @@ function grantOf(secrets: Readonly<Record<string, string>>): OauthGrant | null {
   if (issuer === '' || privateKeyPem === '') return null
   const keyId = textOf(key['private_key_id'])
   return { kind: 'assertion', issuer, privateKeyPem, keyId, scope: SCOPE, audience: AUDIENCE }
+}
+
+/** The project that owns the credentials: a client's ID begins with its number, a service account's address ends in it. */
+function projectOf({ secrets }: DestinationContext): string {
+  const grant = grantOf(secrets)
+  if (grant?.kind === 'refresh_token') return grant.clientId.split('-')[0] ?? ''
+  return grant?.issuer.split('@').at(-1) ?? ''
 }
 
 /** 200 means taken for processing; what became of it is told later [D]. */

@@ -31,6 +31,11 @@ export const tiktok: Provider = {
   maxAgeMs: PROVIDER_FACTS.tiktok.maxAgeMs,
   request: (job, destination, nowMs) => requestOfOne(ROWS, job, destination, nowMs),
   outcome: tiktokOutcome,
+  testIdentities: () => ({ tiktok: { ttclid: 'whence-send-test' } }),
+  // 1,000 requests a second for a token [R], which belongs to a pixel.
+  quotas: [
+    { counts: 'requests', units: 1_000, perMs: 1_000, bucketOf: ({ settings }) => textOf(settings['pixelCode']) },
+  ],
   batch: {
     // As many as a request may hold [R].
     maxJobs: 1_000,

@@ -22,6 +22,11 @@ export const x: Provider = {
   maxAgeMs: PROVIDER_FACTS.x.maxAgeMs,
   request: (job, destination, nowMs) => requestOfOne(ROWS, job, destination, nowMs),
   outcome: (reply) => xOutcome(reply, 1),
+  testIdentities: () => ({ x: { twclid: 'whence-send-test' } }),
+  // 60,000 events in a quarter of an hour for an account; another page says 100,000 requests, so the lower holds [L].
+  quotas: [
+    { counts: 'deliveries', units: 60_000, perMs: 900_000, bucketOf: ({ settings }) => textOf(settings['pixelId']) },
+  ],
   batch: {
     // As many as a request may hold; it is taken whole or not at all [W].
     maxJobs: 500,

@@ -293,6 +293,19 @@ describe('wrong credentials', () => {
     await until(async () => (await stage.statuses()).get('event-0003') === 'delivered')
   })
 
+  it('are remembered over a restart: one request tries them, and the activity tells the end and not the beginning again', async () => {
+    await stage.restart()
+    await stage.enqueue(eventJob(2), eventJob(3), eventJob(4))
+    await until(async () => (await stage.records()).length === 4)
+    expect(stage.simulator.total()).to.equal(2)
+    expect((await stage.activity()).map(({ type }) => type)).to.deep.equal(['destination_paused'])
+    stage.simulator.fail('*', null)
+    stage.credentials = new Map([[destinationKey(WEBSITE, 'acme-ga4'), { apiSecret: 'another' }]])
+    await stage.enqueue(eventJob(5))
+    await until(async () => (await stage.activity()).length === 2)
+    expect((await stage.activity())[1]?.type).to.equal('destination_resumed')
+  })
+
   it('that are not there at all hold the jobs too', async () => {
     stage.credentials = new Map()
     await stage.enqueue(eventJob(2))
