@@ -107,11 +107,15 @@ function encodeWhole(value: unknown, max: number): string {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= max ? String(value) : refuse()
 }
 
-/** Seconds and a fraction: a bare whole number would be read as seconds by some versions and as ms by others. */
+/**
+ * Seconds and a fraction: a bare whole number would be read as seconds by some versions and as ms by others. Ten digits
+ * of seconds always, because fewer are taken for the beginning of a calendar date.
+ */
 function encodeTime(value: unknown): string {
   if (!isTime(value)) return refuse()
   const fraction = String(value % 1000)
-  return `${Math.floor(value / 1000)}.${'000'.slice(fraction.length)}${fraction}`
+  const seconds = String(Math.floor(value / 1000))
+  return `${'0000000000'.slice(seconds.length)}${seconds}.${'000'.slice(fraction.length)}${fraction}`
 }
 
 function isTime(value: unknown): value is number {

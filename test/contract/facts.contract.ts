@@ -308,6 +308,18 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         ])
       })
 
+      it('tell moments of any year as they were stored', async () => {
+        const website = unique('site')
+        const moments = Array.from({ length: 13 }, (_, digits) => 10 ** digits - 1)
+        const visits = [...moments, Date.UTC(2099, 11, 31)].map((landedAtMs) => visitRecord({ website, landedAtMs }))
+        await store(facts(), visits)
+        const rows = await facts().run('visitsByIds', keysOf(visits.map((record) => record.visit)))
+        const told = new Map(rows.map((row) => [row.visit_id, row.landed_at_ms]))
+        expect(visits.map(({ visit }) => told.get(visit.visitId))).to.deep.equal(
+          visits.map(({ visit }) => visit.landedAtMs),
+        )
+      })
+
       it('find thousands of visits at once', async () => {
         const website = unique('site')
         const visits = Array.from({ length: 3_000 }, () => visitRecord({ website }))
