@@ -6,13 +6,12 @@ import type { Provider } from '../delivery/provider.ts'
 import { startState } from '../delivery/state.ts'
 import { startWorker, type Worker } from '../delivery/worker.ts'
 import type { Registry } from 'prom-client'
-import type { ProviderId } from '../domain/model.ts'
 import type { EventLog } from '../ports/event-log/event-log.ts'
 import type { Facts } from '../ports/facts/facts.ts'
 import type { HotState } from '../ports/hot-state/hot-state.ts'
 import type { CatalogSource } from '../runtime/catalog-source.ts'
-import type { Settings } from '../runtime/settings.ts'
 import type { EngineParts } from './engines.ts'
+import { baseUrlOf, tokenUrlOf } from './provider-urls.ts'
 
 export interface RoleParts extends EngineParts {
   readonly eventLog: EventLog
@@ -62,29 +61,12 @@ export function workerRole(
       startWorker({
         ...parts,
         provider,
-        baseUrl: baseUrlOf(provider, settings),
-        tokenUrl: settings.googleOauthUrl ?? GOOGLE_OAUTH_URL,
+        baseUrl: baseUrlOf(provider.id, settings),
+        tokenUrl: tokenUrlOf(settings),
         catalog: catalog.current,
         credentials: catalog.credentials,
         random: Math.random,
       }),
     (role) => role.stop(),
   )
-}
-
-const PROVIDER_URLS: Readonly<Record<ProviderId, { readonly own: string; readonly setting: keyof Settings }>> = {
-  ga4: { own: 'https://www.google-analytics.com', setting: 'ga4Url' },
-  google_ads: { own: 'https://datamanager.googleapis.com', setting: 'googleAdsUrl' },
-  meta: { own: 'https://graph.facebook.com', setting: 'metaUrl' },
-  tiktok: { own: 'https://business-api.tiktok.com', setting: 'tiktokUrl' },
-  x: { own: 'https://ads-api.x.com', setting: 'xUrl' },
-}
-
-/** Google's is the only provider that wants access tokens. */
-const GOOGLE_OAUTH_URL = 'https://oauth2.googleapis.com'
-
-function baseUrlOf(provider: Provider, settings: Settings): string {
-  const { own, setting } = PROVIDER_URLS[provider.id]
-  const value = settings[setting]
-  return typeof value === 'string' ? value : own
 }

@@ -19,6 +19,7 @@ import { dispatchRole, factsWriterRole, workerRole } from './roles.ts'
 import { keyringOf, serveApi, startMetrics } from './serve-api.ts'
 import { serveTools } from './tools/control.ts'
 import { localBackend } from './tools/backend.ts'
+import { answerSendTest, type SendTestWish } from './tools/send-test.ts'
 
 export interface ServiceOptions extends EngineParts {
   readonly env: Readonly<Record<string, string | undefined>>
@@ -48,7 +49,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const foundation = await layFoundation(options)
   const { catalog, eventLog, facts, hotState, lifecycle, settings, registry } = foundation
   const workers = await startRoles(foundation)
-  const backend = localBackend({ facts, eventLog })
+  const sendTest = (wish: SendTestWish) =>
+    answerSendTest({ settings, catalog: catalog.current(), credentials: catalog.credentials() }, wish)
+  const backend = { ...localBackend({ facts, eventLog }), sendTest }
   await lifecycle.start(
     'tools',
     () => serveTools(settings.data, backend),

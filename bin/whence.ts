@@ -20,6 +20,7 @@ const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
   activity: async () => (await import('./tools/lists.ts')).activityTool,
   'dead-letters': async () => (await import('./tools/dead-letters.ts')).deadLettersTool,
   replay: async () => (await import('./tools/dead-letters.ts')).replayTool,
+  'send-test': async () => (await import('./tools/send-test.ts')).sendTestTool,
   lint: async () => (await import('./tools/lint.ts')).lintTool,
 }
 

@@ -102,6 +102,17 @@ export const COMMANDS = {
     },
     positionals: ['[JOB_ID]'],
   },
+  'send-test': {
+    summary: 'Try a destination with a marked test event, and print what its provider says.',
+    settings: ['data', 'manifests', ...PROVIDER_URLS],
+    flags: {
+      '--destination': { placeholder: 'ID', doc: 'The destination to try.' },
+      '--website': { placeholder: 'ID', doc: 'Its website, where several have a destination of this name.' },
+      '--live': { placeholder: null, doc: 'Send it for real instead of to a facility for tests; it then counts.' },
+      '--json': { placeholder: null, doc: 'One JSON object in place of a text.' },
+    },
+    positionals: ['[DESTINATION]'],
+  },
   api: {
     summary: 'Run the collection endpoints as a process of their own; any number of them may run.',
     settings: ['manifests', ...SECRETS, ...SERVING, ...ENGINES],

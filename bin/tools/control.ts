@@ -5,19 +5,25 @@ import { createServer, request, type IncomingMessage, type Server, type ServerRe
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { ToolBackend } from './backend.ts'
+import type { SendTestAnswer, SendTestWish } from './send-test.ts'
 
 /** Unix socket addresses hold about 104 bytes. */
 const SOCKET_PATH_BYTES = 100
 const MESSAGE_BYTES = 64 * 1024 * 1024
-const METHODS = ['run', 'read', 'append'] as const
+const METHODS = ['run', 'read', 'append', 'sendTest'] as const
 type Method = (typeof METHODS)[number]
+
+/** What a running process answers beyond its stores. */
+export interface LiveTools extends ToolBackend {
+  readonly sendTest: (wish: SendTestWish) => Promise<SendTestAnswer>
+}
 
 export interface ToolServer {
   readonly close: () => Promise<void>
 }
 
 /** The caller holds the data folder, so a socket that lies there already is a dead process's. */
-export async function serveTools(data: string, backend: ToolBackend): Promise<ToolServer> {
+export async function serveTools(data: string, backend: ToolBackend & Partial<LiveTools>): Promise<ToolServer> {
   const { socket, address } = placesIn(data)
   for (const path of [socket, address]) rmSync(path, { force: true })
   const isShort = Buffer.byteLength(socket) <= SOCKET_PATH_BYTES
@@ -39,7 +45,7 @@ export async function serveTools(data: string, backend: ToolBackend): Promise<To
 }
 
 /** Null where no process answers in this data folder. */
-export async function connectTools(data: string): Promise<ToolBackend | null> {
+export async function connectTools(data: string): Promise<LiveTools | null> {
   const path = addressIn(data)
   try {
     await ask(path, 'ping', [])
@@ -59,8 +65,9 @@ export async function connectTools(data: string): Promise<ToolBackend | null> {
     run: (...args) => call('run', args),
     read: (...args) => call('read', args),
     append: (...args) => call('append', args),
+    sendTest: (...args) => call('sendTest', args),
   }
-  return backend as unknown as ToolBackend
+  return backend as unknown as LiveTools
 }
 
 function placesIn(data: string): { readonly socket: string; readonly address: string } {
@@ -82,7 +89,11 @@ function isAway(error: unknown): boolean {
   return code === 'ENOENT' || code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'ENOTDIR'
 }
 
-async function respond(req: IncomingMessage, res: ServerResponse, backend: ToolBackend): Promise<void> {
+async function respond(
+  req: IncomingMessage,
+  res: ServerResponse,
+  backend: ToolBackend & Partial<LiveTools>,
+): Promise<void> {
   const [status, body] = await answer(req, backend).then(
     (value): [number, object] => [200, { value: value ?? null }],
     (error: unknown): [number, object] => [500, { error: error instanceof Error ? error.message : String(error) }],
@@ -90,10 +101,11 @@ async function respond(req: IncomingMessage, res: ServerResponse, backend: ToolB
   res.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
 }
 
-async function answer(req: IncomingMessage, backend: ToolBackend): Promise<unknown> {
+async function answer(req: IncomingMessage, backend: ToolBackend & Partial<LiveTools>): Promise<unknown> {
   if (req.url === '/ping') return true
   const method = METHODS.find((name) => req.url === `/${name}`)
-  if (method === undefined || req.method !== 'POST') throw new Error('there is no such tool call')
+  if (method === undefined || backend[method] === undefined || req.method !== 'POST')
+    throw new Error('there is no such tool call')
   const args = JSON.parse(await readAll(req)) as never[]
   // Checked by name above; the arguments come from our own tools under the same user.
   const call = backend[method] as (...all: never[]) => Promise<unknown>

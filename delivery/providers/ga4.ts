@@ -17,6 +17,10 @@ export const ga4: Provider = {
   maxAgeMs: PROVIDER_FACTS.ga4.maxAgeMs,
   request: ga4Request,
   outcome: ga4Outcome,
+  testIdentities: ({ measurementId }, atMs) => {
+    const atS = String(Math.floor(atMs / 1_000))
+    return { ga4: { [textOf(measurementId)]: { client_id: `1000000000.${atS}`, session_id: atS } } }
+  },
 }
 
 const HOUR_MS = 3_600_000
@@ -24,6 +28,8 @@ const HOUR_MS = 3_600_000
 const JOINABLE_MS = 24 * HOUR_MS
 /** Longest value of a custom parameter in a standard property [S, limitations]. */
 const PARAM_CHARS = 100
+
+const UNCHECKED = 'validated only, nothing is reported, and neither measurement ID nor API secret is checked'
 
 interface Identity {
   readonly client_id?: string
@@ -67,6 +73,8 @@ function ga4Request(job: Job, destination: DestinationContext, nowMs: number): P
     sessionMode: timing.sessionMode,
     detail: timing.detail,
     secrets: [apiSecret, clientId, ...(timing.sessionId === null ? [] : [timing.sessionId])],
+    // The validation server looks at neither the measurement ID nor the secret [V].
+    ...(destination.isValidateOnly ? { validation: UNCHECKED } : {}),
   }
 }
 

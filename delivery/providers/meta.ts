@@ -25,6 +25,7 @@ export const meta: Provider = {
   maxAgeMs: PROVIDER_FACTS.meta.maxAgeMs,
   request: (job, destination, nowMs) => requestOfOne(ROWS, job, destination, nowMs),
   outcome: (reply) => metaOutcome(reply, 1),
+  testIdentities: () => ({ meta: { fbclid: 'whence-send-test' } }),
   batch: {
     // As many as a request may hold; one bad event refuses them all, and no row is named [U].
     maxJobs: 1_000,

@@ -33,6 +33,7 @@ const sixth: Provider = {
       secrets: [secrets['key'] ?? '', clickId],
     }
   },
+  testIdentities: () => ({ x: { twclid: 'send-test' } }),
   outcome: (reply) => (reply.status === 202 ? { kind: 'delivered', code: 'taken' } : httpOutcome(reply)),
 }
 /** End of the file. */

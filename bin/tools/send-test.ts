@@ -1,0 +1,129 @@
+/** `whence send-test`: tries one destination with a marked test event, and prints the provider's verdict. */
+
+import { sendTest, type SendTestReport, type SendTestVerdict } from '../../delivery/send-test.ts'
+import { PROVIDERS } from '../../delivery/providers/index.ts'
+import { destinationKey, type Catalog, type Credentials, type Destination } from '../../domain/catalog.ts'
+import { compileManifests, formatProblems } from '../../runtime/catalog-source.ts'
+import { readManifests } from '../../runtime/manifests.ts'
+import type { RunOutcome, Settings } from '../../runtime/settings.ts'
+import { baseUrlOf, tokenUrlOf } from '../provider-urls.ts'
+import { connectTools } from './control.ts'
+import { durationText, printable } from './table.ts'
+
+export interface SendTestWish {
+  readonly destination: string
+  /** Needed where destinations of several websites bear the name. */
+  readonly website: string | null
+  readonly isLive: boolean
+}
+
+export type SendTestAnswer =
+  | { readonly kind: 'report'; readonly report: SendTestReport }
+  /** No such destination; the message completes `whence send-test: …`. */
+  | { readonly kind: 'unknown'; readonly message: string }
+
+export interface SendTestSource {
+  readonly settings: Settings
+  readonly catalog: Catalog
+  readonly credentials: Credentials
+}
+
+const EXIT_CODES: { readonly [V in SendTestVerdict]: number } = { passed: 0, refused: 1, unclear: 3 }
+const EXIT_USAGE = 2
+/** Of the provider's words; `--json` has all that is kept. */
+const SHOWN_CHARS = 2_000
+
+export async function sendTestTool(run: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
+  const destination = run.flags.get('--destination') ?? run.positionals[0]
+  if (destination === undefined) return usage('name the destination: --destination ID')
+  const wish = { destination, website: run.flags.get('--website') ?? null, isLive: run.flags.has('--live') }
+  // A running service knows best: its resources, its environment, and the stand-ins that it may have started.
+  const live = await connectTools(run.settings.data)
+  const answer = live === null ? await sendTestHere(run.settings, env, wish) : await live.sendTest(wish)
+  if (answer.kind === 'unknown') return usage(answer.message)
+  const { report } = answer
+  process.stdout.write(run.flags.has('--json') ? `${JSON.stringify(report)}\n` : tell(report))
+  return EXIT_CODES[report.verdict]
+}
+
+/** What a running service does when the tool asks it to. */
+export async function answerSendTest(source: SendTestSource, wish: SendTestWish): Promise<SendTestAnswer> {
+  const found = [...source.catalog.websites.values()]
+    .filter(({ id }) => wish.website === null || id === wish.website)
+    .flatMap((website) => website.destinations.map((destination) => ({ destination, website })))
+    .filter(({ destination }) => destination.id === wish.destination)
+  const [one, another] = found
+  if (one === undefined) return { kind: 'unknown', message: unknownText(source.catalog, wish) }
+  if (another !== undefined) {
+    const websites = found.map(({ website }) => website.id).join(', ')
+    return { kind: 'unknown', message: `several websites have this destination, so say --website: ${websites}` }
+  }
+  return trialOf(source, one.destination, { isLive: wish.isLive, origin: one.website.primaryOrigin })
+}
+
+async function trialOf(
+  { settings, credentials }: SendTestSource,
+  destination: Destination,
+  way: { readonly isLive: boolean; readonly origin: string },
+): Promise<SendTestAnswer> {
+  const provider = PROVIDERS[destination.provider]
+  if (provider === undefined)
+    return { kind: 'unknown', message: `this version cannot deliver to ${destination.provider}` }
+  const secrets = credentials.get(destinationKey(destination.website, destination.id)) ?? {}
+  const deps = { provider, baseUrl: baseUrlOf(provider.id, settings), tokenUrl: tokenUrlOf(settings), nowMs: Date.now }
+  return { kind: 'report', report: await sendTest(deps, { destination, secrets, ...way }) }
+}
+
+/** Without a running service beside it: from the folder of resources, as the delivery roles read it. */
+async function sendTestHere(settings: Settings, env: NodeJS.ProcessEnv, wish: SendTestWish): Promise<SendTestAnswer> {
+  const compiled = compileManifests(await readManifests(settings.manifests), { env })
+  if (!compiled.isAccepted) {
+    throw new Error(`the manifests in ${settings.manifests} do not compile:\n${formatProblems(compiled.problems)}`)
+  }
+  return answerSendTest({ settings, ...compiled }, wish)
+}
+
+function unknownText(catalog: Catalog, { destination }: SendTestWish): string {
+  const ids = [...catalog.websites.values()].flatMap((website) => website.destinations.map(({ id }) => id))
+  const known = ids.length === 0 ? 'there is none' : `there are ${[...new Set(ids)].slice(0, 20).join(', ')}`
+  return `there is no destination ${destination}; ${known}`
+}
+
+const VERDICT_TEXTS: { readonly [V in SendTestVerdict]: string } = {
+  passed: 'passed',
+  refused: 'refused',
+  unclear: 'no clear answer',
+}
+
+function tell(report: SendTestReport): string {
+  const { website, destination, provider, mode, outcome, code, responseStatus, durationMs } = report
+  const answered =
+    responseStatus === 0 ? '' : `HTTP ${responseStatus} after ${durationText(durationMs)}${words(report)}`
+  const lines = [
+    `${destination} of ${website} (${provider}, mode ${mode}): ${VERDICT_TEXTS[report.verdict]}`,
+    line('outcome', code === '' || code === outcome ? outcome : `${outcome} (${code})`),
+    line('how', report.facility),
+    line('event', report.eventId),
+    line('sent to', report.requestUrl),
+    line('answer', answered),
+    line('next', report.nextStep),
+  ]
+  return lines
+    .filter((text) => text !== '')
+    .map((text) => `${printable(text)}\n`)
+    .join('')
+}
+
+function words({ responseBody }: SendTestReport): string {
+  const text = responseBody.replace(/\s+/g, ' ').trim()
+  return text === '' ? '' : `: ${text.slice(0, SHOWN_CHARS)}`
+}
+
+function line(label: string, text: string): string {
+  return text === '' ? '' : `  ${label.padEnd(8)} ${text}`
+}
+
+function usage(message: string): number {
+  process.stderr.write(`whence send-test: ${printable(message)}\n`)
+  return EXIT_USAGE
+}
