@@ -29,7 +29,7 @@ const SHAPES: Record<string, ReturnType<typeof ajv.compile>[]> = {
 }
 
 describe('sdk in Chromium', function () {
-  this.timeout(30_000)
+  this.timeout(60_000)
   let bundle: string
   let manifest: BuildManifest
   let service: RecordingService

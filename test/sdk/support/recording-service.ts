@@ -16,6 +16,9 @@ export interface Recorded {
 }
 
 /** How a path misbehaves: an own answer, or silence until the stand-in is closed. */
+/** Below the time limit of the tests, so that they end with what was seen and not with nothing. */
+const WAIT_MS = 45_000
+
 export type Misbehaviour = { readonly status: number; readonly body: string } | 'hang'
 
 export interface RecordingService {
@@ -50,10 +53,18 @@ export async function startRecordingService(bundle: string, prefix = ''): Promis
       service.config = { measurementIds: [], providers: ['ga4'] }
     },
     waitFor: async (pathEnd, count = 1) => {
+      const deadline = AbortSignal.timeout(WAIT_MS)
       for (;;) {
         const found = service.requests.filter((each) => each.path.endsWith(pathEnd))
         if (found.length >= count) return found
-        await new Promise<void>((resolve) => waiting.push(resolve))
+        if (deadline.aborted) {
+          const seen = service.requests.map(({ method, path }) => `${method} ${path}`).join(', ')
+          throw new Error(`${count} of ${pathEnd} did not come within ${WAIT_MS} ms; what came: ${seen}`)
+        }
+        await new Promise<void>((resolve) => {
+          waiting.push(resolve)
+          deadline.addEventListener('abort', () => resolve(), { once: true })
+        })
       }
     },
     close: async () => {
