@@ -105,7 +105,9 @@ function addLogStream(compiler: Compiler, resource: Resource<'LogStream'>): void
     compiler.report(resource, 'InvalidField', '/spec', 'must have either s3 or webhook, and not both')
     return
   }
-  if (organization === null || !hasCallableAddress(compiler, resource)) return
+  const displayName = displayNameOf(compiler, resource)
+  const isCallable = hasCallableAddress(compiler, resource)
+  if (organization === null || displayName === null || !isCallable) return
   const room = { count: 'logStreams', wanted: organization.logStreamCount + 1, field: '' } as const
   if (hasRoom(compiler, resource, organization.plan, room)) organization.logStreamCount += 1
 }

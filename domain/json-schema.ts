@@ -23,6 +23,8 @@ export interface JsonSchema {
   readonly additionalProperties?: JsonSchema | true
   /** What the pattern asks for, in words, for the message. */
   readonly patternMeaning?: string
+  /** What kind of address the text is. The compiler reads it; the API server checks its outer form. */
+  readonly address?: 'origin' | 'page' | 'outbound'
 }
 
 export interface SchemaFinding {

@@ -72,6 +72,8 @@ export interface Specs {
 /** Longest list of additional domains that is looked at; the plan's own limit is far below. */
 const MOST_DOMAINS = 100
 const OBJECT_NAME_CHARS = 253
+/** Scheme, a host of 253 characters, which is all that DNS allows, and a port. */
+const ORIGIN_CHARS = 300
 const LOG_RETENTION_MOST_DAYS = Math.max(...PLANS.map((plan) => PLAN_LIMITS[plan].logRetentionDays))
 
 const ID_PATTERN = '^[a-z0-9][a-z0-9-]*$'
@@ -111,11 +113,14 @@ const keyRef = (description: string): JsonSchema => ({
   },
 })
 
-const address = (description: string): JsonSchema => ({
+const ADDRESS_CHARS = { origin: ORIGIN_CHARS, page: LIMITS.urlChars, outbound: LIMITS.outboundUrlChars } as const
+
+const address = (kind: 'origin' | 'page' | 'outbound', description: string): JsonSchema => ({
   type: 'string',
   description,
   minLength: 1,
-  maxLength: LIMITS.urlChars,
+  maxLength: ADDRESS_CHARS[kind],
+  address: kind,
 })
 
 const organizationRef = ref('The Organization this belongs to, in the same namespace.')
@@ -152,13 +157,13 @@ const website: JsonSchema = {
         'Website ID: immutable, unique in the whole installation. The name of the object where it is absent.',
     },
     displayName,
-    primaryOrigin: address('The origin visits come from, for example https://acme.dev.'),
+    primaryOrigin: address('origin', 'The origin visits come from, for example https://acme.dev.'),
     additionalDomains: {
       type: 'array',
       description: "More origins; the primary one counts toward the plan's limit of domains.",
       default: [],
       maxItems: MOST_DOMAINS,
-      items: address('An origin, for example https://docs.acme.dev.'),
+      items: address('origin', 'An origin, for example https://docs.acme.dev.'),
     },
     pages: {
       type: 'array',
@@ -168,7 +173,7 @@ const website: JsonSchema = {
       items: {
         type: 'object',
         required: ['id', 'url'],
-        properties: { id, url: address('The address of the page, for example https://acme.dev/install.') },
+        properties: { id, url: address('page', 'The address of the page, for example https://acme.dev/install.') },
       },
     },
     providers: {
@@ -262,7 +267,7 @@ const logStream: JsonSchema = {
       type: 'object',
       required: ['endpoint', 'region', 'bucket', 'credentialsRef'],
       properties: {
-        endpoint: address('For example https://s3.eu-central-1.amazonaws.com.'),
+        endpoint: address('outbound', 'For example https://s3.eu-central-1.amazonaws.com.'),
         region: { type: 'string', minLength: 1, maxLength: LIMITS.nameChars },
         bucket: { type: 'string', minLength: 3, maxLength: 63 },
         prefix: { type: 'string', maxLength: 512 },
@@ -273,7 +278,7 @@ const logStream: JsonSchema = {
       type: 'object',
       required: ['url', 'secretRef'],
       properties: {
-        url: address('Where records are posted to.'),
+        url: address('outbound', 'Where records are posted to.'),
         secretRef: keyRef('Key of a Secret that signs what is posted.'),
       },
     },

@@ -17,6 +17,8 @@ export interface CommandRow {
 }
 
 const ENGINES = ['eventLog', 'hotState', 'facts'] as const
+/** How a process reaches the API of its cluster. */
+const KUBE = ['kubeUrl', 'kubeTokenFile', 'kubeCaFile'] as const
 const SECRETS = ['secretFile', 'secret'] as const
 const PROVIDER_URLS = ['ga4Url', 'googleAdsUrl', 'googleOauthUrl', 'metaUrl', 'tiktokUrl', 'xUrl'] as const
 const SERVING = [
@@ -115,13 +117,24 @@ export const COMMANDS = {
   },
   api: {
     summary: 'Run the collection endpoints as a process of their own; any number of them may run.',
-    settings: ['manifests', ...SECRETS, ...SERVING, ...ENGINES],
+    settings: ['manifests', 'catalog', 'data', ...KUBE, ...SECRETS, ...SERVING, ...ENGINES],
     flags: {},
     positionals: [],
   },
   delivery: {
     summary: 'Run one role of the delivery side as a process of its own.',
-    settings: ['role', 'manifests', 'metricsListen', ...ENGINES, ...PROVIDER_URLS, 'logLevel', 'logFormat'],
+    settings: [
+      'role',
+      'manifests',
+      'catalog',
+      'data',
+      ...KUBE,
+      'metricsListen',
+      ...ENGINES,
+      ...PROVIDER_URLS,
+      'logLevel',
+      'logFormat',
+    ],
     flags: {},
     positionals: [],
   },
@@ -137,7 +150,7 @@ export const COMMANDS = {
 const CLUSTER_COMMANDS = {
   operator: {
     summary: 'Reconcile the custom resources of a cluster.',
-    settings: ['metricsListen', 'logLevel', 'logFormat'],
+    settings: ['catalog', 'baseUrl', 'watchNamespaces', 'identity', ...KUBE, 'metricsListen', 'logLevel', 'logFormat'],
     flags: {},
     positionals: [],
   },

@@ -1,6 +1,7 @@
 /** THE table of settings: option, environment variable, default and meaning of each, and which command reads it. */
 
 import { PROVIDER_IDS } from '../domain/model.ts'
+import { CLUSTER_SETTINGS } from './settings-cluster.ts'
 import type { SettingParser } from './settings-parse.ts'
 import {
   parseBaseUrl,
@@ -191,6 +192,7 @@ export const SETTINGS = {
     fallback: null,
     fallbackDoc: 'none',
   },
+  ...CLUSTER_SETTINGS,
   logLevel: {
     option: '--log-level',
     env: 'WHENCE_LOG_LEVEL',

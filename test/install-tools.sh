@@ -24,6 +24,7 @@ redis-server redis-server
 java openjdk-17-jre-headless
 mvn maven
 openssl openssl
+etcd etcd-server
 '
 
 say() {

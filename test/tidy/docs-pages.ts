@@ -9,6 +9,7 @@ import { COMMANDS } from '../../runtime/commands.ts'
 import type { CommandRow } from '../../runtime/commands.ts'
 import { SETTINGS } from '../../runtime/settings-table.ts'
 import type { SettingName, SettingRow } from '../../runtime/settings-table.ts'
+import { conditionsPage, crdFiles } from './docs-kubernetes.ts'
 import { resourcesPage } from './docs-resources.ts'
 import { code, number, page, table, unitWords } from './markdown.ts'
 
@@ -21,6 +22,8 @@ export interface DocsPage {
 /** Every generated page, as it must stand in the repository. */
 export function docsPages(): readonly DocsPage[] {
   return [
+    ...crdFiles(),
+    { path: 'docs/conditions.md', text: conditionsPage() },
     { path: 'docs/errors.md', text: errorsPage() },
     { path: 'docs/limits.md', text: limitsPage() },
     { path: 'docs/openapi.json', text: openApiPage() },

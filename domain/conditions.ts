@@ -1,0 +1,165 @@
+/** Decides what the status of a resource says: its conditions, from a closed set of reasons, each with its fix. */
+
+import type { CatalogProblem } from './catalog.ts'
+import { PROBLEM_REASONS } from './catalog-problems.ts'
+import type { ResourceKind } from './resources.ts'
+
+/** In the order in which they are shown. The last two are what `kubectl`, helm and GitOps tools wait for. */
+export const CONDITION_TYPES = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready', 'Reconciling', 'Stalled'] as const
+export type ConditionType = (typeof CONDITION_TYPES)[number]
+
+/** As Kubernetes writes it. */
+export interface Condition {
+  readonly type: string
+  readonly status: 'True' | 'False' | 'Unknown'
+  readonly observedGeneration?: number
+  /** RFC 3339; moves only when `status` does. */
+  readonly lastTransitionTime: string
+  readonly reason: string
+  readonly message: string
+}
+
+interface ReasonRow {
+  readonly meaning: string
+  readonly fix: string
+}
+
+/** Reasons that no problem of the object itself gives. */
+const STATE_REASONS = {
+  Accepted: { meaning: 'The object is valid, and nothing stands against it.', fix: 'Nothing to do.' },
+  ResolvedRefs: { meaning: 'Everything it refers to is there.', fix: 'Nothing to do.' },
+  Programmed: { meaning: 'The catalog that the pods read holds it.', fix: 'Nothing to do.' },
+  Ready: { meaning: 'It is accepted, complete and in force.', fix: 'Nothing to do.' },
+  Settled: { meaning: 'The operator has nothing left to do for it.', fix: 'Nothing to do.' },
+  NotAccepted: {
+    meaning: 'It is left out of the catalog, because it is refused or refers to what is missing.',
+    fix: 'See the conditions Accepted and ResolvedRefs of the same object.',
+  },
+  CatalogNotPublished: {
+    meaning: 'The catalog that holds it could not be written yet; what was in force before stays in force.',
+    fix: "See the operator's log and its metric whence_operator_writes_total; it tries again by itself.",
+  },
+} as const satisfies Record<string, ReasonRow>
+
+/** Reasons of the folder alone, which no object in a cluster can have. */
+const FOLDER_ONLY: ReadonlySet<string> = new Set([
+  'FolderUnreadable',
+  'InvalidYaml',
+  'UnknownKind',
+  'DuplicateObject',
+  'EnvNotSet',
+])
+
+/** Every reason that a condition may carry, with its meaning and its fix. */
+export const CONDITION_REASONS: Readonly<Record<string, ReasonRow>> = {
+  ...STATE_REASONS,
+  ...Object.fromEntries(Object.entries<ReasonRow>(PROBLEM_REASONS).filter(([reason]) => !FOLDER_ONLY.has(reason))),
+}
+
+export interface ConditionsInput {
+  readonly kind: ResourceKind
+  readonly generation: number
+  /** What the compiler says of this object. */
+  readonly problems: readonly CatalogProblem[]
+  /** Whether the catalog that holds this generation has been written. */
+  readonly isPublished: boolean
+  /** What stands there now. */
+  readonly previous: readonly Condition[]
+  /** RFC 3339. */
+  readonly now: string
+}
+
+const MESSAGE_CHARS = 1_024
+const REFERENCE_REASONS: ReadonlySet<string> = new Set(['RefNotFound', 'RefNotAccepted', 'RefNotPermitted'])
+
+/** All conditions of one object. Messages hold no times, counters or random order: the same world gives the same text. */
+export function conditionsOf(input: ConditionsInput): readonly Condition[] {
+  const isReference = ({ reason }: CatalogProblem) => REFERENCE_REASONS.has(reason)
+  const accepted = verdict(
+    'Accepted',
+    input.problems.filter((problem) => !isReference(problem)),
+  )
+  const resolved = verdict('ResolvedRefs', input.problems.filter(isReference))
+  const programmed = programmedState(input, accepted, resolved)
+  const failed = [accepted, resolved, programmed].find(({ isTrue }) => !isTrue)
+  const isWaiting = failed?.reason === 'CatalogNotPublished'
+  const ready = failed ?? { isTrue: true, reason: 'Ready', message: '' }
+  const settled = { isTrue: false, reason: 'Settled', message: '' }
+  const states: { readonly [T in ConditionType]: State } = {
+    Accepted: accepted,
+    ResolvedRefs: resolved,
+    Programmed: programmed,
+    Ready: ready,
+    Reconciling: isWaiting ? { ...ready, isTrue: true } : settled,
+    Stalled: failed !== undefined && !isWaiting ? { ...failed, isTrue: true } : settled,
+  }
+  return CONDITION_TYPES.map((type) => conditionOf(type, states[type], input))
+}
+
+/** Whether two lists of conditions say the same, whenever they began to. */
+export function sayTheSame(a: readonly Condition[], b: readonly Condition[]): boolean {
+  const text = (conditions: readonly Condition[]) =>
+    JSON.stringify(
+      conditions
+        .map(({ type, status, observedGeneration, reason, message }) => [
+          type,
+          status,
+          observedGeneration ?? null,
+          reason,
+          message,
+        ])
+        .sort(),
+    )
+  return text(a) === text(b)
+}
+
+/** The schema of `status.conditions`, in the dialect of structural schemas. */
+export function conditionsSchema(): Readonly<Record<string, unknown>> {
+  return {
+    type: 'array',
+    description: CONDITION_TYPES.join(', '),
+    maxItems: 16,
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': ['type'],
+    items: {
+      type: 'object',
+      required: ['type', 'status', 'lastTransitionTime', 'reason', 'message'],
+      properties: {
+        type: { type: 'string', maxLength: 316 },
+        status: { type: 'string', enum: ['True', 'False', 'Unknown'] },
+        observedGeneration: { type: 'integer', format: 'int64', minimum: 0 },
+        lastTransitionTime: { type: 'string', format: 'date-time' },
+        reason: { type: 'string', minLength: 1, maxLength: MESSAGE_CHARS },
+        message: { type: 'string', maxLength: 32_768 },
+      },
+    },
+  }
+}
+
+interface State {
+  readonly isTrue: boolean
+  readonly reason: string
+  readonly message: string
+}
+
+function verdict(reason: 'Accepted' | 'ResolvedRefs', problems: readonly CatalogProblem[]): State {
+  const [first] = problems
+  if (first === undefined) return { isTrue: true, reason, message: '' }
+  const more = problems.length === 1 ? '' : ` (and ${problems.length - 1} more)`
+  return { isTrue: false, reason: first.reason, message: first.message.slice(0, MESSAGE_CHARS) + more }
+}
+
+/** An Organization whose default path is missing stays in force with its oldest one; all others are left out. */
+function programmedState({ kind, isPublished }: ConditionsInput, accepted: State, resolved: State): State {
+  const isLeftOut = !accepted.isTrue || (!resolved.isTrue && kind !== 'Organization')
+  if (isLeftOut) return { isTrue: false, reason: 'NotAccepted', message: 'it is not part of the catalog' }
+  if (!isPublished) return { isTrue: false, reason: 'CatalogNotPublished', message: 'the catalog is being written' }
+  return { isTrue: true, reason: 'Programmed', message: '' }
+}
+
+function conditionOf(type: ConditionType, { isTrue, reason, message }: State, input: ConditionsInput): Condition {
+  const status = isTrue ? 'True' : 'False'
+  const before = input.previous.find((condition) => condition.type === type)
+  const lastTransitionTime = before?.status === status ? before.lastTransitionTime : input.now
+  return { type, status, observedGeneration: input.generation, lastTransitionTime, reason, message }
+}

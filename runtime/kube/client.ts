@@ -1,0 +1,184 @@
+/** Speaks to the API server of a cluster: requests with JSON in and out, and streams; each within a deadline. */
+
+import type { IncomingMessage } from 'node:http'
+import { Agent, request } from 'node:https'
+import { readFileSync } from 'node:fs'
+
+/** Where the API server is and who we are there. */
+export interface KubeAddress {
+  /** For example `https://10.0.0.1:443`. */
+  readonly url: string
+  /** A token that is replaced from time to time, as kubelet does with a ServiceAccount's. */
+  readonly tokenFile: string
+  /** PEM file of the authority that signed the server's certificate. */
+  readonly caFile: string
+  /** Names us in audit logs, for example `whence-operator/1.0`. */
+  readonly userAgent: string
+}
+
+export interface KubeRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** With its query, escaped. */
+  readonly path: string
+  readonly body?: unknown
+  readonly contentType?: string
+  readonly accept?: string
+  readonly signal?: AbortSignal
+}
+
+export interface KubeClient {
+  /** The parsed answer. Rejects with a KubeError for anything but 2xx, and where no answer comes in time. */
+  readonly request: (request: KubeRequest) => Promise<unknown>
+  /** The body of a 2xx answer as it comes; whoever asked ends it, by the signal or by destroying it. */
+  readonly stream: (request: KubeRequest) => Promise<IncomingMessage>
+  readonly close: () => void
+}
+
+/** What came in place of an answer. `status` is 0 where nothing came at all. */
+export class KubeError extends Error {
+  override readonly name = 'KubeError'
+  readonly status: number
+  /** As Kubernetes words it, for example `Expired` or `Conflict`. */
+  readonly reason: string
+  readonly retryAfterS: number | null
+  constructor(status: number, reason: string, message: string, retryAfterS: number | null = null) {
+    super(message)
+    this.status = status
+    this.reason = reason
+    this.retryAfterS = retryAfterS
+  }
+}
+
+export const JSON_TYPE = 'application/json'
+export const APPLY_TYPE = 'application/apply-patch+yaml'
+
+const TOKEN_KEEP_MS = 60_000
+/** Until the head of an answer is there, and until the whole of an ordinary answer is. */
+const ANSWER_MS = 30_000
+const MAX_SOCKETS = 64
+/** All Websites of a large installation in one list. */
+const MAX_BODY_BYTES = 512 * 1024 * 1024
+const MAX_MESSAGE_CHARS = 500
+
+/** Reads both files when they are needed, so that a client can be made before they are there. */
+export function createKubeClient(address: KubeAddress, nowMs: () => number): KubeClient {
+  const url = new URL(address.url)
+  const agent = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS })
+  const token = tokenReader(address.tokenFile, nowMs)
+  let ca: Buffer | null = null
+  const stream = async (asked: KubeRequest): Promise<IncomingMessage> => {
+    ca ??= readFileSync(address.caFile)
+    const headers = headersOf(asked, { token: token.read(), userAgent: address.userAgent })
+    const response = await headOf({ url, agent, ca, headers, asked })
+    if (response.statusCode !== undefined && response.statusCode < 300) return response
+    // An expired token is replaced on the disk before anybody tells us.
+    if (response.statusCode === 401) token.forget()
+    throw await refusalOf(response)
+  }
+  return {
+    stream,
+    request: async (asked) => {
+      const deadline = AbortSignal.timeout(ANSWER_MS)
+      const signal = asked.signal === undefined ? deadline : AbortSignal.any([deadline, asked.signal])
+      const text = await bodyOf(await stream({ ...asked, signal }))
+      return text === '' ? null : parsed(text)
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+interface TokenReader {
+  readonly read: () => string
+  readonly forget: () => void
+}
+
+function tokenReader(file: string, nowMs: () => number): TokenReader {
+  let known: { readonly token: string; readonly readAtMs: number } | null = null
+  return {
+    read: () => {
+      const isFresh = known !== null && nowMs() - known.readAtMs < TOKEN_KEEP_MS
+      if (!isFresh || known === null) known = { token: readFileSync(file, 'utf8').trim(), readAtMs: nowMs() }
+      return known.token
+    },
+    forget: () => {
+      known = null
+    },
+  }
+}
+
+function headersOf(
+  { body, contentType = JSON_TYPE, accept = JSON_TYPE }: KubeRequest,
+  { token, userAgent }: { readonly token: string; readonly userAgent: string },
+): Readonly<Record<string, string>> {
+  const common = { authorization: `Bearer ${token}`, accept, 'user-agent': userAgent }
+  return body === undefined ? common : { ...common, 'content-type': contentType }
+}
+
+interface Sending {
+  readonly url: URL
+  readonly agent: Agent
+  readonly ca: Buffer
+  readonly headers: Readonly<Record<string, string>>
+  readonly asked: KubeRequest
+}
+
+function headOf({ url, agent, ca, headers, asked }: Sending): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const { method, path, body, signal } = asked
+    const base = { host: url.hostname, port: url.port === '' ? 443 : url.port, agent, ca, headers, method, path }
+    const sent = request({ ...base, ...(signal === undefined ? {} : { signal }) })
+    const timer = setTimeout(() => sent.destroy(new Error('no answer in time')), ANSWER_MS)
+    sent.on('response', (response) => {
+      clearTimeout(timer)
+      resolve(response)
+    })
+    sent.on('error', (error) => {
+      clearTimeout(timer)
+      reject(new KubeError(0, 'Unreachable', `the API server cannot be reached: ${error.message}`))
+    })
+    sent.end(body === undefined ? undefined : JSON.stringify(body))
+  })
+}
+
+async function bodyOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      bytes += chunk.length
+      if (bytes > MAX_BODY_BYTES) throw new KubeError(0, 'TooLarge', 'the answer of the API server is too large')
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    if (error instanceof KubeError) throw error
+    throw new KubeError(0, 'Unreachable', `the answer of the API server broke off: ${String(error)}`)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+async function refusalOf(response: IncomingMessage): Promise<KubeError> {
+  const status = response.statusCode ?? 0
+  const retryAfter = Number(response.headers['retry-after'])
+  const retryAfterS = Number.isFinite(retryAfter) && retryAfter >= 0 ? retryAfter : null
+  const text = await bodyOf(response)
+  const { reason = '', message = '' } = statusOf(text)
+  const shown = (message === '' ? text : message).slice(0, MAX_MESSAGE_CHARS)
+  return new KubeError(status, reason, `${status}: ${shown}`, retryAfterS)
+}
+
+function statusOf(text: string): { readonly reason?: string; readonly message?: string } {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : {}
+  } catch {
+    return {}
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    throw new KubeError(0, 'NoJson', 'the answer of the API server is not JSON')
+  }
+}

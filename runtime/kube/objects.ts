@@ -1,0 +1,33 @@
+/** What is read of any Kubernetes object, and how objects are told apart. */
+
+export interface KubeObject {
+  readonly apiVersion?: string
+  readonly kind?: string
+  readonly metadata: {
+    readonly name: string
+    readonly namespace?: string
+    readonly uid?: string
+    readonly resourceVersion?: string
+    readonly generation?: number
+    readonly creationTimestamp?: string
+    readonly labels?: Readonly<Record<string, string>>
+    readonly annotations?: Readonly<Record<string, string>>
+    readonly [member: string]: unknown
+  }
+  readonly [member: string]: unknown
+}
+
+/** Namespace and name; a cluster-wide object has an empty namespace. */
+export function keyOf({ metadata }: KubeObject): string {
+  return `${metadata.namespace ?? ''}/${metadata.name}`
+}
+
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
+
+/** Without what the server keeps for itself, which is more than half of most objects. */
+export function stripped(object: KubeObject): KubeObject {
+  const { managedFields: _managedFields, annotations, ...metadata } = object.metadata
+  if (annotations === undefined) return { ...object, metadata }
+  const { [LAST_APPLIED]: _lastApplied, ...kept } = annotations
+  return { ...object, metadata: { ...metadata, annotations: kept } }
+}

@@ -1,0 +1,224 @@
+/**
+ * Keeps a copy of all objects of one kind, as the API server has them: lists, watches, and never gives up.
+ *
+ * What goes wrong has one answer each. History that is gone (410): list again, and tell what was deleted meanwhile. A
+ * connection that died silently: noticed by the missing bookmarks, and watched again from the last version. Refused or
+ * unreachable: tried again, ever more slowly up to a bound. An expired token: read anew by the client.
+ */
+
+import type { Logger } from '../logger.ts'
+import type { KubeClient } from './client.ts'
+import { KubeError } from './client.ts'
+import { jsonLines } from './lines.ts'
+import type { KubeMetrics } from './metrics.ts'
+import type { KubeObject } from './objects.ts'
+import { keyOf, stripped } from './objects.ts'
+
+export interface ReflectorOptions {
+  readonly client: KubeClient
+  /** For metrics and log lines, for example `websites`. */
+  readonly name: string
+  /** Of the collection, for example `/apis/whence.dev/v1alpha1/websites`. */
+  readonly path: string
+  /** Selectors, for example `fieldSelector: 'metadata.name=x'`. */
+  readonly query?: Readonly<Record<string, string>>
+  /** True: names and versions only, without the contents of the objects. */
+  readonly isMetadataOnly?: boolean
+  /** Called after every change; must only take note, and never throws. `key` is null after a whole list was taken. */
+  readonly onChange: (key: string | null) => void
+  readonly logger: Logger
+  readonly metrics: KubeMetrics
+  readonly random: () => number
+}
+
+export interface Reflector {
+  /** By `keyOf`. The map is never changed in place once the first list is there, save by the reflector itself. */
+  readonly objects: ReadonlyMap<string, KubeObject>
+  readonly isSynced: () => boolean
+  /** Resolves once the first list is there. */
+  readonly synced: Promise<void>
+  readonly close: () => Promise<void>
+}
+
+const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json'
+const METADATA_WATCH = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
+
+const PAGE_OBJECTS = 500
+const MAX_PAGES = 10_000
+/** The server ends a watch after this time; spread, so that not all are begun anew at once. */
+const WATCH_S = { least: 300, most: 600 }
+/** The server sends bookmarks about once a minute. */
+const SILENCE_MS = 90_000
+const RETRY_MS = { first: 400, most: 10_000 }
+const FORBIDDEN_RETRY_MS = 30_000
+/** A watch that lasted so long was a good one: the next failure is a first one again. */
+const HEALTHY_MS = 5_000
+
+export function startReflector(options: ReflectorOptions): Reflector {
+  const reflector = new Reflecting(options)
+  const running = reflector.run()
+  return {
+    objects: reflector.objects,
+    isSynced: () => reflector.isSynced,
+    synced: reflector.synced.promise,
+    close: async () => {
+      reflector.abort.abort()
+      await running
+    },
+  }
+}
+
+interface ListPage {
+  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string }
+  readonly items?: readonly KubeObject[]
+}
+
+interface WatchEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'
+  readonly object: KubeObject & { readonly code?: number; readonly reason?: string; readonly message?: string }
+}
+
+class Reflecting {
+  readonly objects = new Map<string, KubeObject>()
+  readonly synced = Promise.withResolvers<void>()
+  readonly abort = new AbortController()
+  isSynced = false
+  readonly #options: ReflectorOptions
+  /** Null: a list must be taken first. */
+  #version: string | null = null
+  #hasListed = false
+  #failures = 0
+
+  constructor(options: ReflectorOptions) {
+    this.#options = options
+  }
+
+  async run(): Promise<void> {
+    while (!this.abort.signal.aborted) {
+      const startedAtMs = performance.now()
+      try {
+        if (this.#version === null) await this.#list()
+        await this.#watch()
+        // A stream that ends as soon as it began would else be asked for in a tight loop.
+        if (performance.now() - startedAtMs < HEALTHY_MS) throw new KubeError(0, 'Ended', 'the watch ended at once')
+        this.#failures = 0
+      } catch (error) {
+        if (this.abort.signal.aborted) return
+        if (performance.now() - startedAtMs > HEALTHY_MS) this.#failures = 0
+        await this.#recover(error)
+      }
+    }
+  }
+
+  /** Takes the place of all that was known: what is not in the list was deleted meanwhile. */
+  async #list(): Promise<void> {
+    const found = new Map<string, KubeObject>()
+    let version: string | undefined
+    let token = ''
+    for (let page = 0; page < MAX_PAGES; page += 1) {
+      const list = await this.#page(token)
+      for (const object of list.items ?? []) found.set(keyOf(object), stripped(object))
+      version = list.metadata?.resourceVersion
+      token = list.metadata?.continue ?? ''
+      if (token === '') break
+    }
+    this.#version = version ?? null
+    this.objects.clear()
+    for (const [key, object] of found) this.objects.set(key, object)
+    this.#hasListed = true
+    this.#options.metrics.listed(this.#options.name)
+    this.isSynced = true
+    this.#tell(null)
+    this.synced.resolve()
+  }
+
+  /** The first list may come from the server's cache, which is cheap; later ones ask for what is there for certain. */
+  async #page(token: string): Promise<ListPage> {
+    const { client, path, isMetadataOnly } = this.#options
+    const query = this.#hasListed ? { limit: String(PAGE_OBJECTS) } : { resourceVersion: '0' }
+    const asked = `${path}?${this.#query(token === '' ? query : { limit: String(PAGE_OBJECTS), continue: token })}`
+    const accept = isMetadataOnly === true ? { accept: METADATA_LIST } : {}
+    return (await client.request({ method: 'GET', path: asked, signal: this.abort.signal, ...accept })) as ListPage
+  }
+
+  async #watch(): Promise<void> {
+    const { client, path, random, isMetadataOnly } = this.#options
+    const timeoutSeconds = Math.round(WATCH_S.least + random() * (WATCH_S.most - WATCH_S.least))
+    const query = {
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      resourceVersion: this.#version ?? '',
+      timeoutSeconds: String(timeoutSeconds),
+    }
+    const accept = isMetadataOnly === true ? { accept: METADATA_WATCH } : {}
+    const asked = {
+      method: 'GET',
+      path: `${path}?${this.#query(query)}`,
+      signal: this.abort.signal,
+      ...accept,
+    } as const
+    const stream = await client.stream(asked)
+    for await (const line of jsonLines(stream, SILENCE_MS)) this.#take(line as WatchEvent)
+  }
+
+  #take({ type, object }: WatchEvent): void {
+    const { metrics, name } = this.#options
+    metrics.event(name, type)
+    if (type === 'ERROR') {
+      throw new KubeError(object.code ?? 0, object.reason ?? '', object.message ?? 'the watch was ended')
+    }
+    this.#version = object.metadata.resourceVersion ?? this.#version
+    if (type === 'BOOKMARK') return
+    const key = keyOf(object)
+    if (type === 'DELETED') this.objects.delete(key)
+    else this.objects.set(key, stripped(object))
+    this.#tell(key)
+  }
+
+  async #recover(error: unknown): Promise<void> {
+    const { metrics, name, logger, random } = this.#options
+    const status = error instanceof KubeError ? error.status : 0
+    metrics.restarted(name, status)
+    if (status === 410) {
+      this.#version = null
+      // A list that is itself outdated at once must not become a tight loop.
+      if (this.#failures === 0) {
+        this.#failures += 1
+        return
+      }
+    }
+    const doubled = RETRY_MS.first * 2 ** Math.min(this.#failures, 16)
+    const retryAfterMs = error instanceof KubeError && error.retryAfterS !== null ? error.retryAfterS * 1_000 : 0
+    const leastMs = status === 403 ? FORBIDDEN_RETRY_MS : retryAfterMs
+    const delayMs = Math.max(leastMs, Math.min(doubled, RETRY_MS.most)) * (0.5 + random() / 2)
+    this.#failures += 1
+    const isNews = this.#failures === 2 || status === 403
+    if (isNews) logger.warn({ resource: name, status, why: String(error) }, 'watch failed, trying again')
+    await sleep(delayMs, this.abort.signal)
+  }
+
+  #query(query: Readonly<Record<string, string>>): string {
+    return new URLSearchParams({ ...this.#options.query, ...query }).toString()
+  }
+
+  #tell(key: string | null): void {
+    this.#options.metrics.objects(this.#options.name, this.objects.size)
+    this.#options.onChange(key)
+  }
+}
+
+/** Resolves after the time or at once when the signal comes. */
+function sleep(delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      resolve()
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', end)
+      resolve()
+    }, delayMs)
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end, { once: true })
+  })
+}

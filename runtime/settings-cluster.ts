@@ -1,0 +1,97 @@
+/** The rows of the table of settings that are about a cluster: where its API is, and where the catalog lies in it. */
+
+import { parsePath, type SettingParser } from './settings-parse.ts'
+import { parseOriginUrl } from './settings-parse.ts'
+
+/** Where the compiled catalog lies in a cluster. */
+export interface CatalogPlace {
+  readonly namespace: string
+  /** What the names of its objects begin with; two installations in one namespace need two. */
+  readonly name: string
+}
+
+const DNS_LABEL = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?'
+const PLACE = new RegExp(`^kubernetes:(${DNS_LABEL})/(${DNS_LABEL})$`)
+const LABEL = new RegExp(`^${DNS_LABEL}$`)
+const MAX_NAME_CHARS = 40
+const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+const parsePlace: SettingParser<CatalogPlace> = (text) => {
+  const match = PLACE.exec(text)
+  const namespace = match?.[1] ?? ''
+  const name = match?.[3] ?? ''
+  if (match === null || name.length > MAX_NAME_CHARS) {
+    return { ok: false, why: `must be kubernetes:NAMESPACE/NAME, the name of at most ${MAX_NAME_CHARS} characters` }
+  }
+  return { ok: true, value: { namespace, name } }
+}
+
+const parseNamespaces: SettingParser<readonly string[]> = (text) => {
+  const names = text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+  const wrong = names.findIndex((name) => !LABEL.test(name))
+  if (wrong >= 0) return { ok: false, why: `entry ${wrong + 1} is not a namespace` }
+  return { ok: true, value: [...new Set(names)].sort() }
+}
+
+const parseIdentity: SettingParser<string> = (text) =>
+  /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,251}[A-Za-z0-9])?$/.test(text)
+    ? { ok: true, value: text }
+    : { ok: false, why: 'must be a name, such as that of the pod' }
+
+export const CLUSTER_SETTINGS = {
+  catalog: {
+    option: '--catalog',
+    env: 'WHENCE_CATALOG',
+    placeholder: 'PLACE',
+    doc: 'Where the compiled catalog lies in a cluster, as in kubernetes:whence/whence: the namespace, and what the names of its objects begin with. The operator writes it there; api and delivery read it there in place of a folder.',
+    parse: parsePlace,
+    fallback: null,
+    fallbackDoc: 'none: the folder of manifests',
+  },
+  watchNamespaces: {
+    option: '--watch-namespaces',
+    env: 'WHENCE_WATCH_NAMESPACES',
+    placeholder: 'NAMES',
+    doc: 'Namespaces whose custom resources and Secrets the operator reads, separated by commas.',
+    parse: parseNamespaces,
+    fallback: '',
+    fallbackDoc: 'all',
+  },
+  identity: {
+    option: '--identity',
+    env: 'WHENCE_IDENTITY',
+    placeholder: 'NAME',
+    doc: 'What this operator is called among its replicas: the name of the pod.',
+    parse: parseIdentity,
+    fallback: null,
+    fallbackDoc: 'host name and process ID',
+  },
+  kubeUrl: {
+    option: '--kube-url',
+    env: 'WHENCE_KUBE_URL',
+    placeholder: 'URL',
+    doc: "Address of the cluster's API.",
+    parse: parseOriginUrl,
+    fallback: null,
+    fallbackDoc: 'what Kubernetes tells its pods',
+  },
+  kubeTokenFile: {
+    option: '--kube-token-file',
+    env: 'WHENCE_KUBE_TOKEN_FILE',
+    placeholder: 'FILE',
+    doc: "The token for the cluster's API; read anew when it changes.",
+    parse: parsePath,
+    fallback: `${SERVICE_ACCOUNT}/token`,
+  },
+  kubeCaFile: {
+    option: '--kube-ca-file',
+    env: 'WHENCE_KUBE_CA_FILE',
+    placeholder: 'FILE',
+    doc: "The authority that signed the certificate of the cluster's API.",
+    parse: parsePath,
+    fallback: `${SERVICE_ACCOUNT}/ca.crt`,
+  },
+} as const

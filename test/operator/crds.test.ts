@@ -1,0 +1,442 @@
+/** The definitions on a real API server: it takes them, each rule refuses and lets through, and all validators agree. */
+
+import { expect } from 'chai'
+import fc from 'fast-check'
+
+import { RESOURCE_PLURALS } from '../../domain/crd.ts'
+import { OBJECT_RULES, SPEC_RULES, textRules } from '../../domain/crd-rules.ts'
+import type { JsonSchema } from '../../domain/json-schema.ts'
+import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
+import { PLANS, PROVIDER_IDS } from '../../domain/model.ts'
+import { PROVIDER_BLOCKS } from '../../domain/provider-blocks.ts'
+import type { ResourceKind } from '../../domain/resources.ts'
+import { RESOURCE_KINDS, SPEC_SCHEMAS } from '../../domain/resources.ts'
+import type { KubeAnswer, KubeServer } from '../support/kube.ts'
+import { kubeTools, startKube } from '../support/kube.ts'
+import type { Manifest } from '../support/manifests.ts'
+import { compile, organization, resource, secret, website } from '../support/manifests.ts'
+
+const BUILD_AND_START_MS = 1_300_000
+/** `make test` looks at some; the long form at ten thousand. */
+const RANDOM_OBJECTS = Number(process.env['WHENCE_RANDOM_OBJECTS'] ?? 500)
+
+let kube: KubeServer | null = null
+
+const server = (): KubeServer => {
+  if (kube === null) throw new Error('the API server is not running')
+  return kube
+}
+
+const collection = (kind: ResourceKind) => `/apis/whence.dev/v1alpha1/namespaces/default/${RESOURCE_PLURALS[kind]}`
+
+/** What the API server says to this object, without keeping it. */
+const tryOut = (object: Manifest): Promise<KubeAnswer> =>
+  server().call(`${collection(object['kind'] as ResourceKind)}?dryRun=All&fieldValidation=Strict`, {
+    method: 'POST',
+    body: object,
+  })
+
+const ga4 = { measurementId: 'G-ABC1234567', apiSecretRef: { name: 'keys', key: 'ga4' } }
+const BLOCKS: Readonly<Record<string, object>> = {
+  ga4: { ga4 },
+  google_ads: { googleAds: { customerId: '1', conversionActionId: '2', credentialsRef: { name: 'google' } } },
+  meta: { meta: { pixelId: '1', accessTokenRef: { name: 'keys', key: 'meta' } } },
+  tiktok: { tiktok: { pixelCode: 'C1', accessTokenRef: { name: 'keys', key: 'tiktok' } } },
+  x: { x: { pixelId: 'o1', eventId: 'tw-o1-e', pixelTokenRef: { name: 'keys', key: 'x' } } },
+}
+
+const organizationRef = { name: 'acme' }
+const SPECS: { readonly [K in ResourceKind]: Readonly<Record<string, unknown>> } = {
+  Organization: { plan: 'Enterprise' },
+  Website: { organizationRef, primaryOrigin: 'https://acme.dev' },
+  InstallPath: { organizationRef },
+  Destination: { websiteRef: { name: 'site' }, provider: 'ga4', ga4 },
+  LogStream: {
+    organizationRef,
+    webhook: { url: 'https://logs.example.com', secretRef: { name: 'keys', key: 'hook' } },
+  },
+}
+const valid = (kind: ResourceKind, spec: Readonly<Record<string, unknown>> = {}, name = 'one') =>
+  resource(kind, name, { ...SPECS[kind], ...spec })
+
+interface Example {
+  readonly kind: ResourceKind
+  readonly message: string
+  readonly good: Manifest
+  readonly bad: Manifest
+}
+
+const firstOf = (rules: readonly { readonly message: string }[]): string => rules[0]?.message ?? ''
+const secondOf = (rules: readonly { readonly message: string }[]): string => firstOf(rules.slice(1))
+
+/** One example for every rule about a single object; rules about changes have a test of their own. */
+function examples(): readonly Example[] {
+  const list: Example[] = []
+  const add = (kind: ResourceKind, message: string, good: Manifest, bad: Manifest) =>
+    list.push({ kind, message, good, bad })
+  const long = 'a'.repeat(LIMITS.nameChars + 1)
+  for (const kind of RESOURCE_KINDS) {
+    const ids = kind === 'Website' || kind === 'InstallPath' ? { id: 'a' } : {}
+    const tooLong = firstOf(OBJECT_RULES[kind])
+    add(kind, tooLong, valid(kind, { displayName: 'x', ...ids }, long), valid(kind, ids, long))
+    add(
+      kind,
+      'must not have line breaks',
+      valid(kind, { displayName: 'Größe 1' }),
+      valid(kind, { displayName: 'a\nb' }),
+    )
+  }
+  for (const kind of ['Website', 'InstallPath'] as const) {
+    const message = secondOf(OBJECT_RULES[kind])
+    add(kind, message, valid(kind, { id: 'a' }, 'a.b'), valid(kind, {}, 'a.b'))
+    add(kind, 'may have lower-case letters', valid(kind, { id: '0-a-' }), valid(kind, { id: 'A' }))
+  }
+  const pages = (id: string, url: string) => valid('Website', { pages: [{ id, url }] })
+  add(
+    'Website',
+    'must be an origin',
+    valid('Website', { primaryOrigin: 'http://localhost:3000' }),
+    valid('Website', { primaryOrigin: 'http://acme.dev' }),
+  )
+  add(
+    'Website',
+    'must be an origin',
+    valid('Website', { additionalDomains: ['https://bücher.example'] }),
+    valid('Website', { additionalDomains: ['https://*.acme.dev'] }),
+  )
+  add(
+    'Website',
+    'must be the address of a page',
+    pages('a', 'https://acme.dev/install'),
+    pages('a', 'https://acme.dev/install?x'),
+  )
+  add('Website', 'may have lower-case letters', pages('a', 'https://acme.dev'), pages('-a', 'https://acme.dev'))
+  add(
+    'Organization',
+    'may have lower-case letters',
+    valid('Organization', { defaultInstallPath: 'cli' }),
+    valid('Organization', { defaultInstallPath: 'CLI' }),
+  )
+  for (const plan of PLANS) {
+    const most = PLAN_LIMITS[plan].logRetentionDays
+    if (plan !== 'Enterprise') {
+      const of = (logRetentionDays: number) => valid('Organization', { plan, logRetentionDays })
+      add('Organization', firstOf(SPEC_RULES.Organization), of(most), of(most + 1))
+    }
+  }
+  PROVIDER_IDS.forEach((provider, index) => {
+    const { [provider]: block = {} } = BLOCKS
+    const good = resource('Destination', 'one', { websiteRef: { name: 'site' }, provider, ...block })
+    const bad = resource('Destination', 'one', { websiteRef: { name: 'site' }, provider })
+    add('Destination', firstOf(SPEC_RULES.Destination.slice(index)), good, bad)
+  })
+  const withBlock = (provider: string, block: string, fields: object) =>
+    resource('Destination', 'one', {
+      websiteRef: { name: 'site' },
+      provider,
+      [block]: { ...(BLOCKS[provider] as Record<string, object>)[block], ...fields },
+    })
+  add('Destination', 'must be G-', withBlock('ga4', 'ga4', {}), withBlock('ga4', 'ga4', { measurementId: 'UA-1' }))
+  add(
+    'Destination',
+    'must be digits only',
+    withBlock('meta', 'meta', {}),
+    withBlock('meta', 'meta', { pixelId: '1-2' }),
+  )
+  add('Destination', 'may have letters, digits', withBlock('x', 'x', {}), withBlock('x', 'x', { pixelId: 'a b' }))
+  const webhook = (url: string) => valid('LogStream', { webhook: { url, secretRef: { name: 'keys', key: 'hook' } } })
+  add('LogStream', 'must be a plain https', webhook('https://logs.example.com/in'), webhook('http://logs.example.com'))
+  add('LogStream', firstOf(SPEC_RULES.LogStream), valid('LogStream'), resource('LogStream', 'one', { organizationRef }))
+  return list
+}
+
+/** The messages of all rules that stand anywhere in a schema. */
+function textMessages(schema: JsonSchema): readonly string[] {
+  const below = [...Object.values(schema.properties ?? {}), ...(schema.items === undefined ? [] : [schema.items])]
+  return [...textRules(schema).map(({ message }) => message), ...below.flatMap(textMessages)]
+}
+
+describe('custom resource definitions', function () {
+  before(async function () {
+    this.timeout(BUILD_AND_START_MS)
+    const tools = await kubeTools()
+    if (tools === null) return this.skip()
+    kube = await startKube(tools)
+    await kube.installCrds()
+  })
+
+  after(() => kube?.stop())
+
+  it('are taken by the API server without a warning about their rules', async () => {
+    for (const kind of RESOURCE_KINDS) {
+      const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${RESOURCE_PLURALS[kind]}.whence.dev`
+      const { status } = await server().want(path)
+      const bad = status.conditions.filter((condition: any) => condition.type === 'NonStructuralSchema')
+      expect(bad, kind).to.deep.equal([])
+      expect((await tryOut(valid(kind))).status, kind).to.equal(201)
+    }
+  })
+
+  it('have an example for every rule', () => {
+    const shown = examples()
+    for (const kind of RESOURCE_KINDS) {
+      const rules = [...OBJECT_RULES[kind], ...SPEC_RULES[kind]].filter(({ rule }) => !rule.includes('oldSelf'))
+      const messages = [...rules.map(({ message }) => message), ...textMessages(SPEC_SCHEMAS[kind])]
+      const without = messages.filter(
+        (message) => !shown.some((example) => example.kind === kind && message.startsWith(example.message)),
+      )
+      expect(without, kind).to.deep.equal([])
+    }
+  })
+
+  it('refuse what each rule is about, say why, and let the like of it through', async () => {
+    for (const { message, good, bad } of examples()) {
+      const taken = await tryOut(good)
+      expect(taken.status, `${message}: ${String(taken.body.message)}`).to.equal(201)
+      const refused = await tryOut(bad)
+      expect(refused.status, message).to.equal(422)
+      expect(refused.body.message).to.contain(message)
+    }
+  })
+
+  it('keep the ID of a website and of an install path as it is, whether it was written down or not', async () => {
+    for (const kind of ['Website', 'InstallPath'] as const) {
+      await server().apply([valid(kind, {}, 'plain'), valid(kind, { id: 'own' }, 'named')])
+      const change = (name: string, spec: object) =>
+        server().call(`${collection(kind)}/${name}?dryRun=All`, {
+          method: 'PATCH',
+          body: { spec },
+          contentType: 'application/merge-patch+json',
+        })
+      expect((await change('plain', { id: 'plain' })).status).to.equal(200)
+      for (const refused of [await change('plain', { id: 'other' }), await change('named', { id: null })]) {
+        expect(refused.status).to.equal(422)
+        expect(refused.body.message).to.contain('spec.id cannot be changed')
+      }
+    }
+  })
+
+  it('hold counts, ranges and lengths to the table of limits', async () => {
+    const { retentionDays, reconstructionHours, logRetentionDays } = LIMITS
+    const page = (index: number) => ({ id: `p${index}`, url: 'https://acme.dev' })
+    const cases: readonly (readonly [Manifest, Manifest])[] = [
+      [
+        valid('Website', { retentionDays: retentionDays.max }),
+        valid('Website', { retentionDays: retentionDays.max + 1 }),
+      ],
+      [
+        valid('Website', { retentionDays: retentionDays.min }),
+        valid('Website', { retentionDays: retentionDays.min - 1 }),
+      ],
+      [
+        valid('Organization', { logRetentionDays: logRetentionDays.min }),
+        valid('Organization', { logRetentionDays: logRetentionDays.min - 1 }),
+      ],
+      [
+        valid('Destination', { reconstructionWindowHours: reconstructionHours.max }),
+        valid('Destination', { reconstructionWindowHours: reconstructionHours.max + 1 }),
+      ],
+      [
+        valid('Website', { displayName: 'ü'.repeat(LIMITS.nameChars) }),
+        valid('Website', { displayName: 'ü'.repeat(LIMITS.nameChars + 1) }),
+      ],
+      [
+        valid('Website', { id: 'a'.repeat(LIMITS.websiteIdChars) }),
+        valid('Website', { id: 'a'.repeat(LIMITS.websiteIdChars + 1) }),
+      ],
+      [
+        valid('Website', { pages: Array.from({ length: LIMITS.pagesPerWebsite }, (_, index) => page(index)) }),
+        valid('Website', { pages: Array.from({ length: LIMITS.pagesPerWebsite + 1 }, (_, index) => page(index)) }),
+      ],
+      [valid('Website', { pages: [page(1)] }), valid('Website', { pages: [page(1), page(1)] })],
+    ]
+    for (const [good, bad] of cases) {
+      expect((await tryOut(good)).status).to.equal(201)
+      expect((await tryOut(bad)).status, JSON.stringify(bad['spec']).slice(0, 200)).to.equal(422)
+    }
+  })
+
+  it('fill in the defaults that the compiler fills in', async () => {
+    const { body } = await tryOut(valid('Website'))
+    expect(body.spec).to.deep.include({
+      retentionDays: LIMITS.retentionDays.fallback,
+      hook: { scan: 'Notice' },
+      providers: [],
+    })
+  })
+
+  it(`refuse and take what the validators and the compiler refuse and take, on ${RANDOM_OBJECTS} random objects`, async function () {
+    this.timeout(Math.max(120_000, RANDOM_OBJECTS * 60))
+    const objects = fc.sample(anyObject(), { numRuns: RANDOM_OBJECTS, seed: 6_021 })
+    const verdicts = { taken: 0, refused: 0 }
+    const differences: string[] = []
+    const look = async (object: Manifest): Promise<void> => {
+      const { status, body } = await tryOut(object)
+      const problems = localProblems(object)
+      verdicts[problems.length === 0 ? 'taken' : 'refused'] += 1
+      if ((status === 201) !== (problems.length === 0)) {
+        differences.push(JSON.stringify({ object, status, why: body.message, problems }).slice(0, 2_000))
+      }
+    }
+    const queue = [...objects]
+    const lane = async (): Promise<void> => {
+      for (let object = queue.pop(); object !== undefined; object = queue.pop()) await look(object)
+    }
+    await Promise.all(Array.from({ length: 8 }, lane))
+    expect(differences).to.deep.equal([])
+    expect(Math.min(verdicts.taken, verdicts.refused), 'both happen').to.be.greaterThan(RANDOM_OBJECTS / 10)
+  })
+})
+
+/** What the compiler says of the object alone; what depends on other objects no schema can know. */
+function localProblems(object: Manifest): readonly string[] {
+  const world = [
+    organization('acme'),
+    website('site'),
+    secret('keys', { ga4: 'x', meta: 'x', tiktok: 'x', x: 'x', hook: 'x' }),
+  ]
+  const name = `${String(object['kind'])}/${(object['metadata'] as { name: string }).name}`
+  const isLocal = ['UnknownField', 'MissingField', 'InvalidField', 'ProviderMismatch']
+  return compile(...world, object)
+    .problems.filter((problem) => problem.object === name && isLocal.includes(problem.reason))
+    .map(({ field, message }) => `${field} ${message}`)
+}
+
+const ORIGINS = [
+  'https://acme.dev',
+  'HTTPS://Docs.Acme.dev:8443/',
+  'http://localhost:3000',
+  'http://127.0.0.1',
+  'https://[2001:db8::1]',
+  'https://bücher.example',
+]
+const NO_ORIGINS = [
+  'acme.dev',
+  'http://acme.dev',
+  'https://acme.dev/path',
+  'https://*.acme.dev',
+  'https://a@acme.dev',
+  'ftp://acme.dev',
+  'https://acme.dev?x',
+  'https://acme dev',
+  'https:acme.dev',
+  '',
+]
+const PAGES = [...ORIGINS, 'https://acme.dev/install', 'https://acme.dev/a/@b', 'http://localhost/x']
+const NO_PAGES = [
+  'https://acme.dev/?x',
+  'https://acme.dev/#x',
+  'https://u:p@acme.dev/',
+  'http://acme.dev/x',
+  '/install',
+  'https://acme.dev/a b',
+  '',
+]
+
+const OUTBOUND = ['https://hooks.acme.dev', 'HTTPS://acme.dev:8443/in?x=1', 'https://8.8.8.8/']
+const NO_OUTBOUND = [
+  'http://acme.dev',
+  'https://u:p@acme.dev',
+  'https://acme.dev/#x',
+  'https://acme dev',
+  'acme.dev',
+  '',
+]
+
+const ADDRESSES = { origin: [ORIGINS, NO_ORIGINS], page: [PAGES, NO_PAGES], outbound: [OUTBOUND, NO_OUTBOUND] } as const
+
+function anyObject(): fc.Arbitrary<Manifest> {
+  const kinds = RESOURCE_KINDS.map((kind) =>
+    fc
+      .record({ name: anyName(), spec: anyOf(SPEC_SCHEMAS[kind]), block: fc.constantFrom(...PROVIDER_IDS) })
+      .map(({ name, spec, block }) => {
+        if (typeof spec !== 'object' || spec === null || Array.isArray(spec)) return resource(kind, name, spec as never)
+        return resource(kind, name, kind === 'Destination' ? withOneBlock(spec, block) : spec)
+      }),
+  )
+  return fc.oneof(...kinds)
+}
+
+/** Random blocks hardly ever fit the provider; mostly keep one, and mostly that of the provider. */
+function withOneBlock(spec: Readonly<Record<string, unknown>>, block: string): Record<string, unknown> {
+  const names = PROVIDER_IDS.map((id) => PROVIDER_BLOCKS[id].block)
+  const kept = Object.fromEntries(Object.entries(spec).filter(([name]) => !names.includes(name)))
+  return block === 'x' && spec['provider'] !== 'x'
+    ? spec
+    : { ...kept, provider: block, ...BLOCKS[block], ...own(spec, block) }
+}
+
+function own(spec: Readonly<Record<string, unknown>>, provider: string): object {
+  const { block } = PROVIDER_BLOCKS[provider as 'ga4']
+  return spec[block] === undefined ? {} : { [block]: spec[block] }
+}
+
+function anyName(): fc.Arbitrary<string> {
+  const odd = fc.constantFrom('a.b', 'a'.repeat(LIMITS.websiteIdChars + 1), 'a'.repeat(LIMITS.nameChars + 1))
+  return fc.oneof({ weight: 9, arbitrary: fc.constant('one') }, { weight: 1, arbitrary: odd })
+}
+
+/** Mostly a value that fits the schema, now and then one that does not. */
+function anyOf(schema: JsonSchema): fc.Arbitrary<any> {
+  const misfits = fc.constantFrom<unknown>('', 'text', 0, 7.5, true, [], {}, ['a', 'a'], { a: 1 })
+  return fc.oneof({ weight: 60, arbitrary: fitting(schema) }, { weight: 1, arbitrary: misfits })
+}
+
+function fitting(schema: JsonSchema): fc.Arbitrary<unknown> {
+  switch (schema.type) {
+    case 'boolean':
+      return fc.boolean()
+    case 'integer':
+      return fc.integer({ min: (schema.minimum ?? 0) - 1, max: (schema.maximum ?? 99) + 1 })
+    case 'array': {
+      const item = schema.items === undefined ? fc.constant('') : anyOf(schema.items)
+      const plain = fc.array(item, { minLength: schema.minItems ?? 0, maxLength: 4 })
+      const distinct = fc.uniqueArray(item, { minLength: schema.minItems ?? 0, maxLength: 4 })
+      return schema.uniqueItems === true
+        ? fc.oneof({ weight: 9, arbitrary: distinct }, { weight: 1, arbitrary: plain })
+        : plain
+    }
+    case 'object':
+      return anyMembers(schema)
+    case 'string':
+      return anyText(schema)
+  }
+}
+
+function anyMembers(schema: JsonSchema): fc.Arbitrary<Record<string, unknown>> {
+  const members = Object.fromEntries(
+    Object.entries(schema.properties ?? {}).map(([name, member]) => [name, anyOf(member)]),
+  )
+  const required = schema.required ?? []
+  const complete = fc.record(members, { requiredKeys: [...required] })
+  const partial = fc.record(members, { requiredKeys: [] })
+  const foreign = complete.map((value) => ({ ...value, foreign: 1 }))
+  return fc.oneof(
+    { weight: 40, arbitrary: complete },
+    { weight: 1, arbitrary: partial },
+    { weight: 1, arbitrary: foreign },
+  )
+}
+
+function anyText(schema: JsonSchema): fc.Arbitrary<string> {
+  if (schema.enum !== undefined)
+    return fc.oneof(
+      { weight: 40, arbitrary: fc.constantFrom(...schema.enum) },
+      { weight: 1, arbitrary: fc.constant('Off') },
+    )
+  if (schema.address !== undefined) {
+    const [good, bad] = ADDRESSES[schema.address]
+    return fc.oneof(
+      { weight: 20, arbitrary: fc.constantFrom(...good) },
+      { weight: 1, arbitrary: fc.constantFrom(...bad) },
+    )
+  }
+  const most = Math.min(schema.maxLength ?? 100, 300)
+  const free = fc.string({ unit: 'grapheme', maxLength: 12 })
+  const tooLong = fc.constant('a'.repeat(most + 1))
+  const fits =
+    schema.pattern === undefined
+      ? fc.string({ minLength: Math.max(schema.minLength ?? 0, 3), maxLength: 12 })
+      : fc.stringMatching(new RegExp(schema.pattern, 'u')).map((text) => [...text].slice(0, 20).join(''))
+  return fc.oneof({ weight: 40, arbitrary: fits }, { weight: 1, arbitrary: free }, { weight: 1, arbitrary: tooLong })
+}
