@@ -9,6 +9,7 @@ import { COMMANDS } from '../../runtime/commands.ts'
 import type { CommandRow } from '../../runtime/commands.ts'
 import { SETTINGS } from '../../runtime/settings-table.ts'
 import type { SettingName, SettingRow } from '../../runtime/settings-table.ts'
+import { chartCrdFiles, chartValuesPage } from './docs-charts.ts'
 import { conditionsPage, crdFiles } from './docs-kubernetes.ts'
 import { resourcesPage } from './docs-resources.ts'
 import { code, number, page, table, unitWords } from './markdown.ts'
@@ -23,6 +24,8 @@ export interface DocsPage {
 export function docsPages(): readonly DocsPage[] {
   return [
     ...crdFiles(),
+    ...chartCrdFiles(),
+    { path: 'docs/chart-values.md', text: chartValuesPage() },
     { path: 'docs/conditions.md', text: conditionsPage() },
     { path: 'docs/errors.md', text: errorsPage() },
     { path: 'docs/limits.md', text: limitsPage() },

@@ -1,0 +1,95 @@
+{{- /* Names, labels and the list of components: what every template asks. */ -}}
+
+{{- define "whence.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- /* At most 40 characters: the names of catalog objects and components are made from it. */ -}}
+{{- define "whence.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else if contains (include "whence.name" .) .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name (include "whence.name" .) | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "whence.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: whence
+{{ include "whence.selector" . }}
+{{- end -}}
+
+{{- define "whence.selector" -}}
+app.kubernetes.io/name: {{ include "whence.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "whence.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
+{{- end -}}
+{{- end -}}
+
+{{- define "whence.isCluster" -}}
+{{- if eq .Values.profile "cluster" }}true{{ end -}}
+{{- end -}}
+
+{{- /* Namespaces whose custom resources the operator reads, as a YAML list; empty where it reads all. */ -}}
+{{- define "whence.namespaces" -}}
+{{- if .Values.watch.allNamespaces -}}
+[]
+{{- else -}}
+{{- default (list .Release.Namespace) .Values.watch.namespaces | uniq | toYaml -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* The delivery side: name of the component, role of the program, values, group and topics on Kafka that say how far behind it is. */ -}}
+{{- define "whence.deliveryComponents" -}}
+- { name: facts-writer, role: facts-writer, values: {{ .Values.factsWriter | toJson }}, group: facts-writer, topics: [visits, activations, handoffs, installs, requests, deliveries, activity], scales: true }
+- { name: state, role: state, values: {{ .Values.state | toJson }}, group: state, topics: [activations], scales: false }
+- { name: dispatch, role: dispatch, values: {{ .Values.dispatch | toJson }}, group: dispatch, topics: [installs], scales: true }
+{{- range $id := list "ga4" "google_ads" "meta" "tiktok" "x" }}
+{{- $values := index $.Values.providers $id }}
+{{- if $values.enabled }}
+- name: {{ $id | replace "_" "-" }}
+  role: {{ $id }}
+  provider: {{ $id }}
+  values: {{ merge (dict) $values (dict "resources" $.Values.providerResources) | toJson }}
+  group: deliver.{{ $id }}
+  topics: [deliver.{{ $id }}]
+  scales: true
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* What is wrong with the values and no schema can say. */ -}}
+{{- define "whence.checkValues" -}}
+{{- $missing := list -}}
+{{- if not .Values.baseUrl }}{{ $missing = append $missing "baseUrl: the address under which websites and installers reach the service" }}{{ end -}}
+{{- if include "whence.isCluster" . -}}
+{{- range $name := list "secret" "eventLog" "hotState" "facts" -}}
+{{- if not (index $.Values $name).existingSecret }}{{ $missing = append $missing (printf "%s.existingSecret: the Secret that holds it (docs/kubernetes.md)" $name) }}{{ end -}}
+{{- end -}}
+{{- if and .Values.keda.enabled (not .Values.keda.bootstrapServers) }}{{ $missing = append $missing "keda.bootstrapServers: the brokers that KEDA asks for the lag" }}{{ end -}}
+{{- if and .Values.gateway.enabled (not .Values.gateway.parentRefs) }}{{ $missing = append $missing "gateway.parentRefs: the Gateways that the route belongs to" }}{{ end -}}
+{{- end -}}
+{{- if and .Values.ingress.enabled (not .Values.ingress.hosts) }}{{ $missing = append $missing "ingress.hosts: the host names" }}{{ end -}}
+{{- if $missing }}{{ fail (printf "\nThese values are missing:\n  %s\n" (join "\n  " $missing)) }}{{ end -}}
+{{- end -}}
+
+{{- /* Components that speak to providers, as a JSON list. */ -}}
+{{- define "whence.deliveringComponents" -}}
+{{- if include "whence.isCluster" . -}}
+{{- $names := list -}}
+{{- range include "whence.deliveryComponents" . | fromYamlArray }}{{ if hasKey . "provider" }}{{ $names = append $names .name }}{{ end }}{{ end -}}
+{{- default (list "none") $names | toJson -}}
+{{- else -}}
+["api"]
+{{- end -}}
+{{- end -}}

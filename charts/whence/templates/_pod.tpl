@@ -1,0 +1,217 @@
+{{- /* Pods: what all of them have in common, and what gives each its settings. */ -}}
+
+{{- define "whence.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: {{ .Values.pods.runAsUser }}
+runAsGroup: {{ .Values.pods.runAsUser }}
+fsGroup: {{ .Values.pods.runAsUser }}
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile: { type: RuntimeDefault }
+{{- end -}}
+
+{{- define "whence.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end -}}
+
+{{- /* Where pods run and how they end. Arguments: root, component; `revision` is the label that tells one version's pods from another's. */ -}}
+{{- define "whence.placement" -}}
+{{- $root := .root -}}
+{{- $pods := $root.Values.pods -}}
+terminationGracePeriodSeconds: {{ $pods.terminationGracePeriodSeconds }}
+enableServiceLinks: false
+{{- with $root.Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- with $pods.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with $pods.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $pods.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- if and $pods.topologySpread .revision }}
+topologySpreadConstraints:
+  {{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
+  - maxSkew: 1
+    topologyKey: {{ . }}
+    whenUnsatisfiable: ScheduleAnyway
+    matchLabelKeys: [{{ $.revision }}]
+    labelSelector:
+      matchLabels:
+        {{- include "whence.selector" $root | nindent 8 }}
+        app.kubernetes.io/component: {{ $.component }}
+  {{- end }}
+{{- end }}
+securityContext:
+  {{- include "whence.podSecurity" $root | nindent 2 }}
+{{- end -}}
+
+{{- /* Labels and annotations of a pod. Arguments: root, component. */ -}}
+{{- define "whence.podMetadata" -}}
+labels:
+  {{- include "whence.selector" .root | nindent 2 }}
+  app.kubernetes.io/component: {{ .component }}
+  {{- with .root.Values.pods.labels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with .root.Values.pods.annotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- define "whence.logEnv" -}}
+- { name: WHENCE_LOG_LEVEL, value: {{ .Values.log.level | quote }} }
+- { name: WHENCE_LOG_FORMAT, value: {{ .Values.log.format | quote }} }
+{{- end -}}
+
+{{- define "whence.metricsEnv" -}}
+- { name: WHENCE_METRICS_LISTEN, value: '0.0.0.0:9090' }
+{{- end -}}
+
+{{- define "whence.engineEnv" -}}
+- name: WHENCE_EVENT_LOG
+  valueFrom: { secretKeyRef: { name: {{ .Values.eventLog.existingSecret }}, key: {{ .Values.eventLog.key }} } }
+- name: WHENCE_FACTS
+  valueFrom: { secretKeyRef: { name: {{ .Values.facts.existingSecret }}, key: {{ .Values.facts.key }} } }
+{{- end -}}
+
+{{- define "whence.hotStateEnv" -}}
+- name: WHENCE_HOT_STATE
+  valueFrom: { secretKeyRef: { name: {{ .Values.hotState.existingSecret }}, key: {{ .Values.hotState.key }} } }
+{{- end -}}
+
+{{- define "whence.kubeEnv" -}}
+- { name: WHENCE_CATALOG, value: 'kubernetes:{{ .Release.Namespace }}/{{ include "whence.fullname" . }}' }
+- { name: WHENCE_KUBE_TOKEN_FILE, value: /var/run/secrets/whence/token }
+- { name: WHENCE_KUBE_CA_FILE, value: /var/run/secrets/whence/ca.crt }
+{{- end -}}
+
+{{- define "whence.servingEnv" -}}
+- { name: WHENCE_LISTEN, value: '0.0.0.0:8080' }
+- { name: WHENCE_BASE_URL, value: {{ .Values.baseUrl | quote }} }
+- { name: WHENCE_BRAND, value: {{ .Values.brand | quote }} }
+{{- with .Values.trustProxy }}
+- { name: WHENCE_TRUST_PROXY, value: {{ join "," . | quote }} }
+{{- end }}
+{{- with .Values.prices }}
+- { name: WHENCE_PRICES, value: {{ toJson . | quote }} }
+{{- end }}
+{{- end -}}
+
+{{- define "whence.secretEnv" -}}
+- { name: WHENCE_SECRET_FILE, value: /etc/whence/secret/secret }
+{{- end -}}
+
+{{- define "whence.providerEnv" -}}
+{{- range $id, $name := dict "ga4" "WHENCE_GA4_URL" "google_ads" "WHENCE_GOOGLE_ADS_URL" "google_oauth" "WHENCE_GOOGLE_OAUTH_URL" "meta" "WHENCE_META_URL" "tiktok" "WHENCE_TIKTOK_URL" "x" "WHENCE_X_URL" }}
+{{- with index $.Values.providerUrls $id }}
+- { name: {{ $name }}, value: {{ . | quote }} }
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "whence.extraEnv" -}}
+{{- with .Values.pods.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- /* A token of our own length of life, for the one audience that needs it; the default one is switched off. */ -}}
+{{- define "whence.tokenVolume" -}}
+- name: kubernetes
+  projected:
+    defaultMode: 0440
+    sources:
+      - serviceAccountToken: { path: token, expirationSeconds: 3600 }
+      - configMap: { name: kube-root-ca.crt, items: [{ key: ca.crt, path: ca.crt }] }
+{{- end -}}
+
+{{- define "whence.tokenMount" -}}
+- { name: kubernetes, mountPath: /var/run/secrets/whence, readOnly: true }
+{{- end -}}
+
+{{- define "whence.secretVolume" -}}
+- name: secret
+  secret:
+    secretName: {{ .Values.secret.existingSecret }}
+    defaultMode: 0440
+    items: [{ key: {{ .Values.secret.key }}, path: secret }]
+{{- end -}}
+
+{{- define "whence.secretMount" -}}
+- { name: secret, mountPath: /etc/whence/secret, readOnly: true }
+{{- end -}}
+
+{{- /* Authorities and client certificates that the engines' addresses name, as in `ca=/etc/whence/engines/ca.crt`. */ -}}
+{{- define "whence.engineVolume" -}}
+{{- with .Values.engineFiles.existingSecret }}
+- name: engines
+  secret: { secretName: {{ . }}, defaultMode: 0440 }
+{{- end }}
+{{- end -}}
+
+{{- define "whence.engineMount" -}}
+{{- if .Values.engineFiles.existingSecret }}
+- { name: engines, mountPath: /etc/whence/engines, readOnly: true }
+{{- end }}
+{{- end -}}
+
+{{- /* The last good catalog, so that a container starts without the API server. */ -}}
+{{- define "whence.dataVolume" -}}
+- name: data
+  emptyDir: { sizeLimit: 256Mi }
+{{- end -}}
+
+{{- define "whence.dataMount" -}}
+- { name: data, mountPath: /var/lib/whence }
+{{- end -}}
+
+{{- define "whence.dataEnv" -}}
+- { name: WHENCE_DATA, value: /var/lib/whence }
+{{- end -}}
+
+{{- /* Endpoints forget a pod a moment after it was told to end. Takes the root. */ -}}
+{{- define "whence.preStop" -}}
+{{- if gt (int .Values.pods.preStopSleepSeconds) 0 }}
+lifecycle: { preStop: { sleep: { seconds: {{ .Values.pods.preStopSleepSeconds }} } } }
+{{- end }}
+{{- end -}}
+
+{{- /* Roles without an HTTP interface of their own answer on the port of their metrics. */ -}}
+{{- define "whence.metricsProbes" -}}
+startupProbe:
+  httpGet: { path: /metrics, port: metrics }
+  periodSeconds: 2
+  failureThreshold: 60
+livenessProbe:
+  httpGet: { path: /metrics, port: metrics }
+  periodSeconds: 20
+  timeoutSeconds: 5
+  failureThreshold: 6
+{{- end -}}
+
+{{- define "whence.healthProbes" -}}
+startupProbe:
+  httpGet: { path: /health, port: http }
+  periodSeconds: 2
+  failureThreshold: 60
+readinessProbe:
+  httpGet: { path: /health, port: http }
+  periodSeconds: 5
+  timeoutSeconds: 3
+livenessProbe:
+  httpGet: { path: /health, port: http }
+  periodSeconds: 20
+  timeoutSeconds: 5
+  failureThreshold: 6
+{{- end -}}

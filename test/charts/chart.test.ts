@@ -1,0 +1,312 @@
+/** The charts as helm renders them: every combination is sound, safe, and says nothing that the programs do not know. */
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { expect } from 'chai'
+import { parse } from 'yaml'
+
+import { compileSettings } from '../../runtime/settings.ts'
+import { SETTINGS } from '../../runtime/settings-table.ts'
+import { RECORD_TOPICS } from '../../domain/records.ts'
+import { PROVIDER_IDS } from '../../domain/model.ts'
+import { kubeTools } from '../support/kube.ts'
+import { valueRows } from '../tidy/docs-charts.ts'
+import { ROOT, sourceFiles } from '../tidy/source-files.ts'
+import type { KubeManifest, RenderedPod } from './support/render.ts'
+import { CHART, CRD_CHART, pairwise, podsOf, render, runHelm, VALUE_SETS, valueFile } from './support/render.ts'
+
+/** The first use of helm on a machine builds it. */
+const BUILD_MS = 1_300_000
+/** What a Secret of the team would hold, by the variable that it is given as. */
+const SECRET_VALUES: Readonly<Record<string, string>> = {
+  WHENCE_EVENT_LOG: 'kafka://kafka:9092',
+  WHENCE_HOT_STATE: 'redis://redis:6379/0',
+  WHENCE_FACTS: 'http://clickhouse:8123/whence',
+}
+/** Each row of the combinations takes one of each. */
+const SWITCHES: readonly (readonly string[])[] = [
+  ['watch.allNamespaces=true', 'watch.allNamespaces=false', 'watch.namespaces={one,two}'],
+  ['api.autoscaling.enabled=true', 'api.autoscaling.enabled=false'],
+  ['keda.enabled=true,keda.bootstrapServers=kafka:9092', 'keda.enabled=false'],
+  ['gateway.enabled=true,gateway.parentRefs[0].name=public', 'gateway.enabled=false'],
+  ['ingress.enabled=true,ingress.hosts={whence.acme.dev}', 'ingress.enabled=false'],
+  ['engineFiles.existingSecret=files', 'engineFiles.existingSecret='],
+  ['networkPolicy.enabled=true', 'networkPolicy.enabled=false'],
+  ['crds.enabled=true', 'crds.enabled=false', 'crds.keep=false'],
+  ['metrics.serviceMonitor.enabled=true', 'metrics.rules.enabled=true', 'metrics.dashboards.enabled=true'],
+  ['test.enabled=true', 'test.enabled=false'],
+  ['providers.meta.enabled=true', 'providers.meta.enabled=false'],
+  ['pods.topologySpread=true', 'pods.topologySpread=false,pods.preStopSleepSeconds=0'],
+]
+
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+
+/** Node's own and the process's, which the client library of Prometheus brings along. */
+const isOfNode = (name: string) => /^(process|nodejs)_/.test(name)
+
+describe('the chart', function () {
+  this.timeout(180_000)
+  let helm = ''
+  const rendered = new Map<string, readonly KubeManifest[]>()
+
+  before(async function () {
+    this.timeout(BUILD_MS)
+    const tools = await kubeTools()
+    if (tools === null) return this.skip()
+    helm = tools.helm
+    for (const name of VALUE_SETS) rendered.set(name, await render(helm, name))
+    for (const [number, row] of pairwise(SWITCHES).entries())
+      rendered.set(`combination ${number}: ${row.join(' ')}`, await render(helm, 'cluster', row))
+    return undefined
+  })
+
+  const everyPod = (): readonly (RenderedPod & { readonly in: string })[] =>
+    [...rendered].flatMap(([name, manifests]) => podsOf(manifests).map((pod) => ({ ...pod, in: name })))
+  const containers = () => everyPod().flatMap((pod) => pod.spec['containers'].map((it: KubeManifest) => ({ ...it, pod })))
+  const at = (name: (typeof VALUE_SETS)[number]) => rendered.get(name) ?? []
+  const one = (manifests: readonly KubeManifest[], kind: string, name: string): KubeManifest => {
+    const found = manifests.find((it) => it['kind'] === kind && it['metadata'].name === name)
+    if (found === undefined) throw new Error(`there is no ${kind} ${name}`)
+    return found
+  }
+
+  it('passes lint with every listed set of values, and so does the chart of definitions', async () => {
+    for (const name of VALUE_SETS) {
+      const { stdout } = await runHelm(helm, ['lint', '--strict', CHART, '-f', valueFile(name)])
+      expect(stdout, name).to.contain('1 chart(s) linted, 0 chart(s) failed')
+    }
+    expect((await runHelm(helm, ['lint', '--strict', CRD_CHART])).stdout).to.contain('0 chart(s) failed')
+  })
+
+  it('gives no object twice, and each its release and version', () => {
+    for (const [name, manifests] of rendered) {
+      const keys = manifests.map((it) => `${it['kind']} ${it['metadata'].namespace ?? ''}/${it['metadata'].name}`)
+      expect(keys.length, name).to.be.greaterThan(5)
+      expect(new Set(keys).size, name).to.equal(keys.length)
+      const own = manifests.filter(({ apiVersion }) => apiVersion !== 'whence.dev/v1alpha1')
+      for (const { kind, metadata } of own)
+        expect(metadata.labels, `${kind} ${metadata.name}`).to.include({ 'app.kubernetes.io/instance': 'w' })
+    }
+  })
+
+  it('sets only variables that the settings know, as the program that reads them takes them', () => {
+    const known = new Set<string>(Object.values(SETTINGS).map(({ env }) => env))
+    let checked = 0
+    for (const { pod, args = [], command, env = [] } of containers()) {
+      const own = env.filter(({ name }: KubeManifest) => name.startsWith('WHENCE_'))
+      for (const { name } of own) expect(known, `${pod.of} in ${pod.in}`).to.include(name)
+      if (command !== undefined) continue
+      const values = own.map(({ name, value }: KubeManifest) => [name, value ?? SECRET_VALUES[name] ?? 'pod-0'])
+      const outcome = compileSettings(args[0], args.slice(1), Object.fromEntries(values))
+      expect(outcome.kind === 'problems' ? outcome.text : '', `${pod.of} in ${pod.in}`).to.equal('')
+      checked++
+    }
+    expect(checked).to.be.greaterThan(50)
+  })
+
+  it('gives each pod only what it reads: no engine to the operator, the master secret to the api alone', () => {
+    for (const { pod, args = [], env = [] } of containers()) {
+      const names = env.map(({ name }: KubeManifest) => name)
+      const isServing = ['api', 'embedded'].includes(args[0])
+      expect(names.includes('WHENCE_LISTEN'), pod.of).to.equal(isServing)
+      if (!isServing) expect(names, pod.of).not.to.include('WHENCE_SECRET_FILE')
+      if (args[0] === 'operator') expect(names).not.to.include.members(['WHENCE_EVENT_LOG'])
+      expect(names, pod.of).not.to.include('WHENCE_SECRET')
+    }
+  })
+
+  it('holds every pod to the restricted standard, with a read-only root and bounds', () => {
+    for (const { pod, securityContext, resources, image } of containers()) {
+      const where = `${pod.of} in ${pod.in}`
+      expect(pod.spec['securityContext'], where).to.deep.include({
+        runAsNonRoot: true,
+        seccompProfile: { type: 'RuntimeDefault' },
+      })
+      expect(pod.spec['securityContext'].runAsUser, where).to.be.greaterThan(0)
+      expect(securityContext, where).to.deep.equal({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      })
+      expect(resources.requests, where).to.have.keys('cpu', 'memory')
+      expect(resources.limits, where).to.include.keys('memory')
+      expect(image, where).not.to.match(/:latest$|:$/)
+    }
+  })
+
+  it('mounts no token by default, and a short-lived one where the API server is needed', () => {
+    for (const { spec, of } of everyPod()) {
+      expect(spec['automountServiceAccountToken'], of).to.equal(false)
+      const env = spec['containers'].flatMap((it: KubeManifest) => it['env'] ?? [])
+      const needs = env.some(({ name }: KubeManifest) => name === 'WHENCE_CATALOG')
+      const volumes = JSON.stringify(spec['volumes'] ?? [])
+      expect(volumes.includes('serviceAccountToken'), of).to.equal(needs)
+      expect(spec['serviceAccountName'] !== undefined || !needs, of).to.equal(true)
+    }
+  })
+
+  it('mounts every file that a variable names, and bounds every scratch volume', () => {
+    for (const { pod, env = [], volumeMounts = [] } of containers()) {
+      const paths = volumeMounts.map(({ mountPath }: KubeManifest) => mountPath)
+      for (const { name, value } of env)
+        if (/^\/(etc|var)\//.test(value ?? '') && name.startsWith('WHENCE_'))
+          expect(
+            paths.some((path: string) => value.startsWith(path)),
+            `${name} of ${pod.of}`,
+          ).to.equal(true)
+      const volumes: readonly KubeManifest[] = pod.spec['volumes'] ?? []
+      const claimed = volumeMounts.map(({ name }: KubeManifest) => name)
+      const claims = pod.of.startsWith('StatefulSet') ? ['data'] : []
+      expect([...volumes.map(({ name }) => name), ...claims], pod.of).to.include.members(claimed)
+      for (const { emptyDir, name } of volumes)
+        if (emptyDir !== undefined) expect(emptyDir, `${name} of ${pod.of}`).to.have.keys('sizeLimit')
+    }
+  })
+
+  it('asks each long-running pod whether it lives', () => {
+    for (const { pod, livenessProbe, startupProbe, ports = [] } of containers()) {
+      if (/^(Job|Pod) /.test(pod.of)) continue
+      const names = ports.map(({ name }: KubeManifest) => name)
+      for (const probe of [livenessProbe, startupProbe]) expect(names, pod.of).to.include(probe.httpGet.port)
+    }
+  })
+
+  it('selects pods that are there: Services, budgets, policies and scalers', () => {
+    for (const [name, manifests] of rendered) {
+      const labels = podsOf(manifests).map(({ metadata }) => metadata['labels'] as Record<string, string>)
+      const isThere = (wanted: Readonly<Record<string, string>>) =>
+        labels.some((own) => Object.entries(wanted).every(([key, value]) => own[key] === value))
+      for (const { kind, metadata, spec } of manifests) {
+        const where = `${kind} ${metadata.name} in ${name}`
+        if (kind === 'Service') expect(isThere(spec.selector), where).to.equal(true)
+        if (kind === 'PodDisruptionBudget') expect(isThere(spec.selector.matchLabels), where).to.equal(true)
+        if (kind === 'NetworkPolicy') expect(isThere(spec.podSelector.matchLabels), where).to.equal(true)
+        const target = spec?.scaleTargetRef?.name
+        if (target !== undefined) expect(one(manifests, 'Deployment', target)['spec'], where).not.to.have.key('replicas')
+      }
+    }
+  })
+
+  it('refuses values that it does not know, and says what is missing', async () => {
+    const wrong: readonly (readonly [string, RegExp])[] = [
+      ['api.replica=3', /replica is not allowed/],
+      ['profile=huge', /profile must be one of/],
+      ['pods.runAsUser=0', /runAsUser/],
+      ['secret.existingSecret=', /secret\.existingSecret/],
+      ['baseUrl=', /baseUrl: the address/],
+      ['baseUrl=acme.dev', /baseUrl/],
+      ['gateway.enabled=true', /gateway\.parentRefs/],
+      ['keda.enabled=true', /keda\.bootstrapServers/],
+    ]
+    for (const [set, said] of wrong) {
+      const refusal = await render(helm, 'cluster', [set]).then(
+        () => 'taken',
+        (error: { readonly stderr: string }) => error.stderr,
+      )
+      expect(refusal, set).to.match(said)
+    }
+  })
+
+  it('has a meaning for each value, and a default for each meaning', () => {
+    const rows = valueRows()
+    expect(rows.length).to.be.greaterThan(80)
+    expect(rows.filter(({ schema }) => schema.description === undefined).map(({ path }) => path)).to.deep.equal([])
+    const absent = rows.filter(({ fallback }) => fallback === undefined).map(({ path }) => path)
+    expect(absent).to.deep.equal(['global'])
+  })
+
+  it('reads every value somewhere', () => {
+    const templates = sourceFiles(['charts/whence/templates'], ['.yaml', '.tpl', '.txt'])
+    const text = templates.map((file) => file.text).join('\n')
+    const unread = valueRows()
+      .map(({ path }) => path.split('.'))
+      .filter((path) => !['global', 'providers', 'providerUrls', 'networkPolicy'].includes(path[0] ?? ''))
+      .filter((path) => !text.includes(`.${path.at(-1)}`) && !text.includes(`.${path.slice(0, -1).join('.')} `))
+    expect(unread.map((path) => path.join('.'))).to.deep.equal([])
+  })
+
+  it('carries the definitions, kept when the release goes, and refers to nothing else of its own kinds', () => {
+    const crds = at('cluster').filter(({ kind }) => kind === 'CustomResourceDefinition')
+    expect(crds.map(({ metadata }) => metadata.name)).to.have.length(5)
+    for (const { metadata } of crds)
+      expect(metadata.annotations).to.include({ 'helm.sh/resource-policy': 'keep' }).and.to.have.any.keys('whence.dev/schema-hash')
+    const own = at('cluster').filter(({ apiVersion }) => apiVersion === 'whence.dev/v1alpha1')
+    expect(own).to.have.length(3)
+    for (const { metadata } of own) expect(metadata.annotations).to.include({ 'helm.sh/hook': 'test' })
+  })
+
+  it('gives no wildcard, reads Secrets only where custom resources lie, and keeps organisations apart', () => {
+    for (const [name, manifests] of rendered)
+      for (const { kind, metadata, rules = [] } of manifests) {
+        if (!/Role$/.test(kind)) continue
+        expect(JSON.stringify(rules), `${kind} ${metadata.name} in ${name}`).not.to.contain('*')
+        const secrets = rules.filter(({ resources, resourceNames }: KubeManifest) => resources.includes('secrets') && resourceNames === undefined)
+        const verbs = secrets.flatMap((rule: KubeManifest) => rule['verbs'])
+        if (!/-resources$/.test(metadata.name)) expect(verbs.filter((verb: string) => verb !== 'create')).to.deep.equal([])
+        const labels = JSON.stringify(metadata.labels)
+        const writes = rules.filter((rule: KubeManifest) => rule['resources'].includes('organizations') && rule['verbs'].includes('patch'))
+        if (writes.length > 0) expect(labels).not.to.contain('aggregate-to')
+      }
+    const bound = at('cluster').filter(({ kind }) => kind === 'ClusterRoleBinding')
+    expect(bound, 'an installation of one namespace has no right outside of it').to.deep.equal([])
+  })
+
+  it('scales by topics and groups that are on Kafka', () => {
+    const topics = new Set<string>([...RECORD_TOPICS, ...PROVIDER_IDS.map((id) => `deliver.${id}`)])
+    const triggers = at('everything')
+      .filter(({ kind }) => kind === 'ScaledObject')
+      .flatMap(({ spec }) => spec.triggers)
+    expect(triggers.length).to.be.greaterThan(10)
+    const groups = new Set(['facts-writer', 'dispatch', ...PROVIDER_IDS.map((id) => `deliver.${id}`)])
+    for (const { metadata } of triggers) {
+      const topic = String(metadata.topic).replace('whence.', '')
+      expect(topics).to.include(topic)
+      const [group, of] = String(metadata.consumerGroup).replace('whence.', '').split(':')
+      expect(of).to.equal(topic)
+      expect(groups).to.include(group)
+    }
+  })
+
+  it('asks for metrics that the programs have, and for nothing else', () => {
+    const names = sourceFiles(['api', 'delivery', 'runtime', 'ports', 'operator', 'bin'], ['.ts'])
+      .flatMap(({ text }) => [...text.matchAll(/'(whence_[a-z0-9_]+)'/g)])
+      .map((match) => match[1] ?? '')
+    const known = new Set(names.flatMap((name) => [name, `${name}_bucket`, `${name}_count`, `${name}_sum`]))
+    const asked = [
+      ...sourceFiles(['charts/whence/files'], ['alerts.yaml']),
+      ...sourceFiles(['charts/whence/files/dashboards'], ['.json']),
+    ].flatMap(({ text }) => [...text.matchAll(/\b((?:whence|process|nodejs)_[a-z0-9_]+)\b/g)])
+    const wanted = new Set(asked.map((match) => match[1] ?? ''))
+    expect(wanted.size).to.be.greaterThan(10)
+    expect([...wanted].filter((name) => !known.has(name) && !isOfNode(name))).to.deep.equal([])
+  })
+
+  it('has a runbook for each alert', () => {
+    const [rule] = at('everything').filter(({ kind }) => kind === 'PrometheusRule')
+    const alerts = rule?.['spec'].groups[0].rules as readonly KubeManifest[]
+    expect(alerts.length).to.be.greaterThan(10)
+    const sections = [...read('docs/runbooks.md').matchAll(/^## (\w+)$/gm)].map((match) => match[1])
+    expect(alerts.map(({ alert }) => alert)).to.have.members(sections)
+    for (const { alert, annotations } of alerts)
+      expect(annotations.runbook_url).to.equal(`docs/runbooks.md#${String(alert).toLowerCase()}`)
+  })
+
+  it('has dashboards that can be read as such', () => {
+    const boards = at('everything').filter(({ metadata }) => /-dashboard-/.test(metadata.name))
+    expect(boards).to.have.length(2)
+    for (const { data } of boards)
+      for (const text of Object.values(data as Record<string, string>)) {
+        const { panels } = JSON.parse(text) as { readonly panels: readonly KubeManifest[] }
+        expect(panels.map(({ id }) => id)).to.deep.equal(panels.map((_, index) => index + 1))
+      }
+  })
+
+  it('names the definitions that the project has, with the same version in chart and package', () => {
+    const version = (JSON.parse(read('package.json')) as { readonly version: string }).version
+    for (const chart of ['charts/whence', 'charts/whence-crds']) {
+      const { appVersion } = parse(read(`${chart}/Chart.yaml`)) as { readonly appVersion: string }
+      expect(appVersion).to.equal(version)
+    }
+  })
+})

@@ -1,0 +1,96 @@
+/** Renders the charts with the real helm, and gives the pieces of what comes out that tests look at. */
+
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+import { parseAllDocuments } from 'yaml'
+
+const run = promisify(execFile)
+const ROOT = join(import.meta.dirname, '../../..')
+export const CHART = join(ROOT, 'charts/whence')
+export const CRD_CHART = join(ROOT, 'charts/whence-crds')
+/** What the chart is rendered for; helm on its own assumes a version of its own build. */
+const KUBE_VERSION = '1.32.4'
+const RENDER_MS = 60_000
+const MAX_BYTES = 64 * 1024 * 1024
+
+/** Any object of Kubernetes, as far as tests look into it. */
+export type KubeManifest = Readonly<Record<string, any>>
+
+/** One pod's template with the place that it comes from. */
+export interface RenderedPod {
+  /** For example `Deployment w-whence-api`. */
+  readonly of: string
+  readonly metadata: KubeManifest
+  readonly spec: KubeManifest
+}
+
+/** The listed sets of values, with which the chart is promised to work. */
+export const VALUE_SETS = ['cluster', 'everything', 'all-namespaces', 'embedded', 'embedded-full'] as const
+export const valueFile = (name: string): string => join(CHART, 'ci', `${name}.yaml`)
+
+/** Hooks and tests included. `sets` are as in `--set`; with none of them it is the value set as it stands. */
+export async function render(
+  helm: string,
+  valueSet: string,
+  sets: readonly string[] = [],
+): Promise<readonly KubeManifest[]> {
+  const words = ['template', 'w', CHART, '--namespace', 'acme', '--kube-version', KUBE_VERSION, '-f', valueFile(valueSet)]
+  const { stdout } = await runHelm(helm, [...words, ...sets.flatMap((set) => ['--set', set])])
+  return manifestsOf(stdout)
+}
+
+export function runHelm(
+  helm: string,
+  words: readonly string[],
+): Promise<{ readonly stdout: string; readonly stderr: string }> {
+  return run(helm, words, { timeout: RENDER_MS, maxBuffer: MAX_BYTES })
+}
+
+export function manifestsOf(text: string): readonly KubeManifest[] {
+  return parseAllDocuments(text)
+    .map((document): unknown => {
+      const [problem] = document.errors
+      if (problem !== undefined) throw problem
+      return document.toJS()
+    })
+    .filter((value): value is KubeManifest => value !== null && value !== undefined)
+}
+
+/** Of every kind that makes pods, and pods themselves. */
+export function podsOf(manifests: readonly KubeManifest[]): readonly RenderedPod[] {
+  return manifests.flatMap((manifest): readonly RenderedPod[] => {
+    const of = `${String(manifest['kind'])} ${String(manifest['metadata'].name)}`
+    if (manifest['kind'] === 'Pod') return [{ of, metadata: manifest['metadata'], spec: manifest['spec'] }]
+    const template = manifest['spec']?.template
+    return template?.spec?.containers === undefined ? [] : [{ of, metadata: template.metadata, spec: template.spec }]
+  })
+}
+
+/** Rows in which any two choices of any two switches stand together at least once. */
+export function pairwise<T>(switches: readonly (readonly T[])[]): readonly (readonly T[])[] {
+  const open = new Set<string>()
+  const pairs = (row: readonly (number | null)[]): readonly string[] =>
+    row.flatMap((a, i) => row.slice(i + 1).flatMap((b, j) => (a === null || b === null ? [] : [`${i}:${a} ${i + 1 + j}:${b}`])))
+  for (const [i, first] of switches.entries())
+    for (const [j, second] of switches.entries())
+      if (j > i) first.forEach((_, a) => second.forEach((__, b) => open.add(`${i}:${a} ${j}:${b}`)))
+  const rows: (readonly T[])[] = []
+  while (open.size > 0) {
+    const row: (number | null)[] = switches.map(() => null)
+    const [seed = ''] = open
+    for (const part of seed.split(' ')) {
+      const [place = 0, choice = 0] = part.split(':').map(Number)
+      row[place] = choice
+    }
+    for (const [place, choices] of switches.entries()) {
+      if (row[place] !== null) continue
+      const gains = choices.map((_, choice) => pairs(row.with(place, choice)).filter((pair) => open.has(pair)).length)
+      row[place] = gains.indexOf(Math.max(...gains))
+    }
+    for (const pair of pairs(row)) open.delete(pair)
+    rows.push(switches.map((choices, place) => choices[row[place] ?? 0] as T))
+  }
+  return rows
+}
