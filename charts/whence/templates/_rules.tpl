@@ -9,7 +9,7 @@
   verbs: [patch]
 - apiGroups: ['']
   resources: [secrets]
-  verbs: [list, watch]
+  verbs: [get, list, watch]
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create]
