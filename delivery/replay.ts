@@ -14,7 +14,7 @@ export interface DeadLetterFilter {
   /** From the first, to before the second; Unix ms of the failure. */
   readonly sinceMs?: number
   readonly untilMs?: number
-  /** Most letters returned; the newest. The default is 1,000. */
+  /** Most letters taken; the newest. */
   readonly limit?: number
 }
 
@@ -22,61 +22,139 @@ export interface ReplayDeps {
   readonly eventLog: Pick<EventLog, 'append' | 'read'>
   readonly facts: FactsReader
   readonly nowMs: () => number
+  /** Replays go out at this pace, so that they do not crowd out what is fresh; the default is 50. */
+  readonly perSecond?: number
+  /** Resolves after so many ms; the default waits. */
+  readonly pause?: (waitMs: number) => Promise<void>
 }
 
 /** `deadline_passed`: the provider would no longer take it. `not_failed`: it was replayed before, or has not ended. */
 export type ReplayRefusal = 'deadline_passed' | 'not_failed'
 
-export interface ReplayResult {
-  readonly replayed: readonly DeadLetter[]
-  readonly refused: readonly { readonly letter: DeadLetter; readonly reason: ReplayRefusal }[]
+/** What became of one letter, and how far the whole is. */
+export interface ReplayStep {
+  readonly letter: DeadLetter
+  readonly refusal: ReplayRefusal | null
+  readonly done: number
+  readonly of: number
 }
 
-const MOST_LETTERS = 1_000
-const READ_ENTRIES = 500
-/** Replays go out at this pace, so that they do not crowd out what is fresh. */
-const PER_SECOND = 50
+export interface ReplayResult {
+  readonly replayed: number
+  readonly refused: number
+}
 
-/** The last letter of each job that fits the filter, oldest failure first; reads the topic once from its start. */
+export const REPLAYS_PER_S = { fallback: 50, max: 1_000 } as const
+
+const MOST_LISTED = 1_000
+/** Letters that one replay looks at, the newest; what is remembered of each is its place on the log. */
+const MOST_REPLAYED = 200_000
+const READ_ENTRIES = 500
+
+/** The last letter of each job, where it fits the filter; oldest failure first. Reads the topic twice from its start. */
 export async function listDeadLetters(
   eventLog: Pick<EventLog, 'read'>,
   filter: DeadLetterFilter = {},
 ): Promise<DeadLetter[]> {
-  const limit = Math.min(filter.limit ?? MOST_LETTERS, MOST_LETTERS)
-  const letters = new Map<string, DeadLetter>()
-  let offset = 0
-  for (;;) {
-    const entries = await eventLog.read('dead-letters', offset, READ_ENTRIES)
-    const last = entries.at(-1)
-    if (last === undefined) return [...letters.values()]
-    for (const entry of entries) {
-      const letter = decodeRecord<DeadLetter>(entry.value)
-      if (!fits(letter, filter)) continue
-      letters.delete(letter.job.jobId)
-      letters.set(letter.job.jobId, letter)
-      if (letters.size > limit) letters.delete(letters.keys().next().value ?? '')
+  const offsets = await lastLetters(eventLog, filter, Math.min(filter.limit ?? MOST_LISTED, MOST_LISTED))
+  const letters: DeadLetter[] = []
+  for await (const page of lettersAt(eventLog, offsets)) letters.push(...page)
+  return letters
+}
+
+/**
+ * Puts jobs back to their worker, under their old IDs and at a bounded pace. `onStep` hears of every letter that fits the
+ * filter, oldest failure first. Stopped in between, it has done what it told; a second call goes on with the rest.
+ */
+export async function replayDeadLetters(
+  deps: ReplayDeps,
+  filter: DeadLetterFilter,
+  onStep: (step: ReplayStep) => void = () => undefined,
+): Promise<ReplayResult> {
+  const { eventLog, perSecond = REPLAYS_PER_S.fallback, pause = wait } = deps
+  const offsets = await lastLetters(eventLog, filter, Math.min(filter.limit ?? MOST_REPLAYED, MOST_REPLAYED))
+  let [replayed, done] = [0, 0]
+  for await (const letters of lettersAt(eventLog, offsets, perSecond)) {
+    // What is refused costs the providers nothing, so only replays wait for their second.
+    if (replayed > 0) await pause(SECOND_MS)
+    for (const { letter, refusal } of await replaySome(deps, letters)) {
+      replayed += refusal === null ? 1 : 0
+      done += 1
+      onStep({ letter, refusal, done, of: offsets.size })
     }
-    offset = last.offset + 1
+  }
+  return { replayed, refused: done - replayed }
+}
+
+type Replayed = Pick<ReplayStep, 'letter' | 'refusal'>
+
+async function replaySome(deps: ReplayDeps, letters: readonly DeadLetter[]): Promise<readonly Replayed[]> {
+  const failed = await failedNow(deps.facts, letters)
+  const nowMs = deps.nowMs()
+  const steps = letters.map((letter) => ({ letter, refusal: refusalOf(letter, failed, nowMs) }))
+  const allowed = steps.filter(({ refusal }) => refusal === null)
+  await Promise.all(allowed.map(({ letter }) => replayOne(deps, letter)))
+  return steps
+}
+
+const SECOND_MS = 1_000
+
+function wait(waitMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, waitMs))
+}
+
+/**
+ * Where on the log the last letter of each job lies, if it fits: an older one knows nothing of the attempts since. Of more
+ * than `most`, the newest.
+ */
+async function lastLetters(
+  eventLog: Pick<EventLog, 'read'>,
+  filter: DeadLetterFilter,
+  most: number,
+): Promise<ReadonlySet<number>> {
+  const lastOf = new Map<string, number>()
+  for await (const entries of entriesFrom(eventLog, 0)) {
+    for (const { offset, value } of entries) {
+      const letter = decodeRecord<DeadLetter>(value)
+      lastOf.delete(letter.job.jobId)
+      if (fits(letter, filter)) lastOf.set(letter.job.jobId, offset)
+      if (lastOf.size > most) lastOf.delete(lastOf.keys().next().value ?? '')
+    }
+  }
+  return new Set(lastOf.values())
+}
+
+/** At most `most` at a time; never none. */
+async function* lettersAt(
+  eventLog: Pick<EventLog, 'read'>,
+  offsets: ReadonlySet<number>,
+  most: number = READ_ENTRIES,
+): AsyncGenerator<readonly DeadLetter[]> {
+  const [first] = offsets
+  if (first === undefined) return
+  let left = offsets.size
+  for await (const entries of entriesFrom(eventLog, first)) {
+    const wanted = entries
+      .filter(({ offset }) => offsets.has(offset))
+      .map(({ value }) => decodeRecord<DeadLetter>(value))
+    for (let from = 0; from < wanted.length; from += most) yield wanted.slice(from, from + most)
+    left -= wanted.length
+    // Letters that came meanwhile are for another time; without an end, reading could go on for ever.
+    if (left === 0) return
   }
 }
 
-/** Puts jobs back to their worker, at a bounded pace; every one comes back as replayed or refused. */
-export async function replayDeadLetters(deps: ReplayDeps, letters: readonly DeadLetter[]): Promise<ReplayResult> {
-  const replayed: DeadLetter[] = []
-  const refused: { letter: DeadLetter; reason: ReplayRefusal }[] = []
-  for (let from = 0; from < letters.length; from += PER_SECOND) {
-    if (from > 0) await new Promise((resolve) => setTimeout(resolve, 1_000))
-    const some = letters.slice(from, from + PER_SECOND)
-    const failed = await failedNow(deps.facts, some)
-    for (const letter of some) {
-      const reason = refusalOf(letter, failed, deps.nowMs())
-      if (reason === null) {
-        await replayOne(deps, letter)
-        replayed.push(letter)
-      } else refused.push({ letter, reason })
-    }
+async function* entriesFrom(
+  eventLog: Pick<EventLog, 'read'>,
+  start: number,
+): AsyncGenerator<readonly { readonly offset: number; readonly value: string }[]> {
+  for (let offset = start; ;) {
+    const entries = await eventLog.read('dead-letters', offset, READ_ENTRIES)
+    const last = entries.at(-1)
+    if (last === undefined) return
+    yield entries
+    offset = last.offset + 1
   }
-  return { replayed, refused }
 }
 
 function fits({ job, reason, failedAtMs }: DeadLetter, filter: DeadLetterFilter): boolean {

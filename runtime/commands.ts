@@ -45,6 +45,8 @@ const LETTER_FLAGS = {
   ...WEBSITE_FLAG,
   '--destination': { placeholder: 'ID', doc: 'To this destination only.' },
   '--reason': { placeholder: 'TEXT', doc: 'Only those whose reason begins like this, for example refused.' },
+  '--since': { placeholder: 'TIME', doc: 'That failed then or later: 2026-11-21, 2026-11-21T13:00 (UTC), or 6h ago.' },
+  '--until': { placeholder: 'TIME', doc: 'That failed before then.' },
 }
 
 export const COMMANDS = {
@@ -96,11 +98,13 @@ export const COMMANDS = {
     positionals: [],
   },
   replay: {
-    summary: 'Deliver a failed delivery once more, or all of them.',
+    summary: 'Deliver a failed delivery once more, a range of them, or all.',
     settings: [...TOOL],
     flags: {
+      ...JSON_FLAG,
       ...LETTER_FLAGS,
       '--all': { placeholder: null, doc: 'Every one that the other options leave.' },
+      '--rate': { placeholder: 'N', doc: 'So many a second at most, up to 1,000. (default: 50)' },
     },
     positionals: ['[JOB_ID]'],
   },

@@ -1,10 +1,11 @@
 /** `whence dead-letters` and `whence replay`: deliveries that failed for good, and one more try for them. */
 
-import { listDeadLetters, replayDeadLetters, type DeadLetterFilter } from '../../delivery/replay.ts'
+import { listDeadLetters, replayDeadLetters, REPLAYS_PER_S } from '../../delivery/replay.ts'
+import type { DeadLetterFilter, ReplayStep } from '../../delivery/replay.ts'
 import type { DeadLetter } from '../../domain/records.ts'
 import type { RunOutcome } from '../../runtime/settings.ts'
 import { openBackend, type ToolBackend } from './backend.ts'
-import { limitOf } from './flags.ts'
+import { limitOf, momentOf } from './flags.ts'
 import { createTable, printable, terminalChars, timeText, type Column } from './table.ts'
 
 interface ListedLetter {
@@ -27,10 +28,11 @@ const COLUMNS: readonly Column<ListedLetter>[] = [
 
 export async function deadLettersTool(run: RunOutcome): Promise<number> {
   const limit = limitOf(run)
-  if (limit === null) return 2
+  const filter = filterOf(run)
+  if (limit === null || filter === null) return 2
   const backend = await openBackend(run.settings)
   try {
-    const letters = await withStatus(backend, await listDeadLetters(backend, { ...filterOf(run), limit }))
+    const letters = await withStatus(backend, await listDeadLetters(backend, { ...filter, limit }))
     const lines = run.flags.has('--json')
       ? letters.map((listed) => JSON.stringify(plain(listed)))
       : createTable(COLUMNS, terminalChars()).lines(letters)
@@ -44,29 +46,53 @@ export async function deadLettersTool(run: RunOutcome): Promise<number> {
 
 export async function replayTool(run: RunOutcome): Promise<number> {
   const [jobId] = run.positionals
+  const filter = filterOf(run)
+  const perSecond = paceOf(run)
+  if (filter === null || perSecond === null) return 2
   if (jobId === undefined && !run.flags.has('--all')) {
     process.stderr.write('whence replay: name a job ID (see `whence dead-letters`), or say --all\n')
     return 2
   }
   const backend = await openBackend(run.settings)
   try {
-    const letters = await listDeadLetters(backend, { ...filterOf(run), ...(jobId === undefined ? {} : { jobId }) })
-    if (letters.length === 0) {
+    const deps = { eventLog: backend, facts: backend, nowMs: Date.now, perSecond }
+    const wanted = { ...filter, ...(jobId === undefined ? {} : { jobId }) }
+    const tell = stepTeller(run.flags.has('--json'))
+    const { replayed, refused } = await replayDeadLetters(deps, wanted, tell)
+    if (replayed + refused === 0) {
       process.stderr.write('whence replay: no failed delivery fits\n')
       return 1
     }
-    const { replayed, refused } = await replayDeadLetters(
-      { eventLog: backend, facts: backend, nowMs: Date.now },
-      letters,
-    )
-    for (const { letter, reason } of refused) say(`${letter.job.jobId} is not replayed: ${REFUSAL_TEXTS[reason]}`)
-    for (const { job } of replayed) say(`${job.jobId} goes to ${job.destination} of ${job.website} again`)
-    const when = backend.isLive || replayed.length === 0 ? '' : '; they go out when the service runs'
-    say(`${replayed.length} replayed, ${refused.length} not${when}`)
-    return replayed.length === 0 ? 1 : 0
+    const when = backend.isLive || replayed === 0 ? '' : '; they go out when the service runs'
+    if (!run.flags.has('--json')) say(`${replayed} replayed, ${refused} not${when}`)
+    return replayed === 0 ? 1 : 0
   } finally {
     await backend.close()
   }
+}
+
+/** One line for each, and now and then how far it is: on standard error, where it is not taken for a result. */
+function stepTeller(isJson: boolean): (step: ReplayStep) => void {
+  let toldAtMs = Date.now()
+  return ({ letter: { job }, refusal, done, of }) => {
+    if (isJson) say(JSON.stringify({ jobId: job.jobId, destination: job.destination, refusal }))
+    else if (refusal === null) say(`${job.jobId} goes to ${job.destination} of ${job.website} again`)
+    else say(`${job.jobId} is not replayed: ${REFUSAL_TEXTS[refusal]}`)
+    if (Date.now() - toldAtMs < PROGRESS_EVERY_MS || done === of) return
+    toldAtMs = Date.now()
+    process.stderr.write(`${done} of ${of} looked at\n`)
+  }
+}
+
+const PROGRESS_EVERY_MS = 2_000
+
+/** How many replays go out in a second; null, and a word on standard error, where it is no number that may be. */
+function paceOf(run: RunOutcome): number | null {
+  const { fallback, max } = REPLAYS_PER_S
+  const pace = Number(run.flags.get('--rate') ?? fallback)
+  if (Number.isInteger(pace) && pace >= 1 && pace <= max) return pace
+  process.stderr.write(`--rate must be a number from 1 to ${max}\n`)
+  return null
 }
 
 const REFUSAL_TEXTS = {
@@ -86,12 +112,14 @@ async function withStatus(backend: ToolBackend, letters: readonly DeadLetter[]):
   })
 }
 
-function filterOf(run: RunOutcome): DeadLetterFilter {
+/** Null, and a word on standard error, where a moment is none. */
+function filterOf(run: RunOutcome): DeadLetterFilter | null {
+  const nowMs = Date.now()
+  const moments = { sinceMs: momentOf(run, '--since', nowMs), untilMs: momentOf(run, '--until', nowMs) }
+  if (moments.sinceMs === null || moments.untilMs === null) return null
   const names = { website: '--website', destination: '--destination', reason: '--reason' } as const
-  const given = Object.entries(names).flatMap(([name, flag]) => {
-    const value = run.flags.get(flag)
-    return value === undefined ? [] : [[name, value]]
-  })
+  const texts = Object.entries(names).map(([name, flag]) => [name, run.flags.get(flag)] as const)
+  const given = [...texts, ...Object.entries(moments)].filter(([, value]) => value !== undefined)
   return Object.fromEntries(given) as DeadLetterFilter
 }
 

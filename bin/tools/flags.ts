@@ -5,6 +5,25 @@ import type { RunOutcome } from '../../runtime/settings.ts'
 
 const FALLBACK_ROWS = 50
 
+const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+const MOMENT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})?)?$/
+
+/**
+ * A moment in Unix ms: a date, a date with a time (UTC where no zone is named), or an age such as `90m`, `6h`, `2d`.
+ * Undefined where the flag is not given; null, and a word on standard error, where it means no moment.
+ */
+export function momentOf(run: RunOutcome, flag: string, nowMs: number): number | null | undefined {
+  const text = run.flags.get(flag)
+  if (text === undefined) return undefined
+  const [, amount = '', unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
+  if (unit !== '') return nowMs - Number(amount) * (UNITS_MS[unit] ?? 0)
+  const hasZone = text.length === 10 || /(Z|[+-]\d{2}:\d{2})$/.test(text)
+  const ms = MOMENT.test(text) ? Date.parse(hasZone ? text : `${text}Z`) : Number.NaN
+  if (!Number.isNaN(ms)) return ms
+  process.stderr.write(`${flag} must be a date such as 2026-11-21T13:00 (UTC), or an age such as 90m, 6h or 2d\n`)
+  return null
+}
+
 /** How many rows are asked for; null, and a word on standard error, where that is no number that a page can hold. */
 export function limitOf(run: RunOutcome): number | null {
   const text = run.flags.get('--limit')

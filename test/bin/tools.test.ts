@@ -149,7 +149,14 @@ describe('the tools', function () {
     expect(letter).to.include({ reason: 'refused: http_400', now: 'failed', destination: 'acme-ga4' })
     expect(letter).to.not.have.property('visit')
     expect(rowsOf(good(await tool('dead-letters', '--json', '--reason', 'expired')))).to.deep.equal([])
+    expect(rowsOf(good(await tool('dead-letters', '--json', '--since', '1h', '--until', '2100-01-01')))).to.have.length(
+      1,
+    )
+    expect(rowsOf(good(await tool('dead-letters', '--json', '--until', '2026-01-01T00:00')))).to.deep.equal([])
+    expect(await tool('dead-letters', '--since', 'yesterday')).to.deep.include({ status: 2, stdout: '' })
     expect((await tool('replay')).status).to.equal(2)
+    expect((await tool('replay', '--all', '--rate', '0')).status).to.equal(2)
+    expect(await tool('replay', '--all', '--until', '1d')).to.deep.include({ status: 1, stdout: '' })
     expect(await tool('replay', '--all', '--destination', 'other')).to.deep.include({ status: 1, stdout: '' })
 
     const replayed = good(await tool('replay', letter?.['jobId']))

@@ -3,11 +3,18 @@
 import { expect } from 'chai'
 
 import { listDeadLetters, replayDeadLetters } from '../../delivery/replay.ts'
-import type { Job } from '../../domain/records.ts'
+import type { DeadLetterFilter, ReplayDeps, ReplayRefusal, ReplayStep } from '../../delivery/replay.ts'
+import { encodeRecord, type DeadLetter, type Job } from '../../domain/records.ts'
 import { destinationOf, HOUR_MS, NOON_MS } from './support/builders.ts'
 import { FactsDouble } from './support/facts-double.ts'
 import { Stage, until } from './support/harness.ts'
 import { jobOf } from './support/jobs.ts'
+
+interface Replayed {
+  readonly replayed: readonly DeadLetter[]
+  readonly refused: readonly { readonly letter: DeadLetter; readonly reason: ReplayRefusal }[]
+  readonly steps: readonly ReplayStep[]
+}
 
 const OTHER = destinationOf({ id: 'other' })
 
@@ -44,9 +51,14 @@ describe('dead letters', () => {
     listDeadLetters(stage.store.log, filter).then((letters) =>
       letters.map((letter) => letter.job.install.eventId).sort(),
     )
-  const replay = async (filter: Parameters<typeof listDeadLetters>[1] = {}): ReturnType<typeof replayDeadLetters> => {
-    const letters = await listDeadLetters(stage.store.log, filter)
-    return replayDeadLetters({ eventLog: stage.store.log, facts, nowMs: stage.clock.nowMs }, letters)
+  const replay = async (filter: DeadLetterFilter = {}, change: Partial<ReplayDeps> = {}): Promise<Replayed> => {
+    const steps: ReplayStep[] = []
+    const deps = { eventLog: stage.store.log, facts, nowMs: stage.clock.nowMs, ...change }
+    const counts = await replayDeadLetters(deps, filter, (step) => void steps.push(step))
+    const replayed = steps.filter(({ refusal }) => refusal === null).map(({ letter }) => letter)
+    const refused = steps.flatMap(({ letter, refusal }) => (refusal === null ? [] : [{ letter, reason: refusal }]))
+    expect(counts).to.deep.equal({ replayed: replayed.length, refused: refused.length })
+    return { replayed, refused, steps }
   }
 
   it('are listed by destination, reason, time and job, and never more than asked for', async () => {
@@ -105,5 +117,47 @@ describe('dead letters', () => {
     await until(async () => (await stage.deadLetters()).length === 4)
     const letters = await listDeadLetters(stage.store.log, { destination: 'other' })
     expect(letters.map((letter) => [letter.reason, letter.job.attempts])).to.deep.equal([['refused: http_404', 2]])
+  })
+
+  it('are judged by their last failure: what failed again later does not lie in the time before', async () => {
+    const [letter] = await listDeadLetters(stage.store.log, { destination: 'other' })
+    if (letter === undefined) throw new Error('no letter')
+    const later = { ...letter, failedAtMs: letter.failedAtMs + HOUR_MS, reason: 'retries_ran_out' }
+    await stage.store.log.append('dead-letters', [{ key: 'k', value: encodeRecord(later) }])
+    expect(await list({ untilMs: letter.failedAtMs + 1 })).to.deep.equal(['event-0001', 'event-0002'])
+    expect(await list({ reason: 'refused', destination: 'other' })).to.deep.equal([])
+    expect(await list({ sinceMs: later.failedAtMs })).to.deep.equal(['event-0003'])
+  })
+
+  it('are replayed all, however many, in order, at the pace that is set, with a word on each', async () => {
+    const [first] = await listDeadLetters(stage.store.log, { jobId: jobs[0]?.jobId ?? '' })
+    if (first === undefined) throw new Error('no letter')
+    const many = Array.from({ length: 700 }, (_, index) => ({
+      ...first,
+      job: { ...first.job, destination: 'gone', jobId: String(index).padStart(32, '0') },
+      failedAtMs: first.failedAtMs + index,
+    }))
+    await stage.store.log.append(
+      'dead-letters',
+      many.map((letter) => ({ key: 'k', value: encodeRecord(letter) })),
+    )
+    facts.deliveries.push({ website: first.job.website, event_id: 'event-0001', destination: 'gone', status: 'failed' })
+    const pauses: number[] = []
+    const pause = (waitMs: number): Promise<void> => Promise.resolve(void pauses.push(waitMs))
+    const { replayed, steps } = await replay({ destination: 'gone' }, { perSecond: 100, pause })
+    expect(replayed.map(({ job }) => job.jobId)).to.deep.equal(many.map(({ job }) => job.jobId))
+    expect(steps.at(-1)).to.include({ done: 700, of: 700 })
+    // At most a hundred between two pauses; where a page of the log ends, fewer.
+    expect(pauses.length).to.be.within(6, 8)
+    const range = { destination: 'gone', sinceMs: first.failedAtMs + 10, untilMs: first.failedAtMs + 20 }
+    expect(
+      (await replay(range, { pause })).replayed.map(({ failedAtMs }) => failedAtMs - first.failedAtMs),
+    ).to.deep.equal([10, 11, 12, 13, 14, 15, 16, 17, 18, 19])
+  })
+
+  it('that are refused make nobody wait', async () => {
+    stage.clock.advance(71 * HOUR_MS)
+    const pause = (): Promise<void> => Promise.reject(new Error('waited'))
+    expect((await replay({}, { perSecond: 1, pause })).refused).to.have.length(3)
   })
 })
