@@ -1,7 +1,7 @@
 /** The judge of crash tests is tested too: each broken promise must be seen, and kept ones must not be called broken. */
 
 import { expect } from 'chai'
-import { brokenPromises, type Operation, type Stored } from './service.history.ts'
+import { brokenPromises, brokenWithoutMemory, type Operation, type Stored } from './service.history.ts'
 
 const ANSWER = { ok: true, event_id: 'event-1', duplicate: false, resolution: 'matched', ga: { status: 'pending' } }
 
@@ -43,6 +43,15 @@ describe('the judge of crash tests', () => {
     const none = { installs: [], deliveries: [], sentIds: [] }
     expect(brokenPromises([visit, activation, cutOff], storedAfter([visit, activation]))).to.deep.equal([])
     expect(brokenPromises([visit, activation, cutOff], storedAfter([visit, activation], none))).to.deep.equal([])
+  })
+
+  it('forgives another answer where the hot state was lost, and no second row or delivery', () => {
+    const anew = [...kept, event({ answer: { ...ANSWER, resolution: 'unmatched' } })]
+    expect(brokenWithoutMemory(anew, storedAfter(anew))).to.deep.equal([])
+    const [row] = storedAfter(kept).installs
+    const doubled = { installs: row === undefined ? [] : [row, row] }
+    expect(brokenWithoutMemory(kept, storedAfter(kept, doubled)).join()).to.match(/has 2 rows/)
+    expect(brokenWithoutMemory(kept, storedAfter(kept, { deliveries: [] })).join()).to.match(/has 0 deliveries/)
   })
 
   const cases: Readonly<Record<string, [readonly Operation[], Partial<Stored>, RegExp]>> = {

@@ -46,6 +46,21 @@ export interface Stored {
   readonly sentIds: readonly string[]
 }
 
+/**
+ * Every broken promise in a sentence, of a service whose hot state was lost in between: an answer may then be given anew
+ * and a receipt be unknown for a moment, but what is stored and delivered is there once all the same.
+ */
+export function brokenWithoutMemory(operations: readonly Operation[], stored: Stored): readonly string[] {
+  const events = eventsByKey(operations)
+  const rows = Map.groupBy(stored.installs, keyOf)
+  return [
+    ...logPromises(operations, stored),
+    ...visitPromises(operations, stored),
+    ...[...events].flatMap(([key, some]) => rowPromises(key, some, rows.get(key) ?? [])),
+    ...deliveryPromises(operations, stored),
+  ]
+}
+
 /** Every broken promise in a sentence; empty where all were kept. */
 export function brokenPromises(operations: readonly Operation[], stored: Stored): readonly string[] {
   return [
@@ -151,22 +166,26 @@ function matchPromises(operations: readonly Operation[]): string[] {
   })
 }
 
-function deliveryPromises(operations: readonly Operation[], { deliveries, sentIds }: Stored): string[] {
-  const broken: string[] = []
+function deliveryPromises(operations: readonly Operation[], { installs, deliveries, sentIds }: Stored): string[] {
   const byEvent = Map.groupBy(deliveries, keyOf)
   const sent = new Set(sentIds)
-  for (const [key, events] of eventsByKey(operations)) {
-    const answered = events.find(({ outcome }) => outcome === 'ok')
-    if (answered?.answer['ga'].status !== 'pending') continue
-    const [delivery, ...more] = byEvent.get(key) ?? []
-    if (delivery === undefined || more.length > 0)
-      broken.push(`event ${key} has ${more.length + (delivery ? 1 : 0)} deliveries`)
-    else if (delivery.status !== 'delivered') broken.push(`the delivery of ${key} is ${delivery.status}`)
-    else if (!sent.has(delivery.job_id)) broken.push(`the delivery of ${key} never reached the provider`)
-  }
+  const rows = new Map(installs.map((row) => [keyOf(row), row]))
+  const broken = [...eventsByKey(operations)].flatMap(([key, events]) => {
+    const row = rows.get(key)
+    if (row === undefined || !events.some(({ outcome }) => outcome === 'ok')) return []
+    // The row decides: it is what was answered first.
+    return JSON.parse(row.answer).ga.status === 'pending' ? deliveryProblem(key, byEvent.get(key) ?? [], sent) : []
+  })
   const known = new Set(deliveries.map(({ job_id: jobId }) => jobId))
   for (const id of sent) if (!known.has(id)) broken.push(`the provider received ${id}, which is no delivery's ID`)
   return broken
+}
+
+function deliveryProblem(key: string, deliveries: readonly StoredDelivery[], sent: ReadonlySet<string>): string[] {
+  const [delivery] = deliveries
+  if (delivery === undefined || deliveries.length > 1) return [`event ${key} has ${deliveries.length} deliveries`]
+  if (delivery.status !== 'delivered') return [`the delivery of ${key} is ${delivery.status}`]
+  return sent.has(delivery.job_id) ? [] : [`the delivery of ${key} never reached the provider`]
 }
 
 function eventsByKey(operations: readonly Operation[]): ReadonlyMap<string, readonly Operation[]> {

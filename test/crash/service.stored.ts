@@ -4,7 +4,6 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Ga4Simulator } from '../../delivery/simulator/ga4.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { RequestLogRow } from '../../ports/facts/query-rows.ts'
-import type { TestService } from '../support/service.ts'
 import type { Operation, Stored, StoredDelivery, StoredInstall } from './service.history.ts'
 
 const PAGE_ROWS = 10_000
@@ -14,7 +13,7 @@ const SETTLE_MS = 90_000
 const SETTLE_PAUSE_MS = 250
 
 /** Works off what waits for a retry as well: jobs that step aside do so for seconds of real time. */
-export async function settle(service: TestService): Promise<void> {
+export async function settle(service: { readonly drain: () => Promise<void>; readonly facts: Facts }): Promise<void> {
   const deadlineMs = performance.now() + SETTLE_MS
   do {
     await service.drain()

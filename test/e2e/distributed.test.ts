@@ -17,7 +17,7 @@ describe('the service as many processes', function () {
   before(async function () {
     const jars = await kafkaJars()
     if (jars === null) this.skip()
-    system = await startDistributed({ jars })
+    system = await startDistributed({ engines: { jars } })
   })
   after(() => system?.stop())
 
@@ -62,6 +62,8 @@ describe('the service as many processes', function () {
   it('delivers everything that was answered although every role is killed in between', async () => {
     const clientIds = Array.from({ length: 12 }, (_, index) => `2222222222.${1_790_001_000 + index}`)
     const events: string[] = []
+    // Kafka takes half a minute to give up on a killed member; the four wait for that at the same time.
+    const restarts: Promise<void>[] = []
     for (const [index, clientId] of clientIds.entries()) {
       const receipt = await activeReceipt(system.url, { identities: identityOf(clientId) })
       const event = eventBody({ receipts: [receipt] })
@@ -69,8 +71,9 @@ describe('the service as many processes', function () {
       expect(body['resolution']).to.equal('matched')
       events.push(event['event_id'])
       const role = ROLES[Math.floor(index / 3)]
-      if (index % 3 === 2 && role !== undefined) await system.restart(role)
+      if (index % 3 === 2 && role !== undefined) restarts.push(system.restart(role))
     }
+    await Promise.all(restarts)
     for (const clientId of clientIds) await until(() => hitOf(clientId))
     for (const eventId of events) {
       const rows = await until(async () => {

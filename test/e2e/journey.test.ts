@@ -6,25 +6,33 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { markersOnDisk } from './support/markers.ts'
 import { CHROMIUM_KIND, FIREFOX_KIND, type BrowserKind, type Window } from './support/browsers.ts'
+import { endSharedEngines, startDistributedSystem } from './support/distributed-system.ts'
 import { startEmbeddedSystem } from './support/embedded-system.ts'
 import { answerTo, install, SHELLS, type Installed } from './support/installer.ts'
 import type { StartSystem, System } from './support/system.ts'
 
 const DAY_MS = 86_400_000
 
-journeys('embedded', startEmbeddedSystem)
+journeys('embedded', startEmbeddedSystem, { kinds: [CHROMIUM_KIND, FIREFOX_KIND], shells: SHELLS })
+journeys('distributed', startDistributedSystem, { kinds: [CHROMIUM_KIND], shells: ['dash'] })
+
+interface Variety {
+  readonly kinds: readonly BrowserKind[]
+  readonly shells: readonly string[]
+}
 
 /** Another wiring of the service joins with one more line above. */
-function journeys(wiring: string, start: StartSystem): void {
-  for (const kind of [CHROMIUM_KIND, FIREFOX_KIND]) {
+function journeys(wiring: string, start: StartSystem, { kinds, shells }: Variety): void {
+  for (const kind of kinds) {
     describe(`from a visit in ${kind.name} to a matched install (${wiring})`, function () {
-      this.timeout(60_000)
-      journey(start, kind)
+      this.timeout(180_000)
+      journey(start, kind, shells)
+      after(endSharedEngines)
     })
   }
 }
 
-function journey(start: StartSystem, kind: BrowserKind): void {
+function journey(start: StartSystem, kind: BrowserKind, shells: readonly string[]): void {
   let system: System
   let folder: string
   let home: string
@@ -59,7 +67,7 @@ function journey(start: StartSystem, kind: BrowserKind): void {
     expect(marker['origin']).to.equal(new URL(system.pageUrl).origin)
   })
 
-  for (const shell of SHELLS) {
+  for (const shell of shells) {
     it(`is found by the hook in ${shell}: one row and one hit that name this visit`, async () => {
       const installed = await install({ command: system.command, home, shell })
       isUnharmed(installed)

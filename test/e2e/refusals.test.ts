@@ -6,15 +6,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { markersOnDisk } from './support/markers.ts'
 import { CHROMIUM_KIND, type Window } from './support/browsers.ts'
+import { endSharedEngines, startDistributedSystem } from './support/distributed-system.ts'
 import { startEmbeddedSystem } from './support/embedded-system.ts'
 import { answerTo, install, SHELLS, type Installed } from './support/installer.ts'
 import type { StartSystem, System, SystemOptions } from './support/system.ts'
 
-refusals('embedded', startEmbeddedSystem)
+refusals('embedded', startEmbeddedSystem, SHELLS)
+refusals('distributed', startDistributedSystem, ['dash'])
 
-function refusals(wiring: string, start: StartSystem): void {
+function refusals(wiring: string, start: StartSystem, shells: readonly string[]): void {
   describe(`opting out, plans, and a service that is away (${wiring})`, function () {
-    this.timeout(60_000)
+    this.timeout(180_000)
     let folder: string
     let home: string
     let system: System | undefined
@@ -23,6 +25,7 @@ function refusals(wiring: string, start: StartSystem): void {
     before(async () => {
       folder = await mkdtemp(join(tmpdir(), 'whence-e2e-home-'))
     })
+    after(endSharedEngines)
     after(() => rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }))
 
     /** A system of this kind and a page in Chromium whose visit was answered. */
@@ -54,7 +57,7 @@ function refusals(wiring: string, start: StartSystem): void {
       const installFromFile = (shell: string, env: Readonly<Record<string, string>> = {}): Promise<Installed> =>
         install({ command: `cat ${scriptFile} | sh -s -- install_completed`, home, shell, env })
 
-      for (const shell of SHELLS) {
+      for (const shell of shells) {
         it(`sends no packet with DO_NOT_TRACK in ${shell}`, async () => {
           const before = running.system.gate.connections()
           const { status, stdout, stderr, request } = await installFromFile(shell, { DO_NOT_TRACK: '1' })

@@ -1,5 +1,6 @@
 /** The service as many processes on a real Kafka, a real Redis and the ClickHouse fixture, all on free loopback ports. */
 
+import { writeFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,12 +25,16 @@ export interface Distributed {
   /** The test's own way to the log: for reading, lags and appends. */
   readonly eventLog: EventLog
   readonly ga4: Ga4Simulator
+  /** The watched folder of every process. */
+  readonly manifests: string
   /** The first process of a role. */
   readonly program: (role: Role) => Program
   /** Ends a role as a crash would, or in peace, and starts it again. Resolves when it works. */
   readonly restart: (role: Role, signal?: 'SIGKILL' | 'SIGTERM') => Promise<void>
   /** Starts one more process of a role, with settings of its own; whoever does so may end it, else `stop` does. */
   readonly add: (role: Role, env?: Readonly<Record<string, string>>) => Promise<Program & { readonly url: string }>
+  /** Moves the wall clock of every process; what asks the engines' own clocks stays. */
+  readonly advance: (ms: number) => void
   /** Writes manifests into the watched folder. */
   readonly apply: (files: Readonly<Record<string, string>>) => Promise<void>
   /** Resolves when every role has worked off its topics; waiting rooms may still hold what is not due. */
@@ -37,7 +42,9 @@ export interface Distributed {
   readonly stop: () => Promise<void>
 }
 
-export interface DistributedOptions extends EnginesOptions {
+export interface DistributedOptions {
+  /** How to start engines, or those to use; these are stopped with the service either way. */
+  readonly engines: EnginesOptions | Engines
   readonly manifests?: Readonly<Record<string, string>>
   /** For every process, over what the engines say. */
   readonly env?: Readonly<Record<string, string>>
@@ -47,6 +54,7 @@ export interface DistributedOptions extends EnginesOptions {
   readonly keepHits?: number
 }
 
+const PRELOAD = ['--import', new URL('moved-clock.ts', import.meta.url).href]
 const DRAIN_TRIES = 600
 const DRAIN_PAUSE_MS = 100
 
@@ -58,7 +66,7 @@ export async function startDistributed(options: DistributedOptions): Promise<Dis
   try {
     const folder = await mkdtemp(join(tmpdir(), 'whence-distributed-'))
     closers.push(() => rm(folder, { recursive: true, force: true }))
-    const engines = await startEngines(options)
+    const engines = 'stop' in options.engines ? options.engines : await startEngines(options.engines)
     closers.push(() => engines.stop())
     const keep = options.keepHits
     const ga4 = await startGa4Simulator({ port: 0, ...(keep === undefined ? {} : { keep }) })
@@ -67,16 +75,17 @@ export async function startDistributed(options: DistributedOptions): Promise<Dis
     closers.push(() => eventLog.close())
     const manifests = join(folder, 'manifests')
     await mkdir(manifests)
+    const clock = clockIn(folder)
     const apply = (files: Readonly<Record<string, string>>): Promise<void> => writeAll(manifests, files)
     await apply(options.manifests ?? MANIFESTS)
-    const env = { ...engines.env, WHENCE_GA4_URL: ga4.url, WHENCE_MANIFESTS: manifests, ...options.env }
+    const shared = { WHENCE_GA4_URL: ga4.url, WHENCE_MANIFESTS: manifests, MOVED_CLOCK: clock.file }
+    const env = { ...engines.env, ...shared, ...options.env }
     const processes = launcher({ ...options, env })
     closers.push(() => processes.stop())
-    options.onProgress?.('every role as its own process')
     await Promise.all([...ROLES, 'api' as const].map((role) => processes.restart(role)))
     return {
       ...processes,
-      ...{ engines, eventLog, ga4, apply, stop },
+      ...{ engines, eventLog, ga4, manifests, apply, stop, advance: clock.advance },
       url: `http://127.0.0.1:${await processes.port}`,
       facts: clickhouseFacts(engines.connection, { nowMs: Date.now }),
       drain: () => drain(eventLog),
@@ -98,9 +107,10 @@ function launcher({ env, envOf = {} }: DistributedOptions & { readonly env: Read
       role === 'api'
         ? startProgram(['api', '--listen', `127.0.0.1:${atPort}`], {
             env: { WHENCE_SECRET: TEST_SECRET, ...settings },
+            nodeWords: PRELOAD,
           })
         : // The roles of the delivery side sign nothing and read no receipts.
-          startProgram(['delivery', '--role', role], { env: settings })
+          startProgram(['delivery', '--role', role], { env: settings, nodeWords: PRELOAD })
     all.add(program)
     program.ended.then(
       () => all.delete(program),
@@ -129,6 +139,15 @@ function launcher({ env, envOf = {} }: DistributedOptions & { readonly env: Read
     },
     stop: () => Promise.all([...all].map((program) => program.end('SIGTERM'))),
   }
+}
+
+/** The file that the processes' clocks are moved by. */
+function clockIn(folder: string): { readonly file: string; readonly advance: (ms: number) => void } {
+  const file = join(folder, 'clock')
+  let offsetMs = 0
+  const advance = (ms: number): void => writeFileSync(file, String((offsetMs += ms)))
+  advance(0)
+  return { file, advance }
 }
 
 async function writeAll(folder: string, files: Readonly<Record<string, string>>): Promise<void> {

@@ -7,7 +7,10 @@ import type { FactsConnection } from '../../ports/facts/connection.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import { startClickHouse, type ClickHouseServer } from './clickhouse-server.ts'
 import { startKafka, type KafkaBroker } from './kafka.ts'
+import type { Links } from './toxiproxy.ts'
 import { startRedis, type RedisServer } from './redis.ts'
+
+export type EngineEnv = Readonly<Record<'WHENCE_EVENT_LOG' | 'WHENCE_HOT_STATE' | 'WHENCE_FACTS', string>>
 
 export interface Engines {
   readonly kafka: KafkaBroker
@@ -18,7 +21,9 @@ export interface Engines {
   /** A connection of the test's own, for looking and for statements. */
   readonly connection: FactsConnection
   /** The settings that name these engines, as environment variables. */
-  readonly env: Readonly<Record<'WHENCE_EVENT_LOG' | 'WHENCE_HOT_STATE' | 'WHENCE_FACTS', string>>
+  readonly env: EngineEnv
+  /** The same without links. */
+  readonly ownEnv: EngineEnv
   readonly stop: () => Promise<void>
 }
 
@@ -32,11 +37,13 @@ export interface EnginesOptions {
   readonly isDetached?: boolean
   /** Of each topic; 2 without it. */
   readonly partitions?: number
+  /** Everything but the test's own connections goes through these: links `kafka` and `clickhouse`. */
+  readonly links?: Links
 }
 
 /** Where starting one fails, those before it are ended. */
 export async function startEngines(options: EnginesOptions): Promise<Engines> {
-  const { onProgress: say = () => undefined, isDetached = false, partitions = 2 } = options
+  const { onProgress: say = () => undefined, isDetached = false, partitions = 2, links } = options
   const closers: (() => Promise<unknown>)[] = []
   const stop = async (): Promise<void> => {
     for (const close of closers.splice(0).reverse()) await close()
@@ -47,23 +54,63 @@ export async function startEngines(options: EnginesOptions): Promise<Engines> {
   }
   try {
     say('a Kafka broker (one node)')
-    const kafka = keep(await startKafka(options.jars, { isDetached }), (broker) => broker.stop())
+    const linkTo = links === undefined ? {} : { linkTo: (port: number) => links.add('kafka', port) }
+    const kafka = keep(await startKafka(options.jars, { isDetached, ...linkTo }), (broker) => broker.stop())
     say('Redis')
     const redis = keep(await startRedis({ isDetached, settings: options.redisSettings ?? [] }), (server) =>
       server.stop(),
     )
     say('ClickHouse (its engine behind an HTTP fixture)')
     const clickhouse = keep(await startClickHouse({ database: 'whence', isDetached }), (server) => server.stop())
-    const eventLog = `kafka://${kafka.plain}?replication=1&min-in-sync=1&partitions=${partitions}&unsafe=allow`
-    const kafkaSettings = settingsOf(eventLog)
-    const connection = keep(openClickHouse(clickhouse.url), (opened) => opened.close())
     say('topics and tables')
-    await checkKafkaTopics(kafkaSettings, { canCreate: true })
-    await migrate(connection)
-    const env = { WHENCE_EVENT_LOG: eventLog, WHENCE_HOT_STATE: redis.url, WHENCE_FACTS: clickhouse.url }
-    return { kafka, redis, clickhouse, kafkaSettings, connection, env, stop }
+    const query = `replication=1&min-in-sync=1&partitions=${partitions}&unsafe=allow`
+    const own = {
+      WHENCE_EVENT_LOG: `kafka://${kafka.plain}?${query}`,
+      WHENCE_HOT_STATE: redis.url,
+      WHENCE_FACTS: clickhouse.url,
+    }
+    const port = Number(new URL(clickhouse.url).port)
+    const linkedPort = links === undefined ? port : await links.add('clickhouse', port)
+    const env = {
+      ...own,
+      WHENCE_EVENT_LOG: `kafka://${kafka.linked}?${query}`,
+      WHENCE_FACTS: clickhouse.url.replace(`:${port}/`, `:${linkedPort}/`),
+    }
+    const place = await migratePlace(own, env)
+    keep(place.connection, (opened) => opened.close())
+    return { kafka, redis, clickhouse, ...place, stop }
   } catch (error) {
     await stop()
+    throw error
+  }
+}
+
+/**
+ * A service's own place on engines that run: topics with a prefix, a Redis database and a ClickHouse database of their
+ * own. `stop` ends nothing but its connection.
+ */
+export async function placeIn(engines: Engines, number: number): Promise<Engines> {
+  await engines.connection.command(`CREATE DATABASE place_${number}`)
+  const within = (env: EngineEnv): EngineEnv => ({
+    WHENCE_EVENT_LOG: `${env.WHENCE_EVENT_LOG}&prefix=place-${number}.`,
+    WHENCE_HOT_STATE: env.WHENCE_HOT_STATE.replace(/\/0$/, `/${number}`),
+    WHENCE_FACTS: env.WHENCE_FACTS.replace(/\/\w+$/, `/place_${number}`),
+  })
+  const place = await migratePlace(within(engines.ownEnv), within(engines.env))
+  return { ...engines, ...place, stop: () => place.connection.close() }
+}
+
+type Place = Pick<Engines, 'env' | 'ownEnv' | 'kafkaSettings' | 'connection'>
+
+async function migratePlace(ownEnv: EngineEnv, env: EngineEnv): Promise<Place> {
+  const kafkaSettings = settingsOf(ownEnv.WHENCE_EVENT_LOG)
+  await checkKafkaTopics(kafkaSettings, { canCreate: true })
+  const connection = openClickHouse(ownEnv.WHENCE_FACTS)
+  try {
+    await migrate(connection)
+    return { env, ownEnv, kafkaSettings, connection }
+  } catch (error) {
+    await connection.close()
     throw error
   }
 }

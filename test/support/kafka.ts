@@ -25,6 +25,8 @@ export const KAFKA_USER = { username: 'alice', password: 'a secret:with@signs' }
 export interface KafkaBroker {
   /** `host:port` without authentication. */
   readonly plain: string
+  /** `host:port` without authentication, through the proxy of `linkTo`; the same as `plain` without one. */
+  readonly linked: string
   /** `host:port` with SASL (PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512), without TLS. */
   readonly sasl: string
   /** `host:port` with TLS. */
@@ -65,6 +67,11 @@ export async function kafkaJars(onProgress: (line: string) => void = () => undef
 export interface KafkaOptions {
   /** Its own process group: Ctrl-C in a terminal reaches only whoever started it. */
   readonly isDetached?: boolean
+  /**
+   * Told the port of one more listener, without authentication: resolves with the port at which clients are to reach it,
+   * which is a proxy's. `linked` then names that one.
+   */
+  readonly linkTo?: (port: number) => Promise<number>
 }
 
 /** `jars` is the folder from `kafkaJars`. */
@@ -78,11 +85,13 @@ export async function startKafka(jars: string, options: KafkaOptions = {}): Prom
   }
 }
 
-async function startIn(folder: string, jars: string, { isDetached = false }: KafkaOptions): Promise<KafkaBroker> {
-  const [plain = 0, sasl = 0, tls = 0, controller = 0] = await freePorts(4)
+async function startIn(folder: string, jars: string, options: KafkaOptions): Promise<KafkaBroker> {
+  const { isDetached = false, linkTo = (port: number) => Promise.resolve(port) } = options
+  const [plain = 0, sasl = 0, tls = 0, controller = 0, link = 0] = await freePorts(5)
+  const linked = await linkTo(link)
   const caFile = await makeCertificate(folder)
   const settingsFile = join(folder, 'server.properties')
-  await writeFile(settingsFile, properties(folder, { plain, sasl, tls, controller }), { mode: 0o600 })
+  await writeFile(settingsFile, properties(folder, { plain, sasl, tls, controller, link, linked }), { mode: 0o600 })
   await mkdir(join(folder, 'data'))
   const classPath = join(jars, '*')
   const scram = ['SCRAM-SHA-256', 'SCRAM-SHA-512'].flatMap((mechanism) => [
@@ -102,6 +111,7 @@ async function startIn(folder: string, jars: string, { isDetached = false }: Kaf
   }
   return {
     plain: `127.0.0.1:${plain}`,
+    linked: `127.0.0.1:${options.linkTo === undefined ? plain : linked}`,
     sasl: `127.0.0.1:${sasl}`,
     tls: `127.0.0.1:${tls}`,
     caFile,
@@ -162,18 +172,23 @@ interface Ports {
   readonly sasl: number
   readonly tls: number
   readonly controller: number
+  readonly link: number
+  /** What `link` is told to clients as. */
+  readonly linked: number
 }
 
-function properties(folder: string, { plain, sasl, tls, controller }: Ports): string {
+function properties(folder: string, { plain, sasl, tls, controller, link, linked }: Ports): string {
   const jaas = `username="${KAFKA_USER.username}" password="${KAFKA_USER.password}"`
   const plainLogin = `org.apache.kafka.common.security.plain.PlainLoginModule required ${jaas}`
   const listeners = [`PLAINTEXT://127.0.0.1:${plain}`, `SASL://127.0.0.1:${sasl}`, `TLS://127.0.0.1:${tls}`]
+  const addresses = [...listeners, `LINKED://127.0.0.1:${link}`, `CONTROLLER://127.0.0.1:${controller}`]
   const rows = {
     'process.roles': 'broker,controller',
     'node.id': '1',
-    listeners: [...listeners, `CONTROLLER://127.0.0.1:${controller}`].join(),
-    'advertised.listeners': listeners.join(),
-    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,SASL:SASL_PLAINTEXT,TLS:SSL,CONTROLLER:PLAINTEXT',
+    listeners: addresses.join(),
+    'advertised.listeners': [...listeners, `LINKED://127.0.0.1:${linked}`].join(),
+    'listener.security.protocol.map':
+      'PLAINTEXT:PLAINTEXT,LINKED:PLAINTEXT,SASL:SASL_PLAINTEXT,TLS:SSL,CONTROLLER:PLAINTEXT',
     'controller.listener.names': 'CONTROLLER',
     'inter.broker.listener.name': 'PLAINTEXT',
     'controller.quorum.bootstrap.servers': `127.0.0.1:${controller}`,
@@ -187,6 +202,8 @@ function properties(folder: string, { plain, sasl, tls, controller }: Ports): st
     'ssl.keystore.location': join(folder, 'server.pem'),
     'log.dirs': join(folder, 'data'),
     'auto.create.topics.enable': 'false',
+    // Tests move the clocks of processes; by default a record from more than an hour ahead is refused.
+    'log.message.timestamp.after.max.ms': '9223372036854775807',
     'num.network.threads': '2',
     'num.io.threads': '2',
     'offsets.topic.num.partitions': '1',

@@ -57,7 +57,8 @@ export async function startEmbeddedSystem({ plan, isOverQuota = false }: SystemO
   }
 }
 
-function manifestsFor(plan: string, sitePort: number): Readonly<Record<string, string>> {
+/** The tests' manifests with this plan, and the example website at this port. */
+export function manifestsFor(plan: string, sitePort: number): Readonly<Record<string, string>> {
   const text = MANIFESTS['acme.yaml'] ?? ''
   const filled = text.replace('plan: Standard', `plan: ${plan}`).replace('localhost:8081', `localhost:${sitePort}`)
   return { 'acme.yaml': filled }

@@ -1,0 +1,97 @@
+/** The service as many processes as a system under end-to-end tests, with the example website and a stand-in for GA4. */
+
+import { startExampleSite } from '../../../bin/example-site.ts'
+import type { Explanation } from '../../../bin/tools/explain.ts'
+import { PLAN_LIMITS } from '../../../domain/limits.ts'
+import { monthOf } from '../../../domain/rate.ts'
+import { redisHotState } from '../../../ports/hot-state/redis.ts'
+import { openCatalogFolder } from '../../../runtime/catalog-source.ts'
+import { createLogger } from '../../../runtime/logger.ts'
+import { whence } from '../../bin/support/run-whence.ts'
+import { startDistributed } from '../../support/distributed.ts'
+import { placeIn, startEngines, type Engines } from '../../support/engines.ts'
+import { kafkaJars } from '../../support/kafka.ts'
+import { freePort } from '../../support/service.ts'
+import { manifestsFor } from './embedded-system.ts'
+import { makeGate } from './gate.ts'
+import type { System, SystemOptions } from './system.ts'
+
+const ORGANIZATION = 'acme'
+const WEBSITE = 'acme-dev'
+const USAGE_AT_ONCE = 100
+/** The machine may be busy, and nobody waits for these. */
+const USAGE_DEADLINE_MS = 20_000
+
+let shared: Promise<Engines> | null = null
+let places = 0
+
+export async function startDistributedSystem({ plan, isOverQuota = false }: SystemOptions): Promise<System> {
+  shared ??= startShared()
+  const engines = await placeIn(await shared, (places += 1))
+  const gate = await makeGate()
+  const sitePort = await freePort()
+  const envOf = { api: { WHENCE_BASE_URL: gate.url } }
+  const service = await startDistributed({ engines, manifests: manifestsFor(plan, sitePort), envOf })
+  if (isOverQuota) await useUpQuota(engines.env.WHENCE_HOT_STATE, PLAN_LIMITS[plan].trackedEventsPerMonth)
+  const port = Number(new URL(service.url).port)
+  await gate.open(port)
+  const logger = createLogger({ program: 'test', level: 'error' })
+  const catalog = await openCatalogFolder({ folder: service.manifests, env: {}, logger, nowMs: Date.now })
+  const site = await startExampleSite({
+    listen: { host: '127.0.0.1', port: sitePort },
+    catalog: catalog.current,
+    baseUrl: gate.url,
+    ga4Url: service.ga4.url,
+  })
+  const { WHENCE_EVENT_LOG, WHENCE_FACTS } = engines.env
+  const tool = (...words: readonly string[]) => runTool(words, { WHENCE_EVENT_LOG, WHENCE_FACTS })
+  return {
+    gate,
+    reopen: () => gate.open(port),
+    website: WEBSITE,
+    measurementId: 'G-TEST000001',
+    pageUrl: site.pageUrl,
+    command: site.command,
+    drain: service.drain,
+    explain: async (eventId) => JSON.parse(await tool('explain', eventId, '--json')) as Explanation,
+    tool,
+    ga4Hits: () => service.ga4.requests(),
+    counts: async () => ({ ...(await service.facts.run('counts', {}))[0] }),
+    advance: service.advance,
+    stop: async () => {
+      await site.close()
+      await catalog.close()
+      await gate.close()
+      await service.stop()
+    },
+  }
+}
+
+/** Ends the engines that the systems before shared; the next system starts new ones. */
+export async function endSharedEngines(): Promise<void> {
+  const ending = shared
+  shared = null
+  await (await ending)?.stop()
+}
+
+async function startShared(): Promise<Engines> {
+  const jars = await kafkaJars()
+  if (jars === null) throw new Error('the Kafka broker cannot be had: sh test/install-tools.sh')
+  return startEngines({ jars })
+}
+
+/** Counts what a month of a website would, before the service is asked anything. */
+async function useUpQuota(redisUrl: string, quota: number): Promise<void> {
+  const hotState = await redisHotState(redisUrl, { whenAway: 'reject', deadlineMs: USAGE_DEADLINE_MS })
+  const usage = { organization: ORGANIZATION, month: monthOf(Date.now()), quota: null }
+  for (let used = 0; used < quota; used += USAGE_AT_ONCE) {
+    await Promise.all(Array.from({ length: Math.min(USAGE_AT_ONCE, quota - used) }, () => hotState.addUsage(usage)))
+  }
+  await hotState.close()
+}
+
+async function runTool(words: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
+  const { status, stdout, stderr } = await whence(words, env)
+  if (status !== 0) throw new Error(`whence ${words.join(' ')} ended with ${String(status)}: ${stderr}`)
+  return stdout
+}
