@@ -1,89 +1,63 @@
-/** A worker that is killed under load loses no delivery and repeats only what was under way. */
-
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+/** A worker that is killed under load loses no delivery and repeats only what was under way, on either engine. */
 
 import { expect } from 'chai'
 
-import { decodeRecord, encodeRecord, recordKey, type DeliveryRecord, type Job } from '../../domain/records.ts'
-import { startGa4Simulator, type Ga4Simulator } from '../../delivery/simulator/ga4.ts'
-import { HOUR_MS, visitOf } from './support/builders.ts'
-import { openStore, until } from './support/harness.ts'
-import { jobOf } from './support/jobs.ts'
+import { ALL_TOPICS } from '../../ports/event-log/topics.ts'
+import { createTopics, kafkaSettings } from '../contract/kafka-harness.ts'
+import { kafkaJars, startKafka, type KafkaBroker } from '../support/kafka.ts'
+import { killUnderLoad, type KillResult } from './support/kill-load.ts'
 
-const KILLS = 5
-const JOBS = 600
-/** What one destination may have under way at once. */
+/** Requests that one destination may have under way at once. */
 const IN_FLIGHT = 8
 
-describe('a worker killed with kill -9 under load', () => {
-  let folder: string
-  let simulator: Ga4Simulator
-  const children: ChildProcess[] = []
+const DELIVERY_TOPICS = ALL_TOPICS.filter((topic) =>
+  ['deliver.ga4', 'deliver.meta', 'deliveries', 'activity', 'dead-letters'].some((name) => topic.startsWith(name)),
+)
 
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'whence-kill-'))
-    simulator = await startGa4Simulator({ port: 0, keep: 10 * JOBS })
-    simulator.fail('*', { kind: 'delay', waitMs: 5 })
+function expectWhole({ jobIds, arrived, delivered, faults }: KillResult, kills: number): void {
+  for (const provider of ['ga4', 'meta'] as const) {
+    // Every attempt of one delivery carries its ID: nothing arrived under another.
+    expect([...new Set(arrived[provider].flat())]).to.have.members(jobIds[provider])
+    expect(repeats(arrived[provider])).to.be.at.most(kills * IN_FLIGHT)
+  }
+  expect([...delivered]).to.have.members([...jobIds.ga4, ...jobIds.meta])
+  expect(faults).to.deep.equal([])
+}
+
+/** Requests that held a delivery which an earlier one had held. */
+function repeats(requests: readonly (readonly string[])[]): number {
+  const seen = new Set<string>()
+  let count = 0
+  for (const ids of requests) {
+    if (ids.some((id) => seen.has(id))) count += 1
+    for (const id of ids) seen.add(id)
+  }
+  return count
+}
+
+describe('workers killed with kill -9 under load', () => {
+  it('deliver every job under one ID, and repeat at most the requests under way, 20 times over', async () => {
+    expectWhole(await killUnderLoad({ kills: 20, jobsPerStart: 40, kafkaUrl: null }), 20)
+  }).timeout(300_000)
+
+  describe('on Kafka', () => {
+    let broker: KafkaBroker
+
+    before(async function () {
+      this.timeout(400_000)
+      const jars = await kafkaJars()
+      if (jars === null) return this.skip()
+      broker = await startKafka(jars)
+    })
+    after(async () => {
+      await broker?.stop()
+    })
+
+    it('do the same', async () => {
+      const settings = kafkaSettings(broker)
+      await createTopics(settings, DELIVERY_TOPICS)
+      const kafkaUrl = `kafka://${broker.plain}?prefix=${settings.prefix}&partitions=1&replication=1`
+      expectWhole(await killUnderLoad({ kills: 2, jobsPerStart: 40, kafkaUrl }), 2)
+    }).timeout(240_000)
   })
-  after(async () => {
-    for (const child of children) child.kill('SIGKILL')
-    await simulator.stop()
-    await rm(folder, { recursive: true, force: true })
-  })
-
-  async function startChild(): Promise<ChildProcess> {
-    const script = join(import.meta.dirname, 'support', 'worker-child.ts')
-    const child = spawn(process.execPath, [script, folder, simulator.url], { stdio: ['ignore', 'pipe', 'inherit'] })
-    children.push(child)
-    await once(child.stdout, 'data')
-    return child
-  }
-
-  async function end(child: ChildProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-    const ended = once(child, 'exit')
-    child.kill(signal)
-    await ended
-  }
-
-  async function withStore<T>(use: (store: Awaited<ReturnType<typeof openStore>>) => Promise<T>): Promise<T> {
-    const store = await openStore(folder, Date.now)
-    try {
-      return await use(store)
-    } finally {
-      await store.close()
-    }
-  }
-
-  it('delivers every job at least once under one ID, and repeats at most what was under way', async () => {
-    const nowMs = Date.now()
-    const visit = visitOf({ issuedAtMs: nowMs - HOUR_MS })
-    const jobs: Job[] = Array.from({ length: JOBS }, (_, index) =>
-      jobOf({ visit, install: { eventId: `event-${index}`, receivedAtMs: nowMs } }),
-    )
-    const entries = jobs.map((job) => ({ key: recordKey(job.website, job.jobId), value: encodeRecord(job) }))
-    await withStore((store) => store.log.append('deliver.ga4', entries))
-
-    for (let kill = 1; kill <= KILLS; kill += 1) {
-      const child = await startChild()
-      await until(() => simulator.total() >= (kill * JOBS) / (KILLS + 1))
-      await end(child, 'SIGKILL')
-    }
-    const arrived = (): Set<string> =>
-      new Set(simulator.requests().map((hit: any) => hit.body.events[0].params.install_id as string))
-    const last = await startChild()
-    await until(() => arrived().size === JOBS)
-    await end(last, 'SIGTERM')
-
-    expect([...arrived()]).to.have.members(jobs.map((job) => job.jobId))
-    expect(simulator.total() - JOBS).to.be.within(0, KILLS * IN_FLIGHT)
-    const records = await withStore((store) => store.log.read('deliveries', 0, 100_000))
-    const delivered = records
-      .map((entry) => decodeRecord<DeliveryRecord>(entry.value))
-      .filter((record) => record.status === 'delivered')
-    expect(new Set(delivered.map((record) => record.jobId)).size).to.equal(JOBS)
-  }).timeout(60_000)
 })

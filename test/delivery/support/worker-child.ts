@@ -1,31 +1,40 @@
-/** A worker in a process of its own, to be killed: opens the folder, says `ready`, and delivers until it is ended. */
+/**
+ * Workers for GA4 and Meta in a process of their own, to be killed: opens the log, says `ready`, and delivers until it is
+ * ended. `node worker-child.ts FOLDER GA4_URL META_URL [KAFKA_URL]`
+ */
 
+import { destinationKey } from '../../../domain/catalog.ts'
 import { ga4 } from '../../../delivery/providers/ga4.ts'
+import { meta } from '../../../delivery/providers/meta.ts'
 import { startWorker } from '../../../delivery/worker.ts'
 import { SILENT_LOGGER } from '../../../runtime/logger.ts'
-import { catalogOf, destinationOf } from './builders.ts'
-import { credentialsOf, openStore } from './harness.ts'
+import { AD_DESTINATIONS } from './ad-install.ts'
+import { catalogOf, destinationOf, WEBSITE } from './builders.ts'
+import { credentialsOf } from './harness.ts'
+import { openLoadStore } from './kill-load.ts'
 
-const [folder, baseUrl] = process.argv.slice(2)
-if (folder === undefined || baseUrl === undefined) throw new Error('usage: worker-child FOLDER BASE_URL')
+const [folder = '', ga4Url = '', metaUrl = '', kafkaUrl = null] = process.argv.slice(2)
 
-const store = await openStore(folder, Date.now)
-const destinations = [destinationOf()]
-const worker = await startWorker({
-  provider: ga4,
-  baseUrl,
+const store = await openLoadStore(folder, kafkaUrl)
+const catalog = catalogOf([destinationOf(), AD_DESTINATIONS.meta])
+const metaKey = destinationKey(WEBSITE, AD_DESTINATIONS.meta.id)
+const credentials = new Map([...credentialsOf([destinationOf()]), [metaKey, { accessToken: 'token' }]])
+const common = {
   eventLog: store.log,
   hotState: store.hotState,
-  catalog: () => catalogOf(destinations),
-  credentials: () => credentialsOf(destinations),
+  catalog: () => catalog,
+  credentials: () => credentials,
   nowMs: Date.now,
   random: Math.random,
   logger: SILENT_LOGGER,
-})
+}
+const workers = await Promise.all([
+  startWorker({ ...common, provider: ga4, baseUrl: ga4Url }),
+  startWorker({ ...common, provider: meta, baseUrl: metaUrl }),
+])
 process.stdout.write('ready')
 process.on('SIGTERM', () => {
-  void worker
-    .stop()
+  void Promise.all(workers.map((worker) => worker.stop()))
     .then(() => store.close())
     .then(() => process.exit(0))
 })
