@@ -1,6 +1,5 @@
 /** Wires the whole service into one process: every role and the api above one set of engines. */
 
-import { mkdir } from 'node:fs/promises'
 import type { Registry } from 'prom-client'
 import { PROVIDERS } from '../delivery/providers/index.ts'
 import type { Worker } from '../delivery/worker.ts'
@@ -10,6 +9,7 @@ import type { Facts } from '../ports/facts/facts.ts'
 import { migrate } from '../ports/facts/migrate.ts'
 import type { HotState } from '../ports/hot-state/hot-state.ts'
 import { openCatalogFolder, type CatalogSource } from '../runtime/catalog-source.ts'
+import { makeFolder } from '../runtime/folders.ts'
 import type { Keyring } from '../runtime/keyring.ts'
 import { createRegistry } from '../runtime/metrics.ts'
 import { reportCatalog } from './catalog-report.ts'
@@ -68,7 +68,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 /** Engines, keys and catalog, in the order in which they need each other. */
 async function layFoundation(options: ServiceOptions): Promise<Foundation> {
   const { settings, lifecycle, logger, nowMs } = options
-  await mkdir(settings.data, { recursive: true })
+  makeFolder(settings.data)
   const keys = keyringOf(settings, { mayCreate: true })
   const catalog = await lifecycle.start(
     'catalog',

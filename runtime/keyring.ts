@@ -1,9 +1,10 @@
 /** All keys of the service, derived from its master secrets: one HKDF label for each use, none shared between two. */
 
 import { hash, hkdfSync, randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { ReceiptKeys } from '../domain/receipt.ts'
+import { makeFolder } from './folders.ts'
 
 const SECRET_CHARS_MIN = 32
 const MAC_BYTES = 16
@@ -64,7 +65,7 @@ export function loadSecretFile(path: string, options: { readonly mayCreate: bool
     if (!isMissing || !options.mayCreate)
       throw new SecretProblem(`the secret file ${path} cannot be read`, { cause: error })
   }
-  mkdirSync(dirname(path), { recursive: true })
+  makeFolder(dirname(path))
   const secret = randomBytes(48).toString('base64url')
   const file = openSync(path, 'wx', 0o600)
   try {

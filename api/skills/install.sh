@@ -15,10 +15,10 @@ main() {
   folder=${1:-./skills/{{brand}}-setup}
   work=$(mktemp -d) || exit 1
   trap 'rm -rf "$work"' EXIT
-  curl -fsSL "$root/manifest.json" -o "$work/manifest.json" || { echo "cannot read $root/manifest.json" >&2; exit 1; }
+  curl -fsSL --connect-timeout 10 --max-time 60 "$root/manifest.json" -o "$work/manifest.json" || { echo "cannot read $root/manifest.json" >&2; exit 1; }
   for file in $files; do
     mkdir -p "$work/files/$(dirname "$file")"
-    curl -fsSL "$root/$file" -o "$work/files/$file" || { echo "cannot read $root/$file" >&2; exit 1; }
+    curl -fsSL --connect-timeout 10 --max-time 60 "$root/$file" -o "$work/files/$file" || { echo "cannot read $root/$file" >&2; exit 1; }
     if ! grep -A 1 -F "\"path\": \"$file\"" "$work/manifest.json" | grep -q "$(digest "$work/files/$file")"; then
       echo "$file does not match its digest; nothing was installed" >&2
       exit 1
