@@ -4,6 +4,7 @@ import { openCatalogFolder } from '../runtime/catalog-source.ts'
 import { createRegistry } from '../runtime/metrics.ts'
 import type { RunOutcome } from '../runtime/settings.ts'
 import { reportCatalog } from './catalog-report.ts'
+import { reportEngines } from './engine-metrics.ts'
 import { engines } from './engines.ts'
 import { runProgram } from './process.ts'
 import { keyringOf, serveApi, startMetrics } from './serve-api.ts'
@@ -20,11 +21,12 @@ export function api({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Promise<n
       (source) => source.close(),
     )
     const open = engines(parts)
-    const eventLog = await open.eventLog()
+    const eventLog = await open.eventLog({ hasSpool: true })
     const hotState = await open.hotState()
     const { facts } = await open.facts()
     const registry = createRegistry('api', version())
     reportCatalog({ catalog, eventLog, nowMs })
+    reportEngines(registry, { eventLog })
     await startMetrics(parts, registry)
     const server = await serveApi({
       ...parts,

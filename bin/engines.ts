@@ -19,7 +19,8 @@ export interface EngineParts {
 }
 
 export interface Engines {
-  readonly eventLog: () => Promise<EventLog>
+  /** `hasSpool`: what Kafka cannot take now goes to the folder that the settings name, where they name one. */
+  readonly eventLog: (options?: { readonly hasSpool: boolean }) => Promise<EventLog>
   /** `whenAway`: whether verbs go on with what the process knows, or reject until the store is back. */
   readonly hotState: (options?: { readonly whenAway: 'alone' | 'reject' }) => Promise<HotState>
   readonly facts: () => Promise<{ readonly facts: Facts; readonly connection: FactsConnection }>
@@ -30,9 +31,11 @@ export function engines(parts: EngineParts): Engines {
   const environmentAt = lmdbEnvironments(parts)
   const { settings } = parts
   return {
-    eventLog: async () => {
+    eventLog: async ({ hasSpool } = { hasSpool: false }) => {
       const { scheme, location, url } = required(settings.eventLog, 'event log')
-      return scheme === 'kafka' ? openKafka(url, parts) : openLmdbLog(await environmentAt(location), parts)
+      if (scheme !== 'kafka') return openLmdbLog(await environmentAt(location), parts)
+      const folder = hasSpool ? settings.spool : null
+      return openKafka(url, folder === null ? null : { folder, environmentAt }, parts)
     },
     hotState: async (options = { whenAway: 'alone' }) => {
       const { scheme, location, url } = required(settings.hotState, 'hot state')
@@ -74,23 +77,44 @@ async function openLmdbLog(environment: LmdbEnvironment, { lifecycle, logger }: 
   )
 }
 
-async function openKafka(url: string, { lifecycle, logger, nowMs }: EngineParts): Promise<EventLog> {
-  const { kafkaEventLog, requireSafeTopics } = await import('../ports/event-log/kafka.ts')
+/** With a spool a process serves while Kafka is away, so what is unsafe about its topics may be learned later. */
+async function openKafka(
+  url: string,
+  spool: { readonly folder: string; readonly environmentAt: (location: string) => Promise<LmdbEnvironment> } | null,
+  parts: EngineParts,
+): Promise<EventLog> {
+  const { lifecycle, logger, nowMs } = parts
+  const { kafkaEventLog } = await import('../ports/event-log/kafka.ts')
   const { parseKafkaUrl } = await import('../ports/event-log/kafka-url.ts')
   const parsed = parseKafkaUrl(url)
   if (!parsed.ok) throw new Error(`the event log's address ${parsed.why}`)
-  for (const { topic, message } of await requireSafeTopics(parsed.value))
-    logger.warn({ topic, message }, 'unsafe topic')
+  const { checkTopics } = await import('./topics.ts')
+  await checkTopics(parsed.value, { ...parts, mayWait: spool !== null })
+  const open = (): Promise<EventLog> =>
+    kafkaEventLog(parsed.value, {
+      nowMs,
+      onHandlerFailure: handlerFailure(logger),
+      onAppendFailure: (error, topic) => logger.warn({ err: error, topic }, 'batch not stored'),
+    })
+  const environment = spool === null ? null : await spool.environmentAt(spool.folder)
   return lifecycle.start(
     'event log',
-    () =>
-      kafkaEventLog(parsed.value, {
-        nowMs,
-        onHandlerFailure: handlerFailure(logger),
-        onAppendFailure: (error, topic) => logger.warn({ err: error, topic }, 'batch not stored'),
-      }),
+    async () => (environment === null ? open() : openSpooled(await open(), environment, parts)),
     (log) => log.close(),
   )
+}
+
+async function openSpooled(log: EventLog, environment: LmdbEnvironment, parts: EngineParts): Promise<EventLog> {
+  const { lmdbEventLog } = await import('../ports/event-log/lmdb.ts')
+  const { SPOOL_LOG_OPTIONS, spooledEventLog } = await import('../ports/event-log/spooled.ts')
+  const { settings, logger, nowMs } = parts
+  const spool = await lmdbEventLog(environment, SPOOL_LOG_OPTIONS)
+  return spooledEventLog(log, spool, {
+    maxBytes: settings.spoolMegabytes * 1_000_000,
+    nowMs,
+    onSpooling: (isSpooling) =>
+      isSpooling ? logger.error('event log away: collecting into the spool') : logger.info('the spool is empty again'),
+  })
 }
 
 async function openLmdbState(environment: LmdbEnvironment, { lifecycle }: EngineParts): Promise<HotState> {

@@ -5,7 +5,7 @@ import type { Registry } from 'prom-client'
 import { createApp } from '../api/app.ts'
 import { createApiMetrics } from '../api/metrics.ts'
 import { listen, type ApiServer } from '../api/server.ts'
-import type { EventLog } from '../ports/event-log/event-log.ts'
+import type { EventLog, SpoolHealth } from '../ports/event-log/event-log.ts'
 import type { Facts } from '../ports/facts/facts.ts'
 import type { HotState } from '../ports/hot-state/hot-state.ts'
 import type { CatalogSource } from '../runtime/catalog-source.ts'
@@ -45,7 +45,10 @@ export async function serveApi(parts: ApiParts): Promise<ApiServer> {
       prices: settings.prices,
       version: parts.version,
       sdkFolder: SDK_FOLDER,
-      healthParts: () => ({ problems: catalog.problems(), parts: { lag: health.lag, ...parts.healthOfParts() } }),
+      healthParts: () => ({
+        problems: catalog.problems(),
+        parts: { ...spoolOf(eventLog), lag: health.lag, ...parts.healthOfParts() },
+      }),
     },
   })
   await lifecycle.start(
@@ -59,6 +62,10 @@ export async function serveApi(parts: ApiParts): Promise<ApiServer> {
     () => listen(app, settings.listen, onBroken),
     (server) => server.close(),
   )
+}
+
+function spoolOf(eventLog: EventLog): { readonly spool?: SpoolHealth } {
+  return eventLog.spool === undefined ? {} : { spool: eventLog.spool() }
 }
 
 export function startMetrics({ lifecycle, settings }: EngineParts, registry: Registry): Promise<MetricsServer> {

@@ -121,7 +121,7 @@ export const COMMANDS = {
   },
   api: {
     summary: 'Run the collection endpoints as a process of their own; any number of them may run.',
-    settings: ['manifests', 'catalog', 'data', ...KUBE, ...SECRETS, ...SERVING, ...ENGINES],
+    settings: ['manifests', 'catalog', 'data', ...KUBE, ...SECRETS, ...SERVING, ...ENGINES, 'spool', 'spoolMegabytes'],
     flags: {},
     positionals: [],
   },

@@ -109,6 +109,14 @@ export const parsePrices: SettingParser<Readonly<Record<string, unknown>>> = (te
 export const parseSecret: SettingParser<string> = (text) =>
   text.length > MAX_TEXT_CHARS ? refused(`has more than ${MAX_TEXT_CHARS} characters`) : accepted(text)
 
+/** A whole number from `min` to `max`. */
+export function parseCount({ min, max }: { readonly min: number; readonly max: number }): SettingParser<number> {
+  return (text) => {
+    const count = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+    return count >= min && count <= max ? accepted(count) : refused(`must be a whole number from ${min} to ${max}`)
+  }
+}
+
 /** One of these words. */
 export function parseChoice<T extends string>(choices: readonly T[]): SettingParser<T> {
   return (text) => {

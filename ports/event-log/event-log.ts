@@ -71,6 +71,15 @@ export interface EventLogHealth {
   readonly lastAppendAtMs: number | null
 }
 
+/** What waits on this machine's disk to be brought to the log. */
+export interface SpoolHealth {
+  readonly entries: number
+  readonly bytes: number
+  readonly maxBytes: number
+  /** How long its oldest entry has been waiting, in ms; null where it is empty. */
+  readonly oldestAgeMs: number | null
+}
+
 export interface EventLog {
   append(topic: Topic, entries: readonly Entry[], options?: AppendOptions): Promise<void>
   consume(topic: Topic, group: string, handler: BatchHandler, options: ConsumeOptions): Promise<Consumer>
@@ -78,6 +87,8 @@ export interface EventLog {
   read(topic: Topic, fromOffset: number, maxEntries: number): Promise<readonly StoredEntry[]>
   lag(): Promise<readonly TopicLag[]>
   health(): EventLogHealth
+  /** Only of a log with a spool in front of it (`spooled.ts`). */
+  spool?(): SpoolHealth
   /** Refuses new appends, finishes those accepted, stops consumers. */
   close(): Promise<void>
 }

@@ -60,6 +60,7 @@ const MAX_ENTRY_BYTES = 900 * KIB
 const FETCHED_BYTES_PER_PARTITION = 4 * KIB * KIB
 const REQUEST_MS = 5_000
 const CLOSE_MS = 5_000
+const WARM_MS = 3_000
 /** After a failed send the log counts as refusing for this long, unless another one succeeds. */
 const FAILURE_SHOWN_MS = 2_000
 const DEFAULTS = {
@@ -175,8 +176,11 @@ class LogInKafka implements EventLog {
     })
   }
 
-  warm(): Promise<void> {
-    return this.#sender.warm()
+  async warm(): Promise<void> {
+    const timeout = Promise.withResolvers<void>()
+    const timer = setTimeout(() => timeout.resolve(), WARM_MS)
+    await Promise.race([this.#sender.warm(), timeout.promise])
+    clearTimeout(timer)
   }
 
   append(topic: Topic, entries: readonly Entry[], options?: AppendOptions): Promise<void> {

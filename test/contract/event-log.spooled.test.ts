@@ -1,0 +1,240 @@
+/** The EventLog contract with a spool in front, and what the spool adds. */
+
+import { expect } from 'chai'
+
+import type { Topic } from '../../domain/records.ts'
+import type { Entry, EventLog } from '../../ports/event-log/event-log.ts'
+import { LogUnavailable } from '../../ports/event-log/event-log.ts'
+import { lmdbEventLog } from '../../ports/event-log/lmdb.ts'
+import { SPOOL_LOG_OPTIONS, spooledEventLog } from '../../ports/event-log/spooled.ts'
+import type { SpoolOptions, SpooledEventLog } from '../../ports/event-log/spooled.ts'
+import type { EventLogBounds, EventLogHarness } from './event-log.contract.ts'
+import { eventLogContract } from './event-log.contract.ts'
+import { deleteFolder, holdWriteLock, openTestEnvironment, temporaryFolder, testClock } from './lmdb-harness.ts'
+
+const QUICK = { retryMs: { first: 1, most: 20 }, recheckMs: 5 } as const
+const ROOM: SpoolOptions = { maxBytes: 64 * 1024 * 1024 }
+
+eventLogContract('a spool in front of LMDB', async (bounds: EventLogBounds = {}): Promise<EventLogHarness> => {
+  const folders = await Promise.all([temporaryFolder(), temporaryFolder()])
+  const clock = testClock()
+  // A bounded queue refuses at once only where the spool behind it has no room either.
+  const isBounded = Object.keys(bounds).length > 0
+  let opened: { readonly log: SpooledEventLog; close(): Promise<void> }
+  const open = async (): Promise<void> => {
+    const environments = await Promise.all(folders.map((folder) => openTestEnvironment(folder, clock.nowMs)))
+    const [log, spool] = await Promise.all(
+      environments.map((environment, index) =>
+        lmdbEventLog(environment, { ...(index === 1 ? SPOOL_LOG_OPTIONS : bounds), ...QUICK, trimEveryMs: 0 }),
+      ),
+    )
+    if (log === undefined || spool === undefined) throw new Error('two folders, two logs')
+    const spooled = await spooledEventLog(log, spool, {
+      ...{ ...ROOM, maxBytes: isBounded ? 0 : ROOM.maxBytes, nowMs: clock.nowMs },
+    })
+    const close = async (): Promise<void> => {
+      await spooled.close()
+      for (const environment of environments) await environment.close()
+    }
+    opened = { log: spooled, close }
+  }
+  await open()
+  return {
+    get log() {
+      return opened.log
+    },
+    nowMs: clock.nowMs,
+    advance: async (ms) => clock.set(clock.nowMs() + ms),
+    reopen: () => opened.close().then(open),
+    stall: async () => {
+      const releases = await Promise.all(folders.map(holdWriteLock))
+      return async () => void (await Promise.all(releases.map((release) => release())))
+    },
+    close: () => opened.close().then(async () => void (await Promise.all(folders.map(deleteFolder)))),
+  }
+})
+
+/** A log that a test switches off and on; what it took stands in `stored`. */
+function switchedLog(): EventLog & { isAway: boolean; readonly stored: { topic: Topic; entry: Entry }[] } {
+  const stored: { topic: Topic; entry: Entry }[] = []
+  return {
+    isAway: false,
+    stored,
+    async append(topic, entries) {
+      if (this.isAway) throw new LogUnavailable('away')
+      for (const entry of entries) stored.push({ topic, entry })
+    },
+    consume: () => Promise.reject(new Error('nobody consumes here')),
+    read: async () => [],
+    lag: async () => [],
+    health() {
+      return { isAccepting: !this.isAway, queuedBytes: 0, lastAppendAtMs: null }
+    },
+    close: async () => undefined,
+  }
+}
+
+describe('a spool', () => {
+  let folder: string
+  let close: () => Promise<void> = async () => undefined
+
+  beforeEach(async () => {
+    folder = await temporaryFolder()
+  })
+  afterEach(async () => {
+    await close()
+    await deleteFolder(folder)
+  })
+
+  const open = async (log: EventLog, options: Partial<SpoolOptions> = {}): Promise<SpooledEventLog> => {
+    const environment = await openTestEnvironment(folder, Date.now)
+    const spool = await lmdbEventLog(environment, { ...SPOOL_LOG_OPTIONS, ...QUICK, trimEveryMs: 20 })
+    const spooled = await spooledEventLog(log, spool, { ...ROOM, closeDrainMs: 0, ...options })
+    close = async () => {
+      close = async () => undefined
+      await spooled.close()
+      await environment.close()
+    }
+    return spooled
+  }
+
+  it('stays empty while the log takes everything', async () => {
+    const log = switchedLog()
+    const spooled = await open(log)
+    await spooled.append('visits', [entry(1)])
+    expect(spooled.spool()).to.deep.include({ entries: 0, bytes: 0, oldestAgeMs: null })
+    expect(valuesOf(log, 'visits')).to.deep.equal(['1'])
+  })
+
+  it('keeps the order when the log comes back while appends go on', async () => {
+    const log = switchedLog()
+    const told: boolean[] = []
+    const spooled = await open(log, { onSpooling: (isSpooling) => told.push(isSpooling) })
+    for (let number = 0; number < 300; number++) {
+      if (number === 20) log.isAway = true
+      if (number === 150) log.isAway = false
+      await spooled.append('visits', [entry(number)])
+    }
+    await until(() => spooled.spool().entries === 0)
+    await spooled.append('visits', [entry(300)])
+    expect(valuesOf(log, 'visits')).to.deep.equal(numbers(301).map(String))
+    expect(told).to.deep.equal([true, false])
+  })
+
+  it('holds back the topic that waits and no other', async () => {
+    const log = switchedLog()
+    log.isAway = true
+    const spooled = await open(log)
+    await spooled.append('visits', [entry(1)])
+    expect(spooled.spool().entries).to.equal(1)
+    expect(spooled.health().isAccepting).to.equal(true)
+    log.isAway = false
+    await until(() => valuesOf(log, 'visits').length === 1)
+    await spooled.append('installs', [entry(2)])
+    await until(() => valuesOf(log, 'installs').length === 1)
+  })
+
+  it('refuses when it is full, keeps what it took, and takes more when it has room', async () => {
+    const log = switchedLog()
+    log.isAway = true
+    const spooled = await open(log, { maxBytes: 5_000 })
+    const outcomes = await Promise.all(
+      numbers(20).map((number) => rejection(spooled.append('visits', [entry(number, 1_000)]))),
+    )
+    const refused = outcomes.filter((outcome) => outcome !== null)
+    expect(refused).to.have.length(16)
+    expect(refused.every((outcome) => outcome instanceof LogUnavailable)).to.equal(true)
+    expect(spooled.spool().bytes).to.be.at.most(5_000)
+    log.isAway = false
+    await until(() => spooled.spool().entries === 0)
+    await spooled.append('visits', [entry(20)])
+    await until(() => log.stored.length === 5)
+  })
+
+  it('refuses an entry that the log would never take, and is not blocked by it', async () => {
+    const log = switchedLog()
+    log.isAway = true
+    const spooled = await open(log, { maxEntryBytes: 1_000 })
+    expect(await rejection(spooled.append('visits', [entry(1, 2_000)]))).to.be.instanceOf(RangeError)
+    await spooled.append('visits', [entry(2)])
+    log.isAway = false
+    await until(() => log.stored.length === 1)
+  })
+
+  it('goes on after a restart where it stood, and knows what it holds', async () => {
+    const log = switchedLog()
+    log.isAway = true
+    let spooled = await open(log)
+    for (const topic of ['visits', 'installs'] as const) {
+      for (const number of numbers(50)) await spooled.append(topic, [entry(number)])
+    }
+    const { bytes } = spooled.spool()
+    await close()
+    spooled = await open(log)
+    expect(spooled.spool()).to.deep.include({ entries: 100, bytes })
+    expect(spooled.spool().oldestAgeMs).to.be.a('number')
+    log.isAway = false
+    await spooled.append('visits', [entry(50)])
+    await until(() => spooled.spool().entries === 0)
+    expect(valuesOf(log, 'visits')).to.deep.equal(numbers(51).map(String))
+    expect(valuesOf(log, 'installs')).to.deep.equal(numbers(50).map(String))
+  })
+
+  it('is brought to the log when it is closed, as far as the log takes it in time', async () => {
+    const log = switchedLog()
+    log.isAway = true
+    const spooled = await open(log, { closeDrainMs: 30_000, closeStalledMs: 30_000 })
+    for (const number of numbers(10)) await spooled.append('visits', [entry(number)])
+    log.isAway = false
+    await close()
+    expect(valuesOf(log, 'visits')).to.deep.equal(numbers(10).map(String))
+  })
+
+  it('is left alone when it is closed while the log stays away', async () => {
+    const log = switchedLog()
+    log.isAway = true
+    const spooled = await open(log, { closeDrainMs: 30_000, closeStalledMs: 30 })
+    await spooled.append('visits', [entry(1)])
+    await close()
+    expect((await open(log)).spool().entries).to.equal(1)
+  })
+
+  it('gives its room on the disk free', async () => {
+    const log = switchedLog()
+    const spooled = await open(log)
+    for (let round = 0; round < 2; round++) {
+      log.isAway = true
+      for (const number of numbers(40)) await spooled.append('visits', [entry(number, 50_000)])
+      log.isAway = false
+      await until(() => spooled.spool().entries === 0)
+    }
+    await close()
+    expect((await open(log)).spool().bytes).to.be.lessThan(1_000_000)
+  })
+})
+
+function entry(number: number, length = 0): Entry {
+  return { key: 'acme:same', value: `${number}`.padEnd(length) }
+}
+
+function valuesOf(log: { readonly stored: readonly { topic: Topic; entry: Entry }[] }, topic: Topic): string[] {
+  return log.stored.filter((one) => one.topic === topic).map(({ entry: { value } }) => value.trim())
+}
+
+function numbers(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => index)
+}
+
+/** The test's own timeout bounds the wait. */
+async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 2))
+}
+
+async function rejection(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise
+  } catch (error) {
+    return error
+  }
+  return null
+}
