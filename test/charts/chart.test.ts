@@ -27,7 +27,7 @@ const SECRET_VALUES: Readonly<Record<string, string>> = {
 /** Each row of the combinations takes one of each. */
 const SWITCHES: readonly (readonly string[])[] = [
   ['watch.allNamespaces=true', 'watch.allNamespaces=false', 'watch.namespaces={one,two}'],
-  ['api.autoscaling.enabled=true', 'api.autoscaling.enabled=false'],
+  ['api.autoscaling.enabled=true', 'api.autoscaling.enabled=false', 'api.spool.enabled=true'],
   ['keda.enabled=true,keda.bootstrapServers=kafka:9092', 'keda.enabled=false'],
   ['gateway.enabled=true,gateway.parentRefs[0].name=public', 'gateway.enabled=false'],
   ['ingress.enabled=true,ingress.hosts={whence.acme.dev}', 'ingress.enabled=false'],
@@ -198,6 +198,7 @@ describe('the chart', function () {
       ['baseUrl=acme.dev', /baseUrl/],
       ['gateway.enabled=true', /gateway\.parentRefs/],
       ['keda.enabled=true', /keda\.bootstrapServers/],
+      ['api.spool.enabled=true,api.autoscaling.enabled=true', /scale api\.spool away/],
     ]
     for (const [set, said] of wrong) {
       const refusal = await render(helm, 'cluster', [set]).then(
@@ -250,6 +251,15 @@ describe('the chart', function () {
       }
     const bound = at('cluster').filter(({ kind }) => kind === 'ClusterRoleBinding')
     expect(bound, 'an installation of one namespace has no right outside of it').to.deep.equal([])
+  })
+
+  it('keeps the disk of each api with a spool, and lets nothing scale it away', () => {
+    const manifests = at('spool')
+    const api = one(manifests, 'StatefulSet', 'w-whence-api')['spec']
+    expect(api.persistentVolumeClaimRetentionPolicy).to.deep.equal({ whenDeleted: 'Retain', whenScaled: 'Retain' })
+    const mounts = api.template.spec.containers[0].volumeMounts.map(({ name }: KubeManifest) => name)
+    expect(mounts).to.include(api.volumeClaimTemplates[0].metadata.name)
+    expect(manifests.map(({ kind }) => kind)).not.to.include('HorizontalPodAutoscaler')
   })
 
   it('scales by topics and groups that are on Kafka', () => {

@@ -79,8 +79,9 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- if and .Values.keda.enabled (not .Values.keda.bootstrapServers) }}{{ $missing = append $missing "keda.bootstrapServers: the brokers that KEDA asks for the lag" }}{{ end -}}
 {{- if and .Values.gateway.enabled (not .Values.gateway.parentRefs) }}{{ $missing = append $missing "gateway.parentRefs: the Gateways that the route belongs to" }}{{ end -}}
 {{- end -}}
+{{- if and .Values.api.spool.enabled .Values.api.autoscaling.enabled }}{{ $missing = append $missing "api.autoscaling.enabled=false: a pod that goes takes its spool along, so nothing may scale api.spool away" }}{{ end -}}
 {{- if and .Values.ingress.enabled (not .Values.ingress.hosts) }}{{ $missing = append $missing "ingress.hosts: the host names" }}{{ end -}}
-{{- if $missing }}{{ fail (printf "\nThese values are missing:\n  %s\n" (join "\n  " $missing)) }}{{ end -}}
+{{- if $missing }}{{ fail (printf "\nThese values are missing or do not go together:\n  %s\n" (join "\n  " $missing)) }}{{ end -}}
 {{- end -}}
 
 {{- /* Components that speak to providers, as a JSON list. */ -}}

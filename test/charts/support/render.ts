@@ -27,7 +27,7 @@ export interface RenderedPod {
 }
 
 /** The listed sets of values, with which the chart is promised to work. */
-export const VALUE_SETS = ['cluster', 'everything', 'all-namespaces', 'embedded', 'embedded-full'] as const
+export const VALUE_SETS = ['cluster', 'everything', 'all-namespaces', 'spool', 'embedded', 'embedded-full'] as const
 export const valueFile = (name: string): string => join(CHART, 'ci', `${name}.yaml`)
 
 /** Hooks and tests included. `sets` are as in `--set`; with none of them it is the value set as it stands. */
