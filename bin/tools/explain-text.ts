@@ -1,8 +1,8 @@
 /** Tells an explanation as a text for people: what happened, which visit it came from and why, who was told. */
 
-import { DELIVERY_REASONS } from '../../domain/deliveries.ts'
-import type { CandidateVerdict, DeliveryPlan, ReceiptVerdict } from '../../domain/model.ts'
-import type { AttemptRow, DeliveryRow, InstallRow, VisitRow } from '../../ports/facts/query-rows.ts'
+import type { CandidateVerdict, ReceiptVerdict } from '../../domain/model.ts'
+import type { InstallRow, VisitRow } from '../../ports/facts/query-rows.ts'
+import { deliveryLines } from './explain-deliveries.ts'
 import type { Explanation } from './explain.ts'
 import { durationText, preciseTimeText, printable, timeText } from './table.ts'
 
@@ -91,49 +91,4 @@ function verdictLine({ visitId, issuedAtMs, verdict }: CandidateVerdict, install
   const what =
     visitId === null ? 'unreadable' : `visit ${visitId} of ${issuedAtMs === null ? '?' : preciseTimeText(issuedAtMs)}`
   return `  ${mark} ${what}: ${verdict}, ${VERDICT_TEXTS[verdict]}`
-}
-
-function deliveryLines(explanation: Explanation): string[] {
-  const { plans } = explanation
-  if (plans.length === 0) return ['No deliveries: the website has no destinations.']
-  return ['Deliveries', ...plans.flatMap((plan) => oneDelivery(plan, explanation))]
-}
-
-function oneDelivery(plan: DeliveryPlan, { deliveries, attempts }: Explanation): string[] {
-  const now = deliveries.find(({ destination }) => destination === plan.destination)
-  const { status, reason } = now ?? plan
-  const made = attempts.filter(({ destination }) => destination === plan.destination)
-  return [
-    `  ${plan.destination} (${plan.provider}): ${status}${reason === '' ? '' : `, ${reasonText(reason)}`}`,
-    ...indented('used', now?.detail ?? ''),
-    ...indented('sent to', made.at(-1)?.request_url ?? ''),
-    ...made.map(attemptLine),
-    ...(now === undefined ? [] : outlookLines(now)),
-  ]
-}
-
-/** What is still to come, of a delivery that has not ended. */
-function outlookLines({ status, next_attempt_at_ms: nextAtMs, deadline_at_ms: deadlineAtMs }: DeliveryRow): string[] {
-  const isOpen = status === 'pending' || status === 'retrying'
-  return isOpen ? [...indented('next try', utcText(nextAtMs)), ...indented('until', utcText(deadlineAtMs))] : []
-}
-
-function indented(label: string, text: string): string[] {
-  return text === '' ? [] : [`    ${label.padEnd(8)} ${text}`]
-}
-
-function utcText(ms: number | null): string {
-  return ms === null ? '' : `${timeText(ms)} UTC`
-}
-
-function attemptLine(attempt: AttemptRow): string {
-  const answer = attempt.response_status === 0 ? 'no answer' : `answered ${attempt.response_status}`
-  const code = attempt.code === '' || attempt.code === attempt.outcome ? '' : ` (${attempt.code})`
-  const span = durationText(attempt.duration_ms)
-  return `    try ${attempt.number}    ${timeText(attempt.started_at_ms)} UTC, ${answer} after ${span}: ${attempt.outcome}${code}`
-}
-
-function reasonText(reason: string): string {
-  const row = (DELIVERY_REASONS as Readonly<Record<string, { readonly when: string }>>)[reason]
-  return row === undefined ? reason : `${reason}: ${row.when}`
 }

@@ -1,18 +1,27 @@
 /** What another provider costs: its file, its line and its golden request. This one lives in this test alone. */
 
 import { expect } from 'chai'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
 import { PROVIDER_IDS } from '../../domain/model.ts'
 import { httpOutcome } from '../../delivery/http-outcome.ts'
 import type { Provider } from '../../delivery/provider.ts'
+import { listDeadLetters, replayDeadLetters } from '../../delivery/replay.ts'
+import { sendTest } from '../../delivery/send-test.ts'
 import { PROVIDERS } from '../../delivery/providers/index.ts'
 import { startSimulator, type Simulator } from '../../delivery/simulator/server.ts'
 import { adJob } from './support/ad-install.ts'
 import { AdStage } from './support/ad-stage.ts'
+import { PRODUCT_FOLDERS, sourceFiles } from '../tidy/source-files.ts'
 import { built, contextOf } from './support/ad-provider.contract.ts'
 import { destinationOf, NOON_MS } from './support/builders.ts'
+import { FactsDouble } from './support/facts-double.ts'
 import { TestClock, until } from './support/harness.ts'
+
+/** What stands in comments names providers as examples. */
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*(?:\/\/|#).*$/gm, '')
+}
 
 /** Begin of the file. It borrows the name of X, as names stand in a table of the domain. */
 const sixth: Provider = {
@@ -86,6 +95,37 @@ describe('a sixth provider', () => {
     const names = new RegExp(`['".\\[](?:${PROVIDER_IDS.join('|')})['"\\]]`)
     const naming = files.filter((name) => names.test(readFileSync(new URL(name, folder), 'utf8')))
     expect(naming).to.deep.equal([])
+  })
+
+  it('is tried by send-test, and its dead letters are listed and replayed, without another line', async () => {
+    const goal = { destination, secrets, isLive: true, origin: 'https://acme.dev' }
+    const deps = { provider: sixth, baseUrl: simulator.url, tokenUrl: simulator.url, nowMs: clock.nowMs }
+    expect(await sendTest(deps, goal)).to.include({ verdict: 'passed', code: 'taken', responseStatus: 202 })
+    simulator.fail('b1', { kind: 'status', status: 400 })
+    const job = adJob(destination)
+    await stage.enqueue(job)
+    await until(async () => (await listDeadLetters(stage.eventLog)).length === 1)
+    simulator.fail('b1', null)
+    const facts = new FactsDouble()
+    const { website, install } = job
+    facts.deliveries.push({ website, event_id: install.eventId, destination: destination.id, status: 'failed' })
+    const replay = { eventLog: stage.eventLog, facts, nowMs: clock.nowMs }
+    expect(await replayDeadLetters(replay, { destination: destination.id })).to.include({ replayed: 1 })
+    await until(async () => (await stage.records()).at(-1)?.status === 'delivered')
+    const ids = simulator.requests().map(({ body }) => (body as { id: string }).id)
+    expect(ids.slice(1)).to.deep.equal([job.jobId, job.jobId])
+  })
+
+  it('needs rows in the files that the page names, and in no other', () => {
+    const page = readFileSync(new URL('../../docs/add-a-provider.md', import.meta.url), 'utf8')
+    const own = ['delivery/providers/tiktok.ts', 'delivery/simulator/tiktok.ts']
+    const files = sourceFiles(PRODUCT_FOLDERS, ['.ts', '.sh'])
+    const naming = files.filter(({ path, text }) => /tiktok/i.test(withoutComments(text)) && !own.includes(path))
+    expect(naming.length).to.be.greaterThan(5)
+    expect(naming.map(({ path }) => path).filter((path) => !page.includes(`\`${path}\``))).to.deep.equal([])
+    for (const [, path = ''] of page.matchAll(/`((?:domain|delivery|bin|sdk|runtime|test)\/[a-z0-9/.-]+\.ts)`/g)) {
+      expect(existsSync(new URL(`../../${path}`, import.meta.url)), path).to.equal(true)
+    }
   })
 
   it('is found by its ID, as each of the others is', () => {

@@ -15,6 +15,7 @@ import {
 } from '../../../domain/records.ts'
 import type { Provider } from '../../../delivery/provider.ts'
 import { startWorker, type Worker } from '../../../delivery/worker.ts'
+import type { EventLog } from '../../../ports/event-log/event-log.ts'
 import { SILENT_LOGGER } from '../../../runtime/logger.ts'
 import { catalogOf, WEBSITE } from './builders.ts'
 import type { TestClock } from './harness.ts'
@@ -52,6 +53,10 @@ export class AdStage {
   /** Destination and credentials in force; a test may replace them. */
   get setup(): { destination: Destination; secrets: Readonly<Record<string, string>> } {
     return this.#setup
+  }
+
+  get eventLog(): EventLog {
+    return this.#store.log
   }
 
   static async set(options: AdStageOptions): Promise<AdStage> {

@@ -1,0 +1,88 @@
+/** Tells each delivery of an install as a text for people: how it stands and why, every try, and what is still to come. */
+
+import { DELIVERY_REASONS } from '../../domain/deliveries.ts'
+import type { DeliveryPlan } from '../../domain/model.ts'
+import type { AttemptRow, DeliveryRow } from '../../ports/facts/query-rows.ts'
+import type { Explanation } from './explain.ts'
+import { durationText, timeText } from './table.ts'
+
+/** Of the bodies of an exchange; `--json` has all that is kept. */
+const EXCERPT_CHARS = 400
+/** Of the tries of one delivery: the first and the last ones. */
+const SHOWN_TRIES = { first: 2, last: 8 } as const
+
+export function deliveryLines(explanation: Explanation): string[] {
+  const { plans } = explanation
+  if (plans.length === 0) return ['No deliveries: the website has no destinations.']
+  return ['Deliveries', ...plans.flatMap((plan) => oneDelivery(plan, explanation))]
+}
+
+function oneDelivery(plan: DeliveryPlan, { deliveries, attempts }: Explanation): string[] {
+  const now = deliveries.find(({ destination }) => destination === plan.destination)
+  const { status, reason } = now ?? plan
+  const made = attempts.filter(({ destination }) => destination === plan.destination)
+  const url = made.at(-1)?.request_url ?? ''
+  return [
+    `  ${plan.destination} (${plan.provider}): ${status}${reason === '' ? '' : `, ${reasonText(reason)}`}`,
+    ...indented('used', now?.detail ?? ''),
+    ...indented('sent to', url),
+    ...(made.length === 0 ? [] : indented('known as', now?.job_id ?? '')),
+    ...tryLines(made, url),
+    ...(now === undefined ? [] : outlookLines(now)),
+  ]
+}
+
+function tryLines(made: readonly AttemptRow[], url: string): string[] {
+  const { first, last } = SHOWN_TRIES
+  const left = made.length - first - last
+  if (left <= 0) return made.flatMap((attempt) => attemptLines(attempt, url))
+  return [
+    ...made.slice(0, first).flatMap((attempt) => attemptLines(attempt, url)),
+    `    ... ${left} more; --json shows all of them`,
+    ...made.slice(-last).flatMap((attempt) => attemptLines(attempt, url)),
+  ]
+}
+
+function attemptLines(attempt: AttemptRow, url: string): string[] {
+  const { outcome, next_step: next } = attempt
+  const answer = attempt.response_status === 0 ? 'no answer' : `answered ${attempt.response_status}`
+  const code = attempt.code === '' || attempt.code === outcome ? '' : ` (${attempt.code})`
+  const span = durationText(attempt.duration_ms)
+  return [
+    `    try ${attempt.number}    ${timeText(attempt.started_at_ms)} UTC, ${answer} after ${span}: ${outcome}${code}`,
+    // Where a verdict was asked for later, it was asked elsewhere.
+    ...below('to', attempt.request_url === url ? '' : attempt.request_url),
+    ...below('request', excerpt(attempt.request_body)),
+    ...below('answer', excerpt(attempt.response_body)),
+    ...below('next', next === 'done' ? '' : next),
+  ]
+}
+
+function excerpt(body: string): string {
+  const text = body.replace(/\s+/g, ' ').trim()
+  return text.length <= EXCERPT_CHARS ? text : `${text.slice(0, EXCERPT_CHARS).toWellFormed()}…`
+}
+
+/** What is still to come, of a delivery that has not ended, and how long a failed one can be replayed. */
+function outlookLines({ status, next_attempt_at_ms: nextAtMs, deadline_at_ms: deadlineAtMs }: DeliveryRow): string[] {
+  if (status === 'failed') return indented('replay', deadlineAtMs === null ? '' : `before ${utcText(deadlineAtMs)}`)
+  const isOpen = status === 'pending' || status === 'retrying'
+  return isOpen ? [...indented('next try', utcText(nextAtMs)), ...indented('until', utcText(deadlineAtMs))] : []
+}
+
+function indented(label: string, text: string): string[] {
+  return text === '' ? [] : [`    ${label.padEnd(8)} ${text}`]
+}
+
+function below(label: string, text: string): string[] {
+  return text === '' ? [] : [`      ${label.padEnd(8)} ${text}`]
+}
+
+function utcText(ms: number | null): string {
+  return ms === null ? '' : `${timeText(ms)} UTC`
+}
+
+function reasonText(reason: string): string {
+  const row = (DELIVERY_REASONS as Readonly<Record<string, { readonly when: string }>>)[reason]
+  return row === undefined ? reason : `${reason}: ${row.when}`
+}

@@ -1,0 +1,196 @@
+/** `whence explain` on deliveries: what became of one install at each of five providers, and of those that were never sent. */
+
+import { expect } from 'chai'
+
+import { deliveryLines } from '../../bin/tools/explain-deliveries.ts'
+import type { Explanation } from '../../bin/tools/explain.ts'
+import { startGoogleAdsSimulator } from '../../delivery/simulator/google-ads.ts'
+import { startGoogleOauthSimulator } from '../../delivery/simulator/google-oauth.ts'
+import { startMetaSimulator } from '../../delivery/simulator/meta.ts'
+import type { Simulator } from '../../delivery/simulator/server.ts'
+import { startTiktokSimulator } from '../../delivery/simulator/tiktok.ts'
+import { startXSimulator } from '../../delivery/simulator/x.ts'
+import { DELIVERY_REASONS } from '../../domain/deliveries.ts'
+import type { AttemptRow, DeliveryRow } from '../../ports/facts/query-rows.ts'
+import { activeReceipt, eventBody, newId, post } from '../support/requests.ts'
+import { MANIFESTS, startTestService, type TestService } from '../support/service.ts'
+import { whence } from './support/run-whence.ts'
+
+const ATTEMPT: AttemptRow = {
+  website: 'acme-dev',
+  event_id: 'e',
+  destination: 'out',
+  attempt_id: 'a',
+  job_id: 'f00d',
+  provider: 'meta',
+  number: 1,
+  started_at_ms: Date.UTC(2026, 10, 21, 12),
+  duration_ms: 12,
+  request_url: 'https://provider.example/events',
+  request_body: '{"a":1}',
+  response_status: 500,
+  response_body: 'later\n  please',
+  outcome: 'retry',
+  code: 'http_500',
+  next_step: 'again at 2026-11-21T12:00:05.000Z',
+}
+const DELIVERY: DeliveryRow = {
+  website: 'acme-dev',
+  event_id: 'e',
+  destination: 'out',
+  status: 'retrying',
+  job_id: 'f00d',
+  organization: 'acme',
+  provider: 'meta',
+  reason: 'attempt_failed',
+  session_mode: 'none',
+  detail: 'fbp',
+  attempts: 1,
+  changed_at_ms: 0,
+  next_attempt_at_ms: Date.UTC(2026, 10, 21, 12, 0, 5),
+  deadline_at_ms: Date.UTC(2026, 10, 28, 11),
+}
+
+function told(delivery: Partial<DeliveryRow>, attempts: readonly Partial<AttemptRow>[] = []): string {
+  const plan = { destination: 'out', provider: 'meta', status: 'pending', reason: '', sessionMode: 'none' } as const
+  const rows = { deliveries: [{ ...DELIVERY, ...delivery }], attempts: attempts.map((row) => ({ ...ATTEMPT, ...row })) }
+  return deliveryLines({ plans: [plan], ...rows } as unknown as Explanation).join('\n')
+}
+
+describe('the explanation of a delivery', () => {
+  it('tells of each try request, answer, duration and next step, and then what is still to come', () => {
+    expect(told({}, [{}, { number: 2, response_status: 0, response_body: '', code: 'timeout', duration_ms: 10_001 }]))
+      .to.equal(`Deliveries
+  out (meta): retrying, attempt_failed: ${DELIVERY_REASONS.attempt_failed.when}
+    used     fbp
+    sent to  https://provider.example/events
+    known as f00d
+    try 1    2026-11-21 12:00:00 UTC, answered 500 after 12 ms: retry (http_500)
+      request  {"a":1}
+      answer   later please
+      next     again at 2026-11-21T12:00:05.000Z
+    try 2    2026-11-21 12:00:00 UTC, no answer after 10 s: retry (timeout)
+      request  {"a":1}
+      next     again at 2026-11-21T12:00:05.000Z
+    next try 2026-11-21 12:00:05 UTC
+    until    2026-11-28 11:00:00 UTC`)
+  })
+
+  it('says why one was skipped, held, expired or failed, in the words of the table', () => {
+    const reasons = Object.keys(DELIVERY_REASONS) as (keyof typeof DELIVERY_REASONS)[]
+    for (const reason of reasons)
+      expect(told({ reason }), reason).to.contain(`${reason}: ${DELIVERY_REASONS[reason].when}`)
+    expect(told({ status: 'expired', reason: 'deadline_passed' })).not.to.contain('next try')
+    expect(told({ status: 'failed', reason: 'refused' })).to.contain('replay   before 2026-11-28 11:00:00 UTC')
+  })
+
+  it('shortens long bodies and long series of tries, and says where the rest is', () => {
+    const text = told(
+      {},
+      Array.from({ length: 40 }, (_, index) => ({ number: index + 1, request_body: 'x'.repeat(5_000) })),
+    )
+    expect(text)
+      .to.contain(`${'x'.repeat(400)}…`)
+      .and.to.contain('30 more; --json')
+    expect(text.match(/ {4}try /g)).to.have.length(10)
+  })
+})
+
+const DESTINATIONS = `
+apiVersion: v1
+kind: Secret
+metadata: { name: keys }
+stringData: { client-id: c, client-secret: s, refresh-token: r, token: canary-token }
+${[
+  [
+    'acme-google',
+    'google_ads',
+    "googleAds: { customerId: '1', conversionActionId: '2', credentialsRef: { name: keys } }",
+  ],
+  ['acme-meta', 'meta', "meta: { pixelId: '1', accessTokenRef: { name: keys, key: token } }"],
+  ['acme-tiktok', 'tiktok', 'tiktok: { pixelCode: C4P, accessTokenRef: { name: keys, key: token } }'],
+  ['acme-x', 'x', 'x: { pixelId: o8z6j, eventId: o87ne, pixelTokenRef: { name: keys, key: token } }'],
+  ['acme-x-gone', 'x', 'x: { pixelId: o8z6j, eventId: o87ne, pixelTokenRef: { name: keys, key: token } }', 'Paused'],
+]
+  .map(
+    ([name, provider, block, mode = 'Live']) => `---
+apiVersion: whence.dev/v1alpha1
+kind: Destination
+metadata: { name: ${name} }
+spec: { websiteRef: { name: acme-dev }, displayName: D, provider: ${provider}, mode: ${mode}, ${block} }
+`,
+  )
+  .join('')}`
+
+describe('whence explain, of one install at all providers', function () {
+  this.timeout(90_000)
+  const simulators: Simulator[] = []
+  let service: TestService
+  let text = ''
+
+  before(async () => {
+    const [google, meta, tiktok, x, oauth] = await Promise.all([
+      startGoogleAdsSimulator({ port: 0 }),
+      startMetaSimulator({ port: 0 }),
+      startTiktokSimulator({ port: 0, isToken: () => false }),
+      startXSimulator({ port: 0, isEvent: () => true }),
+      startGoogleOauthSimulator({ port: 0 }),
+    ])
+    simulators.push(google, meta, tiktok, x, oauth)
+    meta.fail('*', { kind: 'status', status: 400, body: '{"error":{"code":80004,"message":"too many calls"}}' })
+    x.fail('*', {
+      kind: 'status',
+      status: 400,
+      body: '{"errors":[{"code":"INVALID_PARAMETER","message":"not a SET"}]}',
+    })
+    const acme = (MANIFESTS['acme.yaml'] ?? '').replace('[ga4, google_ads, meta]', '[ga4, google_ads, meta, tiktok, x]')
+    service = await startTestService({
+      manifests: { 'acme.yaml': acme, 'more.yaml': DESTINATIONS },
+      env: {
+        WHENCE_GOOGLE_ADS_URL: google.url,
+        WHENCE_GOOGLE_OAUTH_URL: oauth.url,
+        WHENCE_META_URL: meta.url,
+        WHENCE_TIKTOK_URL: tiktok.url,
+        WHENCE_X_URL: x.url,
+      },
+    })
+    const now = Math.floor(Date.now() / 1_000)
+    const identities = {
+      ga4: { 'G-TEST000001': { client_id: `123456789.${now}`, session_id: String(now) } },
+      google_ads: { gclid: 'canary-gclid' },
+      meta: { fbclid: 'canary-fbclid' },
+      tiktok: { ttclid: 'canary-ttclid' },
+      x: { twclid: 'canary-twclid' },
+    }
+    const receipt = await activeReceipt(service.url, { identities })
+    const eventId = newId()
+    await post(`${service.url}/v1/events`, eventBody({ event_id: eventId, receipts: [receipt] }))
+    const isTold = (): boolean =>
+      ['known as', 'INVALID_PARAMETER', '40105', '80004'].every((word) => text.includes(word))
+    for (let tries = 0; tries < 60 && !(isTold() && text.includes('click_too_fresh')); tries += 1) {
+      await service.drain('facts-writer')
+      text = (await whence(['explain', eventId, '--data', `${service.folder}/data`])).stdout
+    }
+  })
+  after(async () => {
+    await service?.stop()
+    await Promise.all(simulators.map((simulator) => simulator.stop()))
+  })
+
+  it('tells what each of them said, and what follows', () => {
+    for (const words of [
+      /acme-ga4 \(ga4\): delivered\n(?: {4}.*\n)+? {4}try 1 .*answered 204 .*: delivered \(accepted\)\n {6}request {2}\{"client_id":"\[hidden\]"/,
+      /acme-google \(google_ads\): retrying, click_too_fresh: .*\n {4}next try .*UTC\n {4}until/,
+      /acme-meta \(meta\): retrying, throttled: [^]*?answered 400 .*throttled \(80004\)\n {6}request .*\n {6}answer {3}.*too many calls.*\n {6}next {5}again at/,
+      /acme-tiktok \(tiktok\): retrying, credentials_refused: [^]*?answered 200 .*credentials \(40105\)/,
+      /acme-x \(x\): failed, refused: [^]*?refused \(INVALID_PARAMETER\)[^]*?not a SET[^]*?replay {3}before/,
+      /acme-x-gone \(x\): skipped, destination_paused: /,
+    ]) {
+      expect(text).to.match(words)
+    }
+  })
+
+  it('shows no secret and no identifier', () => {
+    expect(text).not.to.contain('canary')
+  })
+})
