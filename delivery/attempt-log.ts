@@ -12,16 +12,18 @@ import { targetOf } from './send.ts'
 export interface Exchange {
   readonly startedAtMs: number
   readonly endedAtMs: number
-  /** As it was sent, with the secrets of all that it carried. */
-  readonly sent: ProviderRequest
   readonly reply: ProviderReply
-  /** The answer's body as it may be kept; made once for all of them. */
-  readonly keptBody: string
-  readonly baseUrl: string
+  /** Address and answer as they may be kept; made once for all of them. */
+  readonly kept: KeptExchange
   /** How many deliveries it was about. */
   readonly jobs: number
   /** Statuses of requests that carried these deliveries before, with others, and were refused whole. */
   readonly refusedWith: readonly number[]
+}
+
+export interface KeptExchange {
+  readonly requestUrl: string
+  readonly responseBody: string
 }
 
 /** Of one delivery in it. */
@@ -33,27 +35,35 @@ export interface Part {
   readonly step: NextStep
 }
 
-/** The answer without secrets and identifiers; a provider may repeat in it what it was sent. */
-export function keptBodyOf(sent: ProviderRequest, reply: ProviderReply): string {
-  return hideInBody(reply.body, sent.secrets, { isCut: reply.failure !== '' })
+/** Without secrets and identifiers of any delivery in it; a provider may repeat in its answer what it was sent. */
+export function keptOf(baseUrl: string, sent: ProviderRequest, reply: ProviderReply): KeptExchange {
+  return {
+    requestUrl: hide(new URL(targetOf(sent), baseUrl).href, sent.secrets),
+    responseBody: hideInBody(reply.body, sent.secrets, { isCut: reply.failure !== '' }),
+  }
 }
 
-/** A provider's own words may repeat what it was sent. */
-export function cleanOutcome(outcome: Verdict, sent: ProviderRequest): Verdict {
-  return { ...outcome, code: hide(outcome.code, sent.secrets) }
+/** A provider's own words may repeat what it was sent. Most outcomes of a request are one: each is looked at once. */
+export function cleanOutcomes(outcomes: readonly Verdict[], sent: ProviderRequest): readonly Verdict[] {
+  const clean = new Map<Verdict, Verdict>()
+  return outcomes.map((outcome) => {
+    const known = clean.get(outcome) ?? { ...outcome, code: hide(outcome.code, sent.secrets) }
+    clean.set(outcome, known)
+    return known
+  })
 }
 
 export function attemptOf(exchange: Exchange, part: Part): Attempt {
-  const { sent, reply, startedAtMs, endedAtMs } = exchange
+  const { kept, reply, startedAtMs, endedAtMs } = exchange
   return {
     attemptId: randomBytes(16).toString('hex'),
     number: part.number,
     startedAtMs,
     durationMs: endedAtMs - startedAtMs,
-    requestUrl: hide(new URL(targetOf(sent), exchange.baseUrl).href, sent.secrets),
+    requestUrl: kept.requestUrl,
     requestBody: hideInBody(part.request.body, part.request.secrets, { isCut: false }),
     responseStatus: reply.status,
-    responseBody: exchange.keptBody,
+    responseBody: kept.responseBody,
     outcome: part.outcome.kind,
     code: part.outcome.code,
     nextStep: stepText(part.step),

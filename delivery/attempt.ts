@@ -6,7 +6,7 @@ import { jobAfter, nextStep, type AttemptResult } from '../domain/attempts.ts'
 import { PROVIDER_FACTS, type SkipReason } from '../domain/deliveries.ts'
 import { LIMITS } from '../domain/limits.ts'
 import type { Job } from '../domain/records.ts'
-import { attemptOf, cleanOutcome, detailOf, keptBodyOf, type Exchange } from './attempt-log.ts'
+import { attemptOf, cleanOutcomes, detailOf, keptOf, type Exchange } from './attempt-log.ts'
 import type { CourierDeps } from './courier.ts'
 import { exchange, type Exchanged } from './exchange.ts'
 import { gravestOf, tellGate } from './gate-news.ts'
@@ -85,7 +85,7 @@ async function sendPart(deps: AttemptDeps, errand: Errand, part: PartOfParcel): 
   const { outcome, reply } = answer
   if (outcome !== 'split') {
     if (ready.length > 1 && refusedWith.length === 0) deps.sizes.taken(errand.parcel.key, ready.length)
-    const outcomes = outcomesOf(outcome, ready.length).map((each) => cleanOutcome(each, answer.request))
+    const outcomes = cleanOutcomes(outcomesOf(outcome, ready.length), answer.request)
     await settlePart(deps, errand, { part, outcomes, answer, isFresh })
     return
   }
@@ -173,10 +173,8 @@ async function settlePart(deps: AttemptDeps, errand: Errand, settling: Settling)
   const exchanged: Exchange = {
     startedAtMs: answer.startedAtMs,
     endedAtMs: answer.endedAtMs,
-    sent: answer.request,
     reply: answer.reply,
-    keptBody: keptBodyOf(answer.request, answer.reply),
-    baseUrl: deps.baseUrl,
+    kept: keptOf(deps.baseUrl, answer.request, answer.reply),
     jobs: part.ready.length,
     refusedWith: part.refusedWith,
   }

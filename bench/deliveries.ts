@@ -1,0 +1,287 @@
+/**
+ * Measures the delivery worker: `node bench/deliveries.ts [runs] [deliveries] [waiting]`; 1,000,000 waiting is the figure
+ * to reach, 100,000 the default.
+ *
+ * Each run is a process of its own: it fills a real LMDB log with jobs of ten destinations, then times how long the worker
+ * takes until each is delivered and written down; the provider's stand-in is another process. Prints medians:
+ * deliveries a second, CPU time per delivery of the worker's process, and what that makes a second on one core; the same
+ * with so many others waiting in a tier, and the memory these cost; and the same with one destination of ten, in whose
+ * place nobody answers, with the rate and the 99th percentile of the nine others against those without it.
+ */
+
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+import { destinationKey, type Destination } from '../domain/catalog.ts'
+import { encodeRecord, recordKey, type DeliveryRecord, type Job, type Topic } from '../domain/records.ts'
+import { lastEntries } from '../delivery/log-end.ts'
+import { ga4 } from '../delivery/providers/ga4.ts'
+import { meta } from '../delivery/providers/meta.ts'
+import { startGa4Simulator } from '../delivery/simulator/ga4.ts'
+import { startMetaSimulator } from '../delivery/simulator/meta.ts'
+import { startWorker } from '../delivery/worker.ts'
+import type { Entry, EventLog } from '../ports/event-log/event-log.ts'
+import { lmdbEventLog } from '../ports/event-log/lmdb.ts'
+import { lmdbHotState } from '../ports/hot-state/lmdb.ts'
+import { openLmdb } from '../ports/lmdb/environment.ts'
+import { SILENT_LOGGER } from '../runtime/logger.ts'
+import { adJob } from '../test/delivery/support/ad-install.ts'
+import { API_SECRET, catalogOf, destinationOf, HOUR_MS, visitOf, WEBSITE } from '../test/delivery/support/builders.ts'
+import { jobOf } from '../test/delivery/support/jobs.ts'
+
+const DESTINATIONS = 10
+const APPEND_ENTRIES = 500
+const KIB_PER_MIB = 1_024
+/** The first destination's measurement ID, which the stand-in never answers to. */
+const HOLE = 'G-BENCH0'
+const WARM_UP = 2_000
+
+type ProviderName = 'ga4' | 'meta'
+interface Plan {
+  readonly provider: ProviderName
+  readonly deliveries: number
+  readonly waiting: number
+  readonly hasHole: boolean
+}
+
+interface Run {
+  readonly perS: number
+  readonly cpuUs: number
+  readonly p99Ms: number
+  /** Private memory of the process in MiB, after the run. */
+  readonly mib: number
+}
+
+const [mode = '3', second = '', third = ''] = process.argv.slice(2)
+if (mode === '--one') console.log(JSON.stringify(await measure(JSON.parse(second) as Plan)))
+else if (mode === '--stand-in') await standIn(second as ProviderName)
+else await main(Number(mode), Number(second === '' ? 20_000 : second), Number(third === '' ? 100_000 : third))
+
+async function main(runs: number, deliveries: number, waiting: number): Promise<void> {
+  const base = { deliveries, waiting: 0, hasHole: false }
+  show('many in a request (2,000/s and core to reach)', await medians(runs, { ...base, provider: 'meta' }))
+  const alone = await medians(runs, { ...base, provider: 'ga4' })
+  show('one in a request (500/s and core to reach)', alone)
+  const crowded = await medians(runs, { ...base, provider: 'ga4', waiting })
+  show(`the same, ${waiting.toLocaleString('en')} waiting in a tier`, crowded)
+  console.log(`  memory for them: ${(crowded.mib - alone.mib).toFixed(0)} MiB (100 MB for 1,000,000 to reach)`)
+  console.log(`  CPU per delivery: ${(crowded.cpuUs / alone.cpuUs).toFixed(2)} of that without (1.10 to reach)`)
+  const holed = await medians(runs, { ...base, provider: 'ga4', hasHole: true })
+  show('the same, one destination of ten a black hole', holed)
+  console.log(`  rate of the nine others: ${(holed.perS / alone.perS).toFixed(2)} of that without (0.9 to reach)`)
+  console.log(`  their p99: ${(holed.p99Ms / alone.p99Ms).toFixed(2)} of that without (2 to reach)`)
+}
+
+function show(what: string, { perS, cpuUs, p99Ms, mib }: Run): void {
+  const figures = [
+    `${Math.round(perS).toLocaleString('en')} deliveries/s`,
+    `${cpuUs.toFixed(0)} us CPU each`,
+    `${Math.round(1_000_000 / cpuUs).toLocaleString('en')}/s and core`,
+    `p99 ${p99Ms.toFixed(0)} ms`,
+    `${mib.toFixed(0)} MiB`,
+  ]
+  console.log(`${what}: ${figures.join(', ')}`)
+}
+
+async function medians(runs: number, plan: Plan): Promise<Run> {
+  const results: Run[] = []
+  for (let run = 0; run < runs; run += 1) {
+    const self = fileURLToPath(import.meta.url)
+    const profiling = process.execArgv.filter((option) => option.startsWith('--cpu-prof'))
+    const child = spawn(process.execPath, ['--expose-gc', ...profiling, self, '--one', JSON.stringify(plan)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    results.push(JSON.parse(await textOf(child)) as Run)
+  }
+  const middle = (pick: (run: Run) => number): number => median(results.map(pick))
+  return {
+    perS: middle((run) => run.perS),
+    cpuUs: middle((run) => run.cpuUs),
+    p99Ms: middle((run) => run.p99Ms),
+    mib: middle((run) => run.mib),
+  }
+}
+
+async function textOf(child: ChildProcess): Promise<string> {
+  let text = ''
+  child.stdout?.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  const [code] = (await once(child, 'close')) as [number]
+  if (code !== 0) throw new Error(`a run ended with ${code}`)
+  return text
+}
+
+/** Says its address, and answers until it is ended. */
+async function standIn(provider: ProviderName): Promise<void> {
+  const options = { port: 0, keep: 1 }
+  const simulator = provider === 'ga4' ? await startGa4Simulator(options) : await startMetaSimulator(options)
+  simulator.fail(HOLE, { kind: 'hang' })
+  process.stdout.write(simulator.url)
+}
+
+function destinations(provider: ProviderName): Destination[] {
+  return Array.from({ length: DESTINATIONS }, (_, number) => {
+    const settings = provider === 'ga4' ? { measurementId: `G-BENCH${number}` } : { pixelId: `10${number}` }
+    return destinationOf({ id: `bench-${number}`, provider, settings })
+  })
+}
+
+/** In turns over the destinations; the first one's are left out of what is measured where it is a black hole. */
+function jobsOf(plan: Plan, count: number, first = 0): Job[] {
+  const nowMs = Date.now()
+  const issuedAtMs = nowMs - HOUR_MS
+  const all = destinations(plan.provider)
+  const templates = all.map((destination) => {
+    const install = { eventId: 'event', receivedAtMs: nowMs }
+    if (plan.provider === 'ga4') {
+      const identities = { ga4: { [String(destination.settings['measurementId'])]: { client_id: '7.7' } } }
+      return jobOf({ visit: visitOf({ issuedAtMs, identities }), destination, install })
+    }
+    const identities = { meta: { fbp: `fb.1.${issuedAtMs}.271828` } }
+    return adJob(destination, { identities, visit: { issuedAtMs, landedAtMs: issuedAtMs }, install })
+  })
+  return Array.from({ length: count }, (_, index) => {
+    const template = templates[index % templates.length]
+    if (template === undefined) throw new Error('no destinations')
+    const number = first + index
+    const jobId = number.toString(16).padStart(32, '0')
+    return { ...template, jobId, install: { ...template.install, eventId: `event-${number}` } }
+  })
+}
+
+async function append(log: EventLog, topic: Topic, jobs: readonly Job[]): Promise<void> {
+  for (let from = 0; from < jobs.length; from += APPEND_ENTRIES) {
+    const entries: Entry[] = jobs
+      .slice(from, from + APPEND_ENTRIES)
+      .map((job) => ({ key: recordKey(job.website, job.jobId), value: encodeRecord(job) }))
+    await log.append(topic, entries, { deadlineMs: 60_000 })
+  }
+}
+
+async function measure(plan: Plan): Promise<Run> {
+  const folder = await mkdtemp(join(tmpdir(), 'whence-bench-'))
+  const stranger = spawn(process.execPath, [fileURLToPath(import.meta.url), '--stand-in', plan.provider], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [url] = (await once(stranger.stdout, 'data')) as [Buffer]
+  const onFatal = (error: Error): void => {
+    throw error
+  }
+  const environment = await openLmdb(folder, { nowMs: Date.now, onFatal })
+  const log = await lmdbEventLog(environment)
+  const hotState = await lmdbHotState(environment)
+  try {
+    for (let from = 0; from < plan.waiting; from += APPEND_ENTRIES * 20) {
+      const waiting = jobsOf(plan, Math.min(APPEND_ENTRIES * 20, plan.waiting - from), 1_000_000_000 + from)
+      const dueAtMs = Date.now() + 2 * HOUR_MS
+      await append(
+        log,
+        `deliver.${plan.provider}.2h`,
+        waiting.map((job) => ({ ...job, dueAtMs })),
+      )
+    }
+    return await deliver({ plan, log, hotState, url: url.toString() })
+  } finally {
+    stranger.kill()
+    await log.close()
+    await hotState.close()
+    await environment.close()
+    await rm(folder, { recursive: true })
+  }
+}
+
+interface Stage {
+  readonly plan: Plan
+  readonly log: EventLog
+  readonly hotState: Awaited<ReturnType<typeof lmdbHotState>>
+  readonly url: string
+}
+
+async function deliver({ plan, log, hotState, url }: Stage): Promise<Run> {
+  const all = destinations(plan.provider)
+  const catalog = catalogOf(all)
+  const credentials = new Map(
+    all.map((each) => [destinationKey(WEBSITE, each.id), { apiSecret: API_SECRET, accessToken: 'token' }]),
+  )
+  const jobs = jobsOf(plan, plan.deliveries).filter((job) => plan.hasHole || isWell(job))
+  // A few beforehand, so that code is compiled and connections are made.
+  const beforehand = jobsOf(plan, WARM_UP, 2_000_000_000).filter(isWell)
+  await append(log, `deliver.${plan.provider}`, beforehand)
+  let told = 0
+  const counting: EventLog = {
+    append: async (topic, entries, options) => {
+      await log.append(topic, entries, options)
+      if (topic === 'deliveries') told += entries.filter(({ value }) => isDelivered(value)).length
+    },
+    consume: (...parts) => log.consume(...parts),
+    read: (...parts) => log.read(...parts),
+    lag: () => log.lag(),
+    health: () => log.health(),
+    close: () => log.close(),
+  }
+  const worker = await startWorker({
+    provider: plan.provider === 'ga4' ? ga4 : meta,
+    baseUrl: url,
+    eventLog: counting,
+    hotState,
+    catalog: () => catalog,
+    credentials: () => credentials,
+    nowMs: Date.now,
+    random: Math.random,
+    logger: SILENT_LOGGER,
+    exchangeMs: 3_000,
+  })
+  const expected = jobs.filter(isWell).length
+  await reached(() => told >= beforehand.length)
+  const before = told
+  const startedAtMs = Date.now()
+  const cpu = process.cpuUsage()
+  await append(log, `deliver.${plan.provider}`, jobs)
+  await reached(() => told - before >= expected)
+  const used = process.cpuUsage(cpu)
+  const tookMs = Date.now() - startedAtMs
+  const mib = await privateMib()
+  const p99Ms = await latency99(log, startedAtMs)
+  await worker.stop()
+  return { perS: (expected * 1_000) / tookMs, cpuUs: (used.user + used.system) / expected, p99Ms, mib }
+}
+
+function isWell({ destination }: Job): boolean {
+  return destination !== 'bench-0'
+}
+
+/** The record's text, for decoding it here would be measured too. */
+function isDelivered(value: string): boolean {
+  return value.includes('"status":"delivered"')
+}
+
+async function reached(isMet: () => boolean): Promise<void> {
+  while (!isMet()) await sleep(2)
+}
+
+/** Of the deliveries told of since a moment: the 99th percentile of the time since then. All were enqueued at once. */
+async function latency99(log: EventLog, sinceMs: number): Promise<number> {
+  const latencies: number[] = []
+  for await (const entries of lastEntries(log, 'deliveries', 1_000_000)) {
+    for (const { value } of entries) {
+      const record = JSON.parse(value) as DeliveryRecord
+      if (record.status === 'delivered' && record.atMs >= sinceMs) latencies.push(record.atMs - sinceMs)
+    }
+  }
+  return latencies.toSorted((left, right) => left - right)[Math.floor(latencies.length * 0.99)] ?? Number.NaN
+}
+
+/** What the log's mapped file takes is the page cache's. */
+async function privateMib(): Promise<number> {
+  globalThis.gc?.()
+  const status = await readFile('/proc/self/status', 'utf8')
+  return Number(/RssAnon:\s+(\d+) kB/.exec(status)?.[1]) / KIB_PER_MIB
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((left, right) => left - right)[values.length >> 1] ?? Number.NaN
+}
