@@ -1,9 +1,9 @@
 /** `whence api`: the collection endpoints as a process of their own; any number of them may run. */
 
-import { openCatalogFolder } from '../runtime/catalog-source.ts'
 import { createRegistry } from '../runtime/metrics.ts'
 import type { RunOutcome } from '../runtime/settings.ts'
 import { reportCatalog } from './catalog-report.ts'
+import { openCatalog } from './cluster.ts'
 import { reportEngines } from './engine-metrics.ts'
 import { engines } from './engines.ts'
 import { runProgram } from './process.ts'
@@ -15,16 +15,12 @@ export function api({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Promise<n
     const nowMs = Date.now
     const parts = { settings, logger, lifecycle, nowMs }
     const keys = keyringOf(settings, { mayCreate: false })
-    const catalog = await lifecycle.start(
-      'catalog',
-      () => openCatalogFolder({ folder: settings.manifests, env, logger, nowMs }),
-      (source) => source.close(),
-    )
+    const registry = createRegistry('api', version())
+    const catalog = await openCatalog({ ...parts, registry, env }, 'api')
     const open = engines(parts)
     const eventLog = await open.eventLog({ hasSpool: true })
     const hotState = await open.hotState()
     const { facts } = await open.facts()
-    const registry = createRegistry('api', version())
     reportCatalog({ catalog, eventLog, nowMs })
     reportEngines(registry, { eventLog })
     await startMetrics(parts, registry)

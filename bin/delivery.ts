@@ -3,10 +3,10 @@
 import { PROVIDERS } from '../delivery/providers/index.ts'
 import type { Provider } from '../delivery/provider.ts'
 import { PROVIDER_IDS } from '../domain/model.ts'
-import { openCatalogFolder, type CatalogSource } from '../runtime/catalog-source.ts'
 import { createRegistry } from '../runtime/metrics.ts'
 import type { RunOutcome } from '../runtime/settings.ts'
-import { engines, type EngineParts } from './engines.ts'
+import { openCatalog } from './cluster.ts'
+import { engines } from './engines.ts'
 import { runProgram } from './process.ts'
 import { dispatchRole, factsWriterRole, stateRole, workerRole } from './roles.ts'
 import { startMetrics } from './serve-api.ts'
@@ -24,10 +24,10 @@ export function delivery({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
     if (role === 'facts-writer') await factsWriterRole({ ...base, facts: (await open.facts()).facts })
     else if (role === 'state') await stateRole({ ...base, hotState: await open.hotState({ whenAway: 'reject' }) })
     else if (role === 'dispatch') {
-      const catalog = await openCatalog(parts, env)
+      const catalog = await openCatalog({ ...parts, registry, env }, `delivery-${role}`)
       await dispatchRole({ ...base, catalog, facts: (await open.facts()).facts })
     } else {
-      const catalog = await openCatalog(parts, env)
+      const catalog = await openCatalog({ ...parts, registry, env }, `delivery-${role}`)
       await workerRole(providerOf(role), { ...base, catalog, hotState: await open.hotState() })
     }
     logger.info({ role }, 'working')
@@ -39,15 +39,4 @@ function providerOf(role: string): Provider {
   const provider = id === undefined ? undefined : PROVIDERS[id]
   if (provider === undefined) throw new Error(`there is no role ${role}`)
   return provider
-}
-
-function openCatalog(
-  { settings, lifecycle, logger, nowMs }: EngineParts,
-  env: NodeJS.ProcessEnv,
-): Promise<CatalogSource> {
-  return lifecycle.start(
-    'catalog',
-    () => openCatalogFolder({ folder: settings.manifests, env, logger, nowMs }),
-    (source) => source.close(),
-  )
 }

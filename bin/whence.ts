@@ -13,6 +13,7 @@ const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
   embedded: async () => (await import('./embedded.ts')).embedded,
   api: async () => (await import('./api.ts')).api,
   delivery: async () => (await import('./delivery.ts')).delivery,
+  operator: async () => (await import('./operator.ts')).operator,
   migrate: async () => (await import('./tools/migrate.ts')).migrateTool,
   explain: async () => (await import('./tools/explain.ts')).explainTool,
   logs: async () => (await import('./tools/lists.ts')).logsTool,

@@ -119,7 +119,7 @@ const STATUS_FIELDS: { readonly [K in ResourceKind]: KubeData } = {
     },
   },
   InstallPath: { id: text('The ID in effect.') },
-  Destination: { website: text('The website ID whose installs are delivered.') },
+  Destination: {},
   LogStream: {},
 }
 

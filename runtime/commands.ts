@@ -142,6 +142,12 @@ export const COMMANDS = {
     flags: {},
     positionals: [],
   },
+  operator: {
+    summary: 'Reconcile the custom resources of a cluster; of several replicas one leads.',
+    settings: ['catalog', 'baseUrl', 'watchNamespaces', 'identity', ...KUBE, 'metricsListen', 'logLevel', 'logFormat'],
+    flags: {},
+    positionals: [],
+  },
   lint: {
     summary: 'Check a folder of custom resources and print every problem.',
     settings: ['manifests'],
@@ -150,20 +156,10 @@ export const COMMANDS = {
   },
 } as const satisfies Record<string, CommandRow>
 
-/** What the operator will read is fixed here, so that settings keep their names; it is not part of this version. */
-const CLUSTER_COMMANDS = {
-  operator: {
-    summary: 'Reconcile the custom resources of a cluster.',
-    settings: ['catalog', 'baseUrl', 'watchNamespaces', 'identity', ...KUBE, 'metricsListen', 'logLevel', 'logFormat'],
-    flags: {},
-    positionals: [],
-  },
-} as const satisfies Record<string, CommandRow>
-
 export type CommandName = keyof typeof COMMANDS
 
 /** The row of a command, or null where there is none of this name. */
 export function commandNamed(name: string): CommandRow | null {
-  const rows: Readonly<Record<string, CommandRow>> = { ...COMMANDS, ...CLUSTER_COMMANDS }
+  const rows: Readonly<Record<string, CommandRow>> = COMMANDS
   return Object.hasOwn(rows, name) ? (rows[name] ?? null) : null
 }

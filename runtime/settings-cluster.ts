@@ -1,14 +1,7 @@
 /** The rows of the table of settings that are about a cluster: where its API is, and where the catalog lies in it. */
 
-import { parsePath, type SettingParser } from './settings-parse.ts'
-import { parseOriginUrl } from './settings-parse.ts'
-
-/** Where the compiled catalog lies in a cluster. */
-export interface CatalogPlace {
-  readonly namespace: string
-  /** What the names of its objects begin with; two installations in one namespace need two. */
-  readonly name: string
-}
+import type { CatalogPlace } from '../domain/catalog-place.ts'
+import { parseOriginUrl, parsePath, type SettingParser } from './settings-parse.ts'
 
 const DNS_LABEL = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?'
 const PLACE = new RegExp(`^kubernetes:(${DNS_LABEL})/(${DNS_LABEL})$`)

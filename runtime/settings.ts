@@ -137,6 +137,9 @@ function crossChecks(command: string, row: CommandRow, texts: SettingTexts): rea
   // Tools work on either kind: on what a single process keeps in folders, and on the servers of many.
   if (!isSingleMachine(command)) problems.push(...engineChecks(command, row, texts))
   if (row.settings.includes('secret')) problems.push(...secretChecks(command, texts))
+  if (command === 'operator' && !texts.has('catalog')) {
+    problems.push({ name: SETTINGS.catalog.env, message: `is required for ${command}` })
+  }
   if (row.settings.includes('role') && !texts.has('role')) {
     problems.push({ name: SETTINGS.role.option, message: `is required for ${command}` })
   }

@@ -11,7 +11,9 @@ const sample = (text: string, path = 'domain/x.ts') => ({ path, text })
 /** Plumbing that all programs share. A new file here is a decision: most things belong to a folder with a subject. */
 const RUNTIME_FILES = [
   'arguments.ts',
+  'catalog-copy.ts',
   'catalog-source.ts',
+  'cluster-catalog.ts',
   'commands.ts',
   'folder-watch.ts',
   'keyring.ts',

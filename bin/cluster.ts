@@ -1,0 +1,53 @@
+/** Opens what a process needs of its cluster: a client for the API, and the catalog that the operator keeps there. */
+
+import type { Registry } from 'prom-client'
+
+import { PROVIDER_IDS } from '../domain/model.ts'
+import { openCatalogFolder, type CatalogSource } from '../runtime/catalog-source.ts'
+import { openClusterCatalog } from '../runtime/cluster-catalog.ts'
+import { createKubeClient, type KubeClient } from '../runtime/kube/client.ts'
+import { createKubeMetrics } from '../runtime/kube/metrics.ts'
+import type { Settings } from '../runtime/settings.ts'
+import type { EngineParts } from './engines.ts'
+import { version } from './version.ts'
+
+/** Kubernetes tells its pods where the API is; a setting may say otherwise. @throws where neither does. */
+export function kubeClientOf(program: string, settings: Settings, env: NodeJS.ProcessEnv): KubeClient {
+  const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '443' } = env
+  if (settings.kubeUrl === null && host === '') {
+    throw new Error('WHENCE_KUBE_URL is required outside of a cluster')
+  }
+  const url = settings.kubeUrl ?? `https://${host.includes(':') ? `[${host}]` : host}:${port}`
+  const { kubeTokenFile: tokenFile, kubeCaFile: caFile } = settings
+  return createKubeClient({ url, tokenFile, caFile, userAgent: `whence-${program}/${version()}` }, Date.now)
+}
+
+export interface CatalogParts extends EngineParts {
+  readonly registry: Registry
+  readonly env: NodeJS.ProcessEnv
+}
+
+/** The catalog of a process of its own: from the cluster where a setting says so, else from the folder of manifests. */
+export async function openCatalog(parts: CatalogParts, program: string): Promise<CatalogSource> {
+  const { settings, env, logger, lifecycle, nowMs } = parts
+  const { catalog: place, data, manifests, role } = settings
+  if (place === null) {
+    return lifecycle.start(
+      'catalog',
+      () => openCatalogFolder({ folder: manifests, env, logger, nowMs }),
+      (source) => source.close(),
+    )
+  }
+  const client = await lifecycle.start(
+    'kube',
+    () => kubeClientOf(program, settings, env),
+    (opened) => opened.close(),
+  )
+  const provider = PROVIDER_IDS.find((id) => id === role) ?? null
+  const metrics = createKubeMetrics(parts.registry)
+  return lifecycle.start(
+    'catalog',
+    () => openClusterCatalog({ client, place, provider, folder: data, metrics, logger, random: Math.random }),
+    (source) => source.close(),
+  )
+}

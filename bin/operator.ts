@@ -1,0 +1,35 @@
+/** `whence operator`: reconciles the custom resources of a cluster; of several replicas one leads. */
+
+import { hostname } from 'node:os'
+
+import { startOperator } from '../operator/operator.ts'
+import { createRegistry } from '../runtime/metrics.ts'
+import type { RunOutcome } from '../runtime/settings.ts'
+import { kubeClientOf } from './cluster.ts'
+import { runProgram } from './process.ts'
+import { startMetrics } from './serve-api.ts'
+import { version } from './version.ts'
+
+export function operator({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
+  return runProgram('operator', settings, async ({ logger, lifecycle }) => {
+    const registry = createRegistry('operator', version())
+    const { catalog: place, baseUrl } = settings
+    if (place === null) throw new Error('WHENCE_CATALOG is required for operator')
+    await startMetrics({ settings, logger, lifecycle, nowMs: Date.now }, registry)
+    const client = await lifecycle.start(
+      'kube',
+      () => kubeClientOf('operator', settings, env),
+      (opened) => opened.close(),
+    )
+    const identity = settings.identity ?? `${hostname()}-${process.pid}`
+    const onLost = (): void => lifecycle.fail('leader', new Error('the lease was lost'))
+    const clock = { nowMs: Date.now, random: Math.random }
+    const namespaces = settings.watchNamespaces
+    await lifecycle.start(
+      'operator',
+      () => startOperator({ client, place, namespaces, identity, baseUrl, registry, logger, onLost, ...clock }),
+      (started) => started.close(),
+    )
+    logger.info({ identity, catalog: `${place.namespace}/${place.name}` }, 'reconciling')
+  })
+}

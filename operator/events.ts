@@ -1,0 +1,50 @@
+/** Tells a resource's readiness as Kubernetes events: on transitions only, and never more than a bounded number. */
+
+import { RESOURCE_API_VERSION } from '../domain/resources.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { Transition } from './statuses.ts'
+import type { Writer } from './writer.ts'
+
+export interface EventsOptions {
+  readonly writer: Writer
+  /** Name of this operator's pod. */
+  readonly identity: string
+  readonly logger: Logger
+  readonly nowMs: () => number
+}
+
+/** As client-go: a burst, then a trickle. An event that is not told is still the condition of its object. */
+const BURST = 25
+const REFILL_MS = 1_000
+const NOTE_CHARS = 1_000
+
+/** A function that tells of a transition without making anybody wait. A new object that is ready is no news. */
+export function createEvents({ writer, identity, logger, nowMs }: EventsOptions): (transition: Transition) => void {
+  let tokens = BURST
+  let filledAtMs = nowMs()
+  return ({ decided, before, after }) => {
+    if (before === null && after.status === 'True') return
+    const now = nowMs()
+    tokens = Math.min(BURST, tokens + (now - filledAtMs) / REFILL_MS)
+    filledAtMs = now
+    if (tokens < 1) return
+    tokens -= 1
+    const { name, namespace = '', uid, resourceVersion } = decided.object.metadata
+    const event = {
+      apiVersion: 'events.k8s.io/v1',
+      kind: 'Event',
+      metadata: { generateName: `${name.slice(0, 200)}-`, namespace },
+      eventTime: new Date(now).toISOString().replace('Z', '000Z'),
+      reportingController: 'whence.dev/operator',
+      reportingInstance: identity,
+      action: 'Reconcile',
+      type: after.status === 'True' ? 'Normal' : 'Warning',
+      reason: after.reason,
+      note: (after.message === '' ? 'it is in force' : after.message).slice(0, NOTE_CHARS),
+      regarding: { apiVersion: RESOURCE_API_VERSION, kind: decided.kind, name, namespace, uid, resourceVersion },
+    }
+    writer.create(`/apis/events.k8s.io/v1/namespaces/${namespace}/events`, event).catch((error: unknown) => {
+      logger.debug({ why: String(error) }, 'event not told')
+    })
+  }
+}

@@ -1,0 +1,208 @@
+/**
+ * Elects one of several operators by a Lease: only the one that holds it writes.
+ *
+ * As client-go does it: whoever finds the Lease unchanged for its whole duration, by its own clock, may take it; nobody's
+ * clock is compared with another's. Updates carry the version that was read, so that of two who try only one succeeds.
+ */
+
+import type { KubeClient } from '../runtime/kube/client.ts'
+import { KubeError } from '../runtime/kube/client.ts'
+import type { Logger } from '../runtime/logger.ts'
+
+export interface LeaderOptions {
+  readonly client: KubeClient
+  readonly namespace: string
+  readonly name: string
+  readonly identity: string
+  readonly onElected: () => void
+  /** The Lease could not be renewed in time: all writing must end at once. Not called after `close`. */
+  readonly onLost: () => void
+  readonly logger: Logger
+  readonly random: () => number
+  readonly nowMs: () => number
+}
+
+export interface Leader {
+  readonly isLeading: () => boolean
+  /** Stops, and gives the Lease back so that another one need not wait for its end. */
+  readonly close: () => Promise<void>
+}
+
+const DURATION_S = 15
+const RENEW_DEADLINE_MS = 10_000
+const RETRY_MS = 2_000
+
+interface LeaseSpec {
+  readonly holderIdentity?: string
+  readonly leaseDurationSeconds?: number
+  readonly acquireTime?: string
+  readonly renewTime?: string
+  readonly leaseTransitions?: number
+}
+
+interface Lease {
+  readonly metadata: { readonly resourceVersion?: string }
+  readonly spec?: LeaseSpec
+}
+
+export function startLeader(options: LeaderOptions): Leader {
+  const election = new Election(options)
+  const running = election.run()
+  return {
+    isLeading: () => election.isLeading,
+    close: async () => {
+      election.abort.abort()
+      await running
+      await election.release()
+    },
+  }
+}
+
+class Election {
+  readonly abort = new AbortController()
+  isLeading = false
+  readonly #options: LeaderOptions
+  #lease: Lease | null = null
+  #seenVersion = ''
+  #seenAtMs = 0
+  #renewedAtMs = 0
+
+  constructor(options: LeaderOptions) {
+    this.#options = options
+  }
+
+  async run(): Promise<void> {
+    while (!this.abort.signal.aborted) {
+      await this.#step().catch((error: unknown) => this.#failed(error))
+      const spread = 1 + this.#options.random() * 0.2
+      await pause(RETRY_MS * spread, this.abort.signal)
+    }
+  }
+
+  /** Gives the Lease up; nothing is lost if that fails, another one just waits longer. */
+  async release(): Promise<void> {
+    if (!this.isLeading || this.#lease === null) return
+    this.isLeading = false
+    const spec = { ...this.#lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: this.#now() }
+    await this.#write('PUT', spec).catch(() => undefined)
+  }
+
+  async #step(): Promise<void> {
+    const lease = await this.#read()
+    if (lease === null) {
+      await this.#write('POST', this.#claim(null))
+      this.#won()
+      return
+    }
+    this.#see(lease)
+    const holder = lease.spec?.holderIdentity ?? ''
+    const isOurs = holder === this.#options.identity && this.isLeading
+    // Even under our own name it may be another process that is alive; waiting costs one duration at most.
+    if (!isOurs && holder !== '' && this.#isFresh(lease)) {
+      if (this.isLeading) this.#lost('another one holds the lease')
+      return
+    }
+    await this.#write('PUT', this.#claim(lease))
+    this.#won()
+  }
+
+  #see(lease: Lease): void {
+    const version = lease.metadata.resourceVersion ?? ''
+    this.#lease = lease
+    if (version === this.#seenVersion) return
+    this.#seenVersion = version
+    this.#seenAtMs = performance.now()
+  }
+
+  /** By our own clock: unchanged for less than its duration. */
+  #isFresh(lease: Lease): boolean {
+    const durationMs = (lease.spec?.leaseDurationSeconds ?? DURATION_S) * 1_000
+    return performance.now() - this.#seenAtMs < durationMs
+  }
+
+  #claim(before: Lease | null): LeaseSpec {
+    const now = this.#now()
+    const { identity } = this.#options
+    const { acquireTime = now, leaseTransitions = 0 } = before?.spec ?? {}
+    const isRenewal = this.isLeading
+    return {
+      holderIdentity: identity,
+      leaseDurationSeconds: DURATION_S,
+      acquireTime: isRenewal ? acquireTime : now,
+      renewTime: now,
+      leaseTransitions: before === null || isRenewal ? leaseTransitions : leaseTransitions + 1,
+    }
+  }
+
+  #won(): void {
+    this.#renewedAtMs = performance.now()
+    if (this.isLeading) return
+    this.isLeading = true
+    this.#options.logger.info({ identity: this.#options.identity }, 'leading')
+    this.#options.onElected()
+  }
+
+  #failed(error: unknown): void {
+    if (this.abort.signal.aborted) return
+    const isLost = this.isLeading && performance.now() - this.#renewedAtMs > RENEW_DEADLINE_MS
+    if (isLost) this.#lost(String(error))
+    else this.#options.logger.debug({ why: String(error) }, 'lease not renewed, trying again')
+  }
+
+  #lost(why: string): void {
+    this.isLeading = false
+    this.#options.logger.error({ why }, 'lease lost')
+    this.#options.onLost()
+  }
+
+  async #read(): Promise<Lease | null> {
+    try {
+      const signal = AbortSignal.any([this.abort.signal, AbortSignal.timeout(RENEW_DEADLINE_MS / 2)])
+      return (await this.#options.client.request({ method: 'GET', path: this.#path(), signal })) as Lease
+    } catch (error) {
+      if (error instanceof KubeError && error.status === 404) return null
+      throw error
+    }
+  }
+
+  async #write(method: 'POST' | 'PUT', spec: LeaseSpec): Promise<void> {
+    const { name, namespace, client } = this.#options
+    const resourceVersion = this.#lease?.metadata.resourceVersion
+    const version = method === 'PUT' && resourceVersion !== undefined ? { resourceVersion } : {}
+    const body = {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name, namespace, ...version },
+      spec,
+    }
+    const path = method === 'POST' ? this.#path().slice(0, -name.length - 1) : this.#path()
+    const signal = AbortSignal.timeout(RENEW_DEADLINE_MS / 2)
+    const lease = (await client.request({ method, path, body, signal })) as Lease
+    this.#lease = lease
+    this.#seenVersion = lease.metadata.resourceVersion ?? ''
+    this.#seenAtMs = performance.now()
+  }
+
+  #path(): string {
+    const { namespace, name } = this.#options
+    return `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${name}`
+  }
+
+  /** Micro time, as Leases have it. */
+  #now(): string {
+    return new Date(this.#options.nowMs()).toISOString().replace('Z', '000Z')
+  }
+}
+
+function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, delayMs)
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end, { once: true })
+  })
+}

@@ -1,0 +1,57 @@
+/** What the operator counts of its own work. */
+
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+
+export interface OperatorMetrics {
+  readonly wrote: (what: string, result: 'written' | 'refused') => void
+  /** One pass over all objects, in seconds. */
+  readonly decided: (seconds: number, counts: { readonly websites: number; readonly refused: number }) => void
+  /** A published catalog, in seconds since the first change that it holds was seen. */
+  readonly published: (seconds: number) => void
+  readonly retried: () => void
+  readonly leading: (isLeading: boolean) => void
+}
+
+const PASS_BUCKETS_S = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+
+export function createOperatorMetrics(
+  registry: Registry,
+  queue: { readonly depth: () => number; readonly longestRunningMs: () => number },
+): OperatorMetrics {
+  const registers = [registry]
+  const labelled = { registers, labelNames: ['what', 'result'] as const }
+  const writes = new Counter({ name: 'whence_operator_writes_total', help: 'Writes to the API server.', ...labelled })
+  const gauge = (name: string, help: string) => new Gauge({ name: `whence_operator_${name}`, help, registers })
+  const histogram = (name: string, help: string) =>
+    new Histogram({ name: `whence_operator_${name}`, help, registers, buckets: PASS_BUCKETS_S })
+  const leader = gauge('leader', '1 where this process leads.')
+  const websites = gauge('websites', 'Websites in force.')
+  const refused = gauge('refused_objects', 'Resources that are refused or incomplete.')
+  const passes = histogram('pass_seconds', 'Time to decide about all objects.')
+  const publishing = histogram('publish_seconds', 'From the first unpublished change to the published catalog.')
+  const retries = new Counter({ name: 'whence_operator_retries_total', help: 'Work that failed once more.', registers })
+  const collected = (name: string, help: string, read: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read())
+      },
+    })
+  collected('workqueue_depth', 'Keys that wait or are being worked on.', queue.depth)
+  collected('workqueue_longest_running_processor_seconds', 'Age of the longest running work.', () => {
+    return queue.longestRunningMs() / 1_000
+  })
+  return {
+    wrote: (what, result) => writes.inc({ what, result }),
+    decided: (seconds, counts) => {
+      passes.observe(seconds)
+      websites.set(counts.websites)
+      refused.set(counts.refused)
+    },
+    published: (seconds) => publishing.observe(seconds),
+    retried: () => retries.inc(),
+    leading: (isLeading) => leader.set(isLeading ? 1 : 0),
+  }
+}

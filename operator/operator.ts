@@ -1,0 +1,196 @@
+/**
+ * The operator: gathers what the cluster holds, decides what it should hold, and applies the difference.
+ *
+ * Every pass looks at everything, so nothing hangs on single events; what is unchanged costs no request. Replicas that do
+ * not lead keep their copies warm and write nothing.
+ */
+
+import { createHash } from 'node:crypto'
+
+import type { Registry } from 'prom-client'
+
+import type { CatalogPlace } from '../domain/catalog-place.ts'
+import { RESOURCE_KINDS } from '../domain/resources.ts'
+import type { KubeClient } from '../runtime/kube/client.ts'
+import { KubeError } from '../runtime/kube/client.ts'
+import { createKubeMetrics } from '../runtime/kube/metrics.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { Decision } from './decide.ts'
+import { decide } from './decide.ts'
+import { createEvents } from './events.ts'
+import { startLeader } from './leader.ts'
+import { createOperatorMetrics } from './metrics.ts'
+import { createPublisher } from './publisher.ts'
+import { createSecretValues, referredSecrets } from './secrets.ts'
+import { createStatuses } from './statuses.ts'
+import { createWorkQueue, type Urgency } from './work-queue.ts'
+import { watchWorld } from './world.ts'
+import { createWriter } from './writer.ts'
+
+export interface OperatorOptions {
+  readonly client: KubeClient
+  readonly place: CatalogPlace
+  /** Empty: all. */
+  readonly namespaces: readonly string[]
+  /** Unique among the replicas. */
+  readonly identity: string
+  /** Stands in the snippets that statuses show. */
+  readonly baseUrl: string
+  readonly registry: Registry
+  readonly logger: Logger
+  readonly nowMs: () => number
+  readonly random: () => number
+  /** The Lease was lost: the process must end, since another one may be writing. */
+  readonly onLost: () => void
+}
+
+export interface Operator {
+  readonly isLeading: () => boolean
+  readonly close: () => Promise<void>
+}
+
+/** A change waits so long for others, and no longer. */
+const GATHER_MS = 100
+const CONCURRENCY = 16
+/** After so many failures in a row the statuses say that the catalog could not be written. */
+const TOLD_FAILURES = 6
+const PASS = 'pass'
+const FORBIDDEN_RETRY_MS = 30_000
+
+const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+export function startOperator(options: OperatorOptions): Operator {
+  const operating = new Operating(options)
+  return { isLeading: () => operating.leader.isLeading(), close: () => operating.close() }
+}
+
+class Operating {
+  readonly leader
+  readonly #options: OperatorOptions
+  readonly #world
+  readonly #secrets
+  readonly #publisher
+  readonly #statuses
+  readonly #queue
+  readonly #metrics
+  #decision: Decision | null = null
+  #isSynced = false
+  #gathering: NodeJS.Timeout | null = null
+  /** When the first change was seen that no published catalog holds yet. */
+  #changedAtMs: number | null = null
+  #isFirstReview = true
+
+  constructor(options: OperatorOptions) {
+    this.#options = options
+    const { client, place, registry, logger, identity } = options
+    this.#queue = createWorkQueue({
+      handle: (key) => (key === PASS ? this.#pass() : this.#statuses.settle(key)),
+      concurrency: CONCURRENCY,
+      random: options.random,
+      onFailure: (key, error, failures) => this.#failed(key, error, failures),
+      leastDelayMs,
+    })
+    this.#metrics = createOperatorMetrics(registry, this.#queue)
+    const { wrote } = this.#metrics
+    const writer = createWriter({ client, mayWrite: () => this.leader.isLeading(), onWrite: wrote })
+    const metrics = createKubeMetrics(registry)
+    const world = watchWorld({ ...options, metrics, onChange: () => this.#changed() })
+    this.#world = world
+    this.#secrets = createSecretValues(client, world.secretVersion)
+    this.#publisher = createPublisher({ ...world, writer, place, secret: world.credentials })
+    const onTransition = createEvents({ writer, identity, logger, nowMs: options.nowMs })
+    const current = (key: string) => {
+      const decided = this.#decision?.objects.get(key)
+      const { namespace = '', name = '' } = decided?.object.metadata ?? {}
+      return decided === undefined ? undefined : world.resource(decided.kind, namespace, name)
+    }
+    this.#statuses = createStatuses({ writer, current, onTransition, nowMs: options.nowMs })
+    this.leader = startLeader({
+      ...{ client, identity, namespace: place.namespace, name: place.name, logger },
+      ...{ nowMs: options.nowMs, random: options.random },
+      onElected: () => this.#elected(),
+      onLost: () => {
+        this.#metrics.leading(false)
+        options.onLost()
+      },
+    })
+    void world.synced.then(() => {
+      this.#isSynced = true
+      this.#changed()
+    })
+  }
+
+  async close(): Promise<void> {
+    if (this.#gathering !== null) clearTimeout(this.#gathering)
+    await this.#world.close()
+    await this.#queue.close()
+    await this.leader.close()
+  }
+
+  #elected(): void {
+    this.#metrics.leading(true)
+    this.#isFirstReview = true
+    this.#changed()
+  }
+
+  /** Something is new: a pass is due once others had the time to join it. */
+  #changed(): void {
+    if (!this.#isSynced || !this.leader.isLeading()) return
+    this.#changedAtMs ??= performance.now()
+    this.#gathering ??= setTimeout(() => {
+      this.#gathering = null
+      this.#queue.put(PASS, 'now')
+    }, GATHER_MS)
+  }
+
+  async #pass(): Promise<void> {
+    const changedAtMs = this.#changedAtMs
+    this.#changedAtMs = null
+    try {
+      const decision = await this.#decide()
+      this.#decision = decision
+      await this.#publisher.publish(decision)
+      if (changedAtMs !== null) this.#metrics.published((performance.now() - changedAtMs) / 1_000)
+      this.#review(decision, true)
+    } catch (error) {
+      this.#changedAtMs ??= changedAtMs
+      throw error
+    }
+  }
+
+  async #decide(): Promise<Decision> {
+    const world = this.#world
+    const resources = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, world.resources(kind)])) as {
+      readonly [K in (typeof RESOURCE_KINDS)[number]]: ReturnType<typeof world.resources>
+    }
+    const secrets = await this.#secrets.read(referredSecrets([...resources.Destination, ...resources.LogStream]))
+    const shardsInUse = this.#publisher.shardsInUse()
+    const startedAtMs = performance.now()
+    const decision = decide({ resources, secrets, shardsInUse, baseUrl: this.#options.baseUrl }, sha256Hex)
+    const refused = [...decision.objects.values()].filter(({ problems }) => problems.length > 0).length
+    this.#metrics.decided((performance.now() - startedAtMs) / 1_000, { websites: decision.websites, refused })
+    return decision
+  }
+
+  /** Statuses of a start wait behind those that a person's change brings. */
+  #review(decision: Decision, isPublished: boolean): void {
+    const urgency: Urgency = this.#isFirstReview ? 'later' : 'now'
+    this.#isFirstReview = false
+    for (const key of this.#statuses.review(decision, isPublished)) this.#queue.put(key, urgency)
+  }
+
+  #failed(key: string, error: unknown, failures: number): void {
+    this.#metrics.retried()
+    const why = error instanceof Error ? error.message : String(error)
+    if (failures === 1 || failures % 10 === 0) {
+      this.#options.logger.warn({ key, failures, why }, 'could not be written, trying again')
+    }
+    if (key === PASS && failures === TOLD_FAILURES && this.#decision !== null) this.#review(this.#decision, false)
+  }
+}
+
+function leastDelayMs(error: unknown): number {
+  if (!(error instanceof KubeError)) return 0
+  if (error.status === 403) return FORBIDDEN_RETRY_MS
+  return (error.retryAfterS ?? 0) * 1_000
+}

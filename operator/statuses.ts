@@ -1,0 +1,116 @@
+/** Brings the status of every object to what was decided: one write where something is new, none where nothing is. */
+
+import { type Condition, conditionsOf, sayTheSame } from '../domain/conditions.ts'
+import type { KubeObject } from '../runtime/kube/objects.ts'
+import type { DecidedObject, Decision } from './decide.ts'
+import type { Writer } from './writer.ts'
+
+export interface StatusesOptions {
+  readonly writer: Writer
+  /** The object as it is in the cluster now, by `objectKey`. */
+  readonly current: (key: string) => KubeObject | undefined
+  /** Told after a status was written in which `Ready` says something else than before. */
+  readonly onTransition: (transition: Transition) => void
+  readonly nowMs: () => number
+}
+
+/** What became of an object's readiness; `before` is null at its first status. */
+export interface Transition {
+  readonly decided: DecidedObject
+  readonly before: Condition | null
+  readonly after: Condition
+}
+
+export interface Statuses {
+  /** Keys of the objects whose status may have to be written; cheap for those that are as they were last time. */
+  readonly review: (decision: Decision, isPublished: boolean) => readonly string[]
+  /** Writes the status of one object if it has to be. */
+  readonly settle: (key: string) => Promise<void>
+}
+
+export function createStatuses(options: StatusesOptions): Statuses {
+  let decision: Decision | null = null
+  let isPublished = false
+  /** By key: what the object and the decision about it looked like when its status was last found right. */
+  const settled = new Map<string, string>()
+  return {
+    review: (next, nextIsPublished) => {
+      decision = next
+      isPublished = nextIsPublished
+      for (const key of settled.keys()) if (!next.objects.has(key)) settled.delete(key)
+      return [...next.objects]
+        .filter(([key, each]) => settled.get(key) !== likeness(each, isPublished))
+        .map(([key]) => key)
+    },
+    settle: async (key) => {
+      const decided = decision?.objects.get(key)
+      const current = options.current(key)
+      if (decided === undefined || current === undefined) return
+      // A newer spec is on its way through a decision of its own.
+      if (current.metadata.generation !== decided.object.metadata.generation) return
+      const seen = likeness({ ...decided, object: current }, isPublished)
+      const wanted = statusOf(decided, current, { isPublished, nowMs: options.nowMs() })
+      const before = conditionsIn(current)
+      if (!isSameStatus(current, wanted)) {
+        await options.writer.applyStatus(decided.kind, current, wanted)
+        tellTransition(options, decided, { before, after: wanted.conditions })
+      }
+      settled.set(key, seen)
+    },
+  }
+}
+
+interface Status {
+  readonly observedGeneration: number
+  readonly conditions: readonly Condition[]
+  readonly [field: string]: unknown
+}
+
+function statusOf(
+  { kind, problems, fields }: DecidedObject,
+  current: KubeObject,
+  { isPublished, nowMs }: { readonly isPublished: boolean; readonly nowMs: number },
+): Status {
+  const generation = current.metadata.generation ?? 0
+  const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`
+  const conditions = conditionsOf({ kind, generation, problems, isPublished, previous: conditionsIn(current), now })
+  return { observedGeneration: generation, conditions, ...fields }
+}
+
+function conditionsIn(object: KubeObject): readonly Condition[] {
+  const { conditions } = (object['status'] ?? {}) as { readonly conditions?: readonly Condition[] }
+  return conditions ?? []
+}
+
+/** Fields that another writer keeps, such as figures of traffic, are not compared. */
+function isSameStatus(current: KubeObject, wanted: Status): boolean {
+  const { conditions: _conditions, ...there } = (current['status'] ?? {}) as Readonly<Record<string, unknown>>
+  const { conditions, ...fields } = wanted
+  const names = new Set([...Object.keys(fields), ...OWN_FIELDS])
+  return [...names].every((name) => there[name] === fields[name]) && sayTheSame(conditionsIn(current), conditions)
+}
+
+const OWN_FIELDS = ['observedGeneration', 'id', 'snippet', 'hookCommand', 'websites'] as const
+
+function tellTransition(
+  { onTransition }: StatusesOptions,
+  decided: DecidedObject,
+  lists: { readonly before: readonly Condition[]; readonly after: readonly Condition[] },
+): void {
+  const readyIn = (conditions: readonly Condition[]) => conditions.find(({ type }) => type === 'Ready')
+  const before = readyIn(lists.before) ?? null
+  const after = readyIn(lists.after)
+  if (after === undefined) return
+  if (before?.status !== after.status || before.reason !== after.reason) onTransition({ decided, before, after })
+}
+
+/** Two likenesses differ wherever the status could have to. */
+function likeness({ object, problems, fields }: DecidedObject, isPublished: boolean): string {
+  const { resourceVersion = '' } = object.metadata
+  return JSON.stringify([
+    resourceVersion,
+    isPublished,
+    problems.map(({ reason, message }) => [reason, message]),
+    fields,
+  ])
+}

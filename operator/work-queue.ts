@@ -1,0 +1,125 @@
+/** Runs work by key: one at a time for each key, many keys at once, again after a failure, and never lost. */
+
+/** What came from a person goes first; what a start or a whole pass brings waits behind it. */
+export type Urgency = 'now' | 'later'
+
+export interface WorkQueueOptions {
+  /** Brings the key's part of the world to what it should be now; rejects where that must be tried again. */
+  readonly handle: (key: string) => Promise<void>
+  readonly concurrency: number
+  readonly random: () => number
+  readonly onFailure: (key: string, error: unknown, failures: number) => void
+  /** The least time until a failed key is tried again, where the error asks for one. */
+  readonly leastDelayMs: (error: unknown) => number
+}
+
+export interface WorkQueue {
+  /** Asks for work on a key. Asking again before it began changes nothing; while it runs, it is done once more after. */
+  readonly put: (key: string, urgency: Urgency) => void
+  /** Keys that wait or run; those that wait after a failure included. */
+  readonly depth: () => number
+  /** Age of the longest running work, in ms. */
+  readonly longestRunningMs: () => number
+  /** Takes nothing more and resolves once what runs has ended. */
+  readonly close: () => Promise<void>
+}
+
+const BACKOFF_MS = { first: 100, most: 60_000 }
+
+/** A key is some bytes: the number of keys is bounded by the objects there are, so nothing is ever dropped. */
+export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
+  const queue = new KeyedQueue(options)
+  return {
+    put: (key, urgency) => queue.put(key, urgency),
+    depth: () => queue.depth(),
+    longestRunningMs: () => queue.longestRunningMs(),
+    close: () => queue.close(),
+  }
+}
+
+class KeyedQueue {
+  readonly #options: WorkQueueOptions
+  /** Insertion order is the order of work. */
+  readonly #waiting: { readonly [U in Urgency]: Set<string> } = { now: new Set(), later: new Set() }
+  readonly #running = new Map<string, { readonly startedAtMs: number; again: Urgency | null }>()
+  readonly #failures = new Map<string, number>()
+  readonly #timers = new Map<string, NodeJS.Timeout>()
+  readonly #ended = new Set<() => void>()
+  #isClosed = false
+
+  constructor(options: WorkQueueOptions) {
+    this.#options = options
+  }
+
+  put(key: string, urgency: Urgency): void {
+    if (this.#isClosed) return
+    const running = this.#running.get(key)
+    if (running !== undefined) {
+      running.again = urgency === 'now' ? 'now' : (running.again ?? 'later')
+      return
+    }
+    // What changed may be what made it fail: it is tried now.
+    clearTimeout(this.#timers.get(key))
+    this.#timers.delete(key)
+    if (urgency === 'now') this.#waiting.later.delete(key)
+    if (urgency === 'now' || !this.#waiting.now.has(key)) this.#waiting[urgency].add(key)
+    this.#startMore()
+  }
+
+  depth(): number {
+    return this.#waiting.now.size + this.#waiting.later.size + this.#running.size + this.#timers.size
+  }
+
+  longestRunningMs(): number {
+    const startedAtMs = [...this.#running.values()].map((each) => each.startedAtMs)
+    return startedAtMs.length === 0 ? 0 : performance.now() - Math.min(...startedAtMs)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const timer of this.#timers.values()) clearTimeout(timer)
+    this.#waiting.now.clear()
+    this.#waiting.later.clear()
+    if (this.#running.size > 0) await new Promise<void>((resolve) => this.#ended.add(resolve))
+  }
+
+  #startMore(): void {
+    while (this.#running.size < this.#options.concurrency) {
+      const lane = this.#waiting.now.size > 0 ? this.#waiting.now : this.#waiting.later
+      const [key] = lane
+      if (key === undefined) return
+      lane.delete(key)
+      void this.#run(key)
+    }
+  }
+
+  async #run(key: string): Promise<void> {
+    const work = { startedAtMs: performance.now(), again: null as Urgency | null }
+    this.#running.set(key, work)
+    try {
+      await this.#options.handle(key)
+      this.#failures.delete(key)
+      this.#running.delete(key)
+    } catch (error) {
+      this.#running.delete(key)
+      this.#retryLater(key, error)
+    }
+    if (work.again !== null) this.put(key, work.again)
+    if (this.#isClosed && this.#running.size === 0) for (const tell of this.#ended) tell()
+    this.#startMore()
+  }
+
+  #retryLater(key: string, error: unknown): void {
+    if (this.#isClosed) return
+    const failures = (this.#failures.get(key) ?? 0) + 1
+    this.#failures.set(key, failures)
+    this.#options.onFailure(key, error, failures)
+    const doubled = Math.min(BACKOFF_MS.first * 2 ** Math.min(failures - 1, 16), BACKOFF_MS.most)
+    const delayMs = Math.max(this.#options.leastDelayMs(error), doubled) * (0.5 + this.#options.random() / 2)
+    const timer = setTimeout(() => {
+      this.#timers.delete(key)
+      this.put(key, 'later')
+    }, delayMs)
+    this.#timers.set(key, timer)
+  }
+}

@@ -1,0 +1,81 @@
+/** Keeps copies of everything in the cluster that the operator's decisions depend on, and of what it has written. */
+
+import type { CatalogPlace } from '../domain/catalog-place.ts'
+import { CATALOG_LABEL, credentialsName } from '../domain/catalog-place.ts'
+import { RESOURCE_PLURALS } from '../domain/crd.ts'
+import { PROVIDER_IDS } from '../domain/model.ts'
+import type { ResourceKind } from '../domain/resources.ts'
+import { RESOURCE_API_VERSION, RESOURCE_KINDS } from '../domain/resources.ts'
+import type { KubeClient } from '../runtime/kube/client.ts'
+import type { KubeMetrics } from '../runtime/kube/metrics.ts'
+import type { KubeObject } from '../runtime/kube/objects.ts'
+import type { Reflector } from '../runtime/kube/reflector.ts'
+import { startReflector } from '../runtime/kube/reflector.ts'
+import type { Logger } from '../runtime/logger.ts'
+
+export interface WorldOptions {
+  readonly client: KubeClient
+  readonly place: CatalogPlace
+  /** Empty: all. */
+  readonly namespaces: readonly string[]
+  /** Something changed; called often, and must only take note. */
+  readonly onChange: () => void
+  readonly logger: Logger
+  readonly metrics: KubeMetrics
+  readonly random: () => number
+}
+
+export interface World {
+  readonly resources: (kind: ResourceKind) => readonly KubeObject[]
+  readonly resource: (kind: ResourceKind, namespace: string, name: string) => KubeObject | undefined
+  /** Metadata alone, by `namespace/name`. */
+  readonly secretVersion: (key: string) => KubeObject | undefined
+  readonly configMap: (name: string) => KubeObject | undefined
+  readonly configMaps: () => Iterable<KubeObject>
+  readonly credentials: (name: string) => KubeObject | undefined
+  /** Resolves once the first list of everything is there. */
+  readonly synced: Promise<unknown>
+  readonly close: () => Promise<void>
+}
+
+export function watchWorld(options: WorldOptions): World {
+  const { place, namespaces } = options
+  const start = (name: string, path: string, more: object = {}): Reflector =>
+    startReflector({ ...options, name, path, ...more })
+  /** One watch for the whole cluster, or one in each namespace. */
+  const everywhere = (name: string, base: string, more: object = {}): readonly Reflector[] =>
+    namespaces.length === 0
+      ? [start(name, `${base}/${name}`, more)]
+      : namespaces.map((namespace) => start(name, `${base}/namespaces/${namespace}/${name}`, more))
+  const kinds = Object.fromEntries(
+    RESOURCE_KINDS.map((kind) => [kind, everywhere(RESOURCE_PLURALS[kind], `/apis/${RESOURCE_API_VERSION}`)]),
+  ) as { readonly [K in ResourceKind]: readonly Reflector[] }
+  const secrets = everywhere('secrets', '/api/v1', { isMetadataOnly: true })
+  const own = `/api/v1/namespaces/${place.namespace}`
+  const maps = start('configmaps', `${own}/configmaps`, { query: { labelSelector: `${CATALOG_LABEL}=${place.name}` } })
+  const credentials = PROVIDER_IDS.map((provider) => {
+    const name = credentialsName(place, provider)
+    return start('credentials', `${own}/secrets`, { query: { fieldSelector: `metadata.name=${name}` } })
+  })
+  const all = [...Object.values(kinds).flat(), ...secrets, maps, ...credentials]
+  return {
+    resources: (kind) => kinds[kind].flatMap(({ objects }) => [...objects.values()]),
+    resource: (kind, namespace, name) => found(kinds[kind], `${namespace}/${name}`),
+    secretVersion: (key) => found(secrets, key),
+    configMap: (name) => maps.objects.get(`${place.namespace}/${name}`),
+    configMaps: () => maps.objects.values(),
+    credentials: (name) => found(credentials, `${place.namespace}/${name}`),
+    synced: Promise.all(all.map(({ synced }) => synced)),
+    close: async () => {
+      await Promise.all(all.map((reflector) => reflector.close()))
+    },
+  }
+}
+
+function found(reflectors: readonly Reflector[], key: string): KubeObject | undefined {
+  for (const { objects } of reflectors) {
+    const object = objects.get(key)
+    if (object !== undefined) return object
+  }
+  return undefined
+}

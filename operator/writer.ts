@@ -1,0 +1,88 @@
+/** All writes to the cluster: by server-side apply under one name, each only where it changes something, and counted. */
+
+import type { KubeClient } from '../runtime/kube/client.ts'
+import { APPLY_TYPE, KubeError } from '../runtime/kube/client.ts'
+import type { KubeObject } from '../runtime/kube/objects.ts'
+import { keyOf } from '../runtime/kube/objects.ts'
+import { RESOURCE_PLURALS } from '../domain/crd.ts'
+import type { ResourceKind } from '../domain/resources.ts'
+import { RESOURCE_API_VERSION } from '../domain/resources.ts'
+
+/** By which the API server knows which fields are ours. */
+export const FIELD_MANAGER = 'whence-operator'
+
+export interface Writer {
+  /** Applies the object unless what is there, or what was just written in its place, already holds it. */
+  readonly applyWhereNew: (
+    isThere: KubeObject | undefined,
+    wanted: KubeObject,
+    holds: (object: KubeObject) => boolean,
+  ) => Promise<void>
+  /** Applies the status; nothing happens where the object is gone. */
+  readonly applyStatus: (kind: ResourceKind, object: KubeObject, status: object) => Promise<void>
+  readonly remove: (kind: 'ConfigMap', namespace: string, name: string) => Promise<void>
+  readonly create: (path: string, body: object) => Promise<void>
+}
+
+export interface WriterOptions {
+  readonly client: KubeClient
+  /** False ends all writing at once: another operator may be leading by now. */
+  readonly mayWrite: () => boolean
+  readonly onWrite: (what: string, result: 'written' | 'refused') => void
+}
+
+const PLURALS: Readonly<Record<string, string>> = { ConfigMap: 'configmaps', Secret: 'secrets' }
+
+export function createWriter({ client, mayWrite, onWrite }: WriterOptions): Writer {
+  /** What was written last, and which version it took the place of: the copy of the cluster lags behind a moment. */
+  const recent = new Map<string, { readonly over: string; readonly object: KubeObject }>()
+  const counted = async (what: string, write: () => Promise<unknown>): Promise<void> => {
+    if (!mayWrite()) throw new KubeError(0, 'NotLeading', 'this operator does not lead')
+    try {
+      await write()
+      onWrite(what, 'written')
+    } catch (error) {
+      onWrite(what, 'refused')
+      throw error
+    }
+  }
+  return {
+    applyWhereNew: async (isThere, wanted, holds) => {
+      const key = `${wanted.kind ?? ''}/${keyOf(wanted)}`
+      const over = isThere?.metadata.resourceVersion ?? ''
+      const last = recent.get(key)
+      const now = last?.over === over ? last.object : isThere
+      if (now !== undefined && holds(now)) return
+      const kind = wanted.kind ?? ''
+      const path = `/api/v1/namespaces/${wanted.metadata.namespace ?? ''}/${PLURALS[kind] ?? ''}/${wanted.metadata.name}`
+      await counted(kind, () => client.request(applying(path, wanted)))
+      recent.set(key, { over, object: wanted })
+    },
+    applyStatus: (kind, { metadata }, status) => {
+      const { name, namespace = '' } = metadata
+      const body = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace }, status }
+      const path = `/apis/${RESOURCE_API_VERSION}/namespaces/${namespace}/${RESOURCE_PLURALS[kind]}/${name}/status`
+      return counted(`${kind}/status`, () => unlessGone(client.request(applying(path, body))))
+    },
+    remove: (kind, namespace, name) => {
+      const path = `/api/v1/namespaces/${namespace}/${PLURALS[kind] ?? ''}/${name}`
+      recent.delete(`${kind}/${namespace}/${name}`)
+      return counted(kind, () => unlessGone(client.request({ method: 'DELETE', path })))
+    },
+    create: (path, body) => counted('Event', () => client.request({ method: 'POST', path, body })),
+  }
+}
+
+/** What we apply is ours, whoever wrote it last. */
+function applying(path: string, body: object) {
+  const query = `fieldManager=${FIELD_MANAGER}&force=true`
+  return { method: 'PATCH', path: `${path}?${query}`, body, contentType: APPLY_TYPE } as const
+}
+
+async function unlessGone(request: Promise<unknown>): Promise<void> {
+  try {
+    await request
+  } catch (error) {
+    if (!(error instanceof KubeError) || error.status !== 404) throw error
+  }
+}

@@ -1,0 +1,69 @@
+/** Keeps the last good catalog in a file, so that a process can start while the cluster's API is away. */
+
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+import type { Logger } from './logger.ts'
+
+/** A whole catalog as the cluster holds it, without credentials. */
+export interface KeptCatalog {
+  readonly version: string
+  readonly shards: readonly string[]
+}
+
+export interface CatalogCopy {
+  /** Null where there is none that can be read. */
+  readonly read: () => Promise<KeptCatalog | null>
+  /** Writes it soon; of several in short order only the last. */
+  readonly keep: (catalog: KeptCatalog) => void
+  /** Resolves once what was to be kept is kept. */
+  readonly close: () => Promise<void>
+}
+
+/** Busy clusters change often; a copy that is a second old does as well. */
+const REST_MS = 1_000
+
+export function createCatalogCopy(file: string, logger: Logger): CatalogCopy {
+  let waiting: KeptCatalog | null = null
+  let timer: NodeJS.Timeout | undefined
+  let writing: Promise<void> = Promise.resolve()
+  const write = (): void => {
+    clearTimeout(timer)
+    timer = undefined
+    const catalog = waiting
+    waiting = null
+    if (catalog !== null) writing = writing.then(() => replace(file, JSON.stringify(catalog), logger))
+  }
+  return {
+    read: () => readCopy(file),
+    keep: (catalog) => {
+      waiting = catalog
+      timer ??= setTimeout(write, REST_MS)
+    },
+    close: () => {
+      write()
+      return writing
+    },
+  }
+}
+
+/** By a new file that takes the old one's name, so that a crash leaves one of the two. */
+async function replace(file: string, text: string, logger: Logger): Promise<void> {
+  try {
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(`${file}.new`, text, { mode: 0o600 })
+    await rename(`${file}.new`, file)
+  } catch (error) {
+    logger.warn({ err: error }, 'catalog could not be kept on disk')
+  }
+}
+
+async function readCopy(file: string): Promise<KeptCatalog | null> {
+  try {
+    const value = JSON.parse(await readFile(file, 'utf8')) as Partial<KeptCatalog> | null
+    const { version, shards } = value ?? {}
+    return typeof version === 'string' && Array.isArray(shards) ? { version, shards } : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,266 @@
+/** The operator on a real API server: what it publishes, what its statuses say, what it repairs, and when it is silent. */
+
+import { expect } from 'chai'
+
+import type { Condition } from '../../domain/conditions.ts'
+import { CONDITION_REASONS, CONDITION_TYPES } from '../../domain/conditions.ts'
+import { RESOURCE_PLURALS } from '../../domain/crd.ts'
+import type { ResourceKind } from '../../domain/resources.ts'
+import type { CatalogSource } from '../../runtime/catalog-source.ts'
+import type { AuditEvent, KubeServer } from '../support/kube.ts'
+import { kubeTools, startKube } from '../support/kube.ts'
+import { ga4Destination, installPath, logStream, organization, website } from '../support/manifests.ts'
+import type { Stage } from './support/stage.ts'
+import { BASE_URL, openStage, PLACE, until } from './support/stage.ts'
+
+const BUILD_AND_START_MS = 1_300_000
+
+const NAMESPACES = ['whence', 'shop', 'plans', 'broken', 'twins', 'keys']
+
+describe('the operator', function () {
+  this.timeout(120_000)
+  let kube: KubeServer
+  let stage: Stage
+  let catalog: CatalogSource
+
+  before(async function () {
+    this.timeout(BUILD_AND_START_MS)
+    const tools = await kubeTools()
+    if (tools === null) return this.skip()
+    kube = await startKube(tools)
+    await kube.installCrds()
+    await kube.apply(NAMESPACES.map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })))
+    stage = await openStage(kube)
+    stage.operator()
+    catalog = await stage.catalog()
+  })
+
+  after(async () => {
+    await stage?.stop()
+    await kube?.stop()
+  })
+
+  const path = (kind: ResourceKind, namespace: string, name: string) =>
+    `/apis/whence.dev/v1alpha1/namespaces/${namespace}/${RESOURCE_PLURALS[kind]}/${name}`
+  const at = (namespace: string, objects: readonly object[]) =>
+    objects.map((object: any) => ({ ...object, metadata: { ...object.metadata, namespace } }))
+  const secret = (namespace: string, name: string, values: Readonly<Record<string, string>>) => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace },
+    stringData: values,
+  })
+  const statusOf = async (kind: ResourceKind, namespace: string, name: string): Promise<any> =>
+    (await kube.want(path(kind, namespace, name))).status ?? {}
+  const conditionsOf = async (kind: ResourceKind, namespace: string, name: string): Promise<Map<string, Condition>> => {
+    const { conditions = [] } = await statusOf(kind, namespace, name)
+    return new Map(conditions.map((condition: Condition) => [condition.type, condition]))
+  }
+  const becomes = (kind: ResourceKind, namespace: string, name: string, type: string, status: string, reason: string) =>
+    until(`${kind} ${namespace}/${name} ${type}=${status} ${reason}`, async () => {
+      const condition = (await conditionsOf(kind, namespace, name)).get(type)
+      return condition?.status === status && condition.reason === reason ? condition : null
+    })
+  const writesOf = (events: readonly AuditEvent[]) =>
+    events.filter(
+      ({ verb, userAgent = '', objectRef }) =>
+        userAgent.startsWith('operator-') &&
+        !['get', 'list', 'watch'].includes(verb) &&
+        objectRef?.resource !== 'leases',
+    )
+
+  it('puts a website and its destination in force, says so in every condition, and keeps credentials out of ConfigMaps', async () => {
+    await kube.apply([
+      ...at('shop', [
+        organization('acme'),
+        installPath('cli'),
+        website('site', { id: 'shop-site' }),
+        ga4Destination('ga4'),
+      ]),
+      secret('shop', 'keys', { ga4: 'the-ga4-secret' }),
+    ])
+    const worker = await stage.catalog('ga4')
+    await until('the destination is there', () => worker.current().websites.get('shop-site')?.destinations.length === 1)
+    expect(worker.credentials().get('shop-site/ga4')).to.deep.equal({ apiSecret: 'the-ga4-secret' })
+    await until(
+      'api sees it',
+      () => catalog.current().websites.get('shop-site')?.organization.firstInstallPath === 'cli',
+    )
+    expect(catalog.credentials().size).to.equal(0)
+
+    await becomes('Website', 'shop', 'site', 'Ready', 'True', 'Ready')
+    const status = await statusOf('Website', 'shop', 'site')
+    expect(status).to.deep.include({
+      id: 'shop-site',
+      observedGeneration: 1,
+      snippet: `<script async src="${BASE_URL}/browser.js" data-project="shop-site"></script>`,
+    })
+    expect(status.hookCommand).to.contain('/v1/projects/shop-site/paths/cli/report.sh')
+    const conditions: readonly Condition[] = status.conditions
+    expect(conditions.map(({ type }) => type)).to.have.members([...CONDITION_TYPES])
+    expect(conditions.filter(({ status: is }) => is === 'True').map(({ type }) => type)).to.have.members([
+      'Accepted',
+      'ResolvedRefs',
+      'Programmed',
+      'Ready',
+    ])
+    expect(conditions.every(({ observedGeneration }) => observedGeneration === 1)).to.equal(true)
+    expect(conditions.filter(({ reason }) => CONDITION_REASONS[reason] === undefined)).to.deep.equal([])
+
+    const maps = await kube.want(`/api/v1/namespaces/${PLACE.namespace}/configmaps`)
+    const texts = maps.items.flatMap(({ data = {}, binaryData = {} }: any) => [
+      ...Object.values(data),
+      ...Object.values(binaryData),
+    ])
+    const { gunzipSync } = await import('node:zlib')
+    const clear = texts.map((text: string) =>
+      text.startsWith('{') ? text : gunzipSync(Buffer.from(text, 'base64')).toString(),
+    )
+    expect(clear.join('\n')).to.contain('shop-site').and.not.to.contain('the-ga4-secret')
+  })
+
+  it('shows a line that fits a terminal', async () => {
+    const lines = (await kube.kubectl(['get', 'wsite', '-n', 'shop'])).trim().split('\n')
+    expect(lines[0]?.trim().split(/\s+/)).to.deep.equal([
+      'NAME',
+      'READY',
+      'ORIGIN',
+      'VISITS',
+      'INSTALLS',
+      'MATCHED',
+      'REASON',
+    ])
+    expect(lines[1]).to.match(/^site +True +https:\/\/site\.example/)
+    expect(await kube.kubectl(['get', 'whence', '-n', 'shop'])).to.contain('organization.whence.dev/acme')
+  })
+
+  it('is silent while nothing changes, and takes up an edit with one write to the status', async () => {
+    const quietSince = await until('writes have come to rest', async () => {
+      const before = writesOf(await kube.audit()).length
+      await new Promise((resolve) => setTimeout(resolve, 1_500))
+      const after = writesOf(await kube.audit()).length
+      return before === after ? after : null
+    })
+    await kube.apply(at('shop', [website('site', { id: 'shop-site', displayName: 'Renamed' })]))
+    await until('the edit is live', () => catalog.current().websites.get('shop-site')?.displayName === 'Renamed')
+    await until('the status follows', async () => (await statusOf('Website', 'shop', 'site')).observedGeneration === 2)
+    const fresh = writesOf(await kube.audit()).slice(quietSince)
+    const names = fresh.map(({ objectRef }) => `${objectRef?.resource ?? ''}/${objectRef?.subresource ?? ''}`)
+    expect(names.filter((name) => name === 'websites/status')).to.have.length(1)
+    expect(names.filter((name) => name === 'secrets/')).to.have.length(0)
+    expect(names.filter((name) => name === 'configmaps/')).to.have.length(2)
+  })
+
+  it('takes up a rotated Secret', async () => {
+    const worker = await stage.catalog('ga4')
+    await kube.apply([secret('shop', 'keys', { ga4: 'rotated' })])
+    await until('the worker has it', () => worker.credentials().get('shop-site/ga4')?.['apiSecret'] === 'rotated')
+    expect(worker.current().websites.get('shop-site')?.destinations).to.have.length(1)
+  })
+
+  it('repairs what others delete or edit of what it has written', async () => {
+    const { namespace } = PLACE
+    const maps = await kube.want(`/api/v1/namespaces/${namespace}/configmaps`)
+    const shard = maps.items.find(({ metadata }: any) => metadata.name.includes('-of-'))
+    const name = shard.metadata.name as string
+    const mapPath = `/api/v1/namespaces/${namespace}/configmaps/${name}`
+    await kube.want(mapPath, { method: 'DELETE' })
+    await until(
+      'it is back',
+      async () => (await kube.call(mapPath)).body.binaryData?.['shard.json.gz'] === shard.binaryData['shard.json.gz'],
+    )
+    const merge = { method: 'PATCH', contentType: 'application/merge-patch+json' }
+    await kube.want(mapPath, { ...merge, body: { binaryData: { 'shard.json.gz': 'AAAA' } } })
+    await until(
+      'it is right again',
+      async () => (await kube.want(mapPath)).binaryData['shard.json.gz'] === shard.binaryData['shard.json.gz'],
+    )
+    const secretPath = `/api/v1/namespaces/${namespace}/secrets/whence-ga4`
+    const before = await kube.want(secretPath)
+    await kube.want(secretPath, { method: 'DELETE' })
+    await until('the Secret is back', async () => {
+      const { body } = await kube.call(secretPath)
+      return JSON.stringify(body.data) === JSON.stringify(before.data)
+    })
+    const statusPath = `${path('Website', 'shop', 'site')}/status`
+    await kube.want(statusPath, { ...merge, body: { status: { snippet: 'something else' } } })
+    await until('the status is right again', async () =>
+      (await statusOf('Website', 'shop', 'site')).snippet.startsWith('<script'),
+    )
+  })
+
+  it('lets older objects keep their place in the plan, and puts the younger ones in force when there is room', async () => {
+    await kube.apply(at('plans', [organization('acme', { plan: 'Free' }), installPath('cli')]))
+    await kube.apply(at('plans', [website('older', { id: 'plans-older' })]))
+    await new Promise((resolve) => setTimeout(resolve, 1_100))
+    await kube.apply(at('plans', [website('a-younger', { id: 'plans-younger' }), logStream('logs')]))
+    const refused = await becomes('Website', 'plans', 'a-younger', 'Accepted', 'False', 'PlanLimit')
+    expect(refused.message).to.contain('the plan Free allows 1 website')
+    await becomes('Website', 'plans', 'older', 'Ready', 'True', 'Ready')
+    await becomes('LogStream', 'plans', 'logs', 'Accepted', 'False', 'PlanRequired')
+    const stalled = (await conditionsOf('Website', 'plans', 'a-younger')).get('Stalled')
+    expect(stalled?.status).to.equal('True')
+    await kube.want(path('Website', 'plans', 'older'), { method: 'DELETE' })
+    await becomes('Website', 'plans', 'a-younger', 'Ready', 'True', 'Ready')
+    await until('the reader has it', () => catalog.current().websites.has('plans-younger'))
+    expect(catalog.current().websites.has('plans-older')).to.equal(false)
+  })
+
+  it('lets the oldest keep an ID that another namespace wants as well', async () => {
+    await kube.apply(at('twins', [organization('acme'), website('site', { id: 'shop-site' })]))
+    await becomes('Website', 'twins', 'site', 'Accepted', 'False', 'IdTaken')
+    await becomes('Website', 'shop', 'site', 'Ready', 'True', 'Ready')
+    expect(catalog.current().websites.get('shop-site')?.organization.id).to.equal('shop/acme')
+  })
+
+  it('says what is missing, never lets a broken object disturb another one, and tells the transition as an event', async () => {
+    await kube.apply(at('broken', [website('orphan', { id: 'broken-orphan' })]))
+    const missing = await becomes('Website', 'broken', 'orphan', 'ResolvedRefs', 'False', 'RefNotFound')
+    expect(missing.message).to.contain('there is no Organization acme in namespace broken')
+    await becomes('Website', 'broken', 'orphan', 'Programmed', 'False', 'NotAccepted')
+    await becomes('Website', 'shop', 'site', 'Ready', 'True', 'Ready')
+    await kube.apply(at('broken', [organization('acme')]))
+    await becomes('Website', 'broken', 'orphan', 'Ready', 'True', 'Ready')
+    const events = await until('both events', async () => {
+      const { items } = await kube.want('/apis/events.k8s.io/v1/namespaces/broken/events')
+      const own = items.filter(({ regarding }: any) => regarding.kind === 'Website')
+      return own.length === 2 ? own : null
+    })
+    expect(events.map(({ reason, type }: any) => `${type} ${reason}`)).to.have.members([
+      'Warning RefNotFound',
+      'Normal Ready',
+    ])
+  })
+
+  it('reads Secrets of the own namespace only', async () => {
+    await kube.apply(at('keys', [organization('acme'), website('site', { id: 'keys-site' }), ga4Destination('ga4')]))
+    await becomes('Destination', 'keys', 'ga4', 'ResolvedRefs', 'False', 'RefNotFound')
+    await kube.apply([secret('keys', 'keys', { other: 'x' })])
+    const condition = await until('the key is named', async () => {
+      const found = (await conditionsOf('Destination', 'keys', 'ga4')).get('ResolvedRefs')
+      return found?.message.includes('has no value for ga4') === true ? found : null
+    })
+    expect(condition.reason).to.equal('RefNotFound')
+  })
+
+  it('takes objects out of force when they are deleted, whole namespaces without a finalizer in the way', async () => {
+    await kube.want('/apis/whence.dev/v1alpha1/namespaces/twins/websites', { method: 'DELETE' })
+    await kube.want('/apis/whence.dev/v1alpha1/namespaces/plans/websites', { method: 'DELETE' })
+    await until('they are gone', () => !catalog.current().websites.has('plans-younger'))
+    const left = await kube.want('/apis/whence.dev/v1alpha1/websites')
+    expect(left.items.filter(({ metadata }: any) => metadata.finalizers !== undefined)).to.deep.equal([])
+    expect([...catalog.current().websites.keys()]).to.have.members(['shop-site', 'broken-orphan', 'keys-site'])
+  })
+
+  it('comes up again in an unchanged cluster without writing anything', async () => {
+    const before = writesOf(await kube.audit()).length
+    const second = stage.operator()
+    expect(second.isLeading()).to.equal(false)
+    const firstHolder = await kube.want(
+      `/apis/coordination.k8s.io/v1/namespaces/${PLACE.namespace}/leases/${PLACE.name}`,
+    )
+    expect(firstHolder.spec.holderIdentity).not.to.equal(second.identity)
+    await second.close()
+    expect(writesOf(await kube.audit()).length).to.equal(before)
+  })
+})

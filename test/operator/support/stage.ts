@@ -1,0 +1,104 @@
+/** Runs operators and readers of the catalog in this process, against a real API server, each as a ServiceAccount. */
+
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+
+import { Registry } from 'prom-client'
+
+import type { CatalogPlace } from '../../../domain/catalog-place.ts'
+import type { ProviderId } from '../../../domain/model.ts'
+import type { Operator } from '../../../operator/operator.ts'
+import { startOperator } from '../../../operator/operator.ts'
+import { openClusterCatalog } from '../../../runtime/cluster-catalog.ts'
+import type { CatalogSource } from '../../../runtime/catalog-source.ts'
+import type { KubeClient } from '../../../runtime/kube/client.ts'
+import { createKubeClient } from '../../../runtime/kube/client.ts'
+import { createKubeMetrics } from '../../../runtime/kube/metrics.ts'
+import { createLogger } from '../../../runtime/logger.ts'
+import type { KubeServer } from '../../support/kube.ts'
+
+export const PLACE: CatalogPlace = { namespace: 'whence', name: 'whence' }
+export const BASE_URL = 'https://whence.example'
+
+const WAIT_MS = 45_000
+
+export interface StartedOperator extends Operator {
+  readonly registry: Registry
+  readonly identity: string
+  readonly isLost: () => boolean
+}
+
+export interface Stage {
+  readonly folder: string
+  readonly tokenFile: string
+  /** An operator; ended with the stage if not before. */
+  operator(identity?: string): StartedOperator
+  /** A reader of the catalog, as api and workers are. */
+  catalog(provider?: ProviderId | null, folder?: string): Promise<CatalogSource>
+  client(name: string): KubeClient
+  stop(): Promise<void>
+}
+
+export const quiet = createLogger({ program: 'test', level: 'silent', format: 'json' })
+
+export async function openStage(kube: KubeServer): Promise<Stage> {
+  const folder = await mkdtemp(join(tmpdir(), 'whence-operator-'))
+  const tokenFile = join(folder, 'token')
+  await writeFile(tokenFile, kube.adminToken, { mode: 0o600 })
+  const closing: (() => unknown)[] = []
+  const client = (name: string): KubeClient => {
+    const opened = createKubeClient({ url: kube.url, tokenFile, caFile: kube.caFile, userAgent: name }, Date.now)
+    closing.push(() => opened.close())
+    return opened
+  }
+  return {
+    folder,
+    tokenFile,
+    client,
+    operator(identity = `operator-${randomUUID()}`) {
+      const registry = new Registry()
+      let isLost = false
+      const clock = { nowMs: Date.now, random: Math.random }
+      const started = startOperator({
+        ...{ client: client(identity), place: PLACE, namespaces: [], identity, baseUrl: BASE_URL, registry },
+        ...{ logger: quiet, ...clock },
+        onLost: () => {
+          isLost = true
+        },
+      })
+      closing.push(() => started.close())
+      return { ...started, registry, identity, isLost: () => isLost }
+    },
+    async catalog(provider = null, data = join(folder, randomUUID())) {
+      const metrics = createKubeMetrics(new Registry())
+      const source = await openClusterCatalog({
+        ...{ client: client(`reader-${provider ?? 'api'}`), place: PLACE, provider, folder: data, metrics },
+        ...{ logger: quiet, random: Math.random, patienceMs: WAIT_MS },
+      })
+      closing.push(() => source.close())
+      return source
+    },
+    async stop() {
+      for (const close of closing.reverse()) await close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Waits until this gives something that is neither null, undefined nor false; throws with the last state otherwise. */
+export async function until<T>(
+  what: string,
+  look: () => T | Promise<T>,
+  waitMs = WAIT_MS,
+): Promise<Exclude<T, null | undefined | false>> {
+  const untilMs = Date.now() + waitMs
+  for (;;) {
+    const seen = await look()
+    if (seen !== null && seen !== undefined && seen !== false) return seen as Exclude<T, null | undefined | false>
+    if (Date.now() > untilMs) throw new Error(`it did not come about: ${what}`)
+    await pause(20)
+  }
+}
