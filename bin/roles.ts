@@ -2,6 +2,7 @@
 
 import { startDispatch } from '../delivery/dispatch.ts'
 import { startFactsWriter } from '../delivery/facts-writer.ts'
+import { ownCredentials } from '../delivery/own-credentials.ts'
 import type { Provider } from '../delivery/provider.ts'
 import { startState } from '../delivery/state.ts'
 import { startWorker, type Worker } from '../delivery/worker.ts'
@@ -64,7 +65,7 @@ export function workerRole(
         baseUrl: baseUrlOf(provider.id, settings),
         tokenUrl: tokenUrlOf(settings),
         catalog: catalog.current,
-        credentials: catalog.credentials,
+        credentials: ownCredentials(provider.id, catalog),
         random: Math.random,
       }),
     (role) => role.stop(),
