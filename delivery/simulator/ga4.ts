@@ -45,7 +45,10 @@ export interface Ga4Simulator {
 const KEEP = 1_000
 const MAX_BODY_BYTES = 1_000_000
 
-/** Answers `/mp/collect` and `/debug/mp/collect` as Google does, and `GET /requests` with what it recorded. */
+/**
+ * Answers `/mp/collect` and `/debug/mp/collect` as Google does, `GET /requests` with what it recorded, and takes
+ * `POST /faults` as the other stand-ins do; a fault's key is the measurement ID.
+ */
 export async function startGa4Simulator(options: Ga4SimulatorOptions): Promise<Ga4Simulator> {
   const simulator = new Simulator(options.keep ?? KEEP, options.nowMs ?? Date.now)
   const server = createServer((request, response) => void simulator.answer(request, response))
@@ -82,9 +85,8 @@ class Simulator {
 
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://simulator')
-    if (request.method === 'GET' && url.pathname === '/requests') {
-      return sendJson(response, { total: this.total, requests: this.hits })
-    }
+    const isForItself = url.pathname === '/requests' || url.pathname === '/faults'
+    if (isForItself) return this.#answerItself(request, response)
     const isDebug = url.pathname === '/debug/mp/collect'
     const isKnown = isDebug || url.pathname === '/mp/collect'
     if (request.method !== 'POST' || !isKnown) return void response.writeHead(404).end()
@@ -98,6 +100,15 @@ class Simulator {
     if (isDebug) sendJson(response, { validationMessages: messages })
     // Google answers so to everything, also to what it then throws away.
     else response.writeHead(204).end()
+  }
+
+  /** Any other method than that of a fault reads. */
+  async #answerItself(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method !== 'POST') return sendJson(response, { total: this.total, requests: this.hits })
+    const body = await readBody(request, MAX_BODY_BYTES)
+    const { key, fault } = jsonOrText(body ?? '{}') as { key: string; fault: Fault | null }
+    this.fail(key, fault)
+    sendJson(response, { key, fault })
   }
 
   #faultOf(url: URL): Fault | null {

@@ -6,7 +6,7 @@
  */
 
 import { Findings, isObject, isText, parsed, type Json } from './checks.ts'
-import { createQuota, startSimulator } from './server.ts'
+import { createGuard, startSimulator } from './server.ts'
 import type { GuardedOptions, Judgement, SimulatedRequest, Simulator } from './server.ts'
 
 /** How a request is judged later: every event the same way, or some of them otherwise. */
@@ -48,16 +48,16 @@ const CONSENTS = ['CONSENT_GRANTED', 'CONSENT_DENIED', 'CONSENT_STATUS_UNSPECIFI
 /** Answers `events:ingest` and `requestStatus:retrieve`; a fault's key is the account, or for the latter `status`. */
 export function startGoogleAdsSimulator(options: GoogleAdsOptions): Promise<Simulator> {
   const taken = new Map<string, Taken>()
-  const hasRoom = createQuota(options.perMinute)
+  const guard = createGuard(options)
   return startSimulator(options, (request) => {
     const address = `${request.method} ${request.url.pathname}`
     const isIngest = address === 'POST /v1/events:ingest'
     if (!isIngest && address !== 'GET /v1/requestStatus:retrieve') return null
     const key = isIngest ? accountOf(request) : 'status'
     const token = /^Bearer (.+)$/.exec(request.headers['authorization'] ?? '')?.[1] ?? ''
-    const isToken = options.isToken?.(token, key) ?? token !== ''
-    if (!isToken) return refusal(key, 401, 'UNAUTHENTICATED', { reason: 'ACCESS_TOKEN_INVALID' })
-    if (!hasRoom(request.nowMs)) return refusal(key, 429, 'RESOURCE_EXHAUSTED', { reason: 'RATE_LIMIT_EXCEEDED' })
+    if (!guard.isToken(token, key)) return refusal(key, 401, 'UNAUTHENTICATED', { reason: 'ACCESS_TOKEN_INVALID' })
+    if (!guard.isOpen(key)) return refusal(key, 403, 'PERMISSION_DENIED', { reason: 'PERMISSION_DENIED' })
+    if (!guard.hasRoom(request.nowMs)) return refusal(key, 429, 'RESOURCE_EXHAUSTED', { reason: 'RATE_LIMIT_EXCEEDED' })
     return isIngest ? judgeIngest(request, key, taken) : judgeStatus(request, options, taken)
   })
 }

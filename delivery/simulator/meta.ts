@@ -6,7 +6,7 @@
  */
 
 import { Findings, isObject, isText, parsed, type Json } from './checks.ts'
-import { createQuota, startSimulator } from './server.ts'
+import { createGuard, startSimulator } from './server.ts'
 import type { GuardedOptions, Judgement, SimulatedRequest, Simulator } from './server.ts'
 
 const DAY_S = 86_400
@@ -26,14 +26,16 @@ const USER_FIELDS = (
 
 /** Answers `POST /v<number>/<pixel>/events`; a fault's key is the pixel. */
 export function startMetaSimulator(options: GuardedOptions): Promise<Simulator> {
-  const hasRoom = createQuota(options.perMinute)
-  const isToken = options.isToken ?? ((token) => token !== '')
+  const guard = createGuard(options)
   return startSimulator(options, (request) => {
     const pixel = /^\/v[0-9]+\.[0-9]+\/([0-9]+)\/events$/.exec(request.url.pathname)?.[1]
     if (request.method !== 'POST' || pixel === undefined) return null
     const token = tokenOf(request)
-    if (token === '' || !isToken(token, pixel)) return refusal(pixel, { code: 190, status: 401, messages: [] })
-    if (!hasRoom(request.nowMs)) return refusal(pixel, { code: 80_004, status: 400, messages: [], isTransient: true })
+    if (!guard.isToken(token, pixel)) return refusal(pixel, { code: 190, status: 401, messages: [] })
+    // What does not exist and what the token may not see look alike.
+    if (!guard.isOpen(pixel)) return refusal(pixel, { code: 100, subcode: 33, status: 400, messages: [] })
+    if (!guard.hasRoom(request.nowMs))
+      return refusal(pixel, { code: 80_004, status: 400, messages: [], isTransient: true })
     const events = eventsOf(request)
     const { messages, subcode } = checkEvents(request)
     if (messages.length > 0) return refusal(pixel, { code: 100, subcode, status: 400, messages })

@@ -32,6 +32,8 @@ export interface SimulatorOptions {
 export interface GuardedOptions extends SimulatorOptions {
   /** Whether this token opens this pixel or account; by default every token does that is not empty. */
   readonly isToken?: (token: string, key: string) => boolean
+  /** Whether a good token gives access to this pixel or account; by default it does. */
+  readonly isOpen?: (key: string) => boolean
   /** Requests taken in one minute of the clock; the rest are throttled in the provider's own words. */
   readonly perMinute?: number
 }
@@ -155,8 +157,23 @@ export async function startSimulator(
   }
 }
 
+/** What stands before a provider's own rules. */
+export interface Guard {
+  readonly isToken: (token: string, key: string) => boolean
+  readonly isOpen: (key: string) => boolean
+  readonly hasRoom: (nowMs: number) => boolean
+}
+
+export function createGuard({ isToken, isOpen, perMinute }: GuardedOptions): Guard {
+  return {
+    isToken: (token, key) => token !== '' && (isToken?.(token, key) ?? true),
+    isOpen: (key) => isOpen?.(key) ?? true,
+    hasRoom: createQuota(perMinute),
+  }
+}
+
 /** Whether one more request fits into a minute of at most so many; without a limit any does. */
-export function createQuota(perMinute: number | undefined): (nowMs: number) => boolean {
+function createQuota(perMinute: number | undefined): (nowMs: number) => boolean {
   let minute = 0
   let taken = 0
   return (nowMs) => {

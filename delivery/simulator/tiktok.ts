@@ -7,7 +7,7 @@
  */
 
 import { Findings, isObject, isText, parsed, type Json } from './checks.ts'
-import { createQuota, startSimulator } from './server.ts'
+import { createGuard, startSimulator } from './server.ts'
 import type { GuardedOptions, Judgement, Simulator } from './server.ts'
 
 const DAY_S = 86_400
@@ -21,16 +21,15 @@ const USER_FIELDS = (
 
 /** Answers the event address of version 1.3; a fault's key is the pixel code. */
 export function startTiktokSimulator(options: GuardedOptions): Promise<Simulator> {
-  const hasRoom = createQuota(options.perMinute)
-  const isToken = options.isToken ?? ((token) => token !== '')
+  const guard = createGuard(options)
   return startSimulator(options, (request) => {
     if (request.method !== 'POST' || request.url.pathname !== '/open_api/v1.3/event/track/') return null
     const source = parsed(request.body)?.['event_source_id']
     const key = isText(source) ? source : ''
     const token = request.headers['access-token'] ?? ''
-    if (token === '' || !isToken(token, key))
-      return verdict(key, 40_105, 'Access token is incorrect or has been revoked')
-    if (!hasRoom(request.nowMs)) return verdict(key, 40_100, 'Too many requests')
+    if (!guard.isToken(token, key)) return verdict(key, 40_105, 'Access token is incorrect or has been revoked')
+    if (!guard.isOpen(key)) return verdict(key, 40_001, 'No permission to operate this pixel')
+    if (!guard.hasRoom(request.nowMs)) return verdict(key, 40_100, 'Too many requests')
     const messages = checkTiktokRequest(request.body, request.nowMs)
     return messages.length > 0 ? verdict(key, 40_002, messages[0] ?? '', messages) : verdict(key, 0, 'OK')
   })

@@ -6,7 +6,7 @@
  */
 
 import { Findings, isObject, isText, parsed, type Json } from './checks.ts'
-import { createQuota, startSimulator } from './server.ts'
+import { createGuard, startSimulator } from './server.ts'
 import type { GuardedOptions, Judgement, Simulator } from './server.ts'
 
 const MAX_CONVERSIONS = 500
@@ -21,15 +21,14 @@ export interface XSimulatorOptions extends GuardedOptions {
 
 /** Answers `POST /12/measurement/conversions/<pixel>`; a fault's key is the pixel. */
 export function startXSimulator(options: XSimulatorOptions): Promise<Simulator> {
-  const hasRoom = createQuota(options.perMinute)
-  const isToken = options.isToken ?? ((token) => token !== '')
+  const guard = createGuard(options)
   return startSimulator(options, (request) => {
     const key = /^\/12\/measurement\/conversions\/([^/]+)$/.exec(request.url.pathname)?.[1]
     if (request.method !== 'POST' || key === undefined) return null
     const token = request.headers['x-pixel-token'] ?? ''
-    if (token === '' || !isToken(token, key)) return refusal(key, 401, 'UNAUTHORIZED_ACCESS')
-    if (!/^[a-z0-9]+$/.test(key)) return refusal(key, 404, 'NOT_FOUND')
-    if (!hasRoom(request.nowMs)) {
+    if (!guard.isToken(token, key)) return refusal(key, 401, 'UNAUTHORIZED_ACCESS')
+    if (!/^[a-z0-9]+$/.test(key) || !guard.isOpen(key)) return refusal(key, 404, 'NOT_FOUND')
+    if (!guard.hasRoom(request.nowMs)) {
       const reset = String(Math.ceil(request.nowMs / 60_000) * 60)
       return { ...refusal(key, 429, 'TOO_MANY_REQUESTS'), headers: { 'x-account-rate-limit-reset': reset } }
     }

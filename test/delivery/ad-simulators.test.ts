@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { checkGoogleAdsRequest } from '../../delivery/simulator/google-ads.ts'
+import { checkGoogleAdsRequest, startGoogleAdsSimulator } from '../../delivery/simulator/google-ads.ts'
 import { checkMetaRequest, startMetaSimulator } from '../../delivery/simulator/meta.ts'
 import { checkTiktokRequest, startTiktokSimulator } from '../../delivery/simulator/tiktok.ts'
 import { checkXRequest, startXSimulator } from '../../delivery/simulator/x.ts'
@@ -162,6 +162,20 @@ describe('a stand-in', () => {
     expect((await post(path, { data: [META] }, auth)).error).to.include({ code: 80_004, is_transient: true })
   })
 
+  it('of all four refuse a good token that has no access to a pixel or account, each in its own words', async () => {
+    const options = { port: 0, isOpen: () => false }
+    const bodies = {
+      meta: await startMetaSimulator(options).then((sim) => answerOf(sim, '/v26.0/1/events', { data: [META] })),
+      google: await startGoogleAdsSimulator(options).then((sim) => answerOf(sim, '/v1/events:ingest', {})),
+      tiktok: await startTiktokSimulator(options).then((sim) => answerOf(sim, '/open_api/v1.3/event/track/', {})),
+      x: await startXSimulator(options).then((sim) => answerOf(sim, '/12/measurement/conversions/o8z6j', {})),
+    }
+    expect(bodies.meta['error']).to.include({ code: 100, error_subcode: 33 })
+    expect(bodies.google['error']).to.include({ code: 403, status: 'PERMISSION_DENIED' })
+    expect(bodies.tiktok['code']).to.equal(40_001)
+    expect(bodies.x['errors'][0].code).to.equal('NOT_FOUND')
+  })
+
   it('of TikTok answers 200 to everything it refuses', async () => {
     simulator = await startTiktokSimulator({ port: 0, nowMs })
     const track = '/open_api/v1.3/event/track/'
@@ -200,3 +214,12 @@ describe('a stand-in', () => {
     expect(simulator.total()).to.equal(3)
   })
 })
+
+/** Asks once, with a token in every form, and stops the stand-in. */
+async function answerOf(simulator: Simulator, path: string, body: object): Promise<Record<string, any>> {
+  const headers = { authorization: 'Bearer t', 'access-token': 't', 'x-pixel-token': 't' }
+  const response = await fetch(simulator.url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+  const answer = (await response.json()) as Record<string, any>
+  await simulator.stop()
+  return answer
+}

@@ -142,4 +142,13 @@ describe('the GA4 stand-in', () => {
     simulator.fail('G-ABC1234567', null)
     expect((await post('/mp/collect', VALID)).status).to.equal(204)
   })
+
+  it('takes faults from outside as well', async () => {
+    const tell = (fault: object | null): Promise<Response> =>
+      fetch(`${simulator.url}/faults`, { method: 'POST', body: JSON.stringify({ key: '*', fault }) })
+    await tell({ kind: 'status', status: 503 })
+    expect((await post('/mp/collect', VALID)).status).to.equal(503)
+    await tell(null)
+    expect((await post('/mp/collect', VALID)).status).to.equal(204)
+  })
 })

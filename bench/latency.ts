@@ -1,0 +1,142 @@
+/**
+ * How long an install takes, from the answer of its report, to its row in ClickHouse and to its request at a provider:
+ * the embedded service, idle but for one event at a time, and a stand-in that records. For one event it is the row that
+ * is looked for, every 20 ms, which is part of the figure; for the next the request, and ClickHouse is left alone meanwhile.
+ *
+ * Use: node bench/latency.ts [events]
+ */
+
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo, type Server } from 'node:net'
+import { createServer as createHttpServer, type Server as HttpServer } from 'node:http'
+import { loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { connectTools } from '../bin/tools/control.ts'
+import type { ToolBackend } from '../bin/tools/backend.ts'
+import { eventBody, newId, send, visitBody } from '../test/support/requests.ts'
+import { MANIFESTS, TEST_ORIGIN } from '../test/support/service.ts'
+
+const EVENTS = Number(process.argv[2] ?? 200)
+const WARM_UP = 10
+const LOOK_EVERY_MS = 20
+const PATIENCE_MS = 30_000
+const GOAL_MS = 1_000
+const ROOT = new URL('..', import.meta.url).pathname
+
+/** Moments at which the stand-in got a request, in the order of their coming; it answers as GA4 does. */
+const arrivals: number[] = []
+
+async function main(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'whence-latency-'))
+  const provider = createHttpServer((request, response) => {
+    arrivals.push(performance.now())
+    request.resume().on('end', () => response.writeHead(204).end())
+  })
+  const providerPort = await listening(provider)
+  const port = await freePort()
+  const program = startService(folder, port, providerPort)
+  try {
+    const tools = await connected(join(folder, 'data'))
+    const url = `http://127.0.0.1:${port}`
+    for (let event = 0; event < WARM_UP; event += 1) await measured(url, tools, event)
+    const figures = { row: [] as number[], request: [] as number[] }
+    for (let event = 0; event < EVENTS; event += 1) {
+      const what = event % 2 === 0 ? 'row' : 'request'
+      figures[what].push((await measured(url, tools, WARM_UP + event))[what])
+      if ((event + 1) % 50 === 0) console.log(`${event + 1} of ${EVENTS}`)
+    }
+    report('to its row in ClickHouse', figures.row)
+    report('to its request at the provider', figures.request)
+    console.log(`load of the machine: ${loadavg()[0]?.toFixed(1)}`)
+  } finally {
+    await stopped(program)
+    provider.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function measured(url: string, tools: ToolBackend, index: number): Promise<{ row: number; request: number }> {
+  // One visitor each: the limits for one address would be what is measured.
+  const headers = { 'Content-Type': 'application/json', 'X-Forwarded-For': `198.51.100.${index % 250}` }
+  const ask = async (path: string, body: object, origin: string | null) => {
+    const reply = await send(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body), origin })
+    if (reply.status !== 200) throw new Error(`${path}: ${reply.status} ${reply.text}`)
+    return reply.body
+  }
+  const visit = await ask('/v1/visits', visitBody(), TEST_ORIGIN)
+  const { receipt, project } = visit['marker'] as { receipt: string; project: string }
+  await ask('/v1/visits/activate', { project, receipt }, TEST_ORIGIN)
+  const eventId = newId()
+  const before = arrivals.length
+  await ask('/v1/events', eventBody({ event_id: eventId, receipts: [receipt] }), null)
+  const answeredAtMs = performance.now()
+  const isRequested = (): Promise<boolean> => Promise.resolve(arrivals.length > before)
+  const isStored = async (): Promise<boolean> =>
+    (await tools.run('installsByEventId', { event_id: eventId })).length > 0
+  if (index % 2 === 1) await moment(isRequested)
+  const rowAtMs = await moment(isStored)
+  await moment(isRequested)
+  return { row: rowAtMs - answeredAtMs, request: Math.max(0, (arrivals[before] ?? 0) - answeredAtMs) }
+}
+
+async function moment(isReached: () => Promise<boolean>): Promise<number> {
+  const endsAtMs = performance.now() + PATIENCE_MS
+  while (!(await isReached())) {
+    if (performance.now() > endsAtMs) throw new Error('an event did not arrive within 30 s')
+    await wait(LOOK_EVERY_MS)
+  }
+  return performance.now()
+}
+
+function report(what: string, figures: readonly number[]): void {
+  const sorted = [...figures].sort((a, b) => a - b)
+  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+  const isReached = at(0.99) < GOAL_MS
+  const words = `p50 ${at(0.5).toFixed(0)} ms, p99 ${at(0.99).toFixed(0)} ms, most ${at(1).toFixed(0)} ms`
+  console.log(`${what}: ${words}; p99 under 1 s: ${isReached ? 'yes' : 'NO'}`)
+  if (!isReached) process.exitCode = 1
+}
+
+function startService(folder: string, port: number, providerPort: number): ChildProcess {
+  const manifests = join(folder, 'manifests')
+  mkdirSync(manifests)
+  for (const [name, text] of Object.entries(MANIFESTS)) writeFileSync(join(manifests, name), text)
+  const words = ['embedded', '--listen', `127.0.0.1:${port}`, '--metrics-listen', '127.0.0.1:0']
+  const where = ['--data', join(folder, 'data'), '--manifests', manifests, '--trust-proxy', '127.0.0.1/32']
+  const env = { ...process.env, WHENCE_GA4_URL: `http://127.0.0.1:${providerPort}`, WHENCE_LOG_LEVEL: 'warn' }
+  return spawn(process.execPath, [join(ROOT, 'bin/whence.ts'), ...words, ...where], { env, stdio: 'inherit' })
+}
+
+async function connected(data: string): Promise<ToolBackend> {
+  let tools: ToolBackend | null = null
+  const endsAtMs = Date.now() + PATIENCE_MS
+  while (tools === null) {
+    if (Date.now() > endsAtMs) throw new Error('the service did not start')
+    await wait(50)
+    tools = await connectTools(data)
+  }
+  return tools
+}
+
+function stopped(program: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (program.exitCode !== null) return resolve()
+    program.once('exit', () => resolve())
+    program.kill('SIGTERM')
+  })
+}
+
+function listening(server: Server | HttpServer): Promise<number> {
+  return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)))
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  const port = await listening(server)
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+await main()
