@@ -2,13 +2,14 @@
 
 import { PROVIDERS } from '../delivery/providers/index.ts'
 import type { Provider } from '../delivery/provider.ts'
+import type { StateRole } from '../delivery/state.ts'
 import { PROVIDER_IDS } from '../domain/model.ts'
 import { createRegistry } from '../runtime/metrics.ts'
 import type { RunOutcome } from '../runtime/settings.ts'
 import { openCatalog } from './cluster.ts'
-import { engines } from './engines.ts'
+import { engines, type Engines } from './engines.ts'
 import { runProgram } from './process.ts'
-import { dispatchRole, factsWriterRole, stateRole, workerRole } from './roles.ts'
+import { dispatchRole, factsWriterRole, stateRole, workerRole, type RoleParts } from './roles.ts'
 import { startMetrics } from './serve-api.ts'
 import { version } from './version.ts'
 
@@ -22,7 +23,7 @@ export function delivery({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
     const base = { ...parts, registry, eventLog: await open.eventLog() }
     // Each role opens what it needs and nothing more: a worker has no ClickHouse, the facts-writer no catalog.
     if (role === 'facts-writer') await factsWriterRole({ ...base, facts: (await open.facts()).facts })
-    else if (role === 'state') await stateRole({ ...base, hotState: await open.hotState({ whenAway: 'reject' }) })
+    else if (role === 'state') await startStateRole(base, open)
     else if (role === 'dispatch') {
       const catalog = await openCatalog({ ...parts, registry, env }, `delivery-${role}`)
       await dispatchRole({ ...base, catalog, facts: (await open.facts()).facts })
@@ -32,6 +33,12 @@ export function delivery({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
     }
     logger.info({ role }, 'working')
   })
+}
+
+async function startStateRole(base: RoleParts, open: Engines): Promise<void> {
+  let role: StateRole | null = null
+  const hotState = await open.hotState({ whenAway: 'reject', onLost: () => role?.storeLost() })
+  role = await stateRole({ ...base, hotState })
 }
 
 function providerOf(role: string): Provider {

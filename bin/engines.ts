@@ -18,11 +18,17 @@ export interface EngineParts {
   readonly nowMs: () => number
 }
 
+export interface HotStateWish {
+  readonly whenAway: 'alone' | 'reject'
+  /** The store came back with other data than it had: restarted, failed over or emptied. */
+  readonly onLost?: () => void
+}
+
 export interface Engines {
   /** `hasSpool`: what Kafka cannot take now goes to the folder that the settings name, where they name one. */
   readonly eventLog: (options?: { readonly hasSpool: boolean }) => Promise<EventLog>
   /** `whenAway`: whether verbs go on with what the process knows, or reject until the store is back. */
-  readonly hotState: (options?: { readonly whenAway: 'alone' | 'reject' }) => Promise<HotState>
+  readonly hotState: (options?: HotStateWish) => Promise<HotState>
   readonly facts: () => Promise<{ readonly facts: Facts; readonly connection: FactsConnection }>
 }
 
@@ -128,7 +134,7 @@ async function openLmdbState(environment: LmdbEnvironment, { lifecycle }: Engine
 
 async function openRedis(
   url: string,
-  options: { readonly whenAway: 'alone' | 'reject' },
+  { whenAway, onLost = () => undefined }: HotStateWish,
   { lifecycle, logger }: EngineParts,
 ): Promise<HotState> {
   const { redisHotState } = await import('../ports/hot-state/redis.ts')
@@ -136,10 +142,14 @@ async function openRedis(
     'hot state',
     () =>
       redisHotState(url, {
-        ...options,
+        whenAway,
         onUnreachable: (reason) => logger.error({ reason }, 'hot state away: limits count per process'),
         onReachable: () => logger.info('hot state reachable'),
-        onNewRun: (run, before) => before !== null && logger.warn({ run }, 'hot state was restarted or emptied'),
+        onNewRun: (run, before) => {
+          if (before === null) return
+          logger.warn({ run }, 'hot state was restarted or emptied')
+          onLost()
+        },
       }),
     (state) => state.close(),
   )

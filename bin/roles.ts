@@ -4,7 +4,7 @@ import { startDispatch } from '../delivery/dispatch.ts'
 import { startFactsWriter } from '../delivery/facts-writer.ts'
 import { ownCredentials } from '../delivery/own-credentials.ts'
 import type { Provider } from '../delivery/provider.ts'
-import { startState } from '../delivery/state.ts'
+import { startState, type StateRole } from '../delivery/state.ts'
 import { startWorker, type Worker } from '../delivery/worker.ts'
 import type { Registry } from 'prom-client'
 import type { EventLog } from '../ports/event-log/event-log.ts'
@@ -27,8 +27,11 @@ export async function factsWriterRole({ lifecycle, ...parts }: RoleParts & { rea
   )
 }
 
-export async function stateRole({ lifecycle, ...parts }: RoleParts & { readonly hotState: HotState }): Promise<void> {
-  await lifecycle.start(
+export async function stateRole({
+  lifecycle,
+  ...parts
+}: RoleParts & { readonly hotState: HotState }): Promise<StateRole> {
+  return lifecycle.start(
     'state',
     () => startState(parts),
     (role) => role.stop(),

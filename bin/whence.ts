@@ -22,6 +22,7 @@ const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
   'dead-letters': async () => (await import('./tools/dead-letters.ts')).deadLettersTool,
   replay: async () => (await import('./tools/dead-letters.ts')).replayTool,
   'send-test': async () => (await import('./tools/send-test.ts')).sendTestTool,
+  'rebuild-state': async () => (await import('./tools/rebuild-state.ts')).rebuildStateTool,
   lint: async () => (await import('./tools/lint.ts')).lintTool,
 }
 

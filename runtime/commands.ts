@@ -148,6 +148,12 @@ export const COMMANDS = {
     flags: {},
     positionals: [],
   },
+  'rebuild-state': {
+    summary: 'Fill a Redis that lost its data from ClickHouse; the service may go on working.',
+    settings: ['hotState', 'facts'],
+    flags: {},
+    positionals: [],
+  },
   lint: {
     summary: 'Check a folder of custom resources and print every problem.',
     settings: ['manifests'],

@@ -245,7 +245,7 @@ export const FOREIGN_VARIABLES: readonly string[] = ['WHENCE_HANDOFF', 'WHENCE_D
 
 /** Whether a command works on the data folder of one machine, so that engines need not be named. */
 export function isSingleMachine(command: string): boolean {
-  return !['api', 'delivery', 'operator'].includes(command)
+  return !['api', 'delivery', 'operator', 'rebuild-state'].includes(command)
 }
 
 function providerUrl(env: string, provider: string) {

@@ -50,6 +50,12 @@ export interface ConsumeOptions {
 }
 
 export interface Consumer {
+  /**
+   * Goes back to the first entry appended at `sinceMs` or later (Unix ms), in the partitions this consumer has; never
+   * forward. Resolves when what comes again is settled and committed; rejects where the store is away, and may then have
+   * gone back in part.
+   */
+  rewind(sinceMs: number): Promise<void>
   /** Stops after the batch in hand; resolves when its outcome is committed. */
   stop(): Promise<void>
 }

@@ -38,6 +38,8 @@ export interface MemberPlace {
   readonly options: ConsumeOptions
   /** Entries per partition that the group has not done; what the watchdog asks. */
   readonly lagOf: (partitions: readonly number[]) => Promise<number>
+  /** Where entries of that time or later begin, by partition. */
+  readonly offsetsSince: (sinceMs: number) => Promise<ReadonlyMap<number, number>>
   /** Where a new group begins that asks for the newest: the end of each partition that has no position yet. */
   readonly newestOf: (partitions: readonly number[]) => Promise<ReadonlyMap<number, number>>
 }
@@ -92,6 +94,32 @@ class Member implements Consumer {
       throw error
     } finally {
       clearTimeout(timer)
+    }
+  }
+
+  async rewind(sinceMs: number): Promise<void> {
+    const offsets = await this.#place.offsetsSince(sinceMs)
+    for (const partition of [...this.#flows.keys()]) {
+      const offset = offsets.get(partition)
+      if (offset !== undefined) await this.#goBack(partition, offset)
+    }
+  }
+
+  /** What is fetched meanwhile is not taken: it would leave a gap between what comes again and itself. */
+  async #goBack(partition: number, offset: number): Promise<void> {
+    const [consumer, flow] = [this.#consumer, this.#flows.get(partition)]
+    if (consumer === null || flow === undefined || this.#isStopping) throw new LogUnavailable('the consumer is away')
+    this.#starting.add(partition)
+    try {
+      const isBack = await flow.goBack(offset)
+      if (consumer !== this.#consumer || flow !== this.#flows.get(partition)) {
+        throw new LogUnavailable('the consumer was made anew')
+      }
+      if (!isBack) return
+      consumer.seek({ topic: this.#place.topicName, partition, offset: String(offset) })
+      await this.#commit(partition, offset)
+    } finally {
+      this.#starting.delete(partition)
     }
   }
 
@@ -201,7 +229,7 @@ class Member implements Consumer {
   #fetched(payload: EachBatchPayload): void {
     const { batch } = payload
     const flow = this.#flows.get(batch.partition)
-    if (flow === undefined || this.#isStopping || this.#starting.has(batch.partition)) return
+    if (flow === undefined || this.#isStopping || this.#starting.has(batch.partition) || payload.isStale()) return
     // What is not taken stays unresolved and is fetched again.
     if (flow.isFull) return this.#pause(batch.partition)
     const entries = batch.messages.map(storedEntry)

@@ -51,6 +51,8 @@ export class PartitionFlow {
   /** True from the call of the handler until its outcome is committed. */
   #isInHand = false
   #wake: () => void = () => undefined
+  /** Told when the batch in hand has ended and its outcome is committed. */
+  #onReleased: (() => void)[] = []
   readonly ended: Promise<void>
 
   /** `fromOffset`: where to begin; null where the group's own position says it. */
@@ -96,6 +98,20 @@ export class PartitionFlow {
     this.#wake()
   }
 
+  /**
+   * Waits for the batch in hand, then forgets what it has and expects `offset` next. False where it has not come that far
+   * yet, or where it ends.
+   */
+  async goBack(offset: number): Promise<boolean> {
+    while (this.#isInHand) await new Promise<void>((resolve) => this.#onReleased.push(resolve))
+    const nextInHand = this.#buffer[0]?.offset ?? this.#nextOffset
+    if (this.#isEnding || nextInHand === null || offset >= nextInHand) return false
+    this.#drop(this.#buffer.length)
+    this.#nextOffset = offset
+    this.#heldUntilMs = Number.NEGATIVE_INFINITY
+    return true
+  }
+
   /** Hands nothing over any more; `isLost`: another member has the partition, so nothing is committed either. */
   end({ isLost }: { readonly isLost: boolean }): void {
     this.#isEnding = true
@@ -136,6 +152,7 @@ export class PartitionFlow {
       this.#retryLater()
     } finally {
       this.#isInHand = false
+      for (const tell of this.#onReleased.splice(0)) tell()
     }
   }
 

@@ -19,6 +19,21 @@ export async function topicRanges(admin: Admin, topicName: string): Promise<read
   return offsets.map(({ partition, low, high }) => ({ partition, low: Number(low), end: Number(high) }))
 }
 
+/** Offset of the first entry with this time or a later one, by partition; the end where there is none. */
+export async function offsetsSince(
+  admin: Admin,
+  topicName: string,
+  sinceMs: number,
+): Promise<ReadonlyMap<number, number>> {
+  const [found, ranges] = await Promise.all([
+    admin.fetchTopicOffsetsByTimestamp(topicName, sinceMs),
+    topicRanges(admin, topicName),
+  ])
+  const offsets = new Map(ranges.map(({ partition, end }) => [partition, end]))
+  for (const { partition, offset } of found) if (Number(offset) >= 0) offsets.set(partition, Number(offset))
+  return offsets
+}
+
 /** The group's positions; partitions without one are absent. */
 export async function positionsOf(
   admin: Admin,

@@ -21,7 +21,7 @@ import { entryBytes, KafkaAppendQueue } from './kafka-appends.ts'
 import { kafkaClient } from './kafka-client.ts'
 import type { MemberSettings } from './kafka-consumer.ts'
 import { startMember } from './kafka-consumer.ts'
-import { allLags, lagOf, positionsOf, topicRanges } from './kafka-positions.ts'
+import { allLags, lagOf, offsetsSince, positionsOf, topicRanges } from './kafka-positions.ts'
 import { KafkaSender } from './kafka-producer.ts'
 import { TopicReader } from './kafka-reader.ts'
 import type { KafkaSettings } from './kafka-url.ts'
@@ -202,12 +202,14 @@ class LogInKafka implements EventLog {
       {
         ...{ kafka: this.#kafka, topic, topicName, group, groupId, handler, options },
         lagOf: async (partitions) => lagOf(await this.#connectedAdmin(), { groupId, topicName, partitions }),
+        offsetsSince: async (sinceMs) => offsetsSince(await this.#connectedAdmin(), topicName, sinceMs),
         newestOf: (partitions) => this.#newestOf(groupId, topicName, partitions),
       },
       { ...this.#memberSettings() },
     )
     this.#consumers.add(member)
     return {
+      rewind: (sinceMs) => member.rewind(sinceMs),
       stop: async () => {
         await member.stop()
         this.#consumers.delete(member)

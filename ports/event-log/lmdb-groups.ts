@@ -11,6 +11,7 @@ export interface GroupSource {
   readonly nowMs: () => number
   endOffset(): number
   read(fromOffset: number, maxEntries: number): readonly StoredEntry[]
+  offsetSince(sinceMs: number): number
   /** Remembers the position; it is durable soon. */
   commit(position: number): void
   /** Resolves when positions remembered so far are durable. */
@@ -48,6 +49,8 @@ export class Group {
   #heldUntilMs = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | null = null
   #isRetrying = false
+  /** Where to go back to once the batch in hand has ended. */
+  #rewindTo: number | null = null
 
   constructor(source: GroupSource, position: number, options: GroupOptions) {
     this.#source = source
@@ -67,7 +70,7 @@ export class Group {
     const member = { handler, options }
     this.#members.push(member)
     this.wake()
-    return { stop: () => this.#stop(member) }
+    return { rewind: (sinceMs) => this.#rewind(sinceMs), stop: () => this.#stop(member) }
   }
 
   /** Hands over the next batch where one is due; called whenever something may have changed. */
@@ -96,6 +99,24 @@ export class Group {
     if (this.#members.length === 0) this.#clearTimer()
     if (this.#inHand?.member === member) await this.#inHand.ended
     await this.#source.durable()
+  }
+
+  async #rewind(sinceMs: number): Promise<void> {
+    const offset = this.#source.offsetSince(sinceMs)
+    this.#rewindTo = Math.min(offset, this.#rewindTo ?? offset)
+    if (this.#inHand === null) this.#goBack()
+    else await this.#inHand.ended
+    await this.#source.durable()
+  }
+
+  #goBack(): void {
+    const offset = this.#rewindTo
+    this.#rewindTo = null
+    if (offset === null || offset >= this.#position) return
+    this.#position = offset
+    this.#heldUntilMs = Number.NEGATIVE_INFINITY
+    this.#source.commit(offset)
+    setImmediate(() => this.wake())
   }
 
   /** Null where the log could not be read; that must not end the transaction that called. */
@@ -171,6 +192,7 @@ export class Group {
 
   #released(): void {
     this.#inHand = null
+    this.#goBack()
     if (this.#members.length === 0) return this.#clearTimer()
     // Between two batches the event loop turns, so that handlers which end at once do not keep others waiting.
     setImmediate(() => this.wake())

@@ -119,6 +119,18 @@ export class Topics {
     return entries
   }
 
+  /** Offset of the first entry appended then or later; the end where there is none. Looks at keys alone. */
+  offsetSince(topic: Topic, sinceMs: number): number {
+    let offset = this.of(topic).endOffset
+    const { start, end } = topicBounds(topic)
+    for (const key of this.#log.getKeys({ start: end, end: start, reverse: true })) {
+      const { firstOffset, appendedAtMs } = placeOf(key)
+      if (appendedAtMs < sinceMs) break
+      offset = firstOffset
+    }
+    return offset
+  }
+
   oldestOffset(topic: Topic): number {
     const [first] = [...this.#log.getKeys({ ...topicBounds(topic), limit: 1 })]
     return first === undefined ? this.of(topic).endOffset : placeOf(first).firstOffset

@@ -128,6 +128,7 @@ class LogInLmdb implements LmdbEventLog {
     this.#topics.setConsumed(topic, true)
     const consumer = group.add(handler, options)
     return {
+      rewind: (sinceMs) => consumer.rewind(sinceMs),
       stop: async () => {
         await consumer.stop()
         if (!this.#groupsOf(topic).some((other) => other.hasMembers)) this.#topics.setConsumed(topic, false)
@@ -185,6 +186,7 @@ class LogInLmdb implements LmdbEventLog {
       nowMs: this.#environment.nowMs,
       endOffset: () => this.#topics.of(topic).endOffset,
       read: (fromOffset: number, maxEntries: number) => this.#topics.read(topic, fromOffset, maxEntries),
+      offsetSince: (sinceMs: number) => this.#topics.offsetSince(topic, sinceMs),
       commit: (next: number) => {
         this.#positions.put(key, String(next))
         const followers = this.#groupsOf(topic).filter((other) => other.hasMembers)

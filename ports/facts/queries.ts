@@ -8,6 +8,7 @@
 import type { QueryParameters } from './connection.ts'
 import type { FactTable } from './facts.ts'
 import type {
+  ActivationRow,
   ActivityRow,
   AttemptRow,
   CountsRow,
@@ -19,6 +20,7 @@ import type {
   PoisonRow,
   ReceiptFactsRow,
   RequestLogRow,
+  SettledInstallRow,
   UsageRow,
   VisitRow,
 } from './query-rows.ts'
@@ -74,6 +76,8 @@ type Install = { readonly website: string; readonly event_id: string }
 
 /** `since_ms` and `until_ms` bound the time: from the first, to before the second. */
 type Period = { readonly since_ms: number; readonly until_ms: number; readonly limit: number }
+/** A page from behind a place in the table on, of what is not older than `since_ms`. */
+type After = { readonly since_ms: number; readonly limit: number; readonly after_website: string }
 type Filters<F extends string, V = string> = { readonly [K in F]?: V }
 
 export type LogFilters = Period &
@@ -134,6 +138,22 @@ export const QUERIES = {
       SELECT visit_id, false, effect = 'activated', effect = 'revoked', false, ''
       FROM activations PREWHERE website = {website:String} AND visit_id IN {visit_ids:Array(String)}
     ) GROUP BY visit_id LIMIT ${MAX_KEYS}`),
+
+  /** Pages of what activations did, in the table's own order; rows seen twice do no harm. */
+  activationsAfter: report<After & { readonly after_visit_id: string; readonly after_effect: number }, ActivationRow>(
+    `SELECT website, visit_id, toInt8(effect) AS effect, ${ms('issued_at')} FROM activations
+    WHERE issued_at >= ${at('since_ms')} AND website >= {after_website:String}
+      AND (website, visit_id, toInt8(effect)) > ({after_website:String}, {after_visit_id:String}, {after_effect:Int8})
+    ORDER BY website, visit_id, effect ${pageLimit()}`,
+  ),
+
+  /** Pages of installs in the table's own order, the first of each event. */
+  installsAfter: report<After & { readonly after_event_id: string }, SettledInstallRow>(
+    `SELECT website, event_id, installation_id, answer, visit_id, ${ms('visit_issued_at')}, gpc FROM installs
+    WHERE received_at >= ${at('since_ms')} AND website >= {after_website:String}
+      AND (website, event_id) > ({after_website:String}, {after_event_id:String})
+    ORDER BY website, event_id, row_version DESC LIMIT 1 BY website, event_id ${pageLimit()}`,
+  ),
 
   /** The install of an event, with the answer it was given. */
   installByEvent: lookUp<Install, InstallRow>(`SELECT ${INSTALL_COLUMNS} FROM ${once('installs')}

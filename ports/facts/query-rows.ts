@@ -66,6 +66,20 @@ export interface InstallRow {
   readonly request_id: string
 }
 
+/** `effect`: 1 activated, 2 revoked. */
+export interface ActivationRow {
+  readonly website: string
+  readonly visit_id: string
+  readonly effect: number
+  readonly issued_at_ms: number
+}
+
+/** What the hot state remembers of an install. */
+export type SettledInstallRow = Pick<
+  InstallRow,
+  'website' | 'event_id' | 'installation_id' | 'answer' | 'visit_id' | 'visit_issued_at_ms' | 'gpc'
+>
+
 export interface InstallationVisitRow {
   readonly visit_id: string
   readonly visit_issued_at_ms: number

@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 
 import type { Topic } from '../../domain/records.ts'
-import type { Batch, BatchOutcome, Entry, EventLog, StoredEntry } from '../../ports/event-log/event-log.ts'
+import type { Batch, BatchOutcome, Consumer, Entry, EventLog, StoredEntry } from '../../ports/event-log/event-log.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 
 export interface EventLogHarness {
@@ -357,6 +357,81 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
       })
     })
 
+    describe('rewind', () => {
+      const appendInOrder = (first: number, count: number): Promise<void> =>
+        harness.log.append(
+          TOPIC,
+          numbers(count).map((number) => ({ key: 'acme:same', value: `${first + number}` })),
+        )
+
+      it('hands over again what was appended since then, in order, and goes on from there', async () => {
+        await appendInOrder(0, 3)
+        await harness.advance(20)
+        const sinceMs = harness.nowMs()
+        await appendInOrder(3, 3)
+        const all = await collect('g', 2)
+        await all.until(6)
+        await all.consumer.rewind(sinceMs)
+        await all.until(9)
+        await appendInOrder(6, 1)
+        const { values } = await all.until(10)
+        expect(values.join('')).to.equal('0123453456')
+        await all.consumer.stop()
+        expect((await harness.log.lag()).map(({ entries }) => entries)).to.deep.equal([0])
+      })
+
+      it('waits for the batch in hand, and survives a reopen', async () => {
+        const sinceMs = harness.nowMs() - 1
+        await appendInOrder(0, 4)
+        const started = Promise.withResolvers<void>()
+        const finish = Promise.withResolvers<void>()
+        let isOver = false
+        const consumer = await harness.log.consume(
+          TOPIC,
+          'g',
+          async ({ entries }): Promise<BatchOutcome> => {
+            if (isOver) return { done: 0, resumeAtMs: harness.nowMs() + 600_000 }
+            if (entries[0]?.value !== '2') return { done: entries.length }
+            started.resolve()
+            await finish.promise
+            isOver = true
+            return { done: entries.length }
+          },
+          { maxEntries: 2 },
+        )
+        await started.promise
+        let isBack = false
+        const rewound = consumer.rewind(sinceMs).then(() => (isBack = true))
+        await turn()
+        expect(isBack).to.equal(false)
+        finish.resolve()
+        await rewound
+        await consumer.stop()
+        await harness.reopen()
+        expect((await collect('g', 4).then((all) => all.until(4))).values.join('')).to.equal('0123')
+      })
+
+      it('never goes forward', async () => {
+        await appendInOrder(0, 2)
+        let failuresLeft = 1
+        const seen: string[] = []
+        const consumer = await harness.log.consume(
+          TOPIC,
+          'g',
+          async ({ entries }) => {
+            seen.push(...entries.map(({ value }) => value))
+            if (failuresLeft-- > 0) throw new Error('not yet')
+          },
+          { maxEntries: 2 },
+        )
+        await until(() => seen.length >= 2)
+        await consumer.rewind(harness.nowMs() + 60_000)
+        await until(() => seen.length >= 4)
+        await consumer.stop()
+        expect(seen.join('')).to.equal('0101')
+      })
+    })
+
     describe('read', () => {
       it('reads from an offset on without moving any group', async () => {
         const seen = await collect('g')
@@ -423,7 +498,7 @@ interface Seen {
 }
 
 interface Collector {
-  readonly consumer: { stop(): Promise<void> }
+  readonly consumer: Consumer
   readonly batches: readonly Batch[]
   count(): number
   seen(): Seen

@@ -359,6 +359,41 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         expect(states.has(unknown)).to.equal(false)
       })
 
+      it('page through activations and the first install of each event, once each', async () => {
+        const website = unique('site')
+        const activations = Array.from({ length: 5 }, () =>
+          activationRecord({ website, revokedVisitId: visitId(), revokedIssuedAtMs: SAMPLE_MS }),
+        )
+        await store(facts(), activations)
+        const events = Array.from({ length: 5 }, () => unique('event')).toSorted()
+        const versions = ['first', 'later'].map((installationId, index) =>
+          events.map((eventId) => installRecord({ website, eventId, installationId, receivedAtMs: SAMPLE_MS + index })),
+        )
+        for (const installs of versions.toReversed()) await store(facts(), installs)
+        const from = { since_ms: SAMPLE_MS - 86_400_000 * 2, limit: 3, after_website: website }
+        const effects: string[] = []
+        for (let after = { after_visit_id: '', after_effect: 0 }; ;) {
+          const page = await facts().run('activationsAfter', { ...from, ...after })
+          const rows = page.filter((row) => row.website === website)
+          effects.push(...rows.map(({ visit_id: id, effect }) => `${id} ${effect}`))
+          const last = rows.at(-1)
+          if (last === undefined) break
+          after = { after_visit_id: last.visit_id, after_effect: last.effect }
+        }
+        const expected = activations.flatMap((one) => [`${one.visitId} 1`, `${one.revokedVisitId} 2`])
+        expect(effects).to.deep.equal(expected.toSorted())
+        const found: string[] = []
+        for (let after = { after_event_id: '' }; ;) {
+          const page = await facts().run('installsAfter', { ...from, ...after })
+          const rows = page.filter((row) => row.website === website)
+          found.push(...rows.map(({ event_id: id, installation_id: installation }) => `${id} ${installation}`))
+          const last = rows.at(-1)
+          if (last === undefined) break
+          after = { after_event_id: last.event_id }
+        }
+        expect(found).to.deep.equal(events.map((eventId) => `${eventId} first`))
+      })
+
       it('give the whole install of an event back', async () => {
         const matched = visitId()
         const { install, request } = installRecord({

@@ -1,0 +1,32 @@
+/** `whence rebuild-state`: fills a Redis that lost its data from ClickHouse, while the service works. */
+
+import { rebuildState } from '../../delivery/rebuild-state.ts'
+import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
+import { openClickHouse } from '../../ports/facts/connect-server.ts'
+import { redisHotState } from '../../ports/hot-state/redis.ts'
+import type { RunOutcome } from '../../runtime/settings.ts'
+
+/** Longer than a request may wait: a Redis that is busy being filled is slower. */
+const VERB_MS = 5_000
+
+export async function rebuildStateTool({ settings }: RunOutcome): Promise<number> {
+  const { hotState: stateEngine, facts: factsEngine } = settings
+  if (stateEngine === null || factsEngine === null) throw new Error('no engines are set')
+  const facts = clickhouseFacts(openClickHouse(factsEngine.url), { nowMs: Date.now })
+  try {
+    const hotState = await redisHotState(stateEngine.url, { whenAway: 'reject', deadlineMs: VERB_MS })
+    try {
+      const report = await rebuildState({ facts, hotState, nowMs: Date.now, onProgress: tell })
+      process.stdout.write(`Applied: ${report.activations} activations, ${report.installs} answers\n`)
+      return 0
+    } finally {
+      await hotState.close()
+    }
+  } finally {
+    await facts.close()
+  }
+}
+
+function tell(what: string, rows: number): void {
+  process.stderr.write(`${what}: ${rows}\n`)
+}

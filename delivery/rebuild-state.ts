@@ -1,0 +1,83 @@
+/** Fills a hot state that was lost from the facts: the states of receipts, and the answers that installs were given. */
+
+import { LIMITS } from '../domain/limits.ts'
+import type { HotState, MatchedVisit } from '../ports/hot-state/hot-state.ts'
+import type { QueryRow } from '../ports/facts/queries.ts'
+import type { FactsReader } from './dispatch-reads.ts'
+
+export interface RebuildDeps {
+  readonly facts: FactsReader
+  readonly hotState: Pick<HotState, 'learn' | 'claimInstall' | 'settleInstall'>
+  readonly nowMs: () => number
+  /** Told after each page how many rows have been applied so far. */
+  readonly onProgress: (what: 'activations' | 'installs', rows: number) => void
+}
+
+export interface RebuildReport {
+  readonly activations: number
+  readonly installs: number
+}
+
+const PAGE_ROWS = 5_000
+/** Verbs under way at once: more would only wait in the queue to the store. */
+const VERBS_AT_ONCE = 500
+const DAY_MS = 86_400_000
+
+/**
+ * May run while the service works, and again: states only climb, and an event that is settled stays as it is. What the
+ * facts do not hold yet the role `state` applies from the log.
+ */
+export async function rebuildState(deps: RebuildDeps): Promise<RebuildReport> {
+  return { activations: await rebuildReceipts(deps), installs: await rebuildAnswers(deps) }
+}
+
+async function rebuildReceipts({ facts, hotState, nowMs, onProgress }: RebuildDeps): Promise<number> {
+  const since_ms = nowMs() - LIMITS.receiptLifetimeMs - DAY_MS
+  let after = { after_website: '', after_visit_id: '', after_effect: 0 }
+  let applied = 0
+  for (;;) {
+    const rows = await facts.run('activationsAfter', { since_ms, limit: PAGE_ROWS, ...after })
+    const last = rows.at(-1)
+    if (last === undefined) return applied
+    await inParts(rows, ({ website, visit_id: visitId, issued_at_ms: issuedAtMs, effect }) =>
+      hotState.learn({ website, visitId, issuedAtMs, previous: null }, effect === 2 ? 'revoked' : 'active'),
+    )
+    onProgress('activations', (applied += rows.length))
+    after = { after_website: last.website, after_visit_id: last.visit_id, after_effect: last.effect }
+  }
+}
+
+async function rebuildAnswers({ facts, hotState, nowMs, onProgress }: RebuildDeps): Promise<number> {
+  const since_ms = nowMs() - LIMITS.answerMemoryDays * DAY_MS
+  let after = { after_website: '', after_event_id: '' }
+  let applied = 0
+  for (;;) {
+    const rows = await facts.run('installsAfter', { since_ms, limit: PAGE_ROWS, ...after })
+    const last = rows.at(-1)
+    if (last === undefined) return applied
+    await inParts(rows, (row) => settle(row, hotState))
+    onProgress('installs', (applied += rows.length))
+    after = { after_website: last.website, after_event_id: last.event_id }
+  }
+}
+
+async function settle(row: QueryRow<'installsAfter'>, hotState: RebuildDeps['hotState']): Promise<void> {
+  const { website, visit_id: visitId, visit_issued_at_ms: issuedAtMs, gpc } = row
+  const claim = {
+    website,
+    eventId: row.event_id,
+    installationId: row.installation_id,
+    owner: `rebuild-${row.event_id}`,
+  }
+  // Settled already, or in somebody's hands who will settle it.
+  if ((await hotState.claimInstall(claim)).kind !== 'first') return
+  const matched: MatchedVisit | null =
+    visitId === '' || issuedAtMs === null ? null : { website, visitId, issuedAtMs, gpc }
+  await hotState.settleInstall({ ...claim, answer: row.answer, matched })
+}
+
+async function inParts<T>(items: readonly T[], apply: (item: T) => Promise<void>): Promise<void> {
+  for (let from = 0; from < items.length; from += VERBS_AT_ONCE) {
+    await Promise.all(items.slice(from, from + VERBS_AT_ONCE).map(apply))
+  }
+}
