@@ -259,7 +259,7 @@ describe('wrong credentials', () => {
   it('pause the destination: one request, one activity entry, and the jobs wait', async () => {
     expect((await stage.records())[0]).to.include({ status: 'retrying', reason: 'credentials_refused' })
     await stage.enqueue(eventJob(2), eventJob(3))
-    await until(async () => (await stage.records()).length === 3)
+    await until(async () => (await stage.statuses()).size === 3)
     expect((await stage.statuses()).get('event-0003')).to.equal('retrying')
     expect(stage.simulator.total()).to.equal(1)
     const activity = await stage.activity()
@@ -296,7 +296,7 @@ describe('wrong credentials', () => {
   it('are remembered over a restart: one request tries them, and the activity tells the end and not the beginning again', async () => {
     await stage.restart()
     await stage.enqueue(eventJob(2), eventJob(3), eventJob(4))
-    await until(async () => (await stage.records()).length === 4)
+    await until(async () => (await stage.statuses()).size === 4)
     expect(stage.simulator.total()).to.equal(2)
     expect((await stage.activity()).map(({ type }) => type)).to.deep.equal(['destination_paused'])
     stage.simulator.fail('*', null)
