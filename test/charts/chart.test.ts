@@ -4,8 +4,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
+import { Registry } from 'prom-client'
 import { parse } from 'yaml'
 
+import { createOperatorMetrics } from '../../operator/metrics.ts'
 import { compileSettings } from '../../runtime/settings.ts'
 import { SETTINGS } from '../../runtime/settings-table.ts'
 import { RECORD_TOPICS } from '../../domain/records.ts'
@@ -282,6 +284,9 @@ describe('the chart', function () {
     const names = sourceFiles(['api', 'delivery', 'runtime', 'ports', 'operator', 'bin'], ['.ts'])
       .flatMap(({ text }) => [...text.matchAll(/'(whence_[a-z0-9_]+)'/g)])
       .map((match) => match[1] ?? '')
+    const registry = new Registry()
+    createOperatorMetrics(registry, { depth: () => 0, longestRunningMs: () => 0 })
+    names.push(...registry.getMetricsAsArray().map(({ name }) => name))
     const known = new Set(names.flatMap((name) => [name, `${name}_bucket`, `${name}_count`, `${name}_sum`]))
     const asked = [
       ...sourceFiles(['charts/whence/files'], ['alerts.yaml']),

@@ -59,6 +59,7 @@ securityContext:
 {{- define "whence.podMetadata" -}}
 labels:
   {{- include "whence.selector" .root | nindent 2 }}
+  app.kubernetes.io/part-of: whence
   app.kubernetes.io/component: {{ .component }}
   {{- with .root.Values.pods.labels }}
   {{- toYaml . | nindent 2 }}

@@ -19,13 +19,11 @@
 - apiGroups: ['']
   resources: [configmaps]
   verbs: [list, watch, create, patch, delete]
-- apiGroups: ['']
-  resources: [secrets]
-  verbs: [create]
+{{- /* Server-side apply names what it makes, so that even making these Secrets can be a right by name. */}}
 - apiGroups: ['']
   resources: [secrets]
   resourceNames: {{ include "whence.providerSecrets" . }}
-  verbs: [list, watch, patch]
+  verbs: [list, watch, create, patch]
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   verbs: [create]

@@ -12,7 +12,8 @@ export const CHART = join(ROOT, 'charts/whence')
 export const CRD_CHART = join(ROOT, 'charts/whence-crds')
 /** What the chart is rendered for; helm on its own assumes a version of its own build. */
 const KUBE_VERSION = '1.32.4'
-const RENDER_MS = 60_000
+/** Installing waits for hooks. */
+const HELM_MS = 150_000
 const MAX_BYTES = 64 * 1024 * 1024
 
 /** Any object of Kubernetes, as far as tests look into it. */
@@ -45,7 +46,7 @@ export function runHelm(
   helm: string,
   words: readonly string[],
 ): Promise<{ readonly stdout: string; readonly stderr: string }> {
-  return run(helm, words, { timeout: RENDER_MS, maxBuffer: MAX_BYTES })
+  return run(helm, words, { timeout: HELM_MS, maxBuffer: MAX_BYTES })
 }
 
 export function manifestsOf(text: string): readonly KubeManifest[] {

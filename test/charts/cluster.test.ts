@@ -1,0 +1,290 @@
+/** The chart on a real API server with real helm: everything it renders is taken, and an installation collects and delivers. */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+
+import { expect } from 'chai'
+
+import { startGa4Simulator, type Ga4Simulator } from '../../delivery/simulator/ga4.ts'
+import { startEngines, type Engines } from '../support/engines.ts'
+import { kafkaJars } from '../support/kafka.ts'
+import type { KubeServer, KubeTools } from '../support/kube.ts'
+import { kubeTools, startKube } from '../support/kube.ts'
+import { activeReceipt, eventBody, post } from '../support/requests.ts'
+import { MANIFESTS, TEST_SECRET } from '../support/service.ts'
+import { startKubelet, type Kubelet } from './support/kubelet.ts'
+import type { KubeManifest } from './support/render.ts'
+import { CHART, CRD_CHART, podsOf, render, runHelm, VALUE_SETS, valueFile } from './support/render.ts'
+
+const BUILD_AND_START_MS = 1_300_000
+const WAIT_MS = 90_000
+const LOOK_MS = 100
+const RESTRICTED = { 'pod-security.kubernetes.io/enforce': 'restricted', 'pod-security.kubernetes.io/enforce-version': 'latest' }
+/** Kinds of other projects, whose definitions this API server does not have. */
+const FOREIGN = ['gateway.networking.k8s.io', 'monitoring.coreos.com', 'keda.sh']
+
+const until = async <T>(what: string, look: () => Promise<T | null> | T | null): Promise<T> => {
+  const endMs = Date.now() + WAIT_MS
+  while (Date.now() < endMs) {
+    const found = await look()
+    if (found !== null) return found
+    await pause(LOOK_MS)
+  }
+  throw new Error(`it did not come to pass: ${what}`)
+}
+
+describe('the chart on a real API server', function () {
+  this.timeout(180_000)
+  let tools: KubeTools
+  let kube: KubeServer
+  let folder = ''
+
+  before(async function () {
+    this.timeout(BUILD_AND_START_MS)
+    const found = await kubeTools()
+    if (found === null) return this.skip()
+    tools = found
+    folder = await mkdtemp(join(tmpdir(), 'whence-helm-'))
+    kube = await startKube(tools)
+    return undefined
+  })
+  after(async () => {
+    await kube?.stop()
+    if (folder !== '') await rm(folder, { recursive: true, force: true })
+  })
+
+  const namespace = (name: string, labels = {}) =>
+    kube.apply([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } }])
+
+  const asAdministrator = (name: string) => ['--kubeconfig', kube.kubeconfig, '--namespace', name]
+
+  describe('rendered with every listed set of values', () => {
+    before(async () => {
+      for (const name of ['acme', 'team-a', 'team-b']) await namespace(name, RESTRICTED)
+      await runHelm(tools.helm, ['install', 'definitions', CRD_CHART, ...asAdministrator('acme')])
+      const wait = ['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all']
+      await kube.kubectl(wait)
+    })
+    after(async () => {
+      await runHelm(tools.helm, ['uninstall', 'definitions', ...asAdministrator('acme')])
+      // They are kept; the installation below brings its own.
+      expect(await kube.kubectl(['delete', 'crd', '--all', '--timeout=60s'])).to.contain('websites.whence.dev')
+    })
+
+    const tryOut = async (manifest: KubeManifest): Promise<string> => {
+      const { apiVersion, kind, metadata } = manifest
+      const base = String(apiVersion).includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
+      const isClusterWide = /^(ClusterRole|ClusterRoleBinding|CustomResourceDefinition)$/.test(kind)
+      const place = isClusterWide ? '' : `/namespaces/${metadata.namespace ?? 'acme'}`
+      const plural = `${kind.toLowerCase().replace(/s$/, 'se').replace(/y$/, 'ie')}s`
+      const query = 'dryRun=All&fieldValidation=Strict&fieldManager=test&force=true'
+      const { status, body } = await kube.call(`${base}${place}/${plural}/${metadata.name}?${query}`, {
+        method: 'PATCH',
+        contentType: 'application/apply-patch+yaml',
+        body: manifest,
+      })
+      return status < 300 ? '' : `${kind} ${metadata.name}: ${status} ${String(body.message)}`
+    }
+
+    it('is taken whole, and all its pods in a namespace that enforces the restricted standard', async () => {
+      const seen = new Set<string>()
+      const refused: string[] = []
+      for (const name of VALUE_SETS) {
+        const manifests = (await render(tools.helm, name)).filter(({ apiVersion }) => !FOREIGN.some((group) => String(apiVersion).startsWith(group)))
+        for (const account of manifests.filter(({ kind }) => kind === 'ServiceAccount'))
+          await kube.apply([{ ...account, metadata: { ...account['metadata'], namespace: 'acme' } }])
+        await kube.apply([{ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: 'acme' } }])
+        const pods = podsOf(manifests).map(({ of, metadata, spec }) => ({
+          ...{ apiVersion: 'v1', kind: 'Pod' },
+          metadata: { labels: metadata['labels'], name: of.toLowerCase().replace(/\W/g, '-') },
+          spec: withClaims(spec),
+        }))
+        for (const object of [...manifests, ...pods]) {
+          const text = JSON.stringify(object)
+          if (seen.has(text)) continue
+          seen.add(text)
+          const why = await tryOut(object)
+          if (why !== '') refused.push(`${name}: ${why}`)
+        }
+      }
+      expect(refused).to.deep.equal([])
+      expect(seen.size).to.be.greaterThan(100)
+    })
+
+    it('would be refused if a pod asked for more', async () => {
+      const [pod] = podsOf(await render(tools.helm, 'cluster'))
+      const spec = { ...pod?.spec, hostNetwork: true }
+      const why = await tryOut({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'more' }, spec })
+      expect(why).to.match(/violates PodSecurity "restricted/)
+    })
+  })
+
+  describe('installed', () => {
+    let engines: Engines
+    let ga4: Ga4Simulator
+    let kubelet: Kubelet
+    let values = ''
+    const ns = 'whence'
+
+    const helm = async (...words: string[]): Promise<string> => {
+      const { stdout } = await runHelm(tools.helm, [...words, ...asAdministrator(ns)]).catch(async (error: Error) => {
+        throw new Error(`${error.message}\n${kubelet.output()}`, { cause: error })
+      })
+      return stdout
+    }
+
+    before(async function () {
+      const jars = await kafkaJars()
+      if (jars === null) return this.skip()
+      engines = await startEngines({ jars })
+      ga4 = await startGa4Simulator({ port: 0 })
+      await namespace(ns, RESTRICTED)
+      await kube.apply([
+        { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: ns } },
+        secretOf('whence-engines', { kafka: engines.env.WHENCE_EVENT_LOG, redis: engines.env.WHENCE_HOT_STATE, clickhouse: engines.env.WHENCE_FACTS }),
+        secretOf('whence-secret', { secret: TEST_SECRET }),
+      ])
+      values = join(folder, 'values.json')
+      const off = { enabled: false }
+      await writeFile(
+        values,
+        JSON.stringify({ providerUrls: { ga4: ga4.url }, providers: { google_ads: off, meta: off, tiktok: off, x: off } }),
+      )
+      kubelet = startKubelet(kube, ns)
+      return undefined
+    })
+    after(async () => {
+      await kubelet?.stop()
+      await ga4?.stop()
+      await engines?.stop()
+    })
+
+    const secretOf = (name: string, stringData: object) => ({
+      ...{ apiVersion: 'v1', kind: 'Secret', stringData },
+      metadata: { name, namespace: ns },
+    })
+    /** Every workload's own controller says so. */
+    const allReady = (names: readonly string[]) =>
+      until(`${names.join(', ')} are ready\n`, async () => {
+        const { items } = await kube.want(`/apis/apps/v1/namespaces/${ns}/deployments`)
+        const ready = items.filter(({ status, metadata }: KubeManifest) => status.readyReplicas > 0 && status.observedGeneration === metadata.generation)
+        return ready.length === names.length ? ready : null
+      })
+    const WORKLOADS = ['api', 'dispatch', 'facts-writer', 'ga4', 'operator', 'state'].map((name) => `whence-${name}`)
+    const journey = async (): Promise<string> => {
+      const url = kubelet.url('whence-api', 'http')
+      const receipt = await activeReceipt(url, { identities: { ga4: { 'G-TEST000001': { client_id: '1.2', session_id: '3' } } } })
+      const { body } = await post(`${url}/v1/events`, eventBody({ receipts: [receipt] }))
+      return String(body['resolution'])
+    }
+
+    it('migrates before anything starts, and brings every role up as its own ServiceAccount', async () => {
+      await helm('install', 'whence', CHART, '-f', valueFile('cluster'), '-f', values, '--timeout', '120s')
+      await allReady(WORKLOADS)
+      expect(kubelet.running()).to.deep.equal(WORKLOADS)
+      expect(kubelet.starts('whence-migrate')).to.equal(1)
+      expect(await helm('status', 'whence')).to.match(/STATUS: deployed[^]*helm test whence/)
+    })
+
+    it('takes up what kubectl applies, ties an install to its visit and tells GA4', async () => {
+      await kube.kubectl(['apply', '-n', ns, '-f', '-'], [...Object.values(MANIFESTS), LOG_STREAM].join('\n---\n'))
+      await kube.kubectl(['wait', '-n', ns, '--for=condition=Ready', 'website/acme-dev', '--timeout=60s'])
+      await until('the website is known to the api', async () => ((await journey().catch(() => '')) === 'matched' ? true : null))
+      await until('GA4 was told', () => (ga4.total() > 0 ? true : null))
+      const shown = await kube.kubectl(['get', 'websites', '-n', ns])
+      expect(shown).to.match(/^acme-dev\s+True\s+https:\/\/acme\.dev/m)
+    })
+
+    it('passes its own test, which leaves nothing behind', async () => {
+      expect(await helm('test', 'whence', '--timeout', '120s')).to.match(/Phase:\s+Succeeded/)
+      const { items } = await kube.want(`/apis/whence.dev/v1alpha1/namespaces/${ns}/websites`)
+      expect(items.map(({ metadata }: KubeManifest) => metadata.name)).to.deep.equal(['acme-dev'])
+    })
+
+    it('goes on through an upgrade and a rollback', async () => {
+      const before = kubelet.starts('whence-api')
+      await helm('upgrade', 'whence', CHART, '-f', valueFile('cluster'), '-f', values, '--set', 'brand=origin')
+      await until('the api was replaced', () => (kubelet.starts('whence-api') === before + 1 ? true : null))
+      await allReady(WORKLOADS)
+      expect(await journey()).to.equal('matched')
+      expect(kubelet.starts('whence-dispatch'), 'what has not changed stays').to.equal(1)
+      await helm('rollback', 'whence', '1')
+      await until('the api was replaced again', () => (kubelet.starts('whence-api') === before + 2 ? true : null))
+      await allReady(WORKLOADS)
+      expect(await journey()).to.equal('matched')
+    })
+
+    it('is granted what it uses, and uses what it is granted', async () => {
+      const events = (await kube.audit()).filter(({ user }) => user.username.startsWith(`system:serviceaccount:${ns}:whence-`))
+      const refused = events.filter(({ responseStatus }) => responseStatus?.code === 403)
+      expect([...new Set(refused.map(({ verb, requestURI, user }) => `${user.username} ${verb} ${requestURI}`))]).to.deep.equal([])
+      const used = new Set(
+        events.flatMap(({ user, verb, objectRef, responseStatus }) => {
+          const resource = [objectRef?.resource, objectRef?.subresource].filter((it) => it !== undefined).join('/')
+          // An apply that makes the object needs the right to create it as well.
+          const verbs = verb === 'patch' && responseStatus?.code === 201 ? [verb, 'create'] : [verb]
+          return verbs.map((each) => `${user.username.split(':')[3]} ${each} ${resource}`)
+        }),
+      )
+      const granted = new Set(await grants())
+      expect([...used].filter((right) => !granted.has(right))).to.deep.equal([])
+      expect([...granted].filter((right) => !used.has(right)).sort()).to.deep.equal(UNUSED)
+    })
+
+    it('goes without the objects of the team, and without the definitions', async () => {
+      await helm('uninstall', 'whence')
+      await until('every process has ended', () => (kubelet.running().length === 0 ? true : null))
+      const { items } = await kube.want(`/apis/whence.dev/v1alpha1/namespaces/${ns}/websites`)
+      expect(items).to.have.length(1)
+      const left = await kube.want(`/api/v1/namespaces/${ns}/secrets`)
+      expect(left.items.map(({ metadata }: KubeManifest) => metadata.name)).to.include('whence-engines')
+    })
+
+    /** Rights that this run gives no reason to use, and why they are there. */
+    const UNUSED: readonly string[] = [
+      // Shards that are left over once the number of websites has grown or shrunk a lot.
+      'whence-operator delete configmaps',
+    ]
+
+    /** `ServiceAccount verb resource` of every Role that is bound to one of ours. */
+    const grants = async (): Promise<readonly string[]> => {
+      const base = `/apis/rbac.authorization.k8s.io/v1/namespaces/${ns}`
+      const roles = new Map<string, KubeManifest>(
+        (await kube.want(`${base}/roles`)).items.map((role: KubeManifest) => [role['metadata'].name, role]),
+      )
+      const bindings: readonly KubeManifest[] = (await kube.want(`${base}/rolebindings`)).items
+      return bindings.flatMap(({ roleRef, subjects }) =>
+        subjects.flatMap(({ name }: KubeManifest) =>
+          (roles.get(roleRef.name)?.['rules'] ?? []).flatMap(({ verbs, resources }: KubeManifest) =>
+            verbs.flatMap((verb: string) => resources.map((resource: string) => `${name} ${verb} ${resource}`)),
+          ),
+        ),
+      )
+    }
+  })
+})
+
+const LOG_STREAM = `
+apiVersion: v1
+kind: Secret
+metadata: { name: acme-logs }
+stringData: { key: made-up-for-the-test }
+---
+apiVersion: whence.dev/v1alpha1
+kind: LogStream
+metadata: { name: acme-logs }
+spec:
+  organizationRef: { name: acme }
+  webhook: { url: 'https://logs.acme.dev/whence', secretRef: { name: acme-logs, key: key } }
+`
+
+/** A pod of a StatefulSet gets a claim in the place of each template of one. */
+function withClaims(spec: KubeManifest): KubeManifest {
+  const named = new Set((spec['volumes'] ?? []).map(({ name }: KubeManifest) => name))
+  const mounts = spec['containers'].flatMap(({ volumeMounts = [] }: KubeManifest) => volumeMounts)
+  const claims = mounts.filter(({ name }: KubeManifest) => !named.has(name))
+  const volumes = claims.map(({ name }: KubeManifest) => ({ name, persistentVolumeClaim: { claimName: name } }))
+  return { ...spec, volumes: [...(spec['volumes'] ?? []), ...volumes] }
+}
