@@ -1,4 +1,4 @@
-/** Makes folders. */
+/** Makes folders for data and secrets, and says plainly which one cannot be made. */
 
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'

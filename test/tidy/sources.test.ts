@@ -16,6 +16,7 @@ const RUNTIME_FILES = [
   'cluster-catalog.ts',
   'commands.ts',
   'folder-watch.ts',
+  'folders.ts',
   'keyring.ts',
   'kube/client.ts',
   'kube/lines.ts',
