@@ -1,7 +1,7 @@
 # The verbs of this project. What each does stands in package.json; this file makes sure that what it needs is there.
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-distributed demo check test bench docs
+.PHONY: help run run-distributed demo check test chaos bench docs
 
 help: ## Say what there is
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -26,6 +26,11 @@ test: node_modules ## Every test, with real parts; installs what they need where
 	@sh test/install-tools.sh
 	@npm run -s build
 	@npm run -s test
+
+chaos: node_modules ## The long fault runs: kills, silent brokers, lost Redis, cut links (about half an hour)
+	@sh test/install-tools.sh
+	@npm run -s build
+	@npm run -s chaos
 
 bench: node_modules ## Measure the figures of docs/performance.md
 	@npm run -s build

@@ -20,6 +20,8 @@ export interface Engines {
   readonly kafkaSettings: KafkaSettings
   /** A connection of the test's own, for looking and for statements. */
   readonly connection: FactsConnection
+  /** A connection to a database that is there whatever becomes of this one's. */
+  readonly root: FactsConnection
   /** The settings that name these engines, as environment variables. */
   readonly env: EngineEnv
   /** The same without links. */
@@ -78,7 +80,7 @@ export async function startEngines(options: EnginesOptions): Promise<Engines> {
     }
     const place = await migratePlace(own, env)
     keep(place.connection, (opened) => opened.close())
-    return { kafka, redis, clickhouse, ...place, stop }
+    return { kafka, redis, clickhouse, ...place, root: place.connection, stop }
   } catch (error) {
     await stop()
     throw error
@@ -90,7 +92,7 @@ export async function startEngines(options: EnginesOptions): Promise<Engines> {
  * own. `stop` ends nothing but its connection.
  */
 export async function placeIn(engines: Engines, number: number): Promise<Engines> {
-  await engines.connection.command(`CREATE DATABASE place_${number}`)
+  await engines.root.command(`CREATE DATABASE place_${number}`)
   const within = (env: EngineEnv): EngineEnv => ({
     WHENCE_EVENT_LOG: `${env.WHENCE_EVENT_LOG}&prefix=place-${number}.`,
     WHENCE_HOT_STATE: env.WHENCE_HOT_STATE.replace(/\/0$/, `/${number}`),

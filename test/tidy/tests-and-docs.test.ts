@@ -21,7 +21,7 @@ describe('test files', () => {
     )
     expect(tests.length).to.be.greaterThan(5)
     const lost = tests.filter(({ path }) => !(path.startsWith('test/') && path.endsWith('.test.ts')))
-    const suites = lost.filter(({ path }) => path.endsWith('.contract.ts'))
+    const suites = lost.filter(({ path }) => /\.(contract|suite)\.ts$/.test(path))
     expect(lost.filter((file) => !suites.includes(file)).map(({ path }) => path)).to.deep.equal([])
     const imported = sourceFiles(['test'], ['.test.ts']).flatMap((file) =>
       importsOf(file).map((specifier) => specifier.split('/').pop()),
@@ -30,8 +30,8 @@ describe('test files', () => {
   })
 
   it('have an assertion each', () => {
-    const empty = sourceFiles(['test'], ['.test.ts']).filter(
-      ({ text }) => !/\b(expect|assert)\b/.test(text) && !/[Cc]ontract\(/.test(text),
+    const empty = sourceFiles(['test'], ['.test.ts', '.suite.ts']).filter(
+      ({ text }) => !/\b(expect|assert)\b/.test(text) && !/[Cc]ontract\(|\.suite\.ts'/.test(text),
     )
     expect(empty.map(({ path }) => path)).to.deep.equal([])
   })
