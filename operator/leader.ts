@@ -149,8 +149,10 @@ class Election {
     else this.#options.logger.debug({ why: String(error) }, 'lease not renewed, trying again')
   }
 
+  /** For good: who has lost the Lease once cannot know what was written since. */
   #lost(why: string): void {
     this.isLeading = false
+    this.abort.abort()
     this.#options.logger.error({ why }, 'lease lost')
     this.#options.onLost()
   }

@@ -66,21 +66,22 @@ export function createKubeClient(address: KubeAddress, nowMs: () => number): Kub
   const agent = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS })
   const token = tokenReader(address.tokenFile, nowMs)
   let ca: Buffer | null = null
-  const stream = async (asked: KubeRequest): Promise<IncomingMessage> => {
+  const send = async (asked: KubeRequest, pool: Agent | false): Promise<IncomingMessage> => {
     ca ??= readFileSync(address.caFile)
     const headers = headersOf(asked, { token: token.read(), userAgent: address.userAgent })
-    const response = await headOf({ url, agent, ca, headers, asked })
+    const response = await headOf({ url, agent: pool, ca, headers, asked })
     if (response.statusCode !== undefined && response.statusCode < 300) return response
     // An expired token is replaced on the disk before anybody tells us.
     if (response.statusCode === 401) token.forget()
     throw await refusalOf(response)
   }
   return {
-    stream,
+    // A connection of its own: one from the pool may have died without a word, and it would take a while to find out.
+    stream: (asked) => send(asked, false),
     request: async (asked) => {
       const deadline = AbortSignal.timeout(ANSWER_MS)
       const signal = asked.signal === undefined ? deadline : AbortSignal.any([deadline, asked.signal])
-      const text = await bodyOf(await stream({ ...asked, signal }))
+      const text = await bodyOf(await send({ ...asked, signal }, agent))
       return text === '' ? null : parsed(text)
     },
     close: () => agent.destroy(),
@@ -116,7 +117,7 @@ function headersOf(
 
 interface Sending {
   readonly url: URL
-  readonly agent: Agent
+  readonly agent: Agent | false
   readonly ca: Buffer
   readonly headers: Readonly<Record<string, string>>
   readonly asked: KubeRequest

@@ -29,6 +29,8 @@ export interface ReflectorOptions {
   readonly logger: Logger
   readonly metrics: KubeMetrics
   readonly random: () => number
+  /** A watch that brings nothing for so long is taken for dead; for tests. */
+  readonly silenceMs?: number
 }
 
 export interface Reflector {
@@ -49,7 +51,7 @@ const MAX_PAGES = 10_000
 const WATCH_S = { least: 300, most: 600 }
 /** The server sends bookmarks about once a minute. */
 const SILENCE_MS = 90_000
-const RETRY_MS = { first: 400, most: 10_000 }
+const RETRY_MS = { first: 400, most: 5_000 }
 const FORBIDDEN_RETRY_MS = 30_000
 /** A watch that lasted so long was a good one: the next failure is a first one again. */
 const HEALTHY_MS = 5_000
@@ -158,7 +160,7 @@ class Reflecting {
       ...accept,
     } as const
     const stream = await client.stream(asked)
-    for await (const line of jsonLines(stream, SILENCE_MS)) this.#take(line as WatchEvent)
+    for await (const line of jsonLines(stream, this.#options.silenceMs ?? SILENCE_MS)) this.#take(line as WatchEvent)
   }
 
   #take({ type, object }: WatchEvent): void {

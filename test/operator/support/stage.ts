@@ -23,7 +23,8 @@ import type { KubeServer } from '../../support/kube.ts'
 export const PLACE: CatalogPlace = { namespace: 'whence', name: 'whence' }
 export const BASE_URL = 'https://whence.example'
 
-const WAIT_MS = 45_000
+/** Generous: the machine may be busy with other things. */
+const WAIT_MS = 100_000
 
 export interface StartedOperator extends Operator {
   readonly registry: Registry
@@ -44,13 +45,14 @@ export interface Stage {
 
 export const quiet = createLogger({ program: 'test', level: 'silent', format: 'json' })
 
-export async function openStage(kube: KubeServer): Promise<Stage> {
+/** `url`: of the API server, or of a link to it. */
+export async function openStage(kube: KubeServer, url = kube.url): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'whence-operator-'))
   const tokenFile = join(folder, 'token')
   await writeFile(tokenFile, kube.adminToken, { mode: 0o600 })
   const closing: (() => unknown)[] = []
   const client = (name: string): KubeClient => {
-    const opened = createKubeClient({ url: kube.url, tokenFile, caFile: kube.caFile, userAgent: name }, Date.now)
+    const opened = createKubeClient({ url, tokenFile, caFile: kube.caFile, userAgent: name }, Date.now)
     closing.push(() => opened.close())
     return opened
   }

@@ -1,0 +1,222 @@
+/** What can happen to a watch, on a real API server: afterwards every copy is what etcd holds, and nothing went out of force. */
+
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { expect } from 'chai'
+import { Registry } from 'prom-client'
+
+import type { CatalogSource } from '../../runtime/catalog-source.ts'
+import { createKubeClient, type KubeClient } from '../../runtime/kube/client.ts'
+import { createKubeMetrics } from '../../runtime/kube/metrics.ts'
+import type { Reflector } from '../../runtime/kube/reflector.ts'
+import { startReflector } from '../../runtime/kube/reflector.ts'
+import type { KubeServer } from '../support/kube.ts'
+import { kubeTools, startKube } from '../support/kube.ts'
+import { organization, website } from '../support/manifests.ts'
+import { type Link, openLink } from './support/link.ts'
+import { openStage, PLACE, quiet, type Stage, type StartedOperator, until } from './support/stage.ts'
+
+const BUILD_AND_START_MS = 1_300_000
+const WEBSITES = '/apis/whence.dev/v1alpha1/namespaces/default/websites'
+const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${PLACE.namespace}/leases/${PLACE.name}`
+
+describe('watches', function () {
+  this.timeout(240_000)
+  let kube: KubeServer
+  let link: Link
+  let tokenFile: string
+  let client: KubeClient
+  let stage: Stage
+  const registry = new Registry()
+  const reflectors: Reflector[] = []
+
+  before(async function () {
+    this.timeout(BUILD_AND_START_MS)
+    const tools = await kubeTools()
+    if (tools === null) return this.skip()
+    kube = await startKube(tools)
+    await kube.installCrds()
+    await kube.apply([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: PLACE.namespace } }])
+    await kube.apply([organization('acme'), website('first')])
+    link = await openLink(kube.port)
+    stage = await openStage(kube, `https://127.0.0.1:${link.port}`)
+    tokenFile = join(stage.folder, 'own-token')
+    await writeFile(tokenFile, kube.adminToken)
+    const address = { url: `https://127.0.0.1:${link.port}`, tokenFile, caFile: kube.caFile, userAgent: 'reflector' }
+    client = createKubeClient(address, Date.now)
+  })
+
+  after(async () => {
+    await Promise.all(reflectors.map((reflector) => reflector.close()))
+    client?.close()
+    await stage?.stop()
+    await link?.close()
+    await kube?.stop()
+  })
+
+  const metrics = createKubeMetrics(registry)
+  const watch = (silenceMs?: number): Reflector => {
+    const silence = silenceMs === undefined ? {} : { silenceMs }
+    const common = { client, name: 'websites', path: WEBSITES, logger: quiet, metrics, random: Math.random, ...silence }
+    const reflector = startReflector({ ...common, onChange: () => undefined })
+    reflectors.push(reflector)
+    return reflector
+  }
+  const names = ({ objects }: Reflector) => [...objects.values()].map(({ metadata }) => metadata.name).sort()
+  /** The copy holds the same objects in the same versions as the server. */
+  const isCopy = async ({ objects }: Reflector): Promise<boolean> => {
+    const { items } = await kube.want(WEBSITES)
+    const versions = (list: Iterable<any>) =>
+      [...list].map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`).sort()
+    return JSON.stringify(versions(items)) === JSON.stringify(versions(objects.values()))
+  }
+  const total = async (name: string): Promise<number> => {
+    const metric = await registry.getSingleMetric(name)?.get()
+    return metric?.values.reduce((sum, { value }) => sum + value, 0) ?? 0
+  }
+
+  it('go on where they were after the connection broke, without listing again', async () => {
+    const reflector = watch()
+    await reflector.synced
+    const lists = await total('whence_kube_lists_total')
+    link.cut()
+    await kube.apply([website('during-cut')])
+    link.mend()
+    await until('it has what it missed', () => isCopy(reflector))
+    expect(names(reflector)).to.include('during-cut')
+    expect(await total('whence_kube_lists_total')).to.equal(lists)
+  })
+
+  it('notice a connection that has fallen silent', async () => {
+    const reflector = watch(1_500)
+    await reflector.synced
+    link.silence()
+    await kube.apply([website('during-silence')])
+    await until('it has what it missed', () => isCopy(reflector))
+    expect(names(reflector)).to.include('during-silence')
+  })
+
+  it('list again when history is gone, and tell what was deleted meanwhile', async () => {
+    await kube.apply([website('doomed')])
+    const reflector = watch()
+    await until('it has all', () => isCopy(reflector))
+    const lists = await total('whence_kube_lists_total')
+    link.cut()
+    await kube.want(`${WEBSITES}/doomed`, { method: 'DELETE' })
+    await kube.apply([website('after-doom')])
+    await kube.compact()
+    await kube.kill()
+    await kube.restart()
+    link.mend()
+    await until('it has what it missed', () => isCopy(reflector))
+    expect(names(reflector)).to.include('after-doom').and.not.to.include('doomed')
+    expect(await total('whence_kube_lists_total')).to.be.greaterThan(lists)
+  })
+
+  it('take a new token when the old one is no longer good', async () => {
+    const account = '/api/v1/namespaces/default/serviceaccounts/watcher'
+    const rules = [{ apiGroups: ['whence.dev'], resources: ['websites'], verbs: ['list', 'watch'] }]
+    const role = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'watcher' }
+    const subjects = [{ kind: 'ServiceAccount', name: 'watcher', namespace: 'default' }]
+    const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name: 'watcher' } }
+    await kube.apply([
+      { ...rbac, kind: 'ClusterRole', rules },
+      { ...rbac, kind: 'ClusterRoleBinding', roleRef: role, subjects },
+    ])
+    const file = join(stage.folder, 'account-token')
+    await writeFile(file, await kube.serviceAccountToken('default', 'watcher'))
+    const own = createKubeClient(
+      { url: `https://127.0.0.1:${link.port}`, tokenFile: file, caFile: kube.caFile, userAgent: 'watcher' },
+      Date.now,
+    )
+    const reflector = startReflector({
+      client: own,
+      name: 'expiring',
+      path: WEBSITES,
+      logger: quiet,
+      metrics,
+      random: Math.random,
+      onChange: () => undefined,
+    })
+    reflectors.push(reflector)
+    await reflector.synced
+    await kube.want(account, { method: 'DELETE' })
+    // The server believes a token for some seconds after its account is gone.
+    await until('it is turned away', async () => {
+      link.cut()
+      link.mend()
+      await new Promise((resolve) => setTimeout(resolve, 1_000))
+      const metric = await registry.getSingleMetric('whence_kube_watch_restarts_total')?.get()
+      return metric?.values.some(({ labels }) => labels['resource'] === 'expiring' && labels['status'] === '401')
+    })
+    await writeFile(file, await kube.serviceAccountToken('default', 'watcher'))
+    await kube.apply([website('after-expiry')])
+    await until('it has what it missed', () => isCopy(reflector))
+    expect(names(reflector)).to.include('after-expiry')
+    await reflector.close()
+    own.close()
+  })
+
+  describe('of operators and readers', () => {
+    let catalog: CatalogSource
+    let first: StartedOperator
+
+    before(async () => {
+      first = stage.operator('operator-a')
+      catalog = await stage.catalog(null, join(stage.folder, 'kept'))
+      await until('it is in force', () => catalog.current().websites.has('first'))
+    })
+
+    it('survive that the API server is killed: nothing goes out of force, and a reader starts from the disk', async () => {
+      const seen: number[] = []
+      const looking = setInterval(() => seen.push(catalog.current().websites.size), 20)
+      const { version } = catalog.current()
+      await until('the copy on the disk is there', async () => {
+        const kept = await readFile(join(stage.folder, 'kept', 'catalog-whence-whence.json'), 'utf8').catch(() => '')
+        return kept.includes(version)
+      })
+      await kube.kill()
+      const reader = await stage.catalog(null, join(stage.folder, 'kept'))
+      expect(reader.current().version).to.equal(version)
+      expect(reader.current().websites.get('first')?.origins.has('https://first.example')).to.equal(true)
+      await kube.restart()
+      await kube.apply([website('after-kill')])
+      for (const each of [catalog, reader]) {
+        await until('it follows again', () => each.current().websites.has('after-kill'))
+        const { items } = await kube.want(WEBSITES)
+        const wanted = items.map(({ metadata }: any) => metadata.name as string)
+        expect([...each.current().websites.keys()]).to.have.members(wanted)
+      }
+      clearInterval(looking)
+      expect(seen.every((size, index) => size >= (seen[index - 1] ?? 0))).to.equal(true)
+    })
+
+    it('have one leader: who loses the lease writes no more, and another takes over', async () => {
+      const holder = async (): Promise<string> => (await kube.want(LEASE)).spec.holderIdentity
+      const second = stage.operator('operator-b')
+      await until('the second one has looked', async () =>
+        (await kube.audit()).some(
+          ({ userAgent, objectRef }) => userAgent === 'operator-b' && objectRef?.resource === 'leases',
+        ),
+      )
+      expect(second.isLeading()).to.equal(false)
+      expect(await holder()).to.equal('operator-a')
+      // A lease that somebody took: whoever led stops by itself, and the other one waits for the end of it.
+      const stolen = await kube.want(LEASE)
+      await kube.want(LEASE, {
+        method: 'PUT',
+        body: { ...stolen, spec: { ...stolen.spec, holderIdentity: 'thief', leaseDurationSeconds: 1 } },
+      })
+      await until('the second one leads', () => second.isLeading())
+      await kube.apply([website('under-b')])
+      await until('it is in force', () => catalog.current().websites.has('under-b'))
+      const writers = (await kube.audit())
+        .filter(({ objectRef, verb }) => objectRef?.resource === 'configmaps' && verb === 'patch')
+        .map(({ userAgent }) => userAgent)
+      expect(writers.at(-1)).to.equal('operator-b')
+      expect(first.isLost()).to.equal(true)
+      expect(first.isLeading()).to.equal(false)
+    })
+  })
+})
