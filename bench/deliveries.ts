@@ -59,6 +59,7 @@ interface Run {
 
 const [mode = '3', second = '', third = ''] = process.argv.slice(2)
 if (mode === '--one') console.log(JSON.stringify(await measure(JSON.parse(second) as Plan)))
+else if (mode === '--fill') await fill(second, JSON.parse(third) as Plan)
 else if (mode === '--stand-in') await standIn(second as ProviderName)
 else await main(Number(mode), Number(second === '' ? 20_000 : second), Number(third === '' ? 100_000 : third))
 
@@ -168,13 +169,20 @@ async function measure(plan: Plan): Promise<Run> {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const [url] = (await once(stranger.stdout, 'data')) as [Buffer]
-  const onFatal = (error: Error): void => {
-    throw error
-  }
-  const environment = await openLmdb(folder, { nowMs: Date.now, onFatal })
-  const log = await lmdbEventLog(environment)
-  const hotState = await lmdbHotState(environment)
+  const [self, filled] = [fileURLToPath(import.meta.url), [folder, JSON.stringify(plan)]]
+  // By a process of its own, whose memory is not measured.
+  const filler = spawn(process.execPath, [self, '--fill', ...filled], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await textOf(filler)
   try {
+    return await withStore(folder, ({ log, hotState }) => deliver({ plan, log, hotState, url: url.toString() }))
+  } finally {
+    stranger.kill()
+    await rm(folder, { recursive: true })
+  }
+}
+
+async function fill(folder: string, plan: Plan): Promise<void> {
+  await withStore(folder, async ({ log }) => {
     for (let from = 0; from < plan.waiting; from += APPEND_ENTRIES * 20) {
       const waiting = jobsOf(plan, Math.min(APPEND_ENTRIES * 20, plan.waiting - from), 1_000_000_000 + from)
       const dueAtMs = Date.now() + 2 * HOUR_MS
@@ -184,13 +192,24 @@ async function measure(plan: Plan): Promise<Run> {
         waiting.map((job) => ({ ...job, dueAtMs })),
       )
     }
-    return await deliver({ plan, log, hotState, url: url.toString() })
+  })
+}
+
+type Store = Pick<Stage, 'log' | 'hotState'>
+
+async function withStore<T>(folder: string, use: (store: Store) => Promise<T>): Promise<T> {
+  const onFatal = (error: Error): void => {
+    throw error
+  }
+  const environment = await openLmdb(folder, { nowMs: Date.now, onFatal })
+  const log = await lmdbEventLog(environment)
+  const hotState = await lmdbHotState(environment)
+  try {
+    return await use({ log, hotState })
   } finally {
-    stranger.kill()
     await log.close()
     await hotState.close()
     await environment.close()
-    await rm(folder, { recursive: true })
   }
 }
 
