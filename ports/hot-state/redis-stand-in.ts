@@ -78,7 +78,12 @@ function receiptVerbs(nowMs: () => number): ReceiptVerbs {
       return isFinal || isFresh(receipt) ? receipts.activate(receipt) : { kind: 'unknown' }
     },
     receiptStates: async (asked) =>
-      asked.map((receipt) => (receipts.stateOf(receipt) === 'revoked' ? 'revoked' : 'unknown')),
+      asked.map((receipt) => {
+        const state = receipts.stateOf(receipt)
+        if (state === 'revoked') return state
+        // An install follows its page's activation by moments: Facts cannot have that yet. Of anything else they know more.
+        return state === 'active' && isFresh(receipt) ? state : 'unknown'
+      }),
     async learn(receipt, state) {
       receipts.learn(receipt, state)
       see(receipt)

@@ -246,7 +246,7 @@ describe('Redis hot state', () => {
       await state.learn({ ...second, previous: first }, 'issued')
       expect(await state.activate(second)).to.deep.equal({ kind: 'activated', revoked: first })
       expect(await state.activate(first)).to.deep.equal({ kind: 'revoked' })
-      expect(await state.receiptStates([first, second])).to.deep.equal(['revoked', 'unknown'])
+      expect(await state.receiptStates([first, second])).to.deep.equal(['revoked', 'active'])
     })
 
     it('refuses to activate what facts say is revoked', async () => {
@@ -267,6 +267,9 @@ describe('Redis hot state', () => {
       freeze()
       expect(await state.activate(recent)).to.deep.equal({ kind: 'activated', revoked: previous })
       expect(await state.activate(old)).to.deep.equal({ kind: 'unknown' })
+      expect(await state.receiptStates([recent])).to.deep.equal(['active'])
+      nowMs += 60_000
+      expect(await state.receiptStates([recent])).to.deep.equal(['unknown'])
     })
 
     it('gives an event to one caller of this process, and a repeat its answer', async () => {
