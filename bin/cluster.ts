@@ -1,12 +1,14 @@
 /** Opens what a process needs of its cluster: a client for the API, and the catalog that the operator keeps there. */
 
-import type { Registry } from 'prom-client'
+import { Registry } from 'prom-client'
 
-import { PROVIDER_IDS } from '../domain/model.ts'
+import type { Catalog, Credentials } from '../domain/catalog.ts'
+import { PROVIDER_IDS, type ProviderId } from '../domain/model.ts'
 import { openCatalogFolder, type CatalogSource } from '../runtime/catalog-source.ts'
 import { openClusterCatalog } from '../runtime/cluster-catalog.ts'
 import { createKubeClient, type KubeClient } from '../runtime/kube/client.ts'
 import { createKubeMetrics } from '../runtime/kube/metrics.ts'
+import { createLogger } from '../runtime/logger.ts'
 import type { Settings } from '../runtime/settings.ts'
 import type { EngineParts } from './engines.ts'
 import { version } from './version.ts'
@@ -21,6 +23,8 @@ export function kubeClientOf(program: string, settings: Settings, env: NodeJS.Pr
   const { kubeTokenFile: tokenFile, kubeCaFile: caFile } = settings
   return createKubeClient({ url, tokenFile, caFile, userAgent: `whence-${program}/${version()}` }, Date.now)
 }
+
+const TOOL_PATIENCE_MS = 10_000
 
 export interface CatalogParts extends EngineParts {
   readonly registry: Registry
@@ -50,4 +54,27 @@ export async function openCatalog(parts: CatalogParts, program: string): Promise
     () => openClusterCatalog({ client, place, provider, folder: data, metrics, logger, random: Math.random }),
     (source) => source.close(),
   )
+}
+
+/** Reads the catalog of the cluster once, for a tool; with one provider's credentials, or with none. @throws NoCatalog */
+export async function readCluster(
+  settings: Settings,
+  env: NodeJS.ProcessEnv,
+  provider: ProviderId | null,
+): Promise<{ readonly catalog: Catalog; readonly credentials: Credentials }> {
+  const { catalog: place, data } = settings
+  if (place === null) throw new Error('WHENCE_CATALOG is not set')
+  const client = kubeClientOf('tool', settings, env)
+  const logger = createLogger({ program: 'tool', level: 'error', format: settings.logFormat })
+  const metrics = createKubeMetrics(new Registry())
+  // A folder of its own: the worker beside it keeps its copy under the same name.
+  const options = { client, place, provider, folder: `${data}/tools`, metrics, logger, random: Math.random }
+  try {
+    const source = await openClusterCatalog({ ...options, patienceMs: TOOL_PATIENCE_MS })
+    const read = { catalog: source.current(), credentials: source.credentials() }
+    await source.close()
+    return read
+  } finally {
+    client.close()
+  }
 }

@@ -110,7 +110,7 @@ export const COMMANDS = {
   },
   'send-test': {
     summary: 'Try a destination with a marked test event, and print what its provider says.',
-    settings: ['data', 'manifests', ...PROVIDER_URLS],
+    settings: ['data', 'manifests', 'catalog', ...KUBE, ...PROVIDER_URLS],
     flags: {
       '--destination': { placeholder: 'ID', doc: 'The destination to try.' },
       '--website': { placeholder: 'ID', doc: 'Its website, where several have a destination of this name.' },

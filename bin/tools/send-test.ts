@@ -6,6 +6,7 @@ import { destinationKey, type Catalog, type Credentials, type Destination } from
 import { compileManifests, formatProblems } from '../../runtime/catalog-source.ts'
 import { readManifests } from '../../runtime/manifests.ts'
 import type { RunOutcome, Settings } from '../../runtime/settings.ts'
+import { readCluster } from '../cluster.ts'
 import { baseUrlOf, tokenUrlOf } from '../provider-urls.ts'
 import { connectTools } from './control.ts'
 import { durationText, printable } from './table.ts'
@@ -74,13 +75,25 @@ async function trialOf(
   return { kind: 'report', report: await sendTest(deps, { destination, secrets, ...way }) }
 }
 
-/** Without a running service beside it: from the folder of resources, as the delivery roles read it. */
+/** Without a running service beside it: from the cluster or the folder of resources, as the delivery roles read it. */
 async function sendTestHere(settings: Settings, env: NodeJS.ProcessEnv, wish: SendTestWish): Promise<SendTestAnswer> {
+  if (settings.catalog !== null) return sendTestInCluster(settings, env, wish)
   const compiled = compileManifests(await readManifests(settings.manifests), { env })
   if (!compiled.isAccepted) {
     throw new Error(`the manifests in ${settings.manifests} do not compile:\n${formatProblems(compiled.problems)}`)
   }
   return answerSendTest({ settings, ...compiled }, wish)
+}
+
+/** Reads what a worker of the destination's provider reads: the pod's rights decide whether it may. */
+async function sendTestInCluster(
+  settings: Settings,
+  env: NodeJS.ProcessEnv,
+  wish: SendTestWish,
+): Promise<SendTestAnswer> {
+  const websites = (await readCluster(settings, env, null)).catalog.websites.values()
+  const wanted = [...websites].flatMap((website) => website.destinations).find(({ id }) => id === wish.destination)
+  return answerSendTest({ settings, ...(await readCluster(settings, env, wanted?.provider ?? null)) }, wish)
 }
 
 function unknownText(catalog: Catalog, { destination }: SendTestWish): string {

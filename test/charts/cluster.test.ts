@@ -1,9 +1,11 @@
 /** The chart on a real API server with real helm: everything it renders is taken, and an installation collects and delivers. */
 
+import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { promisify } from 'node:util'
 
 import { expect } from 'chai'
 
@@ -14,6 +16,7 @@ import type { KubeServer, KubeTools } from '../support/kube.ts'
 import { kubeTools, startKube } from '../support/kube.ts'
 import { activeReceipt, eventBody, post } from '../support/requests.ts'
 import { MANIFESTS, TEST_SECRET } from '../support/service.ts'
+import { ROOT } from '../tidy/source-files.ts'
 import { startKubelet, type Kubelet } from './support/kubelet.ts'
 import type { KubeManifest } from './support/render.ts'
 import { CHART, CRD_CHART, podsOf, render, runHelm, VALUE_SETS, valueFile } from './support/render.ts'
@@ -195,6 +198,32 @@ describe('the chart on a real API server', function () {
       await until('GA4 was told', () => (ga4.total() > 0 ? true : null))
       const shown = await kube.kubectl(['get', 'websites', '-n', ns])
       expect(shown).to.match(/^acme-dev\s+True\s+https:\/\/acme\.dev/m)
+    })
+
+    it('explains by the plugin what is in force and what is not', async () => {
+      const own = { PATH: `${join(ROOT, 'bin')}:${dirname(tools.kubectl)}:${process.env['PATH']}`, KUBECONFIG: kube.kubeconfig }
+      const plugin = (...words: string[]) =>
+        promisify(execFile)('kubectl', ['whence', ...words], { env: { ...process.env, ...own } }).then(
+          ({ stdout }) => stdout,
+          ({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }) => stdout + stderr,
+        )
+      const explained = await plugin('explain', 'website/acme-dev', '-n', ns)
+      expect(explained).to.match(/^Website whence\/acme-dev: in force$/m)
+      expect(explained).to.match(/refers to organization acme: there/)
+      expect(explained).to.match(/compiled: website acme-dev of organisation whence\/acme \(Standard\)[^]*destination acme-ga4: ga4, Live/)
+      const orphan = { apiVersion: 'whence.dev/v1alpha1', kind: 'Website', metadata: { name: 'orphan', namespace: ns } }
+      const spec = { organizationRef: { name: 'nobody' }, primaryOrigin: 'https://orphan.dev' }
+      await kube.apply([{ ...orphan, spec }])
+      await kube.kubectl(['wait', '-n', ns, '--for=condition=Ready=false', 'website/orphan', '--timeout=60s'])
+      const refused = await plugin('explain', 'website/orphan', '-n', ns)
+      expect(refused).to.match(/not in force[^]*ResolvedRefs is False \(RefNotFound\)[^]*Correct the name[^]*nobody: missing/)
+      await kube.kubectl(['delete', '-n', ns, 'website/orphan'])
+    })
+
+    it("tries a destination with the rights of its provider's pod", async () => {
+      const { code, text } = await kubelet.exec('whence-ga4', ['send-test', '--destination', 'acme-ga4'])
+      expect(text).to.match(/acme-ga4 of acme-dev \(ga4, mode Live\): passed/)
+      expect(code).to.equal(0)
     })
 
     it('passes its own test, which leaves nothing behind', async () => {

@@ -29,10 +29,14 @@ export interface Kubelet {
   readonly running: () => readonly string[]
   /** How often a process was started in the place of this workload. */
   readonly starts: (workload: string) => number
+  /** `whence` with these words beside the process of a workload, as `kubectl exec` would start it. */
+  readonly exec: (workload: string, words: readonly string[]) => Promise<{ readonly code: number; readonly text: string }>
   readonly stop: () => Promise<void>
 }
 
 const LOOK_MS = 200
+const EXEC_MS = 60_000
+const WHENCE = join(ROOT, 'bin/whence.ts')
 const KEPT_CHARS = 20_000
 const HOST = '127.0.0.1'
 const KINDS = [
@@ -50,6 +54,7 @@ interface Work {
   readonly digest: string
   readonly child: ChildProcess
   readonly folder: string
+  readonly env: Readonly<Record<string, string>>
   /** Port on this machine by port of the container. */
   readonly ports: ReadonlyMap<number, number>
   output: string
@@ -65,6 +70,7 @@ export function startKubelet(kube: KubeServer, namespace: string): Kubelet {
     output: () => [...playing.work.values()].map((it) => `--- ${it.name}\n${it.output}`).join('\n'),
     running: () => [...playing.work.values()].map(({ name }) => name).sort(),
     starts: (workload) => playing.starts.get(workload) ?? 0,
+    exec: (workload, words) => playing.exec(workload, words),
     stop: async () => {
       playing.isStopped = true
       await running
@@ -98,6 +104,16 @@ class Playing {
     const found = this.#namedPorts.get(`${workload} ${port}`)
     if (found === undefined) throw new Error(`${workload} has no port ${port}; ${[...this.#namedPorts.keys()].join(', ')}`)
     return `http://${HOST}:${found}`
+  }
+
+  async exec(workload: string, words: readonly string[]): Promise<{ readonly code: number; readonly text: string }> {
+    const work = [...this.work.values()].find(({ name }) => name === workload)
+    if (work === undefined) throw new Error(`${workload} does not run`)
+    const child = spawn(process.execPath, [WHENCE, ...words], { cwd: work.folder, env: work.env, timeout: EXEC_MS })
+    let text = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => (text += String(part)))
+    const [code] = (await once(child, 'close')) as [number | null]
+    return { code: code ?? 1, text }
   }
 
   async #look(): Promise<void> {
@@ -156,19 +172,20 @@ class Playing {
         (before, [from, to]) => before.replaceAll(from, to),
         text,
       )
-    const env = await this.#environment(container, spec, name)
+    const given = await this.#environment(container, spec, name)
+    const env = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, rewritten(value)]))
     const words: readonly string[] = [...(container.command ?? ['node', '/app/bin/whence.ts']), ...(container.args ?? [])]
     const [, ...rest] = words.map((word) => rewritten(word.replace('/app/', `${ROOT}/`)))
     const child = spawn(process.execPath, rest, {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: Object.fromEntries(Object.entries(env).map(([key, value]) => [key, rewritten(value)])),
+      env,
     })
     // A test run that is broken off must not leave processes behind.
     const kill = (): void => void child.kill('SIGKILL')
     process.once('exit', kill)
     child.once('exit', () => process.off('exit', kill))
-    const work: Work = { name, path, digest, child, folder, ports, output: '', isReady: false }
+    const work: Work = { name, path, digest, child, folder, env, ports, output: '', isReady: false }
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (text) => (work.output = `${work.output}${String(text)}`.slice(-KEPT_CHARS)))
     return work

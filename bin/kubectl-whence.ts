@@ -1,0 +1,116 @@
+/** `kubectl whence`: explains resources of a cluster, checks files, tries destinations and shows Logs. */
+
+import { mkdtemp, rm, stat, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join, resolve } from 'node:path'
+
+import { PROVIDER_IDS } from '../domain/model.ts'
+import { RESOURCE_GROUP } from '../domain/resources.ts'
+import { formatProblems, lintFolder } from '../runtime/catalog-source.ts'
+import { explain } from './kubectl/explain.ts'
+import { type ClusterChoice, type ClusterObject, execIn, getJson } from './kubectl/run-kubectl.ts'
+
+const USAGE = `Usage: kubectl whence COMMAND [options]
+
+Commands:
+  explain KIND/NAME         Whether it is in force, why not, what it refers to and is compiled to.
+  lint -f FILE|FOLDER       Check files before they are applied; asks no cluster.
+  send-test DESTINATION     Try a destination from its provider's own pod, and say what the provider answers.
+  logs [options]            Show Logs, as \`whence logs\` does; its options are handed on.
+
+Options:
+  -n, --namespace NAME      Where the custom resources are.
+  --release-namespace NAME  Where Whence is installed; looked for everywhere without it.
+  --context, --kubeconfig   As kubectl takes them.
+`
+
+const EXIT_USAGE = 2
+/** Handed on to kubectl, each with its value. */
+const CLUSTER_OPTIONS: Readonly<Record<string, string>> = {
+  '-n': '--namespace',
+  '--namespace': '--namespace',
+  '--context': '--context',
+  '--kubeconfig': '--kubeconfig',
+}
+
+interface Wish {
+  readonly choice: ClusterChoice
+  /** What the command itself reads. */
+  readonly words: readonly string[]
+}
+
+export async function main(argv: readonly string[]): Promise<number> {
+  const [command = '', ...rest] = argv
+  const { choice, words } = wishOf(rest)
+  switch (command) {
+    case 'explain':
+      return explain(choice, words[0] ?? '')
+    case 'lint':
+      return lint(words)
+    case 'send-test':
+      return sendTest(choice, words)
+    case 'logs':
+      return execIn(choice, 'api', ['logs', ...words])
+    default:
+      process.stdout.write(USAGE)
+      return command === '' || command === 'help' || command === '--help' ? 0 : EXIT_USAGE
+  }
+}
+
+function wishOf(argv: readonly string[]): Wish {
+  const options: string[] = []
+  const words: string[] = []
+  let releaseNamespace: string | null = null
+  for (let at = 0; at < argv.length; at++) {
+    const [name = '', inline] = splitOption(argv[at] ?? '')
+    const known = CLUSTER_OPTIONS[name]
+    if (known === undefined && name !== '--release-namespace') {
+      words.push(argv[at] ?? '')
+      continue
+    }
+    const value = inline ?? argv[++at] ?? ''
+    if (known === undefined) releaseNamespace = value
+    else options.push(known, value)
+  }
+  return { choice: { options, releaseNamespace }, words }
+}
+
+function splitOption(word: string): readonly [string, string | undefined] {
+  const at = word.indexOf('=')
+  return word.startsWith('--') && at > 0 ? [word.slice(0, at), word.slice(at + 1)] : [word, undefined]
+}
+
+/** A single file is checked as a folder that holds nothing else. */
+async function lint(words: readonly string[]): Promise<number> {
+  const path = words[0] === '-f' ? words[1] : undefined
+  if (path === undefined) throw new Error('name a file or folder: kubectl whence lint -f PATH')
+  const isFolder = (await stat(path)).isDirectory()
+  const folder = isFolder ? path : await mkdtemp(join(tmpdir(), 'whence-lint-'))
+  try {
+    if (!isFolder) await symlink(resolve(path), join(folder, basename(path)))
+    const problems = await lintFolder({ folder, env: process.env })
+    process.stdout.write(problems.length === 0 ? `${path}: no problems\n` : `${formatProblems(problems)}\n`)
+    return problems.length === 0 ? 0 : 1
+  } finally {
+    if (!isFolder) await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Only the provider's own pod has its credentials. */
+async function sendTest(choice: ClusterChoice, words: readonly string[]): Promise<number> {
+  const [named = '', ...rest] = words
+  const name = named.replace(/^destinations?\//, '')
+  if (name === '' || name.startsWith('-')) throw new Error('name the destination: kubectl whence send-test NAME')
+  const found = await getJson<ClusterObject>(choice, [`destinations.${RESOURCE_GROUP}`, name])
+  if (found.value === null) throw new Error(found.why)
+  const provider = PROVIDER_IDS.find((id) => id === found.value.spec?.['provider'])
+  if (provider === undefined) throw new Error(`${name} has no provider that this version knows`)
+  return execIn(choice, provider.replaceAll('_', '-'), ['send-test', '--destination', name, ...rest])
+}
+
+if (import.meta.main) {
+  process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
+    process.stderr.write(`kubectl whence: ${error instanceof Error ? error.message : String(error)}\n`)
+    return EXIT_USAGE
+  })
+}

@@ -1,0 +1,142 @@
+/** `kubectl whence explain KIND/NAME`: whether it is in force, what stands in the way, and what it is compiled to. */
+
+import { gunzipSync } from 'node:zlib'
+
+import type { Website } from '../../domain/catalog.ts'
+import { CATALOG_LABEL, INDEX_KEY, indexName, SHARD_KEY, shardName } from '../../domain/catalog-place.ts'
+import { fromShards, readIndex } from '../../domain/catalog-shards.ts'
+import { CONDITION_REASONS, type Condition } from '../../domain/conditions.ts'
+import { RESOURCE_GROUP } from '../../domain/resources.ts'
+import { printable } from '../tools/table.ts'
+import { type ClusterChoice, type ClusterObject, getJson, kubectl } from './run-kubectl.ts'
+
+/** What is well when it is not true. */
+const GOOD_WHEN_FALSE: ReadonlySet<string> = new Set(['Reconciling', 'Stalled'])
+const MAX_REFERENCES = 50
+
+/** Prints, and resolves with 0 where it is in force, 1 where it is not. `target` is `website/NAME`, as kubectl takes it. */
+export async function explain(choice: ClusterChoice, target: string): Promise<number> {
+  const [kind = '', name = ''] = target.split('/')
+  if (name === '') throw new Error('name an object: kubectl whence explain website/NAME')
+  const full = kind.includes('.') ? kind : `${kind}.${RESOURCE_GROUP}`
+  const found = await getJson<ClusterObject>(choice, [full, name])
+  if (found.value === null) throw new Error(found.why)
+  const object = found.value
+  const conditions = conditionsOf(object)
+  const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
+  const lines = [
+    `${object.kind} ${object.metadata.namespace ?? ''}/${object.metadata.name}: ${isReady ? 'in force' : 'not in force'}`,
+    ...stateLines(object, conditions),
+    ...(await referenceLines(choice, object)),
+    ...(object.kind === 'Website' ? await compiledLines(choice, object) : []),
+  ]
+  process.stdout.write(lines.map((line) => `${printable(line)}\n`).join(''))
+  return isReady ? 0 : 1
+}
+
+function conditionsOf({ status }: ClusterObject): readonly Condition[] {
+  const conditions = status?.['conditions']
+  return Array.isArray(conditions) ? (conditions as readonly Condition[]) : []
+}
+
+/** What is wrong, with its fix; what is right needs no words. */
+function stateLines({ metadata, status }: ClusterObject, conditions: readonly Condition[]): readonly string[] {
+  if (conditions.length === 0)
+    return ['  No operator has looked at it: does one run, and does it watch this namespace?']
+  const isStale = status?.['observedGeneration'] !== metadata.generation
+  const bad = conditions.filter(({ type, status: value }) => (value === 'True') === GOOD_WHEN_FALSE.has(type))
+  return [
+    ...(isStale ? ['  The operator has not looked at the latest change yet.'] : []),
+    ...bad.flatMap(({ type, status: value, reason, message }) => [
+      `  ${type} is ${value} (${reason}): ${message}`,
+      ...fixOf(reason).map((fix) => `    ${fix}`),
+    ]),
+    ...['snippet', 'hookCommand'].flatMap((field) => {
+      const text = status?.[field]
+      return typeof text === 'string' ? [`  ${field}: ${text}`] : []
+    }),
+  ]
+}
+
+function fixOf(reason: string): readonly string[] {
+  const fix = CONDITION_REASONS[reason]?.fix
+  return fix === undefined ? [] : [fix]
+}
+
+interface Reference {
+  readonly kind: string
+  readonly name: string
+}
+
+const KIND_OF_FIELD: Readonly<Record<string, string>> = { organizationRef: 'organization', websiteRef: 'website' }
+
+/** Every `xxxRef` of a spec; those that are not of our own kinds are Secrets. */
+function referencesIn(value: unknown): readonly Reference[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([field, inner]: [string, unknown]): readonly Reference[] => {
+    const name = (inner as { readonly name?: unknown } | null)?.name
+    if (!field.endsWith('Ref') || typeof name !== 'string') return referencesIn(inner)
+    return [{ kind: KIND_OF_FIELD[field] ?? 'secret', name }]
+  })
+}
+
+async function referenceLines(choice: ClusterChoice, { spec }: ClusterObject): Promise<readonly string[]> {
+  const references = referencesIn(spec).slice(0, MAX_REFERENCES)
+  return Promise.all(
+    references.map(async ({ kind, name }) => {
+      const type = kind === 'secret' ? kind : `${kind}.${RESOURCE_GROUP}`
+      // Of a Secret nothing but its name is asked for.
+      const { code, stderr } = await kubectl(choice, ['get', type, name, '-o', 'name'])
+      const state = code === 0 ? 'there' : /\(NotFound\)/.test(stderr) ? 'missing' : 'not to be seen with your rights'
+      return `  refers to ${kind} ${name}: ${state}`
+    }),
+  )
+}
+
+/** What pods act on, from the catalog itself. */
+async function compiledLines(
+  choice: ClusterChoice,
+  { metadata, spec, status }: ClusterObject,
+): Promise<readonly string[]> {
+  const place = choice.releaseNamespace === null ? ['--all-namespaces'] : ['--namespace', choice.releaseNamespace]
+  const options = choice.options.filter(
+    (option, at) => option !== '--namespace' && choice.options[at - 1] !== '--namespace',
+  )
+  const found = await getJson<{ readonly items: readonly ClusterObject[] }>({ ...choice, options }, [
+    ...['configmaps', '--selector', CATALOG_LABEL],
+    ...place,
+  ])
+  if (found.value === null) return [`  compiled: the catalog is not to be seen with your rights (${found.why})`]
+  const id = [status?.['id'], spec?.['id']].find((each) => typeof each === 'string') ?? metadata.name
+  const website = websitesIn(found.value.items).find((each) => each.id === id)
+  if (website === undefined) return [`  compiled: no catalog holds ${id}`]
+  return [
+    `  compiled: website ${website.id} of organisation ${website.organization.id} (${website.organization.plan})`,
+    `    origins: ${[...website.origins].join(', ')}`,
+    `    pages: ${website.pages.map((page) => page.id).join(', ') || 'none'}; hook: ${website.hookScan}; kept ${website.retentionDays} days`,
+    ...website.destinations.map(
+      ({ id: destination, provider, mode, eventTypes, reconstructionWindowHours: hours }) =>
+        `    destination ${destination}: ${provider}, ${mode}, ${eventTypes.join(', ')}, window ${hours} h`,
+    ),
+  ]
+}
+
+/** Of every catalog in these ConfigMaps; one that is only half there is left out, as pods leave it out. */
+function websitesIn(maps: readonly ClusterObject[]): readonly Website[] {
+  const byName = new Map(maps.map((map) => [`${map.metadata.namespace}/${map.metadata.name}`, map]))
+  return maps.flatMap((map): readonly Website[] => {
+    const text = map.data?.[INDEX_KEY]
+    const namespace = map.metadata.namespace ?? ''
+    const place = { namespace, name: map.metadata.name.slice(0, -indexName({ namespace, name: '' }).length) }
+    if (text === undefined) return []
+    const index = readIndex(text)
+    const shards = index.shards.map((_, number) => {
+      const packed = byName.get(`${namespace}/${shardName(place, number, index.shards.length)}`)?.binaryData?.[
+        SHARD_KEY
+      ]
+      return packed === undefined ? null : gunzipSync(Buffer.from(packed, 'base64')).toString()
+    })
+    if (!shards.every((shard) => shard !== null)) return []
+    return [...fromShards(index.version, shards).websites.values()]
+  })
+}

@@ -1,0 +1,79 @@
+/** Runs kubectl, with the rights, the context and the namespace of whoever called the plugin. */
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+
+export interface KubectlAnswer {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Any object of Kubernetes, as far as the plugin reads it. */
+export interface ClusterObject {
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly generation?: number }
+  readonly spec?: Readonly<Record<string, unknown>>
+  readonly status?: Readonly<Record<string, unknown>>
+  readonly data?: Readonly<Record<string, string>>
+  readonly binaryData?: Readonly<Record<string, string>>
+}
+
+/** Options of kubectl that the plugin hands on: where, and as whom. */
+export interface ClusterChoice {
+  readonly options: readonly string[]
+  /** Where the release is; null: looked for in all namespaces. */
+  readonly releaseNamespace: string | null
+}
+
+const TIMEOUT_MS = 60_000
+
+/** Resolves with how it ended. @throws where kubectl cannot be started. */
+export async function kubectl({ options }: ClusterChoice, words: readonly string[]): Promise<KubectlAnswer> {
+  const child = spawn('kubectl', [...words, ...options], { stdio: ['ignore', 'pipe', 'pipe'], timeout: TIMEOUT_MS })
+  const parts = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].setEncoding('utf8').on('data', (text: string) => (parts[name] += text))
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { ...parts, code: code ?? 1 }
+}
+
+/** The parsed answer of `kubectl get … -o json`; null with the reason where there is none. */
+export async function getJson<T>(
+  choice: ClusterChoice,
+  words: readonly string[],
+): Promise<{ readonly value: T; readonly why: '' } | { readonly value: null; readonly why: string }> {
+  const { code, stdout, stderr } = await kubectl(choice, ['get', ...words, '-o', 'json'])
+  if (code !== 0) return { value: null, why: stderr.trim() }
+  return { value: JSON.parse(stdout) as T, why: '' }
+}
+
+/** Replaces standard input and output of the plugin by those of `kubectl exec` in a pod of this component. */
+export async function execIn(choice: ClusterChoice, component: string, words: readonly string[]): Promise<number> {
+  const selector = `app.kubernetes.io/part-of=whence,app.kubernetes.io/component=${component}`
+  const place = choice.releaseNamespace === null ? ['--all-namespaces'] : ['--namespace', choice.releaseNamespace]
+  // A pod lies where the release is, whatever namespace the resources are in.
+  const elsewhere = { ...choice, options: withoutNamespace(choice.options) }
+  const running = ['--field-selector', 'status.phase=Running']
+  const pods = await getJson<{ readonly items: readonly ClusterObject[] }>(elsewhere, [
+    ...['pods', '--selector', selector],
+    ...running,
+    ...place,
+  ])
+  const [pod] = pods.value?.items ?? []
+  if (pod === undefined) {
+    const where = choice.releaseNamespace === null ? 'in any namespace' : `in ${choice.releaseNamespace}`
+    throw new Error(
+      pods.why !== '' ? pods.why : `no pod of ${component} runs ${where}; --release-namespace names another`,
+    )
+  }
+  const { name, namespace = 'default' } = pod.metadata
+  const exec = ['exec', name, '--namespace', namespace, ...elsewhere.options, '--', 'whence', ...words]
+  const child = spawn('kubectl', exec, { stdio: 'inherit' })
+  const [code] = (await once(child, 'close')) as [number | null]
+  return code ?? 1
+}
+
+function withoutNamespace(options: readonly string[]): readonly string[] {
+  return options.filter((option, index) => option !== '--namespace' && options[index - 1] !== '--namespace')
+}
