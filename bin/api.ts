@@ -4,7 +4,6 @@ import { createRegistry } from '../runtime/metrics.ts'
 import type { RunOutcome } from '../runtime/settings.ts'
 import { reportCatalog } from './catalog-report.ts'
 import { openCatalog } from './cluster.ts'
-import { reportEngines } from './engine-metrics.ts'
 import { engines } from './engines.ts'
 import { runProgram } from './process.ts'
 import { keyringOf, serveApi, startMetrics } from './serve-api.ts'
@@ -22,14 +21,14 @@ export function api({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Promise<n
     const hotState = await open.hotState()
     const { facts } = await open.facts()
     reportCatalog({ catalog, eventLog, nowMs })
-    reportEngines(registry, { eventLog })
-    await startMetrics(parts, registry)
+    const probes = await startMetrics(parts, registry)
     const server = await serveApi({
       ...parts,
       ...{ keys, catalog, eventLog, hotState, facts, registry },
       version: version(),
       healthOfParts: () => ({}),
     })
+    probes.ready(() => eventLog.health().isAccepting)
     logger.info({ listen: `${settings.listen.host}:${server.port}`, baseUrl: settings.baseUrl }, 'collecting')
   })
 }

@@ -17,7 +17,7 @@ export function delivery({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
   return runProgram('delivery', settings, async ({ logger, lifecycle }) => {
     const parts = { settings, logger: logger.child({ role: settings.role }), lifecycle, nowMs: Date.now }
     const registry = createRegistry('delivery', version())
-    await startMetrics(parts, registry)
+    const probes = await startMetrics(parts, registry)
     const role = settings.role ?? ''
     const open = engines(parts)
     const base = { ...parts, registry, eventLog: await open.eventLog() }
@@ -31,6 +31,7 @@ export function delivery({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
       const catalog = await openCatalog({ ...parts, registry, env }, `delivery-${role}`)
       await workerRole(providerOf(role), { ...base, catalog, hotState: await open.hotState() })
     }
+    probes.ready()
     logger.info({ role }, 'working')
   })
 }

@@ -15,7 +15,7 @@ export function operator({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
     const registry = createRegistry('operator', version())
     const { catalog: place, baseUrl } = settings
     if (place === null) throw new Error('WHENCE_CATALOG is required for operator')
-    await startMetrics({ settings, logger, lifecycle, nowMs: Date.now }, registry)
+    const probes = await startMetrics({ settings, logger, lifecycle, nowMs: Date.now }, registry)
     const client = await lifecycle.start(
       'kube',
       () => kubeClientOf('operator', settings, env),
@@ -30,6 +30,7 @@ export function operator({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
       () => startOperator({ client, place, namespaces, identity, baseUrl, registry, logger, onLost, ...clock }),
       (started) => started.close(),
     )
+    probes.ready()
     logger.info({ identity, catalog: `${place.namespace}/${place.name}` }, 'reconciling')
   })
 }

@@ -11,6 +11,7 @@ import type { EventLog } from '../ports/event-log/event-log.ts'
 import type { Facts } from '../ports/facts/facts.ts'
 import type { HotState } from '../ports/hot-state/hot-state.ts'
 import type { CatalogSource } from '../runtime/catalog-source.ts'
+import { reportEngines } from './engine-metrics.ts'
 import type { EngineParts } from './engines.ts'
 import { baseUrlOf, tokenUrlOf } from './provider-urls.ts'
 
@@ -20,6 +21,7 @@ export interface RoleParts extends EngineParts {
 }
 
 export async function factsWriterRole({ lifecycle, ...parts }: RoleParts & { readonly facts: Facts }): Promise<void> {
+  reportEngines(parts.registry, parts)
   await lifecycle.start(
     'facts-writer',
     () => startFactsWriter(parts),
@@ -31,6 +33,7 @@ export async function stateRole({
   lifecycle,
   ...parts
 }: RoleParts & { readonly hotState: HotState }): Promise<StateRole> {
+  reportEngines(parts.registry, parts)
   return lifecycle.start(
     'state',
     () => startState(parts),
@@ -43,6 +46,7 @@ export async function dispatchRole({
   catalog,
   ...parts
 }: RoleParts & { readonly facts: Facts; readonly catalog: CatalogSource }): Promise<void> {
+  reportEngines(parts.registry, parts)
   await lifecycle.start(
     'dispatch',
     () => startDispatch({ ...parts, catalog: catalog.current, random: Math.random }),
@@ -59,6 +63,7 @@ export function workerRole(
     ...parts
   }: RoleParts & { readonly hotState: HotState; readonly catalog: CatalogSource },
 ): Promise<Worker> {
+  reportEngines(parts.registry, parts)
   return lifecycle.start(
     provider.id,
     () =>

@@ -5,7 +5,7 @@ import type { Registry } from 'prom-client'
 import { createApp } from '../api/app.ts'
 import { createApiMetrics } from '../api/metrics.ts'
 import { listen, type ApiServer } from '../api/server.ts'
-import type { EventLog, SpoolHealth } from '../ports/event-log/event-log.ts'
+import type { EventLog, SpoolHealth, TopicLag } from '../ports/event-log/event-log.ts'
 import type { Facts } from '../ports/facts/facts.ts'
 import type { HotState } from '../ports/hot-state/hot-state.ts'
 import type { CatalogSource } from '../runtime/catalog-source.ts'
@@ -13,6 +13,7 @@ import { createKeyring, loadSecretFile, parseSecrets, type Keyring } from '../ru
 import { serveMetrics, type MetricsServer } from '../runtime/metrics.ts'
 import { createRandomness } from '../runtime/random.ts'
 import type { Settings } from '../runtime/settings.ts'
+import { reportEngines } from './engine-metrics.ts'
 import type { EngineParts } from './engines.ts'
 
 export interface ApiParts extends EngineParts {
@@ -31,8 +32,9 @@ const SDK_FOLDER = fileURLToPath(new URL('../sdk/dist', import.meta.url))
 
 export async function serveApi(parts: ApiParts): Promise<ApiServer> {
   const { settings, catalog, lifecycle, eventLog } = parts
-  const health = { lag: {} as Record<string, number> }
+  const health: LagNews = { lag: {}, rows: [] }
   const metrics = createApiMetrics(parts.registry)
+  reportEngines(parts.registry, { ...parts, lag: () => health.rows })
   const app = createApp({
     ...parts,
     catalog: catalog.current,
@@ -54,7 +56,7 @@ export async function serveApi(parts: ApiParts): Promise<ApiServer> {
   await lifecycle.start(
     'lag',
     () => watchLag(eventLog, health),
-    (timer) => clearInterval(timer),
+    (watch) => watch.stop(),
   )
   const onBroken = (status: number, code: string): void => metrics.answered('', status, code, 0)
   return lifecycle.start(
@@ -68,12 +70,19 @@ function spoolOf(eventLog: EventLog): { readonly spool?: SpoolHealth } {
   return eventLog.spool === undefined ? {} : { spool: eventLog.spool() }
 }
 
-export function startMetrics({ lifecycle, settings }: EngineParts, registry: Registry): Promise<MetricsServer> {
-  return lifecycle.start(
+export interface Probes extends MetricsServer {
+  /** The process takes work from now on, as long as `check` says so and it is not told to stop. */
+  readonly ready: (check?: () => boolean) => void
+}
+
+export async function startMetrics({ lifecycle, settings }: EngineParts, registry: Registry): Promise<Probes> {
+  let check: () => boolean = () => false
+  const server = await lifecycle.start(
     'metrics',
-    () => serveMetrics(registry, settings.metricsListen),
-    (server) => server.close(),
+    () => serveMetrics(registry, settings.metricsListen, () => !lifecycle.isStopping() && check()),
+    (started) => started.close(),
   )
+  return { ...server, ready: (given = () => true) => void (check = given) }
 }
 
 /** On one machine the secret file is made at the first start; elsewhere all processes must be given the same one. */
@@ -83,16 +92,42 @@ export function keyringOf(settings: Settings, { mayCreate }: { readonly mayCreat
   return createKeyring(loadSecretFile(secretFile ?? `${data}/secret`, { mayCreate }))
 }
 
-const LAG_EVERY_MS = 1_000
+interface LagNews {
+  /** By group. */
+  lag: Record<string, number>
+  rows: readonly TopicLag[]
+}
 
-/** Keeps what `/health` says of the roles' lag no older than a second. */
-function watchLag(eventLog: EventLog, health: { lag: Record<string, number> }): NodeJS.Timeout {
+const LAG_EVERY_MS = 1_000
+/** Asking a broker for the positions of all groups is work; no more than this share of the time goes into it. */
+const LAG_PAUSE_SHARE = 20
+const LAG_PAUSE_MAX_MS = 30_000
+
+/** Keeps what `/health` and the metrics say of the roles' lag no older than a second, where that costs little. */
+function watchLag(eventLog: Pick<EventLog, 'lag'>, news: LagNews): { stop(): void } {
+  let isStopped = false
+  let timer: NodeJS.Timeout | null = null
   const look = async (): Promise<void> => {
-    const rows = await eventLog.lag()
-    const lag: Record<string, number> = {}
-    for (const { group, entries } of rows) lag[group] = (lag[group] ?? 0) + entries
-    health.lag = lag
+    const startedMs = performance.now()
+    try {
+      const rows = await eventLog.lag()
+      const lag: Record<string, number> = {}
+      for (const { group, entries } of rows) lag[group] = (lag[group] ?? 0) + entries
+      Object.assign(news, { lag, rows })
+    } catch {
+      // While the log is away, or the process stops, the last figure stands.
+    }
+    if (!isStopped) next((performance.now() - startedMs) * LAG_PAUSE_SHARE)
   }
-  // While the process stops the log answers no more; the last figure stands.
-  return setInterval(() => void look().catch(() => undefined), LAG_EVERY_MS).unref()
+  const next = (pauseMs: number): void => {
+    const boundedMs = Math.min(Math.max(pauseMs, LAG_EVERY_MS), LAG_PAUSE_MAX_MS)
+    timer = setTimeout(() => void look(), boundedMs).unref()
+  }
+  next(0)
+  return {
+    stop() {
+      isStopped = true
+      if (timer !== null) clearTimeout(timer)
+    },
+  }
 }

@@ -62,6 +62,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     workers: Object.fromEntries([...workers].map(([id, worker]) => [id, worker.health()])),
   })
   const api = await serveApi({ ...foundation, healthOfParts })
+  metrics.ready(() => eventLog.health().isAccepting)
   return { port: api.port, metricsPort: metrics.port, catalog, eventLog, facts, hotState }
 }
 

@@ -12,6 +12,8 @@ export interface Lifecycle {
   readonly start: <T>(name: string, open: () => Promise<T> | T, close?: (part: T) => Promise<void> | void) => Promise<T>
   /** Something cannot go on: the process stops as on a signal, and ends with a failure. */
   readonly fail: (part: string, error: unknown) => void
+  /** True from the first signal or failure on. */
+  readonly isStopping: () => boolean
   /** Stops all parts; the same promise for every caller. Resolves with the exit code: 1 for the reason `failure`. */
   readonly stop: (reason: StopReason) => Promise<number>
   /** Resolves with the exit code once everything is stopped, by signal, failure or request. */
@@ -96,6 +98,7 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
       logger.error({ part, err: error }, 'part failed')
       void stop('failure')
     },
+    isStopping,
     stop,
     stopped,
   }

@@ -34,16 +34,30 @@ export function createRegistry(program: string, version: string): Registry {
   return registry
 }
 
-/** Serves `GET /metrics`; everything else is 404. Rejects when the address is taken. */
-export async function serveMetrics(registry: Registry, listen: ListenAddress): Promise<MetricsServer> {
+/**
+ * Serves `GET /metrics`; `/live`, which is 200 while the process answers at all; and `/ready`, which is 200 or 503 as
+ * `isReady` says. Everything else is 404. Rejects when the address is taken.
+ */
+export async function serveMetrics(
+  registry: Registry,
+  listen: ListenAddress,
+  isReady: () => boolean = () => true,
+): Promise<MetricsServer> {
   const limits = {
     maxHeaderSize: MAX_HEADER_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     headersTimeout: REQUEST_TIMEOUT_MS,
   }
   const server = createServer(limits, (request, response) => {
-    const isMetrics = request.url === '/metrics' && (request.method === 'GET' || request.method === 'HEAD')
-    if (!isMetrics) {
+    const path = request.method === 'GET' || request.method === 'HEAD' ? request.url : null
+    if (path === '/live' || path === '/ready') {
+      const isWell = path === '/live' || isReady()
+      response
+        .writeHead(isWell ? 200 : 503, { 'content-type': 'text/plain; charset=utf-8' })
+        .end(isWell ? 'yes\n' : 'no\n')
+      return
+    }
+    if (path !== '/metrics') {
       response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end('not found\n')
       return
     }

@@ -2,6 +2,9 @@
 
 import ipaddr from 'ipaddr.js'
 
+import { parseKafkaUrl } from '../ports/event-log/kafka-url.ts'
+import { parseClickHouseUrl } from '../ports/facts/clickhouse-url.ts'
+import { parseRedisUrl, RedisUrlError } from '../ports/hot-state/redis-url.ts'
 import { PLANS } from '../domain/model.ts'
 import { LOG_FORMATS, LOG_LEVELS } from './logger.ts'
 import type { LogFormat, LogLevel } from './logger.ts'
@@ -56,11 +59,27 @@ export function parseEngineUrl(schemes: readonly string[]): SettingParser<Engine
     if (!schemes.includes(scheme)) {
       return refused(`must begin with ${schemes.map((name) => `${name}:`).join(' or ')}`)
     }
-    const isFolder = scheme === 'lmdb' || scheme === 'chdb'
-    if (!isFolder && !(location.startsWith('//') && URL.canParse(text))) {
-      return refused(`must be an address such as ${scheme}://127.0.0.1`)
-    }
-    return accepted({ scheme, url: text, location })
+    const why = addressProblem(scheme, text)
+    return why === null ? accepted({ scheme, url: text, location }) : refused(why)
+  }
+}
+
+/** The parsers of the adapters themselves, so that what would fail at the start is told with everything else. */
+function addressProblem(scheme: string, text: string): string | null {
+  if (scheme === 'lmdb' || scheme === 'chdb') return null
+  if (!text.startsWith(`${scheme}://`)) return `must be an address such as ${scheme}://127.0.0.1`
+  if (scheme === 'redis' || scheme === 'rediss') return redisProblem(text)
+  const parsed = scheme === 'kafka' ? parseKafkaUrl(text) : parseClickHouseUrl(text)
+  return parsed.ok ? null : parsed.why
+}
+
+function redisProblem(text: string): string | null {
+  try {
+    parseRedisUrl(text)
+    return null
+  } catch (error) {
+    if (error instanceof RedisUrlError) return error.message
+    throw error
   }
 }
 

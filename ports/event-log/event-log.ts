@@ -74,7 +74,11 @@ export interface TopicLag {
 export interface EventLogHealth {
   readonly isAccepting: boolean
   readonly queuedBytes: number
+  /** Above it appends are refused at once. */
+  readonly maxQueuedBytes: number
   readonly lastAppendAtMs: number | null
+  /** When a consumer of this process last heard from the store, also that there is nothing new; null without any. */
+  readonly lastFetchAtMs: number | null
 }
 
 /** What waits on this machine's disk to be brought to the log. */

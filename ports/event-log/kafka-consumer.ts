@@ -25,6 +25,7 @@ export interface MemberSettings {
   readonly stalledMs: number
   /** How long `start` waits for a place in the group, in ms. */
   readonly joinMs: number
+  readonly onFetch: () => void
   readonly onFailure: (error: unknown, topic: Topic, group: string) => void
 }
 
@@ -155,7 +156,10 @@ class Member implements Consumer {
     this.#fetchedAtMs = performance.now()
     const isCurrent = (): boolean => this.#consumer === consumer
     consumer.on(consumer.events.GROUP_JOIN, (event) => void (isCurrent() && this.#assigned(event)))
-    consumer.on(consumer.events.FETCH, () => void (this.#fetchedAtMs = performance.now()))
+    consumer.on(consumer.events.FETCH, () => {
+      this.#fetchedAtMs = performance.now()
+      this.#settings.onFetch()
+    })
     consumer.on(consumer.events.CRASH, ({ payload }) => void (isCurrent() && this.#restart(payload.error)))
     try {
       await consumer.connect()

@@ -147,6 +147,7 @@ class LogInKafka implements EventLog {
   readonly #budget: MemberSettings['budget']
   #admin: Promise<Admin> | null = null
   #lastAppendAtMs: number | null = null
+  #lastFetchAtMs: number | null = null
   #failedAtMs = Number.NEGATIVE_INFINITY
   #isClosed = false
 
@@ -236,7 +237,9 @@ class LogInKafka implements EventLog {
     return {
       isAccepting: !this.#isClosed && !this.#queue.isFull && !isStalled && !isFailing,
       queuedBytes: this.#queue.bytes,
+      maxQueuedBytes: this.#options.maxQueuedBytes,
       lastAppendAtMs: this.#lastAppendAtMs,
+      lastFetchAtMs: this.#lastFetchAtMs,
     }
   }
 
@@ -288,6 +291,7 @@ class LogInKafka implements EventLog {
       ...this.#options,
       budget: this.#budget,
       maxBytesPerPartition: FETCHED_BYTES_PER_PARTITION,
+      onFetch: () => void (this.#lastFetchAtMs = this.#options.nowMs()),
       onFailure: this.#options.onHandlerFailure,
     }
   }

@@ -77,6 +77,7 @@ class LogInLmdb implements LmdbEventLog {
   readonly #groups = new Map<Topic, Map<string, Group>>()
   readonly #trimTimer: NodeJS.Timeout | null = null
   #lastAppendAtMs: number | null = null
+  #lastFetchAtMs: number | null = null
   #isClosed = false
   #trimming: Promise<number> | null = null
 
@@ -154,7 +155,9 @@ class LogInLmdb implements LmdbEventLog {
     return {
       isAccepting: this.#refusal() === null && !this.#queue.isFull && !isStalled,
       queuedBytes: this.#queue.bytes,
+      maxQueuedBytes: this.#options.maxQueuedBytes,
       lastAppendAtMs: this.#lastAppendAtMs,
+      lastFetchAtMs: this.#lastFetchAtMs,
     }
   }
 
@@ -185,7 +188,10 @@ class LogInLmdb implements LmdbEventLog {
     const source = {
       nowMs: this.#environment.nowMs,
       endOffset: () => this.#topics.of(topic).endOffset,
-      read: (fromOffset: number, maxEntries: number) => this.#topics.read(topic, fromOffset, maxEntries),
+      read: (fromOffset: number, maxEntries: number) => {
+        this.#lastFetchAtMs = this.#environment.nowMs()
+        return this.#topics.read(topic, fromOffset, maxEntries)
+      },
       offsetSince: (sinceMs: number) => this.#topics.offsetSince(topic, sinceMs),
       commit: (next: number) => {
         this.#positions.put(key, String(next))

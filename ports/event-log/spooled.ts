@@ -159,6 +159,8 @@ class LogWithSpool implements SpooledEventLog {
     return {
       isAccepting: !this.#isClosed && (log.isAccepting || hasRoom),
       queuedBytes: log.queuedBytes + spool.queuedBytes,
+      maxQueuedBytes: log.maxQueuedBytes + spool.maxQueuedBytes,
+      lastFetchAtMs: log.lastFetchAtMs,
       lastAppendAtMs: times.length === 0 ? null : Math.max(...times),
     }
   }

@@ -468,10 +468,18 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
 
     describe('health and close', () => {
       it('says when it last stored something', async () => {
-        expect(harness.log.health()).to.deep.equal({ isAccepting: true, queuedBytes: 0, lastAppendAtMs: null })
+        const idle = { queuedBytes: 0, lastAppendAtMs: null, lastFetchAtMs: null }
+        expect(harness.log.health()).to.deep.include({ isAccepting: true, ...idle })
+        expect(harness.log.health().maxQueuedBytes).to.be.greaterThan(0)
         await append('one')
         const { lastAppendAtMs } = harness.log.health()
         expect(lastAppendAtMs).to.be.a('number')
+      })
+
+      it('says when a consumer last heard from the store', async () => {
+        await append('one')
+        await collect('g').then((all) => all.until(1))
+        expect(harness.log.health().lastFetchAtMs).to.be.a('number')
       })
 
       it('refuses appends after close', async () => {

@@ -68,7 +68,8 @@ function switchedLog(): EventLog & { isAway: boolean; readonly stored: { topic: 
     read: async () => [],
     lag: async () => [],
     health() {
-      return { isAccepting: !this.isAway, queuedBytes: 0, lastAppendAtMs: null }
+      const idle = { queuedBytes: 0, maxQueuedBytes: 1, lastAppendAtMs: null, lastFetchAtMs: null }
+      return { isAccepting: !this.isAway, ...idle }
     },
     close: async () => undefined,
   }

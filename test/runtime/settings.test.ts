@@ -118,6 +118,24 @@ describe('compileSettings', () => {
     })
   }
 
+  it('reports what is wrong with the address of every engine at once, and takes several Sentinels', () => {
+    const env = { WHENCE_SECRET: 'only-for-tests-only-for-tests-only-for-tests', WHENCE_SPOOL: './spool' }
+    const wrong = {
+      WHENCE_EVENT_LOG: 'kafka://a:9092?partitions=none',
+      WHENCE_HOT_STATE: 'redis://a,b/0',
+      WHENCE_FACTS: 'https://a/whence?cert=/a.pem',
+      WHENCE_SPOOL_MEGABYTES: '0',
+    }
+    const found = problems(compileSettings('api', [], { ...env, ...wrong }))
+    expect(found.map((problem) => problem.split(' ')[0]).toSorted()).to.deep.equal(Object.keys(wrong).toSorted())
+    const right = {
+      WHENCE_EVENT_LOG: 'kafka://a:9092,b:9092?tls=1',
+      WHENCE_HOT_STATE: 'redis://:secret@a:26379,b:26379/0?sentinel=whence',
+      WHENCE_FACTS: 'https://a:8443/whence',
+    }
+    expect(run(compileSettings('api', [], { ...env, ...right })).settings.spoolMegabytes).to.equal(1_000)
+  })
+
   it('passes over a wrong value of what the command does not read', () => {
     expect(compileSettings('lint', [], { WHENCE_LISTEN: 'nonsense' }).kind).to.equal('run')
   })

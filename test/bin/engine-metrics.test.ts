@@ -1,0 +1,91 @@
+/** What a process says of its engines in metrics, and when it counts as ready. */
+
+import { expect } from 'chai'
+import { reportEngines } from '../../bin/engine-metrics.ts'
+import { startMetrics } from '../../bin/serve-api.ts'
+import type { EventLogHealth } from '../../ports/event-log/event-log.ts'
+import { createLifecycle } from '../../runtime/lifecycle.ts'
+import { createLogger } from '../../runtime/logger.ts'
+import { createRegistry } from '../../runtime/metrics.ts'
+import { compileSettings } from '../../runtime/settings.ts'
+
+const logger = createLogger({ program: 'test', level: 'silent', format: 'json' })
+const IDLE: EventLogHealth = {
+  ...{ isAccepting: true, queuedBytes: 0, maxQueuedBytes: 100, lastAppendAtMs: null, lastFetchAtMs: null },
+}
+
+describe('metrics of engines', () => {
+  it('tell the state at the time they are read, and leave out what is not known', async () => {
+    const registry = createRegistry('test', '1')
+    let health = IDLE
+    const lag = [{ topic: 'visits' as const, group: 'facts-writer', entries: 7 }]
+    const engines = {
+      eventLog: { health: () => health },
+      hotState: { health: () => ({ isReachable: true, isShared: false }) },
+      facts: { health: () => ({ isReachable: false, lastInsertAtMs: 5_000 }) },
+      lag: () => lag,
+    }
+    reportEngines(registry, engines)
+    reportEngines(registry, engines)
+    const before = await registry.metrics()
+    for (const line of [
+      'whence_event_log_accepting 1',
+      'whence_event_log_max_queued_bytes 100',
+      'whence_hot_state_reachable 1',
+      'whence_hot_state_shared 0',
+      'whence_facts_reachable 0',
+      'whence_facts_last_insert_timestamp_seconds 5',
+      'whence_event_log_lag_entries{topic="visits",role="facts-writer"} 7',
+    ]) {
+      expect(before.split('\n')).to.include(line)
+    }
+    expect(before).to.not.match(/^whence_event_log_last_append_timestamp_seconds /m)
+    health = { ...IDLE, isAccepting: false, lastAppendAtMs: 1_500 }
+    const after = (await registry.metrics()).split('\n')
+    expect(after).to.include.members([
+      'whence_event_log_accepting 0',
+      'whence_event_log_last_append_timestamp_seconds 1.5',
+    ])
+  })
+
+  it('of a spool are there where there is one', async () => {
+    const registry = createRegistry('test', '1')
+    const spool = () => ({ entries: 3, bytes: 40, maxBytes: 100, oldestAgeMs: 2_000 })
+    reportEngines(registry, { eventLog: { health: () => IDLE, spool } })
+    expect((await registry.metrics()).split('\n')).to.include.members([
+      ...[
+        'whence_spool_entries 3',
+        'whence_spool_bytes 40',
+        'whence_spool_max_bytes 100',
+        'whence_spool_oldest_seconds 2',
+      ],
+    ])
+  })
+})
+
+describe('/live and /ready', () => {
+  it('differ: a process lives from its first to its last moment, and is ready while it takes work', async () => {
+    const lifecycle = createLifecycle({ logger, stopDeadlineMs: 5_000, signals: process, exit: () => undefined })
+    const outcome = compileSettings('embedded', ['--metrics-listen', '127.0.0.1:0'], {})
+    if (outcome.kind !== 'run') throw new Error('settings')
+    const parts = { settings: outcome.settings, logger, lifecycle, nowMs: Date.now }
+    const probes = await startMetrics(parts, createRegistry('test', '1'))
+    const ask = async (path: string): Promise<number> => (await fetch(`http://127.0.0.1:${probes.port}${path}`)).status
+    const both = async (): Promise<number[]> => [await ask('/live'), await ask('/ready')]
+    expect(await both()).to.deep.equal([200, 503])
+    let isAccepting = true
+    probes.ready(() => isAccepting)
+    expect(await both()).to.deep.equal([200, 200])
+    isAccepting = false
+    expect(await both()).to.deep.equal([200, 503])
+    isAccepting = true
+    let whileStopping: number[] = []
+    await lifecycle.start(
+      'work',
+      () => undefined,
+      async () => void (whileStopping = await both()),
+    )
+    await lifecycle.stop('request')
+    expect(whileStopping).to.deep.equal([200, 503])
+  })
+})
