@@ -69,9 +69,26 @@ export function reportTo(problems: CatalogProblem[]): Report {
   }
 }
 
+/**
+ * What reading gave for each value, for callers that compile the same values again and again: checking them takes most
+ * of the time. Values must never be changed in place.
+ */
+export type ReadMemory = WeakMap<object, RememberedObject>
+
+interface RememberedObject {
+  readonly findings: readonly SchemaFinding[]
+  /** With its defaults; only where there are no findings. */
+  readonly spec: unknown
+}
+
 /** Checks every object by itself. Refused ones are reported and left out; objects of foreign groups are passed over. */
-export function readObjects(objects: readonly SourceObject[], report: Report): CheckedObjects {
+export function readObjects(
+  objects: readonly SourceObject[],
+  report: Report,
+  memory: ReadMemory = new WeakMap(),
+): CheckedObjects {
   const reading: Reading = {
+    memory,
     resources: { Organization: [], Website: [], InstallPath: [], Destination: [], LogStream: [] },
     secrets: new Map(),
     seen: new Set(),
@@ -96,6 +113,7 @@ export function withDefaults(schema: JsonSchema, value: unknown): unknown {
 }
 
 interface Reading {
+  readonly memory: ReadMemory
   readonly resources: { readonly [K in ResourceKind]: Resource<K>[] }
   readonly secrets: Map<string, SecretObject>
   readonly seen: Set<string>
@@ -118,19 +136,31 @@ function readObject(source: SourceObject, reading: Reading, report: Report): voi
     return
   }
   reading.seen.add(key)
-  const schema = isSecret ? SECRET_SCHEMA : envelopeOf(id.kind as ResourceKind)
-  const findings = checkSchema(schema, source.value)
+  const { findings, spec } = isSecret
+    ? { findings: checkSchema(SECRET_SCHEMA, source.value), spec: null }
+    : recall(reading.memory, source.value, id.kind as ResourceKind)
   for (const finding of findings) report(id, reasonOf(finding), finding.field, finding.message)
   if (findings.length > 0) return
   const raw = source.value as RawObject
   if (isSecret) keepSecret(id, raw, reading, report)
-  else keepResource(id, id.kind as ResourceKind, raw.spec, reading)
+  else keepResource(id, id.kind as ResourceKind, spec, reading)
+}
+
+function recall(memory: ReadMemory, value: unknown, kind: ResourceKind): RememberedObject {
+  const isObject = typeof value === 'object' && value !== null
+  const known = isObject ? memory.get(value) : undefined
+  if (known !== undefined) return known
+  const findings = checkSchema(envelopeOf(kind), value)
+  const spec = findings.length === 0 ? withDefaults(SPEC_SCHEMAS[kind], (value as RawObject).spec) : null
+  const read = { findings, spec }
+  if (isObject) memory.set(value, read)
+  return read
 }
 
 function keepResource(id: ObjectId, kind: ResourceKind, spec: unknown, reading: Reading): void {
-  // The schema has just shown that the spec has the shape its kind promises; here the type takes that over.
+  // The schema has shown that the spec has the shape its kind promises; here the type takes that over.
   const list = reading.resources[kind] as unknown[]
-  list.push({ ...id, kind, spec: withDefaults(SPEC_SCHEMAS[kind], spec) })
+  list.push({ ...id, kind, spec })
 }
 
 function keepSecret(id: ObjectId, raw: RawObject, reading: Reading, report: Report): void {

@@ -7,7 +7,7 @@
  */
 
 import type { Catalog, CatalogProblem, Credentials, Organization, Website } from './catalog.ts'
-import type { Resource, SourceObject } from './catalog-objects.ts'
+import type { ReadMemory, Resource, SourceObject } from './catalog-objects.ts'
 import { objectKey, readObjects, reportTo, shownName } from './catalog-objects.ts'
 import { compileDestination } from './compile-destination.ts'
 import { compileWebsite } from './compile-website.ts'
@@ -23,6 +23,8 @@ export interface CatalogInput {
   readonly sha256Hex: Sha256Hex
   /** A second look at a provider's settings, beyond the schema; for rules that only the provider's module knows. */
   readonly checkProviderSettings?: ProviderSettingsChecker
+  /** For callers that compile again when little has changed. */
+  readonly memory?: ReadMemory
 }
 
 export interface Compilation {
@@ -38,7 +40,7 @@ export function compileCatalog(input: CatalogInput): Compilation {
   const problems: CatalogProblem[] = []
   const report = reportTo(problems)
   const compiler: Compiler = {
-    objects: readObjects(input.objects, report),
+    objects: readObjects(input.objects, report, input.memory),
     report,
     checkProviderSettings: input.checkProviderSettings ?? (() => []),
     organizations: new Map(),

@@ -2,7 +2,7 @@
 
 import type { Catalog, CatalogProblem } from '../domain/catalog.ts'
 import { destinationKey } from '../domain/catalog.ts'
-import type { SourceObject } from '../domain/catalog-objects.ts'
+import type { ReadMemory, SourceObject } from '../domain/catalog-objects.ts'
 import { objectKey, shownName } from '../domain/catalog-objects.ts'
 import { shardCount, toShards } from '../domain/catalog-shards.ts'
 import type { ShardedCatalog } from '../domain/catalog-shards.ts'
@@ -43,17 +43,28 @@ export interface Decision {
   readonly objects: ReadonlyMap<string, DecidedObject>
 }
 
-export function decide(gathered: Gathered, sha256Hex: Sha256Hex): Decision {
+/** What one decision leaves for the next: results that hold as long as an object is the same. */
+export interface DecisionMemory {
+  readonly sources: WeakMap<KubeObject, SourceObject>
+  readonly read: ReadMemory
+}
+
+export function emptyMemory(): DecisionMemory {
+  return { sources: new WeakMap(), read: new WeakMap() }
+}
+
+/** The memory changes nothing but the time it takes. */
+export function decide(gathered: Gathered, sha256Hex: Sha256Hex, memory: DecisionMemory): Decision {
   const { resources, secrets, shardsInUse } = gathered
   const ordered = RESOURCE_KINDS.flatMap((kind) =>
-    oldestFirst(resources[kind]).map((object) => ({ ...object, apiVersion: RESOURCE_API_VERSION, kind })),
+    oldestFirst(resources[kind]).map((object) => sourceOf(kind, object, memory)),
   )
   const plainSecrets = secrets.map(({ metadata, data }) => ({
     ...{ apiVersion: 'v1', kind: 'Secret', data: data ?? {} },
     metadata: { name: metadata.name, namespace: metadata.namespace },
   }))
-  const objects = [...plainSecrets, ...ordered].map((value): SourceObject => ({ value, locate: () => '' }))
-  const compilation = compileCatalog({ objects, sha256Hex })
+  const objects = [...plainSecrets.map((value): SourceObject => ({ value, locate: nowhere })), ...ordered]
+  const compilation = compileCatalog({ objects, sha256Hex, memory: memory.read })
   const { catalog } = compilation
   return {
     catalog: toShards(catalog, shardCount(catalog.websites.size, shardsInUse), sha256Hex),
@@ -61,6 +72,19 @@ export function decide(gathered: Gathered, sha256Hex: Sha256Hex): Decision {
     credentials: credentialsByProvider(compilation),
     objects: decidedObjects(gathered, compilation),
   }
+}
+
+const nowhere = (): string => ''
+
+/** Without the status, which the compiler does not read; lists do not say the kind of each object. */
+function sourceOf(kind: ResourceKind, object: KubeObject, { sources }: DecisionMemory): SourceObject {
+  const known = sources.get(object)
+  if (known !== undefined) return known
+  const { name, namespace } = object.metadata
+  const value = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace }, spec: object['spec'] }
+  const source = { value, locate: nowhere }
+  sources.set(object, source)
+  return source
 }
 
 /** Older objects keep their place; names settle what was made within one second, so that every pass decides alike. */

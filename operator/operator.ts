@@ -16,7 +16,7 @@ import { KubeError } from '../runtime/kube/client.ts'
 import { createKubeMetrics } from '../runtime/kube/metrics.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Decision } from './decide.ts'
-import { decide } from './decide.ts'
+import { decide, emptyMemory } from './decide.ts'
 import { createEvents } from './events.ts'
 import { startLeader } from './leader.ts'
 import { createOperatorMetrics } from './metrics.ts'
@@ -74,6 +74,7 @@ class Operating {
   readonly #queue
   readonly #metrics
   #decision: Decision | null = null
+  readonly #memory = emptyMemory()
   #isSynced = false
   #gathering: NodeJS.Timeout | null = null
   /** When the first change was seen that no published catalog holds yet. */
@@ -94,7 +95,8 @@ class Operating {
     const { wrote } = this.#metrics
     const writer = createWriter({ client, mayWrite: () => this.leader.isLeading(), onWrite: wrote })
     const metrics = createKubeMetrics(registry)
-    const world = watchWorld({ ...options, metrics, onChange: () => this.#changed() })
+    const onStatus = (key: string): void => this.#statusChanged(key)
+    const world = watchWorld({ ...options, metrics, onChange: () => this.#changed(), onStatus })
     this.#world = world
     this.#secrets = createSecretValues(client, world.secretVersion)
     this.#publisher = createPublisher({ ...world, writer, place, secret: world.credentials })
@@ -143,6 +145,11 @@ class Operating {
     }, GATHER_MS)
   }
 
+  /** Ours or somebody else's: it is looked at, and written only where it is not what was decided. */
+  #statusChanged(key: string): void {
+    if (this.leader.isLeading() && this.#decision !== null) this.#queue.put(key, 'later')
+  }
+
   async #pass(): Promise<void> {
     const changedAtMs = this.#changedAtMs
     this.#changedAtMs = null
@@ -166,7 +173,8 @@ class Operating {
     const secrets = await this.#secrets.read(referredSecrets([...resources.Destination, ...resources.LogStream]))
     const shardsInUse = this.#publisher.shardsInUse()
     const startedAtMs = performance.now()
-    const decision = decide({ resources, secrets, shardsInUse, baseUrl: this.#options.baseUrl }, sha256Hex)
+    const gathered = { resources, secrets, shardsInUse, baseUrl: this.#options.baseUrl }
+    const decision = decide(gathered, sha256Hex, this.#memory)
     const refused = [...decision.objects.values()].filter(({ problems }) => problems.length > 0).length
     this.#metrics.decided((performance.now() - startedAtMs) / 1_000, { websites: decision.websites, refused })
     return decision

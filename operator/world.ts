@@ -1,6 +1,7 @@
 /** Keeps copies of everything in the cluster that the operator's decisions depend on, and of what it has written. */
 
 import type { CatalogPlace } from '../domain/catalog-place.ts'
+import { objectKey } from '../domain/catalog-objects.ts'
 import { CATALOG_LABEL, credentialsName } from '../domain/catalog-place.ts'
 import { RESOURCE_PLURALS } from '../domain/crd.ts'
 import { PROVIDER_IDS } from '../domain/model.ts'
@@ -8,7 +9,7 @@ import type { ResourceKind } from '../domain/resources.ts'
 import { RESOURCE_API_VERSION, RESOURCE_KINDS } from '../domain/resources.ts'
 import type { KubeClient } from '../runtime/kube/client.ts'
 import type { KubeMetrics } from '../runtime/kube/metrics.ts'
-import type { KubeObject } from '../runtime/kube/objects.ts'
+import { type KubeObject, keyOf } from '../runtime/kube/objects.ts'
 import type { Reflector } from '../runtime/kube/reflector.ts'
 import { startReflector } from '../runtime/kube/reflector.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -18,8 +19,10 @@ export interface WorldOptions {
   readonly place: CatalogPlace
   /** Empty: all. */
   readonly namespaces: readonly string[]
-  /** Something changed; called often, and must only take note. */
+  /** Something changed that decisions depend on; called often, and must only take note. */
   readonly onChange: () => void
+  /** Only the status of an object changed, mostly by our own hand: no decision depends on it. */
+  readonly onStatus: (key: string) => void
   readonly logger: Logger
   readonly metrics: KubeMetrics
   readonly random: () => number
@@ -48,7 +51,14 @@ export function watchWorld(options: WorldOptions): World {
       ? [start(name, `${base}/${name}`, more)]
       : namespaces.map((namespace) => start(name, `${base}/namespaces/${namespace}/${name}`, more))
   const kinds = Object.fromEntries(
-    RESOURCE_KINDS.map((kind) => [kind, everywhere(RESOURCE_PLURALS[kind], `/apis/${RESOURCE_API_VERSION}`)]),
+    RESOURCE_KINDS.map((kind) => {
+      const sort = sortChanges(kind, options)
+      const onChange = (key: string | null): void =>
+        key === null
+          ? sort.all(kinds[kind].flatMap(({ objects }) => [...objects.values()]))
+          : sort.one(key, found(kinds[kind], key))
+      return [kind, everywhere(RESOURCE_PLURALS[kind], `/apis/${RESOURCE_API_VERSION}`, { onChange })]
+    }),
   ) as { readonly [K in ResourceKind]: readonly Reflector[] }
   const secrets = everywhere('secrets', '/api/v1', { isMetadataOnly: true })
   const own = `/api/v1/namespaces/${place.namespace}`
@@ -68,6 +78,28 @@ export function watchWorld(options: WorldOptions): World {
     synced: Promise.all(all.map(({ synced }) => synced)),
     close: async () => {
       await Promise.all(all.map((reflector) => reflector.close()))
+    },
+  }
+}
+
+/** The API server counts a new generation for every change but that of the status. */
+function sortChanges(kind: ResourceKind, { onChange, onStatus }: WorldOptions) {
+  const generations = new Map<string, string>()
+  const generationOf = ({ metadata }: KubeObject) => `${metadata.uid ?? ''} ${metadata.generation ?? 0}`
+  return {
+    /** A whole list was taken. */
+    all(objects: readonly KubeObject[]): void {
+      generations.clear()
+      for (const object of objects) generations.set(keyOf(object), generationOf(object))
+      onChange()
+    },
+    one(key: string, object: KubeObject | undefined): void {
+      const isStatusOnly = object !== undefined && generations.get(key) === generationOf(object)
+      if (object === undefined) generations.delete(key)
+      else generations.set(key, generationOf(object))
+      const { name = '', namespace = '' } = object?.metadata ?? {}
+      if (isStatusOnly) onStatus(objectKey(kind, namespace, name))
+      else onChange()
     },
   }
 }
