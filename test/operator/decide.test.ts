@@ -1,0 +1,184 @@
+/** What the operator decides without a cluster: shards that make the same catalog, a memory that changes nothing, a fair queue. */
+
+import { createHash } from 'node:crypto'
+
+import { expect } from 'chai'
+import fc from 'fast-check'
+
+import { fromShards, readIndex, shardCount, toShards } from '../../domain/catalog-shards.ts'
+import { conditionsOf, sayTheSame } from '../../domain/conditions.ts'
+import { decide, emptyMemory } from '../../operator/decide.ts'
+import { createWorkQueue } from '../../operator/work-queue.ts'
+import { compile, ga4Destination, installPath, organization, secret, website } from '../support/manifests.ts'
+import { until } from './support/stage.ts'
+
+const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+const sites = (count: number) => Array.from({ length: count }, (_, index) => website(`site-${index}`))
+
+describe('shards', () => {
+  it('make the catalog again that they were made from, whatever their number', () => {
+    const world = [organization('acme'), installPath('cli'), ...sites(20), secret('keys', { ga4: 'x' })]
+    const { catalog } = compile(...world, ga4Destination('ga4', { websiteRef: { name: 'site-3' } }))
+    fc.assert(
+      fc.property(fc.constantFrom(1, 2, 8, 64), (count) => {
+        const { index, shards } = toShards(catalog, count, sha256Hex)
+        const again = fromShards(readIndex(JSON.stringify(index)).version, shards)
+        expect(again.version).to.equal(catalog.version)
+        expect(again.origins).to.deep.equal(catalog.origins)
+        expect(again.organizations).to.deep.equal(catalog.organizations)
+        for (const [id, site] of catalog.websites) expect(again.websites.get(id)).to.deep.equal(site)
+        expect(again.websites.size).to.equal(catalog.websites.size)
+      }),
+    )
+  })
+
+  it('change one by one: a renamed website touches its own alone', () => {
+    const before = toShards(compile(organization('acme'), ...sites(20)).catalog, 8, sha256Hex)
+    const renamed = sites(20).map((site, index) => (index === 7 ? website('site-7', { displayName: 'New' }) : site))
+    const after = toShards(compile(organization('acme'), ...renamed).catalog, 8, sha256Hex)
+    const changed = after.shards.filter((text, number) => text !== before.shards[number])
+    expect(changed).to.have.length(1)
+    expect(after.index.version).not.to.equal(before.index.version)
+  })
+
+  it('are refused in a form that is newer than the reader', () => {
+    expect(() => readIndex(JSON.stringify({ version: 'x', minReader: 99, shards: [] }))).to.throw('newer form')
+    expect(() => readIndex('{')).to.throw('not JSON')
+  })
+
+  it('keep their number while it is good enough', () => {
+    expect(shardCount(1, 0)).to.equal(1)
+    expect(shardCount(200, 1)).to.equal(1)
+    expect(shardCount(10_000, 64)).to.equal(64)
+    expect(shardCount(10_000, 1)).to.be.greaterThan(32)
+    expect(shardCount(1, 64)).to.equal(1)
+  })
+})
+
+describe('a decision', () => {
+  const gatheredOf = (websites: readonly object[]) => ({
+    resources: {
+      Organization: [
+        {
+          metadata: { name: 'acme', namespace: 'a', creationTimestamp: '2026-01-01T00:00:00Z' },
+          spec: { plan: 'Standard' },
+        },
+      ],
+      Website: websites as never,
+      InstallPath: [],
+      Destination: [],
+      LogStream: [],
+    },
+    secrets: [],
+    shardsInUse: 1,
+    baseUrl: 'https://whence.example',
+  })
+  const site = (name: string, second: number, spec: object = {}) => ({
+    metadata: { name, namespace: 'a', creationTimestamp: `2026-01-01T00:00:0${second}Z` },
+    spec: { organizationRef: { name: 'acme' }, primaryOrigin: `https://${name}.example`, ...spec },
+  })
+
+  it('is the same with and without a memory of earlier ones', () => {
+    const memory = emptyMemory()
+    const shapes = fc.array(
+      fc.record({
+        name: fc.constantFrom('b', 'c', 'd', 'e', 'f'),
+        second: fc.nat(9),
+        retentionDays: fc.integer({ min: 20, max: 40 }),
+      }),
+      { maxLength: 6 },
+    )
+    const pool = new Map<string, object>()
+    fc.assert(
+      fc.property(shapes, (list) => {
+        const named = new Map(list.map((item) => [item.name, item]))
+        const websites = [...named.values()].map(({ name, second, retentionDays }) => {
+          const key = `${name} ${second} ${retentionDays}`
+          const object = pool.get(key) ?? site(name, second, { retentionDays })
+          pool.set(key, object)
+          return object
+        })
+        const gathered = gatheredOf(websites)
+        const warm = decide(gathered, sha256Hex, memory)
+        expect(warm).to.deep.equal(decide(gathered, sha256Hex, emptyMemory()))
+      }),
+    )
+  })
+
+  it('lets the older websites keep their place, in whatever order they were gathered', () => {
+    const websites = ['p', 'q', 'r', 's'].map((name, index) => site(name, index))
+    fc.assert(
+      fc.property(fc.shuffledSubarray(websites, { minLength: 4 }), (shuffled) => {
+        const { objects } = decide(gatheredOf(shuffled), sha256Hex, emptyMemory())
+        expect(objects.get('Website/a/s')?.problems.map(({ reason }) => reason)).to.deep.equal(['PlanLimit'])
+        expect(objects.get('Website/a/p')?.fields).to.include({ id: 'p' })
+      }),
+    )
+  })
+})
+
+describe('conditions', () => {
+  const common = { kind: 'Website', generation: 2, problems: [], isPublished: true, previous: [] } as const
+
+  it('keep the time of their last transition while their status stays', () => {
+    const first = conditionsOf({ ...common, now: '2026-01-01T00:00:00Z' })
+    const second = conditionsOf({ ...common, generation: 3, previous: first, now: '2026-02-01T00:00:00Z' })
+    expect(second.every(({ lastTransitionTime }) => lastTransitionTime === '2026-01-01T00:00:00Z')).to.equal(true)
+    expect(sayTheSame(first, second)).to.equal(false)
+    expect(sayTheSame(second, conditionsOf({ ...common, generation: 3, now: '2026-03-01T00:00:00Z' }))).to.equal(true)
+  })
+
+  it('say that a catalog is on its way by Reconciling, and that only a change helps by Stalled', () => {
+    const statusIn = (list: ReturnType<typeof conditionsOf>, type: string) =>
+      list.find((each) => each.type === type)?.status
+    const waiting = conditionsOf({ ...common, isPublished: false, now: '' })
+    expect(['Ready', 'Reconciling', 'Stalled'].map((type) => statusIn(waiting, type))).to.deep.equal([
+      'False',
+      'True',
+      'False',
+    ])
+    const problem = { object: '', source: '', field: '/spec/id', reason: 'IdTaken', message: 'taken' }
+    const refused = conditionsOf({ ...common, problems: [problem], now: '' })
+    expect(['Ready', 'Reconciling', 'Stalled'].map((type) => statusIn(refused, type))).to.deep.equal([
+      'False',
+      'False',
+      'True',
+    ])
+  })
+})
+
+describe('the work queue', () => {
+  it('works on a key once at a time, again when asked meanwhile, and tries again what failed', async () => {
+    const log: string[] = []
+    let running = 0
+    let most = 0
+    const gate = Promise.withResolvers<void>()
+    const queue = createWorkQueue({
+      handle: async (key) => {
+        running += 1
+        most = Math.max(most, running)
+        log.push(key)
+        if (log.length === 1) await gate.promise
+        running -= 1
+        if (key === 'flaky' && log.filter((each) => each === 'flaky').length < 3) throw new Error('not yet')
+      },
+      concurrency: 1,
+      random: () => 0,
+      onFailure: () => undefined,
+      leastDelayMs: () => 0,
+    })
+    queue.put('held', 'now')
+    for (const key of ['later-1', 'later-2', 'flaky']) queue.put(key, 'later')
+    queue.put('held', 'later')
+    queue.put('urgent', 'now')
+    queue.put('later-2', 'now')
+    gate.resolve()
+    await until('all is done', () => queue.depth() === 0)
+    expect(most).to.equal(1)
+    expect(log.slice(0, 4)).to.deep.equal(['held', 'urgent', 'later-2', 'later-1'])
+    expect(log.filter((key) => key === 'held')).to.have.length(2)
+    expect(log.filter((key) => key === 'flaky')).to.have.length(3)
+    await queue.close()
+  })
+})
