@@ -6,6 +6,7 @@ import { openChdb } from '../../ports/facts/connect-chdb.ts'
 import { openClickHouse } from '../../ports/facts/connect-server.ts'
 import type { FactsConnection } from '../../ports/facts/connection.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
+import { requireEveryInsert } from '../../ports/facts/self-test.ts'
 import { DataFolderInUse, lockDataFolder } from '../../ports/lmdb/folder-lock.ts'
 import type { RunOutcome, Settings } from '../../runtime/settings.ts'
 
@@ -13,9 +14,7 @@ export async function migrateTool({ settings }: RunOutcome): Promise<number> {
   const { facts, eventLog } = settings
   if (facts === null) throw new Error('no engine is set')
   const applied =
-    facts.scheme === 'chdb'
-      ? await migrateFolder(settings, facts.location)
-      : await migrateOpened(openClickHouse(facts.url))
+    facts.scheme === 'chdb' ? await migrateFolder(settings, facts.location) : await migrateServer(facts.url)
   process.stdout.write(applied.length === 0 ? 'Everything is up to date.\n' : `Applied:\n  ${applied.join('\n  ')}\n`)
   return eventLog?.scheme === 'kafka' ? migrateTopics(eventLog.url) : 0
 }
@@ -30,6 +29,18 @@ async function migrateFolder(settings: Settings, location: string): Promise<read
     return await migrateOpened(await openChdb(location))
   } finally {
     await lock.release()
+  }
+}
+
+/** The embedded engine is tried at each opening; a server here, once for all processes that will write to it. */
+async function migrateServer(url: string): Promise<readonly string[]> {
+  const connection = openClickHouse(url)
+  try {
+    const applied = await migrate(connection)
+    await requireEveryInsert(connection)
+    return applied
+  } finally {
+    await connection.close()
   }
 }
 

@@ -13,13 +13,13 @@ import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { TABLE_COLUMNS } from '../../ports/facts/columns.ts'
 import type { ColumnType } from '../../ports/facts/columns.ts'
 import { openChdb } from '../../ports/facts/connect-chdb.ts'
-import type { FactsConnection } from '../../ports/facts/connection.ts'
+import type { FactsConnection, InsertStatement } from '../../ports/facts/connection.ts'
 import { insertError } from '../../ports/facts/engine-codes.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { FACT_TABLES, FactsUnavailable, RowsRefused } from '../../ports/facts/facts.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import { QUERIES } from '../../ports/facts/queries.ts'
-import { changedSettings, EngineUnfit, selfTest } from '../../ports/facts/self-test.ts'
+import { changedSettings, EngineUnfit, requireEveryInsert, selfTest } from '../../ports/facts/self-test.ts'
 import { createTurns } from '../../ports/facts/turns.ts'
 import {
   activityRecord,
@@ -140,6 +140,18 @@ describe('Facts on chDB', () => {
     } finally {
       await connection.command('SET max_block_size = DEFAULT')
     }
+  })
+
+  it('tells an engine that drops what looks like a repeat from one that does not', async () => {
+    await requireEveryInsert(connection)
+    let inserts = 0
+    const dropping = {
+      ...connection,
+      insert: async (rows: InsertStatement) => (inserts++ === 0 ? connection.insert(rows) : undefined),
+    }
+    const error = await requireEveryInsert(dropping).catch((caught: unknown) => caught)
+    expect(error).to.be.instanceOf(EngineUnfit)
+    expect(String(error)).to.contain('gave 1 rows instead of 2')
   })
 
   it('keeps what the engine says of a bad row out of the error', async () => {

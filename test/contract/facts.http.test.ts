@@ -14,6 +14,7 @@ import { openClickHouse } from '../../ports/facts/connect-server.ts'
 import type { FactRow, Facts } from '../../ports/facts/facts.ts'
 import { FactsUnavailable } from '../../ports/facts/facts.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
+import { requireEveryInsert } from '../../ports/facts/self-test.ts'
 import { startClickHouse } from '../support/clickhouse-server.ts'
 import type { ClickHouseServer, ClickHouseServerOptions } from '../support/clickhouse-server.ts'
 import { rowsOf, unique, visitRecord } from './fact-samples.ts'
@@ -79,6 +80,13 @@ describe('Facts over HTTP', function () {
     expect(error).to.be.instanceOf(FactsUnavailable)
     expect(error.message).to.contain('516')
     expect(`${error.stack}${JSON.stringify(error)}${String(error.cause)}`).not.to.match(/wr0ng|127\.0\.0\.1/)
+  })
+
+  it('pass the trial that whence migrate makes of a server', async () => {
+    const connection = openClickHouse(server.url)
+    await requireEveryInsert(connection)
+    await connection.close()
+    expect(facts.health().isReachable).to.equal(true)
   })
 
   it('are stored once each when the server is killed in mid-insert and everything is inserted again', async () => {
