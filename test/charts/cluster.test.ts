@@ -63,6 +63,29 @@ describe('the chart on a real API server', function () {
 
   const asAdministrator = (name: string) => ['--kubeconfig', kube.kubeconfig, '--namespace', name]
 
+  describe('installed as one pod', () => {
+    it('collects on its own volume, and passes its own test', async () => {
+      await namespace('trial', RESTRICTED)
+      const kubelet = startKubelet(kube, 'trial')
+      const helm = (...words: string[]) => runHelm(tools.helm, [...words, ...asAdministrator('trial')])
+      try {
+        await kube.apply([{ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: 'trial' } }])
+        await helm('install', 'trial', CHART, '-f', valueFile('embedded'))
+        await until('the pod is ready', async () => {
+          const { body } = await kube.call('/apis/apps/v1/namespaces/trial/statefulsets/trial-whence')
+          return body.status.readyReplicas === 1 ? true : null
+        })
+        expect((await helm('test', 'trial', '--timeout', '120s')).stdout).to.match(/Phase:\s+Succeeded/)
+        await helm('uninstall', 'trial')
+        await until('its process has ended', () => (kubelet.running().length === 0 ? true : null))
+      } catch (error) {
+        throw new Error(`${String(error)}\n${kubelet.output()}`, { cause: error })
+      } finally {
+        await kubelet.stop()
+      }
+    })
+  })
+
   describe('rendered with every listed set of values', () => {
     before(async () => {
       for (const name of ['acme', 'team-a', 'team-b']) await namespace(name, RESTRICTED)

@@ -167,11 +167,8 @@ class Playing {
     const mounts = await this.#mount(folder, spec, container)
     const ports = await this.#takePorts(name, container)
     const services = await this.#services()
-    const rewritten = (text: string): string =>
-      [...mounts, ...services, ...[...ports].map(([own, free]) => [`0.0.0.0:${own}`, `${HOST}:${free}`] as const)].reduce(
-        (before, [from, to]) => before.replaceAll(from, to),
-        text,
-      )
+    const places = [...ports].map(([own, free]) => [`0.0.0.0:${own}`, `${HOST}:${free}`] as const)
+    const rewritten = rewriter([...mounts, ...services, ...places])
     const given = await this.#environment(container, spec, name)
     const env = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, rewritten(value)]))
     const words: readonly string[] = [...(container.command ?? ['node', '/app/bin/whence.ts']), ...(container.args ?? [])]
@@ -282,6 +279,13 @@ class Playing {
     }
     await rm(work.folder, { recursive: true, force: true })
   }
+}
+
+/** In one go, so that nothing that was put in is rewritten itself: our folders lie in what a container may mount. */
+function rewriter(pairs: readonly (readonly [string, string])[]): (text: string) => string {
+  const known = new Map(pairs)
+  const pattern = new RegExp(pairs.map(([from]) => from.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|'), 'g')
+  return (text) => (pairs.length === 0 ? text : text.replaceAll(pattern, (from) => known.get(from) ?? from))
 }
 
 function isToRun({ metadata, spec, status = {} }: KubeManifest): boolean {
