@@ -67,6 +67,11 @@ export const PROBLEM_REASONS = {
     fix: 'Choose another spec.id.',
     isBlocking: false,
   },
+  OriginTaken: {
+    meaning: 'A website of another organisation registered the same origin before; the older one keeps it.',
+    fix: 'Take the origin away, or move both websites to one organisation.',
+    isBlocking: false,
+  },
   PlanLimit: {
     meaning: "The organisation's plan has no room for one more; the older ones keep their place.",
     fix: 'Take an older one away, or choose a larger plan.',

@@ -46,6 +46,7 @@ export function compileCatalog(input: CatalogInput): Compilation {
     organizations: new Map(),
     websites: new Map(),
     websiteIds: new Set(),
+    originOwners: new Map(),
     credentials: new Map(),
     credentialRefs: new Map(),
   }

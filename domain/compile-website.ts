@@ -3,9 +3,9 @@
 import type { Page } from './catalog.ts'
 import type { Resource } from './catalog-objects.ts'
 import { objectKey } from './catalog-objects.ts'
-import type { Compiler } from './compiler.ts'
+import type { Compiler, OrganizationDraft } from './compiler.ts'
 import { displayNameOf, hasRoom, idOf, resolveRef } from './compiler.ts'
-import { parseOrigin, parsePageUrl } from './origin.ts'
+import { isLoopbackHost, parseOrigin, parsePageUrl } from './origin.ts'
 
 /** Adds the website's draft, or reports why it is left out. */
 export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>): void {
@@ -17,16 +17,14 @@ export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>
   const domains = domainsOf(compiler, resource)
   const pages = pagesOf(compiler, resource)
   if (organization === null || id === null || displayName === null || domains === null || pages === null) return
-  if (compiler.websiteIds.has(id)) {
-    compiler.report(resource, 'IdTaken', '/spec/id', 'an older website of this installation has this ID')
-    return
-  }
+  if (!isFree(compiler, resource, { id, organization, domains })) return
   const { plan } = organization
   const domainRoom = { count: 'domainsPerWebsite', wanted: domains.size, field: '/spec/additionalDomains' } as const
   const websiteRoom = { count: 'websites', wanted: organization.websiteCount + 1, field: '' } as const
   if (!hasRoom(compiler, resource, plan, domainRoom) || !hasRoom(compiler, resource, plan, websiteRoom)) return
   organization.websiteCount += 1
   compiler.websiteIds.add(id)
+  for (const origin of domains) if (!isEverybodys(origin)) compiler.originOwners.set(origin, organization)
   const website = {
     id,
     displayName,
@@ -39,6 +37,32 @@ export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>
   }
   const key = objectKey(resource.kind, resource.namespace, resource.name)
   compiler.websites.set(key, { organization, website, destinations: [] })
+}
+
+/**
+ * Whether no older website has the ID or, in another organisation, one of the origins. Websites of one organisation may
+ * share an origin; those of two may not: the browsers of one would serve the other.
+ */
+function isFree(
+  compiler: Compiler,
+  resource: Resource<'Website'>,
+  claim: { readonly id: string; readonly organization: OrganizationDraft; readonly domains: ReadonlySet<string> },
+): boolean {
+  const { id, organization, domains } = claim
+  if (compiler.websiteIds.has(id)) {
+    compiler.report(resource, 'IdTaken', '/spec/id', 'an older website of this installation has this ID')
+    return false
+  }
+  const taken = [...domains].findIndex((origin) => (compiler.originOwners.get(origin) ?? organization) !== organization)
+  if (taken < 0) return true
+  const field = taken === 0 ? '/spec/primaryOrigin' : '/spec/additionalDomains'
+  compiler.report(resource, 'OriginTaken', field, 'a website of another organisation registered this origin before')
+  return false
+}
+
+/** Every developer's own machine. */
+function isEverybodys(origin: string): boolean {
+  return isLoopbackHost(new URL(origin).hostname)
 }
 
 /** Normalised and without repeats, the primary one first; null after problems have been reported. */

@@ -34,6 +34,8 @@ export interface Compiler {
   /** Websites by `objectKey`. */
   readonly websites: Map<string, WebsiteDraft>
   readonly websiteIds: Set<string>
+  /** Organisation by registered origin; loopback origins, which are everybody's, are not among them. */
+  readonly originOwners: Map<string, OrganizationDraft>
   readonly credentials: Map<string, Readonly<Record<string, string>>>
   readonly credentialRefs: Map<string, readonly CredentialRef[]>
 }

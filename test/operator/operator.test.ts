@@ -207,9 +207,16 @@ describe('the operator', function () {
     expect(catalog.current().websites.has('plans-older')).to.equal(false)
   })
 
-  it('lets the oldest keep an ID that another namespace wants as well', async () => {
-    await kube.apply(at('twins', [organization('acme'), website('site', { id: 'shop-site' })]))
+  it('lets the oldest keep an ID and an origin that another organisation wants as well', async () => {
+    await kube.apply(
+      at('twins', [
+        organization('acme'),
+        website('site', { id: 'shop-site' }),
+        website('rival', { primaryOrigin: 'https://site.example' }),
+      ]),
+    )
     await becomes('Website', 'twins', 'site', 'Accepted', 'False', 'IdTaken')
+    await becomes('Website', 'twins', 'rival', 'Accepted', 'False', 'OriginTaken')
     await becomes('Website', 'shop', 'site', 'Ready', 'True', 'Ready')
     expect(catalog.current().websites.get('shop-site')?.organization.id).to.equal('shop/acme')
   })
@@ -234,7 +241,13 @@ describe('the operator', function () {
   })
 
   it('reads Secrets of the own namespace only', async () => {
-    await kube.apply(at('keys', [organization('acme'), website('site', { id: 'keys-site' }), ga4Destination('ga4')]))
+    await kube.apply(
+      at('keys', [
+        organization('acme'),
+        website('site', { id: 'keys-site', primaryOrigin: 'https://keys.example' }),
+        ga4Destination('ga4'),
+      ]),
+    )
     await becomes('Destination', 'keys', 'ga4', 'ResolvedRefs', 'False', 'RefNotFound')
     await kube.apply([secret('keys', 'keys', { other: 'x' })])
     const condition = await until('the key is named', async () => {
