@@ -10,6 +10,8 @@ export interface ProcessParts {
 }
 
 const STOP_DEADLINE_MS = 25_000
+/** How long what was left behind, as a socket to an engine that is away, may keep a stopped process from ending. */
+const LEFT_BEHIND_MS = 1_000
 
 /** Runs until a signal or a failure; resolves with the exit code. What `start` throws is told and ends the process. */
 export async function runProgram(
@@ -34,7 +36,9 @@ export async function runProgram(
     // What failed may be no part of the lifecycle, which then would wait for a signal.
     await lifecycle.stop('failure')
   }
-  return lifecycle.stopped
+  const code = await lifecycle.stopped
+  setTimeout(() => process.exit(code), LEFT_BEHIND_MS).unref()
+  return code
 }
 
 /** What kept it from starting; for an address that is taken, which option names another. */
