@@ -6,22 +6,25 @@ import type { Catalog, Credentials } from '../domain/catalog.ts'
 import { PROVIDER_IDS, type ProviderId } from '../domain/model.ts'
 import { openCatalogFolder, type CatalogSource } from '../runtime/catalog-source.ts'
 import { openClusterCatalog } from '../runtime/cluster-catalog.ts'
-import { createKubeClient, type KubeClient } from '../runtime/kube/client.ts'
+import { clientFor, createKubeClient, type KubeClient } from '../runtime/kube/client.ts'
+import { readKubeconfig } from '../runtime/kube/kubeconfig.ts'
 import { createKubeMetrics } from '../runtime/kube/metrics.ts'
 import { createLogger } from '../runtime/logger.ts'
 import type { Settings } from '../runtime/settings.ts'
 import type { EngineParts } from './engines.ts'
 import { version } from './version.ts'
 
-/** Kubernetes tells its pods where the API is; a setting may say otherwise. @throws where neither does. */
-export function kubeClientOf(program: string, settings: Settings, env: NodeJS.ProcessEnv): KubeClient {
+/** Kubernetes tells its pods where the API is; a setting or a kubeconfig may say otherwise. @throws where none does. */
+export async function kubeClientOf(program: string, settings: Settings, env: NodeJS.ProcessEnv): Promise<KubeClient> {
+  const userAgent = `whence-${program}/${version()}`
+  if (settings.kubeconfig !== null) return clientFor(await readKubeconfig(settings.kubeconfig), userAgent)
   const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '443' } = env
   if (settings.kubeUrl === null && host === '') {
-    throw new Error('WHENCE_KUBE_URL is required outside of a cluster')
+    throw new Error('outside of a cluster --kubeconfig (WHENCE_KUBECONFIG) must say where its API is')
   }
   const url = settings.kubeUrl ?? `https://${host.includes(':') ? `[${host}]` : host}:${port}`
   const { kubeTokenFile: tokenFile, kubeCaFile: caFile } = settings
-  return createKubeClient({ url, tokenFile, caFile, userAgent: `whence-${program}/${version()}` }, Date.now)
+  return createKubeClient({ url, tokenFile, caFile, userAgent }, Date.now)
 }
 
 const TOOL_PATIENCE_MS = 10_000
@@ -64,7 +67,7 @@ export async function readCluster(
 ): Promise<{ readonly catalog: Catalog; readonly credentials: Credentials }> {
   const { catalog: place, data } = settings
   if (place === null) throw new Error('WHENCE_CATALOG is not set')
-  const client = kubeClientOf('tool', settings, env)
+  const client = await kubeClientOf('tool', settings, env)
   const logger = createLogger({ program: 'tool', level: 'error', format: settings.logFormat })
   const metrics = createKubeMetrics(new Registry())
   // A folder of its own: the worker beside it keeps its copy under the same name.

@@ -18,7 +18,7 @@ export interface CommandRow {
 
 const ENGINES = ['eventLog', 'hotState', 'facts'] as const
 /** How a process reaches the API of its cluster. */
-const KUBE = ['kubeUrl', 'kubeTokenFile', 'kubeCaFile'] as const
+const KUBE = ['kubeconfig', 'kubeUrl', 'kubeTokenFile', 'kubeCaFile'] as const
 const SECRETS = ['secretFile', 'secret'] as const
 const PROVIDER_URLS = ['ga4Url', 'googleAdsUrl', 'googleOauthUrl', 'metaUrl', 'tiktokUrl', 'xUrl'] as const
 const SERVING = [

@@ -62,6 +62,15 @@ export const CLUSTER_SETTINGS = {
     fallback: null,
     fallbackDoc: 'host name and process ID',
   },
+  kubeconfig: {
+    option: '--kubeconfig',
+    env: 'WHENCE_KUBECONFIG',
+    placeholder: 'FILE',
+    doc: "A kubeconfig whose current context says where the cluster's API is and who we are: for a person at a machine, in place of the three settings below.",
+    parse: parsePath,
+    fallback: null,
+    fallbackDoc: 'none: what Kubernetes tells its pods',
+  },
   kubeUrl: {
     option: '--kube-url',
     env: 'WHENCE_KUBE_URL',

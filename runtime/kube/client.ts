@@ -1,7 +1,7 @@
 /** Speaks to the API server of a cluster: requests with JSON in and out, and streams; each within a deadline. */
 
 import type { IncomingMessage } from 'node:http'
-import { Agent, request } from 'node:https'
+import { Agent, request, type RequestOptions } from 'node:https'
 import { readFileSync } from 'node:fs'
 
 /** Where the API server is and who we are there. */
@@ -14,6 +14,20 @@ export interface KubeAddress {
   readonly caFile: string
   /** Names us in audit logs, for example `whence-operator/1.0`. */
   readonly userAgent: string
+}
+
+/** How to be recognised: asked before every request. */
+export interface KubeAccess {
+  /** For example `https://10.0.0.1:443`. */
+  readonly url: string
+  readonly identify: () => Promise<KubeIdentity>
+  /** The server did not accept what `identify` gave; the next time it must be looked up anew. */
+  readonly forget: () => void
+}
+
+export type KubeIdentity = Pick<RequestOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'> & {
+  /** The header's value; null where a certificate says who we are. */
+  readonly authorization: string | null
 }
 
 export interface KubeRequest {
@@ -62,17 +76,20 @@ const MAX_MESSAGE_CHARS = 500
 
 /** Reads both files when they are needed, so that a client can be made before they are there. */
 export function createKubeClient(address: KubeAddress, nowMs: () => number): KubeClient {
-  const url = new URL(address.url)
+  return clientFor(accessByFiles(address, nowMs), address.userAgent)
+}
+
+/** `userAgent` names us in audit logs, for example `whence-operator/1.0`. */
+export function clientFor(access: KubeAccess, userAgent: string): KubeClient {
+  const url = new URL(access.url)
   const agent = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS })
-  const token = tokenReader(address.tokenFile, nowMs)
-  let ca: Buffer | null = null
   const send = async (asked: KubeRequest, pool: Agent | false): Promise<IncomingMessage> => {
-    ca ??= readFileSync(address.caFile)
-    const headers = headersOf(asked, { token: token.read(), userAgent: address.userAgent })
-    const response = await headOf({ url, agent: pool, ca, headers, asked })
+    const { authorization, ...tls } = await access.identify()
+    const headers = headersOf(asked, { authorization, userAgent })
+    const response = await headOf({ url, agent: pool, tls, headers, asked })
     if (response.statusCode !== undefined && response.statusCode < 300) return response
     // An expired token is replaced on the disk before anybody tells us.
-    if (response.statusCode === 401) token.forget()
+    if (response.statusCode === 401) access.forget()
     throw await refusalOf(response)
   }
   return {
@@ -85,6 +102,19 @@ export function createKubeClient(address: KubeAddress, nowMs: () => number): Kub
       return text === '' ? null : parsed(text)
     },
     close: () => agent.destroy(),
+  }
+}
+
+function accessByFiles({ url, tokenFile, caFile }: KubeAddress, nowMs: () => number): KubeAccess {
+  const token = tokenReader(tokenFile, nowMs)
+  let ca: Buffer | null = null
+  return {
+    url,
+    identify: async () => {
+      ca ??= readFileSync(caFile)
+      return { ca, authorization: `Bearer ${token.read()}` }
+    },
+    forget: () => token.forget(),
   }
 }
 
@@ -109,24 +139,24 @@ function tokenReader(file: string, nowMs: () => number): TokenReader {
 
 function headersOf(
   { body, contentType = JSON_TYPE, accept = JSON_TYPE }: KubeRequest,
-  { token, userAgent }: { readonly token: string; readonly userAgent: string },
+  { authorization, userAgent }: { readonly authorization: string | null; readonly userAgent: string },
 ): Readonly<Record<string, string>> {
-  const common = { authorization: `Bearer ${token}`, accept, 'user-agent': userAgent }
+  const common = { accept, 'user-agent': userAgent, ...(authorization === null ? {} : { authorization }) }
   return body === undefined ? common : { ...common, 'content-type': contentType }
 }
 
 interface Sending {
   readonly url: URL
   readonly agent: Agent | false
-  readonly ca: Buffer
+  readonly tls: Omit<KubeIdentity, 'authorization'>
   readonly headers: Readonly<Record<string, string>>
   readonly asked: KubeRequest
 }
 
-function headOf({ url, agent, ca, headers, asked }: Sending): Promise<IncomingMessage> {
+function headOf({ url, agent, tls, headers, asked }: Sending): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const { method, path, body, signal } = asked
-    const base = { host: url.hostname, port: url.port === '' ? 443 : url.port, agent, ca, headers, method, path }
+    const base = { host: url.hostname, port: url.port === '' ? 443 : url.port, agent, ...tls, headers, method, path }
     const sent = request({ ...base, ...(signal === undefined ? {} : { signal }) })
     const timer = setTimeout(() => sent.destroy(new Error('no answer in time')), ANSWER_MS)
     sent.on('response', (response) => {

@@ -7,7 +7,8 @@ import { expect } from 'chai'
 import { Registry } from 'prom-client'
 
 import type { CatalogSource } from '../../runtime/catalog-source.ts'
-import { createKubeClient, type KubeClient } from '../../runtime/kube/client.ts'
+import { clientFor, createKubeClient, type KubeClient } from '../../runtime/kube/client.ts'
+import { readKubeconfig } from '../../runtime/kube/kubeconfig.ts'
 import { createKubeMetrics } from '../../runtime/kube/metrics.ts'
 import type { Reflector } from '../../runtime/kube/reflector.ts'
 import { startReflector } from '../../runtime/kube/reflector.ts'
@@ -159,6 +160,32 @@ describe('watches', function () {
     expect(names(reflector)).to.include('after-expiry')
     await reflector.close()
     own.close()
+  })
+
+  it('are let in by a kubeconfig, with its token or one that a program fetches', async () => {
+    const credential = { apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential' }
+    const answer = join(stage.folder, 'credential.json')
+    await writeFile(answer, JSON.stringify({ ...credential, status: { token: kube.adminToken } }))
+    const byToken = await readFile(kube.kubeconfig, 'utf8')
+    const program = { apiVersion: credential.apiVersion, command: 'cat', args: [answer], interactiveMode: 'Never' }
+    const byProgram = byToken.replace(/"token":\s*"[^"]*"|token: .*/, (found) =>
+      found.startsWith('"') ? `"exec":${JSON.stringify(program)}` : `exec: ${JSON.stringify(program)}`,
+    )
+    expect(byProgram).not.to.include(kube.adminToken)
+    for (const text of [byToken, byProgram]) {
+      const file = join(stage.folder, 'kubeconfig')
+      await writeFile(file, text)
+      const person = clientFor(await readKubeconfig(file), 'person')
+      const list = (await person.request({ method: 'GET', path: WEBSITES })) as { kind: string }
+      person.close()
+      expect(list.kind).to.equal('WebsiteList')
+    }
+    const stranger = clientFor(await readKubeconfig(await kube.kubeconfigFor('no token')), 'stranger')
+    const refused: unknown = await stranger.request({ method: 'GET', path: WEBSITES }).catch((error: unknown) => error)
+    stranger.close()
+    expect(refused).to.include({ name: 'KubeError', status: 401 })
+    const missing: unknown = await readKubeconfig('/nowhere').catch((error: unknown) => error)
+    expect(String(missing)).to.equal('Error: the kubeconfig /nowhere cannot be read')
   })
 
   describe('of operators and readers', () => {

@@ -32,7 +32,7 @@ const RESERVED: Readonly<Record<string, string>> = {
   lmdb: 'ports/',
   chdb: 'ports/facts/',
   '@clickhouse/client': 'ports/facts/',
-  '@kubernetes/client-node': 'operator/',
+  '@kubernetes/client-node': 'runtime/kube/',
   express: 'api/',
   'express-rate-limit': 'api/',
   pino: 'runtime/logger.ts',

@@ -19,6 +19,7 @@ const RUNTIME_FILES = [
   'folders.ts',
   'keyring.ts',
   'kube/client.ts',
+  'kube/kubeconfig.ts',
   'kube/lines.ts',
   'kube/metrics.ts',
   'kube/objects.ts',
