@@ -10,7 +10,7 @@ import { RESOURCE_KINDS, SPEC_SCHEMAS } from '../../domain/resources.ts'
 
 /** Ours refuse unknown members by themselves; in JSON Schema that has to be said. */
 function strict(schema: JsonSchema): object {
-  const { properties, items, additionalProperties, patternMeaning: _, ...rest } = schema
+  const { properties, items, additionalProperties, patternMeaning: _, address: _kind, ...rest } = schema
   return {
     ...rest,
     ...(items === undefined ? {} : { items: strict(items) }),
