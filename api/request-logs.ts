@@ -15,6 +15,8 @@ export interface FactAppend {
   /** The record's own ID below its website: it decides the partition, so repeats of one thing meet there. */
   readonly id: string
   readonly build: (request: RequestLog) => LogRecord
+  /** What the request has waited for something else, in ms: the log gets less time then, so that the answer is not late. */
+  readonly waitedMs?: number
 }
 
 export interface Recorder {
@@ -28,6 +30,8 @@ export interface Recorder {
 }
 
 const LINE_CHARS_MAX = 512
+/** However long a request has waited, a log that is well is given this long. */
+const APPEND_MS_MIN = LIMITS.appendDeadlineMs / 4
 
 /** Refusals that are given before the limits have counted a request, or because they have. */
 const UNBOUNDED_CODES: ReadonlySet<string> = new Set(['rate_limited', 'method_not_allowed'])
@@ -50,7 +54,8 @@ export function createRecorder(deps: ApiDeps): Recorder {
       const request = requestLog(exchange, { status: 200, code: '' }, deps)
       const record: LogRecord = fact === null ? { v: 1, kind: 'request', request } : fact.build(request)
       const key = recordKey(request.website, fact?.id ?? request.id)
-      return deps.eventLog.append(fact?.topic ?? 'requests', [{ key, value: encodeRecord(record) }])
+      const deadlineMs = Math.max(APPEND_MS_MIN, LIMITS.appendDeadlineMs - (fact?.waitedMs ?? 0))
+      return deps.eventLog.append(fact?.topic ?? 'requests', [{ key, value: encodeRecord(record) }], { deadlineMs })
     },
     note: (exchange, status, code) => {
       exchange.isRecorded = true

@@ -42,14 +42,14 @@ export function eventsRoute(parts: PipelineParts): CollectionRoute {
       const { body, website, exchange } = request
       const event = readInstallEvent(body, factCleaner(parts.deps.keys, website.id, exchange.receivedAtMs))
       const claim = claimOf(request, event, parts.deps)
-      const outcome = await claimInTime(claim, parts.deps)
+      const { outcome, waitedMs } = await claimInTime(claim, parts.deps)
       switch (outcome.kind) {
         case 'busy':
           return refuse('unavailable')
         case 'settled':
           return answer(duplicateAnswer(JSON.parse(outcome.answer) as InstallAnswer))
         case 'first':
-          return admitFirst({ request, event, claim, installationVisit: outcome.installationVisit }, parts)
+          return admitFirst({ request, event, claim, waitedMs, installationVisit: outcome.installationVisit }, parts)
       }
     },
   }
@@ -67,19 +67,24 @@ function claimOf({ website }: CheckedRequest, event: InstallEvent, deps: ApiDeps
 }
 
 /** A repeat that comes while the first is under way waits for its answer, at most a second. */
-async function claimInTime(claim: Claim, deps: ApiDeps): Promise<ClaimOutcome> {
+async function claimInTime(
+  claim: Claim,
+  deps: ApiDeps,
+): Promise<{ readonly outcome: ClaimOutcome; readonly waitedMs: number }> {
+  const beganMs = performance.now()
   let outcome = await deps.hotState.claimInstall(claim)
-  for (let waitedMs = 0; outcome.kind === 'busy' && waitedMs < LIMITS.claimWaitMs; waitedMs += POLL_MS) {
+  while (outcome.kind === 'busy' && performance.now() - beganMs < LIMITS.claimWaitMs) {
     await wait(POLL_MS)
     outcome = await deps.hotState.claimInstall(claim)
   }
-  return outcome
+  return { outcome, waitedMs: performance.now() - beganMs }
 }
 
 interface FirstReport {
   readonly request: CheckedRequest
   readonly event: InstallEvent
   readonly claim: Claim
+  readonly waitedMs: number
   readonly installationVisit: MatchedVisit | null
 }
 
@@ -95,7 +100,7 @@ async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Ans
     }
     const install = await keepUsage(usage, async () => {
       const decided = await decide(first, deps)
-      await append(decided, request, parts)
+      await append(decided, first, parts)
       return decided
     })
     await deps.hotState.settleInstall({
@@ -141,14 +146,16 @@ async function resolveEvent(first: FirstReport, path: PathChoice, deps: ApiDeps)
 
 async function append(
   install: Install,
-  { exchange, website }: CheckedRequest,
+  { request, waitedMs }: FirstReport,
   { recorder }: PipelineParts,
 ): Promise<void> {
+  const { exchange, website } = request
   const { retentionDays } = website
   await recorder.accept(exchange, {
     topic: 'installs',
     id: install.eventId,
     build: (log) => ({ v: 1, kind: 'install', request: log, install, retentionDays }),
+    waitedMs,
   })
 }
 

@@ -66,6 +66,20 @@ describe('an event log that takes nothing', () => {
     expect((await api.post('/v1/events', event)).body).to.deep.include({ duplicate: true, resolution: 'matched' })
   })
 
+  it('gives the log less time for a repeat that has waited for the first one, so that its answer is not late', async () => {
+    const deadlines: (number | undefined)[] = []
+    api.service.eventLog.append = async (_topic, _entries, options) => {
+      deadlines.push(options?.deadlineMs)
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      throw new LogUnavailable('too slow')
+    }
+    const event = eventBody()
+    const replies = await Promise.all([api.post('/v1/events', event), api.post('/v1/events', event)])
+    replies.forEach(expectUnavailable)
+    const [first = 0, second = 0] = deadlines
+    expect(first - second).to.be.within(250, 750)
+  })
+
   it('loses no revocation: an activation that comes again records what the first one revoked', async () => {
     const first = await api.activeReceipt()
     const second = (await api.visit({ previous_receipt: first })).body['marker'].receipt
