@@ -68,8 +68,8 @@ export const PROBLEM_REASONS = {
     isBlocking: false,
   },
   OriginTaken: {
-    meaning: 'A website of another organisation registered the same origin before; the older one keeps it.',
-    fix: 'Take the origin away, or move both websites to one organisation.',
+    meaning: 'A website of another namespace registered the same origin before; the older one keeps it.',
+    fix: 'Take the origin away, or move both websites to one namespace.',
     isBlocking: false,
   },
   PlanLimit: {

@@ -3,7 +3,7 @@
 import type { Page } from './catalog.ts'
 import type { Resource } from './catalog-objects.ts'
 import { objectKey } from './catalog-objects.ts'
-import type { Compiler, OrganizationDraft } from './compiler.ts'
+import type { Compiler } from './compiler.ts'
 import { displayNameOf, hasRoom, idOf, resolveRef } from './compiler.ts'
 import { isLoopbackHost, parseOrigin, parsePageUrl } from './origin.ts'
 
@@ -17,14 +17,14 @@ export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>
   const domains = domainsOf(compiler, resource)
   const pages = pagesOf(compiler, resource)
   if (organization === null || id === null || displayName === null || domains === null || pages === null) return
-  if (!isFree(compiler, resource, { id, organization, domains })) return
+  if (!isFree(compiler, resource, { id, domains })) return
   const { plan } = organization
   const domainRoom = { count: 'domainsPerWebsite', wanted: domains.size, field: '/spec/additionalDomains' } as const
   const websiteRoom = { count: 'websites', wanted: organization.websiteCount + 1, field: '' } as const
   if (!hasRoom(compiler, resource, plan, domainRoom) || !hasRoom(compiler, resource, plan, websiteRoom)) return
   organization.websiteCount += 1
   compiler.websiteIds.add(id)
-  for (const origin of domains) if (!isEverybodys(origin)) compiler.originOwners.set(origin, organization)
+  for (const origin of domains) if (!isEverybodys(origin)) compiler.originOwners.set(origin, resource.namespace)
   const website = {
     id,
     displayName,
@@ -46,17 +46,18 @@ export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>
 function isFree(
   compiler: Compiler,
   resource: Resource<'Website'>,
-  claim: { readonly id: string; readonly organization: OrganizationDraft; readonly domains: ReadonlySet<string> },
+  claim: { readonly id: string; readonly domains: ReadonlySet<string> },
 ): boolean {
-  const { id, organization, domains } = claim
+  const { id, domains } = claim
   if (compiler.websiteIds.has(id)) {
     compiler.report(resource, 'IdTaken', '/spec/id', 'an older website of this installation has this ID')
     return false
   }
-  const taken = [...domains].findIndex((origin) => (compiler.originOwners.get(origin) ?? organization) !== organization)
+  const { namespace } = resource
+  const taken = [...domains].findIndex((origin) => (compiler.originOwners.get(origin) ?? namespace) !== namespace)
   if (taken < 0) return true
   const field = taken === 0 ? '/spec/primaryOrigin' : '/spec/additionalDomains'
-  compiler.report(resource, 'OriginTaken', field, 'a website of another organisation registered this origin before')
+  compiler.report(resource, 'OriginTaken', field, 'a website of another namespace registered this origin before')
   return false
 }
 

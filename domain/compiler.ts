@@ -35,7 +35,7 @@ export interface Compiler {
   readonly websites: Map<string, WebsiteDraft>
   readonly websiteIds: Set<string>
   /** Organisation by registered origin; loopback origins, which are everybody's, are not among them. */
-  readonly originOwners: Map<string, OrganizationDraft>
+  readonly originOwners: Map<string, string>
   readonly credentials: Map<string, Readonly<Record<string, string>>>
   readonly credentialRefs: Map<string, readonly CredentialRef[]>
 }

@@ -186,20 +186,25 @@ describe('compileCatalog', () => {
       expect(result.problems[0]?.message).not.to.contain('one')
     })
 
-    it('share an origin within an organisation, and loopback with everybody; else the older one keeps it', () => {
+    it('share an origin within a namespace, and loopback with everybody; else the older one keeps it', () => {
       const own = { primaryOrigin: 'https://shared.example' }
-      const world = [ACME, organization('other'), website('one', own), website('two', own)]
-      expect(compile(...world).problems).to.deep.equal([])
       const foreign = { organizationRef: { name: 'other' } }
+      const world = [ACME, organization('other'), website('one', own), website('two', { ...own, ...foreign })]
+      expect(compile(...world).problems).to.deep.equal([])
       const local = { primaryOrigin: 'http://localhost:3000' }
       const rivals = [website('mine', local), website('theirs', { ...foreign, ...local })]
       const taken = compile(
         ...world,
         ...rivals,
-        website('rival', { ...foreign, additionalDomains: ['https://shared.example'] }),
+        organization('guest', {}, { namespace: 'team' }),
+        website(
+          'rival',
+          { organizationRef: { name: 'guest' }, additionalDomains: ['https://shared.example'] },
+          { namespace: 'team' },
+        ),
       )
       expect(taken.problems.map(({ object, reason, field }) => `${object} ${reason} ${field}`)).to.deep.equal([
-        'Website/rival OriginTaken /spec/additionalDomains',
+        'Website/team/rival OriginTaken /spec/additionalDomains',
       ])
       expect([...taken.catalog.websites.keys()]).to.have.members(['one', 'two', 'mine', 'theirs'])
     })

@@ -207,7 +207,7 @@ describe('the operator', function () {
     expect(catalog.current().websites.has('plans-older')).to.equal(false)
   })
 
-  it('lets the oldest keep an ID and an origin that another organisation wants as well', async () => {
+  it('lets the oldest keep an ID and an origin that another namespace wants as well', async () => {
     await kube.apply(
       at('twins', [
         organization('acme'),

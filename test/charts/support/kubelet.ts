@@ -172,7 +172,7 @@ class Playing {
     const given = await this.#environment(container, spec, name)
     const env = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, rewritten(value)]))
     const words: readonly string[] = [...(container.command ?? ['node', '/app/bin/whence.ts']), ...(container.args ?? [])]
-    const [, ...rest] = words.map((word) => rewritten(word.replace('/app/', `${ROOT}/`)))
+    const [, ...rest] = words.map((word) => rewritten(word).replace('/app/', `${ROOT}/`))
     const child = spawn(process.execPath, rest, {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
