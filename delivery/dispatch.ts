@@ -78,7 +78,8 @@ const PARKING_TIERS: readonly TierName[] = TIER_NAMES.filter((tier) => TIERS[tie
 /** Owns what this process remembers: events dispatched lately, and whether looking again is worth while. */
 class Dispatcher {
   readonly #deps: DispatchDeps
-  readonly #recent = new Set<string>()
+  /** When the dispatched record of an event was received. */
+  readonly #recent = new Map<string, number>()
   #looksAgainAtMs = 0
 
   constructor(deps: DispatchDeps) {
@@ -132,12 +133,17 @@ class Dispatcher {
     await Promise.all(waiting.map((arrival) => this.#park(arrival)))
   }
 
-  /** The first row of an event decides; a second one, from a crash or a lost claim, makes no second delivery. */
+  /**
+   * The record that was received first decides, as it does among the rows of ClickHouse; a second one, from a crash or a
+   * lost claim, makes no second delivery. Two may lie on the log in the other order: then the one that counts comes late,
+   * and its jobs have the IDs of those that are out already.
+   */
   async #withoutRepeats(all: readonly Arrival[]): Promise<Arrival[]> {
     const firsts = new Map<string, Arrival>()
     for (const arrival of all) {
       const key = eventKey(arrival)
-      if (!firsts.has(key) && !this.#recent.has(key)) firsts.set(key, arrival)
+      const before = firsts.has(key) ? receivedAtMs(firsts.get(key)) : this.#recent.get(key)
+      if (before === undefined || receivedAtMs(arrival) < before) firsts.set(key, arrival)
     }
     if (firsts.size === 0) return []
     const events = [...firsts.values()].map(({ record: { install } }) => ({
@@ -145,7 +151,7 @@ class Dispatcher {
       eventId: install.eventId,
     }))
     const dispatched = await readDispatched(this.#deps.facts, events)
-    return [...firsts].filter(([key]) => !dispatched.has(key)).map(([, arrival]) => arrival)
+    return [...firsts].filter(([key]) => !dispatched.has(key) || this.#recent.has(key)).map(([, arrival]) => arrival)
   }
 
   async #visitsOf(arrivals: readonly Arrival[]): Promise<ReadonlyMap<string, Visit>> {
@@ -160,7 +166,7 @@ class Dispatcher {
   /** Writes the deliveries of all that can be decided now; returns the others. */
   async #finish(arrivals: readonly Arrival[], visits: ReadonlyMap<string, Visit>): Promise<Arrival[]> {
     const waiting: Arrival[] = []
-    const ready: { key: string; dispatched: Dispatched }[] = []
+    const ready: { arrival: Arrival; dispatched: Dispatched }[] = []
     const nowMs = this.#deps.nowMs()
     for (const arrival of arrivals) {
       const needed = visitNeededBy(arrival.record.install)
@@ -172,12 +178,12 @@ class Dispatcher {
       }
       const { record } = arrival
       ready.push({
-        key: eventKey(arrival),
+        arrival,
         dispatched: deliveriesOf({ record, visit, catalog: this.#deps.catalog(), nowMs }),
       })
     }
     await this.#write(ready.map((each) => each.dispatched))
-    for (const { key } of ready) this.#remember(key)
+    for (const { arrival } of ready) this.#remember(arrival)
     return waiting
   }
 
@@ -215,10 +221,10 @@ class Dispatcher {
     return this.#deps.nowMs() >= this.#looksAgainAtMs ? LOOKS_MS : []
   }
 
-  #remember(key: string): void {
-    this.#recent.add(key)
+  #remember(arrival: Arrival): void {
+    this.#recent.set(eventKey(arrival), receivedAtMs(arrival))
     if (this.#recent.size <= REMEMBERED) return
-    for (const oldest of this.#recent) {
+    for (const oldest of this.#recent.keys()) {
       this.#recent.delete(oldest)
       break
     }
@@ -239,6 +245,10 @@ function decoded<T extends { readonly v: 1 }>(value: string): T | null {
   } catch {
     return null
   }
+}
+
+function receivedAtMs(arrival: Arrival | undefined): number {
+  return arrival?.record.install.receivedAtMs ?? 0
 }
 
 function eventKey(arrival: Arrival): string {

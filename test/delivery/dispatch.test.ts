@@ -172,6 +172,24 @@ describe('dispatch', () => {
       expect(await jobs()).to.deep.equal(['event-1', 'event-2'])
     })
 
+    it('follows the record that was received first where it lies behind the other one', async () => {
+      const { deliveries } = numbered(1).install
+      const skipped = deliveries.map((plan) => ({
+        ...plan,
+        status: 'skipped' as const,
+        reason: 'not_matched' as const,
+      }))
+      const hasty = (): InstallRecord => numbered(1, { receivedAtMs: NOON_MS + 1, deliveries: skipped })
+      await start()
+      facts.show(visitOf())
+      await report(hasty())
+      await until(async () => (await stage.records()).length === 1)
+      await report(numbered(1), hasty(), numbered(2))
+      await until(async () => (await stage.records()).length === 3)
+      expect(await jobs()).to.deep.equal(['event-1', 'event-2'])
+      expect((await stage.records()).map((record) => record.status)).to.deep.equal(['skipped', 'pending', 'pending'])
+    })
+
     it('follows the first row over a restart, by what ClickHouse holds', async () => {
       await start()
       facts.show(visitOf())
