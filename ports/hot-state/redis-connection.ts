@@ -62,6 +62,8 @@ export class RedisConnection {
       this.#lose(unavailable(this.#cause ?? new RedisUnavailable('the connection was closed')))
       this.#cause = null
     })
+    // ioredis gives up for good where a connection is closed while Sentinel is still being asked, as a failover does.
+    client.on('end', () => this.#connectAgain())
   }
 
   get isReachable(): boolean {
@@ -103,6 +105,13 @@ export class RedisConnection {
     this.#isReachable = false
     clearTimeout(this.#timer)
     this.#client.disconnect()
+  }
+
+  #connectAgain(): void {
+    if (this.#isClosed) return
+    setTimeout(() => {
+      if (!this.#isClosed && this.#client.status === 'end') this.#client.connect().catch(() => undefined)
+    }, PROBE_AWAY_MS).unref()
   }
 
   async #send(name: ScriptName, args: readonly ScriptArgument[]): Promise<unknown> {

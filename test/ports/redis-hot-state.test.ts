@@ -6,7 +6,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 
 import type { Claim, HotState, IssuedReceipt, ReceiptRef } from '../../ports/hot-state/hot-state.ts'
+import { redisClient } from '../../ports/hot-state/redis-client.ts'
 import { receiptId } from '../../ports/hot-state/redis-codec.ts'
+import { RedisConnection } from '../../ports/hot-state/redis-connection.ts'
+import { parseRedisUrl } from '../../ports/hot-state/redis-url.ts'
 import { redisHotState, type RedisHotStateOptions } from '../../ports/hot-state/redis.ts'
 import { hasRedisServer, startRedis, startSentinel, type RedisServer } from '../support/redis.ts'
 
@@ -367,6 +370,28 @@ describe('Redis hot state', () => {
         expect(runs.length).to.equal(2)
       } finally {
         for (const started of [sentinel, replica, master]) await started.stop()
+      }
+    }).timeout(60_000)
+
+    it('comes back from a connection that was closed while Sentinel was still being asked', async () => {
+      const master = await startRedis()
+      const sentinel = await startSentinel('whence', master.port)
+      const client = redisClient(parseRedisUrl(`redis://127.0.0.1:${sentinel.port}/0?sentinel=whence`))
+      const told = { onUnreachable: () => undefined, onReachable: () => undefined, onNewRun: () => undefined }
+      const limits = { prefix: 'whence:', deadlineMs: 2_000, probeEveryMs: 100, maxInFlight: 10 }
+      const connection = new RedisConnection(client, { ...limits, ...told })
+      try {
+        await connection.open(10_000)
+        expect(connection.isReachable).to.equal(true)
+        const ended = new Promise((resolve) => client.once('end', resolve))
+        client.once('connecting', () => client.disconnect(true))
+        client.disconnect(true)
+        await ended
+        expect(connection.isReachable).to.equal(false)
+        await until(async () => connection.isReachable)
+      } finally {
+        connection.close()
+        for (const started of [sentinel, master]) await started.stop()
       }
     }).timeout(60_000)
   })
