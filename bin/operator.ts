@@ -3,9 +3,12 @@
 import { hostname } from 'node:os'
 
 import { startOperator } from '../operator/operator.ts'
+import type { ReadTraffic } from '../operator/traffic.ts'
 import { createRegistry } from '../runtime/metrics.ts'
 import type { RunOutcome } from '../runtime/settings.ts'
 import { kubeClientOf } from './cluster.ts'
+import type { EngineParts } from './engines.ts'
+import { engines } from './engines.ts'
 import { runProgram } from './process.ts'
 import { startMetrics } from './serve-api.ts'
 import { version } from './version.ts'
@@ -25,12 +28,32 @@ export function operator({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
     const onLost = (): void => lifecycle.fail('leader', new Error('the lease was lost'))
     const clock = { nowMs: Date.now, random: Math.random }
     const namespaces = settings.watchNamespaces
+    const readTraffic = await openTraffic({ settings, logger, lifecycle, nowMs: Date.now })
     await lifecycle.start(
       'operator',
-      () => startOperator({ client, place, namespaces, identity, baseUrl, registry, logger, onLost, ...clock }),
+      () =>
+        startOperator({
+          client,
+          place,
+          namespaces,
+          identity,
+          baseUrl,
+          registry,
+          logger,
+          onLost,
+          readTraffic,
+          ...clock,
+        }),
       (started) => started.close(),
     )
     probes.ready()
     logger.info({ identity, catalog: `${place.namespace}/${place.name}` }, 'reconciling')
   })
+}
+
+/** Null where no ClickHouse is named: websites then show no figures. */
+async function openTraffic(parts: EngineParts): Promise<ReadTraffic | null> {
+  if (parts.settings.facts === null) return null
+  const { facts } = await engines(parts).facts()
+  return ({ sinceMs, untilMs }) => facts.run('traffic', { since_ms: sinceMs, until_ms: untilMs })
 }

@@ -9,6 +9,8 @@ export interface OperatorMetrics {
   /** A published catalog, in seconds since the first change that it holds was seen. */
   readonly published: (seconds: number) => void
   readonly retried: () => void
+  /** The facts were asked for the figures of all websites. */
+  readonly readTraffic: (result: 'read' | 'failed') => void
   readonly leading: (isLeading: boolean) => void
 }
 
@@ -30,6 +32,12 @@ export function createOperatorMetrics(
   const passes = histogram('pass_seconds', 'Time to decide about all objects.')
   const publishing = histogram('publish_seconds', 'From the first unpublished change to the published catalog.')
   const retries = new Counter({ name: 'whence_operator_retries_total', help: 'Work that failed once more.', registers })
+  const reads = new Counter({
+    name: 'whence_operator_traffic_reads_total',
+    help: 'Questions to the facts for the figures that websites show.',
+    labelNames: ['result'],
+    registers,
+  })
   const collected = (name: string, help: string, read: () => number) =>
     new Gauge({
       name,
@@ -52,6 +60,7 @@ export function createOperatorMetrics(
     },
     published: (seconds) => publishing.observe(seconds),
     retried: () => retries.inc(),
+    readTraffic: (result) => reads.inc({ result }),
     leading: (isLeading) => leader.set(isLeading ? 1 : 0),
   }
 }

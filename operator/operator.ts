@@ -23,6 +23,8 @@ import { createOperatorMetrics } from './metrics.ts'
 import { createPublisher } from './publisher.ts'
 import { createSecretValues, referredSecrets } from './secrets.ts'
 import { createStatuses } from './statuses.ts'
+import type { ReadTraffic } from './traffic.ts'
+import { startTraffic } from './traffic.ts'
 import { createWorkQueue, type Urgency } from './work-queue.ts'
 import { watchWorld } from './world.ts'
 import { createWriter } from './writer.ts'
@@ -36,6 +38,10 @@ export interface OperatorOptions {
   readonly identity: string
   /** Stands in the snippets that statuses show. */
   readonly baseUrl: string
+  /** Where the figures of websites come from; null where they are not shown. */
+  readonly readTraffic: ReadTraffic | null
+  /** Between two readings of these figures; for tests. */
+  readonly trafficIntervalMs?: number
   readonly registry: Registry
   readonly logger: Logger
   readonly nowMs: () => number
@@ -73,6 +79,7 @@ class Operating {
   readonly #statuses
   readonly #queue
   readonly #metrics
+  readonly #traffic
   #decision: Decision | null = null
   readonly #memory = emptyMemory()
   #isSynced = false
@@ -116,6 +123,12 @@ class Operating {
         options.onLost()
       },
     })
+    this.#traffic = startTraffic({
+      ...{ read: options.readTraffic, writer, metrics: this.#metrics, logger, nowMs: options.nowMs },
+      decision: () => (this.leader.isLeading() ? this.#decision : null),
+      current: ({ metadata }) => world.resource('Website', metadata.namespace ?? '', metadata.name),
+      ...(options.trafficIntervalMs === undefined ? {} : { intervalMs: options.trafficIntervalMs }),
+    })
     void world.synced.then(() => {
       this.#isSynced = true
       this.#changed()
@@ -124,6 +137,7 @@ class Operating {
 
   async close(): Promise<void> {
     if (this.#gathering !== null) clearTimeout(this.#gathering)
+    await this.#traffic.close()
     await this.#world.close()
     await this.#queue.close()
     await this.leader.close()

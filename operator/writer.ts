@@ -18,8 +18,8 @@ export interface Writer {
     wanted: KubeObject,
     holds: (object: KubeObject) => boolean,
   ) => Promise<void>
-  /** Applies the status; nothing happens where the object is gone. */
-  readonly applyStatus: (kind: ResourceKind, object: KubeObject, status: object) => Promise<void>
+  /** Applies the status, or what of it belongs to this manager; nothing happens where the object is gone. */
+  readonly applyStatus: (kind: ResourceKind, object: KubeObject, status: object, manager?: string) => Promise<void>
   readonly remove: (kind: 'ConfigMap', namespace: string, name: string) => Promise<void>
   readonly create: (path: string, body: object) => Promise<void>
 }
@@ -58,11 +58,11 @@ export function createWriter({ client, mayWrite, onWrite }: WriterOptions): Writ
       await counted(kind, () => client.request(applying(path, wanted)))
       recent.set(key, { over, object: wanted })
     },
-    applyStatus: (kind, { metadata }, status) => {
+    applyStatus: (kind, { metadata }, status, manager) => {
       const { name, namespace = '' } = metadata
       const body = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace }, status }
       const path = `/apis/${RESOURCE_API_VERSION}/namespaces/${namespace}/${RESOURCE_PLURALS[kind]}/${name}/status`
-      return counted(`${kind}/status`, () => unlessGone(client.request(applying(path, body))))
+      return counted(`${kind}/status`, () => unlessGone(client.request(applying(path, body, manager))))
     },
     remove: (kind, namespace, name) => {
       const path = `/api/v1/namespaces/${namespace}/${PLURALS[kind] ?? ''}/${name}`
@@ -74,8 +74,8 @@ export function createWriter({ client, mayWrite, onWrite }: WriterOptions): Writ
 }
 
 /** What we apply is ours, whoever wrote it last. */
-function applying(path: string, body: object) {
-  const query = `fieldManager=${FIELD_MANAGER}&force=true`
+function applying(path: string, body: object, manager = FIELD_MANAGER) {
+  const query = `fieldManager=${manager}&force=true`
   return { method: 'PATCH', path: `${path}?${query}`, body, contentType: APPLY_TYPE } as const
 }
 

@@ -144,7 +144,17 @@ export const COMMANDS = {
   },
   operator: {
     summary: 'Reconcile the custom resources of a cluster; of several replicas one leads.',
-    settings: ['catalog', 'baseUrl', 'watchNamespaces', 'identity', ...KUBE, 'metricsListen', 'logLevel', 'logFormat'],
+    settings: [
+      'catalog',
+      'baseUrl',
+      'watchNamespaces',
+      'identity',
+      'facts',
+      ...KUBE,
+      'metricsListen',
+      'logLevel',
+      'logFormat',
+    ],
     flags: {},
     positionals: [],
   },

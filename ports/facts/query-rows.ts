@@ -178,6 +178,14 @@ export interface UsageRow {
   readonly installs: number
 }
 
+/** What a website had within a period. */
+export interface TrafficRow {
+  readonly website: string
+  readonly visits: number
+  readonly installs: number
+  readonly matched: number
+}
+
 /** Rows that a reader sees in each table; poison aside, one per natural key. */
 export interface CountsRow {
   readonly visits: number

@@ -38,6 +38,7 @@ const SWITCHES: readonly (readonly string[])[] = [
   ['crds.enabled=true', 'crds.enabled=false', 'crds.keep=false'],
   ['metrics.serviceMonitor.enabled=true', 'metrics.rules.enabled=true', 'metrics.dashboards.enabled=true'],
   ['test.enabled=true', 'test.enabled=false'],
+  ['operator.traffic=true', 'operator.traffic=false'],
   ['providers.meta.enabled=true', 'providers.meta.enabled=false'],
   ['pods.topologySpread=true', 'pods.topologySpread=false,pods.preStopSleepSeconds=0'],
 ]
@@ -107,13 +108,13 @@ describe('the chart', function () {
     expect(checked).to.be.greaterThan(50)
   })
 
-  it('gives each pod only what it reads: no engine to the operator, the master secret to the api alone', () => {
+  it('gives each pod only what it reads: of the engines only ClickHouse to the operator, the master secret to the api alone', () => {
     for (const { pod, args = [], env = [] } of containers()) {
       const names = env.map(({ name }: KubeManifest) => name)
       const isServing = ['api', 'embedded'].includes(args[0])
       expect(names.includes('WHENCE_LISTEN'), pod.of).to.equal(isServing)
       if (!isServing) expect(names, pod.of).not.to.include('WHENCE_SECRET_FILE')
-      if (args[0] === 'operator') expect(names).not.to.include.members(['WHENCE_EVENT_LOG'])
+      if (args[0] === 'operator') expect(names).not.to.include.any.members(['WHENCE_EVENT_LOG', 'WHENCE_HOT_STATE'])
       expect(names, pod.of).not.to.include('WHENCE_SECRET')
     }
   })

@@ -268,6 +268,12 @@ describe('the chart on a real API server', function () {
       expect(await journey()).to.equal('matched')
     })
 
+    it('shows in the list of websites what it has collected', async () => {
+      const shown = () => kube.kubectl(['get', 'websites', '-n', ns])
+      const line = /^acme-dev\s+True\s+\S+\s+[1-9]\d*\s+[1-9]\d*\s+\d+%\s+Ready/m
+      await until('visits and installs are shown', async () => (line.test(await shown()) ? true : null))
+    })
+
     it('is granted what it uses, and uses what it is granted', async () => {
       const events = (await kube.audit()).filter(({ user }) => user.username.startsWith(`system:serviceaccount:${ns}:whence-`))
       const refused = events.filter(({ responseStatus }) => responseStatus?.code === 403)

@@ -533,6 +533,25 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         expect(outside).to.deep.equal({ visits: 0, installs: 0 })
       })
 
+      it('give the figures of every website at once, each event counted once', async () => {
+        const [busy, quiet] = [unique('site'), unique('site')]
+        const records = [
+          visitRecord({ website: busy }),
+          visitRecord({ website: busy }),
+          installRecord({ website: busy, resolution: 'matched' }),
+          installRecord({ website: busy, resolution: 'unmatched' }),
+          visitRecord({ website: quiet }),
+        ]
+        await store(facts(), records)
+        await store(facts(), records)
+        const rows = await facts().run('traffic', { since_ms: SAMPLE_MS, until_ms: SAMPLE_MS + 1 })
+        const of = (website: string) => rows.find((row) => row.website === website)
+        expect(of(busy)).to.deep.equal({ website: busy, visits: 2, installs: 2, matched: 1 })
+        expect(of(quiet)).to.deep.equal({ website: quiet, visits: 1, installs: 0, matched: 0 })
+        const later = await facts().run('traffic', { since_ms: SAMPLE_MS + 1, until_ms: SAMPLE_MS + 2 })
+        expect(later.filter(({ website }) => [busy, quiet].includes(website))).to.deep.equal([])
+      })
+
       it('keep the parameters of queries apart that run at the same moment, and beside inserts', async () => {
         const website = unique('site')
         const visits = Array.from({ length: 20 }, () => visitRecord({ website }))

@@ -7,9 +7,16 @@ import { CONDITION_REASONS, CONDITION_TYPES } from '../../domain/conditions.ts'
 import { RESOURCE_PLURALS } from '../../domain/crd.ts'
 import type { ResourceKind } from '../../domain/resources.ts'
 import type { CatalogSource } from '../../runtime/catalog-source.ts'
+import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
+import { openClickHouse } from '../../ports/facts/connect-server.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import { migrate } from '../../ports/facts/migrate.ts'
+import { installRecord, store, visitRecord } from '../contract/fact-samples.ts'
+import { startClickHouse, type ClickHouseServer } from '../support/clickhouse-server.ts'
 import type { AuditEvent, KubeServer } from '../support/kube.ts'
 import { kubeTools, startKube } from '../support/kube.ts'
 import { ga4Destination, installPath, logStream, organization, website } from '../support/manifests.ts'
+import type { ReadTraffic } from '../../operator/traffic.ts'
 import type { Stage, StartedOperator } from './support/stage.ts'
 import { BASE_URL, openStage, PLACE, until } from './support/stage.ts'
 
@@ -23,6 +30,14 @@ describe('the operator', function () {
   let stage: Stage
   let catalog: CatalogSource
   let first: StartedOperator
+  let clickhouse: ClickHouseServer
+  let facts: Facts
+  let readings = 0
+  const readTraffic: ReadTraffic = async ({ sinceMs, untilMs }) => {
+    const rows = await facts.run('traffic', { since_ms: sinceMs, until_ms: untilMs })
+    readings += 1
+    return rows
+  }
 
   before(async function () {
     this.timeout(BUILD_AND_START_MS)
@@ -31,13 +46,19 @@ describe('the operator', function () {
     kube = await startKube(tools)
     await kube.installCrds()
     await kube.apply(NAMESPACES.map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })))
+    clickhouse = await startClickHouse({ database: 'whence' })
+    const connection = openClickHouse(clickhouse.url)
+    facts = clickhouseFacts(connection, { nowMs: Date.now })
+    await migrate(connection)
     stage = await openStage(kube)
-    first = stage.operator()
+    first = stage.operator(undefined, readTraffic)
     catalog = await stage.catalog()
   })
 
   after(async () => {
     await stage?.stop()
+    await facts?.close()
+    await clickhouse?.stop()
     await kube?.stop()
   })
 
@@ -133,6 +154,26 @@ describe('the operator', function () {
     ])
     expect(lines[1]).to.match(/^site +True +https:\/\/site\.example/)
     expect(await kube.kubectl(['get', 'whence', '-n', 'shop'])).to.contain('organization.whence.dev/acme')
+  })
+
+  it('shows what the last 24 hours brought, and writes no figure twice', async () => {
+    const website = 'shop-site'
+    const visits = (count: number) =>
+      Array.from({ length: count }, () => visitRecord({ website, issuedAtMs: Date.now() - 60_000 }))
+    const installs = ['matched', 'matched', 'unmatched'].map((resolution) =>
+      installRecord({ website, receivedAtMs: Date.now() - 60_000, resolution: resolution as 'matched' }),
+    )
+    await store(facts, [...visits(123), visitRecord({ website, issuedAtMs: Date.now() - 90_000_000 }), ...installs])
+    const shown = () => kube.kubectl(['get', 'wsite', '-n', 'shop'])
+    await until('kubectl shows it', async () => /^site +True +\S+ +120 +3 +67% +Ready/m.test(await shown()))
+    const writes = async () =>
+      (await kube.audit()).filter(({ requestURI }) => requestURI.includes('whence-operator-traffic')).length
+    expect(await writes()).to.equal(1)
+    await store(facts, visits(3))
+    const before = readings
+    await until('the facts were read again', () => readings >= before + 2)
+    expect(await writes()).to.equal(1)
+    expect(await statusOf('Website', 'shop', 'site')).to.include.keys('snippet', 'conditions', 'traffic')
   })
 
   it('is silent while nothing changes, and takes up an edit with one write to the status', async () => {
@@ -268,7 +309,7 @@ describe('the operator', function () {
 
   it('hands over when it stops, and the next one writes nothing in an unchanged cluster', async () => {
     const before = writesOf(await kube.audit()).length
-    const second = stage.operator()
+    const second = stage.operator(undefined, readTraffic)
     expect(second.isLeading()).to.equal(false)
     await first.close()
     await until('the second one leads', () => second.isLeading())

@@ -82,6 +82,10 @@ annotations:
 {{- define "whence.engineEnv" -}}
 - name: WHENCE_EVENT_LOG
   valueFrom: { secretKeyRef: { name: {{ .Values.eventLog.existingSecret }}, key: {{ .Values.eventLog.key }} } }
+{{ include "whence.factsEnv" . }}
+{{- end -}}
+
+{{- define "whence.factsEnv" -}}
 - name: WHENCE_FACTS
   valueFrom: { secretKeyRef: { name: {{ .Values.facts.existingSecret }}, key: {{ .Values.facts.key }} } }
 {{- end -}}

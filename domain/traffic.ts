@@ -1,0 +1,58 @@
+/** Decides which figures of the last 24 hours the status of a website shows, and when they differ enough to be written. */
+
+/** What the facts say of one website. */
+export interface WebsiteTraffic {
+  readonly website: string
+  readonly visits: number
+  readonly installs: number
+  /** Of the installs: tied to a visit. */
+  readonly matched: number
+}
+
+/** As it stands in `status.traffic`. */
+export interface ShownTraffic {
+  readonly visits: number
+  readonly installs: number
+  /** Whole percent, for example `62%`; absent without installs. */
+  readonly matchRate?: string
+}
+
+/** Digits that count; the rest would be written every time and read by nobody. */
+const DIGITS = 2
+/** In steps of the last digit shown. Above a half, so that a figure at the edge of rounding does not go to and fro. */
+const DEAD_BAND = 0.75
+
+/**
+ * What to show now, `before` being what is shown. Null: nothing, where nothing has ever happened; whoever never had
+ * traffic needs no write to say so.
+ */
+export function shownTraffic(now: WebsiteTraffic | null, before: ShownTraffic | null): ShownTraffic | null {
+  if (now === null && before === null) return null
+  const { visits, installs, matched } = now ?? { visits: 0, installs: 0, matched: 0 }
+  const counts = { visits: settled(visits, before?.visits), installs: settled(installs, before?.installs) }
+  if (installs === 0) return counts
+  const percent = (100 * matched) / installs
+  const isEdge = matched === 0 || matched === installs
+  const rate = isEdge ? percent : settledTo(1, percent, percentOf(before?.matchRate))
+  return { ...counts, matchRate: `${rate}%` }
+}
+
+export function isSameTraffic(a: ShownTraffic | null, b: ShownTraffic | null): boolean {
+  return a?.visits === b?.visits && a?.installs === b?.installs && a?.matchRate === b?.matchRate
+}
+
+function settled(value: number, shown: number | undefined): number {
+  const step = value < 1 ? 1 : 10 ** Math.max(0, Math.floor(Math.log10(value)) + 1 - DIGITS)
+  return settledTo(step, value, shown)
+}
+
+/** The value in whole steps; what is shown stays while it is near enough. */
+function settledTo(step: number, value: number, shown: number | undefined): number {
+  if (shown !== undefined && shown % step === 0 && Math.abs(value - shown) < DEAD_BAND * step) return shown
+  return Math.round(value / step) * step
+}
+
+function percentOf(text: string | undefined): number | undefined {
+  const percent = Number(text?.replace('%', '') ?? Number.NaN)
+  return Number.isFinite(percent) ? percent : undefined
+}
