@@ -32,6 +32,9 @@ export interface Engines {
   readonly facts: () => Promise<{ readonly facts: Facts; readonly connection: FactsConnection }>
 }
 
+/** For what brings a spool's entries to Kafka and deletes them, also on a disk that is full. */
+const SPOOL_HEAD_ROOM_BYTES = 16 * 1024 * 1024
+
 /** Nothing is opened before it is asked for; what is opened is closed by the lifecycle, in reverse. */
 export function engines(parts: EngineParts): Engines {
   const environmentAt = lmdbEnvironments(parts)
@@ -55,20 +58,22 @@ export function engines(parts: EngineParts): Engines {
   }
 }
 
+type EnvironmentAt = (location: string, headRoomBytes?: number) => Promise<LmdbEnvironment>
+
 /** One environment for each folder: the event log and the hot state share its commits. */
-function lmdbEnvironments({ lifecycle, nowMs }: EngineParts): (location: string) => Promise<LmdbEnvironment> {
+function lmdbEnvironments({ lifecycle, nowMs }: EngineParts): EnvironmentAt {
   const opened = new Map<string, Promise<LmdbEnvironment>>()
-  const open = async (location: string): Promise<LmdbEnvironment> => {
+  const open = async (location: string, headRoomBytes: number): Promise<LmdbEnvironment> => {
     const { openLmdb } = await import('../ports/lmdb/environment.ts')
     const onFatal = (error: Error): void => lifecycle.fail('lmdb', error)
     return lifecycle.start(
       'lmdb',
-      () => openLmdb(location, { onFatal, nowMs }),
+      () => openLmdb(location, { onFatal, nowMs, headRoomBytes }),
       (environment) => environment.close(),
     )
   }
-  return (location) => {
-    const environment = opened.get(location) ?? open(location)
+  return (location, headRoomBytes = 0) => {
+    const environment = opened.get(location) ?? open(location, headRoomBytes)
     opened.set(location, environment)
     return environment
   }
@@ -83,12 +88,13 @@ async function openLmdbLog(environment: LmdbEnvironment, { lifecycle, logger }: 
   )
 }
 
+interface SpoolFolder {
+  readonly folder: string
+  readonly environmentAt: EnvironmentAt
+}
+
 /** With a spool a process serves while Kafka is away, so what is unsafe about its topics may be learned later. */
-async function openKafka(
-  url: string,
-  spool: { readonly folder: string; readonly environmentAt: (location: string) => Promise<LmdbEnvironment> } | null,
-  parts: EngineParts,
-): Promise<EventLog> {
+async function openKafka(url: string, spool: SpoolFolder | null, parts: EngineParts): Promise<EventLog> {
   const { lifecycle, logger, nowMs } = parts
   const { kafkaEventLog } = await import('../ports/event-log/kafka.ts')
   const { parseKafkaUrl } = await import('../ports/event-log/kafka-url.ts')
@@ -102,7 +108,7 @@ async function openKafka(
       onHandlerFailure: handlerFailure(logger),
       onAppendFailure: (error, topic) => logger.warn({ err: error, topic }, 'batch not stored'),
     })
-  const environment = spool === null ? null : await spool.environmentAt(spool.folder)
+  const environment = spool === null ? null : await spool.environmentAt(spool.folder, SPOOL_HEAD_ROOM_BYTES)
   return lifecycle.start(
     'event log',
     async () => (environment === null ? open() : openSpooled(await open(), environment, parts)),

@@ -176,7 +176,7 @@ class LogInLmdb implements LmdbEventLog {
   }
 
   #refusal(): string | null {
-    return this.#isClosed ? 'the log is closed' : this.#environment.committer.unavailability
+    return this.#isClosed ? 'the log is closed' : this.#environment.committer.unavailabilityFor(this.#queue.bytes)
   }
 
   #startOf(topic: Topic, { from = 'oldest' }: ConsumeOptions): number {

@@ -9,6 +9,8 @@ import { statfsSync } from 'node:fs'
 
 import type { Database, RootDatabase } from 'lmdb'
 
+import type { HeadRoom } from './head-room.ts'
+
 /** Puts a value under a key in the coming transaction; null removes the key. */
 export type WriteOne = (database: Database, key: string | Buffer, value: string | Buffer | null) => void
 
@@ -31,6 +33,8 @@ export interface CommitterOptions {
   readonly minFreeBytes: number
   /** A transaction that takes longer than this is taken for dead. */
   readonly stallFatalMs: number
+  /** Room that is kept for LMDB's writes; null where free space alone is watched. */
+  readonly headRoom: HeadRoom | null
   /** Called at most once, when the store can no longer be trusted. The process should end and start again. */
   readonly onFatal: (error: Error) => void
 }
@@ -44,10 +48,13 @@ export class StorageFailed extends Error {
   override readonly name = 'StorageFailed'
 }
 
+const FULL = 'the disk is full'
 /** How often free space is measured, at the least; written bytes bring it forward. */
 const SPACE_CHECK_MS = 1_000
 /** Share of the reserve that may be written between two measurements. */
 const SPACE_CHECK_SHARE = 1 / 8
+/** A transaction that finds no room at all waits this long before it looks again. */
+const NO_ROOM_RETRY_MS = 200
 
 export class Committer {
   readonly #root: RootDatabase
@@ -81,7 +88,13 @@ export class Committer {
     if (this.#failure !== null) return 'the storage has failed'
     if (this.#isClosed) return 'the storage is closed'
     if (this.#isFull) this.#checkSpace()
-    return this.#isFull ? 'the disk is full' : null
+    return this.#isFull ? FULL : null
+  }
+
+  /** As `unavailability`, also for want of room for that many bytes, which is all that waits. */
+  unavailabilityFor(bytes: number): string | null {
+    const reason = this.unavailability
+    return reason === null && this.#options.headRoom?.has(bytes) === false ? FULL : reason
   }
 
   get hasFailed(): boolean {
@@ -119,7 +132,7 @@ export class Committer {
     }, delayMs)
   }
 
-  /** Resolves when everything handed over so far is on disk; rejects with StorageFailed. */
+  /** Resolves when everything handed over so far is on disk; rejects with StorageFailed, also where there is no room for it now. */
   durable(): Promise<void> {
     if (this.#failure !== null || this.#isClosed) {
       return Promise.reject(this.#failure ?? new StorageFailed('the storage is closed'))
@@ -142,6 +155,10 @@ export class Committer {
     if (this.#lazyTimer !== null) clearTimeout(this.#lazyTimer)
     this.#lazyTimer = null
     if (this.#isClosed) return
+    if (this.#isWithoutRoom()) {
+      settleAll(this.#waiters.splice(0), new StorageFailed(FULL))
+      return this.requestWithin(NO_ROOM_RETRY_MS)
+    }
     const { writes, settles } = this.#collect()
     if (this.#failure !== null || writes.length === 0) return settleAll(settles, this.#failure)
     this.#beganAtMs = performance.now()
@@ -187,10 +204,17 @@ export class Committer {
 
   #next(settles: readonly Settle[]): void {
     this.#beganAtMs = null
+    this.#options.headRoom?.measure()
     settleAll(settles, null)
     if (!this.#isWanted) return
     this.#isWanted = false
     this.request()
+  }
+
+  /** Nothing accepted leads here; what is written in any case may, where somebody else has filled the disk. */
+  #isWithoutRoom(): boolean {
+    const { headRoom } = this.#options
+    return headRoom !== null && !headRoom.has(0) && headRoom.isUsedUp
   }
 
   /** The first failure is the one that counts; it also ends what was not yet part of a transaction. */
@@ -204,14 +228,15 @@ export class Committer {
 
   /** Room is kept so that a write never meets a full disk: such a write would be the end of this process. */
   #checkSpace(): void {
-    const { folder, minFreeBytes } = this.#options
+    const { folder, minFreeBytes, headRoom } = this.#options
     const nowMs = performance.now()
     const isDue = nowMs - this.#spaceCheckedAtMs >= SPACE_CHECK_MS
     if (!isDue && this.#bytesSinceCheck < minFreeBytes * SPACE_CHECK_SHARE) return
     this.#spaceCheckedAtMs = nowMs
     this.#bytesSinceCheck = 0
     const { bavail, bsize } = statfsSync(folder)
-    this.#isFull = bavail * bsize < minFreeBytes
+    const freeBytes = bavail * bsize
+    this.#isFull = freeBytes < minFreeBytes && freeBytes + (headRoom?.reusableBytes() ?? 0) < minFreeBytes
   }
 }
 

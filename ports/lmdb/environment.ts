@@ -1,12 +1,13 @@
 /** Opens the one LMDB environment of a data folder, which the event log and the hot state share. */
 
 import { open } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 
 import type { Database } from 'lmdb'
 
 import { Committer } from './committer.ts'
 import { lockDataFolder } from './folder-lock.ts'
+import { HeadRoom } from './head-room.ts'
 import { openTable } from './table.ts'
 import type { Table } from './table.ts'
 
@@ -20,6 +21,8 @@ export interface LmdbOptions {
   readonly nowMs: () => number
   /** Below this much free space the log refuses entries; the default leaves room for several full queues. */
   readonly minFreeBytes?: number
+  /** Room that is written ahead of LMDB, for a folder that may meet a full disk; 0, as it comes, for none. */
+  readonly headRoomBytes?: number
   /** A transaction that takes longer is taken for dead; far above what slow disks need. */
   readonly stallFatalMs?: number
 }
@@ -35,8 +38,10 @@ export interface LmdbEnvironment {
   close(): Promise<void>
 }
 
-const DEFAULTS = { minFreeBytes: 256 * 1024 * 1024, stallFatalMs: 30_000 }
+const DEFAULTS = { minFreeBytes: 256 * 1024 * 1024, headRoomBytes: 0, stallFatalMs: 30_000 }
 const MAX_TABLES = 12
+/** What LMDB calls it. */
+const DATA_FILE = 'data.mdb'
 /** Address space, neither disk nor memory. A map that grows step by step is mapped anew each time, and counts double. */
 const MAP_BYTES = 2 ** 36
 
@@ -61,8 +66,16 @@ export async function openLmdb(path: string, options: LmdbOptions): Promise<Lmdb
     })
     await syncFolder(folder)
     await syncFolder(dirname(folder))
+    const databases: Database[] = [root]
+    const opened = <D extends Database>(database: D): D => {
+      databases.push(database)
+      return database
+    }
+    const headRoomBytes = options.headRoomBytes ?? DEFAULTS.headRoomBytes
+    const headRoom = headRoomBytes === 0 ? null : new HeadRoom(databases, join(folder, DATA_FILE), headRoomBytes)
     const committer = new Committer(root, {
       folder,
+      headRoom,
       minFreeBytes: options.minFreeBytes ?? DEFAULTS.minFreeBytes,
       stallFatalMs: options.stallFatalMs ?? DEFAULTS.stallFatalMs,
       onFatal: options.onFatal,
@@ -70,10 +83,11 @@ export async function openLmdb(path: string, options: LmdbOptions): Promise<Lmdb
     return {
       nowMs: options.nowMs,
       committer,
-      openLog: (name) => root.openDB<Buffer, Buffer>(name, { encoding: 'binary', keyEncoding: 'binary' }),
-      openTable: (name) => openTable(root.openDB<string, string>(name, { encoding: 'string' }), committer),
+      openLog: (name) => opened(root.openDB<Buffer, Buffer>(name, { encoding: 'binary', keyEncoding: 'binary' })),
+      openTable: (name) => openTable(opened(root.openDB<string, string>(name, { encoding: 'string' })), committer),
       async close() {
         await committer.close()
+        headRoom?.close()
         if (!committer.hasFailed) await root.close()
         await lock.release()
       },

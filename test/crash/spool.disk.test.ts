@@ -1,0 +1,70 @@
+/** A spool on a disk that is really full: a small one of its own, in memory, that only the tested process sees. */
+
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+
+const CHILD = join(import.meta.dirname, 'spool.child.ts')
+const MOUNT = 'mount -t tmpfs -o size=32m tmpfs "$1" && shift && exec "$@"'
+/** Ways to a mount that nobody else sees: as root or with a user namespace, else with sudo. */
+const APARTS: readonly (readonly string[])[] = [
+  ['unshare', '-rm'],
+  ['sudo', '-n', 'unshare', '-m'],
+]
+
+describe('a spool and a full disk', function () {
+  this.timeout(120_000)
+  let folder: string
+  let apart: readonly string[]
+
+  before(async function () {
+    folder = await mkdtemp(join(tmpdir(), 'whence-full-'))
+    const possible = APARTS.find(([file = '', ...args]) => {
+      return spawnSync(file, [...args, 'sh', '-c', MOUNT, 'sh', folder, 'true']).status === 0
+    })
+    if (possible === undefined && process.env['CI'] === 'true') throw new Error('nothing can be mounted here')
+    if (possible === undefined) return this.skip()
+    apart = possible
+  })
+  after(() => rm(folder, { recursive: true, force: true }))
+
+  it('refuses what it has no room for, loses nothing that it took, and goes on when there is room again', async () => {
+    const { status, stdout, stderr } = await run([
+      ...apart,
+      'sh',
+      '-c',
+      MOUNT,
+      'sh',
+      folder,
+      process.execPath,
+      CHILD,
+      folder,
+    ])
+    expect(status, stderr).to.equal(0)
+    const told = JSON.parse(stdout) as Record<string, number>
+    expect(told).to.deep.include({ freeBytes: 0, lost: [], storedThoughRefused: [], twice: 0 })
+    expect(told['answeredFirst']).to.be.greaterThan(300)
+    expect(told['refusedFirst']).to.be.greaterThan(100)
+    expect(told['spooledAfterRestart']).to.equal(told['answeredFirst'])
+    // With the disk as full as before, but the spool brought to the log; then with room on the disk.
+    expect(told['answeredDrained']).to.be.at.least(100)
+    expect(told['answeredWithRoom']).to.be.at.least(500)
+  })
+})
+
+function run([file = '', ...args]: readonly string[]): Promise<{
+  status: number | null
+  stdout: string
+  stderr: string
+}> {
+  const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (data) => (stdout += String(data)))
+  child.stderr.on('data', (data) => (stderr += String(data)))
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (status) => resolve({ status, stdout, stderr }))
+  })
+}
