@@ -11,9 +11,13 @@ const CONNECT_TIMEOUT_MS = 1_000
 const COMMAND_TIMEOUT_MS = 1_000
 const RETRY_MS = { first: 50, most: 1_000 }
 
-/** Not connected yet. Commands are refused, not queued, while there is no connection. */
-export function redisClient(address: RedisAddress): Redis {
-  const client = new Redis({ ...COMMON, ...credentialsOf(address), ...targetOf(address) })
+/**
+ * Not connected yet. Commands are refused, not queued, while there is no connection. `deadlineMs` is that of the verbs;
+ * the client's own limit must not cut it short.
+ */
+export function redisClient(address: RedisAddress, deadlineMs: number): Redis {
+  const commandTimeout = Math.max(COMMAND_TIMEOUT_MS, deadlineMs)
+  const client = new Redis({ ...COMMON, commandTimeout, ...credentialsOf(address), ...targetOf(address) })
   // Each failed attempt is an event; what matters of it is seen by the next probe.
   client.on('error', () => undefined)
   return client
@@ -29,7 +33,6 @@ const COMMON = {
   // Verbs of one turn of the event loop go out in one write: a third less time per verb.
   enableAutoPipelining: true,
   connectTimeout: CONNECT_TIMEOUT_MS,
-  commandTimeout: COMMAND_TIMEOUT_MS,
   retryStrategy: retryInMs,
   // A server that became a replica takes no writes: look again for the one that does.
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),

@@ -51,7 +51,7 @@ const DEFAULTS = {
  */
 export async function redisHotState(url: string, options: RedisHotStateOptions = {}): Promise<HotState> {
   const { connectWaitMs, clock, whenAway, ...connecting } = { ...DEFAULTS, ...options }
-  const client = redisClient(parseRedisUrl(url))
+  const client = redisClient(parseRedisUrl(url), connecting.deadlineMs)
   if (whenAway === 'reject') {
     const connection = new RedisConnection(client, connecting)
     await connection.open(connectWaitMs)

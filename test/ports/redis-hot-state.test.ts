@@ -376,9 +376,10 @@ describe('Redis hot state', () => {
     it('comes back from a connection that was closed while Sentinel was still being asked', async () => {
       const master = await startRedis()
       const sentinel = await startSentinel('whence', master.port)
-      const client = redisClient(parseRedisUrl(`redis://127.0.0.1:${sentinel.port}/0?sentinel=whence`))
-      const told = { onUnreachable: () => undefined, onReachable: () => undefined, onNewRun: () => undefined }
       const limits = { prefix: 'whence:', deadlineMs: 2_000, probeEveryMs: 100, maxInFlight: 10 }
+      const address = parseRedisUrl(`redis://127.0.0.1:${sentinel.port}/0?sentinel=whence`)
+      const client = redisClient(address, limits.deadlineMs)
+      const told = { onUnreachable: () => undefined, onReachable: () => undefined, onNewRun: () => undefined }
       const connection = new RedisConnection(client, { ...limits, ...told })
       try {
         await connection.open(10_000)
