@@ -48,7 +48,7 @@ const DEFAULTS: FactsWriterOptions = {
   maxEntries: 10_000,
   lingerMs: 75,
   politeness: 2,
-  gatherMs: 400,
+  gatherMs: 1_000,
   maxLagMs: 10_000,
 }
 /** Below this size the system is as good as idle, and what happened shall show at once. */

@@ -54,8 +54,8 @@ export function openReceipts(table: Table, nowMs: () => number): Receipts {
     if (!isOver(receipt) && knownState(receipt) === null) raise(receipt, activeText(previous))
     if (previous !== null) revoke(previous)
   }
+  /** Where its state is known already that one counts: no look is needed, which every visit would pay for. */
   const put = (receipt: IssuedReceipt): void => {
-    if (knownState(receipt) !== null) return
     const issued: Issued = { putAtMs: nowMs(), previous: receipt.previous }
     table.put(issuedKey(receipt), JSON.stringify(issued))
   }
