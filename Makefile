@@ -39,8 +39,10 @@ bench: node_modules ## Measure the figures of docs/performance.md
 docs: node_modules ## Write the pages that are made from tables
 	@npm run -s docs
 
-# npm writes its own lockfile there last: older than ours means that something is not installed yet.
+# npm writes its own lockfile there last: older than ours means that something is not installed yet. Its warnings about
+# an older Node would mislead: the right one is among what is installed.
 node_modules: node_modules/.package-lock.json
 node_modules/.package-lock.json: package-lock.json
-	npm ci
+	@echo 'Installing what is needed into node_modules; this takes a minute or two ...'
+	@npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
