@@ -1,12 +1,13 @@
 /** Reads raw objects, as YAML or the API server gives them, into checked resources of known kinds. */
 
+import type { Labels } from './allowed-namespaces.ts'
 import type { CatalogProblem } from './catalog.ts'
 import type { ProblemReason } from './catalog-problems.ts'
 import type { JsonSchema, SchemaFinding } from './json-schema.ts'
 import { checkSchema, closestName } from './json-schema.ts'
 import type { ResourceKind, Specs } from './resources.ts'
-import { ENVELOPE_SCHEMA, RESOURCE_API_VERSION, RESOURCE_GROUP, RESOURCE_KINDS } from './resources.ts'
-import { SECRET_SCHEMA, SPEC_SCHEMAS } from './resources.ts'
+import { ENVELOPE_SCHEMA, SECRET_SCHEMA } from './envelope.ts'
+import { RESOURCE_API_VERSION, RESOURCE_GROUP, RESOURCE_KINDS, SPEC_SCHEMAS } from './resources.ts'
 
 /** One object as it was found. Objects come in the order of their creation: the older of two keeps its place. */
 export interface SourceObject {
@@ -36,6 +37,8 @@ export interface CheckedObjects {
   readonly resources: { readonly [K in ResourceKind]: readonly Resource<K>[] }
   /** By `objectKey`. */
   readonly secrets: ReadonlyMap<string, SecretObject>
+  /** Labels of namespaces by name, as far as they are known. */
+  readonly namespaces: ReadonlyMap<string, Labels>
   /** Keys of all objects that were named at all, refused ones included: a reference to one is not a misspelling. */
   readonly seen: ReadonlySet<string>
 }
@@ -91,6 +94,7 @@ export function readObjects(
     memory,
     resources: { Organization: [], Website: [], InstallPath: [], Destination: [], LogStream: [] },
     secrets: new Map(),
+    namespaces: new Map(),
     seen: new Set(),
   }
   for (const object of objects) readObject(object, reading, report)
@@ -116,6 +120,7 @@ interface Reading {
   readonly memory: ReadMemory
   readonly resources: { readonly [K in ResourceKind]: Resource<K>[] }
   readonly secrets: Map<string, SecretObject>
+  readonly namespaces: Map<string, Labels>
   readonly seen: Set<string>
 }
 
@@ -128,6 +133,10 @@ interface RawObject {
 
 function readObject(source: SourceObject, reading: Reading, report: Report): void {
   const id = identify(source)
+  if (isNamespace(source.value, id)) {
+    reading.namespaces.set(id.name, labelsOf(source.value))
+    return
+  }
   const isSecret = id.kind === 'Secret'
   if (!isSecret && !isOurs(source.value, id, report)) return
   const key = objectKey(id.kind, id.namespace, id.name)
@@ -202,6 +211,18 @@ function isOurs(value: unknown, id: ObjectId, report: Report): boolean {
   const hint = meant === null ? `there are ${kinds.join(', ')} and Secret` : `did you mean ${meant}?`
   report(id, 'UnknownKind', '/kind', `is not a kind of ${RESOURCE_GROUP}; ${hint}`)
   return false
+}
+
+/** Of a namespace nothing but its labels is read, so nothing else of it can be wrong. */
+function isNamespace(value: unknown, { kind }: ObjectId): boolean {
+  return kind === 'Namespace' && textOf(memberOf({ value }, 'value'), 'apiVersion') === 'v1'
+}
+
+function labelsOf(value: unknown): Labels {
+  const labels = memberOf(memberOf(memberOf({ value }, 'value'), 'metadata'), 'labels')
+  return Object.fromEntries(
+    Object.entries(labels).filter((pair): pair is [string, string] => typeof pair[1] === 'string'),
+  )
 }
 
 function envelopeOf(kind: ResourceKind): JsonSchema {

@@ -48,9 +48,14 @@ export const PROBLEM_REASONS = {
     isBlocking: true,
   },
   RefNotFound: {
-    meaning: 'An object, or a key of a Secret, that is referred to does not exist in the same namespace.',
+    meaning: 'An object, or a key of a Secret, that is referred to does not exist.',
     fix: 'Correct the name, or add what is referred to.',
     isBlocking: true,
+  },
+  RefNotPermitted: {
+    meaning: 'An object of another namespace is referred to, and does not allow that, or does not exist.',
+    fix: 'Let its owner add your namespace to its spec.allowedNamespaces, or correct name and namespace.',
+    isBlocking: false,
   },
   EnvNotSet: {
     meaning: 'A Secret takes a value from an environment variable that is not set.',
@@ -64,7 +69,7 @@ export const PROBLEM_REASONS = {
   },
   IdTaken: {
     meaning: 'An older object has the same ID; the older one keeps it.',
-    fix: 'Choose another spec.id.',
+    fix: 'Choose another spec.id; for a Destination, whose name is its ID, another name.',
     isBlocking: false,
   },
   OriginTaken: {

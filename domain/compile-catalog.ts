@@ -10,9 +10,10 @@ import type { Catalog, CatalogProblem, Credentials, Organization, Website } from
 import type { ReadMemory, Resource, SourceObject } from './catalog-objects.ts'
 import { objectKey, readObjects, reportTo, shownName } from './catalog-objects.ts'
 import { compileDestination } from './compile-destination.ts'
+import { organizationOf, readAllowedNamespaces } from './compile-references.ts'
 import { compileWebsite } from './compile-website.ts'
 import type { Compiler, CredentialRef, OrganizationDraft, ProviderSettingsChecker, WebsiteDraft } from './compiler.ts'
-import { displayNameOf, hasRoom, idOf, resolveRef } from './compiler.ts'
+import { displayNameOf, hasRoom, idOf } from './compiler.ts'
 import { LIMITS, PLAN_LIMITS } from './limits.ts'
 import type { Sha256Hex } from './origin.ts'
 import { parseOutboundUrl } from './outbound-address.ts'
@@ -43,6 +44,7 @@ export function compileCatalog(input: CatalogInput): Compilation {
     objects: readObjects(input.objects, report, input.memory),
     report,
     checkProviderSettings: input.checkProviderSettings ?? (() => []),
+    allowed: new Map(),
     organizations: new Map(),
     websites: new Map(),
     websiteIds: new Set(),
@@ -51,9 +53,12 @@ export function compileCatalog(input: CatalogInput): Compilation {
     credentialRefs: new Map(),
   }
   const { resources } = compiler.objects
-  for (const resource of resources.Organization) addOrganization(compiler, resource)
+  const readable = new Set(
+    [...resources.Organization, ...resources.Website].filter((it) => readAllowedNamespaces(compiler, it)),
+  )
+  for (const resource of resources.Organization) if (readable.has(resource)) addOrganization(compiler, resource)
   for (const resource of resources.InstallPath) addInstallPath(compiler, resource)
-  for (const resource of resources.Website) compileWebsite(compiler, resource)
+  for (const resource of resources.Website) if (readable.has(resource)) compileWebsite(compiler, resource)
   for (const resource of resources.Destination) compileDestination(compiler, resource)
   for (const resource of resources.LogStream) addLogStream(compiler, resource)
   const catalog = assemble(compiler, input.sha256Hex)
@@ -78,12 +83,7 @@ function addOrganization(compiler: Compiler, resource: Resource<'Organization'>)
 }
 
 function addInstallPath(compiler: Compiler, resource: Resource<'InstallPath'>): void {
-  const ref = {
-    kind: 'Organization',
-    name: resource.spec.organizationRef.name,
-    field: '/spec/organizationRef/name',
-  } as const
-  const organization = resolveRef(compiler, resource, ref, compiler.organizations)
+  const organization = organizationOf(compiler, resource)
   const id = idOf(compiler, resource)
   const displayName = displayNameOf(compiler, resource)
   if (organization === null || id === null || displayName === null) return
@@ -98,12 +98,7 @@ function addInstallPath(compiler: Compiler, resource: Resource<'InstallPath'>): 
 }
 
 function addLogStream(compiler: Compiler, resource: Resource<'LogStream'>): void {
-  const ref = {
-    kind: 'Organization',
-    name: resource.spec.organizationRef.name,
-    field: '/spec/organizationRef/name',
-  } as const
-  const organization = resolveRef(compiler, resource, ref, compiler.organizations)
+  const organization = organizationOf(compiler, resource)
   if ((resource.spec.s3 === undefined) === (resource.spec.webhook === undefined)) {
     compiler.report(resource, 'InvalidField', '/spec', 'must have either s3 or webhook, and not both')
     return
@@ -162,7 +157,7 @@ function finishOrganization(
 function reportMissingDefault(compiler: Compiler, organization: Resource<'Organization'>, named: string): void {
   const isRefused = compiler.objects.resources.InstallPath.some(
     ({ spec, name, namespace }) =>
-      namespace === organization.namespace &&
+      (spec.organizationRef.namespace ?? namespace) === organization.namespace &&
       spec.organizationRef.name === organization.name &&
       (spec.id ?? name) === named,
   )

@@ -3,8 +3,9 @@
 import { destinationKey } from './catalog.ts'
 import type { Resource, SecretObject } from './catalog-objects.ts'
 import { objectKey, withDefaults } from './catalog-objects.ts'
+import { websiteOf } from './compile-references.ts'
 import type { Compiler, CredentialRef } from './compiler.ts'
-import { displayNameOf, hasRoom, resolveRef } from './compiler.ts'
+import { displayNameOf, hasRoom } from './compiler.ts'
 import type { EventType, ProviderId } from './model.ts'
 import { EVENT_TYPES, PROVIDER_IDS } from './model.ts'
 import { PROVIDER_BLOCKS } from './provider-blocks.ts'
@@ -13,11 +14,15 @@ import type { ProviderBlock } from './provider-blocks.ts'
 /** Adds the destination to its website's draft, or reports why it is left out. */
 export function compileDestination(compiler: Compiler, resource: Resource<'Destination'>): void {
   const { spec } = resource
-  const ref = { kind: 'Website', name: spec.websiteRef.name, field: '/spec/websiteRef/name' } as const
-  const website = resolveRef(compiler, resource, ref, compiler.websites)
+  const website = websiteOf(compiler, resource)
   const displayName = displayNameOf(compiler, resource)
   const block = blockOf(compiler, resource)
   if (website === null || displayName === null || block === null) return
+  // Its name is its ID, and two namespaces may use one name.
+  if (website.destinations.some(({ id }) => id === resource.name)) {
+    compiler.report(resource, 'IdTaken', '/metadata/name', 'an older destination of the website has this name')
+    return
+  }
   const { plan } = website.organization
   const room = { count: 'destinationsPerWebsite', wanted: website.destinations.length + 1, field: '' } as const
   if (!hasRoom(compiler, resource, plan, room)) return

@@ -3,15 +3,15 @@
 import type { Page } from './catalog.ts'
 import type { Resource } from './catalog-objects.ts'
 import { objectKey } from './catalog-objects.ts'
+import { organizationOf } from './compile-references.ts'
 import type { Compiler } from './compiler.ts'
-import { displayNameOf, hasRoom, idOf, resolveRef } from './compiler.ts'
+import { displayNameOf, hasRoom, idOf } from './compiler.ts'
 import { isLoopbackHost, parseOrigin, parsePageUrl } from './origin.ts'
 
 /** Adds the website's draft, or reports why it is left out. */
 export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>): void {
   const { spec } = resource
-  const ref = { kind: 'Organization', name: spec.organizationRef.name, field: '/spec/organizationRef/name' } as const
-  const organization = resolveRef(compiler, resource, ref, compiler.organizations)
+  const organization = organizationOf(compiler, resource)
   const id = idOf(compiler, resource)
   const displayName = displayNameOf(compiler, resource)
   const domains = domainsOf(compiler, resource)
@@ -40,8 +40,8 @@ export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>
 }
 
 /**
- * Whether no older website has the ID or, in another organisation, one of the origins. Websites of one organisation may
- * share an origin; those of two may not: the browsers of one would serve the other.
+ * Whether no older website has the ID or, in another namespace, one of the origins. Websites of one namespace may share an
+ * origin; those of two may not, whatever organisation they belong to: the browsers of one would serve the other.
  */
 function isFree(
   compiler: Compiler,

@@ -1,13 +1,12 @@
-/** What the steps of the catalog compiler share: drafts, references, room in the plan, names and IDs. */
+/** What the steps of the catalog compiler share: drafts, room in the plan, names and IDs. */
 
+import type { AllowedNamespaces } from './allowed-namespaces.ts'
 import type { Destination, InstallPath, Website } from './catalog.ts'
 import type { CheckedObjects, ObjectId, Report } from './catalog-objects.ts'
-import { objectKey } from './catalog-objects.ts'
 import { LIMITS } from './limits.ts'
 import type { Plan, ProviderId } from './model.ts'
 import type { PlanCount } from './plan.ts'
 import { refuseByPlan } from './plan.ts'
-import type { ResourceKind } from './resources.ts'
 
 /** One credential and where it comes from; no value. */
 export interface CredentialRef {
@@ -31,10 +30,12 @@ export interface Compiler {
   readonly checkProviderSettings: ProviderSettingsChecker
   /** Organizations by `objectKey`; paths and websites are added in the order of their creation. */
   readonly organizations: Map<string, OrganizationDraft>
+  /** Whom Organizations and Websites let in beside their own namespace, by `objectKey`; refused ones are among them. */
+  readonly allowed: Map<string, AllowedNamespaces>
   /** Websites by `objectKey`. */
   readonly websites: Map<string, WebsiteDraft>
   readonly websiteIds: Set<string>
-  /** Organisation by registered origin; loopback origins, which are everybody's, are not among them. */
+  /** Namespace by registered origin; loopback origins, which are everybody's, are not among them. */
   readonly originOwners: Map<string, string>
   readonly credentials: Map<string, Readonly<Record<string, string>>>
   readonly credentialRefs: Map<string, readonly CredentialRef[]>
@@ -54,29 +55,6 @@ export interface WebsiteDraft {
   readonly organization: OrganizationDraft
   readonly website: Omit<Website, 'organization' | 'destinations' | 'measurementIds'>
   readonly destinations: Destination[]
-}
-
-/** The draft a reference names, or null after the missing one has been reported. */
-export function resolveRef<T>(
-  compiler: Compiler,
-  from: ObjectId,
-  ref: { readonly kind: ResourceKind; readonly name: string; readonly field: string },
-  drafts: ReadonlyMap<string, T>,
-): T | null {
-  const key = objectKey(ref.kind, from.namespace, ref.name)
-  const draft = drafts.get(key)
-  if (draft !== undefined) return draft
-  if (compiler.objects.seen.has(key)) {
-    compiler.report(from, 'RefNotAccepted', ref.field, `${ref.kind} ${ref.name} is itself refused`)
-  } else {
-    compiler.report(
-      from,
-      'RefNotFound',
-      ref.field,
-      `there is no ${ref.kind} ${ref.name} in namespace ${from.namespace}`,
-    )
-  }
-  return null
 }
 
 /** Whether the plan has room for `wanted` of these in all; the refusal is reported. */

@@ -1,5 +1,6 @@
 /** The rules of custom resources that go beyond a schema, as expressions that the API server evaluates by itself. */
 
+import { SELECTOR_MESSAGE, VALUES_MESSAGE } from './allowed-namespaces.ts'
 import type { JsonSchema } from './json-schema.ts'
 import { LIMITS, PLAN_LIMITS } from './limits.ts'
 import type { Plan } from './model.ts'
@@ -24,8 +25,8 @@ export const OBJECT_RULES: { readonly [K in ResourceKind]: readonly CelRule[] } 
 
 /** Rules about `spec`. */
 export const SPEC_RULES: { readonly [K in ResourceKind]: readonly CelRule[] } = {
-  Organization: [retentionFitsPlan()],
-  Website: [],
+  Organization: [retentionFitsPlan(), ...allowedNamespacesFit()],
+  Website: allowedNamespacesFit(),
   InstallPath: [],
   Destination: PROVIDER_IDS.map(hasOwnBlock),
   LogStream: [{ rule: 'has(self.s3) != has(self.webhook)', message: 'must have either s3 or webhook, and not both' }],
@@ -91,6 +92,22 @@ function retentionFitsPlan(): CelRule {
     rule: `!has(self.logRetentionDays) || self.logRetentionDays <= (${choice})`,
     message: `logRetentionDays is above the most that the plan allows: ${words}`,
   }
+}
+
+function allowedNamespacesFit(): readonly CelRule[] {
+  const block = 'self.allowedNamespaces'
+  const list = `${block}.selector.matchExpressions`
+  const takesValues = "(each.operator == 'In' || each.operator == 'NotIn')"
+  return [
+    {
+      rule: `!has(${block}) || (${block}.from == 'Selector') == has(${block}.selector)`,
+      message: `allowedNamespaces ${SELECTOR_MESSAGE}`,
+    },
+    {
+      rule: `!has(${block}) || !has(${block}.selector) || !has(${list}) || ${list}.all(each, ${takesValues} == (has(each.values) && size(each.values) > 0))`,
+      message: `allowedNamespaces.selector.matchExpressions ${VALUES_MESSAGE}`,
+    },
+  ]
 }
 
 function hasOwnBlock(provider: (typeof PROVIDER_IDS)[number]): CelRule {

@@ -194,6 +194,10 @@ function structural(schema: JsonSchema): KubeData {
   if (schema.enum !== undefined) dialect['enum'] = schema.enum
   if (type === 'integer') dialect['format'] = 'int64'
   if (type === 'array') Object.assign(dialect, listType(schema))
+  if (schema.maxProperties !== undefined) dialect['maxProperties'] = schema.maxProperties
+  if (typeof schema.additionalProperties === 'object') {
+    dialect['additionalProperties'] = structural(schema.additionalProperties)
+  }
   if (schema.items !== undefined) dialect['items'] = structural(schema.items)
   if (schema.properties !== undefined) {
     dialect['properties'] = Object.fromEntries(

@@ -19,6 +19,7 @@ export interface JsonSchema {
   readonly items?: JsonSchema
   readonly properties?: Readonly<Record<string, JsonSchema>>
   readonly required?: readonly string[]
+  readonly maxProperties?: number
   /** Absent: unknown members are refused. A schema: they are a map. `true`: they are not looked at. */
   readonly additionalProperties?: JsonSchema | true
   /** What the pattern asks for, in words, for the message. */
@@ -100,6 +101,14 @@ function walkObject(schema: JsonSchema, value: Record<string, unknown>, pointer:
     if (memberSchema === true) continue
     if (memberSchema !== undefined) walk(memberSchema, member, memberPointer, findings)
     else findings.push({ kind: 'unknown', field: memberPointer, message: unknownField(name, Object.keys(known)) })
+  }
+  const count = Object.keys(value).length
+  if (count > (schema.maxProperties ?? count)) {
+    findings.push({
+      kind: 'invalid',
+      field: pointer,
+      message: `has ${count} entries, more than ${schema.maxProperties}`,
+    })
   }
   for (const name of schema.required ?? []) {
     if (Object.hasOwn(value, name)) continue

@@ -1,5 +1,7 @@
 /** The custom resources as data: their schemas, made from the limits, and the shapes that a checked one has. */
 
+import type { AllowedNamespaces } from './allowed-namespaces.ts'
+import { allowedNamespacesSchema } from './allowed-namespaces.ts'
 import type { JsonSchema } from './json-schema.ts'
 import { LIMITS, PLAN_LIMITS } from './limits.ts'
 import type { DestinationMode, EventType, HookScan, Plan, ProviderId } from './model.ts'
@@ -16,15 +18,21 @@ export interface ObjectRef {
   readonly name: string
 }
 
+/** Of its own namespace where none is named. */
+export interface ResourceRef extends ObjectRef {
+  readonly namespace?: string
+}
+
 export interface OrganizationSpec {
   readonly displayName?: string
   readonly plan: Plan
   readonly logRetentionDays?: number
   readonly defaultInstallPath?: string
+  readonly allowedNamespaces?: AllowedNamespaces
 }
 
 export interface WebsiteSpec {
-  readonly organizationRef: ObjectRef
+  readonly organizationRef: ResourceRef
   readonly id?: string
   readonly displayName?: string
   readonly primaryOrigin: string
@@ -33,17 +41,18 @@ export interface WebsiteSpec {
   readonly providers: readonly ProviderId[]
   readonly retentionDays: number
   readonly hook: { readonly scan: HookScan }
+  readonly allowedNamespaces?: AllowedNamespaces
 }
 
 export interface InstallPathSpec {
-  readonly organizationRef: ObjectRef
+  readonly organizationRef: ResourceRef
   readonly id?: string
   readonly displayName?: string
   readonly paused: boolean
 }
 
 export interface DestinationSpec {
-  readonly websiteRef: ObjectRef
+  readonly websiteRef: ResourceRef
   readonly displayName?: string
   readonly provider: ProviderId
   readonly mode: DestinationMode
@@ -54,7 +63,7 @@ export interface DestinationSpec {
 }
 
 export interface LogStreamSpec {
-  readonly organizationRef: ObjectRef
+  readonly organizationRef: ResourceRef
   readonly displayName?: string
   readonly s3?: { readonly credentialsRef: ObjectRef; readonly [field: string]: unknown }
   readonly webhook?: { readonly url: string; readonly secretRef: { readonly name: string; readonly key: string } }
@@ -71,7 +80,9 @@ export interface Specs {
 
 /** Longest list of additional domains that is looked at; the plan's own limit is far below. */
 const MOST_DOMAINS = 100
-const OBJECT_NAME_CHARS = 253
+/** Of any object of Kubernetes. */
+export const OBJECT_NAME_CHARS = 253
+const NAMESPACE_CHARS = 63
 /** Scheme, a host of 253 characters, which is all that DNS allows, and a port. */
 const ORIGIN_CHARS = 300
 const LOG_RETENTION_MOST_DAYS = Math.max(...PLANS.map((plan) => PLAN_LIMITS[plan].logRetentionDays))
@@ -103,6 +114,24 @@ const ref = (description: string): JsonSchema => ({
   properties: { name: { type: 'string', minLength: 1, maxLength: OBJECT_NAME_CHARS } },
 })
 
+const resourceRef = (description: string, permission: string): JsonSchema => ({
+  type: 'object',
+  description,
+  required: ['name'],
+  properties: {
+    name: { type: 'string', minLength: 1, maxLength: OBJECT_NAME_CHARS },
+    namespace: {
+      type: 'string',
+      description: `Its namespace, where that is another one; ${permission} must allow that.`,
+      minLength: 1,
+      maxLength: NAMESPACE_CHARS,
+      pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$',
+      patternMeaning:
+        'may have lower-case letters, digits and hyphens only, and begins and ends with a letter or digit',
+    },
+  },
+})
+
 const keyRef = (description: string): JsonSchema => ({
   type: 'object',
   description,
@@ -123,7 +152,7 @@ const address = (kind: 'origin' | 'page' | 'outbound', description: string): Jso
   address: kind,
 })
 
-const organizationRef = ref('The Organization this belongs to, in the same namespace.')
+const organizationRef = resourceRef('The Organization this belongs to.', "the organisation's `allowedNamespaces`")
 
 const organization: JsonSchema = {
   type: 'object',
@@ -142,6 +171,7 @@ const organization: JsonSchema = {
       ...id,
       description: 'ID of the install path that counts installs without a valid one; the oldest where it is absent.',
     },
+    allowedNamespaces: allowedNamespacesSchema('organisation'),
   },
 }
 
@@ -204,6 +234,7 @@ const website: JsonSchema = {
         },
       },
     },
+    allowedNamespaces: allowedNamespacesSchema('website'),
   },
 }
 
@@ -228,7 +259,7 @@ const destination: JsonSchema = {
   description: 'Where installs of a website are delivered; its name is the ID that answers show.',
   required: ['websiteRef', 'provider'],
   properties: {
-    websiteRef: ref('The Website whose installs are delivered, in the same namespace.'),
+    websiteRef: resourceRef('The Website whose installs are delivered.', "the website's `allowedNamespaces`"),
     displayName,
     provider: { type: 'string', description: "Exactly this provider's block must be filled in.", enum: PROVIDER_IDS },
     mode: {
@@ -292,44 +323,4 @@ export const SPEC_SCHEMAS: { readonly [K in ResourceKind]: JsonSchema } = {
   InstallPath: installPath,
   Destination: destination,
   LogStream: logStream,
-}
-
-/** What stands around a spec. Foreign members of `metadata` and the whole `status` are Kubernetes' business. */
-export const ENVELOPE_SCHEMA: JsonSchema = {
-  type: 'object',
-  required: ['metadata', 'spec'],
-  properties: {
-    apiVersion: { type: 'string' },
-    kind: { type: 'string' },
-    metadata: metadata(),
-    spec: { type: 'object', additionalProperties: true },
-    status: { type: 'object', additionalProperties: true },
-  },
-}
-
-/** A Kubernetes Secret as far as it is read; values are texts, never shown in a message. */
-export const SECRET_SCHEMA: JsonSchema = {
-  type: 'object',
-  required: ['metadata'],
-  properties: {
-    apiVersion: { type: 'string' },
-    kind: { type: 'string' },
-    metadata: metadata(),
-    type: { type: 'string' },
-    immutable: { type: 'boolean' },
-    stringData: { type: 'object', additionalProperties: { type: 'string' } },
-    data: { type: 'object', additionalProperties: { type: 'string' } },
-  },
-}
-
-function metadata(): JsonSchema {
-  const name: JsonSchema = {
-    type: 'string',
-    minLength: 1,
-    maxLength: OBJECT_NAME_CHARS,
-    pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
-    patternMeaning:
-      'may have lower-case letters, digits, hyphens and dots only, and begins and ends with a letter or digit',
-  }
-  return { type: 'object', required: ['name'], properties: { name, namespace: name }, additionalProperties: true }
 }

@@ -20,6 +20,8 @@ export interface Gathered {
   readonly resources: { readonly [K in ResourceKind]: readonly KubeObject[] }
   /** Those that a Destination or LogStream refers to, as far as they are there. */
   readonly secrets: readonly KubeObject[]
+  /** Their names and labels alone. */
+  readonly namespaces: readonly KubeObject[]
   /** Shards that the catalog has in the cluster; 0 where there is none yet. */
   readonly shardsInUse: number
   readonly baseUrl: string
@@ -63,7 +65,12 @@ export function decide(gathered: Gathered, sha256Hex: Sha256Hex, memory: Decisio
     ...{ apiVersion: 'v1', kind: 'Secret', data: data ?? {} },
     metadata: { name: metadata.name, namespace: metadata.namespace },
   }))
-  const objects = [...plainSecrets.map((value): SourceObject => ({ value, locate: nowhere })), ...ordered]
+  const plainNamespaces = gathered.namespaces.map(({ metadata: { name, labels = {} } }) => ({
+    ...{ apiVersion: 'v1', kind: 'Namespace' },
+    metadata: { name, labels },
+  }))
+  const plain = [...plainSecrets, ...plainNamespaces].map((value): SourceObject => ({ value, locate: nowhere }))
+  const objects = [...plain, ...ordered]
   const compilation = compileCatalog({ objects, sha256Hex, memory: memory.read })
   const { catalog } = compilation
   return {

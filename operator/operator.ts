@@ -187,7 +187,8 @@ class Operating {
     const secrets = await this.#secrets.read(referredSecrets([...resources.Destination, ...resources.LogStream]))
     const shardsInUse = this.#publisher.shardsInUse()
     const startedAtMs = performance.now()
-    const gathered = { resources, secrets, shardsInUse, baseUrl: this.#options.baseUrl }
+    const namespaces = world.namespaces()
+    const gathered = { resources, secrets, namespaces, shardsInUse, baseUrl: this.#options.baseUrl }
     const decision = decide(gathered, sha256Hex, this.#memory)
     const refused = [...decision.objects.values()].filter(({ problems }) => problems.length > 0).length
     this.#metrics.decided((performance.now() - startedAtMs) / 1_000, { websites: decision.websites, refused })

@@ -33,6 +33,8 @@ export interface World {
   readonly resource: (kind: ResourceKind, namespace: string, name: string) => KubeObject | undefined
   /** Metadata alone, by `namespace/name`. */
   readonly secretVersion: (key: string) => KubeObject | undefined
+  /** Names and labels; empty where one namespace alone is watched, which nobody refers to from another one. */
+  readonly namespaces: () => readonly KubeObject[]
   readonly configMap: (name: string) => KubeObject | undefined
   readonly configMaps: () => Iterable<KubeObject>
   readonly credentials: (name: string) => KubeObject | undefined
@@ -61,17 +63,19 @@ export function watchWorld(options: WorldOptions): World {
     }),
   ) as { readonly [K in ResourceKind]: readonly Reflector[] }
   const secrets = everywhere('secrets', '/api/v1', { isMetadataOnly: true })
+  const labelled = watchNamespaces(namespaces, (more) => start('namespaces', '/api/v1/namespaces', more), options)
   const own = `/api/v1/namespaces/${place.namespace}`
   const maps = start('configmaps', `${own}/configmaps`, { query: { labelSelector: `${CATALOG_LABEL}=${place.name}` } })
   const credentials = PROVIDER_IDS.map((provider) => {
     const name = credentialsName(place, provider)
     return start('credentials', `${own}/secrets`, { query: { fieldSelector: `metadata.name=${name}` } })
   })
-  const all = [...Object.values(kinds).flat(), ...secrets, maps, ...credentials]
+  const all = [...Object.values(kinds).flat(), ...secrets, ...labelled, maps, ...credentials]
   return {
     resources: (kind) => kinds[kind].flatMap(({ objects }) => [...objects.values()]),
     resource: (kind, namespace, name) => found(kinds[kind], `${namespace}/${name}`),
     secretVersion: (key) => found(secrets, key),
+    namespaces: () => labelled.flatMap(({ objects }) => [...objects.values()]),
     configMap: (name) => maps.objects.get(`${place.namespace}/${name}`),
     configMaps: () => maps.objects.values(),
     credentials: (name) => found(credentials, `${place.namespace}/${name}`),
@@ -80,6 +84,40 @@ export function watchWorld(options: WorldOptions): World {
       await Promise.all(all.map((reflector) => reflector.close()))
     },
   }
+}
+
+/**
+ * By name where there is a list, so that no right to look at other namespaces is needed. Only labels matter: annotations of
+ * namespaces are written all the time.
+ */
+function watchNamespaces(
+  names: readonly string[],
+  start: (more: object) => Reflector,
+  { onChange }: WorldOptions,
+): readonly Reflector[] {
+  if (names.length === 1) return []
+  const known = new Map<string, string>()
+  const watch = (query: object): Reflector => {
+    const noteAll = ({ objects }: Reflector): void => {
+      for (const [key, { metadata }] of objects) known.set(key, JSON.stringify(metadata.labels))
+    }
+    const reflector: Reflector = start({
+      ...{ isMetadataOnly: true, query },
+      onChange: (key: string | null) => {
+        if (key === null) {
+          noteAll(reflector)
+          onChange()
+          return
+        }
+        const labels = JSON.stringify(reflector.objects.get(key)?.metadata.labels)
+        if (known.get(key) === labels) return
+        known.set(key, labels)
+        onChange()
+      },
+    })
+    return reflector
+  }
+  return names.length === 0 ? [watch({})] : names.map((name) => watch({ fieldSelector: `metadata.name=${name}` }))
 }
 
 /** The API server counts a new generation for every change but that of the status. */

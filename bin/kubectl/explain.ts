@@ -8,7 +8,7 @@ import { fromShards, readIndex } from '../../domain/catalog-shards.ts'
 import { CONDITION_REASONS, type Condition } from '../../domain/conditions.ts'
 import { RESOURCE_GROUP } from '../../domain/resources.ts'
 import { printable } from '../tools/table.ts'
-import { type ClusterChoice, type ClusterObject, getJson, kubectl } from './run-kubectl.ts'
+import { type ClusterChoice, type ClusterObject, getJson, kubectl, withoutNamespace } from './run-kubectl.ts'
 
 /** What is well when it is not true. */
 const GOOD_WHEN_FALSE: ReadonlySet<string> = new Set(['Reconciling', 'Stalled'])
@@ -66,6 +66,8 @@ function fixOf(reason: string): readonly string[] {
 interface Reference {
   readonly kind: string
   readonly name: string
+  /** Null: that of the object which refers to it. */
+  readonly namespace: string | null
 }
 
 const KIND_OF_FIELD: Readonly<Record<string, string>> = { organizationRef: 'organization', websiteRef: 'website' }
@@ -74,21 +76,28 @@ const KIND_OF_FIELD: Readonly<Record<string, string>> = { organizationRef: 'orga
 function referencesIn(value: unknown): readonly Reference[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([field, inner]: [string, unknown]): readonly Reference[] => {
-    const name = (inner as { readonly name?: unknown } | null)?.name
+    const { name, namespace } = (inner ?? {}) as { readonly name?: unknown; readonly namespace?: unknown }
     if (!field.endsWith('Ref') || typeof name !== 'string') return referencesIn(inner)
-    return [{ kind: KIND_OF_FIELD[field] ?? 'secret', name }]
+    const elsewhere = typeof namespace === 'string' ? namespace : null
+    return [{ kind: KIND_OF_FIELD[field] ?? 'secret', name, namespace: elsewhere }]
   })
+}
+
+function inNamespace(choice: ClusterChoice, namespace: string): ClusterChoice {
+  const { options, ...rest } = withoutNamespace(choice)
+  return { ...rest, options: [...options, '--namespace', namespace] }
 }
 
 async function referenceLines(choice: ClusterChoice, { spec }: ClusterObject): Promise<readonly string[]> {
   const references = referencesIn(spec).slice(0, MAX_REFERENCES)
   return Promise.all(
-    references.map(async ({ kind, name }) => {
+    references.map(async ({ kind, name, namespace }) => {
+      const place = namespace === null ? choice : inNamespace(choice, namespace)
       const type = kind === 'secret' ? kind : `${kind}.${RESOURCE_GROUP}`
       // Of a Secret nothing but its name is asked for.
-      const { code, stderr } = await kubectl(choice, ['get', type, name, '-o', 'name'])
+      const { code, stderr } = await kubectl(place, ['get', type, name, '-o', 'name'])
       const state = code === 0 ? 'there' : /\(NotFound\)/.test(stderr) ? 'missing' : 'not to be seen with your rights'
-      return `  refers to ${kind} ${name}: ${state}`
+      return `  refers to ${kind} ${namespace === null ? '' : `${namespace}/`}${name}: ${state}`
     }),
   )
 }
@@ -99,10 +108,7 @@ async function compiledLines(
   { metadata, spec, status }: ClusterObject,
 ): Promise<readonly string[]> {
   const place = choice.releaseNamespace === null ? ['--all-namespaces'] : ['--namespace', choice.releaseNamespace]
-  const options = choice.options.filter(
-    (option, at) => option !== '--namespace' && choice.options[at - 1] !== '--namespace',
-  )
-  const found = await getJson<{ readonly items: readonly ClusterObject[] }>({ ...choice, options }, [
+  const found = await getJson<{ readonly items: readonly ClusterObject[] }>(withoutNamespace(choice), [
     ...['configmaps', '--selector', CATALOG_LABEL],
     ...place,
   ])

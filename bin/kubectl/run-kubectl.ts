@@ -53,7 +53,7 @@ export async function execIn(choice: ClusterChoice, component: string, words: re
   const selector = `app.kubernetes.io/part-of=whence,app.kubernetes.io/component=${component}`
   const place = choice.releaseNamespace === null ? ['--all-namespaces'] : ['--namespace', choice.releaseNamespace]
   // A pod lies where the release is, whatever namespace the resources are in.
-  const elsewhere = { ...choice, options: withoutNamespace(choice.options) }
+  const elsewhere = withoutNamespace(choice)
   const running = ['--field-selector', 'status.phase=Running']
   const pods = await getJson<{ readonly items: readonly ClusterObject[] }>(elsewhere, [
     ...['pods', '--selector', selector],
@@ -74,6 +74,9 @@ export async function execIn(choice: ClusterChoice, component: string, words: re
   return code ?? 1
 }
 
-function withoutNamespace(options: readonly string[]): readonly string[] {
-  return options.filter((option, index) => option !== '--namespace' && options[index - 1] !== '--namespace')
+/** The same cluster and person, in no namespace or in another one. */
+export function withoutNamespace(choice: ClusterChoice): ClusterChoice {
+  const { options } = choice
+  const isKept = (option: string, at: number) => option !== '--namespace' && options[at - 1] !== '--namespace'
+  return { ...choice, options: options.filter(isKept) }
 }

@@ -252,6 +252,9 @@ describe('the chart', function () {
         const writes = rules.filter((rule: KubeManifest) => rule['resources'].includes('organizations') && rule['verbs'].includes('patch'))
         if (writes.length > 0) expect(labels).not.to.contain('aggregate-to')
       }
+    const [labels] = [...rendered.values()].flat().filter(({ kind, metadata }) => kind === 'ClusterRole' && /-namespaces$/.test(metadata.name))
+    const [rule] = labels?.['rules'] ?? []
+    expect(rule, 'of several namespaces the labels, and of no other').to.deep.include({ resourceNames: ['team-a', 'team-b'], verbs: ['list', 'watch'] })
     const bound = at('cluster').filter(({ kind }) => kind === 'ClusterRoleBinding')
     expect(bound, 'an installation of one namespace has no right outside of it').to.deep.equal([])
   })

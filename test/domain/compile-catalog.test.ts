@@ -397,6 +397,98 @@ describe('compileCatalog', () => {
       ])
     })
 
+    it('reach another namespace where both sides want it, and count toward the plan of the one that is referred to', () => {
+      const allowedNamespaces = { from: 'Selector', selector: { matchLabels: { team: 'shop' } } }
+      const elsewhere = { organizationRef: { name: 'acme', namespace: 'default' } }
+      const result = compile(
+        { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop', labels: { team: 'shop' } } },
+        organization('acme', { plan: 'Standard', allowedNamespaces }),
+        installPath('cli', elsewhere, { namespace: 'shop' }),
+        website('site', { ...elsewhere, allowedNamespaces: { from: 'All' } }, { namespace: 'shop' }),
+        secret('keys', { ga4: 'of-the-agency' }, { namespace: 'agency' }),
+        ga4Destination('out', { websiteRef: { name: 'site', namespace: 'shop' } }, { namespace: 'agency' }),
+      )
+      expect(findings(result)).to.deep.equal([])
+      const site = result.catalog.websites.get('site')
+      expect(site?.organization).to.include({ id: 'acme', firstInstallPath: 'cli' })
+      expect(site?.destinations.map(({ id }) => id)).to.deep.equal(['out'])
+      expect(result.credentials.get('site/out')).to.deep.equal({ apiSecret: 'of-the-agency' })
+    })
+
+    it('are refused in the same words, whether the object forbids them, is missing or is itself refused', () => {
+      const ref = { organizationRef: { name: 'acme', namespace: 'default' } }
+      const stranger = website('site', ref, { namespace: 'shop' })
+      const refusals = [
+        [organization('acme')],
+        [organization('acme', { allowedNamespaces: { from: 'Same' } })],
+        [organization('acme', { allowedNamespaces: { from: 'Selector', selector: { matchLabels: { team: 'x' } } } })],
+        [organization('acme', { plan: 'Gold', allowedNamespaces: { from: 'All' } })],
+        [],
+      ].map((objects) => findings(compile(...objects, stranger)).filter((text) => text.startsWith('Website')))
+      for (const refusal of refusals)
+        expect(refusal).to.deep.equal([
+          'Website/shop/site RefNotPermitted spec.organizationRef.namespace: namespace default has no Organization acme that allows references from namespace shop',
+        ])
+    })
+
+    it('to an object of another namespace that lets them in say when that one is refused', () => {
+      const allowedNamespaces = { from: 'All' }
+      const one = organization('acme', { plan: 'Free' })
+      const full = website('full', { allowedNamespaces })
+      const destination = ga4Destination(
+        'out',
+        { websiteRef: { name: 'full', namespace: 'default' } },
+        { namespace: 'shop' },
+      )
+      const result = compile(one, website('first'), full, destination)
+      expect(result.problems.map(({ object, reason }) => `${object} ${reason}`)).to.deep.equal([
+        'Website/full PlanLimit',
+        'Destination/shop/out RefNotAccepted',
+      ])
+    })
+
+    it('let the older one of two destinations keep its name, whatever their namespaces', () => {
+      const ref = { websiteRef: { name: 'site', namespace: 'default' } }
+      const keys = (namespace: string) => secret('keys', { ga4: namespace }, { namespace })
+      const result = compile(
+        ...[ACME, website('site', { allowedNamespaces: { from: 'All' } }), keys('a'), keys('b')],
+        ...[ga4Destination('out', ref, { namespace: 'a' }), ga4Destination('out', ref, { namespace: 'b' })],
+      )
+      expect(findings(result)).to.deep.equal([
+        'Destination/b/out IdTaken metadata.name: an older destination of the website has this name',
+      ])
+      expect(result.credentials.get('site/out')).to.deep.equal({ apiSecret: 'a' })
+    })
+
+    it('match labels as Kubernetes does', () => {
+      const requirement = (key: string, operator: string, ...values: string[]) => ({
+        matchExpressions: [{ key, operator, ...(values.length === 0 ? {} : { values }) }],
+      })
+      const cases: readonly (readonly [object, boolean])[] = [
+        [{}, true],
+        [{ matchLabels: { team: 'shop', tier: 'one' } }, true],
+        [{ matchLabels: { team: 'shop', tier: 'two' } }, false],
+        [{ matchLabels: { 'kubernetes.io/metadata.name': 'shop' } }, true],
+        [requirement('team', 'In', 'a', 'shop'), true],
+        [requirement('team', 'In', 'a'), false],
+        [requirement('other', 'In', 'a'), false],
+        [requirement('team', 'NotIn', 'shop'), false],
+        [requirement('other', 'NotIn', 'shop'), true],
+        [requirement('team', 'Exists'), true],
+        [requirement('other', 'Exists'), false],
+        [requirement('other', 'DoesNotExist'), true],
+        [{ ...requirement('team', 'Exists'), matchLabels: { team: 'x' } }, false],
+      ]
+      for (const [selector, isIn] of cases) {
+        const result = compile(
+          { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop', labels: { team: 'shop', tier: 'one' } } },
+          organization('acme', { allowedNamespaces: { from: 'Selector', selector } }),
+          website('site', { organizationRef: { name: 'acme', namespace: 'default' } }, { namespace: 'shop' }),
+        )
+        expect(result.catalog.websites.has('site'), JSON.stringify(selector)).to.equal(isIn)
+      }
+    })
+
     it('to something refused say so, and do not pretend that it is missing', () => {
       const result = compile(organization('acme', { plan: 'Gold' }), SITE, installPath('cli'))
       const reasons = result.problems.map(({ object, reason }) => `${object} ${reason}`)

@@ -124,6 +124,22 @@ function examples(): readonly Example[] {
       add('Organization', firstOf(SPEC_RULES.Organization), of(most), of(most + 1))
     }
   }
+  for (const kind of ['Website', 'InstallPath', 'LogStream', 'Destination'] as const) {
+    const field = kind === 'Destination' ? 'websiteRef' : 'organizationRef'
+    const at = (namespace: string) => valid(kind, { [field]: { name: 'acme', namespace } })
+    add(kind, 'may have lower-case letters, digits and hyphens only, and begins', at('team-1'), at('team-'))
+  }
+  for (const kind of ['Organization', 'Website'] as const) {
+    const [one = '', two = ''] = SPEC_RULES[kind].slice(-2).map(({ message }) => message)
+    const letting = (allowedNamespaces: object) => valid(kind, { allowedNamespaces })
+    const selecting = (requirement: object) =>
+      letting({ from: 'Selector', selector: { matchExpressions: [{ key: 'team', ...requirement }] } })
+    const selector = { matchLabels: { team: 'a' } }
+    add(kind, one, letting({ from: 'Selector', selector }), letting({ from: 'Selector' }))
+    add(kind, one, letting({ from: 'All' }), letting({ selector }))
+    add(kind, two, selecting({ operator: 'In', values: ['a'] }), selecting({ operator: 'In' }))
+    add(kind, two, selecting({ operator: 'Exists' }), selecting({ operator: 'Exists', values: ['a'] }))
+  }
   PROVIDER_IDS.forEach((provider, index) => {
     const { [provider]: block = {} } = BLOCKS
     const good = resource('Destination', 'one', { websiteRef: { name: 'site' }, provider, ...block })

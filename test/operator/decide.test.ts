@@ -71,6 +71,7 @@ describe('a decision', () => {
       LogStream: [],
     },
     secrets: [],
+    namespaces: [],
     shardsInUse: 1,
     baseUrl: 'https://whence.example',
   })

@@ -22,7 +22,7 @@ import { BASE_URL, openStage, PLACE, until } from './support/stage.ts'
 
 const BUILD_AND_START_MS = 1_300_000
 
-const NAMESPACES = ['whence', 'shop', 'plans', 'broken', 'twins', 'keys']
+const NAMESPACES = ['whence', 'shop', 'plans', 'broken', 'twins', 'keys', 'guest']
 
 describe('the operator', function () {
   this.timeout(120_000)
@@ -260,6 +260,30 @@ describe('the operator', function () {
     await becomes('Website', 'twins', 'rival', 'Accepted', 'False', 'OriginTaken')
     await becomes('Website', 'shop', 'site', 'Ready', 'True', 'Ready')
     expect(catalog.current().websites.get('shop-site')?.organization.id).to.equal('shop/acme')
+  })
+
+  it('lets another namespace in when its labels are right, and out again when they are not', async () => {
+    const selector = { matchLabels: { team: 'shop' } }
+    const letIn = (allowedNamespaces: object) => kube.apply(at('shop', [organization('acme', { allowedNamespaces })]))
+    const label = (team: string) =>
+      kube.apply([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'guest', labels: { team } } }], 'labels')
+    const organizationRef = { name: 'acme', namespace: 'shop' }
+    await kube.apply(
+      at('guest', [website('site', { id: 'guest-site', organizationRef, primaryOrigin: 'https://guest.example' })]),
+    )
+    const refused = await becomes('Website', 'guest', 'site', 'ResolvedRefs', 'False', 'RefNotPermitted')
+    expect(refused.message).to.contain('allows references from namespace guest').and.not.to.contain('Standard')
+    await letIn({ from: 'Selector', selector })
+    await label('shop')
+    await becomes('Website', 'guest', 'site', 'Ready', 'True', 'Ready')
+    await until(
+      'the reader has it',
+      () => catalog.current().websites.get('guest-site')?.organization.id === 'shop/acme',
+    )
+    await label('other')
+    await becomes('Website', 'guest', 'site', 'ResolvedRefs', 'False', 'RefNotPermitted')
+    await until('it is out of force', () => !catalog.current().websites.has('guest-site'))
+    await kube.want(path('Website', 'guest', 'site'), { method: 'DELETE' })
   })
 
   it('says what is missing, never lets a broken object disturb another one, and tells the transition as an event', async () => {

@@ -33,7 +33,8 @@ export function resourcesPage(): string {
   return page('Custom resources', 'domain/resources.ts and domain/catalog-problems.ts', [
     `All are \`apiVersion: ${RESOURCE_API_VERSION}\` and namespaced. The same YAML is applied with kubectl and read from a folder by the embedded ` +
       'program. A field that is not listed is refused, never ignored. Names of objects are lower-case letters, digits, hyphens and dots. ' +
-      'References are to objects of the same namespace.',
+      'References are to objects of the same namespace, unless they name another one and the object that is referred to allows it ' +
+      '(`allowedNamespaces`). In a folder, `Namespace` manifests give the labels that selectors look at.',
     ...kinds,
     ABOUT_FOLDERS,
     '## Reasons\n\nThe same words stand in `/health`, in `whence lint` and in the conditions of resources. "Blocks" is about a folder; in a ' +

@@ -1,0 +1,123 @@
+/** Decides which namespaces may refer to an Organization or a Website: its own, all, or those with certain labels. */
+
+import type { JsonSchema } from './json-schema.ts'
+
+/** Who may refer to the object that says this, beside its own namespace. */
+export interface AllowedNamespaces {
+  readonly from: 'Same' | 'All' | 'Selector'
+  readonly selector?: LabelSelector
+}
+
+/** As everywhere in Kubernetes: all of it must hold, and an empty one holds for everybody. */
+export interface LabelSelector {
+  readonly matchLabels?: Readonly<Record<string, string>>
+  readonly matchExpressions?: readonly LabelRequirement[]
+}
+
+interface LabelRequirement {
+  readonly key: string
+  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
+  readonly values?: readonly string[]
+}
+
+export type Labels = Readonly<Record<string, string>>
+
+/** What is wrong with a block that fits its schema. */
+interface BlockProblem {
+  /** Pointer into the block, for example `/selector`. */
+  readonly field: string
+  readonly message: string
+}
+
+/** Kubernetes gives it to every namespace; in a folder it holds without being written. */
+const NAME_LABEL = 'kubernetes.io/metadata.name'
+const LABEL_CHARS = 63
+/** A prefix, a slash and a name. */
+const LABEL_KEY_CHARS = 253 + 1 + LABEL_CHARS
+const MOST_REQUIREMENTS = 16
+
+const labelValue: JsonSchema = { type: 'string', maxLength: LABEL_CHARS }
+
+/** `object` names the kind in the description. */
+export function allowedNamespacesSchema(object: string): JsonSchema {
+  return {
+    type: 'object',
+    description: `Namespaces from which this ${object} may be referred to. Whoever refers must name this namespace; both sides must want it.`,
+    properties: {
+      from: {
+        type: 'string',
+        description: 'Its own namespace, every namespace, or those whose labels the selector matches.',
+        default: 'Same',
+        enum: ['Same', 'All', 'Selector'],
+      },
+      selector: {
+        type: 'object',
+        description: 'Labels of namespaces; needed with `from: Selector`, and only then. All of it must hold.',
+        properties: {
+          matchLabels: {
+            type: 'object',
+            description: 'Labels with their values.',
+            maxProperties: MOST_REQUIREMENTS,
+            additionalProperties: labelValue,
+          },
+          matchExpressions: {
+            type: 'array',
+            maxItems: MOST_REQUIREMENTS,
+            items: {
+              type: 'object',
+              required: ['key', 'operator'],
+              properties: {
+                key: { type: 'string', minLength: 1, maxLength: LABEL_KEY_CHARS },
+                operator: { type: 'string', enum: ['In', 'NotIn', 'Exists', 'DoesNotExist'] },
+                values: {
+                  type: 'array',
+                  description: 'Needed with In and NotIn, and only then.',
+                  maxItems: MOST_REQUIREMENTS,
+                  items: labelValue,
+                },
+              },
+            },
+          },
+        },
+      },
+    },
+  }
+}
+
+export const SELECTOR_MESSAGE = 'needs a selector with from: Selector, and has none otherwise'
+export const VALUES_MESSAGE = 'needs values with In and NotIn, and has none otherwise'
+
+/** The same rules as the API server's, for whoever compiles without one. */
+export function allowedNamespacesProblems(allowed: AllowedNamespaces): readonly BlockProblem[] {
+  const { from, selector } = allowed
+  if ((from === 'Selector') !== (selector !== undefined)) return [{ field: '', message: SELECTOR_MESSAGE }]
+  return (selector?.matchExpressions ?? []).flatMap(({ operator, values = [] }, index) =>
+    needsValues(operator) === values.length > 0
+      ? []
+      : [{ field: `/selector/matchExpressions/${index}`, message: VALUES_MESSAGE }],
+  )
+}
+
+/** Whether objects of this namespace may refer to the one that says `allowed`. A block with problems permits nobody. */
+export function permits(allowed: AllowedNamespaces, namespace: string, labels: Labels): boolean {
+  if (allowedNamespacesProblems(allowed).length > 0 || allowed.from === 'Same') return false
+  if (allowed.from === 'All') return true
+  const own = new Map([...Object.entries(labels), [NAME_LABEL, namespace]])
+  const { matchLabels = {}, matchExpressions = [] } = allowed.selector ?? {}
+  return (
+    Object.entries(matchLabels).every(([key, value]) => own.get(key) === value) &&
+    matchExpressions.every((requirement) => holds(requirement, own.get(requirement.key)))
+  )
+}
+
+/** A label that is not there is in no list, as Kubernetes has it. */
+function holds({ operator, values = [] }: LabelRequirement, value: string | undefined): boolean {
+  if (operator === 'Exists') return value !== undefined
+  if (operator === 'DoesNotExist') return value === undefined
+  const isListed = value !== undefined && values.includes(value)
+  return operator === 'In' ? isListed : !isListed
+}
+
+function needsValues(operator: LabelRequirement['operator']): boolean {
+  return operator === 'In' || operator === 'NotIn'
+}
