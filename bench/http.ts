@@ -17,6 +17,7 @@ import {
   startPinned,
   stop,
   waitFor,
+  WARM_UP_S,
   writeManifests,
   wrk,
   type Figures,
@@ -42,7 +43,7 @@ async function measureService(
   await waitFor(`http://127.0.0.1:${port}/health`)
   const startMs = performance.now() - startedMs
   const restMb = residentMb(child.pid)
-  wrk(port, script, 2)
+  wrk(port, script, WARM_UP_S)
   const figures = wrk(port, script, SECONDS)
   const loadMb = residentMb(child.pid)
   await stop(child)
