@@ -14,6 +14,7 @@ const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
   api: async () => (await import('./api.ts')).api,
   delivery: async () => (await import('./delivery.ts')).delivery,
   operator: async () => (await import('./operator.ts')).operator,
+  'stand-ins': async () => (await import('./stand-ins.ts')).standIns,
   migrate: async () => (await import('./tools/migrate.ts')).migrateTool,
   explain: async () => (await import('./tools/explain.ts')).explainTool,
   logs: async () => (await import('./tools/lists.ts')).logsTool,

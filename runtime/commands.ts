@@ -158,6 +158,12 @@ export const COMMANDS = {
     flags: {},
     positionals: [],
   },
+  'stand-ins': {
+    summary: 'Run stand-ins for the five providers, for evaluation only: what reaches them reaches nobody else.',
+    settings: ['standInsListen', 'metricsListen', 'logLevel', 'logFormat'],
+    flags: {},
+    positionals: [],
+  },
   'rebuild-state': {
     summary: 'Fill a Redis that lost its data from ClickHouse; the service may go on working.',
     settings: ['hotState', 'facts'],

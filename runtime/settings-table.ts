@@ -201,6 +201,14 @@ export const SETTINGS = {
     fallback: null,
     fallbackDoc: 'none',
   },
+  standInsListen: {
+    option: '--stand-ins-listen',
+    env: 'WHENCE_STAND_INS_LISTEN',
+    placeholder: 'HOST:PORT',
+    doc: 'Where the first stand-in listens, the one for GA4; the others follow on the next five ports.',
+    parse: parseListen,
+    fallback: '127.0.0.1:8090',
+  },
   prices: {
     option: null,
     env: 'WHENCE_PRICES',

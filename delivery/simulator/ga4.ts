@@ -52,7 +52,7 @@ const MAX_BODY_BYTES = 1_000_000
 export async function startGa4Simulator(options: Ga4SimulatorOptions): Promise<Ga4Simulator> {
   const simulator = new Simulator(options.keep ?? KEEP, options.nowMs ?? Date.now)
   const server = createServer((request, response) => void simulator.answer(request, response))
-  const port = await listen(server, options.port)
+  const port = await listen(server, options)
   return {
     url: `http://127.0.0.1:${port}`,
     requests: () => simulator.hits,

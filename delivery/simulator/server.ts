@@ -23,6 +23,8 @@ export type Fault =
 export interface SimulatorOptions {
   /** 0 takes a free one. */
   readonly port: number
+  /** The address of this machine that it listens on; without it only this machine reaches it. */
+  readonly host?: string
   /** Requests kept for reading; older ones are dropped, and still counted. */
   readonly keep?: number
   readonly nowMs?: () => number
@@ -147,7 +149,7 @@ export async function startSimulator(
   }
 
   const server = createServer((incoming, response) => void answer(incoming, response))
-  const port = await listen(server, options.port)
+  const port = await listen(server, options)
   return {
     url: `http://127.0.0.1:${port}`,
     requests: () => recorded,
@@ -275,10 +277,10 @@ export function sendJson(
 }
 
 /** Resolves with the port. */
-export function listen(server: Server, port: number): Promise<number> {
+export function listen(server: Server, { port, host }: Pick<SimulatorOptions, 'port' | 'host'>): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
+    server.listen(port, host ?? '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
   })
 }
 

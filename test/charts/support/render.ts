@@ -28,7 +28,15 @@ export interface RenderedPod {
 }
 
 /** The listed sets of values, with which the chart is promised to work. */
-export const VALUE_SETS = ['cluster', 'everything', 'all-namespaces', 'spool', 'embedded', 'embedded-full'] as const
+export const VALUE_SETS = [
+  'cluster',
+  'everything',
+  'all-namespaces',
+  'spool',
+  'stand-ins',
+  'embedded',
+  'embedded-full',
+] as const
 export const valueFile = (name: string): string => join(CHART, 'ci', `${name}.yaml`)
 
 /** Hooks and tests included. `sets` are as in `--set`; with none of them it is the value set as it stands. */
