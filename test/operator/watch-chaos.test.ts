@@ -1,6 +1,7 @@
 /** What can happen to a watch, on a real API server: afterwards every copy is what etcd holds, and nothing went out of force. */
 
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
@@ -17,15 +18,21 @@ import { kubeTools, startKube } from '../support/kube.ts'
 import { organization, website } from '../support/manifests.ts'
 import { type Link, openLink } from './support/link.ts'
 import { openStage, PLACE, quiet, type Stage, type StartedOperator, until } from './support/stage.ts'
+import { openThrottle, type Throttle } from './support/throttle.ts'
 
 const BUILD_AND_START_MS = 1_300_000
 const WEBSITES = '/apis/whence.dev/v1alpha1/namespaces/default/websites'
+/** Below and above the time in which a leader must renew its Lease. */
+const STOP_MS = process.env['WHENCE_CHAOS'] === undefined ? 8_000 : 120_000
 const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${PLACE.namespace}/leases/${PLACE.name}`
 
 describe('watches', function () {
-  this.timeout(240_000)
+  this.timeout(Math.max(240_000, 4 * STOP_MS))
   let kube: KubeServer
   let link: Link
+  let throttle: Throttle
+  let certificates: string | undefined
+  let caFile: string
   let tokenFile: string
   let client: KubeClient
   let stage: Stage
@@ -40,11 +47,14 @@ describe('watches', function () {
     await kube.installCrds()
     await kube.apply([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: PLACE.namespace } }])
     await kube.apply([organization('acme'), website('first')])
-    link = await openLink(kube.port)
-    stage = await openStage(kube, `https://127.0.0.1:${link.port}`)
+    certificates = await mkdtemp(join(tmpdir(), 'whence-throttle-'))
+    caFile = join(certificates, 'ca.pem')
+    throttle = await openThrottle(kube, caFile)
+    link = await openLink(throttle.port)
+    stage = await openStage(kube, `https://127.0.0.1:${link.port}`, caFile)
     tokenFile = join(stage.folder, 'own-token')
     await writeFile(tokenFile, kube.adminToken)
-    const address = { url: `https://127.0.0.1:${link.port}`, tokenFile, caFile: kube.caFile, userAgent: 'reflector' }
+    const address = { url: `https://127.0.0.1:${link.port}`, tokenFile, caFile, userAgent: 'reflector' }
     client = createKubeClient(address, Date.now)
   })
 
@@ -53,6 +63,8 @@ describe('watches', function () {
     client?.close()
     await stage?.stop()
     await link?.close()
+    await throttle?.close()
+    if (certificates !== undefined) await rm(certificates, { recursive: true, force: true })
     await kube?.stop()
   })
 
@@ -131,7 +143,7 @@ describe('watches', function () {
     const file = join(stage.folder, 'account-token')
     await writeFile(file, await kube.serviceAccountToken('default', 'watcher'))
     const own = createKubeClient(
-      { url: `https://127.0.0.1:${link.port}`, tokenFile: file, caFile: kube.caFile, userAgent: 'watcher' },
+      { url: `https://127.0.0.1:${link.port}`, tokenFile: file, caFile, userAgent: 'watcher' },
       Date.now,
     )
     const reflector = startReflector({
@@ -192,6 +204,20 @@ describe('watches', function () {
     let catalog: CatalogSource
     let first: StartedOperator
 
+    const isReady = async (name: string): Promise<boolean> => {
+      const { status } = await kube.want(`${WEBSITES}/${name}`)
+      return status?.conditions?.some((each: any) => each.type === 'Ready' && each.status === 'True') === true
+    }
+    /** As in a cluster, an operator that lost its Lease is started again. Ended by what it gives back. */
+    const reviveOperator = (): (() => void) => {
+      const timer = setInterval(() => {
+        if (!first.isLost()) return
+        void first.close()
+        first = stage.operator('operator-a')
+      }, 100)
+      return () => clearInterval(timer)
+    }
+
     before(async () => {
       first = stage.operator('operator-a')
       catalog = await stage.catalog(null, join(stage.folder, 'kept'))
@@ -220,6 +246,57 @@ describe('watches', function () {
       }
       clearInterval(looking)
       expect(seen.every((size, index) => size >= (seen[index - 1] ?? 0))).to.equal(true)
+    })
+
+    it('wait as long as a throttling server asks them to, and go on where they were', async () => {
+      const reflector = watch()
+      await until('it has all', () => isCopy(reflector))
+      const lists = await total('whence_kube_lists_total')
+      const stopReviving = reviveOperator()
+      throttle.storm(true)
+      link.cut()
+      link.mend()
+      await kube.apply([website('during-storm')])
+      const before = throttle.refused()
+      await until('many were refused', () => throttle.refused() >= before + 20)
+      expect(names(reflector)).not.to.include('during-storm')
+      expect(catalog.current().websites.has('first')).to.equal(true)
+      throttle.storm(false)
+      await until('it has what it missed', () => isCopy(reflector))
+      await until('it is in force', () => catalog.current().websites.has('during-storm'))
+      await until('its status says so', () => isReady('during-storm'))
+      stopReviving()
+      expect(await total('whence_kube_lists_total')).to.equal(lists)
+      const refusals = (await registry.getSingleMetric('whence_kube_watch_restarts_total')?.get())?.values ?? []
+      expect(refusals.find(({ labels }) => labels['status'] === '429')?.value).to.be.greaterThan(0)
+    })
+
+    it(`survive that the API server stands still for ${STOP_MS / 1_000} s: pods go on, also new ones, and nothing is missed`, async () => {
+      const reflector = watch()
+      await until('it has all', () => isCopy(reflector))
+      const seen: boolean[] = []
+      const looking = setInterval(() => seen.push(catalog.current().websites.has('first')), 20)
+      const stopReviving = reviveOperator()
+      await kube.apply([website('just-before')])
+      kube.pause()
+      const { version } = catalog.current()
+      const newcomer = await stage.catalog(null, join(stage.folder, 'kept'))
+      expect(newcomer.current().websites.has('first')).to.equal(true)
+      await new Promise((resolve) => setTimeout(resolve, STOP_MS - 3_000))
+      expect(catalog.current().version).to.equal(version)
+      kube.resume()
+      await until('the server answers', async () => (await kube.call('/readyz').catch(() => null))?.status === 200)
+      await kube.apply([website('just-after')])
+      for (const name of ['just-before', 'just-after']) {
+        await until(`${name} is ready`, () => isReady(name))
+        for (const each of [catalog, newcomer])
+          await until(`pods have ${name}`, () => each.current().websites.has(name))
+      }
+      await until('the copy is what etcd holds', () => isCopy(reflector))
+      clearInterval(looking)
+      stopReviving()
+      expect(seen.length).to.be.greaterThan(10)
+      expect(seen).not.to.include(false)
     })
 
     it('have one leader: who loses the lease writes no more, and another takes over', async () => {

@@ -46,14 +46,14 @@ export interface Stage {
 
 export const quiet = createLogger({ program: 'test', level: 'silent', format: 'json' })
 
-/** `url`: of the API server, or of a link to it. */
-export async function openStage(kube: KubeServer, url = kube.url): Promise<Stage> {
+/** `url` and `caFile`: of the API server, or of what stands in front of it. */
+export async function openStage(kube: KubeServer, url = kube.url, caFile = kube.caFile): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'whence-operator-'))
   const tokenFile = join(folder, 'token')
   await writeFile(tokenFile, kube.adminToken, { mode: 0o600 })
   const closing: (() => unknown)[] = []
   const client = (name: string): KubeClient => {
-    const opened = createKubeClient({ url, tokenFile, caFile: kube.caFile, userAgent: name }, Date.now)
+    const opened = createKubeClient({ url, tokenFile, caFile, userAgent: name }, Date.now)
     closing.push(() => opened.close())
     return opened
   }
