@@ -1,21 +1,24 @@
-/** Fills a hot state that was lost from the facts: the states of receipts, and the answers that installs were given. */
+/** Fills a hot state that was lost from the facts: the states of receipts, the answers that installs were given, and usage. */
 
 import { LIMITS } from '../domain/limits.ts'
+import { monthOf } from '../domain/rate.ts'
 import type { HotState, MatchedVisit } from '../ports/hot-state/hot-state.ts'
 import type { QueryRow } from '../ports/facts/queries.ts'
 import type { FactsReader } from './dispatch-reads.ts'
 
 export interface RebuildDeps {
   readonly facts: FactsReader
-  readonly hotState: Pick<HotState, 'learn' | 'claimInstall' | 'settleInstall'>
+  readonly hotState: Pick<HotState, 'learn' | 'claimInstall' | 'settleInstall' | 'raiseUsage'>
   readonly nowMs: () => number
   /** Told after each page how many rows have been applied so far. */
-  readonly onProgress: (what: 'activations' | 'installs', rows: number) => void
+  readonly onProgress: (what: 'activations' | 'installs' | 'organizations', rows: number) => void
 }
 
 export interface RebuildReport {
   readonly activations: number
   readonly installs: number
+  /** Whose usage of this month is known again. */
+  readonly organizations: number
 }
 
 const PAGE_ROWS = 5_000
@@ -25,10 +28,12 @@ const DAY_MS = 86_400_000
 
 /**
  * May run while the service works, and again: states only climb, and an event that is settled stays as it is. What the
- * facts do not hold yet the role `state` applies from the log.
+ * facts do not hold yet the role `state` applies from the log; of usage it is counted when this is run again.
  */
 export async function rebuildState(deps: RebuildDeps): Promise<RebuildReport> {
-  return { activations: await rebuildReceipts(deps), installs: await rebuildAnswers(deps) }
+  const activations = await rebuildReceipts(deps)
+  const installs = await rebuildAnswers(deps)
+  return { activations, installs, organizations: await rebuildUsage(deps) }
 }
 
 async function rebuildReceipts({ facts, hotState, nowMs, onProgress }: RebuildDeps): Promise<number> {
@@ -74,6 +79,15 @@ async function settle(row: QueryRow<'installsAfter'>, hotState: RebuildDeps['hot
   const matched: MatchedVisit | null =
     visitId === '' || issuedAtMs === null ? null : { website, visitId, issuedAtMs, gpc }
   await hotState.settleInstall({ ...claim, answer: row.answer, matched })
+}
+
+/** Facts never know more than there was: a count that is as high or higher stays. Limits of other months bind nobody. */
+async function rebuildUsage({ facts, hotState, nowMs, onProgress }: RebuildDeps): Promise<number> {
+  const month = monthOf(nowMs())
+  const rows = await facts.run('usageOfAll', { since_ms: Date.parse(`${month}-01T00:00:00Z`) })
+  await inParts(rows, ({ organization, events }) => hotState.raiseUsage({ organization, month, atLeast: events }))
+  onProgress('organizations', rows.length)
+  return rows.length
 }
 
 async function inParts<T>(items: readonly T[], apply: (item: T) => Promise<void>): Promise<void> {

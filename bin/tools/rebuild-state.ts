@@ -17,7 +17,10 @@ export async function rebuildStateTool({ settings }: RunOutcome): Promise<number
     const hotState = await redisHotState(stateEngine.url, { whenAway: 'reject', deadlineMs: VERB_MS })
     try {
       const report = await rebuildState({ facts, hotState, nowMs: Date.now, onProgress: tell })
-      process.stdout.write(`Applied: ${report.activations} activations, ${report.installs} answers\n`)
+      const { activations, installs, organizations } = report
+      process.stdout.write(
+        `Applied: ${activations} activations, ${installs} answers, usage of ${organizations} organisations\n`,
+      )
       return 0
     } finally {
       await hotState.close()

@@ -17,6 +17,7 @@ import type {
   InstallationVisitRow,
   InstallRow,
   JobKeyRow,
+  OrganizationUsageRow,
   PoisonRow,
   ReceiptFactsRow,
   RequestLogRow,
@@ -241,6 +242,16 @@ export const QUERIES = {
         AND issued_at >= ${at('since_ms')} AND issued_at < ${at('until_ms')}) AS visits,
       (SELECT count() FROM ${once('installs')} WHERE organization = {organization:String}
         AND received_at >= ${at('since_ms')} AND received_at < ${at('until_ms')}) AS installs`),
+
+  /** Tracked events since then of every organisation that has any, counted anew as by `usage`. */
+  usageOfAll: report<{ readonly since_ms: number }, OrganizationUsageRow>(`
+    SELECT organization, sum(recorded) AS events FROM (
+      SELECT organization, count() AS recorded FROM ${once('visits')}
+      WHERE issued_at >= ${at('since_ms')} GROUP BY organization
+      UNION ALL
+      SELECT organization, count() FROM ${once('installs')}
+      WHERE received_at >= ${at('since_ms')} GROUP BY organization
+    ) GROUP BY organization LIMIT ${MAX_WEBSITES}`),
 
   /**
    * Every website with visits or installs within a time. No FINAL, which would merge a month of visits for the sake of a

@@ -178,6 +178,11 @@ export interface UsageRow {
   readonly installs: number
 }
 
+export interface OrganizationUsageRow {
+  readonly organization: string
+  readonly events: number
+}
+
 /** What a website had within a period. */
 export interface TrafficRow {
   readonly website: string

@@ -84,6 +84,14 @@ export interface UsageRequest {
   readonly quota: number | null
 }
 
+/** So many tracked events are known to be recorded. */
+export interface KnownUsage {
+  readonly organization: string
+  /** UTC calendar month, `2026-11`. */
+  readonly month: string
+  readonly atLeast: number
+}
+
 /** `isOver`: the quota was used up and nothing was counted. `isFirstOver` is true once per organisation and month. */
 export interface UsageOutcome {
   readonly used: number
@@ -109,6 +117,8 @@ export interface HotState {
   /** Takes one tracked event back whose record could not be made durable. */
   returnUsage(usage: UsageRequest): Promise<void>
   readUsage(organization: string, month: string): Promise<number>
+  /** Brings the count up to what Facts knows, where it is lower; repeating it changes nothing. */
+  raiseUsage(usage: KnownUsage): Promise<void>
   /** True for one caller at a time: no two workers send one job at once. Falls back to free after `leaseMs`. */
   claimJob(jobId: string, owner: string, leaseMs: number): Promise<boolean>
   releaseJob(jobId: string, owner: string): Promise<void>

@@ -9,7 +9,7 @@
 
 import type { Table } from '../lmdb/table.ts'
 
-import type { Hit, HitOutcome, UsageOutcome, UsageRequest } from './hot-state.ts'
+import type { Hit, HitOutcome, KnownUsage, UsageOutcome, UsageRequest } from './hot-state.ts'
 
 const DURABLE_FROM_S = 86_400
 /** A count is stored once it has reached a fiftieth of its limit. */
@@ -35,6 +35,7 @@ export interface Counters {
   addUsage(usage: UsageRequest): UsageOutcome
   returnUsage(usage: UsageRequest): void
   readUsage(organization: string, month: string): number
+  raiseUsage(usage: KnownUsage): void
   hasUnsaved(): boolean
   /** Hands what changed to the table. */
   save(): void
@@ -70,6 +71,26 @@ export function openCounters(table: Table, nowMs: () => number): Counters {
       const exceeded = found.flatMap(({ hit, count }, index) => (count.value >= hit.limit ? [index] : []))
       return { kind: 'exceeded', exceeded, retryAfterS: retryAfterS(full, atMs), isFirst }
     },
+    ...usageCounters(storedCount, changed),
+    hasUnsaved: () => changed.size > 0,
+    save() {
+      for (const [key, count] of changed) table.put(key, `${count.value}${count.isRefused ? '!' : ''}`)
+      changed.clear()
+    },
+    sweep(limit) {
+      sweepWindows(windows, nowMs())
+      const overHits = table.range({ start: 'hits/', end: `hits/${timeOf(nowMs())}`, limit })
+      const overUsage = table.range({ start: 'usage/', end: `usage/${oldestMonth(nowMs())}`, limit })
+      for (const { key } of [...overHits, ...overUsage]) table.remove(key)
+      return overHits.length + overUsage.length
+    },
+  }
+}
+
+type UsageCounters = Pick<Counters, 'addUsage' | 'returnUsage' | 'raiseUsage' | 'readUsage'>
+
+function usageCounters(storedCount: (key: string) => Count, changed: Map<string, Count>): UsageCounters {
+  return {
     addUsage({ organization, month, quota }) {
       const key = usageKey(organization, month)
       const count = storedCount(key)
@@ -88,19 +109,14 @@ export function openCounters(table: Table, nowMs: () => number): Counters {
       count.value--
       changed.set(key, count)
     },
+    raiseUsage({ organization, month, atLeast }) {
+      const key = usageKey(organization, month)
+      const count = storedCount(key)
+      if (count.value >= atLeast) return
+      count.value = atLeast
+      changed.set(key, count)
+    },
     readUsage: (organization, month) => storedCount(usageKey(organization, month)).value,
-    hasUnsaved: () => changed.size > 0,
-    save() {
-      for (const [key, count] of changed) table.put(key, `${count.value}${count.isRefused ? '!' : ''}`)
-      changed.clear()
-    },
-    sweep(limit) {
-      sweepWindows(windows, nowMs())
-      const overHits = table.range({ start: 'hits/', end: `hits/${timeOf(nowMs())}`, limit })
-      const overUsage = table.range({ start: 'usage/', end: `usage/${oldestMonth(nowMs())}`, limit })
-      for (const { key } of [...overHits, ...overUsage]) table.remove(key)
-      return overHits.length + overUsage.length
-    },
   }
 }
 

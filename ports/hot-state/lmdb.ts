@@ -80,6 +80,7 @@ export async function lmdbHotState(
     addUsage: async (usage) => saveSoon(counters.addUsage(usage)),
     returnUsage: async (usage) => saveSoon(counters.returnUsage(usage)),
     readUsage: async (organization, month) => counters.readUsage(organization, month),
+    raiseUsage: async (usage) => saveSoon(counters.raiseUsage(usage)),
     claimJob: async (jobId, owner, leaseMs) => leases.take(`job/${jobId}`, owner, leaseMs),
     releaseJob: async (jobId, owner) => leases.release(`job/${jobId}`, owner),
     health: () => ({ isReachable: committer.unavailability === null, isShared: true }),

@@ -167,7 +167,7 @@ function installVerbs(
 function countVerbs(
   either: Either,
   known: StandIn,
-): Pick<HotState, 'countHits' | 'addUsage' | 'returnUsage' | 'readUsage'> {
+): Pick<HotState, 'countHits' | 'addUsage' | 'returnUsage' | 'readUsage' | 'raiseUsage'> {
   return {
     countHits: (hits) =>
       either(
@@ -198,6 +198,14 @@ function countVerbs(
       either(
         (shared) => shared.readUsage(organization, month),
         (alone) => alone.readUsage(organization, month),
+      ),
+    raiseUsage: (usage) =>
+      either(
+        (shared) => shared.raiseUsage(usage),
+        async (alone, tell) => {
+          await alone.raiseUsage(usage)
+          tell((shared) => shared.raiseUsage(usage))
+        },
       ),
   }
 }

@@ -17,6 +17,7 @@ const SCRIPTS = [
   'add_usage',
   'return_usage',
   'read_usage',
+  'raise_usage',
   'claim_job',
   'release_job',
   'probe',

@@ -92,11 +92,11 @@ function receiptVerbs(nowMs: () => number): ReceiptVerbs {
 }
 
 /** Counts on from what Redis last said, so that a quota stays about where it was. */
-function usageVerbs(): Pick<StandIn, 'addUsage' | 'returnUsage' | 'readUsage' | 'noteUsage'> {
+function usageVerbs(): Pick<StandIn, 'addUsage' | 'returnUsage' | 'readUsage' | 'raiseUsage' | 'noteUsage'> {
   const usages = new BoundedMap<{ used: number; isToldOver: boolean }>(MAX_USAGES)
   const usageOf = (organization: string, month: string): { used: number; isToldOver: boolean } =>
     usages.get(`${month}/${organization}`) ?? { used: 0, isToldOver: false }
-  const keep = ({ organization, month }: UsageRequest, used: number, isToldOver: boolean): void =>
+  const keep = ({ organization, month }: Omit<UsageRequest, 'quota'>, used: number, isToldOver: boolean): void =>
     usages.set(`${month}/${organization}`, { used, isToldOver })
   return {
     noteUsage(usage, used) {
@@ -113,5 +113,9 @@ function usageVerbs(): Pick<StandIn, 'addUsage' | 'returnUsage' | 'readUsage' | 
       if (used > 0) keep(usage, used - 1, isToldOver)
     },
     readUsage: async (organization, month) => usageOf(organization, month).used,
+    async raiseUsage({ organization, month, atLeast }) {
+      const { used, isToldOver } = usageOf(organization, month)
+      if (used < atLeast) keep({ organization, month }, atLeast, isToldOver)
+    },
   }
 }

@@ -88,7 +88,9 @@ function claimOutcomeOf(website: string, [kind, value]: readonly Buffer[]): Clai
   return { kind: 'first', installationVisit: value === undefined ? null : decodeVisit(website, value) }
 }
 
-function countVerbs(run: RunScript, now: Now): Pick<HotState, 'countHits' | 'addUsage' | 'returnUsage' | 'readUsage'> {
+type CountVerbs = Pick<HotState, 'countHits' | 'addUsage' | 'returnUsage' | 'readUsage' | 'raiseUsage'>
+
+function countVerbs(run: RunScript, now: Now): CountVerbs {
   const monthOf = (organization: string, month: string): string => `${month}:${organization}`
   return {
     async countHits(hits) {
@@ -106,6 +108,9 @@ function countVerbs(run: RunScript, now: Now): Pick<HotState, 'countHits' | 'add
     },
     async readUsage(organization, month) {
       return (await run('read_usage', [now(), monthOf(organization, month)])) as number
+    },
+    async raiseUsage({ organization, month, atLeast }) {
+      await run('raise_usage', [now(), monthOf(organization, month), atLeast, USAGE_MEMORY_MS])
     },
   }
 }

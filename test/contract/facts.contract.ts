@@ -531,6 +531,9 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         const [outside] = await facts().run('usage', { ...period, since_ms: SAMPLE_MS + 1, until_ms: SAMPLE_MS + 2 })
         expect(inside).to.deep.equal({ visits: 2, installs: 1 })
         expect(outside).to.deep.equal({ visits: 0, installs: 0 })
+        const all = await facts().run('usageOfAll', { since_ms: SAMPLE_MS })
+        const ours = all.filter(({ organization }) => organization === shared.organization)
+        expect(ours).to.deep.equal([{ organization: shared.organization, events: 3 }])
       })
 
       it('give the figures of every website at once, each event counted once', async () => {

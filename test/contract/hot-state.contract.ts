@@ -449,6 +449,16 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         expect(await harness.state.addUsage(usage(1))).to.deep.include({ used: 1, isOver: false })
       })
 
+      it('is raised to what is known to be recorded, never lowered, and still knows whom it told', async () => {
+        const known = (atLeast: number) => ({ organization: 'acme', month: '2026-11', atLeast })
+        await harness.state.raiseUsage(known(5))
+        await harness.state.raiseUsage(known(3))
+        expect(await harness.state.readUsage('acme', '2026-11')).to.equal(5)
+        expect(await harness.state.addUsage(usage(5))).to.deep.equal({ used: 5, isOver: true, isFirstOver: true })
+        await harness.state.raiseUsage(known(7))
+        expect(await harness.state.addUsage(usage(5))).to.deep.equal({ used: 7, isOver: true, isFirstOver: false })
+      })
+
       it('keeps organisations and months apart', async () => {
         await harness.state.addUsage(usage(null))
         expect(await harness.state.addUsage(usage(1, 'other'))).to.deep.include({ used: 1 })

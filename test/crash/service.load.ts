@@ -41,7 +41,8 @@ export class Clients {
   readonly #answered: EventTry[] = []
 
   start({ url, websites, clients }: LoadOptions): Load {
-    const agent = new Agent({ keepAlive: true, maxSockets: clients })
+    // A client may report an event twice at once, and one more repeats what is old: nobody waits for a connection.
+    const agent = new Agent({ keepAlive: true, maxSockets: clients * 2 + 1 })
     let isStopped = false
     const one = async (): Promise<void> => {
       const client = new Client(url, agent, (operation) => void this.operations.push(operation), this.#nextTag)

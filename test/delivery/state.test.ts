@@ -4,6 +4,7 @@ import { expect } from 'chai'
 
 import { rebuildState } from '../../delivery/rebuild-state.ts'
 import { startState } from '../../delivery/state.ts'
+import { monthOf } from '../../domain/rate.ts'
 import { encodeRecord, type ActivationRecord } from '../../domain/records.ts'
 import { lmdbEventLog } from '../../ports/event-log/lmdb.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
@@ -72,9 +73,11 @@ describe('a hot state that was lost', function () {
         [{ website: 'acme', visit_id: revoked.visitId, effect: 2, issued_at_ms: now }],
       ],
       installsAfter: [['event-known', 'event-lost'].map((id) => installRow(id, revoked, now))],
+      usageOfAll: [[{ organization: 'acme', events: 7 }]],
     }
     const asked: unknown[] = []
     const run = async (query: string, params: { after_website: string }): Promise<readonly object[]> => {
+      if (query === 'usageOfAll') return pages[query]?.[0] ?? []
       asked.push(params.after_website)
       return pages[query]?.[asked.length - 1 - (query === 'installsAfter' ? 3 : 0)] ?? []
     }
@@ -85,8 +88,9 @@ describe('a hot state that was lost', function () {
       nowMs: () => now,
       onProgress: (what, rows) => told.push(`${what} ${rows}`),
     })
-    expect(report).to.deep.equal({ activations: 2, installs: 2 })
-    expect(told).to.deep.equal(['activations 1', 'activations 2', 'installs 2'])
+    expect(report).to.deep.equal({ activations: 2, installs: 2, organizations: 1 })
+    expect(await hotState.readUsage('acme', monthOf(now))).to.equal(7)
+    expect(told).to.deep.equal(['activations 1', 'activations 2', 'installs 2', 'organizations 1'])
     expect(asked).to.deep.equal(['', 'acme', 'acme', '', 'acme'])
     expect(await hotState.receiptStates([active, revoked])).to.deep.equal(['revoked', 'revoked'])
     const again = await Promise.all(

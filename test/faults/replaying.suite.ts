@@ -11,6 +11,7 @@ import { FACT_TABLES } from '../../ports/facts/facts.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import { ROLES, startDistributed, type Distributed } from '../support/distributed.ts'
 import { KEEP_HITS, LOAD_ENV, type FaultParts } from './breaking.suite.ts'
+import { refillingRedis } from './refilling.suite.ts'
 import { settled } from './settled.ts'
 
 const CHILD = new URL('facts-writer.child.ts', import.meta.url).pathname
@@ -62,6 +63,8 @@ export function replayingTheLog({ place }: FaultParts): void {
       await settled(service)
       expect(await everyRow(service)).to.deep.equal(rowsBefore)
     })
+
+    refillingRedis(() => service)
   })
 }
 

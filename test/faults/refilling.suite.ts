@@ -1,0 +1,83 @@
+/** A Redis that lost everything, filled again by `whence rebuild-state` as the program that it is. */
+
+import { expect } from 'chai'
+import { monthOf } from '../../domain/rate.ts'
+import type { HotState, ReceiptState } from '../../ports/hot-state/hot-state.ts'
+import { redisHotState } from '../../ports/hot-state/redis.ts'
+import { LOAD_ORIGIN, LOAD_WEBSITES } from '../crash/service.manifests.ts'
+import type { Distributed } from '../support/distributed.ts'
+import { startProgram } from '../support/programs.ts'
+import { activeReceipt, eventBody, newId, post, type Reply } from '../support/requests.ts'
+
+const [WEBSITE = ''] = LOAD_WEBSITES
+const ORGANIZATION = 'load'
+/** Many times what a look-up page of the facts holds here. */
+const MOST_ROWS = 10_000
+
+/** Part of the suite that has a load behind it whose records all have become facts. */
+export function refillingRedis(serviceOf: () => Distributed): void {
+  describe('with a Redis that was emptied', () => {
+    let hotState: HotState
+
+    before(async () => {
+      hotState = await redisHotState(serviceOf().engines.ownEnv.WHENCE_HOT_STATE, {
+        whenAway: 'reject',
+        deadlineMs: 10_000,
+      })
+    })
+    after(() => hotState?.close())
+
+    const empty = (): void => {
+      const { engines } = serviceOf()
+      engines.redis.cli('-n', new URL(engines.ownEnv.WHENCE_HOT_STATE).pathname.slice(1), 'flushdb')
+    }
+    /** What the facts say, and what Redis says, of every receipt that was ever activated or revoked. */
+    const states = async (): Promise<{ readonly known: readonly string[]; readonly held: readonly string[] }> => {
+      const from = { since_ms: 0, limit: MOST_ROWS, after_website: '', after_visit_id: '', after_effect: 0 }
+      const rows = await serviceOf().facts.run('activationsAfter', from)
+      const known = new Map<string, ReceiptState>()
+      const held = new Map<string, string>()
+      for (const { website, visit_id: visitId, issued_at_ms: issuedAtMs, effect } of rows) {
+        const name = `${website}/${visitId}`
+        if (known.get(name) !== 'revoked') known.set(name, effect === 2 ? 'revoked' : 'active')
+        held.set(name, (await hotState.receiptStates([{ website, visitId, issuedAtMs }]))[0] ?? '')
+      }
+      const told = (of: ReadonlyMap<string, string>): string[] => [...of].map((one) => one.join(' '))
+      return { known: told(known), held: told(held) }
+    }
+    const report = (more: Readonly<Record<string, unknown>>): Promise<Reply> =>
+      post(`${serviceOf().url}/v1/events`, eventBody({ project: WEBSITE, ...more }))
+
+    it('is filled by `whence rebuild-state`: states, answers, installations and usage are what they were', async () => {
+      const service = serviceOf()
+      const page = { project: WEBSITE, page_url: `${LOAD_ORIGIN}/install` }
+      const old = await activeReceipt(service.url, page, LOAD_ORIGIN)
+      const receipt = await activeReceipt(service.url, { ...page, previous_receipt: old }, LOAD_ORIGIN)
+      const installation_id = newId()
+      const event = { event_id: newId(), installation_id, receipts: [receipt] }
+      const first = await report(event)
+      expect(first.body).to.deep.include({ resolution: 'matched' })
+      await service.drain()
+      const month = monthOf(Date.now())
+      const used = await hotState.readUsage(ORGANIZATION, month)
+      // With the role `state` away nothing but the tool can fill it.
+      await service.program('state').end('SIGTERM')
+      empty()
+      const { WHENCE_HOT_STATE, WHENCE_FACTS } = service.engines.ownEnv
+      for (let runs = 0; runs < 2; runs++) {
+        const tool = startProgram(['rebuild-state'], { env: { WHENCE_HOT_STATE, WHENCE_FACTS } })
+        expect(await tool.ended, tool.stderr()).to.equal(0)
+      }
+      const { known, held } = await states()
+      expect(held).to.deep.equal(known)
+      expect(known.filter((line) => line.endsWith(' revoked')).length).to.be.greaterThan(0)
+      expect(await hotState.readUsage(ORGANIZATION, month)).to.equal(used)
+      expect((await report(event)).body).to.deep.equal({ ...first.body, duplicate: true })
+      const again = await report({ installation_id, event_type: 'first_run' })
+      expect(again.body).to.deep.include({ resolution: 'matched', selection_policy: 'same_installation' })
+      expect((await report({ receipts: [old] })).body).to.deep.include({ resolution: 'unmatched' })
+      expect((await report({ receipts: [receipt] })).body).to.deep.include({ selection_policy: 'latest_visit' })
+      await service.restart('state')
+    })
+  })
+}
