@@ -22,6 +22,8 @@ export interface ConnectParts {
   readonly policy: OutboundPolicy
   /** All addresses of a name, of both families; rejects where there is none. The default asks the name servers. */
   readonly resolve?: (name: string, signal: AbortSignal) => Promise<readonly string[]>
+  /** Name servers to ask in place of the machine's, as `127.0.0.1:53`. */
+  readonly nameServers?: readonly string[]
   /** Opens a TCP connection to an address that was vetted. */
   readonly dial?: (address: string, port: number) => Socket
   /** Certificates to trust in place of the platform's, as PEM. */
@@ -56,7 +58,7 @@ export async function connectVetted(
 }
 
 async function addressesOf(name: string, parts: ConnectParts, signal: AbortSignal): Promise<readonly string[]> {
-  const resolve = parts.resolve ?? askNameServers
+  const resolve = parts.resolve ?? ((asked, until) => askNameServers(asked, until, parts.nameServers))
   const addresses = await resolve(name, signal).catch((): readonly string[] => [])
   if (addresses.length === 0) throw new NotConnected('name_unknown')
   if (addresses.length > MOST_ADDRESSES) throw new NotConnected('address_refused')
@@ -64,8 +66,13 @@ async function addressesOf(name: string, parts: ConnectParts, signal: AbortSigna
 }
 
 /** Straight from the name servers: no hosts file, no search list, and no thread of the process's pool to wait in. */
-async function askNameServers(name: string, signal: AbortSignal): Promise<readonly string[]> {
+async function askNameServers(
+  name: string,
+  signal: AbortSignal,
+  nameServers?: readonly string[],
+): Promise<readonly string[]> {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 })
+  if (nameServers !== undefined) resolver.setServers(nameServers)
   const cancel = (): void => resolver.cancel()
   signal.addEventListener('abort', cancel, { once: true })
   try {
