@@ -7,6 +7,7 @@ import { startLinks, toxiproxyProgram, type Links } from '../support/toxiproxy.t
 import { breakingPartsUnderLoad } from './breaking.suite.ts'
 import { losingRedis } from './losing-redis.suite.ts'
 import { manyPods } from './pods.suite.ts'
+import { refillingRedis } from './refilling.suite.ts'
 import { replayingTheLog } from './replaying.suite.ts'
 
 describe('faults of the distributed service', function () {
@@ -31,6 +32,6 @@ describe('faults of the distributed service', function () {
   const parts = { links: () => links, place }
   breakingPartsUnderLoad(parts)
   losingRedis(parts)
-  replayingTheLog(parts)
+  replayingTheLog(parts, refillingRedis)
   manyPods(parts)
 })

@@ -11,14 +11,14 @@ import { FACT_TABLES } from '../../ports/facts/facts.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import { ROLES, startDistributed, type Distributed } from '../support/distributed.ts'
 import { KEEP_HITS, LOAD_ENV, type FaultParts } from './breaking.suite.ts'
-import { refillingRedis } from './refilling.suite.ts'
 import { settled } from './settled.ts'
 
 const CHILD = new URL('facts-writer.child.ts', import.meta.url).pathname
 const LOAD_MS = 1_500
 const CLIENTS = 8
 
-export function replayingTheLog({ place }: FaultParts): void {
+/** @param andThen further tests of the same service, whose facts are complete */
+export function replayingTheLog({ place }: FaultParts, andThen: (serviceOf: () => Distributed) => void): void {
   describe('when the log is consumed again from its start', function () {
     this.timeout(240_000)
     let service: Distributed
@@ -64,7 +64,7 @@ export function replayingTheLog({ place }: FaultParts): void {
       expect(await everyRow(service)).to.deep.equal(rowsBefore)
     })
 
-    refillingRedis(() => service)
+    andThen(() => service)
   })
 }
 
