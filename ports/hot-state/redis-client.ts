@@ -12,7 +12,7 @@ const COMMAND_TIMEOUT_MS = 1_000
 const RETRY_MS = { first: 50, most: 1_000 }
 
 /**
- * Not connected yet. Commands are refused, not queued, while there is no connection. `deadlineMs` is that of the verbs;
+ * Not connected yet. Commands are refused, not queued, while there is no connection. `deadlineMs` is the longest of a verb;
  * the client's own limit must not cut it short.
  */
 export function redisClient(address: RedisAddress, deadlineMs: number): Redis {

@@ -31,6 +31,9 @@ const PROBE_AWAY_MS = 100
 /** So many probes without an answer, and the connection is taken for dead even where nobody closed it. */
 const SILENT_PROBES = 4
 const REASON_CHARS = 200
+const DEADLINE_PARTS = 5
+/** No deadline lasts longer than this many times, whatever this process did meanwhile. */
+export const MOST_STRETCHED = 3
 
 /** One connection to Redis: sends while Redis is there, probes while it is not. */
 export class RedisConnection {
@@ -163,11 +166,22 @@ export class RedisConnection {
   }
 }
 
-/** A turn of the event loop is let pass at the deadline: an answer that lies there already counts. */
+/**
+ * Time in which this process itself stood still is not counted, or a busy machine would look like a Redis that is away:
+ * the deadline passes in parts, each begun when the one before was seen to be over. A turn of the event loop is let pass
+ * at the end: an answer that lies there already counts.
+ */
 function within<T>(answer: Promise<T>, ms: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = (): void => reject(new RedisUnavailable(`no answer within ${ms} ms`))
-    const timer = setTimeout(() => setImmediate(late), ms)
+    const latestAtMs = performance.now() + ms * MOST_STRETCHED
+    let parts = DEADLINE_PARTS
+    const passed = (): void => {
+      parts--
+      if (parts === 0 || performance.now() > latestAtMs) setImmediate(late)
+      else timer = setTimeout(passed, ms / DEADLINE_PARTS)
+    }
+    let timer = setTimeout(passed, ms / DEADLINE_PARTS)
     answer.then(
       (value) => {
         clearTimeout(timer)

@@ -2,7 +2,7 @@
 
 import type { HotState } from './hot-state.ts'
 import { redisClient } from './redis-client.ts'
-import { RedisConnection } from './redis-connection.ts'
+import { MOST_STRETCHED, RedisConnection } from './redis-connection.ts'
 import { fallBack } from './redis-fallback.ts'
 import { standIn } from './redis-stand-in.ts'
 import { parseRedisUrl } from './redis-url.ts'
@@ -51,7 +51,7 @@ const DEFAULTS = {
  */
 export async function redisHotState(url: string, options: RedisHotStateOptions = {}): Promise<HotState> {
   const { connectWaitMs, clock, whenAway, ...connecting } = { ...DEFAULTS, ...options }
-  const client = redisClient(parseRedisUrl(url), connecting.deadlineMs)
+  const client = redisClient(parseRedisUrl(url), connecting.deadlineMs * MOST_STRETCHED)
   if (whenAway === 'reject') {
     const connection = new RedisConnection(client, connecting)
     await connection.open(connectWaitMs)

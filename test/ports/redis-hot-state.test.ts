@@ -216,6 +216,18 @@ describe('Redis hot state', () => {
       await until(isShared(state))
     })
 
+    it('is not taken for away because this process itself stood still', async () => {
+      const state = await open({ whenAway: 'reject', probeEveryMs: 60_000 })
+      freeze()
+      const counted = state.addUsage({ organization: 'acme', month: MONTH, quota: null })
+      // Let the request leave before the standstill, which takes longer than the whole deadline.
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      const untilMs = performance.now() + SHORT.deadlineMs * 1.1
+      while (performance.now() < untilMs);
+      server.thaw()
+      expect(await counted).to.deep.include({ used: 1 })
+    })
+
     it('keeps every limit at its size, for this process', async () => {
       const state = await open()
       freeze()
