@@ -30,14 +30,22 @@ for cut in *; do
 done
 `
 
-/** The same without a new program for each file, which takes half the time: a copy of the running dash reads it. */
-const AS_COPY = `
-cd "$1" || exit 1
+/**
+ * The same by the running dash itself, which takes a byte off after each, in a fifth of the time: below `command` a syntax
+ * error ends the text and not the shell. A cut that ended the shell would leave lines out, which are counted.
+ */
+const IN_PLACE = `
+text=$(cat "$1"; echo .)
+text=\${text%.}
+length=\${#text}
+lowest=$2
 set -- install_completed
 PATH=$STUBS
-for cut in *; do
-  (. "./$cut") >>"$OUT" 2>>"$ERR"
-  echo "$cut $?"
+while [ "$length" -ge "$lowest" ]; do
+  command eval "$text" >>"$OUT" 2>>"$ERR"
+  echo "$length $?"
+  text=\${text%?}
+  length=$((length - 1))
 done
 `
 
@@ -68,7 +76,7 @@ describe('hook: cut short', function () {
   after(() => folder.remove())
 
   it('does something when it is whole, so that these tests can fail', async () => {
-    for (const driver of [AS_INPUT, AS_COPY]) {
+    for (const driver of [AS_INPUT, IN_PLACE]) {
       const statuses = await runCuts(DASH, [SCRIPT.length], { name: 'whole', driver })
       const called = readFileSync(calls, 'utf8')
       rmSync(calls)
@@ -81,7 +89,7 @@ describe('hook: cut short', function () {
     await checkCuts(
       DASH,
       Array.from({ length: SCRIPT.length }, (_, offset) => offset),
-      AS_COPY,
+      IN_PLACE,
     )
   })
 
@@ -144,10 +152,14 @@ describe('hook: cut short', function () {
     offsets: readonly number[],
     { name: cuts, driver }: Batches,
   ): Promise<string[]> {
-    mkdirSync(cuts)
-    for (const offset of offsets) writeFileSync(join(cuts, String(offset)), SCRIPT.subarray(0, offset))
-    const env = { STUBS: stubs, OUT: `${cuts}.out`, ERR: `${cuts}.err`, HOME: join(folder.path, 'home') }
-    const argv = [programPath(shell.argv[0]), ...shell.argv.slice(1)]
+    const [lowest = 0, highest = 0] = [offsets[0], offsets.at(-1)]
+    if (driver === IN_PLACE) writeFileSync(cuts, SCRIPT.subarray(0, highest))
+    else {
+      mkdirSync(cuts)
+      for (const offset of offsets) writeFileSync(join(cuts, String(offset)), SCRIPT.subarray(0, offset))
+    }
+    const env = { LC_ALL: 'C', STUBS: stubs, OUT: `${cuts}.out`, ERR: `${cuts}.err`, HOME: join(folder.path, 'home') }
+    const argv = driver === IN_PLACE ? [String(lowest)] : [programPath(shell.argv[0]), ...shell.argv.slice(1)]
     const lines = await output(programPath('dash'), ['-c', driver, 'driver', cuts, ...argv], env)
     expect(readFileSync(env.OUT, 'utf8')).to.equal('')
     // A shell that looked for a program and did not find it would have run it elsewhere.

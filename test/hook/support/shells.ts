@@ -1,7 +1,18 @@
 /** The shells that the hook promises to run in, and one way to run a script in each of them. */
 
-import { spawn, spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { renderHookBody, renderHookScript, type HookScriptValues } from '../../../domain/hook-script.ts'
@@ -114,16 +125,32 @@ export function toolFolder(parent: string, tools: readonly string[], time: 'rest
   return folder
 }
 
+/** Where a program lies; looked up once, as each test has dozens of them. */
 export function programPath(name: string): string {
-  const found = spawnSync('sh', ['-c', 'command -v "$1"', 'sh', name], { encoding: 'utf8' }).stdout.trim()
-  if (!found.startsWith('/')) throw new Error(`${name} is not installed (see CONTRIBUTING.md)`)
+  const found = foundPrograms.get(name) ?? pathOf(name)
+  if (found === null) throw new Error(`${name} is not installed (see CONTRIBUTING.md)`)
+  foundPrograms.set(name, found)
   return found
 }
 
+const foundPrograms = new Map<string, string>()
+
 export function isInstalled(name: string): boolean {
-  return (process.env['PATH'] ?? '')
-    .split(delimiter)
-    .some((folder) => spawnSync('test', ['-x', join(folder, name)]).status === 0)
+  return pathOf(name) !== null
+}
+
+function pathOf(name: string): string | null {
+  const candidates = REAL_PATH.split(delimiter).map((folder) => join(folder, name))
+  return candidates.find((path) => isExecutable(path)) ?? null
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
 }
 
 /** A temporary folder and the function that removes it, whatever rights its contents have. */
