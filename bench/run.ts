@@ -5,7 +5,7 @@ import { readdirSync } from 'node:fs'
 
 const FOLDER = new URL('.', import.meta.url).pathname
 /** Parts of others, not benchmarks themselves. */
-const PARTS: ReadonlySet<string> = new Set(['run', 'bare-http', 'http-load', 'visit-entry'])
+const PARTS: ReadonlySet<string> = new Set(['run', 'bare-http', 'http-load', 'operator-reader', 'visit-entry'])
 
 const known = readdirSync(FOLDER)
   .filter((name) => name.endsWith('.ts'))

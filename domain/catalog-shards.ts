@@ -7,6 +7,7 @@
  */
 
 import type { Catalog, Destination, Organization, Page, Website } from './catalog.ts'
+import { organizationText, sortedById, websiteText } from './catalog-text.ts'
 import type { HookScan, ProviderId, WebsiteId } from './model.ts'
 import type { Sha256Hex } from './origin.ts'
 
@@ -57,15 +58,15 @@ export function shardCount(websites: number, inUse: number): number {
 }
 
 export function toShards(catalog: Catalog, count: number, sha256Hex: Sha256Hex): ShardedCatalog {
-  const drafts = Array.from({ length: count }, () => ({
-    organizations: [] as Organization[],
-    websites: [] as StoredWebsite[],
-  }))
+  const drafts = Array.from({ length: count }, () => ({ organizations: [] as string[], websites: [] as string[] }))
   const draftOf = (id: string) => drafts[numberOf(id, count)]
-  for (const organization of sorted(catalog.organizations.values()))
-    draftOf(organization.id)?.organizations.push(organization)
-  for (const website of sorted(catalog.websites.values())) draftOf(website.id)?.websites.push(stored(website))
-  const shards = drafts.map((draft) => JSON.stringify(draft satisfies StoredShard))
+  for (const organization of sortedById(catalog.organizations.values()))
+    draftOf(organization.id)?.organizations.push(organizationText(organization))
+  for (const website of sortedById(catalog.websites.values())) draftOf(website.id)?.websites.push(websiteText(website))
+  const shards = drafts.map(
+    ({ organizations, websites }) =>
+      `{"organizations":[${organizations.join(',')}],"websites":[${websites.join(',')}]}`,
+  )
   return { index: { version: catalog.version, minReader: READER, shards: shards.map(sha256Hex) }, shards }
 }
 
@@ -84,33 +85,43 @@ export function readIndex(text: string): CatalogIndex {
   return { version: value.version, minReader: value.minReader, shards: value.shards as readonly string[] }
 }
 
-/** The catalog that these shards are. @throws UnreadableCatalog */
-export function fromShards(version: string, shards: readonly string[]): Catalog {
-  const stores = shards.map((text) => parsed(text) as StoredShard)
+/** What one catalog leaves for the next: shards by their text. Holds those of the latest catalog alone. */
+export type ShardMemory = Map<string, ReadShard>
+
+interface ReadShard {
+  readonly store: StoredShard
+  readonly websites: Map<StoredWebsite, Website>
+}
+
+/** The catalog that these shards are. A memory changes nothing but the time it takes. @throws UnreadableCatalog */
+export function fromShards(version: string, shards: readonly string[], memory: ShardMemory = new Map()): Catalog {
+  const stores = shards.map((text) => memory.get(text) ?? read(text))
   const organizations = new Map<string, Organization>()
-  for (const { organizations: each } of stores) for (const item of each) organizations.set(item.id, Object.freeze(item))
+  for (const { store } of stores)
+    for (const item of store.organizations) organizations.set(item.id, Object.freeze(item))
   const websites = new Map<WebsiteId, Website>()
   const origins = new Set<string>()
-  for (const store of stores) {
+  for (const { store, websites: known } of stores) {
     for (const item of store.websites) {
       const organization = organizations.get(item.organization)
       if (organization === undefined) throw new UnreadableCatalog('the catalog lacks an organisation')
-      const website = restored(item, organization)
+      const before = known.get(item)
+      const website = before?.organization === organization ? before : restored(item, organization)
+      known.set(item, website)
       websites.set(website.id, website)
       for (const origin of website.origins) origins.add(origin)
     }
   }
+  memory.clear()
+  for (const [number, text] of shards.entries()) {
+    const store = stores[number]
+    if (store !== undefined) memory.set(text, store)
+  }
   return Object.freeze({ version, organizations, websites, origins })
 }
 
-function stored(website: Website): StoredWebsite {
-  const { organization, origins, providers, ...plain } = website
-  return {
-    ...plain,
-    organization: organization.id,
-    origins: [...origins],
-    providers: [...providers].sort(),
-  }
+function read(text: string): ReadShard {
+  return { store: parsed(text) as StoredShard, websites: new Map() }
 }
 
 function restored(item: StoredWebsite, organization: Organization): Website {
@@ -133,10 +144,6 @@ function numberOf(id: string, count: number): number {
     hash = Math.imul(hash ^ id.charCodeAt(index), 0x01000193) >>> 0
   }
   return hash % count
-}
-
-function sorted<T extends { readonly id: string }>(items: Iterable<T>): readonly T[] {
-  return [...items].sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
 function parsed(text: string): unknown {

@@ -7,6 +7,7 @@
  */
 
 import type { Catalog, CatalogProblem, Credentials, Organization, Website } from './catalog.ts'
+import { organizationText, sortedById, websiteText } from './catalog-text.ts'
 import type { ReadMemory, Resource, SourceObject } from './catalog-objects.ts'
 import { objectKey, readObjects, reportTo, shownName } from './catalog-objects.ts'
 import { compileDestination } from './compile-destination.ts'
@@ -17,6 +18,7 @@ import { displayNameOf, hasRoom, idOf } from './compiler.ts'
 import { LIMITS, PLAN_LIMITS } from './limits.ts'
 import type { Sha256Hex } from './origin.ts'
 import { parseOutboundUrl } from './outbound-address.ts'
+import { unchanged } from './unchanged.ts'
 
 export interface CatalogInput {
   /** Oldest first. */
@@ -94,7 +96,8 @@ function addInstallPath(compiler: Compiler, resource: Resource<'InstallPath'>): 
   }
   const room = { count: 'installPaths', wanted: installPaths.length + 1, field: '' } as const
   if (!hasRoom(compiler, resource, plan, room)) return
-  installPaths.push(Object.freeze({ id, displayName, isPaused: resource.spec.paused }))
+  const installPath = { id, displayName, isPaused: resource.spec.paused }
+  installPaths.push(unchanged(resource.spec, Object.freeze(installPath)))
 }
 
 function addLogStream(compiler: Compiler, resource: Resource<'LogStream'>): void {
@@ -150,7 +153,8 @@ function finishOrganization(
   const isFound = named === undefined || installPaths.some((installPath) => installPath.id === named)
   if (!isFound) reportMissingDefault(compiler, resource, named)
   const firstInstallPath = isFound && named !== undefined ? named : oldest
-  return Object.freeze({ id, displayName, plan, logRetentionDays, installPaths, firstInstallPath })
+  const organization = { id, displayName, plan, logRetentionDays, installPaths, firstInstallPath }
+  return unchanged(resource.spec, Object.freeze(organization))
 }
 
 /** The organisation stays, with its oldest path: taking all its websites away would be out of proportion. */
@@ -170,12 +174,13 @@ function finishWebsite(draft: WebsiteDraft, organization: Organization): Website
   const measurementIds = draft.destinations
     .filter((destination) => destination.provider === 'ga4')
     .map((destination) => String(destination.settings['measurementId']))
-  return Object.freeze({
+  const website = {
     ...draft.website,
     organization,
     destinations: draft.destinations,
     measurementIds: [...new Set(measurementIds)],
-  })
+  }
+  return unchanged(draft.website, Object.freeze(website))
 }
 
 /** Independent of the order in which organisations and websites came, except where that order has a meaning. */
@@ -184,24 +189,9 @@ function digest(
   websites: ReadonlyMap<string, Website>,
   sha256Hex: Sha256Hex,
 ): string {
-  const byId = (a: { readonly id: string }, b: { readonly id: string }) => (a.id < b.id ? -1 : 1)
-  const plain = {
-    organizations: [...organizations.values()].sort(byId),
-    websites: [...websites.values()].sort(byId).map((website) => ({
-      ...website,
-      organization: website.organization.id,
-      origins: [...website.origins].sort(),
-      providers: [...website.providers].sort(),
-    })),
-  }
-  return sha256Hex(canonicalJson(plain)).slice(0, 16)
-}
-
-/** JSON with the members of every object in the order of their names. */
-function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_name, member: unknown) =>
-    typeof member === 'object' && member !== null && !Array.isArray(member)
-      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : member,
-  )
+  const texts = [
+    ...sortedById(organizations.values()).map(organizationText),
+    ...sortedById(websites.values()).map(websiteText),
+  ]
+  return sha256Hex(texts.join('\n')).slice(0, 16)
 }

@@ -10,6 +10,8 @@ import type { EventType, ProviderId } from './model.ts'
 import { EVENT_TYPES, PROVIDER_IDS } from './model.ts'
 import { PROVIDER_BLOCKS } from './provider-blocks.ts'
 import type { ProviderBlock } from './provider-blocks.ts'
+import type { DestinationSpec } from './resources.ts'
+import { unchanged } from './unchanged.ts'
 
 /** Adds the destination to its website's draft, or reports why it is left out. */
 export function compileDestination(compiler: Compiler, resource: Resource<'Destination'>): void {
@@ -31,19 +33,18 @@ export function compileDestination(compiler: Compiler, resource: Resource<'Desti
   const key = destinationKey(website.website.id, resource.name)
   compiler.credentialRefs.set(key, refs)
   compiler.credentials.set(key, credentialsOf(compiler, refs))
-  website.destinations.push(
-    Object.freeze({
-      id: resource.name,
-      website: website.website.id,
-      organization: website.organization.id,
-      displayName,
-      provider: spec.provider,
-      mode: spec.mode,
-      eventTypes: spec.eventTypes ?? defaultEventTypes(spec.provider),
-      reconstructionWindowHours: spec.reconstructionWindowHours,
-      settings: block.settings,
-    }),
-  )
+  const made = {
+    id: resource.name,
+    website: website.website.id,
+    organization: website.organization.id,
+    displayName,
+    provider: spec.provider,
+    mode: spec.mode,
+    eventTypes: spec.eventTypes ?? defaultEventTypes(spec.provider),
+    reconstructionWindowHours: spec.reconstructionWindowHours,
+    settings: block.settings,
+  }
+  website.destinations.push(unchanged(spec, Object.freeze(made)))
 }
 
 /** GA4 names its events as we do; the advertising providers would count one install thrice. */
@@ -76,7 +77,16 @@ function blockOf(compiler: Compiler, resource: Resource<'Destination'>): Block |
   const findings = compiler.checkProviderSettings(spec.provider, settings)
   for (const finding of findings) compiler.report(resource, 'InvalidField', field + finding.field, finding.message)
   if (findings.length > 0) return null
-  return { provider, field, settings: Object.freeze(settings), ref: ref as Block['ref'] }
+  return { provider, field, settings: settingsOf(spec, settings), ref: ref as Block['ref'] }
+}
+
+/** The same object for the same spec. */
+const SETTINGS = new WeakMap<DestinationSpec, Block['settings']>()
+
+function settingsOf(spec: DestinationSpec, settings: Block['settings']): Block['settings'] {
+  const known = SETTINGS.get(spec) ?? Object.freeze(settings)
+  SETTINGS.set(spec, known)
+  return known
 }
 
 function credentialRefsOf(

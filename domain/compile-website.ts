@@ -4,27 +4,46 @@ import type { Page } from './catalog.ts'
 import type { Resource } from './catalog-objects.ts'
 import { objectKey } from './catalog-objects.ts'
 import { organizationOf } from './compile-references.ts'
-import type { Compiler } from './compiler.ts'
+import type { Compiler, WebsiteDraft } from './compiler.ts'
 import { displayNameOf, hasRoom, idOf } from './compiler.ts'
 import { isLoopbackHost, parseOrigin, parsePageUrl } from './origin.ts'
+import type { WebsiteSpec } from './resources.ts'
+
+/** What follows from the spec alone, of specs without a problem: parsing addresses takes most of the time. */
+interface Core {
+  readonly website: WebsiteDraft['website']
+  readonly domains: ReadonlySet<string>
+  /** Those domains that one namespace can have for itself. */
+  readonly owned: readonly string[]
+}
+
+const CORES = new WeakMap<WebsiteSpec, Core>()
 
 /** Adds the website's draft, or reports why it is left out. */
 export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>): void {
-  const { spec } = resource
   const organization = organizationOf(compiler, resource)
-  const id = idOf(compiler, resource)
-  const displayName = displayNameOf(compiler, resource)
-  const domains = domainsOf(compiler, resource)
-  const pages = pagesOf(compiler, resource)
-  if (organization === null || id === null || displayName === null || domains === null || pages === null) return
-  if (!isFree(compiler, resource, { id, domains })) return
+  const core = CORES.get(resource.spec) ?? coreOf(compiler, resource)
+  if (organization === null || core === null) return
+  const { website, domains, owned } = core
+  if (!isFree(compiler, resource, { id: website.id, domains })) return
   const { plan } = organization
   const domainRoom = { count: 'domainsPerWebsite', wanted: domains.size, field: '/spec/additionalDomains' } as const
   const websiteRoom = { count: 'websites', wanted: organization.websiteCount + 1, field: '' } as const
   if (!hasRoom(compiler, resource, plan, domainRoom) || !hasRoom(compiler, resource, plan, websiteRoom)) return
   organization.websiteCount += 1
-  compiler.websiteIds.add(id)
-  for (const origin of domains) if (!isEverybodys(origin)) compiler.originOwners.set(origin, resource.namespace)
+  compiler.websiteIds.add(website.id)
+  for (const origin of owned) compiler.originOwners.set(origin, resource.namespace)
+  const key = objectKey(resource.kind, resource.namespace, resource.name)
+  compiler.websites.set(key, { organization, website, destinations: [] })
+}
+
+function coreOf(compiler: Compiler, resource: Resource<'Website'>): Core | null {
+  const { spec } = resource
+  const id = idOf(compiler, resource)
+  const displayName = displayNameOf(compiler, resource)
+  const domains = domainsOf(compiler, resource)
+  const pages = pagesOf(compiler, resource)
+  if (id === null || displayName === null || domains === null || pages === null) return null
   const website = {
     id,
     displayName,
@@ -35,8 +54,10 @@ export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>
     retentionDays: spec.retentionDays,
     hookScan: spec.hook.scan,
   }
-  const key = objectKey(resource.kind, resource.namespace, resource.name)
-  compiler.websites.set(key, { organization, website, destinations: [] })
+  const owned = [...domains].filter((origin) => !isEverybodys(origin))
+  const core = { website: Object.freeze(website), domains, owned }
+  CORES.set(spec, core)
+  return core
 }
 
 /**

@@ -48,11 +48,14 @@ export interface Decision {
 /** What one decision leaves for the next: results that hold as long as an object is the same. */
 export interface DecisionMemory {
   readonly sources: WeakMap<KubeObject, SourceObject>
+  /** By kind and place, with what the API server counts: a new status makes a new object with the same spec. */
+  readonly latest: Map<string, { readonly generation: string; readonly source: SourceObject }>
+  readonly decided: WeakMap<KubeObject, DecidedObject>
   readonly read: ReadMemory
 }
 
 export function emptyMemory(): DecisionMemory {
-  return { sources: new WeakMap(), read: new WeakMap() }
+  return { sources: new WeakMap(), latest: new Map(), decided: new WeakMap(), read: new WeakMap() }
 }
 
 /** The memory changes nothing but the time it takes. */
@@ -77,20 +80,28 @@ export function decide(gathered: Gathered, sha256Hex: Sha256Hex, memory: Decisio
     catalog: toShards(catalog, shardCount(catalog.websites.size, shardsInUse), sha256Hex),
     websites: catalog.websites.size,
     credentials: credentialsByProvider(compilation),
-    objects: decidedObjects(gathered, compilation),
+    objects: decidedObjects(gathered, compilation, memory),
   }
 }
 
 const nowhere = (): string => ''
 
 /** Without the status, which the compiler does not read; lists do not say the kind of each object. */
-function sourceOf(kind: ResourceKind, object: KubeObject, { sources }: DecisionMemory): SourceObject {
+function sourceOf(kind: ResourceKind, object: KubeObject, { sources, latest }: DecisionMemory): SourceObject {
   const known = sources.get(object)
   if (known !== undefined) return known
-  const { name, namespace } = object.metadata
+  const { name, namespace, uid, generation } = object.metadata
+  const key = objectKey(kind, namespace ?? '', name)
+  const counted = uid === undefined || generation === undefined ? null : `${uid} ${generation}`
+  const last = latest.get(key)
+  if (counted !== null && last?.generation === counted) {
+    sources.set(object, last.source)
+    return last.source
+  }
   const value = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace }, spec: object['spec'] }
   const source = { value, locate: nowhere }
   sources.set(object, source)
+  if (counted !== null) latest.set(key, { generation: counted, source })
   return source
 }
 
@@ -120,7 +131,11 @@ function credentialsByProvider({ catalog, credentials }: Compilation): ReadonlyM
   return new Map(texts)
 }
 
-function decidedObjects(gathered: Gathered, compilation: Compilation): ReadonlyMap<string, DecidedObject> {
+function decidedObjects(
+  gathered: Gathered,
+  compilation: Compilation,
+  { decided: before, latest }: DecisionMemory,
+): ReadonlyMap<string, DecidedObject> {
   const problems = Map.groupBy(compilation.problems, (problem) => problem.object)
   const decided = new Map<string, DecidedObject>()
   const view = viewOf(compilation.catalog, gathered.baseUrl)
@@ -129,10 +144,26 @@ function decidedObjects(gathered: Gathered, compilation: Compilation): ReadonlyM
       const { name, namespace = '' } = object.metadata
       const own = problems.get(`${kind}/${shownName({ name, namespace })}`) ?? []
       const fields = own.length === 0 ? fieldsOf(kind, object, view) : {}
-      decided.set(objectKey(kind, namespace, name), { kind, object, problems: own, fields })
+      const last = before.get(object)
+      const made =
+        last !== undefined && isSameDecision(last, own, fields) ? last : { kind, object, problems: own, fields }
+      before.set(object, made)
+      decided.set(objectKey(kind, namespace, name), made)
     }
   }
+  for (const key of latest.keys()) if (!decided.has(key)) latest.delete(key)
   return decided
+}
+
+/** Of two with problems nothing is said: there are few. */
+function isSameDecision(
+  last: DecidedObject,
+  problems: readonly CatalogProblem[],
+  fields: DecidedObject['fields'],
+): boolean {
+  if (problems.length > 0 || last.problems.length > 0) return false
+  const names = Object.keys(fields)
+  return names.length === Object.keys(last.fields).length && names.every((name) => fields[name] === last.fields[name])
 }
 
 interface SpecInShort {

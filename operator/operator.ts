@@ -56,7 +56,7 @@ export interface Operator {
 }
 
 /** A change waits so long for others, and no longer. */
-const GATHER_MS = 100
+const GATHER_MS = 50
 const CONCURRENCY = 16
 /** After so many failures in a row the statuses say that the catalog could not be written. */
 const TOLD_FAILURES = 6

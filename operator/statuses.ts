@@ -32,14 +32,14 @@ export function createStatuses(options: StatusesOptions): Statuses {
   let decision: Decision | null = null
   let isPublished = false
   /** By key: what the object and the decision about it looked like when its status was last found right. */
-  const settled = new Map<string, string>()
+  const settled = new Map<string, Settled>()
   return {
     review: (next, nextIsPublished) => {
       decision = next
       isPublished = nextIsPublished
       for (const key of settled.keys()) if (!next.objects.has(key)) settled.delete(key)
       return [...next.objects]
-        .filter(([key, each]) => settled.get(key) !== likeness(each, isPublished))
+        .filter(([key, each]) => !isSettled(settled.get(key), each, isPublished))
         .map(([key]) => key)
     },
     settle: async (key) => {
@@ -55,9 +55,24 @@ export function createStatuses(options: StatusesOptions): Statuses {
         await options.writer.applyStatus(decided.kind, current, wanted)
         tellTransition(options, decided, { before, after: wanted.conditions })
       }
-      settled.set(key, seen)
+      settled.set(key, { likeness: seen, decided: null, isPublished })
     },
   }
+}
+
+interface Settled {
+  readonly likeness: string
+  readonly isPublished: boolean
+  /** The decision that was last seen to be like this: the same one again needs no second look. */
+  decided: DecidedObject | null
+}
+
+function isSettled(settled: Settled | undefined, decided: DecidedObject, isPublished: boolean): boolean {
+  if (settled === undefined) return false
+  if (settled.decided === decided && settled.isPublished === isPublished) return true
+  if (settled.likeness !== likeness(decided, isPublished)) return false
+  settled.decided = decided
+  return true
 }
 
 interface Status {
