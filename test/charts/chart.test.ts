@@ -16,7 +16,7 @@ import { kubeTools } from '../support/kube.ts'
 import { valueRows } from '../tidy/docs-charts.ts'
 import { ROOT, sourceFiles } from '../tidy/source-files.ts'
 import type { KubeManifest, RenderedPod } from './support/render.ts'
-import { CHART, CRD_CHART, pairwise, podsOf, render, runHelm, VALUE_SETS, valueFile } from './support/render.ts'
+import { CHART, CRD_CHART, podsOf, render, renderAll, runHelm, VALUE_SETS, valueFile } from './support/render.ts'
 
 /** The first use of helm on a machine builds it. */
 const BUILD_MS = 1_300_000
@@ -26,23 +26,6 @@ const SECRET_VALUES: Readonly<Record<string, string>> = {
   WHENCE_HOT_STATE: 'redis://redis:6379/0',
   WHENCE_FACTS: 'http://clickhouse:8123/whence',
 }
-/** Each row of the combinations takes one of each. */
-const SWITCHES: readonly (readonly string[])[] = [
-  ['watch.allNamespaces=true', 'watch.allNamespaces=false', 'watch.namespaces={one,two}'],
-  ['api.autoscaling.enabled=true', 'api.autoscaling.enabled=false', 'api.spool.enabled=true'],
-  ['keda.enabled=true,keda.bootstrapServers=kafka:9092', 'keda.enabled=false'],
-  ['gateway.enabled=true,gateway.parentRefs[0].name=public', 'gateway.enabled=false'],
-  ['ingress.enabled=true,ingress.hosts={whence.acme.dev}', 'ingress.enabled=false'],
-  ['engineFiles.existingSecret=files', 'engineFiles.existingSecret='],
-  ['networkPolicy.enabled=true', 'networkPolicy.enabled=false'],
-  ['crds.enabled=true', 'crds.enabled=false', 'crds.keep=false'],
-  ['metrics.serviceMonitor.enabled=true', 'metrics.rules.enabled=true', 'metrics.dashboards.enabled=true'],
-  ['test.enabled=true', 'test.enabled=false'],
-  ['operator.traffic=true', 'operator.traffic=false'],
-  ['providers.meta.enabled=true', 'providers.meta.enabled=false'],
-  ['pods.topologySpread=true', 'pods.topologySpread=false,pods.preStopSleepSeconds=0'],
-]
-
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
 /** Node's own and the process's, which the client library of Prometheus brings along. */
@@ -58,9 +41,7 @@ describe('the chart', function () {
     const tools = await kubeTools()
     if (tools === null) return this.skip()
     helm = tools.helm
-    for (const name of VALUE_SETS) rendered.set(name, await render(helm, name))
-    for (const [number, row] of pairwise(SWITCHES).entries())
-      rendered.set(`combination ${number}: ${row.join(' ')}`, await render(helm, 'cluster', row))
+    for (const [name, manifests] of await renderAll(helm)) rendered.set(name, manifests)
     return undefined
   })
 
@@ -165,6 +146,21 @@ describe('the chart', function () {
       for (const { emptyDir, name } of volumes)
         if (emptyDir !== undefined) expect(emptyDir, `${name} of ${pod.of}`).to.have.keys('sizeLimit')
     }
+  })
+
+  it('gives each reader of the catalog a place that it can write the last good one to', () => {
+    let readers = 0
+    for (const { pod, args = [], env = [], volumeMounts = [] } of containers()) {
+      const value = (wanted: string): unknown => env.find(({ name }: KubeManifest) => name === wanted)?.value
+      if (value('WHENCE_CATALOG') === undefined || args[0] === 'operator') continue
+      readers += 1
+      const data = value('WHENCE_DATA')
+      const mount = volumeMounts.find(({ mountPath }: KubeManifest) => mountPath === data)
+      expect(mount, pod.of).to.be.an('object').that.does.not.have.property('readOnly')
+      const volume = (pod.spec['volumes'] ?? []).find(({ name }: KubeManifest) => name === mount.name)
+      expect(volume?.emptyDir, pod.of).to.deep.equal({ sizeLimit: '256Mi' })
+    }
+    expect(readers).to.be.greaterThan(50)
   })
 
   it('asks each long-running pod whether it lives', () => {

@@ -39,6 +39,37 @@ export const VALUE_SETS = [
 ] as const
 export const valueFile = (name: string): string => join(CHART, 'ci', `${name}.yaml`)
 
+/** Each row of the combinations takes one of each. */
+const SWITCHES: readonly (readonly string[])[] = [
+  ['watch.allNamespaces=true', 'watch.allNamespaces=false', 'watch.namespaces={one,two}'],
+  ['api.autoscaling.enabled=true', 'api.autoscaling.enabled=false', 'api.spool.enabled=true'],
+  ['keda.enabled=true,keda.bootstrapServers=kafka:9092', 'keda.enabled=false'],
+  ['gateway.enabled=true,gateway.parentRefs[0].name=public', 'gateway.enabled=false'],
+  ['ingress.enabled=true,ingress.hosts={whence.acme.dev}', 'ingress.enabled=false'],
+  ['engineFiles.existingSecret=files', 'engineFiles.existingSecret='],
+  ['networkPolicy.enabled=true', 'networkPolicy.enabled=false'],
+  ['crds.enabled=true', 'crds.enabled=false', 'crds.keep=false'],
+  ['metrics.serviceMonitor.enabled=true', 'metrics.rules.enabled=true', 'metrics.dashboards.enabled=true'],
+  ['test.enabled=true', 'test.enabled=false'],
+  ['operator.traffic=true', 'operator.traffic=false'],
+  ['providers.meta.enabled=true', 'providers.meta.enabled=false'],
+  ['pods.topologySpread=true', 'pods.topologySpread=false,pods.preStopSleepSeconds=0'],
+]
+
+let all: Promise<ReadonlyMap<string, readonly KubeManifest[]>> | null = null
+
+/** Every listed set of values, and combinations in which any two choices meet. Rendered once for all who ask. */
+export function renderAll(helm: string): Promise<ReadonlyMap<string, readonly KubeManifest[]>> {
+  all ??= (async () => {
+    const rendered = new Map<string, readonly KubeManifest[]>()
+    for (const name of VALUE_SETS) rendered.set(name, await render(helm, name))
+    for (const [number, row] of pairwise(SWITCHES).entries())
+      rendered.set(`combination ${number}: ${row.join(' ')}`, await render(helm, 'cluster', row))
+    return rendered
+  })()
+  return all
+}
+
 /** Hooks and tests included. `sets` are as in `--set`; with none of them it is the value set as it stands. */
 export async function render(
   helm: string,
@@ -78,7 +109,7 @@ export function podsOf(manifests: readonly KubeManifest[]): readonly RenderedPod
 }
 
 /** Rows in which any two choices of any two switches stand together at least once. */
-export function pairwise<T>(switches: readonly (readonly T[])[]): readonly (readonly T[])[] {
+function pairwise<T>(switches: readonly (readonly T[])[]): readonly (readonly T[])[] {
   const open = new Set<string>()
   const pairs = (row: readonly (number | null)[]): readonly string[] =>
     row.flatMap((a, i) => row.slice(i + 1).flatMap((b, j) => (a === null || b === null ? [] : [`${i}:${a} ${i + 1 + j}:${b}`])))
