@@ -102,7 +102,9 @@ function fbcOf(job: Job, nowMs: number): { value: string; name: string } | null 
 
 /** A malformed one refuses its whole batch, and so does a click older than 90 days or from the future [F]. */
 function isFreshClick(fbc: string, nowMs: number): boolean {
-  const atMs = Number(/^fb\.[0-9]{1,2}\.([0-9]{13})\.[A-Za-z0-9_.~-]{1,1000}$/.exec(fbc)?.[1] ?? Number.NaN)
+  const atMs = Number(
+    /^fb\.[0-9]{1,2}\.([0-9]{13})\.[A-Za-z0-9_~-][A-Za-z0-9_.~-]{0,999}$/.exec(fbc)?.[1] ?? Number.NaN,
+  )
   return atMs <= nowMs + MINUTE_MS && nowMs - atMs < CLICK_LIFETIME_MS
 }
 

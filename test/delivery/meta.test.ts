@@ -66,6 +66,7 @@ describe('the Meta request', () => {
   it('leaves out what would refuse a whole batch: malformed cookies and clicks older than 90 days', () => {
     const { fbp, fbclid } = IDENTITIES.meta
     expect(userOf({ fbp, fbc: 'fb.1.x.y' })).to.deep.equal({ fbp })
+    for (const fbclid of ['.', '..x', '']) expect(userOf({ fbp, fbclid })).to.deep.equal({ fbp })
     expect(userOf({ fbc: 'nonsense', fbclid }).fbc).to.contain('.canary-fbclid')
     expect(userOf({ fbp, fbc: `fb.1.${SOON_MS - 90 * DAY_MS}.old` })).to.deep.equal({ fbp })
     expect(userOf({ fbp, fbc: `fb.1.${SOON_MS - 90 * DAY_MS + 1}.old` })).to.have.property('fbc')
