@@ -17,6 +17,8 @@ const ROOT = new URL('..', import.meta.url).pathname
 
 export interface Figures {
   readonly perSecond: number
+  /** Requests for each second of processor time that the server used; not a number where its ID was not given. */
+  readonly perCpuSecond: number
   readonly p50Ms: number
   readonly p99Ms: number
   readonly non2xx: number
@@ -118,6 +120,15 @@ export function startPinned(args: readonly string[], env: Readonly<Record<string
   })
 }
 
+/** The embedded program on core 0, with its data in `folder`. */
+export function startEmbedded(port: number, folder: string, manifests: string): ChildProcess {
+  return startPinned([
+    ...['bin/whence.ts', 'embedded', '--listen', `127.0.0.1:${port}`, '--metrics-listen', '127.0.0.1:0'],
+    ...['--data', join(folder, 'data'), '--manifests', manifests],
+    ...['--trust-proxy', '127.0.0.0/8', '--log-level', 'warn'],
+  ])
+}
+
 export async function waitFor(url: string): Promise<void> {
   for (let tries = 0; tries < 200; tries++) {
     try {
@@ -136,7 +147,8 @@ export async function stop(child: ChildProcess): Promise<void> {
   await ended
 }
 
-export function wrk(port: number, script: string, seconds: number): Figures {
+/** `pid`: of the server. */
+export function wrk(port: number, script: string, seconds: number, pid?: number): Figures {
   const args = [
     '-c',
     '1',
@@ -149,7 +161,9 @@ export function wrk(port: number, script: string, seconds: number): Figures {
     script,
     `http://127.0.0.1:${port}`,
   ]
+  const cpuBeforeS = cpuSeconds(pid)
   const { stdout } = spawnSync('taskset', args, { encoding: 'utf8' })
+  const cpuS = cpuSeconds(pid) - cpuBeforeS
   const number = (pattern: RegExp): number => Number(pattern.exec(stdout)?.[1] ?? 0)
   const latency = (percent: string): number => {
     const [, value = '0', unit = 'ms'] = new RegExp(`${percent}%\\s+([\\d.]+)(us|ms|s)`).exec(stdout) ?? []
@@ -157,10 +171,18 @@ export function wrk(port: number, script: string, seconds: number): Figures {
   }
   return {
     perSecond: number(/Requests\/sec:\s+([\d.]+)/),
+    perCpuSecond: number(/(\d+) requests in/) / cpuS,
     p50Ms: latency('50'),
     p99Ms: latency('99'),
     non2xx: number(/Non-2xx or 3xx responses: (\d+)/),
   }
+}
+
+/** Of user and system, of all threads; the kernel counts in hundredths of a second. */
+function cpuSeconds(pid: number | undefined): number {
+  if (pid === undefined) return Number.NaN
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
 export function residentMb(pid: number | undefined): number {
@@ -174,7 +196,7 @@ export async function measureBare(script: string, seconds: number): Promise<Figu
   const child = startPinned(['bench/bare-http.ts', String(port)])
   await wait(1_500)
   wrk(port, script, WARM_UP_S)
-  const figures = wrk(port, script, seconds)
+  const figures = wrk(port, script, seconds, child.pid)
   await stop(child)
   return figures
 }

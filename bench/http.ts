@@ -14,7 +14,7 @@ import {
   measureBare,
   median,
   residentMb,
-  startPinned,
+  startEmbedded,
   stop,
   waitFor,
   WARM_UP_S,
@@ -35,16 +35,12 @@ async function measureService(
   writeManifests(join(folder, 'manifests'))
   const port = await freePort()
   const startedMs = performance.now()
-  const child = startPinned([
-    ...['bin/whence.ts', 'embedded', '--listen', `127.0.0.1:${port}`, '--metrics-listen', '127.0.0.1:0'],
-    ...['--data', join(folder, 'data'), '--manifests', join(folder, 'manifests')],
-    ...['--trust-proxy', '127.0.0.0/8', '--log-level', 'warn'],
-  ])
+  const child = startEmbedded(port, folder, join(folder, 'manifests'))
   await waitFor(`http://127.0.0.1:${port}/health`)
   const startMs = performance.now() - startedMs
   const restMb = residentMb(child.pid)
   wrk(port, script, WARM_UP_S)
-  const figures = wrk(port, script, SECONDS)
+  const figures = wrk(port, script, SECONDS, child.pid)
   const loadMb = residentMb(child.pid)
   await stop(child)
   rmSync(folder, { recursive: true, force: true })

@@ -54,14 +54,21 @@ async function measure(log: SpooledEventLog): Promise<void> {
   // The time until the log notices that Kafka is back is not part of the rate.
   while (!hasShrunk(log)) await wait(1)
   const before = { entries: log.spool().entries, arrived: load.count(), atMs: performance.now() }
+  const cpuBefore = process.cpuUsage()
   const endAtMs = before.atMs + DRAIN_S * 1_000
   while (log.spool().entries > 0 && performance.now() < endAtMs) await wait(5)
   const tookS = (performance.now() - before.atMs) / 1_000
+  const cpu = process.cpuUsage(cpuBefore)
   const drained = before.entries - log.spool().entries + load.count() - before.arrived
   await load.stop()
   const rate = drained / tookS
   const verdict = rate >= TIMES_FASTER * perS ? 'reached' : 'missed'
   console.log(`drained: ${Math.round(rate)}/s in ${tookS.toFixed(1)} s, ${(rate / perS).toFixed(1)} times the arrivals`)
+  // Of all threads, arrivals included: what a core of its own would do, however busy this machine is.
+  const perCpuS = drained / ((cpu.user + cpu.system) / 1e6)
+  console.log(
+    `  ${Math.round(perCpuS)} for each second of processor time, ${(perCpuS / perS).toFixed(1)} times the arrivals`,
+  )
   console.log(`at least ${TIMES_FASTER} times: ${verdict}; refused: ${load.refused()}`)
 }
 

@@ -25,6 +25,31 @@ function keepIdleQueuesQuiet(): void {
   }
 }
 
+interface Encoder {
+  buf: Buffer
+  offset: number
+  ensureAvailable(bytes: number): void
+  writeUVarInt?(value: number): Encoder
+}
+
+const MOST_VARINT_BYTES = 5
+const MORE_BITS = 0xff_ff_ff_80
+
+/** kafkajs makes two buffers for each such number, of which a record has six: a tenth of the work of sending. */
+function writeNumbersInPlace(): void {
+  const { prototype } = createRequire(import.meta.url)('kafkajs/src/protocol/encoder') as {
+    readonly prototype: Encoder
+  }
+  if (prototype.writeUVarInt === undefined) throw new Error('kafkajs is not the version that this service was made for')
+  prototype.writeUVarInt = function (value) {
+    this.ensureAvailable(MOST_VARINT_BYTES)
+    let left = value
+    for (; (left & MORE_BITS) !== 0; left >>>= 7) this.buf[this.offset++] = (left & 0x7f) | 0x80
+    this.buf[this.offset++] = left & 0x7f
+    return this
+  }
+}
+
 let isMended = false
 
 /** Does it once, however often it is called. */
@@ -32,4 +57,5 @@ export function mendKafkajs(): void {
   if (isMended) return
   isMended = true
   keepIdleQueuesQuiet()
+  writeNumbersInPlace()
 }

@@ -54,7 +54,8 @@ export interface KafkaEventLogOptions {
 }
 
 const KIB = 1024
-const BATCH_BYTES = 512 * KIB
+/** All of a batch may belong to one partition, whose bound on a broker is a megabyte. */
+const BATCH_BYTES = 900 * KIB
 /** Above it an entry could not be a batch by itself that every broker takes. */
 const MAX_ENTRY_BYTES = 900 * KIB
 const FETCHED_BYTES_PER_PARTITION = 4 * KIB * KIB
