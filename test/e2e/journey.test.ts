@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { markersOnDisk } from './support/markers.ts'
 import { CHROMIUM_KIND, FIREFOX_KIND, type BrowserKind, type Window } from './support/browsers.ts'
-import { endSharedEngines, startDistributedSystem } from './support/distributed-system.ts'
+import { sharesEngines, startDistributedSystem } from './support/distributed-system.ts'
 import { startEmbeddedSystem } from './support/embedded-system.ts'
 import { answerTo, install, SHELLS, type Installed } from './support/installer.ts'
 import type { StartSystem, System } from './support/system.ts'
@@ -27,7 +27,7 @@ function journeys(wiring: string, start: StartSystem, { kinds, shells }: Variety
     describe(`from a visit in ${kind.name} to a matched install (${wiring})`, function () {
       this.timeout(180_000)
       journey(start, kind, shells)
-      after(endSharedEngines)
+      sharesEngines()
     })
   }
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { markersOnDisk } from './support/markers.ts'
 import { CHROMIUM_KIND, type Window } from './support/browsers.ts'
-import { endSharedEngines, startDistributedSystem } from './support/distributed-system.ts'
+import { sharesEngines, startDistributedSystem } from './support/distributed-system.ts'
 import { startEmbeddedSystem } from './support/embedded-system.ts'
 import { answerTo, install, SHELLS, type Installed } from './support/installer.ts'
 import type { StartSystem, System, SystemOptions } from './support/system.ts'
@@ -25,7 +25,7 @@ function refusals(wiring: string, start: StartSystem, shells: readonly string[])
     before(async () => {
       folder = await mkdtemp(join(tmpdir(), 'whence-e2e-home-'))
     })
-    after(endSharedEngines)
+    sharesEngines()
     after(() => rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }))
 
     /** A system of this kind and a page in Chromium whose visit was answered. */

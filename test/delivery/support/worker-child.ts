@@ -3,6 +3,8 @@
  * ended. `node worker-child.ts FOLDER GA4_URL META_URL [KAFKA_URL]`
  */
 
+import { flushCompileCache } from 'node:module'
+
 import { destinationKey } from '../../../domain/catalog.ts'
 import { ga4 } from '../../../delivery/providers/ga4.ts'
 import { meta } from '../../../delivery/providers/meta.ts'
@@ -32,6 +34,8 @@ const workers = await Promise.all([
   startWorker({ ...common, provider: ga4, baseUrl: ga4Url }),
   startWorker({ ...common, provider: meta, baseUrl: metaUrl }),
 ])
+// Who is killed would never leave it for the next.
+flushCompileCache()
 process.stdout.write('ready')
 process.on('SIGTERM', () => {
   void Promise.all(workers.map((worker) => worker.stop()))

@@ -67,8 +67,21 @@ export async function startDistributedSystem({ plan, isOverQuota = false }: Syst
   }
 }
 
-/** Ends the engines that the systems before shared; the next system starts new ones. */
-export async function endSharedEngines(): Promise<void> {
+let users = 0
+
+/** Says, where a suite is described, that its systems share engines with those of other suites: the last one ends them. */
+export function sharesEngines(): void {
+  users += 1
+  after(async () => {
+    users -= 1
+    if (users === 0) await endSharedEngines()
+  })
+}
+
+// Where only some of the suites are run, none of them is the last.
+after(endSharedEngines)
+
+async function endSharedEngines(): Promise<void> {
   const ending = shared
   shared = null
   await (await ending)?.stop()
