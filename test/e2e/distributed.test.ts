@@ -6,6 +6,7 @@ import { startDistributed, type Distributed } from '../support/distributed.ts'
 import { kafkaJars } from '../support/kafka.ts'
 import { activeReceipt, eventBody, post, visitBody } from '../support/requests.ts'
 import { TEST_ORIGIN } from '../support/service.ts'
+import { placeInShared, sharesEngines } from './support/distributed-system.ts'
 
 const TRIES = 600
 const PAUSE_MS = 100
@@ -15,11 +16,11 @@ describe('the service as many processes', function () {
   let system: Distributed
 
   before(async function () {
-    const jars = await kafkaJars()
-    if (jars === null) this.skip()
-    system = await startDistributed({ engines: { jars } })
+    if ((await kafkaJars()) === null) this.skip()
+    system = await startDistributed({ engines: await placeInShared() })
   })
   after(() => system?.stop())
+  sharesEngines()
 
   const until = async <T>(look: () => Promise<T | null | undefined> | T | null | undefined): Promise<T> => {
     for (let tries = 0; tries < TRIES; tries++) {

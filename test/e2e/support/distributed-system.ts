@@ -26,8 +26,7 @@ let shared: Promise<Engines> | null = null
 let places = 0
 
 export async function startDistributedSystem({ plan, isOverQuota = false }: SystemOptions): Promise<System> {
-  shared ??= startShared()
-  const engines = await placeIn(await shared, (places += 1))
+  const engines = await placeInShared()
   const gate = await makeGate()
   const sitePort = await freePort()
   const envOf = { api: { WHENCE_BASE_URL: gate.url } }
@@ -65,6 +64,12 @@ export async function startDistributedSystem({ plan, isOverQuota = false }: Syst
       await service.stop()
     },
   }
+}
+
+/** Topics, a Redis database and a ClickHouse database of one's own on the engines that are shared. */
+export async function placeInShared(): Promise<Engines> {
+  shared ??= startShared()
+  return placeIn(await shared, (places += 1))
 }
 
 let users = 0
