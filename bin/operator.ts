@@ -3,12 +3,13 @@
 import { hostname } from 'node:os'
 
 import { startOperator } from '../operator/operator.ts'
-import type { ReadTraffic } from '../operator/traffic.ts'
+import type { FactsReader } from '../operator/traffic.ts'
 import { createRegistry } from '../runtime/metrics.ts'
 import type { RunOutcome } from '../runtime/settings.ts'
 import { kubeClientOf } from './cluster.ts'
 import type { EngineParts } from './engines.ts'
 import { engines } from './engines.ts'
+import { factsReader } from './facts-reader.ts'
 import { runProgram } from './process.ts'
 import { startMetrics } from './serve-api.ts'
 import { version } from './version.ts'
@@ -28,7 +29,7 @@ export function operator({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
     const onLost = (): void => lifecycle.fail('leader', new Error('the lease was lost'))
     const clock = { nowMs: Date.now, random: Math.random }
     const namespaces = settings.watchNamespaces
-    const readTraffic = await openTraffic({ settings, logger, lifecycle, nowMs: Date.now })
+    const readFacts = await openFacts({ settings, logger, lifecycle, nowMs: Date.now })
     await lifecycle.start(
       'operator',
       () =>
@@ -41,7 +42,7 @@ export function operator({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
           registry,
           logger,
           onLost,
-          readTraffic,
+          readFacts,
           ...clock,
         }),
       (started) => started.close(),
@@ -52,8 +53,8 @@ export function operator({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
 }
 
 /** Null where no ClickHouse is named: websites then show no figures. */
-async function openTraffic(parts: EngineParts): Promise<ReadTraffic | null> {
+async function openFacts(parts: EngineParts): Promise<FactsReader | null> {
   if (parts.settings.facts === null) return null
   const { facts } = await engines(parts).facts()
-  return ({ sinceMs, untilMs }) => facts.run('traffic', { since_ms: sinceMs, until_ms: untilMs })
+  return factsReader(facts)
 }

@@ -6,6 +6,7 @@ import type { ResourceKind } from './resources.ts'
 
 /** In the order in which they are shown. The last two are what `kubectl`, helm and GitOps tools wait for. */
 export const CONDITION_TYPES = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready', 'Reconciling', 'Stalled'] as const
+const OWN_TYPES: ReadonlySet<string> = new Set(CONDITION_TYPES)
 export type ConditionType = (typeof CONDITION_TYPES)[number]
 
 /** As Kubernetes writes it. */
@@ -31,6 +32,12 @@ const STATE_REASONS = {
   Programmed: { meaning: 'The catalog that the pods read holds it.', fix: 'Nothing to do.' },
   Ready: { meaning: 'It is accepted, complete and in force.', fix: 'Nothing to do.' },
   Settled: { meaning: 'The operator has nothing left to do for it.', fix: 'Nothing to do.' },
+  Delivering: { meaning: 'The provider accepts its credentials again.', fix: 'Nothing to do.' },
+  CredentialsRefused: {
+    meaning:
+      'The provider refuses its credentials, so its deliveries wait. The figure is that of the workers, up to a minute old.',
+    fix: 'Put valid credentials into its Secret; workers notice by themselves, and waiting deliveries go on.',
+  },
   NotAccepted: {
     meaning: 'It is left out of the catalog, because it is refused or refers to what is missing.',
     fix: 'See the conditions Accepted and ResolvedRefs of the same object.',
@@ -96,11 +103,28 @@ export function conditionsOf(input: ConditionsInput): readonly Condition[] {
   return CONDITION_TYPES.map((type) => conditionOf(type, states[type], input))
 }
 
+/**
+ * The condition `Delivering`, which only a Destination has whose deliveries were once paused. It is applied apart from the
+ * others, which `sayTheSame` and `conditionsOf` are about.
+ */
+export function deliveringCondition(isPaused: boolean, sinceMs: number): Condition {
+  const state = isPaused
+    ? {
+        status: 'False',
+        reason: 'CredentialsRefused',
+        message: 'the provider refuses its credentials; deliveries wait',
+      }
+    : { status: 'True', reason: 'Delivering', message: '' }
+  const lastTransitionTime = `${new Date(sinceMs).toISOString().slice(0, 19)}Z`
+  return { type: 'Delivering', ...(state as Pick<Condition, 'status' | 'reason' | 'message'>), lastTransitionTime }
+}
+
 /** Whether two lists of conditions say the same, whenever they began to. */
 export function sayTheSame(a: readonly Condition[], b: readonly Condition[]): boolean {
   const text = (conditions: readonly Condition[]) =>
     JSON.stringify(
       conditions
+        .filter(({ type }) => OWN_TYPES.has(type))
         .map(({ type, status, observedGeneration, reason, message }) => [
           type,
           status,

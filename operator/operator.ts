@@ -23,7 +23,7 @@ import { createOperatorMetrics } from './metrics.ts'
 import { createPublisher } from './publisher.ts'
 import { createSecretValues, referredSecrets } from './secrets.ts'
 import { createStatuses } from './statuses.ts'
-import type { ReadTraffic } from './traffic.ts'
+import type { FactsReader } from './traffic.ts'
 import { startTraffic } from './traffic.ts'
 import { createWorkQueue, type Urgency } from './work-queue.ts'
 import { watchWorld } from './world.ts'
@@ -38,8 +38,8 @@ export interface OperatorOptions {
   readonly identity: string
   /** Stands in the snippets that statuses show. */
   readonly baseUrl: string
-  /** Where the figures of websites come from; null where they are not shown. */
-  readonly readTraffic: ReadTraffic | null
+  /** Where the figures of websites and the states of destinations come from; null where they are not shown. */
+  readonly readFacts: FactsReader | null
   /** Between two readings of these figures; for tests. */
   readonly trafficIntervalMs?: number
   readonly registry: Registry
@@ -124,9 +124,9 @@ class Operating {
       },
     })
     this.#traffic = startTraffic({
-      ...{ read: options.readTraffic, writer, metrics: this.#metrics, logger, nowMs: options.nowMs },
+      ...{ read: options.readFacts, writer, metrics: this.#metrics, logger, nowMs: options.nowMs },
       decision: () => (this.leader.isLeading() ? this.#decision : null),
-      current: ({ metadata }) => world.resource('Website', metadata.namespace ?? '', metadata.name),
+      current: (kind, { metadata }) => world.resource(kind, metadata.namespace ?? '', metadata.name),
       ...(options.trafficIntervalMs === undefined ? {} : { intervalMs: options.trafficIntervalMs }),
     })
     void world.synced.then(() => {

@@ -1,6 +1,6 @@
 /**
  * Shows in the status of every website what the last 24 hours brought: one question to the facts for all of them, and a
- * write only where a rounded figure is another one.
+ * write only where a rounded figure is another one. In the same round, which destinations are paused.
  */
 
 import { isSameTraffic, shownTraffic } from '../domain/traffic.ts'
@@ -10,22 +10,29 @@ import { keyOf } from '../runtime/kube/objects.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { DecidedObject, Decision } from './decide.ts'
 import type { OperatorMetrics } from './metrics.ts'
+import type { DestinationState } from './pauses.ts'
+import { createPauses } from './pauses.ts'
 import type { Writer } from './writer.ts'
 
-/** Counts of every website that had any traffic since then; rejects where the facts cannot be asked. */
-export type ReadTraffic = (period: {
-  readonly sinceMs: number
-  readonly untilMs: number
-}) => Promise<readonly WebsiteTraffic[]>
+/** What the operator asks the facts. Both reject where these are away. */
+export interface FactsReader {
+  /** Counts of every website that had any traffic within the period. */
+  readonly traffic: (period: {
+    readonly sinceMs: number
+    readonly untilMs: number
+  }) => Promise<readonly WebsiteTraffic[]>
+  /** Of every destination that was ever paused. */
+  readonly destinationStates: () => Promise<readonly DestinationState[]>
+}
 
 export interface TrafficOptions {
   /** Null: nothing is shown, and what was shown before is taken away. */
-  readonly read: ReadTraffic | null
+  readonly read: FactsReader | null
   readonly writer: Writer
   /** Null while there is none, and where this operator does not lead. */
   readonly decision: () => Decision | null
-  /** The website as it is in the cluster now. */
-  readonly current: (website: KubeObject) => KubeObject | undefined
+  /** The object as it is in the cluster now. */
+  readonly current: (kind: 'Website' | 'Destination', object: KubeObject) => KubeObject | undefined
   readonly metrics: Pick<OperatorMetrics, 'readTraffic'>
   readonly logger: Logger
   readonly nowMs: () => number
@@ -66,6 +73,7 @@ interface Due {
 
 class Showing {
   readonly #options: TrafficOptions
+  readonly #pauses
   readonly #stopped = Promise.withResolvers<void>()
   #isStopped = false
   #isAway = false
@@ -74,6 +82,8 @@ class Showing {
 
   constructor(options: TrafficOptions) {
     this.#options = options
+    const { writer, current } = options
+    this.#pauses = createPauses({ writer, current: (destination) => current('Destination', destination) })
   }
 
   stop(): void {
@@ -86,7 +96,7 @@ class Showing {
       const startedAtMs = performance.now()
       await this.#look()
       const tookMs = performance.now() - startedAtMs
-      await this.#rest(Math.max(this.#options.intervalMs ?? INTERVAL_MS, REST * tookMs))
+      await this.#rest(this.#options.intervalMs ?? Math.max(INTERVAL_MS, REST * tookMs))
     }
   }
 
@@ -109,6 +119,16 @@ class Showing {
       for (let next = due.shift(); next !== undefined && !this.#isStopped; next = due.shift()) await this.#write(next)
     })
     await Promise.all(lanes)
+    await this.#settlePauses(decision)
+  }
+
+  async #settlePauses(decision: Decision): Promise<void> {
+    const { read, logger } = this.#options
+    try {
+      if (read !== null) await this.#pauses(await read.destinationStates(), decision)
+    } catch (error) {
+      logger.debug({ why: String(error) }, 'states of destinations not written')
+    }
   }
 
   /** By website; null where the facts are away: what is shown stays. */
@@ -117,7 +137,7 @@ class Showing {
     if (read === null) return new Map()
     try {
       const untilMs = nowMs()
-      const rows = await read({ sinceMs: untilMs - PERIOD_MS, untilMs })
+      const rows = await read.traffic({ sinceMs: untilMs - PERIOD_MS, untilMs })
       metrics.readTraffic('read')
       this.#isAway = false
       return new Map(rows.map((row) => [row.website, row]))
@@ -134,7 +154,7 @@ class Showing {
     const due: (Due & { readonly atMs: number })[] = []
     const seen = new Set<string>()
     for (const decided of decision.objects.values()) {
-      const object = decided.kind === 'Website' ? this.#options.current(decided.object) : undefined
+      const object = decided.kind === 'Website' ? this.#options.current('Website', decided.object) : undefined
       if (object === undefined) continue
       const key = keyOf(object)
       seen.add(key)

@@ -13,6 +13,7 @@ import type {
   AttemptRow,
   CountsRow,
   DeliveryRow,
+  DestinationStateRow,
   HandoffRow,
   InstallationVisitRow,
   InstallRow,
@@ -265,6 +266,11 @@ export const QUERIES = {
       SELECT website, 0, uniqCombined(event_id), uniqCombinedIf(event_id, resolution = 'matched') FROM installs
       WHERE ${within('received_at')} GROUP BY website
     ) GROUP BY website LIMIT ${MAX_WEBSITES}`),
+
+  /** The latest that workers told of each destination that was ever paused. Rows seen twice change no maximum. */
+  destinationStates: report<Record<never, never>, DestinationStateRow>(`SELECT website, subject AS destination,
+      argMax(type, (noticed_at, id)) AS latest_type, toUnixTimestamp64Milli(max(noticed_at)) AS since_ms FROM activity
+    WHERE type IN ('destination_paused', 'destination_resumed') GROUP BY website, subject LIMIT ${MAX_WEBSITES}`),
 
   /** Log lines of a website within a time. */
   countLogs: report<

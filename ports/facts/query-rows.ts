@@ -183,6 +183,14 @@ export interface OrganizationUsageRow {
   readonly events: number
 }
 
+export interface DestinationStateRow {
+  readonly website: string
+  readonly destination: string
+  /** `destination_paused` or `destination_resumed`. */
+  readonly latest_type: string
+  readonly since_ms: number
+}
+
 /** What a website had within a period. */
 export interface TrafficRow {
   readonly website: string

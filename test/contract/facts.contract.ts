@@ -555,6 +555,23 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         expect(later.filter(({ website }) => [busy, quiet].includes(website))).to.deep.equal([])
       })
 
+      it('give the latest state of every destination that was ever paused', async () => {
+        const [website, organization] = [unique('site'), unique('organization')]
+        const told = (subject: string, type: string, atMs: number) =>
+          activityRecord({ website, organization, subject, type, atMs })
+        await store(facts(), [
+          told('a', 'destination_paused', SAMPLE_MS),
+          told('b', 'destination_paused', SAMPLE_MS),
+          told('b', 'destination_resumed', SAMPLE_MS + 5),
+          told('visits', 'rate_limit_reached', SAMPLE_MS),
+        ])
+        const rows = (await facts().run('destinationStates', {})).filter((row) => row.website === website)
+        expect(rows).to.have.deep.members([
+          { website, destination: 'a', latest_type: 'destination_paused', since_ms: SAMPLE_MS },
+          { website, destination: 'b', latest_type: 'destination_resumed', since_ms: SAMPLE_MS + 5 },
+        ])
+      })
+
       it('keep the parameters of queries apart that run at the same moment, and beside inserts', async () => {
         const website = unique('site')
         const visits = Array.from({ length: 20 }, () => visitRecord({ website }))

@@ -11,12 +11,13 @@ import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { openClickHouse } from '../../ports/facts/connect-server.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
-import { installRecord, store, visitRecord } from '../contract/fact-samples.ts'
+import { activityRecord, installRecord, store, visitRecord } from '../contract/fact-samples.ts'
 import { startClickHouse, type ClickHouseServer } from '../support/clickhouse-server.ts'
 import type { AuditEvent, KubeServer } from '../support/kube.ts'
 import { kubeTools, startKube } from '../support/kube.ts'
 import { ga4Destination, installPath, logStream, organization, website } from '../support/manifests.ts'
-import type { ReadTraffic } from '../../operator/traffic.ts'
+import { factsReader } from '../../bin/facts-reader.ts'
+import type { FactsReader } from '../../operator/traffic.ts'
 import type { Stage, StartedOperator } from './support/stage.ts'
 import { BASE_URL, openStage, PLACE, until } from './support/stage.ts'
 
@@ -33,10 +34,13 @@ describe('the operator', function () {
   let clickhouse: ClickHouseServer
   let facts: Facts
   let readings = 0
-  const readTraffic: ReadTraffic = async ({ sinceMs, untilMs }) => {
-    const rows = await facts.run('traffic', { since_ms: sinceMs, until_ms: untilMs })
-    readings += 1
-    return rows
+  const readFacts: FactsReader = {
+    traffic: async (period) => {
+      const rows = await factsReader(facts).traffic(period)
+      readings += 1
+      return rows
+    },
+    destinationStates: () => factsReader(facts).destinationStates(),
   }
 
   before(async function () {
@@ -51,7 +55,7 @@ describe('the operator', function () {
     facts = clickhouseFacts(connection, { nowMs: Date.now })
     await migrate(connection)
     stage = await openStage(kube)
-    first = stage.operator(undefined, readTraffic)
+    first = stage.operator(undefined, readFacts)
     catalog = await stage.catalog()
   })
 
@@ -168,12 +172,30 @@ describe('the operator', function () {
     await until('kubectl shows it', async () => /^site +True +\S+ +120 +3 +67% +Ready/m.test(await shown()))
     const writes = async () =>
       (await kube.audit()).filter(({ requestURI }) => requestURI.includes('whence-operator-traffic')).length
-    expect(await writes()).to.equal(1)
+    // Visits and installs are inserted one after the other: a reading may come in between.
+    const written = await writes()
+    expect(written).to.be.within(1, 2)
     await store(facts, visits(3))
     const before = readings
     await until('the facts were read again', () => readings >= before + 2)
-    expect(await writes()).to.equal(1)
+    expect(await writes()).to.equal(written)
     expect(await statusOf('Website', 'shop', 'site')).to.include.keys('snippet', 'conditions', 'traffic')
+  })
+
+  it('says on a destination that the provider refuses its credentials, and that it accepts them again', async () => {
+    const told = (type: string, atMs: number) =>
+      store(facts, [activityRecord({ website: 'shop-site', subject: 'ga4', type, atMs })])
+    await told('destination_paused', Date.now() - 90_000_000)
+    await until('it is ready', async () => (await conditionsOf('Destination', 'shop', 'ga4')).has('Ready'))
+    const before = readings
+    await until('the facts were read', () => readings >= before + 2)
+    const names = async () => [...(await conditionsOf('Destination', 'shop', 'ga4')).keys()]
+    expect(await names(), 'that was another one of this name').not.to.include('Delivering')
+    await told('destination_paused', Date.now() + 1_000)
+    await becomes('Destination', 'shop', 'ga4', 'Delivering', 'False', 'CredentialsRefused')
+    await told('destination_resumed', Date.now() + 2_000)
+    await becomes('Destination', 'shop', 'ga4', 'Delivering', 'True', 'Delivering')
+    expect(await names()).to.include.members(['Ready', 'Stalled'])
   })
 
   it('is silent while nothing changes, and takes up an edit with one write to the status', async () => {
@@ -333,7 +355,7 @@ describe('the operator', function () {
 
   it('hands over when it stops, and the next one writes nothing in an unchanged cluster', async () => {
     const before = writesOf(await kube.audit()).length
-    const second = stage.operator(undefined, readTraffic)
+    const second = stage.operator(undefined, readFacts)
     expect(second.isLeading()).to.equal(false)
     await first.close()
     await until('the second one leads', () => second.isLeading())

@@ -38,7 +38,14 @@ export function conditionsPage(): string {
       'A condition is written only when it says something new.',
     table(
       ['Condition', 'What it says'],
-      CONDITION_TYPES.map((type) => [code(type), TYPE_WORDS[type]]),
+      [
+        ...CONDITION_TYPES.map((type) => [code(type), TYPE_WORDS[type]]),
+        [
+          code('Delivering'),
+          'Of a Destination whose deliveries were once paused: False while the provider refuses its credentials. ' +
+            'Workers tell it through ClickHouse, so it is there with `--facts` only, and up to a minute late.',
+        ],
+      ],
     ),
     '## Reasons',
     table(

@@ -12,7 +12,7 @@ import type { CatalogPlace } from '../../../domain/catalog-place.ts'
 import type { ProviderId } from '../../../domain/model.ts'
 import type { Operator } from '../../../operator/operator.ts'
 import { startOperator } from '../../../operator/operator.ts'
-import type { ReadTraffic } from '../../../operator/traffic.ts'
+import type { FactsReader } from '../../../operator/traffic.ts'
 import { openClusterCatalog } from '../../../runtime/cluster-catalog.ts'
 import type { CatalogSource } from '../../../runtime/catalog-source.ts'
 import type { KubeClient } from '../../../runtime/kube/client.ts'
@@ -37,7 +37,7 @@ export interface Stage {
   readonly folder: string
   readonly tokenFile: string
   /** An operator; ended with the stage if not before. */
-  operator(identity?: string, readTraffic?: ReadTraffic | null): StartedOperator
+  operator(identity?: string, readFacts?: FactsReader | null): StartedOperator
   /** A reader of the catalog, as api and workers are. */
   catalog(provider?: ProviderId | null, folder?: string): Promise<CatalogSource>
   client(name: string): KubeClient
@@ -61,13 +61,13 @@ export async function openStage(kube: KubeServer, url = kube.url, caFile = kube.
     folder,
     tokenFile,
     client,
-    operator(identity = `operator-${randomUUID()}`, readTraffic = null) {
+    operator(identity = `operator-${randomUUID()}`, readFacts = null) {
       const registry = new Registry()
       let isLost = false
       const clock = { nowMs: Date.now, random: Math.random }
       const started = startOperator({
         ...{ client: client(identity), place: PLACE, namespaces: [], identity, baseUrl: BASE_URL, registry },
-        ...{ logger: quiet, readTraffic, trafficIntervalMs: 200, ...clock },
+        ...{ logger: quiet, readFacts, trafficIntervalMs: 200, ...clock },
         onLost: () => {
           isLost = true
         },
