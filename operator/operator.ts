@@ -77,6 +77,8 @@ class Operating {
   readonly #secrets
   readonly #publisher
   readonly #statuses
+  /** Apart from the statuses: what comes into force never waits for what is said about it. */
+  readonly #passes
   readonly #queue
   readonly #metrics
   readonly #traffic
@@ -91,14 +93,18 @@ class Operating {
   constructor(options: OperatorOptions) {
     this.#options = options
     const { client, place, registry, logger, identity } = options
+    const onFailure = (key: string, error: unknown, failures: number): void => this.#failed(key, error, failures)
+    const common = { random: options.random, onFailure, leastDelayMs }
+    this.#passes = createWorkQueue({ ...common, handle: () => this.#pass(), concurrency: 1 })
     this.#queue = createWorkQueue({
-      handle: (key) => (key === PASS ? this.#pass() : this.#statuses.settle(key)),
+      ...common,
+      handle: (key) => this.#statuses.settle(key),
       concurrency: CONCURRENCY,
-      random: options.random,
-      onFailure: (key, error, failures) => this.#failed(key, error, failures),
-      leastDelayMs,
     })
-    this.#metrics = createOperatorMetrics(registry, this.#queue)
+    this.#metrics = createOperatorMetrics(registry, {
+      depth: () => this.#passes.depth() + this.#queue.depth(),
+      longestRunningMs: () => Math.max(this.#passes.longestRunningMs(), this.#queue.longestRunningMs()),
+    })
     const { wrote } = this.#metrics
     const writer = createWriter({ client, mayWrite: () => this.leader.isLeading(), onWrite: wrote })
     const metrics = createKubeMetrics(registry)
@@ -139,6 +145,7 @@ class Operating {
     if (this.#gathering !== null) clearTimeout(this.#gathering)
     await this.#traffic.close()
     await this.#world.close()
+    await this.#passes.close()
     await this.#queue.close()
     await this.leader.close()
   }
@@ -155,7 +162,7 @@ class Operating {
     this.#changedAtMs ??= performance.now()
     this.#gathering ??= setTimeout(() => {
       this.#gathering = null
-      this.#queue.put(PASS, 'now')
+      this.#passes.put(PASS, 'now')
     }, GATHER_MS)
   }
 

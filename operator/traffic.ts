@@ -44,10 +44,10 @@ export interface Traffic {
   readonly close: () => Promise<void>
 }
 
-const INTERVAL_MS = 60_000
+const INTERVAL_MS = 30_000
 const PERIOD_MS = 86_400_000
 /** Writes between two questions; who has waited longest comes first, so that ten thousand are through in half an hour. */
-const MOST_WRITES = 300
+const MOST_WRITES = 150
 const AT_ONCE = 4
 /** The facts have other work: asking them takes at most a twentieth of the time. */
 const REST = 20
