@@ -40,6 +40,8 @@ async function startStateRole(base: RoleParts, open: Engines): Promise<void> {
   let role: StateRole | null = null
   const hotState = await open.hotState({ whenAway: 'reject', onLost: () => role?.storeLost() })
   role = await stateRole({ ...base, hotState })
+  // Nobody watched the store until now: it may have lost something while this role was away or was starting.
+  role.storeLost()
 }
 
 function providerOf(role: string): Provider {

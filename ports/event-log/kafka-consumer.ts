@@ -39,6 +39,8 @@ export interface MemberPlace {
   readonly options: ConsumeOptions
   /** Entries per partition that the group has not done; what the watchdog asks. */
   readonly lagOf: (partitions: readonly number[]) => Promise<number>
+  /** The group's positions, by partition; absent where it has none. */
+  readonly positions: () => Promise<ReadonlyMap<number, number>>
   /** Where entries of that time or later begin, by partition. */
   readonly offsetsSince: (sinceMs: number) => Promise<ReadonlyMap<number, number>>
   /** Where a new group begins that asks for the newest: the end of each partition that has no position yet. */
@@ -99,20 +101,20 @@ class Member implements Consumer {
   }
 
   async rewind(sinceMs: number): Promise<void> {
-    const offsets = await this.#place.offsetsSince(sinceMs)
+    const [offsets, positions] = await Promise.all([this.#place.offsetsSince(sinceMs), this.#place.positions()])
     for (const partition of [...this.#flows.keys()]) {
       const offset = offsets.get(partition)
-      if (offset !== undefined) await this.#goBack(partition, offset)
+      if (offset !== undefined) await this.#goBack(partition, offset, positions.get(partition) ?? null)
     }
   }
 
   /** What is fetched meanwhile is not taken: it would leave a gap between what comes again and itself. */
-  async #goBack(partition: number, offset: number): Promise<void> {
+  async #goBack(partition: number, offset: number, standsAt: number | null): Promise<void> {
     const [consumer, flow] = [this.#consumer, this.#flows.get(partition)]
     if (consumer === null || flow === undefined || this.#isStopping) throw new LogUnavailable('the consumer is away')
     this.#starting.add(partition)
     try {
-      const isBack = await flow.goBack(offset)
+      const isBack = await flow.goBack(offset, standsAt)
       if (consumer !== this.#consumer || flow !== this.#flows.get(partition)) {
         throw new LogUnavailable('the consumer was made anew')
       }

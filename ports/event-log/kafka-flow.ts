@@ -100,11 +100,11 @@ export class PartitionFlow {
 
   /**
    * Waits for the batch in hand, then forgets what it has and expects `offset` next. False where it has not come that far
-   * yet, or where it ends.
+   * yet, or where it ends. `standsAt` is the group's position, which counts where nothing was fetched so far.
    */
-  async goBack(offset: number): Promise<boolean> {
+  async goBack(offset: number, standsAt: number | null): Promise<boolean> {
     while (this.#isInHand) await new Promise<void>((resolve) => this.#onReleased.push(resolve))
-    const nextInHand = this.#buffer[0]?.offset ?? this.#nextOffset
+    const nextInHand = this.#buffer[0]?.offset ?? this.#nextOffset ?? standsAt
     if (this.#isEnding || nextInHand === null || offset >= nextInHand) return false
     this.#drop(this.#buffer.length)
     this.#nextOffset = offset

@@ -205,6 +205,7 @@ class LogInKafka implements EventLog {
         ...{ kafka: this.#kafka, topic, topicName, group, groupId, handler, options },
         lagOf: async (partitions) => lagOf(await this.#connectedAdmin(), { groupId, topicName, partitions }),
         offsetsSince: async (sinceMs) => offsetsSince(await this.#connectedAdmin(), topicName, sinceMs),
+        positions: async () => positionsOf(await this.#connectedAdmin(), groupId, topicName),
         newestOf: (partitions) => this.#newestOf(groupId, topicName, partitions),
       },
       { ...this.#memberSettings() },

@@ -413,6 +413,18 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
         expect((await collect('g', 4).then((all) => all.until(4))).values.join('')).to.equal('0123')
       })
 
+      it('goes back where this consumer was handed nothing so far, because the group had done everything', async () => {
+        const sinceMs = harness.nowMs() - 1
+        await appendInOrder(0, 3)
+        const before = await collect('g', 3)
+        await before.until(3)
+        await before.consumer.stop()
+        const after = await collect('g', 3)
+        await after.consumer.rewind(sinceMs)
+        expect((await after.until(3)).values.join('')).to.equal('012')
+        await after.consumer.stop()
+      })
+
       it('never goes forward', async () => {
         await appendInOrder(0, 2)
         let failuresLeft = 1
