@@ -47,7 +47,8 @@ export interface Traffic {
 const INTERVAL_MS = 30_000
 const PERIOD_MS = 86_400_000
 /** Writes between two questions; who has waited longest comes first, so that ten thousand are through in half an hour. */
-const MOST_WRITES = 150
+const WRITES_PER_S = 5
+const MOST_WRITES = (WRITES_PER_S * INTERVAL_MS) / 1_000
 const AT_ONCE = 4
 /** The facts have other work: asking them takes at most a twentieth of the time. */
 const REST = 20
