@@ -11,7 +11,15 @@ import { PRODUCT_FOLDERS, ROOT, sourceFiles } from './source-files.ts'
 const sample = (path: string, text: string) => ({ path, text })
 
 /** Programs, what is built or handed over as a file, and tools of the build. */
-const ENTRIES = ['bin/whence.ts', 'bin/kubectl-whence.ts', 'bin/demo.ts', 'sdk/build.ts', 'sdk/main.ts', 'sdk/extras.ts', 'sdk/whence.d.ts']
+const ENTRIES = [
+  'bin/whence.ts',
+  'bin/kubectl-whence.ts',
+  'bin/demo.ts',
+  'sdk/build.ts',
+  'sdk/main.ts',
+  'sdk/extras.ts',
+  'sdk/whence.d.ts',
+]
 
 /** Kept for what the next pieces of work need, which is why nothing reaches them yet. */
 const NOT_YET_REACHED: readonly string[] = [
