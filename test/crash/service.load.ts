@@ -27,6 +27,9 @@ interface Sent {
   readonly answer: Readonly<Record<string, any>>
 }
 
+/** A connection is given up before a stopping server closes it for idling: what is sent at that moment would be cut off. */
+const IDLE_MS = 100
+
 interface EventTry {
   readonly website: string
   readonly body: Record<string, any>
@@ -42,7 +45,7 @@ export class Clients {
 
   start({ url, websites, clients }: LoadOptions): Load {
     // A client may report an event twice at once, and one more repeats what is old: nobody waits for a connection.
-    const agent = new Agent({ keepAlive: true, maxSockets: clients * 2 + 1 })
+    const agent = new Agent({ keepAlive: true, maxSockets: clients * 2 + 1, timeout: IDLE_MS })
     let isStopped = false
     const one = async (): Promise<void> => {
       const client = new Client(url, agent, (operation) => void this.operations.push(operation), this.#nextTag)

@@ -58,8 +58,10 @@ describe('watches', function () {
     client = createKubeClient(address, Date.now)
   })
 
+  // One that lived on would count its lists among those of the next test.
+  afterEach(() => Promise.all(reflectors.splice(0).map((reflector) => reflector.close())))
+
   after(async () => {
-    await Promise.all(reflectors.map((reflector) => reflector.close()))
     client?.close()
     await stage?.stop()
     await link?.close()
