@@ -142,7 +142,8 @@ class Dispatcher {
     const firsts = new Map<string, Arrival>()
     for (const arrival of all) {
       const key = eventKey(arrival)
-      const before = firsts.has(key) ? receivedAtMs(firsts.get(key)) : this.#recent.get(key)
+      const first = firsts.get(key)
+      const before = first === undefined ? this.#recent.get(key) : receivedAtMs(first)
       if (before === undefined || receivedAtMs(arrival) < before) firsts.set(key, arrival)
     }
     if (firsts.size === 0) return []
@@ -247,8 +248,8 @@ function decoded<T extends { readonly v: 1 }>(value: string): T | null {
   }
 }
 
-function receivedAtMs(arrival: Arrival | undefined): number {
-  return arrival?.record.install.receivedAtMs ?? 0
+function receivedAtMs({ record }: Arrival): number {
+  return record.install.receivedAtMs
 }
 
 function eventKey(arrival: Arrival): string {
