@@ -11,6 +11,8 @@ export interface FlagRow {
 export interface CommandRow {
   readonly summary: string
   readonly settings: readonly SettingName[]
+  /** Engines that it works without; every other one that it reads must be named. */
+  readonly optionalEngines?: readonly SettingName[]
   readonly flags: Readonly<Record<string, FlagRow>>
   /** In their order; in brackets where one may be left out. */
   readonly positionals: readonly string[]
@@ -155,6 +157,8 @@ export const COMMANDS = {
       'logLevel',
       'logFormat',
     ],
+    // For the figures that it shows, and nothing else.
+    optionalEngines: ['facts'],
     flags: {},
     positionals: [],
   },

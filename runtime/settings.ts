@@ -163,8 +163,8 @@ function engineChecks(command: string, row: CommandRow, texts: SettingTexts): re
     const { env } = SETTINGS[name]
     const scheme = /^(lmdb|chdb):/.exec(texts.get(name)?.text ?? '')
     if (scheme !== null) return [{ name: env, message: `${scheme[0]} works in the embedded program only` }]
-    // The operator only shows figures from there, and works without.
-    return texts.has(name) || command === 'operator' ? [] : [{ name: env, message: `is required for ${command}` }]
+    if (texts.has(name) || row.optionalEngines?.includes(name)) return []
+    return [{ name: env, message: `is required for ${command}` }]
   })
 }
 
