@@ -73,10 +73,13 @@ export function createWriter({ client, mayWrite, onWrite }: WriterOptions): Writ
   }
 }
 
-/** What we apply is ours, whoever wrote it last. */
+/**
+ * What we apply is ours, whoever wrote it last. Warnings about unknown fields would reach nobody, and looking for them
+ * makes the API server parse the body a second time.
+ */
 function applying(path: string, body: object, manager = FIELD_MANAGER) {
-  const query = `fieldManager=${manager}&force=true`
-  return { method: 'PATCH', path: `${path}?${query}`, body, contentType: APPLY_TYPE } as const
+  const query = `fieldManager=${manager}&force=true&fieldValidation=Ignore`
+  return { method: 'PATCH', path: `${path}?${query}`, body, contentType: APPLY_TYPE, isAnswerUnread: true } as const
 }
 
 async function unlessGone(request: Promise<unknown>): Promise<void> {

@@ -3,6 +3,8 @@
 import type { IncomingMessage } from 'node:http'
 import { Agent, request, type RequestOptions } from 'node:https'
 import { readFileSync } from 'node:fs'
+import { finished } from 'node:stream/promises'
+import { createSecureContext, type SecureContext } from 'node:tls'
 
 /** Where the API server is and who we are there. */
 export interface KubeAddress {
@@ -26,6 +28,7 @@ export interface KubeAccess {
 }
 
 export type KubeIdentity = Pick<RequestOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'> & {
+  readonly secureContext?: SecureContext
   /** The header's value; null where a certificate says who we are. */
   readonly authorization: string | null
 }
@@ -37,6 +40,8 @@ export interface KubeRequest {
   readonly body?: unknown
   readonly contentType?: string
   readonly accept?: string
+  /** True where nobody reads the answer, which is then not parsed: `request` resolves with null. */
+  readonly isAnswerUnread?: boolean
   readonly signal?: AbortSignal
 }
 
@@ -98,7 +103,9 @@ export function clientFor(access: KubeAccess, userAgent: string): KubeClient {
     request: async (asked) => {
       const deadline = AbortSignal.timeout(ANSWER_MS)
       const signal = asked.signal === undefined ? deadline : AbortSignal.any([deadline, asked.signal])
-      const text = await bodyOf(await send({ ...asked, signal }, agent))
+      const response = await send({ ...asked, signal }, agent)
+      if (asked.isAnswerUnread === true) return drained(response)
+      const text = await bodyOf(response)
       return text === '' ? null : parsed(text)
     },
     close: () => agent.destroy(),
@@ -107,12 +114,13 @@ export function clientFor(access: KubeAccess, userAgent: string): KubeClient {
 
 function accessByFiles({ url, tokenFile, caFile }: KubeAddress, nowMs: () => number): KubeAccess {
   const token = tokenReader(tokenFile, nowMs)
-  let ca: Buffer | null = null
+  // Made once: the pool would else compare the whole certificate with that of every connection, for every request.
+  let secureContext: SecureContext | null = null
   return {
     url,
     identify: async () => {
-      ca ??= readFileSync(caFile)
-      return { ca, authorization: `Bearer ${token.read()}` }
+      secureContext ??= createSecureContext({ ca: readFileSync(caFile) })
+      return { secureContext, authorization: `Bearer ${token.read()}` }
     },
     forget: () => token.forget(),
   }
@@ -182,9 +190,24 @@ async function bodyOf(response: IncomingMessage): Promise<string> {
     }
   } catch (error) {
     if (error instanceof KubeError) throw error
-    throw new KubeError(0, 'Unreachable', `the answer of the API server broke off: ${String(error)}`)
+    throw brokenOff(error)
   }
   return Buffer.concat(chunks).toString('utf8')
+}
+
+/** Reads the answer to its end, so that the connection can be used again. */
+async function drained(response: IncomingMessage): Promise<null> {
+  response.resume()
+  try {
+    await finished(response)
+    return null
+  } catch (error) {
+    throw brokenOff(error)
+  }
+}
+
+function brokenOff(error: unknown): KubeError {
+  return new KubeError(0, 'Unreachable', `the answer of the API server broke off: ${String(error)}`)
 }
 
 async function refusalOf(response: IncomingMessage): Promise<KubeError> {
