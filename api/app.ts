@@ -1,12 +1,19 @@
 /** The api as one Express application: every endpoint of the contract on one screen, then what holds for all. */
 
-import express, { Router, type Express, type Request, type RequestHandler } from 'express'
+import express, { type Express, type RequestHandler } from 'express'
 import { refuse } from '../domain/errors.ts'
-import { countedAddress } from './client-address.ts'
 import type { ApiDeps } from './deps.ts'
-import { openExchange } from './exchange.ts'
+import { exchangeOf, opener } from './exchange.ts'
 import { preflight } from './origin-guard.ts'
-import { collect, findWebsite, sendRefused, takeBody, type CollectionRoute, type PipelineParts } from './pipeline.ts'
+import {
+  collect,
+  findWebsite,
+  receive,
+  sendRefused,
+  takeBody,
+  type CollectionRoute,
+  type PipelineParts,
+} from './pipeline.ts'
 import { addressLimit } from './rate-limit.ts'
 import { lastResort, notFound, plainRequest, wrongMethod } from './refusals.ts'
 import { sendRefusal } from './reply.ts'
@@ -20,20 +27,17 @@ import { visitsActivateRoute } from './routes/visits-activate.ts'
 import { visitsRoute } from './routes/visits.ts'
 import { serveStatic } from './static-files.ts'
 
-/** Addresses of proxies that are remembered; an installation has a handful. */
-const PROXIES_MAX = 1_000
-
 export function createApp(deps: ApiDeps): Express {
   const app = express()
   app.disable('x-powered-by').disable('etag')
   app.enable('case sensitive routing').enable('strict routing')
-  app.set('trust proxy', deps.options.trustProxy.length === 0 ? false : [...deps.options.trustProxy])
-  app.set('trust proxy', remembering(app.get('trust proxy fn') as TrustProxy))
   app.set('query parser', false)
-  const parts: PipelineParts = { deps, recorder: createRecorder(deps), addressHashOf: addressHasher(deps) }
+  // Libraries print it where somebody debugs them. What counts a client is a keyed hash (exchange.ts).
+  Object.defineProperty(app.request, 'ip', { value: undefined })
+  const parts: PipelineParts = { deps, recorder: createRecorder(deps) }
   const files = publicFiles(deps.options)
   app.use(plainRequest(deps))
-  app.use('/v1', collectionRouter(parts, files.hookBody))
+  collectionRoutes(app, parts, files.hookBody)
   getRoute(app, '/health', health(deps), deps)
   for (const [path, file] of files.byPath) getRoute(app, path, serveStatic(file), deps)
   app.use(notFound(deps))
@@ -41,36 +45,23 @@ export function createApp(deps: ApiDeps): Express {
   return app
 }
 
-type TrustProxy = (address: string, hops: number) => boolean
-
-/** Most requests come over the same few proxies, and comparing an address with networks is not cheap. */
-function remembering(isTrusted: TrustProxy): TrustProxy {
-  const proxies = new Set<string>()
-  return (address, hops) => {
-    if (proxies.has(address)) return true
-    const isProxy = isTrusted(address, hops)
-    if (isProxy && proxies.size < PROXIES_MAX) proxies.add(address)
-    return isProxy
-  }
-}
-
 /** The stable collection endpoints, the busiest first: the router looks at them one after the other. */
-function collectionRouter(parts: PipelineParts, hookBody: string): Router {
-  const router = Router({ caseSensitive: true, strict: true })
+function collectionRoutes(app: Express, parts: PipelineParts, hookBody: string): void {
+  const open = opener(parts.deps)
   const limit = limitAddresses(parts)
   const post = (path: string, route: CollectionRoute): void => {
-    router
-      .route(path)
+    app
+      .route(`/v1${path}`)
       .options(preflight(parts.deps.catalog, ['POST']))
-      .post(limit, collect(route, parts))
-      .all(wrongMethod(['POST', 'OPTIONS'], parts))
+      .post(open, receive, limit, collect(route, parts))
+      .all(open, wrongMethod(['POST', 'OPTIONS'], parts))
   }
   const get = (path: string, handler: RequestHandler): void => {
-    router
-      .route(path)
+    app
+      .route(`/v1${path}`)
       .options(preflight(parts.deps.catalog, ['GET', 'HEAD']))
-      .get(limit, handler)
-      .all(wrongMethod(['GET', 'HEAD', 'OPTIONS'], parts))
+      .get(open, limit, handler)
+      .all(open, wrongMethod(['GET', 'HEAD', 'OPTIONS'], parts))
   }
   post('/visits', visitsRoute(parts))
   post('/events', eventsRoute(parts))
@@ -79,7 +70,6 @@ function collectionRouter(parts: PipelineParts, hookBody: string): Router {
   get('/projects/:website/browser-config', browserConfig(parts))
   get('/projects/:website/paths/:path/report.sh', reportScript(parts, hookBody))
   get('/projects/:website/report.sh', reportScript(parts, hookBody))
-  return router
 }
 
 /** Not part of collection: metrics only, no record. */
@@ -98,28 +88,14 @@ function getRoute(app: Express, path: string, handler: RequestHandler, deps: Api
     })
 }
 
-/** Asked for twice by most requests, by the limit and for the record; reading a proxy's header is not cheap. */
-function addressHasher(deps: ApiDeps): (req: Request) => string {
-  const hasProxies = deps.options.trustProxy.length > 0
-  const known = new WeakMap<Request, string>()
-  return (req) => {
-    const before = known.get(req)
-    if (before !== undefined) return before
-    const peer = req.socket.remoteAddress
-    const hash = deps.keys.addressHash(countedAddress(hasProxies ? req.ip : peer, peer), deps.nowMs())
-    known.set(req, hash)
-    return hash
-  }
-}
-
 function limitAddresses(parts: PipelineParts): RequestHandler {
-  const { deps, recorder, addressHashOf } = parts
+  const { deps, recorder } = parts
   return addressLimit({
     hotState: deps.hotState,
     nowMs: deps.nowMs,
-    addressHash: addressHashOf,
+    addressHash: (req) => exchangeOf(req).addressHash,
     onLimited: async (req, res, hit) => {
-      const exchange = openExchange(req, deps, addressHashOf(req))
+      const exchange = exchangeOf(req)
       // Read for the record, and so that the connection can stay: a proxy may share it among many clients.
       if (!(await takeBody(req, exchange))) return
       exchange.website = findWebsite(exchange.body?.['project'] ?? req.params['website'], deps)

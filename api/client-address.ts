@@ -1,17 +1,41 @@
 /** Which address a client counts as: IPv4 whole, IPv6 by its /64, mapped addresses as the IPv4 they are. */
 
+import type { IncomingMessage } from 'node:http'
 import ipaddr from 'ipaddr.js'
+import proxyAddr from 'proxy-addr'
 
 const PLAIN_IPV4 = /^\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}$/
 /** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+)|\[([0-9a-fA-F:.%]+)\])(?::\d{1,5})?$/
 const NETWORK_PARTS = 4
+/** Addresses of proxies that are remembered; an installation has a handful. */
+const PROXIES_MAX = 1_000
+
+/** Reads the address that a request counts as; `trusted` are the networks whose `X-Forwarded-For` is believed. */
+export function addressReader(trusted: readonly string[]): (req: IncomingMessage) => string {
+  if (trusted.length === 0) return (req) => countedAddress(req.socket.remoteAddress, undefined)
+  const isTrusted = remembering(proxyAddr.compile([...trusted]))
+  return (req) => countedAddress(proxyAddr(req, isTrusted), req.socket.remoteAddress)
+}
+
+type TrustProxy = (address: string, hops: number) => boolean
+
+/** Most requests come over the same few proxies, and comparing an address with networks is not cheap. */
+function remembering(isTrusted: TrustProxy): TrustProxy {
+  const proxies = new Set<string>()
+  return (address, hops) => {
+    if (proxies.has(address)) return true
+    const isProxy = isTrusted(address, hops)
+    if (isProxy && proxies.size < PROXIES_MAX) proxies.add(address)
+    return isProxy
+  }
+}
 
 /**
  * Text for a keyed hash, never for a log. `told` is the address as proxies tell it; where that cannot be read the peer
  * counts, so that nobody shares a window with all others who tell nonsense.
  */
-export function countedAddress(told: string | undefined, peer: string | undefined): string {
+function countedAddress(told: string | undefined, peer: string | undefined): string {
   return readAddress(told) ?? readAddress(peer) ?? 'unknown'
 }
 

@@ -1,9 +1,12 @@
 /** One request on its way through the api: what is known of it so far, for the answer and for its one record. */
 
 import type { IncomingMessage } from 'node:http'
+import type { Request, RequestHandler } from 'express'
 import type { Website } from '../domain/catalog.ts'
 import type { JsonObject } from '../domain/strict-json.ts'
 import { timeOrderedId } from '../runtime/random.ts'
+import type { Aborted, RawBody } from './body.ts'
+import { addressReader } from './client-address.ts'
 import type { ApiDeps } from './deps.ts'
 
 export interface Exchange {
@@ -19,6 +22,8 @@ export interface Exchange {
   readonly userAgent: string
   readonly hasGpcHeader: boolean
   readonly addressHash: string
+  /** The body on its way; null where none is expected. */
+  arrival: Promise<RawBody | Aborted> | null
   bytes: Buffer
   text: string | null
   isCut: boolean
@@ -30,9 +35,33 @@ export interface Exchange {
   isRecorded: boolean
 }
 
+declare global {
+  // eslint-disable-next-line @typescript-eslint/no-namespace -- the types of Express are made to be added to this way
+  namespace Express {
+    interface Request {
+      exchange?: Exchange
+    }
+  }
+}
+
 const NO_BYTES = Buffer.alloc(0)
 
-export function openExchange(req: IncomingMessage, deps: ApiDeps, addressHash: string): Exchange {
+/** The handler that opens the exchange of a request; those behind it find it with `exchangeOf`. */
+export function opener(deps: ApiDeps): RequestHandler {
+  const addressOf = addressReader(deps.options.trustProxy)
+  return (req, _res, next) => {
+    req.exchange = openExchange(req, deps, deps.keys.addressHash(addressOf(req), deps.nowMs()))
+    next()
+  }
+}
+
+/** @throws Error where no opener stands before, which is a fault of the route. */
+export function exchangeOf(req: Request): Exchange {
+  if (req.exchange === undefined) throw new Error('a request without an exchange')
+  return req.exchange
+}
+
+function openExchange(req: IncomingMessage, deps: ApiDeps, addressHash: string): Exchange {
   const receivedAtMs = deps.nowMs()
   const { headers } = req
   return {
@@ -45,6 +74,7 @@ export function openExchange(req: IncomingMessage, deps: ApiDeps, addressHash: s
     userAgent: headers['user-agent'] ?? '',
     hasGpcHeader: hasGpc(headers['sec-gpc']),
     addressHash,
+    arrival: null,
     bytes: NO_BYTES,
     text: null,
     isCut: false,

@@ -13,7 +13,7 @@ import { parseStrictJson, withoutNulls, type JsonObject } from '../domain/strict
 import { LogUnavailable } from '../ports/event-log/event-log.ts'
 import { checkHead, decodeBody, isEncoded, readBody } from './body.ts'
 import type { ApiDeps } from './deps.ts'
-import { openExchange, secondsSince, type Exchange } from './exchange.ts'
+import { exchangeOf, secondsSince, type Exchange } from './exchange.ts'
 import { corsHeaders } from './origin-guard.ts'
 import { sendJson, sendRefusal } from './reply.ts'
 import type { Recorder } from './request-logs.ts'
@@ -50,13 +50,21 @@ export interface CollectionRoute {
 export interface PipelineParts {
   readonly deps: ApiDeps
   readonly recorder: Recorder
-  readonly addressHashOf: (req: Request) => string
+}
+
+/**
+ * Begins to take the body of a POST before anything is awaited: what came with the head needs no buffer of the stream
+ * then. What is wrong with the request is found out later all the same, with the body for its record.
+ */
+export const receive: RequestHandler = (req, _res, next) => {
+  exchangeOf(req).arrival = readBody(req)
+  next()
 }
 
 export function collect(route: CollectionRoute, parts: PipelineParts): RequestHandler {
   const { deps, recorder } = parts
   return async (req, res) => {
-    const exchange = openExchange(req, deps, parts.addressHashOf(req))
+    const exchange = exchangeOf(req)
     const outcome = await settle(exchange, recorder, deps, () => run(route, parts, { req, exchange }))
     if (outcome === null || res.destroyed) return
     if (outcome.kind === 'refused') return sendRefused({ req, res, exchange, refusal: outcome }, parts)
@@ -86,7 +94,7 @@ export function sendRefused(
 /** The collection endpoint that a request came to, in the contract's spelling: one of a handful of names. */
 export function routeNameOf(req: Request): string {
   const { path } = req.route as { readonly path: string }
-  return `/v1${path.replace(/:(\w+)/g, '{$1}')}`
+  return path.includes(':') ? path.replace(/:(\w+)/g, '{$1}') : path
 }
 
 /** Runs the checks and the handler; what they throw becomes the answer that promises nothing. */
@@ -131,7 +139,7 @@ async function run(
 
 /** Reads the body into the exchange, as bytes, text and object as far as it is each of these; false where nobody waits any more. */
 export async function takeBody(req: Request, exchange: Exchange): Promise<boolean> {
-  const raw = await readBody(req)
+  const raw = await (exchange.arrival ?? readBody(req))
   if (raw.kind === 'aborted') return false
   exchange.bytes = raw.bytes
   exchange.isCut = raw.isCut

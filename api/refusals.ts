@@ -4,7 +4,7 @@ import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'exp
 import { refuse, type ErrorCode } from '../domain/errors.ts'
 import { isLargeUnread } from './body.ts'
 import type { ApiDeps } from './deps.ts'
-import { openExchange, secondsSince } from './exchange.ts'
+import { exchangeOf, secondsSince } from './exchange.ts'
 import { corsHeaders } from './origin-guard.ts'
 import { findWebsite, routeNameOf, type PipelineParts } from './pipeline.ts'
 import { sendRefusal, type Headers } from './reply.ts'
@@ -50,14 +50,11 @@ function hasRepeatedHead(rawHeaders: readonly string[]): boolean {
 }
 
 /** `405` of a collection endpoint, with a record in Logs. */
-export function wrongMethod(
-  allowed: readonly string[],
-  { deps, recorder, addressHashOf }: PipelineParts,
-): RequestHandler {
+export function wrongMethod(allowed: readonly string[], { deps, recorder }: PipelineParts): RequestHandler {
   const allow: Headers = { Allow: allowed.join(', ') }
   const refusal = refuse('method_not_allowed')
   return (req, res) => {
-    const exchange = openExchange(req, deps, addressHashOf(req))
+    const exchange = exchangeOf(req)
     exchange.website = findWebsite(req.params['website'], deps)
     const status = sendRefusal(res, refusal, { ...corsHeaders(req, deps.catalog()), ...closeIfLarge(req), ...allow })
     recorder.note(exchange, status, refusal.code)

@@ -26,7 +26,7 @@ export function createRandomness(): Randomness {
     return slice
   }
   return {
-    bytes: (count) => Uint8Array.from(take(count)),
+    bytes: (count) => new Uint8Array(take(count)),
     hex: (count) => take(count).toString('hex'),
     fraction: () => Math.random(),
   }

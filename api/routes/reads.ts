@@ -6,7 +6,7 @@ import type { Website } from '../../domain/catalog.ts'
 import { refuse, type ErrorCode } from '../../domain/errors.ts'
 import { renderHookScript } from '../../domain/hook-script.ts'
 import type { ApiDeps } from '../deps.ts'
-import { openExchange, secondsSince, type Exchange } from '../exchange.ts'
+import { exchangeOf, secondsSince, type Exchange } from '../exchange.ts'
 import { corsHeaders } from '../origin-guard.ts'
 import { findWebsite, routeNameOf, type PipelineParts } from '../pipeline.ts'
 import { sendRefusal, sendText, type Headers } from '../reply.ts'
@@ -53,11 +53,11 @@ export function reportScript(parts: PipelineParts, hookBody: string): RequestHan
 
 /** Finds the website, lets `answer` do the rest, and logs the read without waiting for the log. */
 function readRoute(
-  { deps, recorder, addressHashOf }: PipelineParts,
+  { deps, recorder }: PipelineParts,
   answer: (read: Read) => { readonly status: number; readonly code: ErrorCode | '' },
 ): RequestHandler {
   return (req, res) => {
-    const exchange = openExchange(req, deps, addressHashOf(req))
+    const exchange = exchangeOf(req)
     const website = findWebsite(req.params['website'], deps)
     exchange.website = website
     const read = { exchange, req, res }

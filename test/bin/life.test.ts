@@ -71,6 +71,14 @@ describe('the life of the service', function () {
     expect(brokenPromises(clients.operations, stored)).to.deep.equal([])
   })
 
+  it('shows no client address to whoever debugs the libraries it uses', async () => {
+    const { url, stderr, ready } = (child = await begin({ env: { DEBUG: '*' } }))
+    await ready
+    await send(`${url}/v1/visits`, { method: 'POST', headers: { 'X-Forwarded-For': '203.0.113.77' } })
+    await until(() => stderr().includes('express-rate-limit computed key'))
+    expect(stderr()).to.contain('request from ip undefined').and.not.contain('203.0.113.77')
+  })
+
   it('refuses a second process on the same data, and lets the first go on', async () => {
     const first = await beginReady()
     const second = await begin()

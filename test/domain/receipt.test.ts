@@ -162,10 +162,17 @@ describe('the keyring', () => {
 
   it('computes the same HMAC as Node for every key of a block or less and every message', () => {
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 64 }), fc.uint8Array({ maxLength: 300 }), (key, message) => {
-        const expected = createHmac('sha256', key).update(message).digest('hex')
-        expect(hmacSha256(Buffer.from(key))(message).toString('hex')).to.equal(expected)
-      }),
+      fc.property(
+        fc.uint8Array({ maxLength: 64 }),
+        fc.string({ unit: 'binary', maxLength: 900 }),
+        fc.uint8Array({ maxLength: 300 }),
+        (key, text, bytes) => {
+          const expected = createHmac('sha256', key).update(text).update(bytes).digest()
+          const mac = hmacSha256(Buffer.from(key))
+          expect(mac(text, bytes, 'hex')).to.equal(expected.toString('hex'))
+          expect(mac(text, bytes, 'binary')).to.equal(expected.toString('binary'))
+        },
+      ),
     )
   })
 
