@@ -24,7 +24,7 @@ const {
   WHENCE_KUBE_CA_FILE: caFile = '',
 } = process.env
 const PATIENCE_MS = 300_000
-const LOOK_MS = 1
+const LOOK_MS = 5
 
 const provider = PROVIDER_IDS.find((id) => id === process.argv[2]) ?? null
 const folder = await mkdtemp(join(tmpdir(), 'whence-bench-reader-'))

@@ -14,9 +14,16 @@ export interface SourceObject {
   readonly value: unknown
   /** Where a field stands, for people: `quickstart.yaml, document 2, line 14`; empty where there is no file. */
   readonly locate: (field: string) => string
+  /**
+   * What reading gave, where it found no fault: checking takes most of the time of a compilation, and most objects are
+   * those of the one before. They must never be changed in place.
+   */
+  read?: Resource<ResourceKind> | SecretObject
 }
 
 export interface ObjectId {
+  /** `objectKey` of the next three. */
+  readonly key: string
   readonly kind: string
   readonly namespace: string
   readonly name: string
@@ -26,6 +33,8 @@ export interface ObjectId {
 export interface Resource<K extends ResourceKind> extends ObjectId {
   readonly kind: K
   readonly spec: Specs[K]
+  /** What its own step of the compiler made of it alone, for the next compilation; null before. */
+  memo: unknown
 }
 
 export interface SecretObject extends ObjectId {
@@ -72,26 +81,9 @@ export function reportTo(problems: CatalogProblem[]): Report {
   }
 }
 
-/**
- * What reading gave for each value, for callers that compile the same values again and again: checking them takes most
- * of the time. Values must never be changed in place.
- */
-export type ReadMemory = WeakMap<object, RememberedObject>
-
-interface RememberedObject {
-  readonly findings: readonly SchemaFinding[]
-  /** With its defaults; only where there are no findings. */
-  readonly spec: unknown
-}
-
 /** Checks every object by itself. Refused ones are reported and left out; objects of foreign groups are passed over. */
-export function readObjects(
-  objects: readonly SourceObject[],
-  report: Report,
-  memory: ReadMemory = new WeakMap(),
-): CheckedObjects {
+export function readObjects(objects: readonly SourceObject[], report: Report): CheckedObjects {
   const reading: Reading = {
-    memory,
     resources: { Organization: [], Website: [], InstallPath: [], Destination: [], LogStream: [] },
     secrets: new Map(),
     namespaces: new Map(),
@@ -117,7 +109,6 @@ export function withDefaults(schema: JsonSchema, value: unknown): unknown {
 }
 
 interface Reading {
-  readonly memory: ReadMemory
   readonly resources: { readonly [K in ResourceKind]: Resource<K>[] }
   readonly secrets: Map<string, SecretObject>
   readonly namespaces: Map<string, Labels>
@@ -132,6 +123,10 @@ interface RawObject {
 }
 
 function readObject(source: SourceObject, reading: Reading, report: Report): void {
+  if (source.read !== undefined) {
+    if (isFirst(source.read, reading, report)) keep(source.read, reading)
+    return
+  }
   const id = identify(source)
   if (isNamespace(source.value, id)) {
     reading.namespaces.set(id.name, labelsOf(source.value))
@@ -139,60 +134,63 @@ function readObject(source: SourceObject, reading: Reading, report: Report): voi
   }
   const isSecret = id.kind === 'Secret'
   if (!isSecret && !isOurs(source.value, id, report)) return
-  const key = objectKey(id.kind, id.namespace, id.name)
-  if (id.name !== '' && reading.seen.has(key)) {
-    report(id, 'DuplicateObject', '/metadata/name', `another ${id.kind} of this name came before`)
-    return
-  }
-  reading.seen.add(key)
-  const { findings, spec } = isSecret
-    ? { findings: checkSchema(SECRET_SCHEMA, source.value), spec: null }
-    : recall(reading.memory, source.value, id.kind as ResourceKind)
+  if (!isFirst(id, reading, report)) return
+  const findings = checkSchema(isSecret ? SECRET_SCHEMA : envelopeOf(id.kind as ResourceKind), source.value)
   for (const finding of findings) report(id, reasonOf(finding), finding.field, finding.message)
   if (findings.length > 0) return
   const raw = source.value as RawObject
-  if (isSecret) keepSecret(id, raw, reading, report)
-  else keepResource(id, id.kind as ResourceKind, spec, reading)
+  if (!isSecret) {
+    const kind = id.kind as ResourceKind
+    // The schema has shown that the spec has the shape its kind promises; here the type takes that over.
+    const spec = withDefaults(SPEC_SCHEMAS[kind], raw.spec) as Specs[ResourceKind]
+    const resource: Resource<ResourceKind> = { ...id, kind, spec, memo: null }
+    source.read = resource
+    keep(resource, reading)
+    return
+  }
+  const { secret, isWhole } = readSecret(id, raw, report)
+  if (isWhole) source.read = secret
+  keep(secret, reading)
 }
 
-function recall(memory: ReadMemory, value: unknown, kind: ResourceKind): RememberedObject {
-  const isObject = typeof value === 'object' && value !== null
-  const known = isObject ? memory.get(value) : undefined
-  if (known !== undefined) return known
-  const findings = checkSchema(envelopeOf(kind), value)
-  const spec = findings.length === 0 ? withDefaults(SPEC_SCHEMAS[kind], (value as RawObject).spec) : null
-  const read = { findings, spec }
-  if (isObject) memory.set(value, read)
-  return read
+/** Whether no other object of this name came before; one that did is reported. */
+function isFirst(id: ObjectId, { seen }: Reading, report: Report): boolean {
+  const before = seen.size
+  seen.add(id.key)
+  if (seen.size > before || id.name === '') return true
+  report(id, 'DuplicateObject', '/metadata/name', `another ${id.kind} of this name came before`)
+  return false
 }
 
-function keepResource(id: ObjectId, kind: ResourceKind, spec: unknown, reading: Reading): void {
-  // The schema has shown that the spec has the shape its kind promises; here the type takes that over.
-  const list = reading.resources[kind] as unknown[]
-  list.push({ ...id, kind, spec })
+function keep(object: Resource<ResourceKind> | SecretObject, { resources, secrets }: Reading): void {
+  if ('values' in object) secrets.set(object.key, object)
+  else (resources[object.kind] as Resource<ResourceKind>[]).push(object)
 }
 
-function keepSecret(id: ObjectId, raw: RawObject, reading: Reading, report: Report): void {
+/** Values that are no text are reported and left out; the secret is then not whole. */
+function readSecret(id: ObjectId, raw: RawObject, report: Report) {
   const values = new Map<string, string>()
+  let isWhole = true
   for (const [key, encoded] of Object.entries(raw.data ?? {})) {
     const text = decodeBase64(encoded)
-    if (text === null) report(id, 'InvalidField', `/data/${key}`, 'must be base64 of a text in UTF-8')
-    else values.set(key, text)
+    if (text === null) {
+      report(id, 'InvalidField', `/data/${key}`, 'must be base64 of a text in UTF-8')
+      isWhole = false
+    } else values.set(key, text)
   }
   for (const [key, text] of Object.entries(raw.stringData ?? {})) values.set(key, text)
-  reading.secrets.set(objectKey(id.kind, id.namespace, id.name), { ...id, values })
+  const secret: SecretObject = { ...id, values }
+  return { secret, isWhole }
 }
 
 /** What the object says it is, as far as it can be read at all. */
 function identify(source: SourceObject): ObjectId {
   const object = memberOf({ value: source.value }, 'value')
   const metadata = memberOf(object, 'metadata')
-  return {
-    kind: textOf(object, 'kind') || 'Object',
-    namespace: textOf(metadata, 'namespace') || DEFAULT_NAMESPACE,
-    name: textOf(metadata, 'name'),
-    locate: source.locate,
-  }
+  const kind = textOf(object, 'kind') || 'Object'
+  const namespace = textOf(metadata, 'namespace') || DEFAULT_NAMESPACE
+  const name = textOf(metadata, 'name')
+  return { key: objectKey(kind, namespace, name), kind, namespace, name, locate: source.locate }
 }
 
 /** False for an object that is not ours to read; where it seems to be meant for us, that is reported. */

@@ -7,7 +7,9 @@
  */
 
 import type { Catalog, Destination, Organization, Page, Website } from './catalog.ts'
-import { organizationText, sortedById, websiteText } from './catalog-text.ts'
+import type { PartMemory } from './catalog-parts.ts'
+import { ofParts } from './catalog-parts.ts'
+import { organizationText } from './catalog-text.ts'
 import type { HookScan, ProviderId, WebsiteId } from './model.ts'
 import type { Sha256Hex } from './origin.ts'
 
@@ -57,17 +59,18 @@ export function shardCount(websites: number, inUse: number): number {
   return Math.min(MAX_SHARDS, 2 ** Math.ceil(Math.log2(wanted)))
 }
 
-export function toShards(catalog: Catalog, count: number, sha256Hex: Sha256Hex): ShardedCatalog {
-  const drafts = Array.from({ length: count }, () => ({ organizations: [] as string[], websites: [] as string[] }))
-  const draftOf = (id: string) => drafts[numberOf(id, count)]
-  for (const organization of sortedById(catalog.organizations.values()))
-    draftOf(organization.id)?.organizations.push(organizationText(organization))
-  for (const website of sortedById(catalog.websites.values())) draftOf(website.id)?.websites.push(websiteText(website))
-  const shards = drafts.map(
-    ({ organizations, websites }) =>
-      `{"organizations":[${organizations.join(',')}],"websites":[${websites.join(',')}]}`,
-  )
-  return { index: { version: catalog.version, minReader: READER, shards: shards.map(sha256Hex) }, shards }
+/** What one catalog leaves for the next, for callers that compile again when little has changed. */
+export type PackMemory = PartMemory<{ readonly text: string; readonly digest: string }>
+
+export function toShards(
+  catalog: Catalog,
+  count: number,
+  sha256Hex: Sha256Hex,
+  memory: PackMemory = { parts: [] },
+): ShardedCatalog {
+  const parts = ofParts(catalog, count, (text) => ({ text, digest: sha256Hex(text) }), memory)
+  const index = { version: catalog.version, minReader: READER, shards: parts.map(({ digest }) => digest) }
+  return { index, shards: parts.map(({ text }) => text) }
 }
 
 /** Why an index cannot be used; a sentence that begins with "the catalog". */
@@ -85,43 +88,77 @@ export function readIndex(text: string): CatalogIndex {
   return { version: value.version, minReader: value.minReader, shards: value.shards as readonly string[] }
 }
 
-/** What one catalog leaves for the next: shards by their text. Holds those of the latest catalog alone. */
-export type ShardMemory = Map<string, ReadShard>
+/** What one catalog leaves for the next, which then shares with it whatever did not change. Holds the latest one alone. */
+export interface ShardMemory {
+  catalog: Catalog | null
+  /** By their text. */
+  shards: ReadonlyMap<string, ReadShard>
+}
+
+export function emptyShardMemory(): ShardMemory {
+  return { catalog: null, shards: new Map() }
+}
 
 interface ReadShard {
-  readonly store: StoredShard
-  readonly websites: Map<StoredWebsite, Website>
+  readonly text: string
+  readonly organizations: readonly Organization[]
+  readonly stored: readonly StoredWebsite[]
+  /** With the organisations of the latest catalog; null before that. */
+  readonly websites: readonly Website[] | null
 }
 
 /** The catalog that these shards are. A memory changes nothing but the time it takes. @throws UnreadableCatalog */
-export function fromShards(version: string, shards: readonly string[], memory: ShardMemory = new Map()): Catalog {
-  const stores = shards.map((text) => memory.get(text) ?? read(text))
-  const organizations = new Map<string, Organization>()
-  for (const { store } of stores)
-    for (const item of store.organizations) organizations.set(item.id, Object.freeze(item))
+export function fromShards(version: string, texts: readonly string[], memory = emptyShardMemory()): Catalog {
+  const { catalog: before } = memory
+  const shards = texts.map((text) => memory.shards.get(text) ?? read(text, before))
+  const organizations = new Map(shards.flatMap((shard) => shard.organizations.map((each) => [each.id, each] as const)))
+  const areAllSame = before !== null && isSameMap(before.organizations, organizations)
   const websites = new Map<WebsiteId, Website>()
   const origins = new Set<string>()
-  for (const { store, websites: known } of stores) {
-    for (const item of store.websites) {
-      const organization = organizations.get(item.organization)
-      if (organization === undefined) throw new UnreadableCatalog('the catalog lacks an organisation')
-      const before = known.get(item)
-      const website = before?.organization === organization ? before : restored(item, organization)
-      known.set(item, website)
+  const next = new Map<string, ReadShard>()
+  for (const shard of shards) {
+    const own = areAllSame ? (shard.websites ?? restoredAll(shard, organizations)) : restoredAll(shard, organizations)
+    next.set(shard.text, { ...shard, websites: own })
+    for (const website of own) {
       websites.set(website.id, website)
       for (const origin of website.origins) origins.add(origin)
     }
   }
-  memory.clear()
-  for (const [number, text] of shards.entries()) {
-    const store = stores[number]
-    if (store !== undefined) memory.set(text, store)
-  }
-  return Object.freeze({ version, organizations, websites, origins })
+  const catalog = Object.freeze({ version, organizations, websites, origins })
+  // Only now: a catalog that cannot be read leaves nothing behind.
+  memory.catalog = catalog
+  memory.shards = next
+  return catalog
 }
 
-function read(text: string): ReadShard {
-  return { store: parsed(text) as StoredShard, websites: new Map() }
+function read(text: string, before: Catalog | null): ReadShard {
+  const { organizations, websites } = parsed(text) as StoredShard
+  const own = organizations.map((each) => kept(each, before))
+  return { text, organizations: own, stored: websites, websites: null }
+}
+
+/** An organisation stays the same object as long as it says the same: websites of all shards refer to it. */
+function kept(organization: Organization, before: Catalog | null): Organization {
+  const last = before?.organizations.get(organization.id)
+  const isSame = last !== undefined && organizationText(last) === organizationText(organization)
+  return isSame ? last : Object.freeze(organization)
+}
+
+function isSameMap<T>(a: ReadonlyMap<string, T>, b: ReadonlyMap<string, T>): boolean {
+  return a.size === b.size && [...b].every(([key, value]) => a.get(key) === value)
+}
+
+/** @throws UnreadableCatalog */
+function restoredAll(
+  { stored, websites }: ReadShard,
+  organizations: ReadonlyMap<string, Organization>,
+): readonly Website[] {
+  return stored.map((item, index) => {
+    const organization = organizations.get(item.organization)
+    if (organization === undefined) throw new UnreadableCatalog('the catalog lacks an organisation')
+    const last = websites?.[index]
+    return last?.organization === organization ? last : restored(item, organization)
+  })
 }
 
 function restored(item: StoredWebsite, organization: Organization): Website {
@@ -135,15 +172,6 @@ function restored(item: StoredWebsite, organization: Organization): Website {
     origins: new Set(item.origins),
     providers: new Set(item.providers),
   })
-}
-
-/** The first 32 bits of FNV-1a: every reader and writer must agree on it for ever, and it is not about secrets. */
-function numberOf(id: string, count: number): number {
-  let hash = 0x811c9dc5
-  for (let index = 0; index < id.length; index += 1) {
-    hash = Math.imul(hash ^ id.charCodeAt(index), 0x01000193) >>> 0
-  }
-  return hash % count
 }
 
 function parsed(text: string): unknown {

@@ -7,9 +7,10 @@
  */
 
 import type { Catalog, CatalogProblem, Credentials, Organization, Website } from './catalog.ts'
-import { organizationText, sortedById, websiteText } from './catalog-text.ts'
-import type { ReadMemory, Resource, SourceObject } from './catalog-objects.ts'
-import { objectKey, readObjects, reportTo, shownName } from './catalog-objects.ts'
+import type { PartMemory } from './catalog-parts.ts'
+import { ofParts } from './catalog-parts.ts'
+import type { Resource, SourceObject } from './catalog-objects.ts'
+import { readObjects, reportTo, shownName } from './catalog-objects.ts'
 import { compileDestination } from './compile-destination.ts'
 import { organizationOf, readAllowedNamespaces } from './compile-references.ts'
 import { compileWebsite } from './compile-website.ts'
@@ -18,7 +19,7 @@ import { displayNameOf, hasRoom, idOf } from './compiler.ts'
 import { LIMITS, PLAN_LIMITS } from './limits.ts'
 import type { Sha256Hex } from './origin.ts'
 import { parseOutboundUrl } from './outbound-address.ts'
-import { unchanged } from './unchanged.ts'
+import { isSameList, unchanged } from './unchanged.ts'
 
 export interface CatalogInput {
   /** Oldest first. */
@@ -27,7 +28,7 @@ export interface CatalogInput {
   /** A second look at a provider's settings, beyond the schema; for rules that only the provider's module knows. */
   readonly checkProviderSettings?: ProviderSettingsChecker
   /** For callers that compile again when little has changed. */
-  readonly memory?: ReadMemory
+  readonly memory?: PartMemory<string>
 }
 
 export interface Compilation {
@@ -36,14 +37,19 @@ export interface Compilation {
   readonly credentials: Credentials
   /** Which keys of which Secrets the credentials came from, by `destinationKey`; no values. */
   readonly credentialRefs: ReadonlyMap<string, readonly CredentialRef[]>
+  /** Websites in force by the ID of their organisation. */
+  readonly websiteCounts: ReadonlyMap<string, number>
   readonly problems: readonly CatalogProblem[]
 }
+
+/** The version is a digest of so many digests, of which a change needs one anew. */
+const VERSION_PARTS = 64
 
 export function compileCatalog(input: CatalogInput): Compilation {
   const problems: CatalogProblem[] = []
   const report = reportTo(problems)
   const compiler: Compiler = {
-    objects: readObjects(input.objects, report, input.memory),
+    objects: readObjects(input.objects, report),
     report,
     checkProviderSettings: input.checkProviderSettings ?? (() => []),
     allowed: new Map(),
@@ -55,16 +61,18 @@ export function compileCatalog(input: CatalogInput): Compilation {
     credentialRefs: new Map(),
   }
   const { resources } = compiler.objects
-  const readable = new Set(
-    [...resources.Organization, ...resources.Website].filter((it) => readAllowedNamespaces(compiler, it)),
+  const refused = new Set(
+    [...resources.Organization, ...resources.Website].filter((it) => !readAllowedNamespaces(compiler, it)),
   )
-  for (const resource of resources.Organization) if (readable.has(resource)) addOrganization(compiler, resource)
+  for (const resource of resources.Organization) if (!refused.has(resource)) addOrganization(compiler, resource)
   for (const resource of resources.InstallPath) addInstallPath(compiler, resource)
-  for (const resource of resources.Website) if (readable.has(resource)) compileWebsite(compiler, resource)
+  for (const resource of resources.Website) if (!refused.has(resource)) compileWebsite(compiler, resource)
   for (const resource of resources.Destination) compileDestination(compiler, resource)
   for (const resource of resources.LogStream) addLogStream(compiler, resource)
-  const catalog = assemble(compiler, input.sha256Hex)
-  return { catalog, credentials: compiler.credentials, credentialRefs: compiler.credentialRefs, problems }
+  const catalog = assemble(compiler, input.sha256Hex, input.memory ?? { parts: [] })
+  const { credentials, credentialRefs, organizations } = compiler
+  const websiteCounts = new Map([...organizations.values()].map((each) => [each.id, each.websiteCount]))
+  return { catalog, credentials, credentialRefs, websiteCounts, problems }
 }
 
 function addOrganization(compiler: Compiler, resource: Resource<'Organization'>): void {
@@ -78,10 +86,9 @@ function addOrganization(compiler: Compiler, resource: Resource<'Organization'>)
   }
   const displayName = displayNameOf(compiler, resource)
   if (displayName === null) return
-  const key = objectKey(resource.kind, resource.namespace, resource.name)
   const id = shownName(resource)
-  const counts = { installPaths: [], websiteCount: 0, logStreamCount: 0 }
-  compiler.organizations.set(key, { id, displayName, plan, logRetentionDays, ...counts })
+  const counts = { installPaths: [], websiteCount: 0, logStreamCount: 0, finished: null }
+  compiler.organizations.set(resource.key, { id, displayName, plan, logRetentionDays, ...counts })
 }
 
 function addInstallPath(compiler: Compiler, resource: Resource<'InstallPath'>): void {
@@ -123,22 +130,25 @@ function hasCallableAddress(compiler: Compiler, resource: Resource<'LogStream'>)
   return parsed.ok
 }
 
-function assemble(compiler: Compiler, sha256Hex: Sha256Hex): Catalog {
-  const organizations = new Map<OrganizationDraft, Organization>()
+function assemble(compiler: Compiler, sha256Hex: Sha256Hex, digests: PartMemory<string>): Catalog {
+  const byId = new Map<string, Organization>()
   for (const resource of compiler.objects.resources.Organization) {
-    const draft = compiler.organizations.get(objectKey(resource.kind, resource.namespace, resource.name))
-    if (draft !== undefined) organizations.set(draft, finishOrganization(compiler, resource, draft))
+    const draft = compiler.organizations.get(resource.key)
+    if (draft === undefined) continue
+    draft.finished = finishOrganization(compiler, resource, draft)
+    byId.set(draft.id, draft.finished)
   }
   const websites = new Map<string, Website>()
   const origins = new Set<string>()
   for (const draft of compiler.websites.values()) {
-    const organization = organizations.get(draft.organization)
-    if (organization === undefined) continue
-    websites.set(draft.website.id, finishWebsite(draft, organization))
-    for (const origin of draft.website.origins) origins.add(origin)
+    const organization = draft.organization.finished
+    if (organization === null) continue
+    const website = finishWebsite(draft, organization)
+    websites.set(website.id, website)
+    for (const origin of website.origins) origins.add(origin)
   }
-  const byId = new Map([...organizations.values()].map((organization) => [organization.id, organization]))
-  const version = digest(byId, websites, sha256Hex)
+  const parts = ofParts({ organizations: byId, websites }, VERSION_PARTS, sha256Hex, digests)
+  const version = sha256Hex(parts.join('\n')).slice(0, 16)
   return Object.freeze({ version, organizations: byId, websites, origins })
 }
 
@@ -170,28 +180,20 @@ function reportMissingDefault(compiler: Compiler, organization: Resource<'Organi
   else compiler.report(organization, 'RefNotFound', field, `the organisation has no install path ${named}`)
 }
 
+/** Most websites of a catalog are those of the one before. */
 function finishWebsite(draft: WebsiteDraft, organization: Organization): Website {
+  const { core } = draft
+  const before = core.finished
+  if (before?.organization === organization && isSameList(before.destinations, draft.destinations)) return before
   const measurementIds = draft.destinations
     .filter((destination) => destination.provider === 'ga4')
     .map((destination) => String(destination.settings['measurementId']))
-  const website = {
-    ...draft.website,
+  const website = Object.freeze({
+    ...core.website,
     organization,
     destinations: draft.destinations,
     measurementIds: [...new Set(measurementIds)],
-  }
-  return unchanged(draft.website, Object.freeze(website))
-}
-
-/** Independent of the order in which organisations and websites came, except where that order has a meaning. */
-function digest(
-  organizations: ReadonlyMap<string, Organization>,
-  websites: ReadonlyMap<string, Website>,
-  sha256Hex: Sha256Hex,
-): string {
-  const texts = [
-    ...sortedById(organizations.values()).map(organizationText),
-    ...sortedById(websites.values()).map(websiteText),
-  ]
-  return sha256Hex(texts.join('\n')).slice(0, 16)
+  })
+  core.finished = website
+  return website
 }

@@ -1,5 +1,6 @@
 /** Compiles one Destination: its provider's block, its defaults, and the credentials that its references stand for. */
 
+import type { Destination } from './catalog.ts'
 import { destinationKey } from './catalog.ts'
 import type { Resource, SecretObject } from './catalog-objects.ts'
 import { objectKey, withDefaults } from './catalog-objects.ts'
@@ -10,16 +11,13 @@ import type { EventType, ProviderId } from './model.ts'
 import { EVENT_TYPES, PROVIDER_IDS } from './model.ts'
 import { PROVIDER_BLOCKS } from './provider-blocks.ts'
 import type { ProviderBlock } from './provider-blocks.ts'
-import type { DestinationSpec } from './resources.ts'
-import { unchanged } from './unchanged.ts'
 
 /** Adds the destination to its website's draft, or reports why it is left out. */
 export function compileDestination(compiler: Compiler, resource: Resource<'Destination'>): void {
-  const { spec } = resource
   const website = websiteOf(compiler, resource)
   const displayName = displayNameOf(compiler, resource)
-  const block = blockOf(compiler, resource)
-  if (website === null || displayName === null || block === null) return
+  const core = coreOf(compiler, resource)
+  if (website === null || displayName === null || core === null) return
   // Its name is its ID, and two namespaces may use one name.
   if (website.destinations.some(({ id }) => id === resource.name)) {
     compiler.report(resource, 'IdTaken', '/metadata/name', 'an older destination of the website has this name')
@@ -28,23 +26,33 @@ export function compileDestination(compiler: Compiler, resource: Resource<'Desti
   const { plan } = website.organization
   const room = { count: 'destinationsPerWebsite', wanted: website.destinations.length + 1, field: '' } as const
   if (!hasRoom(compiler, resource, plan, room)) return
-  const refs = credentialRefsOf(compiler, resource, block)
-  if (refs === null) return
-  const key = destinationKey(website.website.id, resource.name)
-  compiler.credentialRefs.set(key, refs)
-  compiler.credentials.set(key, credentialsOf(compiler, refs))
-  const made = {
-    id: resource.name,
-    website: website.website.id,
-    organization: website.organization.id,
-    displayName,
+  const access = accessOf(compiler, resource, core)
+  if (access === null) return
+  const key = destinationKey(website.core.website.id, resource.name)
+  compiler.credentialRefs.set(key, access.refs)
+  compiler.credentials.set(key, access.credentials)
+  const belongsTo = { website: website.core.website.id, organization: website.organization.id }
+  website.destinations.push(finished(resource, core, { displayName, ...belongsTo }))
+}
+
+/** The one of the compilation before where it belongs to the same website. */
+function finished(
+  { name, spec }: Resource<'Destination'>,
+  core: Core,
+  own: Pick<Destination, 'displayName' | 'website' | 'organization'>,
+): Destination {
+  const before = core.finished
+  if (before?.website === own.website && before.organization === own.organization) return before
+  core.finished = Object.freeze({
+    ...own,
+    id: name,
     provider: spec.provider,
     mode: spec.mode,
     eventTypes: spec.eventTypes ?? defaultEventTypes(spec.provider),
     reconstructionWindowHours: spec.reconstructionWindowHours,
-    settings: block.settings,
-  }
-  website.destinations.push(unchanged(spec, Object.freeze(made)))
+    settings: core.block.settings,
+  })
+  return core.finished
 }
 
 /** GA4 names its events as we do; the advertising providers would count one install thrice. */
@@ -60,7 +68,31 @@ interface Block {
   readonly ref: { readonly name: string; readonly key?: string }
 }
 
-function blockOf(compiler: Compiler, resource: Resource<'Destination'>): Block | null {
+/** What follows from a spec alone, with what compilations made of it. */
+interface Core {
+  readonly block: Block
+  finished: Destination | null
+  access: Access | null
+}
+
+/** Where credentials come from, and their values. */
+interface Access {
+  readonly secret: SecretObject
+  readonly refs: readonly CredentialRef[]
+  readonly credentials: Readonly<Record<string, string>>
+}
+
+function coreOf(compiler: Compiler, resource: Resource<'Destination'>): Core | null {
+  const core = (resource.memo as Core | null) ?? newCore(compiler, resource)
+  if (core === null) return null
+  resource.memo = core
+  const { field, settings } = core.block
+  const findings = compiler.checkProviderSettings(resource.spec.provider, settings)
+  for (const finding of findings) compiler.report(resource, 'InvalidField', field + finding.field, finding.message)
+  return findings.length > 0 ? null : core
+}
+
+function newCore(compiler: Compiler, resource: Resource<'Destination'>): Core | null {
   const { spec } = resource
   const provider = PROVIDER_BLOCKS[spec.provider]
   const blocks = PROVIDER_IDS.map((id) => PROVIDER_BLOCKS[id].block).filter((name) => Object.hasOwn(spec, name))
@@ -74,40 +106,30 @@ function blockOf(compiler: Compiler, resource: Resource<'Destination'>): Block |
     readonly [field: string]: unknown
   }
   const field = `/spec/${provider.block}`
-  const findings = compiler.checkProviderSettings(spec.provider, settings)
-  for (const finding of findings) compiler.report(resource, 'InvalidField', field + finding.field, finding.message)
-  if (findings.length > 0) return null
-  return { provider, field, settings: settingsOf(spec, settings), ref: ref as Block['ref'] }
+  const block = { provider, field, settings: Object.freeze(settings), ref: ref as Block['ref'] }
+  return { block, finished: null, access: null }
 }
 
-/** The same object for the same spec. */
-const SETTINGS = new WeakMap<DestinationSpec, Block['settings']>()
-
-function settingsOf(spec: DestinationSpec, settings: Block['settings']): Block['settings'] {
-  const known = SETTINGS.get(spec) ?? Object.freeze(settings)
-  SETTINGS.set(spec, known)
-  return known
-}
-
-function credentialRefsOf(
-  compiler: Compiler,
-  resource: Resource<'Destination'>,
-  { provider, field, ref }: Block,
-): readonly CredentialRef[] | null {
+/** The one of the compilation before where the Secret is the same; null after a problem has been reported. */
+function accessOf(compiler: Compiler, resource: Resource<'Destination'>, core: Core): Access | null {
   const { namespace } = resource
+  const { provider, field, ref } = core.block
   const pointer = `${field}/${provider.secret.refField}`
-  const secret = compiler.objects.secrets.get(objectKey('Secret', namespace, ref.name))
+  const key = objectKey('Secret', namespace, ref.name)
+  const secret = compiler.objects.secrets.get(key)
   if (secret === undefined) {
-    const isSeen = compiler.objects.seen.has(objectKey('Secret', namespace, ref.name))
+    const isSeen = compiler.objects.seen.has(key)
     const message = isSeen
       ? `Secret ${ref.name} is itself refused`
       : `there is no Secret ${ref.name} in namespace ${namespace}`
     compiler.report(resource, isSeen ? 'RefNotAccepted' : 'RefNotFound', `${pointer}/name`, message)
     return null
   }
+  if (core.access?.secret === secret) return core.access
   const keys = keysOf(provider, ref, secret)
   if (keys.missing === null) {
-    return keys.found.map(([key, credential]) => ({ credential, namespace, secret: ref.name, key }))
+    core.access = accessBy(keys.found, secret)
+    return core.access
   }
   const at = 'credential' in provider.secret ? `${pointer}/key` : pointer
   compiler.report(resource, 'RefNotFound', at, `Secret ${ref.name} has no value for ${keys.missing}`)
@@ -130,10 +152,9 @@ function keysOf(provider: ProviderBlock, ref: Block['ref'], secret: SecretObject
   return { missing: reading.sets.map((set) => Object.keys(set).join(', ')).join('; or ') }
 }
 
-function credentialsOf(compiler: Compiler, refs: readonly CredentialRef[]): Readonly<Record<string, string>> {
-  const values = refs.map(({ namespace, secret, key, credential }) => {
-    const value = compiler.objects.secrets.get(objectKey('Secret', namespace, secret))?.values.get(key) ?? ''
-    return [credential, value] as const
-  })
-  return Object.freeze(Object.fromEntries(values))
+function accessBy(found: readonly (readonly [string, string])[], secret: SecretObject): Access {
+  const { namespace, name, values } = secret
+  const refs = found.map(([key, credential]) => ({ credential, namespace, secret: name, key }))
+  const credentials = Object.fromEntries(found.map(([key, credential]) => [credential, values.get(key) ?? '']))
+  return { secret, refs, credentials: Object.freeze(credentials) }
 }

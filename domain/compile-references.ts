@@ -32,7 +32,7 @@ export function readAllowedNamespaces(
 ): boolean {
   const { allowedNamespaces } = object.spec
   if (allowedNamespaces === undefined) return true
-  compiler.allowed.set(objectKey(object.kind, object.namespace, object.name), allowedNamespaces)
+  compiler.allowed.set(object.key, allowedNamespaces)
   const problems = allowedNamespacesProblems(allowedNamespaces)
   for (const { field, message } of problems) {
     compiler.report(object, 'InvalidField', `/spec/allowedNamespaces${field}`, message)

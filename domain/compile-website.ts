@@ -2,27 +2,16 @@
 
 import type { Page } from './catalog.ts'
 import type { Resource } from './catalog-objects.ts'
-import { objectKey } from './catalog-objects.ts'
 import { organizationOf } from './compile-references.ts'
-import type { Compiler, WebsiteDraft } from './compiler.ts'
+import type { Compiler, WebsiteCore } from './compiler.ts'
 import { displayNameOf, hasRoom, idOf } from './compiler.ts'
 import { isLoopbackHost, parseOrigin, parsePageUrl } from './origin.ts'
-import type { WebsiteSpec } from './resources.ts'
-
-/** What follows from the spec alone, of specs without a problem: parsing addresses takes most of the time. */
-interface Core {
-  readonly website: WebsiteDraft['website']
-  readonly domains: ReadonlySet<string>
-  /** Those domains that one namespace can have for itself. */
-  readonly owned: readonly string[]
-}
-
-const CORES = new WeakMap<WebsiteSpec, Core>()
 
 /** Adds the website's draft, or reports why it is left out. */
 export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>): void {
   const organization = organizationOf(compiler, resource)
-  const core = CORES.get(resource.spec) ?? coreOf(compiler, resource)
+  // Parsing addresses takes most of the time.
+  const core = (resource.memo as WebsiteCore | null) ?? coreOf(compiler, resource)
   if (organization === null || core === null) return
   const { website, domains, owned } = core
   if (!isFree(compiler, resource, { id: website.id, domains })) return
@@ -33,11 +22,10 @@ export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>
   organization.websiteCount += 1
   compiler.websiteIds.add(website.id)
   for (const origin of owned) compiler.originOwners.set(origin, resource.namespace)
-  const key = objectKey(resource.kind, resource.namespace, resource.name)
-  compiler.websites.set(key, { organization, website, destinations: [] })
+  compiler.websites.set(resource.key, { organization, core, destinations: [] })
 }
 
-function coreOf(compiler: Compiler, resource: Resource<'Website'>): Core | null {
+function coreOf(compiler: Compiler, resource: Resource<'Website'>): WebsiteCore | null {
   const { spec } = resource
   const id = idOf(compiler, resource)
   const displayName = displayNameOf(compiler, resource)
@@ -55,8 +43,8 @@ function coreOf(compiler: Compiler, resource: Resource<'Website'>): Core | null 
     hookScan: spec.hook.scan,
   }
   const owned = [...domains].filter((origin) => !isEverybodys(origin))
-  const core = { website: Object.freeze(website), domains, owned }
-  CORES.set(spec, core)
+  const core: WebsiteCore = { website: Object.freeze(website), domains, owned, finished: null }
+  resource.memo = core
   return core
 }
 
@@ -75,11 +63,15 @@ function isFree(
     return false
   }
   const { namespace } = resource
-  const taken = [...domains].findIndex((origin) => (compiler.originOwners.get(origin) ?? namespace) !== namespace)
-  if (taken < 0) return true
-  const field = taken === 0 ? '/spec/primaryOrigin' : '/spec/additionalDomains'
-  compiler.report(resource, 'OriginTaken', field, 'a website of another namespace registered this origin before')
-  return false
+  let field = '/spec/primaryOrigin'
+  for (const origin of domains) {
+    if ((compiler.originOwners.get(origin) ?? namespace) !== namespace) {
+      compiler.report(resource, 'OriginTaken', field, 'a website of another namespace registered this origin before')
+      return false
+    }
+    field = '/spec/additionalDomains'
+  }
+  return true
 }
 
 /** Every developer's own machine. */

@@ -1,7 +1,7 @@
 /** What the steps of the catalog compiler share: drafts, room in the plan, names and IDs. */
 
 import type { AllowedNamespaces } from './allowed-namespaces.ts'
-import type { Destination, InstallPath, Website } from './catalog.ts'
+import type { Destination, InstallPath, Organization, Website } from './catalog.ts'
 import type { CheckedObjects, ObjectId, Report } from './catalog-objects.ts'
 import { LIMITS } from './limits.ts'
 import type { Plan, ProviderId } from './model.ts'
@@ -49,12 +49,24 @@ export interface OrganizationDraft {
   readonly installPaths: InstallPath[]
   websiteCount: number
   logStreamCount: number
+  /** With its install paths; null until all of them are read. */
+  finished: Organization | null
 }
 
 export interface WebsiteDraft {
   readonly organization: OrganizationDraft
-  readonly website: Omit<Website, 'organization' | 'destinations' | 'measurementIds'>
+  readonly core: WebsiteCore
   readonly destinations: Destination[]
+}
+
+/** What follows from a spec without a problem alone. */
+export interface WebsiteCore {
+  readonly website: Omit<Website, 'organization' | 'destinations' | 'measurementIds'>
+  readonly domains: ReadonlySet<string>
+  /** Those domains that one namespace can have for itself. */
+  readonly owned: readonly string[]
+  /** What the latest compilation made of it, with its organisation and destinations. */
+  finished: Website | null
 }
 
 /** Whether the plan has room for `wanted` of these in all; the refusal is reported. */

@@ -1,19 +1,20 @@
 /** Decides, from what was gathered and nothing else, what the cluster should hold: the catalog, credentials and statuses. */
 
-import type { Catalog, CatalogProblem } from '../domain/catalog.ts'
-import { destinationKey } from '../domain/catalog.ts'
-import type { ReadMemory, SourceObject } from '../domain/catalog-objects.ts'
-import { objectKey, shownName } from '../domain/catalog-objects.ts'
+import type { CatalogProblem } from '../domain/catalog.ts'
+import { shownName } from '../domain/catalog-objects.ts'
 import { shardCount, toShards } from '../domain/catalog-shards.ts'
-import type { ShardedCatalog } from '../domain/catalog-shards.ts'
+import type { PackMemory, ShardedCatalog } from '../domain/catalog-shards.ts'
+import type { PartMemory } from '../domain/catalog-parts.ts'
 import { compileCatalog } from '../domain/compile-catalog.ts'
 import type { Compilation } from '../domain/compile-catalog.ts'
 import type { ProviderId } from '../domain/model.ts'
-import { PROVIDER_IDS } from '../domain/model.ts'
 import type { Sha256Hex } from '../domain/origin.ts'
-import { RESOURCE_API_VERSION, RESOURCE_KINDS } from '../domain/resources.ts'
+import { RESOURCE_KINDS } from '../domain/resources.ts'
 import type { ResourceKind } from '../domain/resources.ts'
 import type { KubeObject } from '../runtime/kube/objects.ts'
+import { credentialTexts, type CredentialMemory } from './credential-texts.ts'
+import type { DecidedFields, DecidedObject, KnownObject, ObjectMemory } from './known-objects.ts'
+import { emptyObjectMemory, forgetAllBut, knownObject, plainSource } from './known-objects.ts'
 
 /** Everything that a decision depends on. */
 export interface Gathered {
@@ -27,180 +28,126 @@ export interface Gathered {
   readonly baseUrl: string
 }
 
-/** One object with what its status should say, its conditions aside. */
-export interface DecidedObject {
-  readonly kind: ResourceKind
-  readonly object: KubeObject
-  readonly problems: readonly CatalogProblem[]
-  /** Fields of the status beside its conditions; empty for what is not in force. */
-  readonly fields: Readonly<Record<string, unknown>>
-}
-
 export interface Decision {
   readonly catalog: ShardedCatalog
   readonly websites: number
+  /** Objects with a problem. */
+  readonly refused: number
   /** The text of each provider's Secret. */
   readonly credentials: ReadonlyMap<ProviderId, string>
   /** By `objectKey`. */
   readonly objects: ReadonlyMap<string, DecidedObject>
 }
 
-/** What one decision leaves for the next: results that hold as long as an object is the same. */
+/** What one decision leaves for the next: results that hold as long as what they were made of is the same. */
 export interface DecisionMemory {
-  readonly sources: WeakMap<KubeObject, SourceObject>
-  /** By kind and place, with what the API server counts: a new status makes a new object with the same spec. */
-  readonly latest: Map<string, { readonly generation: string; readonly source: SourceObject }>
-  readonly decided: WeakMap<KubeObject, DecidedObject>
-  readonly read: ReadMemory
+  readonly objects: ObjectMemory
+  readonly digests: PartMemory<string>
+  readonly shards: PackMemory
+  readonly credentials: CredentialMemory
 }
 
 export function emptyMemory(): DecisionMemory {
-  return { sources: new WeakMap(), latest: new Map(), decided: new WeakMap(), read: new WeakMap() }
+  return {
+    objects: emptyObjectMemory(),
+    digests: { parts: [] },
+    shards: { parts: [] },
+    credentials: new Map(),
+  }
 }
 
 /** The memory changes nothing but the time it takes. */
 export function decide(gathered: Gathered, sha256Hex: Sha256Hex, memory: DecisionMemory): Decision {
-  const { resources, secrets, shardsInUse } = gathered
-  const ordered = RESOURCE_KINDS.flatMap((kind) =>
-    oldestFirst(resources[kind]).map((object) => sourceOf(kind, object, memory)),
+  const { resources, secrets, namespaces, shardsInUse, baseUrl } = gathered
+  const known = RESOURCE_KINDS.flatMap((kind) =>
+    oldestFirst(resources[kind].map((object) => knownObject(kind, object, memory.objects))),
   )
-  const plainSecrets = secrets.map(({ metadata, data }) => ({
-    ...{ apiVersion: 'v1', kind: 'Secret', data: data ?? {} },
-    metadata: { name: metadata.name, namespace: metadata.namespace },
-  }))
-  const plainNamespaces = gathered.namespaces.map(({ metadata: { name, labels = {} } }) => ({
-    ...{ apiVersion: 'v1', kind: 'Namespace' },
-    metadata: { name, labels },
-  }))
-  const plain = [...plainSecrets, ...plainNamespaces].map((value): SourceObject => ({ value, locate: nowhere }))
-  const objects = [...plain, ...ordered]
-  const compilation = compileCatalog({ objects, sha256Hex, memory: memory.read })
+  const plain = [
+    ...secrets.map((secret) => plainSource('Secret', secret, memory.objects)),
+    ...namespaces.map((namespace) => plainSource('Namespace', namespace, memory.objects)),
+  ]
+  const objects = [...plain, ...known.map(({ source }) => source)]
+  const compilation = compileCatalog({ objects, sha256Hex, memory: memory.digests })
   const { catalog } = compilation
+  const decided = decidedObjects(known, compilation, baseUrl)
+  forgetAllBut(decided, memory.objects)
   return {
-    catalog: toShards(catalog, shardCount(catalog.websites.size, shardsInUse), sha256Hex),
+    catalog: toShards(catalog, shardCount(catalog.websites.size, shardsInUse), sha256Hex, memory.shards),
     websites: catalog.websites.size,
-    credentials: credentialsByProvider(compilation),
-    objects: decidedObjects(gathered, compilation, memory),
+    refused: new Set(compilation.problems.map(({ object }) => object)).size,
+    credentials: credentialTexts(compilation, memory.credentials),
+    objects: decided,
   }
 }
 
-const nowhere = (): string => ''
-
-/** Without the status, which the compiler does not read; lists do not say the kind of each object. */
-function sourceOf(kind: ResourceKind, object: KubeObject, { sources, latest }: DecisionMemory): SourceObject {
-  const known = sources.get(object)
-  if (known !== undefined) return known
-  const { name, namespace, uid, generation } = object.metadata
-  const key = objectKey(kind, namespace ?? '', name)
-  const counted = uid === undefined || generation === undefined ? null : `${uid} ${generation}`
-  const last = latest.get(key)
-  if (counted !== null && last?.generation === counted) {
-    sources.set(object, last.source)
-    return last.source
-  }
-  const value = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace }, spec: object['spec'] }
-  const source = { value, locate: nowhere }
-  sources.set(object, source)
-  if (counted !== null) latest.set(key, { generation: counted, source })
-  return source
-}
-
-/** Older objects keep their place; names settle what was made within one second, so that every pass decides alike. */
-function oldestFirst(objects: readonly KubeObject[]): readonly KubeObject[] {
-  const order = ({ metadata }: KubeObject) =>
-    `${metadata.creationTimestamp ?? ''}\n${metadata.namespace ?? ''}\n${metadata.name}`
-  return objects
-    .map((object) => ({ object, at: order(object) }))
-    .sort((a, b) => (a.at < b.at ? -1 : 1))
-    .map(({ object }) => object)
-}
-
-/** Members in a fixed order: equal credentials make an equal text. */
-function credentialsByProvider({ catalog, credentials }: Compilation): ReadonlyMap<ProviderId, string> {
-  const texts = PROVIDER_IDS.map((provider) => {
-    const own: [string, Readonly<Record<string, string>>][] = []
-    for (const website of catalog.websites.values()) {
-      for (const destination of website.destinations) {
-        const key = destinationKey(website.id, destination.id)
-        if (destination.provider === provider) own.push([key, credentials.get(key) ?? {}])
-      }
-    }
-    own.sort(([a], [b]) => (a < b ? -1 : 1))
-    return [provider, JSON.stringify({ credentials: Object.fromEntries(own) })] as const
+/**
+ * Older objects keep their place, so that every pass decides alike. Two that were there before are compared by their ranks
+ * of then, which takes less time than comparing texts and says the same.
+ */
+function oldestFirst(objects: KnownObject[]): readonly KnownObject[] {
+  objects.sort((a, b) => {
+    if (a.rank >= 0 && b.rank >= 0) return a.rank - b.rank
+    return a.age < b.age ? -1 : 1
   })
-  return new Map(texts)
+  for (const [rank, object] of objects.entries()) object.rank = rank
+  return objects
 }
+
+const NONE: readonly CatalogProblem[] = []
 
 function decidedObjects(
-  gathered: Gathered,
+  all: readonly KnownObject[],
   compilation: Compilation,
-  { decided: before, latest }: DecisionMemory,
+  baseUrl: string,
 ): ReadonlyMap<string, DecidedObject> {
   const problems = Map.groupBy(compilation.problems, (problem) => problem.object)
   const decided = new Map<string, DecidedObject>()
-  const view = viewOf(compilation.catalog, gathered.baseUrl)
-  for (const kind of RESOURCE_KINDS) {
-    for (const object of gathered.resources[kind]) {
-      const { name, namespace = '' } = object.metadata
-      const own = problems.get(`${kind}/${shownName({ name, namespace })}`) ?? []
-      const fields = own.length === 0 ? fieldsOf(kind, object, view) : {}
-      const last = before.get(object)
-      const made =
-        last !== undefined && isSameDecision(last, own, fields) ? last : { kind, object, problems: own, fields }
-      before.set(object, made)
-      decided.set(objectKey(kind, namespace, name), made)
-    }
+  for (const known of all) {
+    const own = problems.size === 0 ? NONE : (problems.get(known.shown) ?? NONE)
+    known.decided = decidedObject(known, own, { compilation, baseUrl })
+    decided.set(known.key, known.decided)
   }
-  for (const key of latest.keys()) if (!decided.has(key)) latest.delete(key)
   return decided
 }
 
-/** Of two with problems nothing is said: there are few. */
-function isSameDecision(
-  last: DecidedObject,
-  problems: readonly CatalogProblem[],
-  fields: DecidedObject['fields'],
-): boolean {
-  if (problems.length > 0 || last.problems.length > 0) return false
-  const names = Object.keys(fields)
-  return names.length === Object.keys(last.fields).length && names.every((name) => fields[name] === last.fields[name])
+interface View {
+  readonly compilation: Compilation
+  readonly baseUrl: string
+}
+
+/** The one of the last time where it would say the same. */
+function decidedObject(known: KnownObject, problems: readonly CatalogProblem[], view: View): DecidedObject {
+  const { kind, object, decided: last } = known
+  const figure = problems.length === 0 ? figureOf(known, view.compilation) : null
+  const isSame = last?.problems.length === 0 && problems.length === 0 && known.figure === figure
+  if (isSame && last.object === object) return last
+  known.figure = figure
+  if (isSame) return { kind, object, problems, fields: last.fields }
+  return { kind, object, problems, fields: problems.length === 0 ? fieldsOf(known, view.baseUrl) : {} }
 }
 
 interface SpecInShort {
   readonly id?: string
 }
 
-interface CatalogView {
-  readonly catalog: Catalog
-  readonly baseUrl: string
-  /** Websites in force by the ID of their organisation. */
-  readonly counts: ReadonlyMap<string, number>
+function idOf({ metadata, spec }: KubeObject): string {
+  return (spec as SpecInShort).id ?? metadata.name
 }
 
-function viewOf(catalog: Catalog, baseUrl: string): CatalogView {
-  const counts = new Map<string, number>()
-  for (const { organization } of catalog.websites.values()) {
-    counts.set(organization.id, (counts.get(organization.id) ?? 0) + 1)
-  }
-  return { catalog, baseUrl, counts }
+/** The one thing from outside of the object that its fields are made of. */
+function figureOf({ kind, object }: KnownObject, { catalog, websiteCounts }: Compilation): string | number | null {
+  if (kind === 'Website') return catalog.websites.get(idOf(object))?.organization.firstInstallPath ?? null
+  if (kind !== 'Organization') return null
+  const { name, namespace = '' } = object.metadata
+  return websiteCounts.get(shownName({ name, namespace })) ?? 0
 }
 
-function fieldsOf(
-  kind: ResourceKind,
-  { metadata, spec }: KubeObject,
-  view: CatalogView,
-): Readonly<Record<string, unknown>> {
-  const id = (spec as SpecInShort).id ?? metadata.name
-  if (kind === 'Website') return websiteFields(id, view)
+function fieldsOf({ kind, object, figure }: KnownObject, baseUrl: string): DecidedFields {
+  const id = idOf(object)
   if (kind === 'InstallPath') return { id }
-  if (kind !== 'Organization') return {}
-  const own = shownName({ name: metadata.name, namespace: metadata.namespace ?? '' })
-  return { websites: view.counts.get(own) ?? 0 }
-}
-
-function websiteFields(id: string, { catalog, baseUrl }: CatalogView): Readonly<Record<string, unknown>> {
-  const installPath = catalog.websites.get(id)?.organization.firstInstallPath ?? null
-  const path = installPath === null ? '' : `/paths/${installPath}`
+  if (kind === 'Organization') return { websites: figure }
+  if (kind !== 'Website') return {}
+  const path = figure === null ? '' : `/paths/${figure}`
   return {
     id,
     snippet: `<script async src="${baseUrl}/browser.js" data-project="${id}"></script>`,

@@ -198,8 +198,8 @@ class Operating {
     const namespaces = world.namespaces()
     const gathered = { resources, secrets, namespaces, shardsInUse, baseUrl: this.#options.baseUrl }
     const decision = decide(gathered, sha256Hex, this.#memory)
-    const refused = [...decision.objects.values()].filter(({ problems }) => problems.length > 0).length
-    this.#metrics.decided((performance.now() - startedAtMs) / 1_000, { websites: decision.websites, refused })
+    const { websites, refused } = decision
+    this.#metrics.decided((performance.now() - startedAtMs) / 1_000, { websites, refused })
     return decision
   }
 

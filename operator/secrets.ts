@@ -40,7 +40,16 @@ export function referredSecrets(objects: readonly KubeObject[]): ReadonlySet<str
   return new Set(objects.flatMap(refersTo))
 }
 
-function refersTo({ metadata, spec }: KubeObject): readonly string[] {
+/** Objects are never changed in place, and most of them are those of the look before. */
+const REFERRED = new WeakMap<KubeObject, readonly string[]>()
+
+function refersTo(object: KubeObject): readonly string[] {
+  const known = REFERRED.get(object) ?? referencesIn(object)
+  REFERRED.set(object, known)
+  return known
+}
+
+function referencesIn({ metadata, spec }: KubeObject): readonly string[] {
   const blocks = Object.values(membersOf(spec)).flatMap((block) => Object.entries(membersOf(block)))
   return blocks.flatMap(([field, ref]) => {
     const { name } = membersOf(ref)

@@ -1,8 +1,10 @@
 /** Brings the status of every object to what was decided: one write where something is new, none where nothing is. */
 
+import type { CatalogProblem } from '../domain/catalog.ts'
 import { type Condition, conditionsOf, sayTheSame } from '../domain/conditions.ts'
 import type { KubeObject } from '../runtime/kube/objects.ts'
-import type { DecidedObject, Decision } from './decide.ts'
+import type { Decision } from './decide.ts'
+import type { DecidedFields, DecidedObject } from './known-objects.ts'
 import type { Writer } from './writer.ts'
 
 export interface StatusesOptions {
@@ -37,10 +39,14 @@ export function createStatuses(options: StatusesOptions): Statuses {
     review: (next, nextIsPublished) => {
       decision = next
       isPublished = nextIsPublished
-      for (const key of settled.keys()) if (!next.objects.has(key)) settled.delete(key)
-      return [...next.objects]
-        .filter(([key, each]) => !isSettled(settled.get(key), each, isPublished))
-        .map(([key]) => key)
+      if (settled.size > next.objects.size) {
+        for (const key of settled.keys()) if (!next.objects.has(key)) settled.delete(key)
+      }
+      const due: string[] = []
+      for (const [key, decided] of next.objects) {
+        if (!isSettled(settled.get(key), decided, isPublished)) due.push(key)
+      }
+      return due
     },
     settle: async (key) => {
       const decided = decision?.objects.get(key)
@@ -48,29 +54,43 @@ export function createStatuses(options: StatusesOptions): Statuses {
       if (decided === undefined || current === undefined) return
       // A newer spec is on its way through a decision of its own.
       if (current.metadata.generation !== decided.object.metadata.generation) return
-      const seen = likeness({ ...decided, object: current }, isPublished)
+      const seen = settledAs({ ...decided, object: current }, isPublished)
       const wanted = statusOf(decided, current, { isPublished, nowMs: options.nowMs() })
       const before = conditionsIn(current)
       if (!isSameStatus(current, wanted)) {
         await options.writer.applyStatus(decided.kind, current, wanted)
         tellTransition(options, decided, { before, after: wanted.conditions })
       }
-      settled.set(key, { likeness: seen, decided: null, isPublished })
+      settled.set(key, seen)
     },
   }
 }
 
 interface Settled {
-  readonly likeness: string
+  readonly version: string
   readonly isPublished: boolean
+  readonly problems: string
+  readonly fields: DecidedFields
   /** The decision that was last seen to be like this: the same one again needs no second look. */
   decided: DecidedObject | null
 }
 
+/** Two that are alike have the same status; where it could have to be another one, they differ. */
+function settledAs({ object, problems, fields }: DecidedObject, isPublished: boolean): Settled {
+  const version = object.metadata.resourceVersion ?? ''
+  return { version, isPublished, problems: textOf(problems), fields, decided: null }
+}
+
+function textOf(problems: readonly CatalogProblem[]): string {
+  return problems.length === 0 ? '' : JSON.stringify(problems.map(({ reason, message }) => [reason, message]))
+}
+
 function isSettled(settled: Settled | undefined, decided: DecidedObject, isPublished: boolean): boolean {
-  if (settled === undefined) return false
-  if (settled.decided === decided && settled.isPublished === isPublished) return true
-  if (settled.likeness !== likeness(decided, isPublished)) return false
+  if (settled?.isPublished !== isPublished) return false
+  if (settled.decided === decided) return true
+  const { object, problems, fields } = decided
+  if (settled.version !== object.metadata.resourceVersion || settled.problems !== textOf(problems)) return false
+  if (settled.fields !== fields && JSON.stringify(settled.fields) !== JSON.stringify(fields)) return false
   settled.decided = decided
   return true
 }
@@ -117,15 +137,4 @@ function tellTransition(
   const after = readyIn(lists.after)
   if (after === undefined) return
   if (before?.status !== after.status || before.reason !== after.reason) onTransition({ decided, before, after })
-}
-
-/** Two likenesses differ wherever the status could have to. */
-function likeness({ object, problems, fields }: DecidedObject, isPublished: boolean): string {
-  const { resourceVersion = '' } = object.metadata
-  return JSON.stringify([
-    resourceVersion,
-    isPublished,
-    problems.map(({ reason, message }) => [reason, message]),
-    fields,
-  ])
 }

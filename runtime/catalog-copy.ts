@@ -22,23 +22,32 @@ export interface CatalogCopy {
 
 /** Busy clusters change often; a copy that is a second old does as well. */
 const REST_MS = 1_000
+/** Of a large catalog that changes all the time a still older one: writing takes a hundredth of the time. */
+const REST = 100
+const MAX_REST_MS = 60_000
 
 export function createCatalogCopy(file: string, logger: Logger): CatalogCopy {
   let waiting: KeptCatalog | null = null
   let timer: NodeJS.Timeout | undefined
   let writing: Promise<void> = Promise.resolve()
+  let tookMs = 0
   const write = (): void => {
     clearTimeout(timer)
     timer = undefined
     const catalog = waiting
     waiting = null
-    if (catalog !== null) writing = writing.then(() => replace(file, JSON.stringify(catalog), logger))
+    if (catalog === null) return
+    writing = writing.then(async () => {
+      const startedAtMs = performance.now()
+      await replace(file, JSON.stringify(catalog), logger)
+      tookMs = performance.now() - startedAtMs
+    })
   }
   return {
     read: () => readCopy(file),
     keep: (catalog) => {
       waiting = catalog
-      timer ??= setTimeout(write, REST_MS)
+      timer ??= setTimeout(write, Math.min(MAX_REST_MS, Math.max(REST_MS, REST * tookMs)))
     },
     close: () => {
       write()

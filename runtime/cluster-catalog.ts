@@ -13,8 +13,7 @@ import { destinationKey } from '../domain/catalog.ts'
 import type { CatalogPlace } from '../domain/catalog-place.ts'
 import { CATALOG_LABEL, credentialsName, CREDENTIALS_KEY, INDEX_KEY } from '../domain/catalog-place.ts'
 import { indexName, SHARD_KEY, shardName } from '../domain/catalog-place.ts'
-import type { ShardMemory } from '../domain/catalog-shards.ts'
-import { fromShards, readIndex, UnreadableCatalog } from '../domain/catalog-shards.ts'
+import { emptyShardMemory, fromShards, readIndex, UnreadableCatalog } from '../domain/catalog-shards.ts'
 import type { ProviderId } from '../domain/model.ts'
 import type { CatalogChange, CatalogSource } from './catalog-source.ts'
 import { createCatalogCopy, type KeptCatalog } from './catalog-copy.ts'
@@ -85,7 +84,7 @@ class ClusterCatalog {
   readonly #secret: Reflector | null
   readonly #first = Promise.withResolvers<void>()
   #catalog: Catalog | null = null
-  readonly #memory: ShardMemory = new Map()
+  readonly #memory = emptyShardMemory()
   /** By name of its ConfigMap: a shard that did not change is not unpacked again. */
   #shards = new Map<string, Shard>()
 

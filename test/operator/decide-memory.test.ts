@@ -1,0 +1,308 @@
+/** What decisions and readers remember changes nothing but the time they take: held over random sequences of edits. */
+
+import { createHash } from 'node:crypto'
+
+import { expect } from 'chai'
+import fc from 'fast-check'
+
+import { emptyShardMemory, fromShards, UnreadableCatalog } from '../../domain/catalog-shards.ts'
+import type { ResourceKind } from '../../domain/resources.ts'
+import { RESOURCE_KINDS } from '../../domain/resources.ts'
+import type { Gathered } from '../../operator/decide.ts'
+import { decide, emptyMemory } from '../../operator/decide.ts'
+import type { KubeObject } from '../../runtime/kube/objects.ts'
+
+const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+type Objects = Map<string, KubeObject>
+
+interface World {
+  readonly kinds: { readonly [K in ResourceKind]: Objects }
+  readonly secrets: Objects
+  readonly namespaces: Objects
+  /** Counts versions, IDs and seconds of creation. */
+  count: number
+}
+
+type Edit = (world: World) => void
+
+const namespace = fc.constantFrom('a', 'b')
+const name = fc.constantFrom('x', 'y')
+const ref = fc.record({ name, namespace }, { requiredKeys: ['name'] })
+const idField = fc.constantFrom('one', 'two')
+
+const SPECS: { readonly [K in ResourceKind]: fc.Arbitrary<object> } = {
+  Organization: fc.record(
+    {
+      plan: fc.constantFrom('Free', 'Standard', 'Enterprise'),
+      displayName: name,
+      defaultInstallPath: name,
+      allowedNamespaces: fc.constantFrom(
+        { from: 'All' },
+        { from: 'Selector', selector: { matchLabels: { team: 'x' } } },
+        { from: 'Selector' },
+      ),
+    },
+    { requiredKeys: ['plan'] },
+  ),
+  InstallPath: fc.record(
+    { organizationRef: ref, id: idField, paused: fc.boolean() },
+    { requiredKeys: ['organizationRef'] },
+  ),
+  Website: fc.record(
+    {
+      organizationRef: ref,
+      primaryOrigin: fc.constantFrom('https://one.example', 'https://two.example', 'https://three.example', 'ftp://x'),
+      additionalDomains: fc.constantFrom([], ['https://three.example']),
+      displayName: name,
+      id: idField,
+      allowedNamespaces: fc.constant({ from: 'All' }),
+    },
+    { requiredKeys: ['organizationRef', 'primaryOrigin'] },
+  ),
+  Destination: fc.record({
+    websiteRef: ref,
+    provider: fc.constantFrom('ga4', 'meta'),
+    ga4: fc.record({
+      measurementId: fc.constantFrom('G-ABC1234567', 'G-DEF1234567'),
+      apiSecretRef: fc.record({ name, key: name }),
+    }),
+  }),
+  LogStream: fc.record({
+    organizationRef: ref,
+    webhook: fc.record({ url: fc.constant('https://x.example'), secretRef: fc.record({ name, key: name }) }),
+  }),
+}
+
+/** As the API server counts: a new spec is a new generation, a new status only a new version. */
+function put(objects: Objects, world: World, id: { namespace?: string; name: string }, body: object): void {
+  const key = `${id.namespace ?? ''}/${id.name}`
+  world.count += 1
+  const { metadata } = objects.get(key) ?? {}
+  const { uid = `uid-${world.count}`, creationTimestamp = `2026-01-01T00:00:${10 + (world.count % 7)}Z` } =
+    metadata ?? {}
+  const generation = (metadata?.generation ?? 0) + 1
+  objects.set(key, {
+    ...body,
+    metadata: { ...id, uid, creationTimestamp, generation, resourceVersion: String(world.count) },
+  })
+}
+
+const specEdit = fc.constantFrom(...RESOURCE_KINDS).chain((kind) =>
+  fc.record({ namespace, name, spec: SPECS[kind] }).map(
+    ({ spec, ...id }): Edit =>
+      (world) =>
+        put(world.kinds[kind], world, id, { spec }),
+  ),
+)
+const existing = fc.record({ kind: fc.constantFrom(...RESOURCE_KINDS), namespace, name })
+const statusEdit = existing.map(({ kind, ...id }): Edit => (world) => {
+  const object = world.kinds[kind].get(`${id.namespace}/${id.name}`)
+  world.count += 1
+  const resourceVersion = String(world.count)
+  if (object === undefined) return
+  world.kinds[kind].set(`${id.namespace}/${id.name}`, {
+    ...object,
+    metadata: { ...object.metadata, resourceVersion },
+    status: { observedGeneration: world.count },
+  })
+})
+const removal = existing.map(({ kind, namespace: of, name: called }): Edit => (world) => {
+  world.kinds[kind].delete(`${of}/${called}`)
+})
+/** Deleted and made again before anybody looked: the same name and spec, but younger. */
+const recreation = existing.map(({ kind, ...id }): Edit => (world) => {
+  const objects = world.kinds[kind]
+  const before = objects.get(`${id.namespace}/${id.name}`)
+  if (before === undefined) return
+  objects.delete(`${id.namespace}/${id.name}`)
+  put(objects, world, id, { spec: before['spec'] })
+})
+const secretEdit = fc.record({ namespace, name, key: name, value: fc.constantFrom('', 'MQ==', 'Mg==', '\u0000') }).map(
+  ({ key, value, ...id }): Edit =>
+    (world) =>
+      put(world.secrets, world, id, { data: { [key]: value } }),
+)
+const secretRemoval = fc.record({ namespace, name }).map(({ namespace: of, name: called }): Edit => (world) => {
+  world.secrets.delete(`${of}/${called}`)
+})
+const labelEdit = fc.record({ namespace, team: name }).map(({ namespace: of, team }): Edit => (world) => {
+  world.namespaces.set(of, { metadata: { name: of, labels: { team } } })
+})
+/** A list taken anew: other objects that say the same, in another order. */
+const relist = fc.constant((world: World): void => {
+  for (const kind of RESOURCE_KINDS) {
+    const list = [...world.kinds[kind]].sort(([a], [b]) => (a < b ? -1 : 1))
+    world.kinds[kind].clear()
+    for (const [key, object] of list) world.kinds[kind].set(key, structuredClone(object))
+  }
+})
+
+const edits = fc.array(
+  fc.oneof(
+    { weight: 12, arbitrary: specEdit },
+    { weight: 3, arbitrary: statusEdit },
+    { weight: 3, arbitrary: removal },
+    { weight: 2, arbitrary: recreation },
+    { weight: 3, arbitrary: secretEdit },
+    { weight: 1, arbitrary: secretRemoval },
+    { weight: 1, arbitrary: labelEdit },
+    { weight: 1, arbitrary: relist },
+  ),
+  { maxLength: 40 },
+)
+
+function startOf(): World {
+  const world: World = {
+    kinds: {
+      Organization: new Map(),
+      Website: new Map(),
+      InstallPath: new Map(),
+      Destination: new Map(),
+      LogStream: new Map(),
+    },
+    ...{ secrets: new Map(), namespaces: new Map(), count: 0 },
+  }
+  // Something to be in force from the start, so that most edits meet a catalog.
+  const id = { namespace: 'a', name: 'x' }
+  put(world.kinds.Organization, world, id, { spec: { plan: 'Standard', allowedNamespaces: { from: 'All' } } })
+  put(world.kinds.InstallPath, world, id, { spec: { organizationRef: { name: 'x' } } })
+  put(world.kinds.Website, world, id, {
+    spec: { organizationRef: { name: 'x' }, primaryOrigin: 'https://one.example' },
+  })
+  put(
+    world.kinds.Website,
+    world,
+    { namespace: 'a', name: 'y' },
+    {
+      spec: { organizationRef: { name: 'x' }, primaryOrigin: 'https://two.example' },
+    },
+  )
+  put(world.secrets, world, id, { data: { x: 'MQ==' } })
+  const ga4 = { measurementId: 'G-ABC1234567', apiSecretRef: { name: 'x', key: 'x' } }
+  put(world.kinds.Destination, world, id, { spec: { websiteRef: { name: 'x' }, provider: 'ga4', ga4 } })
+  return world
+}
+
+function gatheredFrom({ kinds, secrets, namespaces }: World, shardsInUse: number): Gathered {
+  const list = (objects: Objects) => [...objects.values()]
+  const { Organization, Website, InstallPath, Destination, LogStream } = kinds
+  const resources = {
+    Organization: list(Organization),
+    Website: list(Website),
+    InstallPath: list(InstallPath),
+    Destination: list(Destination),
+    LogStream: list(LogStream),
+  }
+  return {
+    resources,
+    secrets: list(secrets),
+    namespaces: list(namespaces),
+    shardsInUse,
+    baseUrl: 'https://whence.example',
+  }
+}
+
+describe('a decision with a memory', () => {
+  it('is that from scratch after every edit, status, deletion, rotation and relist', function () {
+    this.timeout(60_000)
+    let inForce = 0
+    fc.assert(
+      fc.property(edits, fc.constantFrom(1, 2), (sequence, shardsInUse) => {
+        const world = startOf()
+        const memory = emptyMemory()
+        for (const edit of [() => undefined, ...sequence]) {
+          edit(world)
+          const gathered = gatheredFrom(world, shardsInUse)
+          const warm = decide(gathered, sha256Hex, memory)
+          expect(warm).to.deep.equal(decide(gathered, sha256Hex, emptyMemory()))
+          inForce += warm.websites
+        }
+      }),
+      { numRuns: 150 },
+    )
+    expect(inForce, 'edits must meet a catalog to be of use').to.be.above(1_000)
+  })
+
+  it('takes a website that was deleted and made again between two looks for the younger one', () => {
+    const world = startOf()
+    const memory = emptyMemory()
+    const spec = { organizationRef: { name: 'x' }, primaryOrigin: 'https://one.example', id: 'one' }
+    const site = (called: string, second: number) => ({
+      spec,
+      metadata: {
+        ...{ namespace: 'a', name: called, uid: `${called} ${second}`, generation: 1, resourceVersion: String(second) },
+        creationTimestamp: `2026-01-01T00:00:${second}Z`,
+      },
+    })
+    const refused = () => {
+      const { objects } = decide(gatheredFrom(world, 1), sha256Hex, memory)
+      return ['x', 'y'].filter((called) => objects.get(`Website/a/${called}`)?.problems[0]?.reason === 'IdTaken')
+    }
+    world.kinds.Website.set('a/x', site('x', 20))
+    world.kinds.Website.set('a/y', site('y', 30))
+    expect(refused()).to.deep.equal(['y'])
+    world.kinds.Website.set('a/x', site('x', 40))
+    expect(refused()).to.deep.equal(['x'])
+  })
+
+  it('gives unchanged objects their decision back, and one whose status alone is new its fields', () => {
+    const world = startOf()
+    const memory = emptyMemory()
+    const look = () => decide(gatheredFrom(world, 1), sha256Hex, memory)
+    const before = look()
+    put(
+      world.kinds.Website,
+      world,
+      { namespace: 'a', name: 'y' },
+      {
+        spec: { organizationRef: { name: 'x' }, primaryOrigin: 'https://two.example', displayName: 'New' },
+      },
+    )
+    const object = world.kinds.Website.get('a/x')
+    if (object !== undefined) world.kinds.Website.set('a/x', { ...object, status: {} })
+    const after = look()
+    expect(after.objects.get('Destination/a/x')).to.equal(before.objects.get('Destination/a/x'))
+    expect(after.objects.get('Website/a/x')?.fields).to.equal(before.objects.get('Website/a/x')?.fields)
+    expect(after.objects.get('Website/a/x')?.object).to.equal(world.kinds.Website.get('a/x'))
+    expect(after.catalog.index.version).not.to.equal(before.catalog.index.version)
+  })
+})
+
+describe('a reader of shards with a memory', () => {
+  it('reads the catalog that it would read without, and shares with the one before what did not change', () => {
+    fc.assert(
+      fc.property(edits, fc.constantFrom(1, 2, 8), (sequence, shardsInUse) => {
+        const world = startOf()
+        const memory = emptyShardMemory()
+        for (const edit of sequence) {
+          const before = memory.catalog
+          edit(world)
+          const { index, shards } = decide(gatheredFrom(world, shardsInUse), sha256Hex, emptyMemory()).catalog
+          const catalog = fromShards(index.version, shards, memory)
+          expect(catalog).to.deep.equal(fromShards(index.version, shards))
+          if (before?.version !== catalog.version) continue
+          for (const [id, website] of catalog.websites) expect(website).to.equal(before.websites.get(id))
+        }
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  it('is left as it was by shards that lack an organisation', () => {
+    const world = startOf()
+    const memory = emptyShardMemory()
+    const shardsNow = () => decide(gatheredFrom(world, 8), sha256Hex, emptyMemory()).catalog.shards
+    const first = shardsNow()
+    const known = fromShards('1', first, memory)
+    put(world.kinds.Organization, world, { namespace: 'a', name: 'x' }, { spec: { plan: 'Enterprise' } })
+    const second = shardsNow()
+    const torn = second.map((text, number) =>
+      text === first[number] ? text : text.replace(/"organizations":\[.*\],"w/, '"organizations":[],"w'),
+    )
+    expect(() => fromShards('2', torn, memory)).to.throw(UnreadableCatalog)
+    expect(memory.catalog).to.equal(known)
+    expect(fromShards('1', first, memory).websites.get('x')).to.equal(known.websites.get('x'))
+    expect(fromShards('2', second, memory)).to.deep.equal(fromShards('2', second))
+  })
+})
