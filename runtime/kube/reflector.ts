@@ -10,6 +10,7 @@ import type { Logger } from '../logger.ts'
 import type { KubeClient } from './client.ts'
 import { KubeError } from './client.ts'
 import { jsonLines } from './lines.ts'
+import { type ListHead, readList } from './list-items.ts'
 import type { KubeMetrics } from './metrics.ts'
 import type { KubeObject } from './objects.ts'
 import { keyOf, stripped } from './objects.ts'
@@ -46,6 +47,8 @@ const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.
 const METADATA_WATCH = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
 
 const PAGE_OBJECTS = 500
+/** For one page, which is the whole list where the server's cache gives it. */
+const LIST_MS = 60_000
 const MAX_PAGES = 10_000
 /** The server ends a watch after this time; spread, so that not all are begun anew at once. */
 const WATCH_S = { least: 300, most: 600 }
@@ -68,11 +71,6 @@ export function startReflector(options: ReflectorOptions): Reflector {
       await running
     },
   }
-}
-
-interface ListPage {
-  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string }
-  readonly items?: readonly KubeObject[]
 }
 
 interface WatchEvent {
@@ -118,10 +116,9 @@ class Reflecting {
     let version: string | undefined
     let token = ''
     for (let page = 0; page < MAX_PAGES; page += 1) {
-      const list = await this.#page(token)
-      for (const object of list.items ?? []) found.set(keyOf(object), stripped(object))
-      version = list.metadata?.resourceVersion
-      token = list.metadata?.continue ?? ''
+      const { metadata } = await this.#page(token, (object) => found.set(keyOf(object), stripped(object)))
+      version = metadata?.resourceVersion
+      token = metadata?.continue ?? ''
       if (token === '') break
     }
     this.#version = version ?? null
@@ -135,12 +132,13 @@ class Reflecting {
   }
 
   /** The first list may come from the server's cache, which is cheap; later ones ask for what is there for certain. */
-  async #page(token: string): Promise<ListPage> {
+  async #page(token: string, take: (object: KubeObject) => void): Promise<ListHead> {
     const { client, path, isMetadataOnly } = this.#options
     const query = this.#hasListed ? { limit: String(PAGE_OBJECTS) } : { resourceVersion: '0' }
     const asked = `${path}?${this.#query(token === '' ? query : { limit: String(PAGE_OBJECTS), continue: token })}`
     const accept = isMetadataOnly === true ? { accept: METADATA_LIST } : {}
-    return (await client.request({ method: 'GET', path: asked, signal: this.abort.signal, ...accept })) as ListPage
+    const signal = AbortSignal.any([this.abort.signal, AbortSignal.timeout(LIST_MS)])
+    return readList(await client.stream({ method: 'GET', path: asked, signal, ...accept }), take)
   }
 
   async #watch(): Promise<void> {
