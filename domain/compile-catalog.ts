@@ -13,13 +13,14 @@ import type { Resource, SourceObject } from './catalog-objects.ts'
 import { readObjects, reportTo, shownName } from './catalog-objects.ts'
 import { compileDestination } from './compile-destination.ts'
 import { organizationOf, readAllowedNamespaces } from './compile-references.ts'
-import { compileWebsite } from './compile-website.ts'
-import type { Compiler, CredentialRef, OrganizationDraft, ProviderSettingsChecker, WebsiteDraft } from './compiler.ts'
+import { revisedWebsites } from './compile-revision.ts'
+import { compileWebsite, finishedWebsite } from './compile-website.ts'
+import type { Compiler, CredentialRef, OrganizationDraft, ProviderSettingsChecker } from './compiler.ts'
 import { displayNameOf, hasRoom, idOf } from './compiler.ts'
 import { LIMITS, PLAN_LIMITS } from './limits.ts'
 import type { Sha256Hex } from './origin.ts'
 import { parseOutboundUrl } from './outbound-address.ts'
-import { isSameList, unchanged } from './unchanged.ts'
+import { unchanged } from './unchanged.ts'
 
 export interface CatalogInput {
   /** Oldest first. */
@@ -28,7 +29,17 @@ export interface CatalogInput {
   /** A second look at a provider's settings, beyond the schema; for rules that only the provider's module knows. */
   readonly checkProviderSettings?: ProviderSettingsChecker
   /** For callers that compile again when little has changed. */
-  readonly memory?: PartMemory<string>
+  readonly memory?: CompileMemory
+}
+
+/** What one compilation leaves for the next. It changes no result, only the time it takes. */
+export interface CompileMemory {
+  readonly digests: PartMemory<string>
+  last: { readonly objects: readonly SourceObject[]; readonly compilation: Compilation } | null
+}
+
+export function emptyCompileMemory(): CompileMemory {
+  return { digests: { parts: [] }, last: null }
 }
 
 export interface Compilation {
@@ -46,6 +57,26 @@ export interface Compilation {
 const VERSION_PARTS = 64
 
 export function compileCatalog(input: CatalogInput): Compilation {
+  const { objects, memory = emptyCompileMemory() } = input
+  const compilation = revision(input, memory) ?? compileAll(input, memory.digests)
+  memory.last = { objects, compilation }
+  return compilation
+}
+
+/** Null where more than words of websites is new. */
+function revision({ objects, sha256Hex }: CatalogInput, { last, digests }: CompileMemory): Compilation | null {
+  if (last === null) return null
+  const { catalog } = last.compilation
+  const revised = revisedWebsites(last.objects, objects, catalog)
+  if (revised === null) return null
+  if (revised.length === 0) return last.compilation
+  const websites = new Map(catalog.websites)
+  for (const website of revised) websites.set(website.id, website)
+  const version = versionOf({ ...catalog, websites }, sha256Hex, digests)
+  return { ...last.compilation, catalog: Object.freeze({ ...catalog, version, websites }) }
+}
+
+function compileAll(input: CatalogInput, digests: PartMemory<string>): Compilation {
   const problems: CatalogProblem[] = []
   const report = reportTo(problems)
   const compiler: Compiler = {
@@ -69,7 +100,7 @@ export function compileCatalog(input: CatalogInput): Compilation {
   for (const resource of resources.Website) if (!refused.has(resource)) compileWebsite(compiler, resource)
   for (const resource of resources.Destination) compileDestination(compiler, resource)
   for (const resource of resources.LogStream) addLogStream(compiler, resource)
-  const catalog = assemble(compiler, input.sha256Hex, input.memory ?? { parts: [] })
+  const catalog = assemble(compiler, input.sha256Hex, digests)
   const { credentials, credentialRefs, organizations } = compiler
   const websiteCounts = new Map([...organizations.values()].map((each) => [each.id, each.websiteCount]))
   return { catalog, credentials, credentialRefs, websiteCounts, problems }
@@ -143,13 +174,20 @@ function assemble(compiler: Compiler, sha256Hex: Sha256Hex, digests: PartMemory<
   for (const draft of compiler.websites.values()) {
     const organization = draft.organization.finished
     if (organization === null) continue
-    const website = finishWebsite(draft, organization)
+    const website = finishedWebsite(draft.core, organization, draft.destinations)
     websites.set(website.id, website)
     for (const origin of website.origins) origins.add(origin)
   }
-  const parts = ofParts({ organizations: byId, websites }, VERSION_PARTS, sha256Hex, digests)
-  const version = sha256Hex(parts.join('\n')).slice(0, 16)
+  const version = versionOf({ organizations: byId, websites }, sha256Hex, digests)
   return Object.freeze({ version, organizations: byId, websites, origins })
+}
+
+function versionOf(
+  catalog: Pick<Catalog, 'organizations' | 'websites'>,
+  sha256Hex: Sha256Hex,
+  digests: PartMemory<string>,
+): string {
+  return sha256Hex(ofParts(catalog, VERSION_PARTS, sha256Hex, digests).join('\n')).slice(0, 16)
 }
 
 function finishOrganization(
@@ -178,22 +216,4 @@ function reportMissingDefault(compiler: Compiler, organization: Resource<'Organi
   const field = '/spec/defaultInstallPath'
   if (isRefused) compiler.report(organization, 'RefNotAccepted', field, `the install path ${named} is itself refused`)
   else compiler.report(organization, 'RefNotFound', field, `the organisation has no install path ${named}`)
-}
-
-/** Most websites of a catalog are those of the one before. */
-function finishWebsite(draft: WebsiteDraft, organization: Organization): Website {
-  const { core } = draft
-  const before = core.finished
-  if (before?.organization === organization && isSameList(before.destinations, draft.destinations)) return before
-  const measurementIds = draft.destinations
-    .filter((destination) => destination.provider === 'ga4')
-    .map((destination) => String(destination.settings['measurementId']))
-  const website = Object.freeze({
-    ...core.website,
-    organization,
-    destinations: draft.destinations,
-    measurementIds: [...new Set(measurementIds)],
-  })
-  core.finished = website
-  return website
 }

@@ -1,17 +1,17 @@
 /** Compiles one Website: its origins and pages, its place in the plan, and its ID among all others. */
 
-import type { Page } from './catalog.ts'
+import type { Destination, Organization, Page, Website } from './catalog.ts'
 import type { Resource } from './catalog-objects.ts'
 import { organizationOf } from './compile-references.ts'
-import type { Compiler, WebsiteCore } from './compiler.ts'
+import type { Compiler, Reporting, WebsiteCore } from './compiler.ts'
 import { displayNameOf, hasRoom, idOf } from './compiler.ts'
 import { isLoopbackHost, parseOrigin, parsePageUrl } from './origin.ts'
+import { isSameList } from './unchanged.ts'
 
 /** Adds the website's draft, or reports why it is left out. */
 export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>): void {
   const organization = organizationOf(compiler, resource)
-  // Parsing addresses takes most of the time.
-  const core = (resource.memo as WebsiteCore | null) ?? coreOf(compiler, resource)
+  const core = coreOf(compiler, resource)
   if (organization === null || core === null) return
   const { website, domains, owned } = core
   if (!isFree(compiler, resource, { id: website.id, domains })) return
@@ -25,7 +25,9 @@ export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>
   compiler.websites.set(resource.key, { organization, core, destinations: [] })
 }
 
-function coreOf(compiler: Compiler, resource: Resource<'Website'>): WebsiteCore | null {
+/** What follows from its spec alone; null after problems have been reported. Parsing addresses takes most of the time. */
+export function coreOf(compiler: Reporting, resource: Resource<'Website'>): WebsiteCore | null {
+  if (resource.memo !== null) return resource.memo as WebsiteCore
   const { spec } = resource
   const id = idOf(compiler, resource)
   const displayName = displayNameOf(compiler, resource)
@@ -46,6 +48,26 @@ function coreOf(compiler: Compiler, resource: Resource<'Website'>): WebsiteCore 
   const core: WebsiteCore = { website: Object.freeze(website), domains, owned, finished: null }
   resource.memo = core
   return core
+}
+
+/** The one of the compilation before where organisation and destinations are those of then. */
+export function finishedWebsite(
+  core: WebsiteCore,
+  organization: Organization,
+  destinations: readonly Destination[],
+): Website {
+  const before = core.finished
+  if (before?.organization === organization && isSameList(before.destinations, destinations)) return before
+  const measurementIds = destinations
+    .filter((destination) => destination.provider === 'ga4')
+    .map((destination) => String(destination.settings['measurementId']))
+  core.finished = Object.freeze({
+    ...core.website,
+    organization,
+    destinations,
+    measurementIds: [...new Set(measurementIds)],
+  })
+  return core.finished
 }
 
 /**
@@ -80,7 +102,7 @@ function isEverybodys(origin: string): boolean {
 }
 
 /** Normalised and without repeats, the primary one first; null after problems have been reported. */
-function domainsOf(compiler: Compiler, resource: Resource<'Website'>): ReadonlySet<string> | null {
+function domainsOf(compiler: Reporting, resource: Resource<'Website'>): ReadonlySet<string> | null {
   const { primaryOrigin, additionalDomains } = resource.spec
   const texts = [
     { field: '/spec/primaryOrigin', text: primaryOrigin },
@@ -100,7 +122,7 @@ function domainsOf(compiler: Compiler, resource: Resource<'Website'>): ReadonlyS
   return isSound ? domains : null
 }
 
-function pagesOf(compiler: Compiler, resource: Resource<'Website'>): readonly Page[] | null {
+function pagesOf(compiler: Reporting, resource: Resource<'Website'>): readonly Page[] | null {
   const pages = new Map<string, Page>()
   let isSound = true
   const refuse = (field: string, message: string) => {

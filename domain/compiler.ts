@@ -23,6 +23,9 @@ export type ProviderSettingsChecker = (
   settings: Readonly<Record<string, unknown>>,
 ) => readonly { readonly field: string; readonly message: string }[]
 
+/** As much of a compiler as it takes to say what is wrong with one object. */
+export type Reporting = Pick<Compiler, 'report'>
+
 /** What the steps share while they run. */
 export interface Compiler {
   readonly objects: CheckedObjects
@@ -84,7 +87,7 @@ export function hasRoom(
 
 /** The name that people see, within the limit even where the object's own name stands in for it; null if refused. */
 export function displayNameOf(
-  compiler: Compiler,
+  compiler: Reporting,
   object: ObjectId & { readonly spec: { readonly displayName?: string } },
 ): string | null {
   const name = object.spec.displayName ?? object.name
@@ -96,7 +99,7 @@ export function displayNameOf(
 
 /** The ID that the spec gives, or else the object's name where that can be one; null if refused. */
 export function idOf(
-  compiler: Compiler,
+  compiler: Reporting,
   object: ObjectId & { readonly spec: { readonly id?: string } },
 ): string | null {
   const id = object.spec.id ?? object.name

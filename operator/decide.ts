@@ -4,9 +4,8 @@ import type { CatalogProblem } from '../domain/catalog.ts'
 import { shownName } from '../domain/catalog-objects.ts'
 import { shardCount, toShards } from '../domain/catalog-shards.ts'
 import type { PackMemory, ShardedCatalog } from '../domain/catalog-shards.ts'
-import type { PartMemory } from '../domain/catalog-parts.ts'
-import { compileCatalog } from '../domain/compile-catalog.ts'
-import type { Compilation } from '../domain/compile-catalog.ts'
+import { compileCatalog, emptyCompileMemory } from '../domain/compile-catalog.ts'
+import type { Compilation, CompileMemory } from '../domain/compile-catalog.ts'
 import type { ProviderId } from '../domain/model.ts'
 import type { Sha256Hex } from '../domain/origin.ts'
 import { RESOURCE_KINDS } from '../domain/resources.ts'
@@ -42,7 +41,7 @@ export interface Decision {
 /** What one decision leaves for the next: results that hold as long as what they were made of is the same. */
 export interface DecisionMemory {
   readonly objects: ObjectMemory
-  readonly digests: PartMemory<string>
+  readonly compile: CompileMemory
   readonly shards: PackMemory
   readonly credentials: CredentialMemory
 }
@@ -50,7 +49,7 @@ export interface DecisionMemory {
 export function emptyMemory(): DecisionMemory {
   return {
     objects: emptyObjectMemory(),
-    digests: { parts: [] },
+    compile: emptyCompileMemory(),
     shards: { parts: [] },
     credentials: new Map(),
   }
@@ -67,7 +66,7 @@ export function decide(gathered: Gathered, sha256Hex: Sha256Hex, memory: Decisio
     ...namespaces.map((namespace) => plainSource('Namespace', namespace, memory.objects)),
   ]
   const objects = [...plain, ...known.map(({ source }) => source)]
-  const compilation = compileCatalog({ objects, sha256Hex, memory: memory.digests })
+  const compilation = compileCatalog({ objects, sha256Hex, memory: memory.compile })
   const { catalog } = compilation
   const decided = decidedObjects(known, compilation, baseUrl)
   forgetAllBut(decided, memory.objects)

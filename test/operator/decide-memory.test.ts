@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 
 import { emptyShardMemory, fromShards, UnreadableCatalog } from '../../domain/catalog-shards.ts'
+import { compileCatalog, emptyCompileMemory } from '../../domain/compile-catalog.ts'
 import type { ResourceKind } from '../../domain/resources.ts'
 import { RESOURCE_KINDS } from '../../domain/resources.ts'
 import type { Gathered } from '../../operator/decide.ts'
@@ -95,6 +96,27 @@ const specEdit = fc.constantFrom(...RESOURCE_KINDS).chain((kind) =>
         put(world.kinds[kind], world, id, { spec }),
   ),
 )
+/** What people do most: one field of one website is another one, and all else stays. */
+const websiteEdit = fc
+  .record({
+    website: name,
+    change: fc.oneof(
+      fc.record({ displayName: name }),
+      fc.record({ retentionDays: fc.constantFrom(30, 60) }),
+      fc.record({
+        primaryOrigin: fc.constantFrom('https://one.example', 'https://two.example', 'https://four.example'),
+      }),
+      fc.record({ additionalDomains: fc.constantFrom([], ['https://five.example'], ['https://one.example']) }),
+      fc.record({ pages: fc.constantFrom([], [{ id: 'p', url: 'https://six.example/p' }]) }),
+      fc.record({ id: idField }),
+      fc.record({ organizationRef: fc.constantFrom({ name: 'x' }, { name: 'y' }) }),
+      fc.record({ allowedNamespaces: fc.constantFrom({ from: 'All' }, { from: 'Same' }, { from: 'Selector' }) }),
+    ),
+  })
+  .map(({ website, change }): Edit => (world) => {
+    const spec = world.kinds.Website.get(`a/${website}`)?.['spec'] ?? {}
+    put(world.kinds.Website, world, { namespace: 'a', name: website }, { spec: { ...spec, ...change } })
+  })
 const existing = fc.record({ kind: fc.constantFrom(...RESOURCE_KINDS), namespace, name })
 const statusEdit = existing.map(({ kind, ...id }): Edit => (world) => {
   const object = world.kinds[kind].get(`${id.namespace}/${id.name}`)
@@ -140,7 +162,8 @@ const relist = fc.constant((world: World): void => {
 
 const edits = fc.array(
   fc.oneof(
-    { weight: 12, arbitrary: specEdit },
+    { weight: 10, arbitrary: specEdit },
+    { weight: 14, arbitrary: websiteEdit },
     { weight: 3, arbitrary: statusEdit },
     { weight: 3, arbitrary: removal },
     { weight: 2, arbitrary: recreation },
@@ -149,7 +172,7 @@ const edits = fc.array(
     { weight: 1, arbitrary: labelEdit },
     { weight: 1, arbitrary: relist },
   ),
-  { maxLength: 40 },
+  { maxLength: 30, size: 'max' },
 )
 
 function startOf(): World {
@@ -266,6 +289,39 @@ describe('a decision with a memory', () => {
     expect(after.objects.get('Website/a/x')?.fields).to.equal(before.objects.get('Website/a/x')?.fields)
     expect(after.objects.get('Website/a/x')?.object).to.equal(world.kinds.Website.get('a/x'))
     expect(after.catalog.index.version).not.to.equal(before.catalog.index.version)
+  })
+})
+
+describe('a compilation with a memory', () => {
+  it('takes up the origin of a new page, and the claim of a page that becomes a domain', () => {
+    const objects = (spec: object, rival: object) =>
+      [
+        {
+          kind: 'Organization',
+          metadata: { name: 'x' },
+          spec: { plan: 'Enterprise', allowedNamespaces: { from: 'All' } },
+        },
+        ...[
+          { name: 'x', namespace: 'default', own: spec, origin: 'https://one.example' },
+          { name: 'y', namespace: 'b', own: rival, origin: 'https://two.example' },
+        ].map(({ own, origin, ...metadata }) => {
+          const common = { organizationRef: { name: 'x', namespace: 'default' }, primaryOrigin: origin }
+          return { kind: 'Website', metadata, spec: { ...common, ...own } }
+        }),
+      ].map((value) => ({ value: { apiVersion: 'whence.dev/v1alpha1', ...value }, locate: () => '' }))
+    const page = { pages: [{ id: 'p', url: 'https://six.example/p' }] }
+    const domain = { additionalDomains: ['https://six.example'] }
+    for (const rival of [domain, {}]) {
+      const memory = emptyCompileMemory()
+      const before = objects({}, rival)
+      for (const spec of [{}, page, { ...page, ...domain }, domain, {}]) {
+        // All but the first website are the objects that they were.
+        const mixed = before.map((object, index) => (index === 1 ? (objects(spec, rival)[1] ?? object) : object))
+        const fresh = mixed.map(({ value, locate }) => ({ value, locate }))
+        const warm = compileCatalog({ objects: mixed, sha256Hex, memory })
+        expect(warm).to.deep.equal(compileCatalog({ objects: fresh, sha256Hex }))
+      }
+    }
   })
 })
 

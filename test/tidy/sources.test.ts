@@ -21,6 +21,7 @@ const RUNTIME_FILES = [
   'kube/client.ts',
   'kube/kubeconfig.ts',
   'kube/lines.ts',
+  'kube/list-items.ts',
   'kube/metrics.ts',
   'kube/objects.ts',
   'kube/reflector.ts',
