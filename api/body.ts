@@ -66,6 +66,7 @@ export function readBody(req: IncomingMessage): Promise<RawBody | Aborted> {
 
 /** `application/json`, with nothing but `charset=utf-8` as a parameter. Split, not matched: a header may be 16 KB of blanks. */
 function isJsonType(header: string): boolean {
+  if (header === 'application/json') return true
   const [type = '', ...parameters] = header.split(';').map((part) => part.trim().toLowerCase())
   return type === 'application/json' && parameters.every((parameter) => parameter === '' || isUtf8Charset(parameter))
 }

@@ -9,7 +9,7 @@ import type { RateHit } from '../domain/rate.ts'
 import type { Website } from '../domain/catalog.ts'
 import { normaliseOrigin } from '../domain/origin.ts'
 import { checkPage, type VisitPage } from '../domain/visit.ts'
-import { parseStrictJson, withoutNulls, type JsonObject } from '../domain/strict-json.ts'
+import { parseStrictJson, type JsonObject } from '../domain/strict-json.ts'
 import { LogUnavailable } from '../ports/event-log/event-log.ts'
 import { checkHead, decodeBody, isEncoded, readBody } from './body.ts'
 import type { ApiDeps } from './deps.ts'
@@ -146,8 +146,7 @@ export async function takeBody(req: Request, exchange: Exchange): Promise<boolea
   exchange.text = decodeBody(raw.bytes)
   // What is compressed could hold receipts that nobody looked for.
   exchange.isWithheld = isEncoded(req)
-  const parsed = exchange.text === null || raw.isCut || exchange.isWithheld ? null : parseStrictJson(exchange.text)
-  exchange.body = parsed === null ? null : withoutNulls(parsed)
+  exchange.body = exchange.text === null || raw.isCut || exchange.isWithheld ? null : parseStrictJson(exchange.text)
   return true
 }
 

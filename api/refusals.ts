@@ -11,7 +11,7 @@ import { sendRefusal, type Headers } from './reply.ts'
 
 /** Node drops header lines beyond its own bound without a word, so ours lies below it and is told. */
 export const HEADER_LINES_MAX = 64
-const SINGLE_HEADERS: ReadonlySet<string> = new Set(['host', 'content-type', 'content-encoding', 'origin'])
+const SINGLE_HEADERS = ['host', 'content-type', 'content-encoding', 'origin'] as const
 const CLOSE: Headers = { Connection: 'close' }
 
 /** Refuses messages that two readers could take for two different requests. */
@@ -39,14 +39,22 @@ function hasHost({ headers, httpVersion }: Request): boolean {
 
 function hasRepeatedHead(rawHeaders: readonly string[]): boolean {
   let seen = 0
-  const names = new Set<string>()
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = (rawHeaders[index] ?? '').toLowerCase()
-    if (!SINGLE_HEADERS.has(name)) continue
-    seen++
-    names.add(name)
+    const bit = bitOf(rawHeaders[index] ?? '')
+    if ((seen & bit) !== 0) return true
+    seen |= bit
   }
-  return seen !== names.size
+  return false
+}
+
+/** A bit of its own for each header that may stand only once, in any case of letters; 0 for all others. */
+function bitOf(name: string): number {
+  for (let index = 0; index < SINGLE_HEADERS.length; index++) {
+    const single = SINGLE_HEADERS[index]
+    // Nearly all others differ in length, which costs less to see.
+    if (name.length === single?.length && name.toLowerCase() === single) return 1 << index
+  }
+  return 0
 }
 
 /** `405` of a collection endpoint, with a record in Logs. */

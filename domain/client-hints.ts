@@ -1,7 +1,7 @@
 /** Which coarse hints about the browser become part of a visit: the user-agent client hints and a few words beside them. */
 
 import { LIMITS } from './limits.ts'
-import { mapTexts, type JsonObject } from './strict-json.ts'
+import { mapMember, type JsonObject } from './strict-json.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 
@@ -51,6 +51,7 @@ export const CLIENT_SCHEMA: Schema = { type: 'object', properties: HINTS }
 
 /** The known hints of `sent`, which has passed its schema, with every text cleaned. */
 export function keepClient(sent: JsonObject, clean: (text: string) => string): JsonObject {
-  const known = Object.entries(sent).filter(([name]) => Object.hasOwn(HINTS, name))
-  return mapTexts(Object.fromEntries(known), clean)
+  const kept: Record<string, unknown> = {}
+  for (const name in sent) if (Object.hasOwn(HINTS, name)) kept[name] = mapMember(sent[name], clean)
+  return kept
 }

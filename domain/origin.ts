@@ -90,7 +90,7 @@ function originOf(url: URL): Parsed<string> {
 }
 
 function parseUrl(text: string): URL | null {
-  return URL.canParse(text) ? new URL(text) : null
+  return URL.parse(text)
 }
 
 function refused(why: string): { readonly ok: false; readonly why: string } {

@@ -29,8 +29,12 @@ function hit(rule: RateRuleName, subject: string): RateHit {
   return { rule, key: `${rule}:${subject}`, limit, windowS }
 }
 
-/** UTC calendar month of a moment, `2026-11`: the unit of the quota. */
+const DAY_MS = 86_400_000
+let latest = { day: -1, month: '' }
+
+/** UTC calendar month of a moment, `2026-11`: the unit of the quota. Asked for by every request, and dates are slow to make. */
 export function monthOf(nowMs: number): string {
-  const date = new Date(nowMs)
-  return `${date.getUTCFullYear()}-${String(date.getUTCMonth() + 1).padStart(2, '0')}`
+  const day = Math.floor(nowMs / DAY_MS)
+  if (day !== latest.day) latest = { day, month: new Date(nowMs).toISOString().slice(0, 7) }
+  return latest.month
 }

@@ -11,7 +11,10 @@ const COLON = 0x3a
 /** Keys that change what an object is when code copies it carelessly. */
 const DANGEROUS_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** Null where the text is not one acceptable object. A byte-order mark is refused by the grammar itself. */
+/**
+ * Null where the text is not one acceptable object. A byte-order mark is refused by the grammar itself. Members of objects
+ * that are null are left out, at every level: in the contract null counts as absent.
+ */
 export function parseStrictJson(text: string): JsonObject | null {
   let value: unknown
   try {
@@ -19,15 +22,14 @@ export function parseStrictJson(text: string): JsonObject | null {
   } catch {
     return null
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
-  return isAcceptable(text, value as JsonObject) ? (value as JsonObject) : null
+  if (!isPlainObject(value)) return null
+  const tally: Tally = { keys: 0, members: 0, nulls: 0 }
+  // Where a key stands twice in one object the text has more keys than the value.
+  if (!isSmall(value, 1, tally) || tally.keys !== keysIn(text)) return null
+  return tally.nulls === 0 ? value : withoutNulls(value)
 }
 
-/**
- * Removes members that are null, at every level: in the contract null counts as absent. The input is left as it is;
- * nesting is at most `LIMITS.jsonDepth` by then.
- */
-export function withoutNulls(value: JsonObject): JsonObject {
+function withoutNulls(value: JsonObject): JsonObject {
   let copy: Record<string, unknown> | null = null
   for (const key of Object.keys(value)) {
     const member = value[key]
@@ -42,10 +44,14 @@ export function withoutNulls(value: JsonObject): JsonObject {
 
 /** The same value with every text in it, names too, cleaned. */
 export function mapTexts(value: JsonObject, clean: (text: string) => string): JsonObject {
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [clean(name), mapMember(member, clean)]))
+  const mapped: Record<string, unknown> = {}
+  // Dangerous names were refused, and cleaning makes none.
+  for (const name in value) mapped[clean(name)] = mapMember(value[name], clean)
+  return mapped
 }
 
-function mapMember(member: unknown, clean: (text: string) => string): unknown {
+/** The same of anything that may stand in a JSON object. */
+export function mapMember(member: unknown, clean: (text: string) => string): unknown {
   if (typeof member === 'string') return clean(member)
   if (Array.isArray(member)) return member.map((item) => mapMember(item, clean))
   return isPlainObject(member) ? mapTexts(member, clean) : member
@@ -59,30 +65,35 @@ interface Tally {
   keys: number
   /** Keys of objects and elements of arrays; an empty array counts as one. */
   members: number
-}
-
-/** Where a key stands twice in one object the text has more keys than the value. */
-function isAcceptable(text: string, value: JsonObject): boolean {
-  const tally: Tally = { keys: 0, members: 0 }
-  return isSmall(value, 1, tally) && tally.keys === keysIn(text)
+  nulls: number
 }
 
 /** False where depth or width is passed or a key is dangerous; counts on the way. */
-function isSmall(value: object, depth: number, tally: Tally): boolean {
+function isSmall(value: JsonObject, depth: number, tally: Tally): boolean {
   if (depth > LIMITS.jsonDepth) return false
-  if (Array.isArray(value)) tally.members += Math.max(1, value.length)
-  else if (!areSafe(Object.keys(value), tally)) return false
-  if (tally.members > LIMITS.jsonMembers) return false
-  for (const member of Object.values(value) as unknown[]) {
-    if (typeof member === 'object' && member !== null && !isSmall(member, depth + 1, tally)) return false
+  for (const key in value) {
+    tally.keys += 1
+    tally.members += 1
+    if (tally.members > LIMITS.jsonMembers || DANGEROUS_KEYS.has(key)) return false
+    if (!isSmallMember(value[key], depth, tally)) return false
   }
   return true
 }
 
-function areSafe(keys: readonly string[], tally: Tally): boolean {
-  tally.keys += keys.length
-  tally.members += keys.length
-  return !keys.some((key) => DANGEROUS_KEYS.has(key))
+function isSmallMember(member: unknown, depth: number, tally: Tally): boolean {
+  if (typeof member !== 'object') return true
+  if (member === null) {
+    tally.nulls += 1
+    return true
+  }
+  return Array.isArray(member) ? isSmallList(member, depth + 1, tally) : isSmall(member as JsonObject, depth + 1, tally)
+}
+
+function isSmallList(list: readonly unknown[], depth: number, tally: Tally): boolean {
+  tally.members += Math.max(1, list.length)
+  if (depth > LIMITS.jsonDepth || tally.members > LIMITS.jsonMembers) return false
+  for (const member of list) if (!isSmallMember(member, depth, tally)) return false
+  return true
 }
 
 /** Keys in text that is known to be JSON: the colons outside of strings. */

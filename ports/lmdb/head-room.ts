@@ -37,7 +37,7 @@ export class HeadRoom {
 
   /** Looks where LMDB's last page is; to be called after each transaction. */
   measure(): void {
-    const [stats] = this.#stats()
+    const stats = this.#databases[0]?.getStats() as DatabaseStats | undefined
     this.#usedBytes = stats === undefined ? 0 : (stats.lastPageNumber + 1) * stats.pageSize
     this.#endBytes = fstatSync(this.#file).size
   }

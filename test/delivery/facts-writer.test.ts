@@ -12,7 +12,7 @@ import { expect } from 'chai'
 import { Registry } from 'prom-client'
 
 import { FACTS_WRITER_GROUP, restAfter, startFactsWriter } from '../../delivery/facts-writer.ts'
-import { encodeRecord } from '../../domain/records.ts'
+import { decodeRecord, encodeRecord } from '../../domain/records.ts'
 import type { LogRecord, RecordTopic } from '../../domain/records.ts'
 import { lmdbEventLog } from '../../ports/event-log/lmdb.ts'
 import type { LmdbEventLog } from '../../ports/event-log/lmdb.ts'
@@ -97,7 +97,7 @@ describe('facts-writer', () => {
       const entries = await log.read(topic, 0, 1_000)
       all.set(
         topic,
-        entries.map((entry) => JSON.parse(entry.value) as LogRecord),
+        entries.map((entry) => decodeRecord<LogRecord>(entry.value)),
       )
     }
     await closeLog()
