@@ -9,7 +9,6 @@
  */
 
 import { spawn, type ChildProcess } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,6 +21,7 @@ import { kubeTools, startKube } from '../test/support/kube.ts'
 import { ga4Destination, installPath, organization, secret, website } from '../test/support/manifests.ts'
 import { startProgram } from '../test/support/programs.ts'
 import { freePort } from './http-load.ts'
+import { at, chartNodeOptions, median, memoryOf, seconds } from './operator-figures.ts'
 
 const [websites = 10_000, changesS = 30, idleMinutes = 0.5] = process.argv.slice(2).map(Number)
 const PER_ORGANIZATION = 25
@@ -71,6 +71,7 @@ try {
   const startedAtMs = Date.now()
   const operator = startProgram(['operator'], {
     env: {
+      NODE_OPTIONS: chartNodeOptions(),
       ...{ ...env, WHENCE_CATALOG: 'kubernetes:whence/whence', WHENCE_BASE_URL: 'https://whence.example' },
       ...{ WHENCE_METRICS_LISTEN: `127.0.0.1:${metricsPort}`, WHENCE_LOG_LEVEL: 'warn' },
     },
@@ -81,7 +82,9 @@ try {
     await measureRotation(worker)
     await measureRepair()
     await measureIdle()
-    say(`operator's memory: ${memoryOf(operator.pid, 'VmRSS')} MB, at most ${memoryOf(operator.pid, 'VmHWM')} MB`)
+    const heapBytes = await metric(/^nodejs_heap_size_used_bytes (\S+)$/m)
+    const [residentMb, mostMb] = [memoryOf(operator.pid, 'VmRSS'), memoryOf(operator.pid, 'VmHWM')]
+    say(`operator's memory: ${residentMb} MB, at most ${mostMb} MB; heap in use: ${Math.round(heapBytes / 1e6)} MB`)
   } finally {
     await operator.end('SIGTERM')
   }
@@ -161,7 +164,7 @@ async function measureStart(startedAtMs: number): Promise<void> {
   const liveMs = Math.max(...readers.map(({ liveAtMs }) => liveAtMs)) - startedAtMs
   say(`${websites} websites in force in all readers ${seconds(liveMs)} after a cold start`)
   const written = /^whence_operator_writes_total\{what="Website\/status",result="written"\} (\d+)$/m
-  await until('every status is written', async () => (await metric(written)) >= websites, 100)
+  await until('every status is written', async () => (await metric(written)) >= websites, 250)
   const readyMs = Date.now() - startedAtMs
   const list = (await client.request({ method: 'GET', path: `${SITES}/websites` })) as {
     readonly items: readonly {
@@ -274,25 +277,4 @@ async function ownWrites(sinceMs: number): Promise<readonly AuditEvent[]> {
 
 function isStatus(resource: string): (event: AuditEvent) => boolean {
   return ({ objectRef }) => objectRef?.resource === resource && objectRef.subresource === 'status'
-}
-
-/** In MB, from the kernel. */
-function memoryOf(pid: number, field: 'VmRSS' | 'VmHWM'): number {
-  const match = new RegExp(`${field}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
-  return Math.round(Number(match?.[1] ?? 0) / 1_024)
-}
-
-function at(sorted: readonly number[], share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
-}
-
-function median(values: readonly number[]): number {
-  return at(
-    [...values].sort((a, b) => a - b),
-    0.5,
-  )
-}
-
-function seconds(ms: number): string {
-  return `${(ms / 1_000).toFixed(1)} s`
 }

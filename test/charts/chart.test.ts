@@ -100,6 +100,17 @@ describe('the chart', function () {
     }
   })
 
+  it("leaves room in the operator's limit of memory beside the heap that it may take", () => {
+    const operators = containers().filter(({ args = [] }) => args[0] === 'operator')
+    expect(operators.length).to.be.greaterThan(0)
+    for (const { env = [], resources } of operators) {
+      const options = env.find(({ name }: KubeManifest) => name === 'NODE_OPTIONS')
+      const heapMb = Number(/--max-old-space-size=(\d+)/.exec(options?.value ?? '')?.[1])
+      const limitMb = Number(/^(\d+)Mi$/.exec(resources.limits.memory)?.[1])
+      expect(heapMb * 2).to.be.at.most(limitMb)
+    }
+  })
+
   it('holds every pod to the restricted standard, with a read-only root and bounds', () => {
     for (const { pod, securityContext, resources, image } of containers()) {
       const where = `${pod.of} in ${pod.in}`
