@@ -25,12 +25,24 @@ export const OBJECT_RULES: { readonly [K in ResourceKind]: readonly CelRule[] } 
 
 /** Rules about `spec`. */
 export const SPEC_RULES: { readonly [K in ResourceKind]: readonly CelRule[] } = {
-  Organization: [retentionFitsPlan(), ...allowedNamespacesFit()],
-  Website: allowedNamespacesFit(),
+  Organization: [retentionFitsPlan()],
+  Website: [],
   InstallPath: [],
   Destination: PROVIDER_IDS.map(hasOwnBlock),
   LogStream: [{ rule: 'has(self.s3) != has(self.webhook)', message: 'must have either s3 or webhook, and not both' }],
 }
+
+const LIST = 'self.selector.matchExpressions'
+const TAKES_VALUES = "(each.operator == 'In' || each.operator == 'NotIn')"
+
+/** Rules about `spec.allowedNamespaces`. They stand there and not above, so that a write without the block costs nothing. */
+export const ALLOWED_NAMESPACES_RULES: readonly CelRule[] = [
+  { rule: "(self.from == 'Selector') == has(self.selector)", message: SELECTOR_MESSAGE },
+  {
+    rule: `!has(self.selector) || !has(${LIST}) || ${LIST}.all(each, ${TAKES_VALUES} == (has(each.values) && size(each.values) > 0))`,
+    message: `selector.matchExpressions ${VALUES_MESSAGE}`,
+  },
+]
 
 /**
  * Rules about one text, from its pattern and the kind of address it is. Patterns stand here and not in the schema so that
@@ -93,22 +105,6 @@ function retentionFitsPlan(): CelRule {
     rule: `!has(self.logRetentionDays) || self.logRetentionDays <= (${choice})`,
     message: `logRetentionDays is above the most that the plan allows: ${words}`,
   }
-}
-
-function allowedNamespacesFit(): readonly CelRule[] {
-  const block = 'self.allowedNamespaces'
-  const list = `${block}.selector.matchExpressions`
-  const takesValues = "(each.operator == 'In' || each.operator == 'NotIn')"
-  return [
-    {
-      rule: `!has(${block}) || (${block}.from == 'Selector') == has(${block}.selector)`,
-      message: `allowedNamespaces ${SELECTOR_MESSAGE}`,
-    },
-    {
-      rule: `!has(${block}) || !has(${block}.selector) || !has(${list}) || ${list}.all(each, ${takesValues} == (has(each.values) && size(each.values) > 0))`,
-      message: `allowedNamespaces.selector.matchExpressions ${VALUES_MESSAGE}`,
-    },
-  ]
 }
 
 function hasOwnBlock(provider: (typeof PROVIDER_IDS)[number]): CelRule {

@@ -2,7 +2,7 @@
 
 import { conditionsSchema } from './conditions.ts'
 import type { CelRule } from './crd-rules.ts'
-import { OBJECT_RULES, SPEC_RULES, textRules } from './crd-rules.ts'
+import { ALLOWED_NAMESPACES_RULES, OBJECT_RULES, SPEC_RULES, textRules } from './crd-rules.ts'
 import type { JsonSchema } from './json-schema.ts'
 import type { Sha256Hex } from './origin.ts'
 import type { ResourceKind } from './resources.ts'
@@ -169,7 +169,7 @@ function objectSchema(kind: ResourceKind): KubeData {
       apiVersion: { type: 'string' },
       kind: { type: 'string' },
       metadata: { type: 'object' },
-      spec: { ...structural(SPEC_SCHEMAS[kind]), ...validations(SPEC_RULES[kind]) },
+      spec: specSchema(kind),
       status: {
         type: 'object',
         description: 'Written by the operator.',
@@ -181,6 +181,15 @@ function objectSchema(kind: ResourceKind): KubeData {
       },
     },
   }
+}
+
+function specSchema(kind: ResourceKind): KubeData {
+  const schema = structural(SPEC_SCHEMAS[kind])
+  const properties = schema['properties'] as Readonly<Record<string, KubeData>>
+  const { allowedNamespaces: block } = properties
+  const rules = validations(ALLOWED_NAMESPACES_RULES)
+  const held = block === undefined ? {} : { allowedNamespaces: { ...block, ...rules } }
+  return { ...schema, properties: { ...properties, ...held }, ...validations(SPEC_RULES[kind]) }
 }
 
 /** The same schema in the dialect of structural schemas. */

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 
 import { RESOURCE_PLURALS } from '../../domain/crd.ts'
-import { OBJECT_RULES, SPEC_RULES, textRules } from '../../domain/crd-rules.ts'
+import { ALLOWED_NAMESPACES_RULES, OBJECT_RULES, SPEC_RULES, textRules } from '../../domain/crd-rules.ts'
 import type { JsonSchema } from '../../domain/json-schema.ts'
 import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
 import { PLANS, PROVIDER_IDS } from '../../domain/model.ts'
@@ -130,7 +130,7 @@ function examples(): readonly Example[] {
     add(kind, 'may have lower-case letters, digits and hyphens only, and begins', at('team-1'), at('team-'))
   }
   for (const kind of ['Organization', 'Website'] as const) {
-    const [one = '', two = ''] = SPEC_RULES[kind].slice(-2).map(({ message }) => message)
+    const [one = '', two = ''] = ALLOWED_NAMESPACES_RULES.map(({ message }) => message)
     const letting = (allowedNamespaces: object) => valid(kind, { allowedNamespaces })
     const selecting = (requirement: object) =>
       letting({ from: 'Selector', selector: { matchExpressions: [{ key: 'team', ...requirement }] } })
@@ -196,7 +196,10 @@ describe('custom resource definitions', function () {
   it('have an example for every rule', () => {
     const shown = examples()
     for (const kind of RESOURCE_KINDS) {
-      const rules = [...OBJECT_RULES[kind], ...SPEC_RULES[kind]].filter(({ rule }) => !rule.includes('oldSelf'))
+      const blocks = SPEC_SCHEMAS[kind].properties?.['allowedNamespaces'] === undefined ? [] : ALLOWED_NAMESPACES_RULES
+      const rules = [...OBJECT_RULES[kind], ...SPEC_RULES[kind], ...blocks].filter(
+        ({ rule }) => !rule.includes('oldSelf'),
+      )
       const messages = [...rules.map(({ message }) => message), ...textMessages(SPEC_SCHEMAS[kind])]
       const without = messages.filter(
         (message) => !shown.some((example) => example.kind === kind && message.startsWith(example.message)),
