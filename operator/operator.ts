@@ -110,7 +110,8 @@ class Operating {
     const writer = createWriter({ client, mayWrite: () => this.leader.isLeading(), onWrite: wrote })
     const metrics = createKubeMetrics(registry)
     const onStatus = (key: string): void => this.#statusChanged(key)
-    const world = watchWorld({ ...options, metrics, onChange: () => this.#changed(), onStatus })
+    const onGone = writer.forgetWritten
+    const world = watchWorld({ ...options, metrics, onChange: () => this.#changed(), onStatus, onGone })
     this.#world = world
     this.#secrets = createSecretValues(client, world.secretVersion)
     this.#publisher = createPublisher({ ...world, writer, place, secret: world.credentials })

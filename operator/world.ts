@@ -23,6 +23,8 @@ export interface WorldOptions {
   readonly onChange: () => void
   /** Only the status of an object changed, mostly by our own hand: no decision depends on it. */
   readonly onStatus: (key: string) => void
+  /** Something that the operator may have written is no longer there. */
+  readonly onGone: (kind: 'ConfigMap' | 'Secret') => void
   readonly logger: Logger
   readonly metrics: KubeMetrics
   readonly random: () => number
@@ -65,10 +67,20 @@ export function watchWorld(options: WorldOptions): World {
   const secrets = everywhere('secrets', '/api/v1', { isMetadataOnly: true })
   const labelled = watchNamespaces(namespaces, (more) => start('namespaces', '/api/v1/namespaces', more), options)
   const own = `/api/v1/namespaces/${place.namespace}`
-  const maps = start('configmaps', `${own}/configmaps`, { query: { labelSelector: `${CATALOG_LABEL}=${place.name}` } })
+  /** Watches what the operator itself writes. */
+  const written = (kind: 'ConfigMap' | 'Secret', name: string, path: string, query: object): Reflector => {
+    const onChange = (key: string | null): void => {
+      if (key === null || !reflector.objects.has(key)) options.onGone(kind)
+      options.onChange()
+    }
+    const reflector: Reflector = start(name, path, { query, onChange })
+    return reflector
+  }
+  const labelSelector = `${CATALOG_LABEL}=${place.name}`
+  const maps = written('ConfigMap', 'configmaps', `${own}/configmaps`, { labelSelector })
   const credentials = PROVIDER_IDS.map((provider) => {
-    const name = credentialsName(place, provider)
-    return start('credentials', `${own}/secrets`, { query: { fieldSelector: `metadata.name=${name}` } })
+    const fieldSelector = `metadata.name=${credentialsName(place, provider)}`
+    return written('Secret', 'credentials', `${own}/secrets`, { fieldSelector })
   })
   const all = [...Object.values(kinds).flat(), ...secrets, ...labelled, maps, ...credentials]
   return {

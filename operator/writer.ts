@@ -22,6 +22,8 @@ export interface Writer {
   readonly applyStatus: (kind: ResourceKind, object: KubeObject, status: object, manager?: string) => Promise<void>
   readonly remove: (kind: 'ConfigMap', namespace: string, name: string) => Promise<void>
   readonly create: (path: string, body: object) => Promise<void>
+  /** What was written of this kind may have been deleted since: whether it is there is the copy's to say again. */
+  readonly forgetWritten: (kind: string) => void
 }
 
 export interface WriterOptions {
@@ -68,6 +70,9 @@ export function createWriter({ client, mayWrite, onWrite }: WriterOptions): Writ
       const path = `/api/v1/namespaces/${namespace}/${PLURALS[kind] ?? ''}/${name}`
       recent.delete(`${kind}/${namespace}/${name}`)
       return counted(kind, () => unlessGone(client.request({ method: 'DELETE', path })))
+    },
+    forgetWritten: (kind) => {
+      for (const key of recent.keys()) if (key.startsWith(`${kind}/`)) recent.delete(key)
     },
     create: (path, body) => counted('Event', () => client.request({ method: 'POST', path, body })),
   }

@@ -228,11 +228,13 @@ describe('the operator', function () {
     const shard = maps.items.find(({ metadata }: any) => metadata.name.includes('-of-'))
     const name = shard.metadata.name as string
     const mapPath = `/api/v1/namespaces/${namespace}/configmaps/${name}`
-    await kube.want(mapPath, { method: 'DELETE' })
-    await until(
-      'it is back',
-      async () => (await kube.call(mapPath)).body.binaryData?.['shard.json.gz'] === shard.binaryData['shard.json.gz'],
-    )
+    for (const time of ['first', 'second', 'third']) {
+      await kube.want(mapPath, { method: 'DELETE' })
+      await until(
+        `it is back for the ${time} time`,
+        async () => (await kube.call(mapPath)).body.binaryData?.['shard.json.gz'] === shard.binaryData['shard.json.gz'],
+      )
+    }
     const merge = { method: 'PATCH', contentType: 'application/merge-patch+json' }
     await kube.want(mapPath, { ...merge, body: { binaryData: { 'shard.json.gz': 'AAAA' } } })
     await until(
@@ -241,11 +243,13 @@ describe('the operator', function () {
     )
     const secretPath = `/api/v1/namespaces/${namespace}/secrets/whence-ga4`
     const before = await kube.want(secretPath)
-    await kube.want(secretPath, { method: 'DELETE' })
-    await until('the Secret is back', async () => {
-      const { body } = await kube.call(secretPath)
-      return JSON.stringify(body.data) === JSON.stringify(before.data)
-    })
+    for (const time of ['first', 'second']) {
+      await kube.want(secretPath, { method: 'DELETE' })
+      await until(`the Secret is back for the ${time} time`, async () => {
+        const { body } = await kube.call(secretPath)
+        return JSON.stringify(body.data) === JSON.stringify(before.data)
+      })
+    }
     const statusPath = `${path('Website', 'shop', 'site')}/status`
     await kube.want(statusPath, { ...merge, body: { status: { snippet: 'something else' } } })
     await until('the status is right again', async () =>
