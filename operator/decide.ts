@@ -38,7 +38,7 @@ export interface Decision {
   readonly objects: ReadonlyMap<string, DecidedObject>
 }
 
-/** What one decision leaves for the next: results that hold as long as what they were made of is the same. */
+/** What one decision leaves for the next, with the same base URL: results that hold as long as what they were made of is the same. */
 export interface DecisionMemory {
   readonly objects: ObjectMemory
   readonly compile: CompileMemory
@@ -58,8 +58,12 @@ export function emptyMemory(): DecisionMemory {
 /** The memory changes nothing but the time it takes. */
 export function decide(gathered: Gathered, sha256Hex: Sha256Hex, memory: DecisionMemory): Decision {
   const { resources, secrets, namespaces, shardsInUse, baseUrl } = gathered
+  memory.objects.decision += 1
   const known = RESOURCE_KINDS.flatMap((kind) =>
-    oldestFirst(resources[kind].map((object) => knownObject(kind, object, memory.objects))),
+    oldestFirst(
+      resources[kind].map((object) => knownObject(kind, object, memory.objects)),
+      memory.objects.decision,
+    ),
   )
   const plain = [
     ...secrets.map((secret) => plainSource('Secret', secret, memory.objects)),
@@ -83,12 +87,16 @@ export function decide(gathered: Gathered, sha256Hex: Sha256Hex, memory: Decisio
  * Older objects keep their place, so that every pass decides alike. Two that were there before are compared by their ranks
  * of then, which takes less time than comparing texts and says the same.
  */
-function oldestFirst(objects: KnownObject[]): readonly KnownObject[] {
+function oldestFirst(objects: KnownObject[], decision: number): readonly KnownObject[] {
+  const last = decision - 1
   objects.sort((a, b) => {
-    if (a.rank >= 0 && b.rank >= 0) return a.rank - b.rank
+    if (a.rankedIn === last && b.rankedIn === last) return a.rank - b.rank
     return a.age < b.age ? -1 : 1
   })
-  for (const [rank, object] of objects.entries()) object.rank = rank
+  for (const [rank, object] of objects.entries()) {
+    object.rank = rank
+    object.rankedIn = decision
+  }
   return objects
 }
 

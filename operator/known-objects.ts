@@ -29,8 +29,9 @@ export interface KnownObject {
   readonly age: string
   /** Without the status, which the compiler does not read. The same one until the spec is another one. */
   readonly source: SourceObject
-  /** Its place by age among those of its kind, in the decision before; -1 if it was not there. */
+  /** Its place by age among those of its kind, in the decision with the number `rankedIn`. */
   rank: number
+  rankedIn: number
   /** What was decided last; null before. Of a former status of the same object, until it is decided anew. */
   decided: DecidedObject | null
   /** The one thing from outside of the object that the fields of that decision are made of. */
@@ -43,10 +44,12 @@ export interface ObjectMemory {
   readonly latest: Map<string, { readonly counted: string; readonly known: KnownObject }>
   /** Secrets and namespaces, as the compiler reads them. */
   readonly plain: WeakMap<KubeObject, SourceObject>
+  /** Number of the decision that is being made. */
+  decision: number
 }
 
 export function emptyObjectMemory(): ObjectMemory {
-  return { known: new WeakMap(), latest: new Map(), plain: new WeakMap() }
+  return { known: new WeakMap(), latest: new Map(), plain: new WeakMap(), decision: 0 }
 }
 
 /** What is known of an object, or of the same one before its status or spec changed, as far as it still holds. */
@@ -72,7 +75,8 @@ function newObject(kind: ResourceKind, object: KubeObject, before: KnownObject |
     key: objectKey(kind, namespace, name),
     shown: `${kind}/${shownName({ name, namespace })}`,
     source: sourceOf(kind, object),
-    rank: before?.age === age ? before.rank : -1,
+    rank: before?.rank ?? 0,
+    rankedIn: before?.age === age ? before.rankedIn : -1,
   }
 }
 

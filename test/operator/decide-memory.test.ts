@@ -267,6 +267,12 @@ describe('a decision with a memory', () => {
     expect(refused()).to.deep.equal(['y'])
     world.kinds.Website.set('a/x', site('x', 40))
     expect(refused()).to.deep.equal(['x'])
+    // Gone for one look and back as it was, after others in the order of reading.
+    const older = world.kinds.Website.get('a/y') ?? site('y', 30)
+    world.kinds.Website.delete('a/y')
+    expect(refused()).to.deep.equal([])
+    world.kinds.Website.set('a/y', older)
+    expect(refused()).to.deep.equal(['x'])
   })
 
   it('gives unchanged objects their decision back, and one whose status alone is new its fields', () => {
