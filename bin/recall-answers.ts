@@ -10,8 +10,8 @@ import { LIMITS } from '../domain/limits.ts'
 import { decodeRecord, type InstallRecord } from '../domain/records.ts'
 import type { EventLog, StoredEntry } from '../ports/event-log/event-log.ts'
 import type { HotState, MatchedVisit } from '../ports/hot-state/hot-state.ts'
+import { newestEntries } from './newest-entries.ts'
 
-const PAGE_ENTRIES = 1_000
 /** No claim is held longer: what was appended earlier was settled, or taken over and settled by the next try. */
 const WINDOW_MS = LIMITS.claimLeaseMs
 
@@ -21,7 +21,8 @@ export async function recallAnswers(parts: {
   readonly hotState: Pick<HotState, 'claimInstall' | 'settleInstall'>
 }): Promise<number> {
   const { eventLog, hotState } = parts
-  const records = (await newestInstalls(eventLog)).flatMap((entry) => readRecord(entry) ?? [])
+  const newest = await newestEntries(eventLog, 'installs', WINDOW_MS)
+  const records = newest.flatMap((entry) => readRecord(entry) ?? [])
   // Begun in the log's order: of two records of one event the first takes the claim, and the second finds it taken.
   const outcomes = await Promise.all(records.map((record, index) => recallOne(record, `recall-${index}`, hotState)))
   return outcomes.filter((isRecalled) => isRecalled).length
@@ -48,41 +49,4 @@ async function recallOne(
     visitId === null || visitIssuedAtMs === null ? null : { website, visitId, issuedAtMs: visitIssuedAtMs, gpc }
   await hotState.settleInstall({ ...claim, answer: JSON.stringify(install.answer), matched })
   return true
-}
-
-/** The entries appended within the window before the last one, oldest first, so that the first record of an event wins. */
-async function newestInstalls(eventLog: Pick<EventLog, 'read'>): Promise<readonly StoredEntry[]> {
-  const end = await endOffset(eventLog)
-  let newest: readonly StoredEntry[] = []
-  for (let to = end; to > 0; to -= PAGE_ENTRIES) {
-    const from = Math.max(0, to - PAGE_ENTRIES)
-    const page = (await eventLog.read('installs', from, to - from)).filter(({ offset }) => offset < to)
-    newest = [...page, ...newest]
-    const oldestAllowedMs = (newest.at(-1)?.appendedAtMs ?? 0) - WINDOW_MS
-    if ((page[0]?.appendedAtMs ?? 0) < oldestAllowedMs || page.length === 0) {
-      return newest.filter(({ appendedAtMs }) => appendedAtMs >= oldestAllowedMs)
-    }
-  }
-  return newest
-}
-
-/** The offset after the last entry, found by halving: a log tells its entries, not its length. */
-async function endOffset(eventLog: Pick<EventLog, 'read'>): Promise<number> {
-  const next = async (from: number): Promise<number | null> => {
-    const [entry] = await eventLog.read('installs', from, 1)
-    return entry === undefined ? null : entry.offset + 1
-  }
-  let low = (await next(0)) ?? 0
-  let high = low
-  for (let found = await next(high); found !== null; found = await next(high)) {
-    low = found
-    high = found * 2
-  }
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2)
-    const found = await next(middle)
-    if (found === null) high = middle
-    else low = found
-  }
-  return low
 }

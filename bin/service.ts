@@ -15,6 +15,7 @@ import { createRegistry } from '../runtime/metrics.ts'
 import { reportCatalog } from './catalog-report.ts'
 import { engines, type EngineParts } from './engines.ts'
 import { recallAnswers } from './recall-answers.ts'
+import { recallVisits } from './recall-visits.ts'
 import { dispatchRole, factsWriterRole, workerRole } from './roles.ts'
 import { keyringOf, serveApi, startMetrics } from './serve-api.ts'
 import { serveTools } from './tools/control.ts'
@@ -81,6 +82,7 @@ async function layFoundation(options: ServiceOptions): Promise<Foundation> {
   const { facts, connection } = await open.facts()
   await migrate(connection)
   const hotState = await open.hotState()
+  await recallVisits({ eventLog, hotState })
   const recalled = await recallAnswers({ eventLog, hotState })
   if (recalled > 0) logger.info({ recalled }, 'answers recalled that a crash had cut off')
   reportCatalog({ catalog, eventLog, nowMs })

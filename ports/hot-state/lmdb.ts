@@ -10,10 +10,11 @@ import type { HotState } from './hot-state.ts'
 import { memoryLeases } from './leases.ts'
 import { openCounters } from './lmdb-counters.ts'
 import { openInstalls } from './lmdb-installs.ts'
+import { openIssued } from './lmdb-issued.ts'
 import { openReceipts } from './lmdb-receipts.ts'
 
 export interface LmdbHotStateOptions {
-  /** Longest time that counts and answers stay in memory alone. */
+  /** Longest time that counts, answers and issued receipts stay in memory alone. */
   readonly saveEveryMs?: number
   /** Pause between two deletions of what has expired; 0 deletes nothing. */
   readonly sweepEveryMs?: number
@@ -39,19 +40,20 @@ export async function lmdbHotState(
   const { nowMs, committer } = environment
   const table = environment.openTable('hot')
   const leases = memoryLeases(nowMs)
-  const receipts = openReceipts(table, nowMs)
+  const issued = openIssued(table, nowMs, () => committer.durable())
+  const receipts = openReceipts(table, issued, nowMs)
   const installs = openInstalls(table, leases, nowMs)
   const counters = openCounters(table, nowMs)
 
+  const kept = [counters, installs, issued]
   let saveTimer: NodeJS.Timeout | null = null
   const save = (): void => {
     if (saveTimer !== null) clearTimeout(saveTimer)
     saveTimer = null
-    counters.save()
-    installs.save()
+    for (const part of kept) part.save()
   }
   const saveSoon = <T>(outcome: T): T => {
-    if (counters.hasUnsaved() || installs.hasUnsaved()) saveTimer ??= setTimeout(save, saveEveryMs)
+    if (kept.some((part) => part.hasUnsaved())) saveTimer ??= setTimeout(save, saveEveryMs)
     return outcome
   }
   const sweep = async (): Promise<void> => {
@@ -61,7 +63,8 @@ export async function lmdbHotState(
     await committer.durable()
     let removed = 0
     do {
-      removed = receipts.sweep(SWEEP_LIMIT) + installs.sweep(INSTALL_SWEEP_LIMIT) + counters.sweep(SWEEP_LIMIT)
+      const ofReceipts = receipts.sweep(SWEEP_LIMIT) + issued.sweep(SWEEP_LIMIT)
+      removed = ofReceipts + installs.sweep(INSTALL_SWEEP_LIMIT) + counters.sweep(SWEEP_LIMIT)
       if (removed > 0) await committer.durable()
     } while (removed >= SWEEP_LIMIT)
   }
@@ -69,10 +72,10 @@ export async function lmdbHotState(
     sweepEveryMs > 0 ? setInterval(() => void sweep().catch(() => undefined), sweepEveryMs).unref() : undefined
 
   return {
-    putVisit: async (receipt) => receipts.put(receipt),
+    putVisit: async (receipt) => saveSoon(issued.put(receipt)),
     activate: async (receipt) => receipts.activate(receipt),
     receiptStates: async (asked) => asked.map((receipt) => receipts.stateOf(receipt)),
-    learn: async (receipt, state) => receipts.learn(receipt, state),
+    learn: async (receipt, state) => saveSoon(receipts.learn(receipt, state)),
     claimInstall: async (claim) => installs.claim(claim),
     settleInstall: async (settlement) => saveSoon(installs.settle(settlement)),
     releaseInstall: async (claim) => installs.release(claim),

@@ -9,6 +9,7 @@ import type { HotState, IssuedReceipt, ReceiptRef, UsageOutcome, UsageRequest } 
 import { memoryLeases } from './leases.ts'
 import { openCounters } from './lmdb-counters.ts'
 import { openInstalls } from './lmdb-installs.ts'
+import { nameOf, unlessOver, type Issued, type IssuedReceipts } from './lmdb-issued.ts'
 import { openReceipts } from './lmdb-receipts.ts'
 import { BoundedMap, memoryTable } from './redis-memory.ts'
 
@@ -56,14 +57,15 @@ export function standIn(nowMs: () => number): StandIn {
 type ReceiptVerbs = Pick<StandIn, 'putVisit' | 'activate' | 'receiptStates' | 'learn' | 'noteIssued' | 'noteActive'>
 
 function receiptVerbs(nowMs: () => number): ReceiptVerbs {
-  const receipts = openReceipts(memoryTable(MAX_RECEIPTS), nowMs)
+  const issued = issuedInMemory(nowMs)
+  const receipts = openReceipts(memoryTable(MAX_RECEIPTS), issued, nowMs)
   const seenAtMs = new BoundedMap<number>(MAX_RECEIPTS)
   const see = ({ website, visitId, issuedAtMs }: ReceiptRef): void =>
     seenAtMs.set(`${website}/${visitId}/${issuedAtMs}`, nowMs())
   const isFresh = ({ website, visitId, issuedAtMs }: ReceiptRef): boolean =>
     nowMs() - (seenAtMs.get(`${website}/${visitId}/${issuedAtMs}`) ?? 0) < TRUST_MS
   const noteIssued = (receipt: IssuedReceipt): void => {
-    receipts.put(receipt)
+    issued.put(receipt)
     see(receipt)
   }
   return {
@@ -88,6 +90,15 @@ function receiptVerbs(nowMs: () => number): ReceiptVerbs {
       receipts.learn(receipt, state)
       see(receipt)
     },
+  }
+}
+
+function issuedInMemory(nowMs: () => number): IssuedReceipts {
+  const issued = new BoundedMap<Issued>(MAX_RECEIPTS)
+  return {
+    put: (receipt) => issued.set(nameOf(receipt), { putAtMs: nowMs(), previous: receipt.previous }),
+    find: (receipt) => unlessOver(issued.get(nameOf(receipt)) ?? null, nowMs()),
+    forget: (receipt) => issued.delete(nameOf(receipt)),
   }
 }
 

@@ -52,9 +52,55 @@ describe('LMDB hot state', () => {
   it('deletes never-activated receipts after an hour and keeps activated ones', async () => {
     for (let number = 0; number < 2_500; number++) await state.putVisit({ ...receipt(number), previous: null })
     await state.activate(receipt(7))
-    expect((await stored()).length).to.equal(2_500)
-    expect((await sweepAfter(LIMITS.issuedMemoryMs - 1)).length).to.equal(2_500)
+    const issuedAtMs = clock.nowMs()
+    const some = [0, 7, 1_250, 2_499].map((number) => ({ ...receipt(number), issuedAtMs }))
+    const before = await sweepAfter(LIMITS.issuedMemoryMs - 1)
+    expect(before.filter((key) => key.startsWith('issued/'))).to.have.lengthOf.within(10, 2_500)
+    expect(await state.receiptStates(some)).to.deep.equal(['issued', 'active', 'issued', 'issued'])
     expect((await sweepAfter(1)).map((key) => key.split('/')[0])).to.deep.equal(['known'])
+    expect(await state.receiptStates(some)).to.deep.equal(['unknown', 'active', 'unknown', 'unknown'])
+  })
+
+  it('stores issued receipts by itself and finds each after a restart, with what it replaces', async () => {
+    for (let number = 0; number < 600; number++) {
+      await state.putVisit({ ...receipt(number), previous: number % 2 === 0 ? receipt(9_000 + number) : null })
+      if (number % 100 === 0) clock.set(clock.nowMs() + 60)
+    }
+    const last = receipt(599)
+    while ((await stored()).length < 3) await new Promise((resolve) => setTimeout(resolve, 2))
+    await state.close()
+    state = await lmdbHotState(environment, { sweepEveryMs: 0 })
+    expect(await state.activate(last)).to.deep.equal({ kind: 'activated', revoked: null })
+    const replacing = { ...last, visitId: receipt(598).visitId }
+    const revoked = { ...last, visitId: receipt(9_598).visitId }
+    expect(await state.activate(replacing)).to.deep.equal({ kind: 'activated', revoked })
+    expect(await state.activate({ ...last, visitId: receipt(600).visitId })).to.deep.equal({ kind: 'unknown' })
+    expect(await state.activate({ ...last, website: 'acm' })).to.deep.equal({ kind: 'unknown' })
+  })
+
+  it('knows issued receipts while the disk does not answer', async () => {
+    const release = await holdWriteLock(folder)
+    await state.putVisit({ ...receipt(1), previous: null })
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    await state.putVisit({ ...receipt(2), previous: null })
+    const known = await state.receiptStates([receipt(1), receipt(2)])
+    await release()
+    expect(known).to.deep.equal(['issued', 'issued'])
+  })
+
+  it('counts the latest of an issued receipt that was learnt again', async () => {
+    await state.putVisit({ ...receipt(1), previous: null })
+    const again = receipt(1)
+    await stored()
+    clock.set(clock.nowMs() + LIMITS.issuedMemoryMs - 1)
+    await state.learn({ ...again, previous: receipt(3) }, 'issued')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    await stored()
+    clock.set(clock.nowMs() + LIMITS.issuedMemoryMs - 1)
+    expect(await state.activate(again)).to.deep.equal({
+      kind: 'activated',
+      revoked: { ...receipt(3), issuedAtMs: again.issuedAtMs + LIMITS.issuedMemoryMs - 1 },
+    })
   })
 
   it('keeps a receipt learnt late for its hour, behind others that are due', async () => {
