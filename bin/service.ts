@@ -84,6 +84,8 @@ async function layFoundation(options: ServiceOptions): Promise<Foundation> {
   const hotState = await open.hotState()
   await recallVisits({ eventLog, hotState })
   const recalled = await recallAnswers({ eventLog, hotState })
+  // New records would push those out of the window that the next start looks at.
+  await hotState.flush()
   if (recalled > 0) logger.info({ recalled }, 'answers recalled that a crash had cut off')
   reportCatalog({ catalog, eventLog, nowMs })
   return { ...options, keys, catalog, eventLog, hotState, facts, registry: createRegistry('embedded', options.version) }

@@ -122,6 +122,8 @@ export interface HotState {
   /** True for one caller at a time: no two workers send one job at once. Falls back to free after `leaseMs`. */
   claimJob(jobId: string, owner: string, leaseMs: number): Promise<boolean>
   releaseJob(jobId: string, owner: string): Promise<void>
+  /** Resolves when what was told so far outlives this process. */
+  flush(): Promise<void>
   /** `isShared` is false while an adapter counts per process because its store is away. */
   health(): { readonly isReachable: boolean; readonly isShared: boolean }
   close(): Promise<void>

@@ -45,22 +45,15 @@ export async function lmdbHotState(
   const installs = openInstalls(table, leases, nowMs)
   const counters = openCounters(table, nowMs)
 
-  const kept = [counters, installs, issued]
-  let saveTimer: NodeJS.Timeout | null = null
-  const save = (): void => {
-    if (saveTimer !== null) clearTimeout(saveTimer)
-    saveTimer = null
-    for (const part of kept) part.save()
-  }
-  const saveSoon = <T>(outcome: T): T => {
-    if (kept.some((part) => part.hasUnsaved())) saveTimer ??= setTimeout(save, saveEveryMs)
-    return outcome
+  const { save, saveSoon } = saver([counters, installs, issued], saveEveryMs)
+  const flush = async (): Promise<void> => {
+    save()
+    await committer.durable()
   }
   const sweep = async (): Promise<void> => {
     leases.sweep()
-    save()
     // What is deleted is found among what is stored.
-    await committer.durable()
+    await flush()
     let removed = 0
     do {
       const ofReceipts = receipts.sweep(SWEEP_LIMIT) + issued.sweep(SWEEP_LIMIT)
@@ -87,11 +80,31 @@ export async function lmdbHotState(
     claimJob: async (jobId, owner, leaseMs) => leases.take(`job/${jobId}`, owner, leaseMs),
     releaseJob: async (jobId, owner) => leases.release(`job/${jobId}`, owner),
     health: () => ({ isReachable: committer.unavailability === null, isShared: true }),
+    flush,
     sweep,
     async close() {
       clearInterval(sweeper)
-      save()
-      await committer.durable().catch(() => undefined)
+      await flush().catch(() => undefined)
     },
   }
+}
+
+interface Kept {
+  readonly hasUnsaved: () => boolean
+  readonly save: () => void
+}
+
+/** Saves what is in memory alone; `saveSoon` gives back what it is given. */
+function saver(kept: readonly Kept[], saveEveryMs: number): { save: () => void; saveSoon: <T>(outcome: T) => T } {
+  let timer: NodeJS.Timeout | null = null
+  const save = (): void => {
+    if (timer !== null) clearTimeout(timer)
+    timer = null
+    for (const part of kept) part.save()
+  }
+  const saveSoon = <T>(outcome: T): T => {
+    if (kept.some((part) => part.hasUnsaved())) timer ??= setTimeout(save, saveEveryMs)
+    return outcome
+  }
+  return { save, saveSoon }
 }

@@ -21,7 +21,7 @@ const MAX_USAGES = 20_000
 const TRUST_MS = 5_000
 const TIDY_EVERY_MS = 1_000
 
-export interface StandIn extends Omit<HotState, 'health' | 'close'> {
+export interface StandIn extends Omit<HotState, 'flush' | 'health' | 'close'> {
   /** Notes what Redis said or was told, so that it is known here if Redis goes away next. */
   noteIssued(receipt: IssuedReceipt): void
   noteActive(receipt: ReceiptRef, revoked: ReceiptRef | null): void

@@ -15,7 +15,7 @@ import {
 } from './redis-codec.ts'
 import type { RunScript } from './redis-scripts.ts'
 
-export type RedisVerbs = Omit<HotState, 'health' | 'close'>
+export type RedisVerbs = Omit<HotState, 'flush' | 'health' | 'close'>
 
 const DAY_MS = 86_400_000
 /** A day's states go when its last receipt has expired, for clocks that are late too. */

@@ -118,7 +118,8 @@ describe('LMDB event log', () => {
     const state = await lmdbHotState(environment, { sweepEveryMs: 0 })
     const before = environment.committer.count
     const receipt = { website: 'acme', visitId: '0'.repeat(32), issuedAtMs: clock.nowMs() }
-    await Promise.all([state.putVisit({ ...receipt, previous: null }), append('visits', 'with its state')])
+    const known = state.learn({ ...receipt, previous: null }, 'active')
+    await Promise.all([known, append('activations', 'with its state')])
     await state.close()
     expect(environment.committer.count - before).to.equal(1)
   })

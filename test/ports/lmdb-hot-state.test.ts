@@ -78,6 +78,21 @@ describe('LMDB hot state', () => {
     expect(await state.activate({ ...last, website: 'acm' })).to.deep.equal({ kind: 'unknown' })
   })
 
+  it('has stored everything when it was flushed, so that a kill takes nothing of it', async () => {
+    state = await lmdbHotState(environment, { sweepEveryMs: 0, saveEveryMs: 60_000 })
+    const claim = { website: 'acme', eventId: 'event', installationId: 'installation', owner: 'owner' }
+    await state.claimInstall(claim)
+    await state.settleInstall({ ...claim, answer: 'answer', matched: null })
+    await state.putVisit({ ...receipt(1), previous: null })
+    await state.addUsage({ organization: 'acme', month: '2026-11', quota: null })
+    await state.flush()
+    const another = await lmdbHotState(environment, { sweepEveryMs: 0 })
+    expect(await another.claimInstall(claim)).to.deep.equal({ kind: 'settled', answer: 'answer' })
+    expect(await another.receiptStates([receipt(1)])).to.deep.equal(['issued'])
+    expect(await another.readUsage('acme', '2026-11')).to.equal(1)
+    await another.close()
+  })
+
   it('knows issued receipts while the disk does not answer', async () => {
     const release = await holdWriteLock(folder)
     await state.putVisit({ ...receipt(1), previous: null })
