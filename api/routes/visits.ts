@@ -56,7 +56,7 @@ async function applyVisit(request: CheckedRequest, admitted: AdmittedRequest, pa
   const { visit, previous } = admitted
   const { retentionDays } = request.website
   const refOf = (visitId: string, issuedAtMs: number) => ({ website: visit.website, visitId, issuedAtMs })
-  // Both are for the same commit where one store holds both; neither needs the other to have happened.
+  // Neither needs the other to have happened.
   await Promise.all([
     parts.recorder.accept(request.exchange, {
       topic: 'visits',
