@@ -2,10 +2,11 @@
  * Measures the operator on a real kube-apiserver: `node bench/operator.ts [websites] [changes seconds] [idle minutes]`.
  *
  * Applies 10,000 websites, starts the operator as a process of its own and three readers of the catalog, as an api has one,
- * and prints: when the catalog is in force in every reader after a cold start; when every website is Ready, with the writes of
- * statuses that this took, from the API server's audit log; how long a change takes from kubectl's request until the last
- * reader has it, at 20 changes a second; what is written while nothing changes; the operator's memory; and how
- * long a rotated Secret and the repair of what somebody else deleted take. The servers share the machine.
+ * and prints: how many statuses a bare loop writes; when the catalog is in force in every reader after a cold start; when every
+ * website is Ready, with the writes of statuses that this took, from the API server's audit log; how long a change takes from
+ * kubectl's request until the last reader has it, at 20 changes a second; what is written while nothing changes; the operator's
+ * memory; and how long a rotated Secret and the repair of what somebody else deleted take. The servers share the machine; GOGC
+ * says how eagerly the API server collects garbage (400 unless given).
  */
 
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -21,13 +22,13 @@ import { kubeTools, startKube } from '../test/support/kube.ts'
 import { ga4Destination, installPath, organization, secret, website } from '../test/support/manifests.ts'
 import { startProgram } from '../test/support/programs.ts'
 import { freePort } from './http-load.ts'
+import { inLanes, statusesPerSecond } from './kube-ceiling.ts'
 import { at, chartNodeOptions, median, memoryOf, seconds } from './operator-figures.ts'
 
 const [websites = 10_000, changesS = 30, idleMinutes = 0.5] = process.argv.slice(2).map(Number)
 const PER_ORGANIZATION = 25
 const CHANGES_PER_S = 20
 const READERS = 3
-const LANES = 32
 const REPEATS = 10
 const PATIENCE_MS = 240_000
 const SITES = '/apis/whence.dev/v1alpha1/namespaces/sites'
@@ -62,6 +63,7 @@ const env = {
   WHENCE_KUBE_CA_FILE: kube.caFile,
 }
 const readers: Reader[] = []
+let ceiling = 0
 try {
   await populate()
   for (let number = 0; number < READERS; number += 1) readers.push(startReader('none'))
@@ -102,7 +104,7 @@ function say(text: string): void {
 async function populate(): Promise<void> {
   await kube.installCrds()
   const namespace = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
-  await kube.apply([namespace('whence'), namespace('sites')])
+  await kube.apply([namespace('whence'), namespace('sites'), namespace('bare')])
   const organizations = Math.ceil(websites / PER_ORGANIZATION)
   const owner = (index: number) => ({ organizationRef: { name: `org-${Math.floor(index / PER_ORGANIZATION)}` } })
   const objects = [
@@ -119,13 +121,8 @@ async function populate(): Promise<void> {
   })
   await rotate('0')
   console.log(`${objects.length} resources applied in ${seconds(Date.now() - beganMs)}`)
-}
-
-async function inLanes<T>(work: Iterator<T>, run: (item: T) => Promise<void>): Promise<void> {
-  const lane = async (): Promise<void> => {
-    for (let next = work.next(); next.done !== true; next = work.next()) await run(next.value)
-  }
-  await Promise.all(Array.from({ length: LANES }, lane))
+  ceiling = await statusesPerSecond(client, 'bare')
+  say(`a bare loop: ${Math.round(ceiling)} first statuses a second`)
 }
 
 function startReader(provider: string): Reader {
@@ -180,6 +177,7 @@ async function measureStart(startedAtMs: number): Promise<void> {
   }
   say(
     `${list.items.filter(isReady).length} of ${websites} Ready ${seconds(readyMs)} after the start, ` +
+      `${(readyMs / 1_000 / (websites / ceiling)).toFixed(2)} times what a bare loop takes, ` +
       `with at most ${Math.max(...counts.values())} status writes each`,
   )
 }

@@ -58,8 +58,11 @@ export function textRules({ pattern, patternMeaning, address }: JsonSchema): rea
   return rules
 }
 
-/** Never within `(?i:)`: the API server compiles a pattern for every write, and folding the letters of all scripts takes long. */
-const HOST = String.raw`(\[[0-9A-Fa-f:.]+\]|[\p{L}\p{M}\p{N}._-]+)(:[0-9]{1,5})?`
+/**
+ * Of ASCII only what hosts are made of; of other scripts anything. The API server compiles a pattern for every write, status or
+ * not, and classes of Unicode, or letters folded by `(?i:)`, take it long.
+ */
+const HOST = String.raw`(\[[0-9A-Fa-f:.]+\]|[^\x00-,/:-@\[-^\x60{-\x7f]+)(:[0-9]{1,5})?`
 const LOOPBACK = String.raw`(localhost|[A-Za-z0-9.-]+[.]localhost|127[.][0-9]{1,3}[.][0-9]{1,3}[.][0-9]{1,3}|\[::1\])(:[0-9]{1,5})?`
 
 function addressRule(address: 'origin' | 'page' | 'outbound'): CelRule {

@@ -131,21 +131,16 @@ describe('conditions', () => {
   })
 
   it('say that a catalog is on its way by Reconciling, and that only a change helps by Stalled', () => {
-    const statusIn = (list: ReturnType<typeof conditionsOf>, type: string) =>
-      list.find((each) => each.type === type)?.status
+    const told = (list: ReturnType<typeof conditionsOf>) =>
+      Object.fromEntries(list.slice(3).map(({ type, status, reason }) => [type, `${status} ${reason}`]))
     const waiting = conditionsOf({ ...common, isPublished: false, now: '' })
-    expect(['Ready', 'Reconciling', 'Stalled'].map((type) => statusIn(waiting, type))).to.deep.equal([
-      'False',
-      'True',
-      'False',
-    ])
+    expect(told(waiting)).to.deep.equal({ Ready: 'False CatalogNotPublished', Reconciling: 'True CatalogNotPublished' })
     const problem = { object: '', source: '', field: '/spec/id', reason: 'IdTaken', message: 'taken' }
-    const refused = conditionsOf({ ...common, problems: [problem], now: '' })
-    expect(['Ready', 'Reconciling', 'Stalled'].map((type) => statusIn(refused, type))).to.deep.equal([
-      'False',
-      'False',
-      'True',
-    ])
+    const refused = conditionsOf({ ...common, problems: [problem], previous: waiting, now: '' })
+    expect(told(refused)).to.deep.equal({ Ready: 'False IdTaken', Stalled: 'True IdTaken' })
+    const ready = conditionsOf({ ...common, previous: refused, now: '' })
+    expect(told(ready)).to.deep.equal({ Ready: 'True Ready' })
+    expect(sayTheSame(ready, refused)).to.equal(false)
   })
 })
 

@@ -1,0 +1,57 @@
+/** What the API server of a benchmark can do at most, which is the ceiling of whoever writes to it. */
+
+import { conditionsOf } from '../domain/conditions.ts'
+import { FIELD_MANAGER } from '../operator/writer.ts'
+import { APPLY_TYPE, type KubeClient } from '../runtime/kube/client.ts'
+import { website } from '../test/support/manifests.ts'
+
+/** Enough for the server to collect garbage as often as it has to. */
+const SAMPLE = 3_000
+const LANES = 32
+
+/**
+ * First statuses of websites that the server takes in a second from a bare loop, with no operator and nobody watching. The
+ * namespace must be there; its websites are deleted afterwards.
+ */
+export async function statusesPerSecond(client: KubeClient, namespace: string): Promise<number> {
+  const websites = `/apis/whence.dev/v1alpha1/namespaces/${namespace}/websites`
+  const bodies = Array.from({ length: SAMPLE }, (_, index) =>
+    website(`bare-${index}`, { organizationRef: { name: 'none' } }),
+  )
+  await inLanes(bodies.values(), async (body) => {
+    await client.request({ method: 'POST', path: websites, body })
+  })
+  const beganMs = performance.now()
+  await inLanes(bodies.keys(), async (index) => {
+    const name = `bare-${index}`
+    const query = `fieldManager=${FIELD_MANAGER}&force=true&fieldValidation=Ignore`
+    const metadata = { name, namespace }
+    const body = { apiVersion: 'whence.dev/v1alpha1', kind: 'Website', metadata, status: statusOf(name) }
+    const path = `${websites}/${name}/status?${query}`
+    await client.request({ method: 'PATCH', path, body, contentType: APPLY_TYPE, isAnswerUnread: true })
+  })
+  const tookS = (performance.now() - beganMs) / 1_000
+  await client.request({ method: 'DELETE', path: websites })
+  return SAMPLE / tookS
+}
+
+/** Of the size that the operator's have. */
+function statusOf(name: string): object {
+  const now = new Date().toISOString().replace(/\.\d+/, '')
+  const ready = { kind: 'Website', generation: 1, problems: [], isPublished: true, previous: [], now } as const
+  return {
+    observedGeneration: 1,
+    id: name,
+    snippet: `<script async src="https://whence.example/browser.js" data-project="${name}"></script>`,
+    hookCommand: `curl -fsSL https://whence.example/v1/projects/${name}/paths/cli/report.sh | sh -s -- install_completed`,
+    conditions: conditionsOf(ready),
+  }
+}
+
+/** Works through all of it, many at once. */
+export async function inLanes<T>(work: Iterator<T>, run: (item: T) => Promise<void>): Promise<void> {
+  const lane = async (): Promise<void> => {
+    for (let next = work.next(); next.done !== true; next = work.next()) await run(next.value)
+  }
+  await Promise.all(Array.from({ length: LANES }, lane))
+}
