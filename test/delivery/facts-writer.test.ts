@@ -262,30 +262,40 @@ describe('facts-writer', () => {
   })
 
   describe('rest', () => {
-    const options = { maxEntries: 10_000, politeness: 2, gatherMs: 400, maxLagMs: 10_000 }
-    it('is none while the event loop is idle', () => {
-      expect(restAfter({ entries: 1, tookMs: 100, lagMs: 50, utilization: 0.2 }, options)).to.equal(0)
+    const options = { maxEntries: 10_000, politeness: 2, gatherMs: 400, busyGatherMs: 1_600, maxLagMs: 10_000 }
+    const one = { entries: 1, sinceMs: 1_000, tookMs: 100, lagMs: 0, utilization: 0.9 }
+    it('is none on an idle system', () => {
+      expect(restAfter({ ...one, lagMs: 50, utilization: 0.2 }, options)).to.equal(0)
     })
     it('is in proportion to the work while the event loop is busy', () => {
-      expect(restAfter({ entries: 1, tookMs: 100, lagMs: 0, utilization: 0.9 }, options)).to.equal(200)
+      expect(restAfter(one, options)).to.equal(200)
     })
     it('shrinks with the lag and ends where the lag is at its bound', () => {
-      expect(restAfter({ entries: 1, tookMs: 100, lagMs: 5_000, utilization: 0.9 }, options)).to.equal(100)
-      expect(restAfter({ entries: 1, tookMs: 100, lagMs: 10_000, utilization: 0.9 }, options)).to.equal(0)
+      expect(restAfter({ ...one, lagMs: 5_000 }, options)).to.equal(100)
+      expect(restAfter({ ...one, lagMs: 10_000 }, options)).to.equal(0)
     })
     it('is bounded', () => {
-      expect(restAfter({ entries: 1, tookMs: 60_000, lagMs: 0, utilization: 1 }, options)).to.equal(2_000)
+      expect(restAfter({ ...one, tookMs: 60_000, utilization: 1 }, options)).to.equal(2_000)
     })
-    it('lets entries gather under load, in a process of its own too', () => {
-      const batch = { tookMs: 10, lagMs: 0, utilization: 0 }
-      const rests = [99, 100, 4_999, 5_000].map((entries) => restAfter({ ...batch, entries }, options))
-      expect(rests).to.deep.equal([0, 400, 400, 0])
-      expect(restAfter({ ...batch, entries: 100, lagMs: 10_000 }, options)).to.equal(0)
+    it('lets entries gather under load, in a process of its own too, and longer where the event loop is busy', () => {
+      const quiet = { ...one, tookMs: 10, utilization: 0 }
+      const rests = [99, 100, 4_999].map((entries) => restAfter({ ...quiet, entries }, options))
+      expect(rests).to.deep.equal([0, 400, 400])
+      expect(restAfter({ ...quiet, entries: 4_000, utilization: 0.9 }, options)).to.equal(1_600)
+      expect(restAfter({ ...quiet, entries: 100, lagMs: 10_000 }, options)).to.equal(0)
+    })
+    it('ends when about enough for a batch is there, and is none after a full one, behind which more may wait', () => {
+      const quiet = { ...one, tookMs: 100, utilization: 0 }
+      // 8,000 make a batch that is large enough: at 32 in a ms they are there 250 ms after the last batch was read.
+      expect(restAfter({ ...quiet, entries: 9_600, sinceMs: 300 }, options)).to.equal(150)
+      expect(restAfter({ ...quiet, entries: 8_000, sinceMs: 50 }, options)).to.equal(0)
+      expect(restAfter({ ...quiet, entries: 10_000 }, options)).to.equal(0)
+    })
+    it('gathers as long as it may after the first batch, whose time is not known', () => {
+      expect(restAfter({ ...one, entries: 500, sinceMs: Infinity, utilization: 0 }, options)).to.equal(400)
     })
     it('is none for a process that does nothing else', () => {
-      expect(restAfter({ entries: 1, tookMs: 100, lagMs: 0, utilization: 1 }, { ...options, politeness: 0 })).to.equal(
-        0,
-      )
+      expect(restAfter({ ...one, utilization: 1 }, { ...options, politeness: 0 })).to.equal(0)
     })
   })
 
