@@ -5,7 +5,8 @@
  *
  * visit, event: durable requests a second of one api process, of the embedded service and of bare node:http in turns
  * (server on core 0, wrk on core 1; the broker and Redis run on both), and the same for each second of processor time
- * of the server, which others on the machine change little. outage: resident memory of that api before and in an outage
+ * of the server, which others on the machine change little; once with all memory of the machine and once with that of the
+ * chart's pod. outage: resident memory of that api before and in an outage
  * of the broker under full load. lag: of the facts-writer under a steady rate of visits, and how long it takes to be gone;
  * ClickHouse is its engine behind the tests' HTTP fixture, which shares the machine as well.
  */
@@ -21,6 +22,7 @@ import { kafkaEventLog } from '../ports/event-log/kafka.ts'
 import { startEngines, type Engines } from '../test/support/engines.ts'
 import { kafkaJars } from '../test/support/kafka.ts'
 import { startProgram } from '../test/support/programs.ts'
+import { apiOptions } from './chart-options.ts'
 import {
   freePort,
   luaScript,
@@ -83,10 +85,12 @@ function settingsOf({ env }: Engines): Readonly<Record<string, string>> {
   return { ...env, WHENCE_SECRET: SECRET, WHENCE_TRUST_PROXY: '127.0.0.0/8', WHENCE_LOG_LEVEL: 'error' }
 }
 
-async function startApi() {
+/** `nodeOptions` as in NODE_OPTIONS; without them Node.js takes what the machine has. */
+async function startApi(nodeOptions = ''): Promise<Api> {
   const port = await freePort()
   const words = ['bin/whence.ts', 'api', '--listen', `127.0.0.1:${port}`, '--metrics-listen', '127.0.0.1:0']
-  const child = startPinned([...words, '--manifests', manifests], settingsOf(engines))
+  const env = { ...settingsOf(engines), NODE_OPTIONS: nodeOptions }
+  const child = startPinned([...words, '--manifests', manifests], env)
   await waitFor(`http://127.0.0.1:${port}/health`)
   return { port, child }
 }
@@ -102,16 +106,19 @@ async function measureLoad(load: Load): Promise<void> {
   const bare: Figures[] = []
   const embedded: Figures[] = []
   const own: Measured[] = []
+  const inPod: Measured[] = []
   for (let round = 0; round < rounds; round++) {
     bare.push(await measureBare(script, seconds))
     embedded.push(await measureEmbedded(script))
-    const { port, child } = await startApi()
-    own.push(await measured(child, port, script))
-    console.log(`  ${load}: ${JSON.stringify({ bare: bare.at(-1), embedded: embedded.at(-1), own: own.at(-1) })}`)
+    own.push(await measured(await startApi(), script))
+    inPod.push(await measured(await startApi(apiOptions()), script))
+    const last = { bare: bare.at(-1), embedded: embedded.at(-1), own: own.at(-1), inPod: inPod.at(-1) }
+    console.log(`  ${load}: ${JSON.stringify(last)}`)
   }
   tell(`durable ${load}s on Kafka and Redis`, own, bare)
-  const of = (key: keyof Measured): number => median(own.map((each) => each[key]))
-  console.log(`  resident: at rest ${of('restMb').toFixed(0)} MB, after load ${of('loadMb').toFixed(0)} MB`)
+  tellMemory(own)
+  tell(`the same with the memory of the chart's pod`, inPod, bare)
+  tellMemory(inPod)
   tell(`durable ${load}s embedded`, embedded, bare)
 }
 
@@ -120,7 +127,17 @@ interface Measured extends Figures {
   readonly loadMb: number
 }
 
-async function measured(child: ChildProcess, port: number, script: string): Promise<Measured> {
+function tellMemory(runs: readonly Measured[]): void {
+  const of = (key: keyof Measured): number => median(runs.map((each) => each[key]))
+  console.log(`  resident: at rest ${of('restMb').toFixed(0)} MB, after load ${of('loadMb').toFixed(0)} MB`)
+}
+
+interface Api {
+  readonly port: number
+  readonly child: ChildProcess
+}
+
+async function measured({ child, port }: Api, script: string): Promise<Measured> {
   try {
     const restMb = residentMb(child.pid)
     wrk(port, script, WARM_UP_S)
@@ -135,7 +152,7 @@ async function measureEmbedded(script: string): Promise<Figures> {
   const port = await freePort()
   const child = startEmbedded(port, data, manifests)
   await waitFor(`http://127.0.0.1:${port}/health`)
-  return measured(child, port, script)
+  return measured({ child, port }, script)
 }
 
 function tell(what: string, figures: readonly Figures[], bare: readonly Figures[]): void {

@@ -1,14 +1,6 @@
-/** What the benchmark of the operator reads and reckons: the chart's setting, memory of processes, ranks of times. */
+/** What the benchmark of the operator reads and reckons: memory of processes, ranks of times. */
 
 import { readFileSync } from 'node:fs'
-
-import { parse } from 'yaml'
-
-/** What the chart gives the operator: what is measured is what is installed. */
-export function chartNodeOptions(): string {
-  const text = readFileSync(new URL('../charts/whence/values.yaml', import.meta.url), 'utf8')
-  return (parse(text) as { readonly operator: { readonly nodeOptions: string } }).operator.nodeOptions
-}
 
 /** In MB, from the kernel. */
 export function memoryOf(pid: number, field: 'VmRSS' | 'VmHWM'): number {

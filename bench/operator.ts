@@ -21,9 +21,10 @@ import type { AuditEvent } from '../test/support/kube.ts'
 import { kubeTools, startKube } from '../test/support/kube.ts'
 import { ga4Destination, installPath, organization, secret, website } from '../test/support/manifests.ts'
 import { startProgram } from '../test/support/programs.ts'
+import { operatorOptions } from './chart-options.ts'
 import { freePort } from './http-load.ts'
 import { inLanes, statusesPerSecond } from './kube-ceiling.ts'
-import { at, chartNodeOptions, median, memoryOf, seconds } from './operator-figures.ts'
+import { at, median, memoryOf, seconds } from './operator-figures.ts'
 
 const [websites = 10_000, changesS = 30, idleMinutes = 0.5] = process.argv.slice(2).map(Number)
 const PER_ORGANIZATION = 25
@@ -73,7 +74,7 @@ try {
   const startedAtMs = Date.now()
   const operator = startProgram(['operator'], {
     env: {
-      NODE_OPTIONS: chartNodeOptions(),
+      NODE_OPTIONS: operatorOptions(),
       ...{ ...env, WHENCE_CATALOG: 'kubernetes:whence/whence', WHENCE_BASE_URL: 'https://whence.example' },
       ...{ WHENCE_METRICS_LISTEN: `127.0.0.1:${metricsPort}`, WHENCE_LOG_LEVEL: 'warn' },
     },

@@ -111,6 +111,16 @@ describe('the chart', function () {
     }
   })
 
+  it('says how Node.js divides its memory wherever it would go by a small limit', () => {
+    const roles = containers().filter(({ args = [] }) => ['api', 'delivery', 'operator'].includes(args[0]))
+    expect(roles.length).to.be.greaterThan(30)
+    for (const { pod, env = [] } of roles) {
+      const options = env.filter(({ name }: KubeManifest) => name === 'NODE_OPTIONS')
+      expect(options.length, pod.of).to.equal(1)
+      expect(options[0].value, pod.of).to.match(/--max-semi-space-size=\d/)
+    }
+  })
+
   it('holds every pod to the restricted standard, with a read-only root and bounds', () => {
     for (const { pod, securityContext, resources, image } of containers()) {
       const where = `${pod.of} in ${pod.in}`

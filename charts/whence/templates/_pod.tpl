@@ -75,6 +75,12 @@ annotations:
 - { name: WHENCE_LOG_FORMAT, value: {{ .Values.log.format | quote }} }
 {{- end -}}
 
+{{- define "whence.nodeEnv" -}}
+{{- with .Values.pods.nodeOptions }}
+- { name: NODE_OPTIONS, value: {{ . | quote }} }
+{{- end }}
+{{- end -}}
+
 {{- define "whence.metricsEnv" -}}
 - { name: WHENCE_METRICS_LISTEN, value: '0.0.0.0:9090' }
 {{- end -}}
