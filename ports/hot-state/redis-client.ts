@@ -30,8 +30,6 @@ const COMMON = {
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
-  // Verbs of one turn of the event loop go out in one write: a third less time per verb.
-  enableAutoPipelining: true,
   connectTimeout: CONNECT_TIMEOUT_MS,
   retryStrategy: retryInMs,
   // A server that became a replica takes no writes: look again for the one that does.

@@ -34,6 +34,27 @@ describe('HotState on Redis', () => {
     openHarness(server, `redis://whence:PASSWORD@127.0.0.1:${server.port}/1`),
   )
 
+  it('asks for what comes together in few calls, and each gets its own answer', async () => {
+    const state = await redisHotState(`redis://127.0.0.1:${server.port}/2`, PATIENT)
+    const calls = (): number =>
+      [...server.cli('info', 'commandstats').matchAll(/^cmdstat_(?:eval|evalsha):calls=(\d+)/gm)].reduce(
+        (sum, [, count]) => sum + Number(count),
+        0,
+      )
+    const before = calls()
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, async (_, place) => {
+        const outcome = await state.addUsage({ organization: `org-${place % 2}`, month: '2026-11', quota: null })
+        return outcome.used
+      }),
+    )
+    // 64 at a time, the script sent once more where it was not known, and a probe that may fall in between.
+    expect(calls() - before).to.be.within(1, 8)
+    const inOrder = Array.from({ length: 200 }, (_, place) => Math.floor(place / 2) + 1)
+    expect(answers).to.deep.equal(inOrder)
+    await state.close()
+  })
+
   it('is away for a wrong password, and does not tell it', async () => {
     const reasons: string[] = []
     const url = `redis://whence:hunter2@127.0.0.1:${server.port}`

@@ -1,4 +1,5 @@
--- Stands in front of every verb: its clock, and how receipts, leases and answers lie in Redis.
+-- Stands in front of all verbs: their clock, and how receipts, leases and answers lie in Redis. Each verb is a file whose text
+-- becomes a function of its own arguments, ARGV; run.lua stands behind them.
 --
 -- Every value that is over at some time begins with that time (6 bytes, Unix ms). It decides; the expiry of its key only
 -- frees memory, a minute later. Every key of a verb begins with KEYS[1], and is named in its header.
@@ -17,7 +18,8 @@ local function clock_ms(given)
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
-local NOW = clock_ms(ARGV[1])
+-- Of the verb that runs; set before each.
+local NOW = 0
 
 local function until_of(value)
   return (struct.unpack('>I6', value))
