@@ -22,9 +22,9 @@ import { kafkaEventLog } from '../ports/event-log/kafka.ts'
 import { startEngines, type Engines } from '../test/support/engines.ts'
 import { kafkaJars } from '../test/support/kafka.ts'
 import { startProgram } from '../test/support/programs.ts'
+import { freePort } from '../test/support/free-port.ts'
 import { apiOptions } from './chart-options.ts'
 import {
-  freePort,
   luaScript,
   measureBare,
   median,

@@ -2,9 +2,9 @@
 
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { freePort } from '../test/support/free-port.ts'
 import { urlIdOf } from '../test/support/requests.ts'
 
 const CONNECTIONS = 64
@@ -101,14 +101,6 @@ function request()
   return wrk.format("POST", "/v1/${load === 'visit' ? 'visits' : 'events'}", headers, body)
 end
 `
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise<void>((resolve) => server.close(() => resolve()))
-  return port
 }
 
 /** A program of this checkout on core 0. */

@@ -8,8 +8,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '../test/support/free-port.ts'
 import {
-  freePort,
   luaScript,
   measureBare,
   median,

@@ -9,7 +9,7 @@
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo, type Server } from 'node:net'
+import { type AddressInfo, type Server } from 'node:net'
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,6 +21,7 @@ import { kafkaJars } from '../test/support/kafka.ts'
 import { hasRedisServer } from '../test/support/redis.ts'
 import { eventBody, newId, send, visitBody } from '../test/support/requests.ts'
 import { MANIFESTS, TEST_ORIGIN } from '../test/support/service.ts'
+import { freePort } from '../test/support/free-port.ts'
 
 const EVENTS = Number(process.argv[2] ?? 200)
 const WARM_UP = 10
@@ -173,13 +174,6 @@ function stopped(program: ChildProcess): Promise<void> {
 
 function listening(server: Server | HttpServer): Promise<number> {
   return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)))
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  const port = await listening(server)
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 await main()

@@ -17,12 +17,12 @@ import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 
 import { APPLY_TYPE, createKubeClient } from '../runtime/kube/client.ts'
+import { freePort } from '../test/support/free-port.ts'
 import type { AuditEvent } from '../test/support/kube.ts'
 import { kubeTools, startKube } from '../test/support/kube.ts'
 import { ga4Destination, installPath, organization, secret, website } from '../test/support/manifests.ts'
 import { startProgram } from '../test/support/programs.ts'
 import { operatorOptions } from './chart-options.ts'
-import { freePort } from './http-load.ts'
 import { inLanes, statusesPerSecond } from './kube-ceiling.ts'
 import { at, median, memoryOf, seconds } from './operator-figures.ts'
 

@@ -14,7 +14,8 @@ import { openLmdb } from '../../ports/lmdb/environment.ts'
 import { kafkaJars, startKafka, type KafkaBroker } from '../support/kafka.ts'
 import { startProgram, type Program } from '../support/programs.ts'
 import { post, visitBody } from '../support/requests.ts'
-import { freePort, MANIFESTS, TEST_ORIGIN, TEST_SECRET } from '../support/service.ts'
+import { freePort } from '../support/free-port.ts'
+import { MANIFESTS, TEST_ORIGIN, TEST_SECRET } from '../support/service.ts'
 
 describe('a spool in front of a real broker', function () {
   this.timeout(180_000)

@@ -11,8 +11,9 @@ import type { EventLog } from '../../ports/event-log/event-log.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { startEngines, type Engines, type EnginesOptions } from './engines.ts'
+import { freePort } from './free-port.ts'
 import { startProgram, type Program } from './programs.ts'
-import { freePort, MANIFESTS, TEST_SECRET } from './service.ts'
+import { MANIFESTS, TEST_SECRET } from './service.ts'
 
 export const ROLES = ['facts-writer', 'state', 'dispatch', 'ga4'] as const
 export type Role = (typeof ROLES)[number] | 'api'

@@ -5,7 +5,6 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -13,6 +12,7 @@ import { promisify } from 'node:util'
 import kafkajs from 'kafkajs'
 
 import { mendKafkajs } from '../../ports/event-log/kafka-patches.ts'
+import { freePorts } from './free-port.ts'
 
 const run = promisify(execFile)
 const FETCH = join(import.meta.dirname, 'kafka-jars', 'fetch.sh')
@@ -228,21 +228,4 @@ async function makeCertificate(folder: string): Promise<string> {
   const parts = await Promise.all([keyFile, caFile].map((file) => readFile(file, 'utf8')))
   await writeFile(join(folder, 'server.pem'), parts.join(''), { mode: 0o600 })
   return caFile
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer()
-      server.listen(0, '127.0.0.1')
-      await once(server, 'listening')
-      return server
-    }),
-  )
-  const ports = servers.map((server) => {
-    const address = server.address()
-    return typeof address === 'object' && address !== null ? address.port : 0
-  })
-  await Promise.all(servers.map((server) => promisify(server.close.bind(server))()))
-  return ports
 }

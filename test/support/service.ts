@@ -1,7 +1,6 @@
 /** The whole embedded service inside the test: real LMDB, real chDB, a stand-in for GA4, a clock that tests can move. */
 
 import { mkdtemp, rm, writeFile, mkdir } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -10,6 +9,7 @@ import { startGa4Simulator, type Ga4Simulator } from '../../delivery/simulator/g
 import { createLifecycle } from '../../runtime/lifecycle.ts'
 import { createLogger } from '../../runtime/logger.ts'
 import { compileSettings } from '../../runtime/settings.ts'
+import { freePort } from './free-port.ts'
 
 export interface TestService extends Service {
   readonly url: string
@@ -133,15 +133,6 @@ async function testSettings(folder: string, ga4Url: string, env: Readonly<Record
   const outcome = compileSettings('embedded', argv, { WHENCE_SECRET: TEST_SECRET, WHENCE_GA4_URL: ga4Url, ...env })
   if (outcome.kind !== 'run') throw new Error(JSON.stringify(outcome))
   return outcome.settings
-}
-
-/** A port that was free a moment ago; the base address must be known before anything listens. */
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise<void>((resolve) => server.close(() => resolve()))
-  return port
 }
 
 async function writeAll(folder: string, files: Readonly<Record<string, string>>): Promise<void> {

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { freePort } from './service.ts'
+import { freePort } from './free-port.ts'
 
 export interface Links {
   /** Puts a link before a port of this machine and resolves with the link's own port. */

@@ -11,7 +11,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -19,6 +18,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { KubeServer } from '../../support/kube.ts'
 import { ROOT } from '../../tidy/source-files.ts'
 import type { KubeManifest } from './render.ts'
+import { freePort } from '../../support/free-port.ts'
 
 export interface Kubelet {
   /** Where the port of this workload can be reached, for example `http://127.0.0.1:12345`. */
@@ -348,13 +348,5 @@ function podStatus(exit: number): object {
 
 function condition(type: string, isTrue: boolean): object {
   return { type, status: isTrue ? 'True' : 'False', reason: 'Played', message: '' }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, HOST, resolve))
-  const { port } = server.address() as { readonly port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
