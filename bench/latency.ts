@@ -9,7 +9,7 @@
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, type Server } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'

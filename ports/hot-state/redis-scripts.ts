@@ -40,8 +40,8 @@ interface Waiting {
 
 /**
  * Defines the verbs on a client, as one script that runs those of one turn of the event loop in one call: with a call of
- * its own for each of its verbs a visit took a quarter more processor time. A script that the server does not know (any more) is sent whole
- * again by the client. `prefix` begins every key.
+ * its own for each of its verbs a visit took a quarter more processor time. A script that the server does not know (any
+ * more) is sent whole again by the client. `prefix` begins every key.
  */
 export function defineScripts(client: Redis, prefix: string): RunScript {
   client.defineCommand('verbs', { numberOfKeys: 1, lua: verbsScript() })

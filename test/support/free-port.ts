@@ -17,9 +17,9 @@ const given = new Set<number>()
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const port = randomInt(FIRST, END)
-    if (given.has(port) || !(await isFree(port))) continue
+    if (given.has(port)) continue
     given.add(port)
-    return port
+    if (await isFree(port)) return port
   }
   throw new Error(`no port is free between ${FIRST} and ${END}`)
 }

@@ -75,8 +75,9 @@ annotations:
 - { name: WHENCE_LOG_FORMAT, value: {{ .Values.log.format | quote }} }
 {{- end -}}
 
+{{- /* Argument: the options. */ -}}
 {{- define "whence.nodeEnv" -}}
-{{- with .Values.pods.nodeOptions }}
+{{- with . }}
 - { name: NODE_OPTIONS, value: {{ . | quote }} }
 {{- end }}
 {{- end -}}
