@@ -4,6 +4,7 @@ import express, { type Express, type RequestHandler } from 'express'
 import { refuse } from '../domain/errors.ts'
 import type { ApiDeps } from './deps.ts'
 import { exchangeOf, opener } from './exchange.ts'
+import { inStep } from './in-step.ts'
 import { preflight } from './origin-guard.ts'
 import {
   collect,
@@ -49,11 +50,12 @@ export function createApp(deps: ApiDeps): Express {
 function collectionRoutes(app: Express, parts: PipelineParts, hookBody: string): void {
   const open = opener(parts.deps)
   const limit = limitAddresses(parts)
+  const step = inStep()
   const post = (path: string, route: CollectionRoute): void => {
     app
       .route(`/v1${path}`)
       .options(preflight(parts.deps.catalog, ['POST']))
-      .post(open, receive, limit, collect(route, parts))
+      .post(open, receive, step, limit, collect(route, parts))
       .all(open, wrongMethod(['POST', 'OPTIONS'], parts))
   }
   const get = (path: string, handler: RequestHandler): void => {

@@ -22,8 +22,8 @@ export interface Exchange {
   readonly userAgent: string
   readonly hasGpcHeader: boolean
   readonly addressHash: string
-  /** The body on its way; null where none is expected. */
-  arrival: Promise<RawBody | Aborted> | null
+  /** What came of the body; null until it has been read. */
+  arrival: RawBody | Aborted | null
   bytes: Buffer
   text: string | null
   isCut: boolean

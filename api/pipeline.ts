@@ -53,11 +53,11 @@ export interface PipelineParts {
 }
 
 /**
- * Begins to take the body of a POST before anything is awaited: what came with the head needs no buffer of the stream
+ * Takes the body of a POST, and begins before anything is awaited: what came with the head needs no buffer of the stream
  * then. What is wrong with the request is found out later all the same, with the body for its record.
  */
-export const receive: RequestHandler = (req, _res, next) => {
-  exchangeOf(req).arrival = readBody(req)
+export const receive: RequestHandler = async (req, _res, next) => {
+  exchangeOf(req).arrival = await readBody(req)
   next()
 }
 

@@ -7,6 +7,7 @@ export type JsonObject = Readonly<Record<string, unknown>>
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COLON = 0x3a
+const SPACE = 0x20
 
 /** Keys that change what an object is when code copies it carelessly. */
 const DANGEROUS_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
@@ -25,7 +26,7 @@ export function parseStrictJson(text: string): JsonObject | null {
   if (!isPlainObject(value)) return null
   const tally: Tally = { keys: 0, members: 0, nulls: 0 }
   // Where a key stands twice in one object the text has more keys than the value.
-  if (!isSmall(value, 1, tally) || tally.keys !== keysIn(text)) return null
+  if (!isSmall(value, 1, tally) || !hasKeys(text, tally.keys)) return null
   return tally.nulls === 0 ? value : withoutNulls(value)
 }
 
@@ -71,11 +72,13 @@ interface Tally {
 /** False where depth or width is passed or a key is dangerous; counts on the way. */
 function isSmall(value: JsonObject, depth: number, tally: Tally): boolean {
   if (depth > LIMITS.jsonDepth) return false
-  for (const key in value) {
-    tally.keys += 1
-    tally.members += 1
-    if (tally.members > LIMITS.jsonMembers || DANGEROUS_KEYS.has(key)) return false
-    if (!isSmallMember(value[key], depth, tally)) return false
+  // `for … in` takes several times as long over an object that has only just been parsed.
+  const keys = Object.keys(value)
+  tally.keys += keys.length
+  tally.members += keys.length
+  if (tally.members > LIMITS.jsonMembers) return false
+  for (const key of keys) {
+    if (DANGEROUS_KEYS.has(key) || !isSmallMember(value[key], depth, tally)) return false
   }
   return true
 }
@@ -96,7 +99,22 @@ function isSmallList(list: readonly unknown[], depth: number, tally: Tally): boo
   return true
 }
 
-/** Keys in text that is known to be JSON: the colons outside of strings. */
+/** Whether text that is known to be JSON has this many keys; it cannot have fewer than the value that was made of it. */
+function hasKeys(text: string, count: number): boolean {
+  return mostKeysIn(text) === count || keysIn(text) === count
+}
+
+/** Never less than there are, and nearly always as many: the colons that could stand behind a key. It is found six times as fast. */
+function mostKeysIn(text: string): number {
+  let keys = 0
+  for (let colon = text.indexOf(':'); colon !== -1; colon = text.indexOf(':', colon + 1)) {
+    const before = text.charCodeAt(colon - 1)
+    if (before === QUOTE || before <= SPACE) keys++
+  }
+  return keys
+}
+
+/** Exactly: the colons outside of strings. */
 function keysIn(text: string): number {
   let keys = 0
   let isInString = false

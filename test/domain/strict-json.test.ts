@@ -23,6 +23,8 @@ const REFUSED: readonly (readonly [string, string])[] = [
   ['a duplicate key further in', '{"x":{"a":1,"b":2,"a":3}}'],
   ['a duplicate key after a nested object', '{"a":{"b":1},"a":2}'],
   ['a duplicate key inside an array', '{"x":[{"a":1,"a":2}]}'],
+  ['a duplicate key beside colons in strings', '{"a":":","b":" :","a":2}'],
+  ['a duplicate key with white space behind it', '{"a" :1,"a"\n:2}'],
   ['__proto__', '{"__proto__":{}}'],
   ['__proto__ behind an escape', '{"__pr\\u006fto__":{}}'],
   ['constructor further in', '{"a":[{"constructor":1}]}'],
@@ -41,6 +43,7 @@ const ACCEPTED: readonly (readonly [string, string])[] = [
   ['keys as values', '{"a":"a","b":"a"}'],
   ['dangerous names as values', '{"a":"__proto__"}'],
   ['marks inside strings', '{"a":"{[,:]}\\"","b":"}"}'],
+  ['colons where strings begin', '{"a":":b","c":" :d","e\\":":"\\":"}'],
   ['eight levels', nested(8)],
   ['512 members', members(512)],
   ['a backslash at the end of a string', '{"a":"\\\\","b":1}'],
@@ -66,6 +69,17 @@ describe('a request body as strict JSON', () => {
         const text = JSON.stringify(value)
         fc.pre(!/__proto__|constructor|prototype|null/.test(text))
         expect(parseStrictJson(text)).to.deep.equal(JSON.parse(text))
+      }),
+    )
+  })
+
+  it('finds the second of two equal keys, whatever the strings beside them hold', () => {
+    const marks = fc.string({ unit: fc.constantFrom(':', '"', '\\', ' ', 'a'), maxLength: 6 })
+    fc.assert(
+      fc.property(marks, marks, marks, fc.constantFrom('', ' ', '\n'), (key, first, second, space) => {
+        const member = (value: string): string => `${JSON.stringify(key)}${space}:${JSON.stringify(value)}`
+        expect(parseStrictJson(`{${member(first)}}`)).to.deep.equal({ [key]: first })
+        expect(parseStrictJson(`{${member(first)},${member(second)}}`)).to.equal(null)
       }),
     )
   })
