@@ -53,8 +53,8 @@ const FULL = 'the disk is full'
 const SPACE_CHECK_MS = 1_000
 /** Share of the reserve that may be written between two measurements. */
 const SPACE_CHECK_SHARE = 1 / 8
-/** Longest wait for more to share a transaction. */
-const GATHER_MS = 5
+/** Longest wait for more to share a transaction: two or three groups of requests that go in step. */
+const GATHER_MS = 10
 /** A transaction that finds no room at all waits this long before it looks again. */
 const NO_ROOM_RETRY_MS = 200
 
@@ -128,14 +128,18 @@ export class Committer {
     this.#gather(performance.now())
   }
 
-  /** While each turn of the event loop brings more, it is worth waiting for: a transaction costs about what ten appends do. */
+  /**
+   * While more keeps coming, it is worth waiting for: a transaction costs about what ten appends do. It takes two turns of the
+   * event loop to see, as what a turn takes in may be worked on behind this look.
+   */
   #gather(sinceMs: number): void {
     const requests = this.#requests
-    setImmediate(() => {
+    const look = (): void => {
       const isMoreComing = this.#requests > requests && performance.now() - sinceMs < GATHER_MS
       if (isMoreComing) this.#gather(sinceMs)
       else this.#commit()
-    })
+    }
+    setImmediate(() => setImmediate(look))
   }
 
   /** Asks for a transaction within `delayMs`; one that comes earlier for others serves as well. */
