@@ -29,7 +29,8 @@ const TYPE_WORDS: { readonly [T in ConditionType]: string } = {
   Programmed: 'The catalog that the pods watch has been written with it. Pods take it up by themselves within moments.',
   Ready: 'All of the three above. `kubectl wait --for=condition=Ready` waits for it.',
   Reconciling: 'There, and True, only while the operator still has something to write for it.',
-  Stalled: 'There, and True, only as long as nothing but a change of this object, or of one that it refers to, can make it ready.',
+  Stalled:
+    'There, and True, only as long as nothing but a change of this object, or of one that it refers to, can make it ready.',
 }
 
 export function conditionsPage(): string {
