@@ -7,13 +7,19 @@ import type { FactsConnection } from '../../ports/facts/connection.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import { startClickHouse, type ClickHouseServer } from './clickhouse-server.ts'
 import { startKafka, type KafkaBroker } from './kafka.ts'
+import { startKafkaCluster, type ClusterBroker, type KafkaCluster } from './kafka-cluster.ts'
 import type { Links } from './toxiproxy.ts'
 import { startRedis, type RedisServer } from './redis.ts'
 
 export type EngineEnv = Readonly<Record<'WHENCE_EVENT_LOG' | 'WHENCE_HOT_STATE' | 'WHENCE_FACTS', string>>
 
+/** Where processes find Kafka, and what a test can do to all of it. */
+export type EngineKafka = Pick<KafkaBroker, 'plain' | 'linked' | 'pause' | 'resume' | 'kill' | 'restart' | 'stop'>
+
 export interface Engines {
-  readonly kafka: KafkaBroker
+  readonly kafka: EngineKafka
+  /** Its brokers one by one, where there are three. */
+  readonly cluster: KafkaCluster | null
   readonly redis: RedisServer
   readonly clickhouse: ClickHouseServer
   /** Of the whole broker, without any proxy before it. */
@@ -39,13 +45,15 @@ export interface EnginesOptions {
   readonly isDetached?: boolean
   /** Of each topic; 2 without it. */
   readonly partitions?: number
+  /** Three brokers that keep everything three times, instead of one; its links go to ClickHouse only. */
+  readonly isCluster?: boolean
   /** Everything but the test's own connections goes through these: links `kafka` and `clickhouse`. */
   readonly links?: Links
 }
 
 /** Where starting one fails, those before it are ended. */
 export async function startEngines(options: EnginesOptions): Promise<Engines> {
-  const { onProgress: say = () => undefined, isDetached = false, partitions = 2, links } = options
+  const { onProgress: say = () => undefined, isDetached = false, isCluster = false, partitions = 2, links } = options
   const closers: (() => Promise<unknown>)[] = []
   const stop = async (): Promise<void> => {
     for (const close of closers.splice(0).reverse()) await close()
@@ -55,9 +63,9 @@ export async function startEngines(options: EnginesOptions): Promise<Engines> {
     return part
   }
   try {
-    say('a Kafka broker (one node)')
-    const linkTo = links === undefined ? {} : { linkTo: (port: number) => links.add('kafka', port) }
-    const kafka = keep(await startKafka(options.jars, { isDetached, ...linkTo }), (broker) => broker.stop())
+    say(isCluster ? 'three Kafka brokers' : 'a Kafka broker (one node)')
+    const cluster = isCluster ? await startKafkaCluster(options.jars, { isDetached }) : null
+    const kafka = keep(cluster === null ? await oneBroker(options) : wholeOf(cluster), (all) => all.stop())
     say('Redis')
     const redis = keep(await startRedis({ isDetached, settings: options.redisSettings ?? [] }), (server) =>
       server.stop(),
@@ -65,7 +73,7 @@ export async function startEngines(options: EnginesOptions): Promise<Engines> {
     say('ClickHouse (its engine behind an HTTP fixture)')
     const clickhouse = keep(await startClickHouse({ database: 'whence', isDetached }), (server) => server.stop())
     say('topics and tables')
-    const query = `replication=1&min-in-sync=1&partitions=${partitions}&unsafe=allow`
+    const query = `${isCluster ? '' : 'replication=1&min-in-sync=1&unsafe=allow&'}partitions=${partitions}`
     const own = {
       WHENCE_EVENT_LOG: `kafka://${kafka.plain}?${query}`,
       WHENCE_HOT_STATE: redis.url,
@@ -80,10 +88,30 @@ export async function startEngines(options: EnginesOptions): Promise<Engines> {
     }
     const place = await migratePlace(own, env)
     keep(place.connection, (opened) => opened.close())
-    return { kafka, redis, clickhouse, ...place, root: place.connection, stop }
+    return { kafka, cluster, redis, clickhouse, ...place, root: place.connection, stop }
   } catch (error) {
     await stop()
     throw error
+  }
+}
+
+function oneBroker({ jars, isDetached = false, links }: EnginesOptions): Promise<KafkaBroker> {
+  const linkTo = links === undefined ? {} : { linkTo: (port: number) => links.add('kafka', port) }
+  return startKafka(jars, { isDetached, ...linkTo })
+}
+
+function wholeOf(cluster: KafkaCluster): EngineKafka {
+  const { addresses, brokers } = cluster
+  const each = async (act: (broker: ClusterBroker) => Promise<void>): Promise<void> =>
+    void (await Promise.all(brokers.map(act)))
+  return {
+    plain: addresses,
+    linked: addresses,
+    pause: () => brokers.forEach((broker) => broker.pause()),
+    resume: () => brokers.forEach((broker) => broker.resume()),
+    kill: () => each((broker) => broker.kill()),
+    restart: () => each((broker) => broker.restart()),
+    stop: () => cluster.stop(),
   }
 }
 

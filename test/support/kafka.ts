@@ -1,28 +1,22 @@
 /** Starts a real Kafka 4.1.1 broker (KRaft, one node) on free loopback ports in a temporary folder, and ends it again. */
 
-import type { ChildProcess } from 'node:child_process'
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { openSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-import kafkajs from 'kafkajs'
-
-import { mendKafkajs } from '../../ports/event-log/kafka-patches.ts'
 import { freePorts } from './free-port.ts'
+import { formatBroker, startBroker, type BrokerProcess } from './kafka-process.ts'
 
 const run = promisify(execFile)
 const FETCH = join(import.meta.dirname, 'kafka-jars', 'fetch.sh')
-const START_MS = 60_000
-/** Small, and compiled little: brokers of tests live for seconds and share the machine. */
-const JAVA = ['-Xmx384m', '-Xms128m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-Xshare:auto']
+const HEAP_MEGABYTES = 384
+const NODE_ID = 1
 
 export const KAFKA_USER = { username: 'alice', password: 'a secret:with@signs' }
 
-export interface KafkaBroker {
+export interface KafkaBroker extends BrokerProcess {
   /** `host:port` without authentication. */
   readonly plain: string
   /** `host:port` without authentication, through the proxy of `linkTo`; the same as `plain` without one. */
@@ -33,15 +27,6 @@ export interface KafkaBroker {
   readonly tls: string
   /** PEM file that the TLS listener's certificate is checked against. */
   readonly caFile: string
-  readonly pid: number
-  /** SIGSTOP: the process keeps its connections and answers nothing. */
-  pause(): void
-  /** SIGCONT. */
-  resume(): void
-  /** SIGKILL; resolves when it is gone. */
-  kill(): Promise<void>
-  /** Starts it again on the same ports and data; resolves when it takes requests. */
-  restart(): Promise<void>
   /** Ends it and deletes its data. */
   stop(): Promise<void>
 }
@@ -90,80 +75,24 @@ async function startIn(folder: string, jars: string, options: KafkaOptions): Pro
   const [plain = 0, sasl = 0, tls = 0, controller = 0, link = 0] = await freePorts(5)
   const linked = await linkTo(link)
   const caFile = await makeCertificate(folder)
-  const settingsFile = join(folder, 'server.properties')
-  await writeFile(settingsFile, properties(folder, { plain, sasl, tls, controller, link, linked }), { mode: 0o600 })
-  await mkdir(join(folder, 'data'))
-  const classPath = join(jars, '*')
+  const plan = { folder, jars, heapMegabytes: HEAP_MEGABYTES, port: plain, nodeId: NODE_ID, isDetached }
   const scram = ['SCRAM-SHA-256', 'SCRAM-SHA-512'].flatMap((mechanism) => [
     '--add-scram',
     `${mechanism}=[name=${KAFKA_USER.username},password="${KAFKA_USER.password}"]`,
   ])
-  const format = ['format', '--standalone', '-t', 'MkU3OEVBNTcwNTJENDM2Qg', '-c', settingsFile, ...scram]
-  await run('java', [...JAVA, '-cp', classPath, 'kafka.tools.StorageTool', ...format], { timeout: START_MS })
-  const words = ['-cp', classPath, 'kafka.Kafka', settingsFile]
-  const start = (): Promise<ChildProcess> => startProcess(folder, words, isDetached)
-  let child = await start()
-  const kill = async (): Promise<void> => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    const ended = once(child, 'exit')
-    child.kill('SIGKILL')
-    await ended
-  }
+  await formatBroker(plan, properties(folder, { plain, sasl, tls, controller, link, linked }), [
+    '--standalone',
+    ...scram,
+  ])
+  const broker = await startBroker(plan)
   return {
+    ...broker,
     plain: `127.0.0.1:${plain}`,
     linked: `127.0.0.1:${options.linkTo === undefined ? plain : linked}`,
     sasl: `127.0.0.1:${sasl}`,
     tls: `127.0.0.1:${tls}`,
     caFile,
-    get pid() {
-      return child.pid ?? 0
-    },
-    pause: () => void child.kill('SIGSTOP'),
-    resume: () => void child.kill('SIGCONT'),
-    kill,
-    restart: async () => void (child = await start()),
-    stop: () => kill().then(() => rm(folder, { recursive: true, force: true })),
-  }
-}
-
-async function startProcess(folder: string, args: readonly string[], isDetached: boolean): Promise<ChildProcess> {
-  const logFile = join(folder, 'broker.log')
-  const output = openSync(logFile, 'w')
-  const child = spawn('java', [...JAVA, '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', ...args], {
-    stdio: ['ignore', output, output],
-    detached: isDetached,
-    env: { ...process.env, LOG_DIR: folder },
-  })
-  // A test run that is broken off must not leave a broker behind.
-  const end = (): void => void child.kill('SIGKILL')
-  process.once('exit', end)
-  child.once('exit', () => process.off('exit', end))
-  const port = await readFile(join(folder, 'server.properties'), 'utf8')
-  const plainPort = Number(/PLAINTEXT:\/\/127\.0\.0\.1:(\d+)/.exec(port)?.[1])
-  const endAtMs = Date.now() + START_MS
-  while (!(await answers(plainPort))) {
-    if (child.exitCode !== null || Date.now() > endAtMs) {
-      child.kill('SIGKILL')
-      throw new Error(`the Kafka broker did not start:\n${(await readFile(logFile, 'utf8')).slice(-4_000)}`)
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  return child
-}
-
-/** True when the broker has joined its own cluster: before, it accepts connections and lists no brokers. */
-async function answers(port: number): Promise<boolean> {
-  mendKafkajs()
-  const brokers = [`127.0.0.1:${port}`]
-  const admin = new kafkajs.Kafka({ brokers, logLevel: kafkajs.logLevel.NOTHING, retry: { retries: 0 } }).admin()
-  try {
-    await admin.connect()
-    const cluster = await admin.describeCluster()
-    return cluster.brokers.length > 0
-  } catch {
-    return false
-  } finally {
-    await admin.disconnect().catch(() => undefined)
+    stop: () => broker.kill().then(() => rm(folder, { recursive: true, force: true })),
   }
 }
 
@@ -177,14 +106,17 @@ interface Ports {
   readonly linked: number
 }
 
-function properties(folder: string, { plain, sasl, tls, controller, link, linked }: Ports): string {
+function properties(
+  folder: string,
+  { plain, sasl, tls, controller, link, linked }: Ports,
+): Readonly<Record<string, string>> {
   const jaas = `username="${KAFKA_USER.username}" password="${KAFKA_USER.password}"`
   const plainLogin = `org.apache.kafka.common.security.plain.PlainLoginModule required ${jaas}`
   const listeners = [`PLAINTEXT://127.0.0.1:${plain}`, `SASL://127.0.0.1:${sasl}`, `TLS://127.0.0.1:${tls}`]
   const addresses = [...listeners, `LINKED://127.0.0.1:${link}`, `CONTROLLER://127.0.0.1:${controller}`]
-  const rows = {
+  return {
     'process.roles': 'broker,controller',
-    'node.id': '1',
+    'node.id': String(NODE_ID),
     listeners: addresses.join(),
     'advertised.listeners': [...listeners, `LINKED://127.0.0.1:${linked}`].join(),
     'listener.security.protocol.map':
@@ -214,9 +146,6 @@ function properties(folder: string, { plain, sasl, tls, controller, link, linked
     'group.initial.rebalance.delay.ms': '0',
     'group.min.session.timeout.ms': '1000',
   }
-  return `${Object.entries(rows)
-    .map(([name, value]) => `${name}=${value}`)
-    .join('\n')}\n`
 }
 
 /** A certificate of its own for 127.0.0.1; the broker reads key and certificate from one file. */
