@@ -5,7 +5,8 @@ import { refuse, type Refusal } from '../domain/errors.ts'
 import type { VisitId, WebsiteId } from '../domain/model.ts'
 import { isFromOrigin, issuedAtOfVisit, readReceipt, type ReceiptClaims } from '../domain/receipt.ts'
 import { lookupsOf, type KnownState, type ReadReceipt } from '../domain/resolve.ts'
-import type { ReceiptRef } from '../ports/hot-state/hot-state.ts'
+import type { Predecessor, ReceiptRef } from '../ports/hot-state/hot-state.ts'
+import type { ReceiptFactsRow } from '../ports/facts/query-rows.ts'
 import type { ApiDeps } from './deps.ts'
 import type { CheckedRequest } from './pipeline.ts'
 
@@ -36,7 +37,10 @@ export function readReceipts(texts: readonly string[], website: Website, deps: A
   })
 }
 
-/** States of the receipts that could be candidates. What the hot state has forgotten is asked of ClickHouse, in one query. */
+/**
+ * States of the receipts that could be candidates. What the hot state has forgotten is asked of ClickHouse, in one query, and
+ * so is whom one replaced whose predecessor is unknown.
+ */
 export async function statesOf(
   receipts: readonly ReadReceipt[],
   website: WebsiteId,
@@ -46,14 +50,17 @@ export async function statesOf(
   if (wanted.length === 0) return new Map()
   const states = await deps.hotState.receiptStates(wanted)
   const known = new Map<VisitId, KnownState>(wanted.map((ref, index) => [ref.visitId, states[index] ?? 'unknown']))
-  const unknown = wanted.filter(({ visitId }) => known.get(visitId) === 'unknown')
+  const unknown = wanted.filter(({ visitId }) => {
+    const state = known.get(visitId)
+    return state === 'unknown' || state === 'predecessor_unknown'
+  })
   for (const [visitId, state] of await recall(unknown, deps)) known.set(visitId, state)
   return known
 }
 
 /**
- * Asks ClickHouse for receipts that the hot state does not know and tells the hot state what it said. ClickHouse away
- * means unknown: an install must not fail for it.
+ * Asks ClickHouse for receipts that the hot state does not know and tells the hot state what it said. What an active one
+ * replaced is revoked, whether it was asked for or not. ClickHouse away means unknown: an install must not fail for it.
  */
 export async function recall(refs: readonly ReceiptRef[], deps: ApiDeps): Promise<ReadonlyMap<VisitId, KnownState>> {
   const [first] = refs
@@ -65,13 +72,17 @@ export async function recall(refs: readonly ReceiptRef[], deps: ApiDeps): Promis
     return []
   })
   const states = new Map<VisitId, KnownState>()
+  const replaced: VisitId[] = []
   for (const row of rows) {
     const ref = refs.find(({ visitId }) => visitId === row.visit_id)
     if (ref === undefined) continue
     const state = row.is_revoked ? 'revoked' : row.is_active ? 'active' : 'issued'
-    states.set(ref.visitId, state)
-    await deps.hotState.learn({ ...ref, previous: previousOf(ref.website, row.previous_visit_id) }, state)
+    const previous = previousOf(ref.website, row)
+    states.set(ref.visitId, state === 'active' && previous === 'unknown' ? 'predecessor_unknown' : state)
+    if (row.is_active && previous !== null && previous !== 'unknown') replaced.push(previous.visitId)
+    await deps.hotState.learn({ ...ref, previous }, state)
   }
+  for (const visitId of replaced) states.set(visitId, 'revoked')
   return states
 }
 
@@ -87,8 +98,11 @@ async function inTime<T>(lookup: Promise<T>): Promise<T> {
   }
 }
 
-function previousOf(website: WebsiteId, visitId: VisitId): ReceiptRef | null {
-  return visitId === '' ? null : { website, visitId, issuedAtMs: issuedAtOfVisit(visitId) }
+/** The visit says it; an activation may be in ClickHouse before its visit. */
+function previousOf(website: WebsiteId, row: ReceiptFactsRow): Predecessor {
+  const visitId = row.previous_visit_id
+  if (visitId !== '') return { website, visitId, issuedAtMs: issuedAtOfVisit(visitId) }
+  return row.is_recorded ? null : 'unknown'
 }
 
 /** Whether another website of the same organisation signed it: told apart for `explain`, within a bounded number of tries. */

@@ -80,6 +80,11 @@ export interface ActivationRecord extends RecordBase {
   readonly activatedAtMs: number
   readonly revokedVisitId: VisitId | null
   readonly revokedIssuedAtMs: number | null
+  /**
+   * True where neither the hot state nor Facts had its visit, so that nobody could say which receipt it revokes. The role
+   * `state` appends it again, completed, once the visit is there. Absent from records of earlier releases.
+   */
+  readonly isPredecessorUnknown?: boolean
   readonly retentionDays: number
 }
 

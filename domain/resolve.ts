@@ -11,7 +11,8 @@ export interface ReadReceipt {
   readonly isForeign: boolean
 }
 
-export type KnownState = 'issued' | 'active' | 'revoked' | 'unknown'
+/** `predecessor_unknown`: active, and which receipt it replaced is still to be learnt. */
+export type KnownState = 'issued' | 'active' | 'predecessor_unknown' | 'revoked' | 'unknown'
 
 export interface ChosenVisit {
   readonly visitId: VisitId
@@ -142,6 +143,7 @@ function isAhead(claims: ReceiptClaims, nowMs: number): boolean {
 }
 
 function stateVerdict(state: KnownState | undefined): 'active' | 'revoked' | 'never_activated' {
+  if (state === 'predecessor_unknown') return 'active'
   return state === 'active' || state === 'revoked' ? state : 'never_activated'
 }
 

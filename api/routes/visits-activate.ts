@@ -39,7 +39,8 @@ async function applyActivation(
   const { exchange, website } = request
   const activation = await activate(website.id, claims, parts.deps)
   if (activation.kind === 'revoked') return refuse('receipt_revoked')
-  const revoked = activation.kind === 'unknown' ? null : activation.revoked
+  const predecessor = activation.kind === 'unknown' ? 'unknown' : activation.revoked
+  const revoked = predecessor === 'unknown' ? null : predecessor
   // An activation that is known already is appended again: the first time may have failed between state and log.
   await parts.recorder.accept(exchange, {
     topic: 'activations',
@@ -54,18 +55,22 @@ async function applyActivation(
       activatedAtMs: exchange.receivedAtMs,
       revokedVisitId: revoked?.visitId ?? null,
       revokedIssuedAtMs: revoked?.issuedAtMs ?? null,
+      isPredecessorUnknown: predecessor === 'unknown',
       retentionDays: website.retentionDays,
     }),
   })
   return OK
 }
 
-/** A receipt that proves itself was issued: where the state has forgotten it, facts or its own word stand in. */
+/**
+ * A receipt that proves itself was issued: where the state has forgotten it, facts or its own word stand in. Its own word does
+ * not say which receipt it replaces.
+ */
 async function activate(website: string, claims: ReceiptClaims, deps: ApiDeps): Promise<Activation> {
   const ref = refOf(website, claims)
   const first = await deps.hotState.activate(ref)
   if (first.kind !== 'unknown') return first
   const recalled = await recall([ref], deps)
-  if (!recalled.has(ref.visitId)) await deps.hotState.learn({ ...ref, previous: null }, 'issued')
+  if (!recalled.has(ref.visitId)) await deps.hotState.learn({ ...ref, previous: 'unknown' }, 'issued')
   return deps.hotState.activate(ref)
 }

@@ -10,6 +10,12 @@ import type { VisitId, WebsiteId } from '../../domain/model.ts'
 
 export type ReceiptState = 'issued' | 'active' | 'revoked'
 
+/**
+ * What is told of a receipt. `predecessor_unknown`: it is active, and which receipt it replaced is still to be learnt, so one
+ * that seems active beside it may be revoked. `unknown`: nothing is known of it (any more).
+ */
+export type ReceiptStanding = ReceiptState | 'predecessor_unknown' | 'unknown'
+
 /** A receipt by what it carries itself. `issuedAtMs` says which day's state it belongs to and when that may go. */
 export interface ReceiptRef {
   readonly website: WebsiteId
@@ -22,16 +28,19 @@ export interface MatchedVisit extends ReceiptRef {
   readonly gpc: boolean
 }
 
+/** The receipt that another one replaced; null for none; `unknown` while nobody who knows could be asked. */
+export type Predecessor = ReceiptRef | 'unknown' | null
+
 export interface IssuedReceipt extends ReceiptRef {
   /** Revoked as soon as this receipt is activated. */
-  readonly previous: ReceiptRef | null
+  readonly previous: Predecessor
 }
 
 /** `unknown`: nothing is known of this receipt (any more); the caller asks Facts and tells with `learn`. */
 export type Activation =
-  | { readonly kind: 'activated'; readonly revoked: ReceiptRef | null }
-  /** `revoked` as at the first time, so that a caller whose record was lost can make the same one again. */
-  | { readonly kind: 'already_active'; readonly revoked: ReceiptRef | null }
+  | { readonly kind: 'activated'; readonly revoked: Predecessor }
+  /** `revoked` as at the first time, or what was learnt since, so that a caller whose record was lost can make it again. */
+  | { readonly kind: 'already_active'; readonly revoked: Predecessor }
   | { readonly kind: 'revoked' }
   | { readonly kind: 'unknown' }
 
@@ -103,8 +112,11 @@ export interface HotState {
   putVisit(receipt: IssuedReceipt): Promise<void>
   activate(receipt: ReceiptRef): Promise<Activation>
   /** In the order asked; at most `LIMITS.receiptsPerInstall` of one website. */
-  receiptStates(receipts: readonly ReceiptRef[]): Promise<readonly (ReceiptState | 'unknown')[]>
-  /** Takes over what Facts knows of a receipt; never lowers a state. */
+  receiptStates(receipts: readonly ReceiptRef[]): Promise<readonly ReceiptStanding[]>
+  /**
+   * Takes over what Facts knows of a receipt; never lowers a state. An active receipt whose predecessor is unknown gets the
+   * one it is told, which is thereby revoked; one that is known stays.
+   */
   learn(receipt: IssuedReceipt, state: ReceiptState): Promise<void>
   claimInstall(claim: Claim): Promise<ClaimOutcome>
   settleInstall(settlement: Settlement): Promise<void>

@@ -9,12 +9,12 @@
 import { LIMITS } from '../../domain/limits.ts'
 import type { Table } from '../lmdb/table.ts'
 
-import type { IssuedReceipt, ReceiptRef } from './hot-state.ts'
+import type { IssuedReceipt, Predecessor, ReceiptRef } from './hot-state.ts'
 
 /** What is known of an issued receipt. */
 export interface Issued {
   readonly putAtMs: number
-  readonly previous: ReceiptRef | null
+  readonly previous: Predecessor
 }
 
 export interface IssuedReceipts {
@@ -34,6 +34,8 @@ export interface StoredIssuedReceipts extends IssuedReceipts {
 }
 
 const TENTH_MS = 100
+/** Stands for a predecessor that is not known. A release that does not know it takes it for a receipt long expired. */
+const UNKNOWN_VISIT = '0'.repeat(32)
 const RECEIPTS_PER_VALUE = 250
 /** Bounds the memory between two saves. */
 const UNSAVED_MAX = 10_000
@@ -128,15 +130,20 @@ function textOf(receipts: readonly (Issued & ReceiptRef)[]): string {
   let text = '\n'
   for (const receipt of receipts) {
     const { previous } = receipt
-    const replaced = previous === null ? '' : ` ${previous.visitId} ${previous.issuedAtMs}`
-    text += `${nameOf(receipt)} ${receipt.putAtMs}${replaced}\n`
+    text += `${nameOf(receipt)} ${receipt.putAtMs}${previousText(previous)}\n`
   }
   return text
+}
+
+function previousText(previous: Predecessor): string {
+  if (previous === null) return ''
+  return previous === 'unknown' ? ` ${UNKNOWN_VISIT} 0` : ` ${previous.visitId} ${previous.issuedAtMs}`
 }
 
 /** A receipt only ever replaces one of its own website. */
 function readLine(line: string, { website }: ReceiptRef): Issued {
   const [putAtMs, visitId, issuedAtMs] = line.split(' ')
+  if (visitId === UNKNOWN_VISIT) return { putAtMs: Number(putAtMs), previous: 'unknown' }
   const previous = visitId === undefined ? null : { website, visitId, issuedAtMs: Number(issuedAtMs) }
   return { putAtMs: Number(putAtMs), previous }
 }

@@ -3,22 +3,23 @@
  *
  * Keys begin with the issue time, so that neighbours in time are neighbours on disk: one commit touches few pages, and
  * expiry deletes from the front. `issued/…` is described in lmdb-issued.ts; `known/…` holds the state: `R` for revoked, `A`
- * for active, and behind the `A` the receipt that was revoked thereby.
+ * for active, and behind the `A` the receipt that was revoked thereby, or `?` where it is to be learnt which one that is.
  */
 
 import { LIMITS } from '../../domain/limits.ts'
 import type { Table } from '../lmdb/table.ts'
 
-import type { Activation, IssuedReceipt, ReceiptRef, ReceiptState } from './hot-state.ts'
+import type { Activation, IssuedReceipt, Predecessor, ReceiptRef, ReceiptStanding, ReceiptState } from './hot-state.ts'
 import type { IssuedReceipts } from './lmdb-issued.ts'
 
 const TIME_DIGITS = 15
+const PREDECESSOR_UNKNOWN = 'A?'
 /** A receipt's own lifetime decides; the extra day keeps clocks that differ from losing a state early. */
 const KEEP_STATE_MS = LIMITS.receiptLifetimeMs + 86_400_000
 
 export interface Receipts {
   activate(receipt: ReceiptRef): Activation
-  stateOf(receipt: ReceiptRef): ReceiptState | 'unknown'
+  stateOf(receipt: ReceiptRef): ReceiptStanding
   learn(receipt: IssuedReceipt, state: ReceiptState): void
   /** Deletes up to `limit` expired states; returns how many. */
   sweep(limit: number): number
@@ -29,9 +30,10 @@ export function openReceipts(table: Table, issued: IssuedReceipts, nowMs: () => 
   const isOver = (receipt: ReceiptRef): boolean => receipt.issuedAtMs + KEEP_STATE_MS <= nowMs()
   const known = (receipt: ReceiptRef): string | null =>
     isOver(receipt) ? null : (table.get(knownKey(receipt)) ?? null)
-  const knownState = (receipt: ReceiptRef): 'active' | 'revoked' | null => {
+  const knownState = (receipt: ReceiptRef): 'active' | 'predecessor_unknown' | 'revoked' | null => {
     const stored = known(receipt)
-    return stored === null ? null : stored === 'R' ? 'revoked' : 'active'
+    if (stored === null || stored === 'R') return stored === null ? null : 'revoked'
+    return stored === PREDECESSOR_UNKNOWN ? 'predecessor_unknown' : 'active'
   }
   const raise = (receipt: ReceiptRef, stored: string): void => {
     table.put(knownKey(receipt), stored)
@@ -40,9 +42,11 @@ export function openReceipts(table: Table, issued: IssuedReceipts, nowMs: () => 
   const revoke = (receipt: ReceiptRef): void => {
     if (!isOver(receipt) && knownState(receipt) !== 'revoked') raise(receipt, 'R')
   }
-  const makeActive = (receipt: ReceiptRef, previous: ReceiptRef | null): void => {
-    if (!isOver(receipt) && knownState(receipt) === null) raise(receipt, activeText(previous))
-    if (previous !== null) revoke(previous)
+  const makeActive = (receipt: ReceiptRef, previous: Predecessor): void => {
+    const state = knownState(receipt)
+    const isNews = state === null || (state === 'predecessor_unknown' && previous !== 'unknown')
+    if (!isOver(receipt) && isNews) raise(receipt, activeText(previous))
+    if (previous !== null && previous !== 'unknown') revoke(previous)
   }
   const activate = (receipt: ReceiptRef): Activation => {
     const stored = known(receipt)
@@ -65,12 +69,14 @@ export function openReceipts(table: Table, issued: IssuedReceipts, nowMs: () => 
   }
 }
 
-function activeText(previous: ReceiptRef | null): string {
+function activeText(previous: Predecessor): string {
+  if (previous === 'unknown') return PREDECESSOR_UNKNOWN
   return previous === null ? 'A' : `A${previous.issuedAtMs}/${previous.visitId}`
 }
 
 /** A receipt only ever replaces one of its own website. */
-function revokedBy(receipt: ReceiptRef, stored: string): ReceiptRef | null {
+function revokedBy(receipt: ReceiptRef, stored: string): Predecessor {
+  if (stored === PREDECESSOR_UNKNOWN) return 'unknown'
   const [issuedAtMs, visitId] = stored.slice(1).split('/')
   return visitId === undefined ? null : { website: receipt.website, visitId, issuedAtMs: Number(issuedAtMs) }
 }

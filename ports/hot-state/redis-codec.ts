@@ -4,7 +4,7 @@ import { hash } from 'node:crypto'
 
 import { issuedAtOfVisit } from '../../domain/receipt.ts'
 
-import type { Claim, MatchedVisit, ReceiptRef } from './hot-state.ts'
+import type { Claim, MatchedVisit, Predecessor, ReceiptRef } from './hot-state.ts'
 
 const ID_BYTES = 16
 const VISIT_BYTES = 16
@@ -12,6 +12,9 @@ const DAY_BYTES = 4
 const TIME_BYTES = 6
 const DAY_MS = 86_400_000
 const NOTHING = Buffer.alloc(0)
+/** Stands for a predecessor that is not known. A release that does not know it takes it for a receipt long expired. */
+const UNKNOWN_REF = Buffer.alloc(VISIT_BYTES)
+const UNKNOWN_PREVIOUS = Buffer.alloc(ID_BYTES + DAY_BYTES + VISIT_BYTES)
 
 /** 16 bytes that stand for a receipt: part of a SHA-256, since a visit ID alone may be asked for under another website. */
 export function receiptId({ website, visitId, issuedAtMs }: ReceiptRef): Buffer {
@@ -31,9 +34,10 @@ export function installationKey({ website, installationId }: Claim): Buffer {
   return shortHash(`${website}/${installationId}`)
 }
 
-/** ID, day and reference of the receipt that another one replaces; empty for none. */
-export function encodePrevious(previous: ReceiptRef | null): Buffer {
+/** ID, day and reference of the receipt that another one replaces; empty for none, zeros where it is unknown. */
+export function encodePrevious(previous: Predecessor): Buffer {
   if (previous === null) return NOTHING
+  if (previous === 'unknown') return UNKNOWN_PREVIOUS
   const day = Buffer.alloc(DAY_BYTES)
   day.writeUInt32BE(receiptDay(previous))
   return Buffer.concat([receiptId(previous), day, encodeRef(previous)])
@@ -47,6 +51,11 @@ export function encodeRef({ visitId, issuedAtMs }: ReceiptRef): Buffer {
   const time = Buffer.alloc(TIME_BYTES)
   time.writeUIntBE(issuedAtMs, 0, TIME_BYTES)
   return Buffer.concat([visit, time])
+}
+
+/** Reads the reference that `encodePrevious` ends with. */
+export function decodePredecessor(website: string, bytes: Buffer): Predecessor {
+  return bytes.equals(UNKNOWN_REF) ? 'unknown' : decodeRef(website, bytes)
 }
 
 /** Null for no bytes. */

@@ -5,7 +5,7 @@
  * told; anything else is `unknown`, so that the caller asks Facts and comes back with `learn`.
  */
 
-import type { HotState, IssuedReceipt, ReceiptRef, UsageOutcome, UsageRequest } from './hot-state.ts'
+import type { HotState, IssuedReceipt, Predecessor, ReceiptRef, UsageOutcome, UsageRequest } from './hot-state.ts'
 import { memoryLeases } from './leases.ts'
 import { openCounters } from './lmdb-counters.ts'
 import { openInstalls } from './lmdb-installs.ts'
@@ -24,7 +24,7 @@ const TIDY_EVERY_MS = 1_000
 export interface StandIn extends Omit<HotState, 'flush' | 'health' | 'close'> {
   /** Notes what Redis said or was told, so that it is known here if Redis goes away next. */
   noteIssued(receipt: IssuedReceipt): void
-  noteActive(receipt: ReceiptRef, revoked: ReceiptRef | null): void
+  noteActive(receipt: ReceiptRef, revoked: Predecessor): void
   noteUsage(usage: UsageRequest, used: number): void
 }
 
@@ -84,7 +84,7 @@ function receiptVerbs(nowMs: () => number): ReceiptVerbs {
         const state = receipts.stateOf(receipt)
         if (state === 'revoked') return state
         // An install follows its page's activation by moments: Facts cannot have that yet. Of anything else they know more.
-        return state === 'active' && isFresh(receipt) ? state : 'unknown'
+        return state !== 'issued' && isFresh(receipt) ? state : 'unknown'
       }),
     async learn(receipt, state) {
       receipts.learn(receipt, state)

@@ -2,9 +2,9 @@
 
 import { LIMITS } from '../../domain/limits.ts'
 
-import type { Activation, ClaimOutcome, Hit, HitOutcome, HotState, ReceiptState } from './hot-state.ts'
+import type { Activation, ClaimOutcome, Hit, HitOutcome, HotState, ReceiptStanding } from './hot-state.ts'
 import {
-  decodeRef,
+  decodePredecessor,
   decodeVisit,
   encodePrevious,
   encodeVisit,
@@ -22,7 +22,7 @@ const DAY_MS = 86_400_000
 const KEEP_PAST_DAY_MS = LIMITS.receiptLifetimeMs + LIMITS.clockSkewMs
 const ANSWER_MEMORY_MS = LIMITS.answerMemoryDays * DAY_MS
 const USAGE_MEMORY_MS = 2 * 366 * DAY_MS
-const STATES: readonly (ReceiptState | 'unknown')[] = ['unknown', 'issued', 'active', 'revoked']
+const STATES: readonly ReceiptStanding[] = ['unknown', 'issued', 'active', 'revoked', 'predecessor_unknown']
 
 /** `clock` gives the time instead of the server's; for tests alone. */
 export function redisVerbs(run: RunScript, clock: (() => number) | undefined): RedisVerbs {
@@ -60,7 +60,7 @@ function receiptVerbs(run: RunScript, now: Now): Pick<HotState, 'putVisit' | 'ac
 function activationOf(website: string, [kind, revoked]: readonly Buffer[]): Activation {
   const text = String(kind)
   if (text !== 'activated' && text !== 'already_active') return { kind: text === 'revoked' ? 'revoked' : 'unknown' }
-  return { kind: text, revoked: revoked === undefined ? null : decodeRef(website, revoked) }
+  return { kind: text, revoked: revoked === undefined ? null : decodePredecessor(website, revoked) }
 }
 
 function installVerbs(run: RunScript, now: Now): Pick<HotState, 'claimInstall' | 'settleInstall' | 'releaseInstall'> {

@@ -13,7 +13,9 @@ import type {
   HotState,
   IssuedReceipt,
   MatchedVisit,
+  Predecessor,
   ReceiptRef,
+  ReceiptStanding,
   ReceiptState,
 } from '../../ports/hot-state/hot-state.ts'
 
@@ -45,7 +47,7 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
       await harness.close()
     })
 
-    const issue = (previous: ReceiptRef | null = null): IssuedReceipt => ({ ...receipt(harness.nowMs()), previous })
+    const issue = (previous: Predecessor = null): IssuedReceipt => ({ ...receipt(harness.nowMs()), previous })
     const put = async (previous: ReceiptRef | null = null): Promise<IssuedReceipt> => {
       const issued = issue(previous)
       await harness.state.putVisit(issued)
@@ -56,7 +58,7 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
       await harness.state.activate(refOf(issued))
       return issued
     }
-    const states = (...receipts: ReceiptRef[]): Promise<readonly (ReceiptState | 'unknown')[]> =>
+    const states = (...receipts: ReceiptRef[]): Promise<readonly ReceiptStanding[]> =>
       harness.state.receiptStates(receipts.map(refOf))
 
     describe('receipts', () => {
@@ -148,6 +150,47 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         const first = await activated()
         await harness.state.learn({ ...issue(), previous: refOf(first) }, 'active')
         expect(await states(first)).to.deep.equal(['revoked'])
+      })
+
+      it('says of an active receipt that its predecessor is unknown, also after a reopening', async () => {
+        const issued = issue('unknown')
+        await harness.state.learn(issued, 'issued')
+        expect(await states(issued)).to.deep.equal(['issued'])
+        expect(await harness.state.activate(refOf(issued))).to.deep.equal({ kind: 'activated', revoked: 'unknown' })
+        await harness.reopen()
+        expect(await states(issued)).to.deep.equal(['predecessor_unknown'])
+        expect(await harness.state.activate(refOf(issued))).to.deep.equal({
+          kind: 'already_active',
+          revoked: 'unknown',
+        })
+      })
+
+      it('revokes a predecessor that it learns late, and tells it from then on', async () => {
+        const first = await activated()
+        const second = issue('unknown')
+        await harness.state.learn(second, 'active')
+        expect(await states(first, second)).to.deep.equal(['active', 'predecessor_unknown'])
+        await harness.state.learn({ ...second, previous: refOf(first) }, 'active')
+        expect(await states(first, second)).to.deep.equal(['revoked', 'active'])
+        const again = { kind: 'already_active', revoked: refOf(first) }
+        expect(await harness.state.activate(refOf(second))).to.deep.equal(again)
+      })
+
+      it('learns late that a receipt replaced none', async () => {
+        const issued = issue('unknown')
+        await harness.state.learn(issued, 'active')
+        await harness.state.learn({ ...issued, previous: null }, 'active')
+        expect(await states(issued)).to.deep.equal(['active'])
+        expect(await harness.state.activate(refOf(issued))).to.deep.equal({ kind: 'already_active', revoked: null })
+      })
+
+      it('forgets no predecessor that it knows, and raises no revoked receipt, when it is told of an unknown one', async () => {
+        const first = await activated()
+        const second = await activated(refOf(first))
+        for (const known of [first, second]) await harness.state.learn({ ...known, previous: 'unknown' }, 'active')
+        expect(await states(first, second)).to.deep.equal(['revoked', 'active'])
+        const again = { kind: 'already_active', revoked: refOf(first) }
+        expect(await harness.state.activate(refOf(second))).to.deep.equal(again)
       })
 
       it('keeps websites and issue times apart', async () => {
@@ -525,16 +568,16 @@ function claimOf(eventId: string, owner: string): Claim {
 const CHAIN = 4
 
 const receiptStep = fc.record({
-  verb: fc.constantFrom('put', 'activate', 'learn issued', 'learn active', 'learn revoked'),
+  verb: fc.constantFrom('put', 'activate', 'learn issued', 'learn active', 'learn revoked', 'learn unknown'),
   index: fc.nat({ max: CHAIN - 1 }),
 })
 
 interface ChainModel {
   readonly receipts: readonly IssuedReceipt[]
-  readonly states: (ReceiptState | 'unknown')[]
+  readonly states: ReceiptStanding[]
 }
 
-const RANK = ['unknown', 'issued', 'active', 'revoked']
+const RANK: readonly ReceiptStanding[] = ['unknown', 'issued', 'predecessor_unknown', 'active', 'revoked']
 
 function chainModel(atMs: number): ChainModel {
   const receipts: IssuedReceipt[] = []
@@ -561,8 +604,14 @@ async function applyStep(
   } else if (verb === 'activate') {
     const outcome = await state.activate(refOf(target))
     if (before === 'issued') raiseWithPrevious(model, index)
-    const kinds = { unknown: 'unknown', issued: 'activated', active: 'already_active', revoked: 'revoked' }
+    const kinds: Record<ReceiptStanding, string> = {
+      ...{ unknown: 'unknown', issued: 'activated', predecessor_unknown: 'already_active' },
+      ...{ active: 'already_active', revoked: 'revoked' },
+    }
     expect(outcome.kind).to.equal(kinds[before ?? 'unknown'])
+  } else if (verb === 'learn unknown') {
+    await state.learn({ ...target, previous: 'unknown' }, 'active')
+    raise(model, index, 'predecessor_unknown')
   } else {
     const told = verb.slice('learn '.length) as ReceiptState
     await state.learn(target, told)
@@ -576,6 +625,6 @@ function raiseWithPrevious(model: ChainModel, index: number): void {
   if (index > 0) raise(model, index - 1, 'revoked')
 }
 
-function raise(model: ChainModel, index: number, state: ReceiptState): void {
+function raise(model: ChainModel, index: number, state: ReceiptStanding): void {
   if (RANK.indexOf(model.states[index] ?? 'unknown') < RANK.indexOf(state)) model.states[index] = state
 }

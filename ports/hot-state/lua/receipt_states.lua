@@ -1,14 +1,14 @@
 -- Reads the states of receipts.
 -- KEYS[1]  prefix; reads r:<day>:<bucket>, i:<id>
 -- ARGV     clock or '', then for each receipt its ID and day
--- Returns  for each receipt 0 unknown, 1 issued, 2 active, 3 revoked
+-- Returns  for each receipt 0 unknown, 1 issued, 2 active, 3 revoked, 4 active with an unknown predecessor
 
 local states = {}
 for index = 2, #ARGV, 2 do
   local state = find_state(ARGV[index], ARGV[index + 1])
   local code = 0
   if state then
-    code = state == REVOKED and 3 or 2
+    code = state == REVOKED and 3 or state == UNKNOWN and 4 or 2
   elseif kept(issued_key(ARGV[index])) then
     code = 1
   end

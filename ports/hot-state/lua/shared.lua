@@ -9,7 +9,10 @@ local DAY_MS = 86400000
 local GRACE_MS = 60000
 -- A hash of at most this many short fields stays one flat block of memory (hash-max-listpack-entries).
 local FULL = 128
+-- Of a state: active and nothing replaced; revoked; anything else is active, and the reference of the receipt it replaced.
 local ACTIVE, REVOKED = '1', '2'
+-- Instead of that reference: which receipt it replaced is to be learnt.
+local UNKNOWN = string.rep('\0', 16)
 
 -- The server's clock is the clock of all processes; only tests give another.
 local SERVER_MS = nil
@@ -77,14 +80,16 @@ local function revoke(id, day, keep_ms)
   if state ~= REVOKED then set_state(id, bucket, REVOKED, left_ms) end
 end
 
--- `previous` is empty or the ID (16 bytes), day (4 bytes) and reference of the receipt that this one revokes.
+-- `previous` is empty or the ID (16 bytes), day (4 bytes) and reference of the receipt that this one revokes; zeros where
+-- that one is unknown. A predecessor that was unknown is learnt, one that is known stays.
 local function make_active(id, day, previous, keep_ms)
   local left_ms = expires_in_ms(day, keep_ms)
   if left_ms > 0 then
     local state, bucket = find_state(id, day)
-    if not state then set_state(id, bucket, previous == '' and ACTIVE or string.sub(previous, 21), left_ms) end
+    local replaced = previous == '' and ACTIVE or string.sub(previous, 21)
+    if not state or (state == UNKNOWN and replaced ~= UNKNOWN) then set_state(id, bucket, replaced, left_ms) end
   end
-  if previous ~= '' then
+  if previous ~= '' and string.sub(previous, 21) ~= UNKNOWN then
     revoke(string.sub(previous, 1, 16), (struct.unpack('>I4', string.sub(previous, 17, 20))), keep_ms)
   end
 end
