@@ -1,7 +1,7 @@
 # The verbs of this project. What each does stands in package.json; this file makes sure that what it needs is there.
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-distributed demo check test chaos bench docs
+.PHONY: help run run-distributed demo check test chaos mutants bench docs
 
 help: ## Say what there is
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +31,11 @@ chaos: node_modules ## The long fault runs: kills, silent brokers, lost Redis, c
 	@sh test/install-tools.sh
 	@npm run -s build
 	@npm run -s chaos
+
+mutants: node_modules ## Break the code in known ways, one at a time, and see that a test notices each
+	@sh test/install-tools.sh redis-server
+	@npm run -s build
+	@npm run -s mutants
 
 bench: node_modules ## Measure the figures of docs/performance.md
 	@npm run -s build

@@ -341,6 +341,17 @@ describe('a delivery that was taken and is judged later', () => {
     expect(hours).to.deep.equal([0.5, 1, 2, 4, 8, 16, 24, 48, 72])
   })
 
+  it('is not asked twice within a minute because a question came a little early', () => {
+    const step = (waitMs: number): unknown => nextStep(taken(), UNDECIDED, { ...context, nowMs: NOON_MS + waitMs })
+    const retryAt = (waitMs: number): unknown => ({
+      kind: 'retry',
+      reason: 'awaiting_verdict',
+      dueAtMs: NOON_MS + waitMs,
+    })
+    expect(step(29 * MINUTE_MS)).to.deep.equal(retryAt(HOUR_MS))
+    expect(step(29 * MINUTE_MS - 1)).to.deep.equal(retryAt(30 * MINUTE_MS))
+  })
+
   it('neither expires nor runs out of attempts, as it arrived in time', () => {
     const job = taken({ attempts: MAX_ATTEMPTS, deadlineAtMs: NOON_MS + 1 })
     for (const kind of ['retry', 'throttled', 'credentials', 'undecided'] as const) {

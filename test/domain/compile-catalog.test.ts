@@ -21,7 +21,7 @@ import {
 
 const ACME = organization('acme')
 const SITE = website('site')
-const KEYS = secret('keys', { ga4: 'ga4-secret', meta: 'meta-token', hook: 'hook-secret' })
+const KEYS = secret('keys', { ga4: 'ga4-secret', meta: 'meta-token', hook: 'hook-secret', empty: '' })
 
 const many = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index))
@@ -53,6 +53,18 @@ describe('compileCatalog', () => {
       expect(findings(compile(organization('acme', { logRetentionDays: 6 })))).to.deep.equal([
         'Organization/acme InvalidField spec.logRetentionDays: 6 is below 7',
       ])
+    })
+
+    it('leaves the ID of an install path with the older one of the organisation, and with one of each organisation', () => {
+      const result = compile(ACME, installPath('cli', { displayName: 'old' }), installPath('other', { id: 'cli' }))
+      expect(result.problems.map(({ object, reason, field }) => `${object} ${reason} ${field}`)).to.deep.equal([
+        'InstallPath/other IdTaken /spec/id',
+      ])
+      expect(
+        result.catalog.organizations.get('acme')?.installPaths.map(({ displayName }) => displayName),
+      ).to.deep.equal(['old'])
+      const theirs = installPath('theirs', { id: 'cli', organizationRef: { name: 'beta' } })
+      expect(compile(ACME, organization('beta'), installPath('cli'), theirs).problems).to.deep.equal([])
     })
 
     it('counts installs toward the oldest path unless the organisation names one', () => {
@@ -209,6 +221,16 @@ describe('compileCatalog', () => {
       expect([...taken.catalog.websites.keys()]).to.have.members(['one', 'two', 'mine', 'theirs'])
     })
 
+    it('share loopback origins with every namespace', () => {
+      const guest = organization('guest', {}, { namespace: 'team' })
+      for (const primaryOrigin of ['http://localhost:3000', 'http://app.localhost', 'http://127.0.0.1:8081']) {
+        const theirs = website('theirs', { primaryOrigin, organizationRef: { name: 'guest' } }, { namespace: 'team' })
+        const { catalog, problems } = compile(ACME, guest, website('mine', { primaryOrigin }), theirs)
+        expect(problems, primaryOrigin).to.deep.equal([])
+        expect([...catalog.websites.keys()], primaryOrigin).to.have.members(['mine', 'theirs'])
+      }
+    })
+
     it('does not let a refused website hold an ID', () => {
       const result = compile(ACME, website('one', { id: 'shop', retentionDays: 1 }), website('two', { id: 'shop' }))
       expect(result.catalog.websites.get('shop')?.displayName).to.equal('two')
@@ -337,6 +359,12 @@ describe('compileCatalog', () => {
         'did you mean apiSecretRef?',
       ],
       ['no secret', { ga4: { measurementId: 'G-1' } }, 'MissingField', 'spec.ga4.apiSecretRef: is missing'],
+      [
+        'an empty value in the Secret',
+        { ga4: { ...ga4, apiSecretRef: { name: 'keys', key: 'empty' } } },
+        'RefNotFound',
+        'Secret keys has no value for empty',
+      ],
       [
         'a missing Secret',
         { ga4: { ...ga4, apiSecretRef: { name: 'nope', key: 'k' } } },

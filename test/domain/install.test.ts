@@ -79,6 +79,13 @@ describe('an install event', () => {
       }
     })
 
+    it('is the one that the organisation names as its first, although another is older', () => {
+      const named = { ...organizationOfTwo, firstInstallPath: 'second' }
+      for (const sent of [null, 'third']) {
+        expect(chooseInstallPath(named, sent)).to.deep.equal({ installPath: 'second', isPaused: true })
+      }
+    })
+
     it('is none where the organisation has none', () => {
       expect(chooseInstallPath(organizationWith([]), 'first')).to.deep.equal({ installPath: null, isPaused: false })
     })

@@ -46,6 +46,8 @@ describe('normaliseOrigin', () => {
     '//acme.dev',
     'http://acme.dev',
     'http://localhost.acme.dev',
+    'http://evillocalhost',
+    'http://evil-localhost:3000',
     'http://127.0.0.1.acme.dev',
     'http://[::2]',
     'ftp://acme.dev',

@@ -1,11 +1,20 @@
-/** The last line and the exit code of a test run: CI believes them, so they must not flatter. */
+/** What a test run says at its end, and its exit code: CI believes them, so they must not flatter. */
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 import { expect } from 'chai'
 
-import { exitCodeOf, summaryLine } from './reporter.ts'
+import { blocksOf } from './output-blocks.ts'
+import { exitCodeOf, mergeReports, notRunLines, summaryLine, timeLines, type RunReport } from './run-report.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
 
 describe('the summary of a test run', () => {
-  it('names skipped tests only where there are any', () => {
+  it('names skipped tests only if there are any', () => {
     expect(summaryLine({ passed: 12, failed: 0, skipped: 0 })).to.equal('12 passed, 0 failed')
     expect(summaryLine({ passed: 12, failed: 1, skipped: 2 })).to.equal('12 passed, 1 failed, 2 skipped')
   })
@@ -16,5 +25,100 @@ describe('the summary of a test run', () => {
     expect(exitCodeOf({ passed: 0, failed: 0, skipped: 0 }, {})).to.equal(1)
     expect(exitCodeOf({ passed: 1, failed: 0, skipped: 1 }, {})).to.equal(0)
     expect(exitCodeOf({ passed: 1, failed: 0, skipped: 1 }, { CI: 'true' })).to.equal(1)
+  })
+
+  it('adds up what the processes of a run report', () => {
+    const [one, other]: RunReport[] = [
+      { tally: { passed: 3, failed: 1, skipped: 2 }, seconds: { 'test/a/x.test.ts': 1 }, skipped: {} },
+      {
+        tally: { passed: 4, failed: 0, skipped: 1 },
+        seconds: { 'test/b/y.test.ts': 2 },
+        skipped: { 'test/b/y.test.ts': 1 },
+      },
+    ]
+    expect(mergeReports([one!, other!])).to.deep.equal({
+      tally: { passed: 7, failed: 1, skipped: 3 },
+      seconds: { 'test/a/x.test.ts': 1, 'test/b/y.test.ts': 2 },
+      skipped: { 'test/b/y.test.ts': 1 },
+    })
+  })
+
+  it('gives the seconds of each folder and file, the slowest first', () => {
+    const seconds = { 'test/a/x.test.ts': 1, 'test/b/y.test.ts': 2.25, 'test/b/deep/z.test.ts': 10 }
+    expect(timeLines(seconds).map((line) => line.trim().replace(/ +/g, ' '))).to.deep.equal([
+      '12.3 s test/b',
+      '10.0 s deep/z.test.ts',
+      '2.3 s y.test.ts',
+      '1.0 s test/a',
+      '1.0 s x.test.ts',
+    ])
+  })
+
+  it('cannot be read without seeing what was not run', () => {
+    const tally = { passed: 7, failed: 0, skipped: 3 }
+    const lines = notRunLines({ tally, seconds: {}, skipped: { 'test/b/y.test.ts': 3 } })
+    expect(lines.join('\n')).to.match(/^!{80,}\n!! NOT RUN: 3 tests.*\n!! +3 +test\/b\/y\.test\.ts\n/)
+    expect(notRunLines({ tally: { ...tally, skipped: 0 }, seconds: {}, skipped: {} })).to.deep.equal([])
+  })
+})
+
+describe('the reporter', () => {
+  let folder: string
+  beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), 'whence-reporter-'))))
+  afterEach(() => rm(folder, { recursive: true, force: true }))
+
+  async function run(text: string, flags: readonly string[] = []): Promise<{ output: string; code: number | null }> {
+    const file = join(folder, 'sample.test.mjs')
+    await writeFile(file, text)
+    const mocha = join(ROOT, 'node_modules/mocha/bin/mocha.js')
+    const reporter = join(import.meta.dirname, 'reporter.ts')
+    const env = { ...process.env, CI: 'false' }
+    const child = spawn(process.execPath, [mocha, '--no-config', '--reporter', reporter, ...flags, file], {
+      cwd: ROOT,
+      env,
+    })
+    let output = ''
+    child.stdout.on('data', (data: Buffer) => (output += data.toString()))
+    const [code] = (await once(child, 'close')) as [number | null]
+    return { output, code }
+  }
+
+  it('ends with the tally, above it the seconds and what was skipped in hooks too', async () => {
+    const { output, code } = await run(`
+      describe('a', () => { it('passes', () => undefined) })
+      describe('b', () => { before(function () { this.skip() }); it('is left out', () => undefined) })`)
+    const lines = output.trimEnd().split('\n')
+    expect(lines.at(-1)).to.equal('1 passed, 0 failed, 1 skipped')
+    expect(output).to.match(/Seconds by file:\n.* s .*\n.* s .*sample\.test\.mjs\n/)
+    expect(output).to.match(/!! NOT RUN: 1 tests/)
+    expect(code).to.equal(0)
+  })
+
+  it('leaves the closing lines to whoever asks for a report, failures of hooks included', async () => {
+    const reportFile = join(folder, 'report.json')
+    const { output, code } = await run(
+      `describe('a', () => { after(() => { throw new Error('late') }); it('passes', () => undefined) })`,
+      ['--reporter-option', `report=${reportFile}`],
+    )
+    expect(output).not.to.match(/\d+ passed, \d+ failed/)
+    expect(code).to.equal(1)
+    const report = JSON.parse(await readFile(reportFile, 'utf8')) as RunReport
+    expect(report.tally).to.deep.equal({ passed: 1, failed: 1, skipped: 0 })
+    expect(Object.keys(report.seconds).join()).to.match(/sample\.test\.mjs$/)
+  })
+})
+
+describe('the output of two processes', () => {
+  it('is cut behind each suite, and not among the failures', async () => {
+    async function* lines(): AsyncGenerator<string> {
+      yield* ['', '', '  one', '    ok', '', '  two', '    ok', '', '', '  2 passing (1s)', '', '  1) one', '', 'why']
+    }
+    const blocks: string[] = []
+    for await (const block of blocksOf(lines())) blocks.push(block)
+    expect(blocks.filter((block) => block !== '')).to.deep.equal([
+      '  one\n    ok\n',
+      '  two\n    ok\n',
+      '  2 passing (1s)\n\n  1) one\n\nwhy',
+    ])
   })
 })

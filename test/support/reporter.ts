@@ -1,35 +1,34 @@
-/** Mocha's spec output with one last line that a machine can read; with CI=true a skipped test is a failure. */
+/** Mocha's spec output, then the seconds of each file, what was not run, and one last line that a machine can read. */
+
+import { writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 
 import Mocha from 'mocha'
 
-/** What became of all tests of a run. */
-export interface Tally {
-  readonly passed: number
-  readonly failed: number
-  readonly skipped: number
-}
+import { exitCodeOf, notRunLines, summaryLine, timeLines, type RunReport } from './run-report.ts'
 
-/** `12 passed, 0 failed`, and how many were skipped where any were. */
-export function summaryLine({ passed, failed, skipped }: Tally): string {
-  return `${passed} passed, ${failed} failed${skipped === 0 ? '' : `, ${skipped} skipped`}`
-}
+const ROOT = join(import.meta.dirname, '../..')
+const { EVENT_SUITE_BEGIN, EVENT_SUITE_END, EVENT_TEST_PENDING } = Mocha.Runner.constants
 
-/** The run's exit code: failures count, an empty run too, and skipped tests where none may be skipped. */
-export function exitCodeOf(
-  { passed, failed, skipped }: Tally,
-  env: Readonly<Record<string, string | undefined>>,
-): number {
-  const isStrict = env['CI'] === 'true'
-  const bad = failed + (isStrict ? skipped : 0)
-  return bad === 0 && passed === 0 ? 1 : Math.min(bad, 1)
-}
-
+/** With `--reporter-option report=FILE` the report goes into that file for whoever runs several processes. */
 export default class SummaryReporter extends Mocha.reporters.Spec {
   readonly #runner: Mocha.Runner
+  readonly #reportFile: string | undefined
+  readonly #seconds: Record<string, number> = {}
+  readonly #skipped: Record<string, number> = {}
 
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
     super(runner, options)
     this.#runner = runner
+    this.#reportFile = (options.reporterOptions as { report?: string } | undefined)?.report
+    let startedAtMs = 0
+    runner.on(EVENT_SUITE_BEGIN, (suite) => {
+      if (suite.parent?.root === true) startedAtMs = performance.now()
+    })
+    runner.on(EVENT_SUITE_END, (suite) => {
+      if (suite.parent?.root === true) add(this.#seconds, suite.file, (performance.now() - startedAtMs) / 1_000)
+    })
+    runner.on(EVENT_TEST_PENDING, (test) => add(this.#skipped, test.file, 1))
   }
 
   /** Mocha's last word: called once everything has ended; what it gets becomes the exit code. */
@@ -37,9 +36,19 @@ export default class SummaryReporter extends Mocha.reporters.Spec {
     const stats = this.#runner.stats
     // `failures` counts what failed in hooks too, which the statistics file under the test that was next.
     const tally = { passed: stats?.passes ?? 0, failed: failures, skipped: stats?.pending ?? 0 }
-    if (tally.skipped > 0 && process.env['CI'] === 'true')
-      console.log('  Skipped tests count as failures with CI=true.\n')
-    console.log(summaryLine(tally))
+    const report = { tally, seconds: this.#seconds, skipped: this.#skipped }
+    if (this.#reportFile === undefined) console.log(closingLines(report).join('\n'))
+    else writeFileSync(this.#reportFile, JSON.stringify(report))
     end?.(exitCodeOf(tally, process.env))
   }
+}
+
+/** What is printed under a run; the last line is the tally. */
+export function closingLines(report: RunReport): readonly string[] {
+  return ['Seconds by file:', ...timeLines(report.seconds), '', ...notRunLines(report), summaryLine(report.tally)]
+}
+
+function add(sums: Record<string, number>, path: string | undefined, amount: number): void {
+  const file = path === undefined ? 'test' : relative(ROOT, path)
+  sums[file] = (sums[file] ?? 0) + amount
 }

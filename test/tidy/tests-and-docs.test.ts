@@ -52,7 +52,7 @@ describe('verbs', () => {
     const helped = [...makefile.matchAll(/^([a-z-]+):.*## /gm)].map((match) => match[1])
     expect(helped).to.have.members(phony)
     expect(phony).to.include.members(['help', 'run', 'demo', 'check', 'test', 'bench'])
-    const called = [...makefile.matchAll(/npm run -s (\w+)/g)].map((match) => match[1] ?? '')
+    const called = [...makefile.matchAll(/npm run -s ([\w-]+)/g)].map((match) => match[1] ?? '')
     expect(called.filter((name) => scripts[name] === undefined)).to.deep.equal([])
   })
 

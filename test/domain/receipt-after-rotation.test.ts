@@ -1,0 +1,49 @@
+/** Receipts of before a rotation of the master secret, as the keyring of after it reads them. */
+
+import { expect } from 'chai'
+
+import { isFromOrigin, issueReceipt, issueToken, readReceipt, readToken } from '../../domain/receipt.ts'
+import { createKeyring } from '../../runtime/keyring.ts'
+
+const ORIGIN = 'https://acme.dev'
+const OLD = 'a'.repeat(40)
+
+describe('a receipt of before the master secret was rotated', () => {
+  const before = createKeyring([OLD])
+  const after = createKeyring([rotatedFrom(OLD), OLD])
+  const issued = issueReceipt(before, {
+    website: 'w',
+    origin: ORIGIN,
+    issuedAtMs: Date.UTC(2026, 10, 21),
+    random: new Uint8Array(5),
+    isHandoffOnly: false,
+    isUnrecorded: false,
+    gpc: false,
+  })
+
+  it('still belongs to the origin that it was issued on, and to no other', () => {
+    const claims = readReceipt(after, 'w', issued.text)
+    expect(claims).to.deep.equal(issued.claims)
+    expect(isFromOrigin(after, 'w', claims!, ORIGIN)).to.equal(true)
+    expect(isFromOrigin(after, 'w', claims!, 'https://evil.example')).to.equal(false)
+  })
+
+  it('gives the same handoff token as before, and the token is read', () => {
+    const token = issueToken(after, 'w', issued.claims, false)
+    expect(token).to.equal(issueToken(before, 'w', issued.claims, false))
+    expect(readToken(after, 'w', token)?.visitId).to.equal(issued.claims.visitId)
+  })
+})
+
+/** Key IDs are few, so two secrets may share one, which the keyring refuses. */
+function rotatedFrom(old: string): string {
+  for (let turn = 0; ; turn++) {
+    const next = `${'b'.repeat(40)}${turn}`
+    try {
+      createKeyring([next, old])
+      return next
+    } catch {
+      continue
+    }
+  }
+}

@@ -1,0 +1,78 @@
+/** Runs every test: two mocha processes side by side, and one closing line for both. */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+import { blocksOf } from './support/output-blocks.ts'
+import { closingLines } from './support/reporter.ts'
+import { exitCodeOf, mergeReports, type RunReport } from './support/run-report.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const MOCHA = join(ROOT, 'node_modules/mocha/bin/mocha.js')
+const REPORTER = join(import.meta.dirname, 'support/reporter.ts')
+
+/**
+ * Folders whose tests mostly wait for brokers, API servers and processes. They share one process, so that no two of them
+ * compete; all others run beside them. The seconds at the end say whether the two are still about equally long.
+ */
+const ENGINE_FOLDERS = ['charts', 'contract', 'crash', 'e2e', 'faults', 'operator']
+
+interface MochaSettings {
+  readonly spec: readonly string[]
+  readonly require: readonly string[]
+  readonly timeout: number
+}
+
+const children = new Set<ChildProcess>()
+
+async function main(): Promise<number> {
+  const startedAtMs = performance.now()
+  const settings = JSON.parse(readFileSync(join(ROOT, '.mocharc.json'), 'utf8')) as MochaSettings
+  const files = settings.spec.flatMap((pattern) => globSync(pattern, { cwd: ROOT })).sort()
+  const isEngines = (file: string): boolean => ENGINE_FOLDERS.includes(file.split('/')[1] ?? '')
+  const lanes = [files.filter(isEngines), files.filter((file) => !isEngines(file))]
+  const folder = mkdtempSync(join(tmpdir(), 'whence-tests-'))
+  try {
+    const reportFiles = lanes.map((_, index) => join(folder, `${index}.json`))
+    const reports = await Promise.all(lanes.map((lane, index) => runLane(lane, settings, reportFiles[index] ?? '')))
+    const report = mergeReports(reports)
+    const minutes = ((performance.now() - startedAtMs) / 60_000).toFixed(1)
+    console.log([`${minutes} minutes in all.`, ...closingLines(report)].join('\n'))
+    return exitCodeOf(report.tally, process.env)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Runs these files in one process; what it prints appears suite by suite. A process that dies is a failure. */
+async function runLane(files: readonly string[], settings: MochaSettings, reportFile: string): Promise<RunReport> {
+  const loaded = settings.require.flatMap((module) => ['--require', module])
+  const flags = ['--no-config', '--forbid-only', '--timeout', String(settings.timeout), ...loaded]
+  const reporting = ['--reporter', REPORTER, '--reporter-option', `report=${reportFile}`]
+  const child = spawn(process.execPath, [MOCHA, ...flags, ...reporting, ...files], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  children.add(child)
+  const ended = once(child, 'close')
+  for await (const block of blocksOf(createInterface({ input: child.stdout }))) console.log(block)
+  const [code, signal] = (await ended) as [number | null, string | null]
+  children.delete(child)
+  try {
+    return JSON.parse(readFileSync(reportFile, 'utf8')) as RunReport
+  } catch {
+    console.error(`A mocha process ended without a report: exit code ${String(code)}, signal ${String(signal)}.`)
+    return { tally: { passed: 0, failed: 1, skipped: 0 }, seconds: {}, skipped: {} }
+  }
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    for (const child of children) child.kill(signal)
+    process.exitCode = 1
+  })
+process.exitCode = await main()

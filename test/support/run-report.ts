@@ -1,0 +1,73 @@
+/** What is told about a test run: the tally, the seconds of each file, and what this machine could not run. */
+
+/** What became of all tests of a run. */
+export interface Tally {
+  readonly passed: number
+  readonly failed: number
+  readonly skipped: number
+}
+
+/** What one mocha process tells about its run; files are named from the project's root. */
+export interface RunReport {
+  readonly tally: Tally
+  /** Wall seconds of each file, hooks included. */
+  readonly seconds: Readonly<Record<string, number>>
+  /** How many tests of a file were skipped; files without any are absent. */
+  readonly skipped: Readonly<Record<string, number>>
+}
+
+/** `12 passed, 0 failed`, and how many were skipped if any were. */
+export function summaryLine({ passed, failed, skipped }: Tally): string {
+  return `${passed} passed, ${failed} failed${skipped === 0 ? '' : `, ${skipped} skipped`}`
+}
+
+/** The run's exit code: failures count, an empty run too, and skipped tests if none may be skipped. */
+export function exitCodeOf(
+  { passed, failed, skipped }: Tally,
+  env: Readonly<Record<string, string | undefined>>,
+): number {
+  const isStrict = env['CI'] === 'true'
+  const bad = failed + (isStrict ? skipped : 0)
+  return bad === 0 && passed === 0 ? 1 : Math.min(bad, 1)
+}
+
+/** One report of several processes. Each brings its own files. */
+export function mergeReports(reports: readonly RunReport[]): RunReport {
+  const sum = (count: (tally: Tally) => number): number => reports.reduce((all, { tally }) => all + count(tally), 0)
+  return {
+    tally: {
+      passed: sum(({ passed }) => passed),
+      failed: sum(({ failed }) => failed),
+      skipped: sum(({ skipped }) => skipped),
+    },
+    seconds: Object.assign({}, ...reports.map(({ seconds }) => seconds)) as Record<string, number>,
+    skipped: Object.assign({}, ...reports.map(({ skipped }) => skipped)) as Record<string, number>,
+  }
+}
+
+/** Lines of seconds: a folder with the sum of its files, then its files, the slowest first. */
+export function timeLines(seconds: RunReport['seconds']): readonly string[] {
+  const folders = Map.groupBy(Object.entries(seconds), ([file]) => folderOf(file))
+  const sumOf = (files: readonly (readonly [string, number])[]): number => files.reduce((sum, [, s]) => sum + s, 0)
+  const slowestFirst = [...folders].sort(([, one], [, other]) => sumOf(other) - sumOf(one))
+  return slowestFirst.flatMap(([folder, files]) => [
+    `${sumOf(files).toFixed(1).padStart(8)} s  ${folder}`,
+    ...files
+      .sort(([, one], [, other]) => other - one)
+      .map(([file, own]) => `${own.toFixed(1).padStart(8)} s    ${file.slice(folder.length + 1)}`),
+  ])
+}
+
+/** A block that cannot be overlooked, naming the files whose tests were skipped; empty if none were. */
+export function notRunLines({ tally, skipped }: RunReport): readonly string[] {
+  if (tally.skipped === 0) return []
+  const rule = '!'.repeat(100)
+  const files = Object.entries(skipped).map(([file, count]) => `!! ${String(count).padStart(6)}  ${file}`)
+  const what = `!! NOT RUN: ${tally.skipped} tests, for want of what \`sh test/install-tools.sh\` brings. They prove nothing here:`
+  return [rule, what, ...files, '!! With CI=true each of them is a failure.', rule]
+}
+
+/** `test/api` of `test/api/support/x.test.ts`; a file right below `test` is its own folder. */
+function folderOf(file: string): string {
+  return file.split('/').slice(0, 2).join('/')
+}
