@@ -37,7 +37,7 @@ FROM ${NODE_IMAGE}
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=production /app ./
-RUN ln -s /app/whence /usr/local/bin/whence && mkdir -p /var/lib/whence && chown 65532:65532 /var/lib/whence
+RUN ln -s /app/whence /usr/local/bin/whence && install -d -m 0700 -o 65532 -g 65532 /var/lib/whence
 USER 65532:65532
 EXPOSE 8080 9090
 ENTRYPOINT ["node", "/app/bin/whence.ts"]

@@ -11,6 +11,7 @@ import { readKubeconfig } from '../runtime/kube/kubeconfig.ts'
 import { createKubeMetrics } from '../runtime/kube/metrics.ts'
 import { createLogger } from '../runtime/logger.ts'
 import type { Settings } from '../runtime/settings.ts'
+import { openDataFolder } from './data-folder.ts'
 import type { EngineParts } from './engines.ts'
 import { version } from './version.ts'
 
@@ -45,6 +46,7 @@ export async function openCatalog(parts: CatalogParts, program: string): Promise
       (source) => source.close(),
     )
   }
+  openDataFolder(data, logger)
   const client = await lifecycle.start(
     'kube',
     () => kubeClientOf(program, settings, env),

@@ -9,10 +9,10 @@ import type { Facts } from '../ports/facts/facts.ts'
 import { migrate } from '../ports/facts/migrate.ts'
 import type { HotState } from '../ports/hot-state/hot-state.ts'
 import { openCatalogFolder, type CatalogSource } from '../runtime/catalog-source.ts'
-import { makeFolder } from '../runtime/folders.ts'
 import type { Keyring } from '../runtime/keyring.ts'
 import { createRegistry } from '../runtime/metrics.ts'
 import { reportCatalog } from './catalog-report.ts'
+import { openDataFolder } from './data-folder.ts'
 import { engines, type EngineParts } from './engines.ts'
 import { recallAnswers } from './recall-answers.ts'
 import { recallVisits } from './recall-visits.ts'
@@ -70,7 +70,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 /** Engines, keys and catalog, in the order in which they need each other. */
 async function layFoundation(options: ServiceOptions): Promise<Foundation> {
   const { settings, lifecycle, logger, nowMs } = options
-  makeFolder(settings.data)
+  openDataFolder(settings.data, logger)
   const keys = keyringOf(settings, { mayCreate: true })
   const catalog = await lifecycle.start(
     'catalog',

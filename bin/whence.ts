@@ -68,6 +68,8 @@ function print(text: string, code: number): number {
 }
 
 if (import.meta.main) {
+  // Also what the engines write: facts and copies of the catalog are for this user alone.
+  process.umask(0o077)
   // Whoever reads our output may stop early (`whence logs | head`): that is no failure.
   process.stdout.on('error', () => process.exit(0))
   process.exitCode = await main(process.argv.slice(2), process.env)

@@ -14,7 +14,7 @@ export interface HookScriptValues {
   readonly scan: HookScanMode
   /** Public base address of the service, with or without a path. */
   readonly baseUrl: string
-  /** Lower case words joined by `-`, at most 32 characters. */
+  /** Lower case words joined by `-`, at most 31 characters. */
   readonly brand: string
 }
 
@@ -64,10 +64,16 @@ export function renderHookScript(body: string, values: HookScriptValues): string
 
 // `$` without the flag m matches only at the very end in JavaScript, so no value can end in a line break.
 const WORD = /^[A-Za-z0-9_-]{1,128}$/
-const BRAND = /^(?=.{1,32}$)[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/
+const BRAND = /^(?=.{1,31}$)[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/
 const HOST = String.raw`(?:[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?|\[[0-9a-fA-F:.]+\])(?::[0-9]{1,5})?`
 const ORIGIN = new RegExp(`^https?://${HOST}$`)
 const BASE_URL = new RegExp(`^https?://${HOST}(?:/[A-Za-z0-9._~%-]+)*/?$`)
+
+/** Whether a script can name this as the service's address; a test holds that settings take no other. */
+export const isScriptBaseUrl = (text: string): boolean => BASE_URL.test(text)
+/** Whether names in a script can be made from this brand. */
+export const isScriptBrand = (text: string): boolean => BRAND.test(text)
+
 const SCAN = /^(?:Notice|Silent|Disabled)$/
 
 function baseOf(values: HookScriptValues): string {

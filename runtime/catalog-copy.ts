@@ -1,8 +1,9 @@
 /** Keeps the last good catalog in a file, so that a process can start while the cluster's API is away. */
 
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
+import { makePrivateFolder } from '../ports/folders.ts'
 import type { Logger } from './logger.ts'
 
 /** A whole catalog as the cluster holds it, without credentials. */
@@ -59,7 +60,7 @@ export function createCatalogCopy(file: string, logger: Logger): CatalogCopy {
 /** By a new file that takes the old one's name, so that a crash leaves one of the two. */
 async function replace(file: string, text: string, logger: Logger): Promise<void> {
   try {
-    await mkdir(dirname(file), { recursive: true })
+    makePrivateFolder(dirname(file))
     await writeFile(`${file}.new`, text, { mode: 0o600 })
     await rename(`${file}.new`, file)
   } catch (error) {

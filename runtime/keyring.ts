@@ -1,12 +1,15 @@
 /** All keys of the service, derived from its master secrets: one HKDF label for each use, none shared between two. */
 
 import { hash, hkdfSync, randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { ReceiptKeys } from '../domain/receipt.ts'
-import { makeFolder } from './folders.ts'
+import { makeFolder } from '../ports/folders.ts'
 
 const SECRET_CHARS_MIN = 32
+/** Of 32 hexadecimal digits by chance one text in twenty million has fewer different ones. */
+const SECRET_DISTINCT_CHARS_MIN = 8
+const OTHERS = 0o007
 const MAC_BYTES = 16
 const TAG_BYTES = 4
 const HASH_HEX_CHARS = 32
@@ -28,13 +31,17 @@ export class SecretProblem extends Error {
 
 /**
  * Builds the keys. The first secret signs; all are read, so that receipts outlive a rotation.
- * @throws SecretProblem where a secret is short or two of them have the same key ID.
+ * @throws SecretProblem if a secret is short or uniform, or two of them have the same key ID.
  */
 export function createKeyring(secrets: readonly string[]): Keyring {
   const rings = new Map<number, KeySet>()
   for (const [index, secret] of secrets.entries()) {
     if (secret.length < SECRET_CHARS_MIN) {
       throw new SecretProblem(`master secret ${index + 1} is shorter than ${SECRET_CHARS_MIN} characters`)
+    }
+    if (new Set(secret).size < SECRET_DISTINCT_CHARS_MIN) {
+      const least = `${SECRET_DISTINCT_CHARS_MIN} different characters`
+      throw new SecretProblem(`master secret ${index + 1} has fewer than ${least}: make one by chance, as openssl rand does`)
     }
     const keyId = derive(secret, 'key id', 1).readUInt8(0) & 0b1111
     if (rings.has(keyId)) {
@@ -56,11 +63,18 @@ export function parseSecrets(text: string): readonly string[] {
     .filter((line) => line !== '' && !line.startsWith('#'))
 }
 
-/** Reads the secret file; makes one, readable by its owner only, where `mayCreate` and there is none. */
+/**
+ * Reads the secret file; makes one, readable by its owner only, if `mayCreate` and there is none.
+ * @throws SecretProblem if it cannot be read, or users who are neither its owner nor of its group may do anything with it
+ */
 export function loadSecretFile(path: string, options: { readonly mayCreate: boolean }): readonly string[] {
   try {
-    return parseSecrets(readFileSync(path, 'utf8'))
+    const text = readFileSync(path, 'utf8')
+    if ((statSync(path).mode & OTHERS) !== 0)
+      throw new SecretProblem(`the secret file ${path} is open to other users: chmod o= it, and replace what they may have read`)
+    return parseSecrets(text)
   } catch (error) {
+    if (error instanceof SecretProblem) throw error
     const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
     if (!isMissing || !options.mayCreate)
       throw new SecretProblem(`the secret file ${path} cannot be read`, { cause: error })

@@ -5,6 +5,7 @@ import ipaddr from 'ipaddr.js'
 import { parseKafkaUrl } from '../ports/event-log/kafka-url.ts'
 import { parseClickHouseUrl } from '../ports/facts/clickhouse-url.ts'
 import { parseRedisUrl, RedisUrlError } from '../ports/hot-state/redis-url.ts'
+import { isScriptBaseUrl, isScriptBrand } from '../domain/hook-script.ts'
 import { PLANS } from '../domain/model.ts'
 import { LOG_FORMATS, LOG_LEVELS } from './logger.ts'
 import type { LogFormat, LogLevel } from './logger.ts'
@@ -38,7 +39,11 @@ export const parseListen: SettingParser<ListenAddress> = (text) => {
 export const parseBaseUrl: SettingParser<string> = (text) => {
   const url = plainHttpUrl(text)
   if (url === null) return refused('must be an address such as https://whence.acme.dev')
-  return accepted(url.origin + url.pathname.replace(/\/+$/, ''))
+  const address = url.origin + url.pathname.replace(/\/+$/, '')
+  // It stands in shell scripts, in addresses and on pages.
+  if (!isScriptBaseUrl(address))
+    return refused('must have a host that ends in a letter or digit, and a path of letters, digits and . _ ~ - % alone')
+  return accepted(address)
 }
 
 /** Scheme, host and port alone: the provider's documented path is added. */
@@ -100,10 +105,10 @@ export const parseNetworks: SettingParser<readonly string[]> = (text) => {
 
 /** It stands in addresses and, in capitals, in names of shell variables. */
 export const parseBrand: SettingParser<string> = (text) =>
-  /^[a-z][a-z0-9-]{0,30}$/.test(text)
+  isScriptBrand(text)
     ? accepted(text)
     : refused(
-        'may have lower-case letters, digits and hyphens only, begins with a letter and has at most 31 characters',
+        'must be lower-case letters and digits, with single hyphens between them, begin with a letter and have at most 31 characters',
       )
 
 export const parseLogLevel: SettingParser<LogLevel> = parseChoice(LOG_LEVELS)

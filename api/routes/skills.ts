@@ -22,9 +22,13 @@ export function skillFiles(options: ApiOptions, hookSha256: string): [string, St
     .sort()
     .map((name) => ({ name, content: fill(readFileSync(join(SOURCE, name), 'utf8'), options) }))
   const fileNames = files.map(({ name }) => name).filter((name) => name !== 'install.sh')
+  const installer: readonly (readonly [string, string])[] = [
+    ['{{files}}', quoted(fileNames.join(' '))],
+    ['{{root}}', quoted(`${options.baseUrl}${root}`)],
+  ]
   const rendered = files.map(({ name, content }) => ({
     name,
-    content: content.replaceAll('{{files}}', fileNames.join(' ')),
+    content: installer.reduce((text, [mark, value]) => text.replaceAll(mark, () => value), content),
   }))
   const manifest = {
     name: `${options.brand}-setup`,
@@ -49,10 +53,15 @@ function skillFile(name: string, content: string): StaticFile {
   return staticFile({ type, content, cache: CACHE_SHORT })
 }
 
+/** As one word of a shell, whatever it holds. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`
+}
+
 /** The sources name no address and no brand of their own. */
 function fill(text: string, options: ApiOptions): string {
   return text
-    .replaceAll('{{base_url}}', options.baseUrl)
+    .replaceAll('{{base_url}}', () => options.baseUrl)
     .replaceAll('{{brand}}', options.brand)
     .replaceAll('{{BRAND}}', options.brand.toUpperCase().replaceAll('-', '_'))
 }

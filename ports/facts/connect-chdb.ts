@@ -1,12 +1,13 @@
 /** Connects to ClickHouse inside this process: chDB on a folder that this process alone has open. */
 
 import { randomUUID } from 'node:crypto'
-import { mkdir, open, readdir, rm } from 'node:fs/promises'
+import { open, readdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 
 import { createClient } from '@clickhouse/client'
 import type { ClickHouseClient, ClickHouseClientConfigOptions } from '@clickhouse/client'
 
+import { makePrivateFolder } from '../folders.ts'
 import { settingsClause } from './connection.ts'
 import type { FactsConnection, InsertStatement, QueryParameters } from './connection.ts'
 import { selfTest } from './self-test.ts'
@@ -29,7 +30,8 @@ const DEFAULT_MEMORY_BYTES = 512 * MIB
 export async function openChdb(folder: string, options: ChdbOptions = {}): Promise<FactsConnection> {
   const path = resolve(folder)
   const inbox = join(path, 'inbox')
-  await mkdir(inbox, { recursive: true })
+  makePrivateFolder(path)
+  makePrivateFolder(inbox)
   const engine = await startEngine(path, options.memoryBytes ?? DEFAULT_MEMORY_BYTES)
   const writes = createTurns()
   const reads = createTurns()

@@ -10,12 +10,14 @@
 
 import { spawn } from 'node:child_process'
 import { constants } from 'node:fs'
-import { mkdir, open, readFile, stat } from 'node:fs/promises'
+import { open, readFile, stat } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import type { Server } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+
+import { makePrivateFolder } from '../folders.ts'
 
 export interface FolderLock {
   /** Gives the folder free; a second call does nothing. */
@@ -40,7 +42,7 @@ type Taken = { readonly free: () => Promise<void> } | 'held' | 'unsupported'
  * @throws DataFolderInUse naming the folder and the holder's process ID
  */
 export async function lockDataFolder(folder: string): Promise<FolderLock> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  makePrivateFolder(folder)
   const path = join(folder, LOCK_FILE)
   const file = await openLockFile(path)
   const taken = file === 'held' ? 'held' : await takeLock(file, folder)

@@ -149,6 +149,13 @@ describe('the keyring', () => {
       .and.not.match(/hunter2/)
   })
 
+  it('refuses a secret of few different characters without showing it', () => {
+    for (const weak of ['a'.repeat(32), '0123456'.repeat(8)])
+      expect(() => createKeyring([weak]))
+        .to.throw(SecretProblem, /fewer than 8 different/)
+        .and.not.match(new RegExp(weak))
+  })
+
   it('refuses two secrets with one key ID', () => {
     expect(() => createKeyring([secrets[0]!, secrets[0]!])).to.throw(SecretProblem, /key ID/)
   })

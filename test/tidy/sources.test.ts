@@ -16,7 +16,6 @@ const RUNTIME_FILES = [
   'cluster-catalog.ts',
   'commands.ts',
   'folder-watch.ts',
-  'folders.ts',
   'keyring.ts',
   'kube/client.ts',
   'kube/kubeconfig.ts',

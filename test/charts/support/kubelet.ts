@@ -197,7 +197,7 @@ class Playing {
       const volume = (spec['volumes'] ?? []).find((it: KubeManifest) => it['name'] === name) ?? {}
       for (const [file, text] of await this.#filesOf(volume, spec)) {
         await mkdir(dirname(join(place, file)), { recursive: true })
-        await writeFile(join(place, file), text)
+        await writeFile(join(place, file), text, { mode: modeOf(volume) })
       }
       mounts.push([mountPath, place])
     }
@@ -279,6 +279,13 @@ class Playing {
     }
     await rm(work.folder, { recursive: true, force: true })
   }
+}
+
+/** What kubelet gives the files of a volume, if the volume says nothing. */
+const DEFAULT_FILE_MODE = 0o644
+
+function modeOf({ secret, configMap, projected }: KubeManifest): number {
+  return [secret, configMap, projected].find((it) => it !== undefined)?.defaultMode ?? DEFAULT_FILE_MODE
 }
 
 /** In one go, so that nothing that was put in is rewritten itself: our folders lie in what a container may mount. */
