@@ -6,6 +6,7 @@ import { runProgram } from './process.ts'
 import { startService } from './service.ts'
 import { startStandIns } from './stand-ins.ts'
 import { version } from './version.ts'
+import { print } from './tools/output.ts'
 
 export function embedded({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
   return runProgram('embedded', settings, async ({ logger, lifecycle }) => {
@@ -21,6 +22,6 @@ export function embedded({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
       () => startExampleSite({ listen: exampleSite, catalog: service.catalog.current, baseUrl, ga4Url }),
       (server) => server.close(),
     )
-    process.stdout.write(site.steps)
+    print(site.steps)
   })
 }

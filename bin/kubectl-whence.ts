@@ -9,6 +9,7 @@ import { RESOURCE_GROUP } from '../domain/resources.ts'
 import { formatProblems, lintFolder } from '../runtime/catalog-source.ts'
 import { explain } from './kubectl/explain.ts'
 import { type ClusterChoice, type ClusterObject, execIn, getJson } from './kubectl/run-kubectl.ts'
+import { complain, print } from './tools/output.ts'
 
 const USAGE = `Usage: kubectl whence COMMAND [options]
 
@@ -52,7 +53,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     case 'logs':
       return execIn(choice, 'api', ['logs', ...words])
     default:
-      process.stdout.write(USAGE)
+      print(USAGE)
       return command === '' || command === 'help' || command === '--help' ? 0 : EXIT_USAGE
   }
 }
@@ -89,7 +90,7 @@ async function lint(words: readonly string[]): Promise<number> {
   try {
     if (!isFolder) await symlink(resolve(path), join(folder, basename(path)))
     const problems = await lintFolder({ folder, env: process.env })
-    process.stdout.write(problems.length === 0 ? `${path}: no problems\n` : `${formatProblems(problems)}\n`)
+    print(problems.length === 0 ? `${path}: no problems\n` : `${formatProblems(problems)}\n`)
     return problems.length === 0 ? 0 : 1
   } finally {
     if (!isFolder) await rm(folder, { recursive: true, force: true })
@@ -110,7 +111,7 @@ async function sendTest(choice: ClusterChoice, words: readonly string[]): Promis
 
 if (import.meta.main) {
   process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
-    process.stderr.write(`kubectl whence: ${error instanceof Error ? error.message : String(error)}\n`)
+    complain(`kubectl whence: ${error instanceof Error ? error.message : String(error)}\n`)
     return EXIT_USAGE
   })
 }

@@ -3,6 +3,7 @@
 import { createLifecycle, type Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger, type Logger } from '../runtime/logger.ts'
 import type { Settings } from '../runtime/settings.ts'
+import { complain } from './tools/output.ts'
 
 export interface ProcessParts {
   readonly logger: Logger
@@ -32,7 +33,7 @@ export async function runProgram(
   try {
     await start({ logger, lifecycle })
   } catch (error) {
-    process.stderr.write(`whence ${program}: ${startProblem(error, settings)}\n`)
+    complain(`whence ${program}: ${startProblem(error, settings)}\n`)
     // What failed may be no part of the lifecycle, which then would wait for a signal.
     await lifecycle.stop('failure')
   }

@@ -3,6 +3,7 @@
 import { commandNamed } from '../runtime/commands.ts'
 import { compileSettings, overview, type RunOutcome } from '../runtime/settings.ts'
 import { version } from './version.ts'
+import { complain, print } from './tools/output.ts'
 
 const EXIT_USAGE = 2
 
@@ -29,18 +30,18 @@ const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
 
 export async function main(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const [name, ...rest] = argv
-  if (name === undefined || name === '--help' || name === 'help') return print(overview(), 0)
-  if (name === '--version') return print(`whence ${version()}\n`, 0)
+  if (name === undefined || name === '--help' || name === 'help') return say(overview(), 0)
+  if (name === '--version') return say(`whence ${version()}\n`, 0)
   const outcome = compileSettings(name, rest, env)
   switch (outcome.kind) {
     case 'help':
-      return print(outcome.text, 0)
+      return say(outcome.text, 0)
     case 'version':
-      return print(`whence ${version()}\n`, 0)
+      return say(`whence ${version()}\n`, 0)
     case 'check':
-      return print(outcome.text, 0)
+      return say(outcome.text, 0)
     case 'problems':
-      process.stderr.write(outcome.text)
+      complain(outcome.text)
       return EXIT_USAGE
     case 'run':
       return runCommand(name, outcome, env)
@@ -50,20 +51,20 @@ export async function main(argv: readonly string[], env: NodeJS.ProcessEnv): Pro
 async function runCommand(name: string, run: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
   const load = LOADERS[name]
   if (load === undefined || commandNamed(name) === null) {
-    process.stderr.write(`whence: ${name} is not part of this version\n`)
+    complain(`whence: ${name} is not part of this version\n`)
     return EXIT_USAGE
   }
   const command = await load()
   try {
     return await command(run, env)
   } catch (error) {
-    process.stderr.write(`whence ${name}: ${error instanceof Error ? error.message : String(error)}\n`)
+    complain(`whence ${name}: ${error instanceof Error ? error.message : String(error)}\n`)
     return 1
   }
 }
 
-function print(text: string, code: number): number {
-  process.stdout.write(text)
+function say(text: string, code: number): number {
+  print(text)
   return code
 }
 

@@ -41,7 +41,9 @@ export function createKeyring(secrets: readonly string[]): Keyring {
     }
     if (new Set(secret).size < SECRET_DISTINCT_CHARS_MIN) {
       const least = `${SECRET_DISTINCT_CHARS_MIN} different characters`
-      throw new SecretProblem(`master secret ${index + 1} has fewer than ${least}: make one by chance, as openssl rand does`)
+      throw new SecretProblem(
+        `master secret ${index + 1} has fewer than ${least}: make one by chance, as openssl rand does`,
+      )
     }
     const keyId = derive(secret, 'key id', 1).readUInt8(0) & 0b1111
     if (rings.has(keyId)) {
@@ -71,7 +73,9 @@ export function loadSecretFile(path: string, options: { readonly mayCreate: bool
   try {
     const text = readFileSync(path, 'utf8')
     if ((statSync(path).mode & OTHERS) !== 0)
-      throw new SecretProblem(`the secret file ${path} is open to other users: chmod o= it, and replace what they may have read`)
+      throw new SecretProblem(
+        `the secret file ${path} is open to other users: chmod o= it, and replace what they may have read`,
+      )
     return parseSecrets(text)
   } catch (error) {
     if (error instanceof SecretProblem) throw error

@@ -4,6 +4,8 @@ import { isatty } from 'node:tty'
 
 import pino from 'pino'
 
+import { printable, printableJson } from '../domain/printable.ts'
+
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
@@ -66,7 +68,7 @@ export function createLogger(options: LoggerOptions): Logger {
   const write = options.write ?? ((line: string) => void standardError?.write(line))
   const format = options.format ?? 'auto'
   const isText = format === 'text' || (format === 'auto' && standardError !== null && isatty(2))
-  return wrap(pino(settings, { write: isText ? (line: string) => write(textLine(line)) : write }))
+  return wrap(pino(settings, { write: (line: string) => write(isText ? textLine(line) : printableJson(line)) }))
 }
 
 /** A line of JSON as people read it: time, level, message, fields. What came from outside cannot steer a terminal. */
@@ -74,7 +76,7 @@ export function textLine(line: string): string {
   const { time, level, msg, program: _, ...fields } = JSON.parse(line) as Readonly<Record<string, unknown>>
   const shown = Object.entries(fields).map(([name, value]) => `${name}=${fieldText(name, value)}`)
   const head = [String(time).slice(11, 19), String(level).toUpperCase().padEnd(5), String(msg)].join(' ')
-  return `${[head, ...shown].join('  ').replaceAll(/[\x00-\x1f\x7f-\x9f]/g, ' ')}\n`
+  return `${printable([head, ...shown].join('  '))}\n`
 }
 
 /** Quoted only where it would not be clear where it ends. */

@@ -7,7 +7,8 @@ import { CATALOG_LABEL, INDEX_KEY, indexName, SHARD_KEY, shardName } from '../..
 import { fromShards, readIndex } from '../../domain/catalog-shards.ts'
 import { CONDITION_REASONS, type Condition } from '../../domain/conditions.ts'
 import { RESOURCE_GROUP } from '../../domain/resources.ts'
-import { printable } from '../tools/table.ts'
+import { printable } from '../../domain/printable.ts'
+import { print } from '../tools/output.ts'
 import { type ClusterChoice, type ClusterObject, getJson, kubectl, withoutNamespace } from './run-kubectl.ts'
 
 /** What is well when it is not true. */
@@ -30,7 +31,7 @@ export async function explain(choice: ClusterChoice, target: string): Promise<nu
     ...(await referenceLines(choice, object)),
     ...(object.kind === 'Website' ? await compiledLines(choice, object) : []),
   ]
-  process.stdout.write(lines.map((line) => `${printable(line)}\n`).join(''))
+  print(lines.map((line) => `${printable(line)}\n`).join(''))
   return isReady ? 0 : 1
 }
 

@@ -15,6 +15,7 @@ import { openLmdb } from '../../ports/lmdb/environment.ts'
 import type { EngineUrl } from '../../runtime/settings-parse.ts'
 import type { Settings } from '../../runtime/settings.ts'
 import { connectTools } from './control.ts'
+import { complain } from './output.ts'
 
 export interface ToolBackend {
   readonly run: Facts['run']
@@ -54,7 +55,7 @@ export async function openBackend(settings: Settings): Promise<OpenBackend> {
 async function openFolders(logFolder: string, factsFolder: string): Promise<OpenBackend> {
   // After a write that failed nothing of the folder can be trusted any more, this process included.
   const onFatal = (error: Error): void => {
-    process.stderr.write(`whence: ${error.message}\n`)
+    complain(`whence: ${error.message}\n`)
     process.exit(1)
   }
   const environment = await openLmdb(logFolder, { onFatal, nowMs: Date.now })

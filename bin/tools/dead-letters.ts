@@ -6,7 +6,8 @@ import type { DeadLetter } from '../../domain/records.ts'
 import type { RunOutcome } from '../../runtime/settings.ts'
 import { openBackend, type ToolBackend } from './backend.ts'
 import { limitOf, momentOf } from './flags.ts'
-import { createTable, printable, terminalChars, timeText, type Column } from './table.ts'
+import { createTable, terminalChars, timeText, type Column } from './table.ts'
+import { complain, print, printJson } from './output.ts'
 
 interface ListedLetter {
   readonly letter: DeadLetter
@@ -33,11 +34,15 @@ export async function deadLettersTool(run: RunOutcome): Promise<number> {
   const backend = await openBackend(run.settings)
   try {
     const letters = await withStatus(backend, await listDeadLetters(backend, { ...filter, limit }))
-    const lines = run.flags.has('--json')
-      ? letters.map((listed) => JSON.stringify(plain(listed)))
-      : createTable(COLUMNS, terminalChars()).lines(letters)
-    if (lines.length > 0) process.stdout.write(`${lines.join('\n')}\n`)
-    else process.stderr.write('There is no failed delivery to show.\n')
+    if (letters.length === 0) complain('There is no failed delivery to show.\n')
+    else if (run.flags.has('--json')) printJson(letters.map(plain))
+    else
+      print(
+        createTable(COLUMNS, terminalChars())
+          .lines(letters)
+          .map((line) => `${line}\n`)
+          .join(''),
+      )
   } finally {
     await backend.close()
   }
@@ -50,7 +55,7 @@ export async function replayTool(run: RunOutcome): Promise<number> {
   const perSecond = paceOf(run)
   if (filter === null || perSecond === null) return 2
   if (jobId === undefined && !run.flags.has('--all')) {
-    process.stderr.write('whence replay: name a job ID (see `whence dead-letters`), or say --all\n')
+    complain('whence replay: name a job ID (see `whence dead-letters`), or say --all\n')
     return 2
   }
   const backend = await openBackend(run.settings)
@@ -60,7 +65,7 @@ export async function replayTool(run: RunOutcome): Promise<number> {
     const tell = stepTeller(run.flags.has('--json'))
     const { replayed, refused } = await replayDeadLetters(deps, wanted, tell)
     if (replayed + refused === 0) {
-      process.stderr.write('whence replay: no failed delivery fits\n')
+      complain('whence replay: no failed delivery fits\n')
       return 1
     }
     const when = backend.isLive || replayed === 0 ? '' : '; they go out when the service runs'
@@ -75,12 +80,12 @@ export async function replayTool(run: RunOutcome): Promise<number> {
 function stepTeller(isJson: boolean): (step: ReplayStep) => void {
   let toldAtMs = Date.now()
   return ({ letter: { job }, refusal, done, of }) => {
-    if (isJson) say(JSON.stringify({ jobId: job.jobId, destination: job.destination, refusal }))
+    if (isJson) printJson([{ jobId: job.jobId, destination: job.destination, refusal }])
     else if (refusal === null) say(`${job.jobId} goes to ${job.destination} of ${job.website} again`)
     else say(`${job.jobId} is not replayed: ${REFUSAL_TEXTS[refusal]}`)
     if (Date.now() - toldAtMs < PROGRESS_EVERY_MS || done === of) return
     toldAtMs = Date.now()
-    process.stderr.write(`${done} of ${of} looked at\n`)
+    complain(`${done} of ${of} looked at\n`)
   }
 }
 
@@ -91,7 +96,7 @@ function paceOf(run: RunOutcome): number | null {
   const { fallback, max } = REPLAYS_PER_S
   const pace = Number(run.flags.get('--rate') ?? fallback)
   if (Number.isInteger(pace) && pace >= 1 && pace <= max) return pace
-  process.stderr.write(`--rate must be a number from 1 to ${max}\n`)
+  complain(`--rate must be a number from 1 to ${max}\n`)
   return null
 }
 
@@ -130,5 +135,5 @@ function plain({ letter, now }: ListedLetter): object {
 }
 
 function say(line: string): void {
-  process.stdout.write(`${printable(line)}\n`)
+  print(`${line}\n`)
 }

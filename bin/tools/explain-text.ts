@@ -4,7 +4,8 @@ import type { CandidateVerdict, ReceiptVerdict } from '../../domain/model.ts'
 import type { InstallRow, VisitRow } from '../../ports/facts/query-rows.ts'
 import { deliveryLines } from './explain-deliveries.ts'
 import type { Explanation } from './explain.ts'
-import { durationText, preciseTimeText, printable, timeText } from './table.ts'
+import { printable } from '../../domain/printable.ts'
+import { durationText, preciseTimeText, timeText } from './table.ts'
 
 const VERDICT_TEXTS: { readonly [V in ReceiptVerdict]: string } = {
   active: 'a candidate',

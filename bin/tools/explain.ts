@@ -5,6 +5,7 @@ import type { AttemptRow, DeliveryRow, InstallRow, VisitRow } from '../../ports/
 import type { RunOutcome } from '../../runtime/settings.ts'
 import { openBackend, type ToolBackend } from './backend.ts'
 import { tell } from './explain-text.ts'
+import { complain, print, printJson } from './output.ts'
 
 export interface Explanation {
   readonly install: InstallRow
@@ -23,13 +24,13 @@ export async function explainTool(run: RunOutcome): Promise<number> {
     if (installs.length === 0) {
       const isAny = run.positionals[0] === undefined
       const what = isAny ? 'no install is recorded yet' : 'no recorded install has this event ID'
-      process.stderr.write(`whence explain: ${what} (a report takes a moment to show here)\n`)
+      complain(`whence explain: ${what} (a report takes a moment to show here)\n`)
       return 1
     }
     for (const install of installs) {
       const explanation = await gather(backend, install)
-      const text = run.flags.has('--json') ? `${JSON.stringify(explanation)}\n` : tell(explanation, Date.now())
-      process.stdout.write(text)
+      if (run.flags.has('--json')) printJson([explanation])
+      else print(tell(explanation, Date.now()))
     }
   } finally {
     await backend.close()

@@ -2,6 +2,7 @@
 
 import { LIMITS } from '../../domain/limits.ts'
 import type { RunOutcome } from '../../runtime/settings.ts'
+import { complain } from './output.ts'
 
 const FALLBACK_ROWS = 50
 
@@ -20,7 +21,7 @@ export function momentOf(run: RunOutcome, flag: string, nowMs: number): number |
   const hasZone = text.length === 10 || /(Z|[+-]\d{2}:\d{2})$/.test(text)
   const ms = MOMENT.test(text) ? Date.parse(hasZone ? text : `${text}Z`) : Number.NaN
   if (!Number.isNaN(ms)) return ms
-  process.stderr.write(`${flag} must be a date such as 2026-11-21T13:00 (UTC), or an age such as 90m, 6h or 2d\n`)
+  complain(`${flag} must be a date such as 2026-11-21T13:00 (UTC), or an age such as 90m, 6h or 2d\n`)
   return null
 }
 
@@ -30,6 +31,6 @@ export function limitOf(run: RunOutcome): number | null {
   if (text === undefined) return FALLBACK_ROWS
   const limit = Number(text)
   if (Number.isInteger(limit) && limit >= 1 && limit <= LIMITS.logsPerPage) return limit
-  process.stderr.write(`--limit must be a number from 1 to ${LIMITS.logsPerPage}\n`)
+  complain(`--limit must be a number from 1 to ${LIMITS.logsPerPage}\n`)
   return null
 }

@@ -2,14 +2,15 @@
 
 import { formatProblems, lintFolder } from '../../runtime/catalog-source.ts'
 import type { RunOutcome } from '../../runtime/settings.ts'
+import { print, printJson } from './output.ts'
 
 export async function lintTool(run: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
   const folder = run.flags.get('-f') ?? run.settings.manifests
   const problems = await lintFolder({ folder, env })
   if (run.flags.has('--json')) {
-    for (const problem of problems) process.stdout.write(`${JSON.stringify(problem)}\n`)
+    printJson(problems)
   } else {
-    process.stdout.write(problems.length === 0 ? `${folder}: no problems\n` : `${formatProblems(problems)}\n`)
+    print(problems.length === 0 ? `${folder}: no problems\n` : `${formatProblems(problems)}\n`)
   }
   return problems.length === 0 ? 0 : 1
 }

@@ -6,6 +6,7 @@ import type { RunOutcome } from '../../runtime/settings.ts'
 import { openBackend, type ToolBackend } from './backend.ts'
 import { limitOf } from './flags.ts'
 import { createTable, preciseTimeText, terminalChars, timeText, type Column } from './table.ts'
+import { complain, print, printJson } from './output.ts'
 
 const FOLLOW_EVERY_MS = 500
 /** Rows become visible a moment after their time; a follower looks back this far and shows each row once. */
@@ -122,7 +123,7 @@ async function list<R>(run: RunOutcome, listing: Listing<R>): Promise<number> {
     const show = printer(backend, listing, run.flags.has('--json'))
     const rows = await listing.fetch(backend, { since_ms: 0, until_ms: Date.now() + FAR_MS, limit })
     await show(rows)
-    if (rows.length === 0) process.stderr.write(`There is no ${listing.what} ${isFollowing ? 'yet' : 'to show'}.\n`)
+    if (rows.length === 0) complain(`There is no ${listing.what} ${isFollowing ? 'yet' : 'to show'}.\n`)
     if (isFollowing) await follow(backend, listing, { show, shown: rows })
   } finally {
     await backend.close()
@@ -156,8 +157,13 @@ function printer<R>(backend: ToolBackend, listing: Listing<R>, isJson: boolean):
   return async (rows) => {
     const ordered = [...rows].reverse()
     if (!isJson && ordered.length > 0) await listing.prepare?.(backend, ordered)
-    const lines = isJson ? ordered.map((row) => JSON.stringify(row)) : table.lines(ordered)
-    if (lines.length > 0) process.stdout.write(`${lines.join('\n')}\n`)
+    if (isJson) return printJson(ordered)
+    print(
+      table
+        .lines(ordered)
+        .map((line) => `${line}\n`)
+        .join(''),
+    )
   }
 }
 

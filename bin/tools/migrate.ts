@@ -9,13 +9,14 @@ import { migrate } from '../../ports/facts/migrate.ts'
 import { requireEveryInsert } from '../../ports/facts/self-test.ts'
 import { DataFolderInUse, lockDataFolder } from '../../ports/lmdb/folder-lock.ts'
 import type { RunOutcome, Settings } from '../../runtime/settings.ts'
+import { print } from './output.ts'
 
 export async function migrateTool({ settings }: RunOutcome): Promise<number> {
   const { facts, eventLog } = settings
   if (facts === null) throw new Error('no engine is set')
   const applied =
     facts.scheme === 'chdb' ? await migrateFolder(settings, facts.location) : await migrateServer(facts.url)
-  process.stdout.write(applied.length === 0 ? 'Everything is up to date.\n' : `Applied:\n  ${applied.join('\n  ')}\n`)
+  print(applied.length === 0 ? 'Everything is up to date.\n' : `Applied:\n  ${applied.join('\n  ')}\n`)
   return eventLog?.scheme === 'kafka' ? migrateTopics(eventLog.url) : 0
 }
 
@@ -57,7 +58,7 @@ async function migrateTopics(url: string): Promise<number> {
   const parsed = parseKafkaUrl(url)
   if (!parsed.ok) throw new Error(`the event log's address ${parsed.why}`)
   const { created, problems } = await checkKafkaTopics(parsed.value, { canCreate: true })
-  process.stdout.write(`Topics created: ${created.length === 0 ? 'none' : created.join(', ')}\n`)
-  for (const { topic, message } of problems) process.stdout.write(`topic ${topic} ${message}\n`)
+  print(`Topics created: ${created.length === 0 ? 'none' : created.join(', ')}\n`)
+  for (const { topic, message } of problems) print(`topic ${topic} ${message}\n`)
   return problems.length === 0 || parsed.value.layout.isUnsafeAllowed ? 0 : 1
 }

@@ -5,6 +5,7 @@ import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { openClickHouse } from '../../ports/facts/connect-server.ts'
 import { redisHotState } from '../../ports/hot-state/redis.ts'
 import type { RunOutcome } from '../../runtime/settings.ts'
+import { complain, print } from './output.ts'
 
 /** Longer than a request may wait: a Redis that is busy being filled is slower. */
 const VERB_MS = 5_000
@@ -18,9 +19,7 @@ export async function rebuildStateTool({ settings }: RunOutcome): Promise<number
     try {
       const report = await rebuildState({ facts, hotState, nowMs: Date.now, onProgress: tell })
       const { activations, installs, organizations } = report
-      process.stdout.write(
-        `Applied: ${activations} activations, ${installs} answers, usage of ${organizations} organisations\n`,
-      )
+      print(`Applied: ${activations} activations, ${installs} answers, usage of ${organizations} organisations\n`)
       return 0
     } finally {
       await hotState.close()
@@ -31,5 +30,5 @@ export async function rebuildStateTool({ settings }: RunOutcome): Promise<number
 }
 
 function tell(what: string, rows: number): void {
-  process.stderr.write(`${what}: ${rows}\n`)
+  complain(`${what}: ${rows}\n`)
 }

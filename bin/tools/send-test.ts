@@ -9,7 +9,9 @@ import type { RunOutcome, Settings } from '../../runtime/settings.ts'
 import { readCluster } from '../cluster.ts'
 import { baseUrlOf, tokenUrlOf } from '../provider-urls.ts'
 import { connectTools } from './control.ts'
-import { durationText, printable } from './table.ts'
+import { durationText } from './table.ts'
+import { printable } from '../../domain/printable.ts'
+import { complain, print, printJson } from './output.ts'
 
 export interface SendTestWish {
   readonly destination: string
@@ -43,7 +45,8 @@ export async function sendTestTool(run: RunOutcome, env: NodeJS.ProcessEnv): Pro
   const answer = live === null ? await sendTestHere(run.settings, env, wish) : await live.sendTest(wish)
   if (answer.kind === 'unknown') return usage(answer.message)
   const { report } = answer
-  process.stdout.write(run.flags.has('--json') ? `${JSON.stringify(report)}\n` : tell(report))
+  if (run.flags.has('--json')) printJson([report])
+  else print(tell(report))
   return EXIT_CODES[report.verdict]
 }
 
@@ -137,6 +140,6 @@ function line(label: string, text: string): string {
 }
 
 function usage(message: string): number {
-  process.stderr.write(`whence send-test: ${printable(message)}\n`)
+  complain(`whence send-test: ${message}\n`)
   return EXIT_USAGE
 }

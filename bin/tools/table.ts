@@ -1,5 +1,7 @@
 /** Draws rows as an aligned table for a terminal, and times as people read them. */
 
+import { printable } from '../../domain/printable.ts'
+
 const GAP = '  '
 const CELL_CHARS_MAX = 60
 /** What the last column gets where the terminal is too narrow for the others. */
@@ -72,11 +74,6 @@ export function durationText(ms: number): string {
   const spanMs = Math.max(0, ms)
   const unit = UNITS.find(({ below }) => spanMs < below) ?? UNITS[UNITS.length - 1]
   return unit === undefined ? '' : `${Math.round(spanMs / unit.size)} ${unit.name}`
-}
-
-/** What came from outside must not steer the terminal. */
-export function printable(text: string): string {
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, '\uFFFD')
 }
 
 function cellText(text: string, isLast: boolean): string {

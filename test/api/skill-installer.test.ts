@@ -2,7 +2,17 @@
 
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
@@ -25,7 +35,8 @@ const rendered = (baseUrl = BASE_URL, brand = 'whence'): ReadonlyMap<string, str
   return new Map(files.map(([path, { bytes }]) => [path.split('-setup/')[1] ?? '', bytes.toString()]))
 }
 const script = rendered().get('install.sh') ?? ''
-const where = (tool: string): string => spawnSync('sh', ['-c', `command -v ${tool}`], { encoding: 'utf8' }).stdout.trim()
+const where = (tool: string): string =>
+  spawnSync('sh', ['-c', `command -v ${tool}`], { encoding: 'utf8' }).stdout.trim()
 
 /** Gives what lies in the folder `served` and writes down its arguments. */
 const CURL = `#!/bin/sh
@@ -99,7 +110,9 @@ describe("the skill's installer", () => {
     const manifest = readFileSync(at('served/manifest.json'), 'utf8')
     const spoiled = 'something else\n'
     const digest = createHash('sha256').update(spoiled).digest('hex')
-    const own = createHash('sha256').update(readFileSync(at('served/SKILL.md'))).digest('hex')
+    const own = createHash('sha256')
+      .update(readFileSync(at('served/SKILL.md')))
+      .digest('hex')
     const lists = [
       manifest,
       manifest.replace(own, digest.slice(1)),
@@ -142,7 +155,9 @@ describe("the skill's installer", () => {
 
   it('and the hook can be rendered for every base address and brand that the settings take', () => {
     const part = fc.string({ unit: fc.constantFrom(...`abz09.-_~%'"$&;()\`\\ !*é`), maxLength: 12 })
-    const address = fc.tuple(fc.constantFrom('http', 'https'), part, part).map(([scheme, host, path]) => `${scheme}://${host}/${path}`)
+    const address = fc
+      .tuple(fc.constantFrom('http', 'https'), part, part)
+      .map(([scheme, host, path]) => `${scheme}://${host}/${path}`)
     const brand = fc.string({ unit: fc.constantFrom(...'ab0-_A'), maxLength: 34 })
     let taken = 0
     fc.assert(
@@ -153,9 +168,13 @@ describe("the skill's installer", () => {
           baseUrl: baseUrl.ok ? baseUrl.value : BASE_URL,
           brand: word.ok ? word.value : 'whence',
         }
-        expect(renderHookScript(renderHookBody('whence', values.brand), values)).to.contain(`base_url='${values.baseUrl}'`)
+        expect(renderHookScript(renderHookBody('whence', values.brand), values)).to.contain(
+          `base_url='${values.baseUrl}'`,
+        )
         if (baseUrl.ok || word.ok) taken++
-        expect(rendered(values.baseUrl, values.brand).get('install.sh')).to.contain(`root='${values.baseUrl}/skills/${values.brand}-setup'\n`)
+        expect(rendered(values.baseUrl, values.brand).get('install.sh')).to.contain(
+          `root='${values.baseUrl}/skills/${values.brand}-setup'\n`,
+        )
       }),
       { numRuns: 300 },
     )

@@ -69,7 +69,9 @@ describe('the data folder', function () {
   const openIn = async (folder: string, excess = GROUP_AND_OTHERS): Promise<readonly string[]> => {
     const names = await readdir(folder, { recursive: true })
     expect(names).to.include.members(['secret', 'lmdb', 'chdb', 'tools.sock'])
-    const all = await Promise.all(['', ...names].map(async (name) => ({ name, found: await stat(join(folder, name)).catch(() => null) })))
+    const all = await Promise.all(
+      ['', ...names].map(async (name) => ({ name, found: await stat(join(folder, name)).catch(() => null) })),
+    )
     return all.flatMap(({ name, found }) =>
       found === null || (found.mode & excess) === 0 ? [] : [`${(found.mode & 0o7777).toString(8)} ${name}`],
     )
@@ -136,8 +138,11 @@ describe('the data folder', function () {
   it('is told of by a warning where it is mounted and open', function () {
     if (process.platform !== 'linux') this.skip()
     const warnings: unknown[] = []
-    const logger = { ...createLogger({ program: 'test', level: 'silent', format: 'json' }), warn: (fields: unknown) => warnings.push(fields) }
-    openDataFolder('/proc', logger as never)
+    const logger = {
+      ...createLogger({ program: 'test', level: 'silent', format: 'json' }),
+      warn: (fields: unknown) => warnings.push(fields),
+    }
+    openDataFolder('/proc', logger)
     expect(warnings).to.deep.equal([{ folder: '/proc' }])
   })
 })

@@ -1,7 +1,8 @@
 /** Tables for people: columns line up whatever is in them, and nothing in them steers the terminal. */
 
 import { expect } from 'chai'
-import { createTable, durationText, preciseTimeText, printable, timeText } from '../../bin/tools/table.ts'
+import { createTable, durationText, preciseTimeText, timeText } from '../../bin/tools/table.ts'
+import { printable } from '../../domain/printable.ts'
 
 interface Row {
   readonly name: string

@@ -1,0 +1,157 @@
+/** Nothing that was stored or comes from outside steers the terminal of whoever uses a tool, with `--json` as without. */
+
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { expect } from 'chai'
+import fc from 'fast-check'
+
+import type { LiveTools } from '../../bin/tools/control.ts'
+import { serveTools, type ToolServer } from '../../bin/tools/control.ts'
+import { printable, printableJson, printableLines } from '../../domain/printable.ts'
+import { COMMANDS } from '../../runtime/commands.ts'
+import { textLine } from '../../runtime/logger.ts'
+import { sourceFiles } from '../tidy/source-files.ts'
+import { whence } from './support/run-whence.ts'
+
+/** Control characters of both sets, line separators, and what hides or turns round text; our own line breaks are none. */
+const STEERING =
+  /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/
+const HOSTILE = 'a\u001b]0;owned\u0007\u009b2J\u202e\u2066\u200b\ufeff\r\u2028z'
+
+/** Every text of a row, so that no column is forgotten; figures stay what they are. */
+const hostile = (fields: readonly string[]): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(fields.map((name) => [name, /_ms$|status$|^v$/.test(name) ? 1 : HOSTILE]))
+const LOG_ROW = hostile(
+  'id received_at_ms website organization method path status code duration_ms body body_form'.split(' '),
+)
+const INSTALL_ROW = {
+  ...hostile(
+    'received_at_ms website event_id event_type resolution selection_policy visit_id platform arch'.split(' '),
+  ),
+  verdicts: JSON.stringify([{ verdict: HOSTILE, visitId: HOSTILE, reason: HOSTILE }]),
+  deliveries: JSON.stringify([{ destination: HOSTILE, action: HOSTILE, reason: HOSTILE }]),
+}
+const ACTIVITY_ROW = hostile('id noticed_at_ms organization website type subject message'.split(' '))
+const VISIT_ROW = hostile('visit_id website page_url utm_source utm_medium utm_campaign received_at_ms'.split(' '))
+const ATTEMPT_ROW = hostile(
+  'destination provider attempt_id request_url request_body response_body started_at_ms error'.split(' '),
+)
+const JOB_ROW = { website: HOSTILE, event_id: HOSTILE, destination: HOSTILE, status: 'failed' }
+const JOB = {
+  ...{ v: 1, jobId: HOSTILE, website: HOSTILE, organization: HOSTILE, destination: HOSTILE, provider: 'ga4' },
+  ...{ install: { eventId: HOSTILE, eventType: HOSTILE }, visit: { visitId: HOSTILE }, heldFor: HOSTILE, attempts: 1 },
+  ...{ deadlineAtMs: Date.now() + 3_600_000, createdAtMs: 1, dueAtMs: 1, unclearSinceMs: null },
+}
+const LETTER = { v: 1, job: JOB, reason: HOSTILE, failedAtMs: 1 }
+const REPORT = {
+  ...hostile(
+    'website destination provider mode outcome code facility nextStep eventId requestUrl requestBody responseBody'.split(
+      ' ',
+    ),
+  ),
+  ...{ verdict: 'passed', responseStatus: 200, durationMs: 1 },
+}
+const ROWS: Readonly<Record<string, readonly unknown[]>> = {
+  ...{
+    listLogs: [LOG_ROW],
+    listInstalls: [INSTALL_ROW],
+    installsByEventId: [INSTALL_ROW],
+    listActivity: [ACTIVITY_ROW],
+  },
+  ...{
+    visitsByIds: [VISIT_ROW],
+    deliveriesOfInstall: [ATTEMPT_ROW],
+    attemptsOfInstall: [ATTEMPT_ROW],
+    dispatchedJobs: [JOB_ROW],
+  },
+}
+const MANIFEST = `apiVersion: whence.dev/v1alpha1\nkind: Organization\nmetadata: { name: acme }\nspec: { plan: "${JSON.stringify(HOSTILE).slice(1, -1)}", "x\\u001b\\u009b\\u202e": 1 }\n`
+
+describe('the terminal', function () {
+  this.timeout(60_000)
+  let folder: string
+  let server: ToolServer
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'whence-terminal-'))
+    await mkdir(join(folder, 'data'))
+    await mkdir(join(folder, 'manifests'))
+    await writeFile(join(folder, 'manifests', `b\u009b2J\u202ead.yaml`), MANIFEST)
+    const tools = {
+      run: async (query: string) => ROWS[query] ?? [],
+      read: async (_: string, from: number) =>
+        from > 0 ? [] : [{ offset: 0, key: 'k', value: JSON.stringify(LETTER) }],
+      append: async () => undefined,
+      sendTest: async () => ({ kind: 'report', report: REPORT }),
+    }
+    server = await serveTools(join(folder, 'data'), tools as unknown as LiveTools)
+  })
+  after(async () => {
+    await server.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const data = () => ['--data', join(folder, 'data')]
+  const words: Readonly<Record<string, () => readonly string[]>> = {
+    explain: () => ['explain', 'x', ...data()],
+    logs: () => ['logs', ...data()],
+    installs: () => ['installs', ...data()],
+    activity: () => ['activity', ...data()],
+    'dead-letters': () => ['dead-letters', ...data()],
+    replay: () => ['replay', '--all', ...data()],
+    'send-test': () => ['send-test', 'x', ...data()],
+    lint: () => ['lint', '-f', join(folder, 'manifests')],
+  }
+
+  const withJson = Object.entries(COMMANDS).filter(([, { flags }]) => '--json' in flags)
+  for (const [name] of withJson)
+    it(`is not steered by ${name} --json, and a program still reads what was stored`, async () => {
+      const { stdout, stderr } = await whence([...(words[name]?.() ?? []), '--json'])
+      expect(stdout + stderr).to.not.match(STEERING)
+      const values = stdout
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line): unknown => JSON.parse(line))
+      expect(values.length, stderr).to.be.greaterThan(0)
+      const texts = JSON.stringify(values)
+      expect(texts).to.contain(name === 'lint' ? '\u009b' : JSON.stringify(HOSTILE).slice(1, -1))
+    })
+
+  for (const [name] of withJson.filter(([each]) => each !== 'explain'))
+    it(`is not steered by ${name} without --json`, async () => {
+      const { stdout, stderr } = await whence(words[name]?.() ?? [])
+      expect(stdout + stderr).to.not.match(STEERING)
+      expect(stdout).to.contain('\uFFFD')
+    })
+
+  it('is not steered by what a tool says of its own failure', async () => {
+    const { status, stdout, stderr } = await whence(['logs', '--data', join(folder, 'no\u009b2J\u202ewhere')])
+    expect(status).to.equal(1)
+    expect(stderr).to.contain('there is no data in').and.contain('\uFFFD')
+    expect(stdout + stderr).to.not.match(STEERING)
+  })
+
+  it('is written to by nothing but the one module that escapes', () => {
+    const files = sourceFiles(['bin'], ['.ts']).filter(({ path }) => !path.startsWith('bin/demo'))
+    expect(files.length).to.be.greaterThan(20)
+    const writers = files.filter(({ text }) => /process\.std(out|err)\.write|console\.\w+\(/.test(text))
+    expect(writers.map(({ path }) => path)).to.deep.equal(['bin/tools/output.ts'])
+  })
+
+  it('is not steered by any text, and JSON means what it meant', () => {
+    const text = fc.string({ unit: fc.constantFrom('a', '\n', '"', '\\', 'é', '\u{1F600}', ...HOSTILE) })
+    fc.assert(
+      fc.property(text, (given) => {
+        expect(printable(given)).to.not.match(/\n/).and.not.match(STEERING)
+        expect(printableLines(given)).to.not.match(STEERING)
+        const json = printableJson(JSON.stringify({ [given]: given }))
+        expect(json).to.not.match(STEERING)
+        expect(JSON.parse(json)).to.deep.equal({ [given]: given })
+        const line = JSON.stringify({ time: '2026-11-21T00:00:00Z', level: 'info', msg: given, field: given })
+        expect(textLine(line).slice(0, -1)).to.not.match(/\n/).and.not.match(STEERING)
+      }),
+    )
+  })
+})
