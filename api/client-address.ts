@@ -8,6 +8,8 @@ const PLAIN_IPV4 = /^\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}$/
 /** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+)|\[([0-9a-fA-F:.%]+)\])(?::\d{1,5})?$/
 const NETWORK_PARTS = 4
+/** The longest address there is, with a zone and a port, has fewer. What is longer is not looked into. */
+const ADDRESS_CHARS_MAX = 80
 /** Addresses of proxies that are remembered; an installation has a handful. */
 const PROXIES_MAX = 1_000
 
@@ -25,6 +27,7 @@ function remembering(isTrusted: TrustProxy): TrustProxy {
   const proxies = new Set<string>()
   return (address, hops) => {
     if (proxies.has(address)) return true
+    if (address.length > ADDRESS_CHARS_MAX) return false
     const isProxy = isTrusted(address, hops)
     if (isProxy && proxies.size < PROXIES_MAX) proxies.add(address)
     return isProxy
@@ -40,7 +43,7 @@ function countedAddress(told: string | undefined, peer: string | undefined): str
 }
 
 function readAddress(address: string | undefined): string | null {
-  if (address === undefined) return null
+  if (address === undefined || address.length > ADDRESS_CHARS_MAX) return null
   if (PLAIN_IPV4.test(address)) return address
   const [, ipv4, ipv6] = WITH_PORT.exec(address) ?? []
   if (ipv4 !== undefined) return ipv4

@@ -80,17 +80,14 @@ function compressed(bytes: Buffer): ReadonlyMap<'br' | 'gzip', Buffer> {
   ])
 }
 
-/** Brotli before gzip; `q=0` refuses a coding (RFC 9110, section 12.5.3). */
+/** Brotli before gzip; `q=0` refuses a coding (RFC 9110, section 12.5.3). Split, not matched: a header may be 16 KB of blanks. */
 function chooseEncoding(accepted: string | undefined, file: StaticFile): 'br' | 'gzip' | null {
-  const codings = (accepted ?? '')
-    .split(',')
-    .map((part) =>
-      part
-        .trim()
-        .toLowerCase()
-        .split(/\s*;\s*/),
-    )
-    .filter(([, quality]) => !/^q=0(\.0*)?$/.test(quality ?? ''))
-    .map(([name]) => name)
-  return (['br', 'gzip'] as const).find((coding) => codings.includes(coding) && file.encodings.has(coding)) ?? null
+  const codings = new Set(
+    (accepted ?? '')
+      .split(',')
+      .map((part) => part.split(';').map((word) => word.trim().toLowerCase()))
+      .filter(([, quality = '']) => !/^q=0(\.0*)?$/.test(quality))
+      .map(([name]) => name),
+  )
+  return (['br', 'gzip'] as const).find((coding) => codings.has(coding) && file.encodings.has(coding)) ?? null
 }

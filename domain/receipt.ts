@@ -90,6 +90,20 @@ export function readToken(keys: ReceiptKeys, website: WebsiteId, text: string): 
   return claims !== null && ((claims.body[0] ?? 0) & RECEIPT_FLAGS.token) !== 0 ? claims : null
 }
 
+/** Younger than this service, so that no other number passes for an issue time by accident. */
+const FIRST_ISSUE_MS = Date.UTC(2025, 0, 1)
+
+/** Whether a key in use could have issued this text at a time that can be. It is the cheap look before a MAC is computed. */
+export function couldBeReceipt(keys: Pick<ReceiptKeys, 'hasKey'>, text: string, nowMs: number): boolean {
+  if (text.length !== LIMITS.receiptChars) return false
+  const bytes = decodeBase64url(text)
+  return bytes !== null && keys.hasKey((bytes[0] ?? 0) & KEY_ID_BITS) && isIssueTime(readTime(bytes), nowMs)
+}
+
+export function isIssueTime(timeMs: number, nowMs: number): boolean {
+  return timeMs >= FIRST_ISSUE_MS && timeMs <= nowMs + LIMITS.clockSkewMs
+}
+
 /** Whether the receipt's visit came from this origin. */
 export function isFromOrigin(keys: ReceiptKeys, website: WebsiteId, claims: ReceiptClaims, origin: string): boolean {
   const tag = keys.originTag(claims.keyId, website, origin)

@@ -7,6 +7,7 @@
  * values would make a body grow without end.
  */
 
+import { finderOf, type Finder } from './find-texts.ts'
 import { ADVERTISING_FIELDS, advertisingValues, CLICK_PARAMETERS } from './identities.ts'
 import type { JsonObject } from './strict-json.ts'
 
@@ -31,11 +32,11 @@ export function hashAdvertising(text: string, body: JsonObject, hash: Hash): str
       .filter((value) => value !== '')
       .slice(0, VALUES_MAX),
   )
-  const spelled = spellingsOf(values)
+  const contained = containedOf(values)
   return text.replace(STRING_OR_NUMBER, (token) => {
     if (!token.startsWith('"')) return values.has(String(Number(token))) ? quoted(hash(String(Number(token)))) : token
     const plain = token.includes('\\') ? (JSON.parse(token) as string) : token.slice(1, -1)
-    const clean = values.has(plain) ? mark(plain, hash) : hashContained(hashParameters(plain, hash), spelled, hash)
+    const clean = values.has(plain) ? mark(plain, hash) : hashContained(hashParameters(plain, hash), contained, hash)
     return clean === plain ? token : JSON.stringify(clean)
   })
 }
@@ -61,22 +62,31 @@ function hashParameters(text: string, hash: Hash): string {
 
 const CLICK_NAMES: ReadonlySet<string> = new Set(CLICK_PARAMETERS)
 
-function hashContained(text: string, spelled: ReadonlyMap<string, string>, hash: Hash): string {
-  const found = [...spelled.keys()].filter((form) => text.includes(form))
-  if (found.length === 0) return text
-  const longestFirst = found.sort((one, other) => other.length - one.length).map(escapePattern)
-  return text.replace(new RegExp(longestFirst.join('|'), 'g'), (form) => mark(spelled.get(form) ?? form, hash))
+function hashContained(text: string, { find, spelled }: Contained, hash: Hash): string {
+  let result = ''
+  let kept = 0
+  for (const { start, end } of find(text)) {
+    const form = text.slice(start, end)
+    result += text.slice(kept, start) + mark(spelled.get(form) ?? form, hash)
+    kept = end
+  }
+  return kept === 0 ? text : result + text.slice(kept)
 }
 
-/** Each way in which a value may stand inside an address or a cookie, with the value itself. */
-function spellingsOf(values: ReadonlySet<string>): ReadonlyMap<string, string> {
+interface Contained {
+  /** Each way in which a value may stand inside an address or a cookie, with the value itself. */
+  readonly spelled: ReadonlyMap<string, string>
+  readonly find: Finder
+}
+
+function containedOf(values: ReadonlySet<string>): Contained {
   const spelled = new Map<string, string>()
   for (const value of values) {
     if (value.length < CONTAINED_CHARS_MIN) continue
     const encoded = encodeURIComponent(value.toWellFormed())
     for (const form of [value, encoded, encoded.replaceAll('%20', '+')]) spelled.set(form, value)
   }
-  return spelled
+  return { spelled, find: finderOf([...spelled.keys()]) }
 }
 
 function mark(value: string, hash: Hash): string {
@@ -97,8 +107,4 @@ function decoded(text: string): string {
   } catch {
     return text
   }
-}
-
-function escapePattern(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 }

@@ -8,7 +8,7 @@
 
 import { LIMITS } from './limits.ts'
 import type { WebsiteId } from './model.ts'
-import { readReceipt, readToken, TOKEN_PREFIX, type ReceiptKeys } from './receipt.ts'
+import { isIssueTime, readReceipt, readToken, TOKEN_PREFIX, type ReceiptKeys } from './receipt.ts'
 import type { RequestLog } from './records.ts'
 
 export interface RedactOptions {
@@ -32,8 +32,6 @@ const TOKEN_LENGTH = 47
 const IS_BASE64URL = Uint8Array.from({ length: 128 }, (_, code) =>
   /[A-Za-z0-9_-]/.test(String.fromCharCode(code)) ? 1 : 0,
 )
-/** Younger than this service, so that no other number passes for an issue time by accident. */
-const FIRST_ISSUE_MS = Date.UTC(2025, 0, 1)
 const UNESCAPE_ROUNDS = 4
 /** A cut body may end inside a receipt or token; from this length on its beginning is hashed too. */
 const CUT_RUN = /[A-Za-z0-9_-]{16,}$/
@@ -163,7 +161,7 @@ function looksIssued(run: string, start: number, options: RedactOptions): boolea
   let timeMs = sextet(run, start + 1) & 0b1111
   for (let index = 2; index < 9; index++) timeMs = timeMs * 64 + sextet(run, start + index)
   timeMs = timeMs * 4 + (sextet(run, start + 9) >> 4)
-  return timeMs >= FIRST_ISSUE_MS && timeMs <= options.nowMs + LIMITS.clockSkewMs
+  return isIssueTime(timeMs, options.nowMs)
 }
 
 function sextet(run: string, index: number): number {

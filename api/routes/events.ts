@@ -137,7 +137,7 @@ async function resolveEvent(first: FirstReport, path: PathChoice, deps: ApiDeps)
   const { event, installationVisit } = first
   if (isOnlyCounted(website.organization, path)) return COUNTED
   const nowMs = exchange.receivedAtMs
-  const receipts = readReceipts(event.receipts, website, deps)
+  const receipts = readReceipts(event.receipts, website, deps, nowMs)
   const states = await statesOf(receipts, website.id, { deps, nowMs })
   const handoff: ReadReceipt | null =
     event.handoff === null ? null : { claims: readToken(deps.keys, website.id, event.handoff), isForeign: false }

@@ -1,0 +1,58 @@
+/** What requests ask of a catalog beside its maps. Each is made once for each catalog, so that no request walks over all websites. */
+
+import type { Catalog, Website } from './catalog.ts'
+import type { WebsiteId } from './model.ts'
+
+type Websites = Pick<Catalog, 'websites'>
+
+/** IDs of an organisation's websites, by the organisation's ID. */
+export const websitesByOrganization = perCatalog(({ websites }): ReadonlyMap<string, readonly WebsiteId[]> => {
+  const index = new Map<string, WebsiteId[]>()
+  for (const { id, organization } of websites.values()) {
+    const siblings = index.get(organization.id)
+    if (siblings === undefined) index.set(organization.id, [id])
+    else siblings.push(id)
+  }
+  return index
+})
+
+/** The website that registered an origin; null if several did. */
+export const websiteByOrigin = perCatalog(({ websites }): ReadonlyMap<string, Website | null> => {
+  const index = new Map<string, Website | null>()
+  for (const website of websites.values()) {
+    for (const origin of website.origins) index.set(origin, index.has(origin) ? null : website)
+  }
+  return index
+})
+
+/** `live` as soon as one destination is `Live`, else `validate`; `none` without destinations. */
+export type DeliveryMode = 'live' | 'validate' | 'none'
+
+/** Of all destinations, and of the GA4 ones among them. */
+export const deliveryModes = perCatalog(({ websites }): { readonly all: DeliveryMode; readonly ga4: DeliveryMode } => {
+  let all: DeliveryMode = 'none'
+  let ga4: DeliveryMode = 'none'
+  for (const { destinations } of websites.values()) {
+    for (const { mode, provider } of destinations) {
+      all = modeWith(all, mode)
+      if (provider === 'ga4') ga4 = modeWith(ga4, mode)
+    }
+  }
+  return { all, ga4 }
+})
+
+function modeWith(mode: DeliveryMode, destination: string): DeliveryMode {
+  return mode === 'live' || destination === 'Live' ? 'live' : 'validate'
+}
+
+/** `make`, asked once for each catalog. Catalogs are immutable, so what was made of one stays right. */
+function perCatalog<T extends object>(make: (catalog: Websites) => T): (catalog: Websites) => T {
+  const made = new WeakMap<Websites, T>()
+  return (catalog) => {
+    const known = made.get(catalog)
+    if (known !== undefined) return known
+    const index = make(catalog)
+    made.set(catalog, index)
+    return index
+  }
+}

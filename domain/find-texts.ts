@@ -1,0 +1,110 @@
+/**
+ * Finds many texts in another one in linear time, however alike they are: the automaton of Aho and Corasick (1975). A
+ * pattern of alternatives would try each of them at each place.
+ */
+
+/** Where something was found: from `start` up to, but not with, `end`. */
+export interface Found {
+  readonly start: number
+  readonly end: number
+}
+
+/** What is found; overlapping finds count as one. In the order of their places. */
+export type Finder = (text: string) => readonly Found[]
+
+/** States are numbers, 0 is the root, and 0 in a list of states means none. A list with an entry for each of them: */
+interface Automaton {
+  readonly firstChild: Int32Array
+  /** The next child of the same parent. */
+  readonly sibling: Int32Array
+  /** The character code that leads here. */
+  readonly code: Uint16Array
+  /** Where to go on if no child fits: the longest end of what was read that begins a text too. */
+  readonly fallback: Int32Array
+  /** Length of the longest text that ends here. */
+  readonly length: Int32Array
+}
+
+/** `wanted` are no empty texts. */
+export function finderOf(wanted: readonly string[]): Finder {
+  const automaton = build(wanted)
+  return (text) => {
+    const found: Found[] = []
+    let state = 0
+    for (let index = 0; index < text.length; index++) {
+      state = step(automaton, state, text.charCodeAt(index))
+      const length = automaton.length[state] ?? 0
+      if (length > 0) addFound(found, index + 1 - length, index + 1)
+    }
+    return found
+  }
+}
+
+/** Ends come in ascending order, so what overlaps stands at the end of the list. */
+function addFound(found: Found[], start: number, end: number): void {
+  let from = start
+  for (let last = found.at(-1); last !== undefined && last.end > start; last = found.at(-1)) {
+    from = Math.min(from, last.start)
+    found.pop()
+  }
+  found.push({ start: from, end })
+}
+
+function build(wanted: readonly string[]): Automaton {
+  const most = wanted.reduce((sum, text) => sum + text.length, 1)
+  const [firstChild, sibling, fallback, length] = [
+    new Int32Array(most),
+    new Int32Array(most),
+    new Int32Array(most),
+    new Int32Array(most),
+  ]
+  const automaton: Automaton = { firstChild, sibling, fallback, length, code: new Uint16Array(most) }
+  let states = 1
+  for (const text of wanted) {
+    let state = 0
+    for (let index = 0; index < text.length; index++) {
+      const known = childOf(automaton, state, text.charCodeAt(index))
+      if (known === 0) {
+        sibling[states] = firstChild[state] ?? 0
+        firstChild[state] = states
+        automaton.code[states] = text.charCodeAt(index)
+      }
+      state = known === 0 ? states++ : known
+    }
+    length[state] = text.length
+  }
+  linkFallbacks(automaton, states)
+  return automaton
+}
+
+/** Parents before their children, so that shorter ends are linked already. */
+function linkFallbacks(automaton: Automaton, states: number): void {
+  const { firstChild, sibling, code, fallback, length } = automaton
+  const queue = new Int32Array(states)
+  let queued = 1
+  for (let place = 0; place < queued; place++) {
+    const state = queue[place] ?? 0
+    for (let child = firstChild[state] ?? 0; child !== 0; child = sibling[child] ?? 0) {
+      queue[queued++] = child
+      if (state === 0) continue
+      const shorter = step(automaton, fallback[state] ?? 0, code[child] ?? 0)
+      fallback[child] = shorter
+      length[child] = Math.max(length[child] ?? 0, length[shorter] ?? 0)
+    }
+  }
+}
+
+function step(automaton: Automaton, from: number, code: number): number {
+  let state = from
+  for (;;) {
+    const child = childOf(automaton, state, code)
+    if (child !== 0 || state === 0) return child
+    state = automaton.fallback[state] ?? 0
+  }
+}
+
+function childOf({ firstChild, sibling, code }: Automaton, state: number, wanted: number): number {
+  let child = firstChild[state] ?? 0
+  while (child !== 0 && code[child] !== wanted) child = sibling[child] ?? 0
+  return child
+}

@@ -1,0 +1,68 @@
+/** What it costs to look at receipts that somebody made up, counted in MACs. */
+
+import { expect } from 'chai'
+import { readReceipts } from '../../api/receipts.ts'
+import type { Website } from '../../domain/catalog.ts'
+import { issueReceipt } from '../../domain/receipt.ts'
+import { KEYS } from './support/keys.ts'
+
+const NOW_MS = Date.UTC(2026, 10, 22)
+const RECEIPTS = 64
+
+/** `inOrganization` websites of one organisation among `others` of their own. */
+function catalogOf(inOrganization: number, others: number): ReadonlyMap<string, Website> {
+  const site = (id: string, organization: string) => ({ id, organization: { id: organization } }) as Website
+  const strangers = Array.from({ length: others }, (_, index) => site(`s-${index}`, `o-${index}`))
+  const siblings = Array.from({ length: inOrganization }, (_, index) => site(`site-${index}`, 'acme'))
+  return new Map([...strangers, ...siblings].map((website) => [website.id, website]))
+}
+
+function issue(website: string, index: number): string {
+  const random = Uint8Array.from([index, 2, 3, 4, 5])
+  const flags = { isHandoffOnly: false, isUnrecorded: false, gpc: false }
+  return issueReceipt(KEYS, { website, origin: 'https://acme.dev', issuedAtMs: NOW_MS - index, random, ...flags }).text
+}
+
+/** What a forger who knows everything but the keys would send: a key in use, a time that can be, a wrong MAC. */
+function forge(index: number): string {
+  const genuine = issue('site-0', index)
+  return `${genuine.slice(0, 30)}${genuine[30] === 'A' ? 'B' : 'A'}${genuine.slice(31)}`
+}
+
+/** Reads receipts for `site-0` and counts the MACs. */
+function read(texts: readonly string[], websites: ReadonlyMap<string, Website>) {
+  let macs = 0
+  const keys = { ...KEYS, mac: (...args: Parameters<typeof KEYS.mac>) => (macs++, KEYS.mac(...args)) }
+  const catalog = { version: '', organizations: new Map(), websites, origins: new Set<string>() }
+  const receipts = readReceipts(texts, websites.get('site-0')!, { keys, catalog: () => catalog }, NOW_MS)
+  return { macs, receipts }
+}
+
+describe('receipts of an install event', () => {
+  const forged = Array.from({ length: RECEIPTS }, (_, index) => forge(index))
+
+  it('cost the same number of MACs in an installation of ten websites and of ten thousand', () => {
+    const small = read(forged, catalogOf(10, 0))
+    const large = read(forged, catalogOf(25, 10_000))
+    expect(small.receipts.every(({ claims, isForeign }) => claims === null && !isForeign)).to.equal(true)
+    expect(large.macs).to.be.at.most(small.macs)
+    expect(large.macs).to.be.at.most(RECEIPTS + 25)
+  })
+
+  it('cost one MAC each if no key or no time of this service stands in them', () => {
+    const implausible = [forge(1).replace(/^./, (first) => (first === 'z' ? 'y' : 'z')), 'A'.repeat(43), '-'.repeat(43)]
+    const late = issue('site-1', -3_600_000)
+    expect(read([...implausible, late], catalogOf(25, 0)).macs).to.be.at.most(4)
+  })
+
+  it('are still told apart if another website of the organisation signed them', () => {
+    const foreign = Array.from({ length: RECEIPTS }, (_, index) => issue('site-24', index))
+    const { receipts, macs } = read(foreign, catalogOf(25, 0))
+    expect(receipts.every(({ claims, isForeign }) => claims === null && isForeign)).to.equal(true)
+    expect(macs).to.be.at.most(2 * RECEIPTS + 25)
+    expect(read([issue('site-7', 1)], catalogOf(25, 10_000)).receipts).to.deep.equal([
+      { claims: null, isForeign: true },
+    ])
+    expect(read([issue('s-3', 1)], catalogOf(25, 10)).receipts).to.deep.equal([{ claims: null, isForeign: false }])
+  })
+})

@@ -1,0 +1,131 @@
+/** The api alone, over ports that do nothing: what it spends is spent on the request. */
+
+import { connect } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { Registry } from 'prom-client'
+import { createApp } from '../../../api/app.ts'
+import type { ApiDeps } from '../../../api/deps.ts'
+import { createApiMetrics } from '../../../api/metrics.ts'
+import { listen } from '../../../api/server.ts'
+import type { Catalog, Organization, Website } from '../../../domain/catalog.ts'
+import { PROVIDER_IDS } from '../../../domain/model.ts'
+import { standIn } from '../../../ports/hot-state/redis-stand-in.ts'
+import { createLogger } from '../../../runtime/logger.ts'
+import { createRandomness } from '../../../runtime/random.ts'
+import { KEYS } from './keys.ts'
+
+export interface BareApi {
+  readonly port: number
+  /** Sends the bytes of one request and resolves with the status once its whole answer is there. */
+  readonly exchange: (request: Buffer) => Promise<number>
+  readonly close: () => Promise<void>
+}
+
+/** Organisation `acme` (Standard) with `count` websites, the first of which is `acme-dev` with `https://acme.dev`. */
+export function bareCatalog(count = 1): Catalog {
+  const organization: Organization = {
+    id: 'acme',
+    displayName: 'Acme',
+    plan: 'Standard',
+    logRetentionDays: 30,
+    installPaths: [{ id: 'cli', displayName: 'CLI', isPaused: false }],
+    firstInstallPath: 'cli',
+  }
+  const websites = Array.from({ length: count }, (_, index): Website => {
+    const origin = index === 0 ? 'https://acme.dev' : `https://site-${index}.dev`
+    return {
+      id: index === 0 ? 'acme-dev' : `site-${index}`,
+      organization: index % 25 === 0 || count <= 25 ? organization : { ...organization, id: `org-${index % 400}` },
+      displayName: origin,
+      primaryOrigin: origin,
+      origins: new Set([origin]),
+      pages: [],
+      providers: new Set(PROVIDER_IDS),
+      retentionDays: 395,
+      hookScan: 'Notice',
+      destinations: [],
+      measurementIds: [],
+    }
+  })
+  return {
+    version: '1',
+    organizations: new Map(websites.map((website) => [website.organization.id, website.organization])),
+    websites: new Map(websites.map((website) => [website.id, website])),
+    origins: new Set(websites.map(({ primaryOrigin }) => primaryOrigin)),
+  }
+}
+
+function bareDeps(catalog: Catalog): ApiDeps {
+  const hotState = {
+    ...standIn(Date.now),
+    countHits: async (hits: readonly unknown[]) => ({ kind: 'counted', counts: hits.map(() => 1) }) as const,
+    flush: () => Promise.resolve(),
+    health: () => ({ isReachable: true, isShared: true }),
+    close: () => Promise.resolve(),
+  }
+  return {
+    eventLog: { append: () => Promise.resolve(), health: () => ({ isAccepting: true }) as never },
+    hotState,
+    facts: { run: () => Promise.resolve([]), health: () => ({ isReachable: true }) as never },
+    catalog: () => catalog,
+    keys: KEYS,
+    nowMs: Date.now,
+    randomness: createRandomness(),
+    logger: createLogger({ program: 'test', level: 'silent' }),
+    metrics: createApiMetrics(new Registry()),
+    options: {
+      baseUrl: 'https://whence.example',
+      brand: 'whence',
+      trustProxy: ['127.0.0.1'],
+      prices: null,
+      version: 'test',
+      sdkFolder: fileURLToPath(new URL('../../../sdk/dist', import.meta.url)),
+      healthParts: () => ({ problems: [], parts: {} }),
+    },
+  }
+}
+
+export async function startBareApi(catalog = bareCatalog()): Promise<BareApi> {
+  const server = await listen(createApp(bareDeps(catalog)), { host: '127.0.0.1', port: 0 })
+  const exchange = exchanger(server.port)
+  return {
+    port: server.port,
+    exchange: exchange.ask,
+    close: async () => {
+      exchange.end()
+      await server.close()
+    },
+  }
+}
+
+/** One connection, made anew after each answer that closed it. */
+function exchanger(port: number) {
+  let socket = connect(port, '127.0.0.1')
+  let answered: (status: number) => void = () => undefined
+  let received = ''
+  const take = (chunk: Buffer): void => {
+    received += chunk.toString('latin1')
+    const end = received.indexOf('\r\n\r\n')
+    if (end === -1) return
+    const head = received.slice(0, end)
+    const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0)
+    if (received.length < end + 4 + length) return
+    received = ''
+    if (/\r\nconnection: close/i.test(head)) reconnect()
+    answered(Number(head.slice(9, 12)))
+  }
+  const reconnect = (): void => {
+    socket.removeListener('data', take).destroy()
+    socket = connect(port, '127.0.0.1').on('data', take).on('error', lost).setNoDelay()
+  }
+  const lost = (): void => answered(0)
+  reconnect()
+  return {
+    ask: (request: Buffer) =>
+      new Promise<number>((resolve) => {
+        answered = resolve
+        socket.write(request)
+      }),
+    end: () => void socket.destroy(),
+  }
+}
