@@ -1,10 +1,11 @@
 /** Turns an entry of the event log into the rows it leaves in the fact tables. */
 
 import { LIMITS } from '../domain/limits.ts'
-import type { DeliveryStatus, Visit } from '../domain/model.ts'
+import type { DeliveryStatus, Install, Visit } from '../domain/model.ts'
 import type {
   ActivationRecord,
   ActivityRecord,
+  DecisionRecord,
   DeliveryRecord,
   HandoffRecord,
   InstallRecord,
@@ -39,6 +40,9 @@ export function addFactRows(record: LogRecord, place: EntryPlace, add: AddRow): 
       break
     case 'request':
       break
+    case 'install_decision':
+      add('install_decisions', decisionRow(record, place))
+      return
     case 'delivery':
       addDelivery(record, place, add)
       return
@@ -88,10 +92,13 @@ export function firstWins(atMs: number, offset: number): number {
  * Greater for the later state of a delivery. An end is never undone by a state that only looks later because another
  * machine's clock runs ahead, and having been delivered outranks every other end. A failed delivery may be replayed, so
  * a state that is later by more than clocks differ takes its place; a retry likewise outranks the state it follows from.
+ * States that correct a skip are not below it, so that time decides.
  */
-export function latestWins(status: DeliveryStatus, atMs: number, offset: number): number {
-  const { rank, headStartMs } = STATUS_WEIGHTS[status]
-  return (rank * TIME_SPAN_MS + Math.min(atMs + headStartMs, TIME_SPAN_MS - 1)) * OFFSET_SPAN + (offset % OFFSET_SPAN)
+export function latestWins(status: DeliveryStatus, atMs: number, offset: number, corrects = false): number {
+  const weight = STATUS_WEIGHTS[status]
+  const rank = corrects ? Math.max(weight.rank, STATUS_WEIGHTS.skipped.rank) : weight.rank
+  const weighedMs = Math.min(atMs + weight.headStartMs, TIME_SPAN_MS - 1)
+  return (rank * TIME_SPAN_MS + weighedMs) * OFFSET_SPAN + (offset % OFFSET_SPAN)
 }
 
 const CLOCK_DIFFERENCE_MS = 5_000
@@ -189,19 +196,40 @@ function installRow({ install, request, retentionDays }: InstallRecord, place: E
     default_browser: install.defaultBrowser,
     timezone: install.timezone,
     language: install.language,
-    resolution: install.resolution,
-    selection_policy: install.selectionPolicy,
-    candidate_count: install.candidateCount,
-    visit_id: install.visitId ?? '',
-    visit_issued_at: install.visitIssuedAtMs,
-    gpc: install.gpc,
-    verdicts: JSON.stringify(install.verdicts),
-    deliveries: JSON.stringify(install.deliveries),
-    answer: JSON.stringify(install.answer),
+    ...outcomeColumns(install),
     request_id: request.id,
     retention_days: retentionDays,
     ...trace(place),
     row_version: firstWins(install.receivedAtMs, place.offset),
+  }
+}
+
+function decisionRow(record: DecisionRecord, place: EntryPlace): FactRow {
+  return {
+    website: record.website,
+    event_id: record.eventId,
+    organization: record.organization,
+    installation_id: record.installationId,
+    received_at: record.receivedAtMs,
+    decided_at: record.decidedAtMs,
+    ...outcomeColumns(record),
+    retention_days: record.retentionDays,
+    ...trace(place),
+    row_version: firstWins(record.decidedAtMs, place.offset),
+  }
+}
+
+function outcomeColumns(outcome: Pick<Install, keyof Install & keyof DecisionRecord>): FactRow {
+  return {
+    resolution: outcome.resolution,
+    selection_policy: outcome.selectionPolicy,
+    candidate_count: outcome.candidateCount,
+    visit_id: outcome.visitId ?? '',
+    visit_issued_at: outcome.visitIssuedAtMs,
+    gpc: outcome.gpc,
+    verdicts: JSON.stringify(outcome.verdicts),
+    deliveries: JSON.stringify(outcome.deliveries),
+    answer: JSON.stringify(outcome.answer),
   }
 }
 
@@ -252,8 +280,9 @@ function addDelivery(record: DeliveryRecord, place: EntryPlace, add: AddRow): vo
     changed_at: record.atMs,
     next_attempt_at: record.nextAttemptAtMs,
     deadline_at: record.deadlineAtMs,
+    install_received_at: record.installReceivedAtMs ?? 0,
     retention_days: record.retentionDays,
-    row_version: latestWins(record.status, record.atMs, place.offset),
+    row_version: latestWins(record.status, record.atMs, place.offset, record.corrects),
   })
   const { attempt } = record
   if (attempt === null) return

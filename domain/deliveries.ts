@@ -106,9 +106,23 @@ export function planDeliveries(input: PlanInput): DeliveryPlan[] {
       destination: destination.id,
       provider: destination.provider,
       status: reason === null ? 'pending' : 'skipped',
-      sessionMode: reason === null ? sessionModeFor(destination, input) : 'none',
+      sessionMode: reason === null && input.resolution === 'matched' ? sessionModeFor(destination, input) : 'none',
       reason: reason ?? '',
     }
+  })
+}
+
+/**
+ * The plans of an install that was pending, now that it is decided. What was skipped when it was reported stays skipped:
+ * a destination that is paused or removed since is judged when the delivery is made.
+ */
+export function planDecided(plans: readonly DeliveryPlan[], input: PlanInput): DeliveryPlan[] {
+  return plans.map((plan) => {
+    if (plan.status === 'skipped') return plan
+    if (input.resolution === 'unmatched')
+      return { ...plan, status: 'skipped', sessionMode: 'none', reason: 'unmatched' }
+    const destination = input.destinations.find(({ id }) => id === plan.destination)
+    return { ...plan, sessionMode: destination === undefined ? 'client_only' : sessionModeFor(destination, input) }
   })
 }
 
@@ -188,7 +202,7 @@ export function jobFor(input: JobInput, sha256Hex: Sha256Hex): Job {
 function plannedSkip(destination: Destination, input: PlanInput): SkipReason | null {
   if (destination.mode === 'Paused') return 'destination_paused'
   if (!destination.eventTypes.includes(input.eventType)) return 'event_type_not_selected'
-  if (input.resolution !== 'matched') return input.resolution
+  if (input.resolution === 'unmatched' || input.resolution === 'counted') return input.resolution
   const ageMs = input.nowMs - input.receivedAtMs
   return ageMs >= PROVIDER_FACTS[destination.provider].maxAgeMs ? 'too_old' : null
 }

@@ -92,6 +92,27 @@ export function recordInstall(decision: InstallDecision): Install {
     verdicts: result.verdicts,
     deliveries: decision.deliveries,
     answer: answerOf(event.eventId, result, decision.deliveries),
+    ...(result.openCandidates === null ? {} : { openCandidates: result.openCandidates }),
+  }
+}
+
+/** A pending install as its decision makes it; what was reported stays as it was. */
+export function decideInstall(
+  { openCandidates: _open, ...reported }: Install,
+  result: ResolutionResult,
+  deliveries: readonly DeliveryPlan[],
+): Install {
+  return {
+    ...reported,
+    resolution: result.resolution,
+    selectionPolicy: result.selectionPolicy,
+    candidateCount: result.candidateCount,
+    visitId: result.visit?.visitId ?? null,
+    visitIssuedAtMs: result.visit?.issuedAtMs ?? null,
+    gpc: result.visit?.gpc ?? false,
+    verdicts: result.verdicts,
+    deliveries,
+    answer: answerOf(reported.eventId, result, deliveries),
   }
 }
 

@@ -94,10 +94,12 @@ export const RECEIPT_VERDICTS = [
   'handoff_only',
   'unrecorded',
   'handoff',
+  'undecided',
 ] as const
 export type ReceiptVerdict = (typeof RECEIPT_VERDICTS)[number]
 
-export type Resolution = 'matched' | 'unmatched' | 'counted'
+/** `pending`: what decides it could not be known when it was reported; a decision follows. */
+export type Resolution = 'matched' | 'unmatched' | 'counted' | 'pending'
 export type SelectionPolicy = 'latest_visit' | 'handoff' | 'same_installation' | 'none'
 
 /** One examined receipt or token with its verdict; the visit ID is null where nothing could be read. */
@@ -105,6 +107,14 @@ export interface CandidateVerdict {
   readonly visitId: VisitId | null
   readonly issuedAtMs: number | null
   readonly verdict: ReceiptVerdict
+}
+
+/** A receipt that is a candidate, or may turn out to be one; never the receipt itself. */
+export interface OpenCandidate {
+  readonly visitId: VisitId
+  readonly issuedAtMs: number
+  readonly gpc: boolean
+  readonly isDecided: boolean
 }
 
 export type SessionMode = 'original_session_window' | 'client_only' | 'none'
@@ -144,6 +154,8 @@ export interface Install {
   readonly verdicts: readonly CandidateVerdict[]
   readonly deliveries: readonly DeliveryPlan[]
   readonly answer: InstallAnswer
+  /** Of a pending one: what its decision chooses from, beside the visit of its installation. */
+  readonly openCandidates?: readonly OpenCandidate[]
 }
 
 /** The answer of `POST /v1/events`, in the contract's words. */

@@ -17,6 +17,7 @@ export const RECORD_TOPICS = [
   'activations',
   'handoffs',
   'installs',
+  'install_decisions',
   'requests',
   'deliveries',
   'activity',
@@ -106,6 +107,30 @@ export interface InstallRecord extends RecordBase {
   readonly retentionDays: number
 }
 
+/** What became of a pending install. Of several decisions about one event the earliest counts. */
+export interface DecisionRecord extends Pick<
+  Install,
+  | 'website'
+  | 'organization'
+  | 'eventId'
+  | 'installationId'
+  | 'receivedAtMs'
+  | 'resolution'
+  | 'selectionPolicy'
+  | 'candidateCount'
+  | 'visitId'
+  | 'visitIssuedAtMs'
+  | 'gpc'
+  | 'verdicts'
+  | 'deliveries'
+  | 'answer'
+> {
+  readonly v: 1
+  readonly kind: 'install_decision'
+  readonly decidedAtMs: number
+  readonly retentionDays: number
+}
+
 /** A request that left no fact: refusals, repeats, unrecorded ones, reads that are logged. */
 export interface RequestRecord extends RecordBase {
   readonly kind: 'request'
@@ -150,6 +175,10 @@ export interface DeliveryRecord {
   readonly nextAttemptAtMs: number | null
   readonly deadlineAtMs: number | null
   readonly attempt: Attempt | null
+  /** When the record of the install that it comes from was received; absent in records of the first release. */
+  readonly installReceivedAtMs?: number
+  /** Takes the place of a skip that a later record of the same event had led to. */
+  readonly corrects?: true
   readonly retentionDays: number
   readonly logRetentionDays: number
 }
@@ -170,7 +199,14 @@ export interface ActivityRecord {
 }
 
 export type LogRecord =
-  VisitRecord | ActivationRecord | HandoffRecord | InstallRecord | RequestRecord | DeliveryRecord | ActivityRecord
+  | VisitRecord
+  | ActivationRecord
+  | HandoffRecord
+  | InstallRecord
+  | DecisionRecord
+  | RequestRecord
+  | DeliveryRecord
+  | ActivityRecord
 
 /** A delivery that a provider took without judging it yet. */
 export interface Accepted {
@@ -202,6 +238,8 @@ export interface Job {
   readonly dueAtMs: number
   /** When an attempt first ended without a clear answer; bounds retries where dedupe is bounded. */
   readonly unclearSinceMs: number | null
+  /** Its first record takes the place of a skip that a later record of the same event had led to. */
+  readonly corrects?: true
   /** Why it is being held, absent while it only waits for its next attempt; a hold is told once, not at every turn. */
   readonly heldFor?: string
   /** Set from the moment the provider took it until its verdict is there. */

@@ -18,7 +18,13 @@ import type { Install, InstallAnswer } from '../../domain/model.ts'
 import { eventHits } from '../../domain/rate.ts'
 import { readToken } from '../../domain/receipt.ts'
 import { factCleaner } from '../../domain/redact.ts'
-import { COUNTED, resolve, type ReadReceipt, type ResolutionResult } from '../../domain/resolve.ts'
+import {
+  COUNTED,
+  resolve,
+  type KnownInstallation,
+  type ReadReceipt,
+  type ResolutionResult,
+} from '../../domain/resolve.ts'
 import { EVENT_SCHEMA } from '../../domain/schemas.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import type { Claim, ClaimOutcome, MatchedVisit } from '../../ports/hot-state/hot-state.ts'
@@ -141,7 +147,9 @@ async function resolveEvent(first: FirstReport, path: PathChoice, deps: ApiDeps)
   const states = await statesOf(receipts, website.id, { deps, nowMs })
   const handoff: ReadReceipt | null =
     event.handoff === null ? null : { claims: readToken(deps.keys, website.id, event.handoff), isForeign: false }
-  return resolve({ nowMs, receipts, states, handoff, installationVisit })
+  const installation: KnownInstallation =
+    installationVisit === null ? { kind: 'none' } : { kind: 'matched', visit: installationVisit }
+  return resolve({ nowMs, receipts, states, handoff, installation })
 }
 
 async function append(

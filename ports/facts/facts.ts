@@ -12,6 +12,7 @@ export const FACT_TABLES = [
   'activations',
   'handoffs',
   'installs',
+  'install_decisions',
   'deliveries',
   'attempts',
   'request_logs',

@@ -12,12 +12,14 @@ import type {
   ActivityRow,
   AttemptRow,
   CountsRow,
+  DecisionRow,
   DeliveryRow,
   DestinationStateRow,
+  DispatchedJobRow,
+  FirstInstallRow,
   HandoffRow,
   InstallationVisitRow,
   InstallRow,
-  JobKeyRow,
   OrganizationUsageRow,
   PoisonRow,
   ReceiptFactsRow,
@@ -33,6 +35,8 @@ export const MAX_KEYS = 10_000
 /** Most rows of one page of a list; `LIMITS.logsPerPage` is what people see. */
 const MAX_PAGE = 10_000
 const MAX_ATTEMPTS = 1_000
+/** Of one installation. */
+const MAX_EVENTS = 20
 /** Above what one installation is made for, and still a small answer. */
 const MAX_WEBSITES = 200_000
 const MAX_REPEATS = 3
@@ -58,6 +62,31 @@ function once(table: FactTable): string {
   return `${table} FINAL`
 }
 
+/** What a decision replaces in the install that was pending. */
+const DECIDED_COLUMNS = [
+  ...['resolution', 'selection_policy', 'candidate_count', 'visit_id', 'visit_issued_at', 'gpc'],
+  ...['verdicts', 'deliveries', 'answer'],
+]
+
+/**
+ * The one way to read installs: the first record of each event, and where that one was pending, as it was decided since.
+ * `firsts` selects first records; `decisions` picks those about them, by columns that both tables have.
+ */
+function decided(firsts: string, decisions: string): string {
+  const columns = DECIDED_COLUMNS.map(
+    (column) =>
+      `if(first.resolution = 'pending' AND later.event_id != '', later.${column}, first.${column}) AS ${column}`,
+  )
+  return `(SELECT first.* EXCEPT (${DECIDED_COLUMNS.join(', ')}), ${columns.join(', ')} FROM (${firsts}) AS first
+    LEFT ANY JOIN (SELECT website, event_id, ${DECIDED_COLUMNS.join(', ')} FROM ${once('install_decisions')} ${decisions})
+      AS later ON first.website = later.website AND first.event_id = later.event_id)`
+}
+
+/** Installs by a condition on website and event ID, which can use the order of both tables. */
+function installs(keys: string): string {
+  return decided(`SELECT * FROM ${once('installs')} PREWHERE ${keys}`, `PREWHERE ${keys}`)
+}
+
 const ms = (column: string): string => `toUnixTimestamp64Milli(${column}) AS ${column}_ms`
 const at = (parameter: string): string => `fromUnixTimestamp64Milli({${parameter}:Int64}, 'UTC')`
 
@@ -77,6 +106,14 @@ const LOG_COLUMNS = `id, ${ms('received_at')}, website, organization, kind, dura
 /** Pairs of equal position in two lists: the websites and their visits or events. */
 type VisitKeys = { readonly websites: readonly string[]; readonly visit_ids: readonly string[] }
 type EventKeys = { readonly websites: readonly string[]; readonly event_ids: readonly string[] }
+const EVENTS_ASKED = '(website, event_id) IN arrayZip({websites:Array(String)}, {event_ids:Array(String)})'
+type InstallationKeys = {
+  readonly websites: readonly string[]
+  readonly installation_ids: readonly string[]
+  readonly since_ms: number
+}
+const INSTALLATIONS_ASKED =
+  'website IN {websites:Array(String)} AND installation_id IN {installation_ids:Array(String)}'
 type Install = { readonly website: string; readonly event_id: string }
 
 /** `since_ms` and `until_ms` bound the time: from the first, to before the second. */
@@ -121,6 +158,18 @@ function page(time: string, id: string, params: { readonly before_ms?: number; r
 
 const LOG_FILTERS = ['organization', 'website', 'code', 'path', 'status'] as const
 const INSTALL_FILTERS = ['organization', 'website', 'installation_id', 'resolution'] as const
+/** What no decision changes. */
+const REPORTED_FILTERS = INSTALL_FILTERS.filter((name) => name !== 'resolution')
+
+/** Leaves out what is resolved otherwise, by its first record or by its decision. */
+function resolvedAs({ resolution }: { readonly resolution?: string }): string {
+  if (resolution === undefined) return ''
+  const decisions = 'SELECT website, event_id FROM install_decisions'
+  const isDecided = `resolution = 'pending' AND (website, event_id) IN (${decisions} WHERE resolution = {resolution:String})`
+  const isOpen = `resolution = 'pending' AND (website, event_id) NOT IN (${decisions})`
+  return `AND (${resolution === 'pending' ? isOpen : `resolution = {resolution:String} OR (${isDecided})`})`
+}
+
 const newestFirst = (time: string, id: string): string => `ORDER BY ${time} DESC, ${id} DESC`
 /** Keys looked at for a page: a key that was inserted again and is not merged yet is among them more than once. */
 const candidateLimit = (): string => `LIMIT least({limit:UInt32}, ${MAX_PAGE}) * ${MAX_REPEATS}`
@@ -154,32 +203,48 @@ export const QUERIES = {
 
   /** Pages of installs in the table's own order, the first of each event. */
   installsAfter: report<After & { readonly after_event_id: string }, SettledInstallRow>(
-    `SELECT website, event_id, installation_id, answer, visit_id, ${ms('visit_issued_at')}, gpc FROM installs
-    WHERE received_at >= ${at('since_ms')} AND website >= {after_website:String}
-      AND (website, event_id) > ({after_website:String}, {after_event_id:String})
-    ORDER BY website, event_id, row_version DESC LIMIT 1 BY website, event_id ${pageLimit()}`,
+    `SELECT website, event_id, installation_id, resolution, answer, visit_id, ${ms('visit_issued_at')}, gpc
+    FROM ${decided(
+      `SELECT website, event_id, installation_id, ${DECIDED_COLUMNS.join(', ')} FROM installs
+      WHERE received_at >= ${at('since_ms')} AND website >= {after_website:String}
+        AND (website, event_id) > ({after_website:String}, {after_event_id:String})
+      ORDER BY website, event_id, row_version DESC LIMIT 1 BY website, event_id ${pageLimit()}`,
+      `WHERE received_at >= ${at('since_ms')} AND website >= {after_website:String}`,
+    )} ORDER BY website, event_id`,
   ),
 
   /** The install of an event, with the answer it was given. */
-  installByEvent: lookUp<Install, InstallRow>(`SELECT ${INSTALL_COLUMNS} FROM ${once('installs')}
-    PREWHERE website = {website:String} AND event_id = {event_id:String} LIMIT 1`),
+  installByEvent: lookUp<Install, InstallRow>(`SELECT ${INSTALL_COLUMNS}
+    FROM ${installs('website = {website:String} AND event_id = {event_id:String}')} LIMIT 1`),
 
   /** Event IDs are unique per website alone, so one ID may find installs of several. */
   installsByEventId: report<{ readonly event_id: string }, InstallRow>(`SELECT ${INSTALL_COLUMNS}
-    FROM ${once('installs')} PREWHERE event_id = {event_id:String} ORDER BY website LIMIT 100`),
+    FROM ${installs('event_id = {event_id:String}')} ORDER BY website LIMIT 100`),
 
-  /** The visit that this installation was last matched to, if that visit is not older than `since_ms`. */
-  installationVisit: lookUp<
-    { readonly website: string; readonly installation_id: string; readonly since_ms: number },
-    InstallationVisitRow
-  >(`SELECT visit_id, ${ms('visit_issued_at')} FROM ${once('installs')}
-    WHERE website = {website:String} AND installation_id = {installation_id:String} AND resolution = 'matched'
-      AND visit_issued_at >= ${at('since_ms')}
-    ORDER BY received_at DESC, event_id DESC LIMIT 1`),
+  /** The first record of each event that is there: when it was received, and by which request. */
+  firstInstalls: lookUp<EventKeys, FirstInstallRow>(`SELECT website, event_id,
+      toUnixTimestamp64Milli(argMax(received_at, row_version)) AS received_at_ms,
+      argMax(request_id, row_version) AS request_id
+    FROM installs PREWHERE ${EVENTS_ASKED} GROUP BY website, event_id LIMIT ${MAX_KEYS}`),
+
+  /** The decisions there are about events that were pending. */
+  decisionsByEvents: lookUp<EventKeys, DecisionRow>(`SELECT website, event_id, ${ms('received_at')}, resolution,
+      selection_policy, candidate_count, visit_id, ${ms('visit_issued_at')}, gpc, verdicts, deliveries, answer
+    FROM ${once('install_decisions')} PREWHERE ${EVENTS_ASKED} LIMIT ${MAX_KEYS}`),
+
+  /**
+   * What installations were matched to lately, newest first: events that are matched to a visit not older than `since_ms`,
+   * or still pending. Pairs of both lists; an installation ID of another website among those asked for may turn up.
+   */
+  installationVisits: lookUp<InstallationKeys, InstallationVisitRow>(`SELECT website, installation_id, event_id,
+      ${ms('received_at')}, resolution, visit_id, ${ms('visit_issued_at')}, gpc
+    FROM ${decided(`SELECT * FROM ${once('installs')} WHERE ${INSTALLATIONS_ASKED}`, `WHERE ${INSTALLATIONS_ASKED}`)}
+    WHERE resolution = 'pending' OR (resolution = 'matched' AND visit_issued_at >= ${at('since_ms')})
+    ORDER BY received_at DESC, event_id DESC LIMIT ${MAX_EVENTS} BY website, installation_id LIMIT ${MAX_KEYS}`),
 
   /** Deliveries that exist already, of the events asked for. */
-  dispatchedJobs: lookUp<EventKeys, JobKeyRow>(`SELECT website, event_id, destination, status FROM ${once('deliveries')}
-    PREWHERE (website, event_id) IN arrayZip({websites:Array(String)}, {event_ids:Array(String)}) LIMIT ${MAX_KEYS}`),
+  dispatchedJobs: lookUp<EventKeys, DispatchedJobRow>(`SELECT website, event_id, destination, status,
+      ${ms('install_received_at')} FROM ${once('deliveries')} PREWHERE ${EVENTS_ASKED} LIMIT ${MAX_KEYS}`),
 
   deliveriesOfInstall: report<Install, DeliveryRow>(`SELECT ${DELIVERY_COLUMNS} FROM ${once('deliveries')}
     PREWHERE website = {website:String} AND event_id = {event_id:String} ORDER BY destination LIMIT ${MAX_ATTEMPTS}`),
@@ -206,11 +271,11 @@ export const QUERIES = {
   ),
 
   listInstalls: report<InstallFilters, InstallRow>(
-    (params) => `SELECT ${INSTALL_COLUMNS} FROM ${once('installs')}
-    PREWHERE (website, event_id) IN (
+    (params) => `SELECT ${INSTALL_COLUMNS}
+    FROM ${installs(`(website, event_id) IN (
       SELECT website, event_id FROM installs
-      WHERE ${page('received_at', 'event_id', params)} ${filtered(params, INSTALL_FILTERS)}
-      ${newestFirst('received_at', 'event_id')} ${candidateLimit()})
+      WHERE ${page('received_at', 'event_id', params)} ${filtered(params, REPORTED_FILTERS)} ${resolvedAs(params)}
+      ${newestFirst('received_at', 'event_id')} ${candidateLimit()})`)}
     WHERE ${page('received_at', 'event_id', params)} ${filtered(params, INSTALL_FILTERS)}
     ${newestFirst('received_at', 'event_id')} ${pageLimit()}`,
   ),
@@ -263,8 +328,13 @@ export const QUERIES = {
       SELECT website, uniqCombined(visit_id) AS visits, 0 AS installs, 0 AS matched FROM visits
       WHERE ${within('issued_at')} GROUP BY website
       UNION ALL
-      SELECT website, 0, uniqCombined(event_id), uniqCombinedIf(event_id, resolution = 'matched') FROM installs
-      WHERE ${within('received_at')} GROUP BY website
+      SELECT website, 0, uniqCombinedIf(event_id, is_reported), uniqCombinedIf(event_id, resolution = 'matched') FROM (
+        SELECT website, event_id, resolution, true AS is_reported FROM installs WHERE ${within('received_at')}
+        UNION ALL
+        SELECT website, event_id, resolution, false FROM install_decisions
+        WHERE ${within('received_at')} AND (website, event_id) IN (
+          SELECT website, event_id FROM installs WHERE ${within('received_at')} AND resolution = 'pending')
+      ) GROUP BY website
     ) GROUP BY website LIMIT ${MAX_WEBSITES}`),
 
   /** The latest that workers told of each destination that was ever paused. Rows seen twice change no maximum. */
@@ -284,6 +354,7 @@ export const QUERIES = {
       (SELECT count() FROM ${once('activations')}) AS activations,
       (SELECT count() FROM ${once('handoffs')}) AS handoffs,
       (SELECT count() FROM ${once('installs')}) AS installs,
+      (SELECT count() FROM ${once('install_decisions')}) AS install_decisions,
       (SELECT count() FROM ${once('deliveries')}) AS deliveries,
       (SELECT count() FROM ${once('attempts')}) AS attempts,
       (SELECT count() FROM ${once('request_logs')}) AS request_logs,

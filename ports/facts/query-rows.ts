@@ -77,13 +77,21 @@ export interface ActivationRow {
 /** What the hot state remembers of an install. */
 export type SettledInstallRow = Pick<
   InstallRow,
-  'website' | 'event_id' | 'installation_id' | 'answer' | 'visit_id' | 'visit_issued_at_ms' | 'gpc'
+  'website' | 'event_id' | 'installation_id' | 'resolution' | 'answer' | 'visit_id' | 'visit_issued_at_ms' | 'gpc'
 >
 
-export interface InstallationVisitRow {
-  readonly visit_id: string
-  readonly visit_issued_at_ms: number
-}
+/** `resolution` is `matched` or `pending`; the latter has no visit. */
+export type InstallationVisitRow = Pick<
+  InstallRow,
+  | 'website'
+  | 'installation_id'
+  | 'event_id'
+  | 'received_at_ms'
+  | 'resolution'
+  | 'visit_id'
+  | 'visit_issued_at_ms'
+  | 'gpc'
+>
 
 export interface JobKeyRow {
   readonly website: string
@@ -91,6 +99,31 @@ export interface JobKeyRow {
   readonly destination: string
   readonly status: string
 }
+
+export interface DispatchedJobRow extends JobKeyRow {
+  /** When the record of the install that it comes from was received; 0 where the first release wrote it. */
+  readonly install_received_at_ms: number
+}
+
+/** Which record of an event came first. */
+export type FirstInstallRow = Pick<InstallRow, 'website' | 'event_id' | 'received_at_ms' | 'request_id'>
+
+/** What became of an install that was pending. */
+export type DecisionRow = Pick<
+  InstallRow,
+  | 'website'
+  | 'event_id'
+  | 'received_at_ms'
+  | 'resolution'
+  | 'selection_policy'
+  | 'candidate_count'
+  | 'visit_id'
+  | 'visit_issued_at_ms'
+  | 'gpc'
+  | 'verdicts'
+  | 'deliveries'
+  | 'answer'
+>
 
 export interface DeliveryRow extends JobKeyRow {
   readonly job_id: string
@@ -205,6 +238,7 @@ export interface CountsRow {
   readonly activations: number
   readonly handoffs: number
   readonly installs: number
+  readonly install_decisions: number
   readonly deliveries: number
   readonly attempts: number
   readonly request_logs: number

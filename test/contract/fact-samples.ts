@@ -7,6 +7,7 @@ import type {
   ActivationRecord,
   ActivityRecord,
   Attempt,
+  DecisionRecord,
   DeliveryRecord,
   HandoffRecord,
   InstallRecord,
@@ -153,6 +154,30 @@ export function installRecord(changes: Partial<Install> = {}): InstallRecord {
   const { website, organization } = own
   const log = request({ website, organization, path: '/v1/events' })
   return { v: 1, kind: 'install', request: log, install: own, retentionDays: 395 }
+}
+
+/** The decision that a pending install is matched to a visit; or not, where `changes` say so. */
+export function decisionRecord({ install }: InstallRecord, changes: Partial<DecisionRecord> = {}): DecisionRecord {
+  const { website, organization, eventId, installationId, receivedAtMs, deliveries, answer } = install
+  const outcome = {
+    resolution: 'matched',
+    selectionPolicy: 'latest_visit',
+    candidateCount: 1,
+    visitId: visitId(),
+    visitIssuedAtMs: SAMPLE_MS - 1_000,
+    gpc: false,
+    verdicts: [],
+    ...changes,
+  } as const
+  return {
+    v: 1,
+    kind: 'install_decision',
+    ...{ website, organization, eventId, installationId, receivedAtMs, deliveries },
+    answer: { ...answer, resolution: outcome.resolution, selection_policy: outcome.selectionPolicy },
+    decidedAtMs: SAMPLE_MS + 2_000,
+    retentionDays: 395,
+    ...outcome,
+  }
 }
 
 export function requestRecord(changes: Partial<RequestLog> = {}): RequestRecord {

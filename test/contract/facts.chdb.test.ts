@@ -193,11 +193,12 @@ describe('Facts on chDB', () => {
     const plans = {
       visitsByIds: await granules('visitsByIds', { websites: ['many'], visit_ids: [id] }),
       installByEvent: await granules('installByEvent', { website: 'many', event_id: 'abc' }),
-      installationVisit: await granules('installationVisit', {
-        website: 'many',
-        installation_id: 'installation-77',
+      installationVisits: await granules('installationVisits', {
+        websites: ['many'],
+        installation_ids: ['installation-77'],
         since_ms: 0,
       }),
+      firstInstalls: await granules('firstInstalls', { websites: ['many'], event_ids: ['abc'] }),
     }
     for (const [query, { read, all }] of Object.entries(plans)) {
       expect(all, query).to.be.greaterThan(20)
@@ -256,7 +257,7 @@ describe('Facts on chDB', () => {
 
   /** Granules that a query reads after its indexes, and that its table has. */
   async function granules(
-    name: 'visitsByIds' | 'installByEvent' | 'installationVisit',
+    name: 'visitsByIds' | 'installByEvent' | 'installationVisits' | 'firstInstalls',
     params: Record<string, string | number | string[]>,
   ) {
     const statement = `EXPLAIN json = 1, indexes = 1 ${QUERIES[name].sql(params as never)}`

@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import * as fc from 'fast-check'
 
 import type { DeliveryStatus } from '../../domain/model.ts'
+import type { InstallRecord } from '../../domain/records.ts'
 import type { FactRow, Facts, FactTable } from '../../ports/facts/facts.ts'
 import { FACT_TABLES, RowsRefused } from '../../ports/facts/facts.ts'
 import {
@@ -11,6 +12,7 @@ import {
   activityRecord,
   AROUND,
   attempt,
+  decisionRecord,
   deliveryRecord,
   handoffRecord,
   installRecord,
@@ -66,6 +68,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
           activationRecord({ website, revokedVisitId: visitId(), revokedIssuedAtMs: SAMPLE_MS - 1_000 }),
           handoffRecord({ website }),
           installRecord({ website }),
+          decisionRecord(installRecord({ website })),
           deliveryRecord({ website, attempt: attempt() }),
           activityRecord({ website }),
           requestRecord({ website }),
@@ -79,6 +82,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
           activations: 2,
           handoffs: 1,
           installs: 1,
+          install_decisions: 1,
           deliveries: 1,
           attempts: 1,
           request_logs: 5,
@@ -417,37 +421,123 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         expect(JSON.parse(row?.verdicts ?? '')).to.deep.equal(install.verdicts)
       })
 
-      it('find the newest visit of an installation that is not too old', async () => {
-        const shared = {
-          website: unique('site'),
-          installationId: unique('installation'),
-          resolution: 'matched' as const,
-        }
+      it('find what an installation was matched to, newest first and not too old, and what is still pending', async () => {
+        const shared = { website: unique('site'), installationId: unique('installation') }
+        const matched = { ...shared, resolution: 'matched' as const }
         const [old, newer] = [visitId(), visitId()] as const
         const oldMs = SAMPLE_MS - 20_000
-        await store(facts(), [
-          installRecord({ ...shared, visitId: old, visitIssuedAtMs: oldMs, receivedAtMs: SAMPLE_MS - 10_000 }),
-          installRecord({ ...shared, visitId: newer, visitIssuedAtMs: SAMPLE_MS - 5_000, receivedAtMs: SAMPLE_MS }),
+        const open = installRecord({ ...shared, resolution: 'pending', receivedAtMs: SAMPLE_MS + 2 })
+        const records = [
+          installRecord({ ...matched, visitId: old, visitIssuedAtMs: oldMs, receivedAtMs: SAMPLE_MS - 10_000 }),
+          installRecord({
+            ...matched,
+            visitId: newer,
+            visitIssuedAtMs: SAMPLE_MS - 5_000,
+            receivedAtMs: SAMPLE_MS,
+            gpc: true,
+          }),
           installRecord({ ...shared, resolution: 'unmatched', receivedAtMs: SAMPLE_MS + 1 }),
+          open,
+        ]
+        await store(facts(), records)
+        const found = async (since_ms: number) => {
+          const asked = { websites: [shared.website], installation_ids: [shared.installationId], since_ms }
+          const rows = await facts().run('installationVisits', asked)
+          return rows.map(({ resolution, visit_id, gpc }) => [resolution, visit_id, gpc])
+        }
+        const before = [
+          ['pending', '', false],
+          ['matched', newer, true],
+          ['matched', old, false],
+        ]
+        expect(await found(oldMs)).to.deep.equal(before)
+        expect(await found(oldMs + 1)).to.deep.equal(before.slice(0, 2))
+        const decision = decisionRecord(open)
+        await store(facts(), [decision])
+        expect((await found(oldMs))[0]).to.deep.equal(['matched', decision.visitId, false])
+        expect(
+          await facts().run('installationVisits', { websites: [], installation_ids: [], since_ms: 0 }),
+        ).to.deep.equal([])
+      })
+
+      it('show a pending install as it was decided, wherever installs are read', async () => {
+        const website = unique('site')
+        const [open, matched, not] = [1, 2, 3].map((number) =>
+          installRecord({
+            website,
+            resolution: 'pending',
+            receivedAtMs: SAMPLE_MS + number,
+            eventId: unique(`event-${number}`),
+          }),
+        ) as [InstallRecord, InstallRecord, InstallRecord]
+        const final = installRecord({ website, resolution: 'unmatched', receivedAtMs: SAMPLE_MS + 4 })
+        await store(facts(), [open, matched, not, final])
+        const decision = decisionRecord(matched)
+        const late = decisionRecord(matched, { decidedAtMs: decision.decidedAtMs + 1 })
+        const unmatched = { resolution: 'unmatched', visitId: null, visitIssuedAtMs: null, candidateCount: 0 } as const
+        // What was never pending is not decided again.
+        const decisions = [late, decision, decisionRecord(not, unmatched), decisionRecord(final)]
+        await store(facts(), decisions)
+        const idOf = (record: InstallRecord): string => record.install.eventId
+        const expected = {
+          [idOf(open)]: 'pending',
+          [idOf(matched)]: 'matched',
+          [idOf(not)]: 'unmatched',
+          [idOf(final)]: 'unmatched',
+        }
+        const key = { website, event_id: idOf(matched) }
+        const [row] = await facts().run('installByEvent', key)
+        expect(row).to.include({ resolution: 'matched', visit_id: decision.visitId, candidate_count: 1 })
+        expect(JSON.parse(row?.answer ?? '')).to.deep.equal(decision.answer)
+        const [byId] = await facts().run('installsByEventId', { event_id: idOf(matched) })
+        expect(byId).to.deep.equal(row)
+        const from = { since_ms: SAMPLE_MS - 1, limit: 100, after_website: website, after_event_id: '' }
+        const paged = (await facts().run('installsAfter', from)).filter((each) => each.website === website)
+        const listed = await facts().run('listInstalls', { ...AROUND, website })
+        for (const rows of [paged, listed]) {
+          expect(Object.fromEntries(rows.map((each) => [each.event_id, each.resolution]))).to.deep.equal(expected)
+        }
+        for (const resolution of ['pending', 'matched', 'unmatched', 'counted']) {
+          const rows = await facts().run('listInstalls', { ...AROUND, website, resolution })
+          const ids = Object.keys(expected).filter((id) => expected[id] === resolution)
+          expect(rows.map((each) => each.event_id)).to.have.members(ids)
+        }
+        const [traffic] = (await facts().run('traffic', AROUND)).filter((each) => each.website === website)
+        expect(traffic).to.include({ installs: 4, matched: 1 })
+        const asked = { websites: [website, website], event_ids: [idOf(open), idOf(matched)] }
+        const told = await facts().run('decisionsByEvents', asked)
+        expect(told.map((each) => [each.event_id, each.visit_id])).to.deep.equal([[idOf(matched), decision.visitId]])
+      })
+
+      it('say which record of an event came first', async () => {
+        const shared = { website: unique('site'), eventId: unique('event') }
+        const first = installRecord({ ...shared, receivedAtMs: SAMPLE_MS })
+        await store(facts(), [installRecord({ ...shared, receivedAtMs: SAMPLE_MS + 1 })], 1)
+        await store(facts(), [first], 2)
+        await store(facts(), [installRecord({ ...shared, receivedAtMs: SAMPLE_MS })], 3)
+        const asked = { websites: [shared.website, shared.website], event_ids: [shared.eventId, unique('event')] }
+        expect(await facts().run('firstInstalls', asked)).to.deep.equal([
+          {
+            website: shared.website,
+            event_id: shared.eventId,
+            received_at_ms: SAMPLE_MS,
+            request_id: first.request.id,
+          },
         ])
-        const key = { website: shared.website, installation_id: shared.installationId }
-        const found = await facts().run('installationVisit', { ...key, since_ms: oldMs })
-        const tooOld = await facts().run('installationVisit', { ...key, since_ms: SAMPLE_MS })
-        expect(found).to.deep.equal([{ visit_id: newer, visit_issued_at_ms: SAMPLE_MS - 5_000 }])
-        expect(tooOld).to.deep.equal([])
       })
 
       it('say which events have been dispatched', async () => {
         const website = unique('site')
         const [done, open] = [unique('event'), unique('event')]
         await store(facts(), [
-          deliveryRecord({ website, eventId: done, destination: 'a' }),
+          deliveryRecord({ website, eventId: done, destination: 'a', installReceivedAtMs: SAMPLE_MS - 1 }),
           deliveryRecord({ website, eventId: done, destination: 'b', status: 'skipped' }),
         ])
         const rows = await facts().run('dispatchedJobs', { websites: [website, website], event_ids: [done, open] })
-        expect(rows.map((row) => [row.event_id, row.destination, row.status])).to.have.deep.members([
-          [done, 'a', 'pending'],
-          [done, 'b', 'skipped'],
+        const told = rows.map((row) => [row.event_id, row.destination, row.status, row.install_received_at_ms])
+        expect(told).to.have.deep.members([
+          [done, 'a', 'pending', SAMPLE_MS - 1],
+          [done, 'b', 'skipped', 0],
         ])
       })
 

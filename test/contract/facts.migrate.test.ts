@@ -1,5 +1,6 @@
 /** Migrations: applied once, in order, by one at a time, and never changed afterwards. */
 
+import { readdirSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,12 +8,16 @@ import { pathToFileURL } from 'node:url'
 
 import { expect } from 'chai'
 
+import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { openChdb } from '../../ports/facts/connect-chdb.ts'
 import type { FactsConnection } from '../../ports/facts/connection.ts'
 import { FACT_TABLES } from '../../ports/facts/facts.ts'
 import { migrate, MigrationRefused } from '../../ports/facts/migrate.ts'
 
 const SQL_FOLDER = new URL('../../ports/facts/sql/', import.meta.url)
+const FIRST_RELEASE = '0001_facts.sql'
+/** The files there are, in their order. */
+const ALL = readdirSync(SQL_FOLDER).toSorted()
 
 describe('migrations', () => {
   let data: string
@@ -38,25 +43,41 @@ describe('migrations', () => {
   it('make every fact table, once', async () => {
     const first = await migrate(connection, { folder })
     const second = await migrate(connection, { folder })
-    expect(first).to.include('0001_facts.sql')
+    expect(first).to.deep.equal(ALL)
     expect(second).to.deep.equal([])
     expect(await tables()).to.include.members([...FACT_TABLES])
   })
 
   it('are applied once by two that start at the same moment', async () => {
     const both = await Promise.all([migrate(connection, { folder }), migrate(connection, { folder })])
-    expect(both.flat()).to.deep.equal(['0001_facts.sql'])
+    expect(both.flat()).to.deep.equal(ALL)
     expect(await tables()).not.to.include('schema_migrations_lock')
   })
 
   it('apply a new file after the ones that are there, statement by statement', async () => {
     await migrate(connection, { folder })
     await writeFile(
-      join(sql, '0002_more.sql'),
+      join(sql, '9002_more.sql'),
       `-- Two statements; the first holds a semicolon.\nCREATE TABLE IF NOT EXISTS more {{onCluster}} (t String DEFAULT 'a;b', row_version UInt64)\nENGINE = {{replacing}} ORDER BY t SETTINGS {{durable}};\nALTER TABLE more ADD COLUMN IF NOT EXISTS n UInt8;\n`,
     )
-    expect(await migrate(connection, { folder })).to.deep.equal(['0002_more.sql'])
+    expect(await migrate(connection, { folder })).to.deep.equal(['9002_more.sql'])
     expect(await tables()).to.include('more')
+  })
+
+  it('bring tables of the first release up to date and keep their rows', async () => {
+    for (const name of ALL) if (name !== FIRST_RELEASE) await rm(join(sql, name))
+    await migrate(connection, { folder })
+    await connection.command(`INSERT INTO deliveries (website, event_id, destination, status, changed_at, retention_days)
+      SELECT 'acme', 'event-1', 'acme-ga4', 'delivered', now64(3), 395`)
+    await connection.command(`INSERT INTO installs (website, event_id, resolution, received_at, retention_days)
+      SELECT 'acme', 'event-1', 'matched', now64(3), 395`)
+    for (const name of ALL) await cp(new URL(name, SQL_FOLDER), join(sql, name))
+    expect(await migrate(connection, { folder })).to.deep.equal(ALL.filter((name) => name !== FIRST_RELEASE))
+    const facts = clickhouseFacts(connection, { nowMs: Date.now })
+    const key = { website: 'acme', event_id: 'event-1' }
+    const [dispatched] = await facts.run('dispatchedJobs', { websites: ['acme'], event_ids: ['event-1'] })
+    expect(dispatched).to.deep.include({ status: 'delivered', install_received_at_ms: 0 })
+    expect((await facts.run('installByEvent', key)).map((row) => row.resolution)).to.deep.equal(['matched'])
   })
 
   it('refuse a file that was changed after it had been applied', async () => {
@@ -69,26 +90,26 @@ describe('migrations', () => {
   })
 
   it('refuse tables that a newer program has made', async () => {
-    await writeFile(join(sql, '0002_newer.sql'), 'CREATE TABLE IF NOT EXISTS newer (n UInt8) ENGINE = Memory;\n')
+    await writeFile(join(sql, '9002_newer.sql'), 'CREATE TABLE IF NOT EXISTS newer (n UInt8) ENGINE = Memory;\n')
     await migrate(connection, { folder })
-    await rm(join(sql, '0002_newer.sql'))
-    expect(String(await refusal())).to.contain('0002_newer.sql')
+    await rm(join(sql, '9002_newer.sql'))
+    expect(String(await refusal())).to.contain('9002_newer.sql')
   })
 
   it('refuse a file that comes before one that is applied', async () => {
-    await writeFile(join(sql, '0003_late.sql'), 'CREATE TABLE IF NOT EXISTS late (n UInt8) ENGINE = Memory;\n')
+    await writeFile(join(sql, '9003_late.sql'), 'CREATE TABLE IF NOT EXISTS late (n UInt8) ENGINE = Memory;\n')
     await migrate(connection, { folder })
-    await writeFile(join(sql, '0002_between.sql'), 'CREATE TABLE IF NOT EXISTS between (n UInt8) ENGINE = Memory;\n')
-    expect(String(await refusal())).to.contain('0002_between.sql comes before 0003_late.sql')
+    await writeFile(join(sql, '9002_between.sql'), 'CREATE TABLE IF NOT EXISTS between (n UInt8) ENGINE = Memory;\n')
+    expect(String(await refusal())).to.contain('9002_between.sql comes before 9003_late.sql')
   })
 
   it('give the lock back and leave no trace where a statement fails, and go on from there', async () => {
-    await writeFile(join(sql, '0002_broken.sql'), 'CREATE TABLE broken (n NoSuchType) ENGINE = Memory;\n')
+    await writeFile(join(sql, '9002_broken.sql'), 'CREATE TABLE broken (n NoSuchType) ENGINE = Memory;\n')
     const error = await refusal()
     expect(String(error)).to.contain('NoSuchType')
     expect(await tables()).not.to.include('schema_migrations_lock')
-    await writeFile(join(sql, '0002_broken.sql'), 'CREATE TABLE broken (n UInt8) ENGINE = Memory;\n')
-    expect(await migrate(connection, { folder })).to.deep.equal(['0002_broken.sql'])
+    await writeFile(join(sql, '9002_broken.sql'), 'CREATE TABLE broken (n UInt8) ENGINE = Memory;\n')
+    expect(await migrate(connection, { folder })).to.deep.equal(['9002_broken.sql'])
   })
 
   it('wait for the one who holds the lock', async () => {
@@ -97,15 +118,15 @@ describe('migrations', () => {
     await until(async () => (await tables()).includes('schema_migrations'))
     expect(await tables()).not.to.include('visits')
     await connection.command('DROP TABLE schema_migrations_lock SYNC')
-    expect(await waiting).to.deep.equal(['0001_facts.sql'])
+    expect(await waiting).to.deep.equal(ALL)
   })
 
   it('take over the lock of one who died long ago, or of a process before this one', async () => {
     await holdLock(Date.now() - 3_600_000)
-    expect(await migrate(shared(), { folder })).to.deep.equal(['0001_facts.sql'])
-    await writeFile(join(sql, '0002_more.sql'), 'CREATE TABLE IF NOT EXISTS more (n UInt8) ENGINE = Memory;\n')
+    expect(await migrate(shared(), { folder })).to.deep.equal(ALL)
+    await writeFile(join(sql, '9002_more.sql'), 'CREATE TABLE IF NOT EXISTS more (n UInt8) ENGINE = Memory;\n')
     await holdLock(Date.now())
-    expect(await migrate(connection, { folder })).to.deep.equal(['0002_more.sql'])
+    expect(await migrate(connection, { folder })).to.deep.equal(['9002_more.sql'])
   })
 
   it('put replicated engines and the cluster into the statements', async () => {

@@ -6,7 +6,15 @@ import * as fc from 'fast-check'
 import { addFactRows, firstWins, latestWins } from '../../delivery/fact-rows.ts'
 import { DELIVERY_STATUSES } from '../../domain/model.ts'
 import type { FactRow } from '../../ports/facts/facts.ts'
-import { activationRecord, handoffRecord, SAMPLE_MS, visit, visitId } from '../contract/fact-samples.ts'
+import {
+  activationRecord,
+  decisionRecord,
+  handoffRecord,
+  installRecord,
+  SAMPLE_MS,
+  visit,
+  visitId,
+} from '../contract/fact-samples.ts'
 
 const PLACE = { topic: 'activations', partition: 3, offset: 77 }
 const time = fc.integer({ min: 0, max: 4_102_444_799_999 })
@@ -58,6 +66,28 @@ describe('row versions', () => {
   })
 })
 
+describe('row versions of a correction', () => {
+  const corrected = (state: (typeof DELIVERY_STATUSES)[number], atMs: number): number =>
+    latestWins(state, atMs, 0, true)
+
+  it('let it take the place of a skip that was told before, and no other place', () => {
+    fc.assert(
+      fc.property(time, status, offset, (atMs, state, at) => {
+        expect(corrected(state, atMs + 1)).to.be.greaterThan(latestWins('skipped', atMs, at))
+        if (state !== 'delivered') expect(corrected(state, atMs)).to.be.below(latestWins('delivered', atMs, at))
+        expect(corrected(state, atMs)).to.satisfy(Number.isSafeInteger)
+      }),
+    )
+  })
+
+  it('tell its story in the order in which it happens', () => {
+    const story = (['pending', 'retrying', 'failed', 'expired', 'delivered'] as const).map((state, step) =>
+      corrected(state, SAMPLE_MS + step * 20_000),
+    )
+    expect(story).to.deep.equal(story.toSorted((one, other) => one - other))
+  })
+})
+
 describe('rows of a record', () => {
   const rowsOf = (record: Parameters<typeof addFactRows>[0]): readonly (readonly [string, FactRow])[] => {
     const rows: (readonly [string, FactRow])[] = []
@@ -85,6 +115,11 @@ describe('rows of a record', () => {
     const own = visit({ website: 'acme', isHandoffOnly: true })
     const rows = rowsOf(handoffRecord({ website: 'acme', visitId: own.visitId, visit: own }))
     expect(rows.map(([table]) => table)).to.deep.equal(['visits', 'handoffs', 'request_logs'])
+  })
+
+  it('are one for a decision, which is no request', () => {
+    const rows = rowsOf(decisionRecord(installRecord({ resolution: 'pending' })))
+    expect(rows.map(([table, row]) => [table, row['resolution']])).to.deep.equal([['install_decisions', 'matched']])
   })
 
   it('keep the time a log line is kept apart from the time a fact is kept', () => {

@@ -9,6 +9,7 @@ import {
   gaOf,
   jobFor,
   jobIdOf,
+  planDecided,
   planDeliveries,
   PROVIDER_FACTS,
   visitSkip,
@@ -92,6 +93,53 @@ describe('the plan of deliveries', () => {
         { destination: 'other', status: 'pending', session_mode: 'original_session_window' },
       ],
     })
+  })
+})
+
+describe('the plan of a pending install', () => {
+  const destinations = [
+    destinationOf(),
+    destinationOf({ id: 'paused', mode: 'Paused' }),
+    destinationOf({ id: 'starts-only', eventTypes: ['install_started'] }),
+  ]
+  const reported = planOf({ destinations, resolution: 'pending', visitIssuedAtMs: null })
+  const decided = (resolution: 'matched' | 'unmatched', visitIssuedAtMs: number | null, now = destinations) =>
+    planDecided(reported, {
+      ...{ destinations: now, eventType: 'install_completed', resolution, visitIssuedAtMs },
+      ...{ receivedAtMs: NOON_MS, nowMs: NOON_MS + HOUR_MS },
+    }).map((plan) => [plan.destination, plan.status, plan.reason, plan.sessionMode])
+
+  it('says what will not be sent in any case, and leaves the rest open', () => {
+    expect(reported.map((plan) => [plan.status, plan.reason, plan.sessionMode])).to.deep.equal([
+      ['pending', '', 'none'],
+      ['skipped', 'destination_paused', 'none'],
+      ['skipped', 'event_type_not_selected', 'none'],
+    ])
+    expect(gaOf(reported).status).to.equal('pending')
+  })
+
+  it('names the session once the visit is known', () => {
+    expect(decided('matched', NOON_MS - HOUR_MS)[0]).to.deep.equal([
+      ...['acme-ga4', 'pending', '', 'original_session_window'],
+    ])
+    expect(decided('matched', NOON_MS - 10 * DAY_MS)[0]).to.deep.equal(['acme-ga4', 'pending', '', 'client_only'])
+  })
+
+  it('is skipped where there is nobody to report', () => {
+    expect(decided('unmatched', null)).to.deep.equal([
+      ['acme-ga4', 'skipped', 'unmatched', 'none'],
+      ['paused', 'skipped', 'destination_paused', 'none'],
+      ['starts-only', 'skipped', 'event_type_not_selected', 'none'],
+    ])
+  })
+
+  it('keeps what was planned, whatever became of the destinations since', () => {
+    const now = [destinationOf({ id: 'paused' }), destinationOf({ id: 'new' })]
+    expect(decided('matched', NOON_MS - HOUR_MS, now)).to.deep.equal([
+      ['acme-ga4', 'pending', '', 'client_only'],
+      ['paused', 'skipped', 'destination_paused', 'none'],
+      ['starts-only', 'skipped', 'event_type_not_selected', 'none'],
+    ])
   })
 })
 

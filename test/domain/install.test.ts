@@ -111,7 +111,7 @@ describe('an install event', () => {
         receipts: [],
         states: new Map(),
         handoff: null,
-        installationVisit: { visitId: 'v', issuedAtMs: NOW_MS - 1, gpc: true },
+        installation: { kind: 'matched', visit: { visitId: 'v', issuedAtMs: NOW_MS - 1, gpc: true } },
       }),
       deliveries: [
         { ...plan, destination: 'one' },

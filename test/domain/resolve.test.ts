@@ -9,6 +9,7 @@ import {
   COUNTED,
   lookupsOf,
   resolve,
+  resolveLater,
   type KnownState,
   type ReadReceipt,
   type ResolutionInput,
@@ -31,15 +32,26 @@ interface VectorCase {
   readonly receipts: readonly VectorReceipt[]
   readonly handoff?: VectorReceipt
   readonly installation_visit?: VectorReceipt
+  /** Whether the installation was matched before cannot be told now. */
+  readonly installation_undecided?: boolean
   readonly only_counted?: boolean
-  readonly expected: {
-    readonly resolution: string
-    readonly selection_policy: string
-    readonly candidate_count: number
-    readonly visit: string | null
-    readonly gpc?: boolean
-    readonly verdicts: readonly string[]
+  /** What a pending one becomes once its facts are there: states by name, and the visit of its installation. */
+  readonly later?: {
+    readonly states: Readonly<Record<string, KnownState>>
+    readonly installation_visit?: VectorReceipt
+    readonly installation_undecided?: boolean
+    readonly expected: Expected
   }
+  readonly expected: Expected
+}
+
+interface Expected {
+  readonly resolution: string
+  readonly selection_policy: string
+  readonly candidate_count: number
+  readonly visit: string | null
+  readonly gpc?: boolean
+  readonly verdicts: readonly string[]
 }
 
 const VECTORS = JSON.parse(readFileSync(new URL('../vectors/resolution.json', import.meta.url), 'utf8')) as {
@@ -68,7 +80,8 @@ function readOf(receipt: VectorReceipt): ReadReceipt {
 }
 
 /** As a store would answer: states of those that were asked for and no others. */
-function inputOf({ receipts, handoff, installation_visit: installation }: VectorCase): ResolutionInput {
+function inputOf(vector: VectorCase): ResolutionInput {
+  const { receipts, handoff } = vector
   const read = receipts.map(readOf)
   const asked = new Set(lookupsOf(read, VECTORS.now).map(({ visitId }) => visitId))
   const known = receipts.filter(({ visit_id: id }) => id !== undefined && asked.has(id))
@@ -77,8 +90,16 @@ function inputOf({ receipts, handoff, installation_visit: installation }: Vector
     receipts: read,
     states: new Map(known.map((receipt) => [receipt.visit_id ?? '', receipt.state ?? 'unknown'])),
     handoff: handoff === undefined ? null : readOf(handoff),
-    installationVisit: installation === undefined ? null : claimsOf(installation),
+    installation: installationOf(vector),
   }
+}
+
+function installationOf(
+  known: Pick<VectorCase, 'installation_visit' | 'installation_undecided'>,
+): ResolutionInput['installation'] {
+  if (known.installation_undecided === true) return { kind: 'undecided' }
+  const visit = known.installation_visit
+  return visit === undefined ? { kind: 'none' } : { kind: 'matched', visit: claimsOf(visit) }
 }
 
 describe('the resolution of an install', () => {
@@ -91,16 +112,35 @@ describe('the resolution of an install', () => {
     for (const vector of VECTORS.cases) {
       it(vector.name, () => {
         const result = vector.only_counted === true ? COUNTED : resolve(inputOf(vector))
-        const all = [...vector.receipts, vector.handoff, vector.installation_visit]
-        const { expected } = vector
-        expect(result.resolution).to.equal(expected.resolution)
-        expect(result.selectionPolicy).to.equal(expected.selection_policy)
-        expect(result.candidateCount).to.equal(expected.candidate_count)
-        expect(result.verdicts.map(({ verdict }) => verdict)).to.deep.equal(expected.verdicts)
-        const visit = all.find((receipt) => receipt?.name === expected.visit)
-        expect(result.visit?.visitId ?? null).to.equal(visit?.visit_id ?? null)
-        if (expected.gpc !== undefined) expect(result.visit?.gpc).to.equal(expected.gpc)
+        expectResult(result, vector, vector.expected)
+        const { later } = vector
+        if (later === undefined) return
+        const idOf = (name: string): string => vector.receipts.find((each) => each.name === name)?.visit_id ?? ''
+        const decided = resolveLater(
+          { verdicts: result.verdicts, openCandidates: result.openCandidates ?? [] },
+          {
+            states: new Map(Object.entries(later.states).map(([name, state]) => [idOf(name), state])),
+            installation: installationOf(later),
+            receivedAtMs: VECTORS.now,
+          },
+        )
+        expectResult(decided, { ...vector, installation_visit: later.installation_visit }, later.expected)
       })
+    }
+
+    function expectResult(
+      result: ResolutionResult,
+      vector: Pick<VectorCase, 'receipts' | 'handoff'> & { readonly installation_visit?: VectorReceipt | undefined },
+      expected: Expected,
+    ): void {
+      const all = [...vector.receipts, vector.handoff, vector.installation_visit]
+      expect(result.resolution).to.equal(expected.resolution)
+      expect(result.selectionPolicy).to.equal(expected.selection_policy)
+      expect(result.candidateCount).to.equal(expected.candidate_count)
+      expect(result.verdicts.map(({ verdict }) => verdict)).to.deep.equal(expected.verdicts)
+      const visit = all.find((receipt) => receipt?.name === expected.visit)
+      expect(result.visit?.visitId ?? null).to.equal(visit?.visit_id ?? null)
+      if (expected.gpc !== undefined) expect(result.visit?.gpc).to.equal(expected.gpc)
     }
   })
 
@@ -112,15 +152,19 @@ describe('the resolution of an install', () => {
       kind: fc.constantFrom('browser', 'browser', 'browser', 'handoffOnly', 'unrecorded', 'forged', 'foreign'),
       gpc: fc.boolean(),
     })
-    const state = fc.constantFrom<KnownState>('issued', 'active', 'active', 'revoked', 'unknown')
-    const input = fc
-      .record({
-        drawn: fc.array(receipt, { maxLength: 64 }),
-        states: fc.array(state, { minLength: 13, maxLength: 13 }),
-        installationAgeMs: fc.option(fc.integer({ min: 0, max: 40 * DAY_MS })),
-        handoff: fc.option(receipt, { freq: 5 }),
-      })
-      .map(({ drawn, states, installationAgeMs, handoff }) => toInput(drawn, states, { installationAgeMs, handoff }))
+    const settled = fc.constantFrom<KnownState>('issued', 'active', 'active', 'revoked', 'unknown')
+    const anyState = fc.constantFrom<KnownState>(
+      ...(['issued', 'active', 'active', 'revoked', 'unknown', 'undecided', 'predecessor_unknown'] as const),
+    )
+    const inputWith = (state: fc.Arbitrary<KnownState>): fc.Arbitrary<ResolutionInput> =>
+      fc
+        .record({
+          drawn: fc.array(receipt, { maxLength: 64 }),
+          states: fc.array(state, { minLength: 13, maxLength: 13 }),
+          installationAgeMs: fc.option(fc.integer({ min: 0, max: 40 * DAY_MS })),
+          handoff: fc.option(receipt, { freq: 5 }),
+        })
+        .map(({ drawn, states, installationAgeMs, handoff }) => toInput(drawn, states, { installationAgeMs, handoff }))
 
     /** One visit has one age and one kind, as real receipts do: the first draw of a visit decides. */
     function toInput(
@@ -135,10 +179,13 @@ describe('the resolution of an install', () => {
         receipts: drawn.map((draw) => readDraw(firsts.get(draw.visit) ?? draw)),
         states: new Map(states.map((known, visit) => [idOf(visit), known])),
         handoff: more.handoff === null ? null : readDraw(more.handoff),
-        installationVisit:
+        installation:
           more.installationAgeMs === null
-            ? null
-            : { visitId: 'installation', issuedAtMs: VECTORS.now - more.installationAgeMs, gpc: false },
+            ? { kind: 'none' }
+            : {
+                kind: 'matched',
+                visit: { visitId: 'installation', issuedAtMs: VECTORS.now - more.installationAgeMs, gpc: false },
+              },
       }
     }
     interface Draw {
@@ -156,9 +203,9 @@ describe('the resolution of an install', () => {
         isForeign: false,
       }
     }
-    const holds = (check: (given: ResolutionInput, result: ResolutionResult) => void): void => {
+    const holds = (check: (given: ResolutionInput, result: ResolutionResult) => void, state = settled): void => {
       fc.assert(
-        fc.property(input, (given) => check(given, resolve(given))),
+        fc.property(inputWith(state), (given) => check(given, resolve(given))),
         { numRuns: 2_000 },
       )
     }
@@ -212,6 +259,49 @@ describe('the resolution of an install', () => {
       holds((_, result) => {
         expect(result.visit !== null).to.equal(result.resolution === 'matched')
         expect(result.selectionPolicy === 'none').to.equal(result.resolution === 'unmatched')
+      })
+    })
+
+    it('is pending exactly where a receipt that could be a candidate cannot be judged, and names nothing then', () => {
+      holds((given, result) => {
+        const asked = lookupsOf(given.receipts, given.nowMs)
+        const states = asked.map(({ visitId }) => given.states.get(visitId) ?? 'unknown')
+        const isPossible = (state: KnownState): boolean => /active|undecided|predecessor/.test(state)
+        const mayReplace = states.includes('predecessor_unknown') && states.filter(isPossible).length > 1
+        const isOpen = states.includes('undecided') || mayReplace
+        expect(result.resolution === 'pending').to.equal(given.handoff === null && isOpen)
+        if (result.resolution !== 'pending') return
+        expect(result).to.deep.include({ visit: null, candidateCount: 0, selectionPolicy: 'none' })
+      }, anyState)
+    })
+
+    it('comes to the same later as it would have come to at once', () => {
+      fc.assert(
+        fc.property(inputWith(anyState), inputWith(settled), (given, truth) => {
+          const first = resolve(given)
+          if (first.resolution !== 'pending') return
+          const truthOf = (id: string, state: KnownState): KnownState =>
+            state === 'undecided'
+              ? (truth.states.get(id) ?? 'unknown')
+              : state === 'predecessor_unknown'
+                ? 'active'
+                : state
+          const known = [...given.states].map(([id, state]) => [id, truthOf(id, state)] as const)
+          const states = new Map(known)
+          const later = { states, installation: given.installation, receivedAtMs: given.nowMs }
+          const atOnce = resolve({ ...given, states })
+          expect(resolveLater({ ...first, openCandidates: first.openCandidates ?? [] }, later)).to.deep.equal(atOnce)
+        }),
+        { numRuns: 2_000 },
+      )
+    })
+
+    it('waits for an installation that cannot be looked up only where there is no candidate', () => {
+      holds((given, known) => {
+        const result = resolve({ ...given, installation: { kind: 'undecided' } })
+        const isByItself = known.resolution === 'matched' && known.selectionPolicy !== 'same_installation'
+        if (isByItself) expect(result).to.deep.equal(known)
+        else expect(result).to.deep.include({ resolution: 'pending', openCandidates: [] })
       })
     })
 
