@@ -15,13 +15,14 @@ const USAGE = `Usage: kubectl whence COMMAND [options]
 
 Commands:
   explain KIND/NAME         Whether it is in force, why not, what it refers to and is compiled to.
-  lint -f FILE|FOLDER       Check files before they are applied; asks no cluster.
+  lint -f FILE|FOLDER       Check files before they are applied; asks no cluster. With --allow-missing, Secrets
+                            and other objects that they refer to may lie elsewhere.
   send-test DESTINATION     Try a destination from its provider's own pod, and say what the provider answers.
   logs [options]            Show Logs, as \`whence logs\` does; its options are handed on.
 
 Options:
   -n, --namespace NAME      Where the custom resources are.
-  --release-namespace NAME  Where Whence is installed; looked for everywhere without it.
+  --release-namespace NAME  Where Whence is installed; needed if it is in several namespaces.
   --context, --kubeconfig   As kubectl takes them.
 `
 
@@ -83,13 +84,15 @@ function splitOption(word: string): readonly [string, string | undefined] {
 
 /** A single file is checked as a folder that holds nothing else. */
 async function lint(words: readonly string[]): Promise<number> {
-  const path = words[0] === '-f' ? words[1] : undefined
-  if (path === undefined) throw new Error('name a file or folder: kubectl whence lint -f PATH')
+  const allowsMissing = words.includes('--allow-missing')
+  const [option, path, ...rest] = words.filter((word) => word !== '--allow-missing')
+  if (option !== '-f' || path === undefined || rest.length > 0)
+    throw new Error('name a file or folder: kubectl whence lint -f PATH')
   const isFolder = (await stat(path)).isDirectory()
   const folder = isFolder ? path : await mkdtemp(join(tmpdir(), 'whence-lint-'))
   try {
     if (!isFolder) await symlink(resolve(path), join(folder, basename(path)))
-    const problems = await lintFolder({ folder, env: process.env })
+    const problems = await lintFolder({ folder, env: process.env, allowsMissing })
     print(problems.length === 0 ? `${path}: no problems\n` : `${formatProblems(problems)}\n`)
     return problems.length === 0 ? 0 : 1
   } finally {

@@ -7,6 +7,7 @@ import { isBlocking } from '../domain/catalog-problems.ts'
 import type { Compilation } from '../domain/compile-catalog.ts'
 import { compileCatalog } from '../domain/compile-catalog.ts'
 import type { ProviderSettingsChecker } from '../domain/compiler.ts'
+import { withoutMissing } from '../domain/missing-references.ts'
 import type { FolderState } from './folder-watch.ts'
 import { watchFolder } from './folder-watch.ts'
 import type { Logger } from './logger.ts'
@@ -119,10 +120,17 @@ function compileParsed(
 
 /** The problems of a folder as it lies there; an unreadable folder is one of them. */
 export async function lintFolder(
-  options: Pick<CatalogFolderOptions, 'folder' | 'env' | 'checkProviderSettings'>,
+  options: Pick<CatalogFolderOptions, 'folder' | 'env' | 'checkProviderSettings'> & {
+    /** What objects refer to may lie elsewhere. */
+    readonly allowsMissing?: boolean
+  },
 ): Promise<readonly CatalogProblem[]> {
   try {
-    return compileManifests(await readManifests(options.folder), options).problems
+    const files = await readManifests(options.folder)
+    const { problems } = compileManifests(files, options)
+    return options.allowsMissing === true
+      ? withoutMissing(problems, parseManifests(files, options.env).objects)
+      : problems
   } catch (error) {
     if (error instanceof ManifestsUnreadable) return [unreadable(options.folder, error.message)]
     throw error

@@ -177,7 +177,14 @@ export const COMMANDS = {
   lint: {
     summary: 'Check a folder of custom resources and print every problem.',
     settings: ['manifests'],
-    flags: { '-f': { placeholder: 'FOLDER', doc: 'The folder; short for --manifests.' }, ...JSON_FLAG },
+    flags: {
+      '-f': { placeholder: 'FOLDER', doc: 'The folder; short for --manifests.' },
+      '--allow-missing': {
+        placeholder: null,
+        doc: 'Secrets and other objects that are referred to may lie elsewhere.',
+      },
+      ...JSON_FLAG,
+    },
     positionals: [],
   },
 } as const satisfies Record<string, CommandRow>

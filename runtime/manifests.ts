@@ -104,8 +104,10 @@ function parseManifest(file: ManifestFile, env: Environment): ParsedManifests {
     const place: Place = { file: file.name, document: index + 1, lines }
     const object = readDocument(document, place, problems)
     if (object === null) return
-    expandSecret(object, env, problems)
-    objects.push(object)
+    for (const each of itemsOf(object, problems)) {
+      expandSecret(each, env, problems)
+      objects.push(each)
+    }
   })
   return { objects, problems }
 }
@@ -165,6 +167,20 @@ function readDocument(document: Document.Parsed, place: Place, problems: Catalog
     broken(lineOf(root, place), error instanceof Error ? firstLine(error.message) : 'cannot be read')
     return null
   }
+}
+
+/** The objects of a list, as `kubectl get -o yaml` writes them and `kubectl apply` takes them; else the object itself. */
+function itemsOf(object: SourceObject, problems: CatalogProblem[]): readonly SourceObject[] {
+  const { kind, items } = object.value as { readonly kind?: unknown; readonly items?: unknown }
+  if (typeof kind !== 'string' || !kind.endsWith('List') || !Array.isArray(items)) return [object]
+  return items.flatMap((value: unknown, index): readonly SourceObject[] => {
+    const source = object.locate(`/items/${index}`)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return itemsOf({ value, locate: (field) => object.locate(`/items/${index}${field}`) }, problems)
+    const message = `items.${index}: is not a map of fields`
+    problems.push({ object: kind, source, field: `/items/${index}`, reason: 'InvalidYaml', message })
+    return []
+  })
 }
 
 function asKubernetesReads(key: unknown, scalar: { value: unknown; type?: unknown }): void {

@@ -9,11 +9,20 @@ import { CONDITION_REASONS, type Condition } from '../../domain/conditions.ts'
 import { RESOURCE_GROUP } from '../../domain/resources.ts'
 import { printable } from '../../domain/printable.ts'
 import { print } from '../tools/output.ts'
-import { type ClusterChoice, type ClusterObject, getJson, kubectl, withoutNamespace } from './run-kubectl.ts'
+import {
+  type ClusterChoice,
+  type ClusterObject,
+  getJson,
+  kubectl,
+  oneNamespace,
+  withoutNamespace,
+} from './run-kubectl.ts'
 
 /** What is well when it is not true. */
 const GOOD_WHEN_FALSE: ReadonlySet<string> = new Set(['Reconciling', 'Stalled'])
 const MAX_REFERENCES = 50
+/** Of one part: many times what the websites in one take. */
+const UNPACKED_BYTES_MAX = 64 * 1024 * 1024
 
 /** Prints, and resolves with 0 where it is in force, 1 where it is not. `target` is `website/NAME`, as kubectl takes it. */
 export async function explain(choice: ClusterChoice, target: string): Promise<number> {
@@ -114,6 +123,7 @@ async function compiledLines(
     ...place,
   ])
   if (found.value === null) return [`  compiled: the catalog is not to be seen with your rights (${found.why})`]
+  oneNamespace(found.value.items, 'catalogs')
   const id = [status?.['id'], spec?.['id']].find((each) => typeof each === 'string') ?? metadata.name
   const website = websitesIn(found.value.items).find((each) => each.id === id)
   if (website === undefined) return [`  compiled: no catalog holds ${id}`]
@@ -141,9 +151,20 @@ function websitesIn(maps: readonly ClusterObject[]): readonly Website[] {
       const packed = byName.get(`${namespace}/${shardName(place, number, index.shards.length)}`)?.binaryData?.[
         SHARD_KEY
       ]
-      return packed === undefined ? null : gunzipSync(Buffer.from(packed, 'base64')).toString()
+      return packed === undefined ? null : unpacked(packed)
     })
     if (!shards.every((shard) => shard !== null)) return []
     return [...fromShards(index.version, shards).websites.values()]
   })
+}
+
+/** The text of a packed part. Bounded: a megabyte can be made to unpack to a gigabyte. @throws Error if it is too large */
+export function unpacked(packed: string): string {
+  try {
+    return gunzipSync(Buffer.from(packed, 'base64'), { maxOutputLength: UNPACKED_BYTES_MAX }).toString()
+  } catch (error) {
+    throw new Error('a part of the catalog cannot be unpacked, or is larger than any that an operator writes', {
+      cause: error,
+    })
+  }
 }

@@ -22,7 +22,7 @@ export interface ClusterObject {
 /** Options of kubectl that the plugin hands on: where, and as whom. */
 export interface ClusterChoice {
   readonly options: readonly string[]
-  /** Where the release is; null: looked for in all namespaces. */
+  /** Where the release is; null: looked for in all namespaces, of which only one may have it. */
   readonly releaseNamespace: string | null
 }
 
@@ -60,7 +60,9 @@ export async function execIn(choice: ClusterChoice, component: string, words: re
     ...running,
     ...place,
   ])
-  const [pod] = pods.value?.items ?? []
+  const found = pods.value?.items ?? []
+  oneNamespace(found, `pods of ${component}`)
+  const [pod] = found
   if (pod === undefined) {
     const where = choice.releaseNamespace === null ? 'in any namespace' : `in ${choice.releaseNamespace}`
     throw new Error(
@@ -72,6 +74,15 @@ export async function execIn(choice: ClusterChoice, component: string, words: re
   const child = spawn('kubectl', exec, { stdio: 'inherit' })
   const [code] = (await once(child, 'close')) as [number | null]
   return code ?? 1
+}
+
+/**
+ * Whoever may make objects anywhere can give them our labels, so nothing is chosen among several namespaces.
+ * @throws Error that names them
+ */
+export function oneNamespace(objects: readonly ClusterObject[], what: string): void {
+  const namespaces = [...new Set(objects.map(({ metadata }) => metadata.namespace ?? 'default'))].sort()
+  if (namespaces.length > 1) throw new Error(`there are ${what} in ${namespaces.join(', ')}: say --release-namespace`)
 }
 
 /** The same cluster and person, in no namespace or in another one. */

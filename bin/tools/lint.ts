@@ -6,7 +6,7 @@ import { print, printJson } from './output.ts'
 
 export async function lintTool(run: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
   const folder = run.flags.get('-f') ?? run.settings.manifests
-  const problems = await lintFolder({ folder, env })
+  const problems = await lintFolder({ folder, env, allowsMissing: run.flags.has('--allow-missing') })
   if (run.flags.has('--json')) {
     printJson(problems)
   } else {

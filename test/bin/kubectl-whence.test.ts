@@ -5,16 +5,25 @@ import { chmod, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
 
 import { expect } from 'chai'
 
+import { unpacked } from '../../bin/kubectl/explain.ts'
 import { ROOT } from '../tidy/source-files.ts'
 
 const run = promisify(execFile)
 const PODS = { items: [{ kind: 'Pod', metadata: { name: 'whence-pod-1', namespace: 'collecting' } }] }
 const DESTINATION = { kind: 'Destination', metadata: { name: 'ads' }, spec: { provider: 'google_ads' } }
 
-describe('kubectl whence', () => {
+/** A gigabyte in a megabyte: members of gzip that follow each other unpack to one text. */
+const bomb = (): string => {
+  const member = gzipSync(Buffer.alloc(64 * 1024 * 1024))
+  return Buffer.concat(Array.from({ length: 16 }, () => member)).toString('base64')
+}
+
+describe('kubectl whence', function () {
+  this.timeout(20_000)
   let folder = ''
 
   beforeEach(async () => {
@@ -27,6 +36,8 @@ describe('kubectl whence', () => {
       `case "$*" in`,
       `  "get pods"*) cat '${folder}/pods.json' ;;`,
       `  "get destinations"*) cat '${folder}/destination.json' ;;`,
+      `  "get website.whence.dev acme"*) cat '${folder}/website.json' ;;`,
+      `  "get configmaps"*) cat '${folder}/configmaps.json' ;;`,
       `  exec*) echo answered; exit 3 ;;`,
       `  *) echo 'Error from server (NotFound): it is not there' >&2; exit 1 ;;`,
       'esac',
@@ -68,6 +79,47 @@ describe('kubectl whence', () => {
     const [pods, exec] = await asked()
     expect(pods).to.match(/component=api .*--all-namespaces/)
     expect(exec).to.equal('exec whence-pod-1 --namespace collecting --context far -- whence logs --website acme-dev')
+  })
+
+  it('takes no pod that is in one of several namespaces, as anybody may give a pod our labels', async () => {
+    const planted = { kind: 'Pod', metadata: { name: 'whence-pod-0', namespace: 'a-strangers' } }
+    await writeFile(join(folder, 'pods.json'), JSON.stringify({ items: [planted, ...PODS.items] }))
+    for (const words of [['logs'], ['send-test', 'ads']]) {
+      const { code, stderr } = await plugin(...words)
+      expect(stderr).to.match(
+        /^kubectl whence: there are pods of [\w-]+ in a-strangers, collecting: say --release-namespace\n$/,
+      )
+      expect(code).to.equal(2)
+    }
+    expect((await asked()).filter((line) => line.startsWith('exec'))).to.deep.equal([])
+  })
+
+  it('explains by no catalog that is in one of several namespaces', async () => {
+    const website = { kind: 'Website', metadata: { name: 'acme', namespace: 'team', generation: 1 }, status: {} }
+    await writeFile(join(folder, 'website.json'), JSON.stringify(website))
+    const map = (namespace: string) => ({ kind: 'ConfigMap', metadata: { name: 'whence-catalog', namespace } })
+    await writeFile(join(folder, 'configmaps.json'), JSON.stringify({ items: ['collecting', 'a-strangers'].map(map) }))
+    const { code, stderr } = await plugin('explain', 'website/acme')
+    expect(stderr).to.equal('kubectl whence: there are catalogs in a-strangers, collecting: say --release-namespace\n')
+    expect(code).to.equal(2)
+  })
+
+  it('unpacks no part of a catalog that is made to fill the memory', () => {
+    expect(unpacked(gzipSync('{}').toString('base64'))).to.equal('{}')
+    expect(() => unpacked(bomb())).to.throw('larger than any that an operator writes')
+  })
+
+  it('checks files whose Secrets and other ends lie elsewhere, if it is told so', async () => {
+    const website =
+      'apiVersion: whence.dev/v1alpha1\nkind: Website\nmetadata: { name: w }\nspec: { organizationRef: { name: away }, primaryOrigin: "https://w.dev" }\n'
+    await writeFile(join(folder, 'w.yaml'), website)
+    expect((await plugin('lint', '-f', join(folder, 'w.yaml'))).stdout).to.match(/\[RefNotFound\]/)
+    for (const words of [
+      ['--allow-missing', '-f', join(folder, 'w.yaml')],
+      ['-f', join(folder, 'w.yaml'), '--allow-missing'],
+    ])
+      expect(await plugin('lint', ...words)).to.deep.include({ code: 0 })
+    expect((await plugin('lint', '-f', join(folder, 'w.yaml'), '--alow-missing')).code).to.equal(2)
   })
 
   it('checks a file or a folder without asking a cluster', async () => {

@@ -189,6 +189,68 @@ describe('manifests', () => {
     })
   })
 
+  it('are taken out of lists, each with its place and its own problems', async () => {
+    const list = [
+      'apiVersion: v1',
+      'kind: List',
+      'items:',
+      '  - { apiVersion: whence.dev/v1alpha1, kind: Organization, metadata: { name: acme }, spec: { plan: Gold } }',
+      '  - kind: List',
+      '    items:',
+      '      - kind: Secret',
+      '        metadata: { name: keys }',
+      '        stringData: { key: "${MISSING}" }',
+      '  - text',
+    ]
+    write('a.yaml', list.join('\n'))
+    expect(formatProblems(await lintFolder({ folder, env: {} })).split('\n')).to.deep.equal([
+      'a.yaml, document 1, line 10: List: items.2: is not a map of fields [InvalidYaml]',
+      'a.yaml, document 1, line 9: Secret/keys: stringData.key: the environment variable MISSING is not set [EnvNotSet]',
+      'a.yaml, document 1, line 4: Organization/acme: spec.plan: "Gold" is not one of Free, Standard, Enterprise [InvalidField]',
+    ])
+    expect(values(list.join('\n'), { MISSING: 'x' })[1]).to.deep.include({ stringData: { key: 'x' } })
+  })
+
+  it('may refer to what lies elsewhere where that is allowed, but not wrongly to what is there', async () => {
+    const object = (kind: string, name: string, spec: object) =>
+      JSON.stringify({ apiVersion: 'whence.dev/v1alpha1', kind, metadata: { name }, spec })
+    const ga4 = (name: string, secret: string) =>
+      object('Destination', name, {
+        ...{ websiteRef: { name: 'site' }, provider: 'ga4' },
+        ga4: { measurementId: 'G-AAAAAAAAAA', apiSecretRef: { name: secret, key: 'key' } },
+      })
+    const documents = [
+      object('Organization', 'acme', { plan: 'Enterprise', defaultInstallPath: 'elsewhere' }),
+      object('Website', 'orphan', { organizationRef: { name: 'away' }, primaryOrigin: 'https://orphan.dev' }),
+      object('Website', 'guest', {
+        organizationRef: { name: 'acme', namespace: 'other' },
+        primaryOrigin: 'https://guest.dev',
+      }),
+      object('Website', 'site', { organizationRef: { name: 'acme' }, primaryOrigin: 'https://site.dev' }),
+      object('InstallPath', 'path', { organizationRef: { name: 'acme' }, displayName: 'Path' }),
+      ga4('sealed', 'sealed'),
+      ga4('wrong', 'there'),
+      object('Destination', 'lost', {
+        ...{ websiteRef: { name: 'orphan' }, provider: 'ga4' },
+        ga4: { measurementId: 'G-AAAAAAAAAA', apiSecretRef: { name: 'there', key: 'other' } },
+      }),
+      'kind: Secret\nmetadata: { name: there }\nstringData: { other: x }',
+    ]
+    write('a.yaml', documents.join('\n---\n'))
+    const found = await lintFolder({ folder, env: {} })
+    const objectsOf = (problems: typeof found) => problems.map(({ object: shown, reason }) => `${shown} ${reason}`)
+    expect(objectsOf(found)).to.have.members([
+      'Organization/acme RefNotFound',
+      'Website/orphan RefNotFound',
+      'Website/guest RefNotPermitted',
+      'Destination/sealed RefNotFound',
+      'Destination/wrong RefNotFound',
+      'Destination/lost RefNotAccepted',
+    ])
+    const left = await lintFolder({ folder, env: {}, allowsMissing: true })
+    expect(objectsOf(left)).to.deep.equal(['Destination/wrong RefNotFound'])
+  })
+
   it('of the quickstart have no problem', async () => {
     const problems = await lintFolder({ folder: join(import.meta.dirname, '../../examples/quickstart'), env: {} })
     expect(formatProblems(problems)).to.equal('')
