@@ -63,15 +63,22 @@ export async function statesOf(
     const state = known.get(visitId)
     return state === 'unknown' || state === 'predecessor_unknown'
   })
-  for (const [visitId, state] of await recall(unknown, deps)) known.set(visitId, state)
+  const active = unknown.filter(({ visitId }) => known.get(visitId) === 'predecessor_unknown')
+  const recalled = await recall(unknown, deps, new Set(active.map(({ visitId }) => visitId)))
+  for (const [visitId, state] of recalled) known.set(visitId, state)
   return known
 }
 
 /**
  * Asks ClickHouse for receipts that the hot state does not know and tells the hot state what it said. What an active one
- * replaced is revoked, whether it was asked for or not. ClickHouse away means unknown: an install must not fail for it.
+ * replaced is revoked, whether it was asked for or not. `active` are known to be so already, though ClickHouse may not have
+ * their activations yet. ClickHouse away means unknown: an install must not fail for it.
  */
-export async function recall(refs: readonly ReceiptRef[], deps: ApiDeps): Promise<ReadonlyMap<VisitId, KnownState>> {
+export async function recall(
+  refs: readonly ReceiptRef[],
+  deps: ApiDeps,
+  active: ReadonlySet<VisitId> = new Set(),
+): Promise<ReadonlyMap<VisitId, KnownState>> {
   const [first] = refs
   if (first === undefined) return new Map()
   deps.metrics.lookup('receipts')
@@ -85,10 +92,11 @@ export async function recall(refs: readonly ReceiptRef[], deps: ApiDeps): Promis
   for (const row of rows) {
     const ref = refs.find(({ visitId }) => visitId === row.visit_id)
     if (ref === undefined) continue
-    const state = row.is_revoked ? 'revoked' : row.is_active ? 'active' : 'issued'
+    const isActive = row.is_active || active.has(ref.visitId)
+    const state = row.is_revoked ? 'revoked' : isActive ? 'active' : 'issued'
     const previous = previousOf(ref.website, row)
     states.set(ref.visitId, state === 'active' && previous === 'unknown' ? 'predecessor_unknown' : state)
-    if (row.is_active && previous !== null && previous !== 'unknown') replaced.push(previous.visitId)
+    if (isActive && previous !== null && previous !== 'unknown') replaced.push(previous.visitId)
     await deps.hotState.learn({ ...ref, previous }, state)
   }
   for (const visitId of replaced) states.set(visitId, 'revoked')

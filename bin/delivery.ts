@@ -39,7 +39,8 @@ export function delivery({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
 async function startStateRole(base: RoleParts, open: Engines): Promise<void> {
   let role: StateRole | null = null
   const hotState = await open.hotState({ whenAway: 'reject', onLost: () => role?.storeLost() })
-  role = await stateRole({ ...base, hotState })
+  const { facts } = await open.facts()
+  role = await stateRole({ ...base, hotState, facts })
   // Nobody watched the store until now: it may have lost something while this role was away or was starting.
   role.storeLost()
 }

@@ -2,6 +2,7 @@
 
 import { startDispatch } from '../delivery/dispatch.ts'
 import { startFactsWriter } from '../delivery/facts-writer.ts'
+import { startLateRevocations } from '../delivery/late-revocations.ts'
 import { ownCredentials } from '../delivery/own-credentials.ts'
 import type { Provider } from '../delivery/provider.ts'
 import { startState, type StateRole } from '../delivery/state.ts'
@@ -32,11 +33,23 @@ export async function factsWriterRole({ lifecycle, ...parts }: RoleParts & { rea
 export async function stateRole({
   lifecycle,
   ...parts
-}: RoleParts & { readonly hotState: HotState }): Promise<StateRole> {
+}: RoleParts & { readonly hotState: HotState; readonly facts: Facts }): Promise<StateRole> {
   reportEngines(parts.registry, parts)
   return lifecycle.start(
     'state',
-    () => startState(parts),
+    () => startState({ ...parts, random: Math.random }),
+    (role) => role.stop(),
+  )
+}
+
+/** What is left of the role `state` where the hot state is a folder of this process, which loses nothing. */
+export async function lateRevocationsRole({
+  lifecycle,
+  ...parts
+}: RoleParts & { readonly hotState: HotState; readonly facts: Facts }): Promise<void> {
+  await lifecycle.start(
+    'late revocations',
+    () => startLateRevocations({ ...parts, random: Math.random }),
     (role) => role.stop(),
   )
 }

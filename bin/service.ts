@@ -16,7 +16,7 @@ import { openDataFolder } from './data-folder.ts'
 import { engines, type EngineParts } from './engines.ts'
 import { recallAnswers } from './recall-answers.ts'
 import { recallVisits } from './recall-visits.ts'
-import { dispatchRole, factsWriterRole, workerRole } from './roles.ts'
+import { dispatchRole, factsWriterRole, lateRevocationsRole, workerRole } from './roles.ts'
 import { keyringOf, serveApi, startMetrics } from './serve-api.ts'
 import { serveTools } from './tools/control.ts'
 import { localBackend } from './tools/backend.ts'
@@ -91,9 +91,10 @@ async function layFoundation(options: ServiceOptions): Promise<Foundation> {
   return { ...options, keys, catalog, eventLog, hotState, facts, registry: createRegistry('embedded', options.version) }
 }
 
-/** Facts-writer, dispatch and one worker for each provider there is; the hot state beside them needs no role of its own. */
+/** Facts-writer, late revocations, dispatch and one worker for each provider there is. */
 async function startRoles(foundation: Foundation): Promise<ReadonlyMap<ProviderId, Worker>> {
   await factsWriterRole(foundation)
+  await lateRevocationsRole(foundation)
   await dispatchRole(foundation)
   const workers = new Map<ProviderId, Worker>()
   for (const provider of Object.values(PROVIDERS)) workers.set(provider.id, await workerRole(provider, foundation))

@@ -2,9 +2,11 @@
 
 import { LIMITS } from '../domain/limits.ts'
 import { monthOf } from '../domain/rate.ts'
+import { recordKey } from '../domain/records.ts'
 import type { HotState, MatchedVisit } from '../ports/hot-state/hot-state.ts'
 import type { QueryRow } from '../ports/facts/queries.ts'
 import type { FactsReader } from './dispatch-reads.ts'
+import { readPredecessors } from './predecessors.ts'
 
 export interface RebuildDeps {
   readonly facts: FactsReader
@@ -25,6 +27,8 @@ const PAGE_ROWS = 5_000
 /** Verbs under way at once: more would only wait in the queue to the store. */
 const VERBS_AT_ONCE = 500
 const DAY_MS = 86_400_000
+/** Of an activation's row, as `activationsAfter` gives it. */
+const REVOKED = 2
 
 /**
  * May run while the service works, and again: states only climb, and an event that is settled stays as it is. What the
@@ -44,12 +48,31 @@ async function rebuildReceipts({ facts, hotState, nowMs, onProgress }: RebuildDe
     const rows = await facts.run('activationsAfter', { since_ms, limit: PAGE_ROWS, ...after })
     const last = rows.at(-1)
     if (last === undefined) return applied
-    await inParts(rows, ({ website, visit_id: visitId, issued_at_ms: issuedAtMs, effect }) =>
-      hotState.learn({ website, visitId, issuedAtMs, previous: null }, effect === 2 ? 'revoked' : 'active'),
-    )
+    await learnPage(rows, { facts, hotState, nowMs })
     onProgress('activations', (applied += rows.length))
     after = { after_website: last.website, after_visit_id: last.visit_id, after_effect: last.effect }
   }
+}
+
+/** What an activation replaced its visit says; one whose visit may still come leaves that open. */
+async function learnPage(
+  rows: readonly QueryRow<'activationsAfter'>[],
+  { facts, hotState, nowMs }: Pick<RebuildDeps, 'facts' | 'hotState' | 'nowMs'>,
+): Promise<void> {
+  const receipts = rows.map(({ website, visit_id: visitId, issued_at_ms: issuedAtMs, effect }) => {
+    return { website, visitId, issuedAtMs, isRevoked: effect === REVOKED }
+  })
+  const predecessors = await readPredecessors(
+    facts,
+    receipts.filter(({ isRevoked }) => !isRevoked),
+  )
+  const openSinceMs = nowMs() - LIMITS.eventLogKeepMs
+  await inParts(receipts, ({ isRevoked, ...receipt }) => {
+    const absent = receipt.issuedAtMs >= openSinceMs ? 'unknown' : null
+    const found = predecessors.get(recordKey(receipt.website, receipt.visitId))
+    const previous = found === undefined ? absent : found
+    return hotState.learn({ ...receipt, previous }, isRevoked ? 'revoked' : 'active')
+  })
 }
 
 async function rebuildAnswers({ facts, hotState, nowMs, onProgress }: RebuildDeps): Promise<number> {

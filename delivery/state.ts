@@ -1,19 +1,16 @@
-/** The role `state`: applies activations from the log to the hot state again, so that a store that lost some learns them. */
+/**
+ * The role `state`: applies activations from the log to the hot state again, so that a store that lost some learns them, and
+ * revokes late what could not be revoked at once (`late-revocations.ts`).
+ */
 
-import { decodeRecord, type ActivationRecord } from '../domain/records.ts'
-import type { Batch, BatchOutcome, Consumer, EventLog } from '../ports/event-log/event-log.ts'
-import type { HotState, ReceiptRef } from '../ports/hot-state/hot-state.ts'
-import type { Logger } from '../runtime/logger.ts'
+import type { ActivationRecord } from '../domain/records.ts'
+import type { Batch, BatchOutcome, Consumer } from '../ports/event-log/event-log.ts'
+import type { HotState, Predecessor } from '../ports/hot-state/hot-state.ts'
+import { LateRevocations, readActivation, STATE_GROUP, type LateRevocationDeps } from './late-revocations.ts'
 
-export interface StateDeps {
-  readonly eventLog: Pick<EventLog, 'consume'>
-  /** Must reject where the store is away, so that the batch comes again. */
-  readonly hotState: Pick<HotState, 'learn'>
-  readonly logger: Logger
-  readonly nowMs: () => number
-}
+/** The hot state must reject where the store is away, so that the batch comes again. */
+export type StateDeps = LateRevocationDeps
 
-const GROUP = 'state'
 const BATCH_ACTIVATIONS = 500
 
 /** What a failover of the store can have lost, and more: it is asynchronous, and takes seconds. */
@@ -27,16 +24,30 @@ export interface StateRole {
 }
 
 /** States only climb, so applying one again, or late, changes nothing that is newer. */
-export async function startState({ eventLog, hotState, logger, nowMs }: StateDeps): Promise<StateRole> {
+export async function startState(deps: StateDeps): Promise<StateRole> {
+  const { eventLog, hotState, logger } = deps
+  const late = new LateRevocations(deps)
   const handle = async (batch: Batch): Promise<BatchOutcome> => {
-    const records = batch.entries.flatMap((entry) => readRecord(entry, logger) ?? [])
+    const records = batch.entries.flatMap((entry) => readActivation(entry, logger) ?? [])
     await Promise.all(records.map((record) => apply(record, hotState)))
+    await late.take(records)
     return { done: batch.entries.length }
   }
-  const consumer = await eventLog.consume('activations', GROUP, handle, { maxEntries: BATCH_ACTIVATIONS })
-  return rewinding(consumer, { logger, nowMs })
+  const consumer = await eventLog.consume('activations', STATE_GROUP, handle, { maxEntries: BATCH_ACTIVATIONS })
+  const rewindable = rewinding(consumer, deps)
+  const stop = async (): Promise<void> => {
+    await Promise.all([rewindable.stop(), late.stop()])
+  }
+  try {
+    await late.start()
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return { storeLost: rewindable.storeLost, stop }
 }
 
+/** What is rewound are the activations alone: those that wait know by themselves when they are due. */
 function rewinding(consumer: Consumer, { logger, nowMs }: Pick<StateDeps, 'logger' | 'nowMs'>): StateRole {
   let lostAtMs: number | null = null
   let timer: NodeJS.Timeout | null = null
@@ -69,23 +80,17 @@ function rewinding(consumer: Consumer, { logger, nowMs }: Pick<StateDeps, 'logge
 }
 
 async function apply(record: ActivationRecord, hotState: Pick<HotState, 'learn'>): Promise<void> {
-  const { website, visitId, issuedAtMs, revokedVisitId, revokedIssuedAtMs } = record
-  const previous: ReceiptRef | null =
-    revokedVisitId === null || revokedIssuedAtMs === null
-      ? null
-      : { website, visitId: revokedVisitId, issuedAtMs: revokedIssuedAtMs }
-  await hotState.learn({ website, visitId, issuedAtMs, previous }, 'active')
+  const { website, visitId, issuedAtMs } = record
+  await hotState.learn({ website, visitId, issuedAtMs, previous: previousOf(record) }, 'active')
 }
 
-/** An entry that cannot be read would come again for ever; the facts-writer keeps it aside with its reason. */
-function readRecord(
-  entry: { readonly value: string; readonly key: string; readonly offset: number },
-  logger: Logger,
-): ActivationRecord | null {
-  try {
-    return decodeRecord<ActivationRecord>(entry.value)
-  } catch {
-    logger.error({ key: entry.key, offset: entry.offset }, 'activation cannot be read')
-    return null
-  }
+function previousOf({
+  website,
+  revokedVisitId,
+  revokedIssuedAtMs,
+  isPredecessorUnknown,
+}: ActivationRecord): Predecessor {
+  if (isPredecessorUnknown === true) return 'unknown'
+  if (revokedVisitId === null || revokedIssuedAtMs === null) return null
+  return { website, visitId: revokedVisitId, issuedAtMs: revokedIssuedAtMs }
 }

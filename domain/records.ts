@@ -25,13 +25,18 @@ export const RECORD_TOPICS = [
 export type RecordTopic = (typeof RECORD_TOPICS)[number]
 
 export type JobTopic = `deliver.${ProviderId}` | `deliver.${ProviderId}.${TierName}`
-/** Installs whose visit has not reached ClickHouse yet wait here; jobs that failed for good lie in `dead-letters`. */
-export type Topic = RecordTopic | JobTopic | `dispatch.${TierName}` | 'dead-letters'
+/**
+ * Installs (`dispatch`) and activations (`state`) whose visit has not reached ClickHouse yet wait in tiers; jobs that failed
+ * for good lie in `dead-letters`.
+ */
+export type Topic = RecordTopic | JobTopic | `dispatch.${TierName}` | `state.${TierName}` | 'dead-letters'
 
 /** Waiting rooms for retries and holds; jitter is added when a job enters one. */
 export const TIERS = { '5s': 5, '30s': 30, '5m': 300, '30m': 1_800, '2h': 7_200, '6h': 21_600, '24h': 86_400 } as const
 export type TierName = keyof typeof TIERS
 export const TIER_NAMES = Object.keys(TIERS) as readonly TierName[]
+/** Where activations wait; holds never exceed half an hour. */
+export const WAITING_TIERS = ['5s', '30s', '5m', '30m'] as const satisfies readonly TierName[]
 
 /**
  * The request-log part of a record. Addresses stand as keyed hashes, receipts and tokens inside the body too.
@@ -264,6 +269,13 @@ export interface ParkedInstall {
   readonly dueAtMs: number
 }
 
+/** An activation that waits for its visit, which says what it revokes. */
+export interface WaitingActivation {
+  readonly v: 1
+  readonly record: ActivationRecord
+  readonly dueAtMs: number
+}
+
 export type { CandidateVerdict }
 
 /** The key of a record: website plus its own ID, never the website alone, which would make one partition hot. */
@@ -275,7 +287,7 @@ export function recordKey(website: WebsiteId, id: string): string {
  * One line of JSON. The body of a request stands behind it as it is: it is JSON itself as a rule, and escaping all its quotes
  * took as long as everything else, here and where it is read.
  */
-export function encodeRecord(record: LogRecord | Job | DeadLetter | ParkedInstall): string {
+export function encodeRecord(record: LogRecord | Job | DeadLetter | ParkedInstall | WaitingActivation): string {
   if (!('request' in record) || record.request.body === '') return JSON.stringify(record)
   const { request } = record
   return `${JSON.stringify({ ...record, request: { ...request, body: '' } })}\n${request.body}`

@@ -8,7 +8,7 @@ import kafkajs from 'kafkajs'
 import { LIMITS } from '../../domain/limits.ts'
 import { PROVIDER_IDS } from '../../domain/model.ts'
 import type { Topic } from '../../domain/records.ts'
-import { RECORD_TOPICS, TIER_NAMES } from '../../domain/records.ts'
+import { RECORD_TOPICS, TIER_NAMES, WAITING_TIERS } from '../../domain/records.ts'
 
 import type { TopicLayout } from './kafka-url.ts'
 
@@ -47,6 +47,7 @@ export const ALL_TOPICS: readonly Topic[] = [
     ...TIER_NAMES.map((tier): Topic => `deliver.${provider}.${tier}`),
   ]),
   ...TIER_NAMES.map((tier): Topic => `dispatch.${tier}`),
+  ...WAITING_TIERS.map((tier): Topic => `state.${tier}`),
   'dead-letters',
 ]
 

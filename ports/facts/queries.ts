@@ -22,6 +22,7 @@ import type {
   InstallRow,
   OrganizationUsageRow,
   PoisonRow,
+  PreviousVisitRow,
   ReceiptFactsRow,
   RequestLogRow,
   SettledInstallRow,
@@ -192,6 +193,14 @@ export const QUERIES = {
       SELECT visit_id, false, effect = 'activated', effect = 'revoked', false, ''
       FROM activations PREWHERE website = {website:String} AND visit_id IN {visit_ids:Array(String)}
     ) GROUP BY visit_id LIMIT ${MAX_KEYS}`),
+
+  /** What visits replaced. No FINAL: rows of one visit are alike in it. */
+  previousVisits: report<
+    VisitKeys,
+    PreviousVisitRow
+  >(`SELECT website, visit_id, max(previous_visit_id) AS previous_visit_id
+    FROM visits PREWHERE (website, visit_id) IN arrayZip({websites:Array(String)}, {visit_ids:Array(String)})
+    GROUP BY website, visit_id LIMIT ${MAX_KEYS}`),
 
   /** Pages of what activations did, in the table's own order; rows seen twice do no harm. */
   activationsAfter: report<After & { readonly after_visit_id: string; readonly after_effect: number }, ActivationRow>(

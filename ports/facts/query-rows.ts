@@ -37,6 +37,9 @@ export interface ReceiptFactsRow {
   readonly previous_visit_id: string
 }
 
+/** Which receipt a visit's own replaced; empty where the page held none. */
+export type PreviousVisitRow = Pick<VisitRow, 'website' | 'visit_id' | 'previous_visit_id'>
+
 export interface InstallRow {
   readonly website: string
   readonly event_id: string

@@ -43,7 +43,14 @@ describe('a hot state that was lost', function () {
     let now = Date.now()
     const environment = await openTestEnvironment(folder, () => now)
     const eventLog = await lmdbEventLog(environment, { trimEveryMs: 0 })
-    const role = await startState({ eventLog, hotState, logger, nowMs: () => now })
+    const role = await startState({
+      eventLog,
+      hotState,
+      facts: { run: async () => [] },
+      logger,
+      nowMs: () => now,
+      random: () => 0,
+    })
     onLost = () => role.storeLost()
     const old = receipt('old', now)
     const recent = receipt('recent', now)
@@ -78,6 +85,7 @@ describe('a hot state that was lost', function () {
     const asked: unknown[] = []
     const run = async (query: string, params: { after_website: string }): Promise<readonly object[]> => {
       if (query === 'usageOfAll') return pages[query]?.[0] ?? []
+      if (query === 'previousVisits') return []
       asked.push(params.after_website)
       return pages[query]?.[asked.length - 1 - (query === 'installsAfter' ? 3 : 0)] ?? []
     }
