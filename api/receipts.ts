@@ -7,7 +7,7 @@ import { PLAN_LIMITS } from '../domain/limits.ts'
 import type { VisitId, WebsiteId } from '../domain/model.ts'
 import { couldBeReceipt, isFromOrigin, issuedAtOfVisit, readReceipt, type ReceiptClaims } from '../domain/receipt.ts'
 import { lookupsOf, type KnownState, type ReadReceipt } from '../domain/resolve.ts'
-import type { Predecessor, ReceiptRef } from '../ports/hot-state/hot-state.ts'
+import type { Predecessor, ReceiptRef, ReceiptState } from '../ports/hot-state/hot-state.ts'
 import type { ReceiptFactsRow } from '../ports/facts/query-rows.ts'
 import type { ApiDeps } from './deps.ts'
 import type { CheckedRequest } from './pipeline.ts'
@@ -92,15 +92,26 @@ export async function recall(
   for (const row of rows) {
     const ref = refs.find(({ visitId }) => visitId === row.visit_id)
     if (ref === undefined) continue
-    const isActive = row.is_active || active.has(ref.visitId)
-    const state = row.is_revoked ? 'revoked' : isActive ? 'active' : 'issued'
-    const previous = previousOf(ref.website, row)
-    states.set(ref.visitId, state === 'active' && previous === 'unknown' ? 'predecessor_unknown' : state)
-    if (isActive && previous !== null && previous !== 'unknown') replaced.push(previous.visitId)
-    await deps.hotState.learn({ ...ref, previous }, state)
+    const { told, previous, standing } = readFacts(row, ref.website, active)
+    states.set(ref.visitId, standing)
+    if (told.includes('active') && previous !== null && previous !== 'unknown') replaced.push(previous.visitId)
+    for (const state of told) await deps.hotState.learn({ ...ref, previous }, state)
   }
   for (const visitId of replaced) states.set(visitId, 'revoked')
   return states
+}
+
+/** `told` is what the hot state learns: one that was active has revoked what it replaced, though it may be revoked by now. */
+function readFacts(
+  row: ReceiptFactsRow,
+  website: WebsiteId,
+  active: ReadonlySet<VisitId>,
+): { readonly told: readonly ReceiptState[]; readonly previous: Predecessor; readonly standing: KnownState } {
+  const isActive = row.is_active || active.has(row.visit_id)
+  const previous = previousOf(website, row)
+  if (row.is_revoked) return { told: isActive ? ['active', 'revoked'] : ['revoked'], previous, standing: 'revoked' }
+  if (!isActive) return { told: ['issued'], previous, standing: 'issued' }
+  return { told: ['active'], previous, standing: previous === 'unknown' ? 'predecessor_unknown' : 'active' }
 }
 
 async function inTime<T>(lookup: Promise<T>): Promise<T> {

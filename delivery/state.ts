@@ -44,7 +44,7 @@ export async function startState(deps: StateDeps): Promise<StateRole> {
     await stop()
     throw error
   }
-  return { storeLost: rewindable.storeLost, stop }
+  return { storeLost: () => rewindable.storeLost(), stop }
 }
 
 /** What is rewound are the activations alone: those that wait know by themselves when they are due. */
