@@ -3,6 +3,8 @@
  * followed by that body.
  */
 
+import { isBrand, isPlainBase, isPlainOrigin } from './host.ts'
+
 /** What the block of a served script says. All of it was checked when the catalog was compiled, and is checked again here. */
 export interface HookScriptValues {
   /** Website ID: 1 to 128 letters, digits, `_` and `-`. */
@@ -52,10 +54,10 @@ export function renderHookScript(body: string, values: HookScriptValues): string
     '#!/bin/sh',
     `# Settings of one website. What follows them is ${baseOf(values)}/report.sh, byte for byte.`,
     '{',
-    assign('website', checked('website', values.website, WORD)),
-    assign('path', values.path === null ? '' : checked('path', values.path, WORD)),
-    assign('origins', values.origins.map((origin) => checked('origins', origin, ORIGIN)).join(' ')),
-    assign('scan', checked('scan', values.scan, SCAN)),
+    assign('website', checked('website', values.website, isWord)),
+    assign('path', values.path === null ? '' : checked('path', values.path, isWord)),
+    assign('origins', values.origins.map((origin) => checked('origins', origin, isPlainOrigin)).join(' ')),
+    assign('scan', checked('scan', values.scan, isScan)),
     assign('base_url', baseOf(values)),
     '}',
   ]
@@ -64,28 +66,20 @@ export function renderHookScript(body: string, values: HookScriptValues): string
 
 // `$` without the flag m matches only at the very end in JavaScript, so no value can end in a line break.
 const WORD = /^[A-Za-z0-9_-]{1,128}$/
-const BRAND = /^(?=.{1,31}$)[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/
-const HOST = String.raw`(?:[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?|\[[0-9a-fA-F:.]+\])(?::[0-9]{1,5})?`
-const ORIGIN = new RegExp(`^https?://${HOST}$`)
-const BASE_URL = new RegExp(`^https?://${HOST}(?:/[A-Za-z0-9._~%-]+)*/?$`)
-
-/** Whether a script can name this as the service's address; a test holds that settings take no other. */
-export const isScriptBaseUrl = (text: string): boolean => BASE_URL.test(text)
-/** Whether names in a script can be made from this brand. */
-export const isScriptBrand = (text: string): boolean => BRAND.test(text)
-
 const SCAN = /^(?:Notice|Silent|Disabled)$/
+const isWord = (text: string): boolean => WORD.test(text)
+const isScan = (text: string): boolean => SCAN.test(text)
 
 function baseOf(values: HookScriptValues): string {
-  return checked('baseUrl', values.baseUrl, BASE_URL).replace(/\/$/, '')
+  return checked('baseUrl', values.baseUrl, isPlainBase).replace(/\/$/, '')
 }
 
 function brandIdentifier(brand: string): string {
-  return checked('brand', brand, BRAND).replaceAll('-', '_')
+  return checked('brand', brand, isBrand).replaceAll('-', '_')
 }
 
 /** The message names the value's place, never the value: it may end up in a log. */
-function checked(name: string, value: string, alphabet: RegExp): string {
-  if (!alphabet.test(value)) throw new RangeError(`hook script: ${name} is outside its alphabet`)
+function checked(name: string, value: string, isInAlphabet: (text: string) => boolean): string {
+  if (!isInAlphabet(value)) throw new RangeError(`hook script: ${name} is outside its alphabet`)
   return value
 }

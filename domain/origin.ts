@@ -1,5 +1,6 @@
 /** Decides what an origin is, whether it may be registered, and how a page's address splits into origin and path. */
 
+import { isPlainHost } from './host.ts'
 import { LIMITS } from './limits.ts'
 
 /** SHA-256 of a text in lower-case hex; passed in because hashing is not the domain's. */
@@ -19,7 +20,6 @@ export interface PageAddress {
  */
 const ORIGIN_SHAPE = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\\@\s\p{Cc}]+\/?$/iu
 const ADDRESS_SHAPE = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\\\s\p{Cc}]+([/?#][^\s\p{Cc}]*)?$/iu
-const HOST_SHAPE = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)$/
 const IPV4_LOOPBACK = /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/
 
 /**
@@ -79,9 +79,8 @@ export function isLoopbackHost(host: string): boolean {
 function originOf(url: URL): Parsed<string> {
   if (url.hostname === '') return refused('names no host')
   // What is a host for URL parsers, such as one with a quote, is none for DNS, and origins stand in the hook's script.
-  if (!HOST_SHAPE.test(url.hostname) && !url.hostname.includes('*'))
-    return refused('has a host that is no DNS name and no IP address')
   if (url.hostname.includes('*')) return refused('has a wildcard: every origin must be written out')
+  if (!isPlainHost(url.hostname)) return refused('has a host that is no plain DNS name and no IP address')
   if (url.protocol === 'https:') return { ok: true, value: url.origin }
   if (url.protocol !== 'http:') return refused('must begin with https://')
   return isLoopbackHost(url.hostname)

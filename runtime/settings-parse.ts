@@ -5,7 +5,7 @@ import ipaddr from 'ipaddr.js'
 import { parseKafkaUrl } from '../ports/event-log/kafka-url.ts'
 import { parseClickHouseUrl } from '../ports/facts/clickhouse-url.ts'
 import { parseRedisUrl, RedisUrlError } from '../ports/hot-state/redis-url.ts'
-import { isScriptBaseUrl, isScriptBrand } from '../domain/hook-script.ts'
+import { isBrand, isPlainBase, isPlainOrigin } from '../domain/host.ts'
 import { PLANS } from '../domain/model.ts'
 import { LOG_FORMATS, LOG_LEVELS } from './logger.ts'
 import type { LogFormat, LogLevel } from './logger.ts'
@@ -38,18 +38,18 @@ export const parseListen: SettingParser<ListenAddress> = (text) => {
 /** An address to which paths are added: http or https, without user name, query and fragment; no slash at its end. */
 export const parseBaseUrl: SettingParser<string> = (text) => {
   const url = plainHttpUrl(text)
-  if (url === null) return refused('must be an address such as https://whence.acme.dev')
-  const address = url.origin + url.pathname.replace(/\/+$/, '')
+  const base = url === null ? '' : url.origin + withoutSlashes(url.pathname)
+  if (base === '') return refused('must be an address such as https://whence.acme.dev')
   // It stands in shell scripts, in addresses and on pages.
-  if (!isScriptBaseUrl(address))
-    return refused('must have a host that ends in a letter or digit, and a path of letters, digits and . _ ~ - % alone')
-  return accepted(address)
+  return isPlainBase(base)
+    ? accepted(base)
+    : refused('must have a plain host, and a path of letters, digits and . _ ~ - % alone')
 }
 
 /** Scheme, host and port alone: the provider's documented path is added. */
 export const parseOriginUrl: SettingParser<string> = (text) => {
   const url = plainHttpUrl(text)
-  if (url === null || url.pathname !== '/') {
+  if (url === null || url.pathname !== '/' || !isPlainOrigin(url.origin)) {
     return refused('must be scheme, host and port alone, as in http://127.0.0.1:8090')
   }
   return accepted(url.origin)
@@ -105,11 +105,9 @@ export const parseNetworks: SettingParser<readonly string[]> = (text) => {
 
 /** It stands in addresses and, in capitals, in names of shell variables. */
 export const parseBrand: SettingParser<string> = (text) =>
-  isScriptBrand(text)
+  isBrand(text)
     ? accepted(text)
-    : refused(
-        'must be lower-case letters and digits, with single hyphens between them, begin with a letter and have at most 31 characters',
-      )
+    : refused('must be lower-case words joined by single hyphens, begins with a letter and has at most 31 characters')
 
 export const parseLogLevel: SettingParser<LogLevel> = parseChoice(LOG_LEVELS)
 
@@ -157,6 +155,13 @@ export function maskUrl(url: string): string {
 function plainHttpUrl(text: string): URL | null {
   if (!/^https?:\/\/[^\s@?#\\]+$/i.test(text) || !URL.canParse(text)) return null
   return new URL(text)
+}
+
+/** Without those at its end; not by a pattern, which takes the square of their number. */
+function withoutSlashes(path: string): string {
+  let end = path.length
+  while (path[end - 1] === '/') end -= 1
+  return path.slice(0, end)
 }
 
 function isAddress(text: string): boolean {

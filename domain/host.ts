@@ -1,0 +1,42 @@
+/**
+ * THE rule for what may stand in an address of ours or of a website: one alphabet for the compiler, the settings and the
+ * hook's script, so that what one of them accepts the others can carry. None of it holds a quote, a blank or a line break.
+ */
+
+const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i
+const IPV6 = /^\[[0-9a-f:.]{2,45}\]$/i
+const MOST_CHARS = 253
+const MOST_PORT_DIGITS = 5
+/** Scheme, host, port and path; the host is looked at apart. */
+const ADDRESS = /^https?:\/\/(\[[^\]/]*\]|[^/:[\]]*)(?::([0-9]+))?((?:\/[A-Za-z0-9._~%-]+)*)\/?$/
+const BRAND = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/
+const BRAND_CHARS = 31
+
+/**
+ * Whether this is a host in its plain form, as `URL.hostname` spells it: names joined by single dots, none of them empty, at
+ * most 63 characters each, no hyphen at either end of one and no dot at the end of all; or an IP address.
+ */
+export function isPlainHost(host: string): boolean {
+  if (host.startsWith('[')) return IPV6.test(host)
+  return host.length <= MOST_CHARS && host.split('.').every((label) => LABEL.test(label))
+}
+
+/** Whether this is scheme, plain host and port of a website, and nothing else. */
+export function isPlainOrigin(text: string): boolean {
+  return addressPath(text) === '' && !text.endsWith('/')
+}
+
+/** Whether this is an address that paths can be added to: a plain host, and plain steps of a path. */
+export function isPlainBase(text: string): boolean {
+  return addressPath(text) !== null
+}
+
+/** Lower case words joined by `-`: it stands in addresses and, in capitals, in names of shell variables. */
+export function isBrand(text: string): boolean {
+  return text.length <= BRAND_CHARS && BRAND.test(text)
+}
+
+function addressPath(text: string): string | null {
+  const [matched, host = '', port = '', path = ''] = ADDRESS.exec(text) ?? []
+  return matched !== undefined && isPlainHost(host) && port.length <= MOST_PORT_DIGITS ? path : null
+}
