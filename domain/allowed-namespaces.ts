@@ -36,7 +36,7 @@ const LABEL_CHARS = 63
 const LABEL_KEY_CHARS = 253 + 1 + LABEL_CHARS
 const MOST_REQUIREMENTS = 16
 
-const labelValue: JsonSchema = { type: 'string', maxLength: LABEL_CHARS }
+const labelValue: JsonSchema = { type: 'string', description: 'Value of a label.', maxLength: LABEL_CHARS }
 
 /** `object` names the kind in the description. */
 export function allowedNamespacesSchema(object: string): JsonSchema {
@@ -62,13 +62,15 @@ export function allowedNamespacesSchema(object: string): JsonSchema {
           },
           matchExpressions: {
             type: 'array',
+            description: 'Requirements on labels, all of which must hold.',
             maxItems: MOST_REQUIREMENTS,
             items: {
               type: 'object',
+              description: 'A requirement on one label.',
               required: ['key', 'operator'],
               properties: {
-                key: { type: 'string', minLength: 1, maxLength: LABEL_KEY_CHARS },
-                operator: { type: 'string', enum: ['In', 'NotIn', 'Exists', 'DoesNotExist'] },
+                key: { type: 'string', description: 'Name of the label.', minLength: 1, maxLength: LABEL_KEY_CHARS },
+                operator: { type: 'string', description: 'How label and values relate.', enum: ['In', 'NotIn', 'Exists', 'DoesNotExist'] },
                 values: {
                   type: 'array',
                   description: 'Needed with In and NotIn, and only then.',

@@ -5,9 +5,11 @@ import type { CatalogProblem } from './catalog.ts'
 import type { ProblemReason } from './catalog-problems.ts'
 import type { JsonSchema, SchemaFinding } from './json-schema.ts'
 import { checkSchema, closestName } from './json-schema.ts'
+import { CATALOG_LABEL } from './catalog-place.ts'
 import type { ResourceKind, Specs } from './resources.ts'
 import { ENVELOPE_SCHEMA, SECRET_SCHEMA } from './envelope.ts'
 import { RESOURCE_API_VERSION, RESOURCE_GROUP, RESOURCE_KINDS, SPEC_SCHEMAS } from './resources.ts'
+import { withDefaults, withoutUnknown } from './schema-values.ts'
 
 /** One object as it was found. Objects come in the order of their creation: the older of two keeps its place. */
 export interface SourceObject {
@@ -15,10 +17,17 @@ export interface SourceObject {
   /** Where a field stands, for people: `quickstart.yaml, document 2, line 14`; empty where there is no file. */
   readonly locate: (field: string) => string
   /**
+   * True: an API server has taken it in, by definitions that may be newer than this program. Fields that are unknown here are
+   * then left out with a warning; elsewhere they are misspelt, and refused.
+   */
+  readonly isAdmitted?: boolean
+  /**
    * What reading gave, where it found no fault: checking takes most of the time of a compilation, and most objects are
    * those of the one before. They must never be changed in place.
    */
   read?: Resource<ResourceKind> | SecretObject
+  /** Fields that were left out of what reading gave. */
+  unknown?: readonly SchemaFinding[]
 }
 
 export interface ObjectId {
@@ -40,6 +49,8 @@ export interface Resource<K extends ResourceKind> extends ObjectId {
 export interface SecretObject extends ObjectId {
   /** Values in the clear, by key. */
   readonly values: ReadonlyMap<string, string>
+  /** Why nobody may refer to it, in words that follow its name; null where one may. */
+  readonly reserved: string | null
 }
 
 export interface CheckedObjects {
@@ -56,6 +67,9 @@ export interface CheckedObjects {
 export type Report = (object: ObjectId, reason: ProblemReason, field: string, message: string) => void
 
 const DEFAULT_NAMESPACE = 'default'
+const SERVICE_ACCOUNT_TOKEN = 'kubernetes.io/service-account-token'
+/** A Secret with this label and the value `true` is nobody's to refer to. */
+export const RESERVED_LABEL = `${RESOURCE_GROUP}/reserved`
 
 /** Kind, namespace and name in one text; no two objects share it. */
 export function objectKey(kind: string, namespace: string, name: string): string {
@@ -67,8 +81,8 @@ export function shownName(object: { readonly namespace: string; readonly name: s
   return object.namespace === DEFAULT_NAMESPACE ? object.name : `${object.namespace}/${object.name}`
 }
 
-/** A report that appends to a list. */
-export function reportTo(problems: CatalogProblem[]): Report {
+/** A report that appends to a list; of warnings, where an object stays in force all the same. */
+export function reportTo(problems: CatalogProblem[], isWarning = false): Report {
   return (object, reason, field, message) => {
     const path = field.slice(1).split('/').join('.').replaceAll('~1', '/').replaceAll('~0', '~')
     problems.push({
@@ -77,35 +91,28 @@ export function reportTo(problems: CatalogProblem[]): Report {
       field,
       reason,
       message: path === '' ? message : `${path}: ${message}`,
+      ...(isWarning ? { isWarning: true as const } : {}),
     })
   }
 }
 
+/** How a reading tells what it finds. */
+export interface Reports {
+  readonly report: Report
+  /** The object stays in force. */
+  readonly warn: Report
+}
+
 /** Checks every object by itself. Refused ones are reported and left out; objects of foreign groups are passed over. */
-export function readObjects(objects: readonly SourceObject[], report: Report): CheckedObjects {
+export function readObjects(objects: readonly SourceObject[], reports: Reports): CheckedObjects {
   const reading: Reading = {
     resources: { Organization: [], Website: [], InstallPath: [], Destination: [], LogStream: [] },
     secrets: new Map(),
     namespaces: new Map(),
     seen: new Set(),
   }
-  for (const object of objects) readObject(object, reading, report)
+  for (const object of objects) readObject(object, reading, reports)
   return reading
-}
-
-/** Fills absent members in with the schema's defaults, at every depth. */
-export function withDefaults(schema: JsonSchema, value: unknown): unknown {
-  if (Array.isArray(value)) {
-    const { items } = schema
-    return items === undefined ? value : value.map((item) => withDefaults(items, item))
-  }
-  if (typeof value !== 'object' || value === null) return value
-  const filled: Record<string, unknown> = { ...value }
-  for (const [name, member] of Object.entries(schema.properties ?? {})) {
-    if (Object.hasOwn(filled, name)) filled[name] = withDefaults(member, filled[name])
-    else if (member.default !== undefined) filled[name] = member.default
-  }
-  return filled
 }
 
 interface Reading {
@@ -116,15 +123,19 @@ interface Reading {
 }
 
 interface RawObject {
-  readonly metadata: { readonly name: string; readonly namespace?: string }
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly labels?: unknown }
+  readonly type?: string
   readonly spec?: unknown
   readonly stringData?: Readonly<Record<string, string>>
   readonly data?: Readonly<Record<string, string>>
 }
 
-function readObject(source: SourceObject, reading: Reading, report: Report): void {
+function readObject(source: SourceObject, reading: Reading, reports: Reports): void {
+  const { report } = reports
   if (source.read !== undefined) {
-    if (isFirst(source.read, reading, report)) keep(source.read, reading)
+    if (!isFirst(source.read, reading, report)) return
+    warnOfUnknown(source.read, source, reports)
+    keep(source.read, reading)
     return
   }
   const id = identify(source)
@@ -136,21 +147,33 @@ function readObject(source: SourceObject, reading: Reading, report: Report): voi
   if (!isSecret && !isOurs(source.value, id, report)) return
   if (!isFirst(id, reading, report)) return
   const findings = checkSchema(isSecret ? SECRET_SCHEMA : envelopeOf(id.kind as ResourceKind), source.value)
-  for (const finding of findings) report(id, reasonOf(finding), finding.field, finding.message)
-  if (findings.length > 0) return
+  const isPassedOver = ({ kind }: SchemaFinding) => source.isAdmitted === true && kind === 'unknown'
+  const faults = findings.filter((finding) => !isPassedOver(finding))
+  for (const finding of faults) report(id, reasonOf(finding), finding.field, finding.message)
+  if (faults.length > 0) return
+  if (findings.length > 0) source.unknown = findings
+  warnOfUnknown(id, source, reports)
   const raw = source.value as RawObject
   if (!isSecret) {
-    const kind = id.kind as ResourceKind
-    // The schema has shown that the spec has the shape its kind promises; here the type takes that over.
-    const spec = withDefaults(SPEC_SCHEMAS[kind], raw.spec) as Specs[ResourceKind]
-    const resource: Resource<ResourceKind> = { ...id, kind, spec, memo: null }
-    source.read = resource
-    keep(resource, reading)
+    source.read = readResource(id, raw)
+    keep(source.read, reading)
     return
   }
   const { secret, isWhole } = readSecret(id, raw, report)
   if (isWhole) source.read = secret
   keep(secret, reading)
+}
+
+function warnOfUnknown(id: ObjectId, { unknown = [] }: SourceObject, { warn }: Reports): void {
+  for (const { field, message } of unknown) warn(id, 'UnknownField', field, `${message}; it is passed over`)
+}
+
+/** The schema has shown that the spec has the shape its kind promises; here the type takes that over. */
+function readResource(id: ObjectId, raw: RawObject): Resource<ResourceKind> {
+  const kind = id.kind as ResourceKind
+  const schema = SPEC_SCHEMAS[kind]
+  const spec = withDefaults(schema, withoutUnknown(schema, raw.spec)) as Specs[ResourceKind]
+  return { ...id, kind, spec, memo: null }
 }
 
 /** Whether no other object of this name came before; one that did is reported. */
@@ -179,8 +202,16 @@ function readSecret(id: ObjectId, raw: RawObject, report: Report) {
     } else values.set(key, text)
   }
   for (const [key, text] of Object.entries(raw.stringData ?? {})) values.set(key, text)
-  const secret: SecretObject = { ...id, values }
+  const secret: SecretObject = { ...id, values, reserved: reservedFor(raw) }
   return { secret, isWhole }
+}
+
+/** Written by Kubernetes or by ourselves, or kept by whoever runs the service for the service alone. */
+function reservedFor({ metadata, type }: RawObject): string | null {
+  if (type === SERVICE_ACCOUNT_TOKEN) return 'is the token of a ServiceAccount'
+  const labels = labelsOf({ metadata })
+  const isOurs = labels[RESERVED_LABEL] === 'true' || labels[CATALOG_LABEL] !== undefined
+  return isOurs ? 'belongs to the service itself' : null
 }
 
 /** What the object says it is, as far as it can be read at all. */

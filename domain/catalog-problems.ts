@@ -1,5 +1,7 @@
 /** The closed set of reasons for which an object is refused, with what each means and what to do about it. */
 
+import type { CatalogProblem } from './catalog.ts'
+
 interface ReasonRow {
   readonly meaning: string
   readonly fix: string
@@ -27,8 +29,9 @@ export const PROBLEM_REASONS = {
     isBlocking: true,
   },
   UnknownField: {
-    meaning: 'A field is not part of this kind.',
-    fix: 'Correct the spelling, or take the field away; nothing is ignored silently.',
+    meaning:
+      'A field is not part of this kind. In a cluster it is passed over with a warning: the definitions there know it, so they are newer than the operator.',
+    fix: 'Correct the spelling, or take the field away; in a cluster, upgrade the service to the version of its definitions.',
     isBlocking: true,
   },
   MissingField: { meaning: 'A field that must be there is not.', fix: 'Add the field.', isBlocking: true },
@@ -62,6 +65,17 @@ export const PROBLEM_REASONS = {
     fix: 'Set the variable for the process and start it again.',
     isBlocking: true,
   },
+  SecretReserved: {
+    meaning: 'The Secret that is referred to is the token of a ServiceAccount, or the service keeps it for itself.',
+    fix: 'Put the credentials of the destination into a Secret of its own.',
+    isBlocking: false,
+  },
+  TooLarge: {
+    meaning:
+      'A value is too long, or the catalog has no room for the object beside those of other namespaces. Of a website whose list of pages is too long, the last pages alone are left out.',
+    fix: 'Make it smaller; the message says what is too large, and what is allowed.',
+    isBlocking: false,
+  },
   RefNotAccepted: {
     meaning: 'The object that is referred to exists, but is itself refused.',
     fix: 'Mend that one; its own problem says how.',
@@ -73,12 +87,14 @@ export const PROBLEM_REASONS = {
     isBlocking: false,
   },
   OriginTaken: {
-    meaning: 'A website of another namespace registered the same origin before; the older one keeps it.',
-    fix: 'Take the origin away, or move both websites to one namespace.',
+    meaning:
+      'A website of another namespace has the same origin. Domains go before origins of pages, and then the older one; of a website with such a page, that page alone is left out.',
+    fix: 'Take the origin or the page away, or move both websites to one namespace.',
     isBlocking: false,
   },
   PlanLimit: {
-    meaning: "The organisation's plan has no room for one more; the older ones keep their place.",
+    meaning:
+      "The organisation's plan has no room for one more; the older ones keep their place. Of a website with pages on too many origins, those pages alone are left out.",
     fix: 'Take an older one away, or choose a larger plan.',
     isBlocking: false,
   },
@@ -91,8 +107,14 @@ export const PROBLEM_REASONS = {
 
 export type ProblemReason = keyof typeof PROBLEM_REASONS
 
-/** Whether a folder with this problem must not replace a catalog that works. */
-export function isBlocking(reason: string): boolean {
+/** Whether a folder with this problem must not replace a catalog that works. A warning never stands in the way. */
+export function isBlocking({ reason, isWarning }: Pick<CatalogProblem, 'reason' | 'isWarning'>): boolean {
+  if (isWarning === true) return false
   const rows: Readonly<Record<string, ReasonRow>> = PROBLEM_REASONS
   return rows[reason]?.isBlocking ?? true
+}
+
+/** Whether an object with these problems is in force as far as it alone can tell. */
+export function areWarnings(problems: readonly CatalogProblem[]): boolean {
+  return problems.every(({ isWarning }) => isWarning === true)
 }

@@ -84,6 +84,8 @@ export interface CatalogProblem {
   /** CamelCase, from a closed set: the same words the operator uses in conditions. */
   readonly reason: string
   readonly message: string
+  /** The object is in force all the same. */
+  readonly isWarning?: true
 }
 
 export const EMPTY_CATALOG: Catalog = {

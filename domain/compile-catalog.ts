@@ -12,14 +12,14 @@ import { ofParts } from './catalog-parts.ts'
 import type { Resource, SourceObject } from './catalog-objects.ts'
 import { readObjects, reportTo, shownName } from './catalog-objects.ts'
 import { compileDestination } from './compile-destination.ts'
+import { compileLogStream } from './compile-log-stream.ts'
 import { organizationOf, readAllowedNamespaces } from './compile-references.ts'
 import { revisedWebsites } from './compile-revision.ts'
-import { compileWebsite, finishedWebsite } from './compile-website.ts'
+import { compileWebsite, finishedWebsite, registerPages } from './compile-website.ts'
 import type { Compiler, CredentialRef, OrganizationDraft, ProviderSettingsChecker } from './compiler.ts'
 import { displayNameOf, hasRoom, idOf } from './compiler.ts'
 import { LIMITS, PLAN_LIMITS } from './limits.ts'
 import type { Sha256Hex } from './origin.ts'
-import { parseOutboundUrl } from './outbound-address.ts'
 import { unchanged } from './unchanged.ts'
 
 export interface CatalogInput {
@@ -28,6 +28,8 @@ export interface CatalogInput {
   readonly sha256Hex: Sha256Hex
   /** A second look at a provider's settings, beyond the schema; for rules that only the provider's module knows. */
   readonly checkProviderSettings?: ProviderSettingsChecker
+  /** `objectKey` of Secrets that are the service's own: nothing may refer to them. */
+  readonly ownSecrets?: ReadonlySet<string>
   /** For callers that compile again when little has changed. */
   readonly memory?: CompileMemory
 }
@@ -78,10 +80,11 @@ function revision({ objects, sha256Hex }: CatalogInput, { last, digests }: Compi
 
 function compileAll(input: CatalogInput, digests: PartMemory<string>): Compilation {
   const problems: CatalogProblem[] = []
-  const report = reportTo(problems)
+  const reports = { report: reportTo(problems), warn: reportTo(problems, true) }
   const compiler: Compiler = {
-    objects: readObjects(input.objects, report),
-    report,
+    objects: readObjects(input.objects, reports),
+    ...reports,
+    ownSecrets: input.ownSecrets ?? new Set(),
     checkProviderSettings: input.checkProviderSettings ?? (() => []),
     allowed: new Map(),
     organizations: new Map(),
@@ -98,8 +101,9 @@ function compileAll(input: CatalogInput, digests: PartMemory<string>): Compilati
   for (const resource of resources.Organization) if (!refused.has(resource)) addOrganization(compiler, resource)
   for (const resource of resources.InstallPath) addInstallPath(compiler, resource)
   for (const resource of resources.Website) if (!refused.has(resource)) compileWebsite(compiler, resource)
+  for (const resource of resources.Website) registerPages(compiler, resource)
   for (const resource of resources.Destination) compileDestination(compiler, resource)
-  for (const resource of resources.LogStream) addLogStream(compiler, resource)
+  for (const resource of resources.LogStream) compileLogStream(compiler, resource)
   const catalog = assemble(compiler, input.sha256Hex, digests)
   const { credentials, credentialRefs, organizations } = compiler
   const websiteCounts = new Map([...organizations.values()].map((each) => [each.id, each.websiteCount]))
@@ -138,29 +142,6 @@ function addInstallPath(compiler: Compiler, resource: Resource<'InstallPath'>): 
   installPaths.push(unchanged(resource.spec, Object.freeze(installPath)))
 }
 
-function addLogStream(compiler: Compiler, resource: Resource<'LogStream'>): void {
-  const organization = organizationOf(compiler, resource)
-  if ((resource.spec.s3 === undefined) === (resource.spec.webhook === undefined)) {
-    compiler.report(resource, 'InvalidField', '/spec', 'must have either s3 or webhook, and not both')
-    return
-  }
-  const displayName = displayNameOf(compiler, resource)
-  const isCallable = hasCallableAddress(compiler, resource)
-  if (organization === null || displayName === null || !isCallable) return
-  const room = { count: 'logStreams', wanted: organization.logStreamCount + 1, field: '' } as const
-  if (hasRoom(compiler, resource, organization.plan, room)) organization.logStreamCount += 1
-}
-
-/** What a name will resolve to is looked at on every call; what the text alone tells, already here. */
-function hasCallableAddress(compiler: Compiler, resource: Resource<'LogStream'>): boolean {
-  const { s3, webhook } = resource.spec
-  const [field, address] =
-    s3 === undefined ? ['/spec/webhook/url', webhook?.url] : ['/spec/s3/endpoint', s3['endpoint']]
-  const parsed = parseOutboundUrl(typeof address === 'string' ? address : '')
-  if (!parsed.ok) compiler.report(resource, 'InvalidField', field, parsed.why)
-  return parsed.ok
-}
-
 function assemble(compiler: Compiler, sha256Hex: Sha256Hex, digests: PartMemory<string>): Catalog {
   const byId = new Map<string, Organization>()
   for (const resource of compiler.objects.resources.Organization) {
@@ -174,7 +155,7 @@ function assemble(compiler: Compiler, sha256Hex: Sha256Hex, digests: PartMemory<
   for (const draft of compiler.websites.values()) {
     const organization = draft.organization.finished
     if (organization === null) continue
-    const website = finishedWebsite(draft.core, organization, draft.destinations)
+    const website = finishedWebsite(draft.core, organization, draft)
     websites.set(website.id, website)
     for (const origin of website.origins) origins.add(origin)
   }

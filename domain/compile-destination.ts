@@ -3,14 +3,16 @@
 import type { Destination } from './catalog.ts'
 import { destinationKey } from './catalog.ts'
 import type { Resource, SecretObject } from './catalog-objects.ts'
-import { objectKey, withDefaults } from './catalog-objects.ts'
 import { websiteOf } from './compile-references.ts'
+import { hasValue, secretOf, tooLargeKey } from './compile-secrets.ts'
 import type { Compiler, CredentialRef } from './compiler.ts'
 import { displayNameOf, hasRoom } from './compiler.ts'
+import { LIMITS } from './limits.ts'
 import type { EventType, ProviderId } from './model.ts'
 import { EVENT_TYPES, PROVIDER_IDS } from './model.ts'
 import { PROVIDER_BLOCKS } from './provider-blocks.ts'
 import type { ProviderBlock } from './provider-blocks.ts'
+import { withDefaults } from './schema-values.ts'
 
 /** Adds the destination to its website's draft, or reports why it is left out. */
 export function compileDestination(compiler: Compiler, resource: Resource<'Destination'>): void {
@@ -112,36 +114,35 @@ function newCore(compiler: Compiler, resource: Resource<'Destination'>): Core | 
 
 /** The one of the compilation before where the Secret is the same; null after a problem has been reported. */
 function accessOf(compiler: Compiler, resource: Resource<'Destination'>, core: Core): Access | null {
-  const { namespace } = resource
   const { provider, field, ref } = core.block
   const pointer = `${field}/${provider.secret.refField}`
-  const key = objectKey('Secret', namespace, ref.name)
-  const secret = compiler.objects.secrets.get(key)
-  if (secret === undefined) {
-    const isSeen = compiler.objects.seen.has(key)
-    const message = isSeen
-      ? `Secret ${ref.name} is itself refused`
-      : `there is no Secret ${ref.name} in namespace ${namespace}`
-    compiler.report(resource, isSeen ? 'RefNotAccepted' : 'RefNotFound', `${pointer}/name`, message)
+  const secret = secretOf(compiler, resource, ref.name, pointer)
+  if (secret === null || core.access?.secret === secret) return secret && core.access
+  const keys = keysOf(provider, ref, secret)
+  const at = 'credential' in provider.secret ? `${pointer}/key` : pointer
+  if (keys.missing !== null) {
+    compiler.report(resource, 'RefNotFound', at, `Secret ${ref.name} has no value for ${keys.missing}`)
     return null
   }
-  if (core.access?.secret === secret) return core.access
-  const keys = keysOf(provider, ref, secret)
-  if (keys.missing === null) {
-    core.access = accessBy(keys.found, secret)
-    return core.access
+  const large = tooLargeKey(
+    secret,
+    keys.found.map(([key]) => key),
+  )
+  if (large !== null) {
+    const message = `the value of ${large} in Secret ${ref.name} has more than ${LIMITS.credentialBytes} bytes`
+    compiler.report(resource, 'TooLarge', at, message)
+    return null
   }
-  const at = 'credential' in provider.secret ? `${pointer}/key` : pointer
-  compiler.report(resource, 'RefNotFound', at, `Secret ${ref.name} has no value for ${keys.missing}`)
-  return null
+  core.access = accessBy(keys.found, secret)
+  return core.access
 }
 
 type KeyFinding =
   { readonly found: readonly (readonly [string, string])[]; readonly missing: null } | { readonly missing: string }
 
-/** Secret key to credential name. An empty value is as good as none: no provider takes it. */
+/** Secret key to credential name. */
 function keysOf(provider: ProviderBlock, ref: Block['ref'], secret: SecretObject): KeyFinding {
-  const has = (key: string) => (secret.values.get(key) ?? '') !== ''
+  const has = (key: string) => hasValue(secret, key)
   const reading = provider.secret
   if ('credential' in reading) {
     const key = ref.key ?? ''

@@ -8,6 +8,7 @@ import type { Resource, SourceObject } from './catalog-objects.ts'
 import { readObjects } from './catalog-objects.ts'
 import { coreOf, finishedWebsite } from './compile-website.ts'
 import type { WebsiteCore } from './compiler.ts'
+import { LIMITS } from './limits.ts'
 import { isSameList } from './unchanged.ts'
 
 /** More than a person changes at once: looking at everything then costs less than it says. */
@@ -43,14 +44,24 @@ function revisedWebsite(last: SourceObject, next: SourceObject, catalog: Catalog
   const website = coreBefore?.finished ?? null
   // One that is not in force may come into force.
   if (coreBefore === null || website === null || catalog.websites.get(website.id) !== website) return null
-  const core = coreOf({ report: () => undefined }, is)
-  if (core === null || !claimsTheSame(coreBefore, core)) return null
-  return finishedWebsite(core, website.organization, website.destinations)
+  // What is told of fields and pages that were left out would be told anew.
+  const hasWarnings = (last.unknown ?? next.unknown) !== undefined
+  if (hasWarnings || website.pages.length < coreBefore.website.pages.length) return null
+  const core = coreOf(SILENT, is)
+  if (core === null || !claimsTheSame(coreBefore, core) || pageChars(core) > LIMITS.pageListChars) return null
+  const { organization, destinations } = website
+  return finishedWebsite(core, organization, { registered: core.website, destinations: [...destinations] })
+}
+
+const SILENT = { report: () => undefined, warn: () => undefined }
+
+function pageChars({ website }: WebsiteCore): number {
+  return website.pages.reduce((sum, { id, origin, path }) => sum + id.length + origin.length + path.length, 0)
 }
 
 /** Null for any other kind, and for one with a fault. */
 function websiteIn(source: SourceObject): Resource<'Website'> | null {
-  return readObjects([source], () => undefined).resources.Website[0] ?? null
+  return readObjects([source], SILENT).resources.Website[0] ?? null
 }
 
 /** Whom it belongs to and whom it lets in. */

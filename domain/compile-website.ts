@@ -1,11 +1,15 @@
 /** Compiles one Website: its origins and pages, its place in the plan, and its ID among all others. */
 
-import type { Destination, Organization, Page, Website } from './catalog.ts'
+import type { Organization, Page, Website } from './catalog.ts'
 import type { Resource } from './catalog-objects.ts'
 import { organizationOf } from './compile-references.ts'
-import type { Compiler, Reporting, WebsiteCore } from './compiler.ts'
+import type { ProblemReason } from './catalog-problems.ts'
+import type { Compiler, Reporting, WebsiteCore, WebsiteDraft } from './compiler.ts'
 import { displayNameOf, hasRoom, idOf } from './compiler.ts'
+import { LIMITS } from './limits.ts'
+import type { Plan } from './model.ts'
 import { isLoopbackHost, parseOrigin, parsePageUrl } from './origin.ts'
+import { refuseByPlan } from './plan.ts'
 import { isSameList } from './unchanged.ts'
 
 /** Adds the website's draft, or reports why it is left out. */
@@ -13,7 +17,7 @@ export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>
   const organization = organizationOf(compiler, resource)
   const core = coreOf(compiler, resource)
   if (organization === null || core === null) return
-  const { website, domains, owned } = core
+  const { website, domains } = core
   if (!isFree(compiler, resource, { id: website.id, domains })) return
   const { plan } = organization
   const domainRoom = { count: 'domainsPerWebsite', wanted: domains.size, field: '/spec/additionalDomains' } as const
@@ -21,8 +25,60 @@ export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>
   if (!hasRoom(compiler, resource, plan, domainRoom) || !hasRoom(compiler, resource, plan, websiteRoom)) return
   organization.websiteCount += 1
   compiler.websiteIds.add(website.id)
-  for (const origin of owned) compiler.originOwners.set(origin, resource.namespace)
-  compiler.websites.set(resource.key, { organization, core, destinations: [] })
+  for (const origin of domains) own(compiler, origin, resource.namespace)
+  compiler.websites.set(resource.key, { organization, core, registered: core.website, destinations: [] })
+}
+
+/**
+ * Gives the website's pages their origins, after all websites have their domains. An origin of a page counts as a domain does:
+ * it is one namespace's alone, and takes up room in the plan. A page that cannot have its origin is left out by itself.
+ */
+export function registerPages(compiler: Compiler, resource: Resource<'Website'>): void {
+  const draft = compiler.websites.get(resource.key)
+  if (draft === undefined || draft.core.website.pages.length === 0) return
+  const { pages } = draft.core.website
+  const origins = new Set(draft.core.domains)
+  const room = { pages: 0 }
+  const kept = pages.filter((page, index) => {
+    const why = refusedPage(compiler, resource, { page, origins, plan: draft.organization.plan, room })
+    if (why !== null) compiler.warn(resource, why.reason, `/spec/pages/${index}/url`, `${why.message}; left out`)
+    else own(compiler, page.origin, resource.namespace)
+    if (why === null) origins.add(page.origin)
+    return why === null
+  })
+  draft.registered = kept.length === pages.length ? draft.core.website : { pages: kept, origins }
+}
+
+interface PageClaim {
+  readonly page: Page
+  readonly origins: ReadonlySet<string>
+  readonly plan: Plan
+  /** Characters of the pages that were taken so far. */
+  readonly room: { pages: number }
+}
+
+function refusedPage(
+  { originOwners }: Compiler,
+  { namespace }: Resource<'Website'>,
+  { page, origins, plan, room }: PageClaim,
+): { readonly reason: ProblemReason; readonly message: string } | null {
+  const chars = page.id.length + page.origin.length + page.path.length
+  if (room.pages + chars > LIMITS.pageListChars) {
+    return { reason: 'TooLarge', message: `all pages of a website may have ${LIMITS.pageListChars} characters` }
+  }
+  if (!origins.has(page.origin)) {
+    if ((originOwners.get(page.origin) ?? namespace) !== namespace) return { reason: 'OriginTaken', message: TAKEN }
+    const refusal = refuseByPlan(plan, 'domainsPerWebsite', origins.size + 1)
+    if (refusal !== null) return { reason: 'PlanLimit', message: `${refusal.message}, and its origin would be one more` }
+  }
+  room.pages += chars
+  return null
+}
+
+const TAKEN = 'a website of another namespace has this origin'
+
+function own({ originOwners }: Compiler, origin: string, namespace: string): void {
+  if (!isEverybodys(origin)) originOwners.set(origin, namespace)
 }
 
 /** What follows from its spec alone; null after problems have been reported. Parsing addresses takes most of the time. */
@@ -44,27 +100,32 @@ export function coreOf(compiler: Reporting, resource: Resource<'Website'>): Webs
     retentionDays: spec.retentionDays,
     hookScan: spec.hook.scan,
   }
-  const owned = [...domains].filter((origin) => !isEverybodys(origin))
-  const core: WebsiteCore = { website: Object.freeze(website), domains, owned, finished: null }
+  const core: WebsiteCore = { website: Object.freeze(website), domains, finished: null }
   resource.memo = core
   return core
 }
 
-/** The one of the compilation before where organisation and destinations are those of then. */
+/** The one of the compilation before where organisation, pages and destinations are those of then. */
 export function finishedWebsite(
   core: WebsiteCore,
   organization: Organization,
-  destinations: readonly Destination[],
+  { registered, destinations }: Pick<WebsiteDraft, 'registered' | 'destinations'>,
 ): Website {
+  const { pages, origins } = registered
   const before = core.finished
-  if (before?.organization === organization && isSameList(before.destinations, destinations)) return before
+  if (
+    before?.organization === organization &&
+    isSameList(before.pages, pages) &&
+    isSameList(before.destinations, destinations)
+  ) {
+    return before
+  }
   const measurementIds = destinations
     .filter((destination) => destination.provider === 'ga4')
     .map((destination) => String(destination.settings['measurementId']))
   core.finished = Object.freeze({
     ...core.website,
-    organization,
-    destinations,
+    ...{ organization, pages, origins, destinations },
     measurementIds: [...new Set(measurementIds)],
   })
   return core.finished
@@ -88,7 +149,7 @@ function isFree(
   let field = '/spec/primaryOrigin'
   for (const origin of domains) {
     if ((compiler.originOwners.get(origin) ?? namespace) !== namespace) {
-      compiler.report(resource, 'OriginTaken', field, 'a website of another namespace registered this origin before')
+      compiler.report(resource, 'OriginTaken', field, TAKEN)
       return false
     }
     field = '/spec/additionalDomains'

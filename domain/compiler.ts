@@ -1,7 +1,7 @@
 /** What the steps of the catalog compiler share: drafts, room in the plan, names and IDs. */
 
 import type { AllowedNamespaces } from './allowed-namespaces.ts'
-import type { Destination, InstallPath, Organization, Website } from './catalog.ts'
+import type { Destination, InstallPath, Organization, Page, Website } from './catalog.ts'
 import type { CheckedObjects, ObjectId, Report } from './catalog-objects.ts'
 import { LIMITS } from './limits.ts'
 import type { Plan, ProviderId } from './model.ts'
@@ -24,12 +24,16 @@ export type ProviderSettingsChecker = (
 ) => readonly { readonly field: string; readonly message: string }[]
 
 /** As much of a compiler as it takes to say what is wrong with one object. */
-export type Reporting = Pick<Compiler, 'report'>
+export type Reporting = Pick<Compiler, 'report' | 'warn'>
 
 /** What the steps share while they run. */
 export interface Compiler {
   readonly objects: CheckedObjects
   readonly report: Report
+  /** Takes down what is wrong with an object that stays in force. */
+  readonly warn: Report
+  /** `objectKey` of Secrets that are the service's own. */
+  readonly ownSecrets: ReadonlySet<string>
   readonly checkProviderSettings: ProviderSettingsChecker
   /** Organizations by `objectKey`; paths and websites are added in the order of their creation. */
   readonly organizations: Map<string, OrganizationDraft>
@@ -38,7 +42,7 @@ export interface Compiler {
   /** Websites by `objectKey`. */
   readonly websites: Map<string, WebsiteDraft>
   readonly websiteIds: Set<string>
-  /** Namespace by registered origin; loopback origins, which are everybody's, are not among them. */
+  /** Namespace by registered origin, of a domain or a page; loopback origins, which are everybody's, are not among them. */
   readonly originOwners: Map<string, string>
   readonly credentials: Map<string, Readonly<Record<string, string>>>
   readonly credentialRefs: Map<string, readonly CredentialRef[]>
@@ -59,15 +63,20 @@ export interface OrganizationDraft {
 export interface WebsiteDraft {
   readonly organization: OrganizationDraft
   readonly core: WebsiteCore
+  /** As many of its own as there is room for, and the origins of domains and of these. */
+  registered: Registered
   readonly destinations: Destination[]
+}
+
+export interface Registered {
+  readonly pages: readonly Page[]
+  readonly origins: ReadonlySet<string>
 }
 
 /** What follows from a spec without a problem alone. */
 export interface WebsiteCore {
   readonly website: Omit<Website, 'organization' | 'destinations' | 'measurementIds'>
   readonly domains: ReadonlySet<string>
-  /** Those domains that one namespace can have for itself. */
-  readonly owned: readonly string[]
   /** What the latest compilation made of it, with its organisation and destinations. */
   finished: Website | null
 }

@@ -5,11 +5,19 @@ import { PROBLEM_REASONS } from './catalog-problems.ts'
 import type { ResourceKind } from './resources.ts'
 
 /**
- * In the order in which they are shown. The first four are always there. The last two, which helm and GitOps tools look for, are
- * there only while they are true, as the kstatus library has it for what is out of the ordinary (sigs.k8s.io/cli-utils,
+ * In the order in which they are shown. The first four are always there. `Reconciling` and `Stalled`, which helm and GitOps tools
+ * look for, and `Warning`, which tells what is wrong with an object in force, are there only while they are true, as the kstatus library has it for what is out of the ordinary (sigs.k8s.io/cli-utils,
  * pkg/kstatus); leaving them out saves a seventh of what a status costs the API server.
  */
-export const CONDITION_TYPES = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready', 'Reconciling', 'Stalled'] as const
+export const CONDITION_TYPES = [
+  'Accepted',
+  'ResolvedRefs',
+  'Programmed',
+  'Ready',
+  'Reconciling',
+  'Stalled',
+  'Warning',
+] as const
 const OWN_TYPES: ReadonlySet<string> = new Set(CONDITION_TYPES)
 export type ConditionType = (typeof CONDITION_TYPES)[number]
 
@@ -44,6 +52,10 @@ const STATE_REASONS = {
   NotAccepted: {
     meaning: 'It is left out of the catalog, because it is refused or refers to what is missing.',
     fix: 'See the conditions Accepted and ResolvedRefs of the same object.',
+  },
+  NotImplemented: {
+    meaning: 'This version of the service does not do yet what the object asks for; it is checked, and nothing more.',
+    fix: 'Nothing to do until a version does it; CHANGELOG.md says which.',
   },
   CatalogNotPublished: {
     meaning: 'The catalog that holds it could not be written yet; what was in force before stays in force.',
@@ -80,16 +92,24 @@ export interface ConditionsInput {
 }
 
 const MESSAGE_CHARS = 1_024
-const REFERENCE_REASONS: ReadonlySet<string> = new Set(['RefNotFound', 'RefNotAccepted', 'RefNotPermitted'])
+const REFERENCE_REASONS: ReadonlySet<string> = new Set([
+  'RefNotFound',
+  'RefNotAccepted',
+  'RefNotPermitted',
+  'SecretReserved',
+])
+/** Kinds that are checked, and that nothing carries out yet. */
+const NOT_IMPLEMENTED: ReadonlySet<ResourceKind> = new Set(['LogStream'])
 
 /** The conditions of one object. Messages hold no times, counters or random order: the same world gives the same text. */
 export function conditionsOf(input: ConditionsInput): readonly Condition[] {
   const isReference = ({ reason }: CatalogProblem) => REFERENCE_REASONS.has(reason)
+  const refusals = input.problems.filter(({ isWarning }) => isWarning !== true)
   const accepted = verdict(
     'Accepted',
-    input.problems.filter((problem) => !isReference(problem)),
+    refusals.filter((problem) => !isReference(problem)),
   )
-  const resolved = verdict('ResolvedRefs', input.problems.filter(isReference))
+  const resolved = verdict('ResolvedRefs', refusals.filter(isReference))
   const programmed = programmedState(input, accepted, resolved)
   const failed = [accepted, resolved, programmed].find(({ isTrue }) => !isTrue)
   const lasting = [
@@ -98,9 +118,16 @@ export function conditionsOf(input: ConditionsInput): readonly Condition[] {
     conditionOf('Programmed', programmed, input),
     conditionOf('Ready', failed ?? { isTrue: true, reason: 'Ready', message: '' }, input),
   ]
-  if (failed === undefined) return lasting
+  const warned = warningOf(input)
+  const extra = warned === null ? [] : [conditionOf('Warning', warned, input)]
+  if (failed === undefined) return [...lasting, ...extra]
   const passing = failed.reason === 'CatalogNotPublished' ? 'Reconciling' : 'Stalled'
-  return [...lasting, conditionOf(passing, { ...failed, isTrue: true }, input)]
+  return [...lasting, conditionOf(passing, { ...failed, isTrue: true }, input), ...extra]
+}
+
+function warningOf({ problems }: ConditionsInput): State | null {
+  const warnings = problems.filter(({ isWarning }) => isWarning === true)
+  return warnings.length === 0 ? null : { ...verdict('Accepted', warnings), isTrue: true }
 }
 
 /**
@@ -141,20 +168,27 @@ export function sayTheSame(a: readonly Condition[], b: readonly Condition[]): bo
 export function conditionsSchema(): Readonly<Record<string, unknown>> {
   return {
     type: 'array',
-    description: CONDITION_TYPES.join(', '),
+    description: `What holds of it: ${CONDITION_TYPES.join(', ')}.`,
     maxItems: 16,
     'x-kubernetes-list-type': 'map',
     'x-kubernetes-list-map-keys': ['type'],
     items: {
       type: 'object',
+      description: 'One thing that is said about the object.',
       required: ['type', 'status', 'lastTransitionTime', 'reason', 'message'],
       properties: {
-        type: { type: 'string', maxLength: 316 },
-        status: { type: 'string', enum: ['True', 'False', 'Unknown'] },
-        observedGeneration: { type: 'integer', format: 'int64', minimum: 0 },
-        lastTransitionTime: { type: 'string', format: 'date-time' },
-        reason: { type: 'string', minLength: 1, maxLength: MESSAGE_CHARS },
-        message: { type: 'string', maxLength: 32_768 },
+        type: { type: 'string', description: 'What it is about.', maxLength: 316 },
+        status: { type: 'string', description: 'Whether it holds.', enum: ['True', 'False', 'Unknown'] },
+        observedGeneration: {
+          ...{ type: 'integer', format: 'int64', minimum: 0 },
+          description: 'The generation of the spec that it was said of.',
+        },
+        lastTransitionTime: { type: 'string', description: 'When its status last became another.', format: 'date-time' },
+        reason: {
+          ...{ type: 'string', minLength: 1, maxLength: MESSAGE_CHARS },
+          description: 'Why, in one word; docs/conditions.md has the fix for each.',
+        },
+        message: { type: 'string', description: 'Why, in a sentence.', maxLength: 32_768 },
       },
     },
   }
@@ -177,6 +211,9 @@ function verdict(reason: 'Accepted' | 'ResolvedRefs', problems: readonly Catalog
 function programmedState({ kind, isPublished }: ConditionsInput, accepted: State, resolved: State): State {
   const isLeftOut = !accepted.isTrue || (!resolved.isTrue && kind !== 'Organization')
   if (isLeftOut) return { isTrue: false, reason: 'NotAccepted', message: 'it is not part of the catalog' }
+  if (NOT_IMPLEMENTED.has(kind)) {
+    return { isTrue: false, reason: 'NotImplemented', message: 'this version does nothing with it yet' }
+  }
   if (!isPublished) return { isTrue: false, reason: 'CatalogNotPublished', message: 'the catalog is being written' }
   return { isTrue: true, reason: 'Programmed', message: '' }
 }

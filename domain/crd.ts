@@ -166,15 +166,20 @@ function objectSchema(kind: ResourceKind): KubeData {
     required: ['spec'],
     ...validations(OBJECT_RULES[kind]),
     properties: {
-      apiVersion: { type: 'string' },
-      kind: { type: 'string' },
+      apiVersion: { type: 'string', description: `Group and version: ${RESOURCE_API_VERSION}.` },
+      kind: { type: 'string', description: `The kind: ${kind}.` },
+      // The API server describes it, and lets nobody else.
       metadata: { type: 'object' },
       spec: specSchema(kind),
       status: {
         type: 'object',
         description: 'Written by the operator.',
+        // What no operator has looked at yet is in progress: tools that wait for it must not take it for done.
+        default: { observedGeneration: -1 },
         properties: {
-          observedGeneration: { ...count('The generation of the spec that this status is about.') },
+          observedGeneration: { ...count('The generation of the spec that this status is about.'), minimum: -1 },
+          installation: text('The installation that it belongs to.'),
+          lastHandledReconcileAt: text('The last value of the annotation whence.dev/reconcile-now that was seen to.'),
           conditions: conditionsSchema(),
           ...STATUS_FIELDS[kind],
         },

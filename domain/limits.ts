@@ -19,6 +19,8 @@ export const LIMITS = {
   websiteIdChars: 63,
   nameChars: 80,
   pagesPerWebsite: 30,
+  pageListChars: 64 * KIB,
+  credentialBytes: 16 * KIB,
   measurementIdsPerVisit: 10,
   customAdapters: 10,
   customFields: 10,

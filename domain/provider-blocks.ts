@@ -24,8 +24,8 @@ const keyRef: JsonSchema = {
   description: 'A key of a Secret in the same namespace.',
   required: ['name', 'key'],
   properties: {
-    name: { type: 'string', minLength: 1, maxLength: REF_CHARS },
-    key: { type: 'string', minLength: 1, maxLength: REF_CHARS },
+    name: { type: 'string', description: 'Name of the Secret.', minLength: 1, maxLength: REF_CHARS },
+    key: { type: 'string', description: 'The key in it that holds the value.', minLength: 1, maxLength: REF_CHARS },
   },
 }
 
@@ -59,6 +59,7 @@ export const PROVIDER_BLOCKS: { readonly [P in ProviderId]: ProviderBlock } = {
     block: 'ga4',
     schema: {
       type: 'object',
+      description: 'A web data stream of Google Analytics 4.',
       required: ['measurementId', 'apiSecretRef'],
       properties: {
         measurementId: {
@@ -78,6 +79,7 @@ export const PROVIDER_BLOCKS: { readonly [P in ProviderId]: ProviderBlock } = {
     block: 'googleAds',
     schema: {
       type: 'object',
+      description: 'A conversion action of Google Ads.',
       required: ['customerId', 'conversionActionId', 'credentialsRef'],
       properties: {
         customerId: { ...digits, description: 'The account that owns the conversion action.' },
@@ -93,7 +95,7 @@ export const PROVIDER_BLOCKS: { readonly [P in ProviderId]: ProviderBlock } = {
           type: 'object',
           description: 'A Secret with the keys client-id, client-secret and refresh-token, or service-account.json.',
           required: ['name'],
-          properties: { name: { type: 'string', minLength: 1, maxLength: REF_CHARS } },
+          properties: { name: { type: 'string', description: 'Name of the Secret.', minLength: 1, maxLength: REF_CHARS } },
         },
       },
     },
@@ -109,6 +111,7 @@ export const PROVIDER_BLOCKS: { readonly [P in ProviderId]: ProviderBlock } = {
     block: 'meta',
     schema: {
       type: 'object',
+      description: 'A dataset or pixel of Meta.',
       required: ['pixelId', 'accessTokenRef'],
       properties: {
         pixelId: { ...digits, description: 'The dataset or pixel.' },
@@ -124,6 +127,7 @@ export const PROVIDER_BLOCKS: { readonly [P in ProviderId]: ProviderBlock } = {
     block: 'tiktok',
     schema: {
       type: 'object',
+      description: 'A pixel of TikTok.',
       required: ['pixelCode', 'accessTokenRef'],
       properties: {
         pixelCode: token('The pixel that receives the event.'),
@@ -139,6 +143,7 @@ export const PROVIDER_BLOCKS: { readonly [P in ProviderId]: ProviderBlock } = {
     block: 'x',
     schema: {
       type: 'object',
+      description: 'An event of a pixel of X.',
       required: ['pixelId', 'eventId', 'pixelTokenRef'],
       properties: {
         pixelId: token('The pixel.'),

@@ -23,7 +23,13 @@ export interface ResourceRef extends ObjectRef {
   readonly namespace?: string
 }
 
-export interface OrganizationSpec {
+/** What specs of all kinds have. */
+interface InstallationSpec {
+  /** Name of the installation that it is for. */
+  readonly installation?: string
+}
+
+export interface OrganizationSpec extends InstallationSpec {
   readonly displayName?: string
   readonly plan: Plan
   readonly logRetentionDays?: number
@@ -31,7 +37,7 @@ export interface OrganizationSpec {
   readonly allowedNamespaces?: AllowedNamespaces
 }
 
-export interface WebsiteSpec {
+export interface WebsiteSpec extends InstallationSpec {
   readonly organizationRef: ResourceRef
   readonly id?: string
   readonly displayName?: string
@@ -44,14 +50,14 @@ export interface WebsiteSpec {
   readonly allowedNamespaces?: AllowedNamespaces
 }
 
-export interface InstallPathSpec {
+export interface InstallPathSpec extends InstallationSpec {
   readonly organizationRef: ResourceRef
   readonly id?: string
   readonly displayName?: string
   readonly paused: boolean
 }
 
-export interface DestinationSpec {
+export interface DestinationSpec extends InstallationSpec {
   readonly websiteRef: ResourceRef
   readonly displayName?: string
   readonly provider: ProviderId
@@ -62,7 +68,7 @@ export interface DestinationSpec {
   readonly [block: string]: unknown
 }
 
-export interface LogStreamSpec {
+export interface LogStreamSpec extends InstallationSpec {
   readonly organizationRef: ResourceRef
   readonly displayName?: string
   readonly s3?: { readonly credentialsRef: ObjectRef; readonly [field: string]: unknown }
@@ -87,6 +93,8 @@ const NAMESPACE_CHARS = 63
 const ORIGIN_CHARS = 300
 const LOG_RETENTION_MOST_DAYS = Math.max(...PLANS.map((plan) => PLAN_LIMITS[plan].logRetentionDays))
 
+/** Of installations: that of a release of the chart. */
+const INSTALLATION_PATTERN = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'
 const ID_PATTERN = '^[a-z0-9][a-z0-9-]*$'
 const ID_MEANING = 'may have lower-case letters, digits and hyphens only, and must not begin with a hyphen'
 
@@ -101,17 +109,25 @@ const displayName: JsonSchema = {
 
 const id: JsonSchema = {
   type: 'string',
+  description: 'An ID: lower-case letters, digits and hyphens.',
   minLength: 1,
   maxLength: LIMITS.websiteIdChars,
   pattern: ID_PATTERN,
   patternMeaning: ID_MEANING,
 }
 
+const objectName = (description: string): JsonSchema => ({
+  type: 'string',
+  description,
+  minLength: 1,
+  maxLength: OBJECT_NAME_CHARS,
+})
+
 const ref = (description: string): JsonSchema => ({
   type: 'object',
   description,
   required: ['name'],
-  properties: { name: { type: 'string', minLength: 1, maxLength: OBJECT_NAME_CHARS } },
+  properties: { name: objectName('Name of the Secret, in the namespace of this object.') },
 })
 
 const resourceRef = (description: string, permission: string): JsonSchema => ({
@@ -119,7 +135,7 @@ const resourceRef = (description: string, permission: string): JsonSchema => ({
   description,
   required: ['name'],
   properties: {
-    name: { type: 'string', minLength: 1, maxLength: OBJECT_NAME_CHARS },
+    name: objectName('Its name.'),
     namespace: {
       type: 'string',
       description: `Its namespace, where that is another one; ${permission} must allow that.`,
@@ -137,8 +153,8 @@ const keyRef = (description: string): JsonSchema => ({
   description,
   required: ['name', 'key'],
   properties: {
-    name: { type: 'string', minLength: 1, maxLength: OBJECT_NAME_CHARS },
-    key: { type: 'string', minLength: 1, maxLength: OBJECT_NAME_CHARS },
+    name: objectName('Name of the Secret, in the namespace of this object.'),
+    key: objectName('The key in the Secret that holds the value.'),
   },
 })
 
@@ -153,6 +169,17 @@ const address = (kind: 'origin' | 'page' | 'outbound', description: string): Jso
 })
 
 const organizationRef = resourceRef('The Organization this belongs to.', "the organisation's `allowedNamespaces`")
+
+/** Of every kind. */
+const installation: JsonSchema = {
+  type: 'string',
+  description:
+    'Name of the installation that this object is for; all others leave it alone. Where it is absent, the object belongs to the installation that first wrote its status.',
+  minLength: 1,
+  maxLength: NAMESPACE_CHARS,
+  pattern: INSTALLATION_PATTERN,
+  patternMeaning: 'may have lower-case letters, digits and hyphens only, and begins and ends with a letter or digit',
+}
 
 const organization: JsonSchema = {
   type: 'object',
@@ -197,13 +224,18 @@ const website: JsonSchema = {
     },
     pages: {
       type: 'array',
-      description: 'Pages with an ID of their own; their origins count as registered.',
+      description:
+        "Pages with an ID of their own; their origins count as registered, and toward the plan's limit of domains.",
       default: [],
       maxItems: LIMITS.pagesPerWebsite,
       items: {
         type: 'object',
+        description: 'A page with an ID of its own.',
         required: ['id', 'url'],
-        properties: { id, url: address('page', 'The address of the page, for example https://acme.dev/install.') },
+        properties: {
+          id: { ...id, description: 'ID of the page, which visits may send as `url_id`.' },
+          url: address('page', 'The address of the page, for example https://acme.dev/install.'),
+        },
       },
     },
     providers: {
@@ -212,7 +244,7 @@ const website: JsonSchema = {
       default: [],
       maxItems: PROVIDER_IDS.length,
       uniqueItems: true,
-      items: { type: 'string', enum: PROVIDER_IDS },
+      items: { type: 'string', description: 'A provider.', enum: PROVIDER_IDS },
     },
     retentionDays: {
       type: 'integer',
@@ -223,6 +255,7 @@ const website: JsonSchema = {
     },
     hook: {
       type: 'object',
+      description: 'How the shell hook behaves that installers run.',
       default: { scan: 'Notice' },
       properties: {
         scan: {
@@ -274,7 +307,7 @@ const destination: JsonSchema = {
       minItems: 1,
       maxItems: EVENT_TYPES.length,
       uniqueItems: true,
-      items: { type: 'string', enum: EVENT_TYPES },
+      items: { type: 'string', description: 'A type of install event.', enum: EVENT_TYPES },
     },
     reconstructionWindowHours: {
       type: 'integer',
@@ -296,17 +329,19 @@ const logStream: JsonSchema = {
     displayName,
     s3: {
       type: 'object',
+      description: 'A bucket that speaks the protocol of S3.',
       required: ['endpoint', 'region', 'bucket', 'credentialsRef'],
       properties: {
         endpoint: address('outbound', 'For example https://s3.eu-central-1.amazonaws.com.'),
-        region: { type: 'string', minLength: 1, maxLength: LIMITS.nameChars },
-        bucket: { type: 'string', minLength: 3, maxLength: 63 },
-        prefix: { type: 'string', maxLength: 512 },
+        region: { type: 'string', description: 'Region that requests are signed for.', minLength: 1, maxLength: LIMITS.nameChars },
+        bucket: { type: 'string', description: 'Name of the bucket.', minLength: 3, maxLength: 63 },
+        prefix: { type: 'string', description: 'What the keys of its objects begin with.', maxLength: 512 },
         credentialsRef: ref('Secret with the keys access-key-id and secret-access-key.'),
       },
     },
     webhook: {
       type: 'object',
+      description: 'An address that records are posted to.',
       required: ['url', 'secretRef'],
       properties: {
         url: address('outbound', 'Where records are posted to.'),
@@ -318,9 +353,13 @@ const logStream: JsonSchema = {
 
 /** JSON Schema of `spec` by kind. Custom resource definitions and `docs/resources.md` are made from the same data. */
 export const SPEC_SCHEMAS: { readonly [K in ResourceKind]: JsonSchema } = {
-  Organization: organization,
-  Website: website,
-  InstallPath: installPath,
-  Destination: destination,
-  LogStream: logStream,
+  Organization: forInstallations(organization),
+  Website: forInstallations(website),
+  InstallPath: forInstallations(installPath),
+  Destination: forInstallations(destination),
+  LogStream: forInstallations(logStream),
+}
+
+function forInstallations(schema: JsonSchema): JsonSchema {
+  return { ...schema, properties: { ...schema.properties, installation } }
 }

@@ -2,6 +2,7 @@
 
 import type { CatalogProblem } from '../domain/catalog.ts'
 import { shownName } from '../domain/catalog-objects.ts'
+import { areWarnings } from '../domain/catalog-problems.ts'
 import { shardCount, toShards } from '../domain/catalog-shards.ts'
 import type { PackMemory, ShardedCatalog } from '../domain/catalog-shards.ts'
 import { compileCatalog, emptyCompileMemory } from '../domain/compile-catalog.ts'
@@ -77,7 +78,7 @@ export function decide(gathered: Gathered, sha256Hex: Sha256Hex, memory: Decisio
   return {
     catalog: toShards(catalog, shardCount(catalog.websites.size, shardsInUse), sha256Hex, memory.shards),
     websites: catalog.websites.size,
-    refused: new Set(compilation.problems.map(({ object }) => object)).size,
+    refused: [...decided.values()].filter(({ isInForce }) => !isInForce).length,
     credentials: credentialTexts(compilation, memory.credentials),
     objects: decided,
   }
@@ -125,12 +126,13 @@ interface View {
 /** The one of the last time where it would say the same. */
 function decidedObject(known: KnownObject, problems: readonly CatalogProblem[], view: View): DecidedObject {
   const { kind, object, decided: last } = known
-  const figure = problems.length === 0 ? figureOf(known, view.compilation) : null
+  const figure = areWarnings(problems) ? figureOf(known, view.compilation) : null
   const isSame = last?.problems.length === 0 && problems.length === 0 && known.figure === figure
   if (isSame && last.object === object) return last
   known.figure = figure
-  if (isSame) return { kind, object, problems, fields: last.fields }
-  return { kind, object, problems, fields: problems.length === 0 ? fieldsOf(known, view.baseUrl) : {} }
+  if (isSame) return { kind, object, problems, isInForce: true, fields: last.fields }
+  const isInForce = areWarnings(problems)
+  return { kind, object, problems, isInForce, fields: isInForce ? fieldsOf(known, view.baseUrl) : {} }
 }
 
 interface SpecInShort {

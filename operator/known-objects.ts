@@ -12,6 +12,8 @@ export interface DecidedObject {
   readonly kind: ResourceKind
   readonly object: KubeObject
   readonly problems: readonly CatalogProblem[]
+  /** False where a problem leaves it out; one with warnings alone is in force. */
+  readonly isInForce: boolean
   /** Fields of the status beside its conditions; empty for what is not in force. */
   readonly fields: DecidedFields
 }
@@ -91,9 +93,10 @@ export function plainSource(kind: 'Secret' | 'Namespace', object: KubeObject, { 
   const known = plain.get(object)
   if (known !== undefined) return known
   const { name, namespace, labels = {} } = object.metadata
+  const { type = 'Opaque', data = {} } = object
   const value =
     kind === 'Secret'
-      ? { apiVersion: 'v1', kind, metadata: { name, namespace }, data: object['data'] ?? {} }
+      ? { apiVersion: 'v1', kind, type, metadata: { name, namespace, labels }, data }
       : { apiVersion: 'v1', kind, metadata: { name, labels } }
   const source = { value, locate: nowhere }
   plain.set(object, source)
@@ -105,5 +108,6 @@ const nowhere = (): string => ''
 /** Lists do not say the kind of each object. */
 function sourceOf(kind: ResourceKind, { metadata, spec }: KubeObject): SourceObject {
   const { name, namespace } = metadata
-  return { value: { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace }, spec }, locate: nowhere }
+  const value = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace }, spec }
+  return { value, locate: nowhere, isAdmitted: true }
 }

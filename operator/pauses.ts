@@ -44,8 +44,8 @@ export function createPauses({ writer, current }: PausesOptions) {
   return async (states: readonly DestinationState[], decision: Decision): Promise<void> => {
     const byKey = new Map(states.map((state) => [destinationKey(state.website, state.destination), state]))
     let writes = 0
-    for (const { kind, object, problems } of decision.objects.values()) {
-      if (kind !== 'Destination' || problems.length > 0) continue
+    for (const { kind, object, isInForce } of decision.objects.values()) {
+      if (kind !== 'Destination' || !isInForce) continue
       const there = current(object)
       const state = byKey.get(destinationKey(websiteOf(object, decision), object.metadata.name))
       const wanted = there === undefined || state === undefined ? null : dueOf(there, state)

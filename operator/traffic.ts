@@ -177,11 +177,11 @@ class Showing {
 
   /** A website that is not in force has no figures. */
   #wanted(
-    { problems, fields }: DecidedObject,
+    { isInForce, fields }: DecidedObject,
     traffic: ReadonlyMap<string, WebsiteTraffic>,
     before: ShownTraffic | null,
   ): ShownTraffic | null {
-    if (problems.length > 0 || this.#options.read === null) return null
+    if (!isInForce || this.#options.read === null) return null
     return shownTraffic(traffic.get(String(fields['id'])) ?? null, before)
   }
 

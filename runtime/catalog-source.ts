@@ -115,7 +115,7 @@ function compileParsed(
   const hasUnread = parsed.problems.some((problem) => problem.reason === 'InvalidYaml')
   const compiled = compilation.problems.filter((problem) => !hasUnread || !problem.reason.startsWith('Ref'))
   const problems = [...parsed.problems, ...compiled]
-  return { ...compilation, problems, isAccepted: !problems.some((problem) => isBlocking(problem.reason)) }
+  return { ...compilation, problems, isAccepted: !problems.some(isBlocking) }
 }
 
 /** The problems of a folder as it lies there; an unreadable folder is one of them. */

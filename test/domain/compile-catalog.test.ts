@@ -5,7 +5,7 @@ import fc from 'fast-check'
 
 import { isBlocking, PROBLEM_REASONS } from '../../domain/catalog-problems.ts'
 import { compileCatalog } from '../../domain/compile-catalog.ts'
-import { PLAN_LIMITS } from '../../domain/limits.ts'
+import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
 import { PLANS } from '../../domain/model.ts'
 import {
   compile,
@@ -21,7 +21,10 @@ import {
 
 const ACME = organization('acme')
 const SITE = website('site')
-const KEYS = secret('keys', { ga4: 'ga4-secret', meta: 'meta-token', hook: 'hook-secret', empty: '' })
+const KEYS = secret('keys', {
+  ...{ ga4: 'ga4-secret', meta: 'meta-token', hook: 'hook-secret', empty: '' },
+  ...{ 'access-key-id': 'AKIA', 'secret-access-key': 's3-secret' },
+})
 
 const many = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index))
@@ -168,7 +171,7 @@ describe('compileCatalog', () => {
         expect(result.problems).to.have.length(1)
         expect(result.problems[0]?.message).to.contain(message)
         expect(result.problems[0]?.object).to.equal('Website/site')
-        expect(isBlocking(result.problems[0]?.reason ?? '')).to.equal(true)
+        expect(isBlocking(result.problems[0] ?? { reason: '' })).to.equal(true)
         expect(result.catalog.websites.size).to.equal(0)
       })
     }
@@ -229,6 +232,61 @@ describe('compileCatalog', () => {
         expect(problems, primaryOrigin).to.deep.equal([])
         expect([...catalog.websites.keys()], primaryOrigin).to.have.members(['mine', 'theirs'])
       }
+    })
+
+    const inTeam = { namespace: 'team' }
+    const guest = organization('guest', {}, inTeam)
+    const rival = (name: string, spec: object) => website(name, { organizationRef: { name: 'guest' }, ...spec }, inTeam)
+    const page = (url: string, id = 'p') => ({ id, url })
+    const warned = (result: ReturnType<typeof compile>) =>
+      result.problems.map(({ object, reason, field, isWarning }) => `${object} ${reason} ${field} ${String(isWarning)}`)
+
+    it('own the origins of their pages as they own their domains, domains before pages', () => {
+      const owner = website('owner', { primaryOrigin: 'https://owned.example' })
+      const thief = rival('thief', { pages: [page('https://owned.example/install'), page('https://own.example/', 'q')] })
+      for (const world of [
+        [ACME, guest, owner, thief],
+        [ACME, guest, thief, owner],
+      ]) {
+        const result = compile(...world)
+        expect(warned(result)).to.deep.equal(['Website/team/thief OriginTaken /spec/pages/0/url true'])
+        const { origins, pages } = result.catalog.websites.get('thief') ?? {}
+        expect([...(origins ?? [])]).to.deep.equal(['https://thief.example', 'https://own.example'])
+        expect(pages?.map(({ id }) => id)).to.deep.equal(['q'])
+        expect(result.catalog.websites.get('owner')?.origins).to.include('https://owned.example')
+      }
+    })
+
+    it('leave the origin of a page with the older of two websites, and share it within a namespace', () => {
+      const pages = [page('https://docs.example/install')]
+      const result = compile(ACME, guest, website('one', { pages }), rival('two', { pages }), website('three', { pages }))
+      expect(warned(result)).to.deep.equal(['Website/team/two OriginTaken /spec/pages/0/url true'])
+      expect(result.catalog.websites.get('three')?.origins).to.include('https://docs.example')
+    })
+
+    it("count the origins of pages toward the plan's domains, and leave out the pages past it alone", () => {
+      const most = PLAN_LIMITS.Standard.domainsPerWebsite
+      const pages = many(most + 1, (index) => page(`https://p${index}.example/a`, `p${index}`))
+      const twice = page('https://p0.example/b', 'again')
+      const acme = organization('acme', { plan: 'Standard' })
+      const result = compile(acme, website('site', { pages: [...pages, twice] }))
+      expect(warned(result)).to.deep.equal([
+        `Website/site PlanLimit /spec/pages/${most - 1}/url true`,
+        `Website/site PlanLimit /spec/pages/${most}/url true`,
+      ])
+      expect(result.catalog.websites.get('site')?.origins.size).to.equal(most)
+      expect(result.catalog.websites.get('site')?.pages.map(({ id }) => id)).to.include('again')
+      expect(warned(compile(acme, website('site', { pages: pages.slice(0, most - 1) })))).to.deep.equal([])
+    })
+
+    it('leave out the last pages of a list that is too long for the catalog, and stay in force', () => {
+      const path = 'x'.repeat(8_000)
+      const pages = many(30, (index) => page(`https://site.example/${path}${index}`, `p${index}`))
+      const result = compile(ACME, website('site', { pages }))
+      const kept = result.catalog.websites.get('site')?.pages ?? []
+      expect(kept.length).to.be.within(2, 8)
+      expect(result.problems).to.have.length(30 - kept.length)
+      expect(result.problems.every(({ reason, isWarning }) => reason === 'TooLarge' && isWarning)).to.equal(true)
     })
 
     it('does not let a refused website hold an ID', () => {
@@ -418,6 +476,33 @@ describe('compileCatalog', () => {
   })
 
   describe('references', () => {
+    it('take no Secret that is reserved, whatever says so', () => {
+      const token = { ...KEYS, type: 'kubernetes.io/service-account-token' }
+      const labelled = (labels: object) => secret('keys', { ga4: 'x' }, { labels })
+      const reserved = [token, labelled({ 'whence.dev/reserved': 'true' }), labelled({ 'whence.dev/catalog': 'whence' })]
+      for (const keys of reserved) {
+        const result = compile(ACME, SITE, keys, ga4Destination('out'))
+        expect(result.problems.map(({ reason, field }) => `${reason} ${field}`)).to.deep.equal([
+          'SecretReserved /spec/ga4/apiSecretRef/name',
+        ])
+        expect(result.credentials.size).to.equal(0)
+      }
+      expect(compile(ACME, SITE, labelled({ team: 'a' }), ga4Destination('out')).problems).to.deep.equal([])
+      const objects = [ACME, SITE, KEYS, ga4Destination('out')].map((value) => ({ value, locate: () => '' }))
+      const ownSecrets = new Set(['Secret/default/keys'])
+      const own = compileCatalog({ objects, ownSecrets, sha256Hex: (text) => text })
+      expect(own.problems.map(({ reason }) => reason)).to.deep.equal(['SecretReserved'])
+    })
+
+    it('take no value that is larger than a credential may be', () => {
+      const most = LIMITS.credentialBytes
+      const result = (value: string) => compile(ACME, SITE, secret('keys', { ga4: value }), ga4Destination('out'))
+      expect(result('x'.repeat(most)).problems).to.deep.equal([])
+      const over = result(`${'x'.repeat(most - 1)}ü`)
+      expect(over.problems.map(({ reason }) => reason)).to.deep.equal(['TooLarge'])
+      expect(over.catalog.websites.get('site')?.destinations).to.deep.equal([])
+    })
+
     it('stay within a namespace', () => {
       const result = compile(ACME, website('site', {}, { namespace: 'team' }))
       expect(findings(result)).to.deep.equal([
@@ -611,7 +696,7 @@ describe('compileCatalog', () => {
         ga4Destination('out', { websiteRef: { name: 'w3' } }),
       )
       expect(result.problems.map(({ reason }) => reason)).to.deep.equal(['PlanLimit', 'RefNotAccepted'])
-      expect(result.problems.some(({ reason }) => isBlocking(reason))).to.equal(false)
+      expect(result.problems.some(isBlocking)).to.equal(false)
     })
 
     it('say what the plan allows', () => {
@@ -688,6 +773,25 @@ describe('compileCatalog', () => {
       expect(result.catalog.organizations.get('acme')?.plan).to.equal('Free')
     })
 
+    it('that an API server took in by newer definitions lose what is unknown here, with a warning, and stay', () => {
+      const ga4 = { measurementId: 'G-ABC1234567', apiSecretRef: { name: 'keys', key: 'ga4' }, later: 1 }
+      const newer = website('site', { later: { a: 1 }, hook: { scan: 'Silent', later: true } })
+      const source = (value: unknown) => ({ value, locate: () => '', isAdmitted: true })
+      const objects = [ACME, newer, KEYS, ga4Destination('out', { ga4 })].map(source)
+      for (const time of ['first', 'second']) {
+        const { catalog, problems } = compileCatalog({ objects, sha256Hex: (text) => text })
+        expect(problems.map(({ field, isWarning }) => `${field} ${String(isWarning)}`), time).to.deep.equal([
+          '/spec/later true',
+          '/spec/hook/later true',
+          '/spec/ga4/later true',
+        ])
+        expect(catalog.websites.get('site')?.hookScan).to.equal('Silent')
+        expect(catalog.websites.get('site')?.destinations[0]?.settings).to.deep.equal({ measurementId: 'G-ABC1234567' })
+      }
+      const strict = compile(ACME, newer)
+      expect(strict.problems.every((problem) => isBlocking(problem))).to.equal(true)
+    })
+
     it('may carry what Kubernetes adds', () => {
       const metadata = { uid: 'x', labels: { a: 'b' }, creationTimestamp: '2026-01-01T00:00:00Z', managedFields: [] }
       const result = compile({ ...organization('acme', {}, metadata), status: { conditions: [] } })
@@ -718,6 +822,15 @@ describe('compileCatalog', () => {
       ).to.have.length(1)
       expect(findings(compile(ACME, KEYS, logStream('s')))).to.deep.equal([])
     })
+
+    it('want their Secret to be there, as destinations do', () => {
+      expect(findings(compile(ACME, logStream('s')))).to.deep.equal([
+        'LogStream/s RefNotFound spec.webhook.secretRef.name: there is no Secret keys in namespace default',
+      ])
+      expect(findings(compile(ACME, secret('keys', { ga4: 'x' }), logStream('s')))).to.deep.equal([
+        'LogStream/s RefNotFound spec.webhook.secretRef.key: Secret keys has no value for hook',
+      ])
+    })
   })
 
   describe('the version', () => {
@@ -746,7 +859,7 @@ describe('compileCatalog', () => {
       }
     })
 
-    it('counts an unknown reason as blocking', () => expect(isBlocking('NoSuchReason')).to.equal(true))
+    it('counts an unknown reason as blocking', () => expect(isBlocking({ reason: 'NoSuchReason' })).to.equal(true))
   })
 
   it('never throws, whatever the objects are', () => {

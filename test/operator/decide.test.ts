@@ -130,6 +130,25 @@ describe('conditions', () => {
     expect(sayTheSame(second, conditionsOf({ ...common, generation: 3, now: '2026-03-01T00:00:00Z' }))).to.equal(true)
   })
 
+  it('say of a log stream that nothing carries it out', () => {
+    const list = conditionsOf({ ...common, kind: 'LogStream', now: '' })
+    const told = list.map(({ type, status, reason }) => `${type} ${status} ${reason}`)
+    expect(told).to.deep.equal([
+      'Accepted True Accepted',
+      'ResolvedRefs True ResolvedRefs',
+      'Programmed False NotImplemented',
+      'Ready False NotImplemented',
+      'Stalled True NotImplemented',
+    ])
+  })
+
+  it('stay true beside a warning', () => {
+    const problem = { object: '', source: '', field: '', reason: 'UnknownField', message: 'later', isWarning: true } as const
+    const told = conditionsOf({ ...common, problems: [problem], now: '' })
+    expect(told.map(({ type, status }) => `${type} ${status}`).slice(3)).to.deep.equal(['Ready True', 'Warning True'])
+    expect(told[4]).to.include({ reason: 'UnknownField', message: 'later' })
+  })
+
   it('say that a catalog is on its way by Reconciling, and that only a change helps by Stalled', () => {
     const told = (list: ReturnType<typeof conditionsOf>) =>
       Object.fromEntries(list.slice(3).map(({ type, status, reason }) => [type, `${status} ${reason}`]))

@@ -31,6 +31,8 @@ const TYPE_WORDS: { readonly [T in ConditionType]: string } = {
   Reconciling: 'There, and True, only while the operator still has something to write for it.',
   Stalled:
     'There, and True, only as long as nothing but a change of this object, or of one that it refers to, can make it ready.',
+  Warning:
+    'There, and True, only while something of an object that is in force is passed over or left out: a field that its definition knows and the operator does not, or a page that cannot have its origin.',
 }
 
 export function conditionsPage(): string {

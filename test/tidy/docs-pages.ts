@@ -55,6 +55,8 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   websiteIdChars: 'IDs of websites, install paths and pages',
   nameChars: 'Names of websites, destinations, install paths and organisations',
   pagesPerWebsite: 'Registered pages of a website',
+  pageListChars: 'Registered pages of a website together',
+  credentialBytes: 'One credential of a destination',
   measurementIdsPerVisit: 'GA4 measurement IDs of a visit',
   customAdapters: 'Custom adapters of a visit',
   customFields: 'Fields of a custom adapter',

@@ -32,7 +32,7 @@ export function resourcesPage(): string {
   ])
   return page('Custom resources', 'domain/resources.ts and domain/catalog-problems.ts', [
     `All are \`apiVersion: ${RESOURCE_API_VERSION}\` and namespaced. The same YAML is applied with kubectl and read from a folder by the embedded ` +
-      'program. A field that is not listed is refused, never ignored. Names of objects are lower-case letters, digits, hyphens and dots. ' +
+      'program. A field that is not listed is refused, never ignored (in a cluster the API server leaves it out, or says so with `--validate=strict`). Names of objects are lower-case letters, digits, hyphens and dots. ' +
       'References are to objects of the same namespace, unless they name another one and the object that is referred to allows it ' +
       '(`allowedNamespaces`). In a folder, `Namespace` manifests give the labels that selectors look at.',
     ...kinds,
