@@ -70,7 +70,11 @@ export function allowedNamespacesSchema(object: string): JsonSchema {
               required: ['key', 'operator'],
               properties: {
                 key: { type: 'string', description: 'Name of the label.', minLength: 1, maxLength: LABEL_KEY_CHARS },
-                operator: { type: 'string', description: 'How label and values relate.', enum: ['In', 'NotIn', 'Exists', 'DoesNotExist'] },
+                operator: {
+                  type: 'string',
+                  description: 'How label and values relate.',
+                  enum: ['In', 'NotIn', 'Exists', 'DoesNotExist'],
+                },
                 values: {
                   type: 'array',
                   description: 'Needed with In and NotIn, and only then.',

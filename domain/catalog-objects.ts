@@ -145,14 +145,7 @@ function readObject(source: SourceObject, reading: Reading, reports: Reports): v
   }
   const isSecret = id.kind === 'Secret'
   if (!isSecret && !isOurs(source.value, id, report)) return
-  if (!isFirst(id, reading, report)) return
-  const findings = checkSchema(isSecret ? SECRET_SCHEMA : envelopeOf(id.kind as ResourceKind), source.value)
-  const isPassedOver = ({ kind }: SchemaFinding) => source.isAdmitted === true && kind === 'unknown'
-  const faults = findings.filter((finding) => !isPassedOver(finding))
-  for (const finding of faults) report(id, reasonOf(finding), finding.field, finding.message)
-  if (faults.length > 0) return
-  if (findings.length > 0) source.unknown = findings
-  warnOfUnknown(id, source, reports)
+  if (!isFirst(id, reading, report) || !isSound(source, id, reports)) return
   const raw = source.value as RawObject
   if (!isSecret) {
     source.read = readResource(id, raw)
@@ -162,6 +155,19 @@ function readObject(source: SourceObject, reading: Reading, reports: Reports): v
   const { secret, isWhole } = readSecret(id, raw, report)
   if (isWhole) source.read = secret
   keep(secret, reading)
+}
+
+/** Whether it fits its schema. Fields that are passed over are noted on the source, and warned of. */
+function isSound(source: SourceObject, id: ObjectId, reports: Reports): boolean {
+  const schema = id.kind === 'Secret' ? SECRET_SCHEMA : envelopeOf(id.kind as ResourceKind)
+  const findings = checkSchema(schema, source.value)
+  const isPassedOver = ({ kind }: SchemaFinding) => source.isAdmitted === true && kind === 'unknown'
+  const faults = findings.filter((finding) => !isPassedOver(finding))
+  for (const finding of faults) reports.report(id, reasonOf(finding), finding.field, finding.message)
+  if (faults.length > 0) return false
+  if (findings.length > 0) source.unknown = findings
+  warnOfUnknown(id, source, reports)
+  return true
 }
 
 function warnOfUnknown(id: ObjectId, { unknown = [] }: SourceObject, { warn }: Reports): void {

@@ -40,17 +40,21 @@ function revisedWebsite(last: SourceObject, next: SourceObject, catalog: Catalog
   const was = websiteIn(last)
   const is = websiteIn(next)
   if (was === null || is?.key !== was.key || refersTo(was) !== refersTo(is)) return null
+  // What is told of fields that were passed over would be told anew.
+  if ((last.unknown ?? next.unknown) !== undefined) return null
   const coreBefore = was.memo as WebsiteCore | null
-  const website = coreBefore?.finished ?? null
-  // One that is not in force may come into force.
-  if (coreBefore === null || website === null || catalog.websites.get(website.id) !== website) return null
-  // What is told of fields and pages that were left out would be told anew.
-  const hasWarnings = (last.unknown ?? next.unknown) !== undefined
-  if (hasWarnings || website.pages.length < coreBefore.website.pages.length) return null
-  const core = coreOf(SILENT, is)
-  if (core === null || !claimsTheSame(coreBefore, core) || pageChars(core) > LIMITS.pageListChars) return null
+  const website = inForce(coreBefore, catalog)
+  const core = website === null ? null : coreOf(SILENT, is)
+  if (coreBefore === null || website === null || core === null || !claimsTheSame(coreBefore, core)) return null
   const { organization, destinations } = website
   return finishedWebsite(core, organization, { registered: core.website, destinations: [...destinations] })
+}
+
+/** Null where it may come into force by this change, or where pages of it were left out. */
+function inForce(core: WebsiteCore | null, { websites }: Catalog): Website | null {
+  const website = core?.finished ?? null
+  if (core === null || website === null || websites.get(website.id) !== website) return null
+  return website.pages.length < core.website.pages.length ? null : website
 }
 
 const SILENT = { report: () => undefined, warn: () => undefined }
@@ -72,5 +76,6 @@ function refersTo({ spec }: Resource<'Website'>): string {
 /** What can be in another object's way, and which origins get answers. */
 function claimsTheSame(a: WebsiteCore, b: WebsiteCore): boolean {
   const isSame = (one: ReadonlySet<string>, other: ReadonlySet<string>) => isSameList([...one], [...other])
-  return a.website.id === b.website.id && isSame(a.domains, b.domains) && isSame(a.website.origins, b.website.origins)
+  const isSameClaim = isSame(a.domains, b.domains) && isSame(a.website.origins, b.website.origins)
+  return a.website.id === b.website.id && isSameClaim && pageChars(b) <= LIMITS.pageListChars
 }

@@ -69,7 +69,8 @@ function refusedPage(
   if (!origins.has(page.origin)) {
     if ((originOwners.get(page.origin) ?? namespace) !== namespace) return { reason: 'OriginTaken', message: TAKEN }
     const refusal = refuseByPlan(plan, 'domainsPerWebsite', origins.size + 1)
-    if (refusal !== null) return { reason: 'PlanLimit', message: `${refusal.message}, and its origin would be one more` }
+    if (refusal !== null)
+      return { reason: 'PlanLimit', message: `${refusal.message}, and its origin would be one more` }
   }
   room.pages += chars
   return null

@@ -183,7 +183,11 @@ export function conditionsSchema(): Readonly<Record<string, unknown>> {
           ...{ type: 'integer', format: 'int64', minimum: 0 },
           description: 'The generation of the spec that it was said of.',
         },
-        lastTransitionTime: { type: 'string', description: 'When its status last became another.', format: 'date-time' },
+        lastTransitionTime: {
+          type: 'string',
+          description: 'When its status last became another.',
+          format: 'date-time',
+        },
         reason: {
           ...{ type: 'string', minLength: 1, maxLength: MESSAGE_CHARS },
           description: 'Why, in one word; docs/conditions.md has the fix for each.',

@@ -1,7 +1,7 @@
 /** Schemas of what stands around a spec, and of Secrets as far as they are read. */
 
 import type { JsonSchema } from './json-schema.ts'
-import { OBJECT_NAME_CHARS } from './resources.ts'
+import { OBJECT_NAME_CHARS } from './resource-fields.ts'
 
 /** What stands around a spec. Foreign members of `metadata` and the whole `status` are Kubernetes' business. */
 export const ENVELOPE_SCHEMA: JsonSchema = {

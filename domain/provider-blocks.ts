@@ -95,7 +95,9 @@ export const PROVIDER_BLOCKS: { readonly [P in ProviderId]: ProviderBlock } = {
           type: 'object',
           description: 'A Secret with the keys client-id, client-secret and refresh-token, or service-account.json.',
           required: ['name'],
-          properties: { name: { type: 'string', description: 'Name of the Secret.', minLength: 1, maxLength: REF_CHARS } },
+          properties: {
+            name: { type: 'string', description: 'Name of the Secret.', minLength: 1, maxLength: REF_CHARS },
+          },
         },
       },
     },

@@ -7,6 +7,7 @@ import { LIMITS, PLAN_LIMITS } from './limits.ts'
 import type { DestinationMode, EventType, HookScan, Plan, ProviderId } from './model.ts'
 import { DESTINATION_MODES, EVENT_TYPES, HOOK_SCANS, PLANS, PROVIDER_IDS } from './model.ts'
 import { PROVIDER_BLOCKS } from './provider-blocks.ts'
+import { address, displayName, id, installation, keyRef, ref, resourceRef } from './resource-fields.ts'
 
 export const RESOURCE_GROUP = 'whence.dev'
 export const RESOURCE_API_VERSION = `${RESOURCE_GROUP}/v1alpha1`
@@ -86,100 +87,9 @@ export interface Specs {
 
 /** Longest list of additional domains that is looked at; the plan's own limit is far below. */
 const MOST_DOMAINS = 100
-/** Of any object of Kubernetes. */
-export const OBJECT_NAME_CHARS = 253
-const NAMESPACE_CHARS = 63
-/** Scheme, a host of 253 characters, which is all that DNS allows, and a port. */
-const ORIGIN_CHARS = 300
 const LOG_RETENTION_MOST_DAYS = Math.max(...PLANS.map((plan) => PLAN_LIMITS[plan].logRetentionDays))
 
-/** Of installations: that of a release of the chart. */
-const INSTALLATION_PATTERN = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'
-const ID_PATTERN = '^[a-z0-9][a-z0-9-]*$'
-const ID_MEANING = 'may have lower-case letters, digits and hyphens only, and must not begin with a hyphen'
-
-const displayName: JsonSchema = {
-  type: 'string',
-  description: 'What people see. The name of the object where it is absent.',
-  minLength: 1,
-  maxLength: LIMITS.nameChars,
-  pattern: '^[^\\x00-\\x1f\\x7f]*$',
-  patternMeaning: 'must not have line breaks or control characters',
-}
-
-const id: JsonSchema = {
-  type: 'string',
-  description: 'An ID: lower-case letters, digits and hyphens.',
-  minLength: 1,
-  maxLength: LIMITS.websiteIdChars,
-  pattern: ID_PATTERN,
-  patternMeaning: ID_MEANING,
-}
-
-const objectName = (description: string): JsonSchema => ({
-  type: 'string',
-  description,
-  minLength: 1,
-  maxLength: OBJECT_NAME_CHARS,
-})
-
-const ref = (description: string): JsonSchema => ({
-  type: 'object',
-  description,
-  required: ['name'],
-  properties: { name: objectName('Name of the Secret, in the namespace of this object.') },
-})
-
-const resourceRef = (description: string, permission: string): JsonSchema => ({
-  type: 'object',
-  description,
-  required: ['name'],
-  properties: {
-    name: objectName('Its name.'),
-    namespace: {
-      type: 'string',
-      description: `Its namespace, where that is another one; ${permission} must allow that.`,
-      minLength: 1,
-      maxLength: NAMESPACE_CHARS,
-      pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$',
-      patternMeaning:
-        'may have lower-case letters, digits and hyphens only, and begins and ends with a letter or digit',
-    },
-  },
-})
-
-const keyRef = (description: string): JsonSchema => ({
-  type: 'object',
-  description,
-  required: ['name', 'key'],
-  properties: {
-    name: objectName('Name of the Secret, in the namespace of this object.'),
-    key: objectName('The key in the Secret that holds the value.'),
-  },
-})
-
-const ADDRESS_CHARS = { origin: ORIGIN_CHARS, page: LIMITS.urlChars, outbound: LIMITS.outboundUrlChars } as const
-
-const address = (kind: 'origin' | 'page' | 'outbound', description: string): JsonSchema => ({
-  type: 'string',
-  description,
-  minLength: 1,
-  maxLength: ADDRESS_CHARS[kind],
-  address: kind,
-})
-
 const organizationRef = resourceRef('The Organization this belongs to.', "the organisation's `allowedNamespaces`")
-
-/** Of every kind. */
-const installation: JsonSchema = {
-  type: 'string',
-  description:
-    'Name of the installation that this object is for; all others leave it alone. Where it is absent, the object belongs to the installation that first wrote its status.',
-  minLength: 1,
-  maxLength: NAMESPACE_CHARS,
-  pattern: INSTALLATION_PATTERN,
-  patternMeaning: 'may have lower-case letters, digits and hyphens only, and begins and ends with a letter or digit',
-}
 
 const organization: JsonSchema = {
   type: 'object',
@@ -333,7 +243,12 @@ const logStream: JsonSchema = {
       required: ['endpoint', 'region', 'bucket', 'credentialsRef'],
       properties: {
         endpoint: address('outbound', 'For example https://s3.eu-central-1.amazonaws.com.'),
-        region: { type: 'string', description: 'Region that requests are signed for.', minLength: 1, maxLength: LIMITS.nameChars },
+        region: {
+          type: 'string',
+          description: 'Region that requests are signed for.',
+          minLength: 1,
+          maxLength: LIMITS.nameChars,
+        },
         bucket: { type: 'string', description: 'Name of the bucket.', minLength: 3, maxLength: 63 },
         prefix: { type: 'string', description: 'What the keys of its objects begin with.', maxLength: 512 },
         credentialsRef: ref('Secret with the keys access-key-id and secret-access-key.'),

@@ -82,7 +82,9 @@ function settledAs({ object, problems, fields }: DecidedObject, isPublished: boo
 }
 
 function textOf(problems: readonly CatalogProblem[]): string {
-  return problems.length === 0 ? '' : JSON.stringify(problems.map(({ reason, message, isWarning }) => [reason, message, isWarning]))
+  return problems.length === 0
+    ? ''
+    : JSON.stringify(problems.map(({ reason, message, isWarning }) => [reason, message, isWarning]))
 }
 
 function isSettled(settled: Settled | undefined, decided: DecidedObject, isPublished: boolean): boolean {

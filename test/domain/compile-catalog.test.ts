@@ -243,7 +243,9 @@ describe('compileCatalog', () => {
 
     it('own the origins of their pages as they own their domains, domains before pages', () => {
       const owner = website('owner', { primaryOrigin: 'https://owned.example' })
-      const thief = rival('thief', { pages: [page('https://owned.example/install'), page('https://own.example/', 'q')] })
+      const thief = rival('thief', {
+        pages: [page('https://owned.example/install'), page('https://own.example/', 'q')],
+      })
       for (const world of [
         [ACME, guest, owner, thief],
         [ACME, guest, thief, owner],
@@ -259,7 +261,13 @@ describe('compileCatalog', () => {
 
     it('leave the origin of a page with the older of two websites, and share it within a namespace', () => {
       const pages = [page('https://docs.example/install')]
-      const result = compile(ACME, guest, website('one', { pages }), rival('two', { pages }), website('three', { pages }))
+      const result = compile(
+        ACME,
+        guest,
+        website('one', { pages }),
+        rival('two', { pages }),
+        website('three', { pages }),
+      )
       expect(warned(result)).to.deep.equal(['Website/team/two OriginTaken /spec/pages/0/url true'])
       expect(result.catalog.websites.get('three')?.origins).to.include('https://docs.example')
     })
@@ -479,7 +487,11 @@ describe('compileCatalog', () => {
     it('take no Secret that is reserved, whatever says so', () => {
       const token = { ...KEYS, type: 'kubernetes.io/service-account-token' }
       const labelled = (labels: object) => secret('keys', { ga4: 'x' }, { labels })
-      const reserved = [token, labelled({ 'whence.dev/reserved': 'true' }), labelled({ 'whence.dev/catalog': 'whence' })]
+      const reserved = [
+        token,
+        labelled({ 'whence.dev/reserved': 'true' }),
+        labelled({ 'whence.dev/catalog': 'whence' }),
+      ]
       for (const keys of reserved) {
         const result = compile(ACME, SITE, keys, ga4Destination('out'))
         expect(result.problems.map(({ reason, field }) => `${reason} ${field}`)).to.deep.equal([
@@ -780,11 +792,10 @@ describe('compileCatalog', () => {
       const objects = [ACME, newer, KEYS, ga4Destination('out', { ga4 })].map(source)
       for (const time of ['first', 'second']) {
         const { catalog, problems } = compileCatalog({ objects, sha256Hex: (text) => text })
-        expect(problems.map(({ field, isWarning }) => `${field} ${String(isWarning)}`), time).to.deep.equal([
-          '/spec/later true',
-          '/spec/hook/later true',
-          '/spec/ga4/later true',
-        ])
+        expect(
+          problems.map(({ field, isWarning }) => `${field} ${String(isWarning)}`),
+          time,
+        ).to.deep.equal(['/spec/later true', '/spec/hook/later true', '/spec/ga4/later true'])
         expect(catalog.websites.get('site')?.hookScan).to.equal('Silent')
         expect(catalog.websites.get('site')?.destinations[0]?.settings).to.deep.equal({ measurementId: 'G-ABC1234567' })
       }

@@ -143,7 +143,14 @@ describe('conditions', () => {
   })
 
   it('stay true beside a warning', () => {
-    const problem = { object: '', source: '', field: '', reason: 'UnknownField', message: 'later', isWarning: true } as const
+    const problem = {
+      object: '',
+      source: '',
+      field: '',
+      reason: 'UnknownField',
+      message: 'later',
+      isWarning: true,
+    } as const
     const told = conditionsOf({ ...common, problems: [problem], now: '' })
     expect(told.map(({ type, status }) => `${type} ${status}`).slice(3)).to.deep.equal(['Ready True', 'Warning True'])
     expect(told[4]).to.include({ reason: 'UnknownField', message: 'later' })
