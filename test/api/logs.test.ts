@@ -3,7 +3,17 @@
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { newId } from '../support/requests.ts'
-import { eventBody, freshAddress, logsOf, startApi, visitBody, type Api, type CallOptions } from './support/api.ts'
+import { decodeRecord, type LogRecord, type RequestLog, type Topic } from '../../domain/records.ts'
+import {
+  eventBody,
+  freshAddress,
+  logsOf,
+  manifestsWith,
+  startApi,
+  visitBody,
+  type Api,
+  type CallOptions,
+} from './support/api.ts'
 import { claimsOf, KEYS } from './support/keys.ts'
 
 const escapeAll = (text: string): string =>
@@ -210,3 +220,35 @@ describe('Logs', () => {
     expect(new Set(later).size).to.equal(3)
   })
 })
+
+describe('Logs of an organisation that says how long', () => {
+  let api: Api
+  before(async () => {
+    api = await startApi({ manifests: manifestsWith(['plan: Standard', 'plan: Standard, logRetentionDays: 19']) })
+  })
+  after(() => api.stop())
+
+  const keptDays = async (topic: Topic, count: number): Promise<readonly string[]> => {
+    const read = () => api.service.eventLog.read(topic, 0, 10)
+    await until(async () => (await read()).length >= count)
+    return (await read()).map(({ value }) => {
+      const { path, status, logRetentionDays } = decodeRecord<LogRecord & { request: RequestLog }>(value).request
+      return `${path} ${status} ${logRetentionDays}`
+    })
+  }
+
+  it('are kept so long, and as short as can be if nobody knows whose they are', async () => {
+    await api.visit()
+    await api.event()
+    await api.post('/v1/visits', visitBody({ page_url: 3 }))
+    await api.post('/v1/visits', visitBody({ project: 'nobody' }), { origin: 'https://evil.example' })
+    expect(await keptDays('visits', 1)).to.deep.equal(['/v1/visits 200 19'])
+    expect(await keptDays('installs', 1)).to.deep.equal(['/v1/events 200 19'])
+    expect(await keptDays('requests', 2)).to.have.members(['/v1/visits 400 19', '/v1/visits 404 7'])
+  })
+})
+
+/** Waits for a condition; the test's own timeout bounds it. */
+async function until(isMet: () => Promise<boolean>): Promise<void> {
+  while (!(await isMet())) await new Promise((resolve) => setTimeout(resolve, 5))
+}

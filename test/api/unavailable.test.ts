@@ -66,6 +66,15 @@ describe('an event log that takes nothing', () => {
     expect((await api.post('/v1/events', event)).body).to.deep.include({ duplicate: true, resolution: 'matched' })
   })
 
+  it('does not answer a repeat with ok while nothing can be recorded of it', async () => {
+    const event = eventBody()
+    expect((await api.post('/v1/events', event)).body).to.deep.include({ duplicate: false })
+    breakLog()
+    expectUnavailable(await api.post('/v1/events', event))
+    heal()
+    expect((await api.post('/v1/events', event)).body).to.deep.include({ duplicate: true })
+  })
+
   it('gives the log less time for a repeat that has waited for the first one, so that its answer is not late', async () => {
     const deadlines: (number | undefined)[] = []
     api.service.eventLog.append = async (topic, entries, options) => {

@@ -8,7 +8,9 @@ import { DELIVERY_STATUSES } from '../../domain/model.ts'
 import type { FactRow } from '../../ports/facts/facts.ts'
 import {
   activationRecord,
+  attempt,
   decisionRecord,
+  deliveryRecord,
   handoffRecord,
   installRecord,
   SAMPLE_MS,
@@ -38,6 +40,17 @@ describe('row versions', () => {
       fc.property(time, time, offset, offset, (one, other, a, b) => {
         fc.pre(one < other)
         expect(firstWins(one, a)).to.be.greaterThan(firstWins(other, b))
+      }),
+    )
+  })
+
+  it('let the entry further ahead on the log win among first ones of one time, and the later one among states', () => {
+    const inSpan = fc.integer({ min: 0, max: 511 })
+    fc.assert(
+      fc.property(time, inSpan, inSpan, status, (atMs, a, b, state) => {
+        fc.pre(a < b)
+        expect(firstWins(atMs, a)).to.be.greaterThan(firstWins(atMs, b))
+        expect(latestWins(state, atMs, a)).to.be.lessThan(latestWins(state, atMs, b))
       }),
     )
   })
@@ -125,6 +138,14 @@ describe('rows of a record', () => {
   it('keep the time a log line is kept apart from the time a fact is kept', () => {
     const rows = new Map(rowsOf(activationRecord({ website: 'acme', retentionDays: 395 })))
     expect([rows.get('activations')?.['retention_days'], rows.get('request_logs')?.['retention_days']]).to.deep.equal([
+      395, 30,
+    ])
+  })
+
+  it('keep an attempt, which holds a request and its answer, as long as a log line and its delivery as long as a fact', () => {
+    const record = deliveryRecord({ website: 'acme', eventId: 'event-0001', attempt: attempt() })
+    const rows = new Map(rowsOf({ ...record, retentionDays: 395, logRetentionDays: 30 }))
+    expect([rows.get('deliveries')?.['retention_days'], rows.get('attempts')?.['retention_days']]).to.deep.equal([
       395, 30,
     ])
   })

@@ -218,7 +218,11 @@ describe('the delivery worker', () => {
     await stage.store.hotState.claimJob(jobOf().jobId, 'another worker', 60_000)
     await stage.enqueue(jobOf())
     await until(async () => (await stage.inTier('5s')).length === 1)
-    expect(stage.simulator.total()).to.equal(0)
+    // Whatever the worker would have sent of the first job has gone out by the time the second one is delivered.
+    await stage.enqueue(eventJob(2))
+    await until(async () => (await stage.statuses()).get('event-0002') === 'delivered')
+    expect((await stage.statuses()).has('event-0001')).to.equal(false)
+    expect(stage.simulator.total()).to.equal(1)
     await stage.store.hotState.releaseJob(jobOf().jobId, 'another worker')
     stage.clock.advance(6_000)
     await until(async () => (await stage.statuses()).get('event-0001') === 'delivered')
@@ -403,6 +407,20 @@ describe('an exchange that takes long', () => {
     await until(async () => (await stage.store.log.lag()).every((lag) => lag.entries === 0))
     expect(stage.simulator.total()).to.equal(2)
     expect(await stage.records()).to.have.length(2)
+  })
+
+  it('leaves its copy before it begins if the destination failed just before, so that no crash can lose the job', async () => {
+    stage = await Stage.set()
+    stage.simulator.fail('*', BUSY)
+    await stage.startWorker()
+    await stage.enqueue(eventJob(1))
+    await until(async () => (await stage.records()).length === 1)
+    stage.simulator.fail('*', { kind: 'delay', waitMs: 900 })
+    await stage.enqueue(eventJob(2))
+    await until(() => stage.simulator.total() === 2)
+    const copies = (await stage.inTier('30s')).map(({ install }) => install.eventId)
+    expect(copies).to.deep.equal(['event-0002'])
+    await until(async () => (await stage.statuses()).get('event-0002') === 'delivered')
   })
 
   it('is cut off at its limit, and counts as unclear', async () => {

@@ -96,4 +96,110 @@ export const MUTATIONS: readonly Mutation[] = [
     new: 'acceptedAtMs + waitMs > nowMs',
     suites: ['test/domain/attempts.test.ts'],
   },
+  {
+    breaks: 'jobs are on the log before their records',
+    file: 'delivery/dispatch.ts',
+    old: `await Promise.all(appends)
+`,
+    new: '',
+    suites: ['test/delivery/dispatch-appends.test.ts'],
+  },
+  {
+    breaks: 'a parked install waits in its room',
+    file: 'delivery/dispatch.ts',
+    old: 'if (leavesAtMs > this.#deps.nowMs()) {',
+    new: 'if (false) {',
+    suites: ['test/delivery/dispatch-appends.test.ts'],
+  },
+  {
+    breaks: 'a batch that was cut is committed as far as it came',
+    file: 'delivery/facts-writer.ts',
+    old: 'return restMs > 0 ? { done: report.done, resumeAtMs: nowMs() + restMs } : { done: report.done }',
+    new: 'return restMs > 0 ? { done: batch.entries.length, resumeAtMs: nowMs() + restMs } : { done: batch.entries.length }',
+    suites: ['test/delivery/fact-batch.test.ts'],
+  },
+  {
+    breaks: 'an engine that goes away makes no poison of good rows',
+    file: 'delivery/fact-batch.ts',
+    old: `      if (!(error instanceof RowsRefused)) throw error
+      const middle`,
+    new: '      const middle',
+    suites: ['test/delivery/fact-batch.test.ts'],
+  },
+  {
+    breaks: 'what becomes of a job is not given up silently',
+    file: 'delivery/job-journal.ts',
+    old: 'if (tries >= APPEND_TRIES) throw error',
+    new: 'if (tries >= APPEND_TRIES) return',
+    suites: ['test/delivery/job-journal.test.ts'],
+  },
+  {
+    breaks: 'a job that goes out alone has a copy on the log',
+    file: 'delivery/courier.ts',
+    old: `    try {
+      await this.#leave(parcel, this.#deps.nowMs() + COPY_AFTER_MS)
+    } catch`,
+    new: `    try {
+      await Promise.resolve()
+    } catch`,
+    suites: ['test/delivery/worker.test.ts'],
+  },
+  {
+    breaks: 'a job that another worker has claimed does not go out',
+    file: 'delivery/attempt.ts',
+    old: 'return ready.filter((_, index) => isOurs[index] === true)',
+    new: 'return ready',
+    suites: ['test/delivery/worker.test.ts'],
+  },
+  {
+    breaks: 'a repeat is recorded before it is answered',
+    file: 'api/pipeline.ts',
+    old: 'await recorder.accept(exchange, null)',
+    new: 'void recorder.accept(exchange, null).catch(() => undefined)',
+    suites: ['test/api/unavailable.test.ts'],
+  },
+  {
+    breaks: 'a handler that did a part commits that part',
+    file: 'ports/event-log/kafka-flow.ts',
+    old: 'const done = Math.min(Math.max(outcome?.done ?? entries.length, 0), entries.length)',
+    new: 'const done = entries.length',
+    suites: ['test/ports/kafka-flow.test.ts'],
+  },
+  {
+    breaks: 'partitions share a bound of bytes',
+    file: 'ports/event-log/kafka-flow.ts',
+    old: 'return this.#buffer.length > 0 && budget.bytes >= budget.maxBytes',
+    new: 'return false',
+    suites: ['test/ports/kafka-flow.test.ts'],
+  },
+  {
+    breaks: "an organisation's log retention reaches its records",
+    file: 'api/request-logs.ts',
+    old: 'logRetentionDays: website?.organization.logRetentionDays ?? LIMITS.logRetentionDays.min',
+    new: 'logRetentionDays: 30',
+    suites: ['test/api/logs.test.ts'],
+  },
+  {
+    breaks: 'attempts are kept as long as log lines',
+    file: 'delivery/fact-rows.ts',
+    old: `    next_step: attempt.nextStep,
+    retention_days: record.logRetentionDays,`,
+    new: `    next_step: attempt.nextStep,
+    retention_days: record.retentionDays,`,
+    suites: ['test/delivery/fact-rows.test.ts'],
+  },
+  {
+    breaks: 'of two firsts of one time the entry further ahead wins',
+    file: 'delivery/fact-rows.ts',
+    old: '(OFFSET_SPAN - 1 - (offset % OFFSET_SPAN))',
+    new: '(offset % OFFSET_SPAN)',
+    suites: ['test/delivery/fact-rows.test.ts'],
+  },
+  {
+    breaks: 'the quota is told past its last event',
+    file: 'api/usage.ts',
+    old: 'outcome.used === quota + 1',
+    new: 'outcome.used === quota',
+    suites: ['test/api/quota.test.ts'],
+  },
 ]

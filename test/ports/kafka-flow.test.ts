@@ -20,7 +20,7 @@ describe('a partition on Kafka', () => {
     await Promise.all(flows.splice(0).map(({ ended }) => ended))
   })
 
-  function stage(handler?: BatchHandler, maxEntries = 10): Stage {
+  function stage(handler?: BatchHandler, maxEntries = 10, budget = { bytes: 0, maxBytes: 10_000 }): Stage {
     const seen: string[] = []
     const commits: number[] = []
     const failures: unknown[] = []
@@ -38,7 +38,7 @@ describe('a partition on Kafka', () => {
         recheckMs: 5,
         random: () => 0,
         maxBytes: 1_000,
-        budget: { bytes: 0, maxBytes: 10_000 },
+        budget,
         onFailure: (error) => void failures.push(error),
         commit: async (_partition, offset) => {
           if (staged.commitFailures-- > 0) throw new Error('no coordinator')
@@ -113,6 +113,45 @@ describe('a partition on Kafka', () => {
     await staged.flow.ended
     expect(staged.commits).to.deep.equal([2])
     expect(staged.seen).to.deep.equal(['0,1'])
+  })
+
+  it('commits as far as the handler came, and hands the rest over again', async () => {
+    const calls: number[] = []
+    const staged = stage(async ({ entries: batch }) => {
+      calls.push(batch.length)
+      return calls.length === 1 ? { done: 2 } : { done: batch.length }
+    })
+    staged.flow.accept({ entries: entries(0, 5), endOffset: 5 })
+    await until(() => staged.commits.length === 2)
+    expect(staged.commits).to.deep.equal([2, 5])
+    expect(staged.seen).to.deep.equal(['0,1,2,3,4', '2,3,4'])
+  })
+
+  it('commits nothing of a batch of which nothing is done, and hands it over again at the time that it is told', async () => {
+    const resumeAtMs = Date.now() + 30
+    const handedOverAtMs: number[] = []
+    const staged = stage(async () => {
+      handedOverAtMs.push(Date.now())
+      return handedOverAtMs.length === 1 ? { done: 0, resumeAtMs } : undefined
+    })
+    staged.flow.accept({ entries: entries(0, 2), endOffset: 2 })
+    await until(() => staged.commits.length === 1)
+    expect(staged.commits).to.deep.equal([2])
+    expect(staged.seen).to.deep.equal(['0,1', '0,1'])
+    expect(handedOverAtMs[1]).to.be.at.least(resumeAtMs)
+  })
+
+  it('is full if all partitions together keep what the process may keep, unless it has nothing itself', async () => {
+    const budget = { bytes: 0, maxBytes: 500 }
+    const [one, other] = [stage(() => new Promise<void>(() => undefined), 10, budget), stage(undefined, 10, budget)]
+    one.flow.accept({ entries: entries(0, 1, 'x'.repeat(499)), endOffset: 9 })
+    expect(one.flow.isFull).to.equal(false)
+    one.flow.accept({ entries: entries(1, 2, 'x'), endOffset: 9 })
+    expect(one.flow.isFull).to.equal(true)
+    expect(other.flow.isFull).to.equal(false)
+    expect(budget.bytes).to.equal(500)
+    // The handler of the first never ends, so neither does it.
+    flows.splice(flows.indexOf(one.flow), 1)
   })
 
   it('is full by entries and by bytes, so that no more is fetched', async () => {

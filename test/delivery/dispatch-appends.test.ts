@@ -1,0 +1,87 @@
+/** Dispatch and the event log: the order of what it appends, and what it does while something cannot be appended. */
+
+import { expect } from 'chai'
+
+import { startDispatch, type Dispatch } from '../../delivery/dispatch.ts'
+import type { Install } from '../../domain/model.ts'
+import { encodeRecord, recordKey, type InstallRecord } from '../../domain/records.ts'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
+import { installOf, recordOf, visitOf } from './support/builders.ts'
+import { FactsDouble } from './support/facts-double.ts'
+import { Stage, until } from './support/harness.ts'
+
+describe('what dispatch appends', () => {
+  let stage: Stage
+  let facts: FactsDouble
+  let dispatch: Dispatch
+  /** Appends in order, as `topic` or `topic refused`. */
+  let appended: string[]
+  /** How many appends to the topic of jobs still fail. */
+  let failuresLeft: number
+
+  beforeEach(async () => {
+    appended = []
+    failuresLeft = 0
+    stage = await Stage.set()
+    facts = new FactsDouble()
+    dispatch = await startDispatch({
+      eventLog: refusing(stage.store.log),
+      facts,
+      catalog: () => stage.catalog,
+      nowMs: stage.clock.nowMs,
+      random: () => 0,
+      logger: SILENT_LOGGER,
+    })
+  })
+  afterEach(async () => {
+    await dispatch.stop()
+    await stage.strike()
+  })
+
+  const refusing = (log: EventLog): EventLog => ({
+    ...log,
+    consume: (...words) => log.consume(...words),
+    append: async (topic, entries, options) => {
+      // A broker refuses later than the call returns: whoever does not wait for it goes on meanwhile.
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      if (topic === 'deliver.ga4' && failuresLeft > 0) {
+        failuresLeft -= 1
+        appended.push(`${topic} refused`)
+        throw new Error('not enough replicas')
+      }
+      await log.append(topic, entries, options)
+      appended.push(topic)
+    },
+  })
+  const report = async (record: InstallRecord): Promise<void> => {
+    const key = recordKey(record.install.website, record.install.eventId)
+    await stage.store.log.append('installs', [{ key, value: encodeRecord(record) }])
+  }
+  const installNamed = (eventId: string, overrides: Partial<Install> = {}): InstallRecord =>
+    recordOf(installOf({ overrides: { eventId, ...overrides } }))
+
+  it('is a job before its record, so that what counts as dispatched has its job on the log', async () => {
+    facts.show(visitOf())
+    failuresLeft = 2
+    await report(installNamed('event-0001'))
+    await until(() => appended.includes('deliveries'))
+    expect(appended).to.deep.equal(['deliver.ga4 refused', 'deliver.ga4 refused', 'deliver.ga4', 'deliveries'])
+    expect((await stage.records()).map(({ eventId, status }) => [eventId, status])).to.deep.equal([
+      ['event-0001', 'pending'],
+    ])
+  })
+
+  it('is a parked install once, which then waits in its room', async () => {
+    facts.show(visitOf())
+    const late = visitOf({ visitId: 'f'.repeat(32) })
+    await report(recordOf(installOf({ visit: late, overrides: { eventId: 'event-late' } })))
+    await until(() => appended.includes('dispatch.5s'))
+    for (const eventId of ['event-0001', 'event-0002', 'event-0003', 'event-0004']) {
+      await report(installNamed(eventId))
+      await until(async () => (await stage.records()).some((record) => record.eventId === eventId))
+    }
+    expect(appended.filter((topic) => topic.startsWith('dispatch.'))).to.deep.equal(['dispatch.5s'])
+    expect((await stage.records()).map(({ eventId }) => eventId)).not.to.include('event-late')
+  })
+})
