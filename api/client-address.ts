@@ -20,6 +20,14 @@ export function addressReader(trusted: readonly string[]): (req: IncomingMessage
   return (req) => countedAddress(proxyAddr(req, isTrusted), req.socket.remoteAddress)
 }
 
+/**
+ * Whom a connection counts for: its peer, as `addressReader` spells it; null for a trusted proxy, which brings many clients.
+ */
+export function connectionPeer(trusted: readonly string[]): (address: string | undefined) => string | null {
+  const isTrusted = trusted.length === 0 ? () => false : remembering(proxyAddr.compile([...trusted]))
+  return (address) => (address !== undefined && isTrusted(address, 0) ? null : (readAddress(address) ?? 'unknown'))
+}
+
 type TrustProxy = (address: string, hops: number) => boolean
 
 /** Most requests come over the same few proxies, and comparing an address with networks is not cheap. */

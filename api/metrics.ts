@@ -6,6 +6,7 @@ export interface ApiMetrics {
   readonly answered: (route: string, status: number, code: string, seconds: number) => void
   readonly shed: (what: 'request_record' | 'activity') => void
   readonly lookup: (what: string) => void
+  readonly connectionEnded: (why: string) => void
 }
 
 const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
@@ -37,6 +38,12 @@ export function createApiMetrics(registry: Registry): ApiMetrics {
     labelNames: ['what'],
     registers,
   })
+  const ended = new Counter({
+    name: 'whence_connections_ended_total',
+    help: 'Connections refused or ended because their client held them for nothing, by why.',
+    labelNames: ['why'],
+    registers,
+  })
   return {
     answered: (route, status, code, took) => {
       requests.inc({ route, status: String(status), code })
@@ -44,5 +51,6 @@ export function createApiMetrics(registry: Registry): ApiMetrics {
     },
     shed: (what) => shed.inc({ what }),
     lookup: (what) => lookups.inc({ what }),
+    connectionEnded: (why) => ended.inc({ why }),
   }
 }

@@ -7,6 +7,7 @@ import type { ErrorCode } from '../domain/errors.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { guardSockets } from './broken-http.ts'
 import { HEADER_LINES_MAX } from './refusals.ts'
+import { limitConnections, type ConnectionEnd, type ConnectionLimits } from '../runtime/connections.ts'
 
 const SERVER_OPTIONS = {
   headersTimeout: 5_000,
@@ -18,7 +19,14 @@ const SERVER_OPTIONS = {
   // Asked for in refusals.ts: Node's own answer has no body.
   requireHostHeader: false,
 } as const
-const MAX_CONNECTIONS = 10_000
+/** What a client may take of connections beside what Node.js bounds above. */
+const CONNECTION_LIMITS = {
+  max: 10_000,
+  firstRequestMs: SERVER_OPTIONS.headersTimeout + 1_000,
+  idleMs: SERVER_OPTIONS.keepAliveTimeout + SERVER_OPTIONS.headersTimeout,
+  idleInCrowdMs: 5_000,
+  writeMs: 30_000,
+} as const
 const DRAIN_MS = 10_000
 const IDLE_GRACE_MS = 250
 
@@ -28,16 +36,30 @@ export interface ApiServer {
   readonly close: () => Promise<void>
 }
 
-/** `onBroken` hears of each message that HTTP's own rules refused. */
+export interface ServerParts {
+  /** Hears of each message that HTTP's own rules refused. */
+  readonly onBroken: (status: number, code: ErrorCode) => void
+  /** Hears of each connection that was refused or ended because its client held it for nothing. */
+  readonly onEnded: (why: ConnectionEnd) => void
+  /** Whose share of the connections is how large; the rest has values of its own here. */
+  readonly connections: Pick<ConnectionLimits, 'maxPerPeer' | 'peerOf'> & Partial<ConnectionLimits>
+}
+
+const BARE: ServerParts = {
+  onBroken: () => undefined,
+  onEnded: () => undefined,
+  connections: { maxPerPeer: 0, peerOf: () => null },
+}
+
 export async function listen(
   app: Express,
   address: { readonly host: string; readonly port: number },
-  onBroken: (status: number, code: ErrorCode) => void = () => undefined,
+  { onBroken, onEnded, connections }: ServerParts = BARE,
 ): Promise<ApiServer> {
   const server = createServer({ ...SERVER_OPTIONS, ...bornWith(app) }, app as unknown as RequestListener)
   server.maxHeadersCount = HEADER_LINES_MAX + 1
-  server.maxConnections = MAX_CONNECTIONS
   guardSockets(server, onBroken)
+  limitConnections(server, { ...CONNECTION_LIMITS, ...connections }, onEnded)
   server.on('checkContinue', (req, res) => {
     // Who asks first and is refused need not send the body at all.
     if (Number(req.headers['content-length'] ?? 0) <= LIMITS.bodyBytes) res.writeContinue()

@@ -3,8 +3,9 @@
 import { fileURLToPath } from 'node:url'
 import type { Registry } from 'prom-client'
 import { createApp } from '../api/app.ts'
+import { connectionPeer } from '../api/client-address.ts'
 import { createApiMetrics } from '../api/metrics.ts'
-import { listen, type ApiServer } from '../api/server.ts'
+import { listen, type ApiServer, type ServerParts } from '../api/server.ts'
 import type { EventLog, SpoolHealth, TopicLag } from '../ports/event-log/event-log.ts'
 import type { Facts } from '../ports/facts/facts.ts'
 import type { HotState } from '../ports/hot-state/hot-state.ts'
@@ -58,10 +59,14 @@ export async function serveApi(parts: ApiParts): Promise<ApiServer> {
     () => watchLag(eventLog, health),
     (watch) => watch.stop(),
   )
-  const onBroken = (status: number, code: string): void => metrics.answered('', status, code, 0)
+  const server: ServerParts = {
+    onBroken: (status, code) => metrics.answered('', status, code, 0),
+    onEnded: metrics.connectionEnded,
+    connections: { maxPerPeer: settings.connectionsPerAddress, peerOf: connectionPeer(settings.trustProxy) },
+  }
   return lifecycle.start(
     'api',
-    () => listen(app, settings.listen, onBroken),
+    () => listen(app, settings.listen, server),
     (server) => server.close(),
   )
 }

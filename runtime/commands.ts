@@ -28,6 +28,7 @@ const SERVING = [
   'metricsListen',
   'baseUrl',
   'trustProxy',
+  'connectionsPerAddress',
   'brand',
   'prices',
   'logLevel',

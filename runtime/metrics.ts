@@ -3,6 +3,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
+import { limitConnections } from './connections.ts'
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 
 export interface ListenAddress {
@@ -18,7 +19,15 @@ export interface MetricsServer {
 
 const MAX_HEADER_BYTES = 8 * 1024
 const REQUEST_TIMEOUT_MS = 5_000
-const MAX_CONNECTIONS = 64
+const CONNECTION_LIMITS = {
+  max: 256,
+  // Prometheus and the kubelet need a few each; what somebody else opens must not be in their way.
+  maxPerPeer: 32,
+  firstRequestMs: REQUEST_TIMEOUT_MS + 1_000,
+  idleMs: 65_000,
+  idleInCrowdMs: 5_000,
+  writeMs: 10_000,
+} as const
 
 /** A registry with Node's own metrics and one line that names the version. Parts register their metrics on it. */
 export function createRegistry(program: string, version: string): Registry {
@@ -47,6 +56,7 @@ export async function serveMetrics(
     maxHeaderSize: MAX_HEADER_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     headersTimeout: REQUEST_TIMEOUT_MS,
+    connectionsCheckingInterval: 1_000,
   }
   const server = createServer(limits, (request, response) => {
     const path = request.method === 'GET' || request.method === 'HEAD' ? request.url : null
@@ -66,7 +76,7 @@ export async function serveMetrics(
       () => response.writeHead(500).end(),
     )
   })
-  server.maxConnections = MAX_CONNECTIONS
+  limitConnections(server, { ...CONNECTION_LIMITS, peerOf: (address) => address ?? null })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(listen.port, listen.host, () => {

@@ -122,6 +122,14 @@ export const SETTINGS = {
     fallback: '',
     fallbackDoc: 'none',
   },
+  connectionsPerAddress: {
+    option: '--connections-per-address',
+    env: 'WHENCE_CONNECTIONS_PER_ADDRESS',
+    placeholder: 'N',
+    doc: 'Most connections of one address, those of --trust-proxy excepted; 0 for no limit (docs/operations.md).',
+    parse: parseCount({ min: 0, max: 10_000 }),
+    fallback: '512',
+  },
   eventLog: {
     option: '--event-log',
     env: 'WHENCE_EVENT_LOG',

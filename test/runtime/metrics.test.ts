@@ -1,5 +1,8 @@
 /** The metrics server: one address, the registry's text, nothing else. */
 
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Counter } from 'prom-client'
 
@@ -33,6 +36,25 @@ describe('metrics server', () => {
       await server.close()
     }
   })
+
+  it('answers probes while somebody holds all the connections that it gives to one peer', async () => {
+    const server = await serveMetrics(createRegistry('test', '1'), { host: '127.0.0.1', port: 0 })
+    const sockets = Array.from({ length: 300 }, () => connect(server.port, '127.0.0.1').on('error', () => undefined))
+    try {
+      await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+      for (const socket of sockets) socket.resume().write('GET /met')
+      for (let count = 0; count < 20; count++) {
+        const answer = await fetch(`http://127.0.0.1:${server.port}/live`)
+        expect(answer.status).to.equal(200)
+      }
+      const bound = performance.now() + 15_000
+      while (sockets.some(({ closed }) => !closed) && performance.now() < bound) await wait(50)
+      expect(sockets.filter(({ closed }) => !closed).length).to.equal(0)
+    } finally {
+      for (const socket of sockets) socket.destroy()
+      await server.close()
+    }
+  }).timeout(30_000)
 
   it('rejects when the address is taken', async () => {
     const first = await serveMetrics(createRegistry('test', '1'), { host: '127.0.0.1', port: 0 })

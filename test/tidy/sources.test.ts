@@ -15,6 +15,7 @@ const RUNTIME_FILES = [
   'catalog-source.ts',
   'cluster-catalog.ts',
   'commands.ts',
+  'connections.ts',
   'folder-watch.ts',
   'keyring.ts',
   'kube/client.ts',

@@ -226,15 +226,15 @@ livenessProbe:
 
 {{- define "whence.healthProbes" -}}
 startupProbe:
-  httpGet: { path: /health, port: http }
+  httpGet: { path: /live, port: metrics }
   periodSeconds: 2
   failureThreshold: 60
 readinessProbe:
-  httpGet: { path: /health, port: http }
+  httpGet: { path: /ready, port: metrics }
   periodSeconds: 5
   timeoutSeconds: 3
 livenessProbe:
-  httpGet: { path: /health, port: http }
+  httpGet: { path: /live, port: metrics }
   periodSeconds: 20
   timeoutSeconds: 5
   failureThreshold: 6

@@ -6,7 +6,7 @@ import { Registry } from 'prom-client'
 import { createApp } from '../../../api/app.ts'
 import type { ApiDeps } from '../../../api/deps.ts'
 import { createApiMetrics } from '../../../api/metrics.ts'
-import { listen } from '../../../api/server.ts'
+import { listen, type ServerParts } from '../../../api/server.ts'
 import type { Catalog, Organization, Website } from '../../../domain/catalog.ts'
 import { PROVIDER_IDS } from '../../../domain/model.ts'
 import { standIn } from '../../../ports/hot-state/redis-stand-in.ts'
@@ -85,8 +85,8 @@ function bareDeps(catalog: Catalog): ApiDeps {
   }
 }
 
-export async function startBareApi(catalog = bareCatalog()): Promise<BareApi> {
-  const server = await listen(createApp(bareDeps(catalog)), { host: '127.0.0.1', port: 0 })
+export async function startBareApi(catalog = bareCatalog(), parts?: ServerParts): Promise<BareApi> {
+  const server = await listen(createApp(bareDeps(catalog)), { host: '127.0.0.1', port: 0 }, parts)
   const exchange = exchanger(server.port)
   return {
     port: server.port,

@@ -1,0 +1,118 @@
+/**
+ * Keeps clients from holding an HTTP server's connections.
+ *
+ * Node.js bounds how long a head and a whole request may take to arrive. It does not bound how many connections one
+ * address holds, takes an empty line between requests for a sign of life, and waits for ever for a client that does not
+ * read. This does, by looking at all connections once a second.
+ */
+
+import type { Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+export interface ConnectionLimits {
+  /** Most connections in all; the server refuses more. */
+  readonly max: number
+  /** Most connections of one peer; 0 for no limit. */
+  readonly maxPerPeer: number
+  /** Whom a connection counts for; null for a peer without a limit. */
+  readonly peerOf: (address: string | undefined) => string | null
+  /** So long a connection may be open before its first request has arrived. */
+  readonly firstRequestMs: number
+  /** So long it may be open after an answer without a further request. */
+  readonly idleMs: number
+  /** The same while more than half of all connections are taken. */
+  readonly idleInCrowdMs: number
+  /** So long a client may leave an answer unread. */
+  readonly writeMs: number
+}
+
+/** Why a connection was ended or refused. */
+export type ConnectionEnd = 'too_many' | 'too_many_of_one_peer' | 'idle' | 'unread'
+
+interface Connection {
+  /** Since when nothing has been asked or answered. */
+  quietSinceMs: number
+  /** Bytes of answers at the last look: more of them are a sign of life, which an empty line is not. */
+  bytesWritten: number
+  /** Since when something has been waiting to be read by the client; null if nothing is. */
+  unreadSinceMs: number | null
+}
+
+const LOOK_EVERY_MS = 1_000
+
+/** `onEnd` hears of each connection that is ended here. Looks until the server is closed. */
+export function limitConnections(
+  server: Server,
+  limits: ConnectionLimits,
+  onEnd: (why: ConnectionEnd) => void = () => undefined,
+): void {
+  const connections = new Map<Socket, Connection>()
+  const byPeer = new Map<string, Set<Socket>>()
+  server.maxConnections = limits.max
+  server.on('drop', () => onEnd('too_many'))
+  server.on('connection', (socket: Socket) => {
+    const peer = limits.maxPerPeer === 0 ? null : limits.peerOf(socket.remoteAddress)
+    if (peer !== null && !makeRoom(byPeer.get(peer), limits.maxPerPeer)) {
+      onEnd('too_many_of_one_peer')
+      socket.destroy()
+      return
+    }
+    connections.set(socket, { quietSinceMs: performance.now(), bytesWritten: 0, unreadSinceMs: null })
+    if (peer !== null) byPeer.set(peer, (byPeer.get(peer) ?? new Set()).add(socket))
+    socket.once('close', () => {
+      connections.delete(socket)
+      if (peer !== null) leave(byPeer, peer, socket)
+    })
+  })
+  const timer = setInterval(() => {
+    const idleMs = connections.size * 2 > limits.max ? limits.idleInCrowdMs : limits.idleMs
+    for (const [socket, connection] of connections) {
+      const why = reasonToEnd(socket, connection, { ...limits, idleMs })
+      if (why === null) continue
+      onEnd(why)
+      // What lies unread in the kernel's memory goes at once.
+      if (why === 'unread') socket.resetAndDestroy()
+      else socket.destroy()
+    }
+  }, LOOK_EVERY_MS).unref()
+  server.on('close', () => clearInterval(timer))
+}
+
+/** False if the peer has its share and every connection of it carries a request; else its oldest idle one makes room. */
+function makeRoom(own: Set<Socket> | undefined, most: number): boolean {
+  if (own === undefined || own.size < most) return true
+  for (const socket of own) {
+    if (isAnswering(socket)) continue
+    own.delete(socket)
+    socket.destroy()
+    return true
+  }
+  return false
+}
+
+function leave(byPeer: Map<string, Set<Socket>>, peer: string, socket: Socket): void {
+  const own = byPeer.get(peer)
+  own?.delete(socket)
+  if (own?.size === 0) byPeer.delete(peer)
+}
+
+/** Whether a request has arrived that is not answered yet. Node.js's own server looks at this; there is no public way to ask. */
+function isAnswering(socket: Socket): boolean {
+  const { _httpMessage: message } = socket as Socket & { readonly _httpMessage?: ServerResponse | null }
+  return message !== undefined && message !== null
+}
+
+function reasonToEnd(
+  socket: Socket,
+  connection: Connection,
+  { firstRequestMs, idleMs, writeMs }: ConnectionLimits,
+): ConnectionEnd | null {
+  const nowMs = performance.now()
+  const { bytesWritten } = socket
+  connection.unreadSinceMs = socket.writableLength === 0 ? null : (connection.unreadSinceMs ?? nowMs)
+  if (isAnswering(socket) || bytesWritten !== connection.bytesWritten) connection.quietSinceMs = nowMs
+  connection.bytesWritten = bytesWritten
+  if (connection.unreadSinceMs !== null && nowMs - connection.unreadSinceMs > writeMs) return 'unread'
+  const patienceMs = bytesWritten > 0 ? idleMs : firstRequestMs
+  return nowMs - connection.quietSinceMs > patienceMs ? 'idle' : null
+}
