@@ -1,0 +1,96 @@
+/** What may differ from the promises without being a violation: each with the sentence that documents it. */
+
+import type { Disturbance, EventCall, History, Part, Violation } from './history.ts'
+import { Receipts } from './receipts.ts'
+
+interface Tolerance {
+  readonly name: string
+  /** What is documented, in short, and where. */
+  readonly sentence: string
+  readonly rules: readonly string[]
+  readonly allows: (violation: Violation, history: History) => boolean
+}
+
+/** How long after an activation the role `state` may take to revoke a predecessor that nobody knew at that moment. */
+const REVOKED_WITHIN_MS = 60_000
+/** How long an api may take to empty its spool after the log is back. */
+const SPOOLED_FOR_MS = 30_000
+/** A process that loses sight of Redis goes on alone for moments more. */
+const MARGIN_MS = 2_000
+
+export const TOLERANCES: readonly Tolerance[] = [
+  {
+    name: 'decided anew',
+    sentence:
+      'Losing Redis loses answers: "a repeat of an old install event may be recorded twice and is counted once" (docs/redis.md, When its data is lost); alone, "a repeat at another process may be recorded twice" (When Redis is away). The first record counts.',
+    rules: ['answer_differs', 'first_twice'],
+    allows: (violation, { calls, disturbances }) => {
+      const { call } = violation
+      if (call === null || call.event === null) return false
+      const eventId = call.event.eventId
+      const repeats = calls.filter(({ website, event }) => website === call.website && event?.eventId === eventId)
+      const firstMs = Math.min(...repeats.map(({ beganMs }) => beganMs))
+      const lastMs = Math.max(...repeats.map(({ endedMs }) => endedMs))
+      return isLost(disturbances, ['memory'], firstMs, lastMs)
+    },
+  },
+  {
+    name: 'predecessor unknown',
+    sentence:
+      'An activation whose visit HotState has forgotten and the facts do not have yet revokes only when the visit is there; until then an event "with the older receipt alone may still match" (decisions.md, Resolution).',
+    rules: ['revoked_matched'],
+    allows: ({ call }, { calls, disturbances }) => {
+      const event = call as EventCall | null
+      if (event === null || event.event.receipts.length > 1) return false
+      const receipts = new Receipts(calls)
+      const visit = event.event.receipts[0] ?? ''
+      return receipts.successors(visit).some((successor) => {
+        const activeMs = receipts.activeMs(successor)
+        const made = calls.find(({ kind, visit: one }) => kind === 'visit' && one === successor)
+        const isForgotten = made !== undefined && isLost(disturbances, ['memory'], made.beganMs, activeMs)
+        return isForgotten && event.beganMs - activeMs < REVOKED_WITHIN_MS
+      })
+    },
+  },
+  {
+    name: "activation in another process's spool",
+    sentence:
+      '"An install whose activation still lies in another pod\'s spool is a documented limit" (decisions.md, Resolution): it needs a log that was away and a Redis that forgot.',
+    rules: ['not_matched', 'revoked_matched', 'wrong_visit', 'wrong_count'],
+    allows: ({ call }, { calls, disturbances, spooling }) => {
+      const event = call as EventCall | null
+      if (event === null) return false
+      const named = new Set(event.event.receipts)
+      const receipts = new Receipts(calls)
+      for (const visit of event.event.receipts) receipts.successors(visit).forEach((one) => named.add(one))
+      return calls.some(
+        ({ kind, visit, api, beganMs, endedMs }) =>
+          kind === 'activation' &&
+          named.has(visit) &&
+          api === spooling &&
+          beganMs <= event.endedMs &&
+          isLost(disturbances, ['log'], beganMs - SPOOLED_FOR_MS, endedMs) &&
+          isLost(disturbances, ['memory'], beganMs, event.endedMs),
+      )
+    },
+  },
+]
+
+/** The name of the tolerance that allows it, or null. */
+export function toleranceOf(violation: Violation, history: History): string | null {
+  const fitting = TOLERANCES.find(({ rules, allows }) => rules.includes(violation.rule) && allows(violation, history))
+  return fitting?.name ?? null
+}
+
+/** Whether one of these parts was disturbed at any moment of that time. */
+function isLost(
+  disturbances: readonly Disturbance[],
+  parts: readonly Part[],
+  fromMs: number,
+  untilMs: number,
+): boolean {
+  return disturbances.some(
+    ({ part, beganMs, endedMs }) =>
+      parts.includes(part) && beganMs <= untilMs + MARGIN_MS && endedMs >= fromMs - MARGIN_MS,
+  )
+}
