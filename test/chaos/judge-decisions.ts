@@ -79,21 +79,28 @@ interface ResolutionInput {
 
 function judgeResolution(input: ResolutionInput): Violation[] {
   const { row, call } = input
-  const fail = (rule: string, sentence: string): Violation[] => [violation(row, call, rule, sentence)]
-  if (row.resolution === 'pending') return fail('still_pending', 'was never decided')
-  if (call.event.token !== '') {
-    const isRight = row.selection_policy === 'handoff' && row.visit_id === call.event.token && row.candidate_count === 1
-    return isRight ? [] : fail('not_matched', `carries the token of ${call.event.token}`)
-  }
+  if (row.resolution === 'pending') return [violation(row, call, 'still_pending', 'was never decided')]
+  if (call.event.token !== '') return judgeToken(input)
   if (row.resolution === 'matched' && row.selection_policy === 'latest_visit') return judgeLatest(input)
   const { certain } = input.receipts.candidates(call)
-  if (certain.length > 0) return fail('not_matched', `carries ${certain.join(' and ')}, active and not revoked`)
-  if (row.resolution === 'matched') return judgeSameInstallation(input)
-  if (row.resolution !== 'unmatched' || row.visit_id !== '' || row.candidate_count !== 0) {
-    return fail('wrong_resolution', `names visit ${row.visit_id}`)
+  if (certain.length > 0) {
+    return [violation(row, call, 'not_matched', `carries ${certain.join(' and ')}, active and not revoked`)]
   }
-  const { certain: visits } = input.earlier
-  return visits.length > 0 ? fail('not_matched', `is of an installation that was matched to ${visits.join(', ')}`) : []
+  return row.resolution === 'matched' ? judgeSameInstallation(input) : judgeUnmatched(input)
+}
+
+function judgeToken({ row, call }: ResolutionInput): Violation[] {
+  const isRight = row.selection_policy === 'handoff' && row.visit_id === call.event.token && row.candidate_count === 1
+  return isRight ? [] : [violation(row, call, 'not_matched', `carries the token of ${call.event.token}`)]
+}
+
+function judgeUnmatched({ row, call, earlier }: ResolutionInput): Violation[] {
+  if (row.resolution !== 'unmatched' || row.visit_id !== '' || row.candidate_count !== 0) {
+    return [violation(row, call, 'wrong_resolution', `names visit ${row.visit_id}`)]
+  }
+  const visits = earlier.certain.join(', ')
+  if (visits === '') return []
+  return [violation(row, call, 'not_matched', `is of an installation that was matched to ${visits}`)]
 }
 
 function judgeLatest({ row, call, receipts }: ResolutionInput): Violation[] {

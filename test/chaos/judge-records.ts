@@ -25,24 +25,28 @@ function judgeLogs({ calls, stored }: History): Violation[] {
 
 function judgeVisits({ calls, stored }: History): Violation[] {
   const receipts = new Receipts(calls)
-  const found: Violation[] = []
-  for (const call of calls.filter(({ kind, outcome }) => kind !== 'event' && outcome === 'ok')) {
-    const visit = stored.visits.get(call.visit)
-    if (visit?.is_recorded !== true) found.push(about(call, 'lost', `was answered ok and visit ${call.visit} is lost`))
-    if (call.kind === 'activation' && visit?.is_active !== true) {
-      found.push(about(call, 'lost', `was answered ok and no activation of ${call.visit} is stored`))
-    }
-    if (call.kind === 'handoff' && !stored.handoffs.has(call.visit)) {
-      found.push(about(call, 'lost', `was answered ok and no handoff of ${call.visit} is stored`))
-    }
-    if (call.previous === '' || receipts.activeMs(call.visit) === Infinity) continue
-    if (stored.visits.get(call.previous)?.is_revoked !== true) {
-      found.push(
+  const answered = calls.filter(({ kind, outcome }) => kind !== 'event' && outcome === 'ok')
+  return [
+    ...answered.flatMap((call) => judgeVisit(call, stored)),
+    ...answered
+      .filter(({ previous, visit }) => previous !== '' && receipts.activeMs(visit) < Infinity)
+      .filter(({ previous }) => stored.visits.get(previous)?.is_revoked !== true)
+      .map((call) =>
         about(call, 'revocation_lost', `was activated, and ${call.previous}, which it replaces, is not revoked`),
-      )
-    }
+      ),
+    ...judgeRevoked(calls, stored.visits, receipts),
+  ]
+}
+
+function judgeVisit(call: Call, { visits, handoffs }: History['stored']): Violation[] {
+  const { kind, visit } = call
+  const isLost = {
+    [`visit ${visit} is lost`]: visits.get(visit)?.is_recorded !== true,
+    [`no activation of ${visit} is stored`]: kind === 'activation' && visits.get(visit)?.is_active !== true,
+    [`no handoff of ${visit} is stored`]: kind === 'handoff' && !handoffs.has(visit),
   }
-  return [...found, ...judgeRevoked(calls, stored.visits, receipts)]
+  const lost = Object.entries(isLost).filter(([, is]) => is)
+  return lost.map(([what]) => about(call, 'lost', `was answered ok and ${what}`))
 }
 
 /** What nobody has replaced must not be revoked. */

@@ -29,6 +29,8 @@ export interface ClusterBroker extends BrokerProcess {
 }
 
 export interface KafkaCluster {
+  /** Holds the data of all brokers, each in a folder of its own. */
+  readonly folder: string
   readonly brokers: readonly ClusterBroker[]
   /** `host:port` of every broker, separated by commas, as a `kafka:` URL has them. */
   readonly addresses: string
@@ -68,14 +70,14 @@ export async function startKafkaCluster(jars: string, options: ClusterOptions = 
     const failed = (await Promise.allSettled(starting)).find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason
     brokers.sort((left, right) => left.nodeId - right.nodeId)
-    return { ...clusterOf(brokers), stop }
+    return { ...clusterOf(brokers), folder, stop }
   } catch (error) {
     await stop()
     throw error
   }
 }
 
-function clusterOf(brokers: readonly ClusterBroker[]): Omit<KafkaCluster, 'stop'> {
+function clusterOf(brokers: readonly ClusterBroker[]): Omit<KafkaCluster, 'stop' | 'folder'> {
   const leaderOf = async (topicName: string, partition = 0): Promise<ClusterBroker> => {
     const topic = (await partitionsOf(brokers, [topicName])).find(({ name }) => name === topicName)
     const leader = topic?.partitions.find(({ partitionId }) => partitionId === partition)?.leader

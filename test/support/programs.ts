@@ -12,6 +12,8 @@ export interface Program {
   readonly ended: Promise<number | string>
   /** The latest of what it wrote on standard error. */
   readonly stderr: () => string
+  /** All that it wrote on standard output, if it is heard. */
+  readonly stdout: () => string
   /** Resolves when it has ended, with how. */
   readonly end: (signal: 'SIGTERM' | 'SIGKILL') => Promise<number | string>
 }
@@ -22,6 +24,10 @@ export interface ProgramOptions {
   readonly nodeWords?: readonly string[]
   /** Its own process group: Ctrl-C in a terminal reaches only whoever started it. */
   readonly isDetached?: boolean
+  /** Keeps what it writes on standard output: for tools, which say little. */
+  readonly isHeard?: boolean
+  /** Told every line that it writes on standard error. */
+  readonly onLine?: (line: string) => void
 }
 
 const WHENCE = new URL('../../bin/whence.ts', import.meta.url).pathname
@@ -33,14 +39,17 @@ const IS_READY = /"msg":"(collecting|working)"/
 export function startProgram(words: readonly string[], options: ProgramOptions): Program {
   const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('WHENCE_')))
   const child = spawn(process.execPath, [...(options.nodeWords ?? []), WHENCE, ...words], {
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe'],
     detached: options.isDetached ?? false,
     env: { ...own, WHENCE_LOG_FORMAT: 'json', ...options.env },
   })
-  let stderr = ''
+  let [stderr, stdout] = ['', '']
+  if (options.isHeard === true) child.stdout.on('data', (chunk) => (stdout += String(chunk)))
+  else child.stdout.resume()
   const working = Promise.withResolvers<void>()
   createInterface({ input: child.stderr }).on('line', (line) => {
     stderr = `${stderr}${line}\n`.slice(-KEPT_CHARS)
+    options.onLine?.(line)
     if (IS_READY.test(line)) working.resolve()
   })
   const ended = new Promise<number | string>((resolve, reject) => {
@@ -58,6 +67,7 @@ export function startProgram(words: readonly string[], options: ProgramOptions):
     ready,
     ended,
     stderr: () => stderr,
+    stdout: () => stdout,
     end: (signal) => {
       child.kill(signal)
       return ended

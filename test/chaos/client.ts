@@ -1,0 +1,138 @@
+/** Sends the calls of chaos runs to the processes of the api and writes down what each was told. */
+
+import { randomBytes, randomInt } from 'node:crypto'
+import { Agent, request } from 'node:http'
+import { CHAOS_ORIGIN } from './manifests.ts'
+import type { Call, Identity, Kind, Outcome, SentEvent } from './history.ts'
+
+export interface Api {
+  readonly name: string
+  readonly url: string
+}
+
+/** A call before it is sent. */
+export interface Plan {
+  readonly kind: Kind
+  readonly website: string
+  readonly body: Readonly<Record<string, any>>
+  readonly visit?: string
+  readonly previous?: string
+  readonly identity?: Identity
+  readonly gpc?: boolean
+  readonly event?: SentEvent
+}
+
+/** What must not be found again in any store. */
+export interface Canaries {
+  readonly addresses: Set<string>
+  /** Receipts and tokens, without what stands before a token. */
+  readonly secrets: Set<string>
+  /** Identities that came along with Global Privacy Control. */
+  readonly optedOut: Set<string>
+}
+
+export const COOKIE_CANARY = 'session=cookie-canary-of-the-visitor'
+const PATHS = { visit: '/v1/visits', activation: '/v1/visits/activate', handoff: '/v1/handoffs', event: '/v1/events' }
+/** Twice what the service promises at most, so that what it breaks is seen. */
+const ANSWER_MS = 10_000
+/** A connection is given up before a stopping server closes it for idling: what is sent at that moment would be cut off. */
+const IDLE_MS = 100
+
+export class Client {
+  readonly calls: Call[] = []
+  readonly canaries: Canaries = { addresses: new Set(), secrets: new Set(), optedOut: new Set() }
+  readonly #agent = new Agent({ keepAlive: true, timeout: IDLE_MS })
+  readonly #run = randomBytes(3).toString('hex')
+  #count = 0
+
+  /** Forgets the calls of the round before; canaries stay. */
+  forget(): void {
+    this.calls.length = 0
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  async send(api: Api, plan: Plan): Promise<Call> {
+    const tag = `chaos-${this.#run}/${(this.#count += 1)}`
+    const origin = plan.kind === 'event' ? {} : { Origin: CHAOS_ORIGIN, Cookie: COOKIE_CANARY }
+    const headers = { 'User-Agent': tag, 'X-Forwarded-For': this.#address(), ...origin }
+    const beganMs = Date.now()
+    const sent = await post(`${api.url}${PATHS[plan.kind]}`, this.#agent, headers, plan.body)
+    const receipt = receiptIn(sent.answer)
+    this.#plant(plan, [receipt, sent.answer['token']?.slice('wht_'.length)])
+    const { kind, website, previous = '', identity = null, gpc = false, event = null } = plan
+    const visit = plan.visit ?? (receipt === undefined ? '' : visitOf(receipt))
+    const asked = { tag, kind, website, api: api.name, beganMs, endedMs: Date.now() }
+    const call = { ...asked, ...sent, visit, previous, identity, gpc, event }
+    this.calls.push(call)
+    return call
+  }
+
+  #plant({ gpc, identity }: Plan, secrets: readonly (string | undefined)[]): void {
+    for (const secret of secrets) if (secret !== undefined) this.canaries.secrets.add(secret)
+    if (gpc === true && identity !== undefined) this.canaries.optedOut.add(identity.meta)
+  }
+
+  /** Of nobody else, as behind a proxy; in a spelling that nothing has by accident. */
+  #address(): string {
+    const part = (): string => randomInt(0x1000, 0x10000).toString(16)
+    const address = `2001:db8:${part()}:${part()}:${part()}:${part()}:${part()}:${part()}`
+    this.canaries.addresses.add(address)
+    return address
+  }
+}
+
+/** The receipt that an answer carries. */
+export function receiptIn(answer: Readonly<Record<string, any>>): string | undefined {
+  return answer['marker']?.receipt ?? answer['receipt']
+}
+
+/** The visit that a receipt names, or a token without what stands before it. */
+export function visitOf(receipt: string): string {
+  const bytes = Buffer.from(receipt, 'base64url').subarray(0, 16)
+  // The bits that tell receipts from tokens and carry GPC are no part of the visit's ID.
+  bytes[0] = (bytes[0] ?? 0) & 0b0110_1111
+  return bytes.toString('hex')
+}
+
+interface Told {
+  readonly outcome: Outcome
+  readonly status: number
+  readonly answer: Readonly<Record<string, any>>
+}
+
+/** Never rejects. */
+function post(url: string, agent: Agent, headers: Record<string, string>, body: unknown): Promise<Told> {
+  const unknown: Told = { outcome: 'unknown', status: 0, answer: {} }
+  return new Promise((resolve) => {
+    const outgoing = request(
+      url,
+      { method: 'POST', agent, timeout: ANSWER_MS, headers: { ...headers, 'Content-Type': 'application/json' } },
+      (response) => {
+        let text = ''
+        response.on('data', (chunk) => (text += String(chunk)))
+        response.on('error', () => resolve(unknown))
+        response.on('close', () => resolve(response.complete ? read(response.statusCode ?? 0, text) : unknown))
+      },
+    )
+    outgoing.on('timeout', () => outgoing.destroy())
+    // If nobody listens any more, nothing can have happened.
+    outgoing.on('error', ({ code }: NodeJS.ErrnoException) =>
+      resolve(code === 'ECONNREFUSED' ? { ...unknown, outcome: 'refused' } : unknown),
+    )
+    outgoing.end(JSON.stringify(body))
+  })
+}
+
+function read(status: number, text: string): Told {
+  // A 503 promises nothing: what was asked for may have happened.
+  if (status === 503) return { outcome: 'unknown', status, answer: {} }
+  try {
+    const answer = JSON.parse(text) as Told['answer']
+    return { outcome: status === 200 ? 'ok' : 'refused', status, answer }
+  } catch {
+    return { outcome: 'unknown', status, answer: {} }
+  }
+}

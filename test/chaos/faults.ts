@@ -1,0 +1,194 @@
+/** Everything that is broken in chaos runs: how it begins, how long it lasts, and how it ends. */
+
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Fault as ProviderFault } from '../../delivery/simulator/server.ts'
+import type { ClusterBroker } from '../support/kafka-cluster.ts'
+import type { Part } from './history.ts'
+import { PROCESS_NAMES, type ChaosService, type ProcessName } from './service.ts'
+
+/** Ends the fault; what it waits for is no part of the fault any more. */
+type Mend = () => Promise<void>
+
+export interface Fault {
+  readonly name: string
+  readonly part: Part
+  readonly lastsMs: number
+  readonly begin: (service: ChaosService) => Promise<Mend>
+}
+
+const DEAD_MS = 20_000
+const STOPPED_MS = 20_000
+const REDIS_AWAY_MS = 8_000
+const FACTS_AWAY_MS = 10_000
+const PROVIDER_MS = 12_000
+const ROLE_DEAD_MS = 2_000
+const SLOW_MS = 1_500
+const ORDERLY_MS = 30_000
+
+const done: Mend = async () => undefined
+
+const BROKERS: readonly { readonly who: string; readonly find: (service: ChaosService) => Promise<ClusterBroker> }[] = [
+  { who: 'the leader of installs', find: ({ cluster }) => cluster.leaderOf('installs') },
+  { who: 'the coordinator of dispatch', find: ({ cluster }) => cluster.coordinatorOf('dispatch:installs') },
+  {
+    who: 'the coordinator of the GA4 workers',
+    find: ({ cluster }) => cluster.coordinatorOf('deliver.ga4:deliver.ga4'),
+  },
+]
+
+const brokerFaults: readonly Fault[] = BROKERS.flatMap(({ who, find }): readonly Fault[] => [
+  {
+    name: `broker killed (${who})`,
+    ...{ part: 'log', lastsMs: DEAD_MS },
+    begin: async (service) => {
+      const broker = await find(service)
+      await broker.kill()
+      return () => broker.restart()
+    },
+  },
+  {
+    name: `broker stopped (${who})`,
+    ...{ part: 'log', lastsMs: STOPPED_MS },
+    begin: async (service) => {
+      const broker = await find(service)
+      broker.pause()
+      return async () => broker.resume()
+    },
+  },
+  {
+    name: `broker restarted (${who})`,
+    ...{ part: 'log', lastsMs: 0 },
+    begin: async (service) => {
+      const broker = await find(service)
+      await endInPeace(broker)
+      return () => broker.restart()
+    },
+  },
+])
+
+async function endInPeace(broker: ClusterBroker): Promise<void> {
+  process.kill(broker.pid(), 'SIGTERM')
+  const untilMs = Date.now() + ORDERLY_MS
+  while (broker.isRunning() && Date.now() < untilMs) await wait(50)
+  await broker.kill()
+}
+
+const redisFaults: readonly Fault[] = [
+  {
+    name: 'Redis emptied',
+    ...{ part: 'memory', lastsMs: 0 },
+    begin: async ({ engines }) => {
+      engines.redis.cli('flushall')
+      return done
+    },
+  },
+  {
+    name: 'Redis killed, started empty later',
+    ...{ part: 'memory', lastsMs: REDIS_AWAY_MS },
+    begin: async ({ engines }) => {
+      await engines.redis.kill()
+      return () => engines.redis.restart()
+    },
+  },
+  {
+    name: 'Redis killed, started empty at once',
+    ...{ part: 'memory', lastsMs: 0 },
+    begin: async ({ engines }) => {
+      await engines.redis.kill()
+      return () => engines.redis.restart()
+    },
+  },
+]
+
+const factsFaults: readonly Fault[] = [
+  {
+    name: 'ClickHouse killed',
+    ...{ part: 'facts', lastsMs: FACTS_AWAY_MS },
+    begin: async ({ engines }) => {
+      await engines.clickhouse.kill()
+      return () => engines.clickhouse.restart()
+    },
+  },
+  {
+    name: `ClickHouse slow (${SLOW_MS} ms)`,
+    ...{ part: 'facts', lastsMs: FACTS_AWAY_MS },
+    begin: async ({ links }) => {
+      await links.delay('clickhouse', SLOW_MS)
+      return () => links.delay('clickhouse', 0)
+    },
+  },
+]
+
+/** Facts lag and Redis has forgotten: what was just done is known to the log alone. */
+const togetherFaults: readonly Fault[] = [
+  {
+    name: 'both facts-writers killed and Redis emptied',
+    ...{ part: 'memory', lastsMs: FACTS_AWAY_MS },
+    begin: async (service) => {
+      const names = ['facts-writer 1', 'facts-writer 2'] as const
+      await Promise.all(names.map((name) => service.end(name, 'SIGKILL')))
+      await wait(FACTS_AWAY_MS / 2)
+      service.engines.redis.cli('flushall')
+      return async () => void (await Promise.all(names.map((name) => service.start(name))))
+    },
+  },
+  {
+    name: 'a dispatch killed and Redis emptied',
+    ...{ part: 'memory', lastsMs: ROLE_DEAD_MS },
+    begin: async (service) => {
+      service.engines.redis.cli('flushall')
+      await service.end('dispatch 1', 'SIGKILL')
+      return () => service.start('dispatch 1')
+    },
+  },
+  {
+    name: 'ClickHouse killed and Redis emptied',
+    ...{ part: 'memory', lastsMs: FACTS_AWAY_MS },
+    begin: async ({ engines }) => {
+      await engines.clickhouse.kill()
+      await wait(FACTS_AWAY_MS / 2)
+      engines.redis.cli('flushall')
+      return () => engines.clickhouse.restart()
+    },
+  },
+]
+
+const PROVIDER_FAULTS: Readonly<Record<string, ProviderFault>> = {
+  'answer 500': { kind: 'status', status: 500 },
+  'answer 429': { kind: 'status', status: 429, headers: { 'retry-after': '2' } },
+  hang: { kind: 'hang' },
+}
+
+const providerFaults: readonly Fault[] = Object.entries(PROVIDER_FAULTS).map(([name, fault]) => ({
+  name: `providers ${name}`,
+  ...{ part: 'provider', lastsMs: PROVIDER_MS },
+  begin: async ({ ga4, meta }) => {
+    for (const one of [ga4, meta]) one.fail('*', fault)
+    return async () => [ga4, meta].forEach((one) => one.fail('*', null))
+  },
+}))
+
+const roleFaults: readonly Fault[] = PROCESS_NAMES.filter((name) => !name.endsWith(' 2')).flatMap((name) => [
+  roleFault(name, 'SIGKILL'),
+  roleFault(name, 'SIGTERM'),
+])
+
+function roleFault(name: ProcessName, signal: 'SIGKILL' | 'SIGTERM'): Fault {
+  return {
+    name: signal === 'SIGKILL' ? `${name} killed` : `${name} stopped in peace`,
+    ...{ part: 'role', lastsMs: ROLE_DEAD_MS },
+    begin: async (service) => {
+      await service.end(name, signal)
+      return () => service.start(name)
+    },
+  }
+}
+
+export const FAULTS: readonly Fault[] = [
+  ...brokerFaults,
+  ...redisFaults,
+  ...factsFaults,
+  ...togetherFaults,
+  ...providerFaults,
+  ...roleFaults,
+]

@@ -1,0 +1,103 @@
+/** One round: people come, faults follow each other, everything settles, and every decision is judged. */
+
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Client } from './client.ts'
+import type { Dice } from './dice.ts'
+import type { Fault } from './faults.ts'
+import { answeredIn, longestSilenceMs, recovery, type Figure } from './figures.ts'
+import type { Call, Disturbance, History, Stored, Violation } from './history.ts'
+import { judge, type Verdict } from './judge.ts'
+import { letPeopleIn } from './people.ts'
+import type { ChaosService } from './service.ts'
+import { explain, readStored, settle } from './stored.ts'
+
+/** New people a second: some thirty calls a second, which two processors carry beside all the processes. */
+const PEOPLE_PER_SECOND = 4
+const WARM_UP_MS = 6_000
+/** Between a recovery and the next fault. */
+const REST_MS = 4_000
+const EXPLAINED = 5
+
+export interface RoundOptions {
+  readonly service: ChaosService
+  readonly client: Client
+  readonly dice: Dice
+  readonly faults: readonly Fault[]
+  readonly say: (line: string) => void
+}
+
+export interface RoundResult {
+  readonly history: History
+  readonly calls: readonly Call[]
+  readonly verdict: Verdict
+  readonly figures: readonly Figure[]
+}
+
+export async function playRound({ service, client, dice, faults, say }: RoundOptions): Promise<RoundResult> {
+  client.forget()
+  const sinceMs = Date.now()
+  const badEnds = service.badEnds.length
+  const disturbances: Disturbance[] = []
+  const figures: Figure[] = []
+  const people = letPeopleIn({ client, apis: [...service.apis], dice, perSecond: PEOPLE_PER_SECOND })
+  await wait(WARM_UP_MS)
+  for (const fault of faults) {
+    const { disturbance, figure } = await breakPart(service, client, fault)
+    disturbances.push(disturbance)
+    figures.push(figure)
+    say(`  ${fault.name}: stored after ${figure.storedMs} ms, delivered after ${figure.deliveredMs} ms`)
+    await wait(REST_MS)
+  }
+  await people.stop()
+  const left = await settle(service)
+  const calls = [...client.calls]
+  const stored = await readStored(service, calls, sinceMs)
+  const explained = await explain(service, dice.shuffled(stored.installs).slice(0, EXPLAINED))
+  const alone = service.alone.filter(({ endedMs }) => endedMs >= sinceMs)
+  const history: History = {
+    calls,
+    stored: { ...stored, explained } satisfies Stored,
+    disturbances: [
+      ...disturbances,
+      ...alone.map(({ process, ...times }) => ({
+        name: `${process} without Redis`,
+        part: 'memory' as const,
+        ...times,
+      })),
+    ],
+    spooling: service.apis[0].name,
+  }
+  const verdict = judge(history)
+  const more = [
+    ...(left === null ? [] : [plain('not_settled', left)]),
+    ...service.badEnds.slice(badEnds).map((end) => plain('bad_end', end)),
+  ]
+  return { history, calls, figures, verdict: { ...verdict, violations: [...verdict.violations, ...more] } }
+}
+
+function plain(rule: string, sentence: string): Violation {
+  return { rule, website: '', subject: '', sentence, call: null }
+}
+
+interface Broken {
+  readonly disturbance: Disturbance
+  readonly figure: Figure
+}
+
+/** Ends when an install that was begun afterwards is stored and delivered. */
+async function breakPart(service: ChaosService, client: Client, fault: Fault): Promise<Broken> {
+  const beganMs = Date.now()
+  const mend = await fault.begin(service)
+  await wait(Math.max(0, fault.lastsMs - (Date.now() - beganMs)))
+  const endedMs = Date.now()
+  const mending = mend()
+  mending.catch(() => undefined)
+  const times = await recovery(service, client, endedMs)
+  await mending
+  const answered = answeredIn(client.calls, beganMs, endedMs)
+  const silentMs = longestSilenceMs(client.calls, beganMs)
+  return {
+    disturbance: { name: fault.name, part: fault.part, beganMs, endedMs: Date.now() },
+    figure: { fault: fault.name, ...times, silentMs, answered },
+  }
+}
