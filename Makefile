@@ -27,7 +27,7 @@ test: node_modules ## Every test, with real parts; installs what they need where
 	@npm run -s build
 	@npm run -s test
 
-chaos: node_modules ## The long fault runs: kills, silent brokers, lost Redis, cut links, a stopped API server (about half an hour)
+chaos: node_modules ## The long fault runs: kills, silent brokers, lost Redis, cut links, dead brokers; WHENCE_CHAOS rounds (5 take an hour)
 	@sh test/install-tools.sh
 	@npm run -s build
 	@npm run -s chaos
