@@ -116,9 +116,9 @@ function checkUser(user: Json, path: string, nowMs: number, findings: Findings):
   const fbc = user['fbc']
   const fbp = user['fbp']
   const createdMs = Number(/^fb\.\d+\.(\d{13})\.[^\s.][^\s]*$/.exec(isText(fbc) ? fbc : '')?.[1])
-  const isFbc = fbc === undefined || nowMs - createdMs <= 90 * DAY_S * 1_000
+  const isFbc = fbc === undefined || (nowMs - createdMs <= 90 * DAY_S * 1_000 && createdMs <= nowMs + 60_000)
   const isFbp = fbp === undefined || /^fb\.\d+\.\d+\.\d+(\.[^\s.]+)?$/.test(isText(fbp) ? fbp : '')
-  const isFbcRight = findings.expect(isFbc, `${path}user_data.fbc is malformed or older than 90 days`)
+  const isFbcRight = findings.expect(isFbc, `${path}user_data.fbc is malformed, older than 90 days or from the future`)
   return findings.expect(isFbp, `${path}user_data.fbp is malformed`) && isFbcRight
 }
 

@@ -489,7 +489,9 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         await harness.state.returnUsage(usage(1))
         await harness.state.returnUsage(usage(1))
         expect(await harness.state.readUsage('acme', '2026-11')).to.equal(0)
-        expect(await harness.state.addUsage(usage(1))).to.deep.include({ used: 1, isOver: false })
+        expect(await harness.state.addUsage(usage(1))).to.deep.equal({ used: 1, isOver: false, isFirstOver: false })
+        // Nor does it pass for a month whose quota somebody was told of.
+        expect(await harness.state.addUsage(usage(1))).to.deep.equal({ used: 1, isOver: true, isFirstOver: true })
       })
 
       it('is raised to what is known to be recorded, never lowered, and still knows whom it told', async () => {

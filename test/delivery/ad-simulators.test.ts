@@ -52,6 +52,7 @@ const BAD: { readonly [P in keyof typeof checks]: readonly [string, object][] } 
     ['an unknown user field', { user_data: { gclid: 'a' } }],
     ['a malformed fbc', { user_data: { fbc: 'fb.1.abc' } }],
     ['an fbc of 91 days', { user_data: { fbc: `fb.1.${NOON_MS - 91 * DAY_MS}.a` } }],
+    ['an fbc of tomorrow', { user_data: { fbc: `fb.1.${NOON_MS + DAY_MS}.a` } }],
     ['a malformed fbp', { user_data: { fbp: 'x' } }],
     ['an unknown field', { session_id: '1' }],
     ['a limit without a place', { data_processing_options: ['LDU'] }],

@@ -107,6 +107,14 @@ describe('the GA4 request', () => {
     expect(bodyOf(built(job, LIVE, NOON_MS + HOUR_MS + 1)).timestamp_micros).to.equal(NOON_MS * 1_000)
   })
 
+  it('never gives a time behind the install, although a browser clock ahead puts the session there', () => {
+    const session_id = String(NOON_MS / 1_000 + 3_600)
+    const identities = { ga4: { [MEASUREMENT_ID]: { client_id: CLIENT_ID, session_id } } }
+    const request = built(jobOf({ visit: visitOf({ identities }) }))
+    expect(request.sessionMode).to.equal('original_session_window')
+    expect(bodyOf(request).timestamp_micros).to.equal(NOON_MS * 1_000)
+  })
+
   it('says when GA4 can no longer join the session: a day after it began', () => {
     const startedAtMs = NOON_MS - 2 * HOUR_MS - 5 * MINUTE_MS
     expect(built(jobOf(), LIVE, startedAtMs + DAY_MS).detail).to.contain('GA4 can join it')

@@ -31,6 +31,13 @@ describe('the breaker of a destination', () => {
     expect(gate.admit('b', '', NOON_MS + 10_000)).to.deep.equal({ kind: 'go', isTrusted: true })
   })
 
+  it('opens at the tenth failure in a row, however many successes were before it', () => {
+    const gate = new DestinationGate()
+    run(gate, 's'.repeat(100), 10)
+    const opened = [...'f'.repeat(10)].map((_, index) => gate.failed('a', NOON_MS + 2_000 + index))
+    expect(opened).to.deep.equal([...Array<boolean>(9).fill(false), true])
+  })
+
   it('opens at seven failures of ten, and not at six', () => {
     const at = (outcomes: string): boolean => {
       const gate = new DestinationGate()
@@ -232,6 +239,15 @@ describe('the quota of a provider', () => {
     expect(quotas.take(context('a'), ONE, roomAtMs - 2)).to.be.a('number')
     expect(quotas.take(context('a'), ONE, roomAtMs)).to.equal(null)
     expect(quotas.take(context('b'), ONE, NOON_MS)).to.equal(null)
+  })
+
+  it('gives nothing and takes nothing away when the clock is set back', () => {
+    const quotas = new Quotas([perMinute(300)])
+    for (let taken = 0; taken < 70; taken += 1) expect(quotas.take(context('a'), ONE, NOON_MS)).to.equal(null)
+    const earlierMs = NOON_MS - 10 * MINUTE_MS
+    let taken = 0
+    while (quotas.take(context('a'), ONE, earlierMs) === null) taken += 1
+    expect(taken).to.equal(5)
   })
 
   it('counts deliveries where the provider does, and lets even a large request through in the end', () => {

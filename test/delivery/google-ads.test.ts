@@ -194,6 +194,8 @@ describe("the meaning of Google's answers", () => {
     const validate = { ...context, isValidateOnly: true }
     const valid = googleAds.outcome(replyOf({ json: {} }), validate)
     expect(valid).to.deep.equal({ kind: 'delivered', code: 'validated' })
+    const cut = googleAds.outcome(replyOf({ body: '{', failure: 'body_cut' }), validate)
+    expect(cut).to.deep.equal({ kind: 'retry', code: 'unreadable_answer' })
   })
 
   it('of a batch is one outcome for all, and a refusal is for the halves to find out', () => {

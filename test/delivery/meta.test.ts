@@ -70,6 +70,8 @@ describe('the Meta request', () => {
     expect(userOf({ fbc: 'nonsense', fbclid }).fbc).to.contain('.canary-fbclid')
     expect(userOf({ fbp, fbc: `fb.1.${SOON_MS - 90 * DAY_MS}.old` })).to.deep.equal({ fbp })
     expect(userOf({ fbp, fbc: `fb.1.${SOON_MS - 90 * DAY_MS + 1}.old` })).to.have.property('fbc')
+    expect(userOf({ fbp, fbc: `fb.1.${SOON_MS + MINUTE_MS}.ahead` })).to.have.property('fbc')
+    expect(userOf({ fbp, fbc: `fb.1.${SOON_MS + MINUTE_MS + 1}.future` })).to.deep.equal({ fbp })
   })
 
   for (const identities of [{}, { fbp: 'x' }, { fbc: 'x', fbclid: 'with space' }]) {

@@ -107,6 +107,24 @@ describe('a decision', () => {
     )
   })
 
+  it('names the first install path of the organisation in the command of a website, if there is one', () => {
+    const commandWith = (installPaths: readonly object[]): unknown => {
+      const gathered = gatheredOf([site('p', 0)])
+      const resources = { ...gathered.resources, InstallPath: installPaths as never }
+      return decide({ ...gathered, resources }, sha256Hex, emptyMemory()).objects.get('Website/a/p')?.fields[
+        'hookCommand'
+      ]
+    }
+    const path = (name: string, second: number) => ({
+      metadata: { name, namespace: 'a', creationTimestamp: `2026-01-01T00:00:0${second}Z` },
+      spec: { organizationRef: { name: 'acme' } },
+    })
+    const command = (where: string): string =>
+      `curl -fsSL https://whence.example/v1/projects/p${where}/report.sh | sh -s -- install_completed`
+    expect(commandWith([])).to.equal(command(''))
+    expect(commandWith([path('cli', 1)])).to.equal(command('/paths/cli'))
+  })
+
   it('lets the older websites keep their place, in whatever order they were gathered', () => {
     const websites = ['p', 'q', 'r', 's'].map((name, index) => site(name, index))
     fc.assert(

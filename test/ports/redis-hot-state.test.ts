@@ -91,6 +91,51 @@ describe('Redis hot state', () => {
       expect(server.cli('eval', script, '0')).to.equal('whence:epoch')
     })
 
+    it('gives each key back when what it holds is over, and a minute for the clocks, but not before', async () => {
+      const state = await open()
+      const settled = { ...claim('settled'), answer: 'x', matched: { ...receipt(), gpc: false } }
+      const visits = [receipt(), receipt()] as const
+      const fromMs = redisMs(server)
+      for (const known of visits) await state.putVisit(issued(known))
+      await state.activate(visits[1])
+      await state.claimInstall(settled)
+      await state.settleInstall(settled)
+      await state.claimInstall(claim('claimed'))
+      for (const windowS of [60, 86_400])
+        for (let time = 0; time < 2; time++) await state.countHits([{ key: `w${windowS}`, limit: 1, windowS }])
+      await state.countHits([{ key: 'open', limit: 9, windowS: 3_600 }])
+      for (let time = 0; time < 2; time++) await state.addUsage({ organization: 'over', month: MONTH, quota: 1 })
+      await state.addUsage({ organization: 'acme', month: MONTH, quota: null })
+      await state.raiseUsage({ organization: 'raised', month: MONTH, atLeast: 3 })
+      await state.claimJob('job', 'owner', 30_000)
+      const toMs = redisMs(server)
+      const keys = expiries(server)
+      expect(
+        keys
+          .map(({ key }) => key.split(':')[1])
+          .sort()
+          .join(''),
+      ).to.equal('eehhhijruuuv')
+      for (const { key, expiresAtMs } of keys) {
+        const held = expectedLife(key)
+        if ('untilMs' in held) expect(expiresAtMs - held.untilMs, key).to.be.within(GRACE_MS - 1, GRACE_MS + 1)
+        else
+          expect(
+            held.forMs.some((forMs) => isWithin(expiresAtMs - forMs, fromMs, toMs)),
+            key,
+          ).to.equal(true)
+      }
+    })
+
+    it('knows a receipt in one place: when it is active it is no longer among those that were only issued', async () => {
+      const state = await open()
+      const known = receipt()
+      await state.putVisit(issued(known))
+      expect(server.cli('keys', 'whence:i:*')).not.to.equal('')
+      await state.activate(known)
+      expect(server.cli('keys', 'whence:i:*')).to.equal('')
+    })
+
     it('keeps nothing for receipts that never proved themselves', async () => {
       const state = await open()
       await state.activate(receipt())
@@ -427,6 +472,61 @@ function buckets(server: RedisServer): Record<'entries' | 'flat' | 'other' | 'by
     .split('\n')
     .map(Number)
   return { entries, flat, other, bytes, longest }
+}
+
+const GRACE_MS = 60_000
+const DAY_MS = 86_400_000
+
+/** Until when, or for how long, what lies under a key is to be kept. The numbers are those of docs/redis.md. */
+function expectedLife(key: string): { readonly untilMs: number } | { readonly forMs: readonly number[] } {
+  const [, kind, ...rest] = key.split(':')
+  const number = (place: number): number => Number(rest.at(place))
+  switch (kind) {
+    case 'h': // A window ends with the clock.
+      return { untilMs: (number(-1) + 1) * number(-2) * 1_000 }
+    case 'r': // A day's states outlive its last receipt, which lives for 30 days, by what clocks differ.
+      return { untilMs: (number(0) + 31) * DAY_MS + 5 * 60_000 - GRACE_MS }
+    case 'i': // Receipts that were only issued: an hour.
+      return { forMs: [3_600_000 + GRACE_MS] }
+    case 'e': // Claims: five seconds; answers: 31 days.
+      return { forMs: [5_000 + GRACE_MS, 31 * DAY_MS + GRACE_MS] }
+    case 'v': // The visit of an installation, as long as its answer.
+      return { forMs: [31 * DAY_MS + GRACE_MS] }
+    case 'u': // A month's usage: two years.
+      return { forMs: [2 * 366 * DAY_MS] }
+    case 'j': // A job: as long as its worker asked for.
+      return { forMs: [30_000 + GRACE_MS] }
+    default:
+      throw new Error(`nobody knows how long ${key} is to be kept`)
+  }
+}
+
+/** Keys and when they expire; of keys that hold bytes, only what kind they are. */
+function expiries(server: RedisServer): { readonly key: string; readonly expiresAtMs: number }[] {
+  const script = `
+    local lines = {}
+    for _, key in ipairs(redis.call('KEYS', 'whence:?:*')) do
+      local name = string.match(key, '^whence:[hr]:[%w:.-]+$') or string.sub(key, 1, 8)
+      lines[#lines + 1] = name .. ' ' .. string.format('%.0f', redis.call('PEXPIRETIME', key))
+    end
+    return lines`
+  return server
+    .cli('eval', script, '0')
+    .split('\n')
+    .map((line) => {
+      const [key = '', expiresAtMs = ''] = line.split(' ')
+      return { key, expiresAtMs: Number(expiresAtMs) }
+    })
+}
+
+/** Redis counts whole milliseconds, and sets an expiry by the clock of its command. */
+function isWithin(ms: number, fromMs: number, toMs: number): boolean {
+  return ms >= fromMs - 2 && ms <= toMs + 2
+}
+
+function redisMs(server: RedisServer): number {
+  const [seconds = 0, micros = 0] = server.cli('time').split('\n').map(Number)
+  return seconds * 1_000 + Math.floor(micros / 1_000)
 }
 
 function times<T>(count: number, make: (index: number) => T): T[] {

@@ -50,6 +50,8 @@ describe('sdk/fill', () => {
       [`curl -fsSL ${SCRIPT} | sh`, `curl -fsSL ${SCRIPT} | V sh`],
       [`curl -fsSL ${SCRIPT}|bash`, `curl -fsSL ${SCRIPT}|V bash`],
       [`curl -fsSL ${SCRIPT} | sh -s -- --yes`, `curl -fsSL ${SCRIPT} | V sh -s -- --yes`],
+      // A piped shell would take the word for the name of a file, so this is not the hook.
+      [`curl -fsSL ${HOOK} | sh install_completed`, `curl -fsSL ${HOOK} | V sh install_completed`],
       [`curl -fsSL ${SCRIPT} | sudo bash`, `curl -fsSL ${SCRIPT} | sudo env V bash`],
       [
         `curl -fsSL ${SCRIPT} | sudo -E -u deploy -H bash -`,

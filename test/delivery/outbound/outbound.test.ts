@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import tls from 'node:tls'
 import { gzipSync } from 'node:zlib'
 
 import { callOutbound, type OutboundParts } from '../../../delivery/outbound/call.ts'
@@ -237,6 +238,25 @@ describe('calls to addresses of tenants', () => {
     )
     expect(reply).to.include({ failure: 'unsendable', isUnclear: false })
     expect(received).to.deep.equal([])
+  })
+
+  it('speak TLS 1.2 or newer, even if this process takes older ciphers', async () => {
+    const before = tls.DEFAULT_CIPHERS
+    const { keyPem: key, certPem: cert } = CERTIFICATE
+    const old = createHttpsServer({ key, cert, minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' })
+    old.on('request', (_request, response) => void response.end('taken'))
+    const oldPort = await listening(old)
+    tls.DEFAULT_CIPHERS = 'ALL:@SECLEVEL=0'
+    try {
+      const dial = (address: string) => disguised(connect(oldPort, '127.0.0.1'), address)
+      const { reply } = await post('https://acme.dev/', { ...net(), dial })
+      expect(reply).to.include({ status: 0, failure: 'tls', isUnclear: false })
+      expect((await post('https://acme.dev/', net())).reply.status).to.equal(200)
+    } finally {
+      tls.DEFAULT_CIPHERS = before
+      old.closeAllConnections()
+      await new Promise((done) => old.close(done))
+    }
   })
 
   it('reach what the operator allows, and nothing beside it', () => {
