@@ -253,6 +253,7 @@ async function deliver({ plan, log, hotState, url }: Stage): Promise<Run> {
     consume: (...parts) => log.consume(...parts),
     read: (...parts) => log.read(...parts),
     lag: () => log.lag(),
+    progress: (...parts) => log.progress(...parts),
     health: () => log.health(),
     close: () => log.close(),
   }

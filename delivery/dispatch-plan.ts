@@ -20,6 +20,14 @@ export interface DispatchInput {
   readonly visit: Visit | null
   readonly catalog: Catalog
   readonly nowMs: number
+  /** What a later record of the same event led to, if it was dispatched before this one. */
+  readonly superseded: Superseded | null
+}
+
+/** Deliveries that were skipped by a record of the event that turned out not to be its first. */
+export interface Superseded {
+  readonly receivedAtMs: number
+  readonly skipped: ReadonlySet<string>
 }
 
 /** Nothing of it depends on the time, except that an expired wait for the visit is told when it ended. */
@@ -34,8 +42,9 @@ export function deliveriesOf(input: DispatchInput): Dispatched {
     jobs: decided.flatMap(({ plan, reason }) => {
       if (reason !== '' || input.visit === null) return []
       const { retentionDays, request } = input.record
-      const job = { install, visit: input.visit, plan, retentionDays, logRetentionDays: request.logRetentionDays }
-      return [jobFor(job, sha256Hex)]
+      const { logRetentionDays } = request
+      const job = jobFor({ install, visit: input.visit, plan, retentionDays, logRetentionDays }, sha256Hex)
+      return [{ ...job, ...correction(input, plan) }]
     }),
   }
 }
@@ -85,11 +94,24 @@ function recordOf(input: DispatchInput, plan: DeliveryPlan, reason: string): Del
     sessionMode: isSkipped ? 'none' : plan.sessionMode,
     detail: '',
     attempts: 0,
-    atMs: reason === 'visit_missing' ? Math.max(input.nowMs, receivedAtMs) : receivedAtMs,
+    atMs: toldAtMs(input, plan, reason),
     nextAttemptAtMs: isSkipped ? null : receivedAtMs,
     deadlineAtMs: isSkipped ? null : receivedAtMs + PROVIDER_FACTS[plan.provider].maxAgeMs,
     attempt: null,
+    installReceivedAtMs: receivedAtMs,
+    ...correction(input, plan),
     retentionDays,
     logRetentionDays: request.logRetentionDays,
   }
+}
+
+function correction({ superseded }: DispatchInput, plan: DeliveryPlan): { readonly corrects?: true } {
+  return superseded?.skipped.has(plan.destination) === true ? { corrects: true } : {}
+}
+
+function toldAtMs(input: DispatchInput, plan: DeliveryPlan, reason: string): number {
+  const { receivedAtMs } = input.record.install
+  const { superseded } = input
+  if (superseded?.skipped.has(plan.destination) === true) return Math.max(input.nowMs, superseded.receivedAtMs + 1)
+  return reason === 'visit_missing' ? Math.max(input.nowMs, receivedAtMs) : receivedAtMs
 }

@@ -1,6 +1,18 @@
 /** What dispatch reads of the facts: which events have deliveries already, and the visits behind new ones. */
 
-import type { Identities, Utm, Visit, VisitId, WebsiteId } from '../domain/model.ts'
+import type {
+  CandidateVerdict,
+  DeliveryPlan,
+  Identities,
+  Install,
+  InstallAnswer,
+  Resolution,
+  SelectionPolicy,
+  Utm,
+  Visit,
+  VisitId,
+  WebsiteId,
+} from '../domain/model.ts'
 import { recordKey } from '../domain/records.ts'
 import type { Facts } from '../ports/facts/facts.ts'
 import type { QueryRow } from '../ports/facts/queries.ts'
@@ -18,13 +30,42 @@ export interface VisitRef {
   readonly visitId: VisitId
 }
 
-/** Keys of those events that have deliveries in ClickHouse; one query. */
-export async function readDispatched(facts: FactsReader, events: readonly EventRef[]): Promise<ReadonlySet<string>> {
-  const rows = await facts.run('dispatchedJobs', {
-    websites: events.map((event) => event.website),
-    event_ids: events.map((event) => event.eventId),
-  })
-  return new Set(rows.map((row) => recordKey(row.website, row.event_id)))
+/** What ClickHouse knows of an event's deliveries. */
+export interface DispatchedBefore {
+  /** When the earliest record of the install was received that any of them comes from; 0 where no row says it. */
+  readonly receivedAtMs: number
+  /** Destinations for which nothing was to be done. */
+  readonly skipped: readonly string[]
+}
+
+/** Those of the events that have deliveries, by `recordKey`; one query. */
+export async function readDispatched(
+  facts: FactsReader,
+  events: readonly EventRef[],
+): Promise<ReadonlyMap<string, DispatchedBefore>> {
+  const dispatched = new Map<string, DispatchedBefore>()
+  for (const row of await facts.run('dispatchedJobs', keysOf(events))) {
+    const key = recordKey(row.website, row.event_id)
+    const before = dispatched.get(key) ?? { receivedAtMs: row.install_received_at_ms, skipped: [] }
+    dispatched.set(key, {
+      receivedAtMs: Math.min(before.receivedAtMs, row.install_received_at_ms),
+      skipped: row.status === 'skipped' ? [...before.skipped, row.destination] : before.skipped,
+    })
+  }
+  return dispatched
+}
+
+/** Which record of an event came first, as far as ClickHouse knows them, by `recordKey`; one query. */
+export async function readFirsts(
+  facts: FactsReader,
+  events: readonly EventRef[],
+): Promise<ReadonlyMap<string, QueryRow<'firstInstalls'>>> {
+  const rows = await facts.run('firstInstalls', keysOf(events))
+  return new Map(rows.map((row) => [recordKey(row.website, row.event_id), row]))
+}
+
+export function keysOf(events: readonly EventRef[]): { websites: string[]; event_ids: string[] } {
+  return { websites: events.map(({ website }) => website), event_ids: events.map(({ eventId }) => eventId) }
 }
 
 /** The visits that are there, by `recordKey` of website and visit ID; one query. */
@@ -68,4 +109,40 @@ function utmOf(row: QueryRow<'visitsByIds'>): Utm {
     id: row.utm_id,
   }
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
+}
+
+/** What decisions say of events that were pending, by `recordKey`; one query. */
+export async function readDecisions(
+  facts: FactsReader,
+  events: readonly EventRef[],
+): Promise<ReadonlyMap<string, DecidedPart>> {
+  const rows = await facts.run('decisionsByEvents', keysOf(events))
+  return new Map(rows.map((row) => [recordKey(row.website, row.event_id), decidedPart(row)]))
+}
+
+export type DecidedPart = Pick<
+  Install,
+  | 'resolution'
+  | 'selectionPolicy'
+  | 'candidateCount'
+  | 'visitId'
+  | 'visitIssuedAtMs'
+  | 'gpc'
+  | 'verdicts'
+  | 'deliveries'
+  | 'answer'
+>
+
+function decidedPart(row: QueryRow<'decisionsByEvents'>): DecidedPart {
+  return {
+    resolution: row.resolution as Resolution,
+    selectionPolicy: row.selection_policy as SelectionPolicy,
+    candidateCount: row.candidate_count,
+    visitId: row.visit_id === '' ? null : row.visit_id,
+    visitIssuedAtMs: row.visit_issued_at_ms,
+    gpc: row.gpc,
+    verdicts: JSON.parse(row.verdicts) as CandidateVerdict[],
+    deliveries: JSON.parse(row.deliveries) as DeliveryPlan[],
+    answer: JSON.parse(row.answer) as InstallAnswer,
+  }
 }

@@ -13,10 +13,13 @@ import {
   type InstallRecord,
   type ParkedInstall,
   type TierName,
+  type Topic,
 } from '../domain/records.ts'
-import type { Batch, BatchOutcome, Consumer, EventLog, StoredEntry } from '../ports/event-log/event-log.ts'
+import type { Batch, BatchOutcome, Consumer, Entry, EventLog, StoredEntry } from '../ports/event-log/event-log.ts'
+import { decidePending } from './decide-pending.ts'
 import { deliveriesOf, visitNeededBy, type Dispatched } from './dispatch-plan.ts'
-import { readDispatched, readVisits, type FactsReader, type VisitRef } from './dispatch-reads.ts'
+import { readVisits, type FactsReader, type VisitRef } from './dispatch-reads.ts'
+import { FirstRecords, type OwnArrival } from './first-records.ts'
 import type { Logger } from '../runtime/logger.ts'
 
 export interface DispatchDeps {
@@ -42,14 +45,6 @@ const APPEND_DEADLINE_MS = 5_000
 const LOOKS_MS = [20, 40, 80, 160, 250, 250]
 /** After looks in vain there are none for this long: ClickHouse is behind, and the tier is the better place to wait. */
 const LOOKS_PAUSE_MS = 5_000
-/** Events dispatched lately whose rows may not have reached ClickHouse yet. */
-const REMEMBERED = 100_000
-
-/** An install on its way, fresh or parked before. */
-interface Arrival {
-  readonly record: InstallRecord
-  readonly firstSeenAtMs: number
-}
 
 /** Consumes `installs` and the waiting rooms of those whose visit is not there yet; each at its own pace. */
 export async function startDispatch(deps: DispatchDeps): Promise<Dispatch> {
@@ -75,30 +70,29 @@ export async function startDispatch(deps: DispatchDeps): Promise<Dispatch> {
 /** Holds never exceed half an hour. */
 const PARKING_TIERS: readonly TierName[] = TIER_NAMES.filter((tier) => TIERS[tier] <= TIERS['30m'])
 
-/** Owns what this process remembers: events dispatched lately, and whether looking again is worth while. */
+/** Owns what this process remembers: events seen lately, and whether looking again is worth while. */
 class Dispatcher {
   readonly #deps: DispatchDeps
-  /** When the dispatched record of an event was received. */
-  readonly #recent = new Map<string, number>()
+  readonly #firsts: FirstRecords
   #looksAgainAtMs = 0
 
   constructor(deps: DispatchDeps) {
     this.#deps = deps
+    this.#firsts = new FirstRecords(deps.facts)
   }
 
   async takeInstalls(batch: Batch): Promise<BatchOutcome> {
     const nowMs = this.#deps.nowMs()
     const arrivals = batch.entries.flatMap((entry) => {
       const record = this.#read<InstallRecord>(entry, (read) => read)
-      const isPlanned = record !== null && record.install.deliveries.length > 0
-      return isPlanned ? [{ record, firstSeenAtMs: nowMs }] : []
+      return record !== null && hasWork(record) ? [{ record, firstSeenAtMs: nowMs, superseded: null }] : []
     })
     await this.#dispatch(arrivals)
     return { done: batch.entries.length }
   }
 
   async takeParked(batch: Batch, tier: TierName): Promise<BatchOutcome> {
-    const arrivals: Arrival[] = []
+    const arrivals: OwnArrival[] = []
     let done = 0
     for (const entry of batch.entries) {
       const parked = this.#read<ParkedInstall>(entry, (read) => read.record)
@@ -108,7 +102,7 @@ class Dispatcher {
           await this.#dispatch(arrivals)
           return { done, resumeAtMs: leavesAtMs }
         }
-        arrivals.push(parked)
+        arrivals.push({ ...parked, superseded: null })
       }
       done += 1
     }
@@ -116,46 +110,34 @@ class Dispatcher {
     return { done }
   }
 
-  /** Those whose visit is there go first, so that no one waits for another's visit. */
-  async #dispatch(all: readonly Arrival[]): Promise<void> {
-    const arrivals = await this.#withoutRepeats(all)
-    if (arrivals.length === 0) return
-    let visits = await this.#visitsOf(arrivals)
-    let waiting = await this.#finish(arrivals, visits)
+  /** Those whose facts are there go first, so that no one waits for another's. */
+  async #dispatch(all: readonly OwnArrival[]): Promise<void> {
+    let waiting = await this.#advance(await this.#firsts.among(all))
     for (const lookMs of this.#looks()) {
       if (waiting.length === 0) break
       await new Promise((resolve) => setTimeout(resolve, lookMs))
-      visits = await this.#visitsOf(waiting)
-      waiting = await this.#finish(waiting, visits)
+      waiting = await this.#advance(waiting)
     }
     if (waiting.length === 0) return
     this.#looksAgainAtMs = this.#deps.nowMs() + LOOKS_PAUSE_MS
     await Promise.all(waiting.map((arrival) => this.#park(arrival)))
   }
 
-  /**
-   * The record that was received first decides, as it does among the rows of ClickHouse; a second one, from a crash or a
-   * lost claim, makes no second delivery. Two may lie on the log in the other order: then the one that counts comes late,
-   * and its jobs have the IDs of those that are out already.
-   */
-  async #withoutRepeats(all: readonly Arrival[]): Promise<Arrival[]> {
-    const firsts = new Map<string, Arrival>()
-    for (const arrival of all) {
-      const key = eventKey(arrival)
-      const first = firsts.get(key)
-      const before = first === undefined ? this.#recent.get(key) : receivedAtMs(first)
-      if (before === undefined || receivedAtMs(arrival) < before) firsts.set(key, arrival)
-    }
-    if (firsts.size === 0) return []
-    const events = [...firsts.values()].map(({ record: { install } }) => ({
-      website: install.website,
-      eventId: install.eventId,
-    }))
-    const dispatched = await readDispatched(this.#deps.facts, events)
-    return [...firsts].filter(([key]) => !dispatched.has(key) || this.#recent.has(key)).map(([, arrival]) => arrival)
+  /** Takes each as far as the facts allow; returns those that wait for them. */
+  async #advance(arrivals: readonly OwnArrival[]): Promise<readonly OwnArrival[]> {
+    if (arrivals.length === 0) return []
+    const { ready, waiting, decisions } = await decidePending(arrivals, this.#deps)
+    await this.#append(
+      'install_decisions',
+      decisions.map((decision) => ({
+        key: recordKey(decision.website, decision.eventId),
+        value: encodeRecord(decision),
+      })),
+    )
+    return [...waiting, ...(await this.#finish(ready, await this.#visitsOf(ready)))]
   }
 
-  async #visitsOf(arrivals: readonly Arrival[]): Promise<ReadonlyMap<string, Visit>> {
+  async #visitsOf(arrivals: readonly OwnArrival[]): Promise<ReadonlyMap<string, Visit>> {
     const needed = new Map<string, VisitRef>()
     for (const { record } of arrivals) {
       const visit = visitNeededBy(record.install)
@@ -165,9 +147,9 @@ class Dispatcher {
   }
 
   /** Writes the deliveries of all that can be decided now; returns the others. */
-  async #finish(arrivals: readonly Arrival[], visits: ReadonlyMap<string, Visit>): Promise<Arrival[]> {
-    const waiting: Arrival[] = []
-    const ready: { arrival: Arrival; dispatched: Dispatched }[] = []
+  async #finish(arrivals: readonly OwnArrival[], visits: ReadonlyMap<string, Visit>): Promise<OwnArrival[]> {
+    const waiting: OwnArrival[] = []
+    const ready: { arrival: OwnArrival; dispatched: Dispatched }[] = []
     const nowMs = this.#deps.nowMs()
     for (const arrival of arrivals) {
       const needed = visitNeededBy(arrival.record.install)
@@ -177,14 +159,15 @@ class Dispatcher {
         waiting.push(arrival)
         continue
       }
-      const { record } = arrival
+      const { record, superseded } = arrival
       ready.push({
         arrival,
-        dispatched: deliveriesOf({ record, visit, catalog: this.#deps.catalog(), nowMs }),
+        dispatched: deliveriesOf({ record, visit, catalog: this.#deps.catalog(), nowMs, superseded }),
       })
     }
     await this.#write(ready.map((each) => each.dispatched))
-    for (const { arrival } of ready) this.#remember(arrival)
+    for (const { arrival, dispatched } of ready)
+      this.#firsts.remember(arrival, { isParked: false, skipped: skippedIn(dispatched) })
     return waiting
   }
 
@@ -193,42 +176,41 @@ class Dispatcher {
    * the log by then. A crash in between repeats jobs, with the same IDs.
    */
   async #write(dispatched: readonly Dispatched[]): Promise<void> {
-    const { eventLog } = this.#deps
-    const options = { deadlineMs: APPEND_DEADLINE_MS }
     const jobs = Map.groupBy(
       dispatched.flatMap((each) => each.jobs),
       (job) => job.provider,
     )
-    const appends = [...jobs].map(([provider, ofProvider]) => {
-      const entries = ofProvider.map((job) => ({ key: recordKey(job.website, job.jobId), value: encodeRecord(job) }))
-      return eventLog.append(`deliver.${provider}`, entries, options)
-    })
+    const appends = [...jobs].map(([provider, ofProvider]) =>
+      this.#append(
+        `deliver.${provider}`,
+        ofProvider.map((job) => ({ key: recordKey(job.website, job.jobId), value: encodeRecord(job) })),
+      ),
+    )
     await Promise.all(appends)
-    const records = dispatched.flatMap(({ records }) =>
+    const records = dispatched.flatMap((each) => each.records)
+    await this.#append(
+      'deliveries',
       records.map((record) => ({ key: recordKey(record.website, record.jobId), value: encodeRecord(record) })),
     )
-    if (records.length > 0) await eventLog.append('deliveries', records, options)
   }
 
-  async #park(arrival: Arrival): Promise<void> {
+  async #append(topic: Topic, entries: readonly Entry[]): Promise<void> {
+    if (entries.length > 0) await this.#deps.eventLog.append(topic, entries, { deadlineMs: APPEND_DEADLINE_MS })
+  }
+
+  async #park(arrival: OwnArrival): Promise<void> {
     const nowMs = this.#deps.nowMs()
     const waitMs = Math.round(holdMs(nowMs - arrival.firstSeenAtMs) * (1 + JITTER * this.#deps.random()))
-    const parked: ParkedInstall = { v: 1, ...arrival, dueAtMs: nowMs + waitMs }
-    const entry = { key: eventKey(arrival), value: encodeRecord(parked) }
-    await this.#deps.eventLog.append(`dispatch.${tierFor(waitMs)}`, [entry], { deadlineMs: APPEND_DEADLINE_MS })
+    const { superseded, ...kept } = arrival
+    const parked: ParkedInstall = { v: 1, ...kept, dueAtMs: nowMs + waitMs }
+    await this.#append(`dispatch.${tierFor(waitMs)}`, [
+      { key: recordKey(arrival.record.install.website, arrival.record.install.eventId), value: encodeRecord(parked) },
+    ])
+    this.#firsts.remember(arrival, { isParked: true, skipped: superseded?.skipped ?? new Set() })
   }
 
   #looks(): readonly number[] {
     return this.#deps.nowMs() >= this.#looksAgainAtMs ? LOOKS_MS : []
-  }
-
-  #remember(arrival: Arrival): void {
-    this.#recent.set(eventKey(arrival), receivedAtMs(arrival))
-    if (this.#recent.size <= REMEMBERED) return
-    for (const oldest of this.#recent.keys()) {
-      this.#recent.delete(oldest)
-      break
-    }
   }
 
   /** What cannot be read is kept apart by the facts-writer; here it must only not stop what follows. */
@@ -248,10 +230,11 @@ function decoded<T extends { readonly v: 1 }>(value: string): T | null {
   }
 }
 
-function receivedAtMs({ record }: Arrival): number {
-  return record.install.receivedAtMs
+/** A pending install is decided also where nobody is to be told. */
+function hasWork({ install }: InstallRecord): boolean {
+  return install.deliveries.length > 0 || install.resolution === 'pending'
 }
 
-function eventKey(arrival: Arrival): string {
-  return recordKey(arrival.record.install.website, arrival.record.install.eventId)
+function skippedIn({ records }: Dispatched): ReadonlySet<string> {
+  return new Set(records.flatMap(({ status, destination }) => (status === 'skipped' ? [destination] : [])))
 }

@@ -10,6 +10,7 @@ import { performance } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { Registry } from 'prom-client'
 
+import { FACTS_WRITER_GROUP } from '../domain/facts-lag.ts'
 import { RECORD_TOPICS } from '../domain/records.ts'
 import type { Batch, BatchOutcome, Consumer, EventLog } from '../ports/event-log/event-log.ts'
 import type { Facts } from '../ports/facts/facts.ts'
@@ -46,8 +47,6 @@ export interface FactsWriterOptions {
   /** The older the oldest entry of a batch, the shorter the rest; from this age on there is none. */
   readonly maxLagMs: number
 }
-
-export const FACTS_WRITER_GROUP = 'facts-writer'
 
 const DEFAULTS: FactsWriterOptions = {
   maxEntries: 10_000,

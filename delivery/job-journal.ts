@@ -144,6 +144,8 @@ function deliveryRecord(job: Job, told: Told, nowMs: number): DeliveryRecord {
     // The plan's own record bears the time of the install; a worker's slower clock must not sort before it.
     atMs: Math.max(nowMs, job.createdAtMs + 1),
     deadlineAtMs,
+    installReceivedAtMs: job.install.receivedAtMs,
+    ...(job.corrects === true ? { corrects: true } : {}),
     retentionDays: job.retentionDays,
     logRetentionDays: job.logRetentionDays,
   }

@@ -210,6 +210,8 @@ async function replayOne(deps: ReplayDeps, { job }: DeadLetter): Promise<void> {
     nextAttemptAtMs: nowMs,
     deadlineAtMs,
     attempt: null,
+    installReceivedAtMs: job.install.receivedAtMs,
+    ...(job.corrects === true ? { corrects: true } : {}),
     retentionDays: job.retentionDays,
     logRetentionDays: job.logRetentionDays,
   }

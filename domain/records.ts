@@ -1,5 +1,6 @@
 /** The entries of the event log: what each topic carries. One request is one record. */
 
+import type { LogEnds } from './facts-lag.ts'
 import type {
   CandidateVerdict,
   DeliveryStatus,
@@ -26,8 +27,8 @@ export type RecordTopic = (typeof RECORD_TOPICS)[number]
 
 export type JobTopic = `deliver.${ProviderId}` | `deliver.${ProviderId}.${TierName}`
 /**
- * Installs (`dispatch`) and activations (`state`) whose visit has not reached ClickHouse yet wait in tiers; jobs that failed
- * for good lie in `dead-letters`.
+ * Installs (`dispatch`) and activations (`state`) that wait for facts wait in tiers; jobs that failed for good lie in
+ * `dead-letters`.
  */
 export type Topic = RecordTopic | JobTopic | `dispatch.${TierName}` | `state.${TierName}` | 'dead-letters'
 
@@ -261,11 +262,13 @@ export interface DeadLetter {
   readonly failedAtMs: number
 }
 
-/** An install waiting for its visit; `firstSeenAtMs` bounds the wait. */
+/** An install waiting for its visit or its decision; `firstSeenAtMs` bounds the wait. */
 export interface ParkedInstall {
   readonly v: 1
   readonly record: InstallRecord
   readonly firstSeenAtMs: number
+  /** Of a pending one: the facts must have come so far before it is decided. */
+  readonly ends?: LogEnds
   readonly dueAtMs: number
 }
 

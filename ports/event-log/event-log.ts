@@ -9,6 +9,7 @@
  * - Every queue is bounded in bytes and in count.
  */
 
+import type { Offsets } from '../../domain/facts-lag.ts'
 import type { Topic } from '../../domain/records.ts'
 
 export interface Entry {
@@ -71,6 +72,14 @@ export interface TopicLag {
   readonly entries: number
 }
 
+/** How far a group has come in a topic, by partition. */
+export interface TopicProgress {
+  /** Of the first entry that is not done, as committed; that of the oldest one kept where the group is new. */
+  readonly done: Offsets
+  /** After the newest entry. */
+  readonly ends: Offsets
+}
+
 export interface EventLogHealth {
   readonly isAccepting: boolean
   readonly queuedBytes: number
@@ -96,6 +105,8 @@ export interface EventLog {
   /** Reads entries without a group, from an offset on; for tools such as replay. */
   read(topic: Topic, fromOffset: number, maxEntries: number): Promise<readonly StoredEntry[]>
   lag(): Promise<readonly TopicLag[]>
+  /** Every entry whose append had resolved before the call lies below `ends`. Rejects while the log is away. */
+  progress(topic: Topic, group: string): Promise<TopicProgress>
   health(): EventLogHealth
   /** Only of a log with a spool in front of it (`spooled.ts`). */
   spool?(): SpoolHealth

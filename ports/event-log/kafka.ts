@@ -15,13 +15,14 @@ import type {
   EventLogHealth,
   StoredEntry,
   TopicLag,
+  TopicProgress,
 } from './event-log.ts'
 import { LogUnavailable } from './event-log.ts'
 import { entryBytes, KafkaAppendQueue } from './kafka-appends.ts'
 import { kafkaClient } from './kafka-client.ts'
 import type { MemberSettings } from './kafka-consumer.ts'
 import { startMember } from './kafka-consumer.ts'
-import { allLags, lagOf, offsetsSince, positionsOf, topicRanges } from './kafka-positions.ts'
+import { allLags, lagOf, offsetsSince, positionsOf, progressOf, topicRanges } from './kafka-positions.ts'
 import { KafkaSender } from './kafka-producer.ts'
 import { TopicReader } from './kafka-reader.ts'
 import type { KafkaSettings } from './kafka-url.ts'
@@ -231,6 +232,12 @@ class LogInKafka implements EventLog {
       topicName: (topic) => this.#topicName(topic),
       parse: (groupId) => this.#parseGroup(groupId),
     })
+  }
+
+  async progress(topic: Topic, group: string): Promise<TopicProgress> {
+    if (this.#isClosed) throw new LogUnavailable('the log is closed')
+    const groupId = `${this.#settings.prefix}${group}:${topic}`
+    return progressOf(await this.#connectedAdmin(), groupId, this.#topicName(topic))
   }
 
   health(): EventLogHealth {

@@ -15,6 +15,7 @@ import type {
   EventLogHealth,
   StoredEntry,
   TopicLag,
+  TopicProgress,
 } from './event-log.ts'
 import { LogUnavailable } from './event-log.ts'
 import { AppendQueue } from './lmdb-appends.ts'
@@ -148,6 +149,11 @@ class LogInLmdb implements LmdbEventLog {
       for (const [group, { position }] of groups) lags.push({ topic, group, entries: endOffset - position })
     }
     return lags
+  }
+
+  async progress(topic: Topic, name: string): Promise<TopicProgress> {
+    const position = this.#groups.get(topic)?.get(name)?.position ?? this.#topics.oldestOffset(topic)
+    return { done: [position], ends: [this.#topics.of(topic).endOffset] }
   }
 
   health(): EventLogHealth {

@@ -29,6 +29,7 @@ import type {
   SpoolHealth,
   StoredEntry,
   TopicLag,
+  TopicProgress,
 } from './event-log.ts'
 import { LogUnavailable } from './event-log.ts'
 import type { LmdbEventLog } from './lmdb.ts'
@@ -150,6 +151,12 @@ class LogWithSpool implements SpooledEventLog {
 
   lag(): Promise<readonly TopicLag[]> {
     return this.#log.lag()
+  }
+
+  async progress(topic: Topic, group: string): Promise<TopicProgress> {
+    // What waits here is on its way to the log: nobody has come past it.
+    if (this.#lanes.holds(topic)) return { done: [0], ends: [Number.MAX_SAFE_INTEGER] }
+    return this.#log.progress(topic, group)
   }
 
   health(): EventLogHealth {

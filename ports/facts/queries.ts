@@ -24,6 +24,7 @@ import type {
   PoisonRow,
   PreviousVisitRow,
   ReceiptFactsRow,
+  ReceiptHistoryRow,
   RequestLogRow,
   SettledInstallRow,
   TrafficRow,
@@ -107,6 +108,7 @@ const LOG_COLUMNS = `id, ${ms('received_at')}, website, organization, kind, dura
 /** Pairs of equal position in two lists: the websites and their visits or events. */
 type VisitKeys = { readonly websites: readonly string[]; readonly visit_ids: readonly string[] }
 type EventKeys = { readonly websites: readonly string[]; readonly event_ids: readonly string[] }
+const VISITS_ASKED = '(website, visit_id) IN arrayZip({websites:Array(String)}, {visit_ids:Array(String)})'
 const EVENTS_ASKED = '(website, event_id) IN arrayZip({websites:Array(String)}, {event_ids:Array(String)})'
 type InstallationKeys = {
   readonly websites: readonly string[]
@@ -201,6 +203,21 @@ export const QUERIES = {
   >(`SELECT website, visit_id, max(previous_visit_id) AS previous_visit_id
     FROM visits PREWHERE (website, visit_id) IN arrayZip({websites:Array(String)}, {visit_ids:Array(String)})
     GROUP BY website, visit_id LIMIT ${MAX_KEYS}`),
+
+  /**
+   * When receipts became active and when they were revoked, as far as the facts say, and which one each replaced. Pairs of
+   * both lists; a visit ID of another website among those asked for may turn up.
+   */
+  receiptHistory: lookUp<VisitKeys, ReceiptHistoryRow>(`
+    SELECT website, visit_id, toUnixTimestamp64Milli(min(activated_at)) AS activated_at_ms,
+      toUnixTimestamp64Milli(min(revoked_at)) AS revoked_at_ms, max(previous) AS previous_visit_id
+    FROM (
+      SELECT website, visit_id, NULL AS activated_at, NULL AS revoked_at, previous_visit_id AS previous
+      FROM visits PREWHERE ${VISITS_ASKED}
+      UNION ALL
+      SELECT website, visit_id, if(effect = 'activated', effective_at, NULL), if(effect = 'revoked', effective_at, NULL), ''
+      FROM activations PREWHERE ${VISITS_ASKED}
+    ) GROUP BY website, visit_id LIMIT ${MAX_KEYS}`),
 
   /** Pages of what activations did, in the table's own order; rows seen twice do no harm. */
   activationsAfter: report<After & { readonly after_visit_id: string; readonly after_effect: number }, ActivationRow>(

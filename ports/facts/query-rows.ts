@@ -40,6 +40,16 @@ export interface ReceiptFactsRow {
 /** Which receipt a visit's own replaced; empty where the page held none. */
 export type PreviousVisitRow = Pick<VisitRow, 'website' | 'visit_id' | 'previous_visit_id'>
 
+/** The story of one receipt; times are null where the facts do not know of it. */
+export interface ReceiptHistoryRow {
+  readonly website: string
+  readonly visit_id: string
+  readonly activated_at_ms: number | null
+  readonly revoked_at_ms: number | null
+  /** Empty where the page held no receipt before, or the visit is not known. */
+  readonly previous_visit_id: string
+}
+
 export interface InstallRow {
   readonly website: string
   readonly event_id: string

@@ -480,6 +480,37 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
       })
     })
 
+    describe('progress', () => {
+      const sum = (offsets: readonly number[]): number => offsets.reduce((total, offset) => total + offset, 0)
+
+      it('tells by partition how far a group has come, and where the topic ends', async () => {
+        const all = await collect('g')
+        await harness.log.append(TOPIC, numbers(3).map(String).map(entry))
+        await all.until(3)
+        await all.consumer.stop()
+        const caughtUp = await harness.log.progress(TOPIC, 'g')
+        expect(caughtUp.done).to.deep.equal(caughtUp.ends)
+        expect(sum(caughtUp.ends)).to.equal(3)
+        await harness.log.append(TOPIC, numbers(4).map(String).map(entry))
+        const behind = await harness.log.progress(TOPIC, 'g')
+        expect(behind.done).to.deep.equal(caughtUp.done)
+        expect(sum(behind.ends)).to.equal(7)
+      })
+
+      it('knows of an append as soon as it has resolved', async () => {
+        for (const number of numbers(20)) {
+          await append(String(number))
+          expect(sum((await harness.log.progress(TOPIC, 'g')).ends)).to.equal(number + 1)
+        }
+      })
+
+      it('counts a group that has not begun as having done nothing', async () => {
+        await append('one')
+        expect(sum((await harness.log.progress(TOPIC, 'nobody')).done)).to.equal(0)
+        expect(sum((await harness.log.progress(OTHER_TOPIC, 'nobody')).ends)).to.equal(0)
+      })
+    })
+
     describe('health and close', () => {
       it('says when it last stored something', async () => {
         const idle = { queuedBytes: 0, lastAppendAtMs: null, lastFetchAtMs: null }

@@ -67,6 +67,7 @@ function switchedLog(): EventLog & { isAway: boolean; readonly stored: { topic: 
     consume: () => Promise.reject(new Error('nobody consumes here')),
     read: async () => [],
     lag: async () => [],
+    progress: async () => ({ done: [7], ends: [9] }),
     health() {
       const idle = { queuedBytes: 0, maxQueuedBytes: 1, lastAppendAtMs: null, lastFetchAtMs: null }
       return { isAccepting: !this.isAway, ...idle }
@@ -133,6 +134,17 @@ describe('a spool', () => {
     await until(() => valuesOf(log, 'visits').length === 1)
     await spooled.append('installs', [entry(2)])
     await until(() => valuesOf(log, 'installs').length === 1)
+  })
+
+  it('lets nobody have come past what it holds', async () => {
+    const log = switchedLog()
+    const spooled = await open(log)
+    expect(await spooled.progress('activations', 'facts-writer')).to.deep.equal({ done: [7], ends: [9] })
+    log.isAway = true
+    await spooled.append('activations', [entry(1)])
+    const { done, ends } = await spooled.progress('activations', 'facts-writer')
+    expect(done[0]).to.be.below(ends[0] ?? 0)
+    expect(await spooled.progress('visits', 'facts-writer')).to.deep.equal({ done: [7], ends: [9] })
   })
 
   it('refuses when it is full, keeps what it took, and takes more when it has room', async () => {

@@ -363,6 +363,32 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         expect(states.has(unknown)).to.equal(false)
       })
 
+      it('tell when receipts became active and were revoked, and which one each replaced', async () => {
+        const website = unique('site')
+        const [older, newer, never] = [visitId(), visitId(), visitId()]
+        const activation = { website, visitId: newer, revokedVisitId: older, revokedIssuedAtMs: SAMPLE_MS - 9_000 }
+        const records = [
+          visitRecord({ website, visitId: never }),
+          visitRecord({ website, visitId: newer, previousVisitId: older }),
+          activationRecord({ website, visitId: older, activatedAtMs: SAMPLE_MS + 1 }),
+          activationRecord({ ...activation, activatedAtMs: SAMPLE_MS + 3 }),
+          // The same once more, as a browser may ask twice: the first time counts.
+          activationRecord({ ...activation, activatedAtMs: SAMPLE_MS + 4 }),
+        ]
+        await store(facts(), records)
+        const asked = [older, newer, never, visitId()]
+        const rows = await facts().run('receiptHistory', { websites: asked.map(() => website), visit_ids: asked })
+        expect(rows).to.have.deep.members([
+          row(older, SAMPLE_MS + 1, SAMPLE_MS + 3, ''),
+          row(newer, SAMPLE_MS + 3, null, older),
+          row(never, null, null, ''),
+        ])
+        function row(id: string, activatedAtMs: number | null, revokedAtMs: number | null, previous: string) {
+          const times = { activated_at_ms: activatedAtMs, revoked_at_ms: revokedAtMs }
+          return { website, visit_id: id, ...times, previous_visit_id: previous }
+        }
+      })
+
       it('page through activations and the first install of each event, once each', async () => {
         const website = unique('site')
         const activations = Array.from({ length: 5 }, () =>

@@ -82,10 +82,12 @@ describe('what dispatch reads from ClickHouse', () => {
       visit: visitOf(),
       catalog: catalogOf([destinationOf()]),
       nowMs: NOON_MS,
+      superseded: null,
     })
     const events = ['event-0001', 'event-0002'].map((eventId) => ({ website: WEBSITE, eventId }))
-    expect(await readDispatched(facts, events)).to.deep.equal(new Set())
+    expect(await readDispatched(facts, events)).to.deep.equal(new Map())
     await store(...records)
-    expect(await readDispatched(facts, events)).to.deep.equal(new Set([recordKey(WEBSITE, 'event-0001')]))
+    const known = { receivedAtMs: NOON_MS, skipped: [] }
+    expect(await readDispatched(facts, events)).to.deep.equal(new Map([[recordKey(WEBSITE, 'event-0001'), known]]))
   })
 })

@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 
 import {
+  type DecisionRecord,
   encodeRecord,
   recordKey,
   type InstallRecord,
@@ -10,6 +11,7 @@ import {
   type Topic,
   decodeRecord,
 } from '../../domain/records.ts'
+import { DECIDING_TOPICS, FACTS_WRITER_GROUP } from '../../domain/facts-lag.ts'
 import type { Install } from '../../domain/model.ts'
 import { startDispatch, type Dispatch } from '../../delivery/dispatch.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
@@ -24,6 +26,7 @@ import {
   visitOf,
   catalogOf,
 } from './support/builders.ts'
+import { activeHistory, decisionRow, pendingInstall } from './support/pending.ts'
 import { FactsDouble } from './support/facts-double.ts'
 import { Stage, until, type StageOptions } from './support/harness.ts'
 import { jobOf } from './support/jobs.ts'
@@ -33,6 +36,14 @@ const DESTINATIONS = [
   destinationOf({ id: 'paused', mode: 'Paused' }),
   destinationOf({ id: 'starts-only', eventTypes: ['install_started'] }),
 ]
+
+const dispatchedRow = (eventId: string, receivedAtMs: number) => ({
+  website: 'acme-dev',
+  event_id: eventId,
+  destination: 'acme-ga4',
+  status: 'skipped',
+  install_received_at_ms: receivedAtMs,
+})
 
 describe('dispatch', () => {
   let stage: Stage
@@ -117,7 +128,7 @@ describe('dispatch', () => {
     )
     dispatch = await startDispatch(deps())
     await until(async () => (await jobs()).length === 3)
-    expect(facts.asked).to.deep.equal(['dispatchedJobs', 'visitsByIds'])
+    expect(facts.asked).to.deep.equal(['dispatchedJobs', 'firstInstalls', 'visitsByIds'])
   })
 
   it('asks for no visit where nothing is pending', async () => {
@@ -193,16 +204,138 @@ describe('dispatch', () => {
     it('follows the first row over a restart, by what ClickHouse holds', async () => {
       await start()
       facts.show(visitOf())
-      facts.deliveries.push({ website: 'acme-dev', event_id: 'event-1', destination: 'acme-ga4', status: 'delivered' })
+      facts.deliveries.push({ ...dispatchedRow('event-1', NOON_MS), status: 'delivered' })
       await report(numbered(1), numbered(2))
       await until(async () => (await stage.records()).length === 1)
       expect(await jobs()).to.deep.equal(['event-2'])
     })
 
+    describe('whose first record waits for its visit', () => {
+      const late = visitOf({ visitId: 'f'.repeat(32) })
+      const first = (): InstallRecord => recordOf(installOf({ visit: late, overrides: { eventId: 'event-1' } }))
+      /** Received later, and unmatched: it needs no visit, so nothing holds it back. */
+      const later = (): InstallRecord => {
+        const { deliveries } = first().install
+        const skipped = deliveries.map((plan) => ({
+          ...plan,
+          status: 'skipped' as const,
+          reason: 'unmatched' as const,
+        }))
+        const changed = { resolution: 'unmatched', receivedAtMs: NOON_MS + 1, deliveries: skipped } as const
+        return withRequest(
+          numbered(1, { ...changed, eventType: 'first_run', visitId: null, visitIssuedAtMs: null }),
+          '2',
+        )
+      }
+      const withRequest = (record: InstallRecord, id: string): InstallRecord => ({
+        ...record,
+        request: { ...record.request, id: id.repeat(28) },
+      })
+      const restart = async (): Promise<void> => {
+        await dispatch?.stop()
+        dispatch = await startDispatch(deps())
+      }
+      /** Everything that has been reported before is through once this one is. */
+      const reportAnother = async (number: number): Promise<void> => {
+        facts.show(visitOf())
+        await report(numbered(number))
+        await until(async () => (await jobs()).includes(`event-${number}`))
+      }
+      const told = async () =>
+        (await stage.records())
+          .filter(({ eventId }) => eventId === 'event-1')
+          .map(({ status, reason, corrects, installReceivedAtMs }) => [status, reason, corrects, installReceivedAtMs])
+
+      it('drops the later one', async () => {
+        await start()
+        await report(first())
+        await until(async () => (await parked('5s')).length === 1)
+        await report(later())
+        await reportAnother(2)
+        expect(await told()).to.deep.equal([])
+        facts.show(late)
+        stage.clock.advance(5_000)
+        await until(async () => (await told()).length > 0)
+        expect(await told()).to.deep.equal([['pending', '', undefined, NOON_MS]])
+        expect(await jobs()).to.deep.equal(['event-2', 'event-1'])
+      })
+
+      it('drops the later one also in another process, once the facts know the first', async () => {
+        await start()
+        await report(first())
+        await until(async () => (await parked('5s')).length === 1)
+        const { website, eventId } = first().install
+        facts.firsts.push({ website, event_id: eventId, received_at_ms: NOON_MS, request_id: first().request.id })
+        await restart()
+        await report(later())
+        await reportAnother(2)
+        expect(await told()).to.deep.equal([])
+        facts.show(late)
+        stage.clock.advance(5_000)
+        await until(async () => (await jobs()).includes('event-1'))
+      })
+
+      it('undoes what the later one led to while nobody could know of the first', async () => {
+        await start()
+        await report(first())
+        await until(async () => (await parked('5s')).length === 1)
+        await restart()
+        await report(later())
+        await until(async () => (await told()).length === 1)
+        // Another process takes over what is parked: it remembers nothing, and ClickHouse has the row of the later record.
+        await restart()
+        facts.deliveries.push(dispatchedRow('event-1', NOON_MS + 1))
+        facts.show(late)
+        stage.clock.advance(5_000)
+        await until(async () => (await jobs()).includes('event-1'))
+        await reportAnother(2)
+        expect(await told()).to.deep.equal([
+          ['skipped', 'unmatched', undefined, NOON_MS + 1],
+          ['pending', '', true, NOON_MS],
+        ])
+        const [job] = await stage.store.log.read('deliver.ga4', 0, 10)
+        const { install, corrects } = decodeRecord<ReturnType<typeof jobOf>>(job?.value ?? '')
+        expect([install.eventType, corrects]).to.deep.equal(['install_completed', true])
+      })
+
+      it('does not deliver it again once its own deliveries are known', async () => {
+        await start()
+        facts.show(late)
+        facts.deliveries.push(dispatchedRow('event-1', NOON_MS))
+        await report(first(), later())
+        await reportAnother(2)
+        expect(await jobs()).to.deep.equal(['event-2'])
+        expect(await told()).to.deep.equal([])
+      })
+
+      it('takes deliveries that the first release wrote for its own', async () => {
+        await start()
+        facts.show(late)
+        facts.deliveries.push(dispatchedRow('event-1', 0))
+        await report(first())
+        await reportAnother(2)
+        expect(await jobs()).to.deep.equal(['event-2'])
+      })
+
+      it('follows the row that counts between records of the same millisecond', async () => {
+        const twin = withRequest(first(), '3')
+        const { website, eventId } = twin.install
+        await start()
+        facts.show(late)
+        facts.firsts.push({ website, event_id: eventId, received_at_ms: NOON_MS, request_id: twin.request.id })
+        await report(first(), numbered(2))
+        facts.show(visitOf())
+        await until(async () => (await jobs()).length === 1)
+        await report(twin)
+        await until(async () => (await jobs()).length === 2)
+        expect(await jobs()).to.deep.equal(['event-2', 'event-1'])
+      })
+    })
+
     it('takes the same ID on another website for another event', async () => {
       await start()
       facts.show(visitOf())
-      facts.deliveries.push({ website: 'other', event_id: 'event-1', destination: 'acme-ga4', status: 'delivered' })
+      facts.deliveries.push({ ...dispatchedRow('event-1', NOON_MS), website: 'other' })
       await report(numbered(1))
       await until(async () => (await jobs()).length === 1)
     })
@@ -245,6 +378,88 @@ describe('dispatch', () => {
       await until(async () => (await stage.records()).length === 1)
       expect((await stage.records())[0]).to.include({ status: 'skipped', reason: 'visit_missing', sessionMode: 'none' })
       expect(await jobs()).to.deep.equal([])
+    })
+  })
+
+  describe('with an install that is pending', () => {
+    const open = (overrides: Partial<Install> = {}): InstallRecord => recordOf(pendingInstall(overrides))
+    const decisions = async (): Promise<DecisionRecord[]> =>
+      (await stage.store.log.read('install_decisions', 0, 1_000)).map((entry) =>
+        decodeRecord<DecisionRecord>(entry.value),
+      )
+    /** As the facts-writer would: from here on it does whatever is on the log. */
+    const factsWriter = (): Promise<unknown> =>
+      Promise.all(
+        DECIDING_TOPICS.map((topic) =>
+          stage.store.log.consume(topic, FACTS_WRITER_GROUP, async () => undefined, { maxEntries: 100 }),
+        ),
+      )
+
+    it('decides it once the facts have what lay on the log, and delivers it by that', async () => {
+      await start()
+      facts.show(visitOf())
+      facts.histories.push(activeHistory())
+      await report(open())
+      await until(async () => (await parked('5s')).length === 1)
+      expect(await stage.records()).to.deep.equal([])
+      await factsWriter()
+      stage.clock.advance(5_000)
+      await until(async () => (await stage.records()).length === 1)
+      const { visitId } = visitOf()
+      const [decision, ...more] = await decisions()
+      expect(more).to.deep.equal([])
+      expect(decision).to.deep.include({ kind: 'install_decision', resolution: 'matched', visitId, candidateCount: 1 })
+      expect(decision?.answer).to.deep.include({
+        duplicate: false,
+        resolution: 'matched',
+        selection_policy: 'latest_visit',
+      })
+      expect(decision?.answer.ga.deliveries[0]?.session_mode).to.equal('original_session_window')
+      expect(await jobs()).to.deep.equal(['event-0001'])
+      expect((await stage.records())[0]).to.include({ status: 'pending', sessionMode: 'original_session_window' })
+    })
+
+    it('looks again within the second where the facts are nearly there', async () => {
+      await start()
+      facts.show(visitOf())
+      facts.histories.push(activeHistory())
+      await factsWriter()
+      await report(open())
+      await until(async () => (await stage.records()).length === 1)
+      expect(await parked('5s')).to.deep.equal([])
+    })
+
+    it('goes on from a decision that was made before a crash, and makes no other', async () => {
+      await start()
+      facts.show(visitOf())
+      const { install } = open()
+      facts.decisions.push(decisionRow(install, { visitId: visitOf().visitId, visitIssuedAtMs: visitOf().issuedAtMs }))
+      await report(open())
+      await until(async () => (await stage.records()).length === 1)
+      expect(await jobs()).to.deep.equal(['event-0001'])
+      expect(await decisions()).to.deep.equal([])
+    })
+
+    it('decides it also where there is no destination to tell', async () => {
+      await start()
+      await factsWriter()
+      await report(open({ deliveries: [] }))
+      await until(async () => (await decisions()).length === 1)
+      expect((await decisions())[0]).to.include({ resolution: 'unmatched', visitId: null })
+      expect(await stage.records()).to.deep.equal([])
+    })
+
+    it('decides it after an hour with what is known', async () => {
+      await start()
+      await report(open())
+      await until(async () => (await parked('5s')).length === 1)
+      stage.clock.advance(59 * MINUTE_MS)
+      await until(async () => (await parked('30m')).length === 1)
+      expect(await decisions()).to.deep.equal([])
+      stage.clock.advance(30 * MINUTE_MS)
+      await until(async () => (await stage.records()).length === 1)
+      expect((await decisions())[0]).to.include({ resolution: 'unmatched' })
+      expect((await stage.records())[0]).to.include({ status: 'skipped', reason: 'unmatched' })
     })
   })
 

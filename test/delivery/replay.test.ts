@@ -38,6 +38,7 @@ describe('dead letters', () => {
     stage.simulator.fail('*', null)
     for (const job of jobs) {
       facts.deliveries.push({
+        install_received_at_ms: 0,
         website: job.website,
         event_id: job.install.eventId,
         destination: job.destination,
@@ -141,7 +142,13 @@ describe('dead letters', () => {
       'dead-letters',
       many.map((letter) => ({ key: 'k', value: encodeRecord(letter) })),
     )
-    facts.deliveries.push({ website: first.job.website, event_id: 'event-0001', destination: 'gone', status: 'failed' })
+    facts.deliveries.push({
+      install_received_at_ms: 0,
+      website: first.job.website,
+      event_id: 'event-0001',
+      destination: 'gone',
+      status: 'failed',
+    })
     const pauses: number[] = []
     const pause = (waitMs: number): Promise<void> => Promise.resolve(void pauses.push(waitMs))
     const { replayed, steps } = await replay({ destination: 'gone' }, { perSecond: 100, pause })

@@ -108,7 +108,13 @@ describe('a sixth provider', () => {
     simulator.fail('b1', null)
     const facts = new FactsDouble()
     const { website, install } = job
-    facts.deliveries.push({ website, event_id: install.eventId, destination: destination.id, status: 'failed' })
+    facts.deliveries.push({
+      install_received_at_ms: 0,
+      website,
+      event_id: install.eventId,
+      destination: destination.id,
+      status: 'failed',
+    })
     const replay = { eventLog: stage.eventLog, facts, nowMs: clock.nowMs }
     expect(await replayDeadLetters(replay, { destination: destination.id })).to.include({ replayed: 1 })
     await until(async () => (await stage.records()).at(-1)?.status === 'delivered')

@@ -1,13 +1,25 @@
-/** Answers dispatch's two queries from memory, so that a test decides when a visit or a delivery becomes visible. */
+/** Answers dispatch's queries from memory, so that a test decides when something becomes visible. */
 
 import type { Visit } from '../../../domain/model.ts'
 import type { FactsReader } from '../../../delivery/dispatch-reads.ts'
 import type { QueryName, QueryParams, QueryRow } from '../../../ports/facts/queries.ts'
-import type { JobKeyRow, VisitRow } from '../../../ports/facts/query-rows.ts'
+import type {
+  DecisionRow,
+  DispatchedJobRow,
+  FirstInstallRow,
+  InstallationVisitRow,
+  ReceiptHistoryRow,
+  VisitRow,
+} from '../../../ports/facts/query-rows.ts'
 
 export class FactsDouble implements FactsReader {
   readonly visits = new Map<string, Visit>()
-  readonly deliveries: JobKeyRow[] = []
+  readonly deliveries: DispatchedJobRow[] = []
+  readonly firsts: FirstInstallRow[] = []
+  readonly decisions: DecisionRow[] = []
+  readonly histories: ReceiptHistoryRow[] = []
+  /** Newest first. */
+  readonly matches: InstallationVisitRow[] = []
   /** Names of the queries run, in order. */
   readonly asked: QueryName[] = []
   isAway = false
@@ -29,10 +41,18 @@ export class FactsDouble implements FactsReader {
         return visit === undefined || visit.website !== params['websites']?.[index] ? [] : [visitRow(visit)]
       })
     }
-    if (query === 'dispatchedJobs') {
-      return this.deliveries.filter((row) =>
-        params['event_ids']?.some((id, index) => id === row.event_id && params['websites']?.[index] === row.website),
-      )
+    const byEvent = <R extends { website: string; event_id: string }>(rows: readonly R[]): readonly R[] =>
+      rows.filter((row) => isAsked(row.website, row.event_id, params['event_ids']))
+    const isAsked = (website: string, id: string, ids: readonly string[] = []): boolean =>
+      ids.some((asked, index) => asked === id && params['websites']?.[index] === website)
+    if (query === 'dispatchedJobs') return byEvent(this.deliveries)
+    if (query === 'firstInstalls') return byEvent(this.firsts)
+    if (query === 'decisionsByEvents') return byEvent(this.decisions)
+    if (query === 'receiptHistory') {
+      return this.histories.filter((row) => isAsked(row.website, row.visit_id, params['visit_ids']))
+    }
+    if (query === 'installationVisits') {
+      return this.matches.filter((row) => isAsked(row.website, row.installation_id, params['installation_ids']))
     }
     throw new Error(`the double does not know ${query}`)
   }

@@ -1,0 +1,187 @@
+/** How pending installs are decided: by how things stood when the event was received, and not before the facts are there. */
+
+import { expect } from 'chai'
+
+import { decidePending, type Arrival, type DecideDeps } from '../../delivery/decide-pending.ts'
+import { DECIDING_TOPICS, hasReached } from '../../domain/facts-lag.ts'
+import type { Install, OpenCandidate } from '../../domain/model.ts'
+import type { DecisionRecord } from '../../domain/records.ts'
+import { catalogOf, DAY_MS, destinationOf, HOUR_MS, NOON_MS, recordOf, visitOf } from './support/builders.ts'
+import { FactsDouble } from './support/facts-double.ts'
+import { activeHistory, matchRow, pendingInstall } from './support/pending.ts'
+
+const FIRST = visitOf().visitId
+const OLDER = 'a'.repeat(32)
+const OLDER_AT_MS = NOON_MS - 3 * DAY_MS
+
+describe('deciding pending installs', () => {
+  let facts: FactsDouble
+  let done: number[]
+  let ends: number[]
+  let nowMs: number
+
+  beforeEach(() => {
+    facts = new FactsDouble()
+    done = [5, 5]
+    ends = [5, 5]
+    nowMs = NOON_MS + 2_000
+  })
+  const deps = (): DecideDeps => ({
+    eventLog: { progress: async () => ({ done, ends }) },
+    facts,
+    catalog: () => catalogOf([destinationOf()]),
+    nowMs: () => nowMs,
+  })
+  const arrival = (install: Install = pendingInstall()): Arrival => ({
+    record: recordOf(install),
+    firstSeenAtMs: NOON_MS,
+  })
+  const decide = async (install: Install = pendingInstall()): Promise<DecisionRecord | null> => {
+    const { ready, decisions } = await decidePending([arrival(install)], deps())
+    expect(decisions.length).to.equal(ready.length)
+    return decisions[0] ?? null
+  }
+  const candidate = (more: Partial<OpenCandidate>): OpenCandidate => ({
+    ...{ visitId: FIRST, issuedAtMs: visitOf().issuedAtMs, gpc: false, isDecided: false },
+    ...more,
+  })
+  const two = (more: Partial<OpenCandidate> = {}): Install =>
+    pendingInstall({
+      openCandidates: [candidate({}), candidate({ visitId: OLDER, issuedAtMs: OLDER_AT_MS, ...more })],
+    })
+
+  it('leaves alone what is not pending, and asks nothing for it', async () => {
+    const plain = arrival({ ...pendingInstall(), resolution: 'unmatched' })
+    expect(await decidePending([plain], deps())).to.deep.equal({ ready: [plain], waiting: [], decisions: [] })
+    expect(facts.asked).to.deep.equal([])
+  })
+
+  describe('waits', () => {
+    it('while a partition of what it needs is behind', async () => {
+      done = [5, 4]
+      const { ready, waiting } = await decidePending([arrival()], deps())
+      expect(ready).to.deep.equal([])
+      const needed = Object.fromEntries(DECIDING_TOPICS.map((topic) => [topic, [5, 5]]))
+      expect(waiting.map((each) => each.ends)).to.deep.equal([needed])
+    })
+
+    it('for nothing that came after it was first seen', async () => {
+      done = [5, 4]
+      const first = await decidePending([arrival()], deps())
+      done = [5, 5]
+      ends = [9, 9]
+      const second = await decidePending(first.waiting, deps())
+      expect(second.decisions.length).to.equal(1)
+    })
+
+    it('an hour at most', async () => {
+      done = [0, 0]
+      nowMs = NOON_MS + HOUR_MS - 1
+      expect(await decide()).to.equal(null)
+      nowMs = NOON_MS + HOUR_MS
+      expect(await decide()).to.include({ resolution: 'unmatched' })
+    })
+
+    it('for an earlier event of its installation that is pending itself, an hour at most', async () => {
+      const install = pendingInstall({ openCandidates: [] })
+      facts.matches.push(matchRow(install, { resolution: 'pending', visit_id: '', visit_issued_at_ms: null }))
+      expect(await decide(install)).to.equal(null)
+      nowMs = NOON_MS + HOUR_MS
+      expect(await decide(install)).to.include({ resolution: 'unmatched' })
+    })
+
+    it('counts partitions that a position is not known of as not begun', () => {
+      expect(hasReached([3], [3, 0])).to.equal(true)
+      expect(hasReached([3], [3, 1])).to.equal(false)
+      expect(hasReached([], [])).to.equal(true)
+    })
+  })
+
+  describe('judges receipts by the moment at which the event was received', () => {
+    const CASES: readonly [string, Parameters<typeof activeHistory>[0] | null, string, string][] = [
+      ['activated before', {}, 'active', 'matched'],
+      ['activated in that millisecond', { activated_at_ms: NOON_MS }, 'active', 'matched'],
+      ['activated after', { activated_at_ms: NOON_MS + 1 }, 'never_activated', 'unmatched'],
+      ['not activated', { activated_at_ms: null }, 'never_activated', 'unmatched'],
+      ['not known', null, 'never_activated', 'unmatched'],
+      ['revoked before', { revoked_at_ms: NOON_MS }, 'revoked', 'unmatched'],
+      ['revoked after', { revoked_at_ms: NOON_MS + 1 }, 'active', 'matched'],
+      ['revoked and never activated', { activated_at_ms: null, revoked_at_ms: NOON_MS - 1 }, 'revoked', 'unmatched'],
+    ]
+    for (const [name, history, verdict, resolution] of CASES) {
+      it(name, async () => {
+        if (history !== null) facts.histories.push(activeHistory(history))
+        const decision = await decide()
+        expect(decision?.verdicts.map((each) => each.verdict)).to.deep.equal([verdict])
+        expect(decision).to.include({ resolution, receivedAtMs: NOON_MS, decidedAtMs: nowMs })
+      })
+    }
+
+    it('revokes what an active one names as its predecessor, also where no row says so yet', async () => {
+      facts.histories.push(activeHistory({ previous_visit_id: OLDER }), activeHistory({ visit_id: OLDER }))
+      const decision = await decide(two())
+      expect(decision?.verdicts.map((each) => each.verdict)).to.deep.equal(['active', 'revoked'])
+      expect(decision).to.include({ candidateCount: 1, visitId: FIRST })
+    })
+
+    it('revokes nothing by one that was activated after the event', async () => {
+      const successor = activeHistory({ previous_visit_id: OLDER, activated_at_ms: NOON_MS + 1 })
+      facts.histories.push(successor, activeHistory({ visit_id: OLDER }))
+      expect(await decide(two())).to.include({ candidateCount: 1, visitId: OLDER })
+    })
+
+    it('keeps what was known to be active, and its flags', async () => {
+      const decision = await decide(two({ isDecided: true, gpc: true }))
+      expect(decision).to.include({ candidateCount: 1, visitId: OLDER, visitIssuedAtMs: OLDER_AT_MS, gpc: true })
+    })
+  })
+
+  describe('follows the installation', () => {
+    const alone = (): Install => pendingInstall({ openCandidates: [] })
+
+    it('to the visit that its event right before was matched to', async () => {
+      facts.matches.push(
+        matchRow(alone(), { received_at_ms: NOON_MS + 1, visit_id: OLDER }),
+        matchRow(alone(), { received_at_ms: NOON_MS - 1, gpc: true }),
+        matchRow(alone(), { received_at_ms: NOON_MS - 2, visit_id: OLDER }),
+      )
+      expect(await decide(alone())).to.include({
+        ...{
+          resolution: 'matched',
+          selectionPolicy: 'same_installation',
+          candidateCount: 0,
+          visitId: FIRST,
+          gpc: true,
+        },
+      })
+    })
+
+    it('never to itself or to what came in the same millisecond behind it', async () => {
+      const { eventId } = alone()
+      const now = { received_at_ms: NOON_MS, resolution: 'pending', visit_id: '', visit_issued_at_ms: null } as const
+      facts.matches.push(
+        matchRow(alone(), { ...now, event_id: `${eventId}-behind` }),
+        matchRow(alone(), { ...now, event_id: eventId }),
+      )
+      expect(await decide(alone())).to.include({ resolution: 'unmatched' })
+    })
+
+    it('not beyond 30 days', async () => {
+      facts.matches.push(matchRow(alone(), { visit_issued_at_ms: NOON_MS - 30 * DAY_MS - 1 }))
+      expect(await decide(alone())).to.include({ resolution: 'unmatched' })
+    })
+
+    it('only where it has no candidate of its own', async () => {
+      facts.histories.push(activeHistory())
+      facts.matches.push(matchRow(pendingInstall(), { visit_id: OLDER }))
+      expect(await decide()).to.include({ selectionPolicy: 'latest_visit', visitId: FIRST })
+    })
+  })
+
+  it('asks for many in a few questions', async () => {
+    const many = Array.from({ length: 50 }, (_, index) => arrival(pendingInstall({ eventId: `event-${index}` })))
+    facts.histories.push(activeHistory())
+    expect((await decidePending(many, deps())).decisions.length).to.equal(50)
+    expect(facts.asked.toSorted()).to.deep.equal(['decisionsByEvents', 'installationVisits', 'receiptHistory'])
+  })
+})
