@@ -4,10 +4,14 @@ import type { FillOptions } from './fill.ts'
 import { withoutPlaceholder } from './fill.ts'
 import type { Page } from './page.ts'
 import type { Scope } from './scope.ts'
+import { siteOf } from './source.ts'
 import type { CopyDetail } from './whence.d.ts'
 
-const COMMAND = '[data-whence-command]'
-const BUTTON = '[data-whence-copy]'
+const MARKED = '[data-whence-command]'
+
+/** Selectors of the page's commands and copy buttons. `:is` forgives what the page's own selector has got wrong. */
+const commandsOf = ({ wishes: { commands = '' } }: Page) => `:is(${MARKED},${commands})`
+const buttonsOf = ({ wishes: { copyButtons = '' } }: Page) => `:is([data-whence-copy],${copyButtons})`
 
 /** What the listeners need of the handoffs. */
 export interface Tokens {
@@ -20,16 +24,16 @@ export function attend(page: Page, tokens: Tokens): void {
   const filled = (element: HTMLElement) => fillElement(page, tokens, element)
   addEventListener(
     'click',
-    guarded((event) => copyForButton(event, filled)),
+    guarded((event) => copyForButton(page, event, filled)),
     true,
   )
   // Last in line, so that what the page itself puts on the clipboard is seen and kept.
   addEventListener(
     'copy',
-    guarded((event) => refillCopy(event as ClipboardEvent, filled)),
+    guarded((event) => refillCopy(page, event as ClipboardEvent, filled)),
   )
   const onIntent = guarded(({ target }) => {
-    const element = commandNear(target)
+    const element = commandNear(page, target)
     if (element) void ask(scopeOf(page, element), false)
   })
   addEventListener('pointerover', onIntent, true)
@@ -52,10 +56,10 @@ export function attend(page: Page, tokens: Tokens): void {
       void ask(scopeOf(page, target as HTMLElement), true)
     }
   })
-  for (const element of document.querySelectorAll(COMMAND)) inView.observe(element)
+  for (const element of document.querySelectorAll(commandsOf(page))) inView.observe(element)
 }
 
-/** How to fill a command that stands at this place of the page. */
+/** How to fill a command that is at this place of the page. */
 export function fillOptionsAt(element: HTMLElement): FillOptions {
   return {
     variable: element.closest<HTMLElement>('[data-whence-variable]')?.dataset['whenceVariable'],
@@ -75,32 +79,43 @@ const shownOf = (element: HTMLElement) =>
 
 function fillElement(page: Page, tokens: Tokens, element: HTMLElement): string {
   const shown = shownOf(element)
-  const options = fillOptionsAt(element)
+  const options = { ...fillOptionsAt(element), isOwnScript: element.matches(MARKED) ? undefined : ownScripts(page) }
   const template = element.dataset['whenceTemplate'] ?? shown
-  return (page.isAllowed && tokens.fill(scopeOf(page, element), template, options)) || withoutPlaceholder(shown)
+  return tokens.fill(scopeOf(page, element), template, options) ?? withoutPlaceholder(shown)
 }
 
-/** The marked command that an event in it, or at its button, is about. */
-function commandNear(target: EventTarget | null): HTMLElement | null {
+/** Recognises the vendor's own scripts: those of the page's website, of the service, and of the hosts that the page names. */
+function ownScripts({ serviceUrl, wishes: { scriptHosts } }: Page): (url: string) => boolean {
+  const named = scriptHosts?.split(' ') ?? []
+  return (url) => {
+    const { hostname } = new URL(url)
+    return (
+      siteOf(url) === siteOf(location.href) || hostname === new URL(serviceUrl).hostname || named.includes(hostname)
+    )
+  }
+}
+
+/** The command that an event in it, or at its button, is about. */
+function commandNear(page: Page, target: EventTarget | null): HTMLElement | null {
   if (!(target instanceof Element)) return null
-  const marked = target.closest<HTMLElement>(COMMAND)
-  const button = target.closest<HTMLElement>(BUTTON)
+  const marked = target.closest<HTMLElement>(commandsOf(page))
+  const button = target.closest<HTMLElement>(buttonsOf(page))
   if (marked || !button) return marked
   const selector = button.dataset['whenceCopy']
   if (selector) return document.querySelector(selector)
   // Without a selector: the command in the smallest block around the button that holds one.
   let block: Element | null = button
-  while (block && !block.querySelector(COMMAND)) block = block.parentElement
-  return block && block.querySelector(COMMAND)
+  while (block && !block.querySelector(commandsOf(page))) block = block.parentElement
+  return block && block.querySelector(commandsOf(page))
 }
 
 /**
  * The page's own handler of the click runs first and is left alone; this write follows and replaces what it copied. Without a token
  * that is the plain command once more.
  */
-function copyForButton({ target }: Event, filled: (element: HTMLElement) => string): void {
-  const button = target instanceof Element && target.closest(BUTTON)
-  const element = button && commandNear(button)
+function copyForButton(page: Page, { target }: Event, filled: (element: HTMLElement) => string): void {
+  const button = target instanceof Element && target.closest(buttonsOf(page))
+  const element = button && commandNear(page, button)
   if (!element) return
   const text = filled(element)
   setTimeout(async () => {
@@ -130,12 +145,12 @@ async function writeClipboard(text: string): Promise<boolean> {
  * A selection that holds a whole marked command, or another script's text field or copy event that holds nothing else: what is copied
  * holds the filled one.
  */
-function refillCopy(event: ClipboardEvent, filled: (element: HTMLElement) => string): void {
+function refillCopy(page: Page, event: ClipboardEvent, filled: (element: HTMLElement) => string): void {
   const { clipboardData, defaultPrevented } = event
   const copied = defaultPrevented ? clipboardData?.getData('text/plain') : selectedText(event.target)
   if (!clipboardData || !copied || copied.includes('wht_')) return
   let text = copied
-  for (const element of document.querySelectorAll<HTMLElement>(COMMAND)) {
+  for (const element of document.querySelectorAll<HTMLElement>(commandsOf(page))) {
     const shown = shownOf(element)
     // Elsewhere on the page the same words are prose, unless they are all that is copied.
     const isMeant = copied.trim() === shown || getSelection()?.containsNode(element, true)

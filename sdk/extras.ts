@@ -1,32 +1,35 @@
 /** The part of the SDK that only some pages load: install commands, custom adapters, and Google's session attributes. */
 
+import type { Adapters } from './adapters.ts'
 import { readAdapters } from './adapters.ts'
 import { attend, fillOptionsAt } from './copy.ts'
 import { createHandoffs } from './handoff.ts'
-import type { ExtrasScript, Page } from './page.ts'
+import type { Added } from './identities.ts'
+import type { Page } from './page.ts'
+import { report } from './page.ts'
 import { sessionAttributes } from './session-attributes.ts'
-import type { PageView } from './source.ts'
+import type { Landing } from './source.ts'
 
 const handoffs = createHandoffs(() => fillOptionsAt(document.documentElement))
 const { handoff, fill, command } = handoffs
-const extras = {
+export const extras = {
   handoff,
   fill,
   command,
-  readAdapters,
-  sessionAttributes: (view: PageView) => sessionAttributes(view, navigator.userAgent),
+  /** Adds to a visit what only some websites and landings need. Not called under Global Privacy Control. */
+  added: async (landing: Landing, adapters: Adapters): Promise<Added> => ({
+    google: sessionAttributes(landing, navigator.userAgent),
+    custom: await readAdapters(adapters),
+  }),
   attend: (page: Page) => {
     handoffs.obey(() => page.isAllowed)
     try {
       attend(page, handoffs)
     } catch (error) {
-      page.report(error)
+      report(error)
     }
   },
 }
 
-/** What the core finds behind the script element. */
+/** What the core calls once the extras are here. */
 export type Extras = typeof extras
-
-// An element named `currentScript` shadows the property; the core then goes on without the extras.
-;(document.currentScript as ExtrasScript | null)?.whence?.(extras)

@@ -12,8 +12,24 @@ const VARIABLE = 'WHENCE_HANDOFF'
 const SHELL = /^(?:\S*\/)?(?:ba|da|z|k|mk|a)?sh$/
 const INTERPRETER = /^(?:\S*\/)?(?:python[\d.]*|node|ruby|perl|php)$/
 const SCRIPT = /^\S*\/\S*\.(?:sh|bash|run)$/
-/** Package managers that run a package's own code while they install it, with the environment they were given. */
-const PACKAGE_MANAGER = /^(?:npm|npx|pnpm|pnpx|yarn|bunx?|deno|pip3?|pipx|uvx?|cargo|gem)$/
+/**
+ * Commands of package managers that run the package's own code with the environment they were given: its install script, or the program
+ * itself. pip, pipx install, uv tool install, cargo, gem, pnpm add and bun add run nothing of the vendor's, so a token would reach nobody.
+ */
+const RUNS_PACKAGE: Readonly<Record<string, RegExp>> = {
+  npm: /^(?:i|install|add|exec|x|create|init)\b/,
+  npx: /^/,
+  yarn: /^(?:global add|add|dlx|create)\b/,
+  pnpm: /^(?:dlx|create)\b/,
+  pnpx: /^/,
+  bun: /^(?:x|create)\b/,
+  bunx: /^/,
+  deno: /^run\b/,
+  pipx: /^run\b/,
+  uv: /^tool run\b/,
+  uvx: /^/,
+}
+const WEB_ADDRESS = /\bhttps?:\/\/[^\s"'`)<>|;&]+/g
 const HOOK_EVENT = /^(?:install_started|install_completed|first_run)$/
 
 export interface FillOptions {
@@ -21,6 +37,11 @@ export interface FillOptions {
   readonly variable?: string | undefined
   /** True where the visitor's own shell is none that takes `NAME=value command`. */
   readonly isWindows?: boolean | undefined
+  /**
+   * Says of a script's address whether it is the vendor's own. Given for commands that nobody has marked one by one: then only scripts
+   * with such addresses, and the service's hook, get a token. Without it every command is taken for the vendor's.
+   */
+  readonly isOwnScript?: ((url: string) => boolean) | undefined
 }
 
 /**
@@ -43,20 +64,29 @@ export function withoutPlaceholder(text: string): string {
   return text.replace(/[ \t]*(?:--?[\w-]+[ =]|\w+=)?["']?\{\{handoff\}\}["']?/g, '').trimStart()
 }
 
-function placed(text: string, token: string, variable: string, { isWindows }: FillOptions): string | undefined {
+function placed(text: string, token: string, variable: string, options: FillOptions): string | undefined {
   if (text.length > COMMAND_CHARS || text.includes('wht_') || text.includes(`${variable}=`)) return undefined
   for (const command of readCommands(text) ?? []) {
-    const name = nameOf(command)
-    if (!name) continue
-    const insertAt = (at: number, inserted: string) => text.slice(0, at) + inserted + text.slice(at)
-    const shape = shapeOf(command, name)
-    if (shape === 'hook') return insertAt(lastEnd(command), ` --handoff ${token}`)
-    if (shape === 'script' || (shape === 'package' && !isWindows)) {
-      // sudo and doas start with an empty environment, but what env is told goes on.
-      return insertAt(name.word.start, `${name.isRoot ? 'env ' : ''}${variable}=${token} `)
-    }
+    const place = placeIn(command, `${variable}=${token} `, token, options)
+    if (place) return text.slice(0, place.at) + place.inserted + text.slice(place.at)
   }
   return undefined
+}
+
+interface Place {
+  readonly at: number
+  readonly inserted: string
+}
+
+function placeIn(command: SimpleCommand, assignment: string, token: string, options: FillOptions): Place | undefined {
+  const { isWindows, isOwnScript } = options
+  const name = nameOf(command)
+  const shape = name && shapeOf(command, name)
+  if (!shape || (isOwnScript && !addressesOf(command).some(isOwnScript))) return undefined
+  if (shape === 'hook') return { at: lastEnd(command), inserted: ` --handoff ${token}` }
+  if (shape === 'package' && isWindows) return undefined
+  // sudo and doas start with an empty environment, but what env is told goes on.
+  return { at: name.word.start, inserted: `${name.isRoot ? 'env ' : ''}${assignment}` }
 }
 
 /** The word that names the program, behind prompts, assignments and programs that run others. */
@@ -89,7 +119,19 @@ function shapeOf({ words, feeder }: SimpleCommand, { word, index }: Name): 'hook
     return feeder || operands.length ? 'script' : undefined
   }
   if (SCRIPT.test(word.text) || (feeder && INTERPRETER.test(word.text))) return 'script'
-  return PACKAGE_MANAGER.test(word.text) ? 'package' : undefined
+  return runsPackage(word, operands) ? 'package' : undefined
+}
+
+function runsPackage({ text: manager }: Word, operands: readonly Word[]): boolean {
+  const runs = Object.hasOwn(RUNS_PACKAGE, manager) ? RUNS_PACKAGE[manager] : undefined
+  const called = operands.map(({ text }) => text).filter((text) => !text.startsWith('-'))
+  return operands.length > 0 && !!runs?.test(called.join(' '))
+}
+
+/** The web addresses that a command and what feeds it name, those inside a substitution included. */
+function addressesOf({ words, feeder }: SimpleCommand): string[] {
+  const own = words.flatMap(({ text }) => text.match(WEB_ADDRESS) ?? [])
+  return feeder ? [...addressesOf(feeder), ...own] : own
 }
 
 const lastEnd = ({ words }: SimpleCommand) => words.at(-1)?.end ?? 0

@@ -38,8 +38,8 @@ export function createHandoffs(optionsOfPage: () => FillOptions) {
   }
   /** The command with the token that is already here; undefined where there is none, or no place for it. */
   const fill = (scope: Scope, text: string, options = optionsOfPage()): string | undefined => {
-    const token = tokens.get(scope)?.handoff?.token
-    return token && fillCommand(text, token, options)
+    const token = isAllowed() && tokens.get(scope)?.handoff?.token
+    return token ? fillCommand(text, token, options) : undefined
   }
   /** The same, waiting for a token that is on its way, but not for long. */
   const command = async (scope: Scope, text: string): Promise<string | undefined> => {

@@ -12,6 +12,14 @@ export interface BrowserConfig {
   providers: readonly string[]
 }
 
+/** What only the extras can read. */
+export interface Added {
+  /** Google's session attributes, after a click on one of its ads. */
+  readonly google: string | undefined
+  /** What the website's own adapters read. */
+  readonly custom: object | undefined
+}
+
 /**
  * Reads GA4 for each measurement ID, and each advertising provider only where `providers` names it. What is not known is
  * undefined, and vanishes in JSON.
@@ -20,24 +28,26 @@ export function readIdentities(
   config: BrowserConfig,
   cookie: ReadCookie,
   landing: Landing,
+  added?: Added,
 ): Record<string, object | undefined> {
-  const identities: Record<string, object | undefined> = {}
+  const identities: Record<string, object | undefined> = { custom: added?.custom }
   for (const provider of ['ga4', ...config.providers])
-    identities[provider] = READERS[provider]?.(cookie, landing, config)
+    identities[provider] = READERS[provider]?.(cookie, landing, config, added)
   return identities
 }
 
 /** True once the providers' tags, which load beside the SDK, have written the cookies that a visit should carry. */
 export function areTagsReady({ measurementIds, providers }: BrowserConfig, cookie: ReadCookie): boolean {
-  const awaited = measurementIds.map(sessionCookie)
-  if (providers.includes('meta')) awaited.push('_fbp')
-  if (providers.includes('tiktok')) awaited.push('_ttp')
-  return awaited.every(cookie)
+  const named = measurementIds.map(sessionCookie)
+  return [...named, ...providers.map((provider) => TAG_COOKIES[provider])].every((name) => !name || cookie(name))
 }
+
+const TAG_COOKIES: Readonly<Record<string, string>> = { meta: '_fbp', tiktok: '_ttp' }
 
 const sessionCookie = (measurementId: string) => measurementId.replace('G-', '_ga_')
 
-const READERS: Record<string, (cookie: ReadCookie, landing: Landing, config: BrowserConfig) => object | undefined> = {
+type Read = (cookie: ReadCookie, landing: Landing, config: BrowserConfig, added?: Added) => object | undefined
+const READERS: Record<string, Read> = {
   ga4: (cookie, _, { measurementIds }) => {
     // `_ga` ends in the client ID: two numbers joined by a dot.
     const client_id = firstGroup(/(\d+\.\d+)$/, cookie('_ga'))
@@ -48,12 +58,12 @@ const READERS: Record<string, (cookie: ReadCookie, landing: Landing, config: Bro
     })
     return client_id ? (Object.fromEntries(entries) as object) : undefined
   },
-  google_ads: (cookie, { clicks: { gclid, wbraid, gbraid }, google }) => ({
+  google_ads: (cookie, { clicks: { gclid, wbraid, gbraid } }, _, added) => ({
     gclid: gclid ?? googleId(cookie('_gcl_aw') ?? cookie('FPGCLAW')),
     wbraid: wbraid ?? googleId(cookie('_gcl_gb') ?? cookie('FPGCLGB')),
     gbraid: gbraid ?? googleId(cookie('_gcl_ag') ?? cookie('FPGCLAG')),
     gcl_aw: cookie('_gcl_aw'),
-    session_attributes: google,
+    session_attributes: added?.google,
   }),
   meta: (cookie, { clicks: { fbclid }, landed_at }) => ({
     fbp: cookie('_fbp'),

@@ -1,53 +1,37 @@
-/** Starts the SDK: reads the script tag, puts `window.whence` in place, and counts the page when it may. */
+/** The script tag: reads its attributes, starts the SDK with them, and puts `window.whence` in place. */
 
-import type { Page } from './page.ts'
-import { resume, watchPage } from './page.ts'
-import type { Scope } from './scope.ts'
-import { createScope } from './scope.ts'
-import type { Whence } from './whence.d.ts'
+import { boot } from './boot.ts'
+import * as debug from './debug.ts'
+import { scriptAt } from './load-script.ts'
+import type { Whence, WhenceCallback } from './whence.d.ts'
 
 try {
   const script = document.currentScript
   // An element named `currentScript` would shadow the property, and could then name a service of its own.
   const tag =
     script instanceof HTMLScriptElement ? script : document.querySelector<HTMLScriptElement>('script[data-project]')
-  if (tag) boot(tag)
+  if (tag) start(tag)
 } catch {
   // A page is never told.
 }
 
-function boot(tag: HTMLScriptElement): void {
-  const { project, consent = 'granted', pageId, manual, spa, debug } = tag.dataset
-  const earlier = window.whence
-  if (!project) return
-  // The script stands in the page twice: another website joins the first one's interface, the same one is there already.
-  if (earlier && 'scope' in earlier) return void earlier.scope(project)
-  // Without a secure context there is nothing to hash with, and no storage for markers.
-  const mayCollect = isSecureContext && consent !== 'denied'
-  const page: Page = {
-    serviceUrl: new URL('.', tag.src).href,
-    nonce: tag.nonce,
-    registeredId: pageId,
-    mayCollect,
-    // A misspelt word must not pass for an agreement.
-    isAllowed: mayCollect && consent === 'granted',
-    isAutomatic: manual === undefined,
-    // eslint-disable-next-line no-console -- asked for by the page's owner
-    report: debug === undefined ? () => {} : console.debug,
-    scopes: new Map<string, Scope>(),
-    scopeOf: (name = project) => {
-      let scope = page.scopes.get(name)
-      if (!scope) {
-        page.scopes.set(name, (scope = createScope(page, name)))
-        // In a task of its own, so that adapters which the page has queued are registered first.
-        setTimeout(() => resume(page))
-      }
-      return scope
-    },
+function start(tag: HTMLScriptElement): void {
+  const { dataset, nonce } = tag
+  const { project } = dataset
+  const serviceUrl = new URL('.', tag.src).href
+  // The bundle that explains itself takes over, unless the page pins the bytes of this one.
+  if (!DEBUG && 'debug' in dataset && !tag.integrity) {
+    const talking = scriptAt(`${serviceUrl}browser.debug.js`, nonce)
+    Object.assign(talking.dataset, dataset)
+    return document.head.append(talking)
   }
-  const { whence } = page.scopeOf()
-  window.whence = whence
-  watchPage(page, spa !== undefined)
+  if (DEBUG) debug.checkTag(tag)
+  if (!project) return
+  // Before the script is here a queue is in the place of the interface.
+  const earlier = window.whence as Whence | WhenceCallback[] | undefined
+  // The script is in the page twice: another website joins the first one's interface, the same one is there already.
+  if (earlier && 'scope' in earlier) return void earlier.scope(project)
+  const whence = (window.whence = boot({ serviceUrl, nonce, project, wishes: dataset }))
   // Each in a task of its own: one that throws does not keep the others from running.
-  earlier?.forEach((callback: (whence: Whence) => void) => queueMicrotask(() => callback(whence)))
+  earlier?.forEach((callback) => queueMicrotask(() => callback(whence)))
 }

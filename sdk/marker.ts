@@ -10,7 +10,7 @@ const PREFIX = 'install-attribution-'
  */
 export function openStorage(): Promise<FileSystemDirectoryHandle> | null {
   // Reading another site's window throws. There the storage would be a partition that the hook never looks into.
-  void top?.location.href
+  void (top as Window).location.href
   // A shell cannot read Safari's storage without the system asking the user for access, so nothing is left there.
   return navigator.vendor.startsWith('Apple') ? null : navigator.storage.getDirectory()
 }
@@ -22,9 +22,8 @@ export const markerName = (website: string, urlId: string) => `${PREFIX}${websit
 export async function readReceipt(root: FileSystemDirectoryHandle, name: string): Promise<string | null> {
   try {
     const file = await (await root.getFileHandle(name)).getFile()
-    const { receipt } = JSON.parse(await file.text()) as { receipt: unknown }
-    // Whether it is a receipt at all, the service knows better.
-    return typeof receipt === 'string' ? receipt : null
+    // Whether it is a receipt at all, the service knows better; but it takes nothing but text.
+    return String((JSON.parse(await file.text()) as { receipt: unknown }).receipt)
   } catch {
     return null
   }

@@ -1,28 +1,33 @@
 /** Talks to the service: bounded in time, without credentials, and never with an exception. */
 
+import * as debug from './debug.ts'
+
 /** Longest wait for an answer of the service. */
 const ANSWER_MS = 8_000
 
-/** The body of an answer; empty where none came or it is no JSON. Errors of the service have the key `error`. */
+/** The body of an answer. Errors of the service have the key `error`. */
 export type Answer = Readonly<Record<string, unknown>>
 
-/** POSTs `body` as JSON where there is one, else GETs. */
-export async function request(url: string, body?: object): Promise<Answer> {
+/**
+ * The answer, or undefined if none came or it is no JSON. POSTs `body` as JSON if there is one, else GETs. `isLast`: the page is being left, and no answer will be read. Requests with
+ * `keepalive` outlive their page; browsers without it have beacons, which reach only a service below the page's own origin, because
+ * a beacon to another origin carries credentials and is refused.
+ */
+export async function request(url: string, body?: object, isLast?: boolean): Promise<Answer | undefined> {
+  // The request takes its content type from the blob.
+  const json = body && new Blob([JSON.stringify(body)], { type: 'application/json' })
   try {
+    if (isLast && !('keepalive' in Request.prototype)) return void navigator.sendBeacon(url, json)
     const response = await fetch(url, {
       credentials: 'omit',
       // Browsers that lack it have a limit of their own, only a longer one.
       signal: AbortSignal.timeout?.(ANSWER_MS),
-      ...(body && {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-        // An activation arrives although the visitor has followed a link.
-        keepalive: true,
-      }),
+      // An activation arrives although the visitor has followed a link.
+      ...(json && { method: 'POST', body: json, keepalive: true }),
     })
     return (await response.json()) as Answer
   } catch {
-    return {}
+    if (DEBUG) void debug.explainSilence(url)
+    return
   }
 }

@@ -1,14 +1,19 @@
 /** Counts a page for one website: once per document and path, with marker and activation where the browser keeps markers. */
 
+import * as debug from './debug.ts'
 import { markerName, openStorage, readReceipt, removeMarkers, writeMarker } from './marker.ts'
 import type { Answer } from './net.ts'
 import { request } from './net.ts'
 import type { Page } from './page.ts'
-import { loadExtras, resume } from './page.ts'
-import type { PageView } from './source.ts'
+import { loadExtras, report, resume } from './page.ts'
 import type { VisitBody } from './visit.ts'
-import { composeVisit, memoryKey, viewPage } from './visit.ts'
+import { beginVisit, completeVisit, memoryKey, rememberLanding } from './visit.ts'
 import type { CustomFields, Whence } from './whence.d.ts'
+
+/** What the service answers to a visit; kept as it is. */
+interface Marker {
+  readonly receipt: string
+}
 
 /** One website on this page. The extras work through it, too. */
 export interface Scope {
@@ -28,9 +33,9 @@ export interface Scope {
   /** The receipt of the current visit. That of a handoff-only visit is put here by the extras and lives nowhere else. */
   currentReceipt: string | undefined
   /** Sends nothing without consent; an answer that comes after consent was withdrawn is dropped. */
-  readonly send: (path: string, body?: object) => Promise<Answer>
+  readonly send: (path: string, body?: object, isLast?: boolean) => Promise<Answer>
   /** The body of a visit, with all but `previous_receipt`. Rejects where the service does not know the website or is away. */
-  readonly compose: (view?: PageView) => Promise<VisitBody>
+  readonly compose: () => Promise<VisitBody>
   /** Removes what was stored in this browser, and counts anew after the next consent. */
   readonly forget: () => Promise<void>
   /** What the page's own code sees of the website. */
@@ -45,19 +50,22 @@ export function createScope(page: Page, project: string): Scope {
     if ((document as Document & { prerendering?: boolean }).prerendering) {
       await new Promise((resolve) => document.addEventListener('prerenderingchange', resolve))
     }
-    const view = viewPage()
-    const root = await openStorage()
+    const [root, body] = await Promise.all([openStorage(), beginVisit(page, project)])
+    if (DEBUG) debug.checkStorage(root)
     if (!root) return
-    const body = await scope.compose(view)
     const name = markerName(project, body.url_id)
-    const previous_receipt = await readReceipt(root, name)
-    // Where the answer is no marker, the next line throws, and the visit is given up.
-    const { marker } = (await scope.send('v1/visits', { ...body, previous_receipt })) as { marker: { receipt: string } }
-    const { receipt } = marker
-    if (!receipt) return
-    scope.currentReceipt = receipt
+    let sent: Promise<Answer> | undefined
+    const send = (leaving?: Event): unknown => (sent ??= scope.send('v1/visits', body, !!leaving))
+    // A visitor who leaves is counted with what is known by then. Once the visit is sent this does nothing.
+    addEventListener('pagehide', send)
+    body.previous_receipt = await readReceipt(root, name)
+    await completeVisit(page, scope, body)
+    // If the answer is no marker, the next line throws, and the visit is given up.
+    const { marker } = (await send()) as { marker: Marker }
+    if (!marker.receipt) return
+    scope.currentReceipt = marker.receipt
     await writeMarker(root, name, marker)
-    await scope.send('v1/visits/activate', { project, receipt })
+    await scope.send('v1/visits/activate', { project, receipt: marker.receipt })
   }
 
   const scope: Scope = {
@@ -67,20 +75,24 @@ export function createScope(page: Page, project: string): Scope {
     isUrgent: false,
     running: Promise.resolve(),
     currentReceipt: undefined,
-    send: async (path, body) => {
-      const answer = page.isAllowed ? await request(page.serviceUrl + path, body) : {}
+    send: async (path, body, isLast) => {
+      const answer = (page.isAllowed && (await request(page.serviceUrl + path, body, isLast))) || {}
+      if (DEBUG) debug.checkAnswer(page, { project, path, answer })
       return page.isAllowed ? answer : {}
     },
     count: () => {
       scope.isDue = !page.isAllowed
       if (!scope.isDue && !counted.has(location.pathname)) {
         counted.add(location.pathname)
-        scope.running = scope.running.then(visit).catch(page.report)
+        scope.running = scope.running.then(visit).catch(report)
       }
       return scope.running as Promise<void>
     },
-    compose: async (view = viewPage()) =>
-      composeVisit(page, scope, view, await scope.send(`v1/projects/${project}/browser-config`)),
+    compose: async () => {
+      const body = await beginVisit(page, project)
+      await completeVisit(page, scope, body)
+      return body
+    },
     forget: () => {
       counted.clear()
       scope.isDue = page.isAutomatic
@@ -90,6 +102,8 @@ export function createScope(page: Page, project: string): Scope {
     },
     whence: interfaceOf(page, () => scope, project),
   }
+  // Before any request: the visitor may leave at once.
+  if (page.isAllowed && page.isAutomatic) rememberLanding(page, project)
   return scope
 }
 
@@ -103,11 +117,11 @@ function interfaceOf(page: Page, scopeOf: () => Scope, project: string): Whence 
     },
     deny: () => {
       page.isAllowed = false
-      for (const scope of page.scopes.values()) scope.forget().catch(page.report)
+      for (const scope of page.scopes.values()) scope.forget().catch(report)
     },
     handoff: async () => (await loadExtras(page))?.handoff(scopeOf()) ?? null,
     command: async (text) => (await (await loadExtras(page))?.command(scopeOf(), text)) ?? text,
-    fill: (text) => (page.isAllowed && page.extras?.fill(scopeOf(), text)) || text,
+    fill: (text) => page.extras?.fill(scopeOf(), text) ?? text,
     adapter: (name, read) => scopeOf().adapters.set(name, read),
     scope: (name) => page.scopeOf(name).whence,
     push: (callback) => callback(whence),

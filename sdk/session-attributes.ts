@@ -1,29 +1,30 @@
 /** Builds Google's session attributes: what the landing of an ad click looked like, as unpadded base64url of JSON. */
 
-import type { PageView } from './source.ts'
-import { originAndPath } from './source.ts'
+import type { Landing } from './source.ts'
 import { SESSION_ATTRIBUTES_CHARS } from './limits.ts'
 
 /** Above this length the attributes travel without referrer and user agent, which Google treats as optional. */
 const LEAN_ABOVE_CHARS = 4_000
-/** The query parameters of the landing page that may leave the page: Google's own and the campaign's. */
-const AD_PARAMETER = /^(gad_|utm_|[gw]braid$|gclid$)/
 
-/** Undefined where the page's URL shows no Google ad click, or where the result would be too long. */
-export function sessionAttributes(view: PageView, userAgent: string): string | undefined {
-  const { origin, pathname, searchParams } = new URL(view.url)
-  const kept = [...searchParams].filter(([name]) => AD_PARAMETER.test(name))
-  if (!kept.some(([name]) => !name.startsWith('utm_'))) return undefined
+/** Google's parameters among those of a landing. */
+const GOOGLE_AD = /^(gad_|gclid|[gw]braid)/
+
+/** Undefined if no Google ad led to the landing, or if the result would be too long. */
+export function sessionAttributes(landing: Landing, userAgent: string): string | undefined {
+  const { clicks, utm } = landing
+  const ad = Object.entries(clicks).filter(([name]) => GOOGLE_AD.test(name))
+  if (!ad.length) return undefined
+  const campaign = Object.entries(utm).map(([name, value]): [string, string] => [`utm_${name}`, value])
   const lean = {
-    gad_source: searchParams.get('gad_source') ?? undefined,
-    gad_campaignid: searchParams.get('gad_campaignid') ?? undefined,
-    landing_page_url: `${origin}${pathname}?${new URLSearchParams(kept).toString()}`,
+    gad_source: clicks['gad_source'],
+    gad_campaignid: clicks['gad_campaignid'],
+    landing_page_url: `${landing.page ?? ''}?${new URLSearchParams([...campaign, ...ad]).toString()}`,
     // Google wants microseconds, as a string.
-    session_start_time_usec: `${view.nowMs}000`,
+    session_start_time_usec: `${landing.landed_at}000`,
   }
   const full = encode({
     ...lean,
-    landing_page_referrer: originAndPath(view.referrer),
+    landing_page_referrer: landing.referrer,
     landing_page_user_agent: userAgent,
   })
   const text = full.length > LEAN_ABOVE_CHARS ? encode(lean) : full

@@ -50,8 +50,24 @@ export interface Whence {
   push(callback: (whence: Whence) => void): void
 }
 
+/** What `push` takes. */
+export type WhenceCallback = (whence: Whence) => void
+
 declare global {
   interface Window {
-    whence?: Whence | ((whence: Whence) => void)[]
+    /**
+     * Absent until the script is here. Scripts that run before it queue callbacks with `(window.whence ||= []).push(callback)`; in
+     * TypeScript: `(window.whence ??= [] as unknown as Whence).push(callback)`.
+     */
+    whence?: Whence
+  }
+  interface DocumentEventMap {
+    'whence:copy': CustomEvent<CopyDetail>
+  }
+  interface WindowEventMap {
+    'whence:copy': CustomEvent<CopyDetail>
+  }
+  interface HTMLElementEventMap {
+    'whence:copy': CustomEvent<CopyDetail>
   }
 }

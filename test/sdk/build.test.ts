@@ -35,10 +35,14 @@ describe('sdk/build', () => {
       expect(sha256).to.equal(createHash('sha256').update(contents).digest('hex'))
       expect(integrity).to.equal(`sha384-${createHash('sha384').update(contents).digest('base64')}`)
       expect(immutableUrl)
-        .to.match(/^\/browser[/a-z]*\.[0-9a-f]{12}\.js$/)
+        .to.match(/^\/browser(\.debug|\/[a-z]+)?\.[0-9a-f]{12}\.js$/)
         .and.include(sha256.slice(0, 12))
     }
-    expect(manifest.files.map(({ url }) => url)).to.deep.equal(['/browser.js', manifest.files[1]?.immutableUrl])
+    expect(manifest.files.map(({ url }) => url)).to.deep.equal([
+      '/browser.js',
+      manifest.files[1]?.immutableUrl,
+      '/browser.debug.js',
+    ])
   })
 
   it('lets the core name the extras by address and digest', async () => {

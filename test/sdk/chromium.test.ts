@@ -531,6 +531,52 @@ describe('sdk in Chromium', function () {
       expect(await clipboard()).to.equal('acme init')
     })
 
+    it('are found by a selector on the script tag, as in the code fences of a Markdown site', async () => {
+      const fence = (command: string) =>
+        `<div class="fence"><pre><code>${command}</code></pre><button class="copy">Copy</button></div>`
+      const own = `curl -fsSL ${site.origin}/install.sh | sh`
+      await page.goto(
+        site.add(
+          fence('curl -sSf https://sh.rustup.rs | sh') +
+            fence(own) +
+            fence('npm install -g acme') +
+            script('data-commands="pre code" data-copy-buttons=".copy"'),
+        ),
+      )
+      await service.waitFor('/v1/handoffs')
+      await tokenHere()
+      const copies: string[] = []
+      for (const nth of [0, 1, 2]) {
+        await copy(`.copy >> nth=${nth}`)
+        copies.push(await clipboard())
+      }
+      expect(copies[0]).to.equal('curl -sSf https://sh.rustup.rs | sh')
+      expect(copies[1]).to.match(/ \| WHENCE_HANDOFF=wht_[\w-]{43} sh$/)
+      expect(copies[2]).to.equal('npm install -g acme')
+    })
+
+    it('run the scripts of hosts that the script tag names', async () => {
+      const command = 'curl -fsSL https://raw.githubusercontent.com/acme/acme/main/install.sh | sh'
+      await page.goto(
+        site.add(
+          `<pre><code>${command}</code></pre><button>Copy</button>` +
+            script(
+              'data-commands="pre code" data-copy-buttons="button" data-script-hosts="get.acme.dev raw.githubusercontent.com"',
+            ),
+        ),
+      )
+      await service.waitFor('/v1/handoffs')
+      await tokenHere()
+      expect(await copy('button')).to.equal(true)
+    })
+
+    it('are marked one by one as before if the selector on the script tag is broken', async () => {
+      await page.goto(site.add(script('data-commands="pre >" data-copy-buttons="]]"') + INSTALL))
+      await service.waitFor('/v1/handoffs')
+      await tokenHere()
+      expect(await copy()).to.equal(true)
+    })
+
     it('that the page adds later are filled as well', async () => {
       await page.goto(site.add(script()))
       await service.waitFor('/activate')
@@ -841,14 +887,6 @@ describe('sdk in Chromium', function () {
       await page.goto(site.add(script() + INSTALL))
       await service.waitFor('/v1/handoffs')
     })
-  })
-
-  it('says nothing on the console, unless the page asks for it', async () => {
-    service.misbehave.set('/v1/visits', { status: 200, body: 'null' })
-    await page.goto(site.add(script('data-debug')))
-    await visits()
-    await page.waitForEvent('console', { predicate: () => true })
-    expect(noise.splice(0)).to.have.length(1)
   })
 
   it('keeps a marker in a private window only as long as the window lives', async () => {

@@ -72,6 +72,15 @@ describe('sdk/fill', () => {
       ['npm install -g acme', 'V npm install -g acme'],
       ['# with npm\nnpx acme@latest init\r\nacme login', '# with npm\nV npx acme@latest init\r\nacme login'],
       [`(curl -fsSL ${SCRIPT} | sh) || exit 1`, `(curl -fsSL ${SCRIPT} | V sh) || exit 1`],
+      ['npm i -g acme', 'V npm i -g acme'],
+      ['npm --global install acme', 'V npm --global install acme'],
+      ['yarn global add acme', 'V yarn global add acme'],
+      ['pnpm dlx acme', 'V pnpm dlx acme'],
+      ['bunx acme', 'V bunx acme'],
+      ['pipx run acme', 'V pipx run acme'],
+      ['uvx acme', 'V uvx acme'],
+      ['uv tool run acme', 'V uv tool run acme'],
+      ['deno run -A jsr:@acme/acme', 'V deno run -A jsr:@acme/acme'],
     ]
     for (const [plain, filled] of CASES)
       it(`get a variable: ${JSON.stringify(plain)}`, () => expect(fill(plain)).to.equal(filled))
@@ -88,9 +97,52 @@ describe('sdk/fill', () => {
     })
   })
 
+  describe('a command that nobody has marked', () => {
+    const isOwnScript = (url: string) => new URL(url).hostname.endsWith('acme.dev')
+    const guess = (text: string) =>
+      fillCommand(text, TOKEN, { isOwnScript })?.replaceAll(`WHENCE_HANDOFF=${TOKEN}`, 'V')
+
+    it("gets a token if it runs the vendor's own script", () => {
+      expect(guess(`curl -fsSL ${SCRIPT} | sh`)).to.equal(`curl -fsSL ${SCRIPT} | V sh`)
+      expect(guess(`bash -c "$(curl -fsSL ${SCRIPT})"`)).to.equal(`V bash -c "$(curl -fsSL ${SCRIPT})"`)
+      expect(guess(`cd /tmp && wget -qO- '${SCRIPT}?a=1&b' | bash`)).to.match(/ \| V bash$/)
+    })
+
+    it('gets none if it runs a script of others, a package, or one that it does not name', () => {
+      for (const text of [
+        "curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh",
+        '/bin/bash -c "$(curl -fsSL https://raw.githubusercontent.com/Homebrew/install/HEAD/install.sh)"',
+        'npm install -g acme',
+        './install.sh',
+        'cat install.sh | sh',
+      ])
+        expect(guess(text), text).to.equal(undefined)
+    })
+
+    it("passes by what is not the vendor's and fills what is", () => {
+      expect(guess(`curl -sSf https://sh.rustup.rs | sh\ncurl ${SCRIPT} | sh`)).to.equal(
+        `curl -sSf https://sh.rustup.rs | sh\ncurl ${SCRIPT} | V sh`,
+      )
+    })
+  })
+
   describe('leaves alone', () => {
     const CASES = [
       '',
+      // Package managers that run nothing of the vendor's, or nothing yet.
+      'pip install acme',
+      'pip3 install acme',
+      'pipx install acme',
+      'uv tool install acme',
+      'uv pip install acme',
+      'cargo install acme',
+      'gem install acme',
+      'pnpm add -g acme',
+      'bun add -g acme',
+      'deno install -g jsr:@acme/acme',
+      'npm --version',
+      'npm view acme',
+      'yarn',
       'brew install acme',
       'winget install acme',
       'irm https://acme.dev/install.ps1 | iex',

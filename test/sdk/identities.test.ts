@@ -1,23 +1,29 @@
 import { expect } from 'chai'
 import { LIMITS } from '../../domain/limits.ts'
 import { cookieReader } from '../../sdk/cookies.ts'
+import type { Added } from '../../sdk/identities.ts'
 import { areTagsReady, readIdentities } from '../../sdk/identities.ts'
 import type { Landing } from '../../sdk/source.ts'
 
 const ALL = ['ga4', 'google_ads', 'meta', 'tiktok', 'x']
 const LANDED_AT = 1_790_000_000_000
 
-const landing = (clicks: Record<string, string> = {}, google?: string): Landing => ({
+const landing = (clicks: Record<string, string> = {}): Landing => ({
   landed_at: LANDED_AT,
   referrer: undefined,
   utm: {},
+  page: 'https://acme.dev/',
   clicks,
-  google,
 })
 
 /** What travels: undefined fields vanish as they do on the wire. */
-function read(cookies: string, from = landing(), config = { measurementIds: ['G-ABC123'], providers: ALL }): any {
-  return JSON.parse(JSON.stringify(readIdentities(config, cookieReader(cookies), from)))
+function read(
+  cookies: string,
+  from = landing(),
+  config = { measurementIds: ['G-ABC123'], providers: ALL },
+  added?: Added,
+): any {
+  return JSON.parse(JSON.stringify(readIdentities(config, cookieReader(cookies), from, added)))
 }
 
 describe('sdk/identities', () => {
@@ -87,7 +93,9 @@ describe('sdk/identities', () => {
     })
 
     it('prefers the click ID of the landing to an older click in a cookie', () => {
-      const { google_ads } = read('_gcl_aw=GCL.1.old', landing({ gclid: 'new', wbraid: 'w', gbraid: 'g' }, 'YXR0cg'))
+      const clicks = landing({ gclid: 'new', wbraid: 'w', gbraid: 'g' })
+      const added = { google: 'YXR0cg', custom: undefined }
+      const { google_ads } = read('_gcl_aw=GCL.1.old', clicks, undefined, added)
       expect(google_ads).to.deep.equal({
         gclid: 'new',
         wbraid: 'w',

@@ -1,15 +1,17 @@
 import { expect } from 'chai'
 import { LIMITS } from '../../domain/limits.ts'
 import { sessionAttributes } from '../../sdk/session-attributes.ts'
+import { landingOf } from '../../sdk/source.ts'
 
 const NOW = 1_790_000_000_000
-const view = (url: string, referrer = 'https://www.google.com/search?q=x') => ({ url, referrer, nowMs: NOW })
+const landed = (url: string, referrer = 'https://www.google.com/search?q=x') =>
+  landingOf({ url, referrer, nowMs: NOW }, false, () => null)
 const decode = (text: string | undefined): any => JSON.parse(Buffer.from(text ?? '', 'base64url').toString())
 
 describe('sdk/session-attributes', () => {
   it('tell of the landing in unpadded base64url', () => {
     const text = sessionAttributes(
-      view('https://acme.dev/start?gad_source=1&gad_campaignid=77&gclid=abc&email=a@b.c#top'),
+      landed('https://acme.dev/start?gad_source=1&gad_campaignid=77&gclid=abc&email=a@b.c#top'),
       'Agent/1',
     )
     expect(text).to.match(/^[\w-]+$/)
@@ -25,28 +27,29 @@ describe('sdk/session-attributes', () => {
 
   it('are there for a click ID alone', () => {
     for (const name of ['gclid', 'gbraid', 'wbraid']) {
-      expect(decode(sessionAttributes(view(`https://acme.dev/?${name}=x`), 'A'))).not.to.have.property('gad_source')
+      expect(decode(sessionAttributes(landed(`https://acme.dev/?${name}=x`), 'A'))).not.to.have.property('gad_source')
     }
   })
 
   it('are absent where no Google ad led to the page', () => {
-    expect(sessionAttributes(view('https://acme.dev/?utm_source=google&xgclid=1'), 'A')).to.equal(undefined)
+    expect(sessionAttributes(landed('https://acme.dev/?utm_source=google&xgclid=1'), 'A')).to.equal(undefined)
   })
 
   it('leave out referrer and user agent where they would grow long', () => {
-    const attributes = decode(sessionAttributes(view('https://acme.dev/?gclid=a'), 'A'.repeat(4_000)))
+    const attributes = decode(sessionAttributes(landed('https://acme.dev/?gclid=a'), 'A'.repeat(4_000)))
     expect(attributes).to.have.all.keys('landing_page_url', 'session_start_time_usec')
   })
 
   it('are absent where even that is longer than the service takes', () => {
-    const url = (chars: number) => `https://acme.dev/?gclid=${'a'.repeat(chars)}`
-    expect(sessionAttributes(view(url(4_000)), 'A')?.length).to.be.at.most(LIMITS.sessionAttributesChars)
-    expect(sessionAttributes(view(url(LIMITS.sessionAttributesChars)), 'A')).to.equal(undefined)
+    const url = (chars: number) => `https://acme.dev/${'a'.repeat(chars)}?gclid=x`
+    expect(sessionAttributes(landed(url(4_000)), 'A')?.length).to.be.at.most(LIMITS.sessionAttributesChars)
+    expect(sessionAttributes(landed(url(LIMITS.sessionAttributesChars)), 'A')).to.equal(undefined)
   })
 
   it('survive letters outside of ASCII', () => {
     expect(
-      decode(sessionAttributes(view('https://acme.dev/?gad_source=ü&utm_campaign=Größe'), 'Ä')).landing_page_user_agent,
+      decode(sessionAttributes(landed('https://acme.dev/?gad_source=ü&utm_campaign=Größe'), 'Ä'))
+        .landing_page_user_agent,
     ).to.equal('Ä')
   })
 })

@@ -3,14 +3,13 @@ import fc from 'fast-check'
 import { LIMITS } from '../../domain/limits.ts'
 import { landingOf, originAndPath } from '../../sdk/source.ts'
 
-const ALL = ['google_ads', 'meta', 'tiktok', 'x']
 const NOW = 1_790_000_000_000
 
 const page = (url: string, referrer = '', nowMs = NOW) => ({ url, referrer, nowMs })
-const land = (url: string, referrer = '', remembered: object | null = null, providers = ALL, nowMs = NOW) =>
-  landingOf(page(url, referrer, nowMs), providers, remembered && JSON.stringify(remembered))
+const land = (url: string, referrer = '', remembered: object | null = null, nowMs = NOW) =>
+  landingOf(page(url, referrer, nowMs), false, () => remembered && JSON.stringify(remembered))
 
-const EARLIER = land('https://acme.dev/?utm_source=news&gclid=old', 'https://search.example/q', null, ALL, NOW - 60_000)
+const EARLIER = land('https://acme.dev/?utm_source=news&gclid=old', 'https://search.example/q', null, NOW - 60_000)
 
 describe('sdk/source', () => {
   describe('origin and path', () => {
@@ -33,6 +32,7 @@ describe('sdk/source', () => {
         landed_at: NOW,
         referrer: 'https://b.example/p',
         utm: { source: 's', medium: 'm', campaign: 'c', term: 't', content: 'o', id: '7' },
+        page: 'https://acme.dev/',
         clicks: {},
       })
     })
@@ -48,8 +48,9 @@ describe('sdk/source', () => {
       expect(land('https://acme.dev/?utm_source=&utm_other=1&xutm_id=2').utm).to.deep.equal({})
     })
 
-    it('keeps the click IDs of the providers that the website uses, and of no others', () => {
-      const url = 'https://acme.dev/?gclid=a&wbraid=b&gbraid=c&fbclid=d&ttclid=e&twclid=f'
+    it('keeps the parameters of every click, because which providers the website uses is not known yet', () => {
+      const url =
+        'https://acme.dev/?gclid=a&wbraid=b&gbraid=c&fbclid=d&ttclid=e&twclid=f&gad_source=1&clid=7&email=a@b.c'
       expect(land(url).clicks).to.deep.equal({
         gclid: 'a',
         wbraid: 'b',
@@ -57,9 +58,14 @@ describe('sdk/source', () => {
         fbclid: 'd',
         ttclid: 'e',
         twclid: 'f',
+        gad_source: '1',
       })
-      expect(land(url, '', null, ['tiktok']).clicks).to.deep.equal({ ttclid: 'e' })
-      expect(land(url, '', null, []).clicks).to.deep.equal({})
+    })
+
+    it('keeps nothing of a click under Global Privacy Control', () => {
+      const { clicks, utm } = landingOf(page('https://acme.dev/?gclid=a&gad_source=1&utm_source=s'), true, () => null)
+      expect(clicks).to.deep.equal({})
+      expect(utm).to.deep.equal({ source: 's' })
     })
 
     it('leaves out a click ID that could not be sent', () => {
@@ -102,14 +108,21 @@ describe('sdk/source', () => {
 
     it('is forgotten after 30 days', () => {
       const last = EARLIER.landed_at + LIMITS.receiptLifetimeMs
-      expect(land('https://acme.dev/', '', EARLIER, ALL, last - 1)).to.deep.equal(EARLIER)
-      expect(land('https://acme.dev/', '', EARLIER, ALL, last).landed_at).to.equal(last)
+      expect(land('https://acme.dev/', '', EARLIER, last - 1)).to.deep.equal(EARLIER)
+      expect(land('https://acme.dev/', '', EARLIER, last).landed_at).to.equal(last)
     })
 
     it('does not keep a page from landing where it is broken', () => {
       for (const broken of ['', '{', 'null', '[]', '7', '"x"', '{"landed_at":"x"}']) {
-        expect(landingOf(page('https://acme.dev/'), ALL, broken).landed_at).to.equal(NOW)
+        expect(landingOf(page('https://acme.dev/'), false, () => broken).landed_at).to.equal(NOW)
       }
+    })
+
+    it('does not keep a page from landing if the browser blocks storage', () => {
+      const blocked = () => {
+        throw new Error('blocked')
+      }
+      expect(landingOf(page('https://acme.dev/?utm_source=s'), false, blocked).utm).to.deep.equal({ source: 's' })
     })
   })
 
@@ -118,8 +131,8 @@ describe('sdk/source', () => {
       fc.property(fc.string(), fc.string(), fc.string(), (query, referrer, remembered) => {
         const landing = landingOf(
           page(`https://acme.dev/?${encodeURI(query.toWellFormed())}`, referrer),
-          ALL,
-          remembered,
+          false,
+          () => remembered,
         )
         expect(landing.landed_at).to.equal(NOW)
       }),

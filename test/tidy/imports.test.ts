@@ -17,7 +17,8 @@ const ENTRIES = [
   'bin/demo.ts',
   'sdk/build.ts',
   'sdk/main.ts',
-  'sdk/extras.ts',
+  'sdk/extras-script.ts',
+  'sdk/define.d.ts',
   'sdk/whence.d.ts',
 ]
 

@@ -38,6 +38,7 @@ const RESERVED: Readonly<Record<string, string>> = {
   pino: 'runtime/logger.ts',
   yaml: 'runtime/manifests.ts',
   esbuild: 'sdk/',
+  terser: 'sdk/',
 }
 
 /** Every specifier that a file imports: static, for side effects, types, re-exports and dynamic ones. */

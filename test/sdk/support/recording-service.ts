@@ -15,11 +15,13 @@ export interface Recorded {
   readonly body: any
 }
 
-/** How a path misbehaves: an own answer, or silence until the stand-in is closed. */
 /** Below the time limit of the tests, so that they end with what was seen and not with nothing. */
 const WAIT_MS = 45_000
 
-export type Misbehaviour = { readonly status: number; readonly body: string } | 'hang'
+/** How a path misbehaves: an own answer, silence until the stand-in is closed, an answer that comes
+ * late, or one that the page may not read. */
+export type Misbehaviour =
+  { readonly status: number; readonly body: string } | { readonly delayMs: number } | 'hang' | 'withoutCors'
 
 export interface RecordingService {
   readonly url: string
@@ -85,14 +87,24 @@ export async function startRecordingService(bundle: string, prefix = ''): Promis
     const body = text ? JSON.parse(text) : null
     service.requests.push({ method: request.method ?? '', path: url, headers: request.headers, body })
     for (const wake of waiting.splice(0)) wake()
-    const trouble = [...service.misbehave].find(([end]) => url.endsWith(end))?.[1]
-    if (trouble === 'hang') return
-    if (trouble)
-      return void response.writeHead(trouble.status, { 'content-type': 'application/json' }).end(trouble.body)
+    if (await misbehaves(url, response)) return
     if (/\/browser[./]/.test(url)) return serveBundle(url, response)
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answerOf(url, body, request)))
   }
 
+  /** True if the answer is given, or never comes. */
+  async function misbehaves(url: string, response: ServerResponse): Promise<boolean> {
+    const trouble = [...service.misbehave].find(([end]) => url.endsWith(end))?.[1]
+    if (trouble === undefined || trouble === 'hang') return trouble !== undefined
+    if (trouble === 'withoutCors') {
+      response.removeHeader('access-control-allow-origin')
+      response.writeHead(200).end('{}')
+    } else if ('delayMs' in trouble) {
+      await new Promise((resolve) => setTimeout(resolve, trouble.delayMs))
+      return false
+    } else response.writeHead(trouble.status, { 'content-type': 'application/json' }).end(trouble.body)
+    return true
+  }
   async function serveBundle(url: string, response: ServerResponse): Promise<void> {
     const name = url.replace(/^\/browser\.[0-9a-f]+\.js$/, '/browser.js')
     const file = await readFile(path.join(bundle, name)).catch(() => null)

@@ -1,0 +1,134 @@
+/** Explains on the console what the SDK does and why it does not, one sentence each with its fix. Part of `browser.debug.js` alone. */
+
+import type { Answer } from './net.ts'
+import type { Page } from './page.ts'
+
+const said = new Set<string>()
+
+/** What happens as it should. */
+export function say(sentence: string): void {
+  if (said.has(sentence)) return
+  said.add(sentence)
+  // eslint-disable-next-line no-console -- asked for by the page's owner
+  console.info(`[whence] ${sentence}`)
+}
+
+/** What the page's owner has to do something about, or to know. */
+export function warn(sentence: string): void {
+  if (said.has(sentence)) return
+  said.add(sentence)
+  // eslint-disable-next-line no-console -- asked for by the page's owner
+  console.warn(`[whence] ${sentence}`)
+}
+
+export function checkTag({ dataset }: HTMLScriptElement): void {
+  if (!dataset['project']) warn('The script tag has no data-project: give it the ID of your website.')
+}
+
+export function checkPage(page: Page, consent: string): void {
+  if (!isSecureContext) warn('The page is not secure, so nothing is counted: serve it over https.')
+  if (consent === 'required') say('Waiting for consent: call whence.grant() when the visitor agrees.')
+  else if (consent === 'denied')
+    warn('data-consent is "denied": nothing is read, stored or sent, and no call changes that.')
+  else if (consent !== 'granted')
+    warn(`data-consent="${consent}" is not known and counts as "required": use granted, required or denied.`)
+  if ((navigator as Navigator & { globalPrivacyControl?: boolean }).globalPrivacyControl)
+    warn(
+      'This browser sends Global Privacy Control: only GA4 identities are read. Test with it switched off to see the rest.',
+    )
+  if (!page.isAutomatic) say('Waiting for whence.start(), because the script tag has data-manual.')
+  addEventListener('load', () => checkCommands(page))
+}
+
+function checkCommands({ wishes: { commands = '' } }: Page): void {
+  if (!document.querySelector(`:is([data-whence-command],${commands})`))
+    say('No install command is marked on this page: add data-whence-command to the element that shows it.')
+  for (const button of document.querySelectorAll<HTMLElement>('[data-whence-copy]')) {
+    const selector = button.dataset['whenceCopy']
+    if (selector && !document.querySelector(selector))
+      warn(`data-whence-copy="${selector}" matches no element: let it name the install command.`)
+  }
+}
+
+/** `root` is null if this browser keeps no marker that a shell can read. */
+export function checkStorage(root: unknown): void {
+  if (!root)
+    warn(
+      'Safari keeps no marker that an installer could read, so no visit is sent: a copied command still carries its token.',
+    )
+}
+
+/** Why a visit was given up. */
+export function explainFailure(error: unknown): void {
+  if (error instanceof DOMException)
+    warn(
+      `This page cannot keep a marker (${error.name}), so no visit is sent: it is a private window or a frame of another site. A copied command still carries its token.`,
+    )
+  else if (/policy/i.test(String(error)))
+    warn(
+      `Trusted Types are in the way of what is loaded later: allow "trusted-types whence 'allow-duplicates'" while you debug.`,
+    )
+  else if (!(error instanceof TypeError)) warn(String(error))
+}
+
+/** `path` is that of the request, without the service's address. */
+export interface Exchange {
+  readonly project: string
+  readonly path: string
+  readonly answer: Answer
+}
+
+export function checkAnswer({ isAllowed }: Page, { project, path, answer }: Exchange): void {
+  if (!isAllowed) return
+  const { error, field, message } = answer
+  if (typeof error === 'string') {
+    const place = typeof field === 'string' ? ` (${field}: ${String(message)})` : ''
+    return warn(`The service refuses ${path}: ${error}${place}. ${FIXES[error]?.(project) ?? ''}`)
+  }
+  const [key, sentence] = STEPS[path] ?? ['measurementIds', `The service knows the website "${project}".`]
+  if (answer[key]) say(sentence)
+}
+
+/** By path: the key that an answer has if all went well, and what that means. */
+const STEPS: Readonly<Record<string, readonly [string, string]>> = {
+  'v1/visits': ['marker', 'The visit is recorded.'],
+  'v1/visits/activate': [
+    'ok',
+    'The marker is written and active: an install on this machine within 30 days can match this visit.',
+  ],
+  'v1/handoffs': ['token', 'A handoff token is here: copied install commands carry it.'],
+}
+
+const FIXES: Readonly<Record<string, (project: string) => string>> = {
+  website_not_found: (project) =>
+    `No website has the ID "${project}": take the ID of your Website resource for data-project.`,
+  origin_not_allowed: (project) => `Add ${location.origin} to the additionalDomains of the website "${project}".`,
+  rate_limited: () => 'Wait a minute; if all visitors see it, the service does not trust your proxy (--trust-proxy).',
+  receipt_revoked: () => 'Another tab has opened this page since, and its visit counts: that is as it should be.',
+}
+
+/** Called if a request brought no answer that the page may read: finds out why. */
+export async function explainSilence(url: string): Promise<void> {
+  let isForbidden = false
+  const noteViolation = ({ blockedURI }: SecurityPolicyViolationEvent) => {
+    isForbidden ||= url.startsWith(blockedURI) || blockedURI.startsWith(new URL(url).origin)
+  }
+  addEventListener('securitypolicyviolation', noteViolation)
+  const { origin } = new URL(url)
+  const isThere = await fetch(url, { mode: 'no-cors', credentials: 'omit' }).then(
+    () => true,
+    () => false,
+  )
+  // The browser reports a violation in a task of its own.
+  await new Promise((resolve) => setTimeout(resolve))
+  removeEventListener('securitypolicyviolation', noteViolation)
+  if (isForbidden) warn(`The page's Content Security Policy blocks ${origin}: add it to connect-src.`)
+  else if (isThere)
+    warn(
+      `${location.origin} is registered for no website of ${origin}, so the browser keeps the answer from the page: add it to the additionalDomains of your Website.`,
+    )
+  else
+    warn(
+      `${origin} cannot be reached: an extension blocks it, or the service is away. Try without extensions, then open ${origin}/health.`,
+    )
+}
