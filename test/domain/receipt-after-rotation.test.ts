@@ -6,7 +6,7 @@ import { isFromOrigin, issueReceipt, issueToken, readReceipt, readToken } from '
 import { createKeyring } from '../../runtime/keyring.ts'
 
 const ORIGIN = 'https://acme.dev'
-const OLD = 'a'.repeat(40)
+const OLD = 'the-old-secret-of-this-test-the-old-secret'
 
 describe('a receipt of before the master secret was rotated', () => {
   const before = createKeyring([OLD])
@@ -38,7 +38,7 @@ describe('a receipt of before the master secret was rotated', () => {
 /** Key IDs are few, so two secrets may share one, which the keyring refuses. */
 function rotatedFrom(old: string): string {
   for (let turn = 0; ; turn++) {
-    const next = `${'b'.repeat(40)}${turn}`
+    const next = `the-new-secret-of-this-test-the-new-secret-${turn}`
     try {
       createKeyring([next, old])
       return next
