@@ -25,6 +25,8 @@ java openjdk-17-jre-headless
 mvn maven
 openssl openssl
 etcd etcd-server
+nginx nginx-light
+caddy caddy
 '
 
 say() {
