@@ -7,8 +7,9 @@
  */
 
 import { LIMITS } from '../domain/limits.ts'
-import { decodeRecord, type InstallRecord } from '../domain/records.ts'
-import type { EventLog, StoredEntry } from '../ports/event-log/event-log.ts'
+import type { ReadEntry } from '../delivery/record-reader.ts'
+import type { InstallRecord } from '../domain/records.ts'
+import type { EventLog } from '../ports/event-log/event-log.ts'
 import type { HotState, MatchedVisit } from '../ports/hot-state/hot-state.ts'
 import { newestEntries } from './newest-entries.ts'
 
@@ -19,22 +20,14 @@ const WINDOW_MS = LIMITS.claimLeaseMs
 export async function recallAnswers(parts: {
   readonly eventLog: Pick<EventLog, 'read'>
   readonly hotState: Pick<HotState, 'claimInstall' | 'settleInstall'>
+  readonly read: ReadEntry
 }): Promise<number> {
-  const { eventLog, hotState } = parts
+  const { eventLog, hotState, read } = parts
   const newest = await newestEntries(eventLog, 'installs', WINDOW_MS)
-  const records = newest.flatMap((entry) => readRecord(entry) ?? [])
+  const records = newest.flatMap((entry) => read('install', entry, 'installs') ?? [])
   // Begun in the log's order: of two records of one event the first takes the claim, and the second finds it taken.
   const outcomes = await Promise.all(records.map((record, index) => recallOne(record, `recall-${index}`, hotState)))
   return outcomes.filter((isRecalled) => isRecalled).length
-}
-
-/** Null for an entry that cannot be read: the facts-writer sets it aside, and a start must not fail over it. */
-function readRecord(entry: StoredEntry): InstallRecord | null {
-  try {
-    return decodeRecord<InstallRecord>(entry.value)
-  } catch {
-    return null
-  }
 }
 
 async function recallOne(

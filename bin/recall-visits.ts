@@ -4,8 +4,9 @@
  */
 
 import { issuedAtOfVisit } from '../domain/receipt.ts'
-import { decodeRecord, type VisitRecord } from '../domain/records.ts'
-import type { EventLog, StoredEntry } from '../ports/event-log/event-log.ts'
+import type { ReadEntry } from '../delivery/record-reader.ts'
+import type { VisitRecord } from '../domain/records.ts'
+import type { EventLog } from '../ports/event-log/event-log.ts'
 import type { HotState, IssuedReceipt } from '../ports/hot-state/hot-state.ts'
 import { newestEntries } from './newest-entries.ts'
 
@@ -16,23 +17,19 @@ const WINDOW_MS = 2_000
 export async function recallVisits(parts: {
   readonly eventLog: Pick<EventLog, 'read'>
   readonly hotState: Pick<HotState, 'putVisit'>
+  readonly read: ReadEntry
 }): Promise<void> {
   for (const entry of await newestEntries(parts.eventLog, 'visits', WINDOW_MS)) {
-    const receipt = receiptOf(entry)
-    if (receipt !== null) await parts.hotState.putVisit(receipt)
+    const record = parts.read('visit', entry, 'visits')
+    if (record !== null) await parts.hotState.putVisit(receiptOf(record))
   }
 }
 
-/** Null for an entry that cannot be read: the facts-writer sets it aside, and a start must not fail over it. */
-function receiptOf(entry: StoredEntry): IssuedReceipt | null {
-  try {
-    const { website, visitId, issuedAtMs, previousVisitId } = decodeRecord<VisitRecord>(entry.value).visit
-    const previous =
-      previousVisitId === null
-        ? null
-        : { website, visitId: previousVisitId, issuedAtMs: issuedAtOfVisit(previousVisitId) }
-    return { website, visitId, issuedAtMs, previous }
-  } catch {
-    return null
-  }
+function receiptOf({ visit }: VisitRecord): IssuedReceipt {
+  const { website, visitId, issuedAtMs, previousVisitId } = visit
+  const previous =
+    previousVisitId === null
+      ? null
+      : { website, visitId: previousVisitId, issuedAtMs: issuedAtOfVisit(previousVisitId) }
+  return { website, visitId, issuedAtMs, previous }
 }

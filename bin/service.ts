@@ -2,6 +2,7 @@
 
 import type { Registry } from 'prom-client'
 import { PROVIDERS } from '../delivery/providers/index.ts'
+import { createRecordReader } from '../delivery/record-reader.ts'
 import type { Worker } from '../delivery/worker.ts'
 import type { ProviderId } from '../domain/model.ts'
 import type { EventLog } from '../ports/event-log/event-log.ts'
@@ -82,13 +83,15 @@ async function layFoundation(options: ServiceOptions): Promise<Foundation> {
   const { facts, connection } = await open.facts()
   await migrate(connection)
   const hotState = await open.hotState()
-  await recallVisits({ eventLog, hotState })
-  const recalled = await recallAnswers({ eventLog, hotState })
+  const registry = createRegistry('embedded', options.version)
+  const read = createRecordReader({ logger, registry }, 'recall')
+  await recallVisits({ eventLog, hotState, read })
+  const recalled = await recallAnswers({ eventLog, hotState, read })
   // New records would push those out of the window that the next start looks at.
   await hotState.flush()
   if (recalled > 0) logger.info({ recalled }, 'answers recalled that a crash had cut off')
   reportCatalog({ catalog, eventLog, nowMs })
-  return { ...options, keys, catalog, eventLog, hotState, facts, registry: createRegistry('embedded', options.version) }
+  return { ...options, keys, catalog, eventLog, hotState, facts, registry }
 }
 
 /** Facts-writer, late revocations, dispatch and one worker for each provider there is. */

@@ -1,5 +1,6 @@
 /** What dispatch reads of the facts: which events have deliveries already, and the visits behind new ones. */
 
+import { readJsonColumn } from '../domain/json-column.ts'
 import type {
   CandidateVerdict,
   DeliveryPlan,
@@ -68,17 +69,33 @@ export function keysOf(events: readonly EventRef[]): { websites: string[]; event
   return { websites: events.map(({ website }) => website), event_ids: events.map(({ eventId }) => eventId) }
 }
 
-/** The visits that are there, by `recordKey` of website and visit ID; one query. */
-export async function readVisits(facts: FactsReader, visits: readonly VisitRef[]): Promise<ReadonlyMap<string, Visit>> {
+/**
+ * The visits that are there, by `recordKey` of website and visit ID; one query. A row that cannot be read counts as not there
+ * (yet), so that it holds up nobody else's; `onUnreadable` hears of it.
+ */
+export async function readVisits(
+  facts: FactsReader,
+  visits: readonly VisitRef[],
+  onUnreadable: (visit: VisitRef) => void = () => undefined,
+): Promise<ReadonlyMap<string, Visit>> {
   if (visits.length === 0) return new Map()
   const rows = await facts.run('visitsByIds', {
     websites: visits.map((visit) => visit.website),
     visit_ids: visits.map((visit) => visit.visitId),
   })
-  return new Map(rows.map((row) => [recordKey(row.website, row.visit_id), visitOf(row)]))
+  const found = new Map<string, Visit>()
+  for (const row of rows) {
+    const visit = visitOf(row)
+    if (visit === null) onUnreadable({ website: row.website, visitId: row.visit_id })
+    else found.set(recordKey(row.website, row.visit_id), visit)
+  }
+  return found
 }
 
-function visitOf(row: QueryRow<'visitsByIds'>): Visit {
+function visitOf(row: QueryRow<'visitsByIds'>): Visit | null {
+  const identities = readJsonColumn<Identities>(row.identities)
+  const client = readJsonColumn<Visit['client']>(row.client)
+  if (identities === null || client === null) return null
   return {
     website: row.website,
     visitId: row.visit_id,
@@ -91,8 +108,8 @@ function visitOf(row: QueryRow<'visitsByIds'>): Visit {
     sourceReferrer: row.source_referrer,
     landedAtMs: row.landed_at_ms,
     utm: utmOf(row),
-    identities: JSON.parse(row.identities) as Identities,
-    client: JSON.parse(row.client) as Visit['client'],
+    identities,
+    client,
     gpc: row.gpc,
     isHandoffOnly: row.is_handoff_only,
     previousVisitId: row.previous_visit_id === '' ? null : row.previous_visit_id,
@@ -111,13 +128,18 @@ function utmOf(row: QueryRow<'visitsByIds'>): Utm {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
 }
 
-/** What decisions say of events that were pending, by `recordKey`; one query. */
+/** What decisions say of events that were pending, by `recordKey`; one query. One that is damaged can be made again. */
 export async function readDecisions(
   facts: FactsReader,
   events: readonly EventRef[],
 ): Promise<ReadonlyMap<string, DecidedPart>> {
   const rows = await facts.run('decisionsByEvents', keysOf(events))
-  return new Map(rows.map((row) => [recordKey(row.website, row.event_id), decidedPart(row)]))
+  const decisions = new Map<string, DecidedPart>()
+  for (const row of rows) {
+    const decided = decidedPart(row)
+    if (decided !== null) decisions.set(recordKey(row.website, row.event_id), decided)
+  }
+  return decisions
 }
 
 export type DecidedPart = Pick<
@@ -133,7 +155,11 @@ export type DecidedPart = Pick<
   | 'answer'
 >
 
-function decidedPart(row: QueryRow<'decisionsByEvents'>): DecidedPart {
+function decidedPart(row: QueryRow<'decisionsByEvents'>): DecidedPart | null {
+  const verdicts = readJsonColumn<CandidateVerdict[]>(row.verdicts)
+  const deliveries = readJsonColumn<DeliveryPlan[]>(row.deliveries)
+  const answer = readJsonColumn<InstallAnswer>(row.answer)
+  if (verdicts === null || deliveries === null || answer === null) return null
   return {
     resolution: row.resolution as Resolution,
     selectionPolicy: row.selection_policy as SelectionPolicy,
@@ -141,8 +167,6 @@ function decidedPart(row: QueryRow<'decisionsByEvents'>): DecidedPart {
     visitId: row.visit_id === '' ? null : row.visit_id,
     visitIssuedAtMs: row.visit_issued_at_ms,
     gpc: row.gpc,
-    verdicts: JSON.parse(row.verdicts) as CandidateVerdict[],
-    deliveries: JSON.parse(row.deliveries) as DeliveryPlan[],
-    answer: JSON.parse(row.answer) as InstallAnswer,
+    ...{ verdicts, deliveries, answer },
   }
 }

@@ -1,11 +1,12 @@
 /** Turns each recorded install into its deliveries: a record of every one, and a job for those that are to be made. */
 
+import type { Registry } from 'prom-client'
+
 import type { Catalog } from '../domain/catalog.ts'
 import { holdMs, JITTER, leavesTierAtMs, tierFor } from '../domain/attempts.ts'
 import { LIMITS } from '../domain/limits.ts'
 import type { Visit } from '../domain/model.ts'
 import {
-  decodeRecord,
   encodeRecord,
   recordKey,
   TIER_NAMES,
@@ -15,12 +16,14 @@ import {
   type TierName,
   type Topic,
 } from '../domain/records.ts'
-import type { Batch, BatchOutcome, Consumer, Entry, EventLog, StoredEntry } from '../ports/event-log/event-log.ts'
+import type { Batch, BatchOutcome, Consumer, Entry, EventLog } from '../ports/event-log/event-log.ts'
 import { decidePending } from './decide-pending.ts'
 import { deliveriesOf, visitNeededBy, type Dispatched } from './dispatch-plan.ts'
 import { readVisits, type FactsReader, type VisitRef } from './dispatch-reads.ts'
 import { FirstRecords, type OwnArrival } from './first-records.ts'
 import type { Logger } from '../runtime/logger.ts'
+import { createRecordReader, unreadableRowCounter, type ReadEntry } from './record-reader.ts'
+import { consumeReadable } from './version-guard.ts'
 
 export interface DispatchDeps {
   readonly eventLog: EventLog
@@ -30,6 +33,7 @@ export interface DispatchDeps {
   /** From 0 up to, but not including, 1. */
   readonly random: () => number
   readonly logger: Logger
+  readonly registry?: Registry
 }
 
 export interface Dispatch {
@@ -49,16 +53,17 @@ const LOOKS_PAUSE_MS = 5_000
 /** Consumes `installs` and the waiting rooms of those whose visit is not there yet; each at its own pace. */
 export async function startDispatch(deps: DispatchDeps): Promise<Dispatch> {
   const dispatcher = new Dispatcher(deps)
+  const consume = consumeReadable(deps)
   const consumers: Consumer[] = []
   const stop = async (): Promise<void> => {
     await Promise.all(consumers.map((consumer) => consumer.stop()))
   }
   const options = { maxEntries: BATCH_INSTALLS, lingerMs: LINGER_MS }
   try {
-    consumers.push(await deps.eventLog.consume('installs', GROUP, (batch) => dispatcher.takeInstalls(batch), options))
+    consumers.push(await consume('installs', GROUP, (batch) => dispatcher.takeInstalls(batch), options))
     for (const tier of PARKING_TIERS) {
       const handler = (batch: Batch): Promise<BatchOutcome> => dispatcher.takeParked(batch, tier)
-      consumers.push(await deps.eventLog.consume(`dispatch.${tier}`, GROUP, handler, options))
+      consumers.push(await consume(`dispatch.${tier}`, GROUP, handler, options))
     }
   } catch (error) {
     await stop()
@@ -74,17 +79,25 @@ const PARKING_TIERS: readonly TierName[] = TIER_NAMES.filter((tier) => TIERS[tie
 class Dispatcher {
   readonly #deps: DispatchDeps
   readonly #firsts: FirstRecords
+  readonly #read: ReadEntry
+  readonly #onUnreadableVisit: (visit: VisitRef) => void
   #looksAgainAtMs = 0
 
   constructor(deps: DispatchDeps) {
     this.#deps = deps
     this.#firsts = new FirstRecords(deps.facts)
+    this.#read = createRecordReader(deps, GROUP)
+    const count = unreadableRowCounter(deps.registry)
+    this.#onUnreadableVisit = ({ website, visitId }) => {
+      count?.inc({ table: 'visits' })
+      deps.logger.error({ website, visitId }, 'visit cannot be read')
+    }
   }
 
   async takeInstalls(batch: Batch): Promise<BatchOutcome> {
     const nowMs = this.#deps.nowMs()
     const arrivals = batch.entries.flatMap((entry) => {
-      const record = this.#read<InstallRecord>(entry, (read) => read)
+      const record = this.#read('install', entry, batch.topic)
       return record !== null && hasWork(record) ? [{ record, firstSeenAtMs: nowMs, superseded: null }] : []
     })
     await this.#dispatch(arrivals)
@@ -95,7 +108,7 @@ class Dispatcher {
     const arrivals: OwnArrival[] = []
     let done = 0
     for (const entry of batch.entries) {
-      const parked = this.#read<ParkedInstall>(entry, (read) => read.record)
+      const parked = this.#read('parkedInstall', entry, batch.topic)
       if (parked !== null) {
         const leavesAtMs = leavesTierAtMs({ dueAtMs: parked.dueAtMs, enteredAtMs: entry.appendedAtMs, tier })
         if (leavesAtMs > this.#deps.nowMs()) {
@@ -143,7 +156,7 @@ class Dispatcher {
       const visit = visitNeededBy(record.install)
       if (visit !== null) needed.set(recordKey(visit.website, visit.visitId), visit)
     }
-    return readVisits(this.#deps.facts, [...needed.values()])
+    return readVisits(this.#deps.facts, [...needed.values()], this.#onUnreadableVisit)
   }
 
   /** Writes the deliveries of all that can be decided now; returns the others. */
@@ -202,7 +215,7 @@ class Dispatcher {
     const nowMs = this.#deps.nowMs()
     const waitMs = Math.round(holdMs(nowMs - arrival.firstSeenAtMs) * (1 + JITTER * this.#deps.random()))
     const { superseded, ...kept } = arrival
-    const parked: ParkedInstall = { v: 1, ...kept, dueAtMs: nowMs + waitMs }
+    const parked: ParkedInstall = { v: kept.record.v, ...kept, dueAtMs: nowMs + waitMs }
     await this.#append(`dispatch.${tierFor(waitMs)}`, [
       { key: recordKey(arrival.record.install.website, arrival.record.install.eventId), value: encodeRecord(parked) },
     ])
@@ -211,22 +224,6 @@ class Dispatcher {
 
   #looks(): readonly number[] {
     return this.#deps.nowMs() >= this.#looksAgainAtMs ? LOOKS_MS : []
-  }
-
-  /** What cannot be read is kept apart by the facts-writer; here it must only not stop what follows. */
-  #read<T extends { readonly v: 1 }>(entry: StoredEntry, recordOf: (value: T) => InstallRecord | undefined): T | null {
-    const value = decoded<T>(entry.value)
-    if (value !== null && recordOf(value)?.install !== undefined) return value
-    this.#deps.logger.error({ key: entry.key, offset: entry.offset }, 'install cannot be read')
-    return null
-  }
-}
-
-function decoded<T extends { readonly v: 1 }>(value: string): T | null {
-  try {
-    return decodeRecord<T>(value)
-  } catch {
-    return null
   }
 }
 

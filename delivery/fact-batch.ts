@@ -4,8 +4,7 @@
  * A row that the engine refuses is found by halving and kept in `poison_records`; it never holds up the others.
  */
 
-import { decodeRecord } from '../domain/records.ts'
-import type { LogRecord } from '../domain/records.ts'
+import { readRecord } from '../domain/read-record.ts'
 import type { Batch, StoredEntry } from '../ports/event-log/event-log.ts'
 import { RowsRefused } from '../ports/facts/facts.ts'
 import type { FactRow, Facts, FactTable } from '../ports/facts/facts.ts'
@@ -57,8 +56,10 @@ async function writeAtOnce(facts: Facts, batch: Batch): Promise<BatchReport> {
 
 /** @throws RowsRefused where the entry is none of ours or a value is out of range; some rows may then be added */
 function addRows(entry: StoredEntry, place: EntryPlace, add: AddRow): void {
+  const reading = readRecord('fact', entry.value)
+  if (reading.kind !== 'record') throw new RowsRefused(UNDECODABLE)
   try {
-    addFactRows(decodeRecord<LogRecord>(entry.value), place, add)
+    addFactRows(reading.record, place, add)
   } catch (error) {
     throw error instanceof RowsRefused ? error : new RowsRefused(UNDECODABLE)
   }

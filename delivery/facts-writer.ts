@@ -17,6 +17,7 @@ import type { Facts } from '../ports/facts/facts.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { writeBatch } from './fact-batch.ts'
 import type { BatchReport } from './fact-batch.ts'
+import { consumeReadable } from './version-guard.ts'
 
 export interface FactsWriterDeps {
   readonly eventLog: EventLog
@@ -70,13 +71,14 @@ export async function startFactsWriter(deps: FactsWriterDeps): Promise<{ stop():
   const options = { ...DEFAULTS, ...deps.options }
   const { maxEntries, lingerMs } = options
   const handle = createHandler(deps, options)
+  const consume = consumeReadable(deps)
   const consumers: Consumer[] = []
   const stop = async (): Promise<void> => {
     await Promise.all(consumers.map((consumer) => consumer.stop()))
   }
   try {
     for (const topic of RECORD_TOPICS) {
-      consumers.push(await deps.eventLog.consume(topic, FACTS_WRITER_GROUP, handle, { maxEntries, lingerMs }))
+      consumers.push(await consume(topic, FACTS_WRITER_GROUP, handle, { maxEntries, lingerMs }))
     }
   } catch (error) {
     await stop()

@@ -99,7 +99,7 @@ export function createJobJournal(deps: JournalDeps): JobJournal {
   function deadLetterOf(job: Job, step: { reason: DeliveryReason }, told: Pick<Told, 'attempt'>): string {
     const code = told.attempt?.code ?? ''
     const reason = code === '' ? step.reason : `${step.reason}: ${code}`
-    const letter: DeadLetter = { v: 1, job: withoutHold(job), reason, failedAtMs: deps.nowMs() }
+    const letter: DeadLetter = { v: job.v, job: withoutHold(job), reason, failedAtMs: deps.nowMs() }
     return encodeRecord(letter)
   }
 

@@ -12,7 +12,6 @@ import type { Registry } from 'prom-client'
 import { holdMs, JITTER, leavesTierAtMs, tierFor } from '../domain/attempts.ts'
 import { LIMITS } from '../domain/limits.ts'
 import {
-  decodeRecord,
   encodeRecord,
   recordKey,
   WAITING_TIERS,
@@ -20,11 +19,13 @@ import {
   type TierName,
   type WaitingActivation,
 } from '../domain/records.ts'
-import type { Batch, BatchOutcome, Consumer, EventLog, StoredEntry } from '../ports/event-log/event-log.ts'
+import type { Batch, BatchOutcome, Consumer, EventLog } from '../ports/event-log/event-log.ts'
 import type { HotState, ReceiptRef } from '../ports/hot-state/hot-state.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { FactsReader } from './dispatch-reads.ts'
 import { readPredecessors, type Predecessors } from './predecessors.ts'
+import { createRecordReader, type ReadEntry } from './record-reader.ts'
+import { consumeReadable } from './version-guard.ts'
 
 export interface LateRevocationDeps {
   readonly eventLog: Pick<EventLog, 'append' | 'consume'>
@@ -50,13 +51,14 @@ const LINGER_MS = 250
 /** For a process whose hot state needs no activation applied again: looks at those alone whose predecessor is unknown. */
 export async function startLateRevocations(deps: LateRevocationDeps): Promise<{ stop(): Promise<void> }> {
   const late = new LateRevocations(deps)
+  const read = createRecordReader(deps, STATE_GROUP)
   const handle = async (batch: Batch): Promise<BatchOutcome> => {
     const marked = batch.entries.filter(({ value }) => value.includes(UNKNOWN_MARK))
-    await late.take(marked.flatMap((entry) => readActivation(entry, deps.logger) ?? []))
+    await late.take(marked.flatMap((entry) => read('activation', entry, batch.topic) ?? []))
     return { done: batch.entries.length }
   }
   const options = { maxEntries: BATCH_ACTIVATIONS, lingerMs: LINGER_MS }
-  const consumer = await deps.eventLog.consume('activations', STATE_GROUP, handle, options)
+  const consumer = await consumeReadable(deps)('activations', STATE_GROUP, handle, options)
   try {
     await late.start()
   } catch (error) {
@@ -70,33 +72,26 @@ export async function startLateRevocations(deps: LateRevocationDeps): Promise<{ 
   }
 }
 
-/** Null, and a word in the process's log, for an entry that cannot be read: it would come again for ever. */
-export function readActivation(entry: StoredEntry, logger: Pick<Logger, 'error'>): ActivationRecord | null {
-  try {
-    return decodeRecord<ActivationRecord>(entry.value)
-  } catch {
-    logger.error({ key: entry.key, offset: entry.offset }, 'activation cannot be read')
-    return null
-  }
-}
-
 export class LateRevocations {
   readonly #deps: LateRevocationDeps
   readonly #givenUp: Counter | null
+  readonly #read: ReadEntry
   #consumers: Consumer[] = []
 
   constructor(deps: LateRevocationDeps) {
     this.#deps = deps
     this.#givenUp = givenUpCounter(deps.registry)
+    this.#read = createRecordReader(deps, STATE_GROUP)
   }
 
   /** Begins to take up what waits. */
   async start(): Promise<void> {
+    const consume = consumeReadable(this.#deps)
     try {
       for (const tier of WAITING_TIERS) {
         const handle = (batch: Batch): Promise<BatchOutcome> => this.#takeWaiting(batch, tier)
         const options = { maxEntries: BATCH_ACTIVATIONS }
-        this.#consumers.push(await this.#deps.eventLog.consume(`state.${tier}`, STATE_GROUP, handle, options))
+        this.#consumers.push(await consume(`state.${tier}`, STATE_GROUP, handle, options))
       }
     } catch (error) {
       await this.stop()
@@ -120,7 +115,7 @@ export class LateRevocations {
   async #takeWaiting(batch: Batch, tier: TierName): Promise<BatchOutcome> {
     const due: ActivationRecord[] = []
     for (const [done, entry] of batch.entries.entries()) {
-      const waiting = this.#readWaiting(entry)
+      const waiting = this.#read('waitingActivation', entry, batch.topic)
       if (waiting === null) continue
       const { dueAtMs, record } = waiting
       const leavesAtMs = leavesTierAtMs({ dueAtMs, enteredAtMs: entry.appendedAtMs, tier })
@@ -165,7 +160,7 @@ export class LateRevocations {
   async #wait(record: ActivationRecord): Promise<void> {
     const nowMs = this.#deps.nowMs()
     const waitMs = Math.round(holdMs(nowMs - record.activatedAtMs) * (1 + JITTER * this.#deps.random()))
-    const waiting: WaitingActivation = { v: 1, record, dueAtMs: nowMs + waitMs }
+    const waiting: WaitingActivation = { v: record.v, record, dueAtMs: nowMs + waitMs }
     await this.#append(`state.${tierFor(waitMs)}`, keyOf(record), encodeRecord(waiting))
   }
 
@@ -177,15 +172,6 @@ export class LateRevocations {
 
   async #append(topic: 'activations' | `state.${TierName}`, key: string, value: string): Promise<void> {
     await this.#deps.eventLog.append(topic, [{ key, value }], { deadlineMs: APPEND_DEADLINE_MS })
-  }
-
-  #readWaiting(entry: StoredEntry): WaitingActivation | null {
-    try {
-      return decodeRecord<WaitingActivation>(entry.value)
-    } catch {
-      this.#deps.logger.error({ key: entry.key, offset: entry.offset }, 'waiting activation cannot be read')
-      return null
-    }
   }
 }
 

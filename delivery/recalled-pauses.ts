@@ -2,10 +2,11 @@
 
 import { destinationKey, type Catalog } from '../domain/catalog.ts'
 import type { ProviderId } from '../domain/model.ts'
-import { decodeRecord, type ActivityRecord } from '../domain/records.ts'
+import type { ActivityRecord } from '../domain/records.ts'
 import type { EventLog } from '../ports/event-log/event-log.ts'
 import type { DestinationGate } from './destination-gate.ts'
 import { lastEntries } from './log-end.ts'
+import type { ReadEntry } from './record-reader.ts'
 
 /** Activity is rare; a pause further back is found out again by one refused request. */
 const RECALLED = 10_000
@@ -15,14 +16,15 @@ export interface PauseSource {
   readonly catalog: () => Catalog
   readonly provider: ProviderId
   readonly nowMs: () => number
+  readonly read: ReadEntry
 }
 
 /** Only of destinations that this worker delivers to. */
 export async function recallPauses(source: PauseSource, gate: DestinationGate): Promise<void> {
   const pausedAtMs = new Map<string, number>()
   for await (const entries of lastEntries(source.eventLog, 'activity', RECALLED)) {
-    for (const { value } of entries) {
-      const entry = value.includes('"destination_') ? activityIn(value) : null
+    for (const stored of entries) {
+      const entry = stored.value.includes('"destination_') ? source.read('activity', stored, 'activity') : null
       if (entry === null || !isOurs(source, entry)) continue
       const key = destinationKey(entry.website, entry.subject)
       if (entry.type === 'destination_paused') pausedAtMs.set(key, entry.atMs)
@@ -35,12 +37,4 @@ export async function recallPauses(source: PauseSource, gate: DestinationGate): 
 function isOurs({ catalog, provider }: PauseSource, { website, subject }: ActivityRecord): boolean {
   const destinations = catalog().websites.get(website)?.destinations ?? []
   return destinations.some((each) => each.id === subject && each.provider === provider)
-}
-
-function activityIn(value: string): ActivityRecord | null {
-  try {
-    return decodeRecord<ActivityRecord>(value)
-  } catch {
-    return null
-  }
 }

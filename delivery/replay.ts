@@ -1,6 +1,7 @@
 /** Lists deliveries that failed for good and sends them again, under their old IDs, where that still makes sense. */
 
-import { encodeRecord, decodeRecord, recordKey, type DeadLetter, type DeliveryRecord } from '../domain/records.ts'
+import { readRecord } from '../domain/read-record.ts'
+import { encodeRecord, recordKey, type DeadLetter, type DeliveryRecord } from '../domain/records.ts'
 import type { EventLog } from '../ports/event-log/event-log.ts'
 import type { FactsReader } from './dispatch-reads.ts'
 import { appendPatiently } from './job-journal.ts'
@@ -42,6 +43,21 @@ export interface ReplayStep {
 export interface ReplayResult {
   readonly replayed: number
   readonly refused: number
+  readonly unread: UnreadLetters
+}
+
+/** Dead letters that this release cannot read; they stay where they are, and nothing is done for them. */
+export interface UnreadLetters {
+  readonly count: number
+  /** Of those, written by a later release, which can read them. */
+  readonly newer: number
+  /** Where the first of them lie on the log. */
+  readonly offsets: readonly number[]
+}
+
+export interface ListedLetters {
+  readonly letters: readonly DeadLetter[]
+  readonly unread: UnreadLetters
 }
 
 export const REPLAYS_PER_S = { fallback: 50, max: 1_000 } as const
@@ -50,16 +66,20 @@ const MOST_LISTED = 1_000
 /** Letters that one replay looks at, the newest; what is remembered of each is its place on the log. */
 const MOST_REPLAYED = 200_000
 const READ_ENTRIES = 500
+const OFFSETS_TOLD = 10
+
+/** Offsets by job ID, ascending. */
+type LastLetters = ReadonlyMap<string, number>
 
 /** The last letter of each job, where it fits the filter; oldest failure first. Reads the topic twice from its start. */
 export async function listDeadLetters(
   eventLog: Pick<EventLog, 'read'>,
   filter: DeadLetterFilter = {},
-): Promise<DeadLetter[]> {
-  const offsets = await lastLetters(eventLog, filter, Math.min(filter.limit ?? MOST_LISTED, MOST_LISTED))
+): Promise<ListedLetters> {
+  const { last, unread } = await lastLetters(eventLog, filter, Math.min(filter.limit ?? MOST_LISTED, MOST_LISTED))
   const letters: DeadLetter[] = []
-  for await (const page of lettersAt(eventLog, offsets)) letters.push(...page)
-  return letters
+  for await (const page of lettersAt(eventLog, last)) letters.push(...page)
+  return { letters, unread }
 }
 
 /**
@@ -72,18 +92,18 @@ export async function replayDeadLetters(
   onStep: (step: ReplayStep) => void = () => undefined,
 ): Promise<ReplayResult> {
   const { eventLog, perSecond = REPLAYS_PER_S.fallback, pause = wait } = deps
-  const offsets = await lastLetters(eventLog, filter, Math.min(filter.limit ?? MOST_REPLAYED, MOST_REPLAYED))
+  const { last, unread } = await lastLetters(eventLog, filter, Math.min(filter.limit ?? MOST_REPLAYED, MOST_REPLAYED))
   let [replayed, done] = [0, 0]
-  for await (const letters of lettersAt(eventLog, offsets, perSecond)) {
+  for await (const letters of lettersAt(eventLog, last, perSecond)) {
     // What is refused costs the providers nothing, so only replays wait for their second.
     if (replayed > 0) await pause(SECOND_MS)
     for (const { letter, refusal } of await replaySome(deps, letters)) {
       replayed += refusal === null ? 1 : 0
       done += 1
-      onStep({ letter, refusal, done, of: offsets.size })
+      onStep({ letter, refusal, done, of: last.size })
     }
   }
-  return { replayed, refused: done - replayed }
+  return { replayed, refused: done - replayed, unread }
 }
 
 type Replayed = Pick<ReplayStep, 'letter' | 'refusal'>
@@ -105,38 +125,50 @@ function wait(waitMs: number): Promise<void> {
 
 /**
  * Where on the log the last letter of each job lies, if it fits: an older one knows nothing of the attempts since. Of more
- * than `most`, the newest.
+ * than `most`, the newest. One that cannot be read hides no other.
  */
 async function lastLetters(
   eventLog: Pick<EventLog, 'read'>,
   filter: DeadLetterFilter,
   most: number,
-): Promise<ReadonlySet<number>> {
+): Promise<{ readonly last: LastLetters; readonly unread: UnreadLetters }> {
   const lastOf = new Map<string, number>()
+  const unread = { count: 0, newer: 0, offsets: new Array<number>() }
+  const pass = (offset: number, isNewer: boolean): void => {
+    unread.count += 1
+    if (isNewer) unread.newer += 1
+    if (unread.offsets.length < OFFSETS_TOLD) unread.offsets.push(offset)
+  }
+  const take = (offset: number, letter: DeadLetter): void => {
+    lastOf.delete(letter.job.jobId)
+    if (fits(letter, filter)) lastOf.set(letter.job.jobId, offset)
+    if (lastOf.size > most) lastOf.delete(lastOf.keys().next().value ?? '')
+  }
   for await (const entries of entriesFrom(eventLog, 0)) {
     for (const { offset, value } of entries) {
-      const letter = decodeRecord<DeadLetter>(value)
-      lastOf.delete(letter.job.jobId)
-      if (fits(letter, filter)) lastOf.set(letter.job.jobId, offset)
-      if (lastOf.size > most) lastOf.delete(lastOf.keys().next().value ?? '')
+      const reading = readRecord('deadLetter', value)
+      if (reading.kind === 'record') take(offset, reading.record)
+      else pass(offset, reading.kind === 'newer')
     }
   }
-  return new Set(lastOf.values())
+  return { last: lastOf, unread }
 }
 
 /** At most `most` at a time; never none. */
 async function* lettersAt(
   eventLog: Pick<EventLog, 'read'>,
-  offsets: ReadonlySet<number>,
+  last: LastLetters,
   most: number = READ_ENTRIES,
 ): AsyncGenerator<readonly DeadLetter[]> {
-  const [first] = offsets
+  const [first] = last.values()
   if (first === undefined) return
-  let left = offsets.size
+  let left = last.size
   for await (const entries of entriesFrom(eventLog, first)) {
-    const wanted = entries
-      .filter(({ offset }) => offsets.has(offset))
-      .map(({ value }) => decodeRecord<DeadLetter>(value))
+    const wanted = entries.flatMap(({ offset, value }) => {
+      const reading = readRecord('deadLetter', value)
+      // A log of several partitions has several entries at one offset, of which others are none of ours.
+      return reading.kind === 'record' && last.get(reading.record.job.jobId) === offset ? [reading.record] : []
+    })
     for (let from = 0; from < wanted.length; from += most) yield wanted.slice(from, from + most)
     left -= wanted.length
     // Letters that came meanwhile are for another time; without an end, reading could go on for ever.

@@ -1,9 +1,10 @@
 /** Remembers which attempts were made lately, so that a second copy of a job on the log is dropped instead of sent. */
 
 import type { ProviderId } from '../domain/model.ts'
-import { decodeRecord, type DeliveryRecord, type Job } from '../domain/records.ts'
+import type { Job } from '../domain/records.ts'
 import type { EventLog } from '../ports/event-log/event-log.ts'
 import { lastEntries } from './log-end.ts'
+import type { ReadEntry } from './record-reader.ts'
 
 /** Copies come from a batch delivered again and from exchanges handed over; both turn up within minutes. */
 const REMEMBERED = 100_000
@@ -35,11 +36,14 @@ export class SettledJobs {
  * What was settled before this process: a crash brings whole batches again, and the log tells which of their jobs were
  * sent and written down. So only exchanges under way at the crash are made twice.
  */
-export async function recallSettled(eventLog: Pick<EventLog, 'read'>, provider: ProviderId): Promise<SettledJobs> {
+export async function recallSettled(
+  eventLog: Pick<EventLog, 'read'>,
+  { provider, read }: { readonly provider: ProviderId; readonly read: ReadEntry },
+): Promise<SettledJobs> {
   const settled = new SettledJobs()
   for await (const entries of lastEntries(eventLog, 'deliveries', RECALLED)) {
-    for (const { value } of entries) {
-      const record = value.includes(WITHOUT_ATTEMPT) ? null : recordIn(value)
+    for (const entry of entries) {
+      const record = entry.value.includes(WITHOUT_ATTEMPT) ? null : read('delivery', entry, 'deliveries')
       if (record?.provider === provider) settled.add({ jobId: record.jobId, attempts: record.attempts - 1 })
     }
   }
@@ -49,12 +53,4 @@ export async function recallSettled(eventLog: Pick<EventLog, 'read'>, provider: 
 /** A job and how often it was tried before: every entry of one key is the same attempt. */
 export function attemptKey(job: Pick<Job, 'jobId' | 'attempts'>): string {
   return `${job.jobId}:${job.attempts}`
-}
-
-function recordIn(value: string): DeliveryRecord | null {
-  try {
-    return decodeRecord<DeliveryRecord>(value)
-  } catch {
-    return null
-  }
 }

@@ -6,7 +6,9 @@
 import type { ActivationRecord } from '../domain/records.ts'
 import type { Batch, BatchOutcome, Consumer } from '../ports/event-log/event-log.ts'
 import type { HotState, Predecessor } from '../ports/hot-state/hot-state.ts'
-import { LateRevocations, readActivation, STATE_GROUP, type LateRevocationDeps } from './late-revocations.ts'
+import { LateRevocations, STATE_GROUP, type LateRevocationDeps } from './late-revocations.ts'
+import { createRecordReader } from './record-reader.ts'
+import { consumeReadable } from './version-guard.ts'
 
 /** The hot state must reject where the store is away, so that the batch comes again. */
 export type StateDeps = LateRevocationDeps
@@ -25,15 +27,18 @@ export interface StateRole {
 
 /** States only climb, so applying one again, or late, changes nothing that is newer. */
 export async function startState(deps: StateDeps): Promise<StateRole> {
-  const { eventLog, hotState, logger } = deps
+  const { hotState } = deps
   const late = new LateRevocations(deps)
+  const read = createRecordReader(deps, STATE_GROUP)
   const handle = async (batch: Batch): Promise<BatchOutcome> => {
-    const records = batch.entries.flatMap((entry) => readActivation(entry, logger) ?? [])
+    const records = batch.entries.flatMap((entry) => read('activation', entry, batch.topic) ?? [])
     await Promise.all(records.map((record) => apply(record, hotState)))
     await late.take(records)
     return { done: batch.entries.length }
   }
-  const consumer = await eventLog.consume('activations', STATE_GROUP, handle, { maxEntries: BATCH_ACTIVATIONS })
+  const consumer = await consumeReadable(deps)('activations', STATE_GROUP, handle, {
+    maxEntries: BATCH_ACTIVATIONS,
+  })
   const rewindable = rewinding(consumer, deps)
   const stop = async (): Promise<void> => {
     await Promise.all([rewindable.stop(), late.stop()])

@@ -5,7 +5,7 @@ import type { Registry } from 'prom-client'
 import type { Catalog, Credentials } from '../domain/catalog.ts'
 import { leavesTierAtMs } from '../domain/attempts.ts'
 import { LIMITS } from '../domain/limits.ts'
-import { decodeRecord, TIER_NAMES, type Job, type TierName, type Topic } from '../domain/records.ts'
+import { TIER_NAMES, type Job, type TierName, type Topic } from '../domain/records.ts'
 import type { Batch, BatchOutcome, Consumer, EventLog } from '../ports/event-log/event-log.ts'
 import type { HotState } from '../ports/hot-state/hot-state.ts'
 import { createTokens, type Tokens } from './auth.ts'
@@ -14,8 +14,10 @@ import { DestinationGate, type DestinationHealth } from './destination-gate.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Provider } from './provider.ts'
 import { recallPauses } from './recalled-pauses.ts'
+import { createRecordReader, type ReadEntry } from './record-reader.ts'
 import { createSender } from './send.ts'
 import { recallSettled } from './settled-jobs.ts'
+import { consumeReadable } from './version-guard.ts'
 
 export interface WorkerDeps {
   readonly provider: Provider
@@ -61,15 +63,18 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...(deps.exchangeMs === undefined ? {} : { exchangeMs: deps.exchangeMs }),
   })
   const tokens = tokensOf(deps)
-  const settledJobs = await recallSettled(deps.eventLog, deps.provider.id)
+  const { nowMs } = deps
+  const read = createRecordReader(deps, group)
+  const settledJobs = await recallSettled(deps.eventLog, { provider: deps.provider.id, read })
   const gate = new DestinationGate()
-  await recallPauses({ ...deps, provider: deps.provider.id }, gate)
+  await recallPauses({ ...deps, provider: deps.provider.id, read }, gate)
   const courier = new Courier({ ...deps, sender, tokens, settledJobs, gate })
   const rooms: readonly { topic: Topic; tier: TierName | null }[] = [
     { topic: `deliver.${deps.provider.id}`, tier: null },
     ...TIER_NAMES.map((tier) => ({ topic: `deliver.${deps.provider.id}.${tier}` as const, tier })),
   ]
   const maxEntries = deps.provider.batch === undefined ? BATCH_JOBS : BATCH_JOBS_TOGETHER
+  const consume = consumeReadable(deps)
   const consumers: Consumer[] = []
   const stop = async (): Promise<void> => {
     await Promise.all(consumers.map((consumer) => consumer.stop()))
@@ -79,8 +84,8 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   }
   try {
     for (const { topic, tier } of rooms) {
-      const handler = (batch: Batch): Promise<BatchOutcome> => takeBatch(deps, courier, batch, tier)
-      consumers.push(await deps.eventLog.consume(topic, group, handler, { maxEntries }))
+      const handler = (batch: Batch): Promise<BatchOutcome> => takeBatch({ nowMs, read, courier }, batch, tier)
+      consumers.push(await consume(topic, group, handler, { maxEntries }))
     }
   } catch (error) {
     await stop()
@@ -97,21 +102,22 @@ function tokensOf(deps: WorkerDeps): Tokens | null {
   return createTokens({ baseUrl: deps.tokenUrl, nowMs: deps.nowMs, exchangeMs })
 }
 
+interface Taking {
+  readonly nowMs: () => number
+  readonly read: ReadEntry
+  readonly courier: Courier
+}
+
 /** Takes up the entries from the front that are due; a job is finished when its outcome or its next entry is durable. */
-async function takeBatch(
-  deps: WorkerDeps,
-  courier: Courier,
-  batch: Batch,
-  tier: TierName | null,
-): Promise<BatchOutcome> {
+async function takeBatch({ nowMs, read, courier }: Taking, batch: Batch, tier: TierName | null): Promise<BatchOutcome> {
   const jobs: Job[] = []
   let resumeAtMs: number | null = null
   let done = 0
   for (const entry of batch.entries) {
-    const job = readJob(deps, entry)
+    const job = read('job', entry, batch.topic)
     if (job !== null && tier !== null) {
       const leavesAtMs = leavesTierAtMs({ dueAtMs: job.dueAtMs, enteredAtMs: entry.appendedAtMs, tier })
-      if (leavesAtMs > deps.nowMs()) {
+      if (leavesAtMs > nowMs()) {
         resumeAtMs = leavesAtMs
         break
       }
@@ -122,22 +128,4 @@ async function takeBatch(
   // Nearest deadline first: where not all can be sent in time, as many as possible are.
   await courier.take(jobs.sort((a, b) => a.deadlineAtMs - b.deadlineAtMs))
   return resumeAtMs === null ? { done } : { done, resumeAtMs }
-}
-
-/** An entry that cannot be read would come again for ever; it is told once and left. */
-function readJob(deps: WorkerDeps, entry: { key: string; value: string; offset: number }): Job | null {
-  const job = jobIn(entry.value)
-  if (job !== null) return job
-  deps.logger.error({ provider: deps.provider.id, key: entry.key, offset: entry.offset }, 'job cannot be read')
-  return null
-}
-
-function jobIn(value: string): Job | null {
-  try {
-    const job: Partial<Job> = decodeRecord<Job>(value)
-    const isWhole = job.jobId !== undefined && job.install !== undefined && job.visit !== undefined
-    return isWhole ? (job as Job) : null
-  } catch {
-    return null
-  }
 }

@@ -296,11 +296,18 @@ export function encodeRecord(record: LogRecord | Job | DeadLetter | ParkedInstal
   return `${JSON.stringify({ ...record, request: { ...request, body: '' } })}\n${request.body}`
 }
 
-/** Reads an entry that this service wrote; what it does not know by version is refused, never guessed. */
+/** The inverse of `encodeRecord`, for entries that are known to be whole; all others are for `read-record.ts`. */
 export function decodeRecord<T extends { readonly v: 1 }>(value: string): T {
-  const end = value.indexOf('\n')
-  const record = JSON.parse(end === -1 ? value : value.slice(0, end)) as { v?: unknown; request?: { body: string } }
+  const record = parseRecord(value) as { v?: unknown }
   if (record.v !== 1) throw new Error(`record of unknown version ${String(record.v)}`)
-  if (end !== -1 && record.request !== undefined) record.request.body = value.slice(end + 1)
   return record as T & typeof record
+}
+
+/** Puts the body of a request back into its place; throws where the line in front is no JSON. */
+export function parseRecord(value: string): unknown {
+  const end = value.indexOf('\n')
+  const record = JSON.parse(end === -1 ? value : value.slice(0, end)) as { request?: { body?: string } | null } | null
+  const request = record?.request
+  if (end !== -1 && typeof request === 'object' && request !== null) request.body = value.slice(end + 1)
+  return record
 }

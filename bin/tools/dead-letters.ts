@@ -1,7 +1,7 @@
 /** `whence dead-letters` and `whence replay`: deliveries that failed for good, and one more try for them. */
 
 import { listDeadLetters, replayDeadLetters, REPLAYS_PER_S } from '../../delivery/replay.ts'
-import type { DeadLetterFilter, ReplayStep } from '../../delivery/replay.ts'
+import type { DeadLetterFilter, ReplayStep, UnreadLetters } from '../../delivery/replay.ts'
 import type { DeadLetter } from '../../domain/records.ts'
 import type { RunOutcome } from '../../runtime/settings.ts'
 import { openBackend, type ToolBackend } from './backend.ts'
@@ -33,7 +33,9 @@ export async function deadLettersTool(run: RunOutcome): Promise<number> {
   if (limit === null || filter === null) return 2
   const backend = await openBackend(run.settings)
   try {
-    const letters = await withStatus(backend, await listDeadLetters(backend, { ...filter, limit }))
+    const { letters: found, unread } = await listDeadLetters(backend, { ...filter, limit })
+    const letters = await withStatus(backend, found)
+    tellUnread(unread)
     if (letters.length === 0) complain('There is no failed delivery to show.\n')
     else if (run.flags.has('--json')) printJson(letters.map(plain))
     else
@@ -63,7 +65,8 @@ export async function replayTool(run: RunOutcome): Promise<number> {
     const deps = { eventLog: backend, facts: backend, nowMs: Date.now, perSecond }
     const wanted = { ...filter, ...(jobId === undefined ? {} : { jobId }) }
     const tell = stepTeller(run.flags.has('--json'))
-    const { replayed, refused } = await replayDeadLetters(deps, wanted, tell)
+    const { replayed, refused, unread } = await replayDeadLetters(deps, wanted, tell)
+    tellUnread(unread)
     if (replayed + refused === 0) {
       complain('whence replay: no failed delivery fits\n')
       return 1
@@ -74,6 +77,14 @@ export async function replayTool(run: RunOutcome): Promise<number> {
   } finally {
     await backend.close()
   }
+}
+
+/** On standard error: what can be read is the result. */
+function tellUnread({ count, newer, offsets }: UnreadLetters): void {
+  if (count === 0) return
+  const where = `${offsets.join(', ')}${count > offsets.length ? ', …' : ''}`
+  const later = newer === 0 ? '' : `; ${newer} of them a later release wrote, which can read them`
+  complain(`${count} dead letters cannot be read and were left out (offsets ${where})${later}\n`)
 }
 
 /** One line for each, and now and then how far it is: on standard error, where it is not taken for a result. */

@@ -12,7 +12,8 @@ const EXCERPT_CHARS = 400
 const SHOWN_TRIES = { first: 2, last: 8 } as const
 
 export function deliveryLines(explanation: Explanation): string[] {
-  const { plans } = explanation
+  const { plans, unread } = explanation
+  if (unread.includes('deliveries')) return []
   if (plans.length === 0) return ['No deliveries: the website has no destinations.']
   return ['Deliveries', ...plans.flatMap((plan) => oneDelivery(plan, explanation))]
 }

@@ -4,6 +4,7 @@ import type { CandidateVerdict, ReceiptVerdict } from '../../domain/model.ts'
 import type { InstallRow, VisitRow } from '../../ports/facts/query-rows.ts'
 import { deliveryLines } from './explain-deliveries.ts'
 import type { Explanation } from './explain.ts'
+import { readJsonColumn } from '../../domain/json-column.ts'
 import { printable } from '../../domain/printable.ts'
 import { durationText, preciseTimeText, timeText } from './table.ts'
 
@@ -31,10 +32,14 @@ const COUNTED_TEXT = 'the plan only counts installs, or the install path is paus
 
 /** `nowMs` is for ages; all times are UTC. */
 export function tell(explanation: Explanation, nowMs: number): string {
-  const parts = [installLines(explanation.install, nowMs), visitLines(explanation)]
+  const parts = [installLines(explanation.install, nowMs), unreadLines(explanation), visitLines(explanation)]
   parts.push(candidateLines(explanation), deliveryLines(explanation))
   const lines = parts.filter((part) => part.length > 0).flatMap((part) => ['', ...part])
   return `${[...lines.slice(1), ''].map(printable).join('\n')}\n`
+}
+
+function unreadLines({ unread }: Explanation): string[] {
+  return unread.map((column) => `What ClickHouse keeps as ${column} of this install is damaged and left out.`)
 }
 
 function installLines(install: InstallRow, nowMs: number): string[] {
@@ -64,13 +69,14 @@ function visitLines({ install, visits }: Explanation): string[] {
 
 function visitFacts(visit: VisitRow): string[] {
   const campaign = [visit.utm_source, visit.utm_medium, visit.utm_campaign].filter((part) => part !== '').join(' / ')
-  const providers = Object.keys(JSON.parse(visit.identities) as object)
+  const identities = readJsonColumn(visit.identities)
+  const providers = Object.keys(identities ?? {})
   const gpc = visit.gpc ? ', under Global Privacy Control' : ''
   return [
     `  page       ${visit.page_url}`,
     `  came from  ${visit.source_referrer || visit.referrer || 'nowhere that the browser told'}`,
     ...labelled('campaign', campaign),
-    `  known to   ${providers.length === 0 ? 'no provider' : providers.join(', ')}${gpc}`,
+    `  known to   ${identities === null ? 'damaged, cannot be read' : providers.length === 0 ? 'no provider' : providers.join(', ')}${gpc}`,
   ]
 }
 
@@ -78,9 +84,9 @@ function labelled(label: string, text: string): string[] {
   return text === '' ? [] : [`  ${label.padEnd(9)}  ${text}`]
 }
 
-function candidateLines({ install, verdicts }: Explanation): string[] {
+function candidateLines({ install, verdicts, unread }: Explanation): string[] {
   if (install.resolution === 'counted') return []
-  if (verdicts.length === 0) return ['No receipt and no token came with it.']
+  if (verdicts.length === 0) return unread.includes('verdicts') ? [] : ['No receipt and no token came with it.']
   const count = install.selection_policy === 'handoff' ? '' : `, candidates among them: ${install.candidate_count}`
   return [
     `Receipts and tokens looked at: ${verdicts.length}${count}`,

@@ -1,5 +1,6 @@
 /** `whence explain`: why an install was matched or not, and how each of its deliveries stands. */
 
+import { readJsonColumn } from '../../domain/json-column.ts'
 import type { CandidateVerdict, DeliveryPlan } from '../../domain/model.ts'
 import type { AttemptRow, DeliveryRow, InstallRow, VisitRow } from '../../ports/facts/query-rows.ts'
 import type { RunOutcome } from '../../runtime/settings.ts'
@@ -9,6 +10,8 @@ import { complain, print, printJson } from './output.ts'
 
 export interface Explanation {
   readonly install: InstallRow
+  /** Columns of the install that are damaged; what they say is left out. */
+  readonly unread: readonly string[]
   readonly verdicts: readonly CandidateVerdict[]
   readonly plans: readonly DeliveryPlan[]
   /** The visits that the receipts named, as far as they are known. */
@@ -53,7 +56,9 @@ async function findInstalls(
 }
 
 async function gather(backend: ToolBackend, install: InstallRow): Promise<Explanation> {
-  const verdicts = JSON.parse(install.verdicts) as CandidateVerdict[]
+  const told = readJsonColumn<CandidateVerdict[]>(install.verdicts)
+  const plans = readJsonColumn<DeliveryPlan[]>(install.deliveries)
+  const verdicts = told ?? []
   const ids = new Set(verdicts.flatMap(({ visitId }) => (visitId === null ? [] : [visitId])))
   if (install.visit_id !== '') ids.add(install.visit_id)
   const key = { website: install.website, event_id: install.event_id }
@@ -64,7 +69,8 @@ async function gather(backend: ToolBackend, install: InstallRow): Promise<Explan
   return {
     install,
     verdicts,
-    plans: JSON.parse(install.deliveries) as DeliveryPlan[],
+    unread: [...(told === null ? ['verdicts'] : []), ...(plans === null ? ['deliveries'] : [])],
+    plans: plans ?? [],
     visits,
     deliveries: await backend.run('deliveriesOfInstall', key),
     attempts: await backend.run('attemptsOfInstall', key),

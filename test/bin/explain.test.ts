@@ -54,7 +54,7 @@ const DELIVERY: DeliveryRow = {
 function told(delivery: Partial<DeliveryRow>, attempts: readonly Partial<AttemptRow>[] = []): string {
   const plan = { destination: 'out', provider: 'meta', status: 'pending', reason: '', sessionMode: 'none' } as const
   const rows = { deliveries: [{ ...DELIVERY, ...delivery }], attempts: attempts.map((row) => ({ ...ATTEMPT, ...row })) }
-  return deliveryLines({ plans: [plan], ...rows } as unknown as Explanation).join('\n')
+  return deliveryLines({ plans: [plan], unread: [], ...rows } as unknown as Explanation).join('\n')
 }
 
 describe('the explanation of a delivery', () => {

@@ -2,13 +2,17 @@
 
 import { expect } from 'chai'
 import { recallAnswers } from '../../bin/recall-answers.ts'
+import { createRecordReader } from '../../delivery/record-reader.ts'
 import { encodeRecord, recordKey } from '../../domain/records.ts'
 import { lmdbEventLog } from '../../ports/event-log/lmdb.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import { lmdbHotState } from '../../ports/hot-state/lmdb.ts'
 import type { LmdbEnvironment } from '../../ports/lmdb/environment.ts'
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { deleteFolder, openTestEnvironment, temporaryFolder } from '../contract/lmdb-harness.ts'
+
+const READ = createRecordReader({ logger: SILENT_LOGGER }, 'recall')
 
 describe('recalling answers at the start', () => {
   let folder: string
@@ -41,9 +45,11 @@ describe('recalling answers at the start', () => {
       visitId: null,
       gpc: false,
       answer,
+      ...{ eventType: 'first_run', receivedAtMs: nowMs, deliveries: [] },
       ...more,
     }
-    const value = encodeRecord({ v: 1, kind: 'install', install } as never)
+    const record = { v: 1, kind: 'install', install, request: { body: '' }, retentionDays: 395 }
+    const value = encodeRecord(record as never)
     return eventLog.append('installs', [{ key: recordKey('site', eventId), value }])
   }
   const ask = (eventId: string, installationId = `of-${eventId}`) =>
@@ -51,14 +57,14 @@ describe('recalling answers at the start', () => {
 
   it('remembers the answer of a record that has none', async () => {
     await append('event-1', 'matched')
-    expect(await recallAnswers({ eventLog, hotState })).to.equal(1)
+    expect(await recallAnswers({ eventLog, hotState, read: READ })).to.equal(1)
     const outcome = await ask('event-1')
     expect(outcome.kind === 'settled' && JSON.parse(outcome.answer)).to.include({ resolution: 'matched' })
   })
 
   it('remembers the visit of the installation too', async () => {
     await append('event-1', 'matched', visit)
-    await recallAnswers({ eventLog, hotState })
+    await recallAnswers({ eventLog, hotState, read: READ })
     const outcome = await ask('event-2', 'of-event-1')
     expect(outcome.kind === 'first' && outcome.installationVisit).to.deep.equal({
       ...{ website: 'site', visitId: visit.visitId, issuedAtMs: visit.visitIssuedAtMs, gpc: false },
@@ -72,7 +78,7 @@ describe('recalling answers at the start', () => {
     const claim = { website: 'site', eventId: 'event-2', installationId: 'of-event-2', owner: 'test' }
     await hotState.claimInstall(claim)
     await hotState.settleInstall({ ...claim, answer: '"told"', matched: null })
-    expect(await recallAnswers({ eventLog, hotState })).to.equal(1)
+    expect(await recallAnswers({ eventLog, hotState, read: READ })).to.equal(1)
     const first = await ask('event-1')
     expect(first.kind === 'settled' && JSON.parse(first.answer)).to.include({ resolution: 'matched' })
     expect(await ask('event-2')).to.deep.equal({ kind: 'settled', answer: '"told"' })
@@ -84,16 +90,16 @@ describe('recalling answers at the start', () => {
     for (let at = 0; at < 2_500; at += 500) {
       await Promise.all(Array.from({ length: 500 }, (_, index) => append(`event-${at + index}`, 'matched')))
     }
-    expect(await recallAnswers({ eventLog, hotState })).to.equal(2_500)
+    expect(await recallAnswers({ eventLog, hotState, read: READ })).to.equal(2_500)
     expect((await ask('event-old')).kind).to.equal('first')
     expect((await ask('event-2499')).kind).to.equal('settled')
-    expect(await recallAnswers({ eventLog, hotState })).to.equal(0)
+    expect(await recallAnswers({ eventLog, hotState, read: READ })).to.equal(0)
   })
 
   it('passes over an empty log and over an entry that cannot be read', async () => {
-    expect(await recallAnswers({ eventLog, hotState })).to.equal(0)
+    expect(await recallAnswers({ eventLog, hotState, read: READ })).to.equal(0)
     await eventLog.append('installs', [{ key: 'site', value: 'not a record' }])
     await append('event-1', 'matched')
-    expect(await recallAnswers({ eventLog, hotState })).to.equal(1)
+    expect(await recallAnswers({ eventLog, hotState, read: READ })).to.equal(1)
   })
 })

@@ -2,10 +2,14 @@
 
 import { expect } from 'chai'
 import { recallVisits } from '../../bin/recall-visits.ts'
+import { createRecordReader } from '../../delivery/record-reader.ts'
 import { encodeRecord } from '../../domain/records.ts'
 import { lmdbEventLog } from '../../ports/event-log/lmdb.ts'
 import { lmdbHotState } from '../../ports/hot-state/lmdb.ts'
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { deleteFolder, openTestEnvironment, temporaryFolder } from '../contract/lmdb-harness.ts'
+
+const READ = createRecordReader({ logger: SILENT_LOGGER }, 'recall')
 
 const visitIdOf = (issuedAtMs: number, number: number): string =>
   `01${issuedAtMs.toString(16).padStart(12, '0')}${number.toString(16).padStart(18, '0')}`
@@ -32,7 +36,7 @@ describe('recalling visits at the start', () => {
     const [first, last] = [visits[0]!, visits[1_499]!]
     await hotState.learn({ ...first, previous: null }, 'active')
 
-    await recallVisits({ eventLog, hotState })
+    await recallVisits({ eventLog, hotState, read: READ })
     expect(await hotState.receiptStates([first, visits[700]!])).to.deep.equal(['active', 'issued'])
     expect(await hotState.activate(last)).to.deep.equal({ kind: 'activated', revoked: replaced })
     await eventLog.close()

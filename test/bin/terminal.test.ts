@@ -41,7 +41,12 @@ const ATTEMPT_ROW = hostile(
 const JOB_ROW = { website: HOSTILE, event_id: HOSTILE, destination: HOSTILE, status: 'failed' }
 const JOB = {
   ...{ v: 1, jobId: HOSTILE, website: HOSTILE, organization: HOSTILE, destination: HOSTILE, provider: 'ga4' },
-  ...{ install: { eventId: HOSTILE, eventType: HOSTILE }, visit: { visitId: HOSTILE }, heldFor: HOSTILE, attempts: 1 },
+  ...{
+    install: { eventId: HOSTILE, eventType: HOSTILE, receivedAtMs: 1 },
+    visit: { visitId: HOSTILE },
+    heldFor: HOSTILE,
+    attempts: 1,
+  },
   ...{ deadlineAtMs: Date.now() + 3_600_000, createdAtMs: 1, dueAtMs: 1, unclearSinceMs: null },
 }
 const LETTER = { v: 1, job: JOB, reason: HOSTILE, failedAtMs: 1 }

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { connectTools, serveTools } from '../../bin/tools/control.ts'
 import type { ToolBackend } from '../../bin/tools/backend.ts'
+import { installRecord, rowsOf as rowsOfRecords } from '../contract/fact-samples.ts'
 import { activeReceipt, eventBody, newId, post, visitBody } from '../support/requests.ts'
 import { startTestService, TEST_ORIGIN, type TestService } from '../support/service.ts'
 import { shell, startWhence, whence, type Ran } from './support/run-whence.ts'
@@ -82,7 +83,7 @@ describe('the tools', function () {
 
   it('give all of it as JSON', async () => {
     const [explanation] = rowsOf(good(await tool('explain', ids.matched, '--json')))
-    expect(explanation).to.have.keys('install', 'verdicts', 'plans', 'visits', 'deliveries', 'attempts')
+    expect(explanation).to.have.keys('install', 'unread', 'verdicts', 'plans', 'visits', 'deliveries', 'attempts')
     expect(explanation?.['deliveries'][0].status).to.equal('delivered')
   })
 
@@ -166,6 +167,34 @@ describe('the tools', function () {
     expect(again.status).to.equal(1)
     expect(again.stdout).to.include('it does not stand as failed')
     expect(good(await tool('dead-letters')).stdout).to.match(/delivered +refused: http_400$/m)
+  })
+
+  it('show and replay failed deliveries beside others that cannot be read, and say where those lie', async () => {
+    const [first] = await service.eventLog.read('dead-letters', 0, 1)
+    await service.eventLog.append('dead-letters', [
+      { key: 'k', value: '{"v":1,"job":' },
+      { key: 'k', value: '{"v":2}' },
+    ])
+    const listed = good(await tool('dead-letters', '--json'))
+    expect(rowsOf(listed).map(({ install }) => install.eventId)).to.deep.equal([ids.failing])
+    const offset = (first?.offset ?? 0) + 1
+    expect(listed.stderr).to.equal(
+      `2 dead letters cannot be read and were left out (offsets ${offset}, ${offset + 1}); 1 of them a later release wrote, which can read them\n`,
+    )
+    const replayed = await tool('replay', '--all')
+    expect(replayed.stdout).to.include('it does not stand as failed')
+    expect(replayed.stderr).to.include('2 dead letters cannot be read')
+  })
+
+  it('explain an install whose row is damaged, and say what is left out', async () => {
+    const rows = rowsOfRecords([installRecord({ website: 'acme-dev', eventId: 'event-damaged' })]).get('installs') ?? []
+    const damaged = rows.map((row) => ({ ...row, verdicts: '[{', deliveries: '' }))
+    await service.facts.insert('installs', damaged)
+    const { stdout } = good(await tool('explain', 'event-damaged'))
+    expect(stdout).to.include('Install event-damaged')
+    for (const column of ['verdicts', 'deliveries']) {
+      expect(stdout).to.include(`What ClickHouse keeps as ${column} of this install is damaged and left out.`)
+    }
   })
 
   it('check a folder of manifests as the service would', async () => {

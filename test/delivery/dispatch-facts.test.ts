@@ -75,6 +75,20 @@ describe('what dispatch reads from ClickHouse', () => {
     })
   })
 
+  it('is no visit whose row is damaged, which is told, while all others are read', async () => {
+    const [fine, broken] = [visitOf({ visitId: '1'.repeat(32) }), visitOf({ visitId: '2'.repeat(32) })]
+    await store(visitRecord(fine), visitRecord(broken))
+    await connection.command(
+      `INSERT INTO visits SELECT * REPLACE ('{"ga4":' AS identities, row_version + 1 AS row_version) FROM visits
+      WHERE visit_id = '${broken.visitId}'`,
+    )
+    const told: unknown[] = []
+    const wanted = [fine, broken].map(({ visitId }) => ({ website: WEBSITE, visitId }))
+    const visits = await readVisits(facts, wanted, (visit) => told.push(visit))
+    expect([...visits.keys()]).to.deep.equal([recordKey(WEBSITE, fine.visitId)])
+    expect(told).to.deep.equal([{ website: WEBSITE, visitId: broken.visitId }])
+  })
+
   it('is an event as soon as one record of its deliveries is stored', async () => {
     const record = recordOf(installOf())
     const { records } = deliveriesOf({

@@ -478,11 +478,25 @@ describe('dispatch', () => {
     facts.show(visitOf())
     await stage.store.log.append('installs', [
       { key: 'x', value: 'no JSON' },
-      { key: 'y', value: '{"v":2}' },
+      { key: 'y', value: '{"v":0}' },
       { key: 'z', value: '{"v":1}' },
+      { key: 'x', value: JSON.stringify({ ...recordOf(installOf()), request: null }) },
+      { key: 'x', value: JSON.stringify(recordOf(installOf({ overrides: { deliveries: [null as never] } }))) },
     ])
     await report(numbered(1))
     await until(async () => (await jobs()).length === 1)
+  })
+
+  it('takes a visit that is damaged in ClickHouse for missing, and holds up no other', async () => {
+    await start()
+    const damaged = visitOf({ visitId: 'd'.repeat(32) })
+    facts.show(visitOf())
+    facts.show(damaged)
+    facts.damaged.add(damaged.visitId)
+    await report(recordOf(installOf({ visit: damaged, overrides: { eventId: 'event-damaged' } })), numbered(1))
+    await until(async () => (await jobs()).length === 1)
+    await until(async () => (await parked('5s')).length === 1)
+    expect(await jobs()).to.deep.equal(['event-1'])
   })
 
   it('and the worker take an install from its record to GA4', async () => {

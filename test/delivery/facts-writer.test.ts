@@ -132,7 +132,7 @@ describe('facts-writer', () => {
     const website = unique('site')
     const bad = [
       'no json',
-      '{"v":9,"kind":"visit"}',
+      '{"v":0,"kind":"visit"}',
       '{"v":1,"kind":"unheard-of"}',
       '{"v":1,"kind":"visit"}',
       'null',

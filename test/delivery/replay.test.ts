@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 
 import { listDeadLetters, replayDeadLetters } from '../../delivery/replay.ts'
-import type { DeadLetterFilter, ReplayDeps, ReplayRefusal, ReplayStep } from '../../delivery/replay.ts'
+import type { DeadLetterFilter, ReplayDeps, ReplayRefusal, ReplayStep, UnreadLetters } from '../../delivery/replay.ts'
 import { encodeRecord, type DeadLetter, type Job } from '../../domain/records.ts'
 import { destinationOf, HOUR_MS, NOON_MS } from './support/builders.ts'
 import { FactsDouble } from './support/facts-double.ts'
@@ -14,6 +14,7 @@ interface Replayed {
   readonly replayed: readonly DeadLetter[]
   readonly refused: readonly { readonly letter: DeadLetter; readonly reason: ReplayRefusal }[]
   readonly steps: readonly ReplayStep[]
+  readonly unread: UnreadLetters
 }
 
 const OTHER = destinationOf({ id: 'other' })
@@ -49,17 +50,17 @@ describe('dead letters', () => {
   afterEach(() => stage.strike())
 
   const list = (filter: Parameters<typeof listDeadLetters>[1] = {}): Promise<string[]> =>
-    listDeadLetters(stage.store.log, filter).then((letters) =>
+    listDeadLetters(stage.store.log, filter).then(({ letters }) =>
       letters.map((letter) => letter.job.install.eventId).sort(),
     )
   const replay = async (filter: DeadLetterFilter = {}, change: Partial<ReplayDeps> = {}): Promise<Replayed> => {
     const steps: ReplayStep[] = []
     const deps = { eventLog: stage.store.log, facts, nowMs: stage.clock.nowMs, ...change }
-    const counts = await replayDeadLetters(deps, filter, (step) => void steps.push(step))
+    const { unread, ...counts } = await replayDeadLetters(deps, filter, (step) => void steps.push(step))
     const replayed = steps.filter(({ refusal }) => refusal === null).map(({ letter }) => letter)
     const refused = steps.flatMap(({ letter, refusal }) => (refusal === null ? [] : [{ letter, reason: refusal }]))
     expect(counts).to.deep.equal({ replayed: replayed.length, refused: refused.length })
-    return { replayed, refused, steps }
+    return { replayed, refused, steps, unread }
   }
 
   it('are listed by destination, reason, time and job, and never more than asked for', async () => {
@@ -116,12 +117,13 @@ describe('dead letters', () => {
     stage.simulator.fail('*', { kind: 'status', status: 404 })
     await replay({ destination: 'other' })
     await until(async () => (await stage.deadLetters()).length === 4)
-    const letters = await listDeadLetters(stage.store.log, { destination: 'other' })
+    const { letters } = await listDeadLetters(stage.store.log, { destination: 'other' })
     expect(letters.map((letter) => [letter.reason, letter.job.attempts])).to.deep.equal([['refused: http_404', 2]])
   })
 
   it('are judged by their last failure: what failed again later does not lie in the time before', async () => {
-    const [letter] = await listDeadLetters(stage.store.log, { destination: 'other' })
+    const { letters } = await listDeadLetters(stage.store.log, { destination: 'other' })
+    const [letter] = letters
     if (letter === undefined) throw new Error('no letter')
     const later = { ...letter, failedAtMs: letter.failedAtMs + HOUR_MS, reason: 'retries_ran_out' }
     await stage.store.log.append('dead-letters', [{ key: 'k', value: encodeRecord(later) }])
@@ -130,8 +132,31 @@ describe('dead letters', () => {
     expect(await list({ sinceMs: later.failedAtMs })).to.deep.equal(['event-0003'])
   })
 
+  it('are listed and replayed beside others that cannot be read, which are counted and stay', async () => {
+    const bad = ['{', 'null', '{"v":1}', '{"v":1,"job":{},"reason":"refused","failedAtMs":1}', '{"v":2,"job":{}}']
+    await stage.store.log.append(
+      'dead-letters',
+      bad.map((value) => ({ key: 'k', value })),
+    )
+    const unread = { count: 5, newer: 1, offsets: [3, 4, 5, 6, 7] }
+    const listed = await listDeadLetters(stage.store.log)
+    expect({ ...listed, letters: listed.letters.length }).to.deep.equal({ letters: 3, unread })
+    const result = await replay()
+    expect({ replayed: result.replayed.length, unread: result.unread }).to.deep.equal({ replayed: 3, unread })
+  })
+
+  it('are told apart where several partitions have them at one offset', async () => {
+    const [mine, other] = await stage.store.log.read('dead-letters', 0, 2)
+    if (mine === undefined || other === undefined) throw new Error('no letters')
+    const entries = [mine, { ...other, offset: mine.offset }]
+    const eventLog = { read: async (_: string, from: number) => entries.filter(({ offset }) => offset >= from) }
+    const { letters } = await listDeadLetters(eventLog, { jobId: JSON.parse(other.value).job.jobId })
+    expect(letters.map(({ job }) => job.jobId)).to.deep.equal([JSON.parse(other.value).job.jobId])
+  })
+
   it('are replayed all, however many, in order, at the pace that is set, with a word on each', async () => {
-    const [first] = await listDeadLetters(stage.store.log, { jobId: jobs[0]?.jobId ?? '' })
+    const { letters } = await listDeadLetters(stage.store.log, { jobId: jobs[0]?.jobId ?? '' })
+    const [first] = letters
     if (first === undefined) throw new Error('no letter')
     const many = Array.from({ length: 700 }, (_, index) => ({
       ...first,

@@ -104,7 +104,7 @@ describe('a sixth provider', () => {
     simulator.fail('b1', { kind: 'status', status: 400 })
     const job = adJob(destination)
     await stage.enqueue(job)
-    await until(async () => (await listDeadLetters(stage.eventLog)).length === 1)
+    await until(async () => (await listDeadLetters(stage.eventLog)).letters.length === 1)
     simulator.fail('b1', null)
     const facts = new FactsDouble()
     const { website, install } = job

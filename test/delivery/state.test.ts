@@ -128,6 +128,7 @@ function activation({ website, visitId, issuedAtMs }: ReceiptRef): { key: string
     website,
     visitId,
     issuedAtMs,
+    activatedAtMs: issuedAtMs,
     revokedVisitId: null,
     revokedIssuedAtMs: null,
   }

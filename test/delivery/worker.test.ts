@@ -231,7 +231,7 @@ describe('the delivery worker', () => {
   it('goes on past an entry that it cannot read', async () => {
     await set()
     await stage.store.log.append('deliver.ga4', [
-      { key: 'x', value: '{"v":9}' },
+      { key: 'x', value: '{"v":0}' },
       { key: 'y', value: 'no JSON' },
       { key: 'z', value: '{"v":1}' },
     ])

@@ -23,6 +23,8 @@ export class FactsDouble implements FactsReader {
   /** Names of the queries run, in order. */
   readonly asked: QueryName[] = []
   isAway = false
+  /** Visits whose row says what is no JSON. */
+  readonly damaged = new Set<string>()
 
   async run<Q extends QueryName>(query: Q, params: QueryParams<Q>): Promise<readonly QueryRow<Q>[]> {
     this.asked.push(query)
@@ -38,7 +40,9 @@ export class FactsDouble implements FactsReader {
     if (query === 'visitsByIds') {
       return (params['visit_ids'] ?? []).flatMap((visitId, index) => {
         const visit = this.visits.get(visitId)
-        return visit === undefined || visit.website !== params['websites']?.[index] ? [] : [visitRow(visit)]
+        return visit === undefined || visit.website !== params['websites']?.[index]
+          ? []
+          : [{ ...visitRow(visit), ...(this.damaged.has(visitId) ? { identities: '{' } : {}) }]
       })
     }
     const byEvent = <R extends { website: string; event_id: string }>(rows: readonly R[]): readonly R[] =>

@@ -1,0 +1,165 @@
+/**
+ * Reads entries of the event log, which may be cut, foreign, or written by another release. Every reader goes through here.
+ *
+ * A record says the version of its form. Fields may be added within one version: a reader passes over those it does not know,
+ * and keeps them where it passes the record on. Anything else, a new kind of record or a new value of a list among them, is a
+ * new version; and a release reads a version before another one writes it.
+ */
+
+import { PROVIDER_IDS } from './model.ts'
+import {
+  parseRecord,
+  type ActivationRecord,
+  type ActivityRecord,
+  type DeadLetter,
+  type DeliveryRecord,
+  type InstallRecord,
+  type Job,
+  type LogRecord,
+  type ParkedInstall,
+  type VisitRecord,
+  type WaitingActivation,
+} from './records.ts'
+
+/** The versions that this release reads; it writes the oldest that its neighbours read too. */
+export const READABLE_VERSIONS = { oldest: 1, newest: 1 } as const
+
+/** What readers ask for, by name. */
+export interface ReadableRecords {
+  /** Any record of the topics that become facts; its rows are checked when they are made. */
+  readonly fact: LogRecord
+  readonly visit: VisitRecord
+  readonly activation: ActivationRecord
+  readonly install: InstallRecord
+  readonly delivery: DeliveryRecord
+  readonly activity: ActivityRecord
+  readonly job: Job
+  readonly parkedInstall: ParkedInstall
+  readonly waitingActivation: WaitingActivation
+  readonly deadLetter: DeadLetter
+}
+export type ReadableKind = keyof ReadableRecords
+
+/** `newer`: a later release wrote it, and will read it. `unreadable`: nobody will; `why` repeats nothing of it. */
+export type Reading<T> =
+  | { readonly kind: 'record'; readonly record: T }
+  | { readonly kind: 'newer'; readonly version: number }
+  | { readonly kind: 'unreadable'; readonly why: string }
+
+export function readRecord<K extends ReadableKind>(kind: K, value: string): Reading<ReadableRecords[K]> {
+  let record: unknown
+  try {
+    record = parseRecord(value)
+  } catch {
+    return { kind: 'unreadable', why: 'no JSON' }
+  }
+  const version = memberOf(record, 'v')
+  if (isNewer(version)) return { kind: 'newer', version }
+  if (!Number.isInteger(version) || (version as number) < READABLE_VERSIONS.oldest) {
+    return { kind: 'unreadable', why: 'no known version' }
+  }
+  const wrong = SHAPES[kind].find(({ path, isRight }) => !isRight(valueAt(record, path)))
+  if (wrong !== undefined) return { kind: 'unreadable', why: `${wrong.path.join('.')} is missing or wrong` }
+  return { kind: 'record', record: record as ReadableRecords[K] }
+}
+
+/** How this service's records begin, whatever their version. */
+const HEAD = /^\{"v":(\d{1,9})[,}]/
+
+/** The version of an entry that a later release wrote; null for all others, readable or not. Costs next to nothing. */
+export function newerVersionOf(value: string): number | null {
+  const head = HEAD.exec(value)
+  if (head !== null) return Number(head[1]) > READABLE_VERSIONS.newest ? Number(head[1]) : null
+  const reading = readRecord('fact', value)
+  return reading.kind === 'newer' ? reading.version : null
+}
+
+function isNewer(version: unknown): version is number {
+  return Number.isInteger(version) && (version as number) > READABLE_VERSIONS.newest
+}
+
+type Check = (value: unknown) => boolean
+
+const isText: Check = (value) => typeof value === 'string'
+const isNumber: Check = (value) => Number.isFinite(value)
+const isObject: Check = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isVisitId: Check = (value) => typeof value === 'string' && /^[0-9a-f]{32}$/.test(value)
+const isProvider: Check = (value) => PROVIDER_IDS.some((provider) => provider === value)
+const orNull =
+  (check: Check): Check =>
+  (value) =>
+    value === null || check(value)
+const isPlan: Check = (value) => isProvider(memberOf(value, 'provider')) && isText(memberOf(value, 'destination'))
+const isListOfPlans: Check = (value) => Array.isArray(value) && value.every(isPlan)
+
+interface Member {
+  readonly path: readonly string[]
+  readonly isRight: Check
+}
+
+function shape(members: Readonly<Record<string, Check>>, under: readonly string[] = []): readonly Member[] {
+  return Object.entries(members).map(([path, isRight]) => ({ path: [...under, ...path.split('.')], isRight }))
+}
+
+const ACTIVATION = {
+  website: isText,
+  visitId: isVisitId,
+  issuedAtMs: isNumber,
+  activatedAtMs: isNumber,
+  revokedVisitId: orNull(isVisitId),
+  revokedIssuedAtMs: orNull(isNumber),
+}
+const INSTALL = {
+  request: isObject,
+  retentionDays: isNumber,
+  'install.website': isText,
+  'install.eventId': isText,
+  'install.installationId': isText,
+  'install.eventType': isText,
+  'install.receivedAtMs': isNumber,
+  'install.visitId': orNull(isText),
+  'install.deliveries': isListOfPlans,
+}
+const JOB = {
+  jobId: isText,
+  website: isText,
+  organization: isText,
+  destination: isText,
+  provider: isProvider,
+  'install.eventId': isText,
+  'install.eventType': isText,
+  'install.receivedAtMs': isNumber,
+  // What a request is built from is checked there: where it fails, the job ends as a dead letter that people see.
+  visit: isObject,
+  createdAtMs: isNumber,
+  deadlineAtMs: isNumber,
+  attempts: isNumber,
+  dueAtMs: isNumber,
+}
+
+/** What readers use without looking: a record that lacks it would end a whole batch. */
+const SHAPES: { readonly [K in ReadableKind]: readonly Member[] } = {
+  fact: shape({ kind: isText }),
+  visit: shape({
+    'visit.website': isText,
+    'visit.visitId': isVisitId,
+    'visit.issuedAtMs': isNumber,
+    'visit.previousVisitId': orNull(isVisitId),
+  }),
+  activation: shape(ACTIVATION),
+  install: shape(INSTALL),
+  delivery: shape({ jobId: isText, provider: isText, attempts: isNumber }),
+  activity: shape({ website: isText, subject: isText, type: isText, atMs: isNumber }),
+  job: shape(JOB),
+  parkedInstall: [...shape(INSTALL, ['record']), ...shape({ firstSeenAtMs: isNumber, dueAtMs: isNumber })],
+  waitingActivation: [...shape(ACTIVATION, ['record']), ...shape({ dueAtMs: isNumber })],
+  deadLetter: [...shape(JOB, ['job']), ...shape({ reason: isText, failedAtMs: isNumber })],
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce(memberOf, value)
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined
+}
