@@ -90,6 +90,8 @@ const orNull =
   (value) =>
     value === null || check(value)
 const isPlan: Check = (value) => isProvider(memberOf(value, 'provider')) && isText(memberOf(value, 'destination'))
+const isListOfCandidates: Check = (value) =>
+  value === undefined || (Array.isArray(value) && value.every((each) => isText(memberOf(each, 'visitId'))))
 const isListOfPlans: Check = (value) => Array.isArray(value) && value.every(isPlan)
 
 interface Member {
@@ -119,6 +121,7 @@ const INSTALL = {
   'install.receivedAtMs': isNumber,
   'install.visitId': orNull(isText),
   'install.deliveries': isListOfPlans,
+  'install.openCandidates': isListOfCandidates,
 }
 const JOB = {
   jobId: isText,
