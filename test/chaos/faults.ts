@@ -24,6 +24,7 @@ const PROVIDER_MS = 12_000
 const ROLE_DEAD_MS = 2_000
 const SLOW_MS = 1_500
 const ORDERLY_MS = 30_000
+const RESTARTS = 3
 
 const done: Mend = async () => undefined
 
@@ -43,7 +44,7 @@ const brokerFaults: readonly Fault[] = BROKERS.flatMap(({ who, find }): readonly
     begin: async (service) => {
       const broker = await find(service)
       await broker.kill()
-      return () => broker.restart()
+      return () => startAgain(broker)
     },
   },
   {
@@ -61,7 +62,7 @@ const brokerFaults: readonly Fault[] = BROKERS.flatMap(({ who, find }): readonly
     begin: async (service) => {
       const broker = await find(service)
       await endInPeace(broker)
-      return () => broker.restart()
+      return () => startAgain(broker)
     },
   },
 ])
@@ -71,6 +72,17 @@ async function endInPeace(broker: ClusterBroker): Promise<void> {
   const untilMs = Date.now() + ORDERLY_MS
   while (broker.isRunning() && Date.now() < untilMs) await wait(50)
   await broker.kill()
+}
+
+/** On a busy machine a broker may need longer than is waited for it. */
+async function startAgain(broker: ClusterBroker): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await broker.restart()
+    } catch (error) {
+      if (tries === RESTARTS) throw error
+    }
+  }
 }
 
 const redisFaults: readonly Fault[] = [

@@ -73,7 +73,12 @@ function* secretsIn(content: string, secrets: ReadonlySet<string>): Iterable<str
   }
 }
 
+/** Kafka's indexes hold offsets and times alone, and take 10 MiB each of mostly nothing. */
+const IS_INDEX = /\.(time|txn)?index$/
+
 async function filesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
-  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  return entries
+    .filter((entry) => entry.isFile() && !IS_INDEX.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
 }

@@ -1,6 +1,7 @@
 /** What may differ from the promises without being a violation: each with the sentence that documents it. */
 
 import type { Disturbance, EventCall, History, Part, Violation } from './history.ts'
+import { judgeAnswers } from './judge-answers.ts'
 import { Receipts } from './receipts.ts'
 
 interface Tolerance {
@@ -24,14 +25,24 @@ export const TOLERANCES: readonly Tolerance[] = [
     sentence:
       'Losing Redis loses answers: "a repeat of an old install event may be recorded twice and is counted once" (docs/redis.md, When its data is lost); alone, "a repeat at another process may be recorded twice" (When Redis is away). The first record counts.',
     rules: ['answer_differs', 'first_twice'],
-    allows: (violation, { calls, disturbances }) => {
-      const { call } = violation
-      if (call === null || call.event === null) return false
-      const eventId = call.event.eventId
-      const repeats = calls.filter(({ website, event }) => website === call.website && event?.eventId === eventId)
-      const firstMs = Math.min(...repeats.map(({ beganMs }) => beganMs))
-      const lastMs = Math.max(...repeats.map(({ endedMs }) => endedMs))
-      return isLost(disturbances, ['memory'], firstMs, lastMs)
+    allows: isDecidedAnew,
+  },
+  {
+    name: 'installation of an answer decided anew',
+    sentence:
+      'Of an event that is decided anew after Redis was lost the first record counts ("recorded twice and is counted once", docs/redis.md), and its installation may be remembered by the answer that was given last.',
+    rules: ['wrong_visit', 'not_matched'],
+    allows: ({ call }, history) => {
+      const event = call as EventCall | null
+      if (event === null) return false
+      return judgeAnswers(history).some(
+        (found) =>
+          found.rule === 'answer_differs' &&
+          found.call?.event?.installation === event.event.installation &&
+          found.call.event.eventId !== event.event.eventId &&
+          found.call.beganMs <= event.endedMs &&
+          isDecidedAnew(found, history),
+      )
     },
   },
   {
@@ -75,6 +86,16 @@ export const TOLERANCES: readonly Tolerance[] = [
     },
   },
 ]
+
+/** Whether Redis was lost between the first and the last try of an event. */
+function isDecidedAnew({ call }: Violation, { calls, disturbances }: History): boolean {
+  if (call === null || call.event === null) return false
+  const eventId = call.event.eventId
+  const repeats = calls.filter(({ website, event }) => website === call.website && event?.eventId === eventId)
+  const firstMs = Math.min(...repeats.map(({ beganMs }) => beganMs))
+  const lastMs = Math.max(...repeats.map(({ endedMs }) => endedMs))
+  return isLost(disturbances, ['memory'], firstMs, lastMs)
+}
 
 /** The name of the tolerance that allows it, or null. */
 export function toleranceOf(violation: Violation, history: History): string | null {

@@ -14,7 +14,10 @@ import { startRedis, type RedisServer } from './redis.ts'
 export type EngineEnv = Readonly<Record<'WHENCE_EVENT_LOG' | 'WHENCE_HOT_STATE' | 'WHENCE_FACTS', string>>
 
 /** Where processes find Kafka, and what a test can do to all of it. */
-export type EngineKafka = Pick<KafkaBroker, 'plain' | 'linked' | 'pause' | 'resume' | 'kill' | 'restart' | 'stop'>
+export type EngineKafka = Pick<
+  KafkaBroker,
+  'plain' | 'linked' | 'folder' | 'pause' | 'resume' | 'kill' | 'restart' | 'stop'
+>
 
 export interface Engines {
   readonly kafka: EngineKafka
@@ -101,12 +104,13 @@ function oneBroker({ jars, isDetached = false, links }: EnginesOptions): Promise
 }
 
 function wholeOf(cluster: KafkaCluster): EngineKafka {
-  const { addresses, brokers } = cluster
+  const { addresses, brokers, folder } = cluster
   const each = async (act: (broker: ClusterBroker) => Promise<void>): Promise<void> =>
     void (await Promise.all(brokers.map(act)))
   return {
     plain: addresses,
     linked: addresses,
+    folder,
     pause: () => brokers.forEach((broker) => broker.pause()),
     resume: () => brokers.forEach((broker) => broker.resume()),
     kill: () => each((broker) => broker.kill()),

@@ -25,6 +25,8 @@ export interface KafkaBroker extends BrokerProcess {
   readonly sasl: string
   /** `host:port` with TLS. */
   readonly tls: string
+  /** Holds its data. */
+  readonly folder: string
   /** PEM file that the TLS listener's certificate is checked against. */
   readonly caFile: string
   /** Ends it and deletes its data. */
@@ -92,6 +94,7 @@ async function startIn(folder: string, jars: string, options: KafkaOptions): Pro
     sasl: `127.0.0.1:${sasl}`,
     tls: `127.0.0.1:${tls}`,
     caFile,
+    folder,
     stop: () => broker.kill().then(() => rm(folder, { recursive: true, force: true })),
   }
 }

@@ -23,8 +23,8 @@ export interface CallOptions {
   readonly isDocumented?: boolean
 }
 
-export interface Api {
-  readonly service: TestService
+/** Every call there is. */
+export interface Calls {
   /** Posts JSON, or text and bytes as they are. */
   readonly post: (path: string, body: unknown, options?: CallOptions) => Promise<Reply>
   readonly get: (path: string, options?: CallOptions) => Promise<Reply>
@@ -34,6 +34,10 @@ export interface Api {
   readonly event: (more?: Record<string, unknown>, options?: CallOptions) => Promise<Reply>
   /** A receipt that was activated. */
   readonly activeReceipt: (more?: Record<string, unknown>, origin?: string) => Promise<string>
+}
+
+export interface Api extends Calls {
+  readonly service: TestService
   readonly stop: () => Promise<void>
 }
 
@@ -50,11 +54,16 @@ export function freshAddress(): string {
 
 export async function startApi(options: TestServiceOptions = {}): Promise<Api> {
   const service = await startTestService({ ...options, env: { WHENCE_TRUST_PROXY: '127.0.0.1', ...options.env } })
+  return { ...callsTo(service.url), service, stop: () => service.stop() }
+}
+
+/** To an api that trusts its proxy on 127.0.0.1. */
+export function callsTo(baseUrl: string): Calls {
   const call = async (path: string, init: RequestInit, options: CallOptions): Promise<Reply> => {
     const headers = { 'X-Forwarded-For': options.address ?? freshAddress(), ...options.headers }
     const method = options.method ?? init.method ?? 'GET'
     const origin = options.origin === undefined && BROWSER_PATHS.has(path) ? TEST_ORIGIN : (options.origin ?? null)
-    const reply = await send(service.url + path, { ...init, method, headers: { ...init.headers, ...headers }, origin })
+    const reply = await send(baseUrl + path, { ...init, method, headers: { ...init.headers, ...headers }, origin })
     if (options.isDocumented !== false) expectDocumented(method, path, reply)
     return reply
   }
@@ -64,7 +73,6 @@ export async function startApi(options: TestServiceOptions = {}): Promise<Api> {
     return call(path, init, options)
   }
   return {
-    service,
     post,
     get: (path, options = {}) => call(path, { method: 'GET' }, options),
     visit: (more, options) => post('/v1/visits', visitBody(more), options),
@@ -80,7 +88,6 @@ export async function startApi(options: TestServiceOptions = {}): Promise<Api> {
       expect(activation.status, activation.text).to.equal(200)
       return receipt
     },
-    stop: () => service.stop(),
   }
 }
 

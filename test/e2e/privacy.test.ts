@@ -1,0 +1,116 @@
+/** What must not be kept stands in no file of Kafka, of Redis or of the spool, byte by byte, while many processes work. */
+
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { expect } from 'chai'
+import { callsTo, type Calls } from '../api/support/api.ts'
+import { filesBelow, findCanaries, floodAndForward, runEverything, type Canaries } from '../api/support/canaries.ts'
+import { startDistributed, type Distributed } from '../support/distributed.ts'
+import { kafkaJars } from '../support/kafka.ts'
+import { MANIFESTS, TEST_SECRET } from '../support/service.ts'
+import { placeInShared, sharesEngines } from './support/distributed-system.ts'
+
+const FBP = `fb.1.1790000000000.${randomBytes(4).readUInt32BE()}7`
+const GCLID = `Cj0KCQiA-${randomBytes(12).toString('hex')}`
+const COOKIE = `session=${randomBytes(12).toString('hex')}`
+const ADDRESS_ENV = { WHENCE_TRUST_PROXY: '127.0.0.1' }
+const TRIES = 300
+const PAUSE_MS = 100
+
+describe('privacy of the distributed service', function () {
+  this.timeout(180_000)
+  let system: Distributed
+  let spool: string
+
+  before(async function () {
+    if ((await kafkaJars()) === null) this.skip()
+    spool = await mkdtemp(join(tmpdir(), 'whence-spool-'))
+    const engines = await placeInShared()
+    // Written as it is, so that a search of its files finds what is in them.
+    for (const [name, value] of [...Object.entries(REDIS_SETTINGS), ['appendonly', 'yes']] as const) {
+      engines.redis.cli('config', 'set', name, value)
+    }
+    system = await startDistributed({ engines, envOf: { api: ADDRESS_ENV } })
+  })
+  after(async () => {
+    system?.engines.redis.cli('config', 'set', 'appendonly', 'no')
+    await system?.stop()
+    if (spool !== undefined) await rm(spool, { recursive: true, force: true })
+  })
+  sharesEngines()
+
+  it('holds in every file of Kafka, Redis and the spool after a run of everything', async () => {
+    const { engines } = system
+    const providerSecret = /api-secret: (\S+) /.exec(MANIFESTS['acme.yaml'] ?? '')?.[1] ?? ''
+    const others = new Set([FBP, GCLID, COOKIE, providerSecret, TEST_SECRET])
+    const canaries: Canaries = { secrets: new Set(), addresses: new Set(), others }
+    const spooling = await system.add('api', { ...ADDRESS_ENV, WHENCE_SPOOL: spool })
+    await runEverything(callsTo(system.url), canaries, 0)
+    await optOut(callsTo(system.url))
+    engines.kafka.pause()
+    try {
+      await runEverything(callsTo(spooling.url), canaries, 1)
+      await optOut(callsTo(spooling.url))
+      expect(await spooledEntries(spooling.url)).to.be.greaterThan(50)
+    } finally {
+      engines.kafka.resume()
+    }
+    await floodAndForward(callsTo(spooling.url), canaries)
+    await until(async () => (await spooledEntries(spooling.url)) === 0)
+    await system.drain()
+    expect(system.ga4.requests().length).to.be.greaterThan(0)
+    engines.redis.cli('save')
+
+    const places = { Kafka: engines.kafka.folder, Redis: engines.redis.folder, spool }
+    const files = new Map<string, string>()
+    for (const [place, folder] of Object.entries(places)) {
+      for (const [name, text] of await filesBelow(folder)) files.set(`${place} ${name}`, text)
+    }
+    // A search shows something only where it looks at what is there.
+    const holding = (what: string): string[] =>
+      [...files].filter(([, text]) => text.includes(what)).map(([name]) => name)
+    for (const file of [
+      /^Kafka .*visits-\d+.*\.log$/,
+      /^Kafka .*deliveries-\d+.*\.log$/,
+      /^Redis .*\.rdb$/,
+      /^spool .*\.mdb$/,
+    ]) {
+      expect(holding('acme-dev').join('\n')).to.match(new RegExp(file.source, 'm'))
+    }
+    expect(holding('acme-dev').join('\n')).to.match(/^Redis .*appendonly.*aof$/m)
+    expect(canaries.secrets.size).to.be.above(20)
+    expect(canaries.addresses.size).to.be.above(300)
+    expect([...files].flatMap(([name, text]) => findCanaries(name, text, canaries))).to.deep.equal([])
+  })
+})
+
+const REDIS_SETTINGS = { rdbcompression: 'no', 'aof-use-rdb-preamble': 'no' }
+
+/** A visitor under Global Privacy Control with advertising identities, who installs; and a cookie that nobody asked for. */
+async function optOut({ visit, activate, event }: Calls): Promise<void> {
+  const identities = { meta: { fbp: FBP }, google_ads: { gclid: GCLID }, ga4: { 'G-TEST000001': GA4 } }
+  const headers = { Cookie: COOKIE }
+  const made = await visit({ gpc: true, identities }, { headers })
+  expect(made.status, made.text).to.equal(200)
+  const { receipt } = made.body['marker']
+  await activate(receipt, {}, { headers })
+  const { body } = await event({ receipts: [receipt] }, { headers })
+  expect(body).to.deep.include({ resolution: 'matched' })
+}
+
+const GA4 = { client_id: '1234512345.1790000000', session_id: '1790000000' }
+
+async function spooledEntries(url: string): Promise<number> {
+  return ((await (await fetch(`${url}/health`)).json()) as { spool: { entries: number } }).spool.entries
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    if (await isSo()) return
+    await wait(PAUSE_MS)
+  }
+  throw new Error('it did not come to pass')
+}
