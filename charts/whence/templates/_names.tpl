@@ -21,6 +21,17 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/part-of: whence
 {{ include "whence.selector" . }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- /* Of every object, beside those of its own; nothing if there are none. Arguments: root; own: annotations that win. */ -}}
+{{- define "whence.annotations" -}}
+{{- with mergeOverwrite (dict) (default (dict) .root.Values.commonAnnotations) (default (dict) .own) -}}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end -}}
 {{- end -}}
 
 {{- define "whence.selector" -}}
@@ -66,22 +77,6 @@ app.kubernetes.io/instance: {{ .Release.Name }}
   scales: true
 {{- end }}
 {{- end }}
-{{- end -}}
-
-{{- /* What is wrong with the values and no schema can say. */ -}}
-{{- define "whence.checkValues" -}}
-{{- $missing := list -}}
-{{- if not .Values.baseUrl }}{{ $missing = append $missing "baseUrl: the address under which websites and installers reach the service" }}{{ end -}}
-{{- if include "whence.isCluster" . -}}
-{{- range $name := list "secret" "eventLog" "hotState" "facts" -}}
-{{- if not (index $.Values $name).existingSecret }}{{ $missing = append $missing (printf "%s.existingSecret: the Secret that holds it (docs/kubernetes.md)" $name) }}{{ end -}}
-{{- end -}}
-{{- if and .Values.keda.enabled (not .Values.keda.bootstrapServers) }}{{ $missing = append $missing "keda.bootstrapServers: the brokers that KEDA asks for the lag" }}{{ end -}}
-{{- if and .Values.gateway.enabled (not .Values.gateway.parentRefs) }}{{ $missing = append $missing "gateway.parentRefs: the Gateways that the route belongs to" }}{{ end -}}
-{{- end -}}
-{{- if and .Values.api.spool.enabled .Values.api.autoscaling.enabled }}{{ $missing = append $missing "api.autoscaling.enabled=false: a pod that goes takes its spool along, so nothing may scale api.spool away" }}{{ end -}}
-{{- if and .Values.ingress.enabled (not .Values.ingress.hosts) }}{{ $missing = append $missing "ingress.hosts: the host names" }}{{ end -}}
-{{- if $missing }}{{ fail (printf "\nThese values are missing or do not go together:\n  %s\n" (join "\n  " $missing)) }}{{ end -}}
 {{- end -}}
 
 {{- /* Components that speak to providers, as a JSON list. */ -}}

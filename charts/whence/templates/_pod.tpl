@@ -1,10 +1,18 @@
 {{- /* Pods: what all of them have in common, and what gives each its settings. */ -}}
 
+{{- /* Values `pods` with those of the component's own `pod`: maps are merged, lists replaced. Arguments: root; own: the component's values. */ -}}
+{{- define "whence.podValues" -}}
+{{- mergeOverwrite (deepCopy .root.Values.pods) (deepCopy (default (dict) .own.pod)) | toJson -}}
+{{- end -}}
+
+{{- /* Without a user (`pods.runAsUser: null`) the cluster gives one, as OpenShift does by namespace. */ -}}
 {{- define "whence.podSecurity" -}}
 runAsNonRoot: true
-runAsUser: {{ .Values.pods.runAsUser }}
-runAsGroup: {{ .Values.pods.runAsUser }}
-fsGroup: {{ .Values.pods.runAsUser }}
+{{- with .Values.pods.runAsUser }}
+runAsUser: {{ . }}
+runAsGroup: {{ . }}
+fsGroup: {{ . }}
+{{- end }}
 fsGroupChangePolicy: OnRootMismatch
 seccompProfile: { type: RuntimeDefault }
 {{- end -}}
@@ -15,10 +23,11 @@ readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end -}}
 
-{{- /* Where pods run and how they end. Arguments: root, component; `revision` is the label that tells one version's pods from another's. */ -}}
+{{- /* Where pods run and how they end. Arguments: root, own, component; `revision` is the label that tells one version's pods from another's. */ -}}
 {{- define "whence.placement" -}}
 {{- $root := .root -}}
-{{- $pods := $root.Values.pods -}}
+{{- $pods := include "whence.podValues" . | fromJson -}}
+{{- $selector := printf "%s\napp.kubernetes.io/component: %s" (include "whence.selector" $root) .component | fromYaml -}}
 terminationGracePeriodSeconds: {{ $pods.terminationGracePeriodSeconds }}
 enableServiceLinks: false
 {{- with $root.Values.image.pullSecrets }}
@@ -38,7 +47,16 @@ nodeSelector:
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- if and $pods.topologySpread .revision }}
+{{- with $pods.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- if $pods.topologySpreadConstraints }}
+topologySpreadConstraints:
+  {{- range $pods.topologySpreadConstraints }}
+  - {{- merge (dict) . (dict "labelSelector" (dict "matchLabels" $selector)) | toYaml | nindent 4 }}
+  {{- end }}
+{{- else if and $pods.topologySpread .revision }}
 topologySpreadConstraints:
   {{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
   - maxSkew: 1
@@ -47,27 +65,41 @@ topologySpreadConstraints:
     matchLabelKeys: [{{ $.revision }}]
     labelSelector:
       matchLabels:
-        {{- include "whence.selector" $root | nindent 8 }}
-        app.kubernetes.io/component: {{ $.component }}
+        {{- toYaml $selector | nindent 8 }}
   {{- end }}
 {{- end }}
 securityContext:
   {{- include "whence.podSecurity" $root | nindent 2 }}
 {{- end -}}
 
-{{- /* Labels and annotations of a pod. Arguments: root, component. */ -}}
+{{- /* Labels and annotations of a pod; those that select it win. Arguments: root, own, component. */ -}}
 {{- define "whence.podMetadata" -}}
+{{- $pods := include "whence.podValues" . | fromJson -}}
+{{- $fixed := printf "%s\napp.kubernetes.io/part-of: whence\napp.kubernetes.io/component: %s" (include "whence.selector" .root) .component | fromYaml -}}
 labels:
-  {{- include "whence.selector" .root | nindent 2 }}
-  app.kubernetes.io/part-of: whence
-  app.kubernetes.io/component: {{ .component }}
-  {{- with .root.Values.pods.labels }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
-{{- with .root.Values.pods.annotations }}
+  {{- mergeOverwrite (dict) (default (dict) .root.Values.commonLabels) (default (dict) $pods.labels) $fixed | toYaml | nindent 2 }}
+{{- with mergeOverwrite (dict) (default (dict) .root.Values.commonAnnotations) (default (dict) $pods.annotations) }}
 annotations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- end -}}
+
+{{- /* Containers beside our own. Arguments: root, own. */ -}}
+{{- define "whence.extraContainers" -}}
+{{- with (include "whence.podValues" . | fromJson).extraContainers }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- /* A list of a pod under its name, with the team's own entries; nothing if it is empty. Arguments: root, own, key, items: texts of YAML lists, extra: the value. */ -}}
+{{- define "whence.listOf" -}}
+{{- $extra := get (include "whence.podValues" . | fromJson) .extra -}}
+{{- $all := list -}}
+{{- range .items }}{{ $all = concat $all (. | fromYamlArray) }}{{ end -}}
+{{- with concat $all (default (list) $extra) -}}
+{{ $.key }}:
+  {{- toYaml . | nindent 2 }}
+{{- end -}}
 {{- end -}}
 
 {{- define "whence.logEnv" -}}
@@ -144,8 +176,9 @@ http://{{ include "whence.fullname" .root }}-stand-ins.{{ .root.Release.Namespac
 {{- end }}
 {{- end -}}
 
+{{- /* Arguments: root, own. */ -}}
 {{- define "whence.extraEnv" -}}
-{{- with .Values.pods.extraEnv }}
+{{- with (include "whence.podValues" . | fromJson).extraEnv }}
 {{ toYaml . }}
 {{- end }}
 {{- end -}}
@@ -214,11 +247,15 @@ lifecycle: { preStop: { sleep: { seconds: {{ .Values.pods.preStopSleepSeconds }}
 {{- /* Roles without an HTTP interface of their own answer on the port of their metrics. */ -}}
 {{- define "whence.metricsProbes" -}}
 startupProbe:
-  httpGet: { path: /metrics, port: metrics }
+  httpGet: { path: /live, port: metrics }
   periodSeconds: 2
   failureThreshold: 60
+readinessProbe:
+  httpGet: { path: /ready, port: metrics }
+  periodSeconds: 5
+  timeoutSeconds: 3
 livenessProbe:
-  httpGet: { path: /metrics, port: metrics }
+  httpGet: { path: /live, port: metrics }
   periodSeconds: 20
   timeoutSeconds: 5
   failureThreshold: 6
@@ -238,4 +275,18 @@ livenessProbe:
   periodSeconds: 20
   timeoutSeconds: 5
   failureThreshold: 6
+{{- end -}}
+
+{{- /*
+How many pods. Where something else scales them, as many as there are now: without a number helm would take the one away that was
+there before, and the API server would put a 1 in its place. Arguments: root, name, wanted, isScaled.
+*/ -}}
+{{- define "whence.replicas" -}}
+{{- if not .isScaled -}}
+replicas: {{ .wanted }}
+{{- else -}}
+{{- with lookup "apps/v1" "Deployment" .root.Release.Namespace .name -}}
+replicas: {{ .spec.replicas }}
+{{- end -}}
+{{- end -}}
 {{- end -}}

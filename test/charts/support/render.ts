@@ -39,6 +39,8 @@ export const VALUE_SETS = [
 ] as const
 export const valueFile = (name: string): string => join(CHART, 'ci', `${name}.yaml`)
 
+const PROMETHEUS = 'networkPolicy.metricsFrom[0].namespaceSelector.matchLabels.purpose=monitoring'
+
 /** Each row of the combinations takes one of each. */
 const SWITCHES: readonly (readonly string[])[] = [
   ['watch.allNamespaces=true', 'watch.allNamespaces=false', 'watch.namespaces={one,two}'],
@@ -49,11 +51,13 @@ const SWITCHES: readonly (readonly string[])[] = [
   ['engineFiles.existingSecret=files', 'engineFiles.existingSecret='],
   ['networkPolicy.enabled=true', 'networkPolicy.enabled=false'],
   ['crds.enabled=true', 'crds.enabled=false', 'crds.keep=false'],
-  ['metrics.serviceMonitor.enabled=true', 'metrics.rules.enabled=true', 'metrics.dashboards.enabled=true'],
+  [`metrics.serviceMonitor.enabled=true,${PROMETHEUS}`, 'metrics.rules.enabled=true', 'metrics.dashboards.enabled=true'],
   ['test.enabled=true', 'test.enabled=false'],
   ['operator.traffic=true', 'operator.traffic=false'],
   ['providers.meta.enabled=true', 'providers.meta.enabled=false'],
   ['pods.topologySpread=true', 'pods.topologySpread=false,pods.preStopSleepSeconds=0'],
+  ['pods.runAsUser=65532', 'pods.runAsUser=null'],
+  ['commonLabels.team=growth,commonAnnotations.note=x', 'commonLabels=null'],
 ]
 
 let all: Promise<ReadonlyMap<string, readonly KubeManifest[]>> | null = null

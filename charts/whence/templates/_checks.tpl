@@ -1,0 +1,61 @@
+{{- /* What is wrong with the values and no schema can say. Told all at once, before anything runs. */ -}}
+
+{{- define "whence.checkValues" -}}
+{{- $problems := list -}}
+{{- if not .Values.baseUrl }}{{ $problems = append $problems "baseUrl: the address under which websites and installers reach the service" }}{{ end -}}
+{{- if include "whence.isCluster" . }}{{ $problems = concat $problems (include "whence.clusterProblems" . | fromYamlArray) }}{{ end -}}
+{{- if and .Values.ingress.enabled (not .Values.ingress.hosts) }}{{ $problems = append $problems "ingress.hosts: the host names" }}{{ end -}}
+{{- if and .Values.networkPolicy.enabled .Values.metrics.serviceMonitor.enabled (not .Values.networkPolicy.metricsFrom) -}}
+{{- $problems = append $problems "networkPolicy.metricsFrom: where Prometheus is, which metrics.serviceMonitor sends here, as in [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]" -}}
+{{- end -}}
+{{- if le (int .Values.pods.terminationGracePeriodSeconds) (add 25 .Values.pods.preStopSleepSeconds) -}}
+{{- $problems = append $problems "pods.terminationGracePeriodSeconds: more than pods.preStopSleepSeconds and the 25 s that a program takes to end" -}}
+{{- end -}}
+{{- if $problems }}{{ fail (printf "\nThese values are missing or do not go together:\n  %s\n" (join "\n  " $problems)) }}{{ end -}}
+{{- end -}}
+
+{{- /* A YAML list of texts. */ -}}
+{{- define "whence.clusterProblems" -}}
+{{- $problems := list -}}
+{{- range $name := list "secret" "eventLog" "hotState" "facts" -}}
+{{- if not (index $.Values $name).existingSecret }}{{ $problems = append $problems (printf "%s.existingSecret: the Secret that holds it (docs/kubernetes.md)" $name) }}{{ end -}}
+{{- end -}}
+{{- if and .Values.keda.enabled (not .Values.keda.bootstrapServers) }}{{ $problems = append $problems "keda.bootstrapServers: the brokers that KEDA asks for the lag" }}{{ end -}}
+{{- if and .Values.gateway.enabled (not .Values.gateway.parentRefs) }}{{ $problems = append $problems "gateway.parentRefs: the Gateways that the route belongs to" }}{{ end -}}
+{{- with .Values.api -}}
+{{- if and .spool.enabled .autoscaling.enabled }}{{ $problems = append $problems "api.autoscaling.enabled=false: a pod that goes takes its spool along, so nothing may scale api.spool away" }}{{ end -}}
+{{- if and .autoscaling.enabled (gt (int .autoscaling.minReplicas) (int .autoscaling.maxReplicas)) }}{{ $problems = append $problems "api.autoscaling.minReplicas: at most api.autoscaling.maxReplicas" }}{{ end -}}
+{{- /* What may wait, the room that the disk keeps free, and a tenth for the file system. */ -}}
+{{- $need := mulf 1.1 (mulf 1000000.0 (add 256 .spool.megabytes)) -}}
+{{- if and .spool.enabled (lt (include "whence.bytes" .spool.size | float64) $need) -}}
+{{- $problems = append $problems (printf "api.spool.size: %s cannot hold %d MB, for which it takes %.0fM at least" .spool.size (int .spool.megabytes) (divf $need 1000000.0)) -}}
+{{- end -}}
+{{- end -}}
+{{- if .Values.networkPolicy.enabled -}}
+{{- range $name, $hint := dict "kubernetes" "the API server, as in [{ipBlock: {cidr: 10.0.0.1/32}}]; kubectl get endpointslices -n default -l kubernetes.io/service-name=kubernetes shows its addresses" "kafka" "Kafka, as in [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: kafka}}}]" "redis" "Redis" "clickhouse" "ClickHouse" -}}
+{{- if not (index $.Values.networkPolicy $name).to }}{{ $problems = append $problems (printf "networkPolicy.%s.to: the place of %s (docs/kubernetes.md; networkPolicy.enabled=false for none)" $name $hint) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- $missing := include "whence.missingNamespaces" . | fromYamlArray -}}
+{{- if $missing }}{{ $problems = append $problems (printf "watch.namespaces: there is no namespace %s; make it first, for the rights in it are part of this release" (join ", " $missing)) }}{{ end -}}
+{{- toYaml $problems -}}
+{{- end -}}
+
+{{- /* A quantity of Kubernetes, as `2Gi`, in bytes. */ -}}
+{{- define "whence.bytes" -}}
+{{- $units := dict "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "Ki" 1024.0 "Mi" 1048576.0 "Gi" 1073741824.0 "Ti" 1099511627776.0 "Pi" 1125899906842624.0 -}}
+{{- mulf (regexFind "^[0-9.]+" . | float64) (index $units (regexFind "[A-Za-z]+$" .)) -}}
+{{- end -}}
+
+{{- /* Watched namespaces that are not there, as a YAML list; empty where helm does not ask the cluster, as for a template. */ -}}
+{{- define "whence.missingNamespaces" -}}
+{{- $wanted := include "whence.namespaces" . | fromYamlArray -}}
+{{- $missing := list -}}
+{{- $isAsked := false -}}
+{{- if ne (toJson $wanted) (toJson (list .Release.Namespace)) -}}
+{{- range $name := append $wanted .Release.Namespace | uniq -}}
+{{- if lookup "v1" "Namespace" "" $name }}{{ $isAsked = true }}{{ else if has $name $wanted }}{{ $missing = append $missing $name }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- ternary $missing (list) $isAsked | toYaml -}}
+{{- end -}}
