@@ -2,19 +2,13 @@
 
 import express, { type Express, type RequestHandler } from 'express'
 import { refuse } from '../domain/errors.ts'
+import { addressHit, toldHit } from '../domain/rate.ts'
 import type { ApiDeps } from './deps.ts'
-import { exchangeOf, opener } from './exchange.ts'
+import { exchangeOf, opener, type Exchange } from './exchange.ts'
 import { inStep } from './in-step.ts'
 import { preflight } from './origin-guard.ts'
-import {
-  collect,
-  findWebsite,
-  receive,
-  sendRefused,
-  takeBody,
-  type CollectionRoute,
-  type PipelineParts,
-} from './pipeline.ts'
+import { collect, receive, sendRefused, takeBody, type CollectionRoute, type PipelineParts } from './pipeline.ts'
+import { ownerOf } from './owner.ts'
 import { addressLimit } from './rate-limit.ts'
 import { lastResort, notFound, plainRequest, wrongMethod } from './refusals.ts'
 import { sendRefusal } from './reply.ts'
@@ -37,12 +31,12 @@ export function createApp(deps: ApiDeps): Express {
   Object.defineProperty(app.request, 'ip', { value: undefined })
   const parts: PipelineParts = { deps, recorder: createRecorder(deps) }
   const files = publicFiles(deps.options)
-  app.use(plainRequest(deps))
+  app.use(plainRequest(parts))
   collectionRoutes(app, parts, files.hookBody)
   getRoute(app, '/health', health(deps), deps)
   for (const [path, file] of files.byPath) getRoute(app, path, serveStatic(file), deps)
   app.use(notFound(deps))
-  app.use(lastResort(deps))
+  app.use(lastResort(parts))
   return app
 }
 
@@ -91,18 +85,29 @@ function getRoute(app: Express, path: string, handler: RequestHandler, deps: Api
 }
 
 function limitAddresses(parts: PipelineParts): RequestHandler {
-  const { deps, recorder } = parts
+  const { deps } = parts
   return addressLimit({
     hotState: deps.hotState,
     nowMs: deps.nowMs,
-    addressHash: (req) => exchangeOf(req).addressHash,
-    onLimited: async (req, res, hit) => {
+    addressHash: (req) => {
+      const exchange = exchangeOf(req)
+      exchange.counted.push({ hits: [addressHit(exchange.addressHash)], atMs: deps.nowMs() })
+      return exchange.addressHash
+    },
+    onLimited: async (req, res, retryAfterS) => {
       const exchange = exchangeOf(req)
       // Read for the record, and so that the connection can stay: a proxy may share it among many clients.
-      if (!(await takeBody(req, exchange))) return
-      exchange.website = findWebsite(exchange.body?.['project'] ?? req.params['website'], deps)
-      if (exchange.website !== null && hit.isFirst) recorder.limitReached(exchange.website, 'collection')
-      sendRefused({ req, res, exchange, refusal: refuse('rate_limited', { retryAfter: hit.retryAfterS }) }, parts)
+      if (!(await takeBody(req, exchange, parts))) return
+      exchange.website = ownerOf(exchange, deps, req.params['website'])
+      await tellOfLimit(exchange, parts)
+      sendRefused({ req, res, exchange, refusal: refuse('rate_limited', { retryAfter: retryAfterS }) }, parts)
     },
   })
+}
+
+/** One activity entry for each organisation that the address met in this window, the first of them or not. */
+async function tellOfLimit({ website, addressHash }: Exchange, { deps, recorder }: PipelineParts): Promise<void> {
+  if (website === null) return
+  const outcome = await deps.hotState.countHits([toldHit(website.organization.id, addressHash)])
+  if (outcome.kind === 'counted') recorder.limitReached(website, 'collection')
 }

@@ -16,6 +16,8 @@ export interface RawBody {
 /** The client went away in the middle; there is nobody to answer. */
 export interface Aborted {
   readonly kind: 'aborted'
+  /** What had arrived, cut at the limit. */
+  readonly bytes: Buffer
 }
 
 /** Content type and encoding, from the head alone. */
@@ -30,6 +32,12 @@ export function isEncoded(req: IncomingMessage): boolean {
   return encoding !== undefined && encoding.trim().toLowerCase() !== 'identity'
 }
 
+/**
+ * So long the beginning of a body that is announced as too large is waited for: it tells whom the refusal is for. A client
+ * that asks first has sent none, and is answered at once.
+ */
+const BEGINNING_MS = 200
+
 /** Whether a body is on its way that an answer without reading would leave lying, and that is not surely small. */
 export function isLargeUnread(req: IncomingMessage): boolean {
   if (req.headers['transfer-encoding'] !== undefined) return true
@@ -38,28 +46,35 @@ export function isLargeUnread(req: IncomingMessage): boolean {
 
 /** Never reads past the limit: what is longer comes back cut, and the caller closes the connection. */
 export function readBody(req: IncomingMessage): Promise<RawBody | Aborted> {
-  const declared = Number(req.headers['content-length'] ?? 0)
-  if (declared > LIMITS.bodyBytes) return Promise.resolve({ kind: 'body', bytes: Buffer.alloc(0), isCut: true })
+  const isTooLarge = Number(req.headers['content-length'] ?? 0) > LIMITS.bodyBytes
+  if (isTooLarge && req.headers.expect !== undefined) {
+    return Promise.resolve({ kind: 'body', bytes: Buffer.alloc(0), isCut: true })
+  }
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
     let size = 0
+    const arrived = (): Buffer => Buffer.concat(chunks, size).subarray(0, LIMITS.bodyBytes)
+    const cut = (): void => {
+      req.pause()
+      finish({ kind: 'body', bytes: arrived(), isCut: true })
+    }
+    const timer = isTooLarge ? setTimeout(cut, BEGINNING_MS) : undefined
     const finish = (body: RawBody | Aborted): void => {
+      clearTimeout(timer)
       req.off('data', take).off('end', end).off('close', abort).off('error', abort)
       resolve(body)
     }
     const take = (chunk: Buffer): void => {
       chunks.push(chunk)
       size += chunk.length
-      if (size <= LIMITS.bodyBytes) return
-      req.pause()
-      finish({ kind: 'body', bytes: Buffer.concat(chunks, size).subarray(0, LIMITS.bodyBytes), isCut: true })
+      if (size > LIMITS.bodyBytes) cut()
     }
     const end = (): void => {
       const [only] = chunks
       const bytes = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, size)
-      finish({ kind: 'body', bytes, isCut: false })
+      finish({ kind: 'body', bytes, isCut: isTooLarge })
     }
-    const abort = (): void => finish({ kind: 'aborted' })
+    const abort = (): void => finish({ kind: 'aborted', bytes: arrived() })
     req.on('data', take).on('end', end).on('close', abort).on('error', abort)
   })
 }

@@ -3,6 +3,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Request, RequestHandler } from 'express'
 import type { Website } from '../domain/catalog.ts'
+import type { RateHit } from '../domain/rate.ts'
 import type { JsonObject } from '../domain/strict-json.ts'
 import { timeOrderedId } from '../runtime/random.ts'
 import type { Aborted, RawBody } from './body.ts'
@@ -28,7 +29,10 @@ export interface Exchange {
   text: string | null
   isCut: boolean
   body: JsonObject | null
+  /** Whose request it is, as far as it can be told: for the record, whatever is wrong with the request. */
   website: Website | null
+  /** What was counted for it, and when by the process's clock: given back if it is answered `503`. */
+  counted: { readonly hits: readonly RateHit[]; readonly atMs: number }[]
   /** Set where the body must not be kept: an organisation over its quota, or bytes that could hide anything. */
   isWithheld: boolean
   /** Whether its record is on the log, or on its way there. */
@@ -61,7 +65,7 @@ export function exchangeOf(req: Request): Exchange {
   return req.exchange
 }
 
-function openExchange(req: IncomingMessage, deps: ApiDeps, addressHash: string): Exchange {
+export function openExchange(req: IncomingMessage, deps: ApiDeps, addressHash: string): Exchange {
   const receivedAtMs = deps.nowMs()
   const { headers } = req
   return {
@@ -80,6 +84,7 @@ function openExchange(req: IncomingMessage, deps: ApiDeps, addressHash: string):
     isCut: false,
     body: null,
     website: null,
+    counted: [],
     isWithheld: false,
     isRecorded: false,
   }

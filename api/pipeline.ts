@@ -15,7 +15,8 @@ import { checkHead, decodeBody, isEncoded, readBody } from './body.ts'
 import type { ApiDeps } from './deps.ts'
 import { exchangeOf, secondsSince, type Exchange } from './exchange.ts'
 import { corsHeaders } from './origin-guard.ts'
-import { sendJson, sendRefusal } from './reply.ts'
+import { findWebsite, ownerOf } from './owner.ts'
+import { sendJson, sendRefusal, type Headers } from './reply.ts'
 import type { Recorder } from './request-logs.ts'
 import { sha256Hex } from './sha256.ts'
 
@@ -78,15 +79,16 @@ export interface RefusedExchange {
   readonly res: Response
   readonly exchange: Exchange
   readonly refusal: Refusal
+  readonly headers?: Headers
 }
 
 /** Answers, records and counts a refusal; a body that was not read to its end takes its connection along. */
 export function sendRefused(
-  { req, res, exchange, refusal }: RefusedExchange,
+  { req, res, exchange, refusal, headers = {} }: RefusedExchange,
   { deps, recorder }: Pick<PipelineParts, 'deps' | 'recorder'>,
 ): void {
   const close = exchange.isCut ? { Connection: 'close' } : {}
-  const status = sendRefusal(res, refusal, { ...corsHeaders(req, deps.catalog()), ...close })
+  const status = sendRefusal(res, refusal, { ...corsHeaders(req, deps.catalog()), ...close, ...headers })
   if (!exchange.isRecorded) recorder.note(exchange, status, refusal.code)
   deps.metrics.answered(routeNameOf(req), status, refusal.code, secondsSince(exchange))
 }
@@ -107,12 +109,24 @@ async function settle(
   try {
     const outcome = await work()
     if (outcome?.kind === 'answer' && !exchange.isRecorded) await recorder.accept(exchange, null)
+    if (outcome?.kind === 'refused' && outcome.code === 'unavailable') await giveHitsBack(exchange, deps)
     return outcome
   } catch (error) {
-    if (error instanceof LogUnavailable) return refuse('unavailable')
+    if (error instanceof LogUnavailable) {
+      await giveHitsBack(exchange, deps)
+      return refuse('unavailable')
+    }
     deps.logger.error({ err: error, requestId: exchange.id }, 'request failed')
     return refuse('internal')
   }
+}
+
+/** A request that was promised nothing uses up no window. A hot state that is away must not make the answer worse. */
+async function giveHitsBack(exchange: Exchange, { hotState, nowMs, logger }: ApiDeps): Promise<void> {
+  const given = exchange.counted
+    .splice(0)
+    .map(({ hits, atMs }) => hotState.returnHits(hits, Math.max(0, nowMs() - atMs)))
+  await Promise.all(given).catch((error: unknown) => logger.warn({ err: error }, 'hits could not be given back'))
 }
 
 async function run(
@@ -121,38 +135,45 @@ async function run(
   { req, exchange }: { readonly req: Request; readonly exchange: Exchange },
 ): Promise<Refusal | Answer | null> {
   const headRefusal = checkHead(req)
-  if (!(await takeBody(req, exchange))) return null
-  // Before anything is judged: the website's people shall find the refusal in their Logs.
-  const website = findWebsite(exchange.body?.['project'], parts.deps)
-  exchange.website = website
-  if (headRefusal !== null) return headRefusal
-  if (exchange.isCut) return refuse('body_too_large')
-  const body = exchange.body
-  if (body === null) return refuse('invalid_json')
-  const fieldRefusal = route.validate(body)
-  if (fieldRefusal !== null) return fieldRefusal
-  if (website === null) return refuse('website_not_found')
-  const request = checkSender(route, exchange, { body, website })
+  if (!(await takeBody(req, exchange, parts))) return null
+  const { body } = exchange
+  const website = findWebsite(body?.['project'], parts.deps)
+  exchange.website = website ?? ownerOf(exchange, parts.deps)
+  const refusal = refuseBrowser(route, exchange) ?? headRefusal ?? refuseBody(route, exchange)
+  if (refusal !== null || body === null) return refusal
+  const request = website === null ? refuse('website_not_found') : checkSender(route, exchange, { body, website })
   if (request.kind === 'refused') return request
   return (await countHits(route.hits(request), request, parts)) ?? route.handle(request)
 }
 
-/** Reads the body into the exchange, as bytes, text and object as far as it is each of these; false where nobody waits any more. */
-export async function takeBody(req: Request, exchange: Exchange): Promise<boolean> {
+/** Whatever the body says: what has an Origin came from a browser, and events come from the hook. */
+function refuseBrowser({ caller }: CollectionRoute, { origin }: Exchange): Refusal | null {
+  return caller === 'native' && origin !== null ? refuse('native_endpoint') : null
+}
+
+function refuseBody({ validate }: CollectionRoute, { isCut, body }: Exchange): Refusal | null {
+  if (isCut) return refuse('body_too_large')
+  return body === null ? refuse('invalid_json') : validate(body)
+}
+
+/** Reads the body into the exchange, as bytes, text and object as far as it is each of these; false if nobody waits any more. */
+export async function takeBody(
+  req: Request,
+  exchange: Exchange,
+  { deps, recorder }: Pick<PipelineParts, 'deps' | 'recorder'>,
+): Promise<boolean> {
   const raw = await (exchange.arrival ?? readBody(req))
-  if (raw.kind === 'aborted') return false
   exchange.bytes = raw.bytes
-  exchange.isCut = raw.isCut
+  exchange.isCut = raw.kind === 'aborted' || raw.isCut
   exchange.text = decodeBody(raw.bytes)
   // What is compressed could hold receipts that nobody looked for.
   exchange.isWithheld = isEncoded(req)
-  exchange.body = exchange.text === null || raw.isCut || exchange.isWithheld ? null : parseStrictJson(exchange.text)
-  return true
-}
-
-/** The website of this ID, whatever else is wrong with the request. */
-export function findWebsite(id: unknown, deps: ApiDeps): Website | null {
-  return (typeof id === 'string' ? deps.catalog().websites.get(id) : undefined) ?? null
+  const isWhole = exchange.text !== null && !exchange.isCut && !exchange.isWithheld
+  exchange.body = isWhole ? parseStrictJson(exchange.text ?? '') : null
+  if (raw.kind === 'body') return true
+  exchange.website = ownerOf(exchange, deps)
+  recorder.note(exchange, 0, 'aborted')
+  return false
 }
 
 /** The sender's origin and, for a visit, its page. */
@@ -172,7 +193,7 @@ function checkSender(
 /** Browsers must call from a registered origin, the hook must not come from a browser at all. */
 function checkOrigin(route: CollectionRoute, exchange: Exchange, website: Website): string | Refusal {
   const sent = exchange.origin
-  if (route.caller === 'native') return sent === null ? '' : refuse('native_endpoint')
+  if (route.caller === 'native') return ''
   if (sent === null) return refuse('origin_not_allowed')
   // Browsers send the normal form, so the slow way is for others only.
   const origin = website.origins.has(sent) ? sent : normaliseOrigin(sent)
@@ -181,12 +202,16 @@ function checkOrigin(route: CollectionRoute, exchange: Exchange, website: Websit
 
 async function countHits(
   hits: readonly RateHit[],
-  { website }: CheckedRequest,
+  { website, exchange }: CheckedRequest,
   { deps, recorder }: PipelineParts,
 ): Promise<Refusal | null> {
   if (hits.length === 0) return null
+  const atMs = deps.nowMs()
   const outcome = await deps.hotState.countHits(hits)
-  if (outcome.kind === 'counted') return null
+  if (outcome.kind === 'counted') {
+    exchange.counted.push({ hits, atMs })
+    return null
+  }
   const rule = hits[outcome.exceeded[0] ?? 0]?.rule ?? 'collection'
   if (outcome.isFirst) recorder.limitReached(website, rule)
   return refuse('rate_limited', { retryAfter: outcome.retryAfterS })

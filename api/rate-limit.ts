@@ -11,26 +11,20 @@ export interface AddressLimitOptions {
   readonly nowMs: () => number
   /** Keyed hash of the client's address: the middleware never sees the address. */
   readonly addressHash: (req: Request) => string
-  readonly onLimited: (req: Request, res: Response, hit: RefusedHit) => Promise<void>
-}
-
-export interface RefusedHit {
-  readonly retryAfterS: number
-  /** The first refusal of this client in this window: worth an activity entry. */
-  readonly isFirst: boolean
+  readonly onLimited: (req: Request, res: Response, retryAfterS: number) => Promise<void>
 }
 
 /** The middleware hands a window's end from its store to its handler and nothing else; the date's identity carries the rest. */
-type RefusedHits = WeakMap<Date, RefusedHit>
+type Waits = WeakMap<Date, number>
 
 export function addressLimit(options: AddressLimitOptions): RateLimitRequestHandler {
   const { limit, windowS } = RATE_RULES.collection
-  const refused: RefusedHits = new WeakMap()
+  const waits: Waits = new WeakMap()
   return rateLimit({
     windowMs: windowS * 1_000,
     limit,
     keyGenerator: options.addressHash,
-    store: clockStore(options, refused),
+    store: clockStore(options, waits),
     standardHeaders: false,
     legacyHeaders: false,
     // Its own checks print client addresses.
@@ -39,14 +33,14 @@ export function addressLimit(options: AddressLimitOptions): RateLimitRequestHand
     passOnStoreError: true,
     handler: (req, res, next) => {
       const { rateLimit: info } = req as Request & { rateLimit?: { resetTime?: Date } }
-      const hit = info?.resetTime === undefined ? undefined : refused.get(info.resetTime)
-      options.onLimited(req, res, hit ?? { retryAfterS: windowS, isFirst: false }).catch(next)
+      const retryAfterS = info?.resetTime === undefined ? undefined : waits.get(info.resetTime)
+      options.onLimited(req, res, retryAfterS ?? windowS).catch(next)
     },
   })
 }
 
 /** The library's own store starts a window at the first hit; the contract wants windows aligned to the clock. */
-function clockStore(options: AddressLimitOptions, refused: RefusedHits): Store {
+function clockStore(options: AddressLimitOptions, waits: Waits): Store {
   const { limit } = RATE_RULES.collection
   return {
     init: (_: Options) => undefined,
@@ -54,10 +48,10 @@ function clockStore(options: AddressLimitOptions, refused: RefusedHits): Store {
       const outcome = await options.hotState.countHits([addressHit(addressHash)])
       if (outcome.kind === 'counted') return { totalHits: outcome.counts[0] ?? 1, resetTime: undefined }
       const resetTime = new Date(options.nowMs() + outcome.retryAfterS * 1_000)
-      refused.set(resetTime, outcome)
+      waits.set(resetTime, outcome.retryAfterS)
       return { totalHits: limit + 1, resetTime }
     },
-    // Hits are never taken back: a refused request was not counted to begin with.
+    // The pipeline takes hits back, of a request that was promised nothing; a refused one was not counted to begin with.
     decrement: () => undefined,
     resetKey: () => undefined,
   }

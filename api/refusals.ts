@@ -1,25 +1,44 @@
 /** What is answered to requests that reach no endpoint: ambiguous messages, unknown addresses, wrong methods, faults. */
 
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
-import { refuse, type ErrorCode } from '../domain/errors.ts'
+import { ERRORS, refuse, type ErrorCode } from '../domain/errors.ts'
 import { isLargeUnread } from './body.ts'
 import type { ApiDeps } from './deps.ts'
-import { exchangeOf, secondsSince } from './exchange.ts'
-import { corsHeaders } from './origin-guard.ts'
-import { findWebsite, routeNameOf, type PipelineParts } from './pipeline.ts'
+import { exchangeOf, opener } from './exchange.ts'
+import { ownerOf } from './owner.ts'
+import { sendRefused, takeBody, type PipelineParts } from './pipeline.ts'
 import { sendRefusal, type Headers } from './reply.ts'
 
 /** Node drops header lines beyond its own bound without a word, so ours lies below it and is told. */
 export const HEADER_LINES_MAX = 64
 const SINGLE_HEADERS = ['host', 'content-type', 'content-encoding', 'origin'] as const
+/** Below this lie the collection endpoints. */
+const COLLECTION = '/v1/'
 const CLOSE: Headers = { Connection: 'close' }
 
 /** Refuses messages that two readers could take for two different requests. */
-export function plainRequest(deps: ApiDeps): RequestHandler {
+export function plainRequest(parts: PipelineParts): RequestHandler {
+  const refuseIt = refuser(parts)
   return (req, res, next) => {
     const code = findAmbiguity(req)
     if (code === null) next()
-    else answer(res, code, deps, CLOSE)
+    else refuseIt(req, res, code)
+  }
+}
+
+/**
+ * Answers with a code and ends the connection, as what follows on it cannot be trusted. What was meant for a collection
+ * endpoint is recorded; its body is not read.
+ */
+function refuser({ deps, recorder }: PipelineParts): (req: Request, res: Response, code: ErrorCode) => void {
+  const open = opener(deps)
+  return (req, res, code) => {
+    answer(res, code, deps, CLOSE)
+    if (!req.originalUrl.startsWith(COLLECTION)) return
+    open(req, res, () => undefined)
+    const exchange = exchangeOf(req)
+    exchange.website = ownerOf(exchange, deps)
+    recorder.note(exchange, ERRORS[code].status, code)
   }
 }
 
@@ -58,15 +77,14 @@ function bitOf(name: string): number {
 }
 
 /** `405` of a collection endpoint, with a record in Logs. */
-export function wrongMethod(allowed: readonly string[], { deps, recorder }: PipelineParts): RequestHandler {
+export function wrongMethod(allowed: readonly string[], parts: PipelineParts): RequestHandler {
   const allow: Headers = { Allow: allowed.join(', ') }
   const refusal = refuse('method_not_allowed')
-  return (req, res) => {
+  return async (req, res) => {
     const exchange = exchangeOf(req)
-    exchange.website = findWebsite(req.params['website'], deps)
-    const status = sendRefusal(res, refusal, { ...corsHeaders(req, deps.catalog()), ...closeIfLarge(req), ...allow })
-    recorder.note(exchange, status, refusal.code)
-    deps.metrics.answered(routeNameOf(req), status, refusal.code, secondsSince(exchange))
+    if (!(await takeBody(req, exchange, parts))) return
+    exchange.website = ownerOf(exchange, parts.deps, req.params['website'])
+    sendRefused({ req, res, exchange, refusal, headers: allow }, parts)
   }
 }
 
@@ -75,15 +93,18 @@ export function notFound(deps: ApiDeps): RequestHandler {
 }
 
 /** What Express itself cannot read (a broken percent escape in a path) or what a handler threw. */
-export function lastResort(deps: ApiDeps): ErrorRequestHandler {
+export function lastResort(parts: PipelineParts): ErrorRequestHandler {
+  const { deps } = parts
+  const refuseIt = refuser(parts)
   return (error: unknown, req, res: Response, next) => {
     if (res.headersSent) {
       next(error)
       return
     }
     const isBadPath = error instanceof URIError || statusOf(error) === 400
-    if (!isBadPath) deps.logger.error({ err: error }, 'request failed')
-    answer(res, isBadPath ? 'invalid_request' : 'internal', deps, closeIfLarge(req))
+    if (isBadPath) return refuseIt(req, res, 'invalid_request')
+    deps.logger.error({ err: error }, 'request failed')
+    answer(res, 'internal', deps, closeIfLarge(req))
   }
 }
 

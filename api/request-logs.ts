@@ -1,5 +1,6 @@
 /** Makes the one record of a request and appends it: waited for where something was accepted, not for a refusal. */
 
+import { hash } from 'node:crypto'
 import type { Website } from '../domain/catalog.ts'
 import { LIMITS, PLAN_LIMITS, type RateRuleName } from '../domain/limits.ts'
 import { encodeRecord, recordKey } from '../domain/records.ts'
@@ -9,6 +10,7 @@ import { redactBody, redactLine, type RedactOptions, type RedactedBody } from '.
 import { timeOrderedId } from '../runtime/random.ts'
 import type { ApiDeps } from './deps.ts'
 import type { Exchange } from './exchange.ts'
+import { createFloods } from './floods.ts'
 
 export interface FactAppend {
   readonly topic: RecordTopic
@@ -34,10 +36,16 @@ const LINE_CHARS_MAX = 512
 const APPEND_MS_MIN = LIMITS.appendDeadlineMs / 4
 
 /** Refusals that are given before the limits have counted a request, or because they have. */
-const UNBOUNDED_CODES: ReadonlySet<string> = new Set(['rate_limited', 'method_not_allowed'])
+const UNBOUNDED_CODES: ReadonlySet<string> = new Set([
+  'rate_limited',
+  'method_not_allowed',
+  'aborted',
+  'invalid_request',
+  'headers_too_large',
+])
 
 export function createRecorder(deps: ApiDeps): Recorder {
-  const floodgate = createFloodgate(deps)
+  const floods = createFloods(deps.nowMs)
   const appendQuietly = (topic: RecordTopic, key: string, value: string, what: 'request_record' | 'activity'): void => {
     deps.eventLog.append(topic, [{ key, value }]).catch(() => deps.metrics.shed(what))
   }
@@ -51,7 +59,7 @@ export function createRecorder(deps: ApiDeps): Recorder {
   return {
     accept: (exchange, fact) => {
       exchange.isRecorded = true
-      const request = requestLog(exchange, { status: 200, code: '' }, deps)
+      const request = requestLog(exchange, { status: 200, code: '', isDigest: false }, deps)
       const record: LogRecord = fact === null ? { v: 1, kind: 'request', request } : fact.build(request)
       const key = recordKey(request.website, fact?.id ?? request.id)
       const deadlineMs = Math.max(APPEND_MS_MIN, LIMITS.appendDeadlineMs - (fact?.waitedMs ?? 0))
@@ -59,8 +67,10 @@ export function createRecorder(deps: ApiDeps): Recorder {
     },
     note: (exchange, status, code) => {
       exchange.isRecorded = true
-      if (UNBOUNDED_CODES.has(code) && !floodgate()) return
-      const request = requestLog(exchange, { status, code }, deps)
+      const isUnbounded = UNBOUNDED_CODES.has(code)
+      if (isUnbounded && !floods.takesRecord()) return deps.metrics.shed('request_record')
+      const isDigest = isUnbounded && exchange.bytes.length > 0 && !floods.takesBody(exchange.addressHash)
+      const request = requestLog(exchange, { status, code, isDigest }, deps)
       const value = encodeRecord({ v: 1, kind: 'request', request })
       appendQuietly('requests', recordKey(request.website, request.id), value, 'request_record')
     },
@@ -76,23 +86,15 @@ export function createRecorder(deps: ApiDeps): Recorder {
   }
 }
 
-/** Lets 1,000 refusals a second that no limit bounds through to the log; a flood beyond that is merely counted. */
-function createFloodgate(deps: ApiDeps): () => boolean {
-  let second = 0
-  let count = 0
-  return () => {
-    const now = Math.floor(deps.nowMs() / 1_000)
-    if (now !== second) {
-      second = now
-      count = 0
-    }
-    if (++count <= LIMITS.loggedRefusalsPerS) return true
-    deps.metrics.shed('request_record')
-    return false
-  }
+interface NotedAnswer {
+  /** 0 if the client left before there was one. */
+  readonly status: number
+  readonly code: string
+  /** Whether length and digest stand for the body. */
+  readonly isDigest: boolean
 }
 
-function requestLog(exchange: Exchange, answer: { status: number; code: string }, deps: ApiDeps): RequestLog {
+function requestLog(exchange: Exchange, answer: NotedAnswer, deps: ApiDeps): RequestLog {
   const { website } = exchange
   const redact: RedactOptions = { hash: deps.keys.logHash, hasKey: deps.keys.hasKey, nowMs: exchange.receivedAtMs }
   const clean = (text: string): string => redactLine(text, LINE_CHARS_MAX, redact)
@@ -109,10 +111,14 @@ function requestLog(exchange: Exchange, answer: { status: number; code: string }
     origin: clean(exchange.origin ?? ''),
     userAgent: clean(exchange.userAgent),
     addressHash: exchange.addressHash,
-    ...keptBody(exchange, redact),
+    ...(answer.isDigest ? digestOf(exchange) : keptBody(exchange, redact)),
     bodyBytes: exchange.bytes.length,
     logRetentionDays: website?.organization.logRetentionDays ?? LIMITS.logRetentionDays.min,
   }
+}
+
+function digestOf({ bytes }: Exchange): RedactedBody {
+  return { body: `sha256:${hash('sha256', bytes, 'hex')}`, bodyForm: 'digest', isRedacted: false }
 }
 
 function keptBody(exchange: Exchange, redact: RedactOptions): RedactedBody {

@@ -72,6 +72,7 @@ export const LIMITS = {
   visitMissingMs: HOUR_MS,
   clockSkewMs: 5 * MINUTE_MS,
   loggedRefusalsPerS: 1_000,
+  refusedBodiesPerMinute: 20,
 } as const
 
 export interface PlanLimits {

@@ -14,6 +14,11 @@ export function addressHit(addressHash: string): RateHit {
   return hit('collection', addressHash)
 }
 
+/** Counted once: that this organisation was told of the address's limit in this window. */
+export function toldHit(organization: string, addressHash: string): RateHit {
+  return { ...hit('collection', `told:${organization}:${addressHash}`), limit: 1 }
+}
+
 export function visitHits(website: WebsiteId): readonly RateHit[] {
   return [hit('visits', website)]
 }

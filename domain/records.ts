@@ -43,6 +43,7 @@ export const WAITING_TIERS = ['5s', '30s', '5m', '30m'] as const satisfies reado
  * The request-log part of a record. Addresses stand as keyed hashes, receipts and tokens inside the body too.
  * `bodyForm`: `text` is the exact body as UTF-8; `base64` the exact bytes where they are not UTF-8; `unescaped` says
  * that escapes hid a receipt, so the body is kept with its escapes undone; `withheld` that it is not kept (over quota);
+ * `digest` that it came in a flood of refused ones, so that `sha256:` and the digest of its bytes stand for it;
  * `none` that there was no body.
  */
 export interface RequestLog {
@@ -62,7 +63,7 @@ export interface RequestLog {
   readonly userAgent: string
   readonly addressHash: string
   readonly body: string
-  readonly bodyForm: 'text' | 'base64' | 'unescaped' | 'withheld' | 'none'
+  readonly bodyForm: 'text' | 'base64' | 'unescaped' | 'withheld' | 'digest' | 'none'
   readonly bodyBytes: number
   readonly isRedacted: boolean
   readonly logRetentionDays: number

@@ -8,7 +8,8 @@ import { renderHookScript } from '../../domain/hook-script.ts'
 import type { ApiDeps } from '../deps.ts'
 import { exchangeOf, secondsSince, type Exchange } from '../exchange.ts'
 import { corsHeaders } from '../origin-guard.ts'
-import { findWebsite, routeNameOf, type PipelineParts } from '../pipeline.ts'
+import { findWebsite, ownerOf } from '../owner.ts'
+import { routeNameOf, type PipelineParts } from '../pipeline.ts'
 import { sendRefusal, sendText, type Headers } from '../reply.ts'
 
 const CONFIG_CACHE = 'public, max-age=60'
@@ -59,7 +60,7 @@ function readRoute(
   return (req, res) => {
     const exchange = exchangeOf(req)
     const website = findWebsite(req.params['website'], deps)
-    exchange.website = website
+    exchange.website = website ?? ownerOf(exchange, deps)
     const read = { exchange, req, res }
     const { status, code } =
       website === null ? refuseRead(read, 'website_not_found', deps) : answer({ ...read, website })

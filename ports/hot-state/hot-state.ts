@@ -124,6 +124,11 @@ export interface HotState {
   releaseInstall(claim: Claim): Promise<void>
   /** Counts all hits in the current windows of the store's clock, or none where one is at its limit. */
   countHits(hits: readonly Hit[]): Promise<HitOutcome>
+  /**
+   * Takes hits back that were counted `agoMs` milliseconds ago for a request that promised nothing. What a window that is
+   * over counted stays.
+   */
+  returnHits(hits: readonly Hit[], agoMs: number): Promise<void>
   /** Counts one tracked event unless that would pass the quota. */
   addUsage(usage: UsageRequest): Promise<UsageOutcome>
   /** Takes one tracked event back whose record could not be made durable. */

@@ -32,6 +32,7 @@ interface Window {
 
 export interface Counters {
   countHits(hits: readonly Hit[]): HitOutcome
+  returnHits(hits: readonly Hit[], agoMs: number): void
   addUsage(usage: UsageRequest): UsageOutcome
   returnUsage(usage: UsageRequest): void
   readUsage(organization: string, month: string): number
@@ -70,6 +71,17 @@ export function openCounters(table: Table, nowMs: () => number): Counters {
       for (const { count } of full) count.isRefused = true
       const exceeded = found.flatMap(({ hit, count }, index) => (count.value >= hit.limit ? [index] : []))
       return { kind: 'exceeded', exceeded, retryAfterS: retryAfterS(full, atMs), isFirst }
+    },
+    returnHits(hits, agoMs) {
+      const atMs = nowMs()
+      for (const hit of hits) {
+        const windowIndex = Math.floor((atMs - agoMs) / (hit.windowS * 1000))
+        if (windowIndex !== Math.floor(atMs / (hit.windowS * 1000))) continue
+        const count = countOf(hit, windowIndex)
+        if (count.value === 0) continue
+        count.value--
+        keep(hit, windowIndex, count)
+      }
     },
     ...usageCounters(storedCount, changed),
     hasUnsaved: () => changed.size > 0,

@@ -73,6 +73,7 @@ export async function lmdbHotState(
     settleInstall: async (settlement) => saveSoon(installs.settle(settlement)),
     releaseInstall: async (claim) => installs.release(claim),
     countHits: async (hits) => saveSoon(counters.countHits(hits)),
+    returnHits: async (hits, agoMs) => saveSoon(counters.returnHits(hits, agoMs)),
     addUsage: async (usage) => saveSoon(counters.addUsage(usage)),
     returnUsage: async (usage) => saveSoon(counters.returnUsage(usage)),
     readUsage: async (organization, month) => counters.readUsage(organization, month),

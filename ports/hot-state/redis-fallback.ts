@@ -167,12 +167,18 @@ function installVerbs(
 function countVerbs(
   either: Either,
   known: StandIn,
-): Pick<HotState, 'countHits' | 'addUsage' | 'returnUsage' | 'readUsage' | 'raiseUsage'> {
+): Pick<HotState, 'countHits' | 'returnHits' | 'addUsage' | 'returnUsage' | 'readUsage' | 'raiseUsage'> {
   return {
     countHits: (hits) =>
       either(
         (shared) => shared.countHits(hits),
         (alone) => alone.countHits(hits),
+      ),
+    // What Redis counted is known to Redis alone: while it is away such hits stay counted.
+    returnHits: (hits, agoMs) =>
+      either(
+        (shared) => shared.returnHits(hits, agoMs),
+        (alone) => alone.returnHits(hits, agoMs),
       ),
     async addUsage(usage) {
       const outcome = await either(

@@ -14,6 +14,7 @@ const SCRIPTS = [
   'settle_install',
   'release_install',
   'count_hits',
+  'return_hits',
   'add_usage',
   'return_usage',
   'read_usage',

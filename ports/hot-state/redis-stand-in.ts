@@ -49,6 +49,7 @@ export function standIn(nowMs: () => number): StandIn {
     },
     releaseInstall: async (claim) => installs.release(claim),
     countHits: async (hits) => tidied(counters.countHits(hits)),
+    returnHits: async (hits, agoMs) => counters.returnHits(hits, agoMs),
     claimJob: async (jobId, owner, leaseMs) => tidied(leases.take(`job/${jobId}`, owner, leaseMs)),
     releaseJob: async (jobId, owner) => leases.release(`job/${jobId}`, owner),
   }

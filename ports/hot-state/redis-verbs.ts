@@ -88,7 +88,7 @@ function claimOutcomeOf(website: string, [kind, value]: readonly Buffer[]): Clai
   return { kind: 'first', installationVisit: value === undefined ? null : decodeVisit(website, value) }
 }
 
-type CountVerbs = Pick<HotState, 'countHits' | 'addUsage' | 'returnUsage' | 'readUsage' | 'raiseUsage'>
+type CountVerbs = Pick<HotState, 'countHits' | 'returnHits' | 'addUsage' | 'returnUsage' | 'readUsage' | 'raiseUsage'>
 
 function countVerbs(run: RunScript, now: Now): CountVerbs {
   const monthOf = (organization: string, month: string): string => `${month}:${organization}`
@@ -97,6 +97,11 @@ function countVerbs(run: RunScript, now: Now): CountVerbs {
       if (hits.length === 0) return { kind: 'counted', counts: [] }
       const asked = hits.flatMap(({ key, limit, windowS }: Hit) => [key, limit, windowS])
       return hitOutcomeOf((await run('count_hits', [now(), ...asked])) as number[])
+    },
+    async returnHits(hits, agoMs) {
+      if (hits.length === 0) return
+      const asked = hits.flatMap(({ key, windowS }: Hit) => [key, windowS])
+      await run('return_hits', [now(), Math.round(agoMs), ...asked])
     },
     async addUsage({ organization, month, quota }) {
       const args = [now(), monthOf(organization, month), quota ?? '', 1, USAGE_MEMORY_MS]

@@ -269,7 +269,10 @@ describe('every collection endpoint that takes a body', () => {
 
       describe('the order of checks', () => {
         const tooLarge = (): string => `{"project":"${'x'.repeat(LIMITS.bodyBytes)}`
-        const foreign = { origin: path === '/v1/events' ? 'https://acme.dev' : 'https://evil.example' }
+        const isNative = path === '/v1/events'
+        const foreign = { origin: isNative ? 'https://acme.dev' : 'https://evil.example' }
+        /** At the native endpoint an Origin is refused before all that the body says. */
+        const unless = (code: string): string => (isNative ? 'native_endpoint' : code)
         const rows: readonly (readonly [string, string, () => Promise<Reply>])[] = [
           [
             'method before media type',
@@ -286,11 +289,17 @@ describe('every collection endpoint that takes a body', () => {
             'unsupported_encoding',
             () => post(tooLarge(), { headers: { 'Content-Encoding': 'gzip' } }),
           ],
-          ['size before JSON', 'body_too_large', () => post(tooLarge(), foreign)],
-          ['JSON before fields', 'invalid_json', () => post('{"project":1,"project":2}', foreign)],
+          ['size before JSON, without an origin', 'body_too_large', () => post(tooLarge(), { origin: null })],
+          [
+            'JSON before fields, without an origin',
+            'invalid_json',
+            () => post('{"project":1,"project":2}', { origin: null }),
+          ],
+          ['size before JSON', unless('body_too_large'), () => post(tooLarge(), foreign)],
+          ['JSON before fields', unless('invalid_json'), () => post('{"project":1,"project":2}', foreign)],
           [
             'fields before the website',
-            'invalid_field',
+            unless('invalid_field'),
             () =>
               post(
                 {
@@ -302,10 +311,14 @@ describe('every collection endpoint that takes a body', () => {
                 foreign,
               ),
           ],
-          ['the website before the origin', 'website_not_found', () => post({ ...sound, project: 'nobody' }, foreign)],
+          [
+            'the website before the origin',
+            unless('website_not_found'),
+            () => post({ ...sound, project: 'nobody' }, foreign),
+          ],
           [
             'the origin before the state',
-            path === '/v1/events' ? 'native_endpoint' : 'origin_not_allowed',
+            unless('origin_not_allowed'),
             () => post({ ...sound, ...('receipt' in sound ? { receipt: 'forged' } : {}) }, foreign),
           ],
         ]

@@ -444,6 +444,43 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         expect((await harness.state.countHits([hit('a', 2, DAY_S)])).kind).to.equal('exceeded')
       })
 
+      it('takes hits back from the windows that they were counted in', async () => {
+        const hits = [hit('a', 2), hit('b', 2, DAY_S)]
+        for (let round = 0; round < 5; round++) {
+          expect((await harness.state.countHits(hits)).kind).to.equal('counted')
+          await harness.state.returnHits(hits, 0)
+        }
+        expect(await harness.state.countHits(hits)).to.deep.equal({ kind: 'counted', counts: [1, 1] })
+      })
+
+      it('takes hits back after a refusal, which stays the first', async () => {
+        await harness.state.countHits([hit('a', 1)])
+        expect(await refusedFirst([hit('a', 1)])).to.equal(true)
+        await harness.state.returnHits([hit('a', 1)], 0)
+        expect(await harness.state.countHits([hit('a', 1)])).to.deep.equal({ kind: 'counted', counts: [1] })
+        expect(await refusedFirst([hit('a', 1)])).to.equal(false)
+      })
+
+      it('takes nothing back from a later window, from an unknown one, or below nothing', async () => {
+        const startMs = Math.ceil(harness.nowMs() / DAY_MS) * DAY_MS
+        harness.setNowMs(startMs + MINUTE_MS - 500)
+        await harness.state.countHits([hit('a', 5)])
+        harness.setNowMs(startMs + MINUTE_MS + 500)
+        await harness.state.countHits([hit('a', 5)])
+        await harness.state.returnHits([hit('a', 5)], 1_000)
+        expect(await harness.state.countHits([hit('a', 5)])).to.deep.equal({ kind: 'counted', counts: [2] })
+        for (let time = 0; time < 4; time++) await harness.state.returnHits([hit('a', 5), hit('unknown', 5)], 0)
+        expect(await harness.state.countHits([hit('a', 5)])).to.deep.equal({ kind: 'counted', counts: [1] })
+        await harness.state.returnHits([], 0)
+      })
+
+      it('remembers across a reopen what was taken back from a day', async () => {
+        for (let time = 0; time < 3; time++) await harness.state.countHits([hit('a', 3, DAY_S)])
+        await harness.state.returnHits([hit('a', 3, DAY_S)], 0)
+        await harness.reopen()
+        expect(await harness.state.countHits([hit('a', 3, DAY_S)])).to.deep.equal({ kind: 'counted', counts: [3] })
+      })
+
       it('takes an empty list', async () => {
         expect(await harness.state.countHits([])).to.deep.equal({ kind: 'counted', counts: [] })
       })

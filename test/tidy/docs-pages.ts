@@ -108,6 +108,8 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   visitMissingMs: 'An install waits for its visit to be stored for',
   clockSkewMs: 'A clock may be ahead by',
   loggedRefusalsPerS: 'Refusals for rate that one process logs one by one, a second',
+  refusedBodiesPerMinute:
+    'Bodies of such refusals that one process keeps of an address, a minute; later ones: length and SHA-256',
 }
 
 /** A limit of a kind: at most, from-to, or exactly. */
