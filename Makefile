@@ -38,6 +38,7 @@ mutants: node_modules ## Break the code in known ways, one at a time, and see th
 	@npm run -s mutants
 
 bench: node_modules ## Measure the figures of docs/performance.md
+	@sh test/install-tools.sh wrk java mvn redis-server openssl etcd
 	@npm run -s build
 	@npm run -s bench
 

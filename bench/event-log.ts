@@ -13,10 +13,12 @@ import { join } from 'node:path'
 import type { Entry, EventLog } from '../ports/event-log/event-log.ts'
 import { lmdbEventLog } from '../ports/event-log/lmdb.ts'
 import { openLmdb } from '../ports/lmdb/environment.ts'
+import { roundsFrom } from './rounds.ts'
 
 const DEPTHS = [1, 16, 64, 256, 1_024]
 const FILLER = 'field=value; '.repeat(40)
-const [runs = 5, seconds = 2] = process.argv.slice(2).map(Number)
+const runs = roundsFrom(process.argv[2], 5)
+const seconds = Number(process.argv[3] ?? 2)
 
 interface Run {
   readonly appendsPerS: number

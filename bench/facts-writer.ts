@@ -24,6 +24,7 @@ import { clickhouseFacts } from '../ports/facts/clickhouse.ts'
 import { openChdb } from '../ports/facts/connect-chdb.ts'
 import { migrate } from '../ports/facts/migrate.ts'
 import { openLmdb } from '../ports/lmdb/environment.ts'
+import { median, needTools, roundsFrom } from './rounds.ts'
 import { visitEntry } from './visit-entry.ts'
 
 const MUST_PER_S = 20_000
@@ -45,9 +46,10 @@ interface Resident {
 }
 
 if (process.argv[2] === '--one') console.log(JSON.stringify(await measure(Number(process.argv[3]))))
-else await main(Number(process.argv[2] ?? 3), Number(process.argv[3] ?? 200_000))
+else await main(roundsFrom(process.argv[2], 3), Number(process.argv[3] ?? 200_000))
 
 async function main(runs: number, records: number): Promise<void> {
+  needTools('taskset')
   const self = fileURLToPath(import.meta.url)
   const results: Run[] = []
   for (let run = 0; run < runs; run++) {
@@ -144,8 +146,4 @@ async function resident(): Promise<Resident> {
   const status = await readFile('/proc/self/status', 'utf8')
   const mib = (field: string): number => Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1]) / KIB_PER_MIB
   return { all: mib('VmRSS'), anonymous: mib('RssAnon') }
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((left, right) => left - right)[values.length >> 1] ?? Number.NaN
 }

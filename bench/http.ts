@@ -2,17 +2,24 @@
  * Durable visits and install events per second of the embedded service, each with its ratio to bare node:http measured
  * in the same rounds. Server on core 0, wrk on core 1, 64 connections, a 900-byte visit; medians of the rounds.
  *
- * Use: node bench/http.ts [rounds] [seconds]
+ * Of install events there are two rows: the cheapest one, without a receipt or destination, and a matched one, which is
+ * resolved, planned and delivered to a live GA4 destination. What a request costs is also counted until the service is
+ * quiet again: rows, jobs and deliveries come after the answer.
+ *
+ * Use: node bench/http.ts [rounds] [seconds] [visit,event,matched]
  */
 
+import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../test/support/free-port.ts'
 import {
+  activatedVisits,
+  cpuSeconds,
+  cpuWhenQuiet,
   luaScript,
   measureBare,
-  median,
   residentMb,
   startEmbedded,
   stop,
@@ -23,51 +30,87 @@ import {
   type Figures,
   type Load,
 } from './http-load.ts'
+import { median, needTools, roundsFrom } from './rounds.ts'
 
-const ROUNDS = Number(process.argv[2] ?? 3)
+const LOADS: readonly Load[] = ['visit', 'event', 'matched']
+const ROUNDS = roundsFrom(process.argv[2], 3)
 const SECONDS = Number(process.argv[3] ?? 10)
+const wanted = (process.argv[4] ?? LOADS.join()).split(',')
 
-async function measureService(
-  load: Load,
-  script: string,
-): Promise<Figures & { restMb: number; loadMb: number; startMs: number }> {
+interface Measured extends Figures {
+  readonly restMb: number
+  readonly loadMb: number
+  readonly startMs: number
+  /** Of processor time for each request, until the service is quiet again. */
+  readonly quietUs: number
+}
+
+async function measureService(load: Load, script: string, ga4Url: string): Promise<Measured> {
   const folder = mkdtempSync(join(tmpdir(), 'whence-bench-'))
-  writeManifests(join(folder, 'manifests'))
+  const manifests = join(folder, 'manifests')
+  writeManifests(manifests, load)
   const port = await freePort()
   const startedMs = performance.now()
-  const child = startEmbedded(port, folder, join(folder, 'manifests'))
-  await waitFor(`http://127.0.0.1:${port}/health`)
-  const startMs = performance.now() - startedMs
-  const restMb = residentMb(child.pid)
-  wrk(port, script, WARM_UP_S)
-  const figures = wrk(port, script, SECONDS, child.pid)
-  const loadMb = residentMb(child.pid)
-  await stop(child)
-  rmSync(folder, { recursive: true, force: true })
-  console.log(`  ${load}: ${JSON.stringify({ ...figures, restMb, loadMb, startMs })}`)
-  return { ...figures, restMb, loadMb, startMs }
+  const child = startEmbedded(port, { folder, manifests, ga4Url })
+  try {
+    await waitFor(`http://127.0.0.1:${port}/health`)
+    const startMs = performance.now() - startedMs
+    const restMb = residentMb(child.pid)
+    writeFileSync(script, luaScript(load, load === 'matched' ? await activatedVisits(port) : []))
+    wrk(port, script, WARM_UP_S)
+    const beforeS = await cpuWhenQuiet(child.pid)
+    const figures = wrk(port, script, SECONDS, { pid: child.pid })
+    const loadMb = residentMb(child.pid)
+    const quietUs = (((await cpuWhenQuiet(child.pid)) - beforeS) / figures.requests) * 1e6
+    const measured = { ...figures, restMb, loadMb, startMs, quietUs }
+    console.log(`  ${load}: ${JSON.stringify({ ...measured, cpuS: cpuSeconds(child.pid) })}`)
+    return measured
+  } finally {
+    await stop(child)
+    rmSync(folder, { recursive: true, force: true })
+  }
 }
 
-const scripts = mkdtempSync(join(tmpdir(), 'whence-bench-lua-'))
-for (const load of ['visit', 'event'] as const) {
-  const script = join(scripts, `${load}.lua`)
-  writeFileSync(script, luaScript(load))
-  const bare: Figures[] = []
-  const service: Awaited<ReturnType<typeof measureService>>[] = []
-  for (let round = 0; round < ROUNDS; round++) {
-    bare.push(await measureBare(script, SECONDS))
-    service.push(await measureService(load, script))
-  }
-  const rate = median(service.map(({ perSecond }) => perSecond))
-  const ceiling = median(bare.map(({ perSecond }) => perSecond))
-  console.log(
-    `durable ${load}s: ${Math.round(rate)}/s, ${(rate / ceiling).toFixed(2)} of bare node:http (${Math.round(ceiling)}/s)`,
-  )
-  console.log(
-    `  p50 ${median(service.map(({ p50Ms }) => p50Ms)).toFixed(1)} ms, p99 ${median(service.map(({ p99Ms }) => p99Ms)).toFixed(1)} ms, not 2xx: ${service.reduce((sum, { non2xx }) => sum + non2xx, 0)}`,
-  )
-  console.log(
-    `  resident: at rest ${Math.round(median(service.map(({ restMb }) => restMb)))} MB, after load ${Math.round(median(service.map(({ loadMb }) => loadMb)))} MB; start ${Math.round(median(service.map(({ startMs }) => startMs)))} ms`,
-  )
+function tell(load: Load, service: readonly Measured[], bare: readonly Figures[]): void {
+  const of = (key: keyof Measured): number => median(service.map((each) => each[key]))
+  const [rate, ceiling] = [of('perSecond'), median(bare.map(({ perSecond }) => perSecond))]
+  const what = { visit: 'visits', event: 'events without a receipt or destination', matched: 'matched events' }[load]
+  const ratio = (rate / ceiling).toFixed(2)
+  console.log(`durable ${what}: ${rate.toFixed(0)}/s, ${ratio} of bare node:http (${ceiling.toFixed(0)}/s)`)
+  console.log(`  p50 ${of('p50Ms').toFixed(1)} ms, p99 ${of('p99Ms').toFixed(1)} ms, every answer 2xx`)
+  console.log(`  ${of('quietUs').toFixed(0)} us of processor time each, until nothing is left to do`)
+  const [rest, loaded, start] = [of('restMb').toFixed(0), of('loadMb').toFixed(0), of('startMs').toFixed(0)]
+  console.log(`  resident: at rest ${rest} MB, after load ${loaded} MB; start ${start} ms`)
 }
-rmSync(scripts, { recursive: true, force: true })
+
+/** On core 1, beside wrk: what it costs must not be the service's. */
+function startStandIn(port: number): ChildProcess {
+  return spawn('taskset', ['-c', '1', process.execPath, 'bench/ga4-stand-in.ts', String(port)], {
+    cwd: new URL('..', import.meta.url).pathname,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+}
+
+needTools('wrk', 'taskset')
+const unknown = wanted.filter((word) => !LOADS.some((load) => load === word))
+if (unknown.length > 0) throw new Error(`there is no ${unknown.join(', ')}; there are: ${LOADS.join(', ')}`)
+const scripts = mkdtempSync(join(tmpdir(), 'whence-bench-lua-'))
+const ga4Port = await freePort()
+const standIn = startStandIn(ga4Port)
+try {
+  for (const load of LOADS.filter((each) => wanted.includes(each))) {
+    const script = join(scripts, `${load}.lua`)
+    const bareScript = join(scripts, 'bare.lua')
+    writeFileSync(bareScript, luaScript(load === 'visit' ? 'visit' : 'event'))
+    const bare: Figures[] = []
+    const service: Measured[] = []
+    for (let round = 0; round < ROUNDS; round++) {
+      bare.push(await measureBare(bareScript, SECONDS))
+      service.push(await measureService(load, script, `http://127.0.0.1:${ga4Port}`))
+    }
+    tell(load, service, bare)
+  }
+} finally {
+  await stop(standIn)
+  rmSync(scripts, { recursive: true, force: true })
+}

@@ -12,10 +12,12 @@ import { kafkaClient } from '../ports/event-log/kafka-client.ts'
 import { checkKafkaTopics, kafkaEventLog } from '../ports/event-log/kafka.ts'
 import { parseKafkaUrl } from '../ports/event-log/kafka-url.ts'
 import { kafkaJars, startKafka } from '../test/support/kafka.ts'
+import { roundsFrom } from './rounds.ts'
 
 const DEPTHS = [1, 64, 256, 1_024]
 const FILLER = 'field=value; '.repeat(40)
-const [runs = 3, seconds = 2] = process.argv.slice(2).map(Number)
+const runs = roundsFrom(process.argv[2], 3)
+const seconds = Number(process.argv[3] ?? 2)
 
 interface Run {
   readonly appendsPerS: number

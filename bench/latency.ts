@@ -56,7 +56,6 @@ async function main(): Promise<void> {
   for (const [name, { start, goalMs }] of Object.entries(TARGETS)) {
     if (only !== undefined && only !== name) continue
     const target = await start(providerUrl)
-    if (target === null) continue
     try {
       await measure(name, target, goalMs)
     } finally {
@@ -143,11 +142,10 @@ async function startEmbedded(providerUrl: string): Promise<Target> {
   }
 }
 
-async function startOnEngines(providerUrl: string): Promise<Target | null> {
+async function startOnEngines(providerUrl: string): Promise<Target> {
   const jars = await kafkaJars(console.log)
   if (jars === null || !hasRedisServer()) {
-    console.log('distributed: not measured, Java, Maven and redis-server are needed')
-    return null
+    throw new Error('not measured: Java, Maven and redis-server are needed (sh test/install-tools.sh)')
   }
   const env = { WHENCE_GA4_URL: providerUrl, WHENCE_TRUST_PROXY: '127.0.0.1/32', WHENCE_LOG_LEVEL: 'info' }
   return startDistributed({ engines: { jars }, env })

@@ -1,11 +1,22 @@
-/** Runs every benchmark one after another, or those that are named: `npm run -s bench -- http facts-writer`. */
+/**
+ * Runs every benchmark one after another, or those that are named: `npm run -s bench -- http facts-writer`. Each heading
+ * names what bare node:http does on this machine at that hour, as figures of two machines cannot be compared without it.
+ */
 
 import { spawnSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { bareRate } from './http-load.ts'
+import { needTools } from './rounds.ts'
 
 const FOLDER = new URL('.', import.meta.url).pathname
 /** Parts of others, not benchmarks themselves. */
-const PARTS: ReadonlySet<string> = new Set(['run', 'bare-http', 'http-load', 'operator-reader', 'visit-entry'])
+const PARTS: ReadonlySet<string> = new Set([
+  ...['run', 'rounds', 'bare-http', 'http-load', 'ga4-stand-in', 'operator-reader', 'operator-figures', 'visit-entry'],
+  ...['chart-options', 'kube-ceiling'],
+])
 
 const known = readdirSync(FOLDER)
   .filter((name) => name.endsWith('.ts'))
@@ -17,8 +28,16 @@ if (unknown.length > 0) {
   console.error(`there is no benchmark ${unknown.join(', ')}; there are: ${known.join(', ')}`)
   process.exit(2)
 }
+needTools('wrk', 'taskset')
+const folder = mkdtempSync(join(tmpdir(), 'whence-bench-'))
+const failed: string[] = []
 for (const name of named.length === 0 ? known : named) {
-  console.log(`\n== ${name}`)
+  console.log(`\n== ${name} (bare node:http on this machine: ${(await bareRate(folder)).toFixed(0)}/s)`)
   const { status } = spawnSync(process.execPath, [`${FOLDER}${name}.ts`], { stdio: 'inherit' })
-  if (status !== 0) process.exitCode = 1
+  if (status !== 0) failed.push(name)
+}
+rmSync(folder, { recursive: true, force: true })
+if (failed.length > 0) {
+  console.error(`\nFailed, or short of what is to be reached: ${failed.join(', ')}`)
+  process.exitCode = 1
 }

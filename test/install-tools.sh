@@ -19,6 +19,7 @@ shellcheck shellcheck
 strace strace
 curl curl
 wget wget
+wrk wrk
 sudo sudo
 redis-server redis-server
 java openjdk-17-jre-headless

@@ -6,9 +6,11 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { decodeBase64url, encodeBase64url } from '../../domain/base64url.ts'
 import {
+  couldBeReceipt,
   expiresAtMs,
   isExpired,
   isFromOrigin,
+  isIssueTime,
   issuedAtOfVisit,
   issueReceipt,
   issueToken,
@@ -185,5 +187,81 @@ describe('the keyring', () => {
 
   it('reads one secret a line and passes over comments and blank lines', () => {
     expect(parseSecrets('# first\n\n  abc  \r\ndef\n')).to.deep.equal(['abc', 'def'])
+  })
+})
+
+describe('the cheap look at a text that may be a receipt', () => {
+  const NOW_MS = Date.UTC(2026, 10, 21)
+  const FIRST_MS = Date.UTC(2025, 0, 1)
+  const SKEW_MS = 300_000
+  const issuedAt = (issuedAtMs: number, signer = keys): string => {
+    const random = Uint8Array.from([1, 2, 3, 4, 5])
+    const more = { website: 'w', origin: 'https://acme.dev', random }
+    return issueReceipt(signer, { ...more, issuedAtMs, isHandoffOnly: false, isUnrecorded: false, gpc: false }).text
+  }
+
+  it('takes every receipt of a key in use, and of no other, whoever the website is', () => {
+    const text = issuedAt(NOW_MS - 1_000)
+    expect(couldBeReceipt(keys, text, NOW_MS)).to.equal(true)
+    expect(couldBeReceipt({ hasKey: () => false }, text, NOW_MS)).to.equal(false)
+    const asked: number[] = []
+    couldBeReceipt({ hasKey: (keyId) => asked.push(keyId) > 0 }, text, NOW_MS)
+    expect(asked).to.deep.equal([keys.currentKeyId])
+  })
+
+  it('refuses other lengths, other alphabets and spellings that do not encode back', () => {
+    const text = issuedAt(NOW_MS)
+    for (const wrong of [
+      '',
+      text.slice(1),
+      `${text}A`,
+      `${text.slice(0, 42)}=`,
+      `${text.slice(0, 42)}!`,
+      '_'.repeat(43),
+    ])
+      expect(couldBeReceipt({ hasKey: () => true }, wrong, NOW_MS), wrong).to.equal(false)
+  })
+
+  it('takes the times at which it can have been issued, to the millisecond', () => {
+    for (const timeMs of [FIRST_MS, NOW_MS, NOW_MS + SKEW_MS]) {
+      expect(isIssueTime(timeMs, NOW_MS)).to.equal(true)
+      expect(couldBeReceipt(keys, issuedAt(timeMs), NOW_MS)).to.equal(true)
+    }
+    for (const timeMs of [FIRST_MS - 1, NOW_MS + SKEW_MS + 1, 0]) {
+      expect(isIssueTime(timeMs, NOW_MS)).to.equal(false)
+      expect(couldBeReceipt(keys, issuedAt(timeMs), NOW_MS)).to.equal(false)
+    }
+  })
+
+  it('is no token for one whose bit was set by its own key, and no receipt for a token', () => {
+    const { receipt, token, website } = vectors.receipts[0]!
+    expect(
+      readToken(
+        { ...keys, mac: (_use, keyId, ...rest) => keys.mac('receipt', keyId, ...rest) },
+        website,
+        `wht_${receipt}`,
+      ),
+    ).to.equal(null)
+    expect(
+      readReceipt(
+        { ...keys, mac: (_use, keyId, ...rest) => keys.mac('token', keyId, ...rest) },
+        website,
+        token.slice(4),
+      ),
+    ).to.equal(null)
+  })
+
+  it('is genuine only if both tags have all of their bytes', () => {
+    const { receipt, website, origin } = vectors.receipts[0]!
+    const short = { ...keys, mac: (...words: Parameters<typeof keys.mac>) => keys.mac(...words).subarray(0, 15) }
+    expect(readReceipt(short, website, receipt)).to.equal(null)
+    const claims = readReceipt(keys, website, receipt)!
+    const tagged = {
+      ...keys,
+      originTag: (...words: Parameters<typeof keys.originTag>) => keys.originTag(...words).subarray(0, 3),
+    }
+    expect(isFromOrigin(keys, website, claims, origin)).to.equal(true)
+    expect(isFromOrigin(tagged, website, claims, origin)).to.equal(false)
+    expect(readReceipt(keys, website, `${receipt}AAAA`)).to.equal(null)
   })
 })

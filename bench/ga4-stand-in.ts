@@ -1,0 +1,8 @@
+/** Answers every request as GA4 does and looks at none, so that it costs the machine as little as it can. */
+
+import { createServer } from 'node:http'
+
+const server = createServer((request, response) => {
+  request.resume().on('end', () => response.writeHead(204).end())
+})
+server.listen(Number(process.argv[2]), '127.0.0.1')
