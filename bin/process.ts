@@ -31,7 +31,8 @@ export async function runProgram(
   process.on('unhandledRejection', (error) => lifecycle.fail('unhandled rejection', error))
   process.on('uncaughtException', (error) => lifecycle.fail('uncaught exception', error))
   try {
-    await start({ logger, lifecycle })
+    // What a start waits for may be away; whoever ends the process meanwhile is not kept waiting.
+    await Promise.race([start({ logger, lifecycle }), lifecycle.stopped])
   } catch (error) {
     complain(`whence ${program}: ${startProblem(error, settings)}\n`)
     // What failed may be no part of the lifecycle, which then would wait for a signal.

@@ -66,15 +66,24 @@ const BUSY_UTILIZATION = 0.6
 const MAX_REST_MS = 2_000
 const RETRY_PAUSE_MS = { first: 250, max: 10_000 } as const
 
-/** Starts consuming. `stop` resolves when the batches in hand are finished and committed. */
+/** What a stop leaves to an insert under way; whatever takes longer may never end. */
+const LAST_INSERT_MS = 3_000
+
+/**
+ * Starts consuming. `stop` resolves when the batches in hand are finished and committed, or given up: these come again, to the
+ * next process, and whoever closes the facts ends the insert.
+ */
 export async function startFactsWriter(deps: FactsWriterDeps): Promise<{ stop(): Promise<void> }> {
   const options = { ...DEFAULTS, ...deps.options }
   const { maxEntries, lingerMs } = options
-  const handle = createHandler(deps, options)
+  const stopping = new AbortController()
+  const handle = createHandler(deps, options, stopping.signal)
   const consume = consumeReadable(deps)
   const consumers: Consumer[] = []
   const stop = async (): Promise<void> => {
+    const timer = setTimeout(() => stopping.abort(), LAST_INSERT_MS)
     await Promise.all(consumers.map((consumer) => consumer.stop()))
+    clearTimeout(timer)
   }
   try {
     for (const topic of RECORD_TOPICS) {
@@ -122,7 +131,11 @@ function retryPauseMs(failures: number): number {
   return Math.min(RETRY_PAUSE_MS.first * 2 ** Math.min(failures - 1, 10), RETRY_PAUSE_MS.max)
 }
 
-function createHandler(deps: FactsWriterDeps, options: FactsWriterOptions): (batch: Batch) => Promise<BatchOutcome> {
+function createHandler(
+  deps: FactsWriterDeps,
+  options: FactsWriterOptions,
+  stopping: AbortSignal,
+): (batch: Batch) => Promise<BatchOutcome> {
   const { facts, logger, nowMs } = deps
   const metrics = createMetrics(deps.registry)
   let failures = 0
@@ -154,7 +167,7 @@ function createHandler(deps: FactsWriterDeps, options: FactsWriterOptions): (bat
     const loopAtStart = performance.eventLoopUtilization()
     let report: BatchReport
     try {
-      report = await writeBatch(facts, batch, nowMs)
+      report = await unlessAborted(stopping, () => writeBatch(facts, batch, nowMs))
     } catch (error) {
       return failed(batch, error)
     }
@@ -172,6 +185,19 @@ function createHandler(deps: FactsWriterDeps, options: FactsWriterOptions): (bat
     const mine = last.then(() => handle(batch))
     last = mine.catch(() => undefined)
     return mine
+  }
+}
+
+/** Rejects as soon as the signal comes; what was begun goes on without anybody waiting for it. */
+async function unlessAborted<T>(signal: AbortSignal, act: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted()
+  const aborted = Promise.withResolvers<never>()
+  const abort = (): void => aborted.reject(new Error('given up, as the process is stopping'))
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([act(), aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
   }
 }
 

@@ -10,6 +10,7 @@ import type { ClickHouseClient, ClickHouseClientConfigOptions, QueryParams } fro
 import { parseClickHouseUrl } from './clickhouse-url.ts'
 import type { ClickHouseTls } from './clickhouse-url.ts'
 import { settingsClause } from './connection.ts'
+import { EngineSilent } from './engine-codes.ts'
 import type { FactsConnection, InsertStatement } from './connection.ts'
 
 /** Long enough for a batch on a busy server; the facts-writer repeats what took longer. */
@@ -38,13 +39,16 @@ export function openClickHouse(url: string, options: ClickHouseOptions = {}): Fa
     url: parsed.value.url,
     ...(tls === null ? {} : { tls: readTls(tls) }),
     application: 'whence',
-    request_timeout: requestTimeoutMs,
+    // Above the bounds of the calls, so that it is those which end them.
+    request_timeout: requestTimeoutMs + 1_000,
     max_open_connections: MAX_OPEN_CONNECTIONS,
     keep_alive: { enabled: true, idle_socket_ttl: IDLE_SOCKET_TTL_MS },
     compression: { request: false, response: false },
     // Its log lines repeat the engine's text, and that repeats what the rows hold.
     log: { level: ClickHouseLogLevel.OFF },
   })
+  /** What is under way when it is closed is given up. */
+  const closing = new AbortController()
   return {
     kind: 'server',
     isExclusive: false,
@@ -52,14 +56,16 @@ export function openClickHouse(url: string, options: ClickHouseOptions = {}): Fa
     command: async (statement) => {
       await client.command({ query: statement })
     },
-    query: (statement, parameters, { isUrgent }) =>
-      select(client, {
-        query: statement,
-        query_params: { ...parameters },
-        abort_signal: AbortSignal.timeout(isUrgent ? Math.min(LOOK_UP_TIMEOUT_MS, requestTimeoutMs) : requestTimeoutMs),
-      }),
-    insert: (insert) => stream(client, insert),
-    close: () => client.close(),
+    query: (statement, parameters, { isUrgent }) => {
+      const forMs = isUrgent ? Math.min(LOOK_UP_TIMEOUT_MS, requestTimeoutMs) : requestTimeoutMs
+      const query = { query: statement, query_params: { ...parameters } }
+      return within(forMs, closing.signal, (signal) => select(client, { ...query, abort_signal: signal }))
+    },
+    insert: (insert) => within(requestTimeoutMs, closing.signal, (signal) => stream(client, insert, signal)),
+    close: () => {
+      closing.abort()
+      return client.close()
+    },
   }
 }
 
@@ -72,16 +78,27 @@ function readTls({ caFile, certFile, keyFile }: ClickHouseTls): TlsOptions {
     : { ...authority, cert: readFileSync(certFile), key: readFileSync(keyFile) }
 }
 
+/** Rejects with `EngineSilent` where the time was over, whatever the client calls that. */
+async function within<T>(forMs: number, closing: AbortSignal, act: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const inTime = AbortSignal.timeout(forMs)
+  try {
+    return await act(AbortSignal.any([inTime, closing]))
+  } catch (error) {
+    throw inTime.aborted ? new EngineSilent(forMs) : error
+  }
+}
+
 async function select(client: ClickHouseClient, params: QueryParams): Promise<readonly unknown[]> {
   // Thousands of keys do not fit an address.
   const result = await client.query({ ...params, use_multipart_params_auto: true, format: 'JSONEachRow' })
   return result.json()
 }
 
-async function stream(client: ClickHouseClient, insert: InsertStatement): Promise<void> {
+async function stream(client: ClickHouseClient, insert: InsertStatement, signal: AbortSignal): Promise<void> {
   const head = `INSERT INTO ${insert.table} (${insert.columns.join(', ')})`
   const result = await client.exec({
     query: `${head} ${settingsClause(insert.settings)} FORMAT TabSeparated`,
+    abort_signal: signal,
     values: Readable.from(insert.body, { objectMode: false }),
     // Without it a server may answer 200 and say in the body that it failed after all.
     clickhouse_settings: { wait_end_of_query: 1 },

@@ -2,10 +2,26 @@
 
 import { FactsUnavailable, RowsRefused } from './facts.ts'
 
+/** The engine had given no answer when its time was over. */
+export class EngineSilent extends Error {
+  override readonly name = 'EngineSilent'
+
+  constructor(afterMs: number) {
+    super(`in ${afterMs / 1_000} seconds`)
+  }
+}
+
 /** The engine's number of an error as text, or `UNKNOWN` for what did not come from the engine. */
 export function engineCode(error: unknown): string {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
   return typeof code === 'string' && /^\d+$/.test(code) ? code : 'UNKNOWN'
+}
+
+/** Completes "the engine did not answer": how long it was given, or its number; nothing where neither is known. */
+function reasonOf(error: unknown): string {
+  if (error instanceof EngineSilent) return ` ${error.message}`
+  const code = engineCode(error)
+  return code === 'UNKNOWN' ? '' : ` (code ${code})`
 }
 
 /**
@@ -22,10 +38,10 @@ export function insertError(error: unknown): RowsRefused | FactsUnavailable {
   const code = engineCode(error)
   return REFUSALS.has(code)
     ? new RowsRefused(code)
-    : new FactsUnavailable(`the engine did not take the rows (code ${code})`)
+    : new FactsUnavailable(`the engine did not take the rows${reasonOf(error)}`)
 }
 
 /** Puts what a query failed with into the port's words. */
 export function queryError(error: unknown): FactsUnavailable {
-  return new FactsUnavailable(`the engine did not answer (code ${engineCode(error)})`)
+  return new FactsUnavailable(`the engine did not answer${reasonOf(error)}`)
 }

@@ -1,0 +1,70 @@
+/** The facts-writer and a ClickHouse that takes connections and answers nothing: it stops, says so, and loses nothing. */
+
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { expect } from 'chai'
+import { startFactsWriter } from '../../delivery/facts-writer.ts'
+import { encodeRecord } from '../../domain/records.ts'
+import { lmdbEventLog } from '../../ports/event-log/lmdb.ts'
+import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
+import { openClickHouse } from '../../ports/facts/connect-server.ts'
+import { FactsUnavailable } from '../../ports/facts/facts.ts'
+import { openLmdb } from '../../ports/lmdb/environment.ts'
+import { visitRecord } from '../contract/fact-samples.ts'
+
+describe('a ClickHouse that takes connections and never answers', function () {
+  this.timeout(30_000)
+  let server: Server
+  let url: string
+  const sockets = new Set<Socket>()
+
+  before(async () => {
+    server = createServer((socket) => void sockets.add(socket.on('error', () => undefined)))
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/whence`
+  })
+  after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+
+  it('does not keep the facts-writer from stopping, and what was in hand comes again', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'whence-writer-stop-'))
+    const environment = await openLmdb(folder, { nowMs: Date.now, onFatal: (error) => void console.error(error) })
+    const log = await lmdbEventLog(environment)
+    const facts = clickhouseFacts(openClickHouse(url), { nowMs: Date.now })
+    const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
+    const role = await startFactsWriter({ eventLog: log, facts, logger: quiet, nowMs: Date.now })
+    const record = visitRecord()
+    await log.append('visits', [{ key: 'k', value: encodeRecord(record) }])
+    while (sockets.size === 0) await wait(5)
+    await role.stop()
+    await facts.close()
+    const lag = await log.lag()
+    expect(lag.find(({ topic }) => topic === 'visits')?.entries).to.equal(1)
+    await log.close()
+    await environment.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  it('has what is under way end when the connection is closed', async () => {
+    const connection = openClickHouse(url)
+    const facts = clickhouseFacts(connection, { nowMs: Date.now })
+    const asked = connection.query('SELECT 1', {}, { isUrgent: false }).catch((error: unknown) => error)
+    await facts.close()
+    expect(await asked).to.be.instanceOf(Error)
+  })
+
+  it('is said with the time that it was given, and without a code', async () => {
+    const facts = clickhouseFacts(openClickHouse(url, { requestTimeoutMs: 200 }), { nowMs: Date.now })
+    const period = { since_ms: 0, until_ms: 1, limit: 1 }
+    const failure = await facts.run('listDeliveries', { ...period, status: 'pending' }).catch((error: unknown) => error)
+    await facts.close()
+    expect(failure).to.be.instanceOf(FactsUnavailable)
+    expect(String(failure)).to.match(/did not answer in 0\.2 seconds$/)
+  })
+})
