@@ -12,14 +12,18 @@ export interface TopicCheckParts extends Pick<EngineParts, 'lifecycle' | 'logger
 const AGAIN_MS = 5_000
 /** A broker that stands still takes connections and answers nothing. */
 const FIRST_CHECK_MS = 5_000
+/** Long enough for the others to take over from a broker that is gone. */
+const CHECK_FOR_MS = 45_000
 
 /** @throws UnsafeTopics; where the process may not wait, also what keeps it from knowing */
 export async function checkTopics(
   kafka: KafkaSettings,
   { lifecycle, logger, mayWait }: TopicCheckParts,
 ): Promise<void> {
+  const onFailure = (error: Error): void => logger.warn({ err: error }, 'topics not checked yet')
   const check = async (): Promise<void> => {
-    for (const { topic, message } of await requireSafeTopics(kafka)) logger.warn({ topic, message }, 'unsafe topic')
+    const problems = await requireSafeTopics(kafka, mayWait ? {} : { forMs: CHECK_FOR_MS, onFailure })
+    for (const { topic, message } of problems) logger.warn({ topic, message }, 'unsafe topic')
   }
   try {
     return await (mayWait ? inTime(check()) : check())

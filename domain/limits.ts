@@ -66,6 +66,7 @@ export const LIMITS = {
   claimWaitMs: SECOND_MS,
   issuedMemoryMs: HOUR_MS,
   appendDeadlineMs: SECOND_MS,
+  appendPatienceMs: 3.5 * SECOND_MS,
   unavailableRetryS: 2,
   eventLogKeepMs: 7 * DAY_MS,
   deadLetterKeepMs: 30 * DAY_MS,

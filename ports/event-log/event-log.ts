@@ -62,8 +62,13 @@ export interface Consumer {
 }
 
 export interface AppendOptions {
-  /** How long the caller can wait, in ms; the default is `LIMITS.appendDeadlineMs`. */
+  /** How long the caller waits where the log takes nothing any more, in ms; the default is `LIMITS.appendDeadlineMs`. */
   readonly deadlineMs?: number
+  /**
+   * How long it waits at most, behind others that are stored meanwhile, in ms; the default is `LIMITS.appendPatienceMs`, or
+   * the deadline where that is longer.
+   */
+  readonly patienceMs?: number
 }
 
 export interface TopicLag {

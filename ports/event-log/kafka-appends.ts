@@ -1,7 +1,9 @@
-/** The bounded queue in front of Kafka: gathers appends of one topic into batches, and ends each by its deadline. */
+/** The bounded queue in front of Kafka: gathers appends of one topic into batches, and ends each when its patience does. */
 
 import type { Topic } from '../../domain/records.ts'
 
+import type { AppendPatience } from './append-patience.ts'
+import { nextLookMs } from './append-patience.ts'
 import type { Entry } from './event-log.ts'
 import { LogUnavailable } from './event-log.ts'
 
@@ -29,7 +31,8 @@ interface WaitingAppend {
   readonly entries: readonly Entry[]
   readonly bytes: number
   /** On the monotonic clock. */
-  readonly deadlineAtMs: number
+  readonly sinceMs: number
+  readonly patience: AppendPatience
   readonly resolve: () => void
   readonly reject: (error: Error) => void
   /** Entries from the front that are durable. */
@@ -42,7 +45,8 @@ interface Lane {
   readonly waiting: WaitingAppend[]
   /** Entries of the batch under way: all are the first not yet stored ones of `waiting`. */
   underWay: number
-  underWaySinceMs: number
+  /** Since when a batch has been under way or tried again; null while none is, and anew with each that is stored. */
+  stuckSinceMs: number | null
 }
 
 /** What an entry takes in a batch besides its key and value. */
@@ -64,6 +68,7 @@ export class KafkaAppendQueue {
   #timer: NodeJS.Timeout | null = null
   #timerAtMs = Number.POSITIVE_INFINITY
   #drained: (() => void)[] = []
+  #expiredAtMs = Number.NEGATIVE_INFINITY
 
   constructor(bounds: AppendBounds) {
     this.#bounds = bounds
@@ -77,25 +82,29 @@ export class KafkaAppendQueue {
     return this.#bytes >= this.#bounds.maxBytes || this.#entries >= this.#bounds.maxEntries
   }
 
-  /** How long the oldest batch has been under way, in ms. */
-  get underWayMs(): number {
-    const starts = [...this.#lanes.values()].filter(({ underWay }) => underWay > 0)
-    return Math.max(0, ...starts.map(({ underWaySinceMs }) => performance.now() - underWaySinceMs))
+  /** How long the slowest topic has stored nothing of what waits for it, in ms. */
+  get stuckMs(): number {
+    return Math.max(0, ...[...this.#lanes.values()].map(stuckMsOf))
   }
 
-  /** Rejects at once where the entries do not fit any more, else when they failed or `deadlineMs` has passed. */
-  add(topic: Topic, entries: readonly Entry[], deadlineMs: number): Promise<void> {
+  /** When an append was refused because its time was over and none has been stored since, on the monotonic clock. */
+  get expiredAtMs(): number {
+    return this.#expiredAtMs
+  }
+
+  /** Rejects at once where the entries do not fit any more, else when they failed or nobody waits any more. */
+  add(topic: Topic, entries: readonly Entry[], patience: AppendPatience): Promise<void> {
     let bytes = 0
     for (const entry of entries) bytes += entryBytes(entry)
     if (this.#bytes + bytes > this.#bounds.maxBytes || this.#entries + entries.length > this.#bounds.maxEntries) {
       return Promise.reject(new LogUnavailable('the append queue is full'))
     }
-    const deadlineAtMs = performance.now() + deadlineMs
+    const sinceMs = performance.now()
     this.#bytes += bytes
     this.#entries += entries.length
-    this.#armTimer(deadlineAtMs)
+    this.#armTimer(sinceMs + Math.min(patience.deadlineMs, patience.patienceMs))
     return new Promise((resolve, reject) => {
-      const append = { entries, bytes, deadlineAtMs, resolve, reject, stored: 0, isAnswered: false }
+      const append = { entries, bytes, sinceMs, patience, resolve, reject, stored: 0, isAnswered: false }
       this.#lane(topic).waiting.push(append)
     })
   }
@@ -117,7 +126,7 @@ export class KafkaAppendQueue {
   #lane(topic: Topic): Lane {
     const known = this.#lanes.get(topic)
     if (known !== undefined) return known
-    const lane: Lane = { topic, waiting: [], underWay: 0, underWaySinceMs: 0 }
+    const lane: Lane = { topic, waiting: [], underWay: 0, stuckSinceMs: null }
     this.#lanes.set(topic, lane)
     return lane
   }
@@ -142,13 +151,21 @@ export class KafkaAppendQueue {
       if (bytes > this.#bounds.batchBytes) break
     }
     lane.underWay = taken.length
-    lane.underWaySinceMs = performance.now()
-    return taken.length === 0 ? null : taken
+    if (taken.length === 0) {
+      lane.stuckSinceMs = null
+      return null
+    }
+    lane.stuckSinceMs ??= performance.now()
+    return taken
   }
 
   #settle(lane: Lane, failure: SendFailure | null): void {
     let left = lane.underWay
     lane.underWay = 0
+    if (failure === null) {
+      lane.stuckSinceMs = null
+      this.#expiredAtMs = Number.NEGATIVE_INFINITY
+    }
     let isOver = 0
     for (const append of lane.waiting) {
       if (left === 0) break
@@ -194,11 +211,13 @@ export class KafkaAppendQueue {
   }
 
   /** One timer for all: it stands at the earliest deadline and is set anew only when it fires or is too late. */
-  #armTimer(deadlineAtMs: number): void {
-    if (deadlineAtMs >= this.#timerAtMs) return
+  #armTimer(atMs: number): void {
+    if (atMs >= this.#timerAtMs) return
     if (this.#timer !== null) clearTimeout(this.#timer)
-    this.#timerAtMs = deadlineAtMs
-    this.#timer = setTimeout(() => this.#endOverdue(), Math.max(0, deadlineAtMs - performance.now()))
+    this.#timerAtMs = atMs
+    // Where the event loop stood still, what was stored meanwhile is told behind its timers.
+    const look = (): void => void setImmediate(() => this.#endOverdue())
+    this.#timer = setTimeout(look, Math.max(0, atMs - performance.now()))
   }
 
   #endOverdue(): void {
@@ -207,16 +226,25 @@ export class KafkaAppendQueue {
     const nowMs = performance.now()
     const overdue = new LogUnavailable('the entries were not durable by their deadline')
     for (const lane of this.#lanes.values()) {
+      const log = { nowMs, stuckMs: stuckMsOf(lane) }
       for (const append of lane.waiting) {
         if (append.isAnswered) continue
-        if (append.deadlineAtMs > nowMs) this.#armTimer(append.deadlineAtMs)
-        else this.#answer(append, overdue)
+        const lookMs = nextLookMs(append, log)
+        if (lookMs !== null) this.#armTimer(lookMs)
+        else {
+          this.#expiredAtMs = nowMs
+          this.#answer(append, overdue)
+        }
       }
       // What is under way may still land; what has not left must not, since its caller was told no.
       this.#forgetAnswered(lane)
     }
     this.#afterChange()
   }
+}
+
+function stuckMsOf({ stuckSinceMs }: Lane): number {
+  return stuckSinceMs === null ? 0 : performance.now() - stuckSinceMs
 }
 
 function unavailable(error: Error): LogUnavailable {

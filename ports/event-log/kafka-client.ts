@@ -8,12 +8,17 @@ import type { ISocketFactory, Kafka, KafkaConfig, KafkaMessage } from 'kafkajs'
 import kafkajs from 'kafkajs'
 
 import type { StoredEntry } from './event-log.ts'
+import { LogUnavailable } from './event-log.ts'
+import { likeliestFirst } from './kafka-brokers.ts'
 import { mendKafkajs } from './kafka-patches.ts'
 import type { KafkaSasl, KafkaSettings, KafkaTls } from './kafka-url.ts'
 
 const KEEP_ALIVE_MS = 60_000
 const CONNECT_MS = 1_000
 const AUTHENTICATE_MS = 5_000
+
+/** Of consumers and questions, in ms; fetches, joins and new topics have longer bounds of their own. */
+export const QUESTION_MS = 5_000
 
 export interface KafkaClientOptions {
   /** How long one request may take before it counts as lost, in ms. */
@@ -25,7 +30,7 @@ export function kafkaClient(settings: KafkaSettings, { requestMs }: KafkaClientO
   mendKafkajs()
   const config: KafkaConfig = {
     clientId: 'whence',
-    brokers: [...settings.brokers],
+    brokers: () => likeliestFirst(settings.brokers),
     connectionTimeout: CONNECT_MS,
     authenticationTimeout: AUTHENTICATE_MS,
     requestTimeout: requestMs,
@@ -37,6 +42,21 @@ export function kafkaClient(settings: KafkaSettings, { requestMs }: KafkaClientO
   if (settings.sasl !== null) config.sasl = saslOptions(settings.sasl)
   if (settings.tls !== null) config.ssl = tlsOptions(settings.tls)
   return new kafkajs.Kafka(config)
+}
+
+/** No error of the client's own leaves this adapter. */
+export function unavailable(message: string, error: unknown): LogUnavailable {
+  if (error instanceof LogUnavailable) return error
+  const why = error instanceof Error ? error.message : String(error)
+  return new LogUnavailable(`${message}: ${why}`, { cause: error })
+}
+
+/** Resolves when the work has ended, well or not, or its time is over. */
+export async function endedWithin(work: Promise<unknown>, forMs: number): Promise<void> {
+  const late = Promise.withResolvers<void>()
+  const timer = setTimeout(() => late.resolve(), forMs)
+  await Promise.race([work.catch(() => undefined), late.promise])
+  clearTimeout(timer)
 }
 
 export function storedEntry({ offset, key, value, timestamp }: KafkaMessage): StoredEntry {
@@ -57,6 +77,8 @@ const socketFactory: ISocketFactory = ({ host, port, ssl, onConnect }) => {
   // kafkajs leaves Nagle's algorithm on, which doubles the slowest answers at many connections.
   socket.setNoDelay(true)
   socket.setKeepAlive(true, KEEP_ALIVE_MS)
+  // Towards a broker that stands still it ends one socket many times over, and each time listens for its connection.
+  socket.setMaxListeners(0)
   return socket
 }
 

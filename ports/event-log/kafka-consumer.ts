@@ -1,53 +1,24 @@
 /** A member of a consumer group on Kafka: shares the partitions, commits what is done, and starts anew when it stops. */
 
-import type { ConsumerGroupJoinEvent, EachBatchPayload, Kafka, Consumer as KafkaConsumer } from 'kafkajs'
+import { setTimeout as wait } from 'node:timers/promises'
 
-import type { Topic } from '../../domain/records.ts'
+import type { ConsumerGroupJoinEvent, EachBatchPayload, Consumer as KafkaConsumer } from 'kafkajs'
 
-import type { BatchHandler, ConsumeOptions, Consumer } from './event-log.ts'
+import type { Consumer } from './event-log.ts'
 import { LogUnavailable } from './event-log.ts'
-import { storedEntry } from './kafka-client.ts'
-import type { FlowBudget, FlowOptions } from './kafka-flow.ts'
+import { endedWithin, storedEntry } from './kafka-client.ts'
 import { PartitionFlow } from './kafka-flow.ts'
+import type { MemberPlace, MemberSettings } from './kafka-member.ts'
 
-export interface MemberSettings {
-  readonly nowMs: () => number
-  readonly retryMs: FlowOptions['retryMs']
-  readonly recheckMs: number
-  readonly random: () => number
-  readonly maxBytesPerPartition: number
-  readonly budget: FlowBudget
-  readonly sessionMs: number
-  readonly heartbeatMs: number
-  /** Longest wait of one fetch for something new, in ms. */
-  readonly fetchWaitMs: number
-  /** Without progress for this long although there is something to fetch, the consumer is made anew, in ms. */
-  readonly stalledMs: number
-  /** How long `start` waits for a place in the group, in ms. */
-  readonly joinMs: number
-  readonly onFetch: () => void
-  readonly onFailure: (error: unknown, topic: Topic, group: string) => void
-}
+export type { MemberPlace, MemberSettings } from './kafka-member.ts'
 
-export interface MemberPlace {
-  readonly kafka: Kafka
-  readonly topic: Topic
-  readonly topicName: string
-  readonly group: string
-  readonly groupId: string
-  readonly handler: BatchHandler
-  readonly options: ConsumeOptions
-  /** Entries per partition that the group has not done; what the watchdog asks. */
-  readonly lagOf: (partitions: readonly number[]) => Promise<number>
-  /** The group's positions, by partition; absent where it has none. */
-  readonly positions: () => Promise<ReadonlyMap<number, number>>
-  /** Where entries of that time or later begin, by partition. */
-  readonly offsetsSince: (sinceMs: number) => Promise<ReadonlyMap<number, number>>
-  /** Where a new group begins that asks for the newest: the end of each partition that has no position yet. */
-  readonly newestOf: (partitions: readonly number[]) => Promise<ReadonlyMap<number, number>>
-}
-
+/** What a stop leaves to the batches in hand; a process has 25 s for all its parts. */
+const IN_HAND_MS = 10_000
 const DISCONNECT_MS = 5_000
+/** Before it is made anew: whoever is silent will not take its leave either. */
+const LEAVE_MS = 2_000
+/** A partition whose broker is away is fetched from its next leader about so much after that one leads. */
+const METADATA_MS = 5_000
 const FETCH_BYTES_PER_PARTITION = 1024 * 1024
 
 /** Resolves when the member has its place in the group, which may be without partitions. */
@@ -71,6 +42,9 @@ class Member implements Consumer {
   #restarting: Promise<void> | null = null
   #failures = 0
   #fetchedAtMs = performance.now()
+  /** When the group's coordinator last counted this member in. */
+  #memberAtMs = performance.now()
+  #uncommittedSinceMs: number | null = null
   /** When each partition last brought something, or was seen to have nothing to bring. */
   readonly #progressAtMs = new Map<number, number>()
   #timers: NodeJS.Timeout[] = []
@@ -87,7 +61,7 @@ class Member implements Consumer {
     )
     this.#timers = [
       setInterval(() => this.#resumeWhereRoom(), RESUME_EVERY_MS),
-      setInterval(() => void this.#watch(), this.#settings.stalledMs / 4),
+      setInterval(() => void this.#watch(), Math.min(this.#settings.stalledMs, this.#settings.silentMs) / 8),
     ]
     try {
       void this.#connect()
@@ -136,9 +110,11 @@ class Member implements Consumer {
     for (const timer of this.#timers) clearInterval(timer)
     const flows = [...this.#flows.values()]
     for (const flow of flows) flow.end({ isLost: false })
-    await Promise.all(flows.map(({ ended }) => ended))
+    await endedWithin(Promise.all(flows.map(({ ended }) => ended)), IN_HAND_MS)
+    // What a batch still waits for may never answer: it comes again, and its late outcome counts for nothing.
+    for (const flow of flows) flow.end({ isLost: true })
     await this.#restarting
-    await this.#disconnect()
+    await this.#disconnect(DISCONNECT_MS)
   }
 
   async #connect(): Promise<void> {
@@ -147,6 +123,8 @@ class Member implements Consumer {
       groupId,
       sessionTimeout: this.#settings.sessionMs,
       heartbeatInterval: this.#settings.heartbeatMs,
+      rebalanceTimeout: this.#settings.rebalanceMs,
+      metadataMaxAge: METADATA_MS,
       maxWaitTimeInMs: this.#settings.fetchWaitMs,
       maxBytesPerPartition: FETCH_BYTES_PER_PARTITION,
       allowAutoTopicCreation: false,
@@ -155,13 +133,16 @@ class Member implements Consumer {
     })
     this.#consumer = consumer
     this.#paused.clear()
-    this.#fetchedAtMs = performance.now()
+    // A group with members that are gone lets a new one in when their sessions have ended.
+    this.#fetchedAtMs = this.#memberAtMs = performance.now() + this.#settings.rebalanceMs
+    this.#uncommittedSinceMs = null
     const isCurrent = (): boolean => this.#consumer === consumer
     consumer.on(consumer.events.GROUP_JOIN, (event) => void (isCurrent() && this.#assigned(event)))
     consumer.on(consumer.events.FETCH, () => {
       this.#fetchedAtMs = performance.now()
       this.#settings.onFetch()
     })
+    consumer.on(consumer.events.HEARTBEAT, () => void (isCurrent() && (this.#memberAtMs = performance.now())))
     consumer.on(consumer.events.CRASH, ({ payload }) => void (isCurrent() && this.#restart(payload.error)))
     try {
       await consumer.connect()
@@ -180,6 +161,7 @@ class Member implements Consumer {
   #assigned({ payload }: ConsumerGroupJoinEvent): void {
     if (this.#isStopping) return
     this.#failures = 0
+    this.#memberAtMs = performance.now()
     const partitions = payload.memberAssignment[this.#place.topicName] ?? []
     for (const [partition, flow] of this.#flows) {
       if (partitions.includes(partition)) continue
@@ -259,24 +241,47 @@ class Member implements Consumer {
   }
 
   async #commit(partition: number, offset: number): Promise<void> {
-    if (this.#consumer === null) throw new Error('the consumer is being made anew')
-    await this.#consumer.commitOffsets([{ topic: this.#place.topicName, partition, offset: String(offset) }])
+    const consumer = this.#consumer
+    if (consumer === null) throw new Error('the consumer is being made anew')
+    try {
+      await consumer.commitOffsets([{ topic: this.#place.topicName, partition, offset: String(offset) }])
+      this.#uncommittedSinceMs = null
+    } catch (error) {
+      if (consumer === this.#consumer) this.#uncommitted(error)
+      throw error
+    }
   }
 
-  /** Silence has two forms: the loop of fetches stands still, or it turns and brings nothing although there is something. */
+  /** A coordinator that moved is found by joining anew; kafkajs can keep the old one for as long as its connection stands. */
+  #uncommitted(error: unknown): void {
+    this.#uncommittedSinceMs ??= performance.now()
+    if (performance.now() - this.#uncommittedSinceMs >= this.#settings.uncommittedMs) this.#restart(error)
+  }
+
+  /**
+   * Silence has three forms: the loop of fetches stands still, or it turns and brings nothing although there is something,
+   * or it turns while nobody counts the member in any more. kafkajs goes on fetching after it was put out of the group.
+   */
   async #watch(): Promise<void> {
     const { stalledMs } = this.#settings
     const consumer = this.#consumer
     const nowMs = performance.now()
     if (this.#isStopping || consumer === null || this.#restarting !== null) return
-    if (nowMs - this.#fetchedAtMs > stalledMs)
-      return this.#restart(new Error(`nothing was fetched for ${stalledMs} ms`))
+    const silence = this.#silence(nowMs)
+    if (silence !== null) return this.#restart(new Error(silence))
     const waiting = this.#silentPartitions(nowMs - stalledMs)
     if (waiting.length === 0) return
-    const lag = await this.#place.lagOf(waiting).catch(() => 0)
+    const lag = await this.#place.lagOf(waiting).catch(() => null)
+    if (lag === null) return
     if (consumer !== this.#consumer || this.#silentPartitions(nowMs - stalledMs).length < waiting.length) return
     if (lag > 0) this.#restart(new Error(`${lag} entries wait and none was fetched for ${stalledMs} ms`))
     else for (const partition of waiting) this.#progressAtMs.set(partition, nowMs)
+  }
+
+  #silence(nowMs: number): string | null {
+    const { stalledMs, silentMs } = this.#settings
+    if (nowMs - this.#fetchedAtMs > stalledMs) return `nothing was fetched for ${stalledMs} ms`
+    return nowMs - this.#memberAtMs > silentMs ? `the group was silent for ${silentMs} ms` : null
   }
 
   #silentPartitions(sinceMs: number): readonly number[] {
@@ -292,10 +297,10 @@ class Member implements Consumer {
     const delayMs = Math.min(most, first * 2 ** this.#failures) * (0.5 + this.#settings.random() / 2)
     this.#failures = Math.min(this.#failures + 1, 30)
     this.#restarting = (async () => {
-      await this.#disconnect()
+      await this.#disconnect(LEAVE_MS)
       this.#starting.clear()
       for (const partition of this.#flows.keys()) this.#progressAtMs.set(partition, performance.now())
-      if (!this.#isStopping) await new Promise((resolve) => setTimeout(resolve, delayMs))
+      if (!this.#isStopping) await wait(delayMs)
     })().finally(() => {
       this.#restarting = null
       if (!this.#isStopping) void this.#connect()
@@ -303,14 +308,10 @@ class Member implements Consumer {
   }
 
   /** Bounded: a broker that is away must not keep a process from ending. */
-  async #disconnect(): Promise<void> {
+  async #disconnect(withinMs: number): Promise<void> {
     const consumer = this.#consumer
     this.#consumer = null
-    if (consumer === null) return
-    const timeout = Promise.withResolvers<void>()
-    const timer = setTimeout(() => timeout.resolve(), DISCONNECT_MS)
-    await Promise.race([consumer.disconnect().catch(() => undefined), timeout.promise])
-    clearTimeout(timer)
+    if (consumer !== null) await endedWithin(consumer.disconnect(), withinMs)
   }
 }
 

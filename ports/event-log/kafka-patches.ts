@@ -2,9 +2,13 @@
 
 import { createRequire } from 'node:module'
 
+import { brokerAnswered, brokerWasSilent } from './kafka-brokers.ts'
+
 interface RequestQueue {
   readonly pending: readonly unknown[]
   readonly throttledUntil: number
+  readonly broker: string
+  rejectAll(error: Error): void
 }
 
 type Schedule = (this: RequestQueue) => void
@@ -50,6 +54,80 @@ function writeNumbersInPlace(): void {
   }
 }
 
+interface Errors {
+  readonly KafkaJSConnectionError: new (message: string, options: { broker: string; code: string }) => Error
+  readonly KafkaJSConnectionClosedError: new (message: string, options: { host: string; port: number }) => Error
+}
+
+/** kafkajs's own wait before it ends a connection; a broker that works answers its longest request sooner. */
+const LAST_ANSWERS_MS = 2_000
+
+/**
+ * kafkajs waits without end for what is under way before it closes a connection, and takes away the bound on those requests
+ * first (tulios/kafkajs#918, #1167): towards a broker that stands still, closing, making anew and even refreshing the list of
+ * brokers never end.
+ */
+function endConnectionsInTime(): void {
+  const require = createRequire(import.meta.url)
+  const { KafkaJSConnectionClosedError } = require('kafkajs/src/errors') as Errors
+  const { prototype } = require('kafkajs/src/network/requestQueue') as {
+    readonly prototype: { waitForPendingRequests?: (this: RequestQueue) => Promise<void> }
+  }
+  const wait = prototype.waitForPendingRequests
+  if (wait === undefined) throw new Error('kafkajs is not the version that this service was made for')
+  prototype.waitForPendingRequests = function () {
+    const [host = '', port] = hostAndPort(this.broker)
+    const timer = setTimeout(() => {
+      this.rejectAll(new KafkaJSConnectionClosedError('Closed connection', { host, port: Number(port) }))
+    }, LAST_ANSWERS_MS)
+    return wait.call(this).finally(() => clearTimeout(timer))
+  }
+}
+
+function hostAndPort(broker: string): readonly string[] {
+  const colon = broker.lastIndexOf(':')
+  return [broker.slice(0, colon), broker.slice(colon + 1)]
+}
+
+interface Broker {
+  readonly connectionPool: { readonly host: string; readonly port: number }
+  disconnect(): Promise<void>
+}
+
+/** From the first packet to the end of authentication. */
+const HANDSHAKE_MS = 5_000
+
+/**
+ * kafkajs takes another broker of the list where one refuses a connection, but tries the same one again where it takes the
+ * connection and answers nothing, as a stopped or frozen broker does. To it that is now the same thing.
+ */
+function countSilentBrokersAsAway(): void {
+  const require = createRequire(import.meta.url)
+  const { KafkaJSConnectionError } = require('kafkajs/src/errors') as Errors
+  const { prototype } = require('kafkajs/src/broker') as {
+    readonly prototype: { connect?: (this: Broker) => Promise<void> }
+  }
+  const connect = prototype.connect
+  if (connect === undefined) throw new Error('kafkajs is not the version that this service was made for')
+  prototype.connect = async function () {
+    const broker = `${this.connectionPool.host}:${this.connectionPool.port}`
+    const late = Promise.withResolvers<never>()
+    const timer = setTimeout(() => {
+      late.reject(new KafkaJSConnectionError('Connection error: no answer in time', { broker, code: 'ETIMEDOUT' }))
+      void this.disconnect().catch(() => undefined)
+    }, HANDSHAKE_MS)
+    try {
+      await Promise.race([connect.call(this), late.promise])
+      brokerAnswered(broker)
+    } catch (error) {
+      if (error instanceof KafkaJSConnectionError) brokerWasSilent(broker)
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
 let isMended = false
 
 /** Does it once, however often it is called. */
@@ -58,4 +136,6 @@ export function mendKafkajs(): void {
   isMended = true
   keepIdleQueuesQuiet()
   writeNumbersInPlace()
+  endConnectionsInTime()
+  countSilentBrokersAsAway()
 }

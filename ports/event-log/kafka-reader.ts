@@ -11,7 +11,7 @@ import { topicRanges } from './kafka-positions.ts'
 
 export interface ReaderOptions {
   readonly kafka: Kafka
-  readonly admin: () => Promise<Admin>
+  readonly ask: <T>(question: (admin: Admin) => Promise<T>) => Promise<T>
   readonly topicName: string
   /** Begins the name of the reader's own group, which has no positions and is deleted with it. */
   readonly groupPrefix: string
@@ -66,12 +66,11 @@ export class TopicReader {
     this.#consumer = null
     if (consumer === null) return
     await consumer.then((connected) => connected.disconnect()).catch(() => undefined)
-    const admin = await this.#options.admin().catch(() => null)
-    await admin?.deleteGroups([this.#groupId]).catch(() => undefined)
+    await this.#options.ask((admin) => admin.deleteGroups([this.#groupId])).catch(() => undefined)
   }
 
   async #read(fromOffset: number, maxEntries: number): Promise<readonly StoredEntry[]> {
-    const ranges = await topicRanges(await this.#options.admin(), this.#options.topicName)
+    const ranges = await this.#options.ask((admin) => topicRanges(admin, this.#options.topicName))
     const parts = ranges
       .map(({ partition, low, end }) => ({
         partition,
@@ -87,7 +86,8 @@ export class TopicReader {
       return firstRows(await this.#collect(parts, maxEntries), maxEntries)
     } catch (error) {
       await this.close()
-      throw error
+      if (error instanceof LogUnavailable) throw error
+      throw new LogUnavailable('Kafka could not be read', { cause: error })
     } finally {
       this.#idleTimer = setTimeout(() => this.#options.onIdle(), IDLE_MS).unref()
     }

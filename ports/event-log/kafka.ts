@@ -1,5 +1,7 @@
 /** EventLog on Kafka: gathered appends acknowledged by all in-sync replicas, consumer groups with explicit commits. */
 
+import { setTimeout as wait } from 'node:timers/promises'
+
 import type { Admin, Kafka } from 'kafkajs'
 
 import { LIMITS } from '../../domain/limits.ts'
@@ -18,22 +20,25 @@ import type {
   TopicProgress,
 } from './event-log.ts'
 import { LogUnavailable } from './event-log.ts'
+import { patienceOf } from './append-patience.ts'
 import { entryBytes, KafkaAppendQueue } from './kafka-appends.ts'
-import { kafkaClient } from './kafka-client.ts'
+import { endedWithin, kafkaClient, QUESTION_MS, unavailable } from './kafka-client.ts'
 import type { MemberSettings } from './kafka-consumer.ts'
 import { startMember } from './kafka-consumer.ts'
 import { allLags, lagOf, offsetsSince, positionsOf, progressOf, topicRanges } from './kafka-positions.ts'
 import { KafkaSender } from './kafka-producer.ts'
 import { TopicReader } from './kafka-reader.ts'
 import type { KafkaSettings } from './kafka-url.ts'
-import type { TopicProblem, TopicReport } from './topics.ts'
-import { ALL_TOPICS, ensureTopics } from './topics.ts'
+import { ALL_TOPICS } from './topics.ts'
+
+export { checkKafkaTopics, requireSafeTopics, UnsafeTopics } from './kafka-topics.ts'
 
 export interface KafkaEventLogOptions {
   /** Bounds of what waits for Kafka's acknowledgement. */
   readonly maxQueuedBytes?: number
   readonly maxQueuedEntries?: number
   readonly appendDeadlineMs?: number
+  readonly appendPatienceMs?: number
   /** How long the first append of a batch waits for company. */
   readonly lingerMs?: number
   readonly nowMs?: () => number
@@ -44,8 +49,13 @@ export interface KafkaEventLogOptions {
   readonly sessionMs?: number
   readonly heartbeatMs?: number
   readonly fetchWaitMs?: number
+  readonly rebalanceMs?: number
   readonly stalledMs?: number
+  readonly silentMs?: number
+  readonly uncommittedMs?: number
   readonly joinMs?: number
+  /** How long a question to Kafka that fails is tried again, in ms. */
+  readonly askForMs?: number
   /** What all consumers of this log keep in memory together, in bytes of values. */
   readonly maxFetchedBytes?: number
   /** Told of each handler that threw, and of each failure of a consumer that is tried again. */
@@ -62,6 +72,7 @@ const MAX_ENTRY_BYTES = 900 * KIB
 const FETCHED_BYTES_PER_PARTITION = 4 * KIB * KIB
 const REQUEST_MS = 5_000
 const CLOSE_MS = 5_000
+const ASK_AGAIN_MS = 500
 const WARM_MS = 3_000
 /** After a failed send the log counts as refusing for this long, unless another one succeeds. */
 const FAILURE_SHOWN_MS = 2_000
@@ -69,16 +80,22 @@ const DEFAULTS = {
   maxQueuedBytes: 24 * KIB * KIB,
   maxQueuedEntries: 100_000,
   appendDeadlineMs: LIMITS.appendDeadlineMs,
+  appendPatienceMs: LIMITS.appendPatienceMs,
   lingerMs: 2,
   nowMs: Date.now,
   retryMs: { first: 100, most: 30_000 },
   recheckMs: 1_000,
   random: Math.random,
-  sessionMs: 30_000,
-  heartbeatMs: 3_000,
+  // A killed member keeps its partitions for one session. Brokers allow no less than six seconds by default.
+  sessionMs: 7_000,
+  heartbeatMs: 1_500,
+  rebalanceMs: 10_000,
   fetchWaitMs: 500,
-  stalledMs: 60_000,
+  stalledMs: 15_000,
+  silentMs: 13_000,
+  uncommittedMs: 8_000,
   joinMs: 60_000,
+  askForMs: 20_000,
   maxFetchedBytes: 64 * KIB * KIB,
   onHandlerFailure: () => undefined,
   onAppendFailure: () => undefined,
@@ -92,50 +109,6 @@ export async function kafkaEventLog(settings: KafkaSettings, options: KafkaEvent
   const log = new LogInKafka(settings, { ...DEFAULTS, ...options })
   await log.warm()
   return log
-}
-
-/**
- * Creates missing topics where `canCreate`, and says what is unsafe about those that are there; rejects with
- * `LogUnavailable` where no broker answers or lets this user in.
- */
-export async function checkKafkaTopics(
-  settings: KafkaSettings,
-  { canCreate, topics = ALL_TOPICS }: { readonly canCreate: boolean; readonly topics?: readonly Topic[] },
-): Promise<TopicReport> {
-  const admin = kafkaClient(settings, { requestMs: 30_000 }).admin()
-  try {
-    await admin.connect().catch((error: unknown) => {
-      throw new LogUnavailable('Kafka cannot be reached', { cause: error })
-    })
-    return await ensureTopics(admin, { prefix: settings.prefix, layout: settings.layout, topics, canCreate })
-  } finally {
-    await admin.disconnect().catch(() => undefined)
-  }
-}
-
-/** Settings of topics can lose what was acknowledged; `problems` says which. */
-export class UnsafeTopics extends Error {
-  override readonly name = 'UnsafeTopics'
-  readonly problems: readonly TopicProblem[]
-
-  constructor(problems: readonly TopicProblem[]) {
-    super(problems.map(({ topic, message }) => `topic ${topic} ${message}`).join('; '))
-    this.problems = problems
-  }
-}
-
-/**
- * What a process calls before it takes work: throws `UnsafeTopics` where topics are missing, or unsafe and the URL does
- * not say `unsafe=allow`; with it, hands back what there is to warn of. `LogUnavailable` says that nothing is known.
- */
-export async function requireSafeTopics(
-  settings: KafkaSettings,
-  topics: readonly Topic[] = ALL_TOPICS,
-): Promise<readonly TopicProblem[]> {
-  const { problems } = await checkKafkaTopics(settings, { canCreate: false, topics })
-  const fatal = settings.layout.isUnsafeAllowed ? problems.filter(({ isMissing }) => isMissing) : problems
-  if (fatal.length > 0) throw new UnsafeTopics(fatal)
-  return problems
 }
 
 class LogInKafka implements EventLog {
@@ -162,7 +135,7 @@ class LogInKafka implements EventLog {
       maxEntries: options.maxQueuedEntries,
       batchBytes: BATCH_BYTES,
     })
-    this.#kafka = kafkaClient(settings, { requestMs: 30_000 })
+    this.#kafka = kafkaClient(settings, { requestMs: QUESTION_MS })
     this.#sender = new KafkaSender(kafkaClient(settings, { requestMs: REQUEST_MS }), this.#queue, {
       topicName: (topic) => this.#topicName(topic),
       nowMs: options.nowMs,
@@ -180,10 +153,7 @@ class LogInKafka implements EventLog {
   }
 
   async warm(): Promise<void> {
-    const timeout = Promise.withResolvers<void>()
-    const timer = setTimeout(() => timeout.resolve(), WARM_MS)
-    await Promise.race([this.#sender.warm(), timeout.promise])
-    clearTimeout(timer)
+    await endedWithin(this.#sender.warm(), WARM_MS)
   }
 
   append(topic: Topic, entries: readonly Entry[], options?: AppendOptions): Promise<void> {
@@ -192,7 +162,7 @@ class LogInKafka implements EventLog {
     if (entries.some((entry) => entryBytes(entry) > MAX_ENTRY_BYTES)) {
       return Promise.reject(new RangeError(`an entry is above ${MAX_ENTRY_BYTES} bytes`))
     }
-    const appended = this.#queue.add(topic, entries, options?.deadlineMs ?? this.#options.appendDeadlineMs)
+    const appended = this.#queue.add(topic, entries, patienceOf(options, this.#options))
     this.#sender.request(topic)
     return appended
   }
@@ -204,9 +174,9 @@ class LogInKafka implements EventLog {
     const member = await startMember(
       {
         ...{ kafka: this.#kafka, topic, topicName, group, groupId, handler, options },
-        lagOf: async (partitions) => lagOf(await this.#connectedAdmin(), { groupId, topicName, partitions }),
-        offsetsSince: async (sinceMs) => offsetsSince(await this.#connectedAdmin(), topicName, sinceMs),
-        positions: async () => positionsOf(await this.#connectedAdmin(), groupId, topicName),
+        lagOf: (partitions) => this.#ask((admin) => lagOf(admin, { groupId, topicName, partitions })),
+        offsetsSince: (sinceMs) => this.#ask((admin) => offsetsSince(admin, topicName, sinceMs)),
+        positions: () => this.#ask((admin) => positionsOf(admin, groupId, topicName)),
         newestOf: (partitions) => this.#newestOf(groupId, topicName, partitions),
       },
       { ...this.#memberSettings() },
@@ -223,15 +193,16 @@ class LogInKafka implements EventLog {
 
   async read(topic: Topic, fromOffset: number, maxEntries: number): Promise<readonly StoredEntry[]> {
     if (this.#isClosed) throw new LogUnavailable('the log is closed')
-    return this.#reader(topic).read(fromOffset, maxEntries)
+    return this.#tryAgain(() => this.#reader(topic).read(fromOffset, maxEntries))
   }
 
   async lag(): Promise<readonly TopicLag[]> {
     if (this.#isClosed) throw new LogUnavailable('the log is closed')
-    return allLags(await this.#connectedAdmin(), {
-      topicName: (topic) => this.#topicName(topic),
-      parse: (groupId) => this.#parseGroup(groupId),
-    })
+    const names = {
+      topicName: (topic: Topic) => this.#topicName(topic),
+      parse: (groupId: string) => this.#parseGroup(groupId),
+    }
+    return this.#ask((admin) => allLags(admin, names))
   }
 
   async progress(topic: Topic, group: string): Promise<TopicProgress> {
@@ -241,8 +212,9 @@ class LogInKafka implements EventLog {
   }
 
   health(): EventLogHealth {
-    const isStalled = this.#queue.underWayMs > this.#options.appendDeadlineMs
-    const isFailing = performance.now() - this.#failedAtMs < FAILURE_SHOWN_MS
+    const isStalled = this.#queue.stuckMs > this.#options.appendDeadlineMs
+    const failedAtMs = Math.max(this.#failedAtMs, this.#queue.expiredAtMs)
+    const isFailing = performance.now() - failedAtMs < FAILURE_SHOWN_MS
     return {
       isAccepting: !this.#isClosed && !this.#queue.isFull && !isStalled && !isFailing,
       queuedBytes: this.#queue.bytes,
@@ -256,14 +228,10 @@ class LogInKafka implements EventLog {
     this.#isClosed = true
     const stopping = [...this.#consumers].map((consumer) => consumer.stop())
     const reading = [...this.#readers.values()].map((reader) => reader.close())
-    await Promise.all([this.#queue.drained(), ...stopping, ...reading])
-    const timeout = Promise.withResolvers<void>()
-    const timer = setTimeout(() => timeout.resolve(), CLOSE_MS)
+    await Promise.all([this.#queue.drained(), endedWithin(Promise.all([...stopping, ...reading]), CLOSE_MS)])
     const admin = this.#admin
     this.#admin = null
-    const closed = Promise.allSettled([this.#sender.close(), admin?.then((connected) => connected.disconnect())])
-    await Promise.race([closed, timeout.promise])
-    clearTimeout(timer)
+    await endedWithin(Promise.all([this.#sender.close(), admin?.then((connected) => connected.disconnect())]), CLOSE_MS)
   }
 
   #topicName(topic: Topic): string {
@@ -275,7 +243,7 @@ class LogInKafka implements EventLog {
     if (known !== undefined) return known
     const reader = new TopicReader({
       kafka: this.#kafka,
-      admin: () => this.#connectedAdmin(),
+      ask: (question) => this.#askOnce(question),
       topicName: this.#topicName(topic),
       groupPrefix: this.#settings.prefix,
       onIdle: () => {
@@ -310,24 +278,50 @@ class LogInKafka implements EventLog {
     topicName: string,
     partitions: readonly number[],
   ): Promise<ReadonlyMap<number, number>> {
-    const admin = await this.#connectedAdmin()
-    const [positions, ranges] = await Promise.all([
-      positionsOf(admin, groupId, topicName),
-      topicRanges(admin, topicName),
-    ])
+    const [positions, ranges] = await this.#ask((admin) =>
+      Promise.all([positionsOf(admin, groupId, topicName), topicRanges(admin, topicName)]),
+    )
     const isNew = ({ partition }: { partition: number }): boolean =>
       partitions.includes(partition) && !positions.has(partition)
     return new Map(ranges.filter(isNew).map(({ partition, end }) => [partition, end]))
   }
 
+  /** Asks Kafka something, again for a while where it fails: another broker may be about to take over. */
+  #ask<T>(question: (admin: Admin) => Promise<T>): Promise<T> {
+    return this.#tryAgain(() => this.#askOnce(question))
+  }
+
+  async #tryAgain<T>(act: () => Promise<T>): Promise<T> {
+    const endAtMs = performance.now() + this.#options.askForMs
+    for (;;) {
+      try {
+        return await act()
+      } catch (error) {
+        if (this.#isClosed || performance.now() > endAtMs) throw unavailable('Kafka could not be asked', error)
+        await wait(ASK_AGAIN_MS)
+      }
+    }
+  }
+
+  /**
+   * After a failure the next question begins with a new connection: kafkajs would go on with leaders that it knows for five
+   * minutes.
+   */
+  async #askOnce<T>(question: (admin: Admin) => Promise<T>): Promise<T> {
+    const connecting = this.#connectedAdmin()
+    try {
+      return await question(await connecting)
+    } catch (error) {
+      if (this.#admin === connecting) this.#admin = null
+      void connecting.then((admin) => admin.disconnect()).catch(() => undefined)
+      throw error
+    }
+  }
+
   #connectedAdmin(): Promise<Admin> {
     if (this.#admin !== null) return this.#admin
     const admin = this.#kafka.admin()
-    const connected = admin.connect().then(() => admin)
-    this.#admin = connected
-    connected.catch(() => {
-      if (this.#admin === connected) this.#admin = null
-    })
-    return connected
+    this.#admin = admin.connect().then(() => admin)
+    return this.#admin
   }
 }

@@ -1,7 +1,9 @@
-/** The bounded queue in front of the log: takes appends, remembers who waits, and ends each by its deadline. */
+/** The bounded queue in front of the log: takes appends, remembers who waits, and ends each when its patience does. */
 
 import type { Topic } from '../../domain/records.ts'
 
+import type { AppendPatience } from './append-patience.ts'
+import { nextLookMs } from './append-patience.ts'
 import type { Entry } from './event-log.ts'
 import { LogUnavailable } from './event-log.ts'
 import { entryBytes } from './lmdb-chunks.ts'
@@ -14,7 +16,8 @@ export interface Append {
 
 interface WaitingAppend extends Append {
   /** On the monotonic clock. */
-  readonly deadlineAtMs: number
+  readonly sinceMs: number
+  readonly patience: AppendPatience
   readonly resolve: () => void
   readonly reject: (error: Error) => void
   isAnswered: boolean
@@ -23,6 +26,8 @@ interface WaitingAppend extends Append {
 export interface AppendBounds {
   readonly maxBytes: number
   readonly maxEntries: number
+  /** How long the log has been stuck, in ms; 0 where it gets on. */
+  readonly stuckMs: () => number
 }
 
 /** Both bounds count what waits and what is under way to the disk. */
@@ -35,6 +40,7 @@ export class AppendQueue {
   #timer: NodeJS.Timeout | null = null
   #timerAtMs = Number.POSITIVE_INFINITY
   #drained: (() => void)[] = []
+  #expiredAtMs = Number.NEGATIVE_INFINITY
 
   constructor(bounds: AppendBounds) {
     this.#bounds = bounds
@@ -48,19 +54,24 @@ export class AppendQueue {
     return this.#bytes >= this.#bounds.maxBytes || this.#entries >= this.#bounds.maxEntries
   }
 
-  /** Rejects at once where the entries do not fit any more, else when they failed or `deadlineMs` has passed. */
-  add(topic: Topic, entries: readonly Entry[], deadlineMs: number): Promise<void> {
+  /** When an append was refused because its time was over and none has been stored since, on the monotonic clock. */
+  get expiredAtMs(): number {
+    return this.#expiredAtMs
+  }
+
+  /** Rejects at once where the entries do not fit any more, else when they failed or nobody waits any more. */
+  add(topic: Topic, entries: readonly Entry[], patience: AppendPatience): Promise<void> {
     let bytes = 0
     for (const entry of entries) bytes += entryBytes(entry)
     if (this.#bytes + bytes > this.#bounds.maxBytes || this.#entries + entries.length > this.#bounds.maxEntries) {
       return Promise.reject(new LogUnavailable('the append queue is full'))
     }
-    const deadlineAtMs = performance.now() + deadlineMs
+    const sinceMs = performance.now()
     this.#bytes += bytes
     this.#entries += entries.length
-    this.#armTimer(deadlineAtMs)
+    this.#armTimer(sinceMs + Math.min(patience.deadlineMs, patience.patienceMs))
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ topic, entries, bytes, deadlineAtMs, resolve, reject, isAnswered: false })
+      this.#waiting.push({ topic, entries, bytes, sinceMs, patience, resolve, reject, isAnswered: false })
     })
   }
 
@@ -79,6 +90,7 @@ export class AppendQueue {
 
   #settle(taken: readonly WaitingAppend[], failure: LogUnavailable | null): void {
     if (!this.#underWay.delete(taken)) return
+    if (failure === null) this.#expiredAtMs = Number.NEGATIVE_INFINITY
     for (const append of taken) {
       this.#forget(append)
       if (append.isAnswered) continue
@@ -103,23 +115,27 @@ export class AppendQueue {
   }
 
   /** One timer for all: it stands at the earliest deadline and is set anew only when it fires or is too late. */
-  #armTimer(deadlineAtMs: number): void {
-    if (deadlineAtMs >= this.#timerAtMs) return
+  #armTimer(atMs: number): void {
+    if (atMs >= this.#timerAtMs) return
     if (this.#timer !== null) clearTimeout(this.#timer)
-    this.#timerAtMs = deadlineAtMs
-    this.#timer = setTimeout(() => this.#endOverdue(), Math.max(0, deadlineAtMs - performance.now()))
+    this.#timerAtMs = atMs
+    // Where the event loop stood still, what was stored meanwhile is told behind its timers.
+    const look = (): void => void setImmediate(() => this.#endOverdue())
+    this.#timer = setTimeout(look, Math.max(0, atMs - performance.now()))
   }
 
   #endOverdue(): void {
     this.#timer = null
     this.#timerAtMs = Number.POSITIVE_INFINITY
-    const nowMs = performance.now()
+    const log = { nowMs: performance.now(), stuckMs: this.#bounds.stuckMs() }
     const overdue = new LogUnavailable('the entries were not durable by their deadline')
     for (const append of [...[...this.#underWay].flat(), ...this.#waiting]) {
       if (append.isAnswered) continue
-      if (append.deadlineAtMs > nowMs) this.#armTimer(append.deadlineAtMs)
+      const lookMs = nextLookMs(append, log)
+      if (lookMs !== null) this.#armTimer(lookMs)
       else {
         append.isAnswered = true
+        this.#expiredAtMs = log.nowMs
         append.reject(overdue)
       }
     }

@@ -18,6 +18,7 @@ import type {
   TopicProgress,
 } from './event-log.ts'
 import { LogUnavailable } from './event-log.ts'
+import { patienceOf } from './append-patience.ts'
 import { AppendQueue } from './lmdb-appends.ts'
 import { isKeyShort } from './lmdb-chunks.ts'
 import { Group } from './lmdb-groups.ts'
@@ -29,6 +30,9 @@ export interface LmdbEventLogOptions {
   readonly maxQueuedBytes?: number
   readonly maxQueuedEntries?: number
   readonly appendDeadlineMs?: number
+  readonly appendPatienceMs?: number
+  /** Below it a transaction is slow, as beside the merges of an engine on the same disk; above it the disk is stuck, in ms. */
+  readonly stuckMs?: number
   readonly retryMs?: GroupOptions['retryMs']
   readonly recheckMs?: number
   /** 0 up to but without 1. */
@@ -49,10 +53,14 @@ export interface LmdbEventLog extends EventLog {
 const TRIM_CHUNKS_PER_TRANSACTION = 200
 /** Far above what this service has; bounds what is read at the start. */
 const MAX_GROUPS = 10_000
+/** For so long after an append whose time was over the log counts as refusing. */
+const FAILURE_SHOWN_MS = 2_000
 const DEFAULTS = {
   maxQueuedBytes: 64 * 1024 * 1024,
   maxQueuedEntries: 100_000,
   appendDeadlineMs: LIMITS.appendDeadlineMs,
+  appendPatienceMs: LIMITS.appendPatienceMs,
+  stuckMs: 2_500,
   retryMs: { first: 100, most: 30_000 },
   recheckMs: 1_000,
   random: Math.random,
@@ -86,7 +94,11 @@ class LogInLmdb implements LmdbEventLog {
     this.#environment = environment
     this.#options = options
     this.#topics = new Topics(environment)
-    this.#queue = new AppendQueue({ maxBytes: options.maxQueuedBytes, maxEntries: options.maxQueuedEntries })
+    this.#queue = new AppendQueue({
+      maxBytes: options.maxQueuedBytes,
+      maxEntries: options.maxQueuedEntries,
+      stuckMs: () => this.#stuckMs(),
+    })
     this.#positions = environment.openTable('log-positions')
     for (const { key, value } of this.#positions.range({ start: '', end: '\uffff', limit: MAX_GROUPS })) {
       const [topic = '', name = ''] = key.split('\n')
@@ -113,7 +125,7 @@ class LogInLmdb implements LmdbEventLog {
     const refusal = this.#refusal()
     if (refusal !== null) return Promise.reject(new LogUnavailable(refusal))
     if (!entries.every(isKeyShort)) return Promise.reject(new RangeError('an entry has a key above 65,535 bytes'))
-    const appended = this.#queue.add(topic, entries, options?.deadlineMs ?? this.#options.appendDeadlineMs)
+    const appended = this.#queue.add(topic, entries, patienceOf(options, this.#options))
     this.#environment.committer.request()
     return appended
   }
@@ -158,8 +170,9 @@ class LogInLmdb implements LmdbEventLog {
 
   health(): EventLogHealth {
     const isStalled = this.#environment.committer.underWayMs > this.#options.appendDeadlineMs
+    const isFailing = performance.now() - this.#queue.expiredAtMs < FAILURE_SHOWN_MS
     return {
-      isAccepting: this.#refusal() === null && !this.#queue.isFull && !isStalled,
+      isAccepting: this.#refusal() === null && !this.#queue.isFull && !isStalled && !isFailing,
       queuedBytes: this.#queue.bytes,
       maxQueuedBytes: this.#options.maxQueuedBytes,
       lastAppendAtMs: this.#lastAppendAtMs,
@@ -179,6 +192,11 @@ class LogInLmdb implements LmdbEventLog {
     const groups = [...this.#groups.values()].flatMap((ofTopic) => [...ofTopic.values()])
     await Promise.allSettled(groups.map((group) => group.close()))
     await this.#trimming?.catch(() => undefined)
+  }
+
+  #stuckMs(): number {
+    const { underWayMs } = this.#environment.committer
+    return underWayMs < this.#options.stuckMs ? 0 : underWayMs
   }
 
   #refusal(): string | null {

@@ -194,7 +194,8 @@ class LogWithSpool implements SpooledEventLog {
     const isAvoided = nowMs < this.#avoidUntilMs && this.#lanes.hasRoomFor(spooledBytes(entries))
     if (!this.#lanes.holds(topic) && !isAvoided) {
       try {
-        return await this.#log.append(topic, entries, { deadlineMs: (endAtMs - nowMs) * LOG_SHARE })
+        const forLogMs = (endAtMs - nowMs) * LOG_SHARE
+        return await this.#log.append(topic, entries, { deadlineMs: forLogMs, patienceMs: forLogMs })
       } catch (error) {
         if (!(error instanceof LogUnavailable)) throw error
         this.#avoidUntilMs = performance.now() + AVOID_MS

@@ -257,7 +257,7 @@ describe('Kafka', function () {
 
     it('are refused while they are missing, even where unsafe ones are allowed', async () => {
       const settings = kafkaSettings(broker, 'replication=1&unsafe=allow')
-      const refusal = await rejection(requireSafeTopics(settings, ['visits']))
+      const refusal = await rejection(requireSafeTopics(settings, { topics: ['visits'] }))
       expect(refusal).to.be.instanceOf(UnsafeTopics)
       expect(String(refusal)).to.include('is missing')
     })
@@ -280,13 +280,13 @@ describe('Kafka', function () {
       await until(async () => (await admin.listTopics()).includes(`${settings.prefix}visits`))
       await admin.disconnect()
       const demanding = { ...settings, layout: { ...settings.layout, replication: 3, minInSync: 2 } }
-      const refusal = await rejection(requireSafeTopics(demanding, ['visits']))
+      const refusal = await rejection(requireSafeTopics(demanding, { topics: ['visits'] }))
       expect(refusal).to.be.instanceOf(UnsafeTopics)
       for (const word of [...Object.keys(unsafe), 'has 1 copies', 'min.insync.replicas']) {
         expect(String(refusal)).to.include(word)
       }
       const allowed = { ...demanding, layout: { ...demanding.layout, isUnsafeAllowed: true } }
-      expect(await requireSafeTopics(allowed, ['visits'])).to.have.length(7)
+      expect(await requireSafeTopics(allowed, { topics: ['visits'] })).to.have.length(7)
     })
   })
 

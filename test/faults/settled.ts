@@ -3,7 +3,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Distributed } from '../support/distributed.ts'
 
-/** A killed member keeps its partitions for 30 s, and what was parked for them waits for another 30 s. */
+/** A killed member keeps its partitions for some seconds, and what was parked for them waits for another 30 s. */
 const SETTLE_MS = 150_000
 const PAUSE_MS = 250
 

@@ -28,7 +28,7 @@ describe('an append to Kafka', () => {
       onSent: () => undefined,
       onFailure: (error) => void failures.push(error.message),
     })
-    const appended = queue.add('visits', [{ key: 'k', value: 'v' }], 10_000)
+    const appended = queue.add('visits', [{ key: 'k', value: 'v' }], { deadlineMs: 10_000, patienceMs: 10_000 })
     sender.request('visits')
     await appended
     await sender.close()

@@ -13,7 +13,7 @@ import kafkajs from 'kafkajs'
 import { mendKafkajs } from '../../ports/event-log/kafka-patches.ts'
 
 const run = promisify(execFile)
-const START_MS = 60_000
+const START_MS = 120_000
 const POLL_MS = 50
 const CLUSTER_ID = 'MkU3OEVBNTcwNTJENDM2Qg'
 /** Compiled little: brokers of tests live for seconds and share the machine. */

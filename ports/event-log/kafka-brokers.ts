@@ -1,0 +1,27 @@
+/** Remembers which brokers did not answer lately, so that new clients of this process begin with one that does. */
+
+/** By `host:port`, on the monotonic clock. */
+const silentSince = new Map<string, number>()
+/** After this a broker is as likely to answer as any other. */
+const FORGOTTEN_MS = 60_000
+
+export function brokerAnswered(address: string): void {
+  silentSince.delete(address)
+}
+
+export function brokerWasSilent(address: string): void {
+  silentSince.set(address, performance.now())
+}
+
+/** Those that were silent lately come last, the longest silent one first among them; the others come in any order. */
+export function likeliestFirst(brokers: readonly string[]): string[] {
+  const nowMs = performance.now()
+  const rank = (address: string): number => {
+    const sinceMs = silentSince.get(address)
+    return sinceMs === undefined || nowMs - sinceMs > FORGOTTEN_MS ? -Math.random() : sinceMs
+  }
+  return brokers
+    .map((address) => ({ address, rank: rank(address) }))
+    .sort((left, right) => left.rank - right.rank)
+    .map(({ address }) => address)
+}

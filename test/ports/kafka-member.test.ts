@@ -1,0 +1,171 @@
+/** A member of a Kafka group whose coordinator moved: it is made anew, however kafkajs's own consumer goes on. */
+
+import { expect } from 'chai'
+import type { Kafka } from 'kafkajs'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Consumer } from '../../ports/event-log/event-log.ts'
+import { startMember, type MemberPlace, type MemberSettings } from '../../ports/event-log/kafka-consumer.ts'
+
+const SETTINGS: MemberSettings = {
+  nowMs: Date.now,
+  retryMs: { first: 1, most: 5 },
+  recheckMs: 10,
+  random: () => 0,
+  maxBytesPerPartition: 1_000_000,
+  budget: { bytes: 0, maxBytes: 1_000_000 },
+  sessionMs: 1_000,
+  heartbeatMs: 10,
+  fetchWaitMs: 10,
+  rebalanceMs: 0,
+  stalledMs: 60_000,
+  silentMs: 60_000,
+  uncommittedMs: 50,
+  joinMs: 5_000,
+  onFetch: () => undefined,
+  onFailure: () => undefined,
+}
+
+describe('a member of a Kafka group', () => {
+  let member: Consumer | null = null
+  afterEach(() => member?.stop())
+
+  const start = async (kafka: FakeKafka, more: Partial<MemberSettings> = {}, lagOf = async () => 0): Promise<void> => {
+    member = await startMember(placeOn(kafka, lagOf), { ...SETTINGS, ...more })
+  }
+
+  it('is made anew where its commits are refused by a coordinator that is none any more', async () => {
+    const kafka = new FakeKafka()
+    await start(kafka)
+    kafka.latest.commit = () => Promise.reject(protocolError('NOT_COORDINATOR_FOR_GROUP'))
+    kafka.latest.fetch(7)
+    await until(() => kafka.consumers.length > 1 && kafka.latest.committed === 8)
+  })
+
+  it('stays where a commit fails once', async () => {
+    const kafka = new FakeKafka()
+    await start(kafka, { uncommittedMs: 60_000 })
+    const { latest } = kafka
+    const commit = latest.commit
+    latest.commit = () => {
+      latest.commit = commit
+      return Promise.reject(protocolError('REBALANCE_IN_PROGRESS'))
+    }
+    latest.fetch(7)
+    await until(() => latest.committed === 8)
+    expect(kafka.consumers).to.have.length(1)
+  })
+
+  it('is made anew where it fetches on and no heartbeat is answered any more', async () => {
+    const kafka = new FakeKafka()
+    await start(kafka, { silentMs: 80 })
+    const [first] = kafka.consumers
+    const beating = setInterval(() => first?.emit('HEARTBEAT'), 10)
+    await wait(300)
+    expect(kafka.consumers, 'while heartbeats are answered').to.have.length(1)
+    clearInterval(beating)
+    const fetching = setInterval(() => first?.emit('FETCH'), 10)
+    await until(() => kafka.consumers.length > 1)
+    clearInterval(fetching)
+  })
+
+  it('asks again how much waits where that could not be told', async () => {
+    const kafka = new FakeKafka()
+    let questions = 0
+    await start(kafka, { stalledMs: 80, silentMs: 60_000 }, async () => {
+      kafka.latest.emit('FETCH')
+      if (++questions === 1) throw new Error('Kafka could not be asked')
+      return 3
+    })
+    const fetching = setInterval(() => kafka.latest.emit('FETCH'), 10)
+    await until(() => kafka.consumers.length > 1)
+    clearInterval(fetching)
+    expect(questions).to.equal(2)
+  })
+})
+
+type EventName = 'GROUP_JOIN' | 'FETCH' | 'HEARTBEAT' | 'CRASH'
+type Fetched = (payload: unknown) => Promise<void>
+
+/** What `startMember` asks of kafkajs's consumer, with one partition. */
+class FakeConsumer {
+  readonly events = { GROUP_JOIN: 'GROUP_JOIN', FETCH: 'FETCH', HEARTBEAT: 'HEARTBEAT', CRASH: 'CRASH' } as const
+  committed: number | null = null
+  commit: (offset: number) => Promise<void> = async (offset) => void (this.committed = offset)
+  readonly #listeners = new Map<EventName, (event: unknown) => void>()
+  #eachBatch: Fetched = async () => undefined
+
+  on(name: EventName, listener: (event: unknown) => void): void {
+    this.#listeners.set(name, listener)
+  }
+
+  emit(name: EventName, payload: unknown = {}): void {
+    this.#listeners.get(name)?.({ payload })
+  }
+
+  async connect(): Promise<void> {}
+  async subscribe(): Promise<void> {}
+  async disconnect(): Promise<void> {}
+  pause(): void {}
+  resume(): void {}
+
+  async run({ eachBatch }: { readonly eachBatch: Fetched }): Promise<void> {
+    this.#eachBatch = eachBatch
+    this.emit('GROUP_JOIN', { memberAssignment: { visits: [0] } })
+  }
+
+  commitOffsets([{ offset }]: readonly [{ readonly offset: string }]): Promise<void> {
+    return this.commit(Number(offset))
+  }
+
+  fetch(offset: number): void {
+    const message = { offset: String(offset), key: Buffer.from('k'), value: Buffer.from('v'), timestamp: '0' }
+    const batch = {
+      partition: 0,
+      messages: [message],
+      highWatermark: String(offset + 1),
+      lastOffset: () => message.offset,
+    }
+    void this.#eachBatch({ batch, isStale: () => false, resolveOffset: () => undefined })
+  }
+}
+
+class FakeKafka {
+  readonly consumers: FakeConsumer[] = []
+
+  get latest(): FakeConsumer {
+    const latest = this.consumers.at(-1)
+    if (latest === undefined) throw new Error('no consumer was made')
+    return latest
+  }
+
+  consumer(): FakeConsumer {
+    const consumer = new FakeConsumer()
+    this.consumers.push(consumer)
+    return consumer
+  }
+}
+
+function placeOn(kafka: FakeKafka, lagOf: () => Promise<number>): MemberPlace {
+  return {
+    kafka: kafka as unknown as Kafka,
+    topic: 'visits',
+    topicName: 'visits',
+    group: 'test',
+    groupId: 'test:visits',
+    handler: async () => undefined,
+    options: { maxEntries: 10 },
+    lagOf,
+    positions: async () => new Map(),
+    offsetsSince: async () => new Map(),
+    newestOf: async () => new Map(),
+  }
+}
+
+function protocolError(type: string): Error {
+  return Object.assign(new Error(type), { name: 'KafkaJSProtocolError', type })
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 1_000 && !isSo(); tries++) await wait(5)
+  expect(isSo()).to.equal(true)
+}
