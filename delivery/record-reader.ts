@@ -22,12 +22,21 @@ export type ReadEntry = <K extends ReadableKind>(
 /** `role` says in the metrics who could not read it. */
 export function createRecordReader({ logger, registry }: RecordReaderDeps, role: string): ReadEntry {
   const count = unreadableCounter(registry)
+  const told = new Set<Topic>()
+  // Only a start that reads back meets these: consumers stop in front of them. There may be thousands.
+  const tellNewer = (topic: Topic, version: number): void => {
+    if (told.has(topic)) return
+    told.add(topic)
+    logger.error({ role, topic, version }, 'entries of a later release were not read')
+  }
   return (kind, { key, value, offset }, topic) => {
     const reading = readRecord(kind, value)
     if (reading.kind === 'record') return reading.record
-    const why = reading.kind === 'newer' ? `version ${reading.version} is newer than this release` : reading.why
-    count?.inc({ role, topic })
-    logger.error({ role, topic, offset, key, why }, 'entry cannot be read')
+    if (reading.kind === 'newer') tellNewer(topic, reading.version)
+    else {
+      count?.inc({ role, topic })
+      logger.error({ role, topic, offset, key, why: reading.why }, 'entry cannot be read')
+    }
     return null
   }
 }

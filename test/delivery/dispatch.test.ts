@@ -487,6 +487,23 @@ describe('dispatch', () => {
     await until(async () => (await jobs()).length === 1)
   })
 
+  it('keeps fields that a later release added to an install, or to a parked one, while it waits', async () => {
+    await start()
+    const install = { ...installOf({ visit: visitOf({ visitId: 'f'.repeat(32) }) }), laterField: 'install' }
+    await report({ ...recordOf(install), laterField: 'record' } as InstallRecord)
+    await until(async () => (await parked('5s')).length === 1)
+    const [first] = await parked('5s')
+    expect(first?.record).to.deep.include({ laterField: 'record' })
+    expect(first?.record.install).to.deep.include({ laterField: 'install' })
+    const other = { ...first?.record, install: { ...install, eventId: 'event-other' } }
+    const waiting = { ...first, record: other, laterField: 'parked' } as unknown as ParkedInstall
+    await stage.store.log.append('dispatch.5s', [{ key: 'k', value: encodeRecord(waiting) }])
+    stage.clock.advance(7_000)
+    await until(async () => (await parked('5s')).length === 4)
+    const added = (await parked('5s')).slice(2).map((each) => 'laterField' in each)
+    expect(added.toSorted()).to.deep.equal([false, true])
+  })
+
   it('takes a visit that is damaged in ClickHouse for missing, and holds up no other', async () => {
     await start()
     const damaged = visitOf({ visitId: 'd'.repeat(32) })

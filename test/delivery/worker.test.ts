@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 
 import { destinationKey } from '../../domain/catalog.ts'
+import { replayDeadLetters } from '../../delivery/replay.ts'
 import type { Job } from '../../domain/records.ts'
 import {
   API_SECRET,
@@ -237,6 +238,24 @@ describe('the delivery worker', () => {
     ])
     await stage.enqueue(jobOf())
     await until(async () => (await stage.statuses()).get('event-0001') === 'delivered')
+  })
+
+  it('keeps fields of a job that a later release added, through a retry, a dead letter and a replay', async () => {
+    await set()
+    const later = { laterField: { kept: true } }
+    stage.simulator.fail('*', BUSY)
+    await stage.enqueue({ ...jobOf(), ...later })
+    await until(async () => (await stage.inTier('5s')).length === 1)
+    expect((await stage.inTier('5s'))[0]).to.deep.include(later)
+    stage.simulator.fail('*', { kind: 'status', status: 400 })
+    stage.clock.advance(7_000)
+    await until(async () => (await stage.deadLetters()).length === 1)
+    expect((await stage.deadLetters())[0]?.job).to.deep.include(later)
+    const row = { website: WEBSITE, event_id: 'event-0001', destination: 'acme-ga4', status: 'failed' }
+    const facts = { run: async () => [row] } as never
+    await replayDeadLetters({ eventLog: stage.store.log, facts, nowMs: stage.clock.nowMs }, {})
+    const jobs = await stage.store.log.read('deliver.ga4', 0, 10)
+    expect(jobs.map(({ value }) => JSON.parse(value).laterField)).to.deep.equal([later.laterField, later.laterField])
   })
 
   it('finishes what is under way when it is stopped', async () => {

@@ -1,0 +1,76 @@
+/** One record for every topic that is read, as the release writes it whose code this is: `node test/versions/samples.ts`. */
+
+import { encodeRecord, recordKey } from '../../domain/records.ts'
+import {
+  activationRecord,
+  activityRecord,
+  deliveryRecord,
+  handoffRecord,
+  requestRecord,
+  visitRecord,
+} from '../contract/fact-samples.ts'
+import { installOf, NOON_MS, recordOf, visitOf, WEBSITE } from '../delivery/support/builders.ts'
+import { jobOf } from '../delivery/support/jobs.ts'
+
+export interface SampleEntry {
+  readonly topic: string
+  readonly key: string
+  readonly value: string
+}
+
+/** Visit IDs begin with their time, as the service issues them. */
+const VISIT = visitOf({ visitId: `00${(NOON_MS - 7_200_000).toString(16).padStart(12, '0')}${'ab'.repeat(9)}` })
+const LATE_VISIT_ID = `00${(NOON_MS - 3_600_000).toString(16).padStart(12, '0')}${'cd'.repeat(9)}`
+
+export function sampleEntries(): readonly SampleEntry[] {
+  const times = { receivedAtMs: NOON_MS }
+  const parked = { v: 1, record: installNamed('event-parked'), firstSeenAtMs: NOON_MS, dueAtMs: NOON_MS }
+  const letter = { v: 1, job: jobNamed('event-dead'), reason: 'refused: http_400', failedAtMs: NOON_MS }
+  const records: readonly (readonly [string, object])[] = [
+    ['visits', { ...visitRecord(VISIT), ...requested(times) }],
+    ['activations', { ...activation(VISIT.visitId, VISIT.issuedAtMs), ...requested(times) }],
+    [
+      'handoffs',
+      { ...handoffRecord({ website: WEBSITE, issuedAtMs: NOON_MS, askedAtMs: NOON_MS }), ...requested(times) },
+    ],
+    ['installs', installNamed('event-fresh')],
+    ['requests', requestRecord(times)],
+    ['deliveries', deliveryRecord({ website: WEBSITE, atMs: NOON_MS })],
+    ['activity', activityRecord({ website: WEBSITE, atMs: NOON_MS })],
+    ['deliver.ga4', jobNamed('event-job')],
+    ['dispatch.5s', parked],
+    ['dead-letters', letter],
+  ]
+  return records.map(([topic, record], index) => entry(topic, record, index))
+}
+
+/** Topics and forms that the first release did not have. */
+export function laterEntries(): readonly SampleEntry[] {
+  const record = { ...activation(LATE_VISIT_ID, NOON_MS - 3_600_000), isPredecessorUnknown: true }
+  return [entry('state.5s', { v: 1, record, dueAtMs: NOON_MS }, 0)]
+}
+
+function entry(topic: string, record: object, index: number): SampleEntry {
+  const value = encodeRecord(record as Parameters<typeof encodeRecord>[0])
+  // ClickHouse deletes by the real clock; these moments are fixed, and shall be there in years.
+  const kept = value.replaceAll(/"(retentionDays|logRetentionDays)":\d+/g, '"$1":20000')
+  return { topic, key: recordKey(WEBSITE, `sample-${index}`), value: kept }
+}
+
+function requested(times: { readonly receivedAtMs: number }): object {
+  return { request: requestRecord({ website: WEBSITE, ...times }).request }
+}
+
+function activation(visitId: string, issuedAtMs: number): ReturnType<typeof activationRecord> {
+  return activationRecord({ website: WEBSITE, visitId, issuedAtMs, activatedAtMs: NOON_MS - 60_000 })
+}
+
+function installNamed(eventId: string): ReturnType<typeof recordOf> {
+  return recordOf(installOf({ visit: VISIT, overrides: { eventId } }))
+}
+
+function jobNamed(eventId: string): ReturnType<typeof jobOf> {
+  return jobOf({ visit: VISIT, install: { eventId } })
+}
+
+if (import.meta.main) process.stdout.write(`${JSON.stringify(sampleEntries(), null, 2)}\n`)
