@@ -2,6 +2,7 @@
 
 import { hostname } from 'node:os'
 
+import { owningClient } from '../operator/owned-objects.ts'
 import { startOperator } from '../operator/operator.ts'
 import type { FactsReader } from '../operator/traffic.ts'
 import { createRegistry } from '../runtime/metrics.ts'
@@ -34,7 +35,7 @@ export function operator({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
       'operator',
       () =>
         startOperator({
-          client,
+          client: owningClient(client, place, Date.now),
           place,
           namespaces,
           identity,

@@ -300,13 +300,34 @@ describe('the chart on a real API server', function () {
     })
 
     it('goes without the objects of the team, and without the definitions', async () => {
+      const map = await kube.want(`/api/v1/namespaces/${ns}/configmaps/whence-owner`)
+      const made = await madeByOperator()
+      expect(made.map(({ kind }) => kind)).to.include.members(['ConfigMap', 'Secret', 'Lease'])
+      for (const { name, owners } of made) expect(owners, name).to.deep.equal([map.metadata.uid])
       await helm('uninstall', 'whence')
+      // No controller runs here that deletes what has lost its owner; on a cluster one does.
+      expect((await kube.call(`/api/v1/namespaces/${ns}/configmaps/whence-owner`)).status).to.equal(404)
       await until('every process has ended', () => (kubelet.running().length === 0 ? true : null))
       const { items } = await kube.want(`/apis/whence.dev/v1alpha1/namespaces/${ns}/websites`)
       expect(items).to.have.length(1)
       const left = await kube.want(`/api/v1/namespaces/${ns}/secrets`)
       expect(left.items.map(({ metadata }: KubeManifest) => metadata.name)).to.include('whence-engines')
     })
+
+    /** Everything in the namespace that one of its field managers is the operator of, but for statuses. */
+    const madeByOperator = async () => {
+      const lists = ['/api/v1/namespaces/whence/configmaps', '/api/v1/namespaces/whence/secrets', '/apis/coordination.k8s.io/v1/namespaces/whence/leases']
+      const all = await Promise.all(lists.map((path) => kube.want(path)))
+      return all.flatMap(({ kind, items }) =>
+        items
+          .filter(({ metadata }: KubeManifest) => /^whence(-catalog|-ga4|-google-ads|-meta|-tiktok|-x|$)/.test(metadata.name))
+          .map(({ metadata }: KubeManifest) => ({
+            kind: String(kind).replace(/List$/, ''),
+            name: metadata.name as string,
+            owners: (metadata.ownerReferences ?? []).map(({ uid }: KubeManifest) => uid),
+          })),
+      )
+    }
 
     /** Rights that this run gives no reason to use, and why they are there. */
     const UNUSED: readonly string[] = [

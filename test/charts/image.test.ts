@@ -1,7 +1,7 @@
 /** The image, as far as it can be held to something without a container engine: its stages are played in a folder. */
 
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, stat, symlink } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -56,6 +56,20 @@ describe('the image', () => {
     expect(last('ENTRYPOINT')).to.equal('["node", "/app/bin/whence.ts"]')
     const values = await readFile(join(ROOT, 'charts/whence/values.yaml'), 'utf8')
     expect(values).to.contain('runAsUser: 65532')
+  })
+
+  it("has a data folder for its own user alone", async () => {
+    const commands = (await steps()).filter(({ stage, instruction }) => stage === 'final' && instruction === 'RUN')
+    const made = commands.flatMap(({ words }) => words.split(' && ')).find((command) => command.endsWith(' /var/lib/whence'))
+    expect(made).to.match(/^install -d -m 0700 -o 65532 -g 65532 /)
+    await inFolder(async (folder) => {
+      // Only root may give it to somebody else.
+      const own = process.getuid?.() === 0 ? made : made?.replace(/ -[og] \d+/g, '')
+      await run('sh', ['-c', `umask 022; ${own?.replace('/var/lib/whence', `${folder}/data`)}`])
+      const { mode, uid } = await stat(join(folder, 'data'))
+      expect(mode & 0o7777).to.equal(0o700)
+      if (process.getuid?.() === 0) expect(uid).to.equal(65_532)
+    })
   })
 
   it('makes the bundle from what it copies for it', async function () {

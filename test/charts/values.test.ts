@@ -42,6 +42,8 @@ describe("the chart's values", function () {
       ['networkPolicy.dns.to={}', /dns\.to/],
       ['metrics.serviceMonitor.enabled=true', /networkPolicy\.metricsFrom: where Prometheus is/],
       ['pods.terminationGracePeriodSeconds=30,pods.preStopSleepSeconds=10', /terminationGracePeriodSeconds/],
+      ['service.externalTrafficPolicy=Local', /externalTrafficPolicy: only with/],
+      ['connectionsPerAddress=-1', /connectionsPerAddress/],
       ['brand=a--b', /brand/],
       ['brand=my-', /brand/],
       [`baseUrl=https://acme.dev/it's`, /baseUrl/],

@@ -5,6 +5,7 @@
 {{- if not .Values.baseUrl }}{{ $problems = append $problems "baseUrl: the address under which websites and installers reach the service" }}{{ end -}}
 {{- if include "whence.isCluster" . }}{{ $problems = concat $problems (include "whence.clusterProblems" . | fromYamlArray) }}{{ end -}}
 {{- if and .Values.ingress.enabled (not .Values.ingress.hosts) }}{{ $problems = append $problems "ingress.hosts: the host names" }}{{ end -}}
+{{- if and .Values.service.externalTrafficPolicy (eq .Values.service.type "ClusterIP") }}{{ $problems = append $problems "service.externalTrafficPolicy: only with service.type LoadBalancer or NodePort" }}{{ end -}}
 {{- if and .Values.networkPolicy.enabled .Values.metrics.serviceMonitor.enabled (not .Values.networkPolicy.metricsFrom) -}}
 {{- $problems = append $problems "networkPolicy.metricsFrom: where Prometheus is, which metrics.serviceMonitor sends here, as in [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]" -}}
 {{- end -}}

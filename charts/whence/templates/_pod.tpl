@@ -147,6 +147,7 @@ annotations:
 {{- with .Values.trustProxy }}
 - { name: WHENCE_TRUST_PROXY, value: {{ join "," . | quote }} }
 {{- end }}
+- { name: WHENCE_CONNECTIONS_PER_ADDRESS, value: {{ int .Values.connectionsPerAddress | quote }} }
 {{- with .Values.prices }}
 - { name: WHENCE_PRICES, value: {{ toJson . | quote }} }
 {{- end }}
