@@ -3,7 +3,7 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { CHAOS_ORIGIN } from './manifests.ts'
-import type { Call, Identity, Kind, Outcome, SentEvent } from './history.ts'
+import type { Call, Identity, Kind, Outcome, SentEvent, Silence } from './history.ts'
 
 export interface Api {
   readonly name: string
@@ -100,39 +100,49 @@ export function visitOf(receipt: string): string {
 interface Told {
   readonly outcome: Outcome
   readonly status: number
+  readonly silence: Silence
   readonly answer: Readonly<Record<string, any>>
 }
 
 /** Never rejects. */
 function post(url: string, agent: Agent, headers: Record<string, string>, body: unknown): Promise<Told> {
-  const unknown: Told = { outcome: 'unknown', status: 0, answer: {} }
+  const sent = { 'Content-Type': 'application/json', ...headers }
   return new Promise((resolve) => {
-    const outgoing = request(
-      url,
-      { method: 'POST', agent, timeout: ANSWER_MS, headers: { ...headers, 'Content-Type': 'application/json' } },
-      (response) => {
-        let text = ''
-        response.on('data', (chunk) => (text += String(chunk)))
-        response.on('error', () => resolve(unknown))
-        response.on('close', () => resolve(response.complete ? read(response.statusCode ?? 0, text) : unknown))
-      },
-    )
-    outgoing.on('timeout', () => outgoing.destroy())
-    // If nobody listens any more, nothing can have happened.
-    outgoing.on('error', ({ code }: NodeJS.ErrnoException) =>
-      resolve(code === 'ECONNREFUSED' ? { ...unknown, outcome: 'refused' } : unknown),
-    )
+    const outgoing = request(url, { method: 'POST', agent, timeout: ANSWER_MS, headers: sent }, (response) => {
+      let text = ''
+      response.on('data', (chunk) => (text += String(chunk)))
+      response.on('error', () => resolve(silent('reset')))
+      response.on('close', () =>
+        resolve(response.complete ? read(response.statusCode ?? 0, text) : silent(isLate ? 'late' : 'reset')),
+      )
+    })
+    let isLate = false
+    outgoing.on('timeout', () => {
+      isLate = true
+      outgoing.destroy()
+    })
+    outgoing.on('error', ({ code }: NodeJS.ErrnoException) => {
+      if (code === 'ECONNREFUSED') resolve(silent('unreachable'))
+      else if (isLate) resolve(silent('late'))
+      else resolve(silent(outgoing.reusedSocket ? 'reset while idle' : 'reset'))
+    })
     outgoing.end(JSON.stringify(body))
   })
 }
 
+/** If nobody listens any more, nothing can have happened. */
+function silent(silence: Silence): Told {
+  return { outcome: silence === 'unreachable' ? 'refused' : 'unknown', status: 0, silence, answer: {} }
+}
+
 function read(status: number, text: string): Told {
   // A 503 promises nothing: what was asked for may have happened.
-  if (status === 503) return { outcome: 'unknown', status, answer: {} }
+  const unknown: Told = { outcome: 'unknown', status, silence: '', answer: {} }
+  if (status === 503) return unknown
   try {
     const answer = JSON.parse(text) as Told['answer']
-    return { outcome: status === 200 ? 'ok' : 'refused', status, answer }
+    return { ...unknown, outcome: status === 200 ? 'ok' : 'refused', answer }
   } catch {
-    return { outcome: 'unknown', status, answer: {} }
+    return unknown
   }
 }

@@ -3,7 +3,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Fault as ProviderFault } from '../../delivery/simulator/server.ts'
 import type { ClusterBroker } from '../support/kafka-cluster.ts'
-import type { Part } from './history.ts'
+import { IN_PEACE, type Part } from './history.ts'
 import { PROCESS_NAMES, type ChaosService, type ProcessName } from './service.ts'
 
 /** Ends the fault; what it waits for is no part of the fault any more. */
@@ -187,7 +187,7 @@ const roleFaults: readonly Fault[] = PROCESS_NAMES.filter((name) => !name.endsWi
 
 function roleFault(name: ProcessName, signal: 'SIGKILL' | 'SIGTERM'): Fault {
   return {
-    name: signal === 'SIGKILL' ? `${name} killed` : `${name} stopped in peace`,
+    name: signal === 'SIGKILL' ? `${name} killed` : `${name} ${IN_PEACE}`,
     ...{ part: 'role', lastsMs: ROLE_DEAD_MS },
     begin: async (service) => {
       await service.end(name, signal)

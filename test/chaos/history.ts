@@ -2,6 +2,11 @@
 
 /** `refused`: an answer that promises nothing; `unknown`: no answer, or a 503, so it may or may not have happened. */
 export type Outcome = 'ok' | 'refused' | 'unknown'
+/**
+ * Why there is no answer: nobody listened, the connection broke before the request was answered, it broke on a connection
+ * that had been idle (which a client cannot tell from its end), or it took too long.
+ */
+export type Silence = '' | 'unreachable' | 'reset' | 'reset while idle' | 'late'
 export type Kind = 'visit' | 'activation' | 'handoff' | 'event'
 
 /** What a call to `/v1/events` said; receipts and token by the visits that they name. */
@@ -27,6 +32,8 @@ export interface Call {
   /** 0 without an answer. */
   readonly status: number
   readonly outcome: Outcome
+  /** Empty with an answer. */
+  readonly silence: Silence
   readonly answer: Readonly<Record<string, any>>
   /** The visit that was made, activated or handed off; empty where no answer named it. */
   readonly visit: string
@@ -118,6 +125,9 @@ export interface Stored {
 
 /** The part that was broken; `memory`: what Redis knows was lost or out of reach for a process. */
 export type Part = 'memory' | 'log' | 'facts' | 'provider' | 'role'
+
+/** How the name of a disturbance ends whose process was asked to end. */
+export const IN_PEACE = 'stopped in peace'
 
 /** Something that was broken for a while. */
 export interface Disturbance {

@@ -2,6 +2,7 @@
 
 import {
   eventsOf,
+  IN_PEACE,
   keyOf,
   withoutDuplicate,
   type Call,
@@ -18,6 +19,7 @@ export function judgeAnswers(history: History): Violation[] {
   return [
     ...[...eventsOf(calls)].flatMap(([key, some]) => [...judgeTold(some, rows.get(key)), ...judgeRepeats(some)]),
     ...judgeRefusals(calls),
+    ...judgeResets(history),
     ...judgeExplained(history, rows),
   ]
 }
@@ -65,6 +67,18 @@ function judgeRefusals(calls: readonly Call[]): Violation[] {
     if (isRevoked && receipts.maybeRevokedMs(call.visit) <= call.endedMs) return []
     return [about(call, 'refused', `was refused: ${call.status} ${JSON.stringify(call.answer)}`)]
   })
+}
+
+/** Who stops in peace lets everybody finish. */
+function judgeResets({ calls, disturbances }: History): Violation[] {
+  return calls
+    .filter(({ silence }) => silence === 'reset')
+    .filter(({ api, endedMs: atMs }) =>
+      disturbances.some(
+        ({ name, beganMs, endedMs }) => name === `${api} ${IN_PEACE}` && beganMs <= atMs && atMs <= endedMs,
+      ),
+    )
+    .map((call) => about(call, 'reset', 'lost its connection to a process that was stopped in peace'))
 }
 
 function judgeExplained({ stored }: History, rows: ReadonlyMap<string, StoredInstall>): Violation[] {

@@ -21,7 +21,15 @@ class Story {
   call(more: Partial<Call>): Call {
     this.#clockMs += 1_000
     const times = { beganMs: this.#clockMs, endedMs: this.#clockMs + 10 }
-    const base = { tag: `c/${this.calls.length}`, website: SITE, api: 'plain', status: 200, outcome: 'ok', answer: {} }
+    const base = {
+      tag: `c/${this.calls.length}`,
+      website: SITE,
+      api: 'plain',
+      status: 200,
+      outcome: 'ok',
+      silence: '',
+      answer: {},
+    }
     const none = { kind: 'visit', visit: '', previous: '', identity: null, gpc: false, event: null }
     const call = { ...base, ...times, ...none, ...more } as Call
     this.calls.push(call)
@@ -277,6 +285,15 @@ const CASES: readonly [name: string, rule: string, bend: (kept: Kept) => void][]
     },
   ],
   [
+    'a connection that is cut by a process which stops in peace',
+    'reset',
+    (kept) => {
+      const name = 'plain stopped in peace'
+      kept.disturbances.push({ name, part: 'role', beganMs: 0, endedMs: Number.MAX_SAFE_INTEGER })
+      change(kept, 'dead', { outcome: 'unknown', status: 0, silence: 'reset', answer: {} })
+    },
+  ],
+  [
     'an explanation of something else',
     'explain_differs',
     (kept) => {
@@ -414,6 +431,22 @@ describe('the tolerances of chaos runs', () => {
     expect(rulesOf(kept)).to.have.members(['answer_differs', 'first_twice'])
     kept.disturbances.push(memory)
     expect(judge(historyOf(kept))).to.deep.equal({ violations: [], tolerated: new Map([['decided anew', 2]]) })
+  })
+
+  it('forgive an installation that follows an answer which was decided anew', () => {
+    const kept = keptHistory()
+    const told = { answer: { ...answerOf({ ...UNMATCHED, ...latest(NEW), event_id: 'dead' }) } }
+    change(kept, 'dead', told)
+    const story = new Story()
+    const timed = { beganMs: 1_100_000, endedMs: 1_100_010, tag: 'c/later' }
+    const later = story.event('later', { installation: 'of dead' }, timed)
+    const row = rowOf(later, NEW, 'same_installation', 0)
+    kept.calls.push({ ...later, answer: JSON.parse(row.answer) as Call['answer'] })
+    kept.installs.push(row)
+    Object.assign(kept, deliveredOf(kept.installs))
+    expect(rulesOf(kept)).to.have.members(['answer_differs', 'wrong_visit'])
+    kept.disturbances.push(memory)
+    expect(rulesOf(kept)).to.deep.equal([])
   })
 
   it('forgive an older receipt alone for as long as nobody can know its successor', () => {

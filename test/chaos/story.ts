@@ -51,11 +51,19 @@ function relatedCalls({ website, subject, call }: Violation, { calls, stored }: 
 }
 
 function callLine(call: Call): Line {
-  const { kind, api, event, visit, previous, tag, status, outcome } = call
+  const { kind, api, event, visit, previous, tag, status, outcome, silence } = call
   const sent = event === null ? [visit, previous === '' ? '' : `after ${previous}`] : [eventText(event)]
   const told = event === null || outcome !== 'ok' ? '' : JSON.stringify(call.answer)
   const tookMs = Math.round(call.endedMs - call.beganMs)
-  const words = [kind, ...sent, `to ${api} (${tag}):`, outcome, String(status), told, `in ${tookMs} ms`]
+  const words = [
+    kind,
+    ...sent,
+    `to ${api} (${tag}):`,
+    outcome,
+    silence === '' ? String(status) : silence,
+    told,
+    `in ${tookMs} ms`,
+  ]
   return { atMs: call.beganMs, text: words.filter((word) => word !== '').join(' ') }
 }
 
