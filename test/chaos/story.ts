@@ -44,8 +44,7 @@ function relatedCalls({ website, subject, call }: Violation, { calls, stored }: 
   const visits = new Set([subject, row?.visit_id ?? '', ...events.flatMap(({ event }) => event?.receipts ?? [])])
   events.forEach(({ event }) => visits.add(event?.token ?? ''))
   visits.delete('')
-  for (const one of ofSite) if (visits.has(one.previous)) visits.add(one.visit)
-  visits.delete('')
+  for (const { previous, visit } of ofSite) if (visit !== '' && visits.has(previous)) visits.add(visit)
   const ofVisits = ofSite.filter(({ kind, visit }) => kind !== 'event' && visits.has(visit))
   return [...ofVisits, ...events].toSorted((one, other) => one.beganMs - other.beganMs)
 }

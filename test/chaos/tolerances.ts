@@ -48,18 +48,20 @@ export const TOLERANCES: readonly Tolerance[] = [
   {
     name: 'predecessor unknown',
     sentence:
-      'An activation whose visit HotState has forgotten and the facts do not have yet revokes only when the visit is there; until then an event "with the older receipt alone may still match" (decisions.md, Resolution).',
-    rules: ['revoked_matched'],
+      'An activation whose visit HotState has forgotten and the facts do not have yet revokes only when the visit is there; until then an event "with the older receipt alone", without the newer one, "may still match" (decisions.md, Resolution).',
+    rules: ['revoked_matched', 'wrong_count', 'wrong_visit'],
     allows: ({ call }, { calls, disturbances }) => {
       const event = call as EventCall | null
-      if (event === null || event.event.receipts.length > 1) return false
+      if (event === null) return false
       const receipts = new Receipts(calls)
-      const visit = event.event.receipts[0] ?? ''
-      return receipts.successors(visit).some((successor) => {
+      const named = event.event.receipts
+      // Who carries the successor as well is decided later, when it is known what it replaces.
+      const unseen = named.flatMap((visit) => receipts.successors(visit)).filter((visit) => !named.includes(visit))
+      return unseen.some((successor) => {
         const activeMs = receipts.activeMs(successor)
-        const made = calls.find(({ kind, visit: one }) => kind === 'visit' && one === successor)
+        const made = calls.find(({ kind, visit }) => kind === 'visit' && visit === successor)
         const isForgotten = made !== undefined && isLost(disturbances, ['memory'], made.beganMs, activeMs)
-        return isForgotten && event.beganMs - activeMs < REVOKED_WITHIN_MS
+        return isForgotten && event.beganMs >= activeMs && event.beganMs - activeMs < REVOKED_WITHIN_MS
       })
     },
   },
