@@ -7,9 +7,9 @@ import type { Catalog, Organization, Website } from './catalog.ts'
 import { organizationText, sortedById, websiteText } from './catalog-text.ts'
 import { isSameList } from './unchanged.ts'
 
-interface Part {
-  readonly organizations: Organization[]
-  readonly websites: Website[]
+export interface Part {
+  readonly organizations: readonly Organization[]
+  readonly websites: readonly Website[]
 }
 
 /** What was made of each part the last time; begins with none. */
@@ -28,13 +28,16 @@ export function ofParts<T>(
   const isComparable = before.length === count
   memory.parts = spread(catalog, count).map((part, number) => {
     const last = isComparable ? before[number] : undefined
-    return last !== undefined && isSame(last.part, part) ? last : { part, made: make(textOf(part)) }
+    return last !== undefined && isSame(last.part, part) ? last : { part, made: make(partText(part)) }
   })
   return memory.parts.map(({ made }) => made)
 }
 
 function spread({ organizations, websites }: Pick<Catalog, 'organizations' | 'websites'>, count: number) {
-  const parts: readonly Part[] = Array.from({ length: count }, () => ({ organizations: [], websites: [] }))
+  const parts = Array.from({ length: count }, () => ({
+    organizations: [] as Organization[],
+    websites: [] as Website[],
+  }))
   for (const organization of organizations.values())
     parts[numberOf(organization.id, count)]?.organizations.push(organization)
   for (const website of websites.values()) parts[numberOf(website.id, count)]?.websites.push(website)
@@ -47,13 +50,13 @@ function isSame(a: Part, b: Part): boolean {
 }
 
 /** In the order of IDs, whatever order they came in. */
-function textOf({ organizations, websites }: Part): string {
+export function partText({ organizations, websites }: Part): string {
   const organizationTexts = sortedById(organizations).map(organizationText)
   const websiteTexts = sortedById(websites).map(websiteText)
   return `{"organizations":[${organizationTexts.join(',')}],"websites":[${websiteTexts.join(',')}]}`
 }
 
-/** The first 32 bits of FNV-1a: every reader and writer must agree on it for ever, and it is not about secrets. */
+/** The first 32 bits of FNV-1a: whoever makes IDs that all fall into one part makes only their own changes dearer. */
 function numberOf(id: string, count: number): number {
   let hash = 0x811c9dc5
   for (let index = 0; index < id.length; index += 1) {

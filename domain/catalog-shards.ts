@@ -1,39 +1,9 @@
-/**
- * Splits a catalog into shards that are stored one by one, and puts it together again.
- *
- * Text goes in and out: JSON with members in a fixed order, so that an unchanged shard has an unchanged text and digest.
- * The index names the digest of every shard, and whoever reads takes nothing until all of them are there: a catalog is
- * swapped whole though it travels in parts.
- */
+/** Puts a catalog together again from the texts of its parts. */
 
-import type { Catalog, Destination, Organization, Page, Website } from './catalog.ts'
-import type { PartMemory } from './catalog-parts.ts'
-import { ofParts } from './catalog-parts.ts'
+import type { Catalog, CompiledFrom, Destination, Organization, Page, Website } from './catalog.ts'
+import { jsonOf, UnreadableCatalog } from './published-index.ts'
 import { organizationText } from './catalog-text.ts'
 import type { HookScan, ProviderId, WebsiteId } from './model.ts'
-import type { Sha256Hex } from './origin.ts'
-
-/** What reads shards of this form. A later form that older programs cannot read has a greater number. */
-const READER = 1
-
-export interface CatalogIndex {
-  /** Version of the catalog as a whole. */
-  readonly version: string
-  /** Programs whose reader is older keep what they have. */
-  readonly minReader: number
-  /** Digest of every shard's text, in the order of their numbers. */
-  readonly shards: readonly string[]
-}
-
-export interface ShardedCatalog {
-  readonly index: CatalogIndex
-  /** Texts by number. */
-  readonly shards: readonly string[]
-}
-
-/** So many websites of ordinary size compress to well below 64 KiB. */
-const WEBSITES_PER_SHARD = { least: 16, most: 256 }
-const MAX_SHARDS = 4_096
 
 interface StoredWebsite extends Omit<Website, 'organization' | 'origins' | 'providers' | 'destinations'> {
   readonly organization: string
@@ -45,47 +15,6 @@ interface StoredWebsite extends Omit<Website, 'organization' | 'origins' | 'prov
 interface StoredShard {
   readonly organizations: readonly Organization[]
   readonly websites: readonly StoredWebsite[]
-}
-
-/**
- * A power of two that gives shards of a good size. The number in use stays while it is not far off: changing it rewrites
- * every shard.
- */
-export function shardCount(websites: number, inUse: number): number {
-  const load = websites / Math.max(1, inUse)
-  const isGood = inUse > 0 && load <= WEBSITES_PER_SHARD.most && (load >= WEBSITES_PER_SHARD.least || inUse === 1)
-  if (isGood) return inUse
-  const wanted = Math.max(1, (websites * 2) / WEBSITES_PER_SHARD.most)
-  return Math.min(MAX_SHARDS, 2 ** Math.ceil(Math.log2(wanted)))
-}
-
-/** What one catalog leaves for the next, for callers that compile again when little has changed. */
-export type PackMemory = PartMemory<{ readonly text: string; readonly digest: string }>
-
-export function toShards(
-  catalog: Catalog,
-  count: number,
-  sha256Hex: Sha256Hex,
-  memory: PackMemory = { parts: [] },
-): ShardedCatalog {
-  const parts = ofParts(catalog, count, (text) => ({ text, digest: sha256Hex(text) }), memory)
-  const index = { version: catalog.version, minReader: READER, shards: parts.map(({ digest }) => digest) }
-  return { index, shards: parts.map(({ text }) => text) }
-}
-
-/** Why an index cannot be used; a sentence that begins with "the catalog". */
-export class UnreadableCatalog extends Error {
-  override readonly name = 'UnreadableCatalog'
-}
-
-/** @throws UnreadableCatalog for what is no index, or for a newer form than this program knows. */
-export function readIndex(text: string): CatalogIndex {
-  const value = parsed(text) as Partial<CatalogIndex> | null
-  if (typeof value?.version !== 'string' || typeof value.minReader !== 'number' || !Array.isArray(value.shards)) {
-    throw new UnreadableCatalog('the catalog has no index')
-  }
-  if (value.minReader > READER) throw new UnreadableCatalog('the catalog is of a newer form than this program reads')
-  return { version: value.version, minReader: value.minReader, shards: value.shards as readonly string[] }
 }
 
 /** What one catalog leaves for the next, which then shares with it whatever did not change. Holds the latest one alone. */
@@ -132,8 +61,8 @@ export function fromShards(version: string, texts: readonly string[], memory = e
 }
 
 function read(text: string, before: Catalog | null): ReadShard {
-  const { organizations, websites } = parsed(text) as StoredShard
-  const own = organizations.map((each) => kept(each, before))
+  const { organizations, websites } = jsonOf(text) as StoredShard
+  const own = organizations.map((each) => kept({ ...sourceOf(each.id), ...each }, before))
   return { text, organizations: own, stored: websites, websites: null }
 }
 
@@ -142,6 +71,12 @@ function kept(organization: Organization, before: Catalog | null): Organization 
   const last = before?.organizations.get(organization.id)
   const isSame = last !== undefined && organizationText(last) === organizationText(organization)
   return isSame ? last : Object.freeze(organization)
+}
+
+/** Earlier versions wrote no resource down; that of an organisation can be told from its ID, as `shownName` made it. */
+function sourceOf(id: string): CompiledFrom {
+  const [first = '', second] = id.split('/')
+  return second === undefined ? { namespace: 'default', objectName: first } : { namespace: first, objectName: second }
 }
 
 function isSameMap<T>(a: ReadonlyMap<string, T>, b: ReadonlyMap<string, T>): boolean {
@@ -164,20 +99,15 @@ function restoredAll(
 function restored(item: StoredWebsite, organization: Organization): Website {
   const scan: HookScan = item.hookScan
   const pages: readonly Page[] = item.pages
+  const { namespace } = organization
   return Object.freeze({
+    ...{ namespace, objectName: item.id },
     ...item,
+    destinations: item.destinations.map((each) => Object.freeze({ ...{ namespace }, ...each })),
     pages,
     hookScan: scan,
     organization,
     origins: new Set(item.origins),
     providers: new Set(item.providers),
   })
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch (error) {
-    throw new UnreadableCatalog('the catalog is not JSON', { cause: error })
-  }
 }

@@ -1,5 +1,6 @@
 /** The compiled configuration as every role sees it: immutable, without credentials, swapped whole. */
 
+import type { AllowedNamespaces } from './allowed-namespaces.ts'
 import type { DestinationMode, EventType, HookScan, Plan, ProviderId, WebsiteId } from './model.ts'
 
 export interface InstallPath {
@@ -8,7 +9,15 @@ export interface InstallPath {
   readonly isPaused: boolean
 }
 
-export interface Organization {
+/** The custom resource that something was compiled from. */
+export interface CompiledFrom {
+  readonly namespace: string
+  readonly objectName: string
+  /** Whom it lets in beside its own namespace. */
+  readonly allowedNamespaces?: AllowedNamespaces
+}
+
+export interface Organization extends CompiledFrom {
   /** `metadata.name`, with the namespace in front (`team/acme`) where it is not `default`. */
   readonly id: string
   readonly displayName: string
@@ -25,6 +34,8 @@ export interface Destination {
   readonly id: string
   readonly website: WebsiteId
   readonly organization: string
+  /** Of its own resource, whose name is its ID. */
+  readonly namespace: string
   readonly displayName: string
   readonly provider: ProviderId
   readonly mode: DestinationMode
@@ -40,7 +51,7 @@ export interface Page {
   readonly path: string
 }
 
-export interface Website {
+export interface Website extends CompiledFrom {
   readonly id: WebsiteId
   readonly organization: Organization
   readonly displayName: string

@@ -17,7 +17,7 @@ import { organizationOf, readAllowedNamespaces } from './compile-references.ts'
 import { revisedWebsites } from './compile-revision.ts'
 import { compileWebsite, finishedWebsite, registerPages } from './compile-website.ts'
 import type { Compiler, CredentialRef, OrganizationDraft, ProviderSettingsChecker } from './compiler.ts'
-import { displayNameOf, hasRoom, idOf } from './compiler.ts'
+import { compiledFrom, displayNameOf, hasRoom, idOf } from './compiler.ts'
 import { LIMITS, PLAN_LIMITS } from './limits.ts'
 import type { Sha256Hex } from './origin.ts'
 import { unchanged } from './unchanged.ts'
@@ -30,6 +30,8 @@ export interface CatalogInput {
   readonly checkProviderSettings?: ProviderSettingsChecker
   /** `objectKey` of Secrets that are the service's own: nothing may refer to them. */
   readonly ownSecrets?: ReadonlySet<string>
+  /** `objectKey` of objects that the catalog has no room for, and why, in words. */
+  readonly withoutRoom?: ReadonlyMap<string, string>
   /** For callers that compile again when little has changed. */
   readonly memory?: CompileMemory
 }
@@ -85,6 +87,7 @@ function compileAll(input: CatalogInput, digests: PartMemory<string>): Compilati
     objects: readObjects(input.objects, reports),
     ...reports,
     ownSecrets: input.ownSecrets ?? new Set(),
+    withoutRoom: input.withoutRoom ?? new Map(),
     checkProviderSettings: input.checkProviderSettings ?? (() => []),
     allowed: new Map(),
     organizations: new Map(),
@@ -182,7 +185,8 @@ function finishOrganization(
   const isFound = named === undefined || installPaths.some((installPath) => installPath.id === named)
   if (!isFound) reportMissingDefault(compiler, resource, named)
   const firstInstallPath = isFound && named !== undefined ? named : oldest
-  const organization = { id, displayName, plan, logRetentionDays, installPaths, firstInstallPath }
+  const own = { id, ...compiledFrom(resource), displayName, plan, logRetentionDays }
+  const organization = { ...own, installPaths, firstInstallPath }
   return unchanged(resource.spec, Object.freeze(organization))
 }
 

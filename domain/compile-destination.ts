@@ -6,7 +6,7 @@ import type { Resource, SecretObject } from './catalog-objects.ts'
 import { websiteOf } from './compile-references.ts'
 import { hasValue, secretOf, tooLargeKey } from './compile-secrets.ts'
 import type { Compiler, CredentialRef } from './compiler.ts'
-import { displayNameOf, hasRoom } from './compiler.ts'
+import { displayNameOf, hasRoom, isLeftOut } from './compiler.ts'
 import { LIMITS } from './limits.ts'
 import type { EventType, ProviderId } from './model.ts'
 import { EVENT_TYPES, PROVIDER_IDS } from './model.ts'
@@ -29,7 +29,7 @@ export function compileDestination(compiler: Compiler, resource: Resource<'Desti
   const room = { count: 'destinationsPerWebsite', wanted: website.destinations.length + 1, field: '' } as const
   if (!hasRoom(compiler, resource, plan, room)) return
   const access = accessOf(compiler, resource, core)
-  if (access === null) return
+  if (access === null || isLeftOut(compiler, resource)) return
   const key = destinationKey(website.core.website.id, resource.name)
   compiler.credentialRefs.set(key, access.refs)
   compiler.credentials.set(key, access.credentials)
@@ -39,7 +39,7 @@ export function compileDestination(compiler: Compiler, resource: Resource<'Desti
 
 /** The one of the compilation before where it belongs to the same website. */
 function finished(
-  { name, spec }: Resource<'Destination'>,
+  { name, namespace, spec }: Resource<'Destination'>,
   core: Core,
   own: Pick<Destination, 'displayName' | 'website' | 'organization'>,
 ): Destination {
@@ -47,7 +47,7 @@ function finished(
   if (before?.website === own.website && before.organization === own.organization) return before
   core.finished = Object.freeze({
     ...own,
-    id: name,
+    ...{ id: name, namespace },
     provider: spec.provider,
     mode: spec.mode,
     eventTypes: spec.eventTypes ?? defaultEventTypes(spec.provider),

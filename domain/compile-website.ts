@@ -5,7 +5,7 @@ import type { Resource } from './catalog-objects.ts'
 import { organizationOf } from './compile-references.ts'
 import type { ProblemReason } from './catalog-problems.ts'
 import type { Compiler, Reporting, WebsiteCore, WebsiteDraft } from './compiler.ts'
-import { displayNameOf, hasRoom, idOf } from './compiler.ts'
+import { compiledFrom, displayNameOf, hasRoom, idOf, isLeftOut } from './compiler.ts'
 import { LIMITS } from './limits.ts'
 import type { Plan } from './model.ts'
 import { isLoopbackHost, parseOrigin, parsePageUrl } from './origin.ts'
@@ -19,6 +19,7 @@ export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>
   if (organization === null || core === null) return
   const { website, domains } = core
   if (!isFree(compiler, resource, { id: website.id, domains })) return
+  if (isLeftOut(compiler, resource)) return
   const { plan } = organization
   const domainRoom = { count: 'domainsPerWebsite', wanted: domains.size, field: '/spec/additionalDomains' } as const
   const websiteRoom = { count: 'websites', wanted: organization.websiteCount + 1, field: '' } as const
@@ -93,6 +94,7 @@ export function coreOf(compiler: Reporting, resource: Resource<'Website'>): Webs
   if (id === null || displayName === null || domains === null || pages === null) return null
   const website = {
     id,
+    ...compiledFrom(resource),
     displayName,
     primaryOrigin: [...domains][0] ?? '',
     origins: new Set([...domains, ...pages.map((page) => page.origin)]),

@@ -1,8 +1,8 @@
 /** What the steps of the catalog compiler share: drafts, room in the plan, names and IDs. */
 
 import type { AllowedNamespaces } from './allowed-namespaces.ts'
-import type { Destination, InstallPath, Organization, Page, Website } from './catalog.ts'
-import type { CheckedObjects, ObjectId, Report } from './catalog-objects.ts'
+import type { CompiledFrom, Destination, InstallPath, Organization, Page, Website } from './catalog.ts'
+import type { CheckedObjects, ObjectId, Report, Resource } from './catalog-objects.ts'
 import { LIMITS } from './limits.ts'
 import type { Plan, ProviderId } from './model.ts'
 import type { PlanCount } from './plan.ts'
@@ -34,6 +34,8 @@ export interface Compiler {
   readonly warn: Report
   /** `objectKey` of Secrets that are the service's own. */
   readonly ownSecrets: ReadonlySet<string>
+  /** `objectKey` of objects that the catalog has no room for, and why. */
+  readonly withoutRoom: ReadonlyMap<string, string>
   readonly checkProviderSettings: ProviderSettingsChecker
   /** Organizations by `objectKey`; paths and websites are added in the order of their creation. */
   readonly organizations: Map<string, OrganizationDraft>
@@ -92,6 +94,21 @@ export function hasRoom(
   if (refusal === null) return true
   compiler.report(object, refusal.code === 'plan_limit' ? 'PlanLimit' : 'PlanRequired', room.field, refusal.message)
   return false
+}
+
+/** Whether the catalog has no room for it, which is reported. */
+export function isLeftOut(compiler: Compiler, object: ObjectId): boolean {
+  const why = compiler.withoutRoom.get(object.key)
+  if (why !== undefined) compiler.report(object, 'TooLarge', '', why)
+  return why !== undefined
+}
+
+export function compiledFrom({
+  namespace,
+  name: objectName,
+  spec: { allowedNamespaces },
+}: Resource<'Organization'> | Resource<'Website'>): CompiledFrom {
+  return { namespace, objectName, ...(allowedNamespaces === undefined ? {} : { allowedNamespaces }) }
 }
 
 /** The name that people see, within the limit even where the object's own name stands in for it; null if refused. */

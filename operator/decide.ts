@@ -3,17 +3,17 @@
 import type { CatalogProblem } from '../domain/catalog.ts'
 import { shownName } from '../domain/catalog-objects.ts'
 import { areWarnings } from '../domain/catalog-problems.ts'
-import { shardCount, toShards } from '../domain/catalog-shards.ts'
-import type { PackMemory, ShardedCatalog } from '../domain/catalog-shards.ts'
+import type { CatalogPart, LayoutMemory, LayoutTools } from '../domain/catalog-layout.ts'
+import { layOut } from '../domain/catalog-layout.ts'
 import { compileCatalog, emptyCompileMemory } from '../domain/compile-catalog.ts'
-import type { Compilation, CompileMemory } from '../domain/compile-catalog.ts'
+import type { CatalogInput, Compilation, CompileMemory } from '../domain/compile-catalog.ts'
 import type { ProviderId } from '../domain/model.ts'
-import type { Sha256Hex } from '../domain/origin.ts'
 import { RESOURCE_KINDS } from '../domain/resources.ts'
 import type { ResourceKind } from '../domain/resources.ts'
 import type { KubeObject } from '../runtime/kube/objects.ts'
-import { credentialTexts, type CredentialMemory } from './credential-texts.ts'
+import { credentialParts, type CredentialMemory } from './credential-parts.ts'
 import type { DecidedFields, DecidedObject, KnownObject, ObjectMemory } from './known-objects.ts'
+import { overflow } from './overflow.ts'
 import { emptyObjectMemory, forgetAllBut, knownObject, plainSource } from './known-objects.ts'
 
 /** Everything that a decision depends on. */
@@ -23,18 +23,23 @@ export interface Gathered {
   readonly secrets: readonly KubeObject[]
   /** Their names and labels alone. */
   readonly namespaces: readonly KubeObject[]
-  /** Shards that the catalog has in the cluster; 0 where there is none yet. */
-  readonly shardsInUse: number
+  /** Keys of the parts that the catalog has in the cluster. */
+  readonly partsInUse: readonly string[]
+  /** How many Secrets the credentials of one provider may fill. */
+  readonly credentialSlots: number
+  /** `objectKey` of Secrets that are the service's own. */
+  readonly ownSecrets: ReadonlySet<string>
   readonly baseUrl: string
 }
 
 export interface Decision {
-  readonly catalog: ShardedCatalog
+  readonly version: string
+  readonly parts: readonly CatalogPart[]
   readonly websites: number
   /** Objects with a problem. */
   readonly refused: number
-  /** The text of each provider's Secret. */
-  readonly credentials: ReadonlyMap<ProviderId, string>
+  /** The texts of each provider's Secrets. */
+  readonly credentials: ReadonlyMap<ProviderId, readonly string[]>
   /** By `objectKey`. */
   readonly objects: ReadonlyMap<string, DecidedObject>
 }
@@ -43,7 +48,7 @@ export interface Decision {
 export interface DecisionMemory {
   readonly objects: ObjectMemory
   readonly compile: CompileMemory
-  readonly shards: PackMemory
+  readonly layout: LayoutMemory
   readonly credentials: CredentialMemory
 }
 
@@ -51,14 +56,14 @@ export function emptyMemory(): DecisionMemory {
   return {
     objects: emptyObjectMemory(),
     compile: emptyCompileMemory(),
-    shards: { parts: [] },
+    layout: { parts: new Map() },
     credentials: new Map(),
   }
 }
 
 /** The memory changes nothing but the time it takes. */
-export function decide(gathered: Gathered, sha256Hex: Sha256Hex, memory: DecisionMemory): Decision {
-  const { resources, secrets, namespaces, shardsInUse, baseUrl } = gathered
+export function decide(gathered: Gathered, tools: LayoutTools, memory: DecisionMemory): Decision {
+  const { resources, secrets, namespaces, partsInUse, baseUrl } = gathered
   memory.objects.decision += 1
   const known = RESOURCE_KINDS.flatMap((kind) =>
     oldestFirst(
@@ -71,17 +76,27 @@ export function decide(gathered: Gathered, sha256Hex: Sha256Hex, memory: Decisio
     ...namespaces.map((namespace) => plainSource('Namespace', namespace, memory.objects)),
   ]
   const objects = [...plain, ...known.map(({ source }) => source)]
-  const compilation = compileCatalog({ objects, sha256Hex, memory: memory.compile })
+  const compilation = compileWithin(gathered, { objects, sha256Hex: tools.sha256Hex, memory: memory.compile })
   const { catalog } = compilation
   const decided = decidedObjects(known, compilation, baseUrl)
   forgetAllBut(decided, memory.objects)
   return {
-    catalog: toShards(catalog, shardCount(catalog.websites.size, shardsInUse), sha256Hex, memory.shards),
+    version: catalog.version,
+    parts: layOut(catalog, partsInUse, tools, memory.layout),
     websites: catalog.websites.size,
     refused: [...decided.values()].filter(({ isInForce }) => !isInForce).length,
-    credentials: credentialTexts(compilation, memory.credentials),
+    credentials: credentialParts(compilation, memory.credentials),
     objects: decided,
   }
+}
+
+/** Compiles again without what there is no room for, where that is anything. */
+function compileWithin({ credentialSlots, ownSecrets }: Gathered, input: CatalogInput): Compilation {
+  const compilation = compileCatalog({ ...input, ownSecrets })
+  const withoutRoom = overflow(compilation, credentialSlots)
+  if (withoutRoom.size === 0) return compilation
+  const { objects, sha256Hex } = input
+  return compileCatalog({ objects, sha256Hex, ownSecrets, withoutRoom })
 }
 
 /**

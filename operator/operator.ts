@@ -5,23 +5,26 @@
  * not lead keep their copies warm and write nothing.
  */
 
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
 
 import type { Registry } from 'prom-client'
 
-import type { CatalogPlace } from '../domain/catalog-place.ts'
+import { objectKey } from '../domain/catalog-objects.ts'
+import { indexName, type CatalogPlace } from '../domain/catalog-place.ts'
 import { RESOURCE_KINDS } from '../domain/resources.ts'
 import type { KubeClient } from '../runtime/kube/client.ts'
 import { KubeError } from '../runtime/kube/client.ts'
 import { createKubeMetrics } from '../runtime/kube/metrics.ts'
 import type { Logger } from '../runtime/logger.ts'
+import { createCredentialStore } from './credential-store.ts'
 import type { Decision } from './decide.ts'
 import { decide, emptyMemory } from './decide.ts'
 import { createEvents } from './events.ts'
 import { startLeader } from './leader.ts'
 import { createOperatorMetrics } from './metrics.ts'
 import { createPublisher } from './publisher.ts'
-import { createSecretValues, referredSecrets } from './secrets.ts'
+import { createSecretValues, ownReader, referredSecrets } from './secrets.ts'
 import { createStatuses } from './statuses.ts'
 import type { FactsReader } from './traffic.ts'
 import { startTraffic } from './traffic.ts'
@@ -38,10 +41,16 @@ export interface OperatorOptions {
   readonly identity: string
   /** Stands in the snippets that statuses show. */
   readonly baseUrl: string
+  /** How many Secrets the credentials of one provider may fill; as many as there are rights to. */
+  readonly credentialSlots: number
+  /** Names of Secrets in the place of the catalog that are the service's own. */
+  readonly ownSecrets: readonly string[]
   /** Where the figures of websites and the states of destinations come from; null where they are not shown. */
   readonly readFacts: FactsReader | null
   /** Between two readings of these figures; for tests. */
   readonly trafficIntervalMs?: number
+  /** Between two looks at the Secrets that hold credentials; for tests. */
+  readonly tidyIntervalMs?: number
   readonly registry: Registry
   readonly logger: Logger
   readonly nowMs: () => number
@@ -62,9 +71,14 @@ const CONCURRENCY = 32
 /** After so many failures in a row the statuses say that the catalog could not be written. */
 const TOLD_FAILURES = 6
 const PASS = 'pass'
+/** A look at the Secrets that hold credentials, which nothing tells of. */
+const TIDY = 'tidy'
+const TIDY_MS = 30_000
 const FORBIDDEN_RETRY_MS = 30_000
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
+const pack = (text: string): string => gzipSync(text).toString('base64')
+const nonce = (): string => randomBytes(16).toString('hex')
 
 export function startOperator(options: OperatorOptions): Operator {
   const operating = new Operating(options)
@@ -76,7 +90,9 @@ class Operating {
   readonly #options: OperatorOptions
   readonly #world
   readonly #secrets
+  readonly #credentials
   readonly #publisher
+  readonly #tidying: NodeJS.Timeout
   readonly #statuses
   /** Apart from the statuses: what comes into force never waits for what is said about it. */
   readonly #passes
@@ -85,6 +101,7 @@ class Operating {
   readonly #traffic
   #decision: Decision | null = null
   readonly #memory = emptyMemory()
+  readonly #ownSecrets: ReadonlySet<string>
   #isSynced = false
   #gathering: NodeJS.Timeout | null = null
   /** When the first change was seen that no published catalog holds yet. */
@@ -93,13 +110,14 @@ class Operating {
 
   constructor(options: OperatorOptions) {
     this.#options = options
+    this.#ownSecrets = new Set(options.ownSecrets.map((name) => objectKey('Secret', options.place.namespace, name)))
     const { client, place, registry, logger, identity } = options
     const onFailure = (key: string, error: unknown, failures: number): void => this.#failed(key, error, failures)
     const common = { random: options.random, onFailure, leastDelayMs }
     this.#passes = createWorkQueue({ ...common, handle: () => this.#pass(), concurrency: 1 })
     this.#queue = createWorkQueue({
       ...common,
-      handle: (key) => this.#statuses.settle(key),
+      handle: (key) => (key === TIDY ? this.#tidy() : this.#statuses.settle(key)),
       concurrency: CONCURRENCY,
     })
     this.#metrics = createOperatorMetrics(registry, {
@@ -114,7 +132,15 @@ class Operating {
     const world = watchWorld({ ...options, metrics, onChange: () => this.#changed(), onStatus, onGone })
     this.#world = world
     this.#secrets = createSecretValues(client, world.secretVersion)
-    this.#publisher = createPublisher({ ...world, writer, place, secret: world.credentials })
+    const own = ownReader(client, place)
+    this.#credentials = createCredentialStore({
+      ...{ writer, place, slots: options.credentialSlots, sha256Hex, nonce, nowMs: options.nowMs },
+      read: (name) => own('secrets', name),
+    })
+    const readIndexMap = () => own('configmaps', indexName(place))
+    this.#publisher = createPublisher({ ...world, writer, place, readIndexMap, credentials: this.#credentials })
+    this.#tidying = setInterval(() => this.#queue.put(TIDY, 'later'), options.tidyIntervalMs ?? TIDY_MS)
+    this.#tidying.unref()
     const onTransition = createEvents({ writer, identity, logger, nowMs: options.nowMs })
     const current = (key: string) => {
       const decided = this.#decision?.objects.get(key)
@@ -145,6 +171,7 @@ class Operating {
 
   async close(): Promise<void> {
     if (this.#gathering !== null) clearTimeout(this.#gathering)
+    clearInterval(this.#tidying)
     await this.#traffic.close()
     await this.#world.close()
     await this.#passes.close()
@@ -194,11 +221,12 @@ class Operating {
       readonly [K in (typeof RESOURCE_KINDS)[number]]: ReturnType<typeof world.resources>
     }
     const secrets = await this.#secrets.read(referredSecrets([...resources.Destination, ...resources.LogStream]))
-    const shardsInUse = this.#publisher.shardsInUse()
+    const partsInUse = this.#publisher.partsInUse()
     const startedAtMs = performance.now()
     const namespaces = world.namespaces()
-    const gathered = { resources, secrets, namespaces, shardsInUse, baseUrl: this.#options.baseUrl }
-    const decision = decide(gathered, sha256Hex, this.#memory)
+    const { baseUrl, credentialSlots } = this.#options
+    const own = { baseUrl, credentialSlots, ownSecrets: this.#ownSecrets }
+    const decision = decide({ resources, secrets, namespaces, partsInUse, ...own }, { sha256Hex, pack }, this.#memory)
     const { websites, refused } = decision
     this.#metrics.decided((performance.now() - startedAtMs) / 1_000, { websites, refused })
     return decision
@@ -209,6 +237,10 @@ class Operating {
     const urgency: Urgency = this.#isFirstReview ? 'later' : 'now'
     this.#isFirstReview = false
     for (const key of this.#statuses.review(decision, isPublished)) this.#queue.put(key, urgency)
+  }
+
+  async #tidy(): Promise<void> {
+    if (this.leader.isLeading() && (await this.#credentials.tidy())) this.#changed()
   }
 
   #failed(key: string, error: unknown, failures: number): void {

@@ -1,129 +1,151 @@
-/** Brings the catalog and the credentials into the cluster, and writes nothing that is there already. */
-
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
+/**
+ * Brings the catalog and the credentials into the cluster, so that whoever reads sees this catalog or the one before, whole.
+ *
+ * Every part has two names. What is new is written under the name that the index does not use; the index, which says where
+ * everything is, comes last. Whatever fails on the way changes nothing for readers. What is there already is not written.
+ */
 
 import type { CatalogPlace } from '../domain/catalog-place.ts'
-import { CATALOG_LABEL, CREDENTIALS_KEY, INDEX_KEY, SHARD_KEY } from '../domain/catalog-place.ts'
-import { credentialsName, indexName, shardName } from '../domain/catalog-place.ts'
-import { readIndex } from '../domain/catalog-shards.ts'
-import { PROVIDER_IDS } from '../domain/model.ts'
+import { CATALOG_LABEL, INDEX_KEY, indexName, otherSlot, partName, SHARD_KEY, SLOTS } from '../domain/catalog-place.ts'
+import type { CatalogIndex, CredentialsEntry, PartEntry } from '../domain/published-index.ts'
+import { indexText, readIndex } from '../domain/published-index.ts'
 import type { KubeObject } from '../runtime/kube/objects.ts'
-import type { Writer } from './writer.ts'
 import type { Decision } from './decide.ts'
-
-const compress = promisify(gzip)
+import { inLanes } from './in-lanes.ts'
+import type { CredentialStore } from './credential-store.ts'
+import type { Writer } from './writer.ts'
 
 export interface PublisherOptions {
-  readonly writer: Writer
+  readonly writer: Pick<Writer, 'applyWhereNew' | 'remove'>
   readonly place: CatalogPlace
-  /** What is in the cluster now, by name. */
+  /** The copies of what is in the cluster, which may be a moment old. */
   readonly configMap: (name: string) => KubeObject | undefined
   readonly configMaps: () => Iterable<KubeObject>
-  readonly secret: (name: string) => KubeObject | undefined
+  /** The index as it is at this moment; null where there is none. */
+  readonly readIndexMap: () => Promise<KubeObject | null>
+  readonly credentials: CredentialStore
 }
 
 export interface Publisher {
-  /** Shards that the catalog in the cluster has; 0 where there is none. */
-  readonly shardsInUse: () => number
+  /** Keys of the parts that the catalog in the cluster has, as far as is known. */
+  readonly partsInUse: () => readonly string[]
+  /** Learns what the cluster holds. To be called before anything is published, and resolves with its index, if there is one. */
+  readonly open: () => Promise<CatalogIndex | null>
   /** Resolves once the cluster holds what was decided; rejects where that must be tried again. */
-  readonly publish: (decision: Decision) => Promise<void>
+  readonly publish: (decision: Published) => Promise<void>
 }
 
-const AT_ONCE = 8
-/** The API server takes a megabyte; base64 is its affair. */
-const MAX_BYTES = 1_000_000
+type Published = Pick<Decision, 'version' | 'parts' | 'credentials'>
+
+/** Nothing is known of the cluster: whatever it holds may be written over by what is whole. */
+const NO_INDEX: CatalogIndex = { version: '', parts: [], credentials: {}, single: null }
 
 export function createPublisher(options: PublisherOptions): Publisher {
-  const { place, writer } = options
-  const packed = new Packer()
-  const put = async (kind: 'ConfigMap' | 'Secret', name: string, content: Content): Promise<void> => {
-    const isThere = kind === 'ConfigMap' ? options.configMap(name) : options.secret(name)
-    await writer.applyWhereNew(isThere, objectOf(kind, name, place, content), (object) => holds(object, content))
+  return new Publishing(options)
+}
+
+class Publishing implements Publisher {
+  readonly #options: PublisherOptions
+  /** What readers go by. Null: it has to be read, since the last write of it may or may not have come to pass. */
+  #index: CatalogIndex | null = null
+
+  constructor(options: PublisherOptions) {
+    this.#options = options
   }
-  return {
-    shardsInUse: () => shardsOf(options.configMap(indexName(place))),
-    publish: async ({ catalog, credentials }) => {
-      const count = catalog.shards.length
-      const tasks = [
-        ...PROVIDER_IDS.map((provider) => async () => {
-          const text = credentials.get(provider) ?? '{}'
-          await put('Secret', credentialsName(place, provider), {
-            data: { [CREDENTIALS_KEY]: await packed.pack(text) },
-          })
-        }),
-        ...catalog.shards.map((text, number) => async () => {
-          await put('ConfigMap', shardName(place, number, count), {
-            binaryData: { [SHARD_KEY]: await packed.pack(text) },
-          })
-        }),
-      ]
-      await inLanes(tasks)
-      // Last, because it is what makes readers take the others.
-      await put('ConfigMap', indexName(place), { data: { [INDEX_KEY]: JSON.stringify(catalog.index) } })
-      packed.keepUsed()
-      const wanted = new Set([indexName(place), ...catalog.shards.map((_, number) => shardName(place, number, count))])
-      const surplus = [...options.configMaps()].filter(({ metadata }) => !wanted.has(metadata.name))
-      await inLanes(
-        surplus.map(
-          ({ metadata }) =>
-            () =>
-              writer.remove('ConfigMap', place.namespace, metadata.name),
-        ),
-      )
-    },
+
+  partsInUse(): readonly string[] {
+    return (this.#index ?? this.#indexIn(this.#options.configMap(indexName(this.#options.place)))).parts.map(
+      ({ key }) => key,
+    )
+  }
+
+  async open(): Promise<CatalogIndex | null> {
+    const found = await this.#options.readIndexMap()
+    this.#index = this.#indexIn(found ?? undefined)
+    await this.#options.credentials.open()
+    return this.#index === NO_INDEX ? null : this.#index
+  }
+
+  async publish(decision: Published): Promise<void> {
+    const { place } = this.#options
+    if (this.#index === null) await this.open()
+    const index = this.#index ?? NO_INDEX
+    const entries = decision.parts.map(({ key, digest }) => entryFor(index.parts, key, digest))
+    const parts = decision.parts.map(({ packed }, number) => async () => {
+      const { key, slot } = entries[number] ?? { key: '', slot: 'a' }
+      await this.#put(partName(place, key, slot), { binaryData: { [SHARD_KEY]: packed } })
+    })
+    await inLanes(parts)
+    const credentials = await this.#options.credentials.write(decision.credentials, index.credentials)
+    await this.#putIndex({ version: decision.version, parts: entries, credentials, single: null })
+    this.#options.credentials.settle(credentials)
+    await this.#removeSurplus(entries)
+  }
+
+  async #putIndex(index: CatalogIndex): Promise<void> {
+    this.#index = null
+    await this.#put(indexName(this.#options.place), { data: { [INDEX_KEY]: indexText(index) } })
+    this.#index = index
+  }
+
+  async #put(name: string, content: Content): Promise<void> {
+    const { place, writer, configMap } = this.#options
+    const object = catalogObject('ConfigMap', name, place, content)
+    await writer.applyWhereNew(configMap(name), object, (there) => holds(there, content))
+  }
+
+  /** Both names of each part stay: the one that is not in use now is where the next change goes. */
+  async #removeSurplus(entries: readonly PartEntry[]): Promise<void> {
+    const { place, writer, configMaps } = this.#options
+    const names = entries.flatMap(({ key }) => SLOTS.map((slot) => partName(place, key, slot)))
+    const wanted = new Set([indexName(place), ...names])
+    const surplus = [...configMaps()].filter(({ metadata }) => !wanted.has(metadata.name))
+    await inLanes(
+      surplus.map(
+        ({ metadata }) =>
+          () =>
+            writer.remove('ConfigMap', place.namespace, metadata.name),
+      ),
+    )
+  }
+
+  /** An index that cannot be read is as good as none: readers do not take it either. */
+  #indexIn(map: KubeObject | undefined): CatalogIndex {
+    const text = (map?.['data'] as Readonly<Record<string, string>> | undefined)?.[INDEX_KEY]
+    try {
+      return text === undefined ? NO_INDEX : readIndex(text)
+    } catch {
+      return NO_INDEX
+    }
   }
 }
 
-interface Content {
+function entryFor(inUse: readonly PartEntry[], key: string, digest: string): PartEntry {
+  const entry = inUse.find((each) => each.key === key)
+  if (entry?.digest === digest) return entry
+  return { key, digest, slot: entry === undefined ? 'a' : otherSlot(entry.slot) }
+}
+
+export interface Content {
   readonly data?: Readonly<Record<string, string>>
   readonly binaryData?: Readonly<Record<string, string>>
 }
 
-/** Compressed texts by text: most of them are those of the pass before. */
-class Packer {
-  #known = new Map<string, string>()
-  #used = new Map<string, string>()
-
-  async pack(text: string): Promise<string> {
-    const packed = this.#known.get(text) ?? (await compress(text)).toString('base64')
-    if (packed.length * 0.75 > MAX_BYTES) throw new Error('a part of the catalog is too large for the API server')
-    this.#used.set(text, packed)
-    return packed
-  }
-
-  keepUsed(): void {
-    this.#known = this.#used
-    this.#used = new Map()
-  }
-}
-
-function objectOf(kind: 'ConfigMap' | 'Secret', name: string, place: CatalogPlace, content: Content): KubeObject {
+export function catalogObject(
+  kind: 'ConfigMap' | 'Secret',
+  name: string,
+  place: CatalogPlace,
+  content: Content,
+): KubeObject {
   const labels = { [CATALOG_LABEL]: place.name, 'app.kubernetes.io/managed-by': 'whence-operator' }
   return { apiVersion: 'v1', kind, metadata: { name, namespace: place.namespace, labels }, ...content }
 }
 
 /** Whether the object holds this. Members that others added are theirs, and nobody reads them. */
-function holds(object: KubeObject, content: Content): boolean {
+export function holds(object: KubeObject, content: Content): boolean {
   const has = (members: unknown, wanted: Readonly<Record<string, string>> = {}) =>
     Object.entries(wanted).every(([name, value]) => (members as Record<string, string> | undefined)?.[name] === value)
   return has(object['data'], content.data) && has(object['binaryData'], content.binaryData)
 }
 
-/** An index that cannot be read is as good as none: the catalog is then written as a new one. */
-function shardsOf(index: KubeObject | undefined): number {
-  const text = (index?.['data'] as Readonly<Record<string, string>> | undefined)?.[INDEX_KEY]
-  try {
-    return text === undefined ? 0 : readIndex(text).shards.length
-  } catch {
-    return 0
-  }
-}
-
-async function inLanes(tasks: readonly (() => Promise<void>)[]): Promise<void> {
-  const queue = [...tasks]
-  const lanes = Array.from({ length: Math.min(AT_ONCE, tasks.length) }, async () => {
-    for (let task = queue.shift(); task !== undefined; task = queue.shift()) await task()
-  })
-  await Promise.all(lanes)
-}
+export type CredentialsIndex = Readonly<Record<string, readonly CredentialsEntry[]>>

@@ -1,5 +1,6 @@
 /** Keeps the values of those Secrets that are referred to, and of no others: the rest is known by name and version only. */
 
+import type { CatalogPlace } from '../domain/catalog-place.ts'
 import type { KubeClient } from '../runtime/kube/client.ts'
 import { KubeError } from '../runtime/kube/client.ts'
 import type { KubeObject } from '../runtime/kube/objects.ts'
@@ -59,6 +60,19 @@ function referencesIn({ metadata, spec }: KubeObject): readonly string[] {
 
 function isOutdated(known: KubeObject | undefined, now: KubeObject | undefined): boolean {
   return known?.metadata.resourceVersion !== now?.metadata.resourceVersion
+}
+
+/** Reads objects of the operator's own by name, as they are at this moment; null where there is none. */
+export function ownReader(client: KubeClient, { namespace }: CatalogPlace) {
+  return async (plural: 'configmaps' | 'secrets', name: string): Promise<KubeObject | null> => {
+    try {
+      const path = `/api/v1/namespaces/${namespace}/${plural}/${name}`
+      return stripped((await client.request({ method: 'GET', path })) as KubeObject)
+    } catch (error) {
+      if (error instanceof KubeError && error.status === 404) return null
+      throw error
+    }
+  }
 }
 
 async function readSecret(client: KubeClient, key: string): Promise<KubeObject | null> {

@@ -2,9 +2,8 @@
 
 import type { CatalogPlace } from '../domain/catalog-place.ts'
 import { objectKey } from '../domain/catalog-objects.ts'
-import { CATALOG_LABEL, credentialsName } from '../domain/catalog-place.ts'
+import { CATALOG_LABEL } from '../domain/catalog-place.ts'
 import { RESOURCE_PLURALS } from '../domain/crd.ts'
-import { PROVIDER_IDS } from '../domain/model.ts'
 import type { ResourceKind } from '../domain/resources.ts'
 import { RESOURCE_API_VERSION, RESOURCE_KINDS } from '../domain/resources.ts'
 import type { KubeClient } from '../runtime/kube/client.ts'
@@ -24,7 +23,7 @@ export interface WorldOptions {
   /** Only the status of an object changed, mostly by our own hand: no decision depends on it. */
   readonly onStatus: (key: string) => void
   /** Something that the operator may have written is no longer there. */
-  readonly onGone: (kind: 'ConfigMap' | 'Secret') => void
+  readonly onGone: (kind: 'ConfigMap') => void
   readonly logger: Logger
   readonly metrics: KubeMetrics
   readonly random: () => number
@@ -39,7 +38,6 @@ export interface World {
   readonly namespaces: () => readonly KubeObject[]
   readonly configMap: (name: string) => KubeObject | undefined
   readonly configMaps: () => Iterable<KubeObject>
-  readonly credentials: (name: string) => KubeObject | undefined
   /** Resolves once the first list of everything is there. */
   readonly synced: Promise<unknown>
   readonly close: () => Promise<void>
@@ -67,22 +65,15 @@ export function watchWorld(options: WorldOptions): World {
   const secrets = everywhere('secrets', '/api/v1', { isMetadataOnly: true })
   const labelled = watchNamespaces(namespaces, (more) => start('namespaces', '/api/v1/namespaces', more), options)
   const own = `/api/v1/namespaces/${place.namespace}`
-  /** Watches what the operator itself writes. */
-  const written = (kind: 'ConfigMap' | 'Secret', name: string, path: string, query: object): Reflector => {
-    const onChange = (key: string | null): void => {
-      if (key === null || !reflector.objects.has(key)) options.onGone(kind)
+  /** What the operator itself writes. */
+  const maps: Reflector = start('configmaps', `${own}/configmaps`, {
+    query: { labelSelector: `${CATALOG_LABEL}=${place.name}` },
+    onChange: (key: string | null): void => {
+      if (key === null || !maps.objects.has(key)) options.onGone('ConfigMap')
       options.onChange()
-    }
-    const reflector: Reflector = start(name, path, { query, onChange })
-    return reflector
-  }
-  const labelSelector = `${CATALOG_LABEL}=${place.name}`
-  const maps = written('ConfigMap', 'configmaps', `${own}/configmaps`, { labelSelector })
-  const credentials = PROVIDER_IDS.map((provider) => {
-    const fieldSelector = `metadata.name=${credentialsName(place, provider)}`
-    return written('Secret', 'credentials', `${own}/secrets`, { fieldSelector })
+    },
   })
-  const all = [...Object.values(kinds).flat(), ...secrets, ...labelled, maps, ...credentials]
+  const all = [...Object.values(kinds).flat(), ...secrets, ...labelled, maps]
   return {
     resources: (kind) => kinds[kind].flatMap(({ objects }) => [...objects.values()]),
     resource: (kind, namespace, name) => found(kinds[kind], `${namespace}/${name}`),
@@ -90,7 +81,6 @@ export function watchWorld(options: WorldOptions): World {
     namespaces: () => labelled.flatMap(({ objects }) => [...objects.values()]),
     configMap: (name) => maps.objects.get(`${place.namespace}/${name}`),
     configMaps: () => maps.objects.values(),
-    credentials: (name) => found(credentials, `${place.namespace}/${name}`),
     synced: Promise.all(all.map(({ synced }) => synced)),
     close: async () => {
       await Promise.all(all.map((reflector) => reflector.close()))

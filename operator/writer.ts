@@ -20,7 +20,10 @@ export interface Writer {
   ) => Promise<void>
   /** Applies the status, or what of it belongs to this manager; nothing happens where the object is gone. */
   readonly applyStatus: (kind: ResourceKind, object: KubeObject, status: object, manager?: string) => Promise<void>
-  readonly remove: (kind: 'ConfigMap', namespace: string, name: string) => Promise<void>
+  /** Applies the object, whatever is there. */
+  readonly apply: (wanted: KubeObject) => Promise<void>
+  /** Nothing happens where the object is gone. */
+  readonly remove: (kind: 'ConfigMap' | 'Secret', namespace: string, name: string) => Promise<void>
   readonly create: (path: string, body: object) => Promise<void>
   /** What was written of this kind may have been deleted since: whether it is there is the copy's to say again. */
   readonly forgetWritten: (kind: string) => void
@@ -38,6 +41,8 @@ const PLURALS: Readonly<Record<string, string>> = { ConfigMap: 'configmaps', Sec
 export function createWriter({ client, mayWrite, onWrite }: WriterOptions): Writer {
   /** What was written last, and which version it took the place of: the copy of the cluster lags behind a moment. */
   const recent = new Map<string, { readonly over: string; readonly object: KubeObject }>()
+  /** Keys of what was written and may or may not have come to pass: only a write that succeeds tells. */
+  const unsure = new Set<string>()
   const counted = async (what: string, write: () => Promise<unknown>): Promise<void> => {
     if (!mayWrite()) throw new KubeError(0, 'NotLeading', 'this operator does not lead')
     try {
@@ -48,16 +53,21 @@ export function createWriter({ client, mayWrite, onWrite }: WriterOptions): Writ
       throw error
     }
   }
+  const pathOf = ({ kind = '', metadata }: KubeObject) =>
+    `/api/v1/namespaces/${metadata.namespace ?? ''}/${PLURALS[kind] ?? ''}/${metadata.name}`
+  const apply = (wanted: KubeObject) =>
+    counted(wanted.kind ?? '', () => client.request(applying(pathOf(wanted), wanted)))
   return {
+    apply,
     applyWhereNew: async (isThere, wanted, holds) => {
       const key = `${wanted.kind ?? ''}/${keyOf(wanted)}`
       const over = isThere?.metadata.resourceVersion ?? ''
       const last = recent.get(key)
       const now = last?.over === over ? last.object : isThere
-      if (now !== undefined && holds(now)) return
-      const kind = wanted.kind ?? ''
-      const path = `/api/v1/namespaces/${wanted.metadata.namespace ?? ''}/${PLURALS[kind] ?? ''}/${wanted.metadata.name}`
-      await counted(kind, () => client.request(applying(path, wanted)))
+      if (!unsure.has(key) && now !== undefined && holds(now)) return
+      unsure.add(key)
+      await apply(wanted)
+      unsure.delete(key)
       recent.set(key, { over, object: wanted })
     },
     applyStatus: (kind, { metadata }, status, manager) => {

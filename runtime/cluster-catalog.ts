@@ -5,23 +5,23 @@
  * goes wrong afterwards, what is in force stays in force.
  */
 
-import { createHash } from 'node:crypto'
-import { gunzipSync } from 'node:zlib'
-
 import type { Catalog, CatalogProblem, Credentials } from '../domain/catalog.ts'
 import { destinationKey } from '../domain/catalog.ts'
 import type { CatalogPlace } from '../domain/catalog-place.ts'
-import { CATALOG_LABEL, credentialsName, CREDENTIALS_KEY, INDEX_KEY } from '../domain/catalog-place.ts'
-import { indexName, SHARD_KEY, shardName } from '../domain/catalog-place.ts'
-import { emptyShardMemory, fromShards, readIndex, UnreadableCatalog } from '../domain/catalog-shards.ts'
+import { CATALOG_LABEL, indexName } from '../domain/catalog-place.ts'
+import { emptyShardMemory, fromShards } from '../domain/catalog-shards.ts'
 import type { ProviderId } from '../domain/model.ts'
+import type { CatalogIndex } from '../domain/published-index.ts'
+import { credentialsParts, UnreadableCatalog } from '../domain/published-index.ts'
 import type { CatalogChange, CatalogSource } from './catalog-source.ts'
-import { createCatalogCopy, type KeptCatalog } from './catalog-copy.ts'
+import { createCatalogCopy } from './catalog-copy.ts'
+import { createCredentialFetcher } from './cluster-credentials.ts'
 import type { KubeClient } from './kube/client.ts'
 import type { KubeMetrics } from './kube/metrics.ts'
-import type { KubeObject } from './kube/objects.ts'
 import { type Reflector, startReflector } from './kube/reflector.ts'
 import type { Logger } from './logger.ts'
+import type { PartsMemory } from './whole-catalog.ts'
+import { wholeCatalog } from './whole-catalog.ts'
 
 export interface ClusterCatalogOptions {
   readonly client: KubeClient
@@ -45,7 +45,6 @@ export class NoCatalog extends Error {
 /** The API server has this long before the copy on the disk is taken. */
 const CLUSTER_FIRST_MS = 3_000
 const PATIENCE_MS = 60_000
-const MAX_TEXT_BYTES = 64 * 1024 * 1024
 
 /** @throws NoCatalog */
 export async function openClusterCatalog(options: ClusterCatalogOptions): Promise<CatalogSource> {
@@ -68,12 +67,6 @@ export async function openClusterCatalog(options: ClusterCatalogOptions): Promis
   }
 }
 
-interface Shard {
-  readonly packed: string
-  readonly text: string
-  readonly digest: string
-}
-
 class ClusterCatalog {
   readonly listeners = new Set<(change: CatalogChange) => void>()
   credentials: Credentials = new Map()
@@ -81,12 +74,12 @@ class ClusterCatalog {
   readonly #options: ClusterCatalogOptions
   readonly #copy
   readonly #maps: Reflector
-  readonly #secret: Reflector | null
+  /** Null for a role that needs no credentials. */
+  readonly #fetcher
   readonly #first = Promise.withResolvers<void>()
   #catalog: Catalog | null = null
   readonly #memory = emptyShardMemory()
-  /** By name of its ConfigMap: a shard that did not change is not unpacked again. */
-  #shards = new Map<string, Shard>()
+  readonly #parts: PartsMemory = new Map()
 
   constructor(options: ClusterCatalogOptions) {
     this.#options = options
@@ -100,16 +93,7 @@ class ClusterCatalog {
       query: { labelSelector: `${CATALOG_LABEL}=${place.name}` },
       onChange: () => this.#take(),
     })
-    this.#secret =
-      provider === null
-        ? null
-        : startReflector({
-            ...options,
-            name: 'credentials',
-            path: `${base}/secrets`,
-            query: { fieldSelector: `metadata.name=${credentialsName(place, provider)}` },
-            onChange: () => this.#takeCredentials(),
-          })
+    this.#fetcher = provider === null ? null : createCredentialFetcher({ ...options, onFetched: () => this.#take() })
   }
 
   get catalog(): Catalog {
@@ -134,7 +118,7 @@ class ClusterCatalog {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#maps.close(), this.#secret?.close()])
+    await Promise.all([this.#maps.close(), this.#fetcher?.close()])
     await this.#copy.close()
   }
 
@@ -149,53 +133,47 @@ class ClusterCatalog {
   /** Takes what the cluster holds now if it is whole, and says nothing where it is still on its way. */
   #take(): void {
     try {
-      const whole = this.#whole()
-      if (whole === null || whole.version === this.#catalog?.version) return
-      const catalog = fromShards(whole.version, whole.shards, this.#memory)
-      if (!this.#hasCredentialsFor(catalog)) return
-      this.#swap(catalog)
-      this.#copy.keep(whole)
+      const { place } = this.#options
+      const whole = wholeCatalog(place, (name) => this.#maps.objects.get(`${place.namespace}/${name}`), this.#parts)
+      if (whole === null) return
+      const { index, texts } = whole
+      const credentials = this.#credentialsOf(index)
+      if (credentials === null) return
+      const isNew = index.version !== this.#catalog?.version
+      const catalog = isNew ? fromShards(index.version, texts, this.#memory) : this.catalog
+      if (index.single !== null && !this.#areThereFor(catalog, credentials)) return
+      // Together: a destination without its credentials would look like a wrong one.
+      this.#takeCredentials(credentials)
       this.problems = []
+      if (!isNew) return
+      this.#swap(catalog)
+      this.#copy.keep({ version: index.version, shards: texts })
     } catch (error) {
       this.#refuse(error)
     }
   }
 
-  /** Catalog and credentials come on two ways: a destination without its credentials would look like a wrong one. */
-  #hasCredentialsFor(catalog: Catalog): boolean {
+  /** Null while they are on their way. */
+  #credentialsOf(index: CatalogIndex): Credentials | null {
+    const { place, provider } = this.#options
+    if (provider === null || this.#fetcher === null) return new Map()
+    return this.#fetcher.of(credentialsParts(index, place, provider))
+  }
+
+  #takeCredentials(credentials: Credentials): void {
+    if (this.#options.provider === null || isSame(credentials, this.credentials)) return
+    this.credentials = credentials
+    this.#options.logger.info({ destinations: credentials.size }, 'credentials in force')
+  }
+
+  /** In the form with one name each catalog and credentials come on two ways, and nothing tells which belong together. */
+  #areThereFor(catalog: Catalog, credentials: Credentials): boolean {
     const { provider } = this.#options
-    if (provider === null) return true
     return [...catalog.websites.values()].every((website) =>
       website.destinations
         .filter((destination) => destination.provider === provider)
-        .every((destination) => this.credentials.has(destinationKey(website.id, destination.id))),
+        .every((destination) => credentials.has(destinationKey(website.id, destination.id))),
     )
-  }
-
-  #whole(): KeptCatalog | null {
-    const { place } = this.#options
-    const named = (name: string) => this.#maps.objects.get(`${place.namespace}/${name}`)
-    const text = memberOf(named(indexName(place)), 'data', INDEX_KEY)
-    if (text === null) return null
-    const index = readIndex(text)
-    const shards = new Map<string, Shard>()
-    for (const [number, digest] of index.shards.entries()) {
-      const name = shardName(place, number, index.shards.length)
-      const shard = this.#shard(name, memberOf(named(name), 'binaryData', SHARD_KEY))
-      if (shard?.digest !== digest) return null
-      shards.set(name, shard)
-    }
-    this.#shards = shards
-    return { version: index.version, shards: [...shards.values()].map((shard) => shard.text) }
-  }
-
-  #shard(name: string, packed: string | null): Shard | null {
-    const known = this.#shards.get(name)
-    if (packed === null || known?.packed === packed) return packed === null ? null : (known ?? null)
-    const text = unpacked(packed)
-    const shard = { packed, text, digest: createHash('sha256').update(text).digest('hex') }
-    this.#shards.set(name, shard)
-    return shard
   }
 
   #swap(catalog: Catalog): void {
@@ -214,30 +192,9 @@ class ClusterCatalog {
     this.problems = [{ object, source: '', field: '', reason: 'CatalogUnreadable', message }]
     logger.error({ why: message }, 'catalog of the cluster refused, the one in force stays')
   }
-
-  #takeCredentials(): void {
-    const [secret] = this.#secret?.objects.values() ?? []
-    const packed = memberOf(secret, 'data', CREDENTIALS_KEY)
-    // A Secret that was deleted is written again by the operator; until then the credentials known stay good.
-    if (packed === null) return
-    try {
-      const { credentials } = JSON.parse(unpacked(packed)) as {
-        readonly credentials: Readonly<Record<string, Readonly<Record<string, string>>>>
-      }
-      this.credentials = new Map(Object.entries(credentials))
-      this.#options.logger.info({ destinations: this.credentials.size }, 'credentials in force')
-      this.#take()
-    } catch {
-      this.#options.logger.error({}, 'credentials of the cluster cannot be read, those in force stay')
-    }
-  }
 }
 
-function memberOf(object: KubeObject | undefined, group: 'data' | 'binaryData', name: string): string | null {
-  const member = (object?.[group] as Readonly<Record<string, unknown>> | undefined)?.[name]
-  return typeof member === 'string' ? member : null
-}
-
-function unpacked(packed: string): string {
-  return gunzipSync(Buffer.from(packed, 'base64'), { maxOutputLength: MAX_TEXT_BYTES }).toString('utf8')
+/** By identity: what was fetched once stays the same. */
+function isSame(a: Credentials, b: Credentials): boolean {
+  return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value)
 }

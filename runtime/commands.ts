@@ -151,6 +151,8 @@ export const COMMANDS = {
       'catalog',
       'baseUrl',
       'watchNamespaces',
+      'credentialSlots',
+      'ownSecrets',
       'identity',
       'facts',
       ...KUBE,

@@ -1,12 +1,14 @@
 /** The rows of the table of settings that are about a cluster: where its API is, and where the catalog lies in it. */
 
 import type { CatalogPlace } from '../domain/catalog-place.ts'
-import { parseOriginUrl, parsePath, type SettingParser } from './settings-parse.ts'
+import { parseCount, parseOriginUrl, parsePath, type SettingParser } from './settings-parse.ts'
 
 const DNS_LABEL = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?'
 const PLACE = new RegExp(`^kubernetes:(${DNS_LABEL})/(${DNS_LABEL})$`)
 const LABEL = new RegExp(`^${DNS_LABEL}$`)
+const OBJECT_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 const MAX_NAME_CHARS = 40
+const MOST_SLOTS = 64
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 const parsePlace: SettingParser<CatalogPlace> = (text) => {
@@ -26,6 +28,16 @@ const parseNamespaces: SettingParser<readonly string[]> = (text) => {
     .filter((part) => part !== '')
   const wrong = names.findIndex((name) => !LABEL.test(name))
   if (wrong >= 0) return { ok: false, why: `entry ${wrong + 1} is not a namespace` }
+  return { ok: true, value: [...new Set(names)].sort() }
+}
+
+const parseSecretNames: SettingParser<readonly string[]> = (text) => {
+  const names = text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+  const wrong = names.findIndex((name) => !OBJECT_NAME.test(name))
+  if (wrong >= 0) return { ok: false, why: `entry ${wrong + 1} is not the name of a Secret` }
   return { ok: true, value: [...new Set(names)].sort() }
 }
 
@@ -52,6 +64,23 @@ export const CLUSTER_SETTINGS = {
     parse: parseNamespaces,
     fallback: '',
     fallbackDoc: 'all',
+  },
+  credentialSlots: {
+    option: '--credential-slots',
+    env: 'WHENCE_CREDENTIAL_SLOTS',
+    placeholder: 'COUNT',
+    doc: 'How many Secrets of 900 KB the credentials of one provider may fill. The operator needs rights to as many: the chart gives both.',
+    parse: parseCount({ min: 1, max: MOST_SLOTS }),
+    fallback: '4',
+  },
+  ownSecrets: {
+    option: '--own-secrets',
+    env: 'WHENCE_OWN_SECRETS',
+    placeholder: 'NAMES',
+    doc: "Secrets in the namespace of the catalog that are the service's own, separated by commas: no Destination may refer to them.",
+    parse: parseSecretNames,
+    fallback: '',
+    fallbackDoc: 'none',
   },
   identity: {
     option: '--identity',

@@ -1,13 +1,12 @@
 /** `kubectl whence explain KIND/NAME`: whether it is in force, what stands in the way, and what it is compiled to. */
 
-import { gunzipSync } from 'node:zlib'
-
 import type { Website } from '../../domain/catalog.ts'
-import { CATALOG_LABEL, INDEX_KEY, indexName, SHARD_KEY, shardName } from '../../domain/catalog-place.ts'
-import { fromShards, readIndex } from '../../domain/catalog-shards.ts'
+import { CATALOG_LABEL, INDEX_KEY, indexName } from '../../domain/catalog-place.ts'
+import { fromShards } from '../../domain/catalog-shards.ts'
 import { CONDITION_REASONS, type Condition } from '../../domain/conditions.ts'
 import { RESOURCE_GROUP } from '../../domain/resources.ts'
 import { printable } from '../../domain/printable.ts'
+import { wholeCatalog } from '../../runtime/whole-catalog.ts'
 import { print } from '../tools/output.ts'
 import {
   type ClusterChoice,
@@ -19,10 +18,8 @@ import {
 } from './run-kubectl.ts'
 
 /** What is well when it is not true. */
-const GOOD_WHEN_FALSE: ReadonlySet<string> = new Set(['Reconciling', 'Stalled'])
+const GOOD_WHEN_FALSE: ReadonlySet<string> = new Set(['Reconciling', 'Stalled', 'Warning'])
 const MAX_REFERENCES = 50
-/** Of one part: many times what the websites in one take. */
-const UNPACKED_BYTES_MAX = 64 * 1024 * 1024
 
 /** Prints, and resolves with 0 where it is in force, 1 where it is not. `target` is `website/NAME`, as kubectl takes it. */
 export async function explain(choice: ClusterChoice, target: string): Promise<number> {
@@ -146,25 +143,7 @@ function websitesIn(maps: readonly ClusterObject[]): readonly Website[] {
     const namespace = map.metadata.namespace ?? ''
     const place = { namespace, name: map.metadata.name.slice(0, -indexName({ namespace, name: '' }).length) }
     if (text === undefined) return []
-    const index = readIndex(text)
-    const shards = index.shards.map((_, number) => {
-      const packed = byName.get(`${namespace}/${shardName(place, number, index.shards.length)}`)?.binaryData?.[
-        SHARD_KEY
-      ]
-      return packed === undefined ? null : unpacked(packed)
-    })
-    if (!shards.every((shard) => shard !== null)) return []
-    return [...fromShards(index.version, shards).websites.values()]
+    const whole = wholeCatalog(place, (name) => byName.get(`${namespace}/${name}`))
+    return whole === null ? [] : [...fromShards(whole.index.version, whole.texts).websites.values()]
   })
-}
-
-/** The text of a packed part. Bounded: a megabyte can be made to unpack to a gigabyte. @throws Error if it is too large */
-export function unpacked(packed: string): string {
-  try {
-    return gunzipSync(Buffer.from(packed, 'base64'), { maxOutputLength: UNPACKED_BYTES_MAX }).toString()
-  } catch (error) {
-    throw new Error('a part of the catalog cannot be unpacked, or is larger than any that an operator writes', {
-      cause: error,
-    })
-  }
 }

@@ -17,6 +17,7 @@ export interface ClusterObject {
   readonly status?: Readonly<Record<string, unknown>>
   readonly data?: Readonly<Record<string, string>>
   readonly binaryData?: Readonly<Record<string, string>>
+  readonly [member: string]: unknown
 }
 
 /** Options of kubectl that the plugin hands on: where, and as whom. */

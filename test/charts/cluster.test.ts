@@ -333,6 +333,8 @@ describe('the chart on a real API server', function () {
     const UNUSED: readonly string[] = [
       // Shards that are left over once the number of websites has grown or shrunk a lot.
       'whence-operator delete configmaps',
+      // Credentials that have been out of use for a minute.
+      'whence-operator delete secrets',
     ]
 
     /** `ServiceAccount verb resource` of every Role that is bound to one of ours. */

@@ -1,60 +1,18 @@
 /** What the operator decides without a cluster: shards that make the same catalog, a memory that changes nothing, a fair queue. */
 
 import { createHash } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
 
 import { expect } from 'chai'
 import fc from 'fast-check'
 
-import { fromShards, readIndex, shardCount, toShards } from '../../domain/catalog-shards.ts'
 import { conditionsOf, sayTheSame } from '../../domain/conditions.ts'
 import { decide, emptyMemory } from '../../operator/decide.ts'
 import { createWorkQueue } from '../../operator/work-queue.ts'
-import { compile, ga4Destination, installPath, organization, secret, website } from '../support/manifests.ts'
 import { until } from './support/stage.ts'
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
-
-const sites = (count: number) => Array.from({ length: count }, (_, index) => website(`site-${index}`))
-
-describe('shards', () => {
-  it('make the catalog again that they were made from, whatever their number', () => {
-    const world = [organization('acme'), installPath('cli'), ...sites(20), secret('keys', { ga4: 'x' })]
-    const { catalog } = compile(...world, ga4Destination('ga4', { websiteRef: { name: 'site-3' } }))
-    fc.assert(
-      fc.property(fc.constantFrom(1, 2, 8, 64), (count) => {
-        const { index, shards } = toShards(catalog, count, sha256Hex)
-        const again = fromShards(readIndex(JSON.stringify(index)).version, shards)
-        expect(again.version).to.equal(catalog.version)
-        expect(again.origins).to.deep.equal(catalog.origins)
-        expect(again.organizations).to.deep.equal(catalog.organizations)
-        for (const [id, site] of catalog.websites) expect(again.websites.get(id)).to.deep.equal(site)
-        expect(again.websites.size).to.equal(catalog.websites.size)
-      }),
-    )
-  })
-
-  it('change one by one: a renamed website touches its own alone', () => {
-    const before = toShards(compile(organization('acme'), ...sites(20)).catalog, 8, sha256Hex)
-    const renamed = sites(20).map((site, index) => (index === 7 ? website('site-7', { displayName: 'New' }) : site))
-    const after = toShards(compile(organization('acme'), ...renamed).catalog, 8, sha256Hex)
-    const changed = after.shards.filter((text, number) => text !== before.shards[number])
-    expect(changed).to.have.length(1)
-    expect(after.index.version).not.to.equal(before.index.version)
-  })
-
-  it('are refused in a form that is newer than the reader', () => {
-    expect(() => readIndex(JSON.stringify({ version: 'x', minReader: 99, shards: [] }))).to.throw('newer form')
-    expect(() => readIndex('{')).to.throw('not JSON')
-  })
-
-  it('keep their number while it is good enough', () => {
-    expect(shardCount(1, 0)).to.equal(1)
-    expect(shardCount(200, 1)).to.equal(1)
-    expect(shardCount(10_000, 64)).to.equal(64)
-    expect(shardCount(10_000, 1)).to.be.greaterThan(32)
-    expect(shardCount(1, 64)).to.equal(1)
-  })
-})
+const TOOLS = { sha256Hex, pack: (text: string) => gzipSync(text).toString('base64') }
 
 describe('a decision', () => {
   const gatheredOf = (websites: readonly object[]) => ({
@@ -72,7 +30,8 @@ describe('a decision', () => {
     },
     secrets: [],
     namespaces: [],
-    shardsInUse: 1,
+    partsInUse: [],
+    ...{ credentialSlots: 4, ownSecrets: new Set<string>() },
     baseUrl: 'https://whence.example',
   })
   const site = (name: string, second: number, spec: object = {}) => ({
@@ -101,8 +60,8 @@ describe('a decision', () => {
           return object
         })
         const gathered = gatheredOf(websites)
-        const warm = decide(gathered, sha256Hex, memory)
-        expect(warm).to.deep.equal(decide(gathered, sha256Hex, emptyMemory()))
+        const warm = decide(gathered, TOOLS, memory)
+        expect(warm).to.deep.equal(decide(gathered, TOOLS, emptyMemory()))
       }),
     )
   })
@@ -129,7 +88,7 @@ describe('a decision', () => {
     const websites = ['p', 'q', 'r', 's'].map((name, index) => site(name, index))
     fc.assert(
       fc.property(fc.shuffledSubarray(websites, { minLength: 4 }), (shuffled) => {
-        const { objects } = decide(gatheredOf(shuffled), sha256Hex, emptyMemory())
+        const { objects } = decide(gatheredOf(shuffled), TOOLS, emptyMemory())
         expect(objects.get('Website/a/s')?.problems.map(({ reason }) => reason)).to.deep.equal(['PlanLimit'])
         expect(objects.get('Website/a/p')?.fields).to.include({ id: 'p' })
       }),

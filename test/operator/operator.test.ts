@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 
 import type { Condition } from '../../domain/conditions.ts'
+import { credentialsPartName, partName } from '../../domain/catalog-place.ts'
 import { CONDITION_REASONS } from '../../domain/conditions.ts'
 import { RESOURCE_PLURALS } from '../../domain/crd.ts'
 import type { ResourceKind } from '../../domain/resources.ts'
@@ -224,7 +225,9 @@ describe('the operator', function () {
   it('repairs what others delete or edit of what it has written', async () => {
     const { namespace } = PLACE
     const maps = await kube.want(`/api/v1/namespaces/${namespace}/configmaps`)
-    const shard = maps.items.find(({ metadata }: any) => metadata.name.includes('-of-'))
+    const index = maps.items.find(({ metadata }: any) => metadata.name === 'whence-catalog')
+    const { key, slot } = JSON.parse(index.data['index.json']).parts[0]
+    const shard = maps.items.find(({ metadata }: any) => metadata.name === partName(PLACE, key, slot))
     const name = shard.metadata.name as string
     const mapPath = `/api/v1/namespaces/${namespace}/configmaps/${name}`
     for (const time of ['first', 'second', 'third']) {
@@ -240,13 +243,17 @@ describe('the operator', function () {
       'it is right again',
       async () => (await kube.want(mapPath)).binaryData['shard.json.gz'] === shard.binaryData['shard.json.gz'],
     )
-    const secretPath = `/api/v1/namespaces/${namespace}/secrets/whence-ga4`
+    const inUse = JSON.parse(
+      (await kube.want(`/api/v1/namespaces/${namespace}/configmaps/whence-catalog`)).data['index.json'],
+    )
+    const secretName = credentialsPartName(PLACE, 'ga4', 0, inUse.credentials.ga4[0].slot)
+    const secretPath = `/api/v1/namespaces/${namespace}/secrets/${secretName}`
     const before = await kube.want(secretPath)
     for (const time of ['first', 'second']) {
       await kube.want(secretPath, { method: 'DELETE' })
       await until(`the Secret is back for the ${time} time`, async () => {
         const { body } = await kube.call(secretPath)
-        return JSON.stringify(body.data) === JSON.stringify(before.data)
+        return body.data?.['credentials.json.gz'] === before.data['credentials.json.gz']
       })
     }
     const statusPath = `${path('Website', 'shop', 'site')}/status`

@@ -18,12 +18,12 @@
 {{- define "whence.catalogWriteRules" -}}
 - apiGroups: ['']
   resources: [configmaps]
-  verbs: [list, watch, create, patch, delete]
+  verbs: [get, list, watch, create, patch, delete]
 {{- /* Server-side apply names what it makes, so that even making these Secrets can be a right by name. */}}
 - apiGroups: ['']
   resources: [secrets]
   resourceNames: {{ include "whence.providerSecrets" . }}
-  verbs: [list, watch, create, patch]
+  verbs: [get, create, patch, delete]
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   verbs: [create]
@@ -39,15 +39,31 @@
   verbs: [list, watch]
 {{- end -}}
 
+{{- /* The Secrets that hold a provider's credentials, as a JSON list: two for each part, and the one of earlier versions. */ -}}
 {{- /* Arguments: root, provider as in names of components. */ -}}
-{{- define "whence.providerSecret" -}}
-{{ include "whence.fullname" .root }}-{{ .provider }}
+{{- define "whence.providerSecretsOf" -}}
+{{- $first := printf "%s-%s" (include "whence.fullname" .root) .provider -}}
+{{- $names := list $first -}}
+{{- range $number := until (int .root.Values.operator.credentialSlots) }}
+{{- $names = append $names (printf "%s-%d-a" $first $number) }}
+{{- $names = append $names (printf "%s-%d-b" $first $number) }}
+{{- end -}}
+{{- toJson $names -}}
 {{- end -}}
 
 {{- define "whence.providerSecrets" -}}
 {{- $names := list -}}
 {{- range $provider := list "ga4" "google-ads" "meta" "tiktok" "x" }}
-{{- $names = append $names (include "whence.providerSecret" (dict "root" $ "provider" $provider)) }}
+{{- $names = concat $names (include "whence.providerSecretsOf" (dict "root" $ "provider" $provider) | fromJsonArray) }}
 {{- end -}}
 {{- toJson $names -}}
+{{- end -}}
+
+{{- /* Secrets in the release's namespace that no Destination may refer to, separated by commas; the operator's own have a label. */ -}}
+{{- define "whence.ownSecrets" -}}
+{{- $names := list -}}
+{{- range $name := list "secret" "eventLog" "hotState" "facts" "engineFiles" }}
+{{- $names = append $names (index $.Values $name).existingSecret }}
+{{- end -}}
+{{- $names | compact | uniq | join "," -}}
 {{- end -}}

@@ -25,6 +25,7 @@ export interface BareApi {
 export function bareCatalog(count = 1): Catalog {
   const organization: Organization = {
     id: 'acme',
+    ...{ namespace: 'default', objectName: 'acme' },
     displayName: 'Acme',
     plan: 'Standard',
     logRetentionDays: 30,
@@ -35,6 +36,7 @@ export function bareCatalog(count = 1): Catalog {
     const origin = index === 0 ? 'https://acme.dev' : `https://site-${index}.dev`
     return {
       id: index === 0 ? 'acme-dev' : `site-${index}`,
+      ...{ namespace: 'default', objectName: `site-${index}` },
       organization: index % 25 === 0 || count <= 25 ? organization : { ...organization, id: `org-${index % 400}` },
       displayName: origin,
       primaryOrigin: origin,

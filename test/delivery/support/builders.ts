@@ -47,6 +47,7 @@ export function destinationOf(overrides: Partial<Destination> = {}): Destination
     id: 'acme-ga4',
     website: WEBSITE,
     organization: 'acme',
+    namespace: 'default',
     displayName: 'GA4 web stream',
     provider: 'ga4',
     mode: 'Live',
@@ -60,6 +61,7 @@ export function destinationOf(overrides: Partial<Destination> = {}): Destination
 export function catalogOf(destinations: readonly Destination[]): Catalog {
   const organization: Organization = {
     id: 'acme',
+    ...{ namespace: 'default', objectName: 'acme' },
     displayName: 'Acme',
     plan: 'Standard',
     logRetentionDays: 30,
@@ -68,6 +70,7 @@ export function catalogOf(destinations: readonly Destination[]): Catalog {
   }
   const website: Website = {
     id: WEBSITE,
+    ...{ namespace: 'default', objectName: WEBSITE },
     organization,
     displayName: 'acme.dev',
     primaryOrigin: 'https://acme.dev',

@@ -67,7 +67,8 @@ export async function openStage(kube: KubeServer, url = kube.url, caFile = kube.
       const clock = { nowMs: Date.now, random: Math.random }
       const started = startOperator({
         ...{ client: client(identity), place: PLACE, namespaces: [], identity, baseUrl: BASE_URL, registry },
-        ...{ logger: quiet, readFacts, trafficIntervalMs: 200, ...clock },
+        ...{ logger: quiet, readFacts, trafficIntervalMs: 200, tidyIntervalMs: 200, ...clock },
+        ...{ credentialSlots: 4, ownSecrets: ['whence-secret'] },
         onLost: () => {
           isLost = true
         },

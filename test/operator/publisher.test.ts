@@ -1,0 +1,357 @@
+/** The catalog in parts: cut by size, written so that a reader sees all of it or the one before, and shared fairly. */
+
+import { createHash, randomBytes } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+
+import { expect } from 'chai'
+import fc from 'fast-check'
+
+import type { Catalog } from '../../domain/catalog.ts'
+import type { LayoutMemory } from '../../domain/catalog-layout.ts'
+import { layOut } from '../../domain/catalog-layout.ts'
+import { CREDENTIALS_KEY, NONCE_KEY } from '../../domain/catalog-place.ts'
+import { fromShards } from '../../domain/catalog-shards.ts'
+import { withoutRoom } from '../../domain/fair-share.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import type { ProviderId } from '../../domain/model.ts'
+import { credentialsParts, readIndex } from '../../domain/published-index.ts'
+import { createCredentialStore } from '../../operator/credential-store.ts'
+import { decide, emptyMemory } from '../../operator/decide.ts'
+import { createPublisher, holds } from '../../operator/publisher.ts'
+import { memberOf, unpacked } from '../../runtime/catalog-members.ts'
+import type { KubeObject } from '../../runtime/kube/objects.ts'
+import { wholeCatalog } from '../../runtime/whole-catalog.ts'
+import { compile, ga4Destination, organization, secret, website } from '../support/manifests.ts'
+import { PLACE } from './support/stage.ts'
+
+const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
+const TOOLS = { sha256Hex, pack: (text: string) => gzipSync(text).toString('base64') }
+const bytesOf = ({ packed }: { readonly packed: string }) => Buffer.from(packed, 'base64').length
+
+const many = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n))
+/** URLs that nothing compresses. */
+const largeSite = (name: string) =>
+  website(name, {
+    pages: many(7, (n) => ({ id: `p${n}`, url: `https://${name}.example/${randomBytes(4_000).toString('hex')}` })),
+  })
+
+describe('parts of a catalog', () => {
+  const textsOf = (catalog: Catalog, memory?: LayoutMemory, inUse: readonly string[] = []) =>
+    layOut(catalog, inUse, TOOLS, memory)
+
+  it('make the catalog again, and are cut by size, whatever is in them', () => {
+    const organizations = many(3, (n) => organization(`o${n}`))
+    const sites = many(60, (n) => {
+      const name = `site-${n}`
+      const own = { organizationRef: { name: `o${n % 3}` } }
+      return n % 2 === 0
+        ? website(name, own)
+        : { ...largeSite(name), spec: { ...(largeSite(name)['spec'] as object), ...own } }
+    })
+    const { catalog, problems } = compile(...organizations, ...sites)
+    expect(problems).to.deep.equal([])
+    const parts = textsOf(catalog)
+    expect(parts.length).to.be.greaterThan(10)
+    for (const part of parts) expect(bytesOf(part)).to.be.at.most(LIMITS.catalogPartBytes)
+    const again = fromShards(
+      catalog.version,
+      parts.map(({ text }) => text),
+    )
+    expect([...again.websites.keys()]).to.have.members([...catalog.websites.keys()])
+    for (const [id, site] of catalog.websites) expect(again.websites.get(id)).to.deep.equal(site)
+    expect(again.origins).to.deep.equal(catalog.origins)
+    // What is in use already is good enough.
+    const keys = parts.map(({ key }) => key)
+    expect(textsOf(catalog, undefined, keys).map(({ key }) => key)).to.deep.equal(keys)
+    expect(textsOf(catalog, undefined, ['', 'x', '01', '0', '01111']).length).to.be.at.least(parts.length)
+  })
+
+  it('change one by one, and become one again when there is little left', () => {
+    const acme = organization('acme')
+    const world = many(20, (n) => largeSite(`site-${n}`))
+    const memory: LayoutMemory = { parts: new Map() }
+    const before = textsOf(compile(acme, ...world).catalog, memory)
+    const renamed = world.map((site, n) => (n === 7 ? website('site-7', { displayName: 'New' }) : site))
+    const after = textsOf(compile(acme, ...renamed).catalog, memory)
+    expect(after.filter(({ digest }) => !before.some((part) => part.digest === digest))).to.have.length(1)
+    let left = before.length
+    for (let time = 0; time < 10; time += 1) left = textsOf(compile(acme, website('one')).catalog, memory).length
+    expect(before.length).to.be.greaterThan(5)
+    expect(left).to.be.at.most(2)
+  })
+
+  it('are refused by a reader in a form that is newer than it', () => {
+    expect(() => readIndex(JSON.stringify({ version: 'x', minReader: 99, shards: [] }))).to.throw('newer form')
+    expect(() => readIndex(JSON.stringify({ version: 'x', minReader: 2, shards: [], parts: [{}] }))).to.throw(
+      'no index',
+    )
+    expect(() => readIndex('{')).to.throw('not JSON')
+  })
+})
+
+/** A cluster in memory, in which the write or removal with a certain number fails, before or after it has come to pass. */
+function fakeCluster() {
+  const objects = new Map<string, KubeObject>()
+  const state = { writes: 0, failAt: Infinity, isDoneBeforeFailing: false }
+  const watching = new Set<() => void>()
+  const keyOf = ({ kind = '', metadata }: KubeObject) => `${kind}/${metadata.name}`
+  const write = async (change: () => void): Promise<void> => {
+    state.writes += 1
+    const isFailing = state.writes === state.failAt
+    if (!isFailing || state.isDoneBeforeFailing) change()
+    for (const look of watching) look()
+    if (isFailing) throw new Error('the API server is away')
+  }
+  const apply = (object: KubeObject) => write(() => objects.set(keyOf(object), object))
+  const configMap = (name: string) => objects.get(`ConfigMap/${name}`)
+  const writer = {
+    apply,
+    applyWhereNew: async (_there: unknown, wanted: KubeObject, isHeld: (object: KubeObject) => boolean) => {
+      const there = objects.get(keyOf(wanted))
+      if (there === undefined || !isHeld(there)) await apply(wanted)
+    },
+    remove: (kind: string, _namespace: string, name: string) => write(() => objects.delete(`${kind}/${name}`)),
+  }
+  const configMaps = () => [...objects.values()].filter(({ kind }) => kind === 'ConfigMap')
+  const read = async (name: string) => objects.get(`Secret/${name}`) ?? null
+  return { objects, state, watching, writer, configMap, configMaps, read }
+}
+
+type Cluster = ReturnType<typeof fakeCluster>
+
+function publisherFor({ writer, configMap, configMaps, read }: Cluster, nowMs = () => 0) {
+  const nonce = () => randomBytes(8).toString('hex')
+  const credentials = createCredentialStore({ writer, place: PLACE, slots: 2, read, sha256Hex, nonce, nowMs })
+  const readIndexMap = async () => configMap('whence-catalog') ?? null
+  return {
+    credentials,
+    ...bound(createPublisher({ writer, place: PLACE, configMap, configMaps, readIndexMap, credentials })),
+  }
+}
+
+function bound(publisher: ReturnType<typeof createPublisher>) {
+  return { publish: publisher.publish.bind(publisher), open: publisher.open.bind(publisher) }
+}
+
+/** What a reader that begins at this moment gets: the version, and the credentials of GA4. */
+function freshReader({ configMap, objects }: Cluster): { readonly version: string; readonly token: string } | null {
+  const whole = wholeCatalog(PLACE, configMap)
+  if (whole === null) return null
+  const catalog = fromShards(whole.index.version, whole.texts)
+  const found = credentialsParts(whole.index, PLACE, 'ga4').map(({ name, digest }) => {
+    const held = objects.get(`Secret/${name}`)
+    const text = unpacked(memberOf(held, 'data', CREDENTIALS_KEY) ?? '')
+    const nonce = Buffer.from(memberOf(held, 'data', NONCE_KEY) ?? '', 'base64').toString()
+    expect(sha256Hex(nonce + text), name).to.equal(digest)
+    return text
+  })
+  const token = /token-\w+/.exec(found.join(''))?.[0] ?? 'none'
+  expect(catalog.websites.get('site')?.displayName, 'they belong together').to.equal(token)
+  return { version: catalog.version, token }
+}
+
+function publishedOf(token: string, more: readonly object[] = []) {
+  const site = website('site', { displayName: token })
+  const { catalog, credentials } = compile(
+    organization('acme'),
+    site,
+    secret('keys', { ga4: token }),
+    ga4Destination('out'),
+    ...more,
+  )
+  const text = JSON.stringify({ credentials: Object.fromEntries(credentials) })
+  const texts: ReadonlyMap<ProviderId, readonly string[]> = new Map([['ga4', [text]]])
+  return { version: catalog.version, parts: layOut(catalog, [], TOOLS), credentials: texts }
+}
+
+describe('publishing', () => {
+  const sequence = [
+    publishedOf('token-1'),
+    publishedOf(
+      'token-2',
+      many(6, (n) => largeSite(`l${n}`)),
+    ),
+    publishedOf(
+      'token-3',
+      many(2, (n) => largeSite(`m${n}`)),
+    ),
+    publishedOf('token-4'),
+  ]
+
+  it('shows every reader a whole catalog with its own credentials, whichever write fails and however', async () => {
+    let failures = 0
+    for (const isDoneBeforeFailing of [false, true]) {
+      for (let failAt = 1; failAt < 40; failAt += 1) {
+        const cluster = fakeCluster()
+        Object.assign(cluster.state, { failAt, isDoneBeforeFailing })
+        let publisher = publisherFor(cluster)
+        const seen = new Set<string>()
+        let isThere = false
+        cluster.watching.add(() => {
+          const read = freshReader(cluster)
+          if (isThere) expect(read, `a reader after write ${cluster.state.writes}`).not.to.equal(null)
+          isThere ||= read !== null
+          if (read !== null) seen.add(read.token)
+        })
+        for (const [number, published] of sequence.entries()) {
+          await publisher.publish(published).catch(async () => {
+            failures += 1
+            // It is tried again with something newer, by this operator or by the next one.
+            if (failAt % 2 === 0) publisher = publisherFor(cluster)
+            await publisher.publish(sequence[(number + 1) % sequence.length] ?? published)
+          })
+          await publisher.publish(published)
+          expect(freshReader(cluster)?.token).to.equal(`token-${number + 1}`)
+        }
+        expect(seen.size).to.equal(4)
+      }
+    }
+    expect(failures).to.be.greaterThan(40)
+  })
+
+  it('writes nothing where nothing is new, nor does the operator that comes next', async () => {
+    const cluster = fakeCluster()
+    const published = publishedOf('token-1')
+    await publisherFor(cluster).publish(published)
+    const { writes } = cluster.state
+    const next = publisherFor(cluster)
+    await next.publish(published)
+    await next.publish(published)
+    expect(cluster.state.writes).to.equal(writes)
+    await next.publish(publishedOf('token-2'))
+    expect(cluster.state.writes, 'one part, the credentials and the index').to.equal(writes + 3)
+  })
+
+  it('takes over from the form with one name each, and leaves nothing of it', async () => {
+    const cluster = fakeCluster()
+    const { parts } = publishedOf('token-1')
+    const put = (kind: string, name: string, content: object) =>
+      cluster.objects.set(`${kind}/${name}`, { kind, metadata: { name }, ...content })
+    const [part] = parts
+    put('ConfigMap', 'whence-catalog-0-of-1', { binaryData: { 'shard.json.gz': part?.packed ?? '' } })
+    put('ConfigMap', 'whence-catalog', {
+      data: { 'index.json': JSON.stringify({ version: 'old', minReader: 1, shards: [part?.digest] }) },
+    })
+    put('Secret', 'whence-ga4', {
+      data: { [CREDENTIALS_KEY]: TOOLS.pack('{"credentials":{"site/out":{"apiSecret":"token-1"}}}') },
+    })
+    expect(wholeCatalog(PLACE, cluster.configMap)?.index.version).to.equal('old')
+    let now = 0
+    const publisher = publisherFor(cluster, () => now)
+    const index = await publisher.open()
+    expect(index === null ? null : publisher.credentials.stored(index).get('site/out')).to.deep.equal({
+      apiSecret: 'token-1',
+    })
+    await publisher.publish(publishedOf('token-2'))
+    expect(freshReader(cluster)?.token).to.equal('token-2')
+    expect([...cluster.objects.keys()])
+      .to.include('Secret/whence-ga4')
+      .and.not.to.include('ConfigMap/whence-catalog-0-of-1')
+    now = 61_000
+    expect(await publisher.credentials.tidy()).to.equal(false)
+    expect([...cluster.objects.keys()].sort()).to.deep.equal([
+      'ConfigMap/whence-catalog',
+      'ConfigMap/whence-catalog-all-a',
+      'Secret/whence-ga4-0-a',
+    ])
+  })
+
+  it('notices Secrets that somebody changed, takes away what is out of use, and keeps nothing of a withdrawn credential', async () => {
+    const cluster = fakeCluster()
+    let now = 0
+    const publisher = publisherFor(cluster, () => now)
+    await publisher.publish(publishedOf('token-1'))
+    await publisher.publish(publishedOf('token-2'))
+    now = 61_000
+    expect(await publisher.credentials.tidy()).to.equal(false)
+    const secrets = () => [...cluster.objects.values()].filter(({ kind }) => kind === 'Secret')
+    expect(secrets()).to.have.length(1)
+    const [only] = secrets()
+    expect(unpacked(memberOf(only, 'data', CREDENTIALS_KEY) ?? ''))
+      .to.include('token-2')
+      .and.not.to.include('token-1')
+    cluster.objects.delete(`Secret/${only?.metadata.name ?? ''}`)
+    expect(await publisher.credentials.tidy()).to.equal(true)
+    await publisher.publish(publishedOf('token-2'))
+    expect(freshReader(cluster)?.token).to.equal('token-2')
+    expect(holds({ metadata: { name: 'x' } }, { data: { a: 'b' } })).to.equal(false)
+  })
+})
+
+describe('room for many owners', () => {
+  it('goes in equal shares, so that who asks for little has it all', () => {
+    const claims = fc.array(
+      fc.record({ owner: fc.constantFrom('a', 'b', 'c'), bytes: fc.integer({ min: 1, max: 100 }) }),
+      { maxLength: 40 },
+    )
+    fc.assert(
+      fc.property(claims, fc.integer({ min: 1, max: 2_000 }), (list, capacity) => {
+        const named = list.map((claim, n) => ({ ...claim, key: String(n) }))
+        const out = withoutRoom(named, capacity)
+        const kept = named.filter(({ key }) => !out.has(key))
+        const sum = (some: readonly { readonly bytes: number }[]) => some.reduce((total, { bytes }) => total + bytes, 0)
+        expect(sum(kept)).to.be.at.most(capacity)
+        const owners = new Set(named.map(({ owner }) => owner))
+        for (const owner of owners) {
+          const own = named.filter((claim) => claim.owner === owner)
+          if (sum(own) <= capacity / owners.size) expect(own.some(({ key }) => out.has(key))).to.equal(false)
+        }
+        if (sum(named) <= capacity) expect(out.size).to.equal(0)
+      }),
+    )
+  })
+
+  it('leaves out destinations of the one who fills the Secrets, and nobody else', () => {
+    const at = (second: number) => ({ creationTimestamp: `2026-01-01T00:00:${String(second).padStart(2, '0')}Z` })
+    const object = (namespace: string, name: string, second: number, spec: object) => ({
+      metadata: { namespace, name, ...at(second) },
+      spec,
+    })
+    const big = 'x'.repeat(LIMITS.credentialBytes)
+    const destination = (namespace: string, name: string, second: number) =>
+      object(namespace, name, second, {
+        websiteRef: { name: `site-${Number(name.slice(1)) % 5}` },
+        provider: 'ga4',
+        ga4: { measurementId: 'G-ABC1234567', apiSecretRef: { name: 'keys', key: 'ga4' } },
+      })
+    const inBoth = <T>(make: (namespace: string) => T[]) => ['a', 'b'].flatMap(make)
+    const gathered = {
+      resources: {
+        Organization: inBoth((namespace) => [object(namespace, 'acme', 0, { plan: 'Enterprise' })]),
+        Website: inBoth((namespace) =>
+          many(5, (n) =>
+            object(namespace, `site-${n}`, 1, {
+              id: `${namespace}-${n}`,
+              organizationRef: { name: 'acme' },
+              primaryOrigin: `https://${namespace}${n}.example`,
+            }),
+          ),
+        ),
+        InstallPath: [],
+        Destination: [...many(90, (n) => destination('a', `d${n}`, 2)), destination('b', 'd1', 59)],
+        LogStream: [],
+      },
+      secrets: inBoth((namespace) => [
+        { metadata: { namespace, name: 'keys' }, data: { ga4: Buffer.from(big).toString('base64') } },
+      ]),
+      ...{
+        namespaces: [],
+        partsInUse: [],
+        credentialSlots: 1,
+        ownSecrets: new Set<string>(),
+        baseUrl: 'https://whence.example',
+      },
+    }
+    const decision = decide(gathered, TOOLS, emptyMemory())
+    const reasons = [...decision.objects.values()].flatMap(({ object: { metadata }, problems }) =>
+      problems.map(({ reason }) => `${metadata.namespace ?? ''} ${reason}`),
+    )
+    expect(new Set(reasons)).to.deep.equal(new Set(['a TooLarge']))
+    expect(reasons.length).to.be.within(30, 60)
+    expect(decision.objects.get('Destination/b/d1')?.isInForce).to.equal(true)
+    expect(decision.credentials.get('ga4')).to.have.length(1)
+    expect(Buffer.byteLength(decision.credentials.get('ga4')?.[0] ?? '')).to.be.at.most(
+      LIMITS.credentialPartBytes + 100,
+    )
+  })
+})
