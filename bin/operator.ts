@@ -31,7 +31,7 @@ export function operator({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
     const clock = { nowMs: Date.now, random: Math.random }
     const namespaces = settings.watchNamespaces
     const readFacts = await openFacts({ settings, logger, lifecycle, nowMs: Date.now })
-    await lifecycle.start(
+    const started = await lifecycle.start(
       'operator',
       () =>
         startOperator({
@@ -48,9 +48,9 @@ export function operator({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
           readFacts,
           ...clock,
         }),
-      (started) => started.close(),
+      (opened) => opened.close(),
     )
-    probes.ready()
+    probes.ready(() => started.isReady())
     logger.info({ identity, catalog: `${place.namespace}/${place.name}` }, 'reconciling')
   })
 }

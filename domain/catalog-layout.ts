@@ -119,20 +119,16 @@ function madeOf(key: string, part: Part, { before, tools }: Layout): CatalogPart
 function mergeSmall(layout: Layout): void {
   const { made, tree } = layout
   for (const key of [...made.keys()].sort((a, b) => b.length - a.length)) {
-    const one = made.get(key)
-    if (one === undefined || key === '') continue
-    const sibling = `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`
-    const other = made.get(sibling)
-    const bytes = packedBytes(one.made.packed) + packedBytes(other?.made.packed ?? '')
-    if (tree.has(sibling) || bytes > LIMITS.catalogPartBytes * MERGE_SHARE) continue
+    const parent = key.slice(0, -1)
+    const sibling = `${parent}${key.endsWith('0') ? '1' : '0'}`
+    if (key === '' || !made.has(key) || tree.has(sibling)) continue
+    const pair = [key, sibling].flatMap((each) => made.get(each) ?? [])
+    const bytes = pair.reduce((sum, each) => sum + packedBytes(each.made.packed), 0)
+    if (bytes > LIMITS.catalogPartBytes * MERGE_SHARE) continue
     for (const each of [key, sibling]) made.delete(each)
-    tree.delete(key.slice(0, -1))
-    const organizations = [...one.part.organizations, ...(other?.part.organizations ?? [])]
-    place(
-      key.slice(0, -1),
-      { organizations, websites: [...one.part.websites, ...(other?.part.websites ?? [])] },
-      layout,
-    )
+    tree.delete(parent)
+    const organizations = pair.flatMap(({ part }) => part.organizations)
+    place(parent, { organizations, websites: pair.flatMap(({ part }) => part.websites) }, layout)
   }
 }
 

@@ -70,6 +70,24 @@ export const PROBLEM_REASONS = {
     fix: 'Put the credentials of the destination into a Secret of its own.',
     isBlocking: false,
   },
+  LastAcceptedKept: {
+    meaning:
+      'More than half of all websites, and at least ten, turned from accepted to refused within ten minutes. Each of them stays in force as it was accepted last.',
+    fix: 'Mend what made so many wrong, often a definition or a version. To let one go as refused, give its annotation whence.dev/reconcile-now a new value, or delete it.',
+    isBlocking: false,
+  },
+  NamespaceUnreadable: {
+    meaning:
+      'The operator may no longer read the namespace. What was in force from it stays so, and no change is taken up.',
+    fix: 'Give the operator its Role and RoleBinding in the namespace again.',
+    isBlocking: false,
+  },
+  DefinitionsDiffer: {
+    meaning:
+      'The definitions in the cluster are of another version than the operator. Fields that it does not know are passed over.',
+    fix: 'Bring definitions and service to one version.',
+    isBlocking: false,
+  },
   TooLarge: {
     meaning:
       'A value is too long, or the catalog has no room for the object beside those of other namespaces. Of a website whose list of pages is too long, the last pages alone are left out.',

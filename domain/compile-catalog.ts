@@ -12,6 +12,8 @@ import { ofParts } from './catalog-parts.ts'
 import type { Resource, SourceObject } from './catalog-objects.ts'
 import { readObjects, reportTo, shownName } from './catalog-objects.ts'
 import { compileDestination } from './compile-destination.ts'
+import type { HeldForms } from './compile-held.ts'
+import { holdDestinations, holdOrganizations, holdWebsites } from './compile-held.ts'
 import { compileLogStream } from './compile-log-stream.ts'
 import { organizationOf, readAllowedNamespaces } from './compile-references.ts'
 import { revisedWebsites } from './compile-revision.ts'
@@ -32,6 +34,8 @@ export interface CatalogInput {
   readonly ownSecrets?: ReadonlySet<string>
   /** `objectKey` of objects that the catalog has no room for, and why, in words. */
   readonly withoutRoom?: ReadonlyMap<string, string>
+  /** What stays in force though its objects cannot be seen, or are refused. */
+  readonly held?: HeldForms | null
   /** For callers that compile again when little has changed. */
   readonly memory?: CompileMemory
 }
@@ -62,8 +66,10 @@ const VERSION_PARTS = 64
 
 export function compileCatalog(input: CatalogInput): Compilation {
   const { objects, memory = emptyCompileMemory() } = input
-  const compilation = revision(input, memory) ?? compileAll(input, memory.digests)
-  memory.last = { objects, compilation }
+  const isHolding = (input.held ?? null) !== null
+  const compilation = (isHolding ? null : revision(input, memory)) ?? compileAll(input, memory.digests)
+  // What is held follows from more than the objects.
+  memory.last = isHolding ? null : { objects, compilation }
   return compilation
 }
 
@@ -98,14 +104,18 @@ function compileAll(input: CatalogInput, digests: PartMemory<string>): Compilati
     credentialRefs: new Map(),
   }
   const { resources } = compiler.objects
+  const { held = null } = input
+  if (held !== null) holdOrganizations(compiler, held)
   const refused = new Set(
     [...resources.Organization, ...resources.Website].filter((it) => !readAllowedNamespaces(compiler, it)),
   )
   for (const resource of resources.Organization) if (!refused.has(resource)) addOrganization(compiler, resource)
   for (const resource of resources.InstallPath) addInstallPath(compiler, resource)
+  if (held !== null) holdWebsites(compiler, held)
   for (const resource of resources.Website) if (!refused.has(resource)) compileWebsite(compiler, resource)
   for (const resource of resources.Website) registerPages(compiler, resource)
   for (const resource of resources.Destination) compileDestination(compiler, resource)
+  if (held !== null) holdDestinations(compiler, held)
   for (const resource of resources.LogStream) compileLogStream(compiler, resource)
   const catalog = assemble(compiler, input.sha256Hex, digests)
   const { credentials, credentialRefs, organizations } = compiler
@@ -125,7 +135,7 @@ function addOrganization(compiler: Compiler, resource: Resource<'Organization'>)
   const displayName = displayNameOf(compiler, resource)
   if (displayName === null) return
   const id = shownName(resource)
-  const counts = { installPaths: [], websiteCount: 0, logStreamCount: 0, finished: null }
+  const counts = { installPaths: [], websiteCount: 0, logStreamCount: 0, finished: null, held: null }
   compiler.organizations.set(resource.key, { id, displayName, plan, logRetentionDays, ...counts })
 }
 
@@ -147,11 +157,12 @@ function addInstallPath(compiler: Compiler, resource: Resource<'InstallPath'>): 
 
 function assemble(compiler: Compiler, sha256Hex: Sha256Hex, digests: PartMemory<string>): Catalog {
   const byId = new Map<string, Organization>()
-  for (const resource of compiler.objects.resources.Organization) {
-    const draft = compiler.organizations.get(resource.key)
-    if (draft === undefined) continue
-    draft.finished = finishOrganization(compiler, resource, draft)
-    byId.set(draft.id, draft.finished)
+  const sources = new Map(compiler.objects.resources.Organization.map((resource) => [resource.key, resource]))
+  for (const [key, draft] of compiler.organizations) {
+    const resource = sources.get(key)
+    if (draft.held === null && resource === undefined) continue
+    draft.finished = draft.held ?? (resource === undefined ? null : finishOrganization(compiler, resource, draft))
+    if (draft.finished !== null) byId.set(draft.id, draft.finished)
   }
   const websites = new Map<string, Website>()
   const origins = new Set<string>()

@@ -14,6 +14,8 @@ import { isSameList } from './unchanged.ts'
 
 /** Adds the website's draft, or reports why it is left out. */
 export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>): void {
+  // It stays as it was in force.
+  if (compiler.websites.has(resource.key)) return
   const organization = organizationOf(compiler, resource)
   const core = coreOf(compiler, resource)
   if (organization === null || core === null) return
@@ -36,7 +38,7 @@ export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>
  */
 export function registerPages(compiler: Compiler, resource: Resource<'Website'>): void {
   const draft = compiler.websites.get(resource.key)
-  if (draft === undefined || draft.core.website.pages.length === 0) return
+  if (draft === undefined || draft.core.website.pages.length === 0 || draft.registered !== draft.core.website) return
   const { pages } = draft.core.website
   const origins = new Set(draft.core.domains)
   const room = { pages: 0 }
@@ -79,7 +81,8 @@ function refusedPage(
 
 const TAKEN = 'a website of another namespace has this origin'
 
-function own({ originOwners }: Compiler, origin: string, namespace: string): void {
+/** Gives the origin to the namespace, unless it is everybody's. */
+export function own({ originOwners }: Compiler, origin: string, namespace: string): void {
   if (!isEverybodys(origin)) originOwners.set(origin, namespace)
 }
 

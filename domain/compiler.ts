@@ -60,6 +60,8 @@ export interface OrganizationDraft {
   logStreamCount: number
   /** With its install paths; null until all of them are read. */
   finished: Organization | null
+  /** As it was in force, where its own object does not count; null for all others. */
+  readonly held: Organization | null
 }
 
 export interface WebsiteDraft {

@@ -212,7 +212,10 @@ function verdict(reason: 'Accepted' | 'ResolvedRefs', problems: readonly Catalog
 }
 
 /** An Organization whose default path is missing stays in force with its oldest one; all others are left out. */
-function programmedState({ kind, isPublished }: ConditionsInput, accepted: State, resolved: State): State {
+function programmedState({ kind, isPublished, problems }: ConditionsInput, accepted: State, resolved: State): State {
+  if (problems.some(({ reason }) => reason === 'LastAcceptedKept')) {
+    return { isTrue: false, reason: 'NotAccepted', message: 'the form accepted last stays in force' }
+  }
   const isLeftOut = !accepted.isTrue || (!resolved.isTrue && kind !== 'Organization')
   if (isLeftOut) return { isTrue: false, reason: 'NotAccepted', message: 'it is not part of the catalog' }
   if (NOT_IMPLEMENTED.has(kind)) {

@@ -1,19 +1,21 @@
 /** Decides, from what was gathered and nothing else, what the cluster should hold: the catalog, credentials and statuses. */
 
-import type { CatalogProblem } from '../domain/catalog.ts'
+import type { Catalog, CatalogProblem, Credentials } from '../domain/catalog.ts'
 import { shownName } from '../domain/catalog-objects.ts'
 import { areWarnings } from '../domain/catalog-problems.ts'
 import type { CatalogPart, LayoutMemory, LayoutTools } from '../domain/catalog-layout.ts'
 import { layOut } from '../domain/catalog-layout.ts'
-import { compileCatalog, emptyCompileMemory } from '../domain/compile-catalog.ts'
-import type { CatalogInput, Compilation, CompileMemory } from '../domain/compile-catalog.ts'
+import { emptyCompileMemory } from '../domain/compile-catalog.ts'
+import type { Compilation, CompileMemory } from '../domain/compile-catalog.ts'
 import type { ProviderId } from '../domain/model.ts'
 import { RESOURCE_KINDS } from '../domain/resources.ts'
 import type { ResourceKind } from '../domain/resources.ts'
 import type { KubeObject } from '../runtime/kube/objects.ts'
 import { credentialParts, type CredentialMemory } from './credential-parts.ts'
 import type { DecidedFields, DecidedObject, KnownObject, ObjectMemory } from './known-objects.ts'
-import { overflow } from './overflow.ts'
+import type { GuardMemory } from './guard.ts'
+import { compileKept, guardWebsites } from './keep-websites.ts'
+import { compileWithin } from './compile-within.ts'
 import { emptyObjectMemory, forgetAllBut, knownObject, plainSource } from './known-objects.ts'
 
 /** Everything that a decision depends on. */
@@ -30,11 +32,27 @@ export interface Gathered {
   /** `objectKey` of Secrets that are the service's own. */
   readonly ownSecrets: ReadonlySet<string>
   readonly baseUrl: string
+  /** What the cluster holds and pods go by; null where nothing is known of it. */
+  readonly before: InForce | null
+  /** Whose objects cannot be seen. */
+  readonly heldNamespaces: ReadonlySet<string>
+  /** Problems that are not the compiler's, by `objectKey`: warnings. */
+  readonly warnings: (object: { readonly kind: ResourceKind; readonly namespace: string }) => readonly CatalogProblem[]
+  readonly nowMs: number
+}
+
+/** A catalog with its credentials. */
+export interface InForce {
+  readonly catalog: Catalog
+  readonly credentials: Credentials
 }
 
 export interface Decision {
+  readonly inForce: InForce
   readonly version: string
   readonly parts: readonly CatalogPart[]
+  /** Websites that are refused and stay in force all the same. */
+  readonly held: number
   readonly websites: number
   /** Objects with a problem. */
   readonly refused: number
@@ -50,6 +68,8 @@ export interface DecisionMemory {
   readonly compile: CompileMemory
   readonly layout: LayoutMemory
   readonly credentials: CredentialMemory
+  /** The one that does change results: what turned from accepted to refused of late. */
+  readonly guard: GuardMemory
 }
 
 export function emptyMemory(): DecisionMemory {
@@ -58,12 +78,13 @@ export function emptyMemory(): DecisionMemory {
     compile: emptyCompileMemory(),
     layout: { parts: new Map() },
     credentials: new Map(),
+    guard: new Map(),
   }
 }
 
-/** The memory changes nothing but the time it takes. */
+/** The memory changes nothing but the time it takes, its guard aside. */
 export function decide(gathered: Gathered, tools: LayoutTools, memory: DecisionMemory): Decision {
-  const { resources, secrets, namespaces, partsInUse, baseUrl } = gathered
+  const { resources, secrets, namespaces, partsInUse } = gathered
   memory.objects.decision += 1
   const known = RESOURCE_KINDS.flatMap((kind) =>
     oldestFirst(
@@ -76,27 +97,23 @@ export function decide(gathered: Gathered, tools: LayoutTools, memory: DecisionM
     ...namespaces.map((namespace) => plainSource('Namespace', namespace, memory.objects)),
   ]
   const objects = [...plain, ...known.map(({ source }) => source)]
-  const compilation = compileWithin(gathered, { objects, sha256Hex: tools.sha256Hex, memory: memory.compile })
-  const { catalog } = compilation
-  const decided = decidedObjects(known, compilation, baseUrl)
+  const input = { objects, sha256Hex: tools.sha256Hex, memory: memory.compile }
+  const compiled = compileWithin(gathered, input, null)
+  const kept = guardWebsites(gathered, compiled, memory.guard)
+  const compilation = kept.size === 0 ? compiled : compileKept(gathered, { input, compiled, kept })
+  const { catalog, credentials } = compilation
+  const decided = decidedObjects(known, compilation, gathered)
   forgetAllBut(decided, memory.objects)
   return {
+    inForce: { catalog, credentials },
     version: catalog.version,
+    held: kept.size,
     parts: layOut(catalog, partsInUse, tools, memory.layout),
     websites: catalog.websites.size,
     refused: [...decided.values()].filter(({ isInForce }) => !isInForce).length,
     credentials: credentialParts(compilation, memory.credentials),
     objects: decided,
   }
-}
-
-/** Compiles again without what there is no room for, where that is anything. */
-function compileWithin({ credentialSlots, ownSecrets }: Gathered, input: CatalogInput): Compilation {
-  const compilation = compileCatalog({ ...input, ownSecrets })
-  const withoutRoom = overflow(compilation, credentialSlots)
-  if (withoutRoom.size === 0) return compilation
-  const { objects, sha256Hex } = input
-  return compileCatalog({ objects, sha256Hex, ownSecrets, withoutRoom })
 }
 
 /**
@@ -121,12 +138,14 @@ const NONE: readonly CatalogProblem[] = []
 function decidedObjects(
   all: readonly KnownObject[],
   compilation: Compilation,
-  baseUrl: string,
+  { baseUrl, warnings }: Gathered,
 ): ReadonlyMap<string, DecidedObject> {
   const problems = Map.groupBy(compilation.problems, (problem) => problem.object)
   const decided = new Map<string, DecidedObject>()
   for (const known of all) {
-    const own = problems.size === 0 ? NONE : (problems.get(known.shown) ?? NONE)
+    const compiled = problems.size === 0 ? NONE : (problems.get(known.shown) ?? NONE)
+    const warned = warnings({ kind: known.kind, namespace: known.object.metadata.namespace ?? '' })
+    const own = warned.length === 0 ? compiled : [...compiled, ...warned]
     known.decided = decidedObject(known, own, { compilation, baseUrl })
     decided.set(known.key, known.decided)
   }

@@ -5,7 +5,9 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 export interface OperatorMetrics {
   readonly wrote: (what: string, result: 'written' | 'refused') => void
   /** One pass over all objects, in seconds. */
-  readonly decided: (seconds: number, counts: { readonly websites: number; readonly refused: number }) => void
+  readonly decided: (seconds: number, counts: DecidedCounts) => void
+  /** Namespaces that the operator may not read. */
+  readonly unreadable: (namespaces: ReadonlySet<string>) => void
   /** A published catalog, in seconds since the first change that it holds was seen. */
   readonly published: (seconds: number) => void
   readonly retried: () => void
@@ -14,11 +16,22 @@ export interface OperatorMetrics {
   readonly leading: (isLeading: boolean) => void
 }
 
+export interface DecidedCounts {
+  readonly websites: number
+  readonly refused: number
+  /** Websites that are refused and stay in force as they were. */
+  readonly held: number
+}
+
 const PASS_BUCKETS_S = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
 export function createOperatorMetrics(
   registry: Registry,
-  queue: { readonly depth: () => number; readonly longestRunningMs: () => number },
+  queue: {
+    readonly depth: () => number
+    readonly longestRunningMs: () => number
+    readonly unpublishedMs: () => number
+  },
 ): OperatorMetrics {
   const registers = [registry]
   const labelled = { registers, labelNames: ['what', 'result'] as const }
@@ -29,6 +42,13 @@ export function createOperatorMetrics(
   const leader = gauge('leader', '1 where this process leads.')
   const websites = gauge('websites', 'Websites in force.')
   const refused = gauge('refused_objects', 'Resources that are refused or incomplete.')
+  const held = gauge('held_websites', 'Websites that are refused and stay in force as they were accepted last.')
+  const unreadable = new Gauge({
+    name: 'whence_operator_namespace_unreadable',
+    help: '1 for each watched namespace that the operator may not read.',
+    labelNames: ['namespace'],
+    registers,
+  })
   const passes = histogram('pass_seconds', 'Time to decide about all objects.')
   const publishing = histogram('publish_seconds', 'From the first unpublished change to the published catalog.')
   const retries = new Counter({ name: 'whence_operator_retries_total', help: 'Work that failed once more.', registers })
@@ -47,6 +67,9 @@ export function createOperatorMetrics(
         this.set(read())
       },
     })
+  collected('whence_operator_unpublished_seconds', 'Age of the oldest change that is not published.', () => {
+    return queue.unpublishedMs() / 1_000
+  })
   collected('workqueue_depth', 'Keys that wait or are being worked on.', queue.depth)
   collected('workqueue_longest_running_processor_seconds', 'Age of the longest running work.', () => {
     return queue.longestRunningMs() / 1_000
@@ -57,6 +80,11 @@ export function createOperatorMetrics(
       passes.observe(seconds)
       websites.set(counts.websites)
       refused.set(counts.refused)
+      held.set(counts.held)
+    },
+    unreadable: (namespaces) => {
+      unreadable.reset()
+      for (const namespace of namespaces) unreadable.set({ namespace }, 1)
     },
     published: (seconds) => publishing.observe(seconds),
     retried: () => retries.inc(),

@@ -18,7 +18,8 @@ import { KubeError } from '../runtime/kube/client.ts'
 import { createKubeMetrics } from '../runtime/kube/metrics.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { createCredentialStore } from './credential-store.ts'
-import type { Decision } from './decide.ts'
+import type { Decision, InForce } from './decide.ts'
+import { heldNamespaces, readInForce } from './in-force.ts'
 import { decide, emptyMemory } from './decide.ts'
 import { createEvents } from './events.ts'
 import { startLeader } from './leader.ts'
@@ -61,6 +62,8 @@ export interface OperatorOptions {
 
 export interface Operator {
   readonly isLeading: () => boolean
+  /** Whether it knows what it decides about. */
+  readonly isReady: () => boolean
   readonly close: () => Promise<void>
 }
 
@@ -82,7 +85,11 @@ const nonce = (): string => randomBytes(16).toString('hex')
 
 export function startOperator(options: OperatorOptions): Operator {
   const operating = new Operating(options)
-  return { isLeading: () => operating.leader.isLeading(), close: () => operating.close() }
+  return {
+    isLeading: () => operating.leader.isLeading(),
+    isReady: () => operating.isReady(),
+    close: () => operating.close(),
+  }
 }
 
 class Operating {
@@ -100,13 +107,18 @@ class Operating {
   readonly #metrics
   readonly #traffic
   #decision: Decision | null = null
+  /** What the cluster holds; undefined until it was looked at. */
+  #inForce: InForce | null | undefined
   readonly #memory = emptyMemory()
   readonly #ownSecrets: ReadonlySet<string>
-  #isSynced = false
   #gathering: NodeJS.Timeout | null = null
   /** When the first change was seen that no published catalog holds yet. */
   #changedAtMs: number | null = null
+  /** When the oldest change was seen that no published catalog holds. */
+  #unpublishedSinceMs: number | null = null
   #isFirstReview = true
+  /** What is known of namespaces, as it was when it was last looked at. */
+  #spaces = ''
 
   constructor(options: OperatorOptions) {
     this.#options = options
@@ -123,6 +135,7 @@ class Operating {
     this.#metrics = createOperatorMetrics(registry, {
       depth: () => this.#passes.depth() + this.#queue.depth(),
       longestRunningMs: () => Math.max(this.#passes.longestRunningMs(), this.#queue.longestRunningMs()),
+      unpublishedMs: () => (this.#unpublishedSinceMs === null ? 0 : performance.now() - this.#unpublishedSinceMs),
     })
     const { wrote } = this.#metrics
     const writer = createWriter({ client, mayWrite: () => this.leader.isLeading(), onWrite: wrote })
@@ -163,10 +176,10 @@ class Operating {
       current: (kind, { metadata }) => world.resource(kind, metadata.namespace ?? '', metadata.name),
       ...(options.trafficIntervalMs === undefined ? {} : { intervalMs: options.trafficIntervalMs }),
     })
-    void world.synced.then(() => {
-      this.#isSynced = true
-      this.#changed()
-    })
+  }
+
+  isReady(): boolean {
+    return this.#world.isReady()
   }
 
   async close(): Promise<void> {
@@ -187,8 +200,9 @@ class Operating {
 
   /** Something is new: a pass is due once others had the time to join it. */
   #changed(): void {
-    if (!this.#isSynced || !this.leader.isLeading()) return
+    if (!this.#world.isReady() || !this.leader.isLeading()) return
     this.#changedAtMs ??= performance.now()
+    this.#unpublishedSinceMs ??= this.#changedAtMs
     this.#gathering ??= setTimeout(() => {
       this.#gathering = null
       this.#passes.put(PASS, 'now')
@@ -204,10 +218,17 @@ class Operating {
     const changedAtMs = this.#changedAtMs
     this.#changedAtMs = null
     try {
-      const decision = await this.#decide()
+      this.#inForce ??= await readInForce(
+        this.#publisher,
+        this.#credentials,
+        (name) => this.#world.configMap(name),
+        this.#options.place,
+      )
+      const decision = await this.#decide(this.#inForce)
       this.#decision = decision
       await this.#publisher.publish(decision)
-      if (changedAtMs !== null) this.#metrics.published((performance.now() - changedAtMs) / 1_000)
+      this.#inForce = decision.inForce
+      this.#publishedAll(changedAtMs)
       this.#review(decision, true)
     } catch (error) {
       this.#changedAtMs ??= changedAtMs
@@ -215,7 +236,12 @@ class Operating {
     }
   }
 
-  async #decide(): Promise<Decision> {
+  #publishedAll(changedAtMs: number | null): void {
+    this.#unpublishedSinceMs = this.#changedAtMs
+    if (changedAtMs !== null) this.#metrics.published((performance.now() - changedAtMs) / 1_000)
+  }
+
+  async #decide(before: InForce | null): Promise<Decision> {
     const world = this.#world
     const resources = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, world.resources(kind)])) as {
       readonly [K in (typeof RESOURCE_KINDS)[number]]: ReturnType<typeof world.resources>
@@ -225,10 +251,15 @@ class Operating {
     const startedAtMs = performance.now()
     const namespaces = world.namespaces()
     const { baseUrl, credentialSlots } = this.#options
-    const own = { baseUrl, credentialSlots, ownSecrets: this.#ownSecrets }
-    const decision = decide({ resources, secrets, namespaces, partsInUse, ...own }, { sha256Hex, pack }, this.#memory)
-    const { websites, refused } = decision
-    this.#metrics.decided((performance.now() - startedAtMs) / 1_000, { websites, refused })
+    const own = { baseUrl, credentialSlots, ownSecrets: this.#ownSecrets, before, nowMs: this.#options.nowMs() }
+    const held = heldNamespaces(world)
+    const decision = decide(
+      { resources, secrets, namespaces, partsInUse, ...own, ...held },
+      { sha256Hex, pack },
+      this.#memory,
+    )
+    this.#metrics.decided((performance.now() - startedAtMs) / 1_000, decision)
+    this.#metrics.unreadable(new Set([...held.heldNamespaces, ...world.outdated()]))
     return decision
   }
 
@@ -240,7 +271,13 @@ class Operating {
   }
 
   async #tidy(): Promise<void> {
-    if (this.leader.isLeading() && (await this.#credentials.tidy())) this.#changed()
+    if (!this.leader.isLeading()) return
+    const spaces = JSON.stringify([[...this.#world.namespaceStates()], [...this.#world.outdated()]])
+    const isNews = spaces !== this.#spaces
+    this.#spaces = spaces
+    const isDamaged = this.#inForce !== undefined && (await this.#credentials.tidy())
+    // Time passes for what the guard keeps in mind as well.
+    if (isNews || isDamaged || this.#memory.guard.size > 0) this.#changed()
   }
 
   #failed(key: string, error: unknown, failures: number): void {

@@ -13,7 +13,11 @@ export interface SecretValues {
 
 const AT_ONCE = 16
 
-/** `versions` finds the metadata of a Secret by its key: a value is read again only after its version has changed. */
+/**
+ * A Secret that may not be read, though it may be seen, keeps the value known before: its namespace must not stop the others.
+ *
+ * `versions` finds the metadata of a Secret by its key: a value is read again only after its version has changed.
+ */
 export function createSecretValues(
   client: KubeClient,
   versions: (key: string) => KubeObject | undefined,
@@ -27,7 +31,7 @@ export function createSecretValues(
         for (let key = wanted.pop(); key !== undefined; key = wanted.pop()) {
           const secret = versions(key) === undefined ? null : await readSecret(client, key)
           if (secret === null) known.delete(key)
-          else known.set(key, secret)
+          else if (secret !== 'forbidden') known.set(key, secret)
         }
       })
       await Promise.all(lanes)
@@ -75,7 +79,7 @@ export function ownReader(client: KubeClient, { namespace }: CatalogPlace) {
   }
 }
 
-async function readSecret(client: KubeClient, key: string): Promise<KubeObject | null> {
+async function readSecret(client: KubeClient, key: string): Promise<KubeObject | 'forbidden' | null> {
   const [namespace = '', name = ''] = key.split('/')
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`
   try {
@@ -84,6 +88,7 @@ async function readSecret(client: KubeClient, key: string): Promise<KubeObject |
   } catch (error) {
     // Deleted a moment ago; its event is on the way.
     if (error instanceof KubeError && error.status === 404) return null
+    if (error instanceof KubeError && error.status === 403) return 'forbidden'
     throw error
   }
 }

@@ -12,6 +12,10 @@ import { type KubeObject, keyOf } from '../runtime/kube/objects.ts'
 import type { Reflector } from '../runtime/kube/reflector.ts'
 import { startReflector } from '../runtime/kube/reflector.ts'
 import type { Logger } from '../runtime/logger.ts'
+import type { NamespaceState } from './namespaces.ts'
+import { createNamespaces } from './namespaces.ts'
+
+const FORBIDDEN = 403
 
 export interface WorldOptions {
   readonly client: KubeClient
@@ -27,6 +31,7 @@ export interface WorldOptions {
   readonly logger: Logger
   readonly metrics: KubeMetrics
   readonly random: () => number
+  readonly nowMs: () => number
 }
 
 export interface World {
@@ -38,15 +43,23 @@ export interface World {
   readonly namespaces: () => readonly KubeObject[]
   readonly configMap: (name: string) => KubeObject | undefined
   readonly configMaps: () => Iterable<KubeObject>
-  /** Resolves once the first list of everything is there. */
-  readonly synced: Promise<unknown>
+  /** Whether all is known that can be: the first answer has come from everywhere, be it a refusal. */
+  readonly isReady: () => boolean
+  /** Empty where all are watched at once. */
+  readonly namespaceStates: () => ReadonlyMap<string, NamespaceState>
+  /** Namespaces of which nothing new is known, since the API server refuses to tell. */
+  readonly outdated: () => ReadonlySet<string>
   readonly close: () => Promise<void>
 }
 
 export function watchWorld(options: WorldOptions): World {
   const { place, namespaces } = options
   const start = (name: string, path: string, more: object = {}): Reflector =>
-    startReflector({ ...options, name, path, ...more })
+    startReflector({ ...options, onFailure, name, path, ...more })
+  // A refusal is an answer too: what waits for the first one may go on.
+  const onFailure = (status: number): void => {
+    if (status === FORBIDDEN) options.onChange()
+  }
   /** One watch for the whole cluster, or one in each namespace. */
   const everywhere = (name: string, base: string, more: object = {}): readonly Reflector[] =>
     namespaces.length === 0
@@ -74,14 +87,34 @@ export function watchWorld(options: WorldOptions): World {
     },
   })
   const all = [...Object.values(kinds).flat(), ...secrets, ...labelled, maps]
+  const watches = new Map(
+    namespaces.map((namespace, number) => [
+      namespace,
+      [...Object.values(kinds), secrets].flatMap((of) => of[number] ?? []),
+    ]),
+  )
+  const exists = (namespace: string): boolean | null => {
+    const watch = labelled[namespaces.indexOf(namespace)]
+    return watch?.isSynced() === true ? watch.objects.has(`/${namespace}`) : null
+  }
+  const spaces = createNamespaces({ watches, exists, nowMs: options.nowMs })
+  /** Half of a namespace is as good as nothing: what refers to the rest would look wrong. */
+  const seen = (reflectors: readonly Reflector[]): readonly Reflector[] => {
+    if (namespaces.length === 0) return reflectors
+    const states = spaces.states()
+    return reflectors.filter((_, number) => states.get(namespaces[number] ?? '') === 'Seen')
+  }
+  const common = namespaces.length === 0 ? all : [...labelled, maps]
   return {
-    resources: (kind) => kinds[kind].flatMap(({ objects }) => [...objects.values()]),
+    isReady: () => common.every((watch) => watch.isSynced()) && ![...spaces.states().values()].includes('Pending'),
+    namespaceStates: () => spaces.states(),
+    outdated: () => spaces.outdated(),
+    resources: (kind) => seen(kinds[kind]).flatMap(({ objects }) => [...objects.values()]),
     resource: (kind, namespace, name) => found(kinds[kind], `${namespace}/${name}`),
     secretVersion: (key) => found(secrets, key),
     namespaces: () => labelled.flatMap(({ objects }) => [...objects.values()]),
     configMap: (name) => maps.objects.get(`${place.namespace}/${name}`),
     configMaps: () => maps.objects.values(),
-    synced: Promise.all(all.map(({ synced }) => synced)),
     close: async () => {
       await Promise.all(all.map((reflector) => reflector.close()))
     },

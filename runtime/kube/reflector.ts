@@ -25,6 +25,8 @@ export interface ReflectorOptions {
   readonly query?: Readonly<Record<string, string>>
   /** True: names and versions only, without the contents of the objects. */
   readonly isMetadataOnly?: boolean
+  /** Told the HTTP status of every failure, 0 where nothing came; must only take note. */
+  readonly onFailure?: (status: number) => void
   /** Called after every change; must only take note, and never throws. `key` is null after a whole list was taken. */
   readonly onChange: (key: string | null) => void
   readonly logger: Logger
@@ -38,6 +40,8 @@ export interface Reflector {
   /** By `keyOf`. The map is never changed in place once the first list is there, save by the reflector itself. */
   readonly objects: ReadonlyMap<string, KubeObject>
   readonly isSynced: () => boolean
+  /** HTTP status of the failure since which nothing came; null while all is well. */
+  readonly failure: () => number | null
   /** Resolves once the first list is there. */
   readonly synced: Promise<void>
   readonly close: () => Promise<void>
@@ -65,6 +69,7 @@ export function startReflector(options: ReflectorOptions): Reflector {
   return {
     objects: reflector.objects,
     isSynced: () => reflector.isSynced,
+    failure: () => reflector.failure,
     synced: reflector.synced.promise,
     close: async () => {
       reflector.abort.abort()
@@ -83,6 +88,7 @@ class Reflecting {
   readonly synced = Promise.withResolvers<void>()
   readonly abort = new AbortController()
   isSynced = false
+  failure: number | null = null
   readonly #options: ReflectorOptions
   /** Null: a list must be taken first. */
   #version: string | null = null
@@ -158,6 +164,7 @@ class Reflecting {
       ...accept,
     } as const
     const stream = await client.stream(asked)
+    this.failure = null
     for await (const line of jsonLines(stream, this.#options.silenceMs ?? SILENCE_MS)) this.#take(line as WatchEvent)
   }
 
@@ -179,6 +186,8 @@ class Reflecting {
     const { metrics, name, logger, random } = this.#options
     const status = error instanceof KubeError ? error.status : 0
     metrics.restarted(name, status)
+    this.failure = status
+    this.#options.onFailure?.(status)
     if (status === 410) {
       this.#version = null
       // A list that is itself outdated at once must not become a tight loop.

@@ -313,7 +313,7 @@ describe('the chart', function () {
       .flatMap(({ text }) => [...text.matchAll(/'(whence_[a-z0-9_]+)'/g)])
       .map((match) => match[1] ?? '')
     const registry = new Registry()
-    createOperatorMetrics(registry, { depth: () => 0, longestRunningMs: () => 0 })
+    createOperatorMetrics(registry, { depth: () => 0, longestRunningMs: () => 0, unpublishedMs: () => 0 })
     names.push(...registry.getMetricsAsArray().map(({ name }) => name))
     const known = new Set(names.flatMap((name) => [name, `${name}_bucket`, `${name}_count`, `${name}_sum`]))
     const asked = [

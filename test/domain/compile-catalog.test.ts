@@ -316,6 +316,7 @@ describe('compileCatalog', () => {
           id: 'out',
           website: 'site',
           organization: 'acme',
+          namespace: 'default',
           displayName: 'out',
           provider: 'ga4',
           mode: 'Validate',

@@ -225,7 +225,14 @@ function gatheredFrom({ kinds, secrets, namespaces }: World): Gathered {
     secrets: list(secrets),
     namespaces: list(namespaces),
     partsInUse: [],
-    ...{ credentialSlots: 4, ownSecrets: new Set<string>() },
+    ...{
+      credentialSlots: 4,
+      ownSecrets: new Set<string>(),
+      before: null,
+      heldNamespaces: new Set<string>(),
+      warnings: () => [],
+      nowMs: 0,
+    },
     baseUrl: 'https://whence.example',
   }
 }

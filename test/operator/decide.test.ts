@@ -31,7 +31,14 @@ describe('a decision', () => {
     secrets: [],
     namespaces: [],
     partsInUse: [],
-    ...{ credentialSlots: 4, ownSecrets: new Set<string>() },
+    ...{
+      credentialSlots: 4,
+      ownSecrets: new Set<string>(),
+      before: null,
+      heldNamespaces: new Set<string>(),
+      warnings: () => [],
+      nowMs: 0,
+    },
     baseUrl: 'https://whence.example',
   })
   const site = (name: string, second: number, spec: object = {}) => ({

@@ -243,17 +243,17 @@ describe('the operator', function () {
       'it is right again',
       async () => (await kube.want(mapPath)).binaryData['shard.json.gz'] === shard.binaryData['shard.json.gz'],
     )
-    const inUse = JSON.parse(
-      (await kube.want(`/api/v1/namespaces/${namespace}/configmaps/whence-catalog`)).data['index.json'],
-    )
-    const secretName = credentialsPartName(PLACE, 'ga4', 0, inUse.credentials.ga4[0].slot)
-    const secretPath = `/api/v1/namespaces/${namespace}/secrets/${secretName}`
-    const before = await kube.want(secretPath)
+    const inUse = async () => {
+      const map = await kube.want(`/api/v1/namespaces/${namespace}/configmaps/whence-catalog`)
+      const [entry] = JSON.parse(map.data['index.json']).credentials.ga4
+      return `/api/v1/namespaces/${namespace}/secrets/${credentialsPartName(PLACE, 'ga4', 0, entry.slot)}`
+    }
+    const { data } = await kube.want(await inUse())
     for (const time of ['first', 'second']) {
-      await kube.want(secretPath, { method: 'DELETE' })
-      await until(`the Secret is back for the ${time} time`, async () => {
-        const { body } = await kube.call(secretPath)
-        return body.data?.['credentials.json.gz'] === before.data['credentials.json.gz']
+      await kube.want(await inUse(), { method: 'DELETE' })
+      await until(`the credentials are back for the ${time} time`, async () => {
+        const { body } = await kube.call(await inUse())
+        return body.data?.['credentials.json.gz'] === data['credentials.json.gz']
       })
     }
     const statusPath = `${path('Website', 'shop', 'site')}/status`

@@ -262,6 +262,23 @@ livenessProbe:
   failureThreshold: 6
 {{- end -}}
 
+{{- /* The operator is ready once it knows what it decides about. */ -}}
+{{- define "whence.operatorProbes" -}}
+startupProbe:
+  httpGet: { path: /live, port: metrics }
+  periodSeconds: 2
+  failureThreshold: 60
+readinessProbe:
+  httpGet: { path: /ready, port: metrics }
+  periodSeconds: 5
+  timeoutSeconds: 3
+livenessProbe:
+  httpGet: { path: /live, port: metrics }
+  periodSeconds: 20
+  timeoutSeconds: 5
+  failureThreshold: 6
+{{- end -}}
+
 {{- define "whence.healthProbes" -}}
 startupProbe:
   httpGet: { path: /live, port: metrics }

@@ -1,0 +1,6 @@
+/** Annotations by which a person steers what the operator does with one object. */
+
+import { RESOURCE_GROUP } from '../domain/resources.ts'
+
+/** A new value has the object looked at again at once, its Secrets included; the status repeats it once that is done. */
+export const RECONCILE_ANNOTATION = `${RESOURCE_GROUP}/reconcile-now`

@@ -1,0 +1,47 @@
+/** Finds what is in force now: what the cluster holds, and which namespaces it must be kept for. */
+
+import type { CatalogProblem } from '../domain/catalog.ts'
+import type { CatalogPlace } from '../domain/catalog-place.ts'
+import { fromShards } from '../domain/catalog-shards.ts'
+import type { ResourceKind } from '../domain/resources.ts'
+import type { KubeObject } from '../runtime/kube/objects.ts'
+import { wholeCatalog } from '../runtime/whole-catalog.ts'
+import type { CredentialStore } from './credential-store.ts'
+import type { InForce } from './decide.ts'
+import type { Publisher } from './publisher.ts'
+import type { World } from './world.ts'
+
+/** Null where the cluster holds no catalog that can be read. */
+export async function readInForce(
+  publisher: Publisher,
+  credentials: CredentialStore,
+  configMap: (name: string) => KubeObject | undefined,
+  place: CatalogPlace,
+): Promise<InForce | null> {
+  const index = await publisher.open()
+  if (index === null) return null
+  try {
+    const whole = wholeCatalog(place, configMap)
+    if (whole === null) return null
+    return { catalog: fromShards(whole.index.version, whole.texts), credentials: credentials.stored(whole.index) }
+  } catch {
+    return null
+  }
+}
+
+/** Namespaces that cannot be seen, and what to say on the objects of those of which nothing new is known. */
+export function heldNamespaces(world: Pick<World, 'namespaceStates' | 'outdated'>) {
+  const states = [...world.namespaceStates()]
+  const outdated = world.outdated()
+  const warning: CatalogProblem = {
+    ...{ object: '', source: '', field: '', reason: 'NamespaceUnreadable', isWarning: true },
+    message: 'the operator may no longer read this namespace; what was in force stays so, and no change is taken up',
+  }
+  const told = [warning]
+  const none: readonly CatalogProblem[] = []
+  return {
+    heldNamespaces: new Set(states.flatMap(([namespace, state]) => (state === 'Forbidden' ? [namespace] : []))),
+    warnings: ({ namespace }: { readonly kind: ResourceKind; readonly namespace: string }) =>
+      outdated.has(namespace) ? told : none,
+  }
+}

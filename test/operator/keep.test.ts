@@ -1,0 +1,200 @@
+/** What stays in force: of a namespace that cannot be seen, and of websites that are refused in a crowd. */
+
+import { createHash } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+
+import { expect } from 'chai'
+
+import type { Decision, DecisionMemory, Gathered, InForce } from '../../operator/decide.ts'
+import { decide, emptyMemory } from '../../operator/decide.ts'
+import { createNamespaces } from '../../operator/namespaces.ts'
+import type { KubeObject } from '../../runtime/kube/objects.ts'
+
+const TOOLS = {
+  sha256Hex: (text: string): string => createHash('sha256').update(text).digest('hex'),
+  pack: (text: string): string => gzipSync(text).toString('base64'),
+}
+
+type Change = Partial<Record<keyof Gathered['resources'] | 'secrets', readonly KubeObject[]>>
+
+const object = (namespace: string, name: string, spec: object, metadata: object = {}): KubeObject => ({
+  metadata: { namespace, name, creationTimestamp: '2026-01-01T00:00:00Z', ...metadata },
+  spec,
+})
+const acme = (namespace: string, more: object = {}) => object(namespace, 'acme', { plan: 'Enterprise', ...more })
+const site = (namespace: string, name: string, spec: object = {}, metadata: object = {}) => {
+  const origin = `https://${name}.${namespace}.example`
+  return object(namespace, name, { organizationRef: { name: 'acme' }, primaryOrigin: origin, ...spec }, metadata)
+}
+const keys = (namespace: string): KubeObject => ({ metadata: { namespace, name: 'keys' }, data: { ga4: 'dG9rZW4=' } })
+const ga4 = { measurementId: 'G-ABC1234567', apiSecretRef: { name: 'keys', key: 'ga4' } }
+const out = (namespace: string, name: string, spec: object = {}) =>
+  object(namespace, name, { websiteRef: { name: 'site' }, provider: 'ga4', ga4, ...spec })
+
+function look(change: Change, more: Partial<Gathered> = {}, memory: DecisionMemory = emptyMemory()): Decision {
+  const { secrets = [], ...kinds } = change
+  const none = { Organization: [], Website: [], InstallPath: [], Destination: [], LogStream: [] }
+  return decide(
+    {
+      resources: { ...none, ...kinds },
+      ...{ secrets, namespaces: [], partsInUse: [], credentialSlots: 4, ownSecrets: new Set() },
+      ...{ before: null, heldNamespaces: new Set(), warnings: () => [], nowMs: 0, baseUrl: 'https://whence.example' },
+      ...more,
+    },
+    TOOLS,
+    memory,
+  )
+}
+const idsOf = ({ inForce }: { readonly inForce: InForce }) => [...inForce.catalog.websites.keys()].sort()
+const reasonsOf = ({ objects }: Decision, key: string) => (objects.get(key)?.problems ?? []).map(({ reason }) => reason)
+
+describe('a namespace that cannot be seen', () => {
+  const allowed = { allowedNamespaces: { from: 'All' } }
+  const both = {
+    Organization: [acme('a', allowed), acme('b')],
+    InstallPath: [object('a', 'cli', { organizationRef: { name: 'acme' } })],
+    Website: [
+      site('a', 'site', { id: 'a-site' }),
+      site('b', 'guest', { organizationRef: { name: 'acme', namespace: 'a' } }),
+    ],
+    Destination: [out('a', 'out')],
+    secrets: [keys('a')],
+  }
+  const before = look(both)
+  const b = { Organization: [acme('b')], Website: both.Website.slice(1) }
+  const held = { before: before.inForce, heldNamespaces: new Set(['a']) }
+
+  it('keeps its websites with destinations and credentials, and what refers to it from elsewhere', () => {
+    expect(idsOf(before)).to.deep.equal(['a-site', 'guest'])
+    const after = look(b, held)
+    expect(after.version).to.equal(before.version)
+    expect(after.inForce.catalog).to.deep.equal(before.inForce.catalog)
+    expect(after.inForce.credentials).to.deep.equal(before.inForce.credentials)
+    expect(reasonsOf(after, 'Website/b/guest')).to.deep.equal([])
+  })
+
+  it('keeps its IDs and origins, while others go on changing', () => {
+    const rivals = [
+      site('b', 'thief', { id: 'a-site', primaryOrigin: 'https://thief.example' }),
+      site('b', 'other', { primaryOrigin: 'https://site.a.example' }),
+      site('b', 'new'),
+    ]
+    const after = look({ ...b, Website: [...b.Website, ...rivals] }, held)
+    expect(idsOf(after)).to.deep.equal(['a-site', 'guest', 'new'])
+    expect(reasonsOf(after, 'Website/b/thief')).to.deep.equal(['IdTaken'])
+    expect(reasonsOf(after, 'Website/b/other')).to.deep.equal(['OriginTaken'])
+    expect(look(b, { before: after.inForce }).inForce.catalog.websites.size, 'it is gone').to.equal(0)
+  })
+
+  it('is told from one whose answer is still to come, and is gone ten minutes after it was seen to be', () => {
+    let now = 0
+    const watch = (isSynced: boolean, failure: number | null) => ({ isSynced: () => isSynced, failure: () => failure })
+    const watches = new Map([
+      ['seen', [watch(true, null), watch(true, null)]],
+      ['late', [watch(true, null), watch(false, 503)]],
+      ['shut', [watch(true, null), watch(false, 403)]],
+      ['lost', [watch(true, 403), watch(true, null)]],
+      ['gone', [watch(false, 403), watch(false, 403)]],
+    ])
+    const exists = (name: string) => name !== 'gone'
+    const namespaces = createNamespaces({ watches, exists, nowMs: () => now })
+    const told = () => Object.fromEntries(namespaces.states())
+    const first = { seen: 'Seen', late: 'Pending', shut: 'Forbidden', lost: 'Seen', gone: 'Forbidden' }
+    expect(told()).to.deep.equal(first)
+    now = 599_000
+    expect(told()).to.deep.equal(first)
+    now = 600_000
+    expect(told()).to.deep.equal({ ...first, gone: 'Gone' })
+    expect([...namespaces.outdated()]).to.deep.equal(['shut', 'lost', 'gone'])
+  })
+})
+
+describe('websites that are refused in a crowd', () => {
+  const many = (count: number, spec: object = {}, metadata: object = {}, from = 0) =>
+    Array.from({ length: count }, (_, n) => site('a', `s${from + n}`, spec, metadata))
+  const WRONG = { retentionDays: 1 }
+  const world = (Website: readonly KubeObject[], more: Change = {}): Change => ({
+    Organization: [acme('a')],
+    Website,
+    ...more,
+  })
+  /** Decides again and again, each time knowing what was in force before. */
+  const sequence = () => {
+    const memory = emptyMemory()
+    let before: InForce | null = null
+    return (change: Change, nowMs: number): Decision => {
+      const decision = look(change, { before, nowMs }, memory)
+      before = decision.inForce
+      return decision
+    }
+  }
+
+  it('stay in force as they were, with a condition each, until they are mended', () => {
+    const next = sequence()
+    next(world(many(20)), 0)
+    const after = next(world([...many(15, WRONG), ...many(5, { displayName: 'New' }, {}, 15)]), 1)
+    expect(after.inForce.catalog.websites.size).to.equal(20)
+    expect(after.held).to.equal(15)
+    expect(reasonsOf(after, 'Website/a/s0')).to.deep.equal(['InvalidField', 'LastAcceptedKept'])
+    expect(after.inForce.catalog.websites.get('s19')?.displayName, 'all others change').to.equal('New')
+    const later = next(world([...many(15, WRONG), ...many(5, {}, {}, 15)]), 3_600_000)
+    expect(later.inForce.catalog.websites.size).to.equal(20)
+    const mended = next(world(many(20, { displayName: 'Mended' })), 3_600_001)
+    expect(mended.held).to.equal(0)
+    expect(mended.inForce.catalog.websites.get('s0')?.displayName).to.equal('Mended')
+  })
+
+  it('are counted over ten minutes, and a former operator knows nothing of it', () => {
+    const next = sequence()
+    next(world(many(20)), 0)
+    expect(next(world([...many(9, WRONG), ...many(11, {}, {}, 9)]), 1).inForce.catalog.websites.size).to.equal(11)
+    expect(next(world([...many(12, WRONG), ...many(8, {}, {}, 12)]), 500_000).inForce.catalog.websites.size).to.equal(
+      20,
+    )
+    const restarted = look(world(many(20, WRONG)), { before: look(world(many(20))).inForce, nowMs: 0 })
+    expect(restarted.inForce.catalog.websites.size).to.equal(20)
+    const slow = sequence()
+    slow(world(many(20)), 0)
+    slow(world([...many(9, WRONG), ...many(11, {}, {}, 9)]), 1)
+    expect(slow(world([...many(12, WRONG), ...many(8, {}, {}, 12)]), 700_000).inForce.catalog.websites.size).to.equal(8)
+  })
+
+  it('go when they are deleted, when their organisation is, or when a plan has no room for them', () => {
+    const next = sequence()
+    next(world(many(20)), 0)
+    expect(next(world(many(3)), 1).inForce.catalog.websites.size).to.equal(3)
+    const orphans = sequence()
+    orphans(world(many(20)), 0)
+    expect(orphans({ Website: many(20) }, 1).inForce.catalog.websites.size).to.equal(0)
+    const downgrade = sequence()
+    downgrade(world(many(20)), 0)
+    expect(
+      downgrade({ Organization: [acme('a', { plan: 'Free' })], Website: many(20) }, 1).inForce.catalog.websites.size,
+    ).to.equal(1)
+  })
+
+  it('go one by one when a person says so, and are let go in small numbers', () => {
+    const next = sequence()
+    next(world(many(12)), 0)
+    const told = { annotations: { 'whence.dev/reconcile-now': 'now' } }
+    expect(next(world(many(12, WRONG)), 1).held).to.equal(12)
+    const one = next(world([...many(11, WRONG), ...many(1, WRONG, told, 11)]), 2)
+    expect([one.held, one.inForce.catalog.websites.size]).to.deep.equal([11, 11])
+    expect(reasonsOf(one, 'Website/a/s11')).to.deep.equal(['InvalidField'])
+    const few = sequence()
+    few(world(many(9)), 0)
+    expect(few(world(many(9, WRONG)), 1).inForce.catalog.websites.size).to.equal(0)
+  })
+
+  it('keep their organisation and destinations where these are refused with them', () => {
+    const next = sequence()
+    const sites = [...many(12), site('a', 'site')]
+    const before = next(world(sites, { Destination: [out('a', 'out')], secrets: [keys('a')] }), 0)
+    const broken = { Organization: [acme('a', { logRetentionDays: 1 })], Website: sites, secrets: [keys('a')] }
+    const after = next({ ...broken, Destination: [out('a', 'out')] }, 1)
+    expect(after.version).to.equal(before.version)
+    expect(after.inForce.credentials.get('site/out')).to.deep.equal({ apiSecret: 'token' })
+    const withoutOne = next(broken, 2)
+    expect(withoutOne.inForce.catalog.websites.get('site')?.destinations, 'a deletion counts').to.deep.equal([])
+  })
+})
