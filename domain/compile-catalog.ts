@@ -13,7 +13,7 @@ import type { Resource, SourceObject } from './catalog-objects.ts'
 import { readObjects, reportTo, shownName } from './catalog-objects.ts'
 import { compileDestination } from './compile-destination.ts'
 import type { HeldForms } from './compile-held.ts'
-import { holdDestinations, holdOrganizations, holdWebsites } from './compile-held.ts'
+import { holdDestinations, holdOrganizations, holdWebsites, NOTHING_HELD } from './compile-held.ts'
 import { compileLogStream } from './compile-log-stream.ts'
 import { organizationOf, readAllowedNamespaces } from './compile-references.ts'
 import { revisedWebsites } from './compile-revision.ts'
@@ -86,10 +86,9 @@ function revision({ objects, sha256Hex }: CatalogInput, { last, digests }: Compi
   return { ...last.compilation, catalog: Object.freeze({ ...catalog, version, websites }) }
 }
 
-function compileAll(input: CatalogInput, digests: PartMemory<string>): Compilation {
-  const problems: CatalogProblem[] = []
+function compilerOf(input: CatalogInput, problems: CatalogProblem[]): Compiler {
   const reports = { report: reportTo(problems), warn: reportTo(problems, true) }
-  const compiler: Compiler = {
+  return {
     objects: readObjects(input.objects, reports),
     ...reports,
     ownSecrets: input.ownSecrets ?? new Set(),
@@ -103,19 +102,24 @@ function compileAll(input: CatalogInput, digests: PartMemory<string>): Compilati
     credentials: new Map(),
     credentialRefs: new Map(),
   }
+}
+
+function compileAll(input: CatalogInput, digests: PartMemory<string>): Compilation {
+  const problems: CatalogProblem[] = []
+  const compiler = compilerOf(input, problems)
   const { resources } = compiler.objects
-  const { held = null } = input
-  if (held !== null) holdOrganizations(compiler, held)
+  const held = input.held ?? NOTHING_HELD
+  holdOrganizations(compiler, held)
   const refused = new Set(
     [...resources.Organization, ...resources.Website].filter((it) => !readAllowedNamespaces(compiler, it)),
   )
   for (const resource of resources.Organization) if (!refused.has(resource)) addOrganization(compiler, resource)
   for (const resource of resources.InstallPath) addInstallPath(compiler, resource)
-  if (held !== null) holdWebsites(compiler, held)
+  holdWebsites(compiler, held)
   for (const resource of resources.Website) if (!refused.has(resource)) compileWebsite(compiler, resource)
   for (const resource of resources.Website) registerPages(compiler, resource)
   for (const resource of resources.Destination) compileDestination(compiler, resource)
-  if (held !== null) holdDestinations(compiler, held)
+  holdDestinations(compiler, held)
   for (const resource of resources.LogStream) compileLogStream(compiler, resource)
   const catalog = assemble(compiler, input.sha256Hex, digests)
   const { credentials, credentialRefs, organizations } = compiler

@@ -21,6 +21,11 @@ export interface HeldForms {
   readonly websites: ReadonlySet<string>
 }
 
+export const NOTHING_HELD: HeldForms = {
+  catalog: { organizations: new Map(), websites: new Map() },
+  ...{ credentials: new Map(), namespaces: new Set(), websites: new Set() },
+}
+
 export function organizationKey({ namespace, objectName }: Pick<Organization, 'namespace' | 'objectName'>): string {
   return objectKey('Organization', namespace, objectName)
 }

@@ -47,13 +47,7 @@ export function isUnmeant(reason: string): boolean {
 
 /** Takes down what is new, and gives back the websites that stay in force as they were. */
 export function guard(memory: GuardMemory, input: GuardInput): ReadonlyMap<string, TurnedWebsite> {
-  const released = new Set<string>()
-  for (const [key, { isHeld, sinceMs, released: then }] of memory) {
-    const refused = input.refused.get(key)
-    if (refused !== undefined && refused.released !== then) released.add(key)
-    const isOver = !isHeld && input.nowMs - sinceMs > WINDOW_MS
-    if (refused === undefined || isOver || released.has(key)) memory.delete(key)
-  }
+  const released = letGo(memory, input)
   for (const [key, turned] of input.turned) {
     if (memory.has(key) || released.has(key)) continue
     memory.set(key, { ...turned, sinceMs: input.nowMs, isHeld: false })
@@ -61,4 +55,16 @@ export function guard(memory: GuardMemory, input: GuardInput): ReadonlyMap<strin
   const isCrowd = memory.size >= LEAST && memory.size > input.accepted
   if (isCrowd) for (const each of memory.values()) each.isHeld = true
   return new Map([...memory].filter(([, { isHeld }]) => isHeld))
+}
+
+/** Forgets those that are refused no longer, or turned long ago, or that a person lets go; gives back the last. */
+function letGo(memory: GuardMemory, { refused, nowMs }: GuardInput): ReadonlySet<string> {
+  const released = new Set<string>()
+  for (const [key, { isHeld, sinceMs, released: then }] of memory) {
+    const now = refused.get(key)
+    if (now !== undefined && now.released !== then) released.add(key)
+    const isOver = !isHeld && nowMs - sinceMs > WINDOW_MS
+    if (now === undefined || isOver || released.has(key)) memory.delete(key)
+  }
+  return released
 }

@@ -23,16 +23,17 @@ export interface DecidedCounts {
   readonly held: number
 }
 
+/** How the work stands at this moment. */
+interface QueueLook {
+  readonly depth: () => number
+  readonly longestRunningMs: () => number
+  /** Age of the oldest change that is not published. */
+  readonly unpublishedMs: () => number
+}
+
 const PASS_BUCKETS_S = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
-export function createOperatorMetrics(
-  registry: Registry,
-  queue: {
-    readonly depth: () => number
-    readonly longestRunningMs: () => number
-    readonly unpublishedMs: () => number
-  },
-): OperatorMetrics {
+export function createOperatorMetrics(registry: Registry, queue: QueueLook): OperatorMetrics {
   const registers = [registry]
   const labelled = { registers, labelNames: ['what', 'result'] as const }
   const writes = new Counter({ name: 'whence_operator_writes_total', help: 'Writes to the API server.', ...labelled })
@@ -58,22 +59,7 @@ export function createOperatorMetrics(
     labelNames: ['result'],
     registers,
   })
-  const collected = (name: string, help: string, read: () => number) =>
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(read())
-      },
-    })
-  collected('whence_operator_unpublished_seconds', 'Age of the oldest change that is not published.', () => {
-    return queue.unpublishedMs() / 1_000
-  })
-  collected('workqueue_depth', 'Keys that wait or are being worked on.', queue.depth)
-  collected('workqueue_longest_running_processor_seconds', 'Age of the longest running work.', () => {
-    return queue.longestRunningMs() / 1_000
-  })
+  collectAges(registry, queue)
   return {
     wrote: (what, result) => writes.inc({ what, result }),
     decided: (seconds, counts) => {
@@ -91,4 +77,23 @@ export function createOperatorMetrics(
     readTraffic: (result) => reads.inc({ result }),
     leading: (isLeading) => leader.set(isLeading ? 1 : 0),
   }
+}
+
+function collectAges(registry: Registry, queue: QueueLook): void {
+  const collected = (name: string, help: string, read: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(read())
+      },
+    })
+  collected('whence_operator_unpublished_seconds', 'Age of the oldest change that is not published.', () => {
+    return queue.unpublishedMs() / 1_000
+  })
+  collected('workqueue_depth', 'Keys that wait or are being worked on.', queue.depth)
+  collected('workqueue_longest_running_processor_seconds', 'Age of the longest running work.', () => {
+    return queue.longestRunningMs() / 1_000
+  })
 }

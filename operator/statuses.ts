@@ -35,12 +35,15 @@ export function createStatuses(options: StatusesOptions): Statuses {
   let isPublished = false
   /** By key: what the object and the decision about it looked like when its status was last found right. */
   const settled = new Map<string, Settled>()
+  /** By key: what was written and not seen since. */
+  const written = new Map<string, Written>()
   return {
     review: (next, nextIsPublished) => {
       decision = next
       isPublished = nextIsPublished
       if (settled.size > next.objects.size) {
         for (const key of settled.keys()) if (!next.objects.has(key)) settled.delete(key)
+        for (const key of written.keys()) if (!next.objects.has(key)) written.delete(key)
       }
       const due: string[] = []
       for (const [key, decided] of next.objects) {
@@ -56,10 +59,14 @@ export function createStatuses(options: StatusesOptions): Statuses {
       if (current.metadata.generation !== decided.object.metadata.generation) return
       const seen = settledAs({ ...decided, object: current }, isPublished)
       const wanted = statusOf(decided, current, { isPublished, nowMs: options.nowMs() })
-      const before = conditionsIn(current)
-      if (!isSameStatus(current, wanted)) {
-        await options.writer.applyStatus(decided.kind, current, wanted)
-        tellTransition(options, decided, { before, after: wanted.conditions })
+      // Our own write counts before the copy of the cluster shows it.
+      const last = written.get(key)
+      if (last !== undefined && isShown(last, current)) written.delete(key)
+      const there = written.get(key)?.status ?? statusIn(current)
+      if (!isSameStatus(there, wanted)) {
+        const version = await options.writer.applyStatus(decided.kind, current, wanted)
+        written.set(key, { uid: current.metadata.uid, version, status: wanted })
+        tellTransition(options, decided, { before: conditionsOfStatus(there), after: wanted.conditions })
       }
       settled.set(key, seen)
     },
@@ -114,17 +121,40 @@ function statusOf(
   return { observedGeneration: generation, conditions, ...fields }
 }
 
+interface Written {
+  readonly uid: string | undefined
+  /** Of the object after the write. */
+  readonly version: string
+  readonly status: Status
+}
+
+/** Versions of one kind of object are numbers that grow. */
+function isShown({ uid, version }: Written, { metadata }: KubeObject): boolean {
+  const isNumber = (text: string) => /^[0-9]+$/.test(text)
+  const now = metadata.resourceVersion ?? ''
+  if (metadata.uid !== uid || !isNumber(version) || !isNumber(now)) return true
+  return BigInt(now) >= BigInt(version)
+}
+
+type ReadStatus = Readonly<Record<string, unknown>>
+
+function statusIn(object: KubeObject): ReadStatus {
+  return (object['status'] ?? {}) as ReadStatus
+}
+
 function conditionsIn(object: KubeObject): readonly Condition[] {
-  const { conditions } = (object['status'] ?? {}) as { readonly conditions?: readonly Condition[] }
-  return conditions ?? []
+  return conditionsOfStatus(statusIn(object))
+}
+
+function conditionsOfStatus({ conditions }: ReadStatus): readonly Condition[] {
+  return (conditions ?? []) as readonly Condition[]
 }
 
 /** Fields that another writer keeps, such as figures of traffic, are not compared. */
-function isSameStatus(current: KubeObject, wanted: Status): boolean {
-  const { conditions: _conditions, ...there } = (current['status'] ?? {}) as Readonly<Record<string, unknown>>
+function isSameStatus(there: ReadStatus, wanted: Status): boolean {
   const { conditions, ...fields } = wanted
   const names = new Set([...Object.keys(fields), ...OWN_FIELDS])
-  return [...names].every((name) => there[name] === fields[name]) && sayTheSame(conditionsIn(current), conditions)
+  return [...names].every((name) => there[name] === fields[name]) && sayTheSame(conditionsOfStatus(there), conditions)
 }
 
 const OWN_FIELDS = ['observedGeneration', 'id', 'snippet', 'hookCommand', 'websites'] as const

@@ -87,23 +87,7 @@ export function watchWorld(options: WorldOptions): World {
     },
   })
   const all = [...Object.values(kinds).flat(), ...secrets, ...labelled, maps]
-  const watches = new Map(
-    namespaces.map((namespace, number) => [
-      namespace,
-      [...Object.values(kinds), secrets].flatMap((of) => of[number] ?? []),
-    ]),
-  )
-  const exists = (namespace: string): boolean | null => {
-    const watch = labelled[namespaces.indexOf(namespace)]
-    return watch?.isSynced() === true ? watch.objects.has(`/${namespace}`) : null
-  }
-  const spaces = createNamespaces({ watches, exists, nowMs: options.nowMs })
-  /** Half of a namespace is as good as nothing: what refers to the rest would look wrong. */
-  const seen = (reflectors: readonly Reflector[]): readonly Reflector[] => {
-    if (namespaces.length === 0) return reflectors
-    const states = spaces.states()
-    return reflectors.filter((_, number) => states.get(namespaces[number] ?? '') === 'Seen')
-  }
+  const { spaces, seen } = spacesOf(options, kinds, { secrets, labelled })
   const common = namespaces.length === 0 ? all : [...labelled, maps]
   return {
     isReady: () => common.every((watch) => watch.isSynced()) && ![...spaces.states().values()].includes('Pending'),
@@ -119,6 +103,31 @@ export function watchWorld(options: WorldOptions): World {
       await Promise.all(all.map((reflector) => reflector.close()))
     },
   }
+}
+
+function spacesOf(
+  { namespaces, nowMs }: WorldOptions,
+  kinds: Readonly<Record<ResourceKind, readonly Reflector[]>>,
+  { secrets, labelled }: { readonly secrets: readonly Reflector[]; readonly labelled: readonly Reflector[] },
+) {
+  const watches = new Map(
+    namespaces.map((namespace, number) => [
+      namespace,
+      [...Object.values(kinds), secrets].flatMap((of) => of[number] ?? []),
+    ]),
+  )
+  const exists = (namespace: string): boolean | null => {
+    const watch = labelled[namespaces.indexOf(namespace)]
+    return watch?.isSynced() === true ? watch.objects.has(`/${namespace}`) : null
+  }
+  const spaces = createNamespaces({ watches, exists, nowMs })
+  /** Half of a namespace is as good as nothing: what refers to the rest would look wrong. */
+  const seen = (reflectors: readonly Reflector[]): readonly Reflector[] => {
+    if (namespaces.length === 0) return reflectors
+    const states = spaces.states()
+    return reflectors.filter((_, number) => states.get(namespaces[number] ?? '') === 'Seen')
+  }
+  return { spaces, seen }
 }
 
 /**

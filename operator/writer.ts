@@ -18,8 +18,11 @@ export interface Writer {
     wanted: KubeObject,
     holds: (object: KubeObject) => boolean,
   ) => Promise<void>
-  /** Applies the status, or what of it belongs to this manager; nothing happens where the object is gone. */
-  readonly applyStatus: (kind: ResourceKind, object: KubeObject, status: object, manager?: string) => Promise<void>
+  /**
+   * Applies the status, or what of it belongs to this manager; nothing happens where the object is gone. Resolves with the version of
+   * the object after it; empty where it is gone.
+   */
+  readonly applyStatus: (kind: ResourceKind, object: KubeObject, status: object, manager?: string) => Promise<string>
   /** Applies the object, whatever is there. */
   readonly apply: (wanted: KubeObject) => Promise<void>
   /** Nothing happens where the object is gone. */
@@ -43,11 +46,12 @@ export function createWriter({ client, mayWrite, onWrite }: WriterOptions): Writ
   const recent = new Map<string, { readonly over: string; readonly object: KubeObject }>()
   /** Keys of what was written and may or may not have come to pass: only a write that succeeds tells. */
   const unsure = new Set<string>()
-  const counted = async (what: string, write: () => Promise<unknown>): Promise<void> => {
+  const counted = async <T>(what: string, write: () => Promise<T>): Promise<T> => {
     if (!mayWrite()) throw new KubeError(0, 'NotLeading', 'this operator does not lead')
     try {
-      await write()
+      const answer = await write()
       onWrite(what, 'written')
+      return answer
     } catch (error) {
       onWrite(what, 'refused')
       throw error
@@ -55,8 +59,9 @@ export function createWriter({ client, mayWrite, onWrite }: WriterOptions): Writ
   }
   const pathOf = ({ kind = '', metadata }: KubeObject) =>
     `/api/v1/namespaces/${metadata.namespace ?? ''}/${PLURALS[kind] ?? ''}/${metadata.name}`
-  const apply = (wanted: KubeObject) =>
-    counted(wanted.kind ?? '', () => client.request(applying(pathOf(wanted), wanted)))
+  const apply = async (wanted: KubeObject): Promise<void> => {
+    await counted(wanted.kind ?? '', () => client.request(applying(pathOf(wanted), wanted)))
+  }
   return {
     apply,
     applyWhereNew: async (isThere, wanted, holds) => {
@@ -74,17 +79,20 @@ export function createWriter({ client, mayWrite, onWrite }: WriterOptions): Writ
       const { name, namespace = '' } = metadata
       const body = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace }, status }
       const path = `/apis/${RESOURCE_API_VERSION}/namespaces/${namespace}/${RESOURCE_PLURALS[kind]}/${name}/status`
-      return counted(`${kind}/status`, () => unlessGone(client.request(applying(path, body, manager))))
+      const asked = { ...applying(path, body, manager), isAnswerUnread: false, accept: METADATA } as const
+      return counted(`${kind}/status`, async () => versionIn(await unlessGone(client.request(asked))))
     },
-    remove: (kind, namespace, name) => {
+    remove: async (kind, namespace, name) => {
       const path = `/api/v1/namespaces/${namespace}/${PLURALS[kind] ?? ''}/${name}`
       recent.delete(`${kind}/${namespace}/${name}`)
-      return counted(kind, () => unlessGone(client.request({ method: 'DELETE', path })))
+      await counted(kind, () => unlessGone(client.request({ method: 'DELETE', path })))
     },
     forgetWritten: (kind) => {
       for (const key of recent.keys()) if (key.startsWith(`${kind}/`)) recent.delete(key)
     },
-    create: (path, body) => counted('Event', () => client.request({ method: 'POST', path, body })),
+    create: async (path, body) => {
+      await counted('Event', () => client.request({ method: 'POST', path, body }))
+    },
   }
 }
 
@@ -97,10 +105,18 @@ function applying(path: string, body: object, manager = FIELD_MANAGER) {
   return { method: 'PATCH', path: `${path}?${query}`, body, contentType: APPLY_TYPE, isAnswerUnread: true } as const
 }
 
-async function unlessGone(request: Promise<unknown>): Promise<void> {
+/** Of the answer nothing but names and versions is wanted. */
+const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
+
+function versionIn(answer: unknown): string {
+  return (answer as KubeObject | null)?.metadata.resourceVersion ?? ''
+}
+
+async function unlessGone(request: Promise<unknown>): Promise<unknown> {
   try {
-    await request
+    return await request
   } catch (error) {
     if (!(error instanceof KubeError) || error.status !== 404) throw error
+    return null
   }
 }

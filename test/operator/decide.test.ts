@@ -77,9 +77,7 @@ describe('a decision', () => {
     const commandWith = (installPaths: readonly object[]): unknown => {
       const gathered = gatheredOf([site('p', 0)])
       const resources = { ...gathered.resources, InstallPath: installPaths as never }
-      return decide({ ...gathered, resources }, sha256Hex, emptyMemory()).objects.get('Website/a/p')?.fields[
-        'hookCommand'
-      ]
+      return decide({ ...gathered, resources }, TOOLS, emptyMemory()).objects.get('Website/a/p')?.fields['hookCommand']
     }
     const path = (name: string, second: number) => ({
       metadata: { name, namespace: 'a', creationTimestamp: `2026-01-01T00:00:0${second}Z` },

@@ -12,8 +12,10 @@ const sample = (text: string, path = 'domain/x.ts') => ({ path, text })
 const RUNTIME_FILES = [
   'arguments.ts',
   'catalog-copy.ts',
+  'catalog-members.ts',
   'catalog-source.ts',
   'cluster-catalog.ts',
+  'cluster-credentials.ts',
   'commands.ts',
   'connections.ts',
   'folder-watch.ts',
@@ -34,6 +36,7 @@ const RUNTIME_FILES = [
   'settings-parse.ts',
   'settings-table.ts',
   'settings.ts',
+  'whole-catalog.ts',
 ]
 
 /** Where a number of the contract stands for something else: file and number, and what it is there. */
