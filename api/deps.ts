@@ -1,6 +1,6 @@
 /** Everything the routes may use, handed to them once: the ports, the catalog and the process's own facts. */
 
-import type { Catalog, CatalogProblem } from '../domain/catalog.ts'
+import type { Catalog } from '../domain/catalog.ts'
 import type { EventLog } from '../ports/event-log/event-log.ts'
 import type { Facts } from '../ports/facts/facts.ts'
 import type { HotState } from '../ports/hot-state/hot-state.ts'
@@ -33,11 +33,6 @@ export interface ApiOptions {
   readonly version: string
   /** Folder of the built SDK. */
   readonly sdkFolder: string
-  /** What `/health` adds of the parts this process runs beside the api. */
-  readonly healthParts: () => HealthParts
-}
-
-export interface HealthParts {
-  readonly problems: readonly CatalogProblem[]
-  readonly parts: Readonly<Record<string, unknown>>
+  /** Whether every object of the configuration is in force. */
+  readonly isCatalogComplete: () => boolean
 }

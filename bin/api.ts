@@ -27,6 +27,7 @@ export function api({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Promise<n
       ...{ keys, catalog, eventLog, hotState, facts, registry },
       version: version(),
       healthOfParts: () => ({}),
+      tellStatus: probes.tellStatus,
     })
     probes.ready(() => eventLog.health().isAccepting)
     logger.info({ listen: `${settings.listen.host}:${server.port}`, baseUrl: settings.baseUrl }, 'collecting')

@@ -25,8 +25,10 @@ export interface ApiParts extends EngineParts {
   readonly facts: Facts
   readonly registry: Registry
   readonly version: string
-  /** What `/health` tells of other parts of this process. */
+  /** What the status tells of other parts of this process. */
   readonly healthOfParts: () => Readonly<Record<string, unknown>>
+  /** Takes what `GET /status` of the metrics port answers. */
+  readonly tellStatus: Probes['tellStatus']
 }
 
 const SDK_FOLDER = fileURLToPath(new URL('../sdk/dist', import.meta.url))
@@ -48,12 +50,10 @@ export async function serveApi(parts: ApiParts): Promise<ApiServer> {
       prices: settings.prices,
       version: parts.version,
       sdkFolder: SDK_FOLDER,
-      healthParts: () => ({
-        problems: catalog.problems(),
-        parts: { ...spoolOf(eventLog), lag: health.lag, ...parts.healthOfParts() },
-      }),
+      isCatalogComplete: () => catalog.problems().length === 0,
     },
   })
+  parts.tellStatus(() => statusOf(parts, health.lag))
   await lifecycle.start(
     'lag',
     () => watchLag(eventLog, health),
@@ -71,6 +71,25 @@ export async function serveApi(parts: ApiParts): Promise<ApiServer> {
   )
 }
 
+const PROBLEMS_MAX = 1_000
+
+/** How this process and its parts are, with names and numbers. */
+function statusOf(parts: ApiParts, lag: Readonly<Record<string, number>>): object {
+  const { catalog, eventLog, hotState, facts } = parts
+  const { version, organizations, websites } = catalog.current()
+  const problems = catalog.problems().slice(0, PROBLEMS_MAX)
+  return {
+    version: parts.version,
+    catalog: { version, organizations: organizations.size, websites: websites.size, problems },
+    event_log: eventLog.health(),
+    hot_state: hotState.health(),
+    facts: facts.health(),
+    ...spoolOf(eventLog),
+    lag,
+    ...parts.healthOfParts(),
+  }
+}
+
 function spoolOf(eventLog: EventLog): { readonly spool?: SpoolHealth } {
   return eventLog.spool === undefined ? {} : { spool: eventLog.spool() }
 }
@@ -78,16 +97,27 @@ function spoolOf(eventLog: EventLog): { readonly spool?: SpoolHealth } {
 export interface Probes extends MetricsServer {
   /** The process takes work from now on, as long as `check` says so and it is not told to stop. */
   readonly ready: (check?: () => boolean) => void
+  /** What `GET /status` answers from now on. */
+  readonly tellStatus: (status: () => object) => void
 }
 
 export async function startMetrics({ lifecycle, settings }: EngineParts, registry: Registry): Promise<Probes> {
   let check: () => boolean = () => false
+  let status: () => object = () => ({})
   const server = await lifecycle.start(
     'metrics',
-    () => serveMetrics(registry, settings.metricsListen, () => !lifecycle.isStopping() && check()),
+    () =>
+      serveMetrics(registry, settings.metricsListen, {
+        isReady: () => !lifecycle.isStopping() && check(),
+        status: () => status(),
+      }),
     (started) => started.close(),
   )
-  return { ...server, ready: (given = () => true) => void (check = given) }
+  return {
+    ...server,
+    ready: (given = () => true) => void (check = given),
+    tellStatus: (given) => void (status = given),
+  }
 }
 
 /** On one machine the secret file is made at the first start; elsewhere all processes must be given the same one. */

@@ -63,7 +63,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const healthOfParts = () => ({
     workers: Object.fromEntries([...workers].map(([id, worker]) => [id, worker.health()])),
   })
-  const api = await serveApi({ ...foundation, healthOfParts })
+  const api = await serveApi({ ...foundation, healthOfParts, tellStatus: metrics.tellStatus })
   metrics.ready(() => eventLog.health().isAccepting)
   return { port: api.port, metricsPort: metrics.port, catalog, eventLog, facts, hotState }
 }

@@ -12,6 +12,13 @@ export interface ListenAddress {
   readonly port: number
 }
 
+export interface StatusParts {
+  /** True unless told otherwise. */
+  readonly isReady?: () => boolean
+  /** How the process and its parts are; may name objects of the configuration, never secrets. */
+  readonly status?: () => object
+}
+
 export interface MetricsServer {
   readonly port: number
   readonly close: () => Promise<void>
@@ -44,13 +51,13 @@ export function createRegistry(program: string, version: string): Registry {
 }
 
 /**
- * Serves `GET /metrics`; `/live`, which is 200 while the process answers at all; and `/ready`, which is 200 or 503 as
- * `isReady` says. Everything else is 404. Rejects when the address is taken.
+ * Serves `GET /metrics`; `/live`, which is 200 while the process answers at all; `/ready`, which is 200 or 503 as
+ * `isReady` says; and `/status`, JSON for people. Everything else is 404. Rejects when the address is taken.
  */
 export async function serveMetrics(
   registry: Registry,
   listen: ListenAddress,
-  isReady: () => boolean = () => true,
+  { isReady = () => true, status = () => ({}) }: StatusParts = {},
 ): Promise<MetricsServer> {
   const limits = {
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -65,6 +72,11 @@ export async function serveMetrics(
       response
         .writeHead(isWell ? 200 : 503, { 'content-type': 'text/plain; charset=utf-8' })
         .end(isWell ? 'yes\n' : 'no\n')
+      return
+    }
+    if (path === '/status') {
+      const text = `${JSON.stringify(status(), null, 2)}\n`
+      response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end(text)
       return
     }
     if (path !== '/metrics') {

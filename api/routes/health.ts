@@ -1,36 +1,28 @@
-/** `GET /health`: that the process lives, what it delivers, and how its parts are. */
+/** `GET /health`: that the process lives, what it delivers, and whether its parts are well. Anybody may ask, so it names nothing. */
 
 import type { RequestHandler } from 'express'
-import type { Catalog, Destination } from '../../domain/catalog.ts'
+import { deliveryModes } from '../../domain/catalog-index.ts'
 import type { ApiDeps } from '../deps.ts'
 import { sendJson } from '../reply.ts'
-
-type DeliveryMode = 'live' | 'validate' | 'none'
 
 export function health(deps: ApiDeps): RequestHandler {
   return (_req, res) => {
     const catalog = deps.catalog()
-    const destinations = [...catalog.websites.values()].flatMap((website) => website.destinations)
-    const { problems, parts } = deps.options.healthParts()
+    const { ga4, all } = deliveryModes(catalog)
     sendJson(res, {
       ok: true,
-      ga_mode: modeOf(destinations.filter(({ provider }) => provider === 'ga4')),
-      delivery: modeOf(destinations),
+      ga_mode: ga4,
+      delivery: all,
       version: deps.options.version,
-      catalog: { ...sizesOf(catalog), problems },
-      event_log: deps.eventLog.health(),
-      hot_state: deps.hotState.health(),
-      facts: deps.facts.health(),
-      ...parts,
+      catalog: { version: catalog.version, isComplete: deps.options.isCatalogComplete() },
+      event_log: stateOf(deps.eventLog.health()),
+      hot_state: stateOf(deps.hotState.health()),
+      facts: stateOf(deps.facts.health()),
     })
   }
 }
 
-function modeOf(destinations: readonly Destination[]): DeliveryMode {
-  if (destinations.length === 0) return 'none'
-  return destinations.some(({ mode }) => mode === 'Live') ? 'live' : 'validate'
-}
-
-function sizesOf(catalog: Catalog): object {
-  return { version: catalog.version, organizations: catalog.organizations.size, websites: catalog.websites.size }
+/** What of a part's health is yes or no. How much of something there is, is for the metrics port alone. */
+function stateOf(health: object): Readonly<Record<string, boolean>> {
+  return Object.fromEntries(Object.entries(health).filter(([, value]) => typeof value === 'boolean'))
 }

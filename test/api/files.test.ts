@@ -3,7 +3,7 @@
 import { spawnSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -233,7 +233,7 @@ describe('public files', () => {
       const { body, headers } = await api.get('/health')
       expect(body).to.deep.include({ ok: true, ga_mode: 'live', delivery: 'live', version: 'test' })
       expect(body['event_log']).to.deep.include({ isAccepting: true })
-      expect(body['catalog']).to.deep.include({ organizations: 1, websites: 1, problems: [] })
+      expect(body['catalog']).to.deep.include({ isComplete: true })
       expect(headers.get('cache-control')).to.equal('no-store')
     })
 
@@ -250,6 +250,37 @@ describe('public files', () => {
     it('shows no secret, origin, address or identifier', async () => {
       const { text: body } = await api.get('/health')
       expect(body).to.not.match(/secret|only-for-tests|acme\.dev|127\.0\.0\.1/)
+    })
+
+    it('names no object and no number of them; the metrics port does', async () => {
+      const bad = 'apiVersion: whence.dev/v1alpha1\nkind: Website\nmetadata: { name: some-project }\nspec: {}\n'
+      await writeFile(join(api.service.folder, 'manifests', 'bad.yaml'), bad)
+      let health: Record<string, any> = {}
+      for (let tries = 0; tries < 400 && health['catalog']?.isComplete !== false; tries++) {
+        health = (await api.get('/health')).body
+        await new Promise((resolve) => setTimeout(resolve, 25))
+      }
+      expect(health['catalog']).to.have.all.keys('version', 'isComplete')
+      expect(health).to.have.all.keys(
+        'ok',
+        'ga_mode',
+        'delivery',
+        'version',
+        'catalog',
+        'event_log',
+        'hot_state',
+        'facts',
+      )
+      expect(JSON.stringify(health)).to.not.match(/some-project|acme|lag/)
+      for (const part of ['event_log', 'hot_state', 'facts'])
+        expect(
+          Object.values(health[part]).every((value) => typeof value === 'boolean'),
+          part,
+        ).to.equal(true)
+      const status = (await (await fetch(api.service.metricsUrl.replace('/metrics', '/status'))).json()) as any
+      expect(status.catalog.problems.map(({ object }: any) => object)).to.include('Website/some-project')
+      expect(status).to.include.keys('lag', 'workers', 'event_log')
+      expect(status.catalog).to.deep.include({ organizations: 1, websites: 1 })
     })
   })
 })

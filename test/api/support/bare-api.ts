@@ -82,7 +82,7 @@ function bareDeps(catalog: Catalog): ApiDeps {
       prices: null,
       version: 'test',
       sdkFolder: fileURLToPath(new URL('../../../sdk/dist', import.meta.url)),
-      healthParts: () => ({ problems: [], parts: {} }),
+      isCatalogComplete: () => true,
     },
   }
 }
