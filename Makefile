@@ -1,7 +1,7 @@
 # The verbs of this project. What each does stands in package.json; this file makes sure that what it needs is there.
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-distributed demo check test chaos mutants bench docs
+.PHONY: help run run-distributed demo check test test-long chaos mutants bench docs
 
 help: ## Say what there is
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -26,6 +26,11 @@ test: node_modules ## Every test, with real parts; installs what they need where
 	@sh test/install-tools.sh
 	@npm run -s build
 	@npm run -s test
+
+test-long: node_modules ## What is too long for every day: the package whence-js in real Vite and Next.js projects
+	@sh test/install-tools.sh chromium
+	@npm run -s build
+	@npm run -s test-long
 
 chaos: node_modules ## The long fault runs: kills, silent brokers, lost Redis, cut links, dead brokers; WHENCE_CHAOS rounds (5 take an hour)
 	@sh test/install-tools.sh

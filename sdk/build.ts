@@ -94,7 +94,7 @@ async function bundle(entry: string, mangleCache: MangleCache, define: Record<st
 }
 
 /** Replaces the module of limits by its evaluated numbers: the table it reads from is for servers. */
-const limitsAsNumbers: Plugin = {
+export const limitsAsNumbers: Plugin = {
   name: 'limits-as-numbers',
   setup: (plugin) => {
     plugin.onLoad({ filter: /[/\\]sdk[/\\]limits\.ts$/ }, async () => {

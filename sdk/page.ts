@@ -12,18 +12,18 @@ const EXTRAS_MS = 2_000
 /** What a page asks for: the attributes of the script tag, without `data-`, or the options of the package. All are optional. */
 export interface Wishes {
   /** `granted` if absent; any word but `granted` and `denied` counts as `required`. */
-  readonly consent?: string
+  readonly consent?: string | undefined
   /** ID of the registered page that the document shows. */
-  readonly pageId?: string
+  readonly pageId?: string | undefined
   /** If present, nothing is counted until a call asks for it. */
-  readonly manual?: string
+  readonly manual?: string | undefined
   /** If present, a route change to another path counts as a page of its own. */
-  readonly spa?: string
+  readonly spa?: string | undefined
   /** CSS selectors of install commands and of their copy buttons, beside those that are marked. */
-  readonly commands?: string
-  readonly copyButtons?: string
+  readonly commands?: string | undefined
+  readonly copyButtons?: string | undefined
   /** Hosts, beside the page's own website, whose scripts are the vendor's own; separated by spaces. */
-  readonly scriptHosts?: string
+  readonly scriptHosts?: string | undefined
 }
 
 export interface PageOptions {

@@ -22,7 +22,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** Folders that reach no package and nothing of Node, with the files that are exempt because they only build. */
 const WITHOUT_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   domain: [],
-  sdk: ['sdk/build.ts', 'sdk/mangle-names.ts'],
+  sdk: ['sdk/build.ts', 'sdk/build-package.ts', 'sdk/package/react.ts'],
 }
 
 /** An engine or framework is named by its own adapter and by nobody else. */
@@ -39,6 +39,7 @@ const RESERVED: Readonly<Record<string, string>> = {
   yaml: 'runtime/manifests.ts',
   esbuild: 'sdk/',
   terser: 'sdk/',
+  react: 'sdk/package/',
 }
 
 /** Every specifier that a file imports: static, for side effects, types, re-exports and dynamic ones. */

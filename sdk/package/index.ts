@@ -1,0 +1,78 @@
+/** The browser SDK of Whence as a module: the same as the script tag, started by a call. */
+
+import { boot } from '../boot.ts'
+import type { Whence } from '../whence.d.ts'
+
+export type { CopyDetail, CustomFields, Handoff, Whence, WhenceCallback } from '../whence.d.ts'
+
+export interface StartOptions {
+  /** ID of the website. */
+  readonly project: string
+  /** Address of the service, or of the path of your own site that leads to it: `https://whence.example` or `/w`. */
+  readonly service: string
+  /** `required`: nothing is read, stored or sent until `grant()` is called. Default: `granted`. */
+  readonly consent?: 'granted' | 'required' | 'denied' | undefined
+  /** ID of the registered page that the document shows. */
+  readonly pageId?: string | undefined
+  /** Nothing is counted until `start()` of the result is called. Default: false. */
+  readonly manual?: boolean | undefined
+  /** A route change to another path counts as a page of its own. Default: true. */
+  readonly spa?: boolean | undefined
+  /** CSS selectors of install commands and their copy buttons, beside those marked by attributes. */
+  readonly commands?: string | undefined
+  readonly copyButtons?: string | undefined
+  /** Hosts, beside the page's own website, whose scripts are yours. */
+  readonly scriptHosts?: readonly string[] | undefined
+}
+
+/**
+ * What a server, or a page without the browser's means, gets: every command stays as it is.
+ *
+ * @internal
+ */
+export const INERT: Whence = {
+  project: '',
+  start: () => Promise.resolve(),
+  grant: () => undefined,
+  deny: () => undefined,
+  handoff: () => Promise.resolve(null),
+  command: (text) => Promise.resolve(text),
+  fill: (text) => text,
+  adapter: () => undefined,
+  scope: () => INERT,
+  push: (callback) => callback(INERT),
+}
+
+/**
+ * Starts the SDK on this page and counts the page when it may. A second call joins the first, and so does a script tag: a page is counted
+ * once. On a server it does nothing, and what it returns leaves every command as it is. Never throws.
+ */
+export function start(options: StartOptions): Whence {
+  if (typeof window === 'undefined') return INERT
+  try {
+    const earlier = window.whence
+    // A script tag, or strict mode's second call, was here before.
+    if (earlier && 'scope' in earlier) return earlier.scope(options.project)
+    return (window.whence = boot(pageOptionsOf(options)))
+  } catch {
+    return INERT
+  }
+}
+
+function pageOptionsOf(options: StartOptions): Parameters<typeof boot>[0] {
+  const { project, service, consent, pageId, manual = false, spa = true, commands, copyButtons, scriptHosts } = options
+  return {
+    project,
+    serviceUrl: new URL(`${service.replace(/\/$/, '')}/`, location.href).href,
+    nonce: '',
+    wishes: {
+      consent,
+      pageId,
+      manual: manual ? '' : undefined,
+      spa: spa ? '' : undefined,
+      commands,
+      copyButtons,
+      scriptHosts: scriptHosts?.join(' '),
+    },
+  }
+}

@@ -1,0 +1,55 @@
+/** React hooks for `whence-js`. They render the same on a server and in strict mode. */
+
+import type { FocusEventHandler, MouseEventHandler, PointerEventHandler } from 'react'
+import { useCallback, useEffect, useState } from 'react'
+import type { Whence } from '../whence.d.ts'
+import type { StartOptions } from './index.ts'
+import { INERT, start } from './index.ts'
+
+/**
+ * Starts the SDK once the component is on the page, and again only for another website or service. Use it in one place, around or above
+ * what shows commands. Until then, and on a server, what it returns leaves every command as it is.
+ */
+export function useWhence(options: StartOptions): Whence {
+  const [whence, setWhence] = useState(INERT)
+  const { project, service } = options
+  useEffect(() => setWhence(start(options)), [project, service])
+  return whence
+}
+
+export interface InstallCommand {
+  /** The plain command, to show. */
+  readonly command: string
+  /** True from a copy until another command is shown. */
+  readonly isCopied: boolean
+  /** Copies the command, with a token if one is here. Resolves to false if the browser allows no copy. */
+  readonly copy: () => Promise<boolean>
+  /** To spread on the copy button: asks for the token when the pointer or the focus comes near, and copies on a click. */
+  readonly buttonProps: {
+    readonly onClick: MouseEventHandler
+    readonly onPointerEnter: PointerEventHandler
+    readonly onFocus: FocusEventHandler
+  }
+}
+
+/** An install command with a copy button that works with and without the service. */
+export function useInstallCommand(command: string): InstallCommand {
+  const [copied, setCopied] = useState<string | null>(null)
+  const prepare = useCallback(() => void window.whence?.handoff(), [])
+  const copy = useCallback(async () => {
+    const text = window.whence?.fill(command) ?? command
+    try {
+      await navigator.clipboard.writeText(text)
+    } catch {
+      return false
+    }
+    setCopied(command)
+    return true
+  }, [command])
+  return {
+    command,
+    isCopied: copied === command,
+    copy,
+    buttonProps: { onClick: () => void copy(), onPointerEnter: prepare, onFocus: prepare },
+  }
+}
