@@ -6,7 +6,7 @@
 {{- range include "whence.deliveryComponents" . | fromYamlArray }}{{ if hasKey . "provider" }}{{ $providers = append $providers .name }}{{ end }}{{ end -}}
 kafka: {{ concat (list "api" "facts-writer" "state" "dispatch") $providers | toJson }}
 redis: {{ concat (list "api" "state") $providers | toJson }}
-clickhouse: {{ concat (list "api" "facts-writer" "dispatch") (ternary (list "operator") (list) .Values.operator.traffic) | toJson }}
+clickhouse: {{ concat (list "api" "facts-writer" "state" "dispatch") (ternary (list "operator") (list) .Values.operator.traffic) | toJson }}
 kubernetes: {{ concat (list "operator" "api" "dispatch") $providers | toJson }}
 {{- end -}}
 
