@@ -30,14 +30,14 @@ export async function runProgram(
   // A part that rejects without anybody waiting is a bug; the process must not go on as if nothing had happened.
   process.on('unhandledRejection', (error) => lifecycle.fail('unhandled rejection', error))
   process.on('uncaughtException', (error) => lifecycle.fail('uncaught exception', error))
-  try {
-    // What a start waits for may be away; whoever ends the process meanwhile is not kept waiting.
-    await Promise.race([start({ logger, lifecycle }), lifecycle.stopped])
-  } catch (error) {
+  // A part that does not start stops the others first: the reason is told even if all have stopped by then.
+  const started = start({ logger, lifecycle }).catch((error: unknown) => {
     complain(`whence ${program}: ${startProblem(error, settings)}\n`)
     // What failed may be no part of the lifecycle, which then would wait for a signal.
-    await lifecycle.stop('failure')
-  }
+    return lifecycle.stop('failure')
+  })
+  // What a start waits for may be away; whoever ends the process meanwhile is not kept waiting.
+  await Promise.race([started, lifecycle.stopped])
   const code = await lifecycle.stopped
   setTimeout(() => process.exit(code), LEFT_BEHIND_MS).unref()
   return code
