@@ -103,7 +103,11 @@ function eventAnswer(recorded: Json): Json {
       ok: { const: true },
       event_id: { type: 'string' },
       duplicate: { type: 'boolean' },
-      resolution: { enum: ['matched', 'unmatched', 'counted'] },
+      resolution: {
+        enum: ['matched', 'unmatched', 'counted', 'pending'],
+        description:
+          '`pending`: what decides it could not be read now. It is decided within seconds of that being there, after an hour at the latest; the same event reported again is then answered with the decision.',
+      },
       candidate_count: { type: 'integer' },
       selection_policy: { enum: ['latest_visit', 'handoff', 'same_installation', 'none'] },
       ga: {

@@ -6,16 +6,16 @@ import { refuse, type Refusal } from '../domain/errors.ts'
 import { PLAN_LIMITS } from '../domain/limits.ts'
 import type { VisitId, WebsiteId } from '../domain/model.ts'
 import { couldBeReceipt, isFromOrigin, issuedAtOfVisit, readReceipt, type ReceiptClaims } from '../domain/receipt.ts'
+import { RECEIPT_TOPICS } from '../domain/facts-lag.ts'
 import { lookupsOf, type KnownState, type ReadReceipt } from '../domain/resolve.ts'
 import type { Predecessor, ReceiptRef, ReceiptState } from '../ports/hot-state/hot-state.ts'
 import type { ReceiptFactsRow } from '../ports/facts/query-rows.ts'
 import type { ApiDeps } from './deps.ts'
+import { areFactsBehind, inTime } from './look-up.ts'
 import type { CheckedRequest } from './pipeline.ts'
 
 /** MACs for nothing that a request may cost beside one for each of its receipts: all websites of the largest plan, once. */
 const SIBLING_MISSES_MAX = PLAN_LIMITS.Enterprise.websites
-/** The hook waits 5 s in all, so ClickHouse gets less than that; what it says later is not heard. */
-const LOOKUP_MS = 1_000
 
 /** The receipt of an activation or handoff, proven: genuine and from this origin. */
 export function requireReceipt({ body, website, origin }: CheckedRequest, deps: ApiDeps): Refusal | ReceiptClaims {
@@ -48,7 +48,7 @@ export function readReceipts(
 
 /**
  * States of the receipts that could be candidates. What the hot state has forgotten is asked of ClickHouse, in one query, and
- * so is whom one replaced whose predecessor is unknown.
+ * so is whom one replaced whose predecessor is unknown. `undecided` where ClickHouse is away or behind.
  */
 export async function statesOf(
   receipts: readonly ReadReceipt[],
@@ -59,34 +59,70 @@ export async function statesOf(
   if (wanted.length === 0) return new Map()
   const states = await deps.hotState.receiptStates(wanted)
   const known = new Map<VisitId, KnownState>(wanted.map((ref, index) => [ref.visitId, states[index] ?? 'unknown']))
-  const unknown = wanted.filter(({ visitId }) => {
-    const state = known.get(visitId)
-    return state === 'unknown' || state === 'predecessor_unknown'
-  })
-  const active = unknown.filter(({ visitId }) => known.get(visitId) === 'predecessor_unknown')
-  const recalled = await recall(unknown, deps, new Set(active.map(({ visitId }) => visitId)))
-  for (const [visitId, state] of recalled) known.set(visitId, state)
+  const open = wanted.filter(({ visitId }) => OPEN_STATES.has(known.get(visitId) ?? 'unknown'))
+  if (open.length === 0) return known
+  const active = new Set(open.flatMap(({ visitId }) => (known.get(visitId) === 'unknown' ? [] : [visitId])))
+  const asked = await askFacts(open, deps)
+  const isSure = asked !== null && !asked.isBehind
+  const recalled =
+    asked === null ? new Map<VisitId, KnownState>() : await apply(asked.rows, open, { deps, active, isSure })
+  for (const { visitId } of open) {
+    const state = recalled.get(visitId) ?? known.get(visitId) ?? 'unknown'
+    known.set(visitId, isSure || state === 'revoked' || active.has(visitId) ? state : 'undecided')
+  }
   return known
 }
 
-/**
- * Asks ClickHouse for receipts that the hot state does not know and tells the hot state what it said. What an active one
- * replaced is revoked, whether it was asked for or not. `active` are known to be so already, though ClickHouse may not have
- * their activations yet. ClickHouse away means unknown: an install must not fail for it.
- */
-export async function recall(
+const OPEN_STATES: ReadonlySet<KnownState> = new Set<KnownState>(['unknown', 'predecessor_unknown'])
+
+/** Null where they gave no answer in time. Whether they are behind is asked first: what is there by then is in the rows. */
+async function askFacts(
   refs: readonly ReceiptRef[],
   deps: ApiDeps,
-  active: ReadonlySet<VisitId> = new Set(),
-): Promise<ReadonlyMap<VisitId, KnownState>> {
-  const [first] = refs
-  if (first === undefined) return new Map()
+): Promise<{ readonly rows: readonly ReceiptFactsRow[]; readonly isBehind: boolean } | null> {
+  const ask = async () => {
+    const isBehind = await areFactsBehind(RECEIPT_TOPICS, deps.eventLog)
+    return { isBehind, rows: await receiptFacts(refs, deps) }
+  }
+  return inTime(ask()).catch((error: unknown) => {
+    deps.logger.warn({ err: error }, 'receipts could not be looked up')
+    return null
+  })
+}
+
+function receiptFacts(refs: readonly ReceiptRef[], deps: ApiDeps): Promise<readonly ReceiptFactsRow[]> {
   deps.metrics.lookup('receipts')
-  const asked = { website: first.website, visit_ids: refs.map(({ visitId }) => visitId) }
-  const rows = await inTime(deps.facts.run('receiptFacts', asked)).catch((error: unknown) => {
+  const asked = { website: refs[0]?.website ?? '', visit_ids: refs.map(({ visitId }) => visitId) }
+  return deps.facts.run('receiptFacts', asked)
+}
+
+/**
+ * Asks ClickHouse for receipts that the hot state does not know and tells the hot state what it said. ClickHouse away means
+ * unknown: what asks here goes on without.
+ */
+export async function recall(refs: readonly ReceiptRef[], deps: ApiDeps): Promise<ReadonlyMap<VisitId, KnownState>> {
+  if (refs.length === 0) return new Map()
+  const rows = await inTime(receiptFacts(refs, deps)).catch((error: unknown) => {
     deps.logger.warn({ err: error }, 'receipts could not be looked up')
     return []
   })
+  return apply(rows, refs, { deps, active: new Set(), isSure: true })
+}
+
+interface Recalling {
+  readonly deps: ApiDeps
+  /** Known to be so already, though ClickHouse may not have their activations yet. */
+  readonly active: ReadonlySet<VisitId>
+  /** False where a revocation may be on its way to ClickHouse: then the hot state learns only what cannot change. */
+  readonly isSure: boolean
+}
+
+/** What an active one replaced is revoked, whether it was asked for or not. */
+async function apply(
+  rows: readonly ReceiptFactsRow[],
+  refs: readonly ReceiptRef[],
+  { deps, active, isSure }: Recalling,
+): Promise<ReadonlyMap<VisitId, KnownState>> {
   const states = new Map<VisitId, KnownState>()
   const replaced: VisitId[] = []
   for (const row of rows) {
@@ -95,6 +131,7 @@ export async function recall(
     const { told, previous, standing } = readFacts(row, ref.website, active)
     states.set(ref.visitId, standing)
     if (told.includes('active') && previous !== null && previous !== 'unknown') replaced.push(previous.visitId)
+    if (!isSure && standing !== 'revoked' && !active.has(ref.visitId)) continue
     for (const state of told) await deps.hotState.learn({ ...ref, previous }, state)
   }
   for (const visitId of replaced) states.set(visitId, 'revoked')
@@ -112,18 +149,6 @@ function readFacts(
   if (row.is_revoked) return { told: isActive ? ['active', 'revoked'] : ['revoked'], previous, standing: 'revoked' }
   if (!isActive) return { told: ['issued'], previous, standing: 'issued' }
   return { told: ['active'], previous, standing: previous === 'unknown' ? 'predecessor_unknown' : 'active' }
-}
-
-async function inTime<T>(lookup: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${LOOKUP_MS} ms`)), LOOKUP_MS)
-  })
-  try {
-    return await Promise.race([lookup, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 /** The visit says it; an activation may be in ClickHouse before its visit. */

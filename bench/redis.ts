@@ -77,7 +77,7 @@ async function measureVerbs(state: HotState): Promise<void> {
     'claimInstall and settleInstall': async () => {
       const mine = claim()
       await state.claimInstall(mine)
-      await state.settleInstall({ ...mine, answer, matched: { ...receipt(0), gpc: false } })
+      await state.settleInstall({ ...mine, answer, receivedAtMs: Date.now(), matched: { ...receipt(0), gpc: false } })
     },
   }
   for (const [name, call] of Object.entries(verbs)) {

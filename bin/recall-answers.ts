@@ -40,6 +40,12 @@ async function recallOne(
   if ((await hotState.claimInstall(claim)).kind !== 'first') return false
   const matched: MatchedVisit | null =
     visitId === null || visitIssuedAtMs === null ? null : { website, visitId, issuedAtMs: visitIssuedAtMs, gpc }
-  await hotState.settleInstall({ ...claim, answer: JSON.stringify(install.answer), matched })
+  await hotState.settleInstall({
+    ...claim,
+    answer: JSON.stringify(install.answer),
+    isPending: install.resolution === 'pending',
+    receivedAtMs: install.receivedAtMs,
+    matched,
+  })
   return true
 }

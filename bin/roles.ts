@@ -1,5 +1,8 @@
 /** Starts the roles of the delivery side on the engines that they need. */
 
+import { randomUUID } from 'node:crypto'
+import { startDecidedAnswers } from '../delivery/decided-answers.ts'
+import { createRefill, type Refill } from '../delivery/refill.ts'
 import { startDispatch } from '../delivery/dispatch.ts'
 import { startFactsWriter } from '../delivery/facts-writer.ts'
 import { startLateRevocations } from '../delivery/late-revocations.ts'
@@ -37,21 +40,33 @@ export async function stateRole({
   reportEngines(parts.registry, parts)
   return lifecycle.start(
     'state',
-    () => startState({ ...parts, random: Math.random }),
+    () => startState({ ...parts, random: Math.random, owner: randomUUID() }),
     (role) => role.stop(),
   )
 }
 
-/** What is left of the role `state` where the hot state is a folder of this process, which loses nothing. */
-export async function lateRevocationsRole({
+/** What is left of the role `state` for one process: what it saw itself it need not apply again. */
+export async function stateOfOneProcess({
   lifecycle,
   ...parts
-}: RoleParts & { readonly hotState: HotState; readonly facts: Facts }): Promise<void> {
+}: RoleParts & { readonly hotState: HotState; readonly facts: Facts }): Promise<Refill> {
+  await lifecycle.start(
+    'decided answers',
+    () => startDecidedAnswers(parts),
+    (role) => role.stop(),
+  )
   await lifecycle.start(
     'late revocations',
     () => startLateRevocations({ ...parts, random: Math.random }),
     (role) => role.stop(),
   )
+  const refill = await lifecycle.start(
+    'refill',
+    async () => createRefill({ ...parts, owner: randomUUID() }),
+    (role) => role.stop(),
+  )
+  refill.request()
+  return refill
 }
 
 export async function dispatchRole({

@@ -17,7 +17,7 @@ import { openDataFolder } from './data-folder.ts'
 import { engines, type EngineParts } from './engines.ts'
 import { recallAnswers } from './recall-answers.ts'
 import { recallVisits } from './recall-visits.ts'
-import { dispatchRole, factsWriterRole, lateRevocationsRole, workerRole } from './roles.ts'
+import { dispatchRole, factsWriterRole, stateOfOneProcess, workerRole } from './roles.ts'
 import { keyringOf, serveApi, startMetrics } from './serve-api.ts'
 import { serveTools } from './tools/control.ts'
 import { localBackend } from './tools/backend.ts'
@@ -43,8 +43,14 @@ interface Foundation extends ServiceOptions {
   readonly catalog: CatalogSource
   readonly eventLog: EventLog
   readonly hotState: HotState
+  readonly store: StoreWatch
   readonly facts: Facts
   readonly registry: Registry
+}
+
+/** Who is to hear that the hot state's store has lost something. */
+interface StoreWatch {
+  onLost: () => void
 }
 
 export async function startService(options: ServiceOptions): Promise<Service> {
@@ -82,7 +88,8 @@ async function layFoundation(options: ServiceOptions): Promise<Foundation> {
   const eventLog = await open.eventLog()
   const { facts, connection } = await open.facts()
   await migrate(connection)
-  const hotState = await open.hotState()
+  const store: StoreWatch = { onLost: () => undefined }
+  const hotState = await open.hotState({ whenAway: 'alone', onLost: () => store.onLost() })
   const registry = createRegistry('embedded', options.version)
   const read = createRecordReader({ logger, registry }, 'recall')
   await recallVisits({ eventLog, hotState, read })
@@ -91,13 +98,14 @@ async function layFoundation(options: ServiceOptions): Promise<Foundation> {
   await hotState.flush()
   if (recalled > 0) logger.info({ recalled }, 'answers recalled that a crash had cut off')
   reportCatalog({ catalog, eventLog, nowMs })
-  return { ...options, keys, catalog, eventLog, hotState, facts, registry }
+  return { ...options, keys, catalog, eventLog, hotState, store, facts, registry }
 }
 
 /** Facts-writer, late revocations, dispatch and one worker for each provider there is. */
 async function startRoles(foundation: Foundation): Promise<ReadonlyMap<ProviderId, Worker>> {
   await factsWriterRole(foundation)
-  await lateRevocationsRole(foundation)
+  const refill = await stateOfOneProcess(foundation)
+  foundation.store.onLost = () => refill.request()
   await dispatchRole(foundation)
   const workers = new Map<ProviderId, Worker>()
   for (const provider of Object.values(PROVIDERS)) workers.set(provider.id, await workerRole(provider, foundation))

@@ -101,7 +101,8 @@ async function settle(row: QueryRow<'installsAfter'>, hotState: RebuildDeps['hot
   if ((await hotState.claimInstall(claim)).kind !== 'first') return
   const matched: MatchedVisit | null =
     visitId === '' || issuedAtMs === null ? null : { website, visitId, issuedAtMs, gpc }
-  await hotState.settleInstall({ ...claim, answer: row.answer, matched })
+  const isPending = row.resolution === 'pending'
+  await hotState.settleInstall({ ...claim, answer: row.answer, isPending, receivedAtMs: row.received_at_ms, matched })
 }
 
 /** Facts never know more than there was: a count that is as high or higher stays. Limits of other months bind nobody. */

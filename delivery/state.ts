@@ -1,17 +1,20 @@
 /**
- * The role `state`: applies activations from the log to the hot state again, so that a store that lost some learns them, and
- * revokes late what could not be revoked at once (`late-revocations.ts`).
+ * The role `state`: applies activations from the log to the hot state again, so that a store that lost some learns them, fills
+ * it from the facts where it was lost (`refill.ts`), revokes late what could not be revoked at once (`late-revocations.ts`), and
+ * tells it what became of pending installs (`decided-answers.ts`).
  */
 
 import type { ActivationRecord } from '../domain/records.ts'
 import type { Batch, BatchOutcome, Consumer } from '../ports/event-log/event-log.ts'
 import type { HotState, Predecessor } from '../ports/hot-state/hot-state.ts'
+import { startDecidedAnswers, type DecidedAnswersDeps } from './decided-answers.ts'
 import { LateRevocations, STATE_GROUP, type LateRevocationDeps } from './late-revocations.ts'
 import { createRecordReader } from './record-reader.ts'
+import { createRefill, type RefillDeps } from './refill.ts'
 import { consumeReadable } from './version-guard.ts'
 
 /** The hot state must reject where the store is away, so that the batch comes again. */
-export type StateDeps = LateRevocationDeps
+export type StateDeps = LateRevocationDeps & DecidedAnswersDeps & RefillDeps
 
 const BATCH_ACTIVATIONS = 500
 
@@ -20,7 +23,7 @@ const REWIND_MS = 600_000
 const REWIND_AGAIN_MS = 2_000
 
 export interface StateRole {
-  /** The store has lost something: applies the last ten minutes again, as soon as the log lets it. */
+  /** The store has lost something: applies the last ten minutes again, as soon as the log lets it, and all that the facts know. */
   storeLost(): void
   stop(): Promise<void>
 }
@@ -40,16 +43,25 @@ export async function startState(deps: StateDeps): Promise<StateRole> {
     maxEntries: BATCH_ACTIVATIONS,
   })
   const rewindable = rewinding(consumer, deps)
+  const refill = createRefill(deps)
+  const parts: { stop(): Promise<void> }[] = [rewindable, late, refill]
   const stop = async (): Promise<void> => {
-    await Promise.all([rewindable.stop(), late.stop()])
+    await Promise.all(parts.map((part) => part.stop()))
   }
   try {
     await late.start()
+    parts.push(await startDecidedAnswers(deps))
   } catch (error) {
     await stop()
     throw error
   }
-  return { storeLost: () => rewindable.storeLost(), stop }
+  return {
+    storeLost() {
+      rewindable.storeLost()
+      refill.request()
+    },
+    stop,
+  }
 }
 
 /** What is rewound are the activations alone: those that wait know by themselves when they are due. */

@@ -12,6 +12,7 @@ import {
   type ActivationRecord,
   type ActivityRecord,
   type DeadLetter,
+  type DecisionRecord,
   type DeliveryRecord,
   type InstallRecord,
   type Job,
@@ -31,6 +32,7 @@ export interface ReadableRecords {
   readonly visit: VisitRecord
   readonly activation: ActivationRecord
   readonly install: InstallRecord
+  readonly decision: DecisionRecord
   readonly delivery: DeliveryRecord
   readonly activity: ActivityRecord
   readonly job: Job
@@ -151,6 +153,15 @@ const SHAPES: { readonly [K in ReadableKind]: readonly Member[] } = {
   }),
   activation: shape(ACTIVATION),
   install: shape(INSTALL),
+  decision: shape({
+    website: isText,
+    eventId: isText,
+    installationId: isText,
+    receivedAtMs: isNumber,
+    visitId: orNull(isText),
+    visitIssuedAtMs: orNull(isNumber),
+    answer: isObject,
+  }),
   delivery: shape({ jobId: isText, provider: isText, attempts: isNumber }),
   activity: shape({ website: isText, subject: isText, type: isText, atMs: isNumber }),
   job: shape(JOB),

@@ -18,18 +18,13 @@ import type { Install, InstallAnswer } from '../../domain/model.ts'
 import { eventHits } from '../../domain/rate.ts'
 import { readToken } from '../../domain/receipt.ts'
 import { factCleaner } from '../../domain/redact.ts'
-import {
-  COUNTED,
-  resolve,
-  type KnownInstallation,
-  type ReadReceipt,
-  type ResolutionResult,
-} from '../../domain/resolve.ts'
+import { COUNTED, resolve, type ReadReceipt, type ResolutionResult } from '../../domain/resolve.ts'
 import { EVENT_SCHEMA } from '../../domain/schemas.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
-import type { Claim, ClaimOutcome, MatchedVisit } from '../../ports/hot-state/hot-state.ts'
+import type { Claim, ClaimOutcome, Installation, MatchedVisit } from '../../ports/hot-state/hot-state.ts'
 import type { ApiDeps } from '../deps.ts'
 import type { Answer, CheckedRequest, CollectionRoute, PipelineParts } from '../pipeline.ts'
+import { installationOf, lookUpInstallation } from '../installations.ts'
 import { readReceipts, statesOf } from '../receipts.ts'
 import { keepUsage, takeUsage } from '../usage.ts'
 import { compileValidator } from '../validate.ts'
@@ -55,7 +50,10 @@ export function eventsRoute(parts: PipelineParts): CollectionRoute {
         case 'settled':
           return answer(duplicateAnswer(JSON.parse(outcome.answer) as InstallAnswer))
         case 'first':
-          return admitFirst({ request, event, claim, waitedMs, installationVisit: outcome.installationVisit }, parts)
+          return admitFirst(
+            { request, event, claim, waitedMs, installation: outcome.installation, kept: outcome.kept },
+            parts,
+          )
       }
     },
   }
@@ -91,7 +89,9 @@ interface FirstReport {
   readonly event: InstallEvent
   readonly claim: Claim
   readonly waitedMs: number
-  readonly installationVisit: MatchedVisit | null
+  readonly installation: Installation
+  /** What an earlier try decided that may have been stored. */
+  readonly kept: string | null
 }
 
 /** Gather, decide, apply; a failure gives the claim back, so that the next try need not wait for the lease. */
@@ -106,12 +106,15 @@ async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Ans
     }
     const install = await keepUsage(usage, async () => {
       const decided = await decide(first, deps)
-      await append(decided, first, parts)
+      // Kept beside the append: should that fail, it may have been stored all the same, and the next try must say the same.
+      await Promise.all([append(decided, first, parts), deps.hotState.keepInstall(claim, JSON.stringify(decided))])
       return decided
     })
     await deps.hotState.settleInstall({
       ...claim,
       answer: JSON.stringify(install.answer),
+      isPending: install.resolution === 'pending',
+      receivedAtMs: install.receivedAtMs,
       matched: matchedVisit(install),
     })
     return answer(install.answer)
@@ -122,6 +125,7 @@ async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Ans
 }
 
 async function decide(first: FirstReport, deps: ApiDeps): Promise<Install> {
+  if (first.kept !== null) return JSON.parse(first.kept) as Install
   const { website, exchange } = first.request
   const { event } = first
   const nowMs = exchange.receivedAtMs
@@ -140,16 +144,18 @@ async function decide(first: FirstReport, deps: ApiDeps): Promise<Install> {
 
 async function resolveEvent(first: FirstReport, path: PathChoice, deps: ApiDeps): Promise<ResolutionResult> {
   const { website, exchange } = first.request
-  const { event, installationVisit } = first
+  const { event, claim, installation } = first
   if (isOnlyCounted(website.organization, path)) return COUNTED
   const nowMs = exchange.receivedAtMs
   const receipts = readReceipts(event.receipts, website, deps, nowMs)
   const states = await statesOf(receipts, website.id, { deps, nowMs })
   const handoff: ReadReceipt | null =
     event.handoff === null ? null : { claims: readToken(deps.keys, website.id, event.handoff), isForeign: false }
-  const installation: KnownInstallation =
-    installationVisit === null ? { kind: 'none' } : { kind: 'matched', visit: installationVisit }
-  return resolve({ nowMs, receipts, states, handoff, installation })
+  const known = { nowMs, receipts, states, handoff }
+  const result = resolve({ ...known, installation: installationOf(installation) })
+  const isOnlyInstallation = result.resolution === 'pending' && result.openCandidates?.length === 0
+  if (!isOnlyInstallation || installation.kind !== 'unknown') return result
+  return resolve({ ...known, installation: await lookUpInstallation(claim, deps, nowMs) })
 }
 
 async function append(

@@ -229,9 +229,10 @@ export const QUERIES = {
 
   /** Pages of installs in the table's own order, the first of each event. */
   installsAfter: report<After & { readonly after_event_id: string }, SettledInstallRow>(
-    `SELECT website, event_id, installation_id, resolution, answer, visit_id, ${ms('visit_issued_at')}, gpc
+    `SELECT website, event_id, installation_id, ${ms('received_at')}, resolution, answer, visit_id,
+      ${ms('visit_issued_at')}, gpc
     FROM ${decided(
-      `SELECT website, event_id, installation_id, ${DECIDED_COLUMNS.join(', ')} FROM installs
+      `SELECT website, event_id, installation_id, received_at, ${DECIDED_COLUMNS.join(', ')} FROM installs
       WHERE received_at >= ${at('since_ms')} AND website >= {after_website:String}
         AND (website, event_id) > ({after_website:String}, {after_event_id:String})
       ORDER BY website, event_id, row_version DESC LIMIT 1 BY website, event_id ${pageLimit()}`,

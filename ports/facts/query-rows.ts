@@ -90,7 +90,15 @@ export interface ActivationRow {
 /** What the hot state remembers of an install. */
 export type SettledInstallRow = Pick<
   InstallRow,
-  'website' | 'event_id' | 'installation_id' | 'resolution' | 'answer' | 'visit_id' | 'visit_issued_at_ms' | 'gpc'
+  | 'website'
+  | 'event_id'
+  | 'installation_id'
+  | 'received_at_ms'
+  | 'resolution'
+  | 'answer'
+  | 'visit_id'
+  | 'visit_issued_at_ms'
+  | 'gpc'
 >
 
 /** `resolution` is `matched` or `pending`; the latter has no visit. */

@@ -52,9 +52,18 @@ export interface Claim {
   readonly owner: string
 }
 
+/** What an installation was matched to before, by the latest of its events that says it. */
+export type Installation =
+  | { readonly kind: 'matched'; readonly visit: MatchedVisit }
+  /** That event is not decided yet. */
+  | { readonly kind: 'pending' }
+  | { readonly kind: 'none' }
+  /** The store may have forgotten it; the caller asks Facts. */
+  | { readonly kind: 'unknown' }
+
 export type ClaimOutcome =
-  /** The caller is the first. `installationVisit` is the visit this installation was matched to before, if any. */
-  | { readonly kind: 'first'; readonly installationVisit: MatchedVisit | null }
+  /** The caller is the first. `kept` is the decision of an earlier try that may have stored it, or null. */
+  | { readonly kind: 'first'; readonly installation: Installation; readonly kept: string | null }
   /** Somebody was first; `answer` is what they were answered. */
   | { readonly kind: 'settled'; readonly answer: string }
   /** Somebody is first and not done; ask again. */
@@ -63,9 +72,16 @@ export type ClaimOutcome =
 export interface Settlement extends Claim {
   /** The first answer in the caller's own compact form. */
   readonly answer: string
+  /** A decision will replace the answer; until then the installation's visit is not known either. */
+  readonly isPending?: boolean
+  /** When the event was received: of several events of an installation the latest says its visit. */
+  readonly receivedAtMs: number
   /** The visit this install was matched to; becomes the installation's visit. */
   readonly matched: MatchedVisit | null
 }
+
+/** What became of an install event that was pending. */
+export type Decision = Omit<Settlement, 'owner' | 'isPending'>
 
 export interface Hit {
   /** Class and keyed hash or website; must not contain a client address in the clear. */
@@ -119,7 +135,14 @@ export interface HotState {
    */
   learn(receipt: IssuedReceipt, state: ReceiptState): Promise<void>
   claimInstall(claim: Claim): Promise<ClaimOutcome>
+  /**
+   * Keeps what was decided about a claimed event, in the caller's own compact form, while it is on its way to the log. It
+   * outlives the claim: whoever is first next is given it. Settling forgets it.
+   */
+  keepInstall(claim: Claim, decision: string): Promise<void>
   settleInstall(settlement: Settlement): Promise<void>
+  /** Puts the decision in place of a pending answer, or of none; a final answer stays as it is. */
+  decideInstall(decision: Decision): Promise<void>
   /** Gives a claim back after a failure, so that a repeat need not wait for the lease. */
   releaseInstall(claim: Claim): Promise<void>
   /** Counts all hits in the current windows of the store's clock, or none where one is at its limit. */
@@ -139,6 +162,10 @@ export interface HotState {
   /** True for one caller at a time: no two workers send one job at once. Falls back to free after `leaseMs`. */
   claimJob(jobId: string, owner: string, leaseMs: number): Promise<boolean>
   releaseJob(jobId: string, owner: string): Promise<void>
+  /** A name for the present life of the store while it may have forgotten what it was told; null while it cannot have. */
+  forgotten(): Promise<string | null>
+  /** What had been forgotten was told again. Ignored where the store has lost something anew since `forgotten` gave this name. */
+  restored(life: string): Promise<void>
   /** Resolves when what was told so far outlives this process. */
   flush(): Promise<void>
   /** `isShared` is false while an adapter counts per process because its store is away. */

@@ -8,7 +8,7 @@
 import { LIMITS } from '../../domain/limits.ts'
 import type { Table } from '../lmdb/table.ts'
 
-import type { Claim, ClaimOutcome, MatchedVisit, Settlement } from './hot-state.ts'
+import type { Claim, ClaimOutcome, Decision, Installation, MatchedVisit, Settlement } from './hot-state.ts'
 import type { Leases } from './leases.ts'
 
 const DAY_MS = 86_400_000
@@ -20,17 +20,34 @@ const KEYS_PER_ENTRY = 100
 interface Answer {
   readonly atMs: number
   readonly answer: string
+  /** A decision will replace it. */
+  readonly isPending?: boolean
 }
 
-interface InstallationVisit {
+interface KeptDecision {
   readonly atMs: number
-  readonly visit: MatchedVisit
+  readonly decision: string
 }
+
+/** Of the visit, or of the event that is awaited. */
+interface StoredInstallation {
+  readonly atMs: number
+  /** When the event was received that says it; absent where the first release wrote it. */
+  readonly receivedAtMs?: number
+  readonly visit?: MatchedVisit
+  readonly awaits?: string
+}
+
+/** What one event says of its installation. */
+type Said = StoredInstallation & { readonly receivedAtMs: number }
 
 export interface Installs {
   claim(claim: Claim): ClaimOutcome
   /** Changes nothing where another owner holds the claim. */
+  keep(claim: Claim, decision: string): void
+  /** Changes nothing where another owner holds the claim. */
   settle(settlement: Settlement): void
+  decide(decision: Decision): void
   release(claim: Claim): void
   hasUnsaved(): boolean
   /** Hands what was settled to the table. */
@@ -41,30 +58,23 @@ export interface Installs {
 
 /** Claims live in memory only: after a start there are none, which is what a crash in between needs. */
 export function openInstalls(table: Table, leases: Leases, nowMs: () => number): Installs {
-  const unsaved = new Map<string, { readonly atMs: number; readonly value: string }>()
-  let saves = 0
-
-  const read = <T extends { readonly atMs: number }>(key: string): T | null => {
-    const stored = unsaved.get(key)?.value ?? table.get(key)
-    if (stored === undefined) return null
-    const value = JSON.parse(stored) as T
-    return value.atMs + KEEP_MS > nowMs() ? value : null
-  }
-  const write = (key: string, value: Answer | InstallationVisit): void => {
-    unsaved.set(key, { atMs: value.atMs, value: JSON.stringify(value) })
-  }
-  const index = (day: string, keys: readonly string[]): void => {
-    for (let from = 0; from < keys.length; from += KEYS_PER_ENTRY) {
-      // The time makes the name unique from one start to the next, the number within one.
-      table.put(`${day}/${nowMs()}/${saves++}`, JSON.stringify(keys.slice(from, from + KEYS_PER_ENTRY)))
-    }
+  const memory = openMemory(table, nowMs)
+  const { read, write } = memory
+  const note = (installation: string, said: Said): void => {
+    const known = read<StoredInstallation>(installation)
+    if ((known?.receivedAtMs ?? 0) <= said.receivedAtMs) write(installation, said)
   }
   return {
     claim(claim): ClaimOutcome {
       const settled = read<Answer>(answerKey(claim))
       if (settled !== null) return { kind: 'settled', answer: settled.answer }
       if (!leases.take(answerKey(claim), claim.owner, LIMITS.claimLeaseMs)) return { kind: 'busy' }
-      return { kind: 'first', installationVisit: read<InstallationVisit>(visitKey(claim))?.visit ?? null }
+      const kept = read<KeptDecision>(decisionKey(claim))?.decision ?? null
+      return { kind: 'first', installation: installationOf(read<StoredInstallation>(visitKey(claim))), kept }
+    },
+    keep(claim, decision) {
+      if (leases.isHeldByOther(answerKey(claim), claim.owner)) return
+      write(decisionKey(claim), { atMs: nowMs(), decision })
     },
     settle(settlement) {
       const key = answerKey(settlement)
@@ -72,10 +82,64 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
       leases.release(key, settlement.owner)
       if (read<Answer>(key) !== null) return
       const atMs = nowMs()
-      write(key, { atMs, answer: settlement.answer })
-      if (settlement.matched !== null) write(visitKey(settlement), { atMs, visit: settlement.matched })
+      const { answer, isPending = false, receivedAtMs, matched, eventId } = settlement
+      write(key, { atMs, answer, ...(isPending ? { isPending } : {}) })
+      memory.passOver(decisionKey(settlement))
+      if (isPending) note(visitKey(settlement), { atMs, receivedAtMs, awaits: eventId })
+      if (matched !== null) note(visitKey(settlement), { atMs, receivedAtMs, visit: matched })
+    },
+    decide(decision) {
+      const key = answerKey(decision)
+      const known = read<Answer>(key)
+      if (known !== null && known.isPending !== true) return
+      const atMs = nowMs()
+      const { answer, receivedAtMs, matched, eventId } = decision
+      write(key, { atMs, answer })
+      memory.passOver(decisionKey(decision))
+      const installation = visitKey(decision)
+      if (read<StoredInstallation>(installation)?.awaits === eventId) memory.forget(installation)
+      if (matched !== null) note(installation, { atMs, receivedAtMs, visit: matched })
     },
     release: (claim) => leases.release(answerKey(claim), claim.owner),
+    hasUnsaved: memory.hasUnsaved,
+    save: memory.save,
+    sweep: (limit) => sweepDays(table, nowMs() - KEEP_MS, limit),
+  }
+}
+
+interface InstallMemory {
+  readonly read: <T extends { readonly atMs: number }>(key: string) => T | null
+  readonly write: (key: string, value: Answer | KeptDecision | StoredInstallation) => void
+  /** Of what nobody will look at any more: what was stored already goes in its time. */
+  readonly passOver: (key: string) => void
+  readonly forget: (key: string) => void
+  readonly hasUnsaved: () => boolean
+  readonly save: () => void
+}
+
+/** What was written lately is in memory alone, until it is saved together. */
+function openMemory(table: Table, nowMs: () => number): InstallMemory {
+  const unsaved = new Map<string, { readonly atMs: number; readonly value: string }>()
+  let saves = 0
+  const index = (day: string, keys: readonly string[]): void => {
+    for (let from = 0; from < keys.length; from += KEYS_PER_ENTRY) {
+      // The time makes the name unique from one start to the next, the number within one.
+      table.put(`${day}/${nowMs()}/${saves++}`, JSON.stringify(keys.slice(from, from + KEYS_PER_ENTRY)))
+    }
+  }
+  return {
+    read<T extends { readonly atMs: number }>(key: string): T | null {
+      const stored = unsaved.get(key)?.value ?? table.get(key)
+      if (stored === undefined) return null
+      const value = JSON.parse(stored) as T
+      return value.atMs + KEEP_MS > nowMs() ? value : null
+    },
+    write: (key, value) => void unsaved.set(key, { atMs: value.atMs, value: JSON.stringify(value) }),
+    passOver: (key) => void unsaved.delete(key),
+    forget(key) {
+      unsaved.delete(key)
+      if (table.get(key) !== undefined) table.remove(key)
+    },
     hasUnsaved: () => unsaved.size > 0,
     save() {
       const byDay = Map.groupBy(unsaved.keys(), (key) => dayIndex(unsaved.get(key)?.atMs ?? 0))
@@ -83,7 +147,6 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
       for (const [day, keys] of byDay) index(day, keys)
       unsaved.clear()
     },
-    sweep: (limit) => sweepDays(table, nowMs() - KEEP_MS, limit),
   }
 }
 
@@ -106,10 +169,21 @@ function dayIndex(atMs: number): string {
   return `day/${String(Math.floor(Math.max(0, atMs) / DAY_MS)).padStart(DAY_DIGITS, '0')}`
 }
 
-function answerKey({ website, eventId }: Claim): string {
+function installationOf(stored: StoredInstallation | null): Installation {
+  if (stored?.visit !== undefined) return { kind: 'matched', visit: stored.visit }
+  return { kind: stored?.awaits === undefined ? 'none' : 'pending' }
+}
+
+type Event = Pick<Claim, 'website' | 'eventId'>
+
+function answerKey({ website, eventId }: Event): string {
   return `answer/${website}/${eventId}`
 }
 
-function visitKey({ website, installationId }: Claim): string {
+function decisionKey({ website, eventId }: Event): string {
+  return `decision/${website}/${eventId}`
+}
+
+function visitKey({ website, installationId }: Pick<Claim, 'website' | 'installationId'>): string {
   return `installation/${website}/${installationId}`
 }

@@ -70,7 +70,12 @@ export async function lmdbHotState(
     receiptStates: async (asked) => asked.map((receipt) => receipts.stateOf(receipt)),
     learn: async (receipt, state) => saveSoon(receipts.learn(receipt, state)),
     claimInstall: async (claim) => installs.claim(claim),
+    keepInstall: async (claim, decision) => saveSoon(installs.keep(claim, decision)),
     settleInstall: async (settlement) => saveSoon(installs.settle(settlement)),
+    decideInstall: async (decision) => saveSoon(installs.decide(decision)),
+    // What a crash takes the log's newest records bring back before anybody is served.
+    forgotten: async () => null,
+    restored: async () => undefined,
     releaseInstall: async (claim) => installs.release(claim),
     countHits: async (hits) => saveSoon(counters.countHits(hits)),
     returnHits: async (hits, agoMs) => saveSoon(counters.returnHits(hits, agoMs)),

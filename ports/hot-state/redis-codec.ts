@@ -4,7 +4,7 @@ import { hash } from 'node:crypto'
 
 import { issuedAtOfVisit } from '../../domain/receipt.ts'
 
-import type { Claim, MatchedVisit, Predecessor, ReceiptRef } from './hot-state.ts'
+import type { Claim, Installation, MatchedVisit, Predecessor, ReceiptRef } from './hot-state.ts'
 
 const ID_BYTES = 16
 const VISIT_BYTES = 16
@@ -12,6 +12,11 @@ const DAY_BYTES = 4
 const TIME_BYTES = 6
 const DAY_MS = 86_400_000
 const NOTHING = Buffer.alloc(0)
+/** As in shared.lua; what begins otherwise is a visit that the first release wrote. */
+const MATCHED = 2
+const AWAITS = 3
+/** The kind and the time in front of a visit. */
+const STAMP_BYTES = 7
 /** Stands for a predecessor that is not known. A release that does not know it takes it for a receipt long expired. */
 const UNKNOWN_REF = Buffer.alloc(VISIT_BYTES)
 const UNKNOWN_PREVIOUS = Buffer.alloc(ID_BYTES + DAY_BYTES + VISIT_BYTES)
@@ -26,11 +31,11 @@ export function receiptDay({ issuedAtMs }: ReceiptRef): number {
   return Math.max(0, Math.floor(issuedAtMs / DAY_MS))
 }
 
-export function eventKey({ website, eventId }: Claim): Buffer {
+export function eventKey({ website, eventId }: Pick<Claim, 'website' | 'eventId'>): Buffer {
   return shortHash(`${website}/${eventId}`)
 }
 
-export function installationKey({ website, installationId }: Claim): Buffer {
+export function installationKey({ website, installationId }: Pick<Claim, 'website' | 'installationId'>): Buffer {
   return shortHash(`${website}/${installationId}`)
 }
 
@@ -70,7 +75,14 @@ export function encodeVisit(visit: MatchedVisit | null): Buffer {
   return visit === null ? NOTHING : Buffer.concat([Buffer.from([visit.gpc ? 1 : 0]), encodeRef(visit)])
 }
 
-export function decodeVisit(website: string, bytes: Buffer): MatchedVisit | null {
+/** What Redis holds of an installation; null for no bytes. */
+export function decodeInstallation(website: string, bytes: Buffer): Installation | null {
+  if (bytes[0] === AWAITS) return { kind: 'pending' }
+  const visit = decodeVisit(website, bytes[0] === MATCHED ? bytes.subarray(STAMP_BYTES) : bytes)
+  return visit === null ? null : { kind: 'matched', visit }
+}
+
+function decodeVisit(website: string, bytes: Buffer): MatchedVisit | null {
   const ref = decodeRef(website, bytes.subarray(1))
   return ref === null ? null : { ...ref, gpc: bytes[0] === 1 }
 }

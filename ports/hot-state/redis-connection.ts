@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto'
 
 import type { Redis } from 'ioredis'
 
+import type { StoreLife } from './redis-verbs.ts'
 import { defineScripts, type RunScript, type ScriptArgument, type ScriptName } from './redis-scripts.ts'
 
 /** Redis gave no answer in time or refused; what was asked may have been done or not. Carries no keys and no values. */
@@ -50,6 +51,7 @@ export class RedisConnection {
   /** Of the server behind the present connection; null until asked. */
   #serverRun: string | null = null
   #run: string | null = null
+  #mark = ''
   #timer: NodeJS.Timeout | undefined
 
   constructor(client: Redis, options: RedisConnectionOptions) {
@@ -67,6 +69,11 @@ export class RedisConnection {
     })
     // ioredis gives up for good where a connection is closed while Sentinel is still being asked, as a failover does.
     client.on('end', () => this.#connectAgain())
+  }
+
+  /** As of the last probe. A name of its own where there was none yet: it never equals what a store says. */
+  get life(): StoreLife {
+    return { name: this.#run ?? 'unknown', mark: this.#mark }
   }
 
   get isReachable(): boolean {
@@ -151,7 +158,8 @@ export class RedisConnection {
     this.#serverRun ??= runIdOf(await within(this.#client.info('server'), this.#options.deadlineMs))
     const mark = await this.#send('probe', ['', randomBytes(8).toString('hex')])
     const before = this.#run
-    this.#run = `${this.#serverRun}/${String(mark)}`
+    this.#mark = String(mark)
+    this.#run = `${this.#serverRun}/${this.#mark}`
     if (this.#run !== before) this.#options.onNewRun(this.#run, before)
     if (this.#isReachable || this.#isClosed) return
     this.#isReachable = true

@@ -5,7 +5,7 @@
  * `whence rebuild-state` bring back. Until everything is handed over verbs stay local, in the order they came.
  */
 
-import type { HotState } from './hot-state.ts'
+import type { Activation, HotState, ReceiptRef } from './hot-state.ts'
 import { RedisUnavailable } from './redis-connection.ts'
 import type { StandIn } from './redis-stand-in.ts'
 import type { RedisVerbs } from './redis-verbs.ts'
@@ -113,14 +113,20 @@ function receiptVerbs(
           return own
         },
       )
+      if (outcome.kind === 'unknown') return activateByOwnWord(receipt, either, known)
       if (outcome.kind === 'activated') known.noteActive(receipt, outcome.revoked)
       return outcome
     },
-    receiptStates: (receipts) =>
-      either(
+    async receiptStates(receipts) {
+      const told = await either(
         (shared) => shared.receiptStates(receipts),
         (alone) => alone.receiptStates(receipts),
-      ),
+      )
+      if (!told.includes('unknown')) return told
+      // Redis may have lost what this very process saw a moment ago, and the facts cannot have it yet.
+      const own = await known.receiptStates(receipts)
+      return told.map((state, place) => (state === 'unknown' ? (own[place] ?? state) : state))
+    },
     learn: (receipt, state) =>
       either(
         (shared) => shared.learn(receipt, state),
@@ -129,27 +135,63 @@ function receiptVerbs(
   }
 }
 
+/** What this process saw issued a moment ago and Redis does not know: Redis has lost it, and is told. */
+async function activateByOwnWord(receipt: ReceiptRef, either: Either, known: StandIn): Promise<Activation> {
+  const own = await known.activate(receipt)
+  if (own.kind === 'unknown' || own.kind === 'revoked') return own
+  const learnt = { ...receipt, previous: own.revoked }
+  await either(
+    (shared) => shared.learn(learnt, 'active'),
+    async () => undefined,
+  )
+  return own
+}
+
+type InstallNews = 'keepInstall' | 'settleInstall' | 'decideInstall'
+
 function installVerbs(
   either: Either,
-): Pick<HotState, 'claimInstall' | 'settleInstall' | 'releaseInstall' | 'claimJob' | 'releaseJob'> {
+): Pick<
+  HotState,
+  | 'claimInstall'
+  | 'keepInstall'
+  | 'settleInstall'
+  | 'decideInstall'
+  | 'releaseInstall'
+  | 'forgotten'
+  | 'restored'
+  | 'claimJob'
+  | 'releaseJob'
+> {
+  /** Redis, or this process alone, which hands it over later. */
+  const told = (verb: (state: Pick<HotState, InstallNews>) => Promise<void>): Promise<void> =>
+    either(verb, async (alone, tell) => {
+      await verb(alone)
+      tell(verb)
+    })
   return {
     claimInstall: (claim) =>
       either(
         (shared) => shared.claimInstall(claim),
         (alone) => alone.claimInstall(claim),
       ),
-    settleInstall: (settlement) =>
-      either(
-        (shared) => shared.settleInstall(settlement),
-        async (alone, tell) => {
-          await alone.settleInstall(settlement)
-          tell((shared) => shared.settleInstall(settlement))
-        },
-      ),
+    keepInstall: (claim, decision) => told((state) => state.keepInstall(claim, decision)),
+    settleInstall: (settlement) => told((state) => state.settleInstall(settlement)),
+    decideInstall: (decision) => told((state) => state.decideInstall(decision)),
     releaseInstall: (claim) =>
       either(
         (shared) => shared.releaseInstall(claim),
         (alone) => alone.releaseInstall(claim),
+      ),
+    forgotten: () =>
+      either(
+        (shared) => shared.forgotten(),
+        (alone) => alone.forgotten(),
+      ),
+    restored: (life) =>
+      either(
+        (shared) => shared.restored(life),
+        (alone) => alone.restored(life),
       ),
     claimJob: (jobId, owner, leaseMs) =>
       either(

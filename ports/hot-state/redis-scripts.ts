@@ -11,7 +11,9 @@ const SCRIPTS = [
   'learn',
   'receipt_states',
   'claim_install',
+  'keep_install',
   'settle_install',
+  'decide_install',
   'release_install',
   'count_hits',
   'return_hits',
@@ -21,6 +23,8 @@ const SCRIPTS = [
   'raise_usage',
   'claim_job',
   'release_job',
+  'mark_whole',
+  'read_whole',
   'probe',
 ] as const
 export type ScriptName = (typeof SCRIPTS)[number]

@@ -5,7 +5,15 @@
  * told; anything else is `unknown`, so that the caller asks Facts and comes back with `learn`.
  */
 
-import type { HotState, IssuedReceipt, Predecessor, ReceiptRef, UsageOutcome, UsageRequest } from './hot-state.ts'
+import type {
+  ClaimOutcome,
+  HotState,
+  IssuedReceipt,
+  Predecessor,
+  ReceiptRef,
+  UsageOutcome,
+  UsageRequest,
+} from './hot-state.ts'
 import { memoryLeases } from './leases.ts'
 import { openCounters } from './lmdb-counters.ts'
 import { openInstalls } from './lmdb-installs.ts'
@@ -43,16 +51,26 @@ export function standIn(nowMs: () => number): StandIn {
   return {
     ...receiptVerbs(nowMs),
     ...usageVerbs(),
-    claimInstall: async (claim) => tidied(installs.claim(claim)),
+    claimInstall: async (claim) => tidied(unsure(installs.claim(claim))),
+    keepInstall: async (claim, decision) => installs.keep(claim, decision),
     async settleInstall(settlement) {
       installs.settle(settlement)
     },
+    decideInstall: async (decision) => installs.decide(decision),
     releaseInstall: async (claim) => installs.release(claim),
+    forgotten: async () => 'alone',
+    restored: async () => undefined,
     countHits: async (hits) => tidied(counters.countHits(hits)),
     returnHits: async (hits, agoMs) => counters.returnHits(hits, agoMs),
     claimJob: async (jobId, owner, leaseMs) => tidied(leases.take(`job/${jobId}`, owner, leaseMs)),
     releaseJob: async (jobId, owner) => leases.release(`job/${jobId}`, owner),
   }
+}
+
+/** What this process does not know another one may. */
+function unsure(outcome: ClaimOutcome): ClaimOutcome {
+  const isUnsure = outcome.kind === 'first' && outcome.installation.kind === 'none'
+  return isUnsure ? { ...outcome, installation: { kind: 'unknown' } } : outcome
 }
 
 type ReceiptVerbs = Pick<StandIn, 'putVisit' | 'activate' | 'receiptStates' | 'learn' | 'noteIssued' | 'noteActive'>

@@ -4,8 +4,8 @@ import { LIMITS } from '../../domain/limits.ts'
 
 import type { Activation, ClaimOutcome, Hit, HitOutcome, HotState, ReceiptStanding } from './hot-state.ts'
 import {
+  decodeInstallation,
   decodePredecessor,
-  decodeVisit,
   encodePrevious,
   encodeVisit,
   eventKey,
@@ -14,6 +14,13 @@ import {
   receiptId,
 } from './redis-codec.ts'
 import type { RunScript } from './redis-scripts.ts'
+
+/** Which life of the data this is: other after a restart, a failover, and wherever the store was emptied. */
+export interface StoreLife {
+  readonly name: string
+  /** The part of it that the store holds itself. */
+  readonly mark: string
+}
 
 export type RedisVerbs = Omit<HotState, 'flush' | 'health' | 'close'>
 
@@ -25,9 +32,9 @@ const USAGE_MEMORY_MS = 2 * 366 * DAY_MS
 const STATES: readonly ReceiptStanding[] = ['unknown', 'issued', 'active', 'revoked', 'predecessor_unknown']
 
 /** `clock` gives the time instead of the server's; for tests alone. */
-export function redisVerbs(run: RunScript, clock: (() => number) | undefined): RedisVerbs {
+export function redisVerbs(run: RunScript, life: () => StoreLife, clock: (() => number) | undefined): RedisVerbs {
   const now = (): string => (clock === undefined ? '' : String(clock()))
-  return { ...receiptVerbs(run, now), ...installVerbs(run, now), ...countVerbs(run, now), ...jobVerbs(run, now) }
+  return { ...receiptVerbs(run, now), ...installVerbs(run, now, life), ...countVerbs(run, now), ...jobVerbs(run, now) }
 }
 
 type Now = () => string
@@ -63,29 +70,56 @@ function activationOf(website: string, [kind, revoked]: readonly Buffer[]): Acti
   return { kind: text, revoked: revoked === undefined ? null : decodePredecessor(website, revoked) }
 }
 
-function installVerbs(run: RunScript, now: Now): Pick<HotState, 'claimInstall' | 'settleInstall' | 'releaseInstall'> {
+type InstallVerbs = Pick<
+  HotState,
+  'claimInstall' | 'keepInstall' | 'settleInstall' | 'decideInstall' | 'releaseInstall' | 'forgotten' | 'restored'
+>
+
+function installVerbs(run: RunScript, now: Now, life: () => StoreLife): InstallVerbs {
   return {
     async claimInstall(claim) {
       const keys = [eventKey(claim), installationKey(claim)]
-      const reply = await run('claim_install', [now(), ...keys, claim.owner, LIMITS.claimLeaseMs])
-      return claimOutcomeOf(claim.website, reply as Buffer[])
+      const reply = await run('claim_install', [now(), ...keys, claim.owner, LIMITS.claimLeaseMs, ANSWER_MEMORY_MS])
+      return claimOutcomeOf(claim.website, reply as Buffer[], life().name)
+    },
+    async keepInstall(claim, decision) {
+      const { owner } = claim
+      await run('keep_install', [now(), eventKey(claim), owner, LIMITS.claimLeaseMs, ANSWER_MEMORY_MS, decision])
     },
     async settleInstall(settlement) {
       const keys = [eventKey(settlement), installationKey(settlement)]
-      const { owner, answer, matched } = settlement
-      await run('settle_install', [now(), ...keys, owner, ANSWER_MEMORY_MS, answer, encodeVisit(matched)])
+      const { owner, answer, isPending, receivedAtMs, matched } = settlement
+      const told = [answer, isPending === true ? 1 : 0, receivedAtMs, encodeVisit(matched)]
+      await run('settle_install', [now(), ...keys, owner, ANSWER_MEMORY_MS, ...told])
+    },
+    async decideInstall(decision) {
+      const keys = [eventKey(decision), installationKey(decision)]
+      const { answer, receivedAtMs, matched } = decision
+      await run('decide_install', [now(), ...keys, ANSWER_MEMORY_MS, answer, receivedAtMs, encodeVisit(matched)])
     },
     async releaseInstall(claim) {
-      await run('release_install', [now(), eventKey(claim), claim.owner])
+      await run('release_install', [now(), eventKey(claim), claim.owner, ANSWER_MEMORY_MS])
+    },
+    async forgotten() {
+      const whole = String(await run('read_whole', [now()]))
+      const { name } = life()
+      return whole === name ? null : name
+    },
+    async restored(name) {
+      const present = life()
+      if (name === present.name) await run('mark_whole', [now(), present.mark, name])
     },
   }
 }
 
-function claimOutcomeOf(website: string, [kind, value]: readonly Buffer[]): ClaimOutcome {
+function claimOutcomeOf(website: string, reply: readonly Buffer[], life: string): ClaimOutcome {
+  const [kind, value, installation, whole] = reply
   const text = String(kind)
   if (text === 'settled') return { kind: 'settled', answer: String(value) }
   if (text === 'busy') return { kind: 'busy' }
-  return { kind: 'first', installationVisit: value === undefined ? null : decodeVisit(website, value) }
+  const kept = value === undefined || value.length === 0 ? null : String(value)
+  const known = installation === undefined ? null : decodeInstallation(website, installation)
+  return { kind: 'first', installation: known ?? { kind: String(whole) === life ? 'none' : 'unknown' }, kept }
 }
 
 type CountVerbs = Pick<HotState, 'countHits' | 'returnHits' | 'addUsage' | 'returnUsage' | 'readUsage' | 'raiseUsage'>

@@ -56,7 +56,12 @@ export async function redisHotState(url: string, options: RedisHotStateOptions =
     const connection = new RedisConnection(client, connecting)
     await connection.open(connectWaitMs)
     const health = () => ({ isReachable: connection.isReachable, isShared: true })
-    return { ...redisVerbs(connection.run, clock), flush, health, close: async () => connection.close() }
+    return {
+      ...redisVerbs(connection.run, () => connection.life, clock),
+      flush,
+      health,
+      close: async () => connection.close(),
+    }
   }
   const connection: RedisConnection = new RedisConnection(client, {
     ...connecting,
@@ -69,7 +74,11 @@ export async function redisHotState(url: string, options: RedisHotStateOptions =
       connecting.onReachable()
     },
   })
-  const fallback = fallBack(redisVerbs(connection.run, clock), standIn(clock ?? Date.now), () => performance.now())
+  const fallback = fallBack(
+    redisVerbs(connection.run, () => connection.life, clock),
+    standIn(clock ?? Date.now),
+    () => performance.now(),
+  )
   await connection.open(connectWaitMs)
   return {
     ...fallback.verbs,

@@ -139,7 +139,7 @@ describe('a ClickHouse that is away', () => {
   })
   after(() => api.stop())
 
-  it('makes receipts that only it remembers unknown and fails no install, be it broken or merely silent', async () => {
+  it('leaves an install pending whose receipts only it remembers, be it broken or merely silent, and fails none', async () => {
     const run = api.service.facts.run.bind(api.service.facts)
     for (const broken of [() => Promise.reject(new Error('away')), () => new Promise<never>(() => undefined)]) {
       const { receipt } = (await api.visit()).body['marker']
@@ -148,7 +148,8 @@ describe('a ClickHouse that is away', () => {
       // The roles behind the log go on reading; only the request's own look-up finds nobody.
       api.service.facts.run = (query, params) => (query === 'receiptFacts' ? broken() : run(query, params))
       const { body } = await api.event({ receipts: [receipt] })
-      expect(body).to.deep.include({ resolution: 'unmatched' })
+      expect(body).to.deep.include({ resolution: 'pending', candidate_count: 0, selection_policy: 'none' })
+      expect(body['ga']).to.deep.include({ status: 'pending' })
       expect((await api.activate(receipt)).body).to.deep.equal({ ok: true })
       api.service.facts.run = run
       expect((await api.event({ receipts: [receipt] })).body).to.deep.include({ resolution: 'matched' })

@@ -66,8 +66,9 @@ describe('recalling answers at the start', () => {
     await append('event-1', 'matched', visit)
     await recallAnswers({ eventLog, hotState, read: READ })
     const outcome = await ask('event-2', 'of-event-1')
-    expect(outcome.kind === 'first' && outcome.installationVisit).to.deep.equal({
-      ...{ website: 'site', visitId: visit.visitId, issuedAtMs: visit.visitIssuedAtMs, gpc: false },
+    expect(outcome.kind === 'first' && outcome.installation).to.deep.equal({
+      kind: 'matched',
+      visit: { website: 'site', visitId: visit.visitId, issuedAtMs: visit.visitIssuedAtMs, gpc: false },
     })
   })
 
@@ -77,7 +78,7 @@ describe('recalling answers at the start', () => {
     await append('event-2', 'unmatched')
     const claim = { website: 'site', eventId: 'event-2', installationId: 'of-event-2', owner: 'test' }
     await hotState.claimInstall(claim)
-    await hotState.settleInstall({ ...claim, answer: '"told"', matched: null })
+    await hotState.settleInstall({ ...claim, answer: '"told"', receivedAtMs: 0, matched: null })
     expect(await recallAnswers({ eventLog, hotState, read: READ })).to.equal(1)
     const first = await ask('event-1')
     expect(first.kind === 'settled' && JSON.parse(first.answer)).to.include({ resolution: 'matched' })

@@ -17,6 +17,7 @@ import type {
   ReceiptRef,
   ReceiptStanding,
   ReceiptState,
+  Settlement,
 } from '../../ports/hot-state/hot-state.ts'
 
 export interface HotStateHarness {
@@ -42,6 +43,8 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
 
     beforeEach(async () => {
       harness = await open()
+      const life = await harness.state.forgotten()
+      if (life !== null) await harness.state.restored(life)
     })
     afterEach(async () => {
       await harness.close()
@@ -262,7 +265,7 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         expect(firsts.length).to.equal(1)
         expect(outcomes.filter(({ outcome }) => outcome.kind === 'busy').length).to.equal(999)
         for (const { claim } of firsts)
-          await harness.state.settleInstall({ ...claim, answer: 'the one', matched: null })
+          await harness.state.settleInstall({ ...claim, answer: 'the one', receivedAtMs: 0, matched: null })
         const again = await Promise.all(outcomes.map(({ claim }) => harness.state.claimInstall(claim)))
         for (const outcome of again) expect(outcome).to.deep.equal({ kind: 'settled', answer: 'the one' })
       })
@@ -297,9 +300,19 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
 
       it('lets only the owner settle', async () => {
         await harness.state.claimInstall(claimOf('event-1', 'owner'))
-        await harness.state.settleInstall({ ...claimOf('event-1', 'stranger'), answer: 'wrong', matched: null })
+        await harness.state.settleInstall({
+          ...claimOf('event-1', 'stranger'),
+          answer: 'wrong',
+          receivedAtMs: 0,
+          matched: null,
+        })
         expect((await harness.state.claimInstall(claimOf('event-1', 'next'))).kind).to.equal('busy')
-        await harness.state.settleInstall({ ...claimOf('event-1', 'owner'), answer: 'right', matched: null })
+        await harness.state.settleInstall({
+          ...claimOf('event-1', 'owner'),
+          answer: 'right',
+          receivedAtMs: 0,
+          matched: null,
+        })
         const outcome = await harness.state.claimInstall(claimOf('event-1', 'next'))
         expect(outcome).to.deep.equal({ kind: 'settled', answer: 'right' })
       })
@@ -308,7 +321,12 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         await harness.state.claimInstall(claimOf('event-1', 'slow'))
         harness.setNowMs(harness.nowMs() + LIMITS.claimLeaseMs)
         await settle('event-1', { answer: 'of the second' })
-        await harness.state.settleInstall({ ...claimOf('event-1', 'slow'), answer: 'of the slow one', matched: null })
+        await harness.state.settleInstall({
+          ...claimOf('event-1', 'slow'),
+          answer: 'of the slow one',
+          receivedAtMs: 0,
+          matched: null,
+        })
         const outcome = await harness.state.claimInstall(claimOf('event-1', 'next'))
         expect(outcome).to.deep.equal({ kind: 'settled', answer: 'of the second' })
       })
@@ -330,21 +348,130 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
       it('remembers the visit an installation was matched to, and the latest one', async () => {
         const [first, second] = [matched(receipt(harness.nowMs())), matched(receipt(harness.nowMs()))]
         await settle('event-1', { matched: first })
-        expect(await claimFirst('event-2')).to.deep.equal({ kind: 'first', installationVisit: first })
+        expect(await claimFirst('event-2')).to.deep.equal({
+          kind: 'first',
+          installation: { kind: 'matched', visit: first },
+          kept: null,
+        })
         await settle('event-3', { matched: second })
         await settle('event-4', { matched: null })
-        expect(await claimFirst('event-5')).to.deep.equal({ kind: 'first', installationVisit: second })
+        expect(await claimFirst('event-5')).to.deep.equal({
+          kind: 'first',
+          installation: { kind: 'matched', visit: second },
+          kept: null,
+        })
         const elsewhere = { ...claimOf('event-6', 'x'), website: 'other-website' }
-        expect(await harness.state.claimInstall(elsewhere)).to.deep.equal({ kind: 'first', installationVisit: null })
+        expect(await harness.state.claimInstall(elsewhere)).to.deep.equal({
+          kind: 'first',
+          installation: { kind: 'none' },
+          kept: null,
+        })
+      })
+
+      it('keeps a decision for whoever is first next, also after a reopening, and forgets it once it is settled', async () => {
+        await harness.state.claimInstall(claimOf('event-1', 'first'))
+        await harness.state.keepInstall(claimOf('event-1', 'first'), 'the decision')
+        expect((await harness.state.claimInstall(claimOf('event-1', 'next'))).kind).to.equal('busy')
+        await harness.state.releaseInstall(claimOf('event-1', 'stranger'))
+        expect((await harness.state.claimInstall(claimOf('event-1', 'next'))).kind).to.equal('busy')
+        await harness.state.releaseInstall(claimOf('event-1', 'first'))
+        await harness.reopen()
+        const second = await harness.state.claimInstall(claimOf('event-1', 'second'))
+        expect(second).to.deep.include({ kind: 'first', kept: 'the decision' })
+        expect((await harness.state.claimInstall(claimOf('event-1', 'third'))).kind).to.equal('busy')
+        await settle('event-1', { answer: 'told', owner: 'second' })
+        const repeat = await harness.state.claimInstall(claimOf('event-1', 'repeat'))
+        expect(repeat).to.deep.equal({ kind: 'settled', answer: 'told' })
+        expect(await claimFirst('event-2')).to.include({ kept: null })
+      })
+
+      it('keeps a decision when the lease of its owner has run out', async () => {
+        await harness.state.claimInstall(claimOf('event-1', 'crashed'))
+        await harness.state.keepInstall(claimOf('event-1', 'crashed'), 'decided')
+        harness.setNowMs(harness.nowMs() + LIMITS.claimLeaseMs - 1)
+        expect((await harness.state.claimInstall(claimOf('event-1', 'next'))).kind).to.equal('busy')
+        harness.setNowMs(harness.nowMs() + 1)
+        expect(await harness.state.claimInstall(claimOf('event-1', 'next'))).to.include({
+          kind: 'first',
+          kept: 'decided',
+        })
+        await harness.state.keepInstall(claimOf('event-1', 'crashed'), 'too late')
+        await harness.state.releaseInstall(claimOf('event-1', 'next'))
+        expect(await harness.state.claimInstall(claimOf('event-1', 'last'))).to.include({ kept: 'decided' })
+      })
+
+      it('keeps nothing for a claim that is settled', async () => {
+        const claim = await settle('event-1', { answer: 'kept' })
+        await harness.state.keepInstall(claim, 'too late')
+        expect(await harness.state.claimInstall(claim)).to.deep.equal({ kind: 'settled', answer: 'kept' })
+      })
+
+      it('says the visit of the event that was received last, in whatever order events are settled', async () => {
+        const visits = [1, 2, 3].map(() => matched(receipt(harness.nowMs())))
+        for (const place of [1, 2, 0]) {
+          await settle(`event-${place}`, { matched: visits[place] ?? null, receivedAtMs: 1_000 + place })
+        }
+        expect((await claimFirst('event-4')).installation).to.deep.equal({ kind: 'matched', visit: visits[2] })
+      })
+
+      it('gives a pending answer until it is decided, then the decision, which is final', async () => {
+        const visit = matched(receipt(harness.nowMs()))
+        const claim = await settle('event-1', { answer: 'pending', isPending: true, receivedAtMs: 1_000 })
+        expect(await harness.state.claimInstall(claim)).to.deep.equal({ kind: 'settled', answer: 'pending' })
+        expect((await claimFirst('event-2')).installation).to.deep.equal({ kind: 'pending' })
+        const { owner: _owner, ...event } = claim
+        await harness.state.decideInstall({ ...event, answer: 'decided', receivedAtMs: 1_000, matched: visit })
+        await harness.state.decideInstall({ ...event, answer: 'again', receivedAtMs: 1_000, matched: null })
+        await harness.reopen()
+        expect(await harness.state.claimInstall(claim)).to.deep.equal({ kind: 'settled', answer: 'decided' })
+        expect((await claimFirst('event-3')).installation).to.deep.equal({ kind: 'matched', visit })
+      })
+
+      it('forgets that an installation awaits a decision when it is matched to nothing', async () => {
+        const claim = await settle('event-1', { isPending: true, receivedAtMs: 1_000 })
+        const { owner: _owner, ...event } = claim
+        await harness.state.decideInstall({ ...event, answer: 'decided', receivedAtMs: 1_000, matched: null })
+        expect((await claimFirst('event-2')).installation).to.deep.equal({ kind: 'none' })
+      })
+
+      it('lets a decision change nothing that a later event of the installation says', async () => {
+        const [older, newer] = [matched(receipt(harness.nowMs())), matched(receipt(harness.nowMs()))]
+        const claim = await settle('event-1', { isPending: true, receivedAtMs: 1_000 })
+        await settle('event-2', { matched: newer, receivedAtMs: 2_000 })
+        const { owner: _owner, ...event } = claim
+        await harness.state.decideInstall({ ...event, answer: 'decided', receivedAtMs: 1_000, matched: older })
+        expect((await claimFirst('event-3')).installation).to.deep.equal({ kind: 'matched', visit: newer })
+      })
+
+      it('takes a decision about an event that it has forgotten, or that somebody works on', async () => {
+        const { owner: _owner, ...event } = claimOf('event-1', 'nobody')
+        await harness.state.claimInstall(claimOf('event-1', 'at work'))
+        await harness.state.decideInstall({ ...event, answer: 'decided', receivedAtMs: 1_000, matched: null })
+        await harness.state.settleInstall({
+          ...claimOf('event-1', 'at work'),
+          answer: 'mine',
+          receivedAtMs: 0,
+          matched: null,
+        })
+        const outcome = await harness.state.claimInstall(claimOf('event-1', 'next'))
+        expect(outcome).to.deep.equal({ kind: 'settled', answer: 'decided' })
+      })
+
+      it('is whole once what it had forgotten was told again, and stays so over a reopening', async () => {
+        expect(await harness.state.forgotten()).to.equal(null)
+        await harness.reopen()
+        expect(await harness.state.forgotten()).to.equal(null)
+        await harness.state.restored('another life')
+        expect(await harness.state.forgotten()).to.equal(null)
       })
 
       it('forgets answers and installations after 31 days', async () => {
         await settle('event-1', { answer: 'old', matched: matched(receipt(harness.nowMs())) })
         harness.setNowMs(harness.nowMs() + LIMITS.answerMemoryDays * DAY_MS - 1)
         expect((await harness.state.claimInstall(claimOf('event-1', 'x'))).kind).to.equal('settled')
-        expect((await claimFirst('event-2')).installationVisit).to.not.equal(null)
+        expect((await claimFirst('event-2')).installation.kind).to.equal('matched')
         harness.setNowMs(harness.nowMs() + DAY_MS + 1)
-        expect(await claimFirst('event-1')).to.deep.equal({ kind: 'first', installationVisit: null })
+        expect(await claimFirst('event-1')).to.deep.equal({ kind: 'first', installation: { kind: 'none' }, kept: null })
       })
 
       it('knows a settled answer and the installation after a reopen', async () => {
@@ -353,16 +480,17 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         await harness.reopen()
         const outcome = await harness.state.claimInstall(claimOf('event-1', 'x'))
         expect(outcome).to.deep.equal({ kind: 'settled', answer: 'durable' })
-        expect(await claimFirst('event-2')).to.deep.equal({ kind: 'first', installationVisit: visit })
+        expect(await claimFirst('event-2')).to.deep.equal({
+          kind: 'first',
+          installation: { kind: 'matched', visit },
+          kept: null,
+        })
       })
 
-      const settle = async (
-        eventId: string,
-        settled: { readonly answer?: string; readonly matched?: MatchedVisit | null },
-      ): Promise<Claim> => {
-        const claim = claimOf(eventId, `owner of ${eventId}`)
+      const settle = async (eventId: string, settled: Partial<Settlement>): Promise<Claim> => {
+        const claim = claimOf(eventId, settled.owner ?? `owner of ${eventId}`)
         await harness.state.claimInstall(claim)
-        await harness.state.settleInstall({ answer: 'answer', matched: null, ...settled, ...claim })
+        await harness.state.settleInstall({ answer: 'answer', receivedAtMs: 0, matched: null, ...settled, ...claim })
         return claim
       }
       const claimFirst = async (eventId: string): Promise<Extract<ClaimOutcome, { kind: 'first' }>> => {

@@ -53,7 +53,7 @@ async function settle(mine: number): Promise<void> {
   const claim = { website: 'acme', eventId: `event-${mine}`, installationId: `${mine}`, owner: `${process.pid}` }
   await state.claimInstall(claim)
   try {
-    await state.settleInstall({ ...claim, answer: `answer ${mine}`, matched: null })
+    await state.settleInstall({ ...claim, answer: `answer ${mine}`, receivedAtMs: 0, matched: null })
     // Answers are stored a moment later, with whatever is committed then.
     await new Promise((resolve) => setTimeout(resolve, 5))
     await environment.committer.durable()

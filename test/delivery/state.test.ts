@@ -50,6 +50,7 @@ describe('a hot state that was lost', function () {
       logger,
       nowMs: () => now,
       random: () => 0,
+      owner: 'test',
     })
     onLost = () => role.storeLost()
     const old = receipt('old', now)
@@ -73,7 +74,13 @@ describe('a hot state that was lost', function () {
     await hotState.learn({ ...active, previous: null }, 'revoked')
     const claim = { website: 'acme', installationId: 'installation', owner: 'somebody' }
     await hotState.claimInstall({ ...claim, eventId: 'event-known' })
-    await hotState.settleInstall({ ...claim, eventId: 'event-known', answer: '"first"', matched: null })
+    await hotState.settleInstall({
+      ...claim,
+      eventId: 'event-known',
+      answer: '"first"',
+      receivedAtMs: 0,
+      matched: null,
+    })
     const pages: Readonly<Record<string, readonly object[][]>> = {
       activationsAfter: [
         [{ website: 'acme', visit_id: active.visitId, effect: 1, issued_at_ms: now }],
@@ -137,7 +144,14 @@ function activation({ website, visitId, issuedAtMs }: ReceiptRef): { key: string
 
 function installRow(eventId: string, { visitId }: ReceiptRef, issuedAtMs: number): object {
   const visit = { visit_id: visitId, visit_issued_at_ms: issuedAtMs, gpc: false }
-  return { website: 'acme', event_id: eventId, installation_id: 'installation', answer: '"rebuilt"', ...visit }
+  return {
+    website: 'acme',
+    event_id: eventId,
+    installation_id: 'installation',
+    answer: '"rebuilt"',
+    received_at_ms: issuedAtMs,
+    ...visit,
+  }
 }
 
 /** The test's own timeout bounds the wait. */

@@ -8,6 +8,7 @@ import { encodeRecord } from '../../domain/records.ts'
 import {
   activationRecord,
   activityRecord,
+  decisionRecord,
   deliveryRecord,
   installRecord,
   visitRecord,
@@ -23,6 +24,7 @@ const WHOLE: { readonly [K in ReadableKind]: object } = {
   visit: visitRecord({ visitId: 'ab'.repeat(16) }),
   activation: ACTIVATION,
   install: INSTALL,
+  decision: decisionRecord(INSTALL),
   delivery: deliveryRecord(),
   activity: activityRecord(),
   job: JOB,

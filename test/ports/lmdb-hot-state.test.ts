@@ -82,7 +82,7 @@ describe('LMDB hot state', () => {
     state = await lmdbHotState(environment, { sweepEveryMs: 0, saveEveryMs: 60_000 })
     const claim = { website: 'acme', eventId: 'event', installationId: 'installation', owner: 'owner' }
     await state.claimInstall(claim)
-    await state.settleInstall({ ...claim, answer: 'answer', matched: null })
+    await state.settleInstall({ ...claim, answer: 'answer', receivedAtMs: 0, matched: null })
     await state.putVisit({ ...receipt(1), previous: null })
     await state.addUsage({ organization: 'acme', month: '2026-11', quota: null })
     await state.flush()
@@ -129,7 +129,7 @@ describe('LMDB hot state', () => {
     await state.activate(receipt(1))
     const claim = { website: 'acme', eventId: 'event', installationId: 'installation', owner: 'owner' }
     await state.claimInstall(claim)
-    await state.settleInstall({ ...claim, answer: 'answer', matched: { ...receipt(1), gpc: false } })
+    await state.settleInstall({ ...claim, answer: 'answer', receivedAtMs: 0, matched: { ...receipt(1), gpc: false } })
     await state.countHits([{ key: 'address', limit: 5, windowS: 86_400 }])
     await state.addUsage({ organization: 'acme', month: '2026-11', quota: null })
     expect(await sweepAfter(40 * DAY_MS)).to.deep.equal(['usage/2026-11/acme'])
@@ -140,7 +140,7 @@ describe('LMDB hot state', () => {
     const settle = async (eventId: string): Promise<void> => {
       const claim = { website: 'acme', eventId, installationId: 'installation', owner: 'owner' }
       await state.claimInstall(claim)
-      await state.settleInstall({ ...claim, answer: eventId, matched: { ...receipt(1), gpc: false } })
+      await state.settleInstall({ ...claim, answer: eventId, receivedAtMs: 0, matched: { ...receipt(1), gpc: false } })
     }
     await settle('event-1')
     clock.set(clock.nowMs() + 20 * DAY_MS)
@@ -179,7 +179,7 @@ describe('LMDB hot state', () => {
   it('stores settled answers by itself, without being closed', async () => {
     const claim = { website: 'acme', eventId: 'event', installationId: 'installation', owner: 'owner' }
     await state.claimInstall(claim)
-    await state.settleInstall({ ...claim, answer: 'answer', matched: { ...receipt(1), gpc: false } })
+    await state.settleInstall({ ...claim, answer: 'answer', receivedAtMs: 0, matched: { ...receipt(1), gpc: false } })
     while ((await stored()).length < 3) await new Promise((resolve) => setTimeout(resolve, 2))
     expect((await stored()).filter((key) => !key.startsWith('day/'))).to.have.members([
       'answer/acme/event',
@@ -191,7 +191,7 @@ describe('LMDB hot state', () => {
     const release = await holdWriteLock(folder)
     const claim = { website: 'acme', eventId: 'event', installationId: 'installation', owner: 'owner' }
     await state.claimInstall(claim)
-    await state.settleInstall({ ...claim, answer: 'answer', matched: null })
+    await state.settleInstall({ ...claim, answer: 'answer', receivedAtMs: 0, matched: null })
     const outcome = await state.claimInstall({ ...claim, owner: 'another' })
     await release()
     expect(outcome).to.deep.equal({ kind: 'settled', answer: 'answer' })
@@ -201,7 +201,7 @@ describe('LMDB hot state', () => {
     for (let number = 0; number < 12_000; number++) {
       const claim = { website: 'acme', eventId: `event-${number}`, installationId: `${number}`, owner: 'owner' }
       await state.claimInstall(claim)
-      await state.settleInstall({ ...claim, answer: 'answer', matched: null })
+      await state.settleInstall({ ...claim, answer: 'answer', receivedAtMs: 0, matched: null })
     }
     while ((await stored()).length < 12_000) await new Promise((resolve) => setTimeout(resolve, 2))
     expect(await sweepAfter(40 * DAY_MS)).to.deep.equal([])

@@ -80,7 +80,12 @@ describe('Redis hot state', () => {
       await state.activate(second)
       await state.putVisit(issued())
       await state.claimInstall(claim('settled'))
-      await state.settleInstall({ ...claim('settled'), answer: 'x', matched: { ...first, gpc: false } })
+      await state.settleInstall({
+        ...claim('settled'),
+        answer: 'x',
+        receivedAtMs: 0,
+        matched: { ...first, gpc: false },
+      })
       await state.claimInstall(claim('claimed'))
       await state.countHits([{ key: 'a', limit: 1, windowS: 60 }])
       await state.addUsage({ organization: 'acme', month: MONTH, quota: null })
@@ -93,7 +98,7 @@ describe('Redis hot state', () => {
 
     it('gives each key back when what it holds is over, and a minute for the clocks, but not before', async () => {
       const state = await open()
-      const settled = { ...claim('settled'), answer: 'x', matched: { ...receipt(), gpc: false } }
+      const settled = { ...claim('settled'), answer: 'x', receivedAtMs: 0, matched: { ...receipt(), gpc: false } }
       const visits = [receipt(), receipt()] as const
       const fromMs = redisMs(server)
       for (const known of visits) await state.putVisit(issued(known))
@@ -181,7 +186,7 @@ describe('Redis hot state', () => {
       const runs: string[] = []
       const state = await open({ onNewRun: (run) => runs.push(run) })
       await state.claimInstall(claim('event-1'))
-      await state.settleInstall({ ...claim('event-1'), answer: 'kept', matched: null })
+      await state.settleInstall({ ...claim('event-1'), answer: 'kept', receivedAtMs: 0, matched: null })
       await server.kill()
       expect(await state.receiptStates([receipt()])).to.deep.equal(['unknown'])
       expect(state.health()).to.deep.equal({ isReachable: false, isShared: false })
@@ -203,7 +208,7 @@ describe('Redis hot state', () => {
           expect((await state.activate(known)).kind).to.equal('activated')
           const mine = claim(`event-${caller}-${turn}`)
           expect((await state.claimInstall(mine)).kind).to.equal('first')
-          await state.settleInstall({ ...mine, answer: 'mine', matched: null })
+          await state.settleInstall({ ...mine, answer: 'mine', receivedAtMs: 0, matched: null })
           expect((await state.countHits([{ key: 'a', limit: 1e9, windowS: 60 }])).kind).to.equal('counted')
           answers++
           await pause(1)
@@ -237,7 +242,7 @@ describe('Redis hot state', () => {
         state.receiptStates([known]),
         state.learn({ ...receipt(), previous: null }, 'active'),
         state.claimInstall(claim('event-1')),
-        state.settleInstall({ ...claim('event-2'), answer: 'x', matched: null }),
+        state.settleInstall({ ...claim('event-2'), answer: 'x', receivedAtMs: 0, matched: null }),
         state.releaseInstall(claim('event-3')),
         state.countHits([{ key: 'a', limit: 1, windowS: 60 }]),
         state.addUsage({ organization: 'acme', month: MONTH, quota: 1 }),
@@ -247,7 +252,7 @@ describe('Redis hot state', () => {
         state.releaseJob('job-2', 'owner'),
       ])
       expect(outcomes[2]).to.deep.equal(['unknown'])
-      expect(outcomes[4]).to.deep.equal({ kind: 'first', installationVisit: null })
+      expect(outcomes[4]).to.deep.equal({ kind: 'first', installation: { kind: 'unknown' }, kept: null })
       expect(outcomes[7]).to.deep.equal({ kind: 'counted', counts: [1] })
       expect(state.health()).to.deep.equal({ isReachable: false, isShared: false })
     })
@@ -337,7 +342,7 @@ describe('Redis hot state', () => {
       freeze()
       expect(await state.claimInstall(claim('event-1', 'a'))).to.include({ kind: 'first' })
       expect(await state.claimInstall(claim('event-1', 'b'))).to.include({ kind: 'busy' })
-      await state.settleInstall({ ...claim('event-1', 'a'), answer: 'ours', matched: null })
+      await state.settleInstall({ ...claim('event-1', 'a'), answer: 'ours', receivedAtMs: 0, matched: null })
       expect(await state.claimInstall(claim('event-1', 'b'))).to.deep.equal({ kind: 'settled', answer: 'ours' })
       expect(await state.claimJob('job', 'a', 1_000)).to.equal(true)
       expect(await state.claimJob('job', 'b', 1_000)).to.equal(false)
@@ -351,7 +356,12 @@ describe('Redis hot state', () => {
       await state.learn({ ...second, previous: first }, 'issued')
       await state.activate(second)
       await state.claimInstall(claim('event-1', 'a'))
-      await state.settleInstall({ ...claim('event-1', 'a'), answer: 'ours', matched: { ...visit, gpc: true } })
+      await state.settleInstall({
+        ...claim('event-1', 'a'),
+        answer: 'ours',
+        receivedAtMs: 0,
+        matched: { ...visit, gpc: true },
+      })
       await state.addUsage({ organization: 'acme', month: MONTH, quota: null })
       server.thaw()
       await until(isShared(state))
@@ -359,7 +369,11 @@ describe('Redis hot state', () => {
       expect(await other.receiptStates([first, second])).to.deep.equal(['revoked', 'active'])
       expect(await other.claimInstall(claim('event-1', 'b'))).to.deep.equal({ kind: 'settled', answer: 'ours' })
       const next = await other.claimInstall(claim('event-2', 'b'))
-      expect(next).to.deep.equal({ kind: 'first', installationVisit: { ...visit, gpc: true } })
+      expect(next).to.deep.equal({
+        kind: 'first',
+        installation: { kind: 'matched', visit: { ...visit, gpc: true } },
+        kept: null,
+      })
       expect(await other.readUsage('acme', MONTH)).to.be.within(2, 3)
     })
 

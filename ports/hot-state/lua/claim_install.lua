@@ -1,11 +1,18 @@
 -- Makes the caller the first for an install event, or says what the first one was answered or that it is not done.
--- KEYS[1]  prefix; reads and writes e:<event>, reads v:<installation>
--- ARGV     clock or '', event (16 bytes), installation (16 bytes), owner, lease (ms)
--- Returns  'settled' and the answer; 'busy'; or 'first' and the installation's visit or ''
+-- KEYS[1]  prefix; reads and writes e:<event>, reads v:<installation> and whole
+-- ARGV     clock or '', event (16 bytes), installation (16 bytes), owner, lease (ms), memory (ms)
+-- Returns  'settled' and the answer; 'busy'; or 'first', the decision of an earlier try or '', what is known of the
+--          installation or '', and which life of the store knows all that it was ever told or ''
 
 local key = PREFIX .. 'e:' .. ARGV[2]
 local held = kept(key)
-if held and string.sub(held, 1, 1) == 'A' then return { 'settled', string.sub(held, 2) } end
-if held and held ~= 'L' .. ARGV[4] then return { 'busy' } end
-keep(key, 'L' .. ARGV[4], tonumber(ARGV[5]))
-return { 'first', kept(PREFIX .. 'v:' .. ARGV[3]) or '' }
+local kind = held and string.sub(held, 1, 1)
+if kind == SETTLED or kind == OPEN then return { 'settled', string.sub(held, 2) } end
+if held and is_held_by_other(held, ARGV[4]) then return { 'busy' } end
+local decision = kind == DECIDED and decision_of(held) or ''
+if decision == '' then
+  keep(key, CLAIMED .. ARGV[4], tonumber(ARGV[5]))
+else
+  keep_decision(key, ARGV[4], NOW + tonumber(ARGV[5]), decision, tonumber(ARGV[6]))
+end
+return { 'first', decision, kept(PREFIX .. 'v:' .. ARGV[3]) or '', redis.call('GET', PREFIX .. 'whole') or '' }

@@ -100,3 +100,41 @@ local function count_of(stored)
   if number < 0 then return -number - 1, true end
   return number, false
 end
+
+-- What stands under an event: who works on it, what was decided (until when that is somebody's, whose, and what), the answer,
+-- or one that a decision will replace.
+local CLAIMED, DECIDED, SETTLED, OPEN = 'L', 'D', 'A', 'P'
+
+local function owner_of(held)
+  if string.sub(held, 1, 1) == CLAIMED then return string.sub(held, 2) end
+  return string.sub(held, 9, 8 + string.byte(held, 8))
+end
+
+local function decision_of(held)
+  return string.sub(held, 9 + string.byte(held, 8))
+end
+
+local function is_settled(held)
+  local kind = string.sub(held, 1, 1)
+  return kind == SETTLED or kind == OPEN
+end
+
+-- Of what is not settled.
+local function is_held_by_other(held, owner)
+  if owner_of(held) == owner then return false end
+  return string.sub(held, 1, 1) == CLAIMED or until_of(string.sub(held, 2)) > NOW
+end
+
+local function keep_decision(key, owner, held_until, decision, for_ms)
+  keep(key, DECIDED .. struct.pack('>I6', held_until) .. string.char(#owner) .. owner .. decision, for_ms)
+end
+
+-- What stands under an installation: when the event was received that says it, and the visit it was matched to or the event
+-- that is awaited. The first release wrote the visit alone, which begins with 0 or 1.
+local MATCHED, AWAITS = '\2', '\3'
+
+local function note_installation(key, received_ms, kind, what, for_ms)
+  local known = kept(key)
+  local known_ms = known and string.byte(known) > 1 and until_of(string.sub(known, 2)) or 0
+  if known_ms <= received_ms then keep(key, kind .. struct.pack('>I6', received_ms) .. what, for_ms) end
+end

@@ -66,7 +66,11 @@ function bareDeps(catalog: Catalog): ApiDeps {
     close: () => Promise.resolve(),
   }
   return {
-    eventLog: { append: () => Promise.resolve(), health: () => ({ isAccepting: true }) as never },
+    eventLog: {
+      append: () => Promise.resolve(),
+      health: () => ({ isAccepting: true }) as never,
+      progress: () => Promise.resolve({ done: [], ends: [] }),
+    },
     hotState,
     facts: { run: () => Promise.resolve([]), health: () => ({ isReachable: true }) as never },
     catalog: () => catalog,

@@ -1,0 +1,14 @@
+-- Puts the decision about a pending install event in place of its answer, whoever works on it; an answer that is final stays.
+-- KEYS[1]  prefix; reads and writes e:<event>; reads, writes and deletes v:<installation>
+-- ARGV     clock or '', event (16 bytes), installation (16 bytes), memory (ms), answer, when the event was received (Unix
+--          ms), visit or ''
+-- Returns  nothing
+
+local key = PREFIX .. 'e:' .. ARGV[2]
+local held = kept(key)
+if held and string.sub(held, 1, 1) == SETTLED then return end
+keep(key, SETTLED .. ARGV[5], tonumber(ARGV[4]))
+local installation = PREFIX .. 'v:' .. ARGV[3]
+local known = kept(installation)
+if known and string.sub(known, 1, 1) == AWAITS and string.sub(known, 8) == ARGV[2] then redis.call('DEL', installation) end
+if ARGV[7] ~= '' then note_installation(installation, tonumber(ARGV[6]), MATCHED, ARGV[7], tonumber(ARGV[4])) end

@@ -1,0 +1,6 @@
+-- Notes which life of the store knows again all that it was ever told; ignored where it was emptied meanwhile.
+-- KEYS[1]  prefix; reads epoch, writes whole
+-- ARGV     clock or '', mark in epoch, life
+-- Returns  nothing
+
+if redis.call('GET', PREFIX .. 'epoch') == ARGV[2] then redis.call('SET', PREFIX .. 'whole', ARGV[3]) end

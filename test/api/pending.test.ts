@@ -1,0 +1,247 @@
+/** An install that cannot be judged when it is reported is pending, and then told everywhere as it was decided. */
+
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect } from 'chai'
+import { LogUnavailable } from '../../ports/event-log/event-log.ts'
+import { FactsUnavailable } from '../../ports/facts/facts.ts'
+import { hasRedisServer, startRedis, type RedisServer } from '../support/redis.ts'
+import { eventBody, startApi, type Api } from './support/api.ts'
+import { claimsOf } from './support/keys.ts'
+
+const TRIES = 400
+const PAUSE_MS = 25
+/** Longer than a process believes what it saw itself. */
+const TRUST_MS = 5_100
+
+describe('a pending install', function () {
+  this.timeout(60_000)
+  let api: Api
+  afterEach(() => api.stop())
+
+  const until = async (isMet: () => Promise<boolean>): Promise<void> => {
+    for (let tries = 0; tries < TRIES; tries++) {
+      if (await isMet()) return
+      // What waits in a tier is due.
+      api.service.advance(1_000)
+      await pause(PAUSE_MS)
+    }
+    throw new Error('it did not come to pass')
+  }
+  const rowOf = async (eventId: string) => (await api.service.facts.run('installsByEventId', { event_id: eventId }))[0]
+  const deliveriesOf = (eventId: string) =>
+    api.service.facts.run('deliveriesOfInstall', { website: 'acme-dev', event_id: eventId })
+  const decided = (eventId: string): Promise<void> =>
+    until(async () => ((await rowOf(eventId))?.resolution ?? 'pending') !== 'pending')
+  /** The facts are asked in vain until the function that is returned is called. */
+  const silence = (...queries: string[]): (() => void) => {
+    const { facts } = api.service
+    const run = facts.run.bind(facts)
+    facts.run = (query, params) =>
+      queries.includes(query) ? Promise.reject(new FactsUnavailable('away')) : run(query, params)
+    return () => void (facts.run = run)
+  }
+  /** Activated, and forgotten by a hot state that loses what it does not need: only the facts know it. */
+  const forgottenReceipt = async (): Promise<string> => {
+    const receipt = await api.activeReceipt()
+    const { hotState } = api.service
+    const receiptStates = hotState.receiptStates.bind(hotState)
+    const { visitId } = claimsOf(receipt)
+    const states: typeof receiptStates = async (asked) => {
+      const known = await receiptStates(asked)
+      return known.map((state, place) => (asked[place]?.visitId === visitId ? 'unknown' : state))
+    }
+    hotState.receiptStates = states
+    return receipt
+  }
+
+  describe('whose receipts cannot be judged', () => {
+    it('is answered so at once, and decided once the facts are there: row, delivery and a repeat say the same', async () => {
+      api = await startApi()
+      const receipt = await forgottenReceipt()
+      const speak = silence('receiptFacts', 'receiptHistory')
+      const event = eventBody({ receipts: [receipt] })
+      const { body } = await api.post('/v1/events', event)
+      expect(body).to.deep.include({
+        ...{ duplicate: false, resolution: 'pending', candidate_count: 0, selection_policy: 'none' },
+        ga: { status: 'pending', deliveries: [{ destination: 'acme-ga4', status: 'pending', session_mode: 'none' }] },
+      })
+      expect((await api.post('/v1/events', event)).body).to.deep.equal({ ...body, duplicate: true })
+      await until(async () => (await rowOf(event['event_id']))?.resolution === 'pending')
+      speak()
+      await decided(event['event_id'])
+      const visitId = claimsOf(receipt).visitId
+      expect(await rowOf(event['event_id'])).to.deep.include({
+        resolution: 'matched',
+        candidate_count: 1,
+        visit_id: visitId,
+      })
+      await until(async () => (await deliveriesOf(event['event_id']))[0]?.status === 'delivered')
+      expect(api.service.ga4.total()).to.equal(1)
+      await until(async () => (await api.post('/v1/events', event)).body['resolution'] !== 'pending')
+      const repeat = await api.post('/v1/events', event)
+      expect(repeat.body).to.deep.include({
+        ...{ duplicate: true, resolution: 'matched', candidate_count: 1, selection_policy: 'latest_visit' },
+      })
+      expect(JSON.parse((await rowOf(event['event_id']))?.answer ?? '')).to.deep.equal({
+        ...repeat.body,
+        duplicate: false,
+      })
+    })
+
+    it('is pending while the facts are behind the log, though they answer', async () => {
+      api = await startApi()
+      const receipt = await forgottenReceipt()
+      await api.service.drain('facts-writer')
+      const { facts } = api.service
+      const startBatch = facts.startBatch.bind(facts)
+      facts.startBatch = () => ({ ...startBatch(), insert: () => Promise.reject(new FactsUnavailable('held')) })
+      expect((await api.event({ receipts: [receipt] })).body).to.deep.include({ resolution: 'matched' })
+      await api.activeReceipt()
+      const open = await api.event({ receipts: [receipt] })
+      expect(open.body).to.deep.include({ resolution: 'pending' })
+      facts.startBatch = startBatch
+      await decided(open.body['event_id'])
+      expect(await rowOf(open.body['event_id'])).to.deep.include({ resolution: 'matched' })
+    })
+
+    it('makes the next event of its installation pending, which then follows it', async () => {
+      api = await startApi()
+      const receipt = await forgottenReceipt()
+      const speak = silence('receiptFacts', 'receiptHistory')
+      const first = eventBody({ receipts: [receipt] })
+      const later = eventBody({ installation_id: first['installation_id'], event_type: 'first_run' })
+      await api.post('/v1/events', first)
+      expect((await api.post('/v1/events', later)).body).to.deep.include({ resolution: 'pending' })
+      speak()
+      await decided(first['event_id'])
+      await decided(later['event_id'])
+      const { visitId } = claimsOf(receipt)
+      expect(await rowOf(later['event_id'])).to.deep.include({
+        selection_policy: 'same_installation',
+        visit_id: visitId,
+      })
+      const last = await api.event({ installation_id: first['installation_id'], event_type: 'first_run' })
+      await until(async () => (await api.service.eventLog.lag()).every(({ entries }) => entries === 0))
+      expect((await rowOf(last.body['event_id']))?.visit_id).to.equal(visitId)
+    })
+  })
+
+  describe('after a try whose end nobody knows', () => {
+    const installs = async () => (await api.service.eventLog.read('installs', 0, 100)).map(({ value }) => value)
+    /** Stores what it is given and says that it did not, so often. */
+    const lie = (times: number): void => {
+      const { eventLog } = api.service
+      const append = eventLog.append.bind(eventLog)
+      let left = times
+      eventLog.append = async (topic, entries, options) => {
+        await append(topic, entries, options)
+        if (topic === 'installs' && left-- > 0) throw new LogUnavailable('no answer')
+      }
+    }
+
+    it('says what is stored, whatever has changed since and whatever the second body says', async () => {
+      api = await startApi()
+      const older = await api.activeReceipt()
+      const event = eventBody({ receipts: [older] })
+      lie(1)
+      expect((await api.post('/v1/events', event)).status).to.equal(503)
+      // Meanwhile the receipt is revoked, and the client has another body.
+      await api.activeReceipt({ previous_receipt: older })
+      const { body } = await api.post('/v1/events', { ...event, event_type: 'first_run', receipts: [] })
+      expect(body).to.deep.include({ duplicate: false, resolution: 'matched', candidate_count: 1 })
+      await api.service.drain()
+      const row = await rowOf(event['event_id'])
+      expect(row).to.deep.include({ event_type: 'install_completed', visit_id: claimsOf(older).visitId })
+      expect(JSON.parse(row?.answer ?? '')).to.deep.equal(body)
+      expect((await installs()).length).to.equal(2)
+      expect((await deliveriesOf(event['event_id'])).map(({ status }) => status)).to.deep.equal(['delivered'])
+      expect(api.service.ga4.total()).to.equal(1)
+      expect((await api.post('/v1/events', event)).body).to.deep.equal({ ...body, duplicate: true })
+      const month = new Date(api.service.nowMs()).toISOString().slice(0, 7)
+      expect(await api.service.hotState.readUsage('acme', month)).to.equal(3)
+    })
+
+    it('says the same after several such tries', async () => {
+      api = await startApi()
+      const event = eventBody({ receipts: [await api.activeReceipt()] })
+      lie(3)
+      for (let tries = 0; tries < 3; tries++) expect((await api.post('/v1/events', event)).status).to.equal(503)
+      const { body } = await api.post('/v1/events', event)
+      await api.service.drain()
+      expect(JSON.parse((await rowOf(event['event_id']))?.answer ?? '')).to.deep.equal(body)
+      expect(api.service.ga4.total()).to.equal(1)
+    })
+  })
+
+  describe('and a Redis that was emptied', () => {
+    let redis: RedisServer
+    before(async function () {
+      if (!hasRedisServer()) return this.skip()
+      redis = await startRedis()
+    })
+    after(() => redis?.stop())
+    beforeEach(async () => {
+      redis.cli('FLUSHALL')
+      api = await startApi({ env: { WHENCE_HOT_STATE: redis.url } })
+      await until(async () => (await api.service.hotState.forgotten()) === null)
+    })
+
+    it('follows the installation by what ClickHouse knows', async () => {
+      const receipt = await api.activeReceipt()
+      const first = eventBody({ receipts: [receipt] })
+      await api.post('/v1/events', first)
+      await api.service.drain('facts-writer')
+      redis.cli('FLUSHALL')
+      const { body } = await api.event({ installation_id: first['installation_id'], event_type: 'first_run' })
+      expect(body).to.deep.include({ resolution: 'matched', candidate_count: 0, selection_policy: 'same_installation' })
+    })
+
+    it('leaves it pending where ClickHouse is silent, answers in time, and follows the installation later', async () => {
+      const first = eventBody({ receipts: [await api.activeReceipt()] })
+      await api.post('/v1/events', first)
+      await api.service.drain('facts-writer')
+      const { facts } = api.service
+      const run = facts.run.bind(facts)
+      facts.run = (query, params) => {
+        if (query === 'installsAfter') return Promise.reject(new FactsUnavailable('away'))
+        if (query !== 'installationVisits') return run(query, params)
+        facts.run = run
+        return new Promise<never>(() => undefined)
+      }
+      redis.cli('FLUSHALL')
+      const { body } = await api.event({ installation_id: first['installation_id'], event_type: 'first_run' })
+      expect(body).to.deep.include({ resolution: 'pending' })
+      await decided(body['event_id'])
+      expect(await rowOf(body['event_id'])).to.deep.include({
+        selection_policy: 'same_installation',
+        candidate_count: 0,
+      })
+    })
+
+    it('believes what this very process saw activated a moment ago', async () => {
+      const receipt = await api.activeReceipt()
+      const { facts } = api.service
+      const run = facts.run.bind(facts)
+      facts.run = (query, params) => (query === 'receiptFacts' ? Promise.reject(new Error('busy')) : run(query, params))
+      redis.cli('FLUSHALL')
+      expect((await api.event({ receipts: [receipt] })).body).to.deep.include({ resolution: 'matched' })
+    })
+
+    it('knows receipts, answers and installations again by itself', async () => {
+      const receipt = await api.activeReceipt()
+      const event = eventBody({ receipts: [receipt] })
+      const { body } = await api.post('/v1/events', event)
+      redis.cli('FLUSHALL')
+      await until(async () => (await api.service.hotState.forgotten()) !== null)
+      await until(async () => (await api.service.hotState.forgotten()) === null)
+      await pause(TRUST_MS)
+      const speak = silence('receiptFacts', 'installationVisits')
+      expect((await api.post('/v1/events', event)).body).to.deep.equal({ ...body, duplicate: true })
+      expect((await api.event({ receipts: [receipt] })).body).to.deep.include({ resolution: 'matched' })
+      const again = await api.event({ installation_id: event['installation_id'], event_type: 'first_run' })
+      expect(again.body).to.deep.include({ selection_policy: 'same_installation' })
+      expect((await api.event()).body).to.deep.include({ resolution: 'unmatched' })
+      speak()
+    })
+  })
+})
