@@ -198,3 +198,22 @@ describe('runtime/', () => {
     expect(files).to.deep.equal(RUNTIME_FILES)
   })
 })
+
+describe('entries of the event log', () => {
+  /** These trust what they read: for tests, benchmarks, and the reader that checks it. */
+  const unguarded = ({ path, text }: { readonly path: string; readonly text: string }): readonly string[] =>
+    path !== 'domain/records.ts' && path !== 'domain/read-record.ts' && /\b(decodeRecord|parseRecord)\b/.test(text)
+      ? [path]
+      : []
+
+  it('are known where they are read without a guard', () => {
+    const text = "import { decodeRecord } from '../domain/records.ts'"
+    expect(unguarded(sample(text, 'delivery/x.ts'))).to.deep.equal(['delivery/x.ts'])
+    expect(unguarded(sample(text, 'domain/read-record.ts'))).to.deep.equal([])
+    expect(unguarded(sample("import { readRecord } from '../domain/read-record.ts'", 'bin/x.ts'))).to.deep.equal([])
+  })
+
+  it('are read through the one guarded decoder', () => {
+    expect(sourceFiles([...PRODUCT_FOLDERS], ['.ts']).flatMap(unguarded)).to.deep.equal([])
+  })
+})
