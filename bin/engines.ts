@@ -10,6 +10,7 @@ import type { LmdbEnvironment } from '../ports/lmdb/environment.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Settings } from '../runtime/settings.ts'
+import { diskReport, type DiskReport } from './disk-report.ts'
 
 export interface EngineParts {
   readonly settings: Settings
@@ -37,14 +38,19 @@ const SPOOL_HEAD_ROOM_BYTES = 16 * 1024 * 1024
 
 /** Nothing is opened before it is asked for; what is opened is closed by the lifecycle, in reverse. */
 export function engines(parts: EngineParts): Engines {
-  const environmentAt = lmdbEnvironments(parts)
+  const disk = diskReport(parts)
+  const environmentAt = lmdbEnvironments(parts, disk)
   const { settings } = parts
   return {
     eventLog: async ({ hasSpool } = { hasSpool: false }) => {
       const { scheme, location, url } = required(settings.eventLog, 'event log')
-      if (scheme !== 'kafka') return openLmdbLog(await environmentAt(location), parts)
       const folder = hasSpool ? settings.spool : null
-      return openKafka(url, folder === null ? null : { folder, environmentAt }, parts)
+      const log =
+        scheme === 'kafka'
+          ? await openKafka(url, folder === null ? null : { folder, environmentAt }, parts)
+          : await openLmdbLog(await environmentAt(location), parts)
+      disk.reportTo(log)
+      return log
     },
     hotState: async (options = { whenAway: 'alone' }) => {
       const { scheme, location, url } = required(settings.hotState, 'hot state')
@@ -61,14 +67,15 @@ export function engines(parts: EngineParts): Engines {
 type EnvironmentAt = (location: string, headRoomBytes?: number) => Promise<LmdbEnvironment>
 
 /** One environment for each folder: the event log and the hot state share its commits. */
-function lmdbEnvironments({ lifecycle, nowMs }: EngineParts): EnvironmentAt {
+function lmdbEnvironments({ lifecycle, nowMs }: EngineParts, disk: DiskReport): EnvironmentAt {
   const opened = new Map<string, Promise<LmdbEnvironment>>()
   const open = async (location: string, headRoomBytes: number): Promise<LmdbEnvironment> => {
     const { openLmdb } = await import('../ports/lmdb/environment.ts')
     const onFatal = (error: Error): void => lifecycle.fail('lmdb', error)
+    const onSpace = (isFull: boolean): void => disk.changed(location, isFull)
     return lifecycle.start(
       'lmdb',
-      () => openLmdb(location, { onFatal, nowMs, headRoomBytes }),
+      () => openLmdb(location, { onFatal, onSpace, nowMs, headRoomBytes }),
       (environment) => environment.close(),
     )
   }

@@ -87,6 +87,8 @@ export interface TopicProgress {
 
 export interface EventLogHealth {
   readonly isAccepting: boolean
+  /** What keeps it from taking anything, as a full disk; absent where nothing is known to. */
+  readonly problem?: string
   readonly queuedBytes: number
   /** Above it appends are refused at once. */
   readonly maxQueuedBytes: number

@@ -171,8 +171,10 @@ class LogInLmdb implements LmdbEventLog {
   health(): EventLogHealth {
     const isStalled = this.#environment.committer.underWayMs > this.#options.appendDeadlineMs
     const isFailing = performance.now() - this.#queue.expiredAtMs < FAILURE_SHOWN_MS
+    const refusal = this.#refusal()
     return {
-      isAccepting: this.#refusal() === null && !this.#queue.isFull && !isStalled && !isFailing,
+      isAccepting: refusal === null && !this.#queue.isFull && !isStalled && !isFailing,
+      ...(refusal === null ? {} : { problem: refusal }),
       queuedBytes: this.#queue.bytes,
       maxQueuedBytes: this.#options.maxQueuedBytes,
       lastAppendAtMs: this.#lastAppendAtMs,

@@ -37,6 +37,8 @@ export interface CommitterOptions {
   readonly headRoom: HeadRoom | null
   /** Called at most once, when the store can no longer be trusted. The process should end and start again. */
   readonly onFatal: (error: Error) => void
+  /** Told when there is too little free space from now on, and when there is enough again. */
+  readonly onSpace: (isFull: boolean) => void
 }
 
 /**
@@ -255,7 +257,10 @@ export class Committer {
     this.#bytesSinceCheck = 0
     const { bavail, bsize } = statfsSync(folder)
     const freeBytes = bavail * bsize
-    this.#isFull = freeBytes < minFreeBytes && freeBytes + (headRoom?.reusableBytes() ?? 0) < minFreeBytes
+    const isFull = freeBytes < minFreeBytes && freeBytes + (headRoom?.reusableBytes() ?? 0) < minFreeBytes
+    if (isFull === this.#isFull) return
+    this.#isFull = isFull
+    this.#options.onSpace(isFull)
   }
 }
 

@@ -17,6 +17,8 @@ export interface LmdbOptions {
    * refused from then on; the process should end with an error and be started again.
    */
   readonly onFatal: (error: Error) => void
+  /** Told when less than `minFreeBytes` is free and the log refuses entries, and when there is enough again. */
+  readonly onSpace?: (isFull: boolean) => void
   /** Unix time in ms; what is stored carries this clock's time. */
   readonly nowMs: () => number
   /** Below this much free space the log refuses entries; the default leaves room for several full queues. */
@@ -79,6 +81,7 @@ export async function openLmdb(path: string, options: LmdbOptions): Promise<Lmdb
       minFreeBytes: options.minFreeBytes ?? DEFAULTS.minFreeBytes,
       stallFatalMs: options.stallFatalMs ?? DEFAULTS.stallFatalMs,
       onFatal: options.onFatal,
+      onSpace: options.onSpace ?? (() => undefined),
     })
     return {
       nowMs: options.nowMs,

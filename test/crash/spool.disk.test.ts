@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 
 const CHILD = join(import.meta.dirname, 'spool.child.ts')
+const FULL_CHILD = join(import.meta.dirname, 'full-disk.child.ts')
 const MOUNT = 'mount -t tmpfs -o size=32m tmpfs "$1" && shift && exec "$@"'
 /** Ways to a mount that nobody else sees: as root or with a user namespace, else with sudo. */
 const APARTS: readonly (readonly string[])[] = [
@@ -51,6 +52,22 @@ describe('a spool and a full disk', function () {
     // With the disk as full as before, but the spool brought to the log; then with room on the disk.
     expect(told['answeredDrained']).to.be.at.least(100)
     expect(told['answeredWithRoom']).to.be.at.least(500)
+  })
+
+  it('is said once in the log, in health and as activity, and again when it is over', async () => {
+    const command = [...apart, 'sh', '-c', MOUNT, 'sh', folder, process.execPath, FULL_CHILD, folder]
+    const { status, stdout, stderr } = await run(command)
+    expect(status, stderr).to.equal(0)
+    const told = JSON.parse(stdout) as Record<'lines' | 'whileFull' | 'afterwards' | 'entries', any>
+    expect(told.lines).to.deep.equal([
+      'error less than 256 MB free: nothing new is taken',
+      'info there is room on the disk again',
+    ])
+    expect(told.whileFull).to.include({ isAccepting: false, problem: 'the disk is full' })
+    expect(told.afterwards).to.include({ isAccepting: true }).and.not.have.property('problem')
+    expect(told.entries).to.have.length(1)
+    expect(told.entries[0]).to.include({ type: 'disk_full', subject: 'log' })
+    expect(told.entries[0].message).to.match(/^There is room on the disk again; it was full since 20/)
   })
 })
 
