@@ -2,6 +2,7 @@
 
 import { createServer, IncomingMessage, ServerResponse, type RequestListener, type Server } from 'node:http'
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 import type { Express } from 'express'
 import type { ErrorCode } from '../domain/errors.ts'
 import { LIMITS } from '../domain/limits.ts'
@@ -29,10 +30,13 @@ const CONNECTION_LIMITS = {
 } as const
 const DRAIN_MS = 10_000
 const IDLE_GRACE_MS = 250
+/** Without a new connection for so long, those who route requests know that this process ends. */
+const LULL_MS = 100
+const LAST_ARRIVALS_MS = 2_000
 
 export interface ApiServer {
   readonly port: number
-  /** Takes no new connections, lets requests in flight finish, then closes. */
+  /** Answers what still comes for a moment, lets requests in flight finish, then closes. */
   readonly close: () => Promise<void>
 }
 
@@ -99,11 +103,12 @@ function bornWith(app: Express): { IncomingMessage: typeof IncomingMessage; Serv
 }
 
 /**
- * Only new connections are refused at once. One that is open may carry a request already, although it looks idle from here:
- * closing it would cut that request off. So each answer from now on ends its connection, and idle ones get a moment more.
+ * An open connection may carry a request already, although it looks idle from here: closing it would cut that request off. So
+ * each answer from now on ends its connection, and idle ones get a moment more.
  */
 async function close(server: Server): Promise<void> {
   server.prependListener('request', (_req, res) => void (res.shouldKeepAlive = false))
+  await untilNobodyComes(server)
   // http's own `close` would close the idle ones itself.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
   const lastMoment = setTimeout(() => server.closeIdleConnections(), IDLE_GRACE_MS)
@@ -111,4 +116,19 @@ async function close(server: Server): Promise<void> {
   await closed
   clearTimeout(lastMoment)
   clearTimeout(deadline)
+}
+
+/**
+ * The kernel resets what waits to be accepted when a listening socket is closed. So connections are still taken until none has
+ * come for a moment, and the end comes right behind a turn of the event loop that has accepted all there were.
+ */
+async function untilNobodyComes(server: Server): Promise<void> {
+  const endAtMs = performance.now() + LAST_ARRIVALS_MS
+  let cameAtMs = performance.now()
+  const came = (): void => void (cameAtMs = performance.now())
+  server.on('connection', came)
+  do await wait(LULL_MS)
+  while (performance.now() - cameAtMs < LULL_MS && performance.now() < endAtMs)
+  await nextTurn()
+  server.off('connection', came)
 }
