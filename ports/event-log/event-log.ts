@@ -87,8 +87,8 @@ export interface TopicProgress {
 
 export interface EventLogHealth {
   readonly isAccepting: boolean
-  /** What keeps it from taking anything, as a full disk; absent where nothing is known to. */
-  readonly problem?: string
+  /** True where a disk has too little room to take anything; absent where none has. */
+  readonly isDiskFull?: true
   readonly queuedBytes: number
   /** Above it appends are refused at once. */
   readonly maxQueuedBytes: number

@@ -174,7 +174,7 @@ class LogInLmdb implements LmdbEventLog {
     const refusal = this.#refusal()
     return {
       isAccepting: refusal === null && !this.#queue.isFull && !isStalled && !isFailing,
-      ...(refusal === null ? {} : { problem: refusal }),
+      ...(this.#environment.committer.isFull ? { isDiskFull: true as const } : {}),
       queuedBytes: this.#queue.bytes,
       maxQueuedBytes: this.#options.maxQueuedBytes,
       lastAppendAtMs: this.#lastAppendAtMs,

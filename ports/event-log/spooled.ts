@@ -165,7 +165,7 @@ class LogWithSpool implements SpooledEventLog {
     const times = [log.lastAppendAtMs, spool.lastAppendAtMs].filter((time) => time !== null)
     return {
       isAccepting: !this.#isClosed && (log.isAccepting || hasRoom),
-      ...(spool.problem === undefined ? {} : { problem: `spool: ${spool.problem}` }),
+      ...(spool.isDiskFull === true ? { isDiskFull: true as const } : {}),
       queuedBytes: log.queuedBytes + spool.queuedBytes,
       maxQueuedBytes: log.maxQueuedBytes + spool.maxQueuedBytes,
       lastFetchAtMs: log.lastFetchAtMs,

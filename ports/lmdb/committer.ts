@@ -103,6 +103,11 @@ export class Committer {
     return reason === null && this.#options.headRoom?.has(bytes) === false ? FULL : reason
   }
 
+  /** As last measured. */
+  get isFull(): boolean {
+    return this.#isFull
+  }
+
   get hasFailed(): boolean {
     return this.#failure !== null
   }

@@ -63,8 +63,8 @@ describe('a spool and a full disk', function () {
       'error less than 256 MB free: nothing new is taken',
       'info there is room on the disk again',
     ])
-    expect(told.whileFull).to.include({ isAccepting: false, problem: 'the disk is full' })
-    expect(told.afterwards).to.include({ isAccepting: true }).and.not.have.property('problem')
+    expect(told.whileFull).to.include({ isAccepting: false, isDiskFull: true })
+    expect(told.afterwards).to.include({ isAccepting: true }).and.not.have.property('isDiskFull')
     expect(told.entries).to.have.length(1)
     expect(told.entries[0]).to.include({ type: 'disk_full', subject: 'log' })
     expect(told.entries[0].message).to.match(/^There is room on the disk again; it was full since 20/)
