@@ -98,10 +98,3 @@ export interface CatalogProblem {
   /** The object is in force all the same. */
   readonly isWarning?: true
 }
-
-export const EMPTY_CATALOG: Catalog = {
-  version: 'empty',
-  organizations: new Map(),
-  websites: new Map(),
-  origins: new Set(),
-}

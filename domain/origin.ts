@@ -51,12 +51,6 @@ export function parsePageUrl(text: string): Parsed<PageAddress> {
   return origin.ok ? { ok: true, value: { origin: origin.value, path: url.pathname } } : origin
 }
 
-/** The same for callers that need no reason. */
-export function splitPageUrl(text: string): PageAddress | null {
-  const parsed = parsePageUrl(text)
-  return parsed.ok ? parsed.value : null
-}
-
 /**
  * What is kept of a referrer: origin and path, without user name, query and fragment. Any scheme that has a host
  * counts (`http:`, `android-app:`); empty for everything else.

@@ -64,13 +64,6 @@ export function isCallable(address: string, policy: OutboundPolicy = PUBLIC_ONLY
   return bytes.length === 4 ? !NOT_PUBLIC_V4.some((network) => lies(bytes, network)) : isPublicV6(bytes)
 }
 
-/** Whether a text is a network as a policy names them; an operator's setting is checked with it. */
-export function isNetwork(text: string): boolean {
-  const [base = '', bits = '', ...more] = text.split('/')
-  const bytes = bytesOf(base)
-  return bytes !== null && more.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= bytes.length * 8
-}
-
 function nameProblem(host: string): string | null {
   if (!NAME.test(host)) return 'must name a public host, such as hooks.acme.dev'
   const last = host.slice(host.lastIndexOf('.') + 1)

@@ -5,9 +5,13 @@ import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
 
-import { normaliseOrigin, parseOrigin, parsePageUrl, splitPageUrl, stripReferrer, urlId } from '../../domain/origin.ts'
+import { normaliseOrigin, parseOrigin, parsePageUrl, stripReferrer, urlId } from '../../domain/origin.ts'
 
 const sha256Hex = (text: string) => createHash('sha256').update(text).digest('hex')
+const split = (text: string) => {
+  const parsed = parsePageUrl(text)
+  return parsed.ok ? parsed.value : null
+}
 
 describe('normaliseOrigin', () => {
   const SAME: readonly (readonly [string, string])[] = [
@@ -114,7 +118,7 @@ describe('normaliseOrigin', () => {
   })
 })
 
-describe('splitPageUrl', () => {
+describe('the split of a page address', () => {
   const PAGES: readonly (readonly [string, string, string])[] = [
     ['https://acme.dev', 'https://acme.dev', '/'],
     ['https://acme.dev?utm_source=x', 'https://acme.dev', '/'],
@@ -126,7 +130,7 @@ describe('splitPageUrl', () => {
     ['http://localhost:8081/', 'http://localhost:8081', '/'],
   ]
   for (const [text, origin, path] of PAGES) {
-    it(`keeps origin and path of ${text}`, () => expect(splitPageUrl(text)).to.deep.equal({ origin, path }))
+    it(`keeps origin and path of ${text}`, () => expect(split(text)).to.deep.equal({ origin, path }))
   }
 
   for (const text of [
@@ -137,7 +141,7 @@ describe('splitPageUrl', () => {
     'https://u:p@acme.dev/',
     'https://acme.dev/a b',
   ]) {
-    it(`refuses ${JSON.stringify(text)}`, () => expect(splitPageUrl(text)).to.equal(null))
+    it(`refuses ${JSON.stringify(text)}`, () => expect(split(text)).to.equal(null))
   }
 
   it('says why a page is refused', () => {
@@ -171,7 +175,7 @@ describe('urlId', () => {
 
   it('differs between pages and between origins', () => {
     const ids = ['https://acme.dev/', 'https://acme.dev/a', 'https://docs.acme.dev/'].map((text) => {
-      const page = splitPageUrl(text)
+      const page = split(text)
       return page === null ? '' : urlId(page, sha256Hex)
     })
     expect(new Set(ids).size).to.equal(3)

@@ -143,7 +143,7 @@ export function breakingPartsUnderLoad({ links, place }: FaultParts): void {
         await Promise.all(
           joined.map((program, index) => program.end(LONG.isLong && index === 0 ? 'SIGKILL' : 'SIGTERM')),
         )
-        await wait(BEAT_MS)
+        await answering()
       })
     }
 

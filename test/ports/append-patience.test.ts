@@ -78,6 +78,7 @@ describe('the patience of an append', () => {
       await wait(patience.deadlineMs / 3)
       sending.settle(null)
     }
-    await Promise.all(appends)
+    const outcomes = await Promise.allSettled(appends)
+    expect(outcomes.map(({ status }) => status)).to.deep.equal(Array(5).fill('fulfilled'))
   })
 })

@@ -53,6 +53,7 @@ describe('Data folder lock', () => {
     child.kill('SIGKILL')
     await ended
     const lock = await lockDataFolder(folder)
+    expect(await refusal(folder)).to.be.instanceOf(DataFolderInUse)
     await lock.release()
   })
 

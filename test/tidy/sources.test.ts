@@ -60,6 +60,12 @@ describe('the domain', () => {
     'export const wait = () => new Promise(() => 1)',
     'export const digest = crypto.subtle',
     'export const x = globalThis',
+    'const { now } = Date',
+    "export const now = () => Date['now']()",
+    'export const now = () => Date()',
+    'const Clock = Date',
+    "export const dice = () => Math['random']()",
+    'const { random } = Math',
   ]
   for (const text of IMPURE) {
     it(`may not say ${text}`, () => expect(impurities(sample(text))).not.to.deep.equal([]))
@@ -67,7 +73,7 @@ describe('the domain', () => {
 
   it('may name fields and parameters as it likes, and make dates from numbers', () => {
     const text =
-      'interface A { process: string; fetch(): void }\nexport const f = (a: A, atMs: number) => [a.process, new Date(atMs)]'
+      'interface A { process: string; fetch(): void }\nexport const f = (a: A, atMs: number) => [a.process, new Date(atMs), Date.UTC(2026, 1), Math.max(1, 2), a instanceof Date]\nexport type D = Date'
     expect(impurities(sample(text))).to.deep.equal([])
   })
 
@@ -114,6 +120,11 @@ describe('every file', () => {
     '// eslint-disable-next-line no-control-regex',
     "describe.only('x', () => {})",
     "it.skip('x', () => {})",
+    "specify.skip('x', () => {})",
+    "it['skip']('x', () => {})",
+    'const later = describe.only',
+    'const { skip: later } = it',
+    "xit('x', () => {})",
     'debugger',
   ]
   for (const text of LEFT_OVER) {

@@ -10,12 +10,13 @@ const IMPURE_NAMES = new Set([
   'process', 'fetch', 'setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask', 'console', 'Buffer', 'performance', 'Promise',
   'crypto', 'globalThis', 'require', 'Atomics', 'WebSocket', 'XMLHttpRequest', 'localStorage', 'document', 'window', 'navigator',
 ]) // prettier-ignore
-const IMPURE_MEMBERS = new Set(['Date.now', 'Math.random'])
+/** What a file may do with these two: everything else, an alias included, could read the clock or draw chance. */
+const PURE_DATE = new Set(['parse', 'UTC'])
 
 /** Whatever in a domain file could give another result for the same arguments, or take time. */
 export function impurities(file: SourceFile): readonly string[] {
   const source = parse(file)
-  return nodesOf(source).flatMap((node) => {
+  return nodesIn(source).flatMap((node) => {
     const what = impurityOf(node)
     return what === null ? [] : [`${file.path}:${lineOf(source, node)} uses ${what}`]
   })
@@ -27,11 +28,24 @@ function impurityOf(node: ts.Node): string | null {
 
 const IMPURITIES: readonly ((node: ts.Node) => boolean)[] = [
   (node) => ts.isIdentifier(node) && IMPURE_NAMES.has(node.text) && isReference(node),
-  (node) => ts.isPropertyAccessExpression(node) && IMPURE_MEMBERS.has(node.getText()),
-  (node) => ts.isNewExpression(node) && node.expression.getText() === 'Date' && (node.arguments?.length ?? 0) === 0,
+  (node) => ts.isIdentifier(node) && node.text === 'Date' && isReference(node) && !isPureDate(node.parent),
+  (node) => ts.isIdentifier(node) && node.text === 'Math' && isReference(node) && !isPureMath(node.parent),
   (node) => ts.isMetaProperty(node) || ts.isAwaitExpression(node),
   (node) => node.kind === ts.SyntaxKind.AsyncKeyword,
 ]
+
+/** The number of a date that is given, or a date made from something. */
+function isPureDate(user: ts.Node): boolean {
+  if (ts.isPropertyAccessExpression(user)) return PURE_DATE.has(user.name.text)
+  if (ts.isNewExpression(user)) return (user.arguments?.length ?? 0) > 0
+  return (
+    ts.isTypeNode(user) || (ts.isBinaryExpression(user) && user.operatorToken.kind === ts.SyntaxKind.InstanceOfKeyword)
+  )
+}
+
+function isPureMath(user: ts.Node): boolean {
+  return ts.isPropertyAccessExpression(user) && user.name.text !== 'random'
+}
 
 /** A name that stands for a value of that name, not for a member, a property or a type's field. */
 function isReference(node: ts.Identifier): boolean {
@@ -74,9 +88,8 @@ export function leftovers(file: SourceFile): readonly string[] {
     const found = COMMENT_CHECKS.filter(({ isWrong }) => isWrong(comment))
     return found.map(({ what }) => `${file.path}:${line} ${what}`)
   })
-  const inCode = nodesOf(source).flatMap((node) => {
-    const isOff = ts.isCallExpression(node) && SWITCHED_OFF.test(node.expression.getText())
-    return isOff || ts.isDebuggerStatement(node)
+  const inCode = nodesIn(source).flatMap((node) => {
+    return isSwitchedOff(node) || ts.isDebuggerStatement(node)
       ? [`${file.path}:${lineOf(source, node)} has ${node.getText().slice(0, 20)}`]
       : []
   })
@@ -96,7 +109,57 @@ const COMMENT_CHECKS: readonly { readonly what: string; readonly isWrong: (comme
   },
 ]
 
-const SWITCHED_OFF = /^((describe|it|context)\.(only|skip)|xit|xdescribe|fit|fdescribe)$/
+const TESTERS = new Set(['describe', 'it', 'context', 'specify', 'suite', 'test'])
+const SWITCHES = new Set(['only', 'skip'])
+const OFF = /^(x|f)(it|describe|context|specify)$/
+
+/** `it.skip`, `it['skip']`, `const { skip } = it` and `xit`, called or kept under another name. */
+function isSwitchedOff(node: ts.Node): boolean {
+  if (ts.isPropertyAccessExpression(node)) return isTester(node.expression) && SWITCHES.has(node.name.text)
+  if (ts.isElementAccessExpression(node)) {
+    const { argumentExpression: key } = node
+    return isTester(node.expression) && ts.isStringLiteralLike(key) && SWITCHES.has(key.text)
+  }
+  if (ts.isBindingElement(node)) return takesSwitch(node)
+  return ts.isIdentifier(node) && OFF.test(node.text) && isReference(node)
+}
+
+function takesSwitch(node: ts.BindingElement): boolean {
+  const { initializer } = node.parent.parent as ts.VariableDeclaration
+  const name = node.propertyName ?? node.name
+  return initializer !== undefined && isTester(initializer) && ts.isIdentifier(name) && SWITCHES.has(name.text)
+}
+
+function isTester(node: ts.Expression): boolean {
+  return ts.isIdentifier(node) && TESTERS.has(node.text)
+}
+
+/** Names that assert, or wait for a condition that the test's own time bounds. */
+const ASSERTING = /^(expect|assert|until|holds|waitFor|answering|change)/
+
+/** Tests whose body neither asserts nor calls, directly or by a function of the file, what does. */
+export function testsWithoutAssertion(file: SourceFile): readonly string[] {
+  const source = parse(file)
+  const nodes = nodesIn(source)
+  const asserting = new Set<string>()
+  const asserts = (node: ts.Node): boolean =>
+    nodesIn(node).some((each) => ts.isIdentifier(each) && (ASSERTING.test(each.text) || asserting.has(each.text)))
+  // A helper may call a helper: as often as names are still found.
+  for (let before = -1; before < asserting.size;) {
+    before = asserting.size
+    for (const node of nodes) {
+      const name = (node as ts.FunctionDeclaration).name
+      const isNamed = ts.isFunctionDeclaration(node) || ts.isVariableDeclaration(node) || ts.isMethodDeclaration(node)
+      if (isNamed && name !== undefined && ts.isIdentifier(name) && asserts(node)) asserting.add(name.text)
+    }
+  }
+  return nodes.flatMap((node) => {
+    const isTest =
+      ts.isCallExpression(node) && ts.isIdentifier(node.expression) && /^(it|specify|test)$/.test(node.expression.text)
+    const body = isTest ? node.arguments[1] : undefined
+    return body === undefined || asserts(body) ? [] : [`${file.path}:${lineOf(source, node)}`]
+  })
+}
 const CODE_ENDINGS = /([;{}]|\)\s*=>|=>\s*\{|\]\s*,|\)\s*,)\s*$/
 const CODE_STARTS =
   /^(const|let|var|return|await|import|export|function|throw|if\s*\(|for\s*\(|while\s*\(|else\b|case\s.*:$|\w+(\.\w+)*\(.*\)$|\w+(\.\w+)+\s*=\s)/
@@ -192,14 +255,14 @@ function literalValue(node: ts.Node): number | null {
   return left === null || right === null ? null : left * right
 }
 
-/** Every node below, in the order of the text. */
-function nodesOf(source: ts.SourceFile): readonly ts.Node[] {
+/** The node and all below it. */
+function nodesIn(top: ts.Node): readonly ts.Node[] {
   const nodes: ts.Node[] = []
   const visit = (node: ts.Node): void => {
     nodes.push(node)
     ts.forEachChild(node, visit)
   }
-  visit(source)
+  visit(top)
   return nodes
 }
 

@@ -1,0 +1,210 @@
+/** Where the state of a receipt comes from: the hot state, ClickHouse for what that has forgotten, and what both then know. */
+
+import { expect } from 'chai'
+
+import type { ApiDeps } from '../../api/deps.ts'
+import type { CheckedRequest } from '../../api/pipeline.ts'
+import { isRefusal, recall, refOf, requireReceipt, statesOf } from '../../api/receipts.ts'
+import { issueReceipt, readReceipt, type ReceiptClaims } from '../../domain/receipt.ts'
+import type { KnownState } from '../../domain/resolve.ts'
+import type { ReceiptFactsRow } from '../../ports/facts/query-rows.ts'
+import { KEYS } from './support/keys.ts'
+
+const NOW_MS = Date.UTC(2026, 10, 22)
+const ORIGIN = 'https://acme.dev'
+const WEBSITE = 'acme-dev'
+
+function issue(index: number, website = WEBSITE): { readonly text: string; readonly claims: ReceiptClaims } {
+  const random = Uint8Array.from([index, 2, 3, 4, 5])
+  const flags = { isHandoffOnly: false, isUnrecorded: false, gpc: false }
+  return issueReceipt(KEYS, { website, origin: ORIGIN, issuedAtMs: NOW_MS - 1_000 * index, random, ...flags })
+}
+
+const [ONE, OTHER, THIRD] = [issue(1).claims, issue(2).claims, issue(3).claims] as const
+const read = (...claims: readonly ReceiptClaims[]) => claims.map((each) => ({ claims: each, isForeign: false }))
+
+/** What ClickHouse says of one receipt; recorded and no more unless said otherwise. */
+function row({ visitId }: ReceiptClaims, more: Partial<ReceiptFactsRow> = {}): ReceiptFactsRow {
+  const nothing = { is_recorded: true, is_active: false, is_revoked: false, previous_visit_id: '' }
+  return { visit_id: visitId, ...nothing, ...more } as ReceiptFactsRow
+}
+
+/** The parts of the api that are asked, and what they were asked and told. */
+class Parts {
+  hot = new Map<string, KnownState>()
+  rows: readonly ReceiptFactsRow[] | Error | 'silent' = []
+  readonly asked: unknown[] = []
+  readonly learnt: unknown[] = []
+  readonly lookups: string[] = []
+  readonly warnings: unknown[] = []
+
+  readonly deps = {
+    hotState: {
+      receiptStates: async (refs: readonly { visitId: string }[]) => refs.map(({ visitId }) => this.hot.get(visitId)),
+      learn: async (ref: unknown, state: string) => void this.learnt.push([ref, state]),
+    },
+    facts: {
+      run: async (query: string, params: unknown) => {
+        this.asked.push([query, params])
+        if (this.rows === 'silent') return new Promise(() => undefined)
+        if (this.rows instanceof Error) throw this.rows
+        return this.rows
+      },
+    },
+    metrics: { lookup: (what: string) => void this.lookups.push(what) },
+    logger: { warn: (...words: unknown[]) => void this.warnings.push(words) },
+    keys: KEYS,
+  } as unknown as ApiDeps
+
+  states(...claims: readonly ReceiptClaims[]): Promise<Record<string, KnownState>> {
+    return statesOf(read(...claims), WEBSITE, { deps: this.deps, nowMs: NOW_MS }).then(Object.fromEntries)
+  }
+}
+
+describe('the states of receipts', () => {
+  let parts: Parts
+  beforeEach(() => void (parts = new Parts()))
+
+  it('are those of the hot state, and ClickHouse is not asked', async () => {
+    parts.hot = new Map([
+      [ONE.visitId, 'active'],
+      [OTHER.visitId, 'issued'],
+      [THIRD.visitId, 'revoked'],
+    ])
+    expect(await parts.states(ONE, OTHER, THIRD)).to.deep.equal(Object.fromEntries(parts.hot))
+    expect([parts.asked, parts.lookups, parts.learnt]).to.deep.equal([[], [], []])
+  })
+
+  it('are none where there are no receipts that could be candidates', async () => {
+    let isAsked = false
+    parts.deps.hotState.receiptStates = async () => {
+      isAsked = true
+      return []
+    }
+    expect(await parts.states()).to.deep.equal({})
+    expect(await parts.states({ ...ONE, isHandoffOnly: true })).to.deep.equal({})
+    expect(isAsked).to.equal(false)
+  })
+
+  it('are asked of ClickHouse, in one query, for those that the hot state has forgotten, which then learns them', async () => {
+    parts.hot = new Map([[ONE.visitId, 'active']])
+    parts.rows = [row(OTHER, { is_active: true }), row(THIRD)]
+    expect(await parts.states(ONE, OTHER, THIRD)).to.deep.equal({
+      [ONE.visitId]: 'active',
+      [OTHER.visitId]: 'active',
+      [THIRD.visitId]: 'issued',
+    })
+    const ids = [OTHER, THIRD].map(({ visitId }) => visitId)
+    expect(parts.asked).to.deep.equal([['receiptFacts', { website: WEBSITE, visit_ids: ids }]])
+    expect(parts.lookups).to.deep.equal(['receipts'])
+    expect(parts.learnt).to.deep.equal([
+      [{ ...refOf(WEBSITE, OTHER), previous: null }, 'active'],
+      [{ ...refOf(WEBSITE, THIRD), previous: null }, 'issued'],
+    ])
+  })
+
+  it('stay unknown for those that ClickHouse does not know either', async () => {
+    parts.rows = [row(issue(9).claims, { is_active: true })]
+    expect(await parts.states(ONE)).to.deep.equal({ [ONE.visitId]: 'unknown' })
+    expect(parts.learnt).to.deep.equal([])
+  })
+
+  it('include the revocation of what an active one replaced, whether it is among them or not', async () => {
+    parts.hot = new Map([[OTHER.visitId, 'active']])
+    parts.rows = [row(ONE, { is_active: true, previous_visit_id: OTHER.visitId })]
+    expect(await parts.states(ONE, OTHER)).to.deep.equal({ [ONE.visitId]: 'active', [OTHER.visitId]: 'revoked' })
+    const previous = refOf(WEBSITE, OTHER)
+    expect(parts.learnt).to.deep.equal([[{ ...refOf(WEBSITE, ONE), previous }, 'active']])
+  })
+
+  it('leave alone what one that is only issued would replace', async () => {
+    parts.hot = new Map([[OTHER.visitId, 'active']])
+    parts.rows = [row(ONE, { previous_visit_id: OTHER.visitId })]
+    expect(await parts.states(ONE, OTHER)).to.deep.equal({ [ONE.visitId]: 'issued', [OTHER.visitId]: 'active' })
+    expect(parts.learnt).to.deep.equal([[{ ...refOf(WEBSITE, ONE), previous: refOf(WEBSITE, OTHER) }, 'issued']])
+  })
+
+  it('are revoked for one that was, and one that was active before has revoked what it replaced', async () => {
+    parts.rows = [
+      row(ONE, { is_active: true, is_revoked: true, previous_visit_id: OTHER.visitId }),
+      row(THIRD, { is_revoked: true, previous_visit_id: issue(4).claims.visitId }),
+    ]
+    expect(await parts.states(ONE, THIRD)).to.deep.equal({
+      [ONE.visitId]: 'revoked',
+      [OTHER.visitId]: 'revoked',
+      [THIRD.visitId]: 'revoked',
+    })
+    const one = { ...refOf(WEBSITE, ONE), previous: refOf(WEBSITE, OTHER) }
+    const third = { ...refOf(WEBSITE, THIRD), previous: refOf(WEBSITE, issue(4).claims) }
+    expect(parts.learnt).to.deep.equal([
+      [one, 'active'],
+      [one, 'revoked'],
+      [third, 'revoked'],
+    ])
+  })
+
+  it('have a predecessor that nobody knows if the activation is in ClickHouse before its visit', async () => {
+    parts.rows = [row(ONE, { is_active: true, is_recorded: false })]
+    expect(await parts.states(ONE)).to.deep.equal({ [ONE.visitId]: 'predecessor_unknown' })
+    expect(parts.learnt).to.deep.equal([[{ ...refOf(WEBSITE, ONE), previous: 'unknown' }, 'active']])
+  })
+
+  it('are asked again for one whose predecessor is unknown, which is active although its activation may not be there', async () => {
+    parts.hot = new Map([
+      [ONE.visitId, 'predecessor_unknown'],
+      [THIRD.visitId, 'unknown'],
+    ])
+    parts.rows = [row(ONE, { previous_visit_id: OTHER.visitId }), row(THIRD)]
+    expect(await parts.states(ONE, THIRD)).to.deep.equal({
+      [ONE.visitId]: 'active',
+      [OTHER.visitId]: 'revoked',
+      [THIRD.visitId]: 'issued',
+    })
+    parts.rows = []
+    expect(await parts.states(ONE)).to.deep.equal({ [ONE.visitId]: 'predecessor_unknown' })
+  })
+
+  it('are unknown while ClickHouse is away, which is logged and fails nothing', async () => {
+    const error = new Error('away')
+    parts.rows = error
+    expect(await parts.states(ONE)).to.deep.equal({ [ONE.visitId]: 'unknown' })
+    expect(parts.warnings).to.deep.equal([[{ err: error }, 'receipts could not be looked up']])
+  })
+
+  it('are unknown if ClickHouse says nothing in time', async () => {
+    parts.rows = 'silent'
+    expect(await parts.states(ONE)).to.deep.equal({ [ONE.visitId]: 'unknown' })
+    expect(String((parts.warnings[0] as [{ err: Error }])[0].err)).to.contain('no answer within 1000 ms')
+  })
+
+  it('cost no look-up for no receipt', async () => {
+    expect([...(await recall([], parts.deps))]).to.deep.equal([])
+    expect([parts.asked, parts.lookups]).to.deep.equal([[], []])
+  })
+})
+
+describe('the receipt of an activation or handoff', () => {
+  const asked = (receipt: string, origin = ORIGIN) =>
+    requireReceipt(
+      { body: { receipt }, website: { id: WEBSITE }, origin } as unknown as CheckedRequest,
+      new Parts().deps,
+    )
+
+  it('is what it says of itself if it is genuine and from that origin', () => {
+    const { text } = issue(1)
+    const claims = asked(text)
+    expect(claims).to.deep.equal(readReceipt(KEYS, WEBSITE, text))
+    expect(isRefusal(claims)).to.equal(false)
+  })
+
+  it('is refused with a code that says whether it is none, or from elsewhere', () => {
+    for (const [refusal, code] of [
+      [asked('A'.repeat(43)), 'receipt_not_found'],
+      [asked(issue(1, 'other').text), 'receipt_not_found'],
+      [asked(issue(1).text, 'https://evil.example'), 'origin_mismatch'],
+    ] as const) {
+      expect(isRefusal(refusal)).to.equal(true)
+      expect(refusal).to.deep.equal({ kind: 'refused', code })
+    }
+  })
+})
