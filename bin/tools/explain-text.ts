@@ -28,7 +28,10 @@ const POLICY_TEXTS: Readonly<Record<string, string>> = {
   none: 'there was nothing to choose from',
 }
 
+const PENDING_TEXT = 'what decides it could not be read when it was reported; it is decided once it can, within an hour'
 const COUNTED_TEXT = 'the plan only counts installs, or the install path is paused, so nothing was read'
+
+const RESOLUTION_TEXTS: Readonly<Record<string, string>> = { counted: COUNTED_TEXT, pending: PENDING_TEXT }
 
 /** `nowMs` is for ages; all times are UTC. */
 export function tell(explanation: Explanation, nowMs: number): string {
@@ -44,8 +47,7 @@ function unreadLines({ unread }: Explanation): string[] {
 
 function installLines(install: InstallRow, nowMs: number): string[] {
   const { received_at_ms: atMs, resolution, install_path: path } = install
-  const why =
-    resolution === 'counted' ? COUNTED_TEXT : (POLICY_TEXTS[install.selection_policy] ?? install.selection_policy)
+  const why = RESOLUTION_TEXTS[resolution] ?? POLICY_TEXTS[install.selection_policy] ?? install.selection_policy
   const machine = [install.platform, install.arch, install.timezone, install.language].filter((part) => part !== '')
   const browsers = install.browsers.length === 0 ? [] : [`browsers: ${install.browsers.join(', ')}`]
   return [
