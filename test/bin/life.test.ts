@@ -37,8 +37,13 @@ describe('the life of the service', function () {
     await rm(folder, { recursive: true, force: true })
   })
 
-  const begin = async (options: { readonly words?: readonly string[]; readonly env?: Record<string, string> } = {}) =>
-    startChild({ folder, port: await freePort(), ga4Url: ga4.url, ...options })
+  const begin = async (
+    options: {
+      readonly words?: readonly string[]
+      readonly env?: Record<string, string>
+      readonly metricsPort?: number
+    } = {},
+  ) => startChild({ folder, port: await freePort(), ga4Url: ga4.url, ...options })
   const beginReady = async (): Promise<ServiceChild> => {
     child = await begin()
     await child.ready
@@ -130,9 +135,11 @@ describe('the life of the service', function () {
     await until(async () => (await configOf()).body['measurementIds'][0] === 'G-CHANGED001')
   })
 
-  it('changes nothing for a broken manifest, says so on the terminal and in /health, and recovers', async () => {
-    const { url, stderr } = await beginReady()
-    const problemsOf = async () => (await send(`${url}/health`)).body['catalog'].problems
+  it('changes nothing for a broken manifest, says so on the terminal and in /status, and recovers', async () => {
+    const metricsPort = await freePort()
+    const { url, stderr, ready } = (child = await begin({ metricsPort }))
+    await ready
+    const problemsOf = async () => (await send(`http://127.0.0.1:${metricsPort}/status`)).body['catalog'].problems
     expect(await problemsOf()).to.deep.equal([])
     await edit('3-ga4.yaml', (text) => text.replace('provider: ga4', 'provider: ga5'))
     const [problem] = await until(async () => ((await problemsOf()).length > 0 ? problemsOf() : null))

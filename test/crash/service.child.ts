@@ -19,6 +19,8 @@ export interface ChildOptions {
   /** Holds `manifests` and `data`. */
   readonly folder: string
   readonly port: number
+  /** Of the metrics; any by default. */
+  readonly metricsPort?: number
   readonly ga4Url: string
   readonly words?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
@@ -26,8 +28,15 @@ export interface ChildOptions {
 
 const PROGRAM = new URL('../../bin/whence.ts', import.meta.url).pathname
 
-export function startChild({ folder, port, ga4Url, words = [], env = {} }: ChildOptions): ServiceChild {
-  const given = ['--listen', `127.0.0.1:${port}`, '--metrics-listen', '127.0.0.1:0']
+export function startChild({
+  folder,
+  port,
+  metricsPort = 0,
+  ga4Url,
+  words = [],
+  env = {},
+}: ChildOptions): ServiceChild {
+  const given = ['--listen', `127.0.0.1:${port}`, '--metrics-listen', `127.0.0.1:${metricsPort}`]
   given.push('--data', `${folder}/data`, '--manifests', `${folder}/manifests`, ...words)
   const child = spawn(process.execPath, [PROGRAM, 'embedded', ...given], {
     stdio: ['ignore', 'ignore', 'pipe'],
