@@ -70,7 +70,15 @@ export async function statesOf(
     const state = recalled.get(visitId) ?? known.get(visitId) ?? 'unknown'
     known.set(visitId, isSure || state === 'revoked' || active.has(visitId) ? state : 'undecided')
   }
-  return known
+  return withRevocations(known, recalled)
+}
+
+/** One that the hot state still called active may be what a forgotten one has replaced. */
+function withRevocations(
+  known: ReadonlyMap<VisitId, KnownState>,
+  recalled: ReadonlyMap<VisitId, KnownState>,
+): ReadonlyMap<VisitId, KnownState> {
+  return new Map([...known, ...[...recalled].filter(([, state]) => state === 'revoked')])
 }
 
 const OPEN_STATES: ReadonlySet<KnownState> = new Set<KnownState>(['unknown', 'predecessor_unknown'])

@@ -33,6 +33,8 @@ function row({ visitId }: ReceiptClaims, more: Partial<ReceiptFactsRow> = {}): R
 class Parts {
   hot = new Map<string, KnownState>()
   rows: readonly ReceiptFactsRow[] | Error | 'silent' = []
+  /** The facts-writer has not written everything that was recorded so far. */
+  isBehind = false
   readonly asked: unknown[] = []
   readonly learnt: unknown[] = []
   readonly lookups: string[] = []
@@ -51,6 +53,7 @@ class Parts {
         return this.rows
       },
     },
+    eventLog: { progress: async () => ({ done: [this.isBehind ? 4 : 5], ends: [5] }) },
     metrics: { lookup: (what: string) => void this.lookups.push(what) },
     logger: { warn: (...words: unknown[]) => void this.warnings.push(words) },
     keys: KEYS,
@@ -164,16 +167,33 @@ describe('the states of receipts', () => {
     expect(await parts.states(ONE)).to.deep.equal({ [ONE.visitId]: 'predecessor_unknown' })
   })
 
-  it('are unknown while ClickHouse is away, which is logged and fails nothing', async () => {
+  it('are undecided while the facts are behind, and the hot state learns only what cannot change', async () => {
+    parts.isBehind = true
+    parts.hot = new Map([[OTHER.visitId, 'predecessor_unknown']])
+    parts.rows = [row(ONE, { is_active: true }), row(OTHER), row(THIRD, { is_revoked: true })]
+    const unheard = issue(4).claims
+    expect(await parts.states(ONE, OTHER, THIRD, unheard)).to.deep.equal({
+      [ONE.visitId]: 'undecided',
+      [OTHER.visitId]: 'active',
+      [THIRD.visitId]: 'revoked',
+      [unheard.visitId]: 'undecided',
+    })
+    expect(parts.learnt).to.deep.equal([
+      [{ ...refOf(WEBSITE, OTHER), previous: null }, 'active'],
+      [{ ...refOf(WEBSITE, THIRD), previous: null }, 'revoked'],
+    ])
+  })
+
+  it('are undecided while ClickHouse is away, which is logged and fails nothing', async () => {
     const error = new Error('away')
     parts.rows = error
-    expect(await parts.states(ONE)).to.deep.equal({ [ONE.visitId]: 'unknown' })
+    expect(await parts.states(ONE)).to.deep.equal({ [ONE.visitId]: 'undecided' })
     expect(parts.warnings).to.deep.equal([[{ err: error }, 'receipts could not be looked up']])
   })
 
-  it('are unknown if ClickHouse says nothing in time', async () => {
+  it('are undecided if ClickHouse says nothing in time', async () => {
     parts.rows = 'silent'
-    expect(await parts.states(ONE)).to.deep.equal({ [ONE.visitId]: 'unknown' })
+    expect(await parts.states(ONE)).to.deep.equal({ [ONE.visitId]: 'undecided' })
     expect(String((parts.warnings[0] as [{ err: Error }])[0].err)).to.contain('no answer within 1000 ms')
   })
 

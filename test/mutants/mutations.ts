@@ -57,8 +57,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'loopback origins belong to everybody',
     file: 'domain/compile-website.ts',
-    old: 'filter((origin) => !isEverybodys(origin))',
-    new: 'filter(() => true)',
+    old: 'if (!isEverybodys(origin)) originOwners.set(origin, namespace)',
+    new: 'originOwners.set(origin, namespace)',
     suites: ['test/domain/compile-catalog.test.ts'],
   },
   {
@@ -77,9 +77,9 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     breaks: 'an empty value of a Secret is none',
-    file: 'domain/compile-destination.ts',
-    old: "(secret.values.get(key) ?? '') !== ''",
-    new: 'secret.values.has(key)',
+    file: 'domain/compile-secrets.ts',
+    old: "return (values.get(key) ?? '') !== ''",
+    new: 'return values.has(key)',
     suites: ['test/domain/compile-catalog.test.ts'],
   },
   {
