@@ -1,0 +1,104 @@
+/**
+ * Runs Stryker over the parts that decide what is kept and delivered, and writes docs/mutants.md.
+ *
+ * Fails if a part has less than 95 % of its mutants noticed, or a survivor that `survivors.ts` gives no reason for.
+ * Arguments name parts; without any it is all of them. The page says which were run.
+ */
+
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { partResult, reportPage, type PartResult, type StrykerReport } from './report.ts'
+import { SURVIVORS } from './survivors.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const FOLDER = join(ROOT, 'tmp/mutants')
+const LEAST_SHARE = 0.95
+
+interface Part {
+  readonly name: string
+  readonly mutate: readonly string[]
+  /** Suites that run in the process itself. */
+  readonly spec: readonly string[]
+}
+
+const PARTS: readonly Part[] = [
+  { name: 'resolution', mutate: ['domain/resolve.ts'], spec: ['test/domain/resolve.test.ts'] },
+  {
+    name: 'receipts',
+    mutate: ['domain/receipt.ts', 'api/receipts.ts'],
+    spec: [
+      'test/domain/receipt.test.ts',
+      'test/domain/receipt-after-rotation.test.ts',
+      'test/api/receipts.test.ts',
+      'test/api/receipt-states.test.ts',
+    ],
+  },
+  {
+    name: 'dispatch',
+    mutate: [
+      'delivery/dispatch.ts',
+      'delivery/dispatch-plan.ts',
+      'delivery/dispatch-reads.ts',
+      'delivery/decide-pending.ts',
+      'delivery/first-records.ts',
+    ],
+    spec: [
+      'test/delivery/dispatch.test.ts',
+      'test/delivery/dispatch-appends.test.ts',
+      'test/delivery/dispatch-facts.test.ts',
+      'test/delivery/decide-pending.test.ts',
+    ],
+  },
+  {
+    name: 'facts-writer',
+    mutate: ['delivery/facts-writer.ts', 'delivery/fact-batch.ts', 'delivery/fact-rows.ts'],
+    spec: ['test/delivery/facts-writer.test.ts', 'test/delivery/fact-batch.test.ts', 'test/delivery/fact-rows.test.ts'],
+  },
+]
+
+function main(names: readonly string[]): number {
+  const parts = PARTS.filter(({ name }) => names.length === 0 || names.includes(name))
+  if (parts.length === 0) throw new Error(`there are: ${PARTS.map(({ name }) => name).join(', ')}`)
+  const results = parts.map((part) => partResult(part.name, runStryker(part), SURVIVORS))
+  for (const { name, mutants, killed, unexplained } of results) {
+    console.log(`${name}: ${killed} of ${mutants} mutants are noticed`)
+    for (const { file, line, changed } of unexplained) console.log(`  ${file}\n  - ${line}\n  + ${changed}`)
+  }
+  const left = PARTS.filter((part) => !parts.includes(part)).map(({ name }) => name)
+  writeFileSync(join(ROOT, 'docs/mutants.md'), reportPage(results, left))
+  return results.every(isEnough) ? 0 : 1
+}
+
+function isEnough({ mutants, killed, unexplained }: PartResult): boolean {
+  return mutants > 0 && killed >= mutants * LEAST_SHARE && unexplained.length === 0
+}
+
+function runStryker({ name, mutate, spec }: Part): StrykerReport {
+  mkdirSync(FOLDER, { recursive: true })
+  const [settingsFile, reportFile] = [join(FOLDER, `${name}.settings.json`), join(FOLDER, `${name}.json`)]
+  const settings = {
+    testRunner: 'mocha-12',
+    plugins: ['./test/mutants/mocha-runner.ts'],
+    mocha: { spec, timeoutMs: 10_000 },
+    mutate,
+    coverageAnalysis: 'perTest',
+    concurrency: 2,
+    reporters: ['json'],
+    jsonReporter: { fileName: reportFile },
+    tempDirName: join('tmp', 'mutants', `${name}.tree`),
+    ignorePatterns: ['data', 'tmp', 'docs', 'charts', 'bench'],
+    allowConsoleColors: false,
+    warnings: { unknownOptions: false },
+    timeoutMS: 20_000,
+  }
+  writeFileSync(settingsFile, JSON.stringify(settings))
+  rmSync(reportFile, { force: true })
+  const stryker = join(ROOT, 'node_modules/@stryker-mutator/core/bin/stryker.js')
+  const { status } = spawnSync(process.execPath, [stryker, 'run', settingsFile], { cwd: ROOT, stdio: 'inherit' })
+  if (status !== 0) throw new Error(`Stryker ended with ${String(status)} over ${name}`)
+  return JSON.parse(readFileSync(reportFile, 'utf8')) as StrykerReport
+}
+
+process.exitCode = main(process.argv.slice(2))
