@@ -197,6 +197,16 @@ describe('the states of receipts', () => {
     expect(String((parts.warnings[0] as [{ err: Error }])[0].err)).to.contain('no answer within 1000 ms')
   })
 
+  it('of an activation are what ClickHouse says, and unknown while it is away', async () => {
+    parts.rows = [row(ONE, { is_active: true })]
+    parts.isBehind = true
+    expect([...(await recall([refOf(WEBSITE, ONE)], parts.deps))]).to.deep.equal([[ONE.visitId, 'active']])
+    expect(parts.learnt).to.deep.equal([[{ ...refOf(WEBSITE, ONE), previous: null }, 'active']])
+    parts.rows = new Error('away')
+    expect([...(await recall([refOf(WEBSITE, ONE)], parts.deps))]).to.deep.equal([])
+    expect(parts.warnings).to.deep.equal([[{ err: parts.rows }, 'receipts could not be looked up']])
+  })
+
   it('cost no look-up for no receipt', async () => {
     expect([...(await recall([], parts.deps))]).to.deep.equal([])
     expect([parts.asked, parts.lookups]).to.deep.equal([[], []])
