@@ -32,7 +32,7 @@ export interface Answered {
 }
 
 const RECOVER_MS = 120_000
-const LOOK_MS = 100
+const LOOK_MS = 200
 const LATE_MS = 10_000
 
 /** Looks until an install that was begun after `sinceMs` is stored and delivered; NaN for what takes too long. */

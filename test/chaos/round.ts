@@ -11,8 +11,6 @@ import { letPeopleIn } from './people.ts'
 import type { ChaosService } from './service.ts'
 import { explain, readStored, settle } from './stored.ts'
 
-/** New people a second: some thirty calls a second, which two processors carry beside all the processes. */
-const PEOPLE_PER_SECOND = 4
 const WARM_UP_MS = 6_000
 /** Between a recovery and the next fault. */
 const REST_MS = 4_000
@@ -23,6 +21,8 @@ export interface RoundOptions {
   readonly client: Client
   readonly dice: Dice
   readonly faults: readonly Fault[]
+  /** New people a second. */
+  readonly people: number
   readonly say: (line: string) => void
 }
 
@@ -33,13 +33,14 @@ export interface RoundResult {
   readonly figures: readonly Figure[]
 }
 
-export async function playRound({ service, client, dice, faults, say }: RoundOptions): Promise<RoundResult> {
+export async function playRound(options: RoundOptions): Promise<RoundResult> {
+  const { service, client, dice, faults, say } = options
   client.forget()
   const sinceMs = Date.now()
   const badEnds = service.badEnds.length
   const disturbances: Disturbance[] = []
   const figures: Figure[] = []
-  const people = letPeopleIn({ client, apis: [...service.apis], dice, perSecond: PEOPLE_PER_SECOND })
+  const people = letPeopleIn({ client, apis: [...service.apis], dice, perSecond: options.people })
   await wait(WARM_UP_MS)
   for (const fault of faults) {
     const { disturbance, figure } = await breakPart(service, client, fault)

@@ -2,7 +2,7 @@
  * `make chaos` and `npm run -s chaos-rounds`: the distributed service under load while its parts are broken, round after
  * round, and a judgement of every decision after each. Usage:
  *
- *     node test/chaos/run.ts [--rounds 20] [--seed N] [--faults-per-round 6] [--only TEXT] [--report FILE]
+ *     node test/chaos/run.ts [--rounds 20] [--seed N] [--faults-per-round 6] [--people 4] [--only TEXT] [--report FILE]
  *
  * A round goes through the next faults of a shuffled deck, so that a few rounds see all of them. Exits with 1 if any
  * promise was broken, and prints each violation with its whole story. `WHENCE_CHAOS` is another way to say how many rounds.
@@ -33,6 +33,8 @@ interface Options {
   readonly rounds: number
   readonly seed: number
   readonly faultsPerRound: number
+  /** New ones a second; each makes about eight calls. */
+  readonly people: number
   readonly faults: readonly Fault[]
   readonly report: string | null
 }
@@ -43,14 +45,16 @@ function readOptions(): Options {
       rounds: { type: 'string', default: process.env['WHENCE_CHAOS'] ?? '20' },
       seed: { type: 'string', default: String(randomInt(1_000_000_000)) },
       'faults-per-round': { type: 'string', default: '6' },
+      people: { type: 'string', default: '4' },
       only: { type: 'string', default: '' },
       report: { type: 'string' },
     },
   })
   const faults = FAULTS.filter(({ name }) => name.includes(values.only))
   if (faults.length === 0) throw new Error(`no fault's name has "${values.only}" in it`)
-  const [rounds, seed] = [Number(values.rounds), Number(values.seed)]
-  return { rounds, seed, faultsPerRound: Number(values['faults-per-round']), faults, report: values.report ?? null }
+  const [rounds, seed, people] = [values.rounds, values.seed, values.people].map(Number) as [number, number, number]
+  const faultsPerRound = Number(values['faults-per-round'])
+  return { rounds, seed, people, faultsPerRound, faults, report: values.report ?? null }
 }
 
 /** Every fault once before any comes again. */
@@ -81,7 +85,7 @@ async function main(): Promise<number> {
     for (let round = 1; round <= options.rounds && !isStopping; round++) {
       const faults = Array.from({ length: options.faultsPerRound }, () => deck.next().value)
       say(`Round ${round} of ${options.rounds}`)
-      const result = await playRound({ service, client, dice, faults, say })
+      const result = await playRound({ service, client, dice, faults, people: options.people, say })
       results.push(result)
       tell(result)
       if (options.report !== null) await writeFile(options.report, reportOf(results, options))
