@@ -78,10 +78,23 @@ function mayFollow(arrival: OwnArrival, known: Known | undefined): boolean {
   return known.isParked && isSame
 }
 
-/** The first one is on the log as well: it comes by itself, waits, or was dispatched. */
+/**
+ * The first one is on the log as well: it comes by itself, waits, or was dispatched. A retry appends the install again that
+ * was decided for the try before it, with the time of that one; which of two such records ClickHouse shows says nothing.
+ */
 function isLaterThan(arrival: OwnArrival, first: QueryRow<'firstInstalls'> | undefined): boolean {
   if (first === undefined || receivedAtMs(arrival) < first.received_at_ms) return false
-  return receivedAtMs(arrival) > first.received_at_ms || arrival.record.request.id !== first.request_id
+  if (receivedAtMs(arrival) > first.received_at_ms) return true
+  return arrival.record.request.id !== first.request_id && !saysTheSame(arrival, first)
+}
+
+function saysTheSame({ record: { install } }: Arrival, first: QueryRow<'firstInstalls'>): boolean {
+  return (
+    install.installationId === first.installation_id &&
+    install.eventType === first.event_type &&
+    (install.visitId ?? '') === first.visit_id &&
+    JSON.stringify(install.answer) === first.answer
+  )
 }
 
 function supersededBy(known: Known | undefined, before: DispatchedBefore | undefined): Superseded | null {

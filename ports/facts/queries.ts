@@ -251,7 +251,9 @@ export const QUERIES = {
   /** The first record of each event that is there: when it was received, and by which request. */
   firstInstalls: lookUp<EventKeys, FirstInstallRow>(`SELECT website, event_id,
       toUnixTimestamp64Milli(argMax(received_at, row_version)) AS received_at_ms,
-      argMax(request_id, row_version) AS request_id
+      argMax(request_id, row_version) AS request_id, argMax(installation_id, row_version) AS installation_id,
+      argMax(event_type, row_version) AS event_type, argMax(visit_id, row_version) AS visit_id,
+      argMax(answer, row_version) AS answer
     FROM installs PREWHERE ${EVENTS_ASKED} GROUP BY website, event_id LIMIT ${MAX_KEYS}`),
 
   /** The decisions there are about events that were pending. */

@@ -127,7 +127,10 @@ export interface DispatchedJobRow extends JobKeyRow {
 }
 
 /** Which record of an event came first. */
-export type FirstInstallRow = Pick<InstallRow, 'website' | 'event_id' | 'received_at_ms' | 'request_id'>
+export type FirstInstallRow = Pick<
+  InstallRow,
+  'website' | 'event_id' | 'received_at_ms' | 'request_id' | 'installation_id' | 'event_type' | 'visit_id' | 'answer'
+>
 
 /** What became of an install that was pending. */
 export type DecisionRow = Pick<

@@ -548,6 +548,10 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
             event_id: shared.eventId,
             received_at_ms: SAMPLE_MS,
             request_id: first.request.id,
+            installation_id: first.install.installationId,
+            event_type: first.install.eventType,
+            visit_id: first.install.visitId ?? '',
+            answer: JSON.stringify(first.install.answer),
           },
         ])
       })

@@ -14,6 +14,7 @@ import {
 import { DECIDING_TOPICS, FACTS_WRITER_GROUP } from '../../domain/facts-lag.ts'
 import type { Install } from '../../domain/model.ts'
 import { startDispatch, type Dispatch } from '../../delivery/dispatch.ts'
+import type { FirstInstallRow } from '../../ports/facts/query-rows.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import {
   destinationOf,
@@ -231,6 +232,11 @@ describe('dispatch', () => {
         ...record,
         request: { ...record.request, id: id.repeat(28) },
       })
+      const firstRow = ({ install, request }: InstallRecord): FirstInstallRow => ({
+        ...{ website: install.website, event_id: install.eventId, received_at_ms: install.receivedAtMs },
+        ...{ request_id: request.id, installation_id: install.installationId, event_type: install.eventType },
+        ...{ visit_id: install.visitId ?? '', answer: JSON.stringify(install.answer) },
+      })
       const restart = async (): Promise<void> => {
         await dispatch?.stop()
         dispatch = await startDispatch(deps())
@@ -264,8 +270,7 @@ describe('dispatch', () => {
         await start()
         await report(first())
         await until(async () => (await parked('5s')).length === 1)
-        const { website, eventId } = first().install
-        facts.firsts.push({ website, event_id: eventId, received_at_ms: NOON_MS, request_id: first().request.id })
+        facts.firsts.push(firstRow(first()))
         await restart()
         await report(later())
         await reportAnother(2)
@@ -317,12 +322,26 @@ describe('dispatch', () => {
         expect(await jobs()).to.deep.equal(['event-2'])
       })
 
+      it('delivers an install that a retry has appended again, whichever record ClickHouse shows', async () => {
+        const again = withRequest(first(), '3')
+        await start()
+        await report(first())
+        await until(async () => (await parked('5s')).length === 1)
+        await report(again)
+        await reportAnother(2)
+        facts.firsts.push(firstRow(again))
+        facts.show(late)
+        stage.clock.advance(5_000)
+        await until(async () => (await jobs()).includes('event-1'))
+        expect(await told()).to.deep.equal([['pending', '', undefined, NOON_MS]])
+      })
+
       it('follows the row that counts between records of the same millisecond', async () => {
-        const twin = withRequest(first(), '3')
-        const { website, eventId } = twin.install
+        const other = withRequest(first(), '3')
+        const twin = { ...other, install: { ...other.install, eventType: 'first_run' as const } }
         await start()
         facts.show(late)
-        facts.firsts.push({ website, event_id: eventId, received_at_ms: NOON_MS, request_id: twin.request.id })
+        facts.firsts.push(firstRow(twin))
         await report(first(), numbered(2))
         facts.show(visitOf())
         await until(async () => (await jobs()).length === 1)
