@@ -10,17 +10,32 @@ export function judgeDecisions(history: History): Violation[] {
   const { calls, stored } = history
   const receipts = new Receipts(calls)
   const events = eventsOf(calls)
-  const byTag = new Map(calls.map((call) => [call.tag, call]))
   const installations = Map.groupBy(stored.installs, (row) => `${row.website}/${row.installation_id}`)
   return stored.installs.flatMap((row) => {
-    const call = byTag.get(row.tag) as EventCall | undefined
     const repeats = events.get(keyOf(row)) ?? []
     if (repeats.length === 0) return []
-    if (call?.event?.eventId !== row.event_id) return [violation(row, null, 'stranger', 'is the record of no call')]
+    const call = decidingCall(row, repeats)
+    if (call === null) return [violation(row, null, 'stranger', 'is the record of no call')]
     const siblings = installations.get(`${row.website}/${row.installation_id}`) ?? []
-    const earlier = earlierMatches({ row, call, siblings, events, byTag })
+    const earlier = earlierMatches({ row, call, siblings, events })
     return [...judgeFields(row, call), ...judgeResolution({ row, call, receipts, earlier })]
   })
+}
+
+/**
+ * The try whose body and time of receipt the row has. Its record may be that of a later try: that one appends what was
+ * decided before, if it is not known whether the first one's record is on the log.
+ */
+function decidingCall(row: StoredInstall, repeats: readonly EventCall[]): EventCall | null {
+  const own = repeats.find(({ tag }) => tag === row.tag)
+  if (own === undefined) return null
+  const before = repeats.filter((one) => one.beganMs <= row.received_at_ms && one.beganMs <= own.beganMs)
+  const under = before.filter((one) => isOf(row, one) && (one.endedMs >= row.received_at_ms || one.silence !== ''))
+  return under.includes(own) ? own : (under.at(-1) ?? own)
+}
+
+function isOf(row: StoredInstall, { event }: EventCall): boolean {
+  return row.installation_id === event.installation && row.event_type === event.eventType
 }
 
 function violation(row: StoredInstall, call: EventCall | null, rule: string, sentence: string): Violation {
@@ -29,9 +44,7 @@ function violation(row: StoredInstall, call: EventCall | null, rule: string, sen
 }
 
 function judgeFields(row: StoredInstall, call: EventCall): Violation[] {
-  const { event } = call
-  const isSame = row.installation_id === event.installation && row.event_type === event.eventType
-  return isSame ? [] : [violation(row, call, 'wrong_row', `is not what ${call.tag} sent`)]
+  return isOf(row, call) ? [] : [violation(row, call, 'wrong_row', `is not what ${call.tag} sent`)]
 }
 
 interface Earlier {
@@ -45,23 +58,18 @@ interface EarlierInput {
   readonly call: EventCall
   readonly siblings: readonly StoredInstall[]
   readonly events: ReadonlyMap<string, readonly EventCall[]>
-  readonly byTag: ReadonlyMap<string, { readonly beganMs: number }>
 }
 
 /** To what the same installation was matched before. */
-function earlierMatches({ row, call, siblings, events, byTag }: EarlierInput): Earlier {
+function earlierMatches({ row, call, siblings, events }: EarlierInput): Earlier {
   const others = siblings
     .filter((other) => other.event_id !== row.event_id && other.resolution === 'matched')
-    .map((other) => ({ visit: other.visit_id, beganMs: beganMs(other, byTag), endedMs: answeredMs(other, events) }))
+    .map((other) => ({ visit: other.visit_id, beganMs: other.received_at_ms, endedMs: answeredMs(other, events) }))
   const before = others.filter((other) => other.endedMs <= call.beganMs)
   const maybe = others.filter((other) => other.beganMs <= call.endedMs)
   // What another match has surely followed is no longer the last one.
   const last = maybe.filter((one) => !before.some((other) => one.endedMs <= other.beganMs))
   return { certain: before.map(({ visit }) => visit), possible: last.map(({ visit }) => visit) }
-}
-
-function beganMs(row: StoredInstall, byTag: EarlierInput['byTag']): number {
-  return byTag.get(row.tag)?.beganMs ?? row.received_at_ms
 }
 
 /** When a client knew for the first time that the event is stored. */

@@ -397,12 +397,29 @@ describe('the judge of chaos runs', () => {
     expect(rulesOf(pending)).to.deep.equal([])
   })
 
+  it('takes the record of a retry for that of the try before it, whose decision it repeats', () => {
+    const kept = keptHistory()
+    const first = callOf(kept, 'both')
+    kept.calls = kept.calls.map((call) =>
+      call === first || (call.event?.eventId === 'both' && call.tag === first.tag)
+        ? { ...call, outcome: 'unknown', status: 503, answer: {} }
+        : call,
+    )
+    const retry = kept.calls.at(-1) as Call
+    kept.calls[kept.calls.length - 1] = { ...retry, answer: { ...retry.answer, duplicate: false } }
+    bend(kept, 'both', { tag: retry.tag }, false)
+    expect(rulesOf(kept)).to.deep.equal([])
+    // Nobody had sent it at that time.
+    bend(kept, 'both', { received_at_ms: retry.beganMs + 1 }, false)
+    expect(rulesOf(kept)).to.include('wrong_row')
+  })
+
   it('demands the last match of an installation, and takes either of two that were under way at once', () => {
     const kept = keptHistory()
     const story = new Story()
     const second = { ...story.event('second', { installation: 'machine', token: HANDED }), tag: 'c/second' }
     const [from] = [callOf(kept, 'same').beganMs - 500]
-    const row = rowOf(second, HANDED, 'handoff', 1)
+    const row = rowOf({ ...second, beganMs: from }, HANDED, 'handoff', 1)
     const timed = { ...second, beganMs: from, endedMs: from + 10, answer: JSON.parse(row.answer) as Call['answer'] }
     kept.calls.push(timed)
     kept.installs.push(row)
