@@ -18,7 +18,7 @@ import { version } from './version.ts'
 export function operator({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
   return runProgram('operator', settings, async ({ logger, lifecycle }) => {
     const registry = createRegistry('operator', version())
-    const { catalog: place, baseUrl, credentialSlots, ownSecrets } = settings
+    const { catalog: place, baseUrl, credentialSlots, installation, ownSecrets } = settings
     if (place === null) throw new Error('WHENCE_CATALOG is required for operator')
     const probes = await startMetrics({ settings, logger, lifecycle, nowMs: Date.now }, registry)
     const client = await lifecycle.start(
@@ -41,6 +41,7 @@ export function operator({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
           identity,
           baseUrl,
           credentialSlots,
+          installation,
           ownSecrets,
           registry,
           logger,

@@ -2,5 +2,5 @@
 
 import { RESOURCE_GROUP } from '../domain/resources.ts'
 
-/** A new value has the object looked at again at once, its Secrets included; the status repeats it once that is done. */
+/** A new value has the object looked at again at once; the status repeats it once that is done. */
 export const RECONCILE_ANNOTATION = `${RESOURCE_GROUP}/reconcile-now`

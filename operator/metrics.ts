@@ -6,6 +6,8 @@ export interface OperatorMetrics {
   readonly wrote: (what: string, result: 'written' | 'refused') => void
   /** One pass over all objects, in seconds. */
   readonly decided: (seconds: number, counts: DecidedCounts) => void
+  /** Objects that belong to other installations. */
+  readonly foreign: (count: number) => void
   /** Namespaces that the operator may not read. */
   readonly unreadable: (namespaces: ReadonlySet<string>) => void
   /** A published catalog, in seconds since the first change that it holds was seen. */
@@ -44,6 +46,7 @@ export function createOperatorMetrics(registry: Registry, queue: QueueLook): Ope
   const websites = gauge('websites', 'Websites in force.')
   const refused = gauge('refused_objects', 'Resources that are refused or incomplete.')
   const held = gauge('held_websites', 'Websites that are refused and stay in force as they were accepted last.')
+  const foreign = gauge('foreign_objects', 'Objects that belong to other installations and are left alone.')
   const unreadable = new Gauge({
     name: 'whence_operator_namespace_unreadable',
     help: '1 for each watched namespace that the operator may not read.',
@@ -68,6 +71,7 @@ export function createOperatorMetrics(registry: Registry, queue: QueueLook): Ope
       refused.set(counts.refused)
       held.set(counts.held)
     },
+    foreign: (count) => foreign.set(count),
     unreadable: (namespaces) => {
       unreadable.reset()
       for (const namespace of namespaces) unreadable.set({ namespace }, 1)

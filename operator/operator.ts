@@ -16,6 +16,7 @@ import { RESOURCE_KINDS } from '../domain/resources.ts'
 import type { KubeClient } from '../runtime/kube/client.ts'
 import { KubeError } from '../runtime/kube/client.ts'
 import { createKubeMetrics } from '../runtime/kube/metrics.ts'
+import { keyOf } from '../runtime/kube/objects.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { createCredentialStore } from './credential-store.ts'
 import type { Decision, InForce } from './decide.ts'
@@ -30,6 +31,8 @@ import { createStatuses } from './statuses.ts'
 import type { FactsReader } from './traffic.ts'
 import { startTraffic } from './traffic.ts'
 import { createWorkQueue, type Urgency } from './work-queue.ts'
+import type { ForeignObject, Resources } from './ownership.ts'
+import { ownership } from './ownership.ts'
 import { watchWorld } from './world.ts'
 import { createWriter } from './writer.ts'
 
@@ -42,6 +45,8 @@ export interface OperatorOptions {
   readonly identity: string
   /** Stands in the snippets that statuses show. */
   readonly baseUrl: string
+  /** Name of this installation; objects of others are left alone. */
+  readonly installation: string
   /** How many Secrets the credentials of one provider may fill; as many as there are rights to. */
   readonly credentialSlots: number
   /** Names of Secrets in the place of the catalog that are the service's own. */
@@ -119,6 +124,9 @@ class Operating {
   #isFirstReview = true
   /** What is known of namespaces, as it was when it was last looked at. */
   #spaces = ''
+  /** Whose each object was said to be. */
+  readonly #toldForeign = new Map<string, string>()
+  readonly #tell
 
   constructor(options: OperatorOptions) {
     this.#options = options
@@ -154,13 +162,17 @@ class Operating {
     this.#publisher = createPublisher({ ...world, writer, place, readIndexMap, credentials: this.#credentials })
     this.#tidying = setInterval(() => this.#queue.put(TIDY, 'later'), options.tidyIntervalMs ?? TIDY_MS)
     this.#tidying.unref()
-    const onTransition = createEvents({ writer, identity, logger, nowMs: options.nowMs })
+    const events = createEvents({ writer, identity, logger, nowMs: options.nowMs })
+    this.#tell = events.tell
     const current = (key: string) => {
       const decided = this.#decision?.objects.get(key)
       const { namespace = '', name = '' } = decided?.object.metadata ?? {}
       return decided === undefined ? undefined : world.resource(decided.kind, namespace, name)
     }
-    this.#statuses = createStatuses({ writer, current, onTransition, nowMs: options.nowMs })
+    this.#statuses = createStatuses({
+      ...{ writer, current, onTransition: events.transition, nowMs: options.nowMs },
+      installation: options.installation,
+    })
     this.leader = startLeader({
       ...{ client, identity, namespace: place.namespace, name: place.name, logger },
       ...{ nowMs: options.nowMs, random: options.random },
@@ -243,9 +255,9 @@ class Operating {
 
   async #decide(before: InForce | null): Promise<Decision> {
     const world = this.#world
-    const resources = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, world.resources(kind)])) as {
-      readonly [K in (typeof RESOURCE_KINDS)[number]]: ReturnType<typeof world.resources>
-    }
+    const all = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, world.resources(kind)])) as Resources
+    const { own: resources, foreign } = ownership(all, this.#options.installation)
+    this.#tellForeign(foreign)
     const secrets = await this.#secrets.read(referredSecrets([...resources.Destination, ...resources.LogStream]))
     const partsInUse = this.#publisher.partsInUse()
     const startedAtMs = performance.now()
@@ -261,6 +273,20 @@ class Operating {
     this.#metrics.decided((performance.now() - startedAtMs) / 1_000, decision)
     this.#metrics.unreadable(new Set([...held.heldNamespaces, ...world.outdated()]))
     return decision
+  }
+
+  /** Each is told once, and never in its status, which is the other's. */
+  #tellForeign(foreign: readonly ForeignObject[]): void {
+    this.#metrics.foreign(foreign.length)
+    const { logger, installation: own } = this.#options
+    for (const { kind, object, installation } of foreign) {
+      const key = `${kind} ${object.metadata.uid ?? keyOf(object)}`
+      if (this.#toldForeign.get(key) === installation) continue
+      this.#toldForeign.set(key, installation)
+      logger.info({ kind, object: keyOf(object), installation, own }, 'left alone, it belongs to another installation')
+      const message = `it belongs to the installation ${installation}, and ${own} leaves it alone; spec.installation says whose it is`
+      this.#tell(kind, object, { type: 'Warning', reason: 'OtherInstallation', message })
+    }
   }
 
   /** Statuses of a start wait behind those that a person's change brings. */

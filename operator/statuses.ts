@@ -5,7 +5,9 @@ import { type Condition, conditionsOf, sayTheSame } from '../domain/conditions.t
 import type { KubeObject } from '../runtime/kube/objects.ts'
 import type { Decision } from './decide.ts'
 import type { DecidedFields, DecidedObject } from './known-objects.ts'
+import { ownerOf } from './ownership.ts'
 import type { Writer } from './writer.ts'
+import { RECONCILE_ANNOTATION } from './annotations.ts'
 
 export interface StatusesOptions {
   readonly writer: Writer
@@ -13,6 +15,8 @@ export interface StatusesOptions {
   readonly current: (key: string) => KubeObject | undefined
   /** Told after a status was written in which `Ready` says something else than before. */
   readonly onTransition: (transition: Transition) => void
+  /** Whose objects these are. */
+  readonly installation: string
   readonly nowMs: () => number
 }
 
@@ -55,16 +59,23 @@ export function createStatuses(options: StatusesOptions): Statuses {
       const decided = decision?.objects.get(key)
       const current = options.current(key)
       if (decided === undefined || current === undefined) return
+      // It became another installation's; the next decision knows.
+      const owner = ownerOf(current)
+      if (owner !== null && owner !== options.installation) return
       // A newer spec is on its way through a decision of its own.
       if (current.metadata.generation !== decided.object.metadata.generation) return
       const seen = settledAs({ ...decided, object: current }, isPublished)
-      const wanted = statusOf(decided, current, { isPublished, nowMs: options.nowMs() })
+      const wanted = statusOf(decided, current, {
+        isPublished,
+        nowMs: options.nowMs(),
+        installation: options.installation,
+      })
       // Our own write counts before the copy of the cluster shows it.
       const last = written.get(key)
       if (last !== undefined && isShown(last, current)) written.delete(key)
       const there = written.get(key)?.status ?? statusIn(current)
       if (!isSameStatus(there, wanted)) {
-        const version = await options.writer.applyStatus(decided.kind, current, wanted)
+        const version = await options.writer.applyStatus(decided.kind, claimed(current), wanted)
         written.set(key, { uid: current.metadata.uid, version, status: wanted })
         tellTransition(options, decided, { before: conditionsOfStatus(there), after: wanted.conditions })
       }
@@ -104,6 +115,14 @@ function isSettled(settled: Settled | undefined, decided: DecidedObject, isPubli
   return true
 }
 
+interface StatusContext {
+  readonly isPublished: boolean
+  readonly nowMs: number
+  readonly installation: string
+}
+
+const ANNOTATION_CHARS = 256
+
 interface Status {
   readonly observedGeneration: number
   readonly conditions: readonly Condition[]
@@ -113,12 +132,23 @@ interface Status {
 function statusOf(
   { kind, problems, fields }: DecidedObject,
   current: KubeObject,
-  { isPublished, nowMs }: { readonly isPublished: boolean; readonly nowMs: number },
+  { isPublished, nowMs, installation }: StatusContext,
 ): Status {
   const generation = current.metadata.generation ?? 0
   const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`
   const conditions = conditionsOf({ kind, generation, problems, isPublished, previous: conditionsIn(current), now })
-  return { observedGeneration: generation, conditions, ...fields }
+  const asked = current.metadata.annotations?.[RECONCILE_ANNOTATION]
+  const handled = asked === undefined ? {} : { lastHandledReconcileAt: asked.slice(0, ANNOTATION_CHARS) }
+  return { observedGeneration: generation, installation, conditions, ...handled, ...fields }
+}
+
+/** Whoever writes first has it: of two that want an object without an owner, one must lose. */
+function claimed(current: KubeObject): KubeObject {
+  if (ownerOf(current) !== null) {
+    const { resourceVersion: _resourceVersion, ...metadata } = current.metadata
+    return { ...current, metadata }
+  }
+  return current
 }
 
 interface Written {
@@ -157,7 +187,9 @@ function isSameStatus(there: ReadStatus, wanted: Status): boolean {
   return [...names].every((name) => there[name] === fields[name]) && sayTheSame(conditionsOfStatus(there), conditions)
 }
 
-const OWN_FIELDS = ['observedGeneration', 'id', 'snippet', 'hookCommand', 'websites'] as const
+const OWN_FIELDS = [
+  ...['observedGeneration', 'installation', 'lastHandledReconcileAt', 'id', 'snippet', 'hookCommand', 'websites'],
+] as const
 
 function tellTransition(
   { onTransition }: StatusesOptions,

@@ -14,6 +14,8 @@ import { startReflector } from '../runtime/kube/reflector.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { NamespaceState } from './namespaces.ts'
 import { createNamespaces } from './namespaces.ts'
+import { RECONCILE_ANNOTATION } from './annotations.ts'
+import { ownerOf } from './ownership.ts'
 
 const FORBIDDEN = 403
 
@@ -22,6 +24,8 @@ export interface WorldOptions {
   readonly place: CatalogPlace
   /** Empty: all. */
   readonly namespaces: readonly string[]
+  /** Whose operator this is. */
+  readonly installation: string
   /** Something changed that decisions depend on; called often, and must only take note. */
   readonly onChange: () => void
   /** Only the status of an object changed, mostly by our own hand: no decision depends on it. */
@@ -164,10 +168,18 @@ function watchNamespaces(
   return names.length === 0 ? [watch({})] : names.map((name) => watch({ fieldSelector: `metadata.name=${name}` }))
 }
 
-/** The API server counts a new generation for every change but that of the status. */
-function sortChanges(kind: ResourceKind, { onChange, onStatus }: WorldOptions) {
+/**
+ * The API server counts a new generation for every change but those of status, labels and annotations. Of these an owner that
+ * is another installation, and a wish to be looked at again, are changes too.
+ */
+function sortChanges(kind: ResourceKind, { onChange, onStatus, installation }: WorldOptions) {
   const generations = new Map<string, string>()
-  const generationOf = ({ metadata }: KubeObject) => `${metadata.uid ?? ''} ${metadata.generation ?? 0}`
+  const generationOf = (object: KubeObject) => {
+    const { uid = '', generation = 0, annotations = {} } = object.metadata
+    const owner = ownerOf(object) ?? installation
+    const foreign = owner === installation ? '' : owner
+    return [uid, generation, foreign, annotations[RECONCILE_ANNOTATION] ?? ''].join(' ')
+  }
   return {
     /** A whole list was taken. */
     all(objects: readonly KubeObject[]): void {

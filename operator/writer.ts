@@ -19,8 +19,9 @@ export interface Writer {
     holds: (object: KubeObject) => boolean,
   ) => Promise<void>
   /**
-   * Applies the status, or what of it belongs to this manager; nothing happens where the object is gone. Resolves with the version of
-   * the object after it; empty where it is gone.
+   * Applies the status, or what of it belongs to this manager; nothing happens where the object is gone. Without a manager, and with a
+   * version in the object's metadata, it is refused where that is no longer the latest. Resolves with the version of the object
+   * after it; empty where it is gone.
    */
   readonly applyStatus: (kind: ResourceKind, object: KubeObject, status: object, manager?: string) => Promise<string>
   /** Applies the object, whatever is there. */
@@ -76,8 +77,9 @@ export function createWriter({ client, mayWrite, onWrite }: WriterOptions): Writ
       recent.set(key, { over, object: wanted })
     },
     applyStatus: (kind, { metadata }, status, manager) => {
-      const { name, namespace = '' } = metadata
-      const body = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace }, status }
+      const { name, namespace = '', resourceVersion } = metadata
+      const over = manager === undefined && resourceVersion !== undefined ? { resourceVersion } : {}
+      const body = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace, ...over }, status }
       const path = `/apis/${RESOURCE_API_VERSION}/namespaces/${namespace}/${RESOURCE_PLURALS[kind]}/${name}/status`
       const asked = { ...applying(path, body, manager), isAnswerUnread: false, accept: METADATA } as const
       return counted(`${kind}/status`, async () => versionIn(await unlessGone(client.request(asked))))

@@ -151,6 +151,7 @@ export const COMMANDS = {
       'catalog',
       'baseUrl',
       'watchNamespaces',
+      'installation',
       'credentialSlots',
       'ownSecrets',
       'identity',

@@ -41,6 +41,9 @@ const parseSecretNames: SettingParser<readonly string[]> = (text) => {
   return { ok: true, value: [...new Set(names)].sort() }
 }
 
+const parseInstallation: SettingParser<string> = (text) =>
+  LABEL.test(text) ? { ok: true, value: text } : { ok: false, why: 'must be lower-case letters, digits and hyphens' }
+
 const parseIdentity: SettingParser<string> = (text) =>
   /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,251}[A-Za-z0-9])?$/.test(text)
     ? { ok: true, value: text }
@@ -64,6 +67,14 @@ export const CLUSTER_SETTINGS = {
     parse: parseNamespaces,
     fallback: '',
     fallbackDoc: 'all',
+  },
+  installation: {
+    option: '--installation',
+    env: 'WHENCE_INSTALLATION',
+    placeholder: 'NAME',
+    doc: "Name of this installation, among those that see the same custom resources. Objects with another `spec.installation` are left alone; those without belong to whoever first wrote their status. The chart gives the release's name.",
+    parse: parseInstallation,
+    fallback: 'default',
   },
   credentialSlots: {
     option: '--credential-slots',

@@ -37,7 +37,13 @@ export interface Stage {
   readonly folder: string
   readonly tokenFile: string
   /** An operator; ended with the stage if not before. */
-  operator(identity?: string, readFacts?: FactsReader | null): StartedOperator
+  operator(
+    identity?: string,
+    readFacts?: FactsReader | null,
+    installation?: string,
+    place?: CatalogPlace,
+    namespaces?: readonly string[],
+  ): StartedOperator
   /** A reader of the catalog, as api and workers are. */
   catalog(provider?: ProviderId | null, folder?: string): Promise<CatalogSource>
   client(name: string): KubeClient
@@ -61,14 +67,20 @@ export async function openStage(kube: KubeServer, url = kube.url, caFile = kube.
     folder,
     tokenFile,
     client,
-    operator(identity = `operator-${randomUUID()}`, readFacts = null) {
+    operator(
+      identity = `operator-${randomUUID()}`,
+      readFacts = null,
+      installation = 'default',
+      place = PLACE,
+      namespaces = [],
+    ) {
       const registry = new Registry()
       let isLost = false
       const clock = { nowMs: Date.now, random: Math.random }
       const started = startOperator({
-        ...{ client: client(identity), place: PLACE, namespaces: [], identity, baseUrl: BASE_URL, registry },
+        ...{ client: client(identity), place, namespaces, identity, baseUrl: BASE_URL, registry },
         ...{ logger: quiet, readFacts, trafficIntervalMs: 200, tidyIntervalMs: 200, ...clock },
-        ...{ credentialSlots: 4, ownSecrets: ['whence-secret'] },
+        ...{ credentialSlots: 4, ownSecrets: ['whence-secret'], installation },
         onLost: () => {
           isLost = true
         },
