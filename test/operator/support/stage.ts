@@ -33,17 +33,20 @@ export interface StartedOperator extends Operator {
   readonly isLost: () => boolean
 }
 
+/** What may be otherwise than in most tests. */
+export interface OperatorChoice {
+  readonly installation?: string
+  readonly place?: CatalogPlace
+  readonly namespaces?: readonly string[]
+  /** Whose rights it has; the administrator's where it is absent. */
+  readonly tokenFile?: string
+}
+
 export interface Stage {
   readonly folder: string
   readonly tokenFile: string
   /** An operator; ended with the stage if not before. */
-  operator(
-    identity?: string,
-    readFacts?: FactsReader | null,
-    installation?: string,
-    place?: CatalogPlace,
-    namespaces?: readonly string[],
-  ): StartedOperator
+  operator(identity?: string, readFacts?: FactsReader | null, more?: OperatorChoice): StartedOperator
   /** A reader of the catalog, as api and workers are. */
   catalog(provider?: ProviderId | null, folder?: string): Promise<CatalogSource>
   client(name: string): KubeClient
@@ -58,8 +61,8 @@ export async function openStage(kube: KubeServer, url = kube.url, caFile = kube.
   const tokenFile = join(folder, 'token')
   await writeFile(tokenFile, kube.adminToken, { mode: 0o600 })
   const closing: (() => unknown)[] = []
-  const client = (name: string): KubeClient => {
-    const opened = createKubeClient({ url, tokenFile, caFile, userAgent: name }, Date.now)
+  const client = (name: string, own = tokenFile): KubeClient => {
+    const opened = createKubeClient({ url, tokenFile: own, caFile, userAgent: name }, Date.now)
     closing.push(() => opened.close())
     return opened
   }
@@ -67,18 +70,13 @@ export async function openStage(kube: KubeServer, url = kube.url, caFile = kube.
     folder,
     tokenFile,
     client,
-    operator(
-      identity = `operator-${randomUUID()}`,
-      readFacts = null,
-      installation = 'default',
-      place = PLACE,
-      namespaces = [],
-    ) {
+    operator(identity = `operator-${randomUUID()}`, readFacts = null, more = {}) {
+      const { installation = 'default', place = PLACE, namespaces = [], tokenFile: own } = more
       const registry = new Registry()
       let isLost = false
       const clock = { nowMs: Date.now, random: Math.random }
       const started = startOperator({
-        ...{ client: client(identity), place, namespaces, identity, baseUrl: BASE_URL, registry },
+        ...{ client: client(identity, own), place, namespaces, identity, baseUrl: BASE_URL, registry },
         ...{ logger: quiet, readFacts, trafficIntervalMs: 200, tidyIntervalMs: 200, ...clock },
         ...{ credentialSlots: 4, ownSecrets: ['whence-secret'], installation },
         onLost: () => {

@@ -1,0 +1,208 @@
+/** Tenants and installations beside each other on a real API server: what one does or loses does not stop another. */
+
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+
+import { expect } from 'chai'
+
+import { SCHEMA_HASH_ANNOTATION } from '../../domain/crd.ts'
+import type { KubeServer } from '../support/kube.ts'
+import { kubeTools, startKube } from '../support/kube.ts'
+import { ga4Destination, organization, website, type Manifest } from '../support/manifests.ts'
+import type { Stage } from './support/stage.ts'
+import { openStage, PLACE, until } from './support/stage.ts'
+
+const BUILD_AND_START_MS = 1_300_000
+const QUIET_MS = 4_000
+
+describe('tenants and installations', function () {
+  this.timeout(180_000)
+  let kube: KubeServer
+  let stage: Stage
+
+  before(async function () {
+    this.timeout(BUILD_AND_START_MS)
+    const tools = await kubeTools()
+    if (tools === null) return this.skip()
+    kube = await startKube(tools)
+    await kube.installCrds()
+    const names = ['whence', 'other', 'shop', 'team-a', 'team-b', 'crowd']
+    await kube.apply(names.map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })))
+    return undefined
+  })
+  beforeEach(async () => {
+    stage = await openStage(kube)
+  })
+  afterEach(async () => stage?.stop())
+  after(async () => kube?.stop())
+
+  const at = (namespace: string, objects: readonly Manifest[]) =>
+    objects.map((object: any) => ({ ...object, metadata: { ...object.metadata, namespace } }))
+  const sitePath = (namespace: string, name: string) =>
+    `/apis/whence.dev/v1alpha1/namespaces/${namespace}/websites/${name}`
+  const statusOf = async (namespace: string, name: string): Promise<any> =>
+    (await kube.want(sitePath(namespace, name))).status
+  const conditionOf = async (namespace: string, name: string, type: string) =>
+    (await statusOf(namespace, name)).conditions?.find((each: any) => each.type === type)
+  const isReady = (namespace: string, name: string) =>
+    until(`${namespace}/${name} is ready`, async () => (await conditionOf(namespace, name, 'Ready'))?.status === 'True')
+  const statusWrites = async () =>
+    (await kube.audit()).filter(({ verb, objectRef }) => verb === 'patch' && objectRef?.subresource === 'status').length
+
+  it('do not fight where two installations see one namespace: the second leaves alone what the first has, and says so once', async () => {
+    stage.operator('operator-one', null, { installation: 'one' })
+    await kube.apply(at('shop', [organization('acme'), website('site', { id: 'shop-site' })]))
+    await isReady('shop', 'site')
+    expect(await statusOf('shop', 'site')).to.include({ installation: 'one' })
+    const place = { namespace: 'other', name: 'whence' }
+    const second = stage.operator('operator-two', null, { installation: 'two', place })
+    const foreign = async () => /whence_operator_foreign_objects 2$/m.test(await second.registry.metrics())
+    await until('the second one has seen whose they are', foreign)
+    const events = () =>
+      kube
+        .want('/apis/events.k8s.io/v1/namespaces/shop/events')
+        .then(({ items }) =>
+          items.filter(({ reason, regarding }: any) => reason === 'OtherInstallation' && regarding.kind === 'Website'),
+        )
+    await until('it says so', async () => (await events()).length > 0)
+    const before = await statusWrites()
+    await pause(QUIET_MS)
+    expect(await statusWrites()).to.equal(before)
+    expect(await events()).to.have.length(1)
+    expect(await statusOf('shop', 'site')).to.include({ installation: 'one' })
+
+    const marked = { installation: 'two' }
+    await kube.apply(at('shop', [organization('acme', marked), website('site', { id: 'shop-site', ...marked })]))
+    await until('the mark counts more', async () => (await statusOf('shop', 'site')).installation === 'two')
+    await isReady('shop', 'site')
+    const settled = await until('both have come to rest', async () => {
+      const now = await statusWrites()
+      await pause(QUIET_MS / 2)
+      return now === (await statusWrites()) ? now : null
+    })
+    await pause(QUIET_MS)
+    expect(await statusWrites()).to.equal(settled)
+    await kube.want('/apis/whence.dev/v1alpha1/namespaces/shop/websites', { method: 'DELETE' })
+    await kube.want('/apis/whence.dev/v1alpha1/namespaces/shop/organizations', { method: 'DELETE' })
+  })
+
+  const RBAC = 'rbac.authorization.k8s.io'
+  const RESOURCES = ['organizations', 'websites', 'installpaths', 'destinations', 'logstreams']
+  const subjects = [{ kind: 'ServiceAccount', name: 'operator', namespace: PLACE.namespace }]
+  const role = (kind: string, metadata: object, rules: readonly object[]) => ({
+    apiVersion: `${RBAC}/v1`,
+    kind,
+    metadata,
+    rules,
+  })
+  const binding = (kind: string, metadata: { readonly name: string }) => ({
+    ...{ apiVersion: `${RBAC}/v1`, kind: `${kind}Binding`, metadata, subjects },
+    roleRef: { apiGroup: RBAC, kind, name: metadata.name },
+  })
+  const rightsIn = (namespace: string) => {
+    const metadata = { name: 'resources', namespace }
+    const rules = [
+      { apiGroups: ['whence.dev'], resources: RESOURCES, verbs: ['list', 'watch'] },
+      { apiGroups: ['whence.dev'], resources: RESOURCES.map((name) => `${name}/status`), verbs: ['patch'] },
+      { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'watch'] },
+    ]
+    return [role('Role', metadata, rules), binding('Role', metadata)]
+  }
+
+  it('go on as they were in a namespace that is forbidden, while others change, after a restart of the operator too', async () => {
+    const tokenFile = join(stage.folder, 'operator-token')
+    await writeFile(tokenFile, await kube.serviceAccountToken(PLACE.namespace, 'operator'), { mode: 0o600 })
+    const own = { name: 'own', namespace: PLACE.namespace }
+    const namespaces = { name: 'whence-namespaces' }
+    await kube.apply([
+      role('Role', own, [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }]),
+      binding('Role', own),
+      role('ClusterRole', namespaces, [{ apiGroups: [''], resources: ['namespaces'], verbs: ['list', 'watch'] }]),
+      binding('ClusterRole', namespaces),
+      ...rightsIn('team-a'),
+      ...rightsIn('team-b'),
+      {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: 'keys', namespace: 'team-a' },
+        stringData: { ga4: 'of-team-a' },
+      },
+    ])
+    await kube.apply(at('team-a', [organization('acme'), website('site', { id: 'a-site' }), ga4Destination('out')]))
+    await kube.apply(at('team-b', [organization('acme'), website('b-site')]))
+    const choice = { namespaces: ['team-a', 'team-b'], tokenFile }
+    const first = stage.operator('operator-before', null, choice)
+    const worker = await stage.catalog('ga4')
+    const teams = () => [...worker.current().websites.keys()].filter((id) => /^[ab]-site$/.test(id)).length
+    await until('both are in force', () => teams() === 2)
+    await until('with credentials', () => worker.credentials().get('a-site/out')?.['apiSecret'] === 'of-team-a')
+    let least = 2
+    worker.onChange(() => (least = Math.min(least, teams())))
+    await first.close()
+    const bindingPath = `/apis/${RBAC}/v1/namespaces/team-a/rolebindings/resources`
+    await kube.want(bindingPath, { method: 'DELETE' })
+    const second = stage.operator('operator-after', null, choice)
+    await kube.apply(at('team-b', [website('b-new', { primaryOrigin: 'https://b-new.example' })]))
+    await isReady('team-b', 'b-new')
+    await until('the change of the other namespace is in force', () => worker.current().websites.has('b-new'))
+    expect(worker.current().websites.get('a-site')?.destinations).to.have.length(1)
+    expect(worker.credentials().get('a-site/out')).to.deep.equal({ apiSecret: 'of-team-a' })
+    expect(second.isReady()).to.equal(true)
+    expect(await second.registry.metrics()).to.match(/whence_operator_namespace_unreadable\{namespace="team-a"\} 1/)
+    await kube.apply(at('team-b', [website('thief', { id: 'a-site', primaryOrigin: 'https://thief.example' })]))
+    await until(
+      'its ID is its own',
+      async () => (await conditionOf('team-b', 'thief', 'Accepted'))?.reason === 'IdTaken',
+    )
+    await kube.apply(rightsIn('team-a'))
+    await kube.apply(at('team-a', [website('site', { id: 'a-site', displayName: 'Back' })]))
+    await until('all is well again', () => worker.current().websites.get('a-site')?.displayName === 'Back')
+    expect(least).to.equal(2)
+  })
+
+  it('keep what they have when definitions are newer than the operator, used or not, and back', async () => {
+    const sites = Array.from({ length: 12 }, (_, n) => website(`s${n}`))
+    await kube.apply(at('crowd', [organization('acme'), ...sites]))
+    const choice = { namespaces: ['crowd', 'shop'] }
+    const first = stage.operator('operator-n', null, choice)
+    const reader = await stage.catalog()
+    const count = () => [...reader.current().websites.keys()].filter((id) => /^s\d+$/.test(id)).length
+    await until('all are in force', () => count() === 12)
+    await isReady('crowd', 's11')
+    let least = 12
+    let looks = 0
+    const load = setInterval(() => {
+      looks += 1
+      least = Math.min(least, count())
+    }, 5)
+    const crd = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/websites.whence.dev'
+    const patch = (body: object) =>
+      kube.want(crd, { method: 'PATCH', contentType: 'application/merge-patch+json', body })
+    const { versions } = (await kube.want(crd)).spec
+    const newer = structuredClone(versions)
+    const { properties } = newer[0].schema.openAPIV3Schema.properties.spec
+    properties.later = { type: 'string', default: 'soon', description: 'Of the next version.' }
+    properties.used = { type: 'string', description: 'Of the next version too.' }
+    await patch({ metadata: { annotations: { [SCHEMA_HASH_ANNOTATION]: 'of-the-next' } }, spec: { versions: newer } })
+    await until('the default shows', async () => (await kube.want(sitePath('crowd', 's0'))).spec.later === 'soon')
+    await kube.apply(at('crowd', [website('s1', { used: 'yes' })]))
+    await first.close()
+    const second = stage.operator('operator-n-again', null, choice)
+    await kube.apply(at('crowd', [website('s2', { displayName: 'Edited' })]))
+    await until('an edit comes into force', () => reader.current().websites.get('s2')?.displayName === 'Edited')
+    const warning = await until('the warning is there', () => conditionOf('crowd', 's1', 'Warning'))
+    expect(warning).to.include({ status: 'True', reason: 'UnknownField' })
+    await isReady('crowd', 's1')
+    await second.close()
+    await patch({ spec: { versions } })
+    await until('the default is gone', async () => (await kube.want(sitePath('crowd', 's0'))).spec.later === undefined)
+    stage.operator('operator-back', null, choice)
+    await kube.apply(at('crowd', [website('s3', { displayName: 'Back' })]))
+    await until('an edit comes into force', () => reader.current().websites.get('s3')?.displayName === 'Back')
+    await until('no warning is left', async () => (await conditionOf('crowd', 's1', 'Warning')) === undefined)
+    clearInterval(load)
+    expect(looks).to.be.greaterThan(50)
+    expect(least).to.equal(12)
+  })
+})
