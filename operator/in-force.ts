@@ -30,18 +30,25 @@ export async function readInForce(
 }
 
 /** Namespaces that cannot be seen, and what to say on the objects of those of which nothing new is known. */
-export function heldNamespaces(world: Pick<World, 'namespaceStates' | 'outdated'>) {
+export function heldNamespaces(world: Pick<World, 'namespaceStates' | 'outdated'>, differing: readonly ResourceKind[]) {
   const states = [...world.namespaceStates()]
   const outdated = world.outdated()
   const warning: CatalogProblem = {
     ...{ object: '', source: '', field: '', reason: 'NamespaceUnreadable', isWarning: true },
     message: 'the operator may no longer read this namespace; what was in force stays so, and no change is taken up',
   }
-  const told = [warning]
+  const differs: CatalogProblem = {
+    ...{ object: '', source: '', field: '', reason: 'DefinitionsDiffer', isWarning: true },
+    message: `the definitions of ${differing.join(', ')} in the cluster are of another version than the operator`,
+  }
   const none: readonly CatalogProblem[] = []
   return {
     heldNamespaces: new Set(states.flatMap(([namespace, state]) => (state === 'Forbidden' ? [namespace] : []))),
-    warnings: ({ namespace }: { readonly kind: ResourceKind; readonly namespace: string }) =>
-      outdated.has(namespace) ? told : none,
+    // On organisations alone: there are few, and whoever upgrades looks there.
+    warnings: ({ kind, namespace }: { readonly kind: ResourceKind; readonly namespace: string }) => {
+      const isDiffering = kind === 'Organization' && differing.length > 0
+      if (!isDiffering && !outdated.has(namespace)) return none
+      return [...(isDiffering ? [differs] : []), ...(outdated.has(namespace) ? [warning] : [])]
+    },
   }
 }

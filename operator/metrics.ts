@@ -6,6 +6,8 @@ export interface OperatorMetrics {
   readonly wrote: (what: string, result: 'written' | 'refused') => void
   /** One pass over all objects, in seconds. */
   readonly decided: (seconds: number, counts: DecidedCounts) => void
+  /** Kinds whose definition in the cluster is another one than this program's. */
+  readonly differing: (kinds: readonly string[]) => void
   /** Objects that belong to other installations. */
   readonly foreign: (count: number) => void
   /** Namespaces that the operator may not read. */
@@ -47,6 +49,12 @@ export function createOperatorMetrics(registry: Registry, queue: QueueLook): Ope
   const refused = gauge('refused_objects', 'Resources that are refused or incomplete.')
   const held = gauge('held_websites', 'Websites that are refused and stay in force as they were accepted last.')
   const foreign = gauge('foreign_objects', 'Objects that belong to other installations and are left alone.')
+  const differing = new Gauge({
+    name: 'whence_operator_definition_differs',
+    help: '1 for each kind whose definition in the cluster is of another version than the operator.',
+    labelNames: ['kind'],
+    registers,
+  })
   const unreadable = new Gauge({
     name: 'whence_operator_namespace_unreadable',
     help: '1 for each watched namespace that the operator may not read.',
@@ -70,6 +78,10 @@ export function createOperatorMetrics(registry: Registry, queue: QueueLook): Ope
       websites.set(counts.websites)
       refused.set(counts.refused)
       held.set(counts.held)
+    },
+    differing: (kinds) => {
+      differing.reset()
+      for (const kind of kinds) differing.set({ kind }, 1)
     },
     foreign: (count) => foreign.set(count),
     unreadable: (namespaces) => {

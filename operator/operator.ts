@@ -12,6 +12,7 @@ import type { Registry } from 'prom-client'
 
 import { objectKey } from '../domain/catalog-objects.ts'
 import { indexName, type CatalogPlace } from '../domain/catalog-place.ts'
+import type { ResourceKind } from '../domain/resources.ts'
 import { RESOURCE_KINDS } from '../domain/resources.ts'
 import type { KubeClient } from '../runtime/kube/client.ts'
 import { KubeError } from '../runtime/kube/client.ts'
@@ -22,6 +23,7 @@ import { createCredentialStore } from './credential-store.ts'
 import type { Decision, InForce } from './decide.ts'
 import { heldNamespaces, readInForce } from './in-force.ts'
 import { decide, emptyMemory } from './decide.ts'
+import { differingDefinitions } from './definitions.ts'
 import { createEvents } from './events.ts'
 import { startLeader } from './leader.ts'
 import { createOperatorMetrics } from './metrics.ts'
@@ -33,7 +35,9 @@ import { startTraffic } from './traffic.ts'
 import { createWorkQueue, type Urgency } from './work-queue.ts'
 import type { ForeignObject, Resources } from './ownership.ts'
 import { ownership } from './ownership.ts'
+import type { World } from './world.ts'
 import { watchWorld } from './world.ts'
+import type { Writer } from './writer.ts'
 import { createWriter } from './writer.ts'
 
 export interface OperatorOptions {
@@ -124,6 +128,8 @@ class Operating {
   #isFirstReview = true
   /** What is known of namespaces, as it was when it was last looked at. */
   #spaces = ''
+  /** Kinds whose definition in the cluster is another one than ours. */
+  #differing: readonly ResourceKind[] = []
   /** Whose each object was said to be. */
   readonly #toldForeign = new Map<string, string>()
   readonly #tell
@@ -153,13 +159,9 @@ class Operating {
     const world = watchWorld({ ...options, metrics, onChange: () => this.#changed(), onStatus, onGone })
     this.#world = world
     this.#secrets = createSecretValues(client, world.secretVersion)
-    const own = ownReader(client, place)
-    this.#credentials = createCredentialStore({
-      ...{ writer, place, slots: options.credentialSlots, sha256Hex, nonce, nowMs: options.nowMs },
-      read: (name) => own('secrets', name),
-    })
-    const readIndexMap = () => own('configmaps', indexName(place))
-    this.#publisher = createPublisher({ ...world, writer, place, readIndexMap, credentials: this.#credentials })
+    const { credentials, publisher } = publishing(options, world, writer)
+    this.#credentials = credentials
+    this.#publisher = publisher
     this.#tidying = setInterval(() => this.#queue.put(TIDY, 'later'), options.tidyIntervalMs ?? TIDY_MS)
     this.#tidying.unref()
     const events = createEvents({ writer, identity, logger, nowMs: options.nowMs })
@@ -208,6 +210,7 @@ class Operating {
     this.#metrics.leading(true)
     this.#isFirstReview = true
     this.#changed()
+    this.#queue.put(TIDY, 'later')
   }
 
   /** Something is new: a pass is due once others had the time to join it. */
@@ -264,7 +267,7 @@ class Operating {
     const namespaces = world.namespaces()
     const { baseUrl, credentialSlots } = this.#options
     const own = { baseUrl, credentialSlots, ownSecrets: this.#ownSecrets, before, nowMs: this.#options.nowMs() }
-    const held = heldNamespaces(world)
+    const held = heldNamespaces(world, this.#differing)
     const decision = decide(
       { resources, secrets, namespaces, partsInUse, ...own, ...held },
       { sha256Hex, pack },
@@ -298,12 +301,22 @@ class Operating {
 
   async #tidy(): Promise<void> {
     if (!this.leader.isLeading()) return
-    const spaces = JSON.stringify([[...this.#world.namespaceStates()], [...this.#world.outdated()]])
+    await this.#compareDefinitions()
+    const spaces = JSON.stringify([this.#differing, [...this.#world.namespaceStates()], [...this.#world.outdated()]])
     const isNews = spaces !== this.#spaces
     this.#spaces = spaces
     const isDamaged = this.#inForce !== undefined && (await this.#credentials.tidy())
     // Time passes for what the guard keeps in mind as well.
     if (isNews || isDamaged || this.#memory.guard.size > 0) this.#changed()
+  }
+
+  async #compareDefinitions(): Promise<void> {
+    const { client, logger } = this.#options
+    const found = (await differingDefinitions(client, sha256Hex)) ?? []
+    if (found.join() === this.#differing.join()) return
+    this.#differing = found
+    this.#metrics.differing(found)
+    if (found.length > 0) logger.warn({ kinds: found }, 'definitions in the cluster are of another version')
   }
 
   #failed(key: string, error: unknown, failures: number): void {
@@ -314,6 +327,14 @@ class Operating {
     }
     if (key === PASS && failures === TOLD_FAILURES && this.#decision !== null) this.#review(this.#decision, false)
   }
+}
+
+function publishing({ client, place, credentialSlots: slots, nowMs }: OperatorOptions, world: World, writer: Writer) {
+  const own = ownReader(client, place)
+  const read = (name: string) => own('secrets', name)
+  const credentials = createCredentialStore({ writer, place, slots, sha256Hex, nonce, nowMs, read })
+  const readIndexMap = () => own('configmaps', indexName(place))
+  return { credentials, publisher: createPublisher({ ...world, writer, place, readIndexMap, credentials }) }
 }
 
 function leastDelayMs(error: unknown): number {

@@ -339,14 +339,18 @@ describe('the chart on a real API server', function () {
 
     /** `ServiceAccount verb resource` of every Role that is bound to one of ours. */
     const grants = async (): Promise<readonly string[]> => {
-      const base = `/apis/rbac.authorization.k8s.io/v1/namespaces/${ns}`
+      const base = '/apis/rbac.authorization.k8s.io/v1'
+      const inNamespace = await grantsOf(`${base}/namespaces/${ns}/roles`, `${base}/namespaces/${ns}/rolebindings`)
+      return [...inNamespace, ...(await grantsOf(`${base}/clusterroles`, `${base}/clusterrolebindings`))]
+    }
+    const grantsOf = async (rolesPath: string, bindingsPath: string): Promise<readonly string[]> => {
       const roles = new Map<string, KubeManifest>(
-        (await kube.want(`${base}/roles`)).items.map((role: KubeManifest) => [role['metadata'].name, role]),
+        (await kube.want(rolesPath)).items.map((role: KubeManifest) => [role['metadata'].name, role]),
       )
-      const bindings: readonly KubeManifest[] = (await kube.want(`${base}/rolebindings`)).items
-      return bindings.flatMap(({ roleRef, subjects }) =>
-        subjects.flatMap(({ name }: KubeManifest) =>
-          (roles.get(roleRef.name)?.['rules'] ?? []).flatMap(({ verbs, resources }: KubeManifest) =>
+      const bindings: readonly KubeManifest[] = (await kube.want(bindingsPath)).items
+      return bindings.flatMap(({ roleRef, subjects = [] }) =>
+        subjects.filter(({ namespace: of }: KubeManifest) => of === ns).flatMap(({ name }: KubeManifest) =>
+          (roles.get(roleRef.name)?.['rules'] ?? []).flatMap(({ verbs, resources = [] }: KubeManifest) =>
             verbs.flatMap((verb: string) => resources.map((resource: string) => `${name} ${verb} ${resource}`)),
           ),
         ),

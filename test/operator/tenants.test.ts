@@ -179,7 +179,8 @@ describe('tenants and installations', function () {
     const crd = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/websites.whence.dev'
     const patch = (body: object) =>
       kube.want(crd, { method: 'PATCH', contentType: 'application/merge-patch+json', body })
-    const { versions } = (await kube.want(crd)).spec
+    const crdBefore = await kube.want(crd)
+    const { versions } = crdBefore.spec
     const newer = structuredClone(versions)
     const { properties } = newer[0].schema.openAPIV3Schema.properties.spec
     properties.later = { type: 'string', default: 'soon', description: 'Of the next version.' }
@@ -194,13 +195,22 @@ describe('tenants and installations', function () {
     const warning = await until('the warning is there', () => conditionOf('crowd', 's1', 'Warning'))
     expect(warning).to.include({ status: 'True', reason: 'UnknownField' })
     await isReady('crowd', 's1')
+    const differs = async () => /definition_differs\{kind="Website"\} 1/.test(await second.registry.metrics())
+    await until('the difference is said', differs)
+    const said = async () => {
+      const { status } = await kube.want('/apis/whence.dev/v1alpha1/namespaces/crowd/organizations/acme')
+      return status.conditions.some(({ reason }: any) => reason === 'DefinitionsDiffer')
+    }
+    await until('the organisation says so', said)
     await second.close()
-    await patch({ spec: { versions } })
+    const { annotations } = crdBefore.metadata
+    await patch({ metadata: { annotations }, spec: { versions } })
     await until('the default is gone', async () => (await kube.want(sitePath('crowd', 's0'))).spec.later === undefined)
     stage.operator('operator-back', null, choice)
     await kube.apply(at('crowd', [website('s3', { displayName: 'Back' })]))
     await until('an edit comes into force', () => reader.current().websites.get('s3')?.displayName === 'Back')
     await until('no warning is left', async () => (await conditionOf('crowd', 's1', 'Warning')) === undefined)
+    await until('nothing differs', async () => !(await said()))
     clearInterval(load)
     expect(looks).to.be.greaterThan(50)
     expect(least).to.equal(12)
