@@ -311,7 +311,9 @@ class Operating {
   }
 
   async #compareDefinitions(): Promise<void> {
-    const { client, logger } = this.#options
+    const { client, logger, namespaces } = this.#options
+    // An installation of one namespace has no right beyond it.
+    if (namespaces.length === 1) return
     const found = (await differingDefinitions(client, sha256Hex)) ?? []
     if (found.join() === this.#differing.join()) return
     this.#differing = found
