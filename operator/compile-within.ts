@@ -6,13 +6,11 @@ import type { HeldForms } from '../domain/compile-held.ts'
 import type { Gathered } from './decide.ts'
 import { overflow } from './overflow.ts'
 
-const NO_KEYS: ReadonlySet<string> = new Set()
-
 /** Compiles again without what there is no room for, where that is anything. `kept`: null for what follows from namespaces alone. */
 export function compileWithin(gathered: Gathered, input: CatalogInput, kept: HeldForms | null): Compilation {
-  const { credentialSlots, ownSecrets, before, heldNamespaces } = gathered
-  const isHolding = before !== null && heldNamespaces.size > 0
-  const held = kept ?? (isHolding ? { ...before, namespaces: heldNamespaces, websites: NO_KEYS } : null)
+  const { credentialSlots, ownSecrets, before, heldNamespaces, paused } = gathered
+  const isHolding = before !== null && heldNamespaces.size + paused.size > 0
+  const held = kept ?? (isHolding ? { ...before, namespaces: heldNamespaces, websites: paused } : null)
   const compilation = compileCatalog({ ...input, ownSecrets, held })
   const withoutRoom = overflow(compilation, credentialSlots)
   if (withoutRoom.size === 0) return compilation

@@ -34,6 +34,8 @@ export interface Gathered {
   readonly baseUrl: string
   /** What the cluster holds and pods go by; null where nothing is known of it. */
   readonly before: InForce | null
+  /** `objectKey` of Websites that a person paused; they are not among the resources. */
+  readonly paused: ReadonlySet<string>
   /** Whose objects cannot be seen. */
   readonly heldNamespaces: ReadonlySet<string>
   /** Problems that are not the compiler's, by `objectKey`: warnings. */

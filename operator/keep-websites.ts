@@ -54,7 +54,7 @@ export function compileKept(
     readonly kept: ReadonlyMap<string, TurnedWebsite>
   },
 ): Compilation {
-  const { before, heldNamespaces: namespaces } = gathered
+  const { before, heldNamespaces: namespaces, paused } = gathered
   const forms = [...kept.values()]
   const websites = new Map([
     ...(before?.catalog.websites ?? []),
@@ -64,7 +64,7 @@ export function compileKept(
     catalog: { organizations: before?.catalog.organizations ?? new Map(), websites },
     credentials: new Map([...(before?.credentials ?? []), ...forms.flatMap(({ credentials }) => [...credentials])]),
     namespaces,
-    websites: new Set(kept.keys()),
+    websites: new Set([...kept.keys(), ...paused]),
   }
   const { objects, sha256Hex } = input
   const compilation = compileWithin(gathered, { objects, sha256Hex }, held)

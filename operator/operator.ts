@@ -34,7 +34,7 @@ import type { FactsReader } from './traffic.ts'
 import { startTraffic } from './traffic.ts'
 import { createWorkQueue, type Urgency } from './work-queue.ts'
 import type { ForeignObject, Resources } from './ownership.ts'
-import { ownership } from './ownership.ts'
+import { ownership, withoutPaused } from './ownership.ts'
 import type { World } from './world.ts'
 import { watchWorld } from './world.ts'
 import type { Writer } from './writer.ts'
@@ -259,14 +259,15 @@ class Operating {
   async #decide(before: InForce | null): Promise<Decision> {
     const world = this.#world
     const all = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, world.resources(kind)])) as Resources
-    const { own: resources, foreign } = ownership(all, this.#options.installation)
+    const { own: mine, foreign } = ownership(all, this.#options.installation)
+    const { resources, paused } = withoutPaused(mine)
     this.#tellForeign(foreign)
     const secrets = await this.#secrets.read(referredSecrets([...resources.Destination, ...resources.LogStream]))
     const partsInUse = this.#publisher.partsInUse()
     const startedAtMs = performance.now()
     const namespaces = world.namespaces()
     const { baseUrl, credentialSlots } = this.#options
-    const own = { baseUrl, credentialSlots, ownSecrets: this.#ownSecrets, before, nowMs: this.#options.nowMs() }
+    const own = { baseUrl, credentialSlots, ownSecrets: this.#ownSecrets, before, paused, nowMs: this.#options.nowMs() }
     const held = heldNamespaces(world, this.#differing)
     const decision = decide(
       { resources, secrets, namespaces, partsInUse, ...own, ...held },

@@ -4,6 +4,7 @@ import { objectKey } from '../domain/catalog-objects.ts'
 import type { ResourceKind, ResourceRef } from '../domain/resources.ts'
 import { RESOURCE_KINDS } from '../domain/resources.ts'
 import type { KubeObject } from '../runtime/kube/objects.ts'
+import { PAUSED_ANNOTATION } from './annotations.ts'
 
 export type Resources = { readonly [K in ResourceKind]: readonly KubeObject[] }
 
@@ -44,6 +45,18 @@ export function ownership(resources: Resources, installation: string): Ownership
     RESOURCE_KINDS.map((kind) => [kind, resources[kind].filter((object) => isOwn(kind, object))]),
   ) as unknown as Resources
   return { own, foreign }
+}
+
+/** Takes the websites that a person paused out of the rest. */
+export function withoutPaused(resources: Resources): {
+  readonly resources: Resources
+  readonly paused: ReadonlySet<string>
+} {
+  const isPaused = ({ metadata }: KubeObject) => metadata.annotations?.[PAUSED_ANNOTATION] === 'true'
+  const out = resources.Website.filter(isPaused)
+  if (out.length === 0) return { resources, paused: new Set() }
+  const paused = new Set(out.map(({ metadata: { name, namespace = '' } }) => objectKey('Website', namespace, name)))
+  return { resources: { ...resources, Website: resources.Website.filter((each) => !isPaused(each)) }, paused }
 }
 
 function referredKey(kind: ResourceKind, { metadata, spec }: KubeObject): string {

@@ -14,7 +14,7 @@ import { startReflector } from '../runtime/kube/reflector.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { NamespaceState } from './namespaces.ts'
 import { createNamespaces } from './namespaces.ts'
-import { RECONCILE_ANNOTATION } from './annotations.ts'
+import { PAUSED_ANNOTATION, RECONCILE_ANNOTATION } from './annotations.ts'
 import { ownerOf } from './ownership.ts'
 
 const FORBIDDEN = 403
@@ -178,7 +178,7 @@ function sortChanges(kind: ResourceKind, { onChange, onStatus, installation }: W
     const { uid = '', generation = 0, annotations = {} } = object.metadata
     const owner = ownerOf(object) ?? installation
     const foreign = owner === installation ? '' : owner
-    return [uid, generation, foreign, annotations[RECONCILE_ANNOTATION] ?? ''].join(' ')
+    return [uid, generation, foreign, annotations[RECONCILE_ANNOTATION], annotations[PAUSED_ANNOTATION]].join(' ')
   }
   return {
     /** A whole list was taken. */

@@ -230,6 +230,7 @@ function gatheredFrom({ kinds, secrets, namespaces }: World): Gathered {
       ownSecrets: new Set<string>(),
       before: null,
       heldNamespaces: new Set<string>(),
+      paused: new Set<string>(),
       warnings: () => [],
       nowMs: 0,
     },

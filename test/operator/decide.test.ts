@@ -36,6 +36,7 @@ describe('a decision', () => {
       ownSecrets: new Set<string>(),
       before: null,
       heldNamespaces: new Set<string>(),
+      paused: new Set<string>(),
       warnings: () => [],
       nowMs: 0,
     },

@@ -8,6 +8,7 @@ import { expect } from 'chai'
 import type { Decision, DecisionMemory, Gathered, InForce } from '../../operator/decide.ts'
 import { decide, emptyMemory } from '../../operator/decide.ts'
 import { createNamespaces } from '../../operator/namespaces.ts'
+import { withoutPaused } from '../../operator/ownership.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 
 const TOOLS = {
@@ -38,7 +39,14 @@ function look(change: Change, more: Partial<Gathered> = {}, memory: DecisionMemo
     {
       resources: { ...none, ...kinds },
       ...{ secrets, namespaces: [], partsInUse: [], credentialSlots: 4, ownSecrets: new Set() },
-      ...{ before: null, heldNamespaces: new Set(), warnings: () => [], nowMs: 0, baseUrl: 'https://whence.example' },
+      ...{
+        before: null,
+        heldNamespaces: new Set(),
+        paused: new Set(),
+        warnings: () => [],
+        nowMs: 0,
+        baseUrl: 'https://whence.example',
+      },
       ...more,
     },
     TOOLS,
@@ -106,6 +114,38 @@ describe('a namespace that cannot be seen', () => {
     now = 600_000
     expect(told()).to.deep.equal({ ...first, gone: 'Gone' })
     expect([...namespaces.outdated()]).to.deep.equal(['shut', 'lost', 'gone'])
+  })
+})
+
+describe('a website that is paused', () => {
+  it('stays as it was in force, keeps its ID and origin, and goes on when the annotation is taken away', () => {
+    const before = look({
+      Organization: [acme('a')],
+      Website: [site('a', 'site')],
+      Destination: [out('a', 'out')],
+      secrets: [keys('a')],
+    })
+    const metadata = { annotations: { 'whence.dev/paused': 'true' } }
+    const edited = site('a', 'site', { displayName: 'Edited', retentionDays: 1 }, metadata)
+    const Website = [edited, site('a', 'rival', { id: 'site' })]
+    const none = { Organization: [], InstallPath: [], Destination: [], LogStream: [] }
+    const { resources, paused } = withoutPaused({
+      ...none,
+      Organization: [acme('a')],
+      Website,
+      Destination: [out('a', 'out')],
+    })
+    const after = look({ ...resources, secrets: [keys('a')] }, { before: before.inForce, paused })
+    expect(after.inForce.catalog.websites).to.deep.equal(before.inForce.catalog.websites)
+    expect(reasonsOf(after, 'Website/a/rival')).to.deep.equal(['IdTaken'])
+    expect(after.objects.has('Website/a/site')).to.equal(false)
+    const gone = look({ Organization: [acme('a')] }, { before: before.inForce })
+    expect(idsOf(gone), 'its object was deleted').to.deep.equal([])
+    const on = look(
+      { Organization: [acme('a')], Website: [site('a', 'site', { displayName: 'Edited' })] },
+      { before: after.inForce },
+    )
+    expect(on.inForce.catalog.websites.get('site')?.displayName).to.equal('Edited')
   })
 })
 

@@ -341,7 +341,7 @@ describe('room for many owners', () => {
         ownSecrets: new Set<string>(),
         baseUrl: 'https://whence.example',
       },
-      ...{ before: null, heldNamespaces: new Set<string>(), warnings: () => [], nowMs: 0 },
+      ...{ before: null, heldNamespaces: new Set<string>(), paused: new Set<string>(), warnings: () => [], nowMs: 0 },
     }
     const decision = decide(gathered, TOOLS, emptyMemory())
     const reasons = [...decision.objects.values()].flatMap(({ object: { metadata }, problems }) =>
