@@ -25,6 +25,7 @@ const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
   replay: async () => (await import('./tools/dead-letters.ts')).replayTool,
   'send-test': async () => (await import('./tools/send-test.ts')).sendTestTool,
   'rebuild-state': async () => (await import('./tools/rebuild-state.ts')).rebuildStateTool,
+  check: async () => (await import('./tools/check.ts')).checkTool,
   lint: async () => (await import('./tools/lint.ts')).lintTool,
 }
 

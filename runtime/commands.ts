@@ -178,6 +178,21 @@ export const COMMANDS = {
     flags: {},
     positionals: [],
   },
+  check: {
+    summary: 'Open a page of your website as a visitor would, and say what is missing for its installs to be matched.',
+    settings: [],
+    flags: {
+      '--website': {
+        placeholder: 'ID',
+        doc: 'The website that the page should count for. (default: as its script tag says)',
+      },
+      '--service': { placeholder: 'URL', doc: 'The address of the service. (default: as the script tag says)' },
+      '--path': { placeholder: 'ID', doc: 'The install path whose hook is looked at. (default: the first one)' },
+      '--no-browser': { placeholder: null, doc: 'Leave out what needs a Chromium on this machine.' },
+      ...JSON_FLAG,
+    },
+    positionals: ['URL'],
+  },
   lint: {
     summary: 'Check a folder of custom resources and print every problem.',
     settings: ['manifests'],

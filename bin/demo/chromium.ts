@@ -67,12 +67,12 @@ export function chromiumFolder(home: string): string {
 }
 
 /** Starts the browser with the profile of this home folder. @throws ChromiumMissing */
-export async function openChromium(executablePath: string, home: string): Promise<ChromiumWindow> {
+export async function launchChromium(executablePath: string, home: string): Promise<BrowserContext> {
   // A development dependency, which an installation for production does not have.
   const { chromium } = await import('playwright-core').catch(() => {
     throw new ChromiumMissing('The package playwright-core is not installed: npm ci')
   })
-  const context = await chromium
+  return chromium
     .launchPersistentContext(chromiumFolder(home), {
       executablePath,
       args: ARGUMENTS,
@@ -84,6 +84,11 @@ export async function openChromium(executablePath: string, home: string): Promis
     .catch((error: unknown) => {
       throw new ChromiumMissing(`${executablePath} does not start: ${firstLine(error)}\n${ADVICE}`)
     })
+}
+
+/** A window on the profile of this home folder. @throws ChromiumMissing */
+export async function openChromium(executablePath: string, home: string): Promise<ChromiumWindow> {
+  const context = await launchChromium(executablePath, home)
   const page = context.pages()[0] ?? (await context.newPage())
   page.setDefaultTimeout(STEP_MS)
   return {

@@ -1,0 +1,75 @@
+/** `whence check URL`: looks at a page as a visitor would, and says step by step what works and what to mend. */
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { RunOutcome } from '../../runtime/settings.ts'
+import { ChromiumMissing, findChromium } from '../demo/chromium.ts'
+import { checkInBrowser } from './check/browser.ts'
+import { problem, skipped, type Finding } from './check/finding.ts'
+import { checkPage, type PageSetup } from './check/page.ts'
+import { checkService } from './check/service.ts'
+import { complain, print, printJson } from './output.ts'
+
+const SIGNS = { ok: 'ok     ', problem: 'PROBLEM', skipped: 'skipped' } as const
+const EXIT_USAGE = 2
+
+/** Exits with 0 if nothing is in the way, with 1 if something is, and with 2 if the address cannot be looked at. */
+export async function checkTool(run: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
+  const url = URL.parse(run.positionals[0] ?? '')
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    complain('whence check: give the whole address of a page, such as https://acme.dev/install\n')
+    return EXIT_USAGE
+  }
+  const isJson = run.flags.has('--json')
+  let problems = 0
+  const tell = (finding: Finding): void => {
+    if (finding.outcome === 'problem') problems++
+    if (isJson) printJson([finding])
+    else print(`${SIGNS[finding.outcome]}  ${finding.words}\n`)
+  }
+  const setup = await checkPage(url, tell)
+  const named = withFlags(setup, run)
+  if (named === null) {
+    tell(
+      problem(
+        'script',
+        'Without the script tag the service and the website are not known: name them with --service and --website.',
+      ),
+    )
+  } else {
+    await checkService({ ...named, origin: url.origin, path: run.flags.get('--path') }, tell)
+  }
+  await inBrowser({ url, setup: named, run, env }, tell)
+  if (!isJson) print(problems === 0 ? '\nNothing is in the way.\n' : `\n${problems} to mend.\n`)
+  return problems === 0 ? 0 : 1
+}
+
+function withFlags(setup: PageSetup | null, run: RunOutcome): PageSetup | null {
+  const website = run.flags.get('--website') ?? setup?.website
+  const service = run.flags.get('--service') ?? setup?.serviceUrl
+  if (website === undefined || service === undefined) return null
+  return { website, serviceUrl: service.endsWith('/') ? service : `${service}/` }
+}
+
+interface BrowserCheck {
+  readonly url: URL
+  readonly setup: PageSetup | null
+  readonly run: RunOutcome
+  readonly env: NodeJS.ProcessEnv
+}
+
+async function inBrowser({ url, setup, run, env }: BrowserCheck, tell: (finding: Finding) => void): Promise<void> {
+  const what = 'whether a Content Security Policy is in the way, and whether visit, marker and activation come about'
+  if (run.flags.has('--no-browser')) return tell(skipped('browser', `Not looked at: ${what}.`))
+  const home = await mkdtemp(join(tmpdir(), 'whence-check-'))
+  try {
+    const executable = await findChromium(env)
+    await checkInBrowser({ url, setup, executable, home }, tell)
+  } catch (error) {
+    if (!(error instanceof ChromiumMissing)) throw error
+    tell(skipped('browser', `Not looked at, for want of a Chromium: ${what}. ${error.message.replaceAll('\n', ' ')}`))
+  } finally {
+    await rm(home, { recursive: true, force: true, maxRetries: 5 })
+  }
+}

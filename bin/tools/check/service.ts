@@ -1,0 +1,88 @@
+/** Asks the service about the website and the page's origin. Nothing that is asked here is counted. */
+
+import { ok, problem, type Tell } from './finding.ts'
+import { reasonOf, type PageSetup } from './page.ts'
+
+const ASK_MS = 10_000
+/** Has the form of a receipt, and proves nothing: where it is judged at all, the origin was let in. */
+const NO_RECEIPT = 'A'.repeat(43)
+
+export interface ServiceCheck extends PageSetup {
+  readonly origin: string
+  /** The install path whose hook is asked for; the first one if undefined. */
+  readonly path: string | undefined
+}
+
+export async function checkService(check: ServiceCheck, tell: Tell): Promise<void> {
+  try {
+    if (!(await isWebsiteKnown(check, tell))) return
+    await checkOrigin(check, tell)
+    await checkHook(check, tell)
+  } catch (error) {
+    tell(
+      problem(
+        'website',
+        `${check.serviceUrl} cannot be reached from here: ${reasonOf(error)}. Is the service up, and its name known?`,
+      ),
+    )
+  }
+}
+
+async function isWebsiteKnown({ serviceUrl, website }: ServiceCheck, tell: Tell): Promise<boolean> {
+  const answer = await ask(`${serviceUrl}v1/projects/${encodeURIComponent(website)}/browser-config`)
+  if (answer.status === 200) {
+    tell(ok('website', `The service knows the website "${website}".`))
+    return true
+  }
+  const isUnknown = (await codeOf(answer)) === 'website_not_found'
+  tell(
+    problem(
+      'website',
+      isUnknown
+        ? `The service knows no website "${website}": take the ID of your Website resource (spec.id, else metadata.name), and see \`whence lint\`.`
+        : `${serviceUrl} answers with status ${answer.status} and not as Whence does: is it the right address?`,
+    ),
+  )
+  return false
+}
+
+/** An activation of a made-up receipt: the origin is judged before the receipt is. */
+async function checkOrigin({ serviceUrl, website, origin }: ServiceCheck, tell: Tell): Promise<void> {
+  const answer = await ask(`${serviceUrl}v1/visits/activate`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin },
+    body: JSON.stringify({ project: website, receipt: NO_RECEIPT }),
+  })
+  const code = await codeOf(answer)
+  if (code === 'receipt_not_found') tell(ok('origin', `${origin} is registered for the website.`))
+  else if (code === 'origin_not_allowed')
+    tell(
+      problem('origin', `${origin} is not registered for the website "${website}": add it to its additionalDomains.`),
+    )
+  else
+    tell(
+      problem(
+        'origin',
+        `Whether ${origin} is registered could not be found out: the service answers ${answer.status} ${code}.`,
+      ),
+    )
+}
+
+async function checkHook({ serviceUrl, website, path }: ServiceCheck, tell: Tell): Promise<void> {
+  const place = path === undefined ? '' : `/paths/${encodeURIComponent(path)}`
+  const url = `${serviceUrl}v1/projects/${encodeURIComponent(website)}${place}/report.sh`
+  const answer = await ask(url)
+  if (answer.ok && (await answer.text()).startsWith('#!/bin/sh')) tell(ok('hook', `The hook is at ${url}`))
+  else if (answer.status === 404)
+    tell(problem('hook', `${url} is not there: name an install path of the website's organisation.`))
+  else tell(problem('hook', `${url} answers with status ${answer.status} and not with the hook.`))
+}
+
+function ask(url: string, init: RequestInit = {}): Promise<Response> {
+  return fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(ASK_MS) })
+}
+
+async function codeOf(answer: Response): Promise<string> {
+  const body = (await answer.json().catch(() => ({}))) as { readonly error?: unknown }
+  return typeof body.error === 'string' ? body.error : ''
+}

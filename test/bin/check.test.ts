@@ -1,0 +1,119 @@
+/** `whence check` as people run it, against a running service and a page of a website. */
+
+import { expect } from 'chai'
+import { createServer, type Server } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { MANIFESTS, startTestService, type TestService } from '../support/service.ts'
+import { whence, type Ran } from './support/run-whence.ts'
+
+describe('whence check', function () {
+  this.timeout(60_000)
+  let service: TestService
+  let site: Server
+  let origin: string
+  const pages = new Map<string, { readonly html: string; readonly policy?: string }>()
+
+  before(async () => {
+    site = createServer((request, response) => {
+      const page = pages.get(request.url ?? '')
+      const policy = page?.policy === undefined ? {} : { 'content-security-policy': page.policy }
+      response.writeHead(page === undefined ? 404 : 200, { 'content-type': 'text/html', ...policy }).end(page?.html)
+    }).listen(0, '127.0.0.1')
+    await once(site, 'listening')
+    origin = `http://localhost:${(site.address() as AddressInfo).port}`
+    const manifests = { 'acme.yaml': (MANIFESTS['acme.yaml'] ?? '').replace('http://localhost:8081', origin) }
+    service = await startTestService({ manifests })
+    const tag = (project: string) => `<script async src="${service.url}/browser.js" data-project="${project}"></script>`
+    pages.set('/good', { html: `${tag('acme-dev')}<pre data-whence-command>curl x | sh</pre>` })
+    pages.set('/typo', { html: tag('acme-de') })
+    pages.set('/nameless', { html: `<script src=${service.url}/browser.js></script>` })
+    pages.set('/bare', { html: '<p>no script' })
+    pages.set('/consent', { html: tag('acme-dev').replace('async', 'async data-consent="required"') })
+    pages.set('/policy', { html: tag('acme-dev'), policy: `script-src ${service.url}; connect-src 'self'` })
+  })
+  after(async () => {
+    await service?.stop()
+    site?.closeAllConnections()
+    site?.close()
+  })
+
+  const check = (path: string, ...words: readonly string[]): Promise<Ran> => whence(['check', origin + path, ...words])
+
+  it('says of a page that is set up well that nothing is in the way', async () => {
+    const { stdout, status } = await check('/good')
+    for (const words of [
+      'The script tag names the website "acme-dev"',
+      'The service knows the website',
+      `${origin} is registered for the website`,
+      '/v1/projects/acme-dev/report.sh',
+      'No Content Security Policy is in the way',
+      'A visit was recorded',
+      'receipt is active',
+      '1 install command is marked',
+      'Nothing is in the way.',
+    ])
+      expect(stdout).to.include(words)
+    expect(stdout).not.to.match(/PROBLEM|skipped/)
+    expect(status).to.equal(0)
+  })
+
+  it('leaves out what needs a browser where there is none, and says what that is', async () => {
+    const without = await whence(['check', `${origin}/good`], { CHROMIUM: '/nowhere/chromium' })
+    expect(without.stdout).to.match(/skipped .*for want of a Chromium: whether a Content Security Policy/)
+    expect(without.status).to.equal(0)
+    const left = await check('/good', '--no-browser')
+    expect(left.stdout).to.match(/skipped .*Not looked at/)
+  })
+
+  const MISTAKES: [string, readonly string[], RegExp][] = [
+    ['/typo', [], /PROBLEM .*no website "acme-de".*Website resource/],
+    ['/nameless', [], /PROBLEM .*no data-project/],
+    ['/bare', [], /PROBLEM .*no script tag of the SDK/],
+    ['/missing', [], /PROBLEM .*status 404/],
+    ['/good', ['--path', 'nowhere'], /PROBLEM .*paths\/nowhere\/report\.sh is not there/],
+    ['/good', ['--service', 'http://127.0.0.1:1'], /PROBLEM .*cannot be reached from here/],
+  ]
+  for (const [path, words, said] of MISTAKES) {
+    it(`names what is wrong with ${[path, ...words].join(' ')}`, async () => {
+      const { stdout, status } = await check(path, '--no-browser', ...words)
+      expect(stdout)
+        .to.match(said)
+        .and.to.match(/\d to mend/)
+      expect(status).to.equal(1)
+    })
+  }
+
+  it('names an origin that is not registered for the website', async () => {
+    const { stdout } = await whence(['check', `http://127.0.0.1:${new URL(origin).port}/good`, '--no-browser'])
+    expect(stdout).to.match(/PROBLEM .*http:\/\/127\.0\.0\.1:\d+ is not registered.*additionalDomains/)
+  })
+
+  it('sees a policy that is in the way, and a page that waits for consent', async () => {
+    const policy = await check('/policy')
+    expect(policy.stdout).to.match(/PROBLEM .*Content Security Policy blocks connect-src http/)
+    const consent = await check('/consent')
+    expect(consent.stdout).to.match(/skipped .*waits for consent/)
+    expect(consent.status).to.equal(0)
+  })
+
+  it('is for programs, too', async () => {
+    const { stdout } = await check('/typo', '--no-browser', '--json')
+    const found = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(found.map(({ check: what, outcome }) => `${what} ${outcome}`)).to.deep.equal([
+      'page ok',
+      'script ok',
+      'website problem',
+      'browser skipped',
+    ])
+  })
+
+  it('refuses what is no address', async () => {
+    const { stderr, status } = await whence(['check', 'acme.dev'])
+    expect(stderr).to.include('https://acme.dev/install')
+    expect(status).to.equal(2)
+  })
+})
