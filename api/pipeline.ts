@@ -19,6 +19,7 @@ import { findWebsite, ownerOf } from './owner.ts'
 import { sendJson, sendRefusal, type Headers } from './reply.ts'
 import type { Recorder } from './request-logs.ts'
 import { sha256Hex } from './sha256.ts'
+import { noteUnregisteredOrigin } from './unregistered-origin.ts'
 
 /** A request that passed every check that needs no state. */
 export interface CheckedRequest {
@@ -141,7 +142,8 @@ async function run(
   exchange.website = website ?? ownerOf(exchange, parts.deps)
   const refusal = refuseBrowser(route, exchange) ?? headRefusal ?? refuseBody(route, exchange)
   if (refusal !== null || body === null) return refusal
-  const request = website === null ? refuse('website_not_found') : checkSender(route, exchange, { body, website })
+  const request =
+    website === null ? refuse('website_not_found') : checkSender(route, { body, website, exchange }, parts)
   if (request.kind === 'refused') return request
   return (await countHits(route.hits(request), request, parts)) ?? route.handle(request)
 }
@@ -179,11 +181,14 @@ export async function takeBody(
 /** The sender's origin and, for a visit, its page. */
 function checkSender(
   route: CollectionRoute,
-  exchange: Exchange,
-  { body, website }: Pick<CheckedRequest, 'body' | 'website'>,
+  { body, website, exchange }: Pick<CheckedRequest, 'body' | 'website' | 'exchange'>,
+  parts: PipelineParts,
 ): CheckedRequest | Refusal {
   const origin = checkOrigin(route, exchange, website)
-  if (typeof origin !== 'string') return origin
+  if (typeof origin !== 'string') {
+    if (exchange.origin !== null) void noteUnregisteredOrigin(website, exchange.origin, parts)
+    return origin
+  }
   const request: CheckedRequest = { kind: 'checked', exchange, body, website, origin, page: null }
   if (!route.isVisit(body)) return request
   const page = checkPage(body, { website, origin, sha256Hex })

@@ -77,6 +77,8 @@ export const LIMITS = {
   clockSkewMs: 5 * MINUTE_MS,
   loggedRefusalsPerS: 1_000,
   refusedBodiesPerMinute: 20,
+  /** Activity entries about origins that a website has not registered: one an hour and origin, so many an hour and website. */
+  unregisteredOriginsPerHour: 20,
 } as const
 
 export interface PlanLimits {

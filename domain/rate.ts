@@ -1,6 +1,6 @@
 /** Which windows a request is counted in. Keys carry keyed hashes and website IDs, never an address. */
 
-import { RATE_RULES, type RateRuleName } from './limits.ts'
+import { LIMITS, RATE_RULES, type RateRuleName } from './limits.ts'
 import type { WebsiteId } from './model.ts'
 
 export interface RateHit {
@@ -27,6 +27,16 @@ export function visitHits(website: WebsiteId): readonly RateHit[] {
 export function eventHits(website: WebsiteId, addressHash: string): readonly RateHit[] {
   const both = `${website}:${addressHash}`
   return [hit('events_per_address_minute', both), hit('events_per_address_day', both), hit('events', website)]
+}
+
+const HOUR_S = 3_600
+
+/** Counted for an activity entry about an origin that the website has not registered. */
+export function unregisteredOriginHits(website: WebsiteId, origin: string): readonly Omit<RateHit, 'rule'>[] {
+  return [
+    { key: `unregistered:${website}:${origin}`, limit: 1, windowS: HOUR_S },
+    { key: `unregistered:${website}`, limit: LIMITS.unregisteredOriginsPerHour, windowS: HOUR_S },
+  ]
 }
 
 function hit(rule: RateRuleName, subject: string): RateHit {

@@ -114,6 +114,8 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   loggedRefusalsPerS: 'Refusals for rate that one process logs one by one, a second',
   refusedBodiesPerMinute:
     'Bodies of such refusals that one process keeps of an address, a minute; later ones: length and SHA-256',
+  unregisteredOriginsPerHour:
+    'Activity entries about unregistered origins, an hour and website (one an hour and origin)',
 }
 
 /** A limit of a kind: at most, from-to, or exactly. */

@@ -1,0 +1,59 @@
+/** What a website's people are told of pages that try to count from an origin that they have not registered. */
+
+import { expect } from 'chai'
+import { LIMITS } from '../../domain/limits.ts'
+import { startApi, type Api } from './support/api.ts'
+
+const CONFIG = '/v1/projects/acme-dev/browser-config'
+const HOUR_MS = 3_600_000
+
+describe('origins that are not registered', () => {
+  let api: Api
+  before(async () => {
+    api = await startApi()
+  })
+  after(() => api.stop())
+  beforeEach(() => {
+    api.service.advance(2 * HOUR_MS)
+  })
+
+  /** Of this test: each begins an hour of its own. */
+  const entries = async () => {
+    await api.service.drain('facts-writer')
+    const nowMs = api.service.nowMs()
+    const period = { since_ms: nowMs - HOUR_MS, until_ms: nowMs + 1, limit: 10_000 }
+    const rows = await api.service.facts.run('listActivity', period)
+    return rows.filter(({ type }) => type === 'origin_not_registered')
+  }
+  const read = (origin: string) => api.get(CONFIG, { origin })
+
+  it('are told when a page asks for its configuration, or sends a visit', async () => {
+    await read('https://www.acme.dev')
+    expect((await api.visit({}, { origin: 'https://staging.acme.dev' })).status).to.equal(403)
+    const told = await entries()
+    expect(told.map(({ subject }) => subject)).to.have.members(['https://www.acme.dev', 'https://staging.acme.dev'])
+    for (const entry of told) {
+      expect(entry).to.include({ organization: 'acme', website: 'acme-dev' })
+      expect(entry.message).to.include(entry.subject).and.include('additionalDomains')
+    }
+  })
+
+  it('are told once an hour', async () => {
+    for (let times = 0; times < 3; times++) await read('https://www.acme.dev')
+    expect(await entries()).to.have.length(1)
+    api.service.advance(HOUR_MS)
+    await read('https://www.acme.dev')
+    expect(await entries()).to.have.length(1)
+  })
+
+  it('are told for twenty origins an hour and website at most', async () => {
+    expect(LIMITS.unregisteredOriginsPerHour).to.equal(20)
+    for (let index = 0; index < 25; index++) await read(`https://n${index}.example`)
+    expect(await entries()).to.have.length(20)
+  })
+
+  it('are nothing to tell if they are registered, or no origin of a page', async () => {
+    for (const origin of ['https://acme.dev', 'null', 'https://', 'x'.repeat(300)]) await read(origin)
+    expect(await entries()).to.have.length(0)
+  })
+})
