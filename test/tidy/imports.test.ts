@@ -98,8 +98,10 @@ describe('imports', () => {
       ...Object.keys(manifest['dependencies'] ?? {}),
       ...Object.keys(manifest['optionalDependencies'] ?? {}),
     ])
-    // The SDK is bundled, and the demonstration drives a browser: both need the tools of development.
-    const files = sourceFiles(PRODUCT_FOLDERS, ['.ts']).filter(({ path }) => !/^(sdk|bin\/demo)\//.test(path))
+    // The SDK is bundled. The demonstration and `whence check` drive a browser, and say so if what drives it is not installed.
+    const files = sourceFiles(PRODUCT_FOLDERS, ['.ts']).filter(
+      ({ path }) => !/^(sdk|bin\/demo|bin\/tools\/check)\//.test(path),
+    )
     const missing = files.flatMap((file) =>
       importsOf(file)
         .filter((specifier) => !specifier.startsWith('.') && !specifier.startsWith('node:'))
