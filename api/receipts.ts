@@ -1,12 +1,13 @@
 /** Reads receipts and their state: what they prove by themselves, then the hot state, then ClickHouse. */
 
-import type { Website } from '../domain/catalog.ts'
+import type { Catalog, Website } from '../domain/catalog.ts'
 import { websitesByOrganization } from '../domain/catalog-index.ts'
 import { refuse, type Refusal } from '../domain/errors.ts'
 import { PLAN_LIMITS } from '../domain/limits.ts'
 import type { VisitId, WebsiteId } from '../domain/model.ts'
 import { couldBeReceipt, isFromOrigin, issuedAtOfVisit, readReceipt, type ReceiptClaims } from '../domain/receipt.ts'
 import { RECEIPT_TOPICS } from '../domain/facts-lag.ts'
+import { factCleaner } from '../domain/redact.ts'
 import { lookupsOf, type KnownState, type ReadReceipt } from '../domain/resolve.ts'
 import type { Predecessor, ReceiptRef, ReceiptState } from '../ports/hot-state/hot-state.ts'
 import type { ReceiptFactsRow } from '../ports/facts/query-rows.ts'
@@ -30,6 +31,20 @@ export function isRefusal(value: Refusal | ReceiptClaims): value is Refusal {
 
 export function refOf(website: WebsiteId, claims: ReceiptClaims): ReceiptRef {
   return { website, visitId: claims.visitId, issuedAtMs: claims.issuedAtMs }
+}
+
+/** Makes texts of a request fit to be facts: without receipts of the organisation's websites. */
+export function cleanerOf(
+  website: Website,
+  { keys, catalog }: Pick<ApiDeps, 'keys' | 'catalog'>,
+  nowMs: number,
+): (text: string) => string {
+  return factCleaner(keys, website.id, nowMs, siblingsOf(website, catalog()))
+}
+
+/** IDs of its organisation's websites, its own among them. */
+export function siblingsOf({ organization }: Website, catalog: Catalog): readonly WebsiteId[] {
+  return websitesByOrganization(catalog).get(organization.id) ?? []
 }
 
 /** What the event's receipts are worth before any look-up. */
@@ -176,8 +191,7 @@ function siblingTest(
   { keys, catalog }: Pick<ApiDeps, 'keys' | 'catalog'>,
   nowMs: number,
 ): (text: string) => boolean {
-  const all = websitesByOrganization(catalog()).get(website.organization.id) ?? []
-  const siblings = all.filter((id) => id !== website.id)
+  const siblings = siblingsOf(website, catalog()).filter((id) => id !== website.id)
   let missesLeft = SIBLING_MISSES_MAX
   return (text) => {
     if (!couldBeReceipt(keys, text, nowMs)) return false

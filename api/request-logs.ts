@@ -7,6 +7,7 @@ import { encodeRecord, recordKey } from '../domain/records.ts'
 import type { ActivityRecord, LogRecord, RecordTopic, RequestLog } from '../domain/records.ts'
 import { hashAdvertising, hashAdvertisingByName, mentionsGpc } from '../domain/redact-gpc.ts'
 import { redactBody, redactLine, type RedactOptions, type RedactedBody } from '../domain/redact.ts'
+import type { JsonObject } from '../domain/strict-json.ts'
 import { timeOrderedId } from '../runtime/random.ts'
 import type { ApiDeps } from './deps.ts'
 import type { Exchange } from './exchange.ts'
@@ -121,6 +122,16 @@ function digestOf({ bytes }: Exchange): RedactedBody {
   return { body: `sha256:${hash('sha256', bytes, 'hex')}`, bodyForm: 'digest', isRedacted: false }
 }
 
+/** The members where receipts and tokens belong. */
+const RECEIPT_MEMBERS = ['receipt', 'receipts', 'previous_receipt', 'handoff'] as const
+
+/** What stands there, if the body could be read. */
+function sentReceipts(body: JsonObject | null): Pick<RedactOptions, 'sentReceipts'> {
+  if (body === null) return {}
+  const texts = RECEIPT_MEMBERS.flatMap((name) => body[name]).filter((text) => typeof text === 'string')
+  return { sentReceipts: new Set(texts) }
+}
+
 function keptBody(exchange: Exchange, redact: RedactOptions): RedactedBody {
   if (exchange.isWithheld) return { body: '', bodyForm: 'withheld', isRedacted: false }
   const { bytes, isCut, text } = exchange
@@ -128,7 +139,11 @@ function keptBody(exchange: Exchange, redact: RedactOptions): RedactedBody {
   const allowed = withoutAdvertising(raw, exchange, redact)
   const kept = redactBody(
     { text: text === null ? null : allowed, latin1: () => allowed, isCut },
-    { ...redact, toBase64: (latin1) => Buffer.from(latin1, 'latin1').toString('base64') },
+    {
+      ...redact,
+      ...sentReceipts(exchange.body),
+      toBase64: (latin1) => Buffer.from(latin1, 'latin1').toString('base64'),
+    },
   )
   return { ...kept, isRedacted: kept.isRedacted || allowed !== raw }
 }

@@ -22,22 +22,35 @@ export interface InstallEvent {
   readonly language: string
 }
 
-/** `clean` makes a text fit to be a fact; identifiers stay as they are, their alphabet is checked. */
+/** `clean` makes a text fit to be a fact; identifiers stay as they are, unless they hold a receipt. */
 export function readInstallEvent(body: JsonObject, clean: (text: string) => string): InstallEvent {
   return {
-    eventId: textOf(body['event_id']),
-    installationId: textOf(body['installation_id']),
+    eventId: idOf(body['event_id'], clean),
+    installationId: idOf(body['installation_id'], clean),
     eventType: body['event_type'] as EventType,
     receipts: [...new Set((body['receipts'] as readonly string[] | undefined) ?? [])],
     handoff: typeof body['handoff'] === 'string' ? body['handoff'] : null,
     platform: textOf(body['platform']),
     sentInstallPath: typeof body['install_path'] === 'string' ? body['install_path'] : null,
-    arch: clean(textOf(body['arch'])),
+    arch: factOf(body['arch'], clean),
     browsers: listOf(body['browsers']).map(clean),
-    defaultBrowser: clean(textOf(body['default_browser'])),
-    timezone: clean(textOf(body['timezone'])),
-    language: clean(textOf(body['language'])),
+    defaultBrowser: factOf(body['default_browser'], clean),
+    timezone: factOf(body['timezone'], clean),
+    language: factOf(body['language'], clean),
   }
+}
+
+/** Hashes of receipts are spelled in the alphabet of IDs. */
+function idOf(sent: unknown, clean: (text: string) => string): string {
+  const id = textOf(sent)
+  const cleaned = clean(id)
+  return cleaned.includes('hmac:') ? cleaned.replaceAll(/[:.]/g, '_') : id
+}
+
+/** A machine fact as one text: of a list with several items their JSON, so that none is lost. */
+function factOf(sent: unknown, clean: (text: string) => string): string {
+  const facts = listOf(sent).map(clean)
+  return facts.length > 1 ? JSON.stringify(facts) : (facts[0] ?? '')
 }
 
 export interface PathChoice {
@@ -139,8 +152,7 @@ function answerOf(eventId: string, result: ResolutionResult, deliveries: readonl
 }
 
 function textOf(value: unknown): string {
-  const first: unknown = Array.isArray(value) ? value[0] : value
-  return typeof first === 'string' ? first : ''
+  return typeof value === 'string' ? value : ''
 }
 
 function listOf(value: unknown): readonly string[] {

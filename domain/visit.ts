@@ -5,7 +5,7 @@ import { keepClient } from './client-hints.ts'
 import { refuse, type Refusal } from './errors.ts'
 import { keepIdentities, toMoment } from './identities.ts'
 import { LIMITS } from './limits.ts'
-import type { Utm, Visit } from './model.ts'
+import type { Utm, Visit, WebsiteId } from './model.ts'
 import { parsePageUrl, stripReferrer, urlId, type PageAddress, type Sha256Hex } from './origin.ts'
 import { expiresAtMs, isFromOrigin, issueReceipt, readReceipt, type ReceiptClaims } from './receipt.ts'
 import { factCleaner, type RedactKeys } from './redact.ts'
@@ -17,6 +17,8 @@ export interface VisitContext {
   /** The request's origin, already found registered. */
   readonly origin: string
   readonly keys: RedactKeys
+  /** The organisation's websites, whose receipts must not become facts either. */
+  readonly siblings?: readonly WebsiteId[]
   /** Exactly 5 random bytes. */
   readonly random: Uint8Array
   readonly nowMs: number
@@ -85,7 +87,7 @@ export function admitVisit(body: JsonObject, context: VisitContext): AdmittedVis
     isUnrecorded: context.isUnrecorded,
     gpc: context.gpc,
   })
-  const clean = factCleaner(context.keys, website.id, nowMs)
+  const clean = factCleaner(context.keys, website.id, nowMs, context.siblings)
   const previous = context.isHandoffOnly ? null : previousOf(body['previous_receipt'], context)
   const source = objectOf(body['source'])
   const visit: Visit = {

@@ -17,7 +17,6 @@ import { LIMITS } from '../../domain/limits.ts'
 import type { Install, InstallAnswer } from '../../domain/model.ts'
 import { eventHits } from '../../domain/rate.ts'
 import { readToken } from '../../domain/receipt.ts'
-import { factCleaner } from '../../domain/redact.ts'
 import { COUNTED, resolve, type ReadReceipt, type ResolutionResult } from '../../domain/resolve.ts'
 import { EVENT_SCHEMA } from '../../domain/schemas.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
@@ -25,7 +24,7 @@ import type { Claim, ClaimOutcome, Installation, MatchedVisit } from '../../port
 import type { ApiDeps } from '../deps.ts'
 import type { Answer, CheckedRequest, CollectionRoute, PipelineParts } from '../pipeline.ts'
 import { installationOf, lookUpInstallation } from '../installations.ts'
-import { readReceipts, statesOf } from '../receipts.ts'
+import { cleanerOf, readReceipts, statesOf } from '../receipts.ts'
 import { keepUsage, takeUsage } from '../usage.ts'
 import { compileValidator } from '../validate.ts'
 
@@ -41,14 +40,14 @@ export function eventsRoute(parts: PipelineParts): CollectionRoute {
     hits: ({ website, exchange }) => eventHits(website.id, exchange.addressHash),
     handle: async (request) => {
       const { body, website, exchange } = request
-      const event = readInstallEvent(body, factCleaner(parts.deps.keys, website.id, exchange.receivedAtMs))
+      const event = readInstallEvent(body, cleanerOf(website, parts.deps, exchange.receivedAtMs))
       const claim = claimOf(request, event, parts.deps)
       const { outcome, waitedMs } = await claimInTime(claim, parts.deps)
       switch (outcome.kind) {
         case 'busy':
           return refuse('unavailable')
         case 'settled':
-          return answer(duplicateAnswer(JSON.parse(outcome.answer) as InstallAnswer))
+          return answer(request, duplicateAnswer(JSON.parse(outcome.answer) as InstallAnswer))
         case 'first':
           return admitFirst(
             { request, event, claim, waitedMs, installation: outcome.installation, kept: outcome.kept },
@@ -102,7 +101,7 @@ async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Ans
     const usage = await takeUsage(request, deps, recorder)
     if (usage.isUnrecorded) {
       await deps.hotState.releaseInstall(claim)
-      return answer(unrecordedAnswer(event.eventId))
+      return answer(request, unrecordedAnswer(event.eventId))
     }
     const install = await keepUsage(usage, async () => {
       const decided = await decide(first, deps)
@@ -117,7 +116,7 @@ async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Ans
       receivedAtMs: install.receivedAtMs,
       matched: matchedVisit(install),
     })
-    return answer(install.answer)
+    return answer(request, install.answer)
   } catch (error) {
     await deps.hotState.releaseInstall(claim)
     throw error
@@ -178,6 +177,7 @@ function matchedVisit(install: Install): MatchedVisit | null {
   return visitId === null || visitIssuedAtMs === null ? null : { website, visitId, issuedAtMs: visitIssuedAtMs, gpc }
 }
 
-function answer(body: InstallAnswer): Answer {
-  return { kind: 'answer', body }
+/** The event's ID is told as it was sent, also where it is stored as a hash. */
+function answer({ body: sent }: CheckedRequest, body: InstallAnswer): Answer {
+  return { kind: 'answer', body: { ...body, event_id: sent['event_id'] } }
 }

@@ -4,6 +4,7 @@ import { visitHits } from '../../domain/rate.ts'
 import { VISIT_SCHEMA } from '../../domain/schemas.ts'
 import { admitVisit, checkVisitFields, markerOf, type AdmittedVisit } from '../../domain/visit.ts'
 import type { Answer, CheckedRequest, CollectionRoute, PipelineParts } from '../pipeline.ts'
+import { siblingsOf } from '../receipts.ts'
 import { saysGpc } from '../request-logs.ts'
 import { keepUsage, takeUsage, type TakenUsage } from '../usage.ts'
 import { compileValidator } from '../validate.ts'
@@ -43,6 +44,7 @@ export async function admit(
     page,
     origin,
     keys: deps.keys,
+    siblings: siblingsOf(website, deps.catalog()),
     random: deps.randomness.bytes(RANDOM_BYTES),
     nowMs: exchange.receivedAtMs,
     gpc: saysGpc(exchange),

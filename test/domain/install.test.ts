@@ -43,9 +43,9 @@ describe('an install event', () => {
     })
   })
 
-  it('takes text for a list and the first of a list for a text', () => {
+  it('takes text for a list, and keeps all of a list if it has several items', () => {
     const event = readInstallEvent({ ...BODY, browsers: 'a', arch: ['b', 'c'], language: [], timezone: ['d'] }, same)
-    expect(event).to.deep.include({ arch: 'b', language: '', timezone: 'd' })
+    expect(event).to.deep.include({ arch: '["b","c"]', language: '', timezone: 'd' })
     expect(event.browsers).to.deep.equal(['a'])
     expect(readInstallEvent({ ...BODY, browsers: '' }, same).browsers).to.deep.equal([])
   })
