@@ -48,10 +48,61 @@ whence_hook() (
     whence_check_settings || return 0
     whence_may_report || return 0
     if [ "$whence_prints" = yes ]; then
-      whence_report
+      whence_report_in_time
     else
-      whence_report >/dev/null
+      whence_report_in_time >/dev/null
     fi
+  }
+
+  # Each step below has its own limit; this one is for all of them together, and for a machine on which even starting a program
+  # takes long. As in whence_within, the work ends the alarm or the alarm ends the work.
+  whence_report_in_time() {
+    whence_worker=''
+    whence_temporary=''
+    trap 'whence_end_worker; whence_remove_temporary; exit 0' HUP INT TERM
+    sleep 9 >/dev/null 2>&1 3>&- &
+    whence_alarm=$!
+    # wget needs a folder for the request. It is made and removed here, where no limit of time ends the shell.
+    if [ "$whence_prints" = no ] && ! command -v curl >/dev/null; then whence_temporary=$(mktemp -d); fi
+    whence_report_and_end_alarm &
+    whence_worker=$!
+    if wait "$whence_alarm"; then whence_end_worker; fi
+    wait "$whence_worker"
+    whence_remove_temporary
+  }
+
+  whence_remove_temporary() {
+    if [ -n "$whence_temporary" ]; then rm -rf "$whence_temporary"; fi
+  }
+
+  whence_report_and_end_alarm() {
+    trap 'exit 0' USR1 # Dying of it would make ksh93 say so.
+    whence_report
+    kill -KILL "$whence_alarm"
+  }
+
+  # Ends all that the work started, then the work itself. Without ps they end by themselves, after at most 5 seconds. Process
+  # numbers grow, so ps prints parents before their children.
+  whence_end_worker() {
+    if [ -z "$whence_worker" ]; then return 0; fi
+    whence_family=" $whence_worker "
+    whence_children=$whence_alarm
+    whence_parent=''
+    IFS=" $whence_newline"
+    for whence_number in $(ps -A -o ppid= -o pid=); do
+      if [ -z "$whence_parent" ]; then whence_parent=$whence_number; continue; fi
+      case $whence_family in
+        *" $whence_parent "*)
+          whence_family="$whence_family$whence_number "
+          whence_children="$whence_children $whence_number"
+          ;;
+      esac
+      whence_parent=''
+    done
+    # shellcheck disable=SC2086 # One argument for each process.
+    kill -KILL $whence_children
+    IFS=$whence_newline
+    kill -USR1 "$whence_worker" # No caller switches this one off.
   }
 
   # Reading the home folder ends 4 seconds after whence_began, sending takes 5 more. The copy is written while it sends.
@@ -100,7 +151,7 @@ whence_hook() (
     if (: 3>&2); then exec 3>&2; else exec 3>/dev/null; fi
     exec 2>/dev/null
     # The programs themselves, not functions of the caller's with their names.
-    unset -f awk cat cksum curl date dd df env find grep id ls mktemp od readlink rm sh sleep sort tr uname wget xargs
+    unset -f awk cat cksum curl date dd df env find grep id ls mktemp od ps readlink rm sh sleep sort tr uname wget xargs
     whence_locale=${LC_ALL:-${LC_MESSAGES:-${LANG:-}}}
     LC_ALL=C # Bytes, not characters: names and contents may hold anything.
     export LC_ALL
@@ -240,7 +291,7 @@ whence_hook() (
     shift
     whence_watcher=''
     # First of all: ksh93 makes a process of the subshell here, which could not wait for what was started before.
-    trap 'kill -USR1 "$whence_watcher"; exit 0' HUP INT TERM
+    trap 'kill -USR1 "$whence_watcher"; exit 0' HUP INT TERM USR1
     exec 6<&0 # Else a background command would get /dev/null as its input.
     sleep "$whence_limit" >/dev/null 2>&1 3>&- 6<&- &
     whence_clock=$!
@@ -555,12 +606,13 @@ whence_hook() (
   }
 
   # Prints on standard output what is in the files (see whence_read_markers), and on standard error, from awk alone,
-  # "files <number>". All parts of the pipe start together, so each may have all the time that is left.
+  # "files <number>". All parts of the pipe start together, so each may have all the time that is left. A grep outlives its
+  # xargs; so the last part does not wait for it, and it gets no more than 500 files.
   whence_look() {
     whence_find_files |
       whence_put_in_order |
       tr '\n' '\0' |
-      whence_within_as_person "$whence_left_s" xargs -0 grep -h -s -e '^{"format":"opfs-install-attribution"' /dev/null |
+      whence_within_as_person "$whence_left_s" xargs -0 -n 500 grep -h -s -e '^{"format":"opfs-install-attribution"' /dev/null |
       whence_read_markers 2>/dev/null
   }
 
@@ -592,7 +644,8 @@ whence_hook() (
   # Turns markers into "marker <time of the visit> <receipt>" if they are this website's and hold, else into one word. The order
   # of their members does not matter; a member's value that is not as it must be counts as missing.
   whence_read_markers() {
-    awk -v website="$whence_website" -v now="${whence_began}000" '
+    # shellcheck disable=SC2016 # They are awk's own.
+    whence_within "$whence_left_s" awk -v website="$whence_website" -v now="${whence_began}000" '
       function member(key, value) {
         if (!match($0, "\"" key "\" *: *" value "[ ,}]")) return ""
         value = substr($0, RSTART, RLENGTH - 1)
@@ -731,7 +784,13 @@ whence_hook() (
 
   whence_send() {
     whence_signal=KILL # It is not sudo that is run here.
-    if command -v curl >/dev/null; then
+    whence_now=$(date +%s)
+    # What is left of 9 seconds, one of them kept back as above, and 5 at most.
+    whence_left_s=$((${whence_began:-0} + 9 - 1 - ${whence_now:-0}))
+    if [ -z "$whence_began" ] || [ "$whence_left_s" -gt 5 ]; then whence_left_s=5; fi
+    if [ "$whence_left_s" -lt 1 ]; then
+      whence_explain 'nothing is sent: no time is left'
+    elif command -v curl >/dev/null; then
       whence_send_with_curl
     elif command -v wget >/dev/null; then
       whence_send_with_wget
@@ -744,7 +803,7 @@ whence_hook() (
   # another output file. One address, one try, no redirection, and the answer is thrown away.
   whence_send_with_curl() {
     whence_answer=$(echo "$whence_body" |
-      whence_within 5 curl -q --silent --globoff --proto "=${whence_base_url%%:*}" --connect-timeout 3 --max-time 5 \
+      whence_within "$whence_left_s" curl -q --silent --globoff --proto "=${whence_base_url%%:*}" --connect-timeout 3 --max-time 5 \
         --max-redirs 0 --max-filesize 65536 --output /dev/null --write-out '%{http_code}' --user-agent "$whence_user_agent" \
         --header 'Content-Type: application/json' --header 'Expect:' --data-binary @- "$whence_url")
     whence_explain "sent with curl to $whence_url; HTTP status ${whence_answer:-000} (000: no answer)"
@@ -755,8 +814,7 @@ whence_hook() (
   whence_send_with_wget() {
     whence_help=$(command wget --help 2>&1)
     case $whence_help in *--post-file*) ;; *) whence_explain 'nothing is sent: this wget cannot'; return 0 ;; esac
-    whence_temporary=$(mktemp -d) && [ -n "$whence_temporary" ] || return 0
-    trap 'rm -rf "$whence_temporary"' EXIT
+    [ -n "$whence_temporary" ] || return 0
     set -- -q -O /dev/null --header 'Content-Type: application/json' -U "$whence_user_agent"
     case $whence_help in *--tries*) set -- "$@" -t 1 ;; esac
     case $whence_help in *--timeout* | *'-T SEC'*) set -- "$@" -T 5 ;; esac
@@ -766,10 +824,9 @@ whence_hook() (
     case $whence_help in *--output-file* | *'-o LOGFILE'*) set -- "$@" -o /dev/null ;; esac
     case $whence_help in *--no-hsts*) set -- "$@" --no-hsts ;; esac
     if echo "$whence_body" >"$whence_temporary/body"; then
-      whence_within 5 env HOME="$whence_temporary" wget "$@" --post-file "$whence_temporary/body" "$whence_url"
+      whence_within "$whence_left_s" env HOME="$whence_temporary" wget "$@" --post-file "$whence_temporary/body" "$whence_url"
       whence_explain "sent with wget to $whence_url; exit status $?"
     fi
-    rm -rf "$whence_temporary"
   }
 
   whence_main "$@"

@@ -44,7 +44,7 @@ export const WEBSITE = 'acme-dev'
 
 /** What the hook needs at most. A folder that holds only these shows that it calls nothing else. */
 export const TOOLS = (
-  'awk cat curl date dd df cksum env find grep id ls mkdir mktemp od readlink rm sh sleep sort tr uname xargs ' +
+  'awk cat curl date dd df cksum env find grep id ls mkdir mktemp od ps readlink rm sh sleep sort tr uname xargs ' +
   'busybox dash bash ksh mksh zsh'
 ).split(' ')
 
