@@ -81,8 +81,8 @@ whence_hook() (
     kill -KILL "$whence_alarm"
   }
 
-  # Ends all that the work started, then the work itself. Without ps they end by themselves, after at most 5 seconds. Process
-  # numbers grow, so ps prints parents before their children.
+  # Ends all that the work started, then the work itself. Without ps only the work ends at once, and its programs by
+  # themselves. Process numbers grow, so ps prints parents before their children.
   whence_end_worker() {
     if [ -z "$whence_worker" ]; then return 0; fi
     whence_family=" $whence_worker "
@@ -102,7 +102,8 @@ whence_hook() (
     # shellcheck disable=SC2086 # One argument for each process.
     kill -KILL $whence_children
     IFS=$whence_newline
-    kill -USR1 "$whence_worker" # No caller switches this one off.
+    # No caller switches USR1 off, but it takes effect only when what the work waits for has ended. KILL ksh93 would speak about.
+    if [ "$whence_children" = "$whence_alarm" ]; then kill -KILL "$whence_worker"; else kill -USR1 "$whence_worker"; fi
   }
 
   # Reading the home folder ends 4 seconds after whence_began, sending takes 5 more. The copy is written while it sends.

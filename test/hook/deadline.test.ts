@@ -2,11 +2,21 @@
 
 import { expect } from 'chai'
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildHome, CHROME, marker, type Home } from './support/home.ts'
 import { startRecorder, type Recorder } from './support/recorder.ts'
-import { programPath, REAL_PATH, run, servedScript, SHELLS, temporaryFolder, VARIANTS } from './support/shells.ts'
+import {
+  programPath,
+  REAL_PATH,
+  run,
+  servedScript,
+  SHELLS,
+  temporaryFolder,
+  toolFolder,
+  TOOLS,
+  VARIANTS,
+} from './support/shells.ts'
 
 describe('hook: deadline', function () {
   this.timeout(60_000)
@@ -73,6 +83,21 @@ describe('hook: deadline', function () {
     expect(outcome).to.deep.equal({ status: 0, stdout: '', stderr: '' })
     expect(readdirSync(join(folder.path, 'tmp'))).to.deep.equal(before)
     expect(processesWith(join(folder.path, 'slow-starts'))).to.deep.equal([])
+  })
+
+  it('hangs, and there is no ps: ends all the same', async () => {
+    const hanging = join(folder.path, 'hanging')
+    mkdirSync(hanging)
+    const text = `#!/bin/sh\necho $$ >${join(hanging, 'pid')}\nexec ${programPath('sleep')} 40 2>&- 3>&-\n`
+    writeFileSync(join(hanging, 'uname'), text, { mode: 0o755 })
+    const tools = TOOLS.filter((tool) => tool !== 'ps')
+    const PATH = `${hanging}:${toolFolder(folder.path, tools, 'real')}`
+    const script = servedScript({ baseUrl: `${recorder.baseUrl}/no-ps` })
+    const outcome = await run({ script, args: ['install_completed'], env: { HOME: home.path, PATH } })
+    expect(outcome).to.deep.equal({ status: 0, stdout: '', stderr: '' })
+    // It ended before what hangs, which it could not find.
+    expect(process.kill(Number(readFileSync(join(hanging, 'pid'), 'utf8')), 'SIGKILL')).to.equal(true)
+    expect(recorder.under('/no-ps')).to.deep.equal([])
   })
 
   it('the clock says that time is up: no scan and no request', async () => {

@@ -1,12 +1,12 @@
 /** A browser full of other websites' files: the marker is found, and no more files are opened than promised. */
 
 import { expect } from 'chai'
-import { linkSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { LIMITS } from '../../domain/limits.ts'
 import { buildHome, CHROME, chromiumName, marker, receipt } from './support/home.ts'
 import { startRecorder, type Recorder } from './support/recorder.ts'
-import { HOOK_SOURCE, run, servedScript, temporaryFolder } from './support/shells.ts'
+import { HOOK_SOURCE, programPath, REAL_PATH, run, servedScript, temporaryFolder } from './support/shells.ts'
 
 describe('hook: many files', function () {
   this.timeout(60_000)
@@ -42,10 +42,13 @@ describe('hook: many files', function () {
     rmSync(original)
   }
 
-  async function report(home: string): Promise<{ readonly receipts: unknown; readonly stderr: string }> {
+  async function report(
+    home: string,
+    time: Readonly<Record<string, string>> = {},
+  ): Promise<{ readonly receipts: unknown; readonly stderr: string }> {
     const sent = recorder.all.length
     const script = servedScript({ baseUrl: recorder.baseUrl })
-    const { stderr } = await run({ script, args: ['install_completed', '--explain'], env: { HOME: home } })
+    const { stderr } = await run({ script, args: ['install_completed', '--explain'], env: { HOME: home, ...time } })
     return { receipts: recorder.all[sent]?.body['receipts'], stderr }
   }
 
@@ -58,12 +61,23 @@ describe('hook: many files', function () {
     expect(stderr).to.include('opened 1 files')
   })
 
-  it('opens no more than 20,000 files, however many look right', async () => {
+  it('opens no more than 20,000 files, however many look right, and stops where they are slow to read', async () => {
     const home = buildHome(join(folder.path, 'same-size'))
     fill(join(home.path, CHROME, 'Default'), FILES + 500, 'x'.repeat(1_021))
     const { receipts, stderr } = await report(home.path)
     expect(receipts).to.deep.equal([])
     expect(stderr).to.include(`opened ${FILES} files`)
+
+    // Read at a second for 500 files they would take 41 seconds.
+    const slow = join(folder.path, 'slow')
+    const log = join(folder.path, 'log')
+    mkdirSync(slow)
+    const grep = `#!/bin/sh\necho >>${log}\n${programPath('sleep')} 1\nexec ${programPath('grep')} "$@"\n`
+    writeFileSync(join(slow, 'grep'), grep, { mode: 0o755 })
+    expect(await report(home.path, { PATH: `${slow}:${REAL_PATH}` }))
+      .to.have.property('receipts')
+      .that.deep.equals([])
+    expect(readFileSync(log, 'utf8').length).to.be.within(1, 9)
   })
 
   it('finds an unpadded marker among small files of other websites', async () => {
