@@ -231,7 +231,7 @@ export const SETTINGS = {
     option: '--log-level',
     env: 'WHENCE_LOG_LEVEL',
     placeholder: 'LEVEL',
-    doc: 'The least important diagnostics that are written.',
+    doc: 'The lowest level of diagnostics that is written.',
     parse: parseLogLevel,
     fallback: 'info',
   },

@@ -74,6 +74,7 @@ const LOG_COLUMNS: readonly Column<RequestLogRow>[] = [
   { head: 'TIME (UTC)', cell: (row) => preciseTimeText(row.received_at_ms) },
   { head: 'WEBSITE', cell: (row) => row.website || '-' },
   { head: 'REQUEST', cell: (row) => `${row.method} ${row.path}` },
+  { head: 'ORIGIN', cell: (row) => row.origin || '-' },
   { head: 'STATUS', cell: (row) => String(row.status) },
   { head: 'CODE', cell: (row) => row.code || 'ok' },
   { head: 'MS', cell: (row) => row.duration_ms.toFixed(1) },
