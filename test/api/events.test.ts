@@ -183,7 +183,7 @@ describe('POST /v1/events', () => {
       await api.post('/v1/events', event)
       const row = await installOf(event['event_id'])
       expect(row).to.deep.include({
-        arch: 'arm64',
+        arch: '["arm64","x86_64"]',
         default_browser: 'firefox',
         timezone: 'Europe/Berlin',
         language: 'de_DE.UTF-8',
