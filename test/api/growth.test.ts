@@ -13,7 +13,7 @@ import { posted, WORST_REQUESTS, type Case } from './support/worst-requests.ts'
 const GROWTH_MAX = 2.5
 const ROUNDS = 2
 /** For what looked dear at first. */
-const MORE_ROUNDS = 12
+const MORE_ROUNDS = 60
 const REQUESTS_PER_ROUND = 2
 
 describe('what a request costs', () => {
