@@ -1,6 +1,9 @@
 /** Nothing that was stored or comes from outside steers the terminal of whoever uses a tool, with `--json` as without. */
 
+import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -78,6 +81,7 @@ describe('the terminal', function () {
   this.timeout(60_000)
   let folder: string
   let server: ToolServer
+  let site: Server
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'whence-terminal-'))
@@ -91,9 +95,15 @@ describe('the terminal', function () {
       append: async () => undefined,
       sendTest: async () => ({ kind: 'report', report: REPORT }),
     }
+    site = createServer((request, response) => {
+      response.writeHead(request.url === '/' ? 200 : 404, { 'content-type': 'text/html; charset=utf-8' })
+      response.end(`<script src="/browser.js" data-project="${HOSTILE}"></script>`)
+    }).listen(0, '127.0.0.1')
+    await once(site, 'listening')
     server = await serveTools(join(folder, 'data'), tools as unknown as LiveTools)
   })
   after(async () => {
+    site.close()
     await server.close()
     await rm(folder, { recursive: true, force: true })
   })
@@ -107,6 +117,7 @@ describe('the terminal', function () {
     'dead-letters': () => ['dead-letters', ...data()],
     replay: () => ['replay', '--all', ...data()],
     'send-test': () => ['send-test', 'x', ...data()],
+    check: () => ['check', `http://127.0.0.1:${(site.address() as AddressInfo).port}/`, '--no-browser'],
     lint: () => ['lint', '-f', join(folder, 'manifests')],
   }
 

@@ -11,6 +11,7 @@ import { filesBelow, findCanaries, floodAndForward, runEverything, type Canaries
 import { startDistributed, type Distributed } from '../support/distributed.ts'
 import { kafkaJars } from '../support/kafka.ts'
 import { MANIFESTS, TEST_SECRET } from '../support/service.ts'
+import { freePort } from '../support/free-port.ts'
 import { placeInShared, sharesEngines } from './support/distributed-system.ts'
 
 const FBP = `fb.1.1790000000000.${randomBytes(4).readUInt32BE()}7`
@@ -47,19 +48,20 @@ describe('privacy of the distributed service', function () {
     const providerSecret = /api-secret: (\S+) /.exec(MANIFESTS['acme.yaml'] ?? '')?.[1] ?? ''
     const others = new Set([FBP, GCLID, COOKIE, providerSecret, TEST_SECRET])
     const canaries: Canaries = { secrets: new Set(), addresses: new Set(), others }
-    const spooling = await system.add('api', { ...ADDRESS_ENV, WHENCE_SPOOL: spool })
+    const metricsAt = `127.0.0.1:${await freePort()}`
+    const spooling = await system.add('api', { ...ADDRESS_ENV, WHENCE_SPOOL: spool, WHENCE_METRICS_LISTEN: metricsAt })
     await runEverything(callsTo(system.url), canaries, 0)
     await optOut(callsTo(system.url))
     engines.kafka.pause()
     try {
       await runEverything(callsTo(spooling.url), canaries, 1)
       await optOut(callsTo(spooling.url))
-      expect(await spooledEntries(spooling.url)).to.be.greaterThan(50)
+      expect(await spooledEntries(metricsAt)).to.be.greaterThan(50)
     } finally {
       engines.kafka.resume()
     }
     await floodAndForward(callsTo(spooling.url), canaries)
-    await until(async () => (await spooledEntries(spooling.url)) === 0)
+    await until(async () => (await spooledEntries(metricsAt)) === 0)
     await system.drain()
     expect(system.ga4.requests().length).to.be.greaterThan(0)
     engines.redis.cli('save')
@@ -103,8 +105,8 @@ async function optOut({ visit, activate, event }: Calls): Promise<void> {
 
 const GA4 = { client_id: '1234512345.1790000000', session_id: '1790000000' }
 
-async function spooledEntries(url: string): Promise<number> {
-  return ((await (await fetch(`${url}/health`)).json()) as { spool: { entries: number } }).spool.entries
+async function spooledEntries(metricsAt: string): Promise<number> {
+  return ((await (await fetch(`http://${metricsAt}/status`)).json()) as { spool: { entries: number } }).spool.entries
 }
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {

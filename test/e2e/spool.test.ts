@@ -88,8 +88,8 @@ describe('a spool in front of a real broker', function () {
     const manifests = join(folder, 'manifests')
     await mkdir(manifests)
     for (const [name, text] of Object.entries(MANIFESTS)) await writeFile(join(manifests, name), text)
-    const start = async (): Promise<Program & { readonly url: string }> => {
-      const port = await freePort()
+    const start = async (): Promise<Program & { readonly url: string; readonly metricsAt: string }> => {
+      const [port, metricsAt] = [await freePort(), `127.0.0.1:${await freePort()}`]
       const program = startProgram(['api', '--listen', `127.0.0.1:${port}`], {
         env: {
           WHENCE_EVENT_LOG: url,
@@ -97,28 +97,28 @@ describe('a spool in front of a real broker', function () {
           WHENCE_HOT_STATE: `redis://127.0.0.1:${await freePort()}`,
           WHENCE_FACTS: `http://127.0.0.1:${await freePort()}/whence`,
           WHENCE_MANIFESTS: manifests,
-          WHENCE_METRICS_LISTEN: '127.0.0.1:0',
+          WHENCE_METRICS_LISTEN: metricsAt,
           WHENCE_SECRET: TEST_SECRET,
           WHENCE_SPOOL: join(folder, 'api'),
         },
       })
       await program.ready
-      return { ...program, url: `http://127.0.0.1:${port}` }
+      return { ...program, url: `http://127.0.0.1:${port}`, metricsAt }
     }
     const visit = async (api: { readonly url: string }): Promise<void> => {
       const { status, body } = await post(`${api.url}/v1/visits`, visitBody(), TEST_ORIGIN)
       expect(status, JSON.stringify(body)).to.be.within(200, 201)
     }
-    const health = async (api: { readonly url: string }): Promise<{ spool: { entries: number } }> =>
-      (await (await fetch(`${api.url}/health`)).json()) as { spool: { entries: number } }
+    const statusOf = async ({ metricsAt }: { readonly metricsAt: string }): Promise<{ spool: { entries: number } }> =>
+      (await (await fetch(`http://${metricsAt}/status`)).json()) as { spool: { entries: number } }
 
     await broker.kill()
     let api = await start()
     for (let each = 0; each < 5; each++) await visit(api)
-    expect((await health(api)).spool).to.deep.include({ entries: 5, maxBytes: 1_000_000_000 })
+    expect((await statusOf(api)).spool).to.deep.include({ entries: 5, maxBytes: 1_000_000_000 })
     expect(await api.end('SIGKILL')).to.equal('SIGKILL')
     api = await start()
-    expect((await health(api)).spool.entries).to.equal(5)
+    expect((await statusOf(api)).spool.entries).to.equal(5)
     await visit(api)
     await broker.restart()
     expect(await api.end('SIGTERM')).to.equal(0)
