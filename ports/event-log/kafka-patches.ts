@@ -128,6 +128,29 @@ function countSilentBrokersAsAway(): void {
   }
 }
 
+interface Runner {
+  readonly running: boolean
+  readonly fetchManager: { stop(): Promise<void> }
+  fetch(nodeId: string): Promise<readonly unknown[]>
+}
+
+/**
+ * kafkajs may start to fetch anew, because brokers have come or gone, after its consumer was told to stop. Each fetch then answers at
+ * once and is followed by the next, and the process never gets to do anything else. Such a fetch now ends the fetching.
+ */
+function endFetchingOfStoppedConsumers(): void {
+  const { prototype } = createRequire(import.meta.url)('kafkajs/src/consumer/runner') as {
+    readonly prototype: Partial<Runner>
+  }
+  const fetch = prototype.fetch
+  if (fetch === undefined) throw new Error('kafkajs is not the version that this service was made for')
+  prototype.fetch = function (this: Runner, nodeId) {
+    // Not awaited: it resolves when this very fetch has ended.
+    if (!this.running) void this.fetchManager.stop()
+    return fetch.call(this, nodeId)
+  }
+}
+
 let isMended = false
 
 /** Does it once, however often it is called. */
@@ -138,4 +161,5 @@ export function mendKafkajs(): void {
   writeNumbersInPlace()
   endConnectionsInTime()
   countSilentBrokersAsAway()
+  endFetchingOfStoppedConsumers()
 }
