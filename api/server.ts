@@ -23,13 +23,15 @@ const SERVER_OPTIONS = {
 /** What a client may take of connections beside what Node.js bounds above. */
 const CONNECTION_LIMITS = {
   max: 10_000,
-  firstRequestMs: SERVER_OPTIONS.headersTimeout + 1_000,
+  /** Behind Node's own bound, which looks once a second and gives an answer. */
+  firstRequestMs: SERVER_OPTIONS.headersTimeout + 2_000,
   idleMs: SERVER_OPTIONS.keepAliveTimeout + SERVER_OPTIONS.headersTimeout,
   idleInCrowdMs: 5_000,
   writeMs: 30_000,
 } as const
 const DRAIN_MS = 10_000
-const IDLE_GRACE_MS = 250
+/** A client on a busy machine may be about to use a connection that looks idle from here. */
+const IDLE_GRACE_MS = 1_000
 /** Without a new connection for so long, those who route requests know that this process ends. */
 const LULL_MS = 100
 const LAST_ARRIVALS_MS = 2_000

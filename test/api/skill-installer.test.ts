@@ -136,7 +136,8 @@ describe("the skill's installer", () => {
   })
 
   it('runs nothing of a download that was cut short, wherever the cut is', function () {
-    this.timeout(60_000)
+    // Hundreds of cuts, a shell for each.
+    this.timeout(240_000)
     const bytes = Buffer.from(script)
     expect(bytes.toString().endsWith('}\n')).to.equal(true)
     for (let length = 0; length < bytes.length - 1; length++) {

@@ -76,8 +76,9 @@ export function refillingRedis(serviceOf: () => Distributed): void {
       const month = monthOf(Date.now())
       const period = { since_ms: Date.parse(`${month}-01T00:00:00Z`), until_ms: Date.now() + 1 }
       const [used] = await service.facts.run('usage', { organization: ORGANIZATION, ...period })
-      // It was emptied once before: what it has counted since is not all.
-      expect(await hotState.readUsage(ORGANIZATION, month)).to.be.within(3, 10)
+      // It was emptied once before: what it has counted since, and what the role `state` has filled in by now.
+      const all = (used?.visits ?? 0) + (used?.installs ?? 0)
+      expect(await hotState.readUsage(ORGANIZATION, month)).to.be.within(3, all)
       // With the role `state` away nothing but the tool can fill it.
       await service.program('state').end('SIGTERM')
       empty()
@@ -89,7 +90,7 @@ export function refillingRedis(serviceOf: () => Distributed): void {
       const { known, held } = await states()
       expect(held).to.deep.equal(known)
       expect(known.filter((line) => line.endsWith(' revoked')).length).to.be.greaterThan(0)
-      expect(await hotState.readUsage(ORGANIZATION, month)).to.equal((used?.visits ?? 0) + (used?.installs ?? 0))
+      expect(await hotState.readUsage(ORGANIZATION, month)).to.equal(all)
       expect((await report(event)).body).to.deep.equal({ ...first.body, duplicate: true })
       const again = await report({ installation_id, event_type: 'first_run' })
       expect(again.body).to.deep.include({ resolution: 'matched', selection_policy: 'same_installation' })
