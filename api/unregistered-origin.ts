@@ -6,16 +6,9 @@ import { unregisteredOriginHits } from '../domain/rate.ts'
 import type { ApiDeps } from './deps.ts'
 import type { Recorder } from './request-logs.ts'
 
-/** What was sent and cannot be a page's origin, `null` among it, is nobody's mistake worth a word. */
-export function isUnregistered(website: Website, sent: string | null): boolean {
-  if (sent === null || website.origins.has(sent)) return false
-  const origin = normaliseOrigin(sent)
-  return origin !== null && !website.origins.has(origin)
-}
-
 /**
- * Writes an activity entry, at most one an hour and origin and a bounded number an hour and website. Never rejects, and nobody waits for it:
- * the answer is the same with and without.
+ * Writes an activity entry if the origin can be a page's and the website has not registered it: at most one an hour for each origin, and a
+ * bounded number an hour for each website. Never rejects. Callers do not wait for it, because the answer does not depend on it.
  */
 export async function noteUnregisteredOrigin(
   website: Website,
@@ -23,7 +16,7 @@ export async function noteUnregisteredOrigin(
   { deps, recorder }: { readonly deps: ApiDeps; readonly recorder: Recorder },
 ): Promise<void> {
   const origin = normaliseOrigin(sent)
-  if (origin === null) return
+  if (origin === null || website.origins.has(origin)) return
   try {
     const outcome = await deps.hotState.countHits(unregisteredOriginHits(website.id, origin))
     if (outcome.kind !== 'counted') return

@@ -11,7 +11,7 @@ import { corsHeaders } from '../origin-guard.ts'
 import { findWebsite, ownerOf } from '../owner.ts'
 import { routeNameOf, type PipelineParts } from '../pipeline.ts'
 import { sendRefusal, sendText, type Headers } from '../reply.ts'
-import { isUnregistered, noteUnregisteredOrigin } from '../unregistered-origin.ts'
+import { noteUnregisteredOrigin } from '../unregistered-origin.ts'
 
 const CONFIG_CACHE = 'public, max-age=60'
 const SCRIPT_CACHE = 'public, max-age=300'
@@ -29,7 +29,7 @@ export function browserConfig(parts: PipelineParts): RequestHandler {
     const { website, req, exchange } = read
     // The page gets no answer that it may read, so its SDK comes no further than here.
     const { origin } = exchange
-    if (origin !== null && isUnregistered(website, origin)) void noteUnregisteredOrigin(website, origin, parts)
+    if (origin !== null && !website.origins.has(origin)) void noteUnregisteredOrigin(website, origin, parts)
     const config = { measurementIds: website.measurementIds, providers: [...website.providers] }
     const headers = { ...corsHeaders(req, parts.deps.catalog()), 'Cache-Control': CONFIG_CACHE }
     return send(read, { type: 'application/json; charset=utf-8', text: JSON.stringify(config), headers })

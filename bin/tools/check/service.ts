@@ -4,7 +4,7 @@ import { ok, problem, type Tell } from './finding.ts'
 import { reasonOf, type PageSetup } from './page.ts'
 
 const ASK_MS = 10_000
-/** Has the form of a receipt, and proves nothing: where it is judged at all, the origin was let in. */
+/** Has the form of a receipt and proves nothing. The service judges the origin first, so a refusal of the receipt means that the origin is registered. */
 const NO_RECEIPT = 'A'.repeat(43)
 
 export interface ServiceCheck extends PageSetup {
