@@ -4,12 +4,10 @@ import { readJsonColumn } from '../domain/json-column.ts'
 import type {
   CandidateVerdict,
   DeliveryPlan,
-  Identities,
   Install,
   InstallAnswer,
   Resolution,
   SelectionPolicy,
-  Utm,
   Visit,
   VisitId,
   WebsiteId,
@@ -17,6 +15,7 @@ import type {
 import { recordKey } from '../domain/records.ts'
 import type { Facts } from '../ports/facts/facts.ts'
 import type { QueryRow } from '../ports/facts/queries.ts'
+import { visitOfRow } from '../ports/facts/visits.ts'
 
 /** All that reading needs of the facts. */
 export type FactsReader = Pick<Facts, 'run'>
@@ -85,47 +84,11 @@ export async function readVisits(
   })
   const found = new Map<string, Visit>()
   for (const row of rows) {
-    const visit = visitOf(row)
+    const visit = visitOfRow(row)
     if (visit === null) onUnreadable({ website: row.website, visitId: row.visit_id })
     else found.set(recordKey(row.website, row.visit_id), visit)
   }
   return found
-}
-
-function visitOf(row: QueryRow<'visitsByIds'>): Visit | null {
-  const identities = readJsonColumn<Identities>(row.identities)
-  const client = readJsonColumn<Visit['client']>(row.client)
-  if (identities === null || client === null) return null
-  return {
-    website: row.website,
-    visitId: row.visit_id,
-    organization: row.organization,
-    issuedAtMs: row.issued_at_ms,
-    urlId: row.url_id,
-    origin: row.origin,
-    pageUrl: row.page_url,
-    referrer: row.referrer,
-    sourceReferrer: row.source_referrer,
-    landedAtMs: row.landed_at_ms,
-    utm: utmOf(row),
-    identities,
-    client,
-    gpc: row.gpc,
-    isHandoffOnly: row.is_handoff_only,
-    previousVisitId: row.previous_visit_id === '' ? null : row.previous_visit_id,
-  }
-}
-
-function utmOf(row: QueryRow<'visitsByIds'>): Utm {
-  const values = {
-    source: row.utm_source,
-    medium: row.utm_medium,
-    campaign: row.utm_campaign,
-    term: row.utm_term,
-    content: row.utm_content,
-    id: row.utm_id,
-  }
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
 }
 
 /** What decisions say of events that were pending, by `recordKey`; one query. One that is damaged can be made again. */

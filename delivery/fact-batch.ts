@@ -7,7 +7,8 @@
 import { readRecord } from '../domain/read-record.ts'
 import type { Batch, StoredEntry } from '../ports/event-log/event-log.ts'
 import { RowsRefused } from '../ports/facts/facts.ts'
-import type { FactRow, Facts, FactTable } from '../ports/facts/facts.ts'
+import type { FactTable } from '../ports/facts/columns.ts'
+import type { FactRow, Facts } from '../ports/facts/facts.ts'
 import { addFactRows, poisonRow } from './fact-rows.ts'
 import type { AddRow, EntryPlace } from './fact-rows.ts'
 

@@ -12,7 +12,8 @@ import type {
   LogRecord,
   RequestLog,
 } from '../domain/records.ts'
-import type { FactRow, FactTable } from '../ports/facts/facts.ts'
+import type { FactTable, RowOf } from '../ports/facts/columns.ts'
+import { visitColumns } from '../ports/facts/visits.ts'
 
 /** Where an entry stands on the log; every row carries it for tracing. */
 export interface EntryPlace {
@@ -21,7 +22,7 @@ export interface EntryPlace {
   readonly offset: number
 }
 
-export type AddRow = (table: FactTable, row: FactRow) => void
+export type AddRow = <T extends FactTable>(table: T, row: RowOf<T>) => void
 
 /** Gives `add` every row of one record. Equal records at equal places leave equal rows. */
 export function addFactRows(record: LogRecord, place: EntryPlace, add: AddRow): void {
@@ -60,7 +61,7 @@ export function poisonRow(
   place: EntryPlace,
   poison: { readonly table: FactTable | ''; readonly reason: string; readonly value: string },
   foundAtMs: number,
-): FactRow {
+): RowOf<'poison_records'> {
   return {
     log_topic: place.topic,
     log_partition: place.partition,
@@ -114,30 +115,9 @@ const STATUS_WEIGHTS: {
   delivered: { rank: 2, headStartMs: 0 },
 }
 
-function visitRow(visit: Visit, retentionDays: number, place: EntryPlace): FactRow {
-  const { utm } = visit
+function visitRow(visit: Visit, retentionDays: number, place: EntryPlace): RowOf<'visits'> {
   return {
-    website: visit.website,
-    visit_id: visit.visitId,
-    organization: visit.organization,
-    issued_at: visit.issuedAtMs,
-    url_id: visit.urlId,
-    origin: visit.origin,
-    page_url: visit.pageUrl,
-    referrer: visit.referrer,
-    source_referrer: visit.sourceReferrer,
-    landed_at: visit.landedAtMs,
-    utm_source: utm.source ?? '',
-    utm_medium: utm.medium ?? '',
-    utm_campaign: utm.campaign ?? '',
-    utm_term: utm.term ?? '',
-    utm_content: utm.content ?? '',
-    utm_id: utm.id ?? '',
-    identities: JSON.stringify(visit.identities),
-    client: JSON.stringify(visit.client),
-    gpc: visit.gpc,
-    is_handoff_only: visit.isHandoffOnly,
-    previous_visit_id: visit.previousVisitId ?? '',
+    ...visitColumns(visit),
     retention_days: retentionDays,
     log_topic: place.topic,
     log_partition: place.partition,
@@ -181,7 +161,7 @@ function addHandoff(record: HandoffRecord, place: EntryPlace, add: AddRow): void
   })
 }
 
-function installRow({ install, request, retentionDays }: InstallRecord, place: EntryPlace): FactRow {
+function installRow({ install, request, retentionDays }: InstallRecord, place: EntryPlace): RowOf<'installs'> {
   return {
     website: install.website,
     event_id: install.eventId,
@@ -204,7 +184,7 @@ function installRow({ install, request, retentionDays }: InstallRecord, place: E
   }
 }
 
-function decisionRow(record: DecisionRecord, place: EntryPlace): FactRow {
+function decisionRow(record: DecisionRecord, place: EntryPlace): RowOf<'install_decisions'> {
   return {
     website: record.website,
     event_id: record.eventId,
@@ -219,7 +199,7 @@ function decisionRow(record: DecisionRecord, place: EntryPlace): FactRow {
   }
 }
 
-function outcomeColumns(outcome: Pick<Install, keyof Install & keyof DecisionRecord>): FactRow {
+function outcomeColumns(outcome: Pick<Install, keyof Install & keyof DecisionRecord>) {
   return {
     resolution: outcome.resolution,
     selection_policy: outcome.selectionPolicy,
@@ -233,7 +213,7 @@ function outcomeColumns(outcome: Pick<Install, keyof Install & keyof DecisionRec
   }
 }
 
-function requestLogRow(request: RequestLog, kind: string, place: EntryPlace): FactRow {
+function requestLogRow(request: RequestLog, kind: string, place: EntryPlace): RowOf<'request_logs'> {
   return {
     website: request.website,
     received_at: request.receivedAtMs,
@@ -304,7 +284,7 @@ function addDelivery(record: DeliveryRecord, place: EntryPlace, add: AddRow): vo
   })
 }
 
-function activityRow(record: ActivityRecord, place: EntryPlace): FactRow {
+function activityRow(record: ActivityRecord, place: EntryPlace): RowOf<'activity'> {
   return {
     organization: record.organization,
     noticed_at: record.atMs,
@@ -319,6 +299,6 @@ function activityRow(record: ActivityRecord, place: EntryPlace): FactRow {
   }
 }
 
-function trace(place: EntryPlace): FactRow {
+function trace(place: EntryPlace) {
   return { log_topic: place.topic, log_partition: place.partition, log_offset: place.offset }
 }

@@ -1,52 +1,23 @@
-/** The columns of every fact table as the adapter writes them; a test holds them against the migrated tables. */
-
-import type { FactTable } from './facts.ts'
-
 /**
- * How a value is checked and written. `time` is Unix ms; `nullable time` takes null. What does not fit is refused here,
- * because the engine wraps integers that are too large without a word.
+ * The columns of every fact table, declared once: rows, encodings and reads follow. A test holds them against the migrated
+ * tables.
  */
-export type ColumnType =
-  'text' | 'texts' | 'flag' | 'uint16' | 'uint32' | 'uint64' | 'float' | 'time' | 'nullable time' | 'effect'
+
+import { KEPT, selectList, type Columns, type InsertRow, type ReadColumn, type ReadRow } from './column-types.ts'
+import { VISIT_COLUMNS } from './visits.ts'
 
 /** How far one insert may reach: an insert into several partitions of a table is not atomic. */
 export type PartitionSpan = 'month' | 'day'
 
 export interface TableColumns {
-  readonly columns: Readonly<Record<string, ColumnType>>
+  readonly columns: Columns
   /** The time column that decides the partition; null where the table has only one. */
   readonly partitionedBy: { readonly column: string; readonly span: PartitionSpan } | null
 }
 
-const TRACE = { log_topic: 'text', log_partition: 'uint32', log_offset: 'uint64', row_version: 'uint64' } as const
-const KEPT = { retention_days: 'uint16', ...TRACE } as const
-
-export const TABLE_COLUMNS: { readonly [T in FactTable]: TableColumns } = {
+export const TABLE_COLUMNS = {
   visits: {
-    columns: {
-      website: 'text',
-      visit_id: 'text',
-      organization: 'text',
-      issued_at: 'time',
-      url_id: 'text',
-      origin: 'text',
-      page_url: 'text',
-      referrer: 'text',
-      source_referrer: 'text',
-      landed_at: 'nullable time',
-      utm_source: 'text',
-      utm_medium: 'text',
-      utm_campaign: 'text',
-      utm_term: 'text',
-      utm_content: 'text',
-      utm_id: 'text',
-      identities: 'text',
-      client: 'text',
-      gpc: 'flag',
-      is_handoff_only: 'flag',
-      previous_visit_id: 'text',
-      ...KEPT,
-    },
+    columns: { ...VISIT_COLUMNS, ...KEPT },
     partitionedBy: { column: 'issued_at', span: 'month' },
   },
   activations: {
@@ -217,4 +188,28 @@ export const TABLE_COLUMNS: { readonly [T in FactTable]: TableColumns } = {
     },
     partitionedBy: null,
   },
+} as const satisfies Readonly<Record<string, TableColumns>>
+
+export type FactTable = keyof typeof TABLE_COLUMNS
+/** In the order in which a batch is inserted. */
+export const FACT_TABLES = Object.keys(TABLE_COLUMNS) as readonly FactTable[]
+
+export type ColumnsOf<T extends FactTable> = (typeof TABLE_COLUMNS)[T]['columns']
+/** A row of this table as it is inserted. */
+export type RowOf<T extends FactTable> = InsertRow<ColumnsOf<T>>
+
+/** Columns that a query reads of one table: their SELECT list and the type of their rows. */
+export interface Selection<R> {
+  readonly sql: string
+  /** Never set; carries the type of the rows. */
+  readonly row?: R
+}
+export type RowsOf<R> = R extends Selection<infer Row> ? Row : never
+
+/** Reads the columns named, or without names everything that queries return of the table. */
+export function selectFrom<
+  T extends FactTable,
+  N extends keyof ColumnsOf<T> & string = ReadColumn<ColumnsOf<T>> & keyof ColumnsOf<T>,
+>(table: T, names?: readonly N[]): Selection<ReadRow<ColumnsOf<T>, N>> {
+  return { sql: selectList(TABLE_COLUMNS[table].columns as Columns, names) }
 }

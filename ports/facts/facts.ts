@@ -5,23 +5,10 @@
  * every query reads each natural key once; parameters are bound, never spliced.
  */
 
+import type { FactTable } from './columns.ts'
 import type { QueryName, QueryParams, QueryRow } from './queries.ts'
 
-export const FACT_TABLES = [
-  'visits',
-  'activations',
-  'handoffs',
-  'installs',
-  'install_decisions',
-  'deliveries',
-  'attempts',
-  'request_logs',
-  'activity',
-  'poison_records',
-] as const
-export type FactTable = (typeof FACT_TABLES)[number]
-
-/** A row by column name; values are JSON-encodable, times are Unix ms as numbers. */
+/** A row of any table by column name; `RowOf` says what a table's own holds. Times are Unix ms. */
 export type FactRow = Readonly<Record<string, unknown>>
 
 /** Rows on their way, kept as the engine's text: a batch of 10,000 row objects costs the collector more than the insert. */

@@ -5,8 +5,23 @@
  * absent is left out of the text, so that the ones that are there can use the order of the table.
  */
 
+import { FACT_TABLES, type FactTable } from './columns.ts'
 import type { QueryParameters } from './connection.ts'
-import type { FactTable } from './facts.ts'
+import {
+  ACTIVITY,
+  ATTEMPT,
+  DECIDED_COLUMNS,
+  DECISION,
+  DELIVERY,
+  DISPATCHED_JOB,
+  HANDOFF,
+  INSTALL,
+  INSTALLATION_VISIT,
+  POISON,
+  REQUEST_LOG,
+  SETTLED_INSTALL,
+  VISIT,
+} from './query-rows.ts'
 import type {
   ActivationRow,
   ActivityRow,
@@ -64,12 +79,6 @@ function once(table: FactTable): string {
   return `${table} FINAL`
 }
 
-/** What a decision replaces in the install that was pending. */
-const DECIDED_COLUMNS = [
-  ...['resolution', 'selection_policy', 'candidate_count', 'visit_id', 'visit_issued_at', 'gpc'],
-  ...['verdicts', 'deliveries', 'answer'],
-]
-
 /**
  * The one way to read installs: the first record of each event, and where that one was pending, as it was decided since.
  * `firsts` selects first records; `decisions` picks those about them, by columns that both tables have.
@@ -91,19 +100,6 @@ function installs(keys: string): string {
 
 const ms = (column: string): string => `toUnixTimestamp64Milli(${column}) AS ${column}_ms`
 const at = (parameter: string): string => `fromUnixTimestamp64Milli({${parameter}:Int64}, 'UTC')`
-
-const VISIT_COLUMNS = `website, visit_id, organization, ${ms('issued_at')}, url_id, origin, page_url, referrer,
-  source_referrer, ${ms('landed_at')}, utm_source, utm_medium, utm_campaign, utm_term, utm_content, utm_id, identities,
-  client, gpc, is_handoff_only, previous_visit_id`
-const INSTALL_COLUMNS = `website, event_id, organization, installation_id, event_type, ${ms('received_at')}, install_path,
-  platform, arch, browsers, default_browser, timezone, language, resolution, selection_policy, candidate_count, visit_id,
-  ${ms('visit_issued_at')}, gpc, verdicts, deliveries, answer, request_id`
-const DELIVERY_COLUMNS = `website, event_id, destination, status, job_id, organization, provider, reason, session_mode,
-  detail, attempts, ${ms('changed_at')}, ${ms('next_attempt_at')}, ${ms('deadline_at')}`
-const ATTEMPT_COLUMNS = `website, event_id, destination, attempt_id, job_id, provider, number, ${ms('started_at')},
-  duration_ms, request_url, request_body, response_status, response_body, outcome, code, next_step`
-const LOG_COLUMNS = `id, ${ms('received_at')}, website, organization, kind, duration_ms, method, path, status, code, origin,
-  user_agent, address_hash, body, body_form, body_bytes, is_redacted`
 
 /** Pairs of equal position in two lists: the websites and their visits or events. */
 type VisitKeys = { readonly websites: readonly string[]; readonly visit_ids: readonly string[] }
@@ -180,7 +176,7 @@ const pageLimit = (): string => `LIMIT least({limit:UInt32}, ${MAX_PAGE})`
 
 export const QUERIES = {
   /** Visits by website and ID, for dispatch and for explanations. */
-  visitsByIds: lookUp<VisitKeys, VisitRow>(`SELECT ${VISIT_COLUMNS} FROM ${once('visits')}
+  visitsByIds: lookUp<VisitKeys, VisitRow>(`SELECT ${VISIT.sql} FROM ${once('visits')}
     PREWHERE (website, visit_id) IN arrayZip({websites:Array(String)}, {visit_ids:Array(String)}) LIMIT ${MAX_KEYS}`),
 
   /** The state of receipts from the facts alone. No FINAL: a row seen twice changes no maximum. */
@@ -229,8 +225,7 @@ export const QUERIES = {
 
   /** Pages of installs in the table's own order, the first of each event. */
   installsAfter: report<After & { readonly after_event_id: string }, SettledInstallRow>(
-    `SELECT website, event_id, installation_id, ${ms('received_at')}, resolution, answer, visit_id,
-      ${ms('visit_issued_at')}, gpc
+    `SELECT ${SETTLED_INSTALL.sql}
     FROM ${decided(
       `SELECT website, event_id, installation_id, received_at, ${DECIDED_COLUMNS.join(', ')} FROM installs
       WHERE received_at >= ${at('since_ms')} AND website >= {after_website:String}
@@ -241,11 +236,11 @@ export const QUERIES = {
   ),
 
   /** The install of an event, with the answer it was given. */
-  installByEvent: lookUp<Install, InstallRow>(`SELECT ${INSTALL_COLUMNS}
+  installByEvent: lookUp<Install, InstallRow>(`SELECT ${INSTALL.sql}
     FROM ${installs('website = {website:String} AND event_id = {event_id:String}')} LIMIT 1`),
 
   /** Event IDs are unique per website alone, so one ID may find installs of several. */
-  installsByEventId: report<{ readonly event_id: string }, InstallRow>(`SELECT ${INSTALL_COLUMNS}
+  installsByEventId: report<{ readonly event_id: string }, InstallRow>(`SELECT ${INSTALL.sql}
     FROM ${installs('event_id = {event_id:String}')} ORDER BY website LIMIT 100`),
 
   /** The first record of each event that is there: when it was received, and by which request. */
@@ -257,33 +252,30 @@ export const QUERIES = {
     FROM installs PREWHERE ${EVENTS_ASKED} GROUP BY website, event_id LIMIT ${MAX_KEYS}`),
 
   /** The decisions there are about events that were pending. */
-  decisionsByEvents: lookUp<EventKeys, DecisionRow>(`SELECT website, event_id, ${ms('received_at')}, resolution,
-      selection_policy, candidate_count, visit_id, ${ms('visit_issued_at')}, gpc, verdicts, deliveries, answer
+  decisionsByEvents: lookUp<EventKeys, DecisionRow>(`SELECT ${DECISION.sql}
     FROM ${once('install_decisions')} PREWHERE ${EVENTS_ASKED} LIMIT ${MAX_KEYS}`),
 
   /**
    * What installations were matched to lately, newest first: events that are matched to a visit not older than `since_ms`,
    * or still pending. Pairs of both lists; an installation ID of another website among those asked for may turn up.
    */
-  installationVisits: lookUp<InstallationKeys, InstallationVisitRow>(`SELECT website, installation_id, event_id,
-      ${ms('received_at')}, resolution, visit_id, ${ms('visit_issued_at')}, gpc
+  installationVisits: lookUp<InstallationKeys, InstallationVisitRow>(`SELECT ${INSTALLATION_VISIT.sql}
     FROM ${decided(`SELECT * FROM ${once('installs')} WHERE ${INSTALLATIONS_ASKED}`, `WHERE ${INSTALLATIONS_ASKED}`)}
     WHERE resolution = 'pending' OR (resolution = 'matched' AND visit_issued_at >= ${at('since_ms')})
     ORDER BY received_at DESC, event_id DESC LIMIT ${MAX_EVENTS} BY website, installation_id LIMIT ${MAX_KEYS}`),
 
   /** Deliveries that exist already, of the events asked for. */
-  dispatchedJobs: lookUp<EventKeys, DispatchedJobRow>(`SELECT website, event_id, destination, status,
-      ${ms('install_received_at')} FROM ${once('deliveries')} PREWHERE ${EVENTS_ASKED} LIMIT ${MAX_KEYS}`),
+  dispatchedJobs: lookUp<EventKeys, DispatchedJobRow>(`SELECT ${DISPATCHED_JOB.sql}
+    FROM ${once('deliveries')} PREWHERE ${EVENTS_ASKED} LIMIT ${MAX_KEYS}`),
 
-  deliveriesOfInstall: report<Install, DeliveryRow>(`SELECT ${DELIVERY_COLUMNS} FROM ${once('deliveries')}
+  deliveriesOfInstall: report<Install, DeliveryRow>(`SELECT ${DELIVERY.sql} FROM ${once('deliveries')}
     PREWHERE website = {website:String} AND event_id = {event_id:String} ORDER BY destination LIMIT ${MAX_ATTEMPTS}`),
 
-  attemptsOfInstall: report<Install, AttemptRow>(`SELECT ${ATTEMPT_COLUMNS} FROM ${once('attempts')}
+  attemptsOfInstall: report<Install, AttemptRow>(`SELECT ${ATTEMPT.sql} FROM ${once('attempts')}
     PREWHERE website = {website:String} AND event_id = {event_id:String}
     ORDER BY destination, started_at, number LIMIT ${MAX_ATTEMPTS}`),
 
-  handoffsOfVisits: report<VisitKeys, HandoffRow>(`SELECT website, visit_id, ${ms('issued_at')}, ${ms('asked_at')}, gpc,
-      is_handoff_only FROM ${once('handoffs')}
+  handoffsOfVisits: report<VisitKeys, HandoffRow>(`SELECT ${HANDOFF.sql} FROM ${once('handoffs')}
     PREWHERE (website, visit_id) IN arrayZip({websites:Array(String)}, {visit_ids:Array(String)}) LIMIT ${MAX_KEYS}`),
 
   /**
@@ -291,7 +283,7 @@ export const QUERIES = {
    * narrow columns and without FINAL; rows of one key are alike in all of them.
    */
   listLogs: report<LogFilters, RequestLogRow>(
-    (params) => `SELECT ${LOG_COLUMNS} FROM ${once('request_logs')}
+    (params) => `SELECT ${REQUEST_LOG.sql} FROM ${once('request_logs')}
     PREWHERE ${within('received_at')} AND (website, received_at, id) IN (
       SELECT website, received_at, id FROM request_logs
       WHERE ${page('received_at', 'id', params)} ${filtered(params, LOG_FILTERS)}
@@ -300,7 +292,7 @@ export const QUERIES = {
   ),
 
   listInstalls: report<InstallFilters, InstallRow>(
-    (params) => `SELECT ${INSTALL_COLUMNS}
+    (params) => `SELECT ${INSTALL.sql}
     FROM ${installs(`(website, event_id) IN (
       SELECT website, event_id FROM installs
       WHERE ${page('received_at', 'event_id', params)} ${filtered(params, REPORTED_FILTERS)} ${resolvedAs(params)}
@@ -310,7 +302,7 @@ export const QUERIES = {
   ),
 
   listDeliveries: report<DeliveryFilters, DeliveryRow>(
-    (params) => `SELECT ${DELIVERY_COLUMNS} FROM ${once('deliveries')}
+    (params) => `SELECT ${DELIVERY.sql} FROM ${once('deliveries')}
     PREWHERE (website, event_id, destination) IN (
       SELECT website, event_id, destination FROM ${once('deliveries')}
       WHERE ${within('changed_at')} ${filtered(params, ['organization', 'website', 'destination'])}
@@ -320,12 +312,11 @@ export const QUERIES = {
   ),
 
   listActivity: report<Period & Filters<'organization'>, ActivityRow>(
-    (params) => `SELECT id, ${ms('noticed_at')}, organization, website, type, subject, message FROM ${once('activity')}
+    (params) => `SELECT ${ACTIVITY.sql} FROM ${once('activity')}
     WHERE ${within('noticed_at')} ${filtered(params, ['organization'])} ${newestFirst('noticed_at', 'id')} ${pageLimit()}`,
   ),
 
-  listPoison: report<Period, PoisonRow>(`SELECT log_topic, log_partition, log_offset, fact_table, reason, value,
-      ${ms('found_at')} FROM ${once('poison_records')}
+  listPoison: report<Period, PoisonRow>(`SELECT ${POISON.sql} FROM ${once('poison_records')}
     WHERE ${within('found_at')} ${newestFirst('found_at', 'log_offset')} ${pageLimit()}`),
 
   /** Tracked events of an organisation from `since_ms` to before `until_ms`, counted anew from the facts. */
@@ -378,17 +369,9 @@ export const QUERIES = {
   >(`SELECT count() AS logs
     FROM ${once('request_logs')} WHERE website = {website:String} AND ${within('received_at')}`),
 
-  counts: report<Record<never, never>, CountsRow>(`SELECT
-      (SELECT count() FROM ${once('visits')}) AS visits,
-      (SELECT count() FROM ${once('activations')}) AS activations,
-      (SELECT count() FROM ${once('handoffs')}) AS handoffs,
-      (SELECT count() FROM ${once('installs')}) AS installs,
-      (SELECT count() FROM ${once('install_decisions')}) AS install_decisions,
-      (SELECT count() FROM ${once('deliveries')}) AS deliveries,
-      (SELECT count() FROM ${once('attempts')}) AS attempts,
-      (SELECT count() FROM ${once('request_logs')}) AS request_logs,
-      (SELECT count() FROM ${once('activity')}) AS activity,
-      (SELECT count() FROM ${once('poison_records')}) AS poison_records`),
+  counts: report<Record<never, never>, CountsRow>(
+    `SELECT ${FACT_TABLES.map((table) => `(SELECT count() FROM ${once(table)}) AS ${table}`).join(', ')}`,
+  ),
 } as const
 
 export type QueryName = keyof typeof QUERIES

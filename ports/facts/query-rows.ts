@@ -1,30 +1,9 @@
-/** The rows that queries return: times are Unix ms, JSON columns are text, absent text is empty. */
+/** What queries read, and the rows that they return: times are Unix ms, JSON columns are text, absent text is empty. */
 
-export interface VisitRow {
-  readonly website: string
-  readonly visit_id: string
-  readonly organization: string
-  readonly issued_at_ms: number
-  readonly url_id: string
-  readonly origin: string
-  readonly page_url: string
-  readonly referrer: string
-  readonly source_referrer: string
-  readonly landed_at_ms: number | null
-  readonly utm_source: string
-  readonly utm_medium: string
-  readonly utm_campaign: string
-  readonly utm_term: string
-  readonly utm_content: string
-  readonly utm_id: string
-  /** JSON of `Identities`. */
-  readonly identities: string
-  /** JSON of `Visit.client`. */
-  readonly client: string
-  readonly gpc: boolean
-  readonly is_handoff_only: boolean
-  readonly previous_visit_id: string
-}
+import { selectFrom, type FactTable, type RowsOf } from './columns.ts'
+
+export const VISIT = selectFrom('visits')
+export type VisitRow = RowsOf<typeof VISIT>
 
 /** What is known of one receipt; receipts of which nothing is known have no row. */
 export interface ReceiptFactsRow {
@@ -50,34 +29,21 @@ export interface ReceiptHistoryRow {
   readonly previous_visit_id: string
 }
 
-export interface InstallRow {
-  readonly website: string
-  readonly event_id: string
-  readonly organization: string
-  readonly installation_id: string
-  readonly event_type: string
-  readonly received_at_ms: number
-  readonly install_path: string
-  readonly platform: string
-  readonly arch: string
-  readonly browsers: readonly string[]
-  readonly default_browser: string
-  readonly timezone: string
-  readonly language: string
-  readonly resolution: string
-  readonly selection_policy: string
-  readonly candidate_count: number
-  readonly visit_id: string
-  readonly visit_issued_at_ms: number | null
-  readonly gpc: boolean
-  /** JSON of `CandidateVerdict[]`. */
-  readonly verdicts: string
-  /** JSON of `DeliveryPlan[]`. */
-  readonly deliveries: string
-  /** JSON of `InstallAnswer`. */
-  readonly answer: string
-  readonly request_id: string
-}
+export const INSTALL = selectFrom('installs')
+export type InstallRow = RowsOf<typeof INSTALL>
+
+/** What a decision replaces in the install that was pending. */
+export const DECIDED_COLUMNS = [
+  'resolution',
+  'selection_policy',
+  'candidate_count',
+  'visit_id',
+  'visit_issued_at',
+  'gpc',
+  'verdicts',
+  'deliveries',
+  'answer',
+] as const
 
 /** `effect`: 1 activated, 2 revoked. */
 export interface ActivationRow {
@@ -88,43 +54,41 @@ export interface ActivationRow {
 }
 
 /** What the hot state remembers of an install. */
-export type SettledInstallRow = Pick<
-  InstallRow,
-  | 'website'
-  | 'event_id'
-  | 'installation_id'
-  | 'received_at_ms'
-  | 'resolution'
-  | 'answer'
-  | 'visit_id'
-  | 'visit_issued_at_ms'
-  | 'gpc'
->
+export const SETTLED_INSTALL = selectFrom('installs', [
+  'website',
+  'event_id',
+  'installation_id',
+  'received_at',
+  'resolution',
+  'answer',
+  'visit_id',
+  'visit_issued_at',
+  'gpc',
+])
+export type SettledInstallRow = RowsOf<typeof SETTLED_INSTALL>
 
 /** `resolution` is `matched` or `pending`; the latter has no visit. */
-export type InstallationVisitRow = Pick<
-  InstallRow,
-  | 'website'
-  | 'installation_id'
-  | 'event_id'
-  | 'received_at_ms'
-  | 'resolution'
-  | 'visit_id'
-  | 'visit_issued_at_ms'
-  | 'gpc'
->
+export const INSTALLATION_VISIT = selectFrom('installs', [
+  'website',
+  'installation_id',
+  'event_id',
+  'received_at',
+  'resolution',
+  'visit_id',
+  'visit_issued_at',
+  'gpc',
+])
+export type InstallationVisitRow = RowsOf<typeof INSTALLATION_VISIT>
 
-export interface JobKeyRow {
-  readonly website: string
-  readonly event_id: string
-  readonly destination: string
-  readonly status: string
-}
-
-export interface DispatchedJobRow extends JobKeyRow {
-  /** When the record of the install that it comes from was received; 0 where the first release wrote it. */
-  readonly install_received_at_ms: number
-}
+/** `install_received_at_ms` is 0 if the first release wrote the record of the install that the delivery comes from. */
+export const DISPATCHED_JOB = selectFrom('deliveries', [
+  'website',
+  'event_id',
+  'destination',
+  'status',
+  'install_received_at',
+])
+export type DispatchedJobRow = RowsOf<typeof DISPATCHED_JOB>
 
 /** Which record of an event came first. */
 export type FirstInstallRow = Pick<
@@ -133,102 +97,34 @@ export type FirstInstallRow = Pick<
 >
 
 /** What became of an install that was pending. */
-export type DecisionRow = Pick<
-  InstallRow,
-  | 'website'
-  | 'event_id'
-  | 'received_at_ms'
-  | 'resolution'
-  | 'selection_policy'
-  | 'candidate_count'
-  | 'visit_id'
-  | 'visit_issued_at_ms'
-  | 'gpc'
-  | 'verdicts'
-  | 'deliveries'
-  | 'answer'
->
+export const DECISION = selectFrom('install_decisions', ['website', 'event_id', 'received_at', ...DECIDED_COLUMNS])
+export type DecisionRow = RowsOf<typeof DECISION>
 
-export interface DeliveryRow extends JobKeyRow {
-  readonly job_id: string
-  readonly organization: string
-  readonly provider: string
-  readonly reason: string
-  readonly session_mode: string
-  readonly detail: string
-  readonly attempts: number
-  readonly changed_at_ms: number
-  readonly next_attempt_at_ms: number | null
-  readonly deadline_at_ms: number | null
-}
+export const DELIVERY = selectFrom('deliveries')
+export type DeliveryRow = RowsOf<typeof DELIVERY>
 
-export interface AttemptRow {
-  readonly website: string
-  readonly event_id: string
-  readonly destination: string
-  readonly attempt_id: string
-  readonly job_id: string
-  readonly provider: string
-  readonly number: number
-  readonly started_at_ms: number
-  readonly duration_ms: number
-  readonly request_url: string
-  readonly request_body: string
-  readonly response_status: number
-  readonly response_body: string
-  readonly outcome: string
-  readonly code: string
-  readonly next_step: string
-}
+export const ATTEMPT = selectFrom('attempts')
+export type AttemptRow = RowsOf<typeof ATTEMPT>
 
-export interface HandoffRow {
-  readonly website: string
-  readonly visit_id: string
-  readonly issued_at_ms: number
-  readonly asked_at_ms: number
-  readonly gpc: boolean
-  readonly is_handoff_only: boolean
-}
+export const HANDOFF = selectFrom('handoffs')
+export type HandoffRow = RowsOf<typeof HANDOFF>
 
-export interface RequestLogRow {
-  readonly id: string
-  readonly received_at_ms: number
-  readonly website: string
-  readonly organization: string
-  readonly kind: string
-  readonly duration_ms: number
-  readonly method: string
-  readonly path: string
-  readonly status: number
-  readonly code: string
-  readonly origin: string
-  readonly user_agent: string
-  readonly address_hash: string
-  readonly body: string
-  readonly body_form: string
-  readonly body_bytes: number
-  readonly is_redacted: boolean
-}
+export const REQUEST_LOG = selectFrom('request_logs')
+export type RequestLogRow = RowsOf<typeof REQUEST_LOG>
 
-export interface ActivityRow {
-  readonly id: string
-  readonly noticed_at_ms: number
-  readonly organization: string
-  readonly website: string
-  readonly type: string
-  readonly subject: string
-  readonly message: string
-}
+export const ACTIVITY = selectFrom('activity')
+export type ActivityRow = RowsOf<typeof ACTIVITY>
 
-export interface PoisonRow {
-  readonly log_topic: string
-  readonly log_partition: number
-  readonly log_offset: number
-  readonly fact_table: string
-  readonly reason: string
-  readonly value: string
-  readonly found_at_ms: number
-}
+export const POISON = selectFrom('poison_records', [
+  'log_topic',
+  'log_partition',
+  'log_offset',
+  'fact_table',
+  'reason',
+  'value',
+  'found_at',
+])
+export type PoisonRow = RowsOf<typeof POISON>
 
 export interface UsageRow {
   readonly visits: number
@@ -257,15 +153,4 @@ export interface TrafficRow {
 }
 
 /** Rows that a reader sees in each table; poison aside, one per natural key. */
-export interface CountsRow {
-  readonly visits: number
-  readonly activations: number
-  readonly handoffs: number
-  readonly installs: number
-  readonly install_decisions: number
-  readonly deliveries: number
-  readonly attempts: number
-  readonly request_logs: number
-  readonly activity: number
-  readonly poison_records: number
-}
+export type CountsRow = { readonly [T in FactTable]: number }

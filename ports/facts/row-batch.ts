@@ -1,9 +1,8 @@
 /** Collects rows of several tables as text, apart by table and partition, ready to be inserted. */
 
-import { TABLE_COLUMNS } from './columns.ts'
+import { FACT_TABLES, TABLE_COLUMNS, type FactTable } from './columns.ts'
 import type { EngineSettings, InsertStatement } from './connection.ts'
-import { FACT_TABLES } from './facts.ts'
-import type { FactRow, FactTable } from './facts.ts'
+import type { FactRow } from './facts.ts'
 import { encodeRow, partitionOf } from './tab-separated.ts'
 
 /** Text is turned into bytes in pieces of this many characters, so that none of it is held twice for long. */

@@ -5,10 +5,9 @@
  * need no escapes. Text becomes well-formed on the way, because UTF-8 has no lone surrogates.
  */
 
-import { TABLE_COLUMNS } from './columns.ts'
-import type { ColumnType } from './columns.ts'
-import { FACT_TABLES, RowsRefused } from './facts.ts'
-import type { FactRow, FactTable } from './facts.ts'
+import type { ColumnType } from './column-types.ts'
+import { FACT_TABLES, TABLE_COLUMNS, type FactTable } from './columns.ts'
+import { RowsRefused, type FactRow } from './facts.ts'
 
 /** Our own code in `RowsRefused`, beside the engine's numbers. */
 export const OUT_OF_RANGE = 'OUT_OF_RANGE'

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { RECORD_TOPICS, TIER_NAMES } from '../../domain/records.ts'
 import { openChdb } from '../../ports/facts/connect-chdb.ts'
-import { FACT_TABLES } from '../../ports/facts/facts.ts'
+import { FACT_TABLES } from '../../ports/facts/columns.ts'
 import { startApi, type Api } from './support/api.ts'
 import {
   escapeAll,

@@ -22,6 +22,7 @@ const ATTEMPT: AttemptRow = {
   destination: 'out',
   attempt_id: 'a',
   job_id: 'f00d',
+  organization: 'acme',
   provider: 'meta',
   number: 1,
   started_at_ms: Date.UTC(2026, 10, 21, 12),
@@ -49,6 +50,7 @@ const DELIVERY: DeliveryRow = {
   changed_at_ms: 0,
   next_attempt_at_ms: Date.UTC(2026, 10, 21, 12, 0, 5),
   deadline_at_ms: Date.UTC(2026, 10, 28, 11),
+  install_received_at_ms: 0,
 }
 
 function told(delivery: Partial<DeliveryRow>, attempts: readonly Partial<AttemptRow>[] = []): string {

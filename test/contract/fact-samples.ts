@@ -16,7 +16,8 @@ import type {
   RequestRecord,
   VisitRecord,
 } from '../../domain/records.ts'
-import type { FactRow, Facts, FactTable } from '../../ports/facts/facts.ts'
+import type { FactTable } from '../../ports/facts/columns.ts'
+import type { FactRow, Facts } from '../../ports/facts/facts.ts'
 
 /** The middle of a day in the middle of a month; nothing that a test stores is old enough to be deleted. */
 export const SAMPLE_MS = Math.floor(Date.now() / 86_400_000) * 86_400_000 - 43_200_000

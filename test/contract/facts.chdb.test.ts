@@ -11,12 +11,13 @@ import { expect } from 'chai'
 
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { TABLE_COLUMNS } from '../../ports/facts/columns.ts'
-import type { ColumnType } from '../../ports/facts/columns.ts'
+import type { Columns, ColumnType } from '../../ports/facts/column-types.ts'
 import { openChdb } from '../../ports/facts/connect-chdb.ts'
 import type { FactsConnection, InsertStatement } from '../../ports/facts/connection.ts'
 import { insertError } from '../../ports/facts/engine-codes.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
-import { FACT_TABLES, FactsUnavailable, RowsRefused } from '../../ports/facts/facts.ts'
+import { FACT_TABLES } from '../../ports/facts/columns.ts'
+import { FactsUnavailable, RowsRefused } from '../../ports/facts/facts.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import { QUERIES } from '../../ports/facts/queries.ts'
 import { changedSettings, EngineUnfit, requireEveryInsert, selfTest } from '../../ports/facts/self-test.ts'
@@ -100,7 +101,7 @@ describe('Facts on chDB', () => {
     )) as readonly { readonly table: string; readonly name: string; readonly type: string }[]
     for (const table of FACT_TABLES) {
       const stored = rows.filter((row) => row.table === table)
-      const { columns } = TABLE_COLUMNS[table]
+      const columns: Columns = TABLE_COLUMNS[table].columns
       expect(
         stored.map((row) => row.name),
         table,

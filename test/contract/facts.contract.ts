@@ -5,8 +5,10 @@ import * as fc from 'fast-check'
 
 import type { DeliveryStatus } from '../../domain/model.ts'
 import type { InstallRecord } from '../../domain/records.ts'
-import type { FactRow, Facts, FactTable } from '../../ports/facts/facts.ts'
-import { FACT_TABLES, RowsRefused } from '../../ports/facts/facts.ts'
+import type { FactTable } from '../../ports/facts/columns.ts'
+import type { FactRow, Facts } from '../../ports/facts/facts.ts'
+import { FACT_TABLES } from '../../ports/facts/columns.ts'
+import { RowsRefused } from '../../ports/facts/facts.ts'
 import {
   activationRecord,
   activityRecord,

@@ -11,7 +11,7 @@ import { expect } from 'chai'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { openChdb } from '../../ports/facts/connect-chdb.ts'
 import type { FactsConnection } from '../../ports/facts/connection.ts'
-import { FACT_TABLES } from '../../ports/facts/facts.ts'
+import { FACT_TABLES } from '../../ports/facts/columns.ts'
 import { migrate, MigrationRefused } from '../../ports/facts/migrate.ts'
 
 const SQL_FOLDER = new URL('../../ports/facts/sql/', import.meta.url)

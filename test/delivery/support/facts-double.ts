@@ -11,6 +11,7 @@ import type {
   ReceiptHistoryRow,
   VisitRow,
 } from '../../../ports/facts/query-rows.ts'
+import { visitColumns } from '../../../ports/facts/visits.ts'
 
 export class FactsDouble implements FactsReader {
   readonly visits = new Map<string, Visit>()
@@ -62,29 +63,8 @@ export class FactsDouble implements FactsReader {
   }
 }
 
+/** The row as a query returns it: what is inserted, with times under their other names. */
 function visitRow(visit: Visit): VisitRow {
-  const { utm } = visit
-  return {
-    website: visit.website,
-    visit_id: visit.visitId,
-    organization: visit.organization,
-    issued_at_ms: visit.issuedAtMs,
-    url_id: visit.urlId,
-    origin: visit.origin,
-    page_url: visit.pageUrl,
-    referrer: visit.referrer,
-    source_referrer: visit.sourceReferrer,
-    landed_at_ms: visit.landedAtMs,
-    utm_source: utm.source ?? '',
-    utm_medium: utm.medium ?? '',
-    utm_campaign: utm.campaign ?? '',
-    utm_term: utm.term ?? '',
-    utm_content: utm.content ?? '',
-    utm_id: utm.id ?? '',
-    identities: JSON.stringify(visit.identities),
-    client: JSON.stringify(visit.client),
-    gpc: visit.gpc,
-    is_handoff_only: visit.isHandoffOnly,
-    previous_visit_id: visit.previousVisitId ?? '',
-  }
+  const { issued_at, landed_at, ...row } = visitColumns(visit)
+  return { ...row, issued_at_ms: issued_at, landed_at_ms: landed_at }
 }

@@ -1,0 +1,96 @@
+/** The table of visits: its columns, what a visit becomes in it, and the visit that a row was. A new field needs all three. */
+
+import { readJsonColumn } from '../../domain/json-column.ts'
+import type { Identities, Utm, Visit } from '../../domain/model.ts'
+import type { InsertRow, ReadRow } from './column-types.ts'
+
+export const VISIT_COLUMNS = {
+  website: 'text',
+  visit_id: 'text',
+  organization: 'text',
+  issued_at: 'time',
+  url_id: 'text',
+  origin: 'text',
+  page_url: 'text',
+  referrer: 'text',
+  source_referrer: 'text',
+  landed_at: 'nullable time',
+  utm_source: 'text',
+  utm_medium: 'text',
+  utm_campaign: 'text',
+  utm_term: 'text',
+  utm_content: 'text',
+  utm_id: 'text',
+  /** JSON of `Identities`. */
+  identities: 'text',
+  /** JSON of `Visit.client`. */
+  client: 'text',
+  gpc: 'flag',
+  is_handoff_only: 'flag',
+  previous_visit_id: 'text',
+} as const
+
+/** What is absent is empty text. */
+export function visitColumns(visit: Visit): InsertRow<typeof VISIT_COLUMNS> {
+  const { utm } = visit
+  return {
+    website: visit.website,
+    visit_id: visit.visitId,
+    organization: visit.organization,
+    issued_at: visit.issuedAtMs,
+    url_id: visit.urlId,
+    origin: visit.origin,
+    page_url: visit.pageUrl,
+    referrer: visit.referrer,
+    source_referrer: visit.sourceReferrer,
+    landed_at: visit.landedAtMs,
+    utm_source: utm.source ?? '',
+    utm_medium: utm.medium ?? '',
+    utm_campaign: utm.campaign ?? '',
+    utm_term: utm.term ?? '',
+    utm_content: utm.content ?? '',
+    utm_id: utm.id ?? '',
+    identities: JSON.stringify(visit.identities),
+    client: JSON.stringify(visit.client),
+    gpc: visit.gpc,
+    is_handoff_only: visit.isHandoffOnly,
+    previous_visit_id: visit.previousVisitId ?? '',
+  }
+}
+
+/** The visit that the row was made of; null if a column with JSON is damaged. */
+export function visitOfRow(row: ReadRow<typeof VISIT_COLUMNS>): Visit | null {
+  const identities = readJsonColumn<Identities>(row.identities)
+  const client = readJsonColumn<Visit['client']>(row.client)
+  if (identities === null || client === null) return null
+  return {
+    website: row.website,
+    visitId: row.visit_id,
+    organization: row.organization,
+    issuedAtMs: row.issued_at_ms,
+    urlId: row.url_id,
+    origin: row.origin,
+    pageUrl: row.page_url,
+    referrer: row.referrer,
+    sourceReferrer: row.source_referrer,
+    landedAtMs: row.landed_at_ms,
+    utm: utmOf(row),
+    identities,
+    client,
+    gpc: row.gpc,
+    isHandoffOnly: row.is_handoff_only,
+    previousVisitId: row.previous_visit_id === '' ? null : row.previous_visit_id,
+  }
+}
+
+function utmOf(row: ReadRow<typeof VISIT_COLUMNS>): Utm {
+  const values = {
+    source: row.utm_source,
+    medium: row.utm_medium,
+    campaign: row.utm_campaign,
+    term: row.utm_term,
+    content: row.utm_content,
+    id: row.utm_id,
+  }
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
+}

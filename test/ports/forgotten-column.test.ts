@@ -1,0 +1,49 @@
+/** A column that is declared and not written is an error of the compiler, for each table. */
+
+import { expect } from 'chai'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+
+import { FACT_TABLES } from '../../ports/facts/columns.ts'
+
+const path = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url))
+const DECLARED_IN: Readonly<Record<string, string>> = { visits: path('ports/facts/visits.ts') }
+const COLUMNS = path('ports/facts/columns.ts')
+const ROWS = path('delivery/fact-rows.ts')
+
+/** The declarations with one more column in each table, which nothing writes. */
+function withForgotten(file: string, text: string): string {
+  if (file === DECLARED_IN['visits']) return text.replace('VISIT_COLUMNS = {', "$& forgotten_in_visits: 'text',")
+  if (file !== COLUMNS) return text
+  return text.replace(/^ {2}(\w+): \{\n {4}columns: \{(?= *\n)/gm, "$& forgotten_in_$1: 'text',")
+}
+
+function errorsWith(change: (file: string, text: string) => string): readonly string[] {
+  const config = ts.readConfigFile(path('tsconfig.json'), (file) => readFileSync(file, 'utf8')).config as {
+    readonly compilerOptions: object
+  }
+  const { options } = ts.convertCompilerOptionsFromJson(
+    { ...config.compilerOptions, incremental: false, tsBuildInfoFile: null },
+    path('.'),
+  )
+  const host = ts.createCompilerHost(options)
+  const read = host.readFile.bind(host)
+  host.readFile = (file) => {
+    const text = read(file)
+    return text === undefined ? undefined : change(file, text)
+  }
+  const program = ts.createProgram([ROWS], options, host)
+  return ts.getPreEmitDiagnostics(program).map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '))
+}
+
+describe('the columns of a table', () => {
+  it('are all written as they are', () => {
+    expect(errorsWith((_, text) => text)).to.deep.equal([])
+  }).timeout(120_000)
+
+  it('cannot be forgotten in the rows of their table: that does not compile', () => {
+    const errors = errorsWith(withForgotten).join('\n')
+    for (const table of FACT_TABLES) expect(errors, table).to.contain(`'forgotten_in_${table}'`)
+  }).timeout(120_000)
+})
