@@ -8,6 +8,8 @@
 
 import type { VisitId, WebsiteId } from '../../domain/model.ts'
 
+import type { SessionVerbs } from './session-verbs.ts'
+
 export type ReceiptState = 'issued' | 'active' | 'revoked'
 
 /**
@@ -124,7 +126,7 @@ export interface UsageOutcome {
   readonly isFirstOver: boolean
 }
 
-export interface HotState {
+export interface HotState extends SessionVerbs {
   putVisit(receipt: IssuedReceipt): Promise<void>
   activate(receipt: ReceiptRef): Promise<Activation>
   /** In the order asked; at most `LIMITS.receiptsPerInstall` of one website. */

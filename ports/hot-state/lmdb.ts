@@ -12,6 +12,7 @@ import { openCounters } from './lmdb-counters.ts'
 import { openInstalls } from './lmdb-installs.ts'
 import { openIssued } from './lmdb-issued.ts'
 import { openReceipts } from './lmdb-receipts.ts'
+import { openSessions } from './lmdb-sessions.ts'
 
 export interface LmdbHotStateOptions {
   /** Longest time that counts, answers and issued receipts stay in memory alone. */
@@ -44,7 +45,7 @@ export async function lmdbHotState(
   const receipts = openReceipts(table, issued, nowMs)
   const installs = openInstalls(table, leases, nowMs)
   const counters = openCounters(table, nowMs)
-
+  const sessions = openSessions(table, nowMs, () => committer.durable())
   const { save, saveSoon } = saver([counters, installs, issued], saveEveryMs)
   const flush = async (): Promise<void> => {
     save()
@@ -56,8 +57,8 @@ export async function lmdbHotState(
     await flush()
     let removed = 0
     do {
-      const ofReceipts = receipts.sweep(SWEEP_LIMIT) + issued.sweep(SWEEP_LIMIT)
-      removed = ofReceipts + installs.sweep(INSTALL_SWEEP_LIMIT) + counters.sweep(SWEEP_LIMIT)
+      removed = installs.sweep(INSTALL_SWEEP_LIMIT)
+      for (const part of [receipts, issued, counters, sessions]) removed += part.sweep(SWEEP_LIMIT)
       if (removed > 0) await committer.durable()
     } while (removed >= SWEEP_LIMIT)
   }
@@ -85,6 +86,7 @@ export async function lmdbHotState(
     raiseUsage: async (usage) => saveSoon(counters.raiseUsage(usage)),
     claimJob: async (jobId, owner, leaseMs) => leases.take(`job/${jobId}`, owner, leaseMs),
     releaseJob: async (jobId, owner) => leases.release(`job/${jobId}`, owner),
+    ...sessions.verbs,
     health: () => ({ isReachable: committer.unavailability === null, isShared: true }),
     flush,
     sweep,

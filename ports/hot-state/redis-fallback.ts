@@ -9,6 +9,7 @@ import type { Activation, HotState, ReceiptRef } from './hot-state.ts'
 import { RedisUnavailable } from './redis-connection.ts'
 import type { StandIn } from './redis-stand-in.ts'
 import type { RedisVerbs } from './redis-verbs.ts'
+import type { SessionVerbs } from './session-verbs.ts'
 
 /** Something to tell Redis when it is back; telling it twice must change nothing but counts of usage. */
 export type Message = (shared: RedisVerbs) => Promise<unknown>
@@ -48,7 +49,12 @@ export function fallBack(shared: RedisVerbs, alone: StandIn, nowMs: () => number
     return instead(alone, tell)
   }
   return {
-    verbs: { ...receiptVerbs(either, alone), ...installVerbs(either), ...countVerbs(either, alone) },
+    verbs: {
+      ...receiptVerbs(either, alone),
+      ...installVerbs(either),
+      ...countVerbs(either, alone),
+      ...sessionVerbs(shared),
+    },
     isShared: () => isShared,
     goAlone() {
       isShared = false
@@ -255,5 +261,18 @@ function countVerbs(
           tell((shared) => shared.raiseUsage(usage))
         },
       ),
+  }
+}
+
+/** Who is signed in is never this process's own word: while Redis is away these reject. */
+function sessionVerbs(shared: SessionVerbs): SessionVerbs {
+  return {
+    putSession: (session) => shared.putSession(session),
+    readSession: (id) => shared.readSession(id),
+    dropSession: (id) => shared.dropSession(id),
+    dropSessionsOf: (person) => shared.dropSessionsOf(person),
+    putOnce: (key, value, forMs) => shared.putOnce(key, value, forMs),
+    readOnce: (key) => shared.readOnce(key),
+    takeOnce: (key) => shared.takeOnce(key),
   }
 }

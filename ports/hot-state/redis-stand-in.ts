@@ -20,6 +20,7 @@ import { openInstalls } from './lmdb-installs.ts'
 import { nameOf, unlessOver, type Issued, type IssuedReceipts } from './lmdb-issued.ts'
 import { openReceipts } from './lmdb-receipts.ts'
 import { BoundedMap, memoryTable } from './redis-memory.ts'
+import type { SessionVerbs } from './session-verbs.ts'
 
 const MAX_RECEIPTS = 20_000
 const MAX_INSTALLS = 20_000
@@ -29,7 +30,7 @@ const MAX_USAGES = 20_000
 const TRUST_MS = 5_000
 const TIDY_EVERY_MS = 1_000
 
-export interface StandIn extends Omit<HotState, 'flush' | 'health' | 'close'> {
+export interface StandIn extends Omit<HotState, 'flush' | 'health' | 'close' | keyof SessionVerbs> {
   /** Notes what Redis said or was told, so that it is known here if Redis goes away next. */
   noteIssued(receipt: IssuedReceipt): void
   noteActive(receipt: ReceiptRef, revoked: Predecessor): void

@@ -14,6 +14,7 @@ import {
   receiptId,
 } from './redis-codec.ts'
 import type { RunScript } from './redis-scripts.ts'
+import { sessionVerbs } from './redis-sessions.ts'
 
 /** Which life of the data this is: other after a restart, a failover, and wherever the store was emptied. */
 export interface StoreLife {
@@ -34,7 +35,13 @@ const STATES: readonly ReceiptStanding[] = ['unknown', 'issued', 'active', 'revo
 /** `clock` gives the time instead of the server's; for tests alone. */
 export function redisVerbs(run: RunScript, life: () => StoreLife, clock: (() => number) | undefined): RedisVerbs {
   const now = (): string => (clock === undefined ? '' : String(clock()))
-  return { ...receiptVerbs(run, now), ...installVerbs(run, now, life), ...countVerbs(run, now), ...jobVerbs(run, now) }
+  return {
+    ...receiptVerbs(run, now),
+    ...installVerbs(run, now, life),
+    ...countVerbs(run, now),
+    ...jobVerbs(run, now),
+    ...sessionVerbs(run, now),
+  }
 }
 
 type Now = () => string

@@ -6,9 +6,10 @@ import type { LmdbEnvironment } from '../../ports/lmdb/environment.ts'
 
 import type { HotStateHarness } from './hot-state.contract.ts'
 import { hotStateContract } from './hot-state.contract.ts'
+import { sessionContract } from './session.contract.ts'
 import { deleteFolder, openTestEnvironment, temporaryFolder, testClock } from './lmdb-harness.ts'
 
-hotStateContract('LMDB', async (): Promise<HotStateHarness> => {
+async function openHarness(): Promise<HotStateHarness> {
   const folder = await temporaryFolder()
   const clock = testClock()
   let environment: LmdbEnvironment
@@ -31,4 +32,7 @@ hotStateContract('LMDB', async (): Promise<HotStateHarness> => {
     reopen: () => close().then(open),
     close: () => close().then(() => deleteFolder(folder)),
   }
-})
+}
+
+hotStateContract('LMDB', openHarness)
+sessionContract('LMDB', openHarness)

@@ -15,6 +15,7 @@ import { hasRedisServer, startRedis, type RedisServer } from '../support/redis.t
 import type { HotStateHarness } from './hot-state.contract.ts'
 import { hotStateContract } from './hot-state.contract.ts'
 import { testClock } from './lmdb-harness.ts'
+import { sessionContract } from './session.contract.ts'
 
 /** Thousands of calls at once are slow on a busy machine, and that is no failure here. */
 const PATIENT = { deadlineMs: 15_000, connectWaitMs: 10_000 }
@@ -31,6 +32,12 @@ describe('HotState on Redis', () => {
   hotStateContract('Redis', () => openHarness(server, server.url))
 
   hotStateContract('Redis, as a user with the documented rights', () =>
+    openHarness(server, `redis://whence:PASSWORD@127.0.0.1:${server.port}/1`),
+  )
+
+  sessionContract('Redis', () => openHarness(server, server.url))
+
+  sessionContract('Redis, as a user with the documented rights', () =>
     openHarness(server, `redis://whence:PASSWORD@127.0.0.1:${server.port}/1`),
   )
 

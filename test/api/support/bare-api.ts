@@ -9,6 +9,7 @@ import { createApiMetrics } from '../../../api/metrics.ts'
 import { listen, type ServerParts } from '../../../api/server.ts'
 import type { Catalog, Organization, Website } from '../../../domain/catalog.ts'
 import { PROVIDER_IDS } from '../../../domain/model.ts'
+import type { SessionVerbs } from '../../../ports/hot-state/session-verbs.ts'
 import { standIn } from '../../../ports/hot-state/redis-stand-in.ts'
 import { createLogger } from '../../../runtime/logger.ts'
 import { createRandomness } from '../../../runtime/random.ts'
@@ -57,6 +58,18 @@ export function bareCatalog(count = 1): Catalog {
   }
 }
 
+/** Collection asks for none of them. */
+const refused = (): Promise<never> => Promise.reject(new Error('the api knows no sessions'))
+const NO_SESSIONS: SessionVerbs = {
+  putSession: refused,
+  readSession: refused,
+  dropSession: refused,
+  dropSessionsOf: refused,
+  putOnce: refused,
+  readOnce: refused,
+  takeOnce: refused,
+}
+
 function bareDeps(catalog: Catalog): ApiDeps {
   const hotState = {
     ...standIn(Date.now),
@@ -64,6 +77,7 @@ function bareDeps(catalog: Catalog): ApiDeps {
     flush: () => Promise.resolve(),
     health: () => ({ isReachable: true, isShared: true }),
     close: () => Promise.resolve(),
+    ...NO_SESSIONS,
   }
   return {
     eventLog: {

@@ -1,0 +1,7 @@
+-- Ends all sessions that a person has now: those begun before carry a lower number.
+-- KEYS[1]  prefix; reads and writes g:<person>
+-- ARGV     clock or '', person, how long it is known (ms)
+-- Returns  nothing
+
+local key = PREFIX .. 'g:' .. ARGV[2]
+keep(key, tostring(tonumber(kept(key) or '0') + 1), tonumber(ARGV[3]))

@@ -1,0 +1,10 @@
+-- Begins a session under the number of times that its person has signed out everywhere.
+-- KEYS[1]  prefix; writes s:<session>, reads and keeps g:<person>
+-- ARGV     clock or '', session, person, record, how long (ms), how long that number is known (ms)
+-- Returns  nothing
+
+local generation_key = PREFIX .. 'g:' .. ARGV[3]
+local generation = kept(generation_key)
+if generation then keep(generation_key, generation, tonumber(ARGV[6])) end
+local head = struct.pack('>I4', tonumber(generation or '0')) .. string.char(#ARGV[3]) .. ARGV[3]
+keep(PREFIX .. 's:' .. ARGV[2], head .. ARGV[4], tonumber(ARGV[5]))

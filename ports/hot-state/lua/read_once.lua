@@ -1,0 +1,6 @@
+-- Reads a value that can be taken once, and leaves it.
+-- KEYS[1]  prefix; reads o:<key>
+-- ARGV     clock or '', key
+-- Returns  the value, or nothing
+
+return kept(PREFIX .. 'o:' .. ARGV[2])
