@@ -27,6 +27,7 @@ COPY hook ./hook
 COPY operator ./operator
 COPY ports ./ports
 COPY runtime ./runtime
+COPY stand-ins ./stand-ins
 COPY examples ./examples
 COPY LICENSE ./
 COPY --from=bundle /app/sdk/dist ./sdk/dist

@@ -66,7 +66,14 @@ export default tseslint.config(
     },
   },
   {
-    files: ['api/**/*.ts', 'delivery/**/*.ts', 'ports/**/*.ts', 'runtime/**/*.ts', 'operator/**/*.ts'],
+    files: [
+      'api/**/*.ts',
+      'delivery/**/*.ts',
+      'ports/**/*.ts',
+      'runtime/**/*.ts',
+      'operator/**/*.ts',
+      'stand-ins/**/*.ts',
+    ],
     rules: {
       'no-restricted-properties': [
         'error',
@@ -75,7 +82,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['test/**/*.ts', 'bench/**/*.ts', 'bin/**/*.ts', 'sdk/build*.ts'],
+    files: ['test/**/*.ts', 'bench/**/*.ts', 'bin/**/*.ts', 'sdk/build*.ts', 'tools/**/*.ts', 'examples/**/*.ts'],
     rules: { 'no-console': 'off' },
   },
   {

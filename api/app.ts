@@ -2,17 +2,24 @@
 
 import express, { type Express, type RequestHandler } from 'express'
 import { refuse } from '../domain/errors.ts'
-import { addressHit, toldHit } from '../domain/rate.ts'
+import { addressHit, toldHit } from '../domain/collection/rate.ts'
 import type { ApiDeps } from './deps.ts'
-import { exchangeOf, opener, type Exchange } from './exchange.ts'
-import { inStep } from './in-step.ts'
-import { preflight } from './origin-guard.ts'
-import { collect, receive, sendRefused, takeBody, type CollectionRoute, type PipelineParts } from './pipeline.ts'
-import { ownerOf } from './owner.ts'
-import { addressLimit } from './rate-limit.ts'
-import { lastResort, notFound, plainRequest, wrongMethod } from './refusals.ts'
-import { sendRefusal } from './reply.ts'
-import { createRecorder } from './request-logs.ts'
+import { exchangeOf, opener, type Exchange } from './collection/exchange.ts'
+import { inStep } from './http/in-step.ts'
+import { preflight } from './http/origin-guard.ts'
+import {
+  collect,
+  receive,
+  sendRefused,
+  takeBody,
+  type CollectionRoute,
+  type PipelineParts,
+} from './collection/pipeline.ts'
+import { ownerOf } from './collection/owner.ts'
+import { addressLimit } from './http/rate-limit.ts'
+import { lastResort, notFound, plainRequest, wrongMethod } from './http/refusals.ts'
+import { sendRefusal } from './http/reply.ts'
+import { createRecorder } from './collection/request-logs.ts'
 import { eventsRoute } from './routes/events.ts'
 import { publicFiles } from './routes/files.ts'
 import { handoffsRoute } from './routes/handoffs.ts'

@@ -7,7 +7,7 @@ import {
   HANDOFF_RECEIPT_SCHEMA,
   HANDOFF_VISIT_SCHEMA,
   VISIT_SCHEMA,
-} from '../domain/schemas.ts'
+} from '../domain/collection/schemas.ts'
 import { componentSchemas, type Json } from './openapi-schemas.ts'
 
 const COLLECTION_CODES: readonly ErrorCode[] = [

@@ -6,8 +6,8 @@ import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promis
 import type { Express } from 'express'
 import type { ErrorCode } from '../domain/errors.ts'
 import { LIMITS } from '../domain/limits.ts'
-import { guardSockets } from './broken-http.ts'
-import { HEADER_LINES_MAX } from './refusals.ts'
+import { guardSockets } from './http/broken-http.ts'
+import { HEADER_LINES_MAX } from './http/refusals.ts'
 import { limitConnections, type ConnectionEnd, type ConnectionLimits } from '../runtime/connections.ts'
 
 const SERVER_OPTIONS = {

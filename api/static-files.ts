@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { RequestHandler } from 'express'
-import type { Headers } from './reply.ts'
+import type { Headers } from './http/reply.ts'
 
 export const CACHE_SHORT = 'public, max-age=300'
 export const CACHE_FOREVER = 'public, max-age=31536000, immutable'

@@ -19,15 +19,15 @@ import { fileURLToPath } from 'node:url'
 
 import { destinationKey, type Destination } from '../domain/catalog.ts'
 import { encodeRecord, recordKey, type DeliveryRecord, type Job, type Topic } from '../domain/records.ts'
-import { lastEntries } from '../delivery/log-end.ts'
+import { lastEntries } from '../delivery/recovery/log-end.ts'
 import { ga4 } from '../delivery/providers/ga4.ts'
 import { meta } from '../delivery/providers/meta.ts'
-import { startGa4Simulator } from '../delivery/simulator/ga4.ts'
-import { startMetaSimulator } from '../delivery/simulator/meta.ts'
-import { startWorker } from '../delivery/worker.ts'
+import { startGa4StandIn } from '../stand-ins/ga4.ts'
+import { startMetaStandIn } from '../stand-ins/meta.ts'
+import { startWorker } from '../delivery/worker/worker.ts'
 import type { Entry, EventLog } from '../ports/event-log/event-log.ts'
-import { lmdbEventLog } from '../ports/event-log/lmdb.ts'
-import { lmdbHotState } from '../ports/hot-state/lmdb.ts'
+import { lmdbEventLog } from '../ports/event-log/lmdb/lmdb.ts'
+import { lmdbHotState } from '../ports/hot-state/lmdb/lmdb.ts'
 import { openLmdb } from '../ports/lmdb/environment.ts'
 import { SILENT_LOGGER } from '../runtime/logger.ts'
 import { adJob } from '../test/delivery/support/ad-install.ts'
@@ -133,9 +133,9 @@ async function textOf(child: ChildProcess): Promise<string> {
 /** Says its address, and answers until it is ended. */
 async function standIn(provider: ProviderName): Promise<void> {
   const options = { port: 0, keep: 1 }
-  const simulator = provider === 'ga4' ? await startGa4Simulator(options) : await startMetaSimulator(options)
-  simulator.fail(HOLE, { kind: 'hang' })
-  process.stdout.write(simulator.url)
+  const standIn = provider === 'ga4' ? await startGa4StandIn(options) : await startMetaStandIn(options)
+  standIn.fail(HOLE, { kind: 'hang' })
+  process.stdout.write(standIn.url)
 }
 
 function destinations(provider: ProviderName): Destination[] {

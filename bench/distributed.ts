@@ -18,12 +18,12 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import type { EventLog } from '../ports/event-log/event-log.ts'
-import { kafkaEventLog } from '../ports/event-log/kafka.ts'
+import { kafkaEventLog } from '../ports/event-log/kafka/kafka.ts'
 import { startEngines, type Engines } from '../test/support/engines.ts'
 import { kafkaJars } from '../test/support/kafka.ts'
 import { startProgram } from '../test/support/programs.ts'
 import { freePort } from '../test/support/free-port.ts'
-import { apiOptions } from './chart-options.ts'
+import { apiOptions } from './support/chart-options.ts'
 import {
   luaScript,
   measureBare,
@@ -37,9 +37,9 @@ import {
   wrk,
   type Figures,
   type Load,
-} from './http-load.ts'
-import { median, needTools, roundsFrom } from './rounds.ts'
-import { visitEntry } from './visit-entry.ts'
+} from './support/http-load.ts'
+import { median, needTools, roundsFrom } from './support/rounds.ts'
+import { visitEntry } from './support/visit-entry.ts'
 
 const PARTS = ['visit', 'event', 'outage', 'lag'] as const
 const { values, positionals } = parseArgs({

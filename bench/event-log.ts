@@ -11,9 +11,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import type { Entry, EventLog } from '../ports/event-log/event-log.ts'
-import { lmdbEventLog } from '../ports/event-log/lmdb.ts'
+import { lmdbEventLog } from '../ports/event-log/lmdb/lmdb.ts'
 import { openLmdb } from '../ports/lmdb/environment.ts'
-import { roundsFrom } from './rounds.ts'
+import { roundsFrom } from './support/rounds.ts'
 
 const DEPTHS = [1, 16, 64, 256, 1_024]
 const FILLER = 'field=value; '.repeat(40)

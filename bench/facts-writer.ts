@@ -16,16 +16,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-import { startFactsWriter } from '../delivery/facts-writer.ts'
-import { FACTS_WRITER_GROUP } from '../domain/facts-lag.ts'
+import { startFactsWriter } from '../delivery/facts-writer/facts-writer.ts'
+import { FACTS_WRITER_GROUP } from '../domain/collection/facts-lag.ts'
 import type { EventLog } from '../ports/event-log/event-log.ts'
-import { lmdbEventLog } from '../ports/event-log/lmdb.ts'
+import { lmdbEventLog } from '../ports/event-log/lmdb/lmdb.ts'
 import { clickhouseFacts } from '../ports/facts/clickhouse.ts'
-import { openChdb } from '../ports/facts/connect-chdb.ts'
+import { openChdb } from '../ports/facts/engine/connect-chdb.ts'
 import { migrate } from '../ports/facts/migrate.ts'
 import { openLmdb } from '../ports/lmdb/environment.ts'
-import { median, needTools, roundsFrom } from './rounds.ts'
-import { visitEntry } from './visit-entry.ts'
+import { median, needTools, roundsFrom } from './support/rounds.ts'
+import { visitEntry } from './support/visit-entry.ts'
 
 const MUST_PER_S = 20_000
 const APPEND_ENTRIES = 500

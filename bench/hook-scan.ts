@@ -11,7 +11,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { renderHookScript } from '../domain/hook-script.ts'
+import { renderHookScript } from '../domain/collection/hook-script.ts'
 
 const [runs = 11, files = 20_000] = process.argv.slice(2, 4).map(Number)
 const shells = (process.argv[4] ?? 'dash,bash').split(',')

@@ -29,8 +29,8 @@ import {
   wrk,
   type Figures,
   type Load,
-} from './http-load.ts'
-import { median, needTools, roundsFrom } from './rounds.ts'
+} from './support/http-load.ts'
+import { median, needTools, roundsFrom } from './support/rounds.ts'
 
 const LOADS: readonly Load[] = ['visit', 'event', 'matched']
 const ROUNDS = roundsFrom(process.argv[2], 3)
@@ -85,7 +85,7 @@ function tell(load: Load, service: readonly Measured[], bare: readonly Figures[]
 
 /** On core 1, beside wrk: what it costs must not be the service's. */
 function startStandIn(port: number): ChildProcess {
-  return spawn('taskset', ['-c', '1', process.execPath, 'bench/ga4-stand-in.ts', String(port)], {
+  return spawn('taskset', ['-c', '1', process.execPath, 'bench/support/ga4-stand-in.ts', String(port)], {
     cwd: new URL('..', import.meta.url).pathname,
     stdio: ['ignore', 'ignore', 'inherit'],
   })

@@ -8,11 +8,11 @@
  */
 
 import type { Entry, EventLog } from '../ports/event-log/event-log.ts'
-import { kafkaClient } from '../ports/event-log/kafka-client.ts'
-import { checkKafkaTopics, kafkaEventLog } from '../ports/event-log/kafka.ts'
-import { parseKafkaUrl } from '../ports/event-log/kafka-url.ts'
+import { kafkaClient } from '../ports/event-log/kafka/client.ts'
+import { checkKafkaTopics, kafkaEventLog } from '../ports/event-log/kafka/kafka.ts'
+import { parseKafkaUrl } from '../ports/event-log/kafka/url.ts'
 import { kafkaJars, startKafka } from '../test/support/kafka.ts'
-import { roundsFrom } from './rounds.ts'
+import { roundsFrom } from './support/rounds.ts'
 
 const DEPTHS = [1, 64, 256, 1_024]
 const FILLER = 'field=value; '.repeat(40)

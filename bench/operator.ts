@@ -22,9 +22,9 @@ import type { AuditEvent } from '../test/support/kube.ts'
 import { kubeTools, startKube } from '../test/support/kube.ts'
 import { ga4Destination, installPath, organization, secret, website } from '../test/support/manifests.ts'
 import { startProgram } from '../test/support/programs.ts'
-import { operatorOptions } from './chart-options.ts'
-import { inLanes, statusesPerSecond } from './kube-ceiling.ts'
-import { at, median, memoryOf, seconds } from './operator-figures.ts'
+import { operatorOptions } from './support/chart-options.ts'
+import { inLanes, statusesPerSecond } from './support/kube-ceiling.ts'
+import { at, median, memoryOf, seconds } from './support/operator-figures.ts'
 
 const [websites = 10_000, changesS = 30, idleMinutes = 0.5] = process.argv.slice(2).map(Number)
 const PER_ORGANIZATION = 25
@@ -126,7 +126,7 @@ async function populate(): Promise<void> {
 }
 
 function startReader(provider: string): Reader {
-  const program = new URL('operator-reader.ts', import.meta.url).pathname
+  const program = new URL('support/operator-reader.ts', import.meta.url).pathname
   const child = spawn(process.execPath, [program, provider], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...env },

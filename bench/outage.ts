@@ -16,13 +16,13 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 import { decodeRecord, type DeliveryRecord, type InstallRecord } from '../domain/records.ts'
-import { startGa4Simulator } from '../delivery/simulator/ga4.ts'
-import { startGoogleAdsSimulator } from '../delivery/simulator/google-ads.ts'
-import { startGoogleOauthSimulator } from '../delivery/simulator/google-oauth.ts'
-import { startMetaSimulator } from '../delivery/simulator/meta.ts'
-import type { Fault } from '../delivery/simulator/server.ts'
-import { startTiktokSimulator } from '../delivery/simulator/tiktok.ts'
-import { startXSimulator } from '../delivery/simulator/x.ts'
+import { startGa4StandIn } from '../stand-ins/ga4.ts'
+import { startGoogleAdsStandIn } from '../stand-ins/google-ads.ts'
+import { startGoogleOauthStandIn } from '../stand-ins/google-oauth.ts'
+import { startMetaStandIn } from '../stand-ins/meta.ts'
+import type { Fault } from '../stand-ins/server.ts'
+import { startTiktokStandIn } from '../stand-ins/tiktok.ts'
+import { startXStandIn } from '../stand-ins/x.ts'
 import type { EventLog } from '../ports/event-log/event-log.ts'
 import { isAtProvider, startFive, type FiveOptions } from '../test/delivery/support/five-providers.ts'
 import { openStore } from '../test/delivery/support/harness.ts'
@@ -85,11 +85,11 @@ async function run(part: Part): Promise<Figures> {
 /** Says their addresses, and answers until it is ended. */
 async function standIns(fault: Fault | null): Promise<void> {
   const options = { port: 0, keep: 1 }
-  const meta = await startMetaSimulator(options)
+  const meta = await startMetaStandIn(options)
   meta.fail('*', fault)
-  const others = [startGa4Simulator, startGoogleAdsSimulator, startTiktokSimulator, startXSimulator]
+  const others = [startGa4StandIn, startGoogleAdsStandIn, startTiktokStandIn, startXStandIn]
   const [ga4, googleAds, tiktok, x] = await Promise.all(others.map((start) => start(options)))
-  const oauth = await startGoogleOauthSimulator(options)
+  const oauth = await startGoogleOauthStandIn(options)
   const urls = { ga4: ga4?.url, google_ads: googleAds?.url, google_oauth: oauth.url, meta: meta.url }
   process.stdout.write(JSON.stringify({ ...urls, tiktok: tiktok?.url, x: x?.url }))
 }

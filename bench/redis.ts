@@ -9,7 +9,7 @@
 import { randomBytes } from 'node:crypto'
 
 import type { HotState, ReceiptRef } from '../ports/hot-state/hot-state.ts'
-import { redisHotState } from '../ports/hot-state/redis.ts'
+import { redisHotState } from '../ports/hot-state/redis/redis.ts'
 import { startRedis, type RedisServer } from '../test/support/redis.ts'
 
 const DAY_MS = 86_400_000

@@ -8,20 +8,14 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { bareRate } from './http-load.ts'
-import { needTools } from './rounds.ts'
+import { bareRate } from './support/http-load.ts'
+import { needTools } from './support/rounds.ts'
 
 const FOLDER = new URL('.', import.meta.url).pathname
-/** Parts of others, not benchmarks themselves. */
-const PARTS: ReadonlySet<string> = new Set([
-  ...['run', 'rounds', 'bare-http', 'http-load', 'ga4-stand-in', 'operator-reader', 'operator-figures', 'visit-entry'],
-  ...['chart-options', 'kube-ceiling'],
-])
-
 const known = readdirSync(FOLDER)
   .filter((name) => name.endsWith('.ts'))
   .map((name) => name.slice(0, -'.ts'.length))
-  .filter((name) => !PARTS.has(name))
+  .filter((name) => name !== 'run')
 const named = process.argv.slice(2)
 const unknown = named.filter((name) => !known.includes(name))
 if (unknown.length > 0) {

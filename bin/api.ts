@@ -1,13 +1,13 @@
 /** `whence api`: the collection endpoints as a process of their own; any number of them may run. */
 
 import { createRegistry } from '../runtime/metrics.ts'
-import type { RunOutcome } from '../runtime/settings.ts'
-import { reportCatalog } from './catalog-report.ts'
-import { openCatalog } from './cluster.ts'
-import { engines } from './engines.ts'
-import { runProgram } from './process.ts'
-import { keyringOf, serveApi, startMetrics } from './serve-api.ts'
-import { version } from './version.ts'
+import type { RunOutcome } from '../runtime/settings/settings.ts'
+import { reportCatalog } from './wiring/catalog-report.ts'
+import { openCatalog } from './wiring/cluster.ts'
+import { engines } from './wiring/engines.ts'
+import { runProgram } from './wiring/process.ts'
+import { keyringOf, serveApi, startMetrics } from './wiring/serve-api.ts'
+import { version } from './wiring/version.ts'
 
 export function api({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
   return runProgram('api', settings, async ({ logger, lifecycle }) => {

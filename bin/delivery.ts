@@ -1,17 +1,17 @@
 /** `whence delivery --role ROLE`: one role of the delivery side as a process of its own. */
 
 import { PROVIDERS } from '../delivery/providers/index.ts'
-import type { Provider } from '../delivery/provider.ts'
-import type { StateRole } from '../delivery/state.ts'
+import type { Provider } from '../delivery/providers/provider.ts'
+import type { StateRole } from '../delivery/state/state.ts'
 import { PROVIDER_IDS } from '../domain/model.ts'
 import { createRegistry } from '../runtime/metrics.ts'
-import type { RunOutcome } from '../runtime/settings.ts'
-import { openCatalog } from './cluster.ts'
-import { engines, type Engines } from './engines.ts'
-import { runProgram } from './process.ts'
-import { dispatchRole, factsWriterRole, stateRole, workerRole, type RoleParts } from './roles.ts'
-import { startMetrics } from './serve-api.ts'
-import { version } from './version.ts'
+import type { RunOutcome } from '../runtime/settings/settings.ts'
+import { openCatalog } from './wiring/cluster.ts'
+import { engines, type Engines } from './wiring/engines.ts'
+import { runProgram } from './wiring/process.ts'
+import { dispatchRole, factsWriterRole, stateRole, workerRole, type RoleParts } from './wiring/roles.ts'
+import { startMetrics } from './wiring/serve-api.ts'
+import { version } from './wiring/version.ts'
 
 export function delivery({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
   return runProgram('delivery', settings, async ({ logger, lifecycle }) => {

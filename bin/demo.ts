@@ -4,17 +4,17 @@ import { access, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { startGa4Simulator } from '../delivery/simulator/ga4.ts'
+import { startGa4StandIn } from '../stand-ins/ga4.ts'
 import { createLifecycle, type Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/logger.ts'
-import { compileSettings, type RunOutcome } from '../runtime/settings.ts'
+import { compileSettings, type RunOutcome } from '../runtime/settings/settings.ts'
 import { ChromiumMissing, findChromium, openChromium } from './demo/chromium.ts'
 import { findMarker, lastEventId, runAtHome } from './demo/machine.ts'
 import { copyQuickstart, portLike, QUICKSTART_SITE_PORT } from './demo/quickstart.ts'
 import { startExampleSite, type ExampleSite } from './example-site.ts'
-import { startService, type Service } from './service.ts'
+import { startService, type Service } from './wiring/service.ts'
 import { explainTool } from './tools/explain.ts'
-import { version } from './version.ts'
+import { version } from './wiring/version.ts'
 
 const SDK = new URL('../sdk/dist/browser.js', import.meta.url)
 const STOP_MS = 10_000
@@ -97,7 +97,7 @@ async function setTheStage(lifecycle: Lifecycle): Promise<Stage> {
   await copyQuickstart(join(folder, 'manifests'), sitePort)
   const ga4 = await lifecycle.start(
     'ga4 stand-in',
-    () => startGa4Simulator({ port: 0 }),
+    () => startGa4StandIn({ port: 0 }),
     (server) => server.stop(),
   )
   const run = settingsFor(folder, await portLike(0), ga4.url)

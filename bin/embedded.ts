@@ -1,11 +1,11 @@
 /** `whence embedded`: the whole service in one process, with an example website beside it where one is asked for. */
 
-import type { RunOutcome } from '../runtime/settings.ts'
+import type { RunOutcome } from '../runtime/settings/settings.ts'
 import { startExampleSite } from './example-site.ts'
-import { runProgram } from './process.ts'
-import { startService } from './service.ts'
+import { runProgram } from './wiring/process.ts'
+import { startService } from './wiring/service.ts'
 import { startStandIns } from './stand-ins.ts'
-import { version } from './version.ts'
+import { version } from './wiring/version.ts'
 import { print } from './tools/output.ts'
 
 export function embedded({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {

@@ -2,18 +2,18 @@
 
 import { hostname } from 'node:os'
 
-import { owningClient } from '../operator/owned-objects.ts'
+import { owningClient } from '../operator/apply/owned-objects.ts'
 import { startOperator } from '../operator/operator.ts'
-import type { FactsReader } from '../operator/traffic.ts'
+import type { FactsReader } from '../operator/apply/traffic.ts'
 import { createRegistry } from '../runtime/metrics.ts'
-import type { RunOutcome } from '../runtime/settings.ts'
-import { kubeClientOf } from './cluster.ts'
-import type { EngineParts } from './engines.ts'
-import { engines } from './engines.ts'
-import { factsReader } from './facts-reader.ts'
-import { runProgram } from './process.ts'
-import { startMetrics } from './serve-api.ts'
-import { version } from './version.ts'
+import type { RunOutcome } from '../runtime/settings/settings.ts'
+import { kubeClientOf } from './wiring/cluster.ts'
+import type { EngineParts } from './wiring/engines.ts'
+import { engines } from './wiring/engines.ts'
+import { factsReader } from './wiring/facts-reader.ts'
+import { runProgram } from './wiring/process.ts'
+import { startMetrics } from './wiring/serve-api.ts'
+import { version } from './wiring/version.ts'
 
 export function operator({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
   return runProgram('operator', settings, async ({ logger, lifecycle }) => {

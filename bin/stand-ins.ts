@@ -1,18 +1,18 @@
 /** Starts stand-ins for the providers, in `make run` and as `whence stand-ins`: nothing of a trial then reaches a provider. */
 
-import { startGa4Simulator } from '../delivery/simulator/ga4.ts'
-import { startGoogleAdsSimulator } from '../delivery/simulator/google-ads.ts'
-import { startGoogleOauthSimulator, type GoogleOauthSimulator } from '../delivery/simulator/google-oauth.ts'
-import { startMetaSimulator } from '../delivery/simulator/meta.ts'
-import type { GuardedOptions } from '../delivery/simulator/server.ts'
-import { startTiktokSimulator } from '../delivery/simulator/tiktok.ts'
-import { startXSimulator } from '../delivery/simulator/x.ts'
+import { startGa4StandIn } from '../stand-ins/ga4.ts'
+import { startGoogleAdsStandIn } from '../stand-ins/google-ads.ts'
+import { startGoogleOauthStandIn, type GoogleOauthStandIn } from '../stand-ins/google-oauth.ts'
+import { startMetaStandIn } from '../stand-ins/meta.ts'
+import type { GuardedOptions } from '../stand-ins/server.ts'
+import { startTiktokStandIn } from '../stand-ins/tiktok.ts'
+import { startXStandIn } from '../stand-ins/x.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
 import { createRegistry } from '../runtime/metrics.ts'
-import type { RunOutcome, Settings } from '../runtime/settings.ts'
-import { runProgram } from './process.ts'
-import { startMetrics } from './serve-api.ts'
-import { version } from './version.ts'
+import type { RunOutcome, Settings } from '../runtime/settings/settings.ts'
+import { runProgram } from './wiring/process.ts'
+import { startMetrics } from './wiring/serve-api.ts'
+import { version } from './wiring/version.ts'
 
 /** In the order of their ports. */
 const PROVIDER_URLS = ['ga4Url', 'googleAdsUrl', 'googleOauthUrl', 'metaUrl', 'tiktokUrl', 'xUrl'] as const
@@ -55,17 +55,16 @@ export function standIns({ settings }: RunOutcome): Promise<number> {
  * destination added to the watched folder later must find one too. Stopped with the lifecycle.
  */
 export async function startStandIns(settings: Settings, lifecycle: Lifecycle, place = FREE): Promise<Settings> {
-  let oauth: GoogleOauthSimulator | undefined
+  let oauth: GoogleOauthStandIn | undefined
   const starts: Readonly<Record<ProviderUrl, (options: GuardedOptions) => Promise<StandIn>>> = {
-    ga4Url: startGa4Simulator,
+    ga4Url: startGa4StandIn,
     googleOauthUrl: async (options) =>
-      (oauth = await startGoogleOauthSimulator({ ...options, isRefreshToken: RULES.isToken })),
+      (oauth = await startGoogleOauthStandIn({ ...options, isRefreshToken: RULES.isToken })),
     // Where the tokens are somebody else's, the stand-in cannot know them.
-    googleAdsUrl: (options) =>
-      startGoogleAdsSimulator(oauth === undefined ? options : { ...options, ...guardOf(oauth) }),
-    metaUrl: startMetaSimulator,
-    tiktokUrl: startTiktokSimulator,
-    xUrl: startXSimulator,
+    googleAdsUrl: (options) => startGoogleAdsStandIn(oauth === undefined ? options : { ...options, ...guardOf(oauth) }),
+    metaUrl: startMetaStandIn,
+    tiktokUrl: startTiktokStandIn,
+    xUrl: startXStandIn,
   }
   const placed: Partial<Record<ProviderUrl, string>> = {}
   for (const name of Object.keys(starts) as ProviderUrl[]) {
@@ -78,6 +77,6 @@ export async function startStandIns(settings: Settings, lifecycle: Lifecycle, pl
   return { ...settings, ...placed }
 }
 
-function guardOf(oauth: GoogleOauthSimulator): { isToken: (token: string) => boolean } {
+function guardOf(oauth: GoogleOauthStandIn): { isToken: (token: string) => boolean } {
   return { isToken: (token) => oauth.isToken(token) }
 }

@@ -1,8 +1,8 @@
 /** `whence COMMAND`: the one command line of all programs and tools. Only bin/ reads the environment and the arguments. */
 
-import { commandNamed } from '../runtime/commands.ts'
-import { compileSettings, overview, type RunOutcome } from '../runtime/settings.ts'
-import { version } from './version.ts'
+import { commandNamed } from '../runtime/settings/commands.ts'
+import { compileSettings, overview, type RunOutcome } from '../runtime/settings/settings.ts'
+import { version } from './wiring/version.ts'
 import { complain, print } from './tools/output.ts'
 
 const EXIT_USAGE = 2

@@ -1,6 +1,6 @@
 /** The compiled configuration as every role sees it: immutable, without credentials, swapped whole. */
 
-import type { AllowedNamespaces } from './allowed-namespaces.ts'
+import type { AllowedNamespaces } from './resources/allowed-namespaces.ts'
 import type { DestinationMode, EventType, HookScan, Plan, ProviderId, WebsiteId } from './model.ts'
 
 export interface InstallPath {

@@ -1,6 +1,6 @@
 /** The entries of the event log: what each topic carries. One request is one record. */
 
-import type { LogEnds } from './facts-lag.ts'
+import type { LogEnds } from './collection/facts-lag.ts'
 import type {
   CandidateVerdict,
   DeliveryStatus,

@@ -97,8 +97,8 @@ async function bundle(entry: string, mangleCache: MangleCache, define: Record<st
 export const limitsAsNumbers: Plugin = {
   name: 'limits-as-numbers',
   setup: (plugin) => {
-    plugin.onLoad({ filter: /[/\\]sdk[/\\]limits\.ts$/ }, async () => {
-      const limits = Object.entries(await import('./limits.ts'))
+    plugin.onLoad({ filter: /[/\\]core[/\\]limits\.ts$/ }, async () => {
+      const limits = Object.entries(await import('./core/limits.ts'))
       return { loader: 'js', contents: limits.map(([name, value]) => `export const ${name} = ${value}`).join('\n') }
     })
   },

@@ -1,8 +1,8 @@
 /** The script tag: reads its attributes, starts the SDK with them, and puts `window.whence` in place. */
 
-import { boot } from './boot.ts'
-import * as debug from './debug.ts'
-import { scriptAt } from './load-script.ts'
+import { boot } from './core/boot.ts'
+import * as debug from './core/debug.ts'
+import { scriptAt } from './core/load-script.ts'
 import type { Whence, WhenceCallback } from './whence.d.ts'
 
 try {

@@ -1,7 +1,7 @@
 /** `POST /v1/events`: an install is reported once, tied to its visit, and its deliveries are planned. */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import { planDeliveries } from '../../domain/deliveries.ts'
+import { planDeliveries } from '../../domain/delivery/deliveries.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import {
   chooseInstallPath,
@@ -12,21 +12,21 @@ import {
   unrecordedAnswer,
   type InstallEvent,
   type PathChoice,
-} from '../../domain/install.ts'
+} from '../../domain/collection/install.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Install, InstallAnswer } from '../../domain/model.ts'
-import { eventHits } from '../../domain/rate.ts'
+import { eventHits } from '../../domain/collection/rate.ts'
 import { readToken } from '../../domain/receipt.ts'
-import { COUNTED, resolve, type ReadReceipt, type ResolutionResult } from '../../domain/resolve.ts'
-import { EVENT_SCHEMA } from '../../domain/schemas.ts'
+import { COUNTED, resolve, type ReadReceipt, type ResolutionResult } from '../../domain/collection/resolve.ts'
+import { EVENT_SCHEMA } from '../../domain/collection/schemas.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import type { Claim, ClaimOutcome, Installation, MatchedVisit } from '../../ports/hot-state/hot-state.ts'
 import type { ApiDeps } from '../deps.ts'
-import type { Answer, CheckedRequest, CollectionRoute, PipelineParts } from '../pipeline.ts'
-import { installationOf, lookUpInstallation } from '../installations.ts'
-import { cleanerOf, readReceipts, statesOf } from '../receipts.ts'
-import { keepUsage, takeUsage } from '../usage.ts'
-import { compileValidator } from '../validate.ts'
+import type { Answer, CheckedRequest, CollectionRoute, PipelineParts } from '../collection/pipeline.ts'
+import { installationOf, lookUpInstallation } from '../collection/installations.ts'
+import { cleanerOf, readReceipts, statesOf } from '../collection/receipts.ts'
+import { keepUsage, takeUsage } from '../collection/usage.ts'
+import { compileValidator } from '../http/validate.ts'
 
 const OWNER_BYTES = 8
 const POLL_MS = 20

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { renderHookBody } from '../../domain/hook-script.ts'
+import { renderHookBody } from '../../domain/collection/hook-script.ts'
 import type { ApiOptions } from '../deps.ts'
 import { openApiDocument } from '../openapi.ts'
 import { CACHE_FOREVER, CACHE_SHORT, staticFile, type StaticFile } from '../static-files.ts'

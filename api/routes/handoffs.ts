@@ -2,14 +2,14 @@
 
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { expiresAtMs, isExpired, issueToken, type ReceiptClaims } from '../../domain/receipt.ts'
-import { HANDOFF_RECEIPT_SCHEMA, HANDOFF_VISIT_SCHEMA } from '../../domain/schemas.ts'
+import { HANDOFF_RECEIPT_SCHEMA, HANDOFF_VISIT_SCHEMA } from '../../domain/collection/schemas.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
-import { checkVisitFields } from '../../domain/visit.ts'
-import type { Answer, CheckedRequest, CollectionRoute, PipelineParts } from '../pipeline.ts'
-import { isRefusal, recall, refOf, requireReceipt } from '../receipts.ts'
-import { saysGpc } from '../request-logs.ts'
-import { keepUsage } from '../usage.ts'
-import { compileValidator } from '../validate.ts'
+import { checkVisitFields } from '../../domain/collection/visit.ts'
+import type { Answer, CheckedRequest, CollectionRoute, PipelineParts } from '../collection/pipeline.ts'
+import { isRefusal, recall, refOf, requireReceipt } from '../collection/receipts.ts'
+import { saysGpc } from '../collection/request-logs.ts'
+import { keepUsage } from '../collection/usage.ts'
+import { compileValidator } from '../http/validate.ts'
 import { admit, type AdmittedRequest } from './visits.ts'
 
 export function handoffsRoute(parts: PipelineParts): CollectionRoute {

@@ -3,7 +3,7 @@
 import type { RequestHandler } from 'express'
 import { deliveryModes } from '../../domain/catalog-index.ts'
 import type { ApiDeps } from '../deps.ts'
-import { sendJson } from '../reply.ts'
+import { sendJson } from '../http/reply.ts'
 
 export function health(deps: ApiDeps): RequestHandler {
   return (_req, res) => {

@@ -2,12 +2,12 @@
 
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { isExpired, type ReceiptClaims } from '../../domain/receipt.ts'
-import { ACTIVATION_SCHEMA } from '../../domain/schemas.ts'
+import { ACTIVATION_SCHEMA } from '../../domain/collection/schemas.ts'
 import type { Activation } from '../../ports/hot-state/hot-state.ts'
 import type { ApiDeps } from '../deps.ts'
-import type { CheckedRequest, CollectionRoute, PipelineParts } from '../pipeline.ts'
-import { isRefusal, recall, refOf, requireReceipt } from '../receipts.ts'
-import { compileValidator } from '../validate.ts'
+import type { CheckedRequest, CollectionRoute, PipelineParts } from '../collection/pipeline.ts'
+import { isRefusal, recall, refOf, requireReceipt } from '../collection/receipts.ts'
+import { compileValidator } from '../http/validate.ts'
 
 const OK = { kind: 'answer', body: { ok: true } } as const
 

@@ -1,13 +1,13 @@
 /** `POST /v1/visits`: records a visit and answers with the marker that the SDK writes into the browser. */
 
-import { visitHits } from '../../domain/rate.ts'
-import { VISIT_SCHEMA } from '../../domain/schemas.ts'
-import { admitVisit, checkVisitFields, markerOf, type AdmittedVisit } from '../../domain/visit.ts'
-import type { Answer, CheckedRequest, CollectionRoute, PipelineParts } from '../pipeline.ts'
-import { siblingsOf } from '../receipts.ts'
-import { saysGpc } from '../request-logs.ts'
-import { keepUsage, takeUsage, type TakenUsage } from '../usage.ts'
-import { compileValidator } from '../validate.ts'
+import { visitHits } from '../../domain/collection/rate.ts'
+import { VISIT_SCHEMA } from '../../domain/collection/schemas.ts'
+import { admitVisit, checkVisitFields, markerOf, type AdmittedVisit } from '../../domain/collection/visit.ts'
+import type { Answer, CheckedRequest, CollectionRoute, PipelineParts } from '../collection/pipeline.ts'
+import { siblingsOf } from '../collection/receipts.ts'
+import { saysGpc } from '../collection/request-logs.ts'
+import { keepUsage, takeUsage, type TakenUsage } from '../collection/usage.ts'
+import { compileValidator } from '../http/validate.ts'
 
 const RANDOM_BYTES = 5
 

@@ -1,12 +1,12 @@
 /** `kubectl whence explain KIND/NAME`: whether it is in force, what stands in the way, and what it is compiled to. */
 
 import type { Website } from '../../domain/catalog.ts'
-import { CATALOG_LABEL, INDEX_KEY, indexName } from '../../domain/catalog-place.ts'
-import { fromShards } from '../../domain/catalog-shards.ts'
-import { CONDITION_REASONS, type Condition } from '../../domain/conditions.ts'
-import { RESOURCE_GROUP } from '../../domain/resources.ts'
+import { CATALOG_LABEL, INDEX_KEY, indexName } from '../../domain/published/place.ts'
+import { fromShards } from '../../domain/published/shards.ts'
+import { CONDITION_REASONS, type Condition } from '../../domain/resources/conditions.ts'
+import { RESOURCE_GROUP } from '../../domain/resources/resources.ts'
 import { printable } from '../../domain/printable.ts'
-import { wholeCatalog } from '../../runtime/whole-catalog.ts'
+import { wholeCatalog } from '../../runtime/catalog/whole-catalog.ts'
 import { print } from '../tools/output.ts'
 import {
   type ClusterChoice,

@@ -4,16 +4,16 @@
  */
 
 import { existsSync } from 'node:fs'
-import { lmdbEventLog } from '../../ports/event-log/lmdb.ts'
+import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
-import { openChdb } from '../../ports/facts/connect-chdb.ts'
-import { openClickHouse } from '../../ports/facts/connect-server.ts'
+import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
+import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import { openLmdb } from '../../ports/lmdb/environment.ts'
-import type { EngineUrl } from '../../runtime/settings-parse.ts'
-import type { Settings } from '../../runtime/settings.ts'
+import type { EngineUrl } from '../../runtime/settings/parse.ts'
+import type { Settings } from '../../runtime/settings/settings.ts'
 import { connectTools } from './control.ts'
 import { complain } from './output.ts'
 
@@ -94,8 +94,8 @@ function connectFacts(engine: EngineUrl): Facts {
 
 async function connectLog(engine: EngineUrl): Promise<EventLog> {
   if (!isServer(engine)) throw new Error('--event-log must name Kafka where --facts names a ClickHouse server')
-  const { kafkaEventLog } = await import('../../ports/event-log/kafka.ts')
-  const { parseKafkaUrl } = await import('../../ports/event-log/kafka-url.ts')
+  const { kafkaEventLog } = await import('../../ports/event-log/kafka/kafka.ts')
+  const { parseKafkaUrl } = await import('../../ports/event-log/kafka/url.ts')
   const parsed = parseKafkaUrl(engine.url)
   if (!parsed.ok) throw new Error(`the event log's address ${parsed.why}`)
   return kafkaEventLog(parsed.value)

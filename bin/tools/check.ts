@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { RunOutcome } from '../../runtime/settings.ts'
+import type { RunOutcome } from '../../runtime/settings/settings.ts'
 import { ChromiumMissing, findChromium } from '../demo/chromium.ts'
 import { checkInBrowser } from './check/browser.ts'
 import { problem, skipped, type Finding } from './check/finding.ts'

@@ -1,9 +1,9 @@
 /** `whence dead-letters` and `whence replay`: deliveries that failed for good, and one more try for them. */
 
-import { listDeadLetters, replayDeadLetters, REPLAYS_PER_S } from '../../delivery/replay.ts'
-import type { DeadLetterFilter, ReplayStep, UnreadLetters } from '../../delivery/replay.ts'
+import { listDeadLetters, replayDeadLetters, REPLAYS_PER_S } from '../../delivery/tools/replay.ts'
+import type { DeadLetterFilter, ReplayStep, UnreadLetters } from '../../delivery/tools/replay.ts'
 import type { DeadLetter } from '../../domain/records.ts'
-import type { RunOutcome } from '../../runtime/settings.ts'
+import type { RunOutcome } from '../../runtime/settings/settings.ts'
 import { openBackend, type ToolBackend } from './backend.ts'
 import { limitOf, momentOf } from './flags.ts'
 import { createTable, terminalChars, timeText, type Column } from './table.ts'

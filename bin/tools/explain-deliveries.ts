@@ -1,6 +1,6 @@
 /** Tells each delivery of an install as a text for people: how it stands and why, every try, and what is still to come. */
 
-import { DELIVERY_REASONS } from '../../domain/deliveries.ts'
+import { DELIVERY_REASONS } from '../../domain/delivery/deliveries.ts'
 import type { DeliveryPlan } from '../../domain/model.ts'
 import type { AttemptRow, DeliveryRow } from '../../ports/facts/query-rows.ts'
 import type { Explanation } from './explain.ts'

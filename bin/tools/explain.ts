@@ -3,7 +3,7 @@
 import { readJsonColumn } from '../../domain/json-column.ts'
 import type { CandidateVerdict, DeliveryPlan } from '../../domain/model.ts'
 import type { AttemptRow, DeliveryRow, InstallRow, VisitRow } from '../../ports/facts/query-rows.ts'
-import type { RunOutcome } from '../../runtime/settings.ts'
+import type { RunOutcome } from '../../runtime/settings/settings.ts'
 import { openBackend, type ToolBackend } from './backend.ts'
 import { tell } from './explain-text.ts'
 import { complain, print, printJson } from './output.ts'

@@ -1,7 +1,7 @@
 /** Reads the flags that several tools share. */
 
 import { LIMITS } from '../../domain/limits.ts'
-import type { RunOutcome } from '../../runtime/settings.ts'
+import type { RunOutcome } from '../../runtime/settings/settings.ts'
 import { complain } from './output.ts'
 
 const FALLBACK_ROWS = 50

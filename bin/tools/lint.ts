@@ -1,7 +1,7 @@
 /** `whence lint`: checks a folder of custom resources and prints every problem, as the running service would. */
 
-import { formatProblems, lintFolder } from '../../runtime/catalog-source.ts'
-import type { RunOutcome } from '../../runtime/settings.ts'
+import { formatProblems, lintFolder } from '../../runtime/catalog/source.ts'
+import type { RunOutcome } from '../../runtime/settings/settings.ts'
 import { print, printJson } from './output.ts'
 
 export async function lintTool(run: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {

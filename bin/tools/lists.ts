@@ -2,7 +2,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import type { ActivityRow, InstallRow, RequestLogRow, VisitRow } from '../../ports/facts/query-rows.ts'
-import type { RunOutcome } from '../../runtime/settings.ts'
+import type { RunOutcome } from '../../runtime/settings/settings.ts'
 import { openBackend, type ToolBackend } from './backend.ts'
 import { limitOf } from './flags.ts'
 import { createTable, preciseTimeText, terminalChars, timeText, type Column } from './table.ts'

@@ -1,14 +1,14 @@
 /** `whence migrate`: brings ClickHouse's tables and Kafka's topics up to date and says what was done. */
 
-import { checkKafkaTopics } from '../../ports/event-log/kafka.ts'
-import { parseKafkaUrl } from '../../ports/event-log/kafka-url.ts'
-import { openChdb } from '../../ports/facts/connect-chdb.ts'
-import { openClickHouse } from '../../ports/facts/connect-server.ts'
-import type { FactsConnection } from '../../ports/facts/connection.ts'
+import { checkKafkaTopics } from '../../ports/event-log/kafka/kafka.ts'
+import { parseKafkaUrl } from '../../ports/event-log/kafka/url.ts'
+import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
+import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
+import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
-import { requireEveryInsert } from '../../ports/facts/self-test.ts'
+import { requireEveryInsert } from '../../ports/facts/engine/self-test.ts'
 import { DataFolderInUse, lockDataFolder } from '../../ports/lmdb/folder-lock.ts'
-import type { RunOutcome, Settings } from '../../runtime/settings.ts'
+import type { RunOutcome, Settings } from '../../runtime/settings/settings.ts'
 import { print } from './output.ts'
 
 export async function migrateTool({ settings }: RunOutcome): Promise<number> {

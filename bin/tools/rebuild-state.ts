@@ -1,10 +1,10 @@
 /** `whence rebuild-state`: fills a Redis that lost its data from ClickHouse, while the service works. */
 
-import { rebuildState } from '../../delivery/rebuild-state.ts'
+import { rebuildState } from '../../delivery/recovery/rebuild-state.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
-import { openClickHouse } from '../../ports/facts/connect-server.ts'
-import { redisHotState } from '../../ports/hot-state/redis.ts'
-import type { RunOutcome } from '../../runtime/settings.ts'
+import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
+import { redisHotState } from '../../ports/hot-state/redis/redis.ts'
+import type { RunOutcome } from '../../runtime/settings/settings.ts'
 import { complain, print } from './output.ts'
 
 /** Longer than a request may wait: a Redis that is busy being filled is slower. */

@@ -4,9 +4,9 @@ import { request as startRequest, type ClientRequest, type IncomingMessage } fro
 import type { TLSSocket } from 'node:tls'
 
 import { LIMITS } from '../../domain/limits.ts'
-import { parseOutboundUrl, PUBLIC_ONLY, type OutboundPolicy } from '../../domain/outbound-address.ts'
-import { hide, hideInBody } from '../hide.ts'
-import type { ProviderReply } from '../provider.ts'
+import { parseOutboundUrl, PUBLIC_ONLY, type OutboundPolicy } from '../../domain/catalog/outbound-address.ts'
+import { hide, hideInBody } from '../exchange/hide.ts'
+import type { ProviderReply } from '../providers/provider.ts'
 import { connectVetted, NotConnected, type ConnectParts } from './connect.ts'
 
 export interface OutboundRequest {

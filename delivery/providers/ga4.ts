@@ -5,11 +5,11 @@
  * [R] reference, [S] sending-events, [U] use-cases, [V] validating-events.
  */
 
-import { isGa4ClientId, PROVIDER_FACTS } from '../../domain/deliveries.ts'
+import { isGa4ClientId, PROVIDER_FACTS } from '../../domain/delivery/deliveries.ts'
 import type { SessionMode } from '../../domain/model.ts'
 import type { Job } from '../../domain/records.ts'
-import { httpOutcome } from '../http-outcome.ts'
-import type { DestinationContext, Outcome, Provider, ProviderReply, ProviderRequest, Skip } from '../provider.ts'
+import { httpOutcome } from './http-outcome.ts'
+import type { DestinationContext, Outcome, Provider, ProviderReply, ProviderRequest, Skip } from './provider.ts'
 
 export const ga4: Provider = {
   id: 'ga4',

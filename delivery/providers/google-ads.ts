@@ -8,12 +8,12 @@
  * [C] google/ads/googleads/v25/errors/conversion_upload_error.proto, TOO_RECENT_EVENT, of the older upload.
  */
 
-import { PROVIDER_FACTS } from '../../domain/deliveries.ts'
+import { PROVIDER_FACTS } from '../../domain/delivery/deliveries.ts'
 import type { Accepted, Job } from '../../domain/records.ts'
-import { CLICK_LIFETIME_MS, clickId, installAtMs, isOptedOut, landedAtMs, skip, type Row } from '../ad-click.ts'
-import { requestOfMany, requestOfOne } from '../ad-click.ts'
-import { httpOutcome } from '../http-outcome.ts'
-import { codeWord, jsonObject, objectOf, objectsOf, textOf, type JsonObject } from '../json-answer.ts'
+import { CLICK_LIFETIME_MS, clickId, installAtMs, isOptedOut, landedAtMs, skip, type Row } from './ad-click.ts'
+import { requestOfMany, requestOfOne } from './ad-click.ts'
+import { httpOutcome } from './http-outcome.ts'
+import { codeWord, jsonObject, objectOf, objectsOf, textOf, type JsonObject } from './json-answer.ts'
 import type {
   DestinationContext,
   OauthGrant,
@@ -23,7 +23,7 @@ import type {
   ProviderRequest,
   Skip,
   Verdict,
-} from '../provider.ts'
+} from './provider.ts'
 
 const ROWS = { row: googleRow, envelope: googleEnvelope }
 

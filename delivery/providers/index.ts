@@ -1,7 +1,7 @@
 /** The providers that deliveries can be made to; a line here and a file beside it add another. */
 
 import type { ProviderId } from '../../domain/model.ts'
-import type { Provider } from '../provider.ts'
+import type { Provider } from './provider.ts'
 import { ga4 } from './ga4.ts'
 import { googleAds } from './google-ads.ts'
 import { meta } from './meta.ts'

@@ -9,13 +9,13 @@
  * [R] facebookUtils/networkHandler.js of rudderlabs/rudder-transformer, an open connector that meets all of them.
  */
 
-import { PROVIDER_FACTS } from '../../domain/deliveries.ts'
+import { PROVIDER_FACTS } from '../../domain/delivery/deliveries.ts'
 import type { Job } from '../../domain/records.ts'
-import { CLICK_LIFETIME_MS, clickId, installAtMs, isOptedOut, landedAtMs, skip, type Row } from '../ad-click.ts'
-import { requestOfMany, requestOfOne } from '../ad-click.ts'
-import { httpOutcome } from '../http-outcome.ts'
-import { integerOf, jsonObject, objectOf, textOf, type JsonObject } from '../json-answer.ts'
-import type { DestinationContext, Outcome, Provider, ProviderReply, ProviderRequest, Skip } from '../provider.ts'
+import { CLICK_LIFETIME_MS, clickId, installAtMs, isOptedOut, landedAtMs, skip, type Row } from './ad-click.ts'
+import { requestOfMany, requestOfOne } from './ad-click.ts'
+import { httpOutcome } from './http-outcome.ts'
+import { integerOf, jsonObject, objectOf, textOf, type JsonObject } from './json-answer.ts'
+import type { DestinationContext, Outcome, Provider, ProviderReply, ProviderRequest, Skip } from './provider.ts'
 
 const ROWS = { row: metaRow, envelope: metaEnvelope }
 

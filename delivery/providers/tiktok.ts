@@ -7,7 +7,7 @@
  * [S] stape-io/tiktok-tag (template.js, issue 10).
  */
 
-import { PROVIDER_FACTS } from '../../domain/deliveries.ts'
+import { PROVIDER_FACTS } from '../../domain/delivery/deliveries.ts'
 import type { Job } from '../../domain/records.ts'
 import {
   clickId,
@@ -18,10 +18,10 @@ import {
   requestOfOne,
   skip,
   type Row,
-} from '../ad-click.ts'
-import { httpOutcome } from '../http-outcome.ts'
-import { integerOf, jsonObject, textOf } from '../json-answer.ts'
-import type { DestinationContext, Outcome, Provider, ProviderReply, ProviderRequest, Skip } from '../provider.ts'
+} from './ad-click.ts'
+import { httpOutcome } from './http-outcome.ts'
+import { integerOf, jsonObject, textOf } from './json-answer.ts'
+import type { DestinationContext, Outcome, Provider, ProviderReply, ProviderRequest, Skip } from './provider.ts'
 
 const ROWS = { row: tiktokRow, envelope: tiktokEnvelope }
 

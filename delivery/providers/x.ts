@@ -6,13 +6,13 @@
  * [S] README and template.js of stape-io/twitter-tag (June 2026), which describe the pixel token.
  */
 
-import { PROVIDER_FACTS } from '../../domain/deliveries.ts'
+import { PROVIDER_FACTS } from '../../domain/delivery/deliveries.ts'
 import type { Job } from '../../domain/records.ts'
-import { CLICK_LIFETIME_MS, clickId, installAtMs, isOptedOut, landedAtMs, skip, type Row } from '../ad-click.ts'
-import { requestOfMany, requestOfOne } from '../ad-click.ts'
-import { httpOutcome } from '../http-outcome.ts'
-import { codeWord, integerOf, jsonObject, objectOf, objectsOf, textOf } from '../json-answer.ts'
-import type { DestinationContext, Outcome, Provider, ProviderReply, ProviderRequest, Skip } from '../provider.ts'
+import { CLICK_LIFETIME_MS, clickId, installAtMs, isOptedOut, landedAtMs, skip, type Row } from './ad-click.ts'
+import { requestOfMany, requestOfOne } from './ad-click.ts'
+import { httpOutcome } from './http-outcome.ts'
+import { codeWord, integerOf, jsonObject, objectOf, objectsOf, textOf } from './json-answer.ts'
+import type { DestinationContext, Outcome, Provider, ProviderReply, ProviderRequest, Skip } from './provider.ts'
 
 const ROWS = { row: xRow, envelope: xEnvelope }
 

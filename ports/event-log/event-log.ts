@@ -9,7 +9,7 @@
  * - Every queue is bounded in bytes and in count.
  */
 
-import type { Offsets } from '../../domain/facts-lag.ts'
+import type { Offsets } from '../../domain/collection/facts-lag.ts'
 import type { Topic } from '../../domain/records.ts'
 
 export interface Entry {

@@ -1,15 +1,15 @@
 /** Facts in ClickHouse, over either way to connect: inserts checked rows by partition, and runs named queries. */
 
-import type { FactsConnection } from './connection.ts'
-import { insertError, queryError } from './engine-codes.ts'
+import type { FactsConnection } from './engine/connection.ts'
+import { insertError, queryError } from './engine/engine-codes.ts'
 import { RowsRefused } from './facts.ts'
 import type { Facts } from './facts.ts'
 import { QUERIES } from './queries.ts'
 import type { Query, QueryName, QueryParams, QueryRow } from './queries.ts'
 import { collectRows } from './row-batch.ts'
 import type { CollectedRows } from './row-batch.ts'
-import { readSupportedSettings } from './settings.ts'
-import type { SupportedSettings } from './settings.ts'
+import { readSupportedSettings } from './engine/settings.ts'
+import type { SupportedSettings } from './engine/settings.ts'
 
 export interface ClickHouseFactsOptions {
   readonly nowMs: () => number

@@ -4,8 +4,8 @@ import { createHash, randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type { FactsConnection, TableLayout } from './connection.ts'
-import { engineCode } from './engine-codes.ts'
+import type { FactsConnection, TableLayout } from './engine/connection.ts'
+import { engineCode } from './engine/engine-codes.ts'
 
 /** What is absent is as the connection says. */
 export interface MigrateSettings extends TableLayout {

@@ -6,7 +6,7 @@
  */
 
 import { FACT_TABLES, type FactTable } from './columns.ts'
-import type { QueryParameters } from './connection.ts'
+import type { QueryParameters } from './engine/connection.ts'
 import {
   ACTIVITY,
   ATTEMPT,

@@ -1,7 +1,7 @@
 /** Collects rows of several tables as text, apart by table and partition, ready to be inserted. */
 
 import { FACT_TABLES, TABLE_COLUMNS, type FactTable } from './columns.ts'
-import type { EngineSettings, InsertStatement } from './connection.ts'
+import type { EngineSettings, InsertStatement } from './engine/connection.ts'
 import type { FactRow } from './facts.ts'
 import { encodeRow, partitionOf } from './tab-separated.ts'
 

@@ -1,6 +1,6 @@
 /** The browser SDK of Whence as a module: the same as the script tag, started by a call. */
 
-import { boot } from '../boot.ts'
+import { boot } from '../core/boot.ts'
 import type { Whence } from '../whence.d.ts'
 
 export type { CopyDetail, CustomFields, Handoff, Whence, WhenceCallback } from '../whence.d.ts'

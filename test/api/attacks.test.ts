@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
-import { connectionPeer } from '../../api/client-address.ts'
+import { connectionPeer } from '../../api/http/client-address.ts'
 import type { ConnectionEnd } from '../../runtime/connections.ts'
 import { bareCatalog, startBareApi, type BareApi } from './support/bare-api.ts'
 

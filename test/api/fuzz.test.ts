@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { compileValidator } from '../../api/validate.ts'
+import { compileValidator } from '../../api/http/validate.ts'
 import type { Refusal } from '../../domain/errors.ts'
 import {
   ACTIVATION_SCHEMA,
@@ -11,9 +11,9 @@ import {
   HANDOFF_VISIT_SCHEMA,
   KNOWN_MEMBERS,
   VISIT_SCHEMA,
-} from '../../domain/schemas.ts'
+} from '../../domain/collection/schemas.ts'
 import { parseStrictJson } from '../../domain/strict-json.ts'
-import { checkVisitFields } from '../../domain/visit.ts'
+import { checkVisitFields } from '../../domain/collection/visit.ts'
 import { newId } from '../support/requests.ts'
 import { eventBody, startApi, visitBody, type Api } from './support/api.ts'
 

@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import type { Request, Response } from 'express'
 import { setImmediate as turn } from 'node:timers/promises'
-import { inStep } from '../../api/in-step.ts'
+import { inStep } from '../../api/http/in-step.ts'
 
 const REQ = {} as Request
 const RES = {} as Response

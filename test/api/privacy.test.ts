@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { RECORD_TOPICS, TIER_NAMES } from '../../domain/records.ts'
-import { openChdb } from '../../ports/facts/connect-chdb.ts'
+import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
 import { FACT_TABLES } from '../../ports/facts/columns.ts'
 import { startApi, type Api } from './support/api.ts'
 import {

@@ -3,10 +3,10 @@
 import { expect } from 'chai'
 
 import type { ApiDeps } from '../../api/deps.ts'
-import type { CheckedRequest } from '../../api/pipeline.ts'
-import { isRefusal, recall, refOf, requireReceipt, statesOf } from '../../api/receipts.ts'
+import type { CheckedRequest } from '../../api/collection/pipeline.ts'
+import { isRefusal, recall, refOf, requireReceipt, statesOf } from '../../api/collection/receipts.ts'
 import { issueReceipt, readReceipt, type ReceiptClaims } from '../../domain/receipt.ts'
-import type { KnownState } from '../../domain/resolve.ts'
+import type { KnownState } from '../../domain/collection/resolve.ts'
 import type { ReceiptFactsRow } from '../../ports/facts/query-rows.ts'
 import { KEYS } from './support/keys.ts'
 

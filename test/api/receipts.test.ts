@@ -1,7 +1,7 @@
 /** What it costs to look at receipts that somebody made up, counted in MACs. */
 
 import { expect } from 'chai'
-import { readReceipts } from '../../api/receipts.ts'
+import { readReceipts } from '../../api/collection/receipts.ts'
 import type { Website } from '../../domain/catalog.ts'
 import { issueReceipt } from '../../domain/receipt.ts'
 import { KEYS } from './support/keys.ts'

@@ -21,8 +21,8 @@ import fc from 'fast-check'
 
 import { skillFiles } from '../../api/routes/skills.ts'
 import type { ApiOptions } from '../../api/deps.ts'
-import { renderHookBody, renderHookScript } from '../../domain/hook-script.ts'
-import { parseBaseUrl, parseBrand } from '../../runtime/settings-parse.ts'
+import { renderHookBody, renderHookScript } from '../../domain/collection/hook-script.ts'
+import { parseBaseUrl, parseBrand } from '../../runtime/settings/parse.ts'
 
 const BASE_URL = 'https://whence.acme.dev'
 const ROOT = `${BASE_URL}/skills/whence-setup/`

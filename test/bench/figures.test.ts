@@ -2,8 +2,8 @@
 
 import { expect } from 'chai'
 
-import { figuresOf, luaScript } from '../../bench/http-load.ts'
-import { median, needTools, roundsFrom } from '../../bench/rounds.ts'
+import { figuresOf, luaScript } from '../../bench/support/http-load.ts'
+import { median, needTools, roundsFrom } from '../../bench/support/rounds.ts'
 
 const PRINTED = `
   Thread Stats   Avg      Stdev     Max   +/- Stdev

@@ -1,13 +1,13 @@
 /** What a process says of its engines in metrics, and when it counts as ready. */
 
 import { expect } from 'chai'
-import { reportEngines } from '../../bin/engine-metrics.ts'
-import { startMetrics } from '../../bin/serve-api.ts'
+import { reportEngines } from '../../bin/wiring/engine-metrics.ts'
+import { startMetrics } from '../../bin/wiring/serve-api.ts'
 import type { EventLogHealth } from '../../ports/event-log/event-log.ts'
 import { createLifecycle } from '../../runtime/lifecycle.ts'
 import { createLogger } from '../../runtime/logger.ts'
 import { createRegistry } from '../../runtime/metrics.ts'
-import { compileSettings } from '../../runtime/settings.ts'
+import { compileSettings } from '../../runtime/settings/settings.ts'
 
 const logger = createLogger({ program: 'test', level: 'silent', format: 'json' })
 const IDLE: EventLogHealth = {

@@ -4,13 +4,13 @@ import { expect } from 'chai'
 
 import { deliveryLines } from '../../bin/tools/explain-deliveries.ts'
 import type { Explanation } from '../../bin/tools/explain.ts'
-import { startGoogleAdsSimulator } from '../../delivery/simulator/google-ads.ts'
-import { startGoogleOauthSimulator } from '../../delivery/simulator/google-oauth.ts'
-import { startMetaSimulator } from '../../delivery/simulator/meta.ts'
-import type { Simulator } from '../../delivery/simulator/server.ts'
-import { startTiktokSimulator } from '../../delivery/simulator/tiktok.ts'
-import { startXSimulator } from '../../delivery/simulator/x.ts'
-import { DELIVERY_REASONS } from '../../domain/deliveries.ts'
+import { startGoogleAdsStandIn } from '../../stand-ins/google-ads.ts'
+import { startGoogleOauthStandIn } from '../../stand-ins/google-oauth.ts'
+import { startMetaStandIn } from '../../stand-ins/meta.ts'
+import type { StandIn } from '../../stand-ins/server.ts'
+import { startTiktokStandIn } from '../../stand-ins/tiktok.ts'
+import { startXStandIn } from '../../stand-ins/x.ts'
+import { DELIVERY_REASONS } from '../../domain/delivery/deliveries.ts'
 import type { AttemptRow, DeliveryRow } from '../../ports/facts/query-rows.ts'
 import { activeReceipt, eventBody, newId, post } from '../support/requests.ts'
 import { MANIFESTS, startTestService, type TestService } from '../support/service.ts'
@@ -126,19 +126,19 @@ spec: { websiteRef: { name: acme-dev }, displayName: D, provider: ${provider}, m
 
 describe('whence explain, of one install at all providers', function () {
   this.timeout(90_000)
-  const simulators: Simulator[] = []
+  const standIns: StandIn[] = []
   let service: TestService
   let text = ''
 
   before(async () => {
     const [google, meta, tiktok, x, oauth] = await Promise.all([
-      startGoogleAdsSimulator({ port: 0 }),
-      startMetaSimulator({ port: 0 }),
-      startTiktokSimulator({ port: 0, isToken: () => false }),
-      startXSimulator({ port: 0, isEvent: () => true }),
-      startGoogleOauthSimulator({ port: 0 }),
+      startGoogleAdsStandIn({ port: 0 }),
+      startMetaStandIn({ port: 0 }),
+      startTiktokStandIn({ port: 0, isToken: () => false }),
+      startXStandIn({ port: 0, isEvent: () => true }),
+      startGoogleOauthStandIn({ port: 0 }),
     ])
-    simulators.push(google, meta, tiktok, x, oauth)
+    standIns.push(google, meta, tiktok, x, oauth)
     meta.fail('*', { kind: 'status', status: 400, body: '{"error":{"code":80004,"message":"too many calls"}}' })
     x.fail('*', {
       kind: 'status',
@@ -176,7 +176,7 @@ describe('whence explain, of one install at all providers', function () {
   })
   after(async () => {
     await service?.stop()
-    await Promise.all(simulators.map((simulator) => simulator.stop()))
+    await Promise.all(standIns.map((standIn) => standIn.stop()))
   })
 
   it('tells what each of them said, and what follows', () => {

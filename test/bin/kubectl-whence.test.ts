@@ -9,7 +9,7 @@ import { gzipSync } from 'node:zlib'
 
 import { expect } from 'chai'
 
-import { unpacked } from '../../runtime/catalog-members.ts'
+import { unpacked } from '../../runtime/catalog/members.ts'
 import { ROOT } from '../tidy/source-files.ts'
 
 const run = promisify(execFile)

@@ -5,7 +5,7 @@ import { cp, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { startGa4Simulator, type Ga4Simulator } from '../../delivery/simulator/ga4.ts'
+import { startGa4StandIn, type Ga4StandIn } from '../../stand-ins/ga4.ts'
 import { startChild, type ServiceChild } from '../crash/service.child.ts'
 import { brokenPromises } from '../crash/service.history.ts'
 import { Clients } from '../crash/service.load.ts'
@@ -22,13 +22,13 @@ const PAUSE_MS = 25
 describe('the life of the service', function () {
   this.timeout(180_000)
   let folder: string
-  let ga4: Ga4Simulator
+  let ga4: Ga4StandIn
   let child: ServiceChild | undefined
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'whence-life-'))
     await cp(QUICKSTART, join(folder, 'manifests'), { recursive: true })
-    ga4 = await startGa4Simulator({ port: 0, keep: 100_000 })
+    ga4 = await startGa4StandIn({ port: 0, keep: 100_000 })
   })
   afterEach(async () => {
     child?.kill('SIGKILL')

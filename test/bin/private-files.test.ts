@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 import { expect } from 'chai'
 
-import { openDataFolder } from '../../bin/data-folder.ts'
+import { openDataFolder } from '../../bin/wiring/data-folder.ts'
 import { createLogger } from '../../runtime/logger.ts'
 import { freePort } from '../support/free-port.ts'
 import { send } from '../support/requests.ts'

@@ -1,13 +1,13 @@
 /** What a kill leaves between record and answer is closed before the next request: the first record's answer holds. */
 
 import { expect } from 'chai'
-import { recallAnswers } from '../../bin/recall-answers.ts'
+import { recallAnswers } from '../../delivery/recovery/recall-answers.ts'
 import { createRecordReader } from '../../delivery/record-reader.ts'
 import { encodeRecord, recordKey } from '../../domain/records.ts'
-import { lmdbEventLog } from '../../ports/event-log/lmdb.ts'
+import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
-import { lmdbHotState } from '../../ports/hot-state/lmdb.ts'
+import { lmdbHotState } from '../../ports/hot-state/lmdb/lmdb.ts'
 import type { LmdbEnvironment } from '../../ports/lmdb/environment.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { deleteFolder, openTestEnvironment, temporaryFolder } from '../contract/lmdb-harness.ts'

@@ -1,11 +1,11 @@
 /** Visits that were answered in the moment before a kill can be activated after the next start. */
 
 import { expect } from 'chai'
-import { recallVisits } from '../../bin/recall-visits.ts'
+import { recallVisits } from '../../delivery/recovery/recall-visits.ts'
 import { createRecordReader } from '../../delivery/record-reader.ts'
 import { encodeRecord } from '../../domain/records.ts'
-import { lmdbEventLog } from '../../ports/event-log/lmdb.ts'
-import { lmdbHotState } from '../../ports/hot-state/lmdb.ts'
+import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
+import { lmdbHotState } from '../../ports/hot-state/lmdb/lmdb.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { deleteFolder, openTestEnvironment, temporaryFolder } from '../contract/lmdb-harness.ts'
 

@@ -8,11 +8,11 @@ import { join } from 'node:path'
 import { connectTools, serveTools, type ToolServer } from '../../bin/tools/control.ts'
 import type { ToolBackend } from '../../bin/tools/backend.ts'
 import { answerSendTest } from '../../bin/tools/send-test.ts'
-import { startXSimulator } from '../../delivery/simulator/x.ts'
-import type { Simulator } from '../../delivery/simulator/server.ts'
-import { compileManifests } from '../../runtime/catalog-source.ts'
-import { readManifests } from '../../runtime/manifests.ts'
-import { compileSettings } from '../../runtime/settings.ts'
+import { startXStandIn } from '../../stand-ins/x.ts'
+import type { StandIn } from '../../stand-ins/server.ts'
+import { compileManifests } from '../../runtime/catalog/source.ts'
+import { readManifests } from '../../runtime/catalog/manifests.ts'
+import { compileSettings } from '../../runtime/settings/settings.ts'
 import { whence, type Ran } from './support/run-whence.ts'
 
 const TOKEN = 'canary-pixel-token'
@@ -49,7 +49,7 @@ spec:
 describe('whence send-test', function () {
   this.timeout(60_000)
   let folder: string
-  let simulator: Simulator
+  let standIn: StandIn
   let manifests: string
 
   before(async () => {
@@ -57,16 +57,16 @@ describe('whence send-test', function () {
     manifests = join(folder, 'manifests')
     await mkdir(manifests)
     await writeFile(join(manifests, 'acme.yaml'), MANIFEST)
-    simulator = await startXSimulator({ port: 0, isToken: (token) => token === TOKEN })
+    standIn = await startXStandIn({ port: 0, isToken: (token) => token === TOKEN })
   })
   after(async () => {
-    await simulator.stop()
+    await standIn.stop()
     await rm(folder, { recursive: true, force: true })
   })
 
   function run(words: readonly string[], token = TOKEN): Promise<Ran> {
     const where = ['--data', join(folder, 'data'), '--manifests', manifests]
-    return whence(['send-test', ...words, ...where], { X_TOKEN: token, WHENCE_X_URL: simulator.url })
+    return whence(['send-test', ...words, ...where], { X_TOKEN: token, WHENCE_X_URL: standIn.url })
   }
 
   it('prints the verdict of the provider, its words and the next step, and none of the secrets', async () => {
@@ -78,9 +78,9 @@ describe('whence send-test', function () {
     expect(stdout).to.match(/ {2}answer {3}HTTP 200 after .*conversions_processed/)
     expect(stdout).to.match(/ {2}next {5}Set the mode to Live/)
     expect(stdout).not.to.contain('canary')
-    const before = simulator.total()
+    const before = standIn.total()
     expect((await run(['acme-x'])).stdout).to.contain('nothing was sent')
-    expect(simulator.total()).to.equal(before)
+    expect(standIn.total()).to.equal(before)
   })
 
   it('ends with 1 where it is refused, 3 where no clear answer came, and 2 where it is asked wrongly', async () => {
@@ -88,9 +88,9 @@ describe('whence send-test', function () {
     expect(refused.status).to.equal(1)
     expect(JSON.parse(refused.stdout)).to.include({ verdict: 'refused', code: 'UNAUTHORIZED_ACCESS' })
     expect(refused.stdout).not.to.contain('canary')
-    simulator.fail('*', { kind: 'reset' })
+    standIn.fail('*', { kind: 'reset' })
     const unclear = await run(['acme-x', '--live'])
-    simulator.fail('*', null)
+    standIn.fail('*', null)
     expect(unclear).to.include({ status: 3 })
     const unknown = await run(['acme-y'])
     expect(unknown).to.deep.include({ status: 2, stdout: '' })
@@ -101,7 +101,7 @@ describe('whence send-test', function () {
   it('asks a running service where one runs, with its resources and addresses', async () => {
     const data = join(folder, 'live')
     await mkdir(data)
-    const env = { X_TOKEN: TOKEN, WHENCE_X_URL: simulator.url, WHENCE_MANIFESTS: manifests }
+    const env = { X_TOKEN: TOKEN, WHENCE_X_URL: standIn.url, WHENCE_MANIFESTS: manifests }
     const outcome = compileSettings('send-test', [], env)
     if (outcome.kind !== 'run') throw new Error(JSON.stringify(outcome))
     const compiled = compileManifests(await readManifests(manifests), { env })

@@ -1,7 +1,7 @@
 /** Everything that is broken in chaos runs: how it begins, how long it lasts, and how it ends. */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Fault as ProviderFault } from '../../delivery/simulator/server.ts'
+import type { Fault as ProviderFault } from '../../stand-ins/server.ts'
 import type { ClusterBroker } from '../support/kafka-cluster.ts'
 import { IN_PEACE, type Part } from './history.ts'
 import { PROCESS_NAMES, type ChaosService, type ProcessName } from './service.ts'

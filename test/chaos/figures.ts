@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import { jobIdOf } from '../../domain/deliveries.ts'
+import { jobIdOf } from '../../domain/delivery/deliveries.ts'
 import type { Client } from './client.ts'
 import { keyOf, type Call } from './history.ts'
 import type { ChaosService } from './service.ts'

@@ -3,10 +3,10 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startGa4Simulator, type Ga4Simulator } from '../../delivery/simulator/ga4.ts'
-import { startMetaSimulator } from '../../delivery/simulator/meta.ts'
-import type { Simulator } from '../../delivery/simulator/server.ts'
-import { kafkaEventLog } from '../../ports/event-log/kafka.ts'
+import { startGa4StandIn, type Ga4StandIn } from '../../stand-ins/ga4.ts'
+import { startMetaStandIn } from '../../stand-ins/meta.ts'
+import type { StandIn } from '../../stand-ins/server.ts'
+import { kafkaEventLog } from '../../ports/event-log/kafka/kafka.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
@@ -42,8 +42,8 @@ export interface ChaosService {
   readonly links: Links
   readonly facts: Facts
   readonly eventLog: EventLog
-  readonly ga4: Ga4Simulator
-  readonly meta: Simulator
+  readonly ga4: Ga4StandIn
+  readonly meta: StandIn
   readonly folder: string
   /** When processes went on without Redis, as they said so themselves. */
   readonly alone: readonly Alone[]
@@ -83,9 +83,9 @@ export async function startChaosService(options: ChaosOptions): Promise<ChaosSer
     closers.push(() => engines.stop())
     const { cluster } = engines
     if (cluster === null) throw new Error('there is no cluster')
-    const ga4 = await startGa4Simulator({ port: 0, keep: KEEP_HITS })
+    const ga4 = await startGa4StandIn({ port: 0, keep: KEEP_HITS })
     closers.push(() => ga4.stop())
-    const meta = await startMetaSimulator({ port: 0, keep: KEEP_HITS })
+    const meta = await startMetaStandIn({ port: 0, keep: KEEP_HITS })
     closers.push(() => meta.stop())
     const eventLog = await kafkaEventLog(engines.kafkaSettings)
     closers.push(() => eventLog.close())

@@ -1,8 +1,8 @@
 /** Waits until nothing is on its way any more, and reads back all that a round has left behind. */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import type { RecordedHit } from '../../delivery/simulator/ga4.ts'
-import type { RecordedRequest } from '../../delivery/simulator/server.ts'
+import type { RecordedHit } from '../../stand-ins/ga4.ts'
+import type { RecordedRequest } from '../../stand-ins/server.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { startProgram } from '../support/programs.ts'
 import { keyOf, type Call, type Explained, type Hit, type Stored, type StoredInstall } from './history.ts'

@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 
 import { expect } from 'chai'
 
-import { startGa4Simulator, type Ga4Simulator } from '../../delivery/simulator/ga4.ts'
+import { startGa4StandIn, type Ga4StandIn } from '../../stand-ins/ga4.ts'
 import { startEngines, type Engines } from '../support/engines.ts'
 import { kafkaJars } from '../support/kafka.ts'
 import type { KubeServer, KubeTools } from '../support/kube.ts'
@@ -157,7 +157,7 @@ describe('the chart on a real API server', function () {
 
   describe('installed', () => {
     let engines: Engines
-    let ga4: Ga4Simulator
+    let ga4: Ga4StandIn
     let kubelet: Kubelet
     let values = ''
     const ns = 'whence'
@@ -173,7 +173,7 @@ describe('the chart on a real API server', function () {
       const jars = await kafkaJars()
       if (jars === null) return this.skip()
       engines = await startEngines({ jars })
-      ga4 = await startGa4Simulator({ port: 0 })
+      ga4 = await startGa4StandIn({ port: 0 })
       await namespace(ns, RESTRICTED)
       await kube.apply([
         { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: ns } },

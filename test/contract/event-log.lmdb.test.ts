@@ -1,7 +1,7 @@
 /** The EventLog contract on LMDB. */
 
-import type { LmdbEventLog } from '../../ports/event-log/lmdb.ts'
-import { lmdbEventLog } from '../../ports/event-log/lmdb.ts'
+import type { LmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
+import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import type { LmdbEnvironment } from '../../ports/lmdb/environment.ts'
 
 import type { EventLogBounds, EventLogHarness } from './event-log.contract.ts'

@@ -1,7 +1,7 @@
 /** Builds records as they stand on the event log, each complete and different only where a test says so. */
 
-import { addFactRows } from '../../delivery/fact-rows.ts'
-import type { EntryPlace } from '../../delivery/fact-rows.ts'
+import { addFactRows } from '../../delivery/facts-writer/fact-rows.ts'
+import type { EntryPlace } from '../../delivery/facts-writer/fact-rows.ts'
 import type { Install, Visit } from '../../domain/model.ts'
 import type {
   ActivationRecord,

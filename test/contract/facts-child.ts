@@ -8,7 +8,7 @@
 import { createInterface } from 'node:readline'
 
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
-import { openChdb } from '../../ports/facts/connect-chdb.ts'
+import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
 import type { FactTable } from '../../ports/facts/columns.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import { rowsOf, visitRecord } from './fact-samples.ts'

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
-import { openChdb } from '../../ports/facts/connect-chdb.ts'
+import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 
 const CHILD = fileURLToPath(new URL('./facts-child.ts', import.meta.url))

@@ -9,8 +9,8 @@ import { pathToFileURL } from 'node:url'
 import { expect } from 'chai'
 
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
-import { openChdb } from '../../ports/facts/connect-chdb.ts'
-import type { FactsConnection } from '../../ports/facts/connection.ts'
+import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
+import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
 import { FACT_TABLES } from '../../ports/facts/columns.ts'
 import { migrate, MigrationRefused } from '../../ports/facts/migrate.ts'
 

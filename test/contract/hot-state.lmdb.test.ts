@@ -1,7 +1,7 @@
 /** The HotState contract on LMDB. */
 
-import type { LmdbHotState } from '../../ports/hot-state/lmdb.ts'
-import { lmdbHotState } from '../../ports/hot-state/lmdb.ts'
+import type { LmdbHotState } from '../../ports/hot-state/lmdb/lmdb.ts'
+import { lmdbHotState } from '../../ports/hot-state/lmdb/lmdb.ts'
 import type { LmdbEnvironment } from '../../ports/lmdb/environment.ts'
 
 import type { HotStateHarness } from './hot-state.contract.ts'

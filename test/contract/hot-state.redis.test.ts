@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
-import { redisHotState } from '../../ports/hot-state/redis.ts'
+import { redisHotState } from '../../ports/hot-state/redis/redis.ts'
 import { hasRedisServer, startRedis, type RedisServer } from '../support/redis.ts'
 
 import type { HotStateHarness } from './hot-state.contract.ts'

@@ -2,10 +2,10 @@
 
 import type { Topic } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
-import type { KafkaEventLogOptions } from '../../ports/event-log/kafka.ts'
-import { checkKafkaTopics, kafkaEventLog } from '../../ports/event-log/kafka.ts'
-import type { KafkaSettings } from '../../ports/event-log/kafka-url.ts'
-import { parseKafkaUrl } from '../../ports/event-log/kafka-url.ts'
+import type { KafkaEventLogOptions } from '../../ports/event-log/kafka/kafka.ts'
+import { checkKafkaTopics, kafkaEventLog } from '../../ports/event-log/kafka/kafka.ts'
+import type { KafkaSettings } from '../../ports/event-log/kafka/url.ts'
+import { parseKafkaUrl } from '../../ports/event-log/kafka/url.ts'
 
 import type { EventLogBounds, EventLogHarness } from './event-log.contract.ts'
 import type { KafkaBroker } from '../support/kafka.ts'

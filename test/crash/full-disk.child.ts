@@ -7,8 +7,8 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 
-import { diskReport } from '../../bin/disk-report.ts'
-import { lmdbEventLog } from '../../ports/event-log/lmdb.ts'
+import { diskReport } from '../../bin/wiring/disk-report.ts'
+import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import { openLmdb } from '../../ports/lmdb/environment.ts'
 
 const [folder = ''] = process.argv.slice(2)

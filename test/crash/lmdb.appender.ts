@@ -6,8 +6,8 @@
 import { writeSync } from 'node:fs'
 
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
-import { lmdbEventLog } from '../../ports/event-log/lmdb.ts'
-import { lmdbHotState } from '../../ports/hot-state/lmdb.ts'
+import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
+import { lmdbHotState } from '../../ports/hot-state/lmdb/lmdb.ts'
 import { StorageFailed } from '../../ports/lmdb/committer.ts'
 import { openLmdb } from '../../ports/lmdb/environment.ts'
 

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { lmdbEventLog } from '../../ports/event-log/lmdb.ts'
+import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import { deleteFolder, openTestEnvironment, temporaryFolder } from '../contract/lmdb-harness.ts'
 
 import type { Appender } from './lmdb.processes.ts'

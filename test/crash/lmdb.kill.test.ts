@@ -2,8 +2,8 @@
 
 import { expect } from 'chai'
 
-import { lmdbEventLog } from '../../ports/event-log/lmdb.ts'
-import { lmdbHotState } from '../../ports/hot-state/lmdb.ts'
+import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
+import { lmdbHotState } from '../../ports/hot-state/lmdb/lmdb.ts'
 import { deleteFolder, openTestEnvironment, temporaryFolder } from '../contract/lmdb-harness.ts'
 
 import { idsOf, startAppender } from './lmdb.processes.ts'

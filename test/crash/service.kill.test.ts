@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { startGa4Simulator, type Ga4Simulator } from '../../delivery/simulator/ga4.ts'
+import { startGa4StandIn, type Ga4StandIn } from '../../stand-ins/ga4.ts'
 import { freePort } from '../support/free-port.ts'
 import { startTestService } from '../support/service.ts'
 import { startChild } from './service.child.ts'
@@ -30,13 +30,13 @@ const KEEP_HITS = 1_000_000
 
 describe('the service and kill -9', () => {
   let folder: string
-  let ga4: Ga4Simulator
+  let ga4: Ga4StandIn
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'whence-crash-'))
     await mkdir(join(folder, 'manifests'))
     await writeFile(join(folder, 'manifests', 'load.yaml'), LOAD_MANIFESTS)
-    ga4 = await startGa4Simulator({ port: 0, keep: KEEP_HITS })
+    ga4 = await startGa4StandIn({ port: 0, keep: KEEP_HITS })
   })
   after(async () => {
     await ga4?.stop()

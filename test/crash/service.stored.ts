@@ -1,7 +1,7 @@
 /** Reads back everything that the service has stored, once all its roles have worked off their topics. */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Ga4Simulator } from '../../delivery/simulator/ga4.ts'
+import type { Ga4StandIn } from '../../stand-ins/ga4.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { RequestLogRow } from '../../ports/facts/query-rows.ts'
 import type { Operation, Stored, StoredDelivery, StoredInstall } from './service.history.ts'
@@ -22,7 +22,7 @@ export async function settle(service: { readonly drain: () => Promise<void>; rea
   } while (performance.now() < deadlineMs)
 }
 
-export async function readStored(facts: Facts, ga4: Ga4Simulator, operations: readonly Operation[]): Promise<Stored> {
+export async function readStored(facts: Facts, ga4: Ga4StandIn, operations: readonly Operation[]): Promise<Stored> {
   const logs = new Map<string, number>()
   for (const { user_agent: tag } of await allLogs(facts)) logs.set(tag, (logs.get(tag) ?? 0) + 1)
   const installs = await pages<StoredInstall & { received_at_ms: number }>(

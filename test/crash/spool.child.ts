@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 
 import { LogUnavailable, type EventLog } from '../../ports/event-log/event-log.ts'
-import { lmdbEventLog } from '../../ports/event-log/lmdb.ts'
-import { SPOOL_LOG_OPTIONS, spooledEventLog, type SpooledEventLog } from '../../ports/event-log/spooled.ts'
+import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
+import { SPOOL_LOG_OPTIONS, spooledEventLog, type SpooledEventLog } from '../../ports/event-log/spool/spooled.ts'
 import { openLmdb } from '../../ports/lmdb/environment.ts'
 
 const [folder = ''] = process.argv.slice(2)

@@ -4,10 +4,10 @@ import { generateKeyPairSync } from 'node:crypto'
 
 import { expect } from 'chai'
 
-import { createTokens, type Tokens } from '../../delivery/auth.ts'
+import { createTokens, type Tokens } from '../../delivery/exchange/auth.ts'
 import { googleAds } from '../../delivery/providers/google-ads.ts'
-import type { OauthGrant } from '../../delivery/provider.ts'
-import { startGoogleOauthSimulator, type GoogleOauthSimulator } from '../../delivery/simulator/google-oauth.ts'
+import type { OauthGrant } from '../../delivery/providers/provider.ts'
+import { startGoogleOauthStandIn, type GoogleOauthStandIn } from '../../stand-ins/google-oauth.ts'
 import { MINUTE_MS } from './support/builders.ts'
 import { TestClock } from './support/harness.ts'
 
@@ -25,14 +25,14 @@ const grantOf = (serviceAccountJson: string) => googleAds.auth?.grant({ serviceA
 
 describe('access tokens', () => {
   let clock: TestClock
-  let oauth: GoogleOauthSimulator
+  let oauth: GoogleOauthStandIn
   let tokens: Tokens
 
   beforeEach(async () => {
     clock = new TestClock()
     const account = { email: EMAIL, publicKeyPem: publicKey.export({ type: 'spki', format: 'pem' }).toString() }
     const isRefreshToken = (token: string): boolean => token === '1//a+b&c'
-    oauth = await startGoogleOauthSimulator({ port: 0, nowMs: clock.nowMs, account, isRefreshToken })
+    oauth = await startGoogleOauthStandIn({ port: 0, nowMs: clock.nowMs, account, isRefreshToken })
     tokens = createTokens({ baseUrl: oauth.url, nowMs: clock.nowMs, exchangeMs: 5_000 })
   })
   afterEach(async () => {
@@ -94,7 +94,7 @@ describe('access tokens', () => {
     })
   }
 
-  const ROWS: readonly [string, Parameters<GoogleOauthSimulator['fail']>[1], object][] = [
+  const ROWS: readonly [string, Parameters<GoogleOauthStandIn['fail']>[1], object][] = [
     [
       'a refusal',
       { kind: 'status', status: 400, body: '{"error":"invalid_grant"}' },

@@ -4,19 +4,19 @@ import { expect } from 'chai'
 
 import type { Destination } from '../../domain/catalog.ts'
 import type { Job } from '../../domain/records.ts'
-import { parcelsOf, ParcelSizes, type Going, type Parcel } from '../../delivery/parcel.ts'
-import type { Provider } from '../../delivery/provider.ts'
+import { parcelsOf, ParcelSizes, type Going, type Parcel } from '../../delivery/worker/parcel.ts'
+import type { Provider } from '../../delivery/providers/provider.ts'
 import { googleAds } from '../../delivery/providers/google-ads.ts'
 import { meta } from '../../delivery/providers/meta.ts'
 import { tiktok } from '../../delivery/providers/tiktok.ts'
 import { x } from '../../delivery/providers/x.ts'
-import { AskedOnce } from '../../delivery/asked-once.ts'
-import { startGoogleAdsSimulator, type GoogleVerdict } from '../../delivery/simulator/google-ads.ts'
-import { startGoogleOauthSimulator } from '../../delivery/simulator/google-oauth.ts'
-import { startMetaSimulator } from '../../delivery/simulator/meta.ts'
-import type { RecordedRequest, Simulator } from '../../delivery/simulator/server.ts'
-import { startTiktokSimulator } from '../../delivery/simulator/tiktok.ts'
-import { startXSimulator } from '../../delivery/simulator/x.ts'
+import { AskedOnce } from '../../delivery/worker/asked-once.ts'
+import { startGoogleAdsStandIn, type GoogleVerdict } from '../../stand-ins/google-ads.ts'
+import { startGoogleOauthStandIn } from '../../stand-ins/google-oauth.ts'
+import { startMetaStandIn } from '../../stand-ins/meta.ts'
+import type { RecordedRequest, StandIn } from '../../stand-ins/server.ts'
+import { startTiktokStandIn } from '../../stand-ins/tiktok.ts'
+import { startXStandIn } from '../../stand-ins/x.ts'
 import { AD_DESTINATIONS, adJob } from './support/ad-install.ts'
 import { AdStage, type AdStageOptions } from './support/ad-stage.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS } from './support/builders.ts'
@@ -44,15 +44,15 @@ function stale(job: Job): Job {
   return { ...job, install: { ...job.install, receivedAtMs: NOON_MS - 8 * DAY_MS } }
 }
 
-const sizesAt = (simulator: Simulator, list: string): number[] =>
-  simulator.requests().flatMap(({ body }: RecordedRequest) => {
+const sizesAt = (standIn: StandIn, list: string): number[] =>
+  standIn.requests().flatMap(({ body }: RecordedRequest) => {
     const rows = (body as Record<string, unknown> | null)?.[list]
     return Array.isArray(rows) ? [rows.length] : []
   })
 
 describe('deliveries in one request', () => {
   let stage: AdStage
-  let simulator: Simulator
+  let standIn: StandIn
   let clock: TestClock
 
   const set = async (
@@ -61,28 +61,28 @@ describe('deliveries in one request', () => {
     options: Partial<AdStageOptions> = {},
   ): Promise<void> => {
     const secrets = { accessToken: 'canary-token', pixelToken: 'canary-token' }
-    stage = await AdStage.set({ provider, destination, secrets, baseUrl: simulator.url, clock, ...options })
+    stage = await AdStage.set({ provider, destination, secrets, baseUrl: standIn.url, clock, ...options })
   }
   beforeEach(() => {
     clock = new TestClock()
   })
   afterEach(async () => {
     await stage.strike()
-    await simulator.stop()
+    await standIn.stop()
   })
 
   for (const [provider, destination, start, list] of [
-    [meta, AD_DESTINATIONS.meta, startMetaSimulator, 'data'],
-    [tiktok, AD_DESTINATIONS.tiktok, startTiktokSimulator, 'data'],
-    [x, AD_DESTINATIONS.x, startXSimulator, 'conversions'],
+    [meta, AD_DESTINATIONS.meta, startMetaStandIn, 'data'],
+    [tiktok, AD_DESTINATIONS.tiktok, startTiktokStandIn, 'data'],
+    [x, AD_DESTINATIONS.x, startXStandIn, 'conversions'],
   ] as const) {
     it(`go to ${provider.id} together, and each is told of as if it had gone alone`, async () => {
-      simulator = await start({ port: 0, nowMs: clock.nowMs })
+      standIn = await start({ port: 0, nowMs: clock.nowMs })
       await set(provider, destination)
       const sent = jobs(30, destination)
       await stage.enqueue(...sent)
       const records = await stage.recorded(30)
-      expect(sizesAt(simulator, list)).to.deep.equal([30])
+      expect(sizesAt(standIn, list)).to.deep.equal([30])
       for (const record of records) {
         expect(record).to.include({ status: 'delivered', attempts: 1 })
         expect(record.detail).to.contain('one of 30 in a request')
@@ -94,7 +94,7 @@ describe('deliveries in one request', () => {
   }
 
   it('are halved where one of them spoils all, until only that one fails', async () => {
-    simulator = await startMetaSimulator({ port: 0, nowMs: clock.nowMs })
+    standIn = await startMetaStandIn({ port: 0, nowMs: clock.nowMs })
     await set(meta, AD_DESTINATIONS.meta)
     const sent = jobs(64, AD_DESTINATIONS.meta).map((job, index) => (index === 20 ? stale(job) : job))
     await stage.enqueue(...sent)
@@ -106,32 +106,32 @@ describe('deliveries in one request', () => {
     expect(failed[0]?.attempt?.code).to.contain('2804003')
     expect(failed[0]?.detail).to.contain('refused before together with others')
     // All of them, and then two halves at each of six sizes.
-    expect(simulator.total()).to.equal(13)
+    expect(standIn.total()).to.equal(13)
     expect(records.every(({ attempts }) => attempts === 1)).to.equal(true)
   })
 
   it('wait and come back together after an outage', async () => {
-    simulator = await startMetaSimulator({ port: 0, nowMs: clock.nowMs })
+    standIn = await startMetaStandIn({ port: 0, nowMs: clock.nowMs })
     await set(meta, AD_DESTINATIONS.meta)
-    simulator.fail('*', { kind: 'status', status: 503 })
+    standIn.fail('*', { kind: 'status', status: 503 })
     await stage.enqueue(...jobs(20, AD_DESTINATIONS.meta))
-    await until(() => simulator.total() === 1)
-    simulator.fail('*', null)
+    await until(() => standIn.total() === 1)
+    standIn.fail('*', null)
     const failed = (await stage.recorded(20)).slice(0, 20)
     expect(new Set(failed.map(({ nextAttemptAtMs }) => nextAttemptAtMs)).size).to.equal(1)
     clock.advance(6_000)
     const records = await stage.recorded(40)
     expect(records.slice(20).every(({ status, attempts }) => status === 'delivered' && attempts === 2)).to.equal(true)
-    expect(sizesAt(simulator, 'data')).to.deep.equal([20, 20])
+    expect(sizesAt(standIn, 'data')).to.deep.equal([20, 20])
   })
 
   it('never cross from one destination to another', async () => {
-    simulator = await startMetaSimulator({ port: 0, nowMs: clock.nowMs })
+    standIn = await startMetaStandIn({ port: 0, nowMs: clock.nowMs })
     const other = { ...AD_DESTINATIONS.meta, id: 'other-meta', settings: { pixelId: '999' } }
     await set(meta, AD_DESTINATIONS.meta, { others: [other] })
     await stage.enqueue(...jobs(10, AD_DESTINATIONS.meta), ...jobs(5, other, 101))
     await stage.recorded(15)
-    const perPixel = simulator.requests().map(({ key, body }: any) => [key, body.data.length])
+    const perPixel = standIn.requests().map(({ key, body }: any) => [key, body.data.length])
     expect(perPixel).to.have.deep.members([
       ['123456789012345', 10],
       ['999', 5],
@@ -139,14 +139,14 @@ describe('deliveries in one request', () => {
   })
 
   it('leave out what has nothing to send, and what might be too old by the time it is judged', async () => {
-    simulator = await startMetaSimulator({ port: 0, nowMs: clock.nowMs })
+    standIn = await startMetaStandIn({ port: 0, nowMs: clock.nowMs })
     await set(meta, AD_DESTINATIONS.meta)
     const [first, second, ...rest] = jobs(10, AD_DESTINATIONS.meta)
     const nameless = { ...first!, visit: { ...first!.visit, identities: { meta: { fbp: 'malformed' } } } }
     const late = { ...second!, deadlineAtMs: NOON_MS + 30_000 }
     await stage.enqueue(nameless, late, ...rest)
     const records = await stage.recorded(10)
-    expect(sizesAt(simulator, 'data')).to.have.members([8, 1])
+    expect(sizesAt(standIn, 'data')).to.have.members([8, 1])
     expect(records.find(({ jobId }) => jobId === nameless.jobId)).to.include({
       status: 'skipped',
       reason: 'no_identifier',
@@ -160,28 +160,28 @@ describe('deliveries in one request', () => {
       mode: 'Validate' as const,
       settings: { ...AD_DESTINATIONS.meta.settings, testEventCode: 'TEST1' },
     }
-    simulator = await startMetaSimulator({ port: 0, nowMs: clock.nowMs })
+    standIn = await startMetaStandIn({ port: 0, nowMs: clock.nowMs })
     await set(meta, destination)
     await stage.enqueue(...jobs(3, destination))
     await stage.recorded(3)
-    expect(sizesAt(simulator, 'data')).to.deep.equal([1, 1, 1])
+    expect(sizesAt(standIn, 'data')).to.deep.equal([1, 1, 1])
   })
 
   it('count as one failure for the destination when the credentials are refused, and all of them wait', async () => {
-    simulator = await startMetaSimulator({ port: 0, nowMs: clock.nowMs, isToken: () => false })
+    standIn = await startMetaStandIn({ port: 0, nowMs: clock.nowMs, isToken: () => false })
     await set(meta, AD_DESTINATIONS.meta)
     await stage.enqueue(...jobs(12, AD_DESTINATIONS.meta))
     const records = await stage.recorded(12)
     expect(records.every(({ reason }) => reason === 'credentials_refused')).to.equal(true)
-    expect(simulator.total()).to.equal(1)
+    expect(standIn.total()).to.equal(1)
     expect(await stage.activityTypes()).to.deep.equal(['destination_paused'])
   })
 })
 
 describe("deliveries in one request to Google, and Google's verdict", () => {
   let stage: AdStage
-  let ads: Simulator
-  let oauth: Simulator
+  let ads: StandIn
+  let oauth: StandIn
   let clock: TestClock
   let verdict: GoogleVerdict
 
@@ -189,8 +189,8 @@ describe("deliveries in one request to Google, and Google's verdict", () => {
     clock = new TestClock()
     verdict = { requestStatus: 'SUCCESS' }
     const { nowMs } = clock
-    oauth = await startGoogleOauthSimulator({ port: 0, nowMs })
-    ads = await startGoogleAdsSimulator({ port: 0, nowMs, judge: () => verdict })
+    oauth = await startGoogleOauthStandIn({ port: 0, nowMs })
+    ads = await startGoogleAdsStandIn({ port: 0, nowMs, judge: () => verdict })
     const destination = AD_DESTINATIONS.google_ads
     const urls = { baseUrl: ads.url, tokenUrl: oauth.url }
     stage = await AdStage.set({ provider: googleAds, destination, secrets: GOOGLE_SECRETS, ...urls, clock })

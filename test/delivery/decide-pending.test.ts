@@ -2,8 +2,8 @@
 
 import { expect } from 'chai'
 
-import { decidePending, type Arrival, type DecideDeps } from '../../delivery/decide-pending.ts'
-import { DECIDING_TOPICS, hasReached } from '../../domain/facts-lag.ts'
+import { decidePending, type Arrival, type DecideDeps } from '../../delivery/dispatch/decide-pending.ts'
+import { DECIDING_TOPICS, hasReached } from '../../domain/collection/facts-lag.ts'
 import type { Install, OpenCandidate } from '../../domain/model.ts'
 import type { DecisionRecord } from '../../domain/records.ts'
 import { catalogOf, DAY_MS, destinationOf, HOUR_MS, NOON_MS, recordOf, visitOf } from './support/builders.ts'

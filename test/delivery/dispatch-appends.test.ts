@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { startDispatch, type Dispatch } from '../../delivery/dispatch.ts'
+import { startDispatch, type Dispatch } from '../../delivery/dispatch/dispatch.ts'
 import type { Install } from '../../domain/model.ts'
 import { encodeRecord, recordKey, type InstallRecord } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'

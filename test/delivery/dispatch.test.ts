@@ -11,9 +11,9 @@ import {
   type Topic,
   decodeRecord,
 } from '../../domain/records.ts'
-import { DECIDING_TOPICS, FACTS_WRITER_GROUP } from '../../domain/facts-lag.ts'
+import { DECIDING_TOPICS, FACTS_WRITER_GROUP } from '../../domain/collection/facts-lag.ts'
 import type { Install } from '../../domain/model.ts'
-import { startDispatch, type Dispatch } from '../../delivery/dispatch.ts'
+import { startDispatch, type Dispatch } from '../../delivery/dispatch/dispatch.ts'
 import type { FirstInstallRow } from '../../ports/facts/query-rows.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import {
@@ -541,7 +541,7 @@ describe('dispatch', () => {
     facts.show(visitOf())
     await report(recordOf(installOf()))
     await until(async () => (await stage.statuses()).get('event-0001') === 'delivered')
-    const [hit] = stage.simulator.requests()
+    const [hit] = stage.standIn.requests()
     expect(hit).to.deep.include({ measurementId: MEASUREMENT_ID, messages: [] })
   })
 })

@@ -2,8 +2,8 @@
 
 import { expect } from 'chai'
 
-import { writeBatch } from '../../delivery/fact-batch.ts'
-import { startFactsWriter } from '../../delivery/facts-writer.ts'
+import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
+import { startFactsWriter } from '../../delivery/facts-writer/facts-writer.ts'
 import { encodeRecord, type LogRecord } from '../../domain/records.ts'
 import type { Batch } from '../../ports/event-log/event-log.ts'
 import { type FactTable } from '../../ports/facts/columns.ts'

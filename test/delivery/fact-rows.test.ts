@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 
-import { addFactRows, firstWins, latestWins } from '../../delivery/fact-rows.ts'
+import { addFactRows, firstWins, latestWins } from '../../delivery/facts-writer/fact-rows.ts'
 import { DELIVERY_STATUSES } from '../../domain/model.ts'
 import type { FactRow } from '../../ports/facts/facts.ts'
 import {

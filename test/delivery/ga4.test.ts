@@ -5,10 +5,10 @@ import fc from 'fast-check'
 
 import { PROVIDER_IDS, type Identities } from '../../domain/model.ts'
 import type { Job } from '../../domain/records.ts'
-import type { DestinationContext, ProviderReply, ProviderRequest } from '../../delivery/provider.ts'
+import type { DestinationContext, ProviderReply, ProviderRequest } from '../../delivery/providers/provider.ts'
 import { ga4 } from '../../delivery/providers/ga4.ts'
-import { targetOf } from '../../delivery/send.ts'
-import { checkGa4Hit } from '../../delivery/simulator/ga4-rules.ts'
+import { targetOf } from '../../delivery/exchange/send.ts'
+import { checkGa4Hit } from '../../stand-ins/ga4-rules.ts'
 import {
   API_SECRET,
   CLIENT_ID,

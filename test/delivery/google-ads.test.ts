@@ -2,15 +2,11 @@
 
 import { expect } from 'chai'
 
-import type { Verdict } from '../../delivery/provider.ts'
+import type { Verdict } from '../../delivery/providers/provider.ts'
 import { googleAds } from '../../delivery/providers/google-ads.ts'
-import {
-  checkGoogleAdsRequest,
-  startGoogleAdsSimulator,
-  type GoogleVerdict,
-} from '../../delivery/simulator/google-ads.ts'
-import { startGoogleOauthSimulator, type GoogleOauthSimulator } from '../../delivery/simulator/google-oauth.ts'
-import type { Simulator } from '../../delivery/simulator/server.ts'
+import { checkGoogleAdsRequest, startGoogleAdsStandIn, type GoogleVerdict } from '../../stand-ins/google-ads.ts'
+import { startGoogleOauthStandIn, type GoogleOauthStandIn } from '../../stand-ins/google-oauth.ts'
+import type { StandIn } from '../../stand-ins/server.ts'
 import type { Identities } from '../../domain/model.ts'
 import type { Job } from '../../domain/records.ts'
 import { AD_DESTINATIONS, adJob, CLICKED_AT_MS, IDENTITIES } from './support/ad-install.ts'
@@ -271,8 +267,8 @@ describe("the meaning of Google's later verdict", () => {
 })
 
 describe('a worker for Google Ads', () => {
-  let ads: Simulator
-  let oauth: GoogleOauthSimulator
+  let ads: StandIn
+  let oauth: GoogleOauthStandIn
   let stage: AdStage
   let clock: TestClock
   let verdict: GoogleVerdict = { requestStatus: 'SUCCESS' }
@@ -291,12 +287,12 @@ describe('a worker for Google Ads', () => {
     clock = new TestClock()
     verdict = { requestStatus: 'SUCCESS' }
     const { nowMs } = clock
-    oauth = await startGoogleOauthSimulator({
+    oauth = await startGoogleOauthStandIn({
       port: 0,
       nowMs,
       isRefreshToken: (token) => token === SECRETS.refreshToken,
     })
-    ads = await startGoogleAdsSimulator({
+    ads = await startGoogleAdsStandIn({
       port: 0,
       nowMs,
       isToken: (token) => oauth.isToken(token),

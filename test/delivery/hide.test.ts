@@ -1,7 +1,7 @@
 /** Secrets that a provider sends back, however it spells them, are in nothing that is kept. */
 
 import { expect } from 'chai'
-import { hide, hideInBody } from '../../delivery/hide.ts'
+import { hide, hideInBody } from '../../delivery/exchange/hide.ts'
 
 const SECRET = 'sEcret+of/the=stream-42'
 

@@ -31,7 +31,7 @@ describe('one black hole among ten destinations', () => {
     const well = Array.from({ length: 9 }, (_, index) => ga4Named(`well${index}`))
     const hole = ga4Named('hole')
     stage = await Stage.set({ destinations: [...well, hole], exchangeMs: 2_000 })
-    stage.simulator.fail('G-HOLE', { kind: 'hang' })
+    stage.standIn.fail('G-HOLE', { kind: 'hang' })
     await stage.startWorker()
     // A quarter of a batch of the log, so that no destination is ever crowded by its own jobs.
     for (let round = 0; round < 12; round += 1) {
@@ -44,10 +44,10 @@ describe('one black hole among ten destinations', () => {
     }
     const tried = (await stage.records()).filter(({ destination }) => destination !== 'hole')
     expect(tried.every(({ attempts }) => attempts === 1)).to.equal(true)
-    const open = stage.simulator.requests().filter(({ measurementId }) => measurementId === 'G-HOLE')
+    const open = stage.standIn.requests().filter(({ measurementId }) => measurementId === 'G-HOLE')
     expect(open.length).to.be.greaterThan(0)
     expect(stage.worker?.health().inFlight).to.be.at.most(8)
-    await stage.simulator.stop()
+    await stage.standIn.stop()
   })
 })
 
@@ -58,7 +58,7 @@ describe('a destination that gets more than it can take', () => {
   it('lets those behind it pass, and gets its own at its own pace without asking in vain', async () => {
     const busy = ga4Named('busy')
     stage = await Stage.set({ destinations: [busy, destinationOf()] })
-    stage.simulator.fail('G-BUSY', { kind: 'delay', waitMs: 300 })
+    stage.standIn.fail('G-BUSY', { kind: 'delay', waitMs: 300 })
     await stage.startWorker()
     await stage.enqueue(...numbered(0, 300, busy), ...numbered(0, 3, destinationOf()))
     await until(

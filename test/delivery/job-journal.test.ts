@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { appendPatiently } from '../../delivery/job-journal.ts'
+import { appendPatiently } from '../../delivery/worker/job-journal.ts'
 
 const ENTRY = { key: 'k', value: 'v' }
 

@@ -3,8 +3,8 @@
 import { expect } from 'chai'
 
 import { meta } from '../../delivery/providers/meta.ts'
-import { checkMetaRequest, startMetaSimulator } from '../../delivery/simulator/meta.ts'
-import type { Simulator } from '../../delivery/simulator/server.ts'
+import { checkMetaRequest, startMetaStandIn } from '../../stand-ins/meta.ts'
+import type { StandIn } from '../../stand-ins/server.ts'
 import { AD_DESTINATIONS, adJob, CLICKED_AT_MS, IDENTITIES } from './support/ad-install.ts'
 import { AdStage } from './support/ad-stage.ts'
 import {
@@ -154,19 +154,19 @@ describe("the meaning of Meta's answers", () => {
 })
 
 describe('a worker for Meta', () => {
-  let simulator: Simulator
+  let standIn: StandIn
   let stage: AdStage
   let clock: TestClock
 
   beforeEach(async () => {
     clock = new TestClock()
-    simulator = await startMetaSimulator({ port: 0, nowMs: clock.nowMs, isToken: (token) => token === TOKEN })
+    standIn = await startMetaStandIn({ port: 0, nowMs: clock.nowMs, isToken: (token) => token === TOKEN })
     const secrets = { accessToken: TOKEN }
-    stage = await AdStage.set({ provider: meta, destination, secrets, baseUrl: simulator.url, clock })
+    stage = await AdStage.set({ provider: meta, destination, secrets, baseUrl: standIn.url, clock })
   })
   afterEach(async () => {
     await stage.strike()
-    await simulator.stop()
+    await standIn.stop()
   })
 
   it('delivers, and keeps no identifier and no token of what it sent', async () => {
@@ -175,7 +175,7 @@ describe('a worker for Meta', () => {
     expect(record).to.include({ status: 'delivered', detail: 'fbc of the cookie and fbp' })
     expect(record?.attempt).to.include({ outcome: 'delivered', code: 'received', responseStatus: 200 })
     expect(JSON.stringify(record)).not.to.contain('canary').and.not.to.contain(TOKEN)
-    expect(simulator.requests()[0]).to.deep.include({ key: '123456789012345', messages: [], hasToken: true })
+    expect(standIn.requests()[0]).to.deep.include({ key: '123456789012345', messages: [], hasToken: true })
   })
 
   it('pauses the destination at a wrong token, and delivers with the right one', async () => {
@@ -192,7 +192,7 @@ describe('a worker for Meta', () => {
 
   it('gives up what Meta refuses, with its code and none of its words', async () => {
     const body = JSON.stringify({ error: { code: 100, error_subcode: 2_804_001, message: IDENTITIES.meta.fbc } })
-    simulator.fail('*', { kind: 'status', status: 400, body })
+    standIn.fail('*', { kind: 'status', status: 400, body })
     await stage.enqueue(adJob(destination))
     const [record] = await stage.recorded(1)
     expect(record).to.include({ status: 'failed', reason: 'refused' })
@@ -208,17 +208,17 @@ describe('a worker for Meta', () => {
     expect(record?.detail).to.match(/^checked here only, nothing is reported/)
     expect(record?.attempt).to.include({ code: 'checked_here', responseStatus: 0 })
     expect(record?.attempt?.requestBody).to.contain('"CLIInstall"')
-    expect(simulator.total()).to.equal(0)
+    expect(standIn.total()).to.equal(0)
   })
 
   it('comes back after an outage', async () => {
-    simulator.fail('*', { kind: 'reset' })
+    standIn.fail('*', { kind: 'reset' })
     await stage.enqueue(adJob(destination))
     await stage.recorded(1)
-    simulator.fail('*', null)
+    standIn.fail('*', null)
     clock.advance(5_001)
     await until(async () => (await stage.records()).at(-1)?.status === 'delivered')
-    const ids = simulator.requests().map(({ body }) => (body as any).data[0].event_id)
+    const ids = standIn.requests().map(({ body }) => (body as any).data[0].event_id)
     expect(new Set(ids)).to.have.lengthOf(1)
     expect(CLICKED_AT_MS).to.be.lessThan(NOON_MS)
   })

@@ -7,13 +7,13 @@ import { join } from 'node:path'
 
 import { PROVIDER_IDS, type ProviderId } from '../../domain/model.ts'
 import { decodeRecord, type DeliveryRecord, type InstallRecord } from '../../domain/records.ts'
-import { startGa4Simulator } from '../../delivery/simulator/ga4.ts'
-import { startGoogleAdsSimulator } from '../../delivery/simulator/google-ads.ts'
-import { startGoogleOauthSimulator } from '../../delivery/simulator/google-oauth.ts'
-import { startMetaSimulator } from '../../delivery/simulator/meta.ts'
-import type { Fault } from '../../delivery/simulator/server.ts'
-import { startTiktokSimulator } from '../../delivery/simulator/tiktok.ts'
-import { startXSimulator } from '../../delivery/simulator/x.ts'
+import { startGa4StandIn } from '../../stand-ins/ga4.ts'
+import { startGoogleAdsStandIn } from '../../stand-ins/google-ads.ts'
+import { startGoogleOauthStandIn } from '../../stand-ins/google-oauth.ts'
+import { startMetaStandIn } from '../../stand-ins/meta.ts'
+import type { Fault } from '../../stand-ins/server.ts'
+import { startTiktokStandIn } from '../../stand-ins/tiktok.ts'
+import { startXStandIn } from '../../stand-ins/x.ts'
 import { MINUTE_MS, NOON_MS } from './support/builders.ts'
 import { isAtProvider, startFive, type Five } from './support/five-providers.ts'
 import { openStore, until, type Store } from './support/harness.ts'
@@ -55,12 +55,12 @@ async function setScene(): Promise<Scene> {
     },
   }
   const standIns = {
-    ga4: await startGa4Simulator(options),
-    google_ads: await startGoogleAdsSimulator(options),
-    google_oauth: await startGoogleOauthSimulator({ port: 0, nowMs: clock.nowMs }),
-    meta: await startMetaSimulator(options),
-    tiktok: await startTiktokSimulator(options),
-    x: await startXSimulator(options),
+    ga4: await startGa4StandIn(options),
+    google_ads: await startGoogleAdsStandIn(options),
+    google_oauth: await startGoogleOauthStandIn({ port: 0, nowMs: clock.nowMs }),
+    meta: await startMetaStandIn(options),
+    tiktok: await startTiktokStandIn(options),
+    x: await startXStandIn(options),
   }
   const { ga4, google_ads, google_oauth, meta, tiktok, x } = standIns
   const urls = {

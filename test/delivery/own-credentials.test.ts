@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 
 import { destinationKey, type Catalog, type Credentials } from '../../domain/catalog.ts'
-import { ownCredentials } from '../../delivery/own-credentials.ts'
+import { ownCredentials } from '../../delivery/worker/own-credentials.ts'
 import { AD_DESTINATIONS } from './support/ad-install.ts'
 import { catalogOf, destinationOf, WEBSITE } from './support/builders.ts'
 

@@ -2,8 +2,14 @@
 
 import { expect } from 'chai'
 
-import { listDeadLetters, replayDeadLetters } from '../../delivery/replay.ts'
-import type { DeadLetterFilter, ReplayDeps, ReplayRefusal, ReplayStep, UnreadLetters } from '../../delivery/replay.ts'
+import { listDeadLetters, replayDeadLetters } from '../../delivery/tools/replay.ts'
+import type {
+  DeadLetterFilter,
+  ReplayDeps,
+  ReplayRefusal,
+  ReplayStep,
+  UnreadLetters,
+} from '../../delivery/tools/replay.ts'
 import { encodeRecord, type DeadLetter, type Job } from '../../domain/records.ts'
 import { destinationOf, HOUR_MS, NOON_MS } from './support/builders.ts'
 import { FactsDouble } from './support/facts-double.ts'
@@ -27,16 +33,16 @@ describe('dead letters', () => {
     jobOf({ install: { eventId: 'event-0002' } }),
     jobOf({ install: { eventId: 'event-0003' }, destination: OTHER }),
   ]
-  const installIds = (): string[] => stage.simulator.requests().map((hit: any) => hit.body.events[0].params.install_id)
+  const installIds = (): string[] => stage.standIn.requests().map((hit: any) => hit.body.events[0].params.install_id)
 
   beforeEach(async () => {
     stage = await Stage.set({ destinations: [destinationOf(), OTHER] })
     facts = new FactsDouble()
     await stage.startWorker()
-    stage.simulator.fail('*', { kind: 'status', status: 400 })
+    stage.standIn.fail('*', { kind: 'status', status: 400 })
     await stage.enqueue(...jobs)
     await until(async () => (await stage.records()).length === 3)
-    stage.simulator.fail('*', null)
+    stage.standIn.fail('*', null)
     for (const job of jobs) {
       facts.deliveries.push({
         install_received_at_ms: 0,
@@ -114,7 +120,7 @@ describe('dead letters', () => {
   })
 
   it('that fail once more are listed once, with the last reason', async () => {
-    stage.simulator.fail('*', { kind: 'status', status: 404 })
+    stage.standIn.fail('*', { kind: 'status', status: 404 })
     await replay({ destination: 'other' })
     await until(async () => (await stage.deadLetters()).length === 4)
     const { letters } = await listDeadLetters(stage.store.log, { destination: 'other' })

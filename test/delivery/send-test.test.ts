@@ -5,14 +5,14 @@ import { expect } from 'chai'
 import type { Destination } from '../../domain/catalog.ts'
 import type { ProviderId } from '../../domain/model.ts'
 import { PROVIDERS } from '../../delivery/providers/index.ts'
-import { sendTest, type SendTestReport } from '../../delivery/send-test.ts'
-import { startGa4Simulator } from '../../delivery/simulator/ga4.ts'
-import { startGoogleAdsSimulator } from '../../delivery/simulator/google-ads.ts'
-import { startGoogleOauthSimulator, type GoogleOauthSimulator } from '../../delivery/simulator/google-oauth.ts'
-import { startMetaSimulator } from '../../delivery/simulator/meta.ts'
-import type { Fault } from '../../delivery/simulator/server.ts'
-import { startTiktokSimulator } from '../../delivery/simulator/tiktok.ts'
-import { startXSimulator } from '../../delivery/simulator/x.ts'
+import { sendTest, type SendTestReport } from '../../delivery/tools/send-test.ts'
+import { startGa4StandIn } from '../../stand-ins/ga4.ts'
+import { startGoogleAdsStandIn } from '../../stand-ins/google-ads.ts'
+import { startGoogleOauthStandIn, type GoogleOauthStandIn } from '../../stand-ins/google-oauth.ts'
+import { startMetaStandIn } from '../../stand-ins/meta.ts'
+import type { Fault } from '../../stand-ins/server.ts'
+import { startTiktokStandIn } from '../../stand-ins/tiktok.ts'
+import { startXStandIn } from '../../stand-ins/x.ts'
 import { AD_DESTINATIONS } from './support/ad-install.ts'
 import { destinationOf } from './support/builders.ts'
 
@@ -44,14 +44,14 @@ function withSettings(destination: Destination, settings: Readonly<Record<string
 }
 
 describe('a test of a destination', () => {
-  let oauth: GoogleOauthSimulator
+  let oauth: GoogleOauthStandIn
   let standIn: StandIn
 
   const isToken = (token: string): boolean => token === GOOD
   const cases: { readonly [P in ProviderId]: Case } = {
     ga4: {
       destination: withSettings(destinationOf(), {}),
-      start: () => startGa4Simulator({ port: 0 }),
+      start: () => startGa4StandIn({ port: 0 }),
       secrets: (apiSecret) => ({ apiSecret }),
       isLive: false,
       wrongToken: null,
@@ -60,7 +60,7 @@ describe('a test of a destination', () => {
     },
     google_ads: {
       destination: withSettings(AD_DESTINATIONS.google_ads, {}),
-      start: () => startGoogleAdsSimulator({ port: 0, isToken: (token) => oauth.isToken(token) }),
+      start: () => startGoogleAdsStandIn({ port: 0, isToken: (token) => oauth.isToken(token) }),
       secrets: (refreshToken) => ({ clientId: 'client', clientSecret: 'canary-client-secret', refreshToken }),
       isLive: false,
       wrongToken: 'token: invalid_grant',
@@ -69,7 +69,7 @@ describe('a test of a destination', () => {
     },
     meta: {
       destination: withSettings(AD_DESTINATIONS.meta, { testEventCode: 'TEST123' }),
-      start: () => startMetaSimulator({ port: 0, isToken }),
+      start: () => startMetaStandIn({ port: 0, isToken }),
       secrets: (accessToken) => ({ accessToken }),
       isLive: false,
       wrongToken: '190',
@@ -79,7 +79,7 @@ describe('a test of a destination', () => {
     },
     tiktok: {
       destination: withSettings(AD_DESTINATIONS.tiktok, { testEventCode: 'TEST123' }),
-      start: () => startTiktokSimulator({ port: 0, isToken }),
+      start: () => startTiktokStandIn({ port: 0, isToken }),
       secrets: (accessToken) => ({ accessToken }),
       isLive: false,
       wrongToken: '40105',
@@ -88,7 +88,7 @@ describe('a test of a destination', () => {
     },
     x: {
       destination: withSettings(AD_DESTINATIONS.x, {}),
-      start: () => startXSimulator({ port: 0, isToken }),
+      start: () => startXStandIn({ port: 0, isToken }),
       secrets: (pixelToken) => ({ pixelToken }),
       isLive: true,
       wrongToken: 'UNAUTHORIZED_ACCESS',
@@ -98,7 +98,7 @@ describe('a test of a destination', () => {
   }
 
   before(async () => {
-    oauth = await startGoogleOauthSimulator({ port: 0, isRefreshToken: isToken })
+    oauth = await startGoogleOauthStandIn({ port: 0, isRefreshToken: isToken })
   })
   after(() => oauth.stop())
   afterEach(() => standIn.stop())

@@ -6,8 +6,8 @@ import { createServer as createTcpServer, type AddressInfo, type Server as TcpSe
 import { expect } from 'chai'
 
 import { LIMITS } from '../../domain/limits.ts'
-import type { ProviderReply, ProviderRequest } from '../../delivery/provider.ts'
-import { createSender } from '../../delivery/send.ts'
+import type { ProviderReply, ProviderRequest } from '../../delivery/providers/provider.ts'
+import { createSender } from '../../delivery/exchange/send.ts'
 
 const REQUEST: ProviderRequest = {
   method: 'POST',

@@ -1,15 +1,15 @@
 /** What another provider costs: its file, its line and its golden request. This one lives in this test alone. */
 
 import { expect } from 'chai'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 
 import { PROVIDER_IDS } from '../../domain/model.ts'
-import { httpOutcome } from '../../delivery/http-outcome.ts'
-import type { Provider } from '../../delivery/provider.ts'
-import { listDeadLetters, replayDeadLetters } from '../../delivery/replay.ts'
-import { sendTest } from '../../delivery/send-test.ts'
+import { httpOutcome } from '../../delivery/providers/http-outcome.ts'
+import type { Provider } from '../../delivery/providers/provider.ts'
+import { listDeadLetters, replayDeadLetters } from '../../delivery/tools/replay.ts'
+import { sendTest } from '../../delivery/tools/send-test.ts'
 import { PROVIDERS } from '../../delivery/providers/index.ts'
-import { startSimulator, type Simulator } from '../../delivery/simulator/server.ts'
+import { startStandIn, type StandIn } from '../../stand-ins/server.ts'
 import { adJob } from './support/ad-install.ts'
 import { AdStage } from './support/ad-stage.ts'
 import { PRODUCT_FOLDERS, sourceFiles } from '../tidy/source-files.ts'
@@ -51,20 +51,20 @@ const destination = destinationOf({ id: 'acme-sixth', provider: 'x', settings: {
 const secrets = { key: 'canary-key' }
 
 describe('a sixth provider', () => {
-  let simulator: Simulator
+  let standIn: StandIn
   let stage: AdStage
   let clock: TestClock
 
   beforeEach(async () => {
     clock = new TestClock()
-    simulator = await startSimulator({ port: 0 }, ({ method, url }) =>
+    standIn = await startStandIn({ port: 0 }, ({ method, url }) =>
       method === 'POST' && url.pathname === '/installs' ? { key: 'b1', messages: [], status: 202, body: {} } : null,
     )
-    stage = await AdStage.set({ provider: sixth, destination, secrets, baseUrl: simulator.url, clock })
+    stage = await AdStage.set({ provider: sixth, destination, secrets, baseUrl: standIn.url, clock })
   })
   afterEach(async () => {
     await stage.strike()
-    await simulator.stop()
+    await standIn.stop()
   })
 
   it('has its golden request', () => {
@@ -74,13 +74,13 @@ describe('a sixth provider', () => {
   })
 
   it('gets claims, retries, pauses, records and redaction without another line', async () => {
-    simulator.fail('b1', { kind: 'status', status: 500 })
+    standIn.fail('b1', { kind: 'status', status: 500 })
     await stage.enqueue(adJob(destination))
     expect((await stage.recorded(1))[0]).to.include({ status: 'retrying', reason: 'attempt_failed' })
-    simulator.fail('b1', { kind: 'status', status: 401 })
+    standIn.fail('b1', { kind: 'status', status: 401 })
     clock.advance(5_001)
     expect((await stage.recorded(2))[1]).to.include({ reason: 'credentials_refused' })
-    simulator.fail('b1', null)
+    standIn.fail('b1', null)
     stage.setup.secrets = { key: 'canary-other' }
     clock.advance(30_001)
     await until(async () => (await stage.records()).at(-1)?.status === 'delivered')
@@ -89,23 +89,23 @@ describe('a sixth provider', () => {
   })
 
   it('needs no change elsewhere in delivery: no file but the table and its own names a provider', () => {
-    const folder = new URL('../../delivery/', import.meta.url)
-    const files = readdirSync(folder).filter((name) => name.endsWith('.ts'))
-    expect(files).to.include.members(['worker.ts', 'courier.ts', 'attempt.ts', 'exchange.ts', 'auth.ts', 'dispatch.ts'])
+    const files = sourceFiles(['delivery'], ['.ts']).filter(({ path }) => !path.startsWith('delivery/providers/'))
+    const parts = ['worker/worker.ts', 'worker/courier.ts', 'exchange/exchange.ts', 'dispatch/dispatch.ts']
+    expect(files.map(({ path }) => path)).to.include.members(parts.map((path) => `delivery/${path}`))
     const names = new RegExp(`['".\\[](?:${PROVIDER_IDS.join('|')})['"\\]]`)
-    const naming = files.filter((name) => names.test(readFileSync(new URL(name, folder), 'utf8')))
+    const naming = files.filter(({ text }) => names.test(text)).map(({ path }) => path)
     expect(naming).to.deep.equal([])
   })
 
   it('is tried by send-test, and its dead letters are listed and replayed, without another line', async () => {
     const goal = { destination, secrets, isLive: true, origin: 'https://acme.dev' }
-    const deps = { provider: sixth, baseUrl: simulator.url, tokenUrl: simulator.url, nowMs: clock.nowMs }
+    const deps = { provider: sixth, baseUrl: standIn.url, tokenUrl: standIn.url, nowMs: clock.nowMs }
     expect(await sendTest(deps, goal)).to.include({ verdict: 'passed', code: 'taken', responseStatus: 202 })
-    simulator.fail('b1', { kind: 'status', status: 400 })
+    standIn.fail('b1', { kind: 'status', status: 400 })
     const job = adJob(destination)
     await stage.enqueue(job)
     await until(async () => (await listDeadLetters(stage.eventLog)).letters.length === 1)
-    simulator.fail('b1', null)
+    standIn.fail('b1', null)
     const facts = new FactsDouble()
     const { website, install } = job
     facts.deliveries.push({
@@ -118,13 +118,13 @@ describe('a sixth provider', () => {
     const replay = { eventLog: stage.eventLog, facts, nowMs: clock.nowMs }
     expect(await replayDeadLetters(replay, { destination: destination.id })).to.include({ replayed: 1 })
     await until(async () => (await stage.records()).at(-1)?.status === 'delivered')
-    const ids = simulator.requests().map(({ body }) => (body as { id: string }).id)
+    const ids = standIn.requests().map(({ body }) => (body as { id: string }).id)
     expect(ids.slice(1)).to.deep.equal([job.jobId, job.jobId])
   })
 
   it('needs rows in the files that the page names, and in no other', () => {
     const page = readFileSync(new URL('../../docs/add-a-provider.md', import.meta.url), 'utf8')
-    const own = ['delivery/providers/tiktok.ts', 'delivery/simulator/tiktok.ts']
+    const own = ['delivery/providers/tiktok.ts', 'stand-ins/tiktok.ts']
     const files = sourceFiles(PRODUCT_FOLDERS, ['.ts', '.sh'])
     const naming = files.filter(({ path, text }) => /tiktok/i.test(withoutComments(text)) && !own.includes(path))
     expect(naming.length).to.be.greaterThan(5)

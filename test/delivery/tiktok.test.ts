@@ -3,8 +3,8 @@
 import { expect } from 'chai'
 
 import { tiktok } from '../../delivery/providers/tiktok.ts'
-import { checkTiktokRequest, startTiktokSimulator } from '../../delivery/simulator/tiktok.ts'
-import type { Simulator } from '../../delivery/simulator/server.ts'
+import { checkTiktokRequest, startTiktokStandIn } from '../../stand-ins/tiktok.ts'
+import type { StandIn } from '../../stand-ins/server.ts'
 import { AD_DESTINATIONS, adJob, IDENTITIES } from './support/ad-install.ts'
 import { AdStage } from './support/ad-stage.ts'
 import {
@@ -120,24 +120,24 @@ describe("the meaning of TikTok's answers", () => {
 })
 
 describe('a worker for TikTok', () => {
-  let simulator: Simulator
+  let standIn: StandIn
   let stage: AdStage
   let clock: TestClock
 
   async function set(options: { perMinute?: number } = {}): Promise<void> {
     clock = new TestClock()
-    simulator = await startTiktokSimulator({
+    standIn = await startTiktokStandIn({
       port: 0,
       nowMs: clock.nowMs,
       isToken: (token) => token === TOKEN,
       ...options,
     })
     const secrets = { accessToken: TOKEN }
-    stage = await AdStage.set({ provider: tiktok, destination, secrets, baseUrl: simulator.url, clock })
+    stage = await AdStage.set({ provider: tiktok, destination, secrets, baseUrl: standIn.url, clock })
   }
   afterEach(async () => {
     await stage.strike()
-    await simulator.stop()
+    await standIn.stop()
   })
 
   it('delivers, and keeps no identifier and no token of what it sent', async () => {
@@ -146,7 +146,7 @@ describe('a worker for TikTok', () => {
     const [record] = await stage.recorded(1)
     expect(record).to.include({ status: 'delivered', detail: 'ttclid and ttp' })
     expect(JSON.stringify(record)).not.to.contain('canary')
-    expect(simulator.requests()[0]).to.deep.include({ key: 'C4PIXELCODE', messages: [], hasToken: true })
+    expect(standIn.requests()[0]).to.deep.include({ key: 'C4PIXELCODE', messages: [], hasToken: true })
   })
 
   it('sees a wrong token inside a 200, and pauses the destination', async () => {
@@ -164,14 +164,14 @@ describe('a worker for TikTok', () => {
     await stage.enqueue(adJob(destination))
     const [record] = await stage.recorded(1)
     expect(record).to.include({ status: 'retrying', reason: 'throttled' })
-    simulator.fail('*', { kind: 'status', status: 200, body: '{"code":0}' })
+    standIn.fail('*', { kind: 'status', status: 200, body: '{"code":0}' })
     clock.advance(5_001)
     await until(async () => (await stage.records()).at(-1)?.status === 'delivered')
   })
 
   it('gives up what TikTok refuses inside a 200', async () => {
     await set()
-    simulator.fail('*', { kind: 'status', status: 200, body: '{"code":40002,"message":"ttclid E.C.P.canary-ttclid"}' })
+    standIn.fail('*', { kind: 'status', status: 200, body: '{"code":40002,"message":"ttclid E.C.P.canary-ttclid"}' })
     await stage.enqueue(adJob(destination))
     const [record] = await stage.recorded(1)
     expect(record).to.include({ status: 'failed', reason: 'refused' })
@@ -187,6 +187,6 @@ describe('a worker for TikTok', () => {
     const [record] = await stage.recorded(1)
     expect(record).to.include({ status: 'delivered' })
     expect(record?.detail).to.match(/^sent as a test event/)
-    expect((simulator.requests()[0]?.body as any).test_event_code).to.equal('TEST1')
+    expect((standIn.requests()[0]?.body as any).test_event_code).to.equal('TEST1')
   })
 })

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { ALL_TOPICS } from '../../ports/event-log/topics.ts'
+import { ALL_TOPICS } from '../../ports/event-log/kafka/topic-layout.ts'
 import { createTopics, kafkaSettings } from '../contract/kafka-harness.ts'
 import { kafkaJars, startKafka, type KafkaBroker } from '../support/kafka.ts'
 import { killUnderLoad, type KillResult } from './support/kill-load.ts'

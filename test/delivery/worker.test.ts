@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 
 import { destinationKey } from '../../domain/catalog.ts'
-import { replayDeadLetters } from '../../delivery/replay.ts'
+import { replayDeadLetters } from '../../delivery/tools/replay.ts'
 import type { Job } from '../../domain/records.ts'
 import {
   API_SECRET,
@@ -49,14 +49,14 @@ describe('the delivery worker', () => {
       code: 'accepted',
       nextStep: 'done',
     })
-    expect(stage.simulator.requests().map((hit) => [hit.path, hit.messages, hit.hasSecret])).to.deep.equal([
+    expect(stage.standIn.requests().map((hit) => [hit.path, hit.messages, hit.hasSecret])).to.deep.equal([
       ['/mp/collect', [], true],
     ])
   })
 
   it('keeps secrets and identifiers out of what it writes down', async () => {
     await set()
-    stage.simulator.fail('*', { kind: 'status', status: 400, body: `no such secret ${API_SECRET} for ${CLIENT_ID}` })
+    stage.standIn.fail('*', { kind: 'status', status: 400, body: `no such secret ${API_SECRET} for ${CLIENT_ID}` })
     await stage.enqueue(jobOf())
     await until(async () => (await stage.records()).length === 1)
     const kept = JSON.stringify(await stage.records())
@@ -64,7 +64,7 @@ describe('the delivery worker', () => {
       expect(kept).not.to.contain(canary)
     const [record] = await stage.records()
     expect(record?.attempt?.requestUrl).to.equal(
-      `${stage.simulator.url}/mp/collect?measurement_id=${MEASUREMENT_ID}&api_secret=[hidden]`,
+      `${stage.standIn.url}/mp/collect?measurement_id=${MEASUREMENT_ID}&api_secret=[hidden]`,
     )
     expect(record?.attempt?.responseBody).to.equal('no such secret [hidden] for [hidden]')
   })
@@ -77,12 +77,12 @@ describe('the delivery worker', () => {
     expect(record).to.include({ status: 'delivered' })
     expect(record?.attempt?.code).to.equal('validated')
     expect(record?.detail).to.contain('validated only')
-    expect(stage.simulator.requests()[0]?.path).to.equal('/debug/mp/collect')
+    expect(stage.standIn.requests()[0]?.path).to.equal('/debug/mp/collect')
   })
 
   it('tries again by the schedule with the same ID, and delivers at last', async () => {
     await set()
-    stage.simulator.fail('*', BUSY)
+    stage.standIn.fail('*', BUSY)
     await stage.enqueue(jobOf())
     for (const [attempts, waitMs] of [
       [1, 5_000],
@@ -94,27 +94,27 @@ describe('the delivery worker', () => {
       expect(record).to.include({ status: 'retrying', reason: 'attempt_failed', attempts })
       const endedAtMs = (record?.attempt?.startedAtMs ?? 0) + (record?.attempt?.durationMs ?? 0)
       expect((record?.nextAttemptAtMs ?? 0) - endedAtMs).to.equal(waitMs)
-      if (attempts === 3) stage.simulator.fail('*', null)
+      if (attempts === 3) stage.standIn.fail('*', null)
       stage.clock.advance(waitMs)
     }
     await until(async () => (await stage.records()).length === 4)
     expect((await stage.records()).at(-1)).to.include({ status: 'delivered', attempts: 4 })
-    const ids = stage.simulator.requests().map((hit: any) => hit.body.events[0].params.install_id)
+    const ids = stage.standIn.requests().map((hit: any) => hit.body.events[0].params.install_id)
     expect(ids).to.deep.equal(Array(4).fill(jobOf().jobId))
   })
 
   it('neither hurries nor forgets a retry over a restart', async () => {
     await set()
-    stage.simulator.fail('*', BUSY)
+    stage.standIn.fail('*', BUSY)
     await stage.enqueue(jobOf())
     await until(async () => (await stage.records()).length === 1)
-    stage.simulator.fail('*', null)
+    stage.standIn.fail('*', null)
     await stage.restart()
     const dueAtMs = (await stage.records())[0]?.nextAttemptAtMs ?? 0
     stage.clock.advance(dueAtMs - stage.clock.nowMs() - 1_000)
     await stage.enqueue(eventJob(2))
     await until(async () => (await stage.records()).length === 2)
-    expect(stage.simulator.total()).to.equal(2)
+    expect(stage.standIn.total()).to.equal(2)
     stage.clock.advance(1_000)
     await until(async () => (await stage.records()).length === 3)
     expect((await stage.records()).at(-1)).to.include({ eventId: 'event-0001', status: 'delivered', attempts: 2 })
@@ -122,7 +122,7 @@ describe('the delivery worker', () => {
 
   it('waits as long as a throttling provider asks', async () => {
     await set()
-    stage.simulator.fail('*', { kind: 'status', status: 429, headers: { 'retry-after': '7200' } })
+    stage.standIn.fail('*', { kind: 'status', status: 429, headers: { 'retry-after': '7200' } })
     await stage.enqueue(jobOf())
     await until(async () => (await stage.inTier('2h')).length === 1)
     await until(async () => (await stage.records()).length === 1)
@@ -137,12 +137,12 @@ describe('the delivery worker', () => {
     await stage.enqueue(jobOf())
     await until(async () => (await stage.records()).length === 1)
     expect((await stage.records())[0]).to.include({ status: 'expired', reason: 'deadline_passed', attempts: 0 })
-    expect(stage.simulator.total()).to.equal(0)
+    expect(stage.standIn.total()).to.equal(0)
   })
 
   it('puts a job that is refused for good into the dead letters, with the reason', async () => {
     await set()
-    stage.simulator.fail('*', { kind: 'status', status: 400 })
+    stage.standIn.fail('*', { kind: 'status', status: 400 })
     await stage.enqueue(jobOf())
     await until(async () => (await stage.records()).length === 1)
     expect((await stage.records())[0]).to.include({ status: 'failed', reason: 'refused' })
@@ -161,7 +161,7 @@ describe('the delivery worker', () => {
       ['event-0001', 'skipped', 'destination_removed'],
       ['event-0002', 'skipped', 'no_client_id'],
     ])
-    expect(stage.simulator.total()).to.equal(0)
+    expect(stage.standIn.total()).to.equal(0)
   })
 
   it('holds the jobs of a destination that was paused since, tells it once, and sends them when it is back', async () => {
@@ -188,7 +188,7 @@ describe('the delivery worker', () => {
     await until(async () => (await stage.records()).length === 1)
     await stage.enqueue(jobOf(), jobOf(), eventJob(2))
     await until(async () => (await stage.statuses()).get('event-0002') === 'delivered')
-    expect(stage.simulator.total()).to.equal(2)
+    expect(stage.standIn.total()).to.equal(2)
   })
 
   it('knows after a restart what was settled before it', async () => {
@@ -198,7 +198,7 @@ describe('the delivery worker', () => {
     await stage.restart()
     await stage.enqueue(jobOf(), eventJob(2))
     await until(async () => (await stage.statuses()).get('event-0002') === 'delivered')
-    expect(stage.simulator.total()).to.equal(2)
+    expect(stage.standIn.total()).to.equal(2)
   })
 
   it('ends a job that no request can be built of as failed, and goes on', async () => {
@@ -223,7 +223,7 @@ describe('the delivery worker', () => {
     await stage.enqueue(eventJob(2))
     await until(async () => (await stage.statuses()).get('event-0002') === 'delivered')
     expect((await stage.statuses()).has('event-0001')).to.equal(false)
-    expect(stage.simulator.total()).to.equal(1)
+    expect(stage.standIn.total()).to.equal(1)
     await stage.store.hotState.releaseJob(jobOf().jobId, 'another worker')
     stage.clock.advance(6_000)
     await until(async () => (await stage.statuses()).get('event-0001') === 'delivered')
@@ -243,11 +243,11 @@ describe('the delivery worker', () => {
   it('keeps fields of a job that a later release added, through a retry, a dead letter and a replay', async () => {
     await set()
     const later = { laterField: { kept: true } }
-    stage.simulator.fail('*', BUSY)
+    stage.standIn.fail('*', BUSY)
     await stage.enqueue({ ...jobOf(), ...later })
     await until(async () => (await stage.inTier('5s')).length === 1)
     expect((await stage.inTier('5s'))[0]).to.deep.include(later)
-    stage.simulator.fail('*', { kind: 'status', status: 400 })
+    stage.standIn.fail('*', { kind: 'status', status: 400 })
     stage.clock.advance(7_000)
     await until(async () => (await stage.deadLetters()).length === 1)
     expect((await stage.deadLetters())[0]?.job).to.deep.include(later)
@@ -260,9 +260,9 @@ describe('the delivery worker', () => {
 
   it('finishes what is under way when it is stopped', async () => {
     await set()
-    stage.simulator.fail('*', { kind: 'delay', waitMs: 300 })
+    stage.standIn.fail('*', { kind: 'delay', waitMs: 300 })
     await stage.enqueue(...[1, 2, 3, 4].map((number) => eventJob(number)))
-    await until(() => stage.simulator.total() === 4)
+    await until(() => stage.standIn.total() === 4)
     await stage.worker?.stop()
     expect([...(await stage.statuses()).values()]).to.deep.equal(Array(4).fill('delivered'))
   })
@@ -273,7 +273,7 @@ describe('wrong credentials', () => {
   beforeEach(async () => {
     stage = await Stage.set()
     await stage.startWorker()
-    stage.simulator.fail('*', { kind: 'status', status: 401 })
+    stage.standIn.fail('*', { kind: 'status', status: 401 })
     await stage.enqueue(eventJob(1))
     await until(async () => (await stage.records()).length === 1)
   })
@@ -284,7 +284,7 @@ describe('wrong credentials', () => {
     await stage.enqueue(eventJob(2), eventJob(3))
     await until(async () => (await stage.statuses()).size === 3)
     expect((await stage.statuses()).get('event-0003')).to.equal('retrying')
-    expect(stage.simulator.total()).to.equal(1)
+    expect(stage.standIn.total()).to.equal(1)
     const activity = await stage.activity()
     expect(activity.map((entry) => [entry.type, entry.subject, entry.organization])).to.deep.equal([
       ['destination_paused', 'acme-ga4', 'acme'],
@@ -296,7 +296,7 @@ describe('wrong credentials', () => {
   })
 
   it('are forgotten as soon as the credentials change, and the activity says so', async () => {
-    stage.simulator.fail('*', null)
+    stage.standIn.fail('*', null)
     stage.credentials = new Map([[destinationKey(WEBSITE, 'acme-ga4'), { apiSecret: 'another' }]])
     await stage.enqueue(eventJob(2))
     await until(async () => (await stage.statuses()).get('event-0002') === 'delivered')
@@ -306,11 +306,11 @@ describe('wrong credentials', () => {
   })
 
   it('are tried again after a quarter of an hour even if nothing changed', async () => {
-    stage.simulator.fail('*', null)
+    stage.standIn.fail('*', null)
     stage.clock.advance(14 * MINUTE_MS)
     await stage.enqueue(eventJob(2))
     await until(async () => (await stage.statuses()).get('event-0002') === 'retrying')
-    expect(stage.simulator.total()).to.equal(1)
+    expect(stage.standIn.total()).to.equal(1)
     stage.clock.advance(MINUTE_MS + 1_000)
     await stage.enqueue(eventJob(3))
     await until(async () => (await stage.statuses()).get('event-0003') === 'delivered')
@@ -320,9 +320,9 @@ describe('wrong credentials', () => {
     await stage.restart()
     await stage.enqueue(eventJob(2), eventJob(3), eventJob(4))
     await until(async () => (await stage.statuses()).size === 4)
-    expect(stage.simulator.total()).to.equal(2)
+    expect(stage.standIn.total()).to.equal(2)
     expect((await stage.activity()).map(({ type }) => type)).to.deep.equal(['destination_paused'])
-    stage.simulator.fail('*', null)
+    stage.standIn.fail('*', null)
     stage.credentials = new Map([[destinationKey(WEBSITE, 'acme-ga4'), { apiSecret: 'another' }]])
     await stage.enqueue(eventJob(5))
     await until(async () => (await stage.activity()).length === 2)
@@ -344,20 +344,20 @@ describe('a destination that keeps failing', () => {
   it('gets one request in half a minute after ten failures in a row, and all again after one success', async () => {
     stage = await Stage.set()
     await stage.startWorker()
-    stage.simulator.fail('*', BUSY)
+    stage.standIn.fail('*', BUSY)
     for (let number = 1; number <= 10; number += 1) {
       await stage.enqueue(eventJob(number))
       await until(async () => (await stage.statuses()).has(`event-${String(number).padStart(4, '0')}`))
     }
-    expect(stage.simulator.total()).to.equal(10)
+    expect(stage.standIn.total()).to.equal(10)
     expect(stage.worker?.health().troubled[0]?.breaker).to.equal('open')
     await stage.enqueue(eventJob(11), eventJob(12))
     await until(async () => (await stage.records()).filter((record) => record.reason === 'breaker_open').length === 2)
-    expect(stage.simulator.total()).to.equal(10)
-    stage.simulator.fail('*', null)
+    expect(stage.standIn.total()).to.equal(10)
+    stage.standIn.fail('*', null)
     for (let half = 0; half < 8 && stage.worker?.health().troubled.length !== 0; half += 1) {
       stage.clock.advance(30_000)
-      await until(() => stage.simulator.total() > 10)
+      await until(() => stage.standIn.total() > 10)
     }
     stage.clock.advance(10 * MINUTE_MS)
     await until(async () => [...(await stage.statuses()).values()].every((status) => status === 'delivered'))
@@ -373,7 +373,7 @@ describe('isolation of destinations', () => {
     const hole = destinationOf({ id: 'hole', settings: { measurementId: 'G-HOLE' } })
     const holeVisit = visitOf({ identities: { ga4: { 'G-HOLE': { client_id: '7.7' } } } })
     stage = await Stage.set({ destinations: [destinationOf(), hole] })
-    stage.simulator.fail('G-HOLE', { kind: 'hang' })
+    stage.standIn.fail('G-HOLE', { kind: 'hang' })
     await stage.startWorker()
     const jobs: Job[] = []
     for (let number = 1; number <= 200; number += 1) {
@@ -383,7 +383,7 @@ describe('isolation of destinations', () => {
     const deliveredCount = async (): Promise<number> =>
       (await stage.records()).filter((record) => record.status === 'delivered').length
     await until(async () => (await deliveredCount()) === 150)
-    const atHole = stage.simulator.requests().filter((hit) => hit.measurementId === 'G-HOLE')
+    const atHole = stage.standIn.requests().filter((hit) => hit.measurementId === 'G-HOLE')
     // Each of them lasts ten seconds, so as many were under way as came within nine.
     for (const { receivedAtMs } of atHole) {
       const within = atHole.filter((hit) => hit.receivedAtMs >= receivedAtMs && hit.receivedAtMs < receivedAtMs + 9_000)
@@ -391,7 +391,7 @@ describe('isolation of destinations', () => {
     }
     expect(atHole).not.to.deep.equal([])
     // Cuts what hangs, so that the worker can stop.
-    await stage.simulator.stop()
+    await stage.standIn.stop()
   })
 
   it('sends the nearest deadline first within a batch', async () => {
@@ -402,8 +402,8 @@ describe('isolation of destinations', () => {
     }))
     await stage.enqueue(...jobs)
     await stage.startWorker()
-    await until(() => stage.simulator.total() === 3)
-    const sent = stage.simulator.requests().map((hit: any) => hit.body.events[0].params.install_id)
+    await until(() => stage.standIn.total() === 3)
+    const sent = stage.standIn.requests().map((hit: any) => hit.body.events[0].params.install_id)
     expect(sent).to.deep.equal([jobs[1]?.jobId, jobs[2]?.jobId, jobs[0]?.jobId])
   })
 })
@@ -414,29 +414,29 @@ describe('an exchange that takes long', () => {
 
   it('leaves a copy in a tier, which is dropped once the exchange has ended well', async () => {
     stage = await Stage.set()
-    stage.simulator.fail('*', { kind: 'delay', waitMs: 900 })
+    stage.standIn.fail('*', { kind: 'delay', waitMs: 900 })
     await stage.startWorker()
     await stage.enqueue(jobOf())
     await until(async () => (await stage.inTier('30s')).length === 1)
     await until(async () => (await stage.records()).length === 1)
     stage.clock.advance(31_000)
-    stage.simulator.fail('*', null)
+    stage.standIn.fail('*', null)
     await stage.enqueue(eventJob(2))
     await until(async () => (await stage.statuses()).get('event-0002') === 'delivered')
     await until(async () => (await stage.store.log.lag()).every((lag) => lag.entries === 0))
-    expect(stage.simulator.total()).to.equal(2)
+    expect(stage.standIn.total()).to.equal(2)
     expect(await stage.records()).to.have.length(2)
   })
 
   it('leaves its copy before it begins if the destination failed just before, so that no crash can lose the job', async () => {
     stage = await Stage.set()
-    stage.simulator.fail('*', BUSY)
+    stage.standIn.fail('*', BUSY)
     await stage.startWorker()
     await stage.enqueue(eventJob(1))
     await until(async () => (await stage.records()).length === 1)
-    stage.simulator.fail('*', { kind: 'delay', waitMs: 900 })
+    stage.standIn.fail('*', { kind: 'delay', waitMs: 900 })
     await stage.enqueue(eventJob(2))
-    await until(() => stage.simulator.total() === 2)
+    await until(() => stage.standIn.total() === 2)
     const copies = (await stage.inTier('30s')).map(({ install }) => install.eventId)
     expect(copies).to.deep.equal(['event-0002'])
     await until(async () => (await stage.statuses()).get('event-0002') === 'delivered')
@@ -444,7 +444,7 @@ describe('an exchange that takes long', () => {
 
   it('is cut off at its limit, and counts as unclear', async () => {
     stage = await Stage.set({ exchangeMs: 150 })
-    stage.simulator.fail('*', { kind: 'hang' })
+    stage.standIn.fail('*', { kind: 'hang' })
     await stage.startWorker()
     await stage.enqueue(jobOf())
     await until(async () => (await stage.records()).length === 1)

@@ -3,8 +3,8 @@
 import { expect } from 'chai'
 
 import { x } from '../../delivery/providers/x.ts'
-import { checkXRequest, startXSimulator } from '../../delivery/simulator/x.ts'
-import type { Simulator } from '../../delivery/simulator/server.ts'
+import { checkXRequest, startXStandIn } from '../../stand-ins/x.ts'
+import type { StandIn } from '../../stand-ins/server.ts'
 import { AD_DESTINATIONS, adJob } from './support/ad-install.ts'
 import { AdStage } from './support/ad-stage.ts'
 import {
@@ -119,20 +119,20 @@ describe("the meaning of X's answers", () => {
 })
 
 describe('a worker for X', () => {
-  let simulator: Simulator
+  let standIn: StandIn
   let stage: AdStage
   let clock: TestClock
 
   async function set(options: { perMinute?: number; isEvent?: () => boolean } = {}): Promise<void> {
     clock = new TestClock()
     const isToken = (token: string): boolean => token === TOKEN
-    simulator = await startXSimulator({ port: 0, nowMs: clock.nowMs, isToken, ...options })
+    standIn = await startXStandIn({ port: 0, nowMs: clock.nowMs, isToken, ...options })
     const secrets = { pixelToken: TOKEN }
-    stage = await AdStage.set({ provider: x, destination, secrets, baseUrl: simulator.url, clock })
+    stage = await AdStage.set({ provider: x, destination, secrets, baseUrl: standIn.url, clock })
   }
   afterEach(async () => {
     await stage.strike()
-    await simulator.stop()
+    await standIn.stop()
   })
 
   it('delivers, and keeps no identifier and no token of what it sent', async () => {
@@ -141,7 +141,7 @@ describe('a worker for X', () => {
     const [record] = await stage.recorded(1)
     expect(record).to.include({ status: 'delivered', detail: 'twclid' })
     expect(JSON.stringify(record)).not.to.contain('canary')
-    expect(simulator.requests()[0]).to.deep.include({ key: 'o8z6j', messages: [], hasToken: true })
+    expect(standIn.requests()[0]).to.deep.include({ key: 'o8z6j', messages: [], hasToken: true })
   })
 
   it('pauses the destination at an event that is not in the account', async () => {
@@ -164,7 +164,7 @@ describe('a worker for X', () => {
   it('gives up what X refuses, with its code and none of its words', async () => {
     await set()
     const body = JSON.stringify({ errors: [{ code: 'INVALID_PARAMETER', message: 'twclid canarytwclid' }] })
-    simulator.fail('o8z6j', { kind: 'status', status: 400, body })
+    standIn.fail('o8z6j', { kind: 'status', status: 400, body })
     await stage.enqueue(adJob(destination))
     const [record] = await stage.recorded(1)
     expect(record).to.include({ status: 'failed', reason: 'refused' })
@@ -182,6 +182,6 @@ describe('a worker for X', () => {
     const records = await stage.recorded(2)
     expect(records[1]).to.include({ status: 'failed', reason: 'refused' })
     expect(records[1]?.attempt?.code).to.equal('eventId is no event ID')
-    expect(simulator.total()).to.equal(0)
+    expect(standIn.total()).to.equal(0)
   })
 })

@@ -12,7 +12,7 @@ import {
   retryAfterMs,
   tierFor,
   type AttemptResult,
-} from '../../domain/attempts.ts'
+} from '../../domain/delivery/attempts.ts'
 import { TIER_NAMES, TIERS, type Job } from '../../domain/records.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS, visitOf } from '../delivery/support/builders.ts'
 

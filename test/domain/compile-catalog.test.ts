@@ -3,8 +3,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 
-import { isBlocking, PROBLEM_REASONS } from '../../domain/catalog-problems.ts'
-import { compileCatalog } from '../../domain/compile-catalog.ts'
+import { isBlocking, PROBLEM_REASONS } from '../../domain/resources/problems.ts'
+import { compileCatalog } from '../../domain/catalog/compile-catalog.ts'
 import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
 import { PLANS } from '../../domain/model.ts'
 import {

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { PROVIDER_FACTS } from '../../domain/deliveries.ts'
+import { PROVIDER_FACTS } from '../../domain/delivery/deliveries.ts'
 import { LIMITS, PLAN_LIMITS, RATE_RULES } from '../../domain/limits.ts'
 
 describe('the limits of the contract', () => {

@@ -2,8 +2,8 @@
 
 import { expect } from 'chai'
 
-import { customResourceDefinition } from '../../domain/crd.ts'
-import { RESOURCE_KINDS } from '../../domain/resources.ts'
+import { customResourceDefinition } from '../../domain/resources/crd.ts'
+import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
 
 interface Schema {
   readonly description?: string

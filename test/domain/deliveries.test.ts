@@ -14,7 +14,7 @@ import {
   PROVIDER_FACTS,
   visitSkip,
   type PlanInput,
-} from '../../domain/deliveries.ts'
+} from '../../domain/delivery/deliveries.ts'
 import { PROVIDER_IDS, type Identities, type ProviderId } from '../../domain/model.ts'
 import {
   DAY_MS,

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { finderOf } from '../../domain/find-texts.ts'
+import { finderOf } from '../../domain/privacy/find-texts.ts'
 
 describe('finding many texts at once', () => {
   const letters = fc.string({ unit: fc.constantFrom('a', 'b', '\u{1f680}'), minLength: 1, maxLength: 6 })

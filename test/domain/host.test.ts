@@ -4,9 +4,9 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 
 import { isPlainHost } from '../../domain/host.ts'
-import { renderHookBody, renderHookScript } from '../../domain/hook-script.ts'
+import { renderHookBody, renderHookScript } from '../../domain/collection/hook-script.ts'
 import { parseOrigin, parsePageUrl } from '../../domain/origin.ts'
-import { parseBaseUrl, parseBrand, parseOriginUrl } from '../../runtime/settings-parse.ts'
+import { parseBaseUrl, parseBrand, parseOriginUrl } from '../../runtime/settings/parse.ts'
 import { compile, organization, website } from '../support/manifests.ts'
 
 const VALUES = {

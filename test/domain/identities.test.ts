@@ -2,8 +2,8 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { keepClient } from '../../domain/client-hints.ts'
-import { advertisingValues, keepIdentities, MOMENT_MAX_MS, toMoment } from '../../domain/identities.ts'
+import { keepClient } from '../../domain/collection/client-hints.ts'
+import { advertisingValues, keepIdentities, MOMENT_MAX_MS, toMoment } from '../../domain/privacy/identities.ts'
 import { PROVIDER_IDS, type ProviderId } from '../../domain/model.ts'
 
 const ALL = new Set<ProviderId>(PROVIDER_IDS)

@@ -10,9 +10,9 @@ import {
   readInstallEvent,
   recordInstall,
   unrecordedAnswer,
-} from '../../domain/install.ts'
+} from '../../domain/collection/install.ts'
 import type { Plan } from '../../domain/model.ts'
-import { COUNTED, resolve } from '../../domain/resolve.ts'
+import { COUNTED, resolve } from '../../domain/collection/resolve.ts'
 import { compile, organization, website } from '../support/manifests.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 21)

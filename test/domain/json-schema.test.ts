@@ -4,9 +4,9 @@ import { Ajv } from 'ajv'
 import { expect } from 'chai'
 import fc from 'fast-check'
 
-import type { JsonSchema } from '../../domain/json-schema.ts'
-import { checkSchema, closestName } from '../../domain/json-schema.ts'
-import { RESOURCE_KINDS, SPEC_SCHEMAS } from '../../domain/resources.ts'
+import type { JsonSchema } from '../../domain/resources/json-schema.ts'
+import { checkSchema, closestName } from '../../domain/resources/json-schema.ts'
+import { RESOURCE_KINDS, SPEC_SCHEMAS } from '../../domain/resources/resources.ts'
 
 /** Ours refuse unknown members by themselves; in JSON Schema that has to be said. */
 function strict(schema: JsonSchema): object {

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import { RATE_RULES } from '../../domain/limits.ts'
-import { addressHit, eventHits, monthOf, visitHits } from '../../domain/rate.ts'
+import { addressHit, eventHits, monthOf, visitHits } from '../../domain/collection/rate.ts'
 
 describe('rate windows', () => {
   it('are those of the contract', () => {

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { hashAdvertising, hashAdvertisingByName, mentionsGpc } from '../../domain/redact-gpc.ts'
+import { hashAdvertising, hashAdvertisingByName, mentionsGpc } from '../../domain/privacy/redact-gpc.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
 
 const { logHash } = createKeyring(['a-master-secret-that-is-only-for-these-tests'])

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { redactBody, redactLine, redactText, type RedactOptions } from '../../domain/redact.ts'
+import { redactBody, redactLine, redactText, type RedactOptions } from '../../domain/privacy/redact.ts'
 import { issueReceipt, issueToken } from '../../domain/receipt.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
 

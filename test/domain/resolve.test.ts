@@ -14,7 +14,7 @@ import {
   type ReadReceipt,
   type ResolutionInput,
   type ResolutionResult,
-} from '../../domain/resolve.ts'
+} from '../../domain/collection/resolve.ts'
 
 interface VectorReceipt {
   readonly name: string

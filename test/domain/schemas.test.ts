@@ -8,7 +8,7 @@ import {
   HANDOFF_VISIT_SCHEMA,
   KNOWN_MEMBERS,
   VISIT_SCHEMA,
-} from '../../domain/schemas.ts'
+} from '../../domain/collection/schemas.ts'
 
 interface Place {
   readonly pointer: string

@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 
-import { isSameTraffic, shownTraffic } from '../../domain/traffic.ts'
+import { isSameTraffic, shownTraffic } from '../../domain/resources/traffic.ts'
 
 const now = (visits: number, installs = 0, matched = 0) => ({ website: 'acme', visits, installs, matched })
 

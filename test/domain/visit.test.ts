@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import type { Website } from '../../domain/catalog.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { issueReceipt, issueToken, readReceipt } from '../../domain/receipt.ts'
-import { admitVisit, checkPage, checkVisitFields, markerOf, type VisitPage } from '../../domain/visit.ts'
+import { admitVisit, checkPage, checkVisitFields, markerOf, type VisitPage } from '../../domain/collection/visit.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
 import { compile, organization, website as websiteManifest } from '../support/manifests.ts'
 

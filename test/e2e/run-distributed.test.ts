@@ -11,7 +11,7 @@ import { startProgram, whence, type Running } from '../bin/support/run-whence.ts
 import { kafkaJars } from '../support/kafka.ts'
 import { activeReceipt, eventBody, post, urlIdOf } from '../support/requests.ts'
 
-const SCRIPT = new URL('../support/run-distributed.ts', import.meta.url).pathname
+const SCRIPT = new URL('../../examples/distributed/run.ts', import.meta.url).pathname
 /** Of the quickstart's website. */
 const MEASUREMENT_ID = 'G-EXAMPLE001'
 const TRIES = 600

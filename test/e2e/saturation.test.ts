@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { expect } from 'chai'
-import { startGa4Simulator, type Ga4Simulator } from '../../delivery/simulator/ga4.ts'
+import { startGa4StandIn, type Ga4StandIn } from '../../stand-ins/ga4.ts'
 import { freePort } from '../support/free-port.ts'
 import { startProgram, type Program } from '../support/programs.ts'
 import { eventBody, visitBody } from '../support/requests.ts'
@@ -22,7 +22,7 @@ const WEBSITES = Array.from({ length: 12 }, (_, number) => `site-${number}`)
 describe('an embedded service that has all it can do', function () {
   this.timeout(180_000)
   let folder: string
-  let ga4: Ga4Simulator
+  let ga4: Ga4StandIn
   let program: Program
   let port: number
   const agent = new Agent({ keepAlive: true })
@@ -32,7 +32,7 @@ describe('an embedded service that has all it can do', function () {
     const manifests = join(folder, 'manifests')
     await mkdir(manifests)
     await writeFile(join(manifests, 'all.yaml'), everyWebsite())
-    ga4 = await startGa4Simulator({ port: 0, keep: 1 })
+    ga4 = await startGa4StandIn({ port: 0, keep: 1 })
     port = await freePort()
     const places = ['--data', join(folder, 'data'), '--manifests', manifests, '--trust-proxy', '127.0.0.0/8']
     const listens = ['--listen', `127.0.0.1:${port}`, '--metrics-listen', '127.0.0.1:0']

@@ -3,11 +3,11 @@
  * first insert of many rows was acknowledged and its position is not committed yet.
  */
 
-import { startFactsWriter } from '../../delivery/facts-writer.ts'
-import { kafkaEventLog } from '../../ports/event-log/kafka.ts'
-import { parseKafkaUrl } from '../../ports/event-log/kafka-url.ts'
+import { startFactsWriter } from '../../delivery/facts-writer/facts-writer.ts'
+import { kafkaEventLog } from '../../ports/event-log/kafka/kafka.ts'
+import { parseKafkaUrl } from '../../ports/event-log/kafka/url.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
-import { openClickHouse } from '../../ports/facts/connect-server.ts'
+import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { createLogger } from '../../runtime/logger.ts'
 

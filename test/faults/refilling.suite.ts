@@ -2,9 +2,9 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
-import { monthOf } from '../../domain/rate.ts'
+import { monthOf } from '../../domain/collection/rate.ts'
 import type { HotState, ReceiptState } from '../../ports/hot-state/hot-state.ts'
-import { redisHotState } from '../../ports/hot-state/redis.ts'
+import { redisHotState } from '../../ports/hot-state/redis/redis.ts'
 import { LOAD_ORIGIN, LOAD_WEBSITES } from '../crash/service.manifests.ts'
 import type { Distributed } from '../support/distributed.ts'
 import { startProgram } from '../support/programs.ts'

@@ -4,7 +4,12 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { createHash } from 'node:crypto'
 import { spawnSync } from 'node:child_process'
-import { HOOK_BLOCK_LINES, renderHookBody, renderHookScript, type HookScriptValues } from '../../domain/hook-script.ts'
+import {
+  HOOK_BLOCK_LINES,
+  renderHookBody,
+  renderHookScript,
+  type HookScriptValues,
+} from '../../domain/collection/hook-script.ts'
 import { HOOK_PATH, HOOK_SOURCE, isInstalled, servedScript } from './support/shells.ts'
 
 const VALUES: HookScriptValues = {

@@ -24,10 +24,10 @@ interface Part {
 }
 
 const PARTS: readonly Part[] = [
-  { name: 'resolution', mutate: ['domain/resolve.ts'], spec: ['test/domain/resolve.test.ts'] },
+  { name: 'resolution', mutate: ['domain/collection/resolve.ts'], spec: ['test/domain/resolve.test.ts'] },
   {
     name: 'receipts',
-    mutate: ['domain/receipt.ts', 'api/receipts.ts'],
+    mutate: ['domain/receipt.ts', 'api/collection/receipts.ts'],
     spec: [
       'test/domain/receipt.test.ts',
       'test/domain/receipt-after-rotation.test.ts',
@@ -38,11 +38,11 @@ const PARTS: readonly Part[] = [
   {
     name: 'dispatch',
     mutate: [
-      'delivery/dispatch.ts',
-      'delivery/dispatch-plan.ts',
-      'delivery/dispatch-reads.ts',
-      'delivery/decide-pending.ts',
-      'delivery/first-records.ts',
+      'delivery/dispatch/dispatch.ts',
+      'delivery/dispatch/plan.ts',
+      'delivery/dispatch/reads.ts',
+      'delivery/dispatch/decide-pending.ts',
+      'delivery/dispatch/first-records.ts',
     ],
     spec: [
       'test/delivery/dispatch.test.ts',
@@ -53,7 +53,11 @@ const PARTS: readonly Part[] = [
   },
   {
     name: 'facts-writer',
-    mutate: ['delivery/facts-writer.ts', 'delivery/fact-batch.ts', 'delivery/fact-rows.ts'],
+    mutate: [
+      'delivery/facts-writer/facts-writer.ts',
+      'delivery/facts-writer/fact-batch.ts',
+      'delivery/facts-writer/fact-rows.ts',
+    ],
     spec: ['test/delivery/facts-writer.test.ts', 'test/delivery/fact-batch.test.ts', 'test/delivery/fact-rows.test.ts'],
   },
 ]

@@ -6,8 +6,8 @@ import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import fc from 'fast-check'
 
-import { conditionsOf, sayTheSame } from '../../domain/conditions.ts'
-import { decide, emptyMemory } from '../../operator/decide.ts'
+import { conditionsOf, sayTheSame } from '../../domain/resources/conditions.ts'
+import { decide, emptyMemory } from '../../operator/decide/decide.ts'
 import { createWorkQueue } from '../../operator/work-queue.ts'
 import { until } from './support/stage.ts'
 

@@ -5,10 +5,10 @@ import { gzipSync } from 'node:zlib'
 
 import { expect } from 'chai'
 
-import type { Decision, DecisionMemory, Gathered, InForce } from '../../operator/decide.ts'
-import { decide, emptyMemory } from '../../operator/decide.ts'
-import { createNamespaces } from '../../operator/namespaces.ts'
-import { withoutPaused } from '../../operator/ownership.ts'
+import type { Decision, DecisionMemory, Gathered, InForce } from '../../operator/decide/decide.ts'
+import { decide, emptyMemory } from '../../operator/decide/decide.ts'
+import { createNamespaces } from '../../operator/gather/namespaces.ts'
+import { withoutPaused } from '../../operator/gather/ownership.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 
 const TOOLS = {

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { owningClient } from '../../operator/owned-objects.ts'
+import { owningClient } from '../../operator/apply/owned-objects.ts'
 import type { KubeClient, KubeRequest } from '../../runtime/kube/client.ts'
 
 const PLACE = { namespace: 'whence', name: 'w' }

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 import { expect } from 'chai'
 
-import { SCHEMA_HASH_ANNOTATION } from '../../domain/crd.ts'
+import { SCHEMA_HASH_ANNOTATION } from '../../domain/resources/crd.ts'
 import type { KubeServer } from '../support/kube.ts'
 import { kubeTools, startKube } from '../support/kube.ts'
 import { ga4Destination, organization, website, type Manifest } from '../support/manifests.ts'

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { Registry } from 'prom-client'
 
-import type { CatalogSource } from '../../runtime/catalog-source.ts'
+import type { CatalogSource } from '../../runtime/catalog/source.ts'
 import { clientFor, createKubeClient, type KubeClient } from '../../runtime/kube/client.ts'
 import { readKubeconfig } from '../../runtime/kube/kubeconfig.ts'
 import { createKubeMetrics } from '../../runtime/kube/metrics.ts'

@@ -4,8 +4,8 @@ import { expect } from 'chai'
 import { setTimeout as wait } from 'node:timers/promises'
 import { nextLookMs } from '../../ports/event-log/append-patience.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
-import { KafkaAppendQueue } from '../../ports/event-log/kafka-appends.ts'
-import { AppendQueue } from '../../ports/event-log/lmdb-appends.ts'
+import { KafkaAppendQueue } from '../../ports/event-log/kafka/appends.ts'
+import { AppendQueue } from '../../ports/event-log/lmdb/appends.ts'
 
 const PATIENCE = { deadlineMs: 1_000, patienceMs: 3_500 }
 const ENTRY = { key: 'k', value: 'v' }

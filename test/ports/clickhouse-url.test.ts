@@ -2,8 +2,8 @@
 
 import { expect } from 'chai'
 
-import { parseClickHouseUrl } from '../../ports/facts/clickhouse-url.ts'
-import { openClickHouse } from '../../ports/facts/connect-server.ts'
+import { parseClickHouseUrl } from '../../ports/facts/engine/clickhouse-url.ts'
+import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 
 describe('ClickHouse URL', () => {

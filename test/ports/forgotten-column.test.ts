@@ -10,7 +10,7 @@ import { FACT_TABLES } from '../../ports/facts/columns.ts'
 const path = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url))
 const DECLARED_IN: Readonly<Record<string, string>> = { visits: path('ports/facts/visits.ts') }
 const COLUMNS = path('ports/facts/columns.ts')
-const ROWS = path('delivery/fact-rows.ts')
+const ROWS = path('delivery/facts-writer/fact-rows.ts')
 
 /** The declarations with one more column in each table, which nothing writes. */
 function withForgotten(file: string, text: string): string {

@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 
 import type { BatchHandler, StoredEntry } from '../../ports/event-log/event-log.ts'
-import { PartitionFlow } from '../../ports/event-log/kafka-flow.ts'
+import { PartitionFlow } from '../../ports/event-log/kafka/flow.ts'
 
 interface Stage {
   readonly flow: PartitionFlow

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import type { Kafka } from 'kafkajs'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Consumer } from '../../ports/event-log/event-log.ts'
-import { startMember, type MemberPlace, type MemberSettings } from '../../ports/event-log/kafka-consumer.ts'
+import { startMember, type MemberPlace, type MemberSettings } from '../../ports/event-log/kafka/consumer.ts'
 
 const SETTINGS: MemberSettings = {
   nowMs: Date.now,

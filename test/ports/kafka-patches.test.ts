@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { createRequire } from 'node:module'
-import { mendKafkajs } from '../../ports/event-log/kafka-patches.ts'
+import { mendKafkajs } from '../../ports/event-log/kafka/patches.ts'
 
 const require = createRequire(import.meta.url)
 const SILENT = { debug: () => undefined, info: () => undefined, namespace: () => SILENT }

@@ -3,8 +3,8 @@
 import { expect } from 'chai'
 import type { Kafka, ProducerRecord } from 'kafkajs'
 
-import { KafkaAppendQueue } from '../../ports/event-log/kafka-appends.ts'
-import { KafkaSender } from '../../ports/event-log/kafka-producer.ts'
+import { KafkaAppendQueue } from '../../ports/event-log/kafka/appends.ts'
+import { KafkaSender } from '../../ports/event-log/kafka/producer.ts'
 
 describe('an append to Kafka', () => {
   it('counts once all replicas in sync have it, and is refused with any other answer than success', async () => {

@@ -3,8 +3,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 
-import type { KafkaSettings } from '../../ports/event-log/kafka-url.ts'
-import { parseKafkaUrl } from '../../ports/event-log/kafka-url.ts'
+import type { KafkaSettings } from '../../ports/event-log/kafka/url.ts'
+import { parseKafkaUrl } from '../../ports/event-log/kafka/url.ts'
 
 describe('a kafka: URL', () => {
   it('needs no more than a broker', () => {

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { parseRedisUrl, RedisUrlError } from '../../ports/hot-state/redis-url.ts'
+import { parseRedisUrl, RedisUrlError } from '../../ports/hot-state/redis/url.ts'
 
 const PLAIN = {
   hosts: [{ host: '127.0.0.1', port: 6_379 }],

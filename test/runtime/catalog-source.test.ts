@@ -6,8 +6,8 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 
-import type { CatalogChange, CatalogSource } from '../../runtime/catalog-source.ts'
-import { CatalogRefused, openCatalogFolder } from '../../runtime/catalog-source.ts'
+import type { CatalogChange, CatalogSource } from '../../runtime/catalog/source.ts'
+import { CatalogRefused, openCatalogFolder } from '../../runtime/catalog/source.ts'
 import { createLogger } from '../../runtime/logger.ts'
 
 const HEAD = 'apiVersion: whence.dev/v1alpha1\n'

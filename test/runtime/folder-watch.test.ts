@@ -2,8 +2,8 @@
 
 import { expect } from 'chai'
 
-import type { GoneSince } from '../../runtime/folder-watch.ts'
-import { settle } from '../../runtime/folder-watch.ts'
+import type { GoneSince } from '../../runtime/catalog/folder-watch.ts'
+import { settle } from '../../runtime/catalog/folder-watch.ts'
 
 const file = (name: string, text: string) => ({ name, text })
 const A = file('a.yaml', 'kind: A')

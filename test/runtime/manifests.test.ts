@@ -6,14 +6,14 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 
-import { compileManifests, formatProblems, lintFolder } from '../../runtime/catalog-source.ts'
+import { compileManifests, formatProblems, lintFolder } from '../../runtime/catalog/source.ts'
 import {
   isManifestName,
   ManifestsUnreadable,
   parseManifests,
   readManifests,
   rememberingParser,
-} from '../../runtime/manifests.ts'
+} from '../../runtime/catalog/manifests.ts'
 
 const parse = (text: string, env: Record<string, string> = {}) => parseManifests([{ name: 'a.yaml', text }], env)
 const values = (text: string, env: Record<string, string> = {}) => parse(text, env).objects.map(({ value }) => value)

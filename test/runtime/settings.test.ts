@@ -2,11 +2,11 @@
 
 import { expect } from 'chai'
 
-import { COMMANDS } from '../../runtime/commands.ts'
-import type { RunOutcome, SettingsOutcome } from '../../runtime/settings.ts'
-import { compileSettings, overview } from '../../runtime/settings.ts'
-import { SETTINGS } from '../../runtime/settings-table.ts'
-import type { SettingRow } from '../../runtime/settings-table.ts'
+import { COMMANDS } from '../../runtime/settings/commands.ts'
+import type { RunOutcome, SettingsOutcome } from '../../runtime/settings/settings.ts'
+import { compileSettings, overview } from '../../runtime/settings/settings.ts'
+import { SETTINGS } from '../../runtime/settings/table.ts'
+import type { SettingRow } from '../../runtime/settings/table.ts'
 
 const CLUSTER = {
   WHENCE_EVENT_LOG: 'kafka://127.0.0.1:9092',

@@ -4,7 +4,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import type { Page } from 'playwright-core'
-import { ACTIVATION_SCHEMA, HANDOFF_RECEIPT_SCHEMA, HANDOFF_VISIT_SCHEMA, VISIT_SCHEMA } from '../../domain/schemas.ts'
+import {
+  ACTIVATION_SCHEMA,
+  HANDOFF_RECEIPT_SCHEMA,
+  HANDOFF_VISIT_SCHEMA,
+  VISIT_SCHEMA,
+} from '../../domain/collection/schemas.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { BuildManifest } from '../../sdk/build.ts'
 import { buildSdk } from '../../sdk/build.ts'

@@ -5,8 +5,8 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { LIMITS } from '../../domain/limits.ts'
-import { fillCommand, withoutPlaceholder } from '../../sdk/fill.ts'
-import { readCommands } from '../../sdk/shell-words.ts'
+import { fillCommand, withoutPlaceholder } from '../../sdk/extras/fill.ts'
+import { readCommands } from '../../sdk/extras/shell-words.ts'
 
 const TOKEN = `wht_${'aB3-_'.repeat(9).slice(0, 43)}`
 const HOOK = 'https://whence.example/v1/projects/acme-dev/paths/cli/report.sh'

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { LIMITS } from '../../domain/limits.ts'
-import { sessionAttributes } from '../../sdk/session-attributes.ts'
-import { landingOf } from '../../sdk/source.ts'
+import { sessionAttributes } from '../../sdk/extras/session-attributes.ts'
+import { landingOf } from '../../sdk/core/source.ts'
 
 const NOW = 1_790_000_000_000
 const landed = (url: string, referrer = 'https://www.google.com/search?q=x') =>

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { LIMITS } from '../../domain/limits.ts'
-import { landingOf, originAndPath } from '../../sdk/source.ts'
+import { landingOf, originAndPath } from '../../sdk/core/source.ts'
 
 const NOW = 1_790_000_000_000
 

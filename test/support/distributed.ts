@@ -5,8 +5,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { startGa4Simulator, type Ga4Simulator } from '../../delivery/simulator/ga4.ts'
-import { kafkaEventLog } from '../../ports/event-log/kafka.ts'
+import { startGa4StandIn, type Ga4StandIn } from '../../stand-ins/ga4.ts'
+import { kafkaEventLog } from '../../ports/event-log/kafka/kafka.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
@@ -25,7 +25,7 @@ export interface Distributed {
   readonly facts: Facts
   /** The test's own way to the log: for reading, lags and appends. */
   readonly eventLog: EventLog
-  readonly ga4: Ga4Simulator
+  readonly ga4: Ga4StandIn
   /** The watched folder of every process. */
   readonly manifests: string
   /** The first process of a role. */
@@ -70,7 +70,7 @@ export async function startDistributed(options: DistributedOptions): Promise<Dis
     const engines = 'stop' in options.engines ? options.engines : await startEngines(options.engines)
     closers.push(() => engines.stop())
     const keep = options.keepHits
-    const ga4 = await startGa4Simulator({ port: 0, ...(keep === undefined ? {} : { keep }) })
+    const ga4 = await startGa4StandIn({ port: 0, ...(keep === undefined ? {} : { keep }) })
     closers.push(() => ga4.stop())
     const eventLog = await kafkaEventLog(engines.kafkaSettings)
     closers.push(() => eventLog.close())

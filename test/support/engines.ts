@@ -1,9 +1,9 @@
 /** A real Kafka, a real Redis and the ClickHouse fixture on free loopback ports, with topics and tables in place. */
 
-import { checkKafkaTopics } from '../../ports/event-log/kafka.ts'
-import { parseKafkaUrl, type KafkaSettings } from '../../ports/event-log/kafka-url.ts'
-import { openClickHouse } from '../../ports/facts/connect-server.ts'
-import type { FactsConnection } from '../../ports/facts/connection.ts'
+import { checkKafkaTopics } from '../../ports/event-log/kafka/kafka.ts'
+import { parseKafkaUrl, type KafkaSettings } from '../../ports/event-log/kafka/url.ts'
+import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
+import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import { startClickHouse, type ClickHouseServer } from './clickhouse-server.ts'
 import { startKafka, type KafkaBroker } from './kafka.ts'

@@ -10,7 +10,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 import kafkajs, { type Admin } from 'kafkajs'
 
-import { mendKafkajs } from '../../ports/event-log/kafka-patches.ts'
+import { mendKafkajs } from '../../ports/event-log/kafka/patches.ts'
 import { freePorts } from './free-port.ts'
 import { formatBroker, startBroker, type BrokerPlan, type BrokerProcess } from './kafka-process.ts'
 

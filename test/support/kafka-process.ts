@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 
 import kafkajs from 'kafkajs'
 
-import { mendKafkajs } from '../../ports/event-log/kafka-patches.ts'
+import { mendKafkajs } from '../../ports/event-log/kafka/patches.ts'
 
 const run = promisify(execFile)
 const START_MS = 120_000

@@ -2,8 +2,8 @@
 
 import { createHash } from 'node:crypto'
 
-import type { Compilation } from '../../domain/compile-catalog.ts'
-import { compileCatalog } from '../../domain/compile-catalog.ts'
+import type { Compilation } from '../../domain/catalog/compile-catalog.ts'
+import { compileCatalog } from '../../domain/catalog/compile-catalog.ts'
 
 export type Manifest = Record<string, unknown>
 type Fields = Readonly<Record<string, unknown>>

@@ -4,18 +4,18 @@ import { mkdtemp, rm, writeFile, mkdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { startService, type Service } from '../../bin/service.ts'
-import { startGa4Simulator, type Ga4Simulator } from '../../delivery/simulator/ga4.ts'
+import { startService, type Service } from '../../bin/wiring/service.ts'
+import { startGa4StandIn, type Ga4StandIn } from '../../stand-ins/ga4.ts'
 import { createLifecycle } from '../../runtime/lifecycle.ts'
 import { createLogger } from '../../runtime/logger.ts'
-import { compileSettings } from '../../runtime/settings.ts'
+import { compileSettings } from '../../runtime/settings/settings.ts'
 import { freePort } from './free-port.ts'
 
 export interface TestService extends Service {
   readonly url: string
   readonly metricsUrl: string
   readonly folder: string
-  readonly ga4: Ga4Simulator
+  readonly ga4: Ga4StandIn
   /** Lines of the process's own log. */
   readonly logLines: readonly string[]
   /** Moves the service's clock. */
@@ -89,7 +89,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const manifests = join(folder, 'manifests')
   await mkdir(manifests, { recursive: true })
   await writeAll(manifests, options.manifests ?? MANIFESTS)
-  const ga4 = await startGa4Simulator({ port: 0 })
+  const ga4 = await startGa4StandIn({ port: 0 })
   let offsetMs = 0
   const nowMs = options.nowMs ?? (() => Date.now() + offsetMs)
   const logLines: string[] = []

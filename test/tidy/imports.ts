@@ -16,7 +16,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   operator: ['operator', 'runtime', 'ports', 'domain'],
   hook: ['hook', 'domain'],
   sdk: ['sdk', 'domain'],
-  bin: ['bin', 'api', 'delivery', 'operator', 'runtime', 'ports', 'domain'],
+  'stand-ins': ['stand-ins', 'domain'],
+  bin: ['bin', 'api', 'delivery', 'operator', 'stand-ins', 'runtime', 'ports', 'domain'],
 }
 
 /** Folders that reach no package and nothing of Node, with the files that are exempt because they only build. */
@@ -36,7 +37,7 @@ const RESERVED: Readonly<Record<string, string>> = {
   express: 'api/',
   'express-rate-limit': 'api/',
   pino: 'runtime/logger.ts',
-  yaml: 'runtime/manifests.ts',
+  yaml: 'runtime/catalog/manifests.ts',
   esbuild: 'sdk/',
   terser: 'sdk/',
   react: 'sdk/package/',

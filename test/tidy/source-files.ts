@@ -17,6 +17,7 @@ export const PRODUCT_FOLDERS = [
   'api',
   'delivery',
   'operator',
+  'stand-ins',
   'hook',
   'sdk',
   'runtime',

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 
-import { COMMANDS } from '../../runtime/commands.ts'
-import { docsPages } from './docs-pages.ts'
+import { COMMANDS } from '../../runtime/settings/commands.ts'
+import { docsPages } from '../../tools/docs/pages.ts'
 import { importsOf } from './imports.ts'
 import { ROOT, sourceFiles } from './source-files.ts'
 import { testsWithoutAssertion } from './sources.ts'

@@ -8,17 +8,17 @@ import { join } from 'node:path'
 
 import { Registry } from 'prom-client'
 
-import { startDispatch } from '../../delivery/dispatch.ts'
-import { startFactsWriter } from '../../delivery/facts-writer.ts'
-import { startLateRevocations } from '../../delivery/late-revocations.ts'
+import { startDispatch } from '../../delivery/dispatch/dispatch.ts'
+import { startFactsWriter } from '../../delivery/facts-writer/facts-writer.ts'
+import { startLateRevocations } from '../../delivery/state/late-revocations.ts'
 import { ga4 } from '../../delivery/providers/ga4.ts'
-import { listDeadLetters } from '../../delivery/replay.ts'
-import { startGa4Simulator } from '../../delivery/simulator/ga4.ts'
-import { startWorker } from '../../delivery/worker.ts'
+import { listDeadLetters } from '../../delivery/tools/replay.ts'
+import { startGa4StandIn } from '../../stand-ins/ga4.ts'
+import { startWorker } from '../../delivery/worker/worker.ts'
 import type { Topic } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
-import { openChdb } from '../../ports/facts/connect-chdb.ts'
+import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { catalogOf, destinationOf } from '../delivery/support/builders.ts'
@@ -53,7 +53,7 @@ export async function appendTo(folder: string, entries: readonly SampleEntry[]):
 export async function readLog(folder: string): Promise<LogReport> {
   const clock = new TestClock()
   const destinations = [destinationOf()]
-  const simulator = await startGa4Simulator({ port: 0, nowMs: clock.nowMs })
+  const standIn = await startGa4StandIn({ port: 0, nowMs: clock.nowMs })
   const store = await openStore(join(folder, 'log'), clock.nowMs)
   const connection = await openChdb(join(folder, 'facts'))
   await migrate(connection)
@@ -67,14 +67,14 @@ export async function readLog(folder: string): Promise<LogReport> {
     await startDispatch(parts),
     await startWorker({
       ...parts,
-      ...{ provider: ga4, baseUrl: simulator.url, credentials: () => credentialsOf(destinations) },
+      ...{ provider: ga4, baseUrl: standIn.url, credentials: () => credentialsOf(destinations) },
     }),
   ]
   await quiet(store.log)
   const { letters, unread } = await listDeadLetters(store.log)
   const report: LogReport = {
     rows: (await facts.run('counts', {}))[0] as unknown as LogReport['rows'],
-    delivered: simulator.requests().flatMap((hit) => eventIdsOf(hit)),
+    delivered: standIn.requests().flatMap((hit) => eventIdsOf(hit)),
     letters: letters.map(({ job }) => job.install.eventId),
     unreadLetters: unread.count,
     behind: await behindOf(store.log),
@@ -83,7 +83,7 @@ export async function readLog(folder: string): Promise<LogReport> {
   await Promise.all(roles.map((role) => role.stop()))
   await store.close()
   await facts.close()
-  await simulator.stop()
+  await standIn.stop()
   return report
 }
 

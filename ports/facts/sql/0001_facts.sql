@@ -1,7 +1,7 @@
 -- What happened, one table per kind of fact.
 --
 -- Every table is a ReplacingMergeTree on the natural key: a repeated insert replaces its own row. `row_version` decides
--- between rows of one key (the greater wins); delivery/fact-rows.ts says how it is made. A partition key is only ever a
+-- between rows of one key (the greater wins); delivery/facts-writer/fact-rows.ts says how it is made. A partition key is only ever a
 -- function of the natural key, so two rows of one key can never lie in two partitions, where they would not meet.
 -- Parts are synced to disk before an insert is acknowledged, and merged parts before the old ones are removed.
 -- {{replacing}}, {{onCluster}}, {{durable}} and {{granules}} are filled in by ports/facts/migrate.ts.

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 
 import type { Destination } from '../../../domain/catalog.ts'
-import { PROVIDER_FACTS } from '../../../domain/deliveries.ts'
+import { PROVIDER_FACTS } from '../../../domain/delivery/deliveries.ts'
 import type { Identities } from '../../../domain/model.ts'
 import type { Job } from '../../../domain/records.ts'
 import type {
@@ -13,7 +13,7 @@ import type {
   Provider,
   ProviderReply,
   ProviderRequest,
-} from '../../../delivery/provider.ts'
+} from '../../../delivery/providers/provider.ts'
 import { IDENTITIES, adJob, leakyJob } from './ad-install.ts'
 import { DAY_MS, HOUR_MS, NOON_MS } from './builders.ts'
 

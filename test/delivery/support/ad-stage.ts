@@ -13,8 +13,8 @@ import {
   type Job,
   type Topic,
 } from '../../../domain/records.ts'
-import type { Provider } from '../../../delivery/provider.ts'
-import { startWorker, type Worker } from '../../../delivery/worker.ts'
+import type { Provider } from '../../../delivery/providers/provider.ts'
+import { startWorker, type Worker } from '../../../delivery/worker/worker.ts'
 import type { EventLog } from '../../../ports/event-log/event-log.ts'
 import { SILENT_LOGGER } from '../../../runtime/logger.ts'
 import { catalogOf, WEBSITE } from './builders.ts'

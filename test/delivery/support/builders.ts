@@ -1,7 +1,7 @@
 /** Builds visits, installs, destinations and catalogs for the delivery tests; every part can be overridden. */
 
 import type { Catalog, Destination, Organization, Website } from '../../../domain/catalog.ts'
-import { gaOf, planDeliveries } from '../../../domain/deliveries.ts'
+import { gaOf, planDeliveries } from '../../../domain/delivery/deliveries.ts'
 import type { DeliveryPlan, Install, Visit } from '../../../domain/model.ts'
 import type { InstallRecord, RequestLog } from '../../../domain/records.ts'
 

@@ -3,10 +3,10 @@
  * rows of its first batch are stored, and then waits to be killed.
  */
 
-import { startFactsWriter } from '../../../delivery/facts-writer.ts'
-import { lmdbEventLog } from '../../../ports/event-log/lmdb.ts'
+import { startFactsWriter } from '../../../delivery/facts-writer/facts-writer.ts'
+import { lmdbEventLog } from '../../../ports/event-log/lmdb/lmdb.ts'
 import { clickhouseFacts } from '../../../ports/facts/clickhouse.ts'
-import { openChdb } from '../../../ports/facts/connect-chdb.ts'
+import { openChdb } from '../../../ports/facts/engine/connect-chdb.ts'
 import { openLmdb } from '../../../ports/lmdb/environment.ts'
 
 const [logFolder = '', factsFolder = ''] = process.argv.slice(2)

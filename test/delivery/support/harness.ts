@@ -16,12 +16,12 @@ import {
   type Topic,
 } from '../../../domain/records.ts'
 import { ga4 } from '../../../delivery/providers/ga4.ts'
-import { startGa4Simulator, type Ga4Simulator } from '../../../delivery/simulator/ga4.ts'
-import { startWorker, type Worker } from '../../../delivery/worker.ts'
+import { startGa4StandIn, type Ga4StandIn } from '../../../stand-ins/ga4.ts'
+import { startWorker, type Worker } from '../../../delivery/worker/worker.ts'
 import type { EventLog } from '../../../ports/event-log/event-log.ts'
-import { lmdbEventLog } from '../../../ports/event-log/lmdb.ts'
+import { lmdbEventLog } from '../../../ports/event-log/lmdb/lmdb.ts'
 import type { HotState } from '../../../ports/hot-state/hot-state.ts'
-import { lmdbHotState } from '../../../ports/hot-state/lmdb.ts'
+import { lmdbHotState } from '../../../ports/hot-state/lmdb/lmdb.ts'
 import { openLmdb } from '../../../ports/lmdb/environment.ts'
 import { SILENT_LOGGER } from '../../../runtime/logger.ts'
 import { API_SECRET, catalogOf, destinationOf, NOON_MS, WEBSITE } from './builders.ts'
@@ -68,7 +68,7 @@ export interface StageOptions {
 /** Everything a delivery test needs; `strike` takes it all down again. */
 export class Stage {
   readonly clock: TestClock
-  readonly simulator: Ga4Simulator
+  readonly standIn: Ga4StandIn
   readonly #folder: string
   readonly #options: StageOptions
   catalog: Catalog
@@ -77,11 +77,11 @@ export class Stage {
   worker: Worker | null = null
 
   private constructor(
-    parts: { clock: TestClock; simulator: Ga4Simulator; folder: string; store: Store },
+    parts: { clock: TestClock; standIn: Ga4StandIn; folder: string; store: Store },
     options: StageOptions,
   ) {
     this.clock = parts.clock
-    this.simulator = parts.simulator
+    this.standIn = parts.standIn
     this.#folder = parts.folder
     this.store = parts.store
     this.#options = options
@@ -93,14 +93,14 @@ export class Stage {
   static async set(options: StageOptions = {}): Promise<Stage> {
     const folder = await mkdtemp(join(tmpdir(), 'whence-delivery-'))
     const clock = new TestClock()
-    const simulator = await startGa4Simulator({ port: 0, keep: 10_000, nowMs: clock.nowMs })
-    return new Stage({ clock, simulator, folder, store: await openStore(folder, clock.nowMs) }, options)
+    const standIn = await startGa4StandIn({ port: 0, keep: 10_000, nowMs: clock.nowMs })
+    return new Stage({ clock, standIn, folder, store: await openStore(folder, clock.nowMs) }, options)
   }
 
   async startWorker(): Promise<Worker> {
     this.worker = await startWorker({
       provider: ga4,
-      baseUrl: this.simulator.url,
+      baseUrl: this.standIn.url,
       eventLog: this.store.log,
       hotState: this.store.hotState,
       catalog: () => this.catalog,
@@ -150,7 +150,7 @@ export class Stage {
   async strike(): Promise<void> {
     await this.worker?.stop()
     await this.store.close()
-    await this.simulator.stop()
+    await this.standIn.stop()
     await rm(this.#folder, { recursive: true, force: true })
   }
 

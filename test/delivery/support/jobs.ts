@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 
 import type { Destination } from '../../../domain/catalog.ts'
-import { jobFor } from '../../../domain/deliveries.ts'
+import { jobFor } from '../../../domain/delivery/deliveries.ts'
 import type { Install, Visit } from '../../../domain/model.ts'
 import type { Job } from '../../../domain/records.ts'
 import { destinationOf, installOf, visitOf } from './builders.ts'

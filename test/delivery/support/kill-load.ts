@@ -6,11 +6,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { lastEntries } from '../../../delivery/log-end.ts'
-import { startGa4Simulator } from '../../../delivery/simulator/ga4.ts'
-import { startMetaSimulator } from '../../../delivery/simulator/meta.ts'
+import { lastEntries } from '../../../delivery/recovery/log-end.ts'
+import { startGa4StandIn } from '../../../stand-ins/ga4.ts'
+import { startMetaStandIn } from '../../../stand-ins/meta.ts'
 import { decodeRecord, encodeRecord, recordKey, type DeliveryRecord, type Job } from '../../../domain/records.ts'
-import { parseKafkaUrl } from '../../../ports/event-log/kafka-url.ts'
+import { parseKafkaUrl } from '../../../ports/event-log/kafka/url.ts'
 import { openKafka } from '../../contract/kafka-harness.ts'
 import { AD_DESTINATIONS, adJob } from './ad-install.ts'
 import { HOUR_MS, visitOf } from './builders.ts'
@@ -51,20 +51,20 @@ export interface KillResult {
 export async function killUnderLoad({ kills, jobsPerStart, kafkaUrl }: KillLoad): Promise<KillResult> {
   const folder = await mkdtemp(join(tmpdir(), 'whence-kill-'))
   const keep = 100_000
-  const simulators = {
-    ga4: await startGa4Simulator({ port: 0, keep }),
-    meta: await startMetaSimulator({ port: 0, keep }),
+  const standIns = {
+    ga4: await startGa4StandIn({ port: 0, keep }),
+    meta: await startMetaStandIn({ port: 0, keep }),
   }
-  simulators.ga4.fail('*', { kind: 'delay', waitMs: 5 })
-  simulators.meta.fail('*', { kind: 'delay', waitMs: 20 })
+  standIns.ga4.fail('*', { kind: 'delay', waitMs: 5 })
+  standIns.meta.fail('*', { kind: 'delay', waitMs: 20 })
   const children: ChildProcess[] = []
   const arrived = () => ({
-    ga4: simulators.ga4.requests().map(({ body }: any) => [body.events[0].params.install_id as string]),
-    meta: simulators.meta.requests().map(({ body }: any) => body.data.map((event: any) => event.event_id as string)),
+    ga4: standIns.ga4.requests().map(({ body }: any) => [body.events[0].params.install_id as string]),
+    meta: standIns.meta.requests().map(({ body }: any) => body.data.map((event: any) => event.event_id as string)),
   })
   const start = async (): Promise<ChildProcess> => {
     const script = join(import.meta.dirname, 'worker-child.ts')
-    const parts = [folder, simulators.ga4.url, simulators.meta.url, ...(kafkaUrl === null ? [] : [kafkaUrl])]
+    const parts = [folder, standIns.ga4.url, standIns.meta.url, ...(kafkaUrl === null ? [] : [kafkaUrl])]
     const child = spawn(process.execPath, [script, ...parts], { stdio: ['ignore', 'pipe', 'inherit'] })
     children.push(child)
     await once(child.stdout, 'data')
@@ -77,11 +77,11 @@ export async function killUnderLoad({ kills, jobsPerStart, kafkaUrl }: KillLoad)
       await withStore(folder, kafkaUrl, (store) => enqueue(store, fresh))
       jobs.ga4.push(...fresh.ga4)
       jobs.meta.push(...fresh.meta)
-      const before = simulators.ga4.total()
+      const before = standIns.ga4.total()
       const child = await start()
       const isLast = number === kills
       const isThere = (): boolean => {
-        if (!isLast) return simulators.ga4.total() >= before + jobsPerStart / 2
+        if (!isLast) return standIns.ga4.total() >= before + jobsPerStart / 2
         return new Set(Object.values(arrived()).flat(2)).size === 2 * jobs.ga4.length
       }
       await until(isThere)
@@ -89,12 +89,12 @@ export async function killUnderLoad({ kills, jobsPerStart, kafkaUrl }: KillLoad)
     }
     const jobIds = { ga4: jobs.ga4.map(({ jobId }) => jobId), meta: jobs.meta.map(({ jobId }) => jobId) }
     const delivered = await withStore(folder, kafkaUrl, deliveredIn)
-    const requests = [...simulators.ga4.requests(), ...simulators.meta.requests()]
+    const requests = [...standIns.ga4.requests(), ...standIns.meta.requests()]
     const faults = requests.flatMap(({ messages }) => (messages.length === 0 ? [] : [JSON.stringify(messages)]))
     return { jobIds, arrived: arrived(), delivered, faults }
   } finally {
     for (const child of children) child.kill('SIGKILL')
-    await Promise.all(Object.values(simulators).map((each) => each.stop()))
+    await Promise.all(Object.values(standIns).map((each) => each.stop()))
     await rm(folder, { recursive: true, force: true })
   }
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Explanation } from '../../../bin/tools/explain.ts'
-import type { RecordedHit } from '../../../delivery/simulator/ga4.ts'
+import type { RecordedHit } from '../../../stand-ins/ga4.ts'
 import type { Gate } from './gate.ts'
 
 export interface System {

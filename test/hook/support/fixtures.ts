@@ -2,7 +2,7 @@
 
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { HookScriptValues } from '../../../domain/hook-script.ts'
+import type { HookScriptValues } from '../../../domain/collection/hook-script.ts'
 import { CHROME, FIREFOX, marker, receipt, type Home } from './home.ts'
 import { PATIENT, REAL_PATH } from './shells.ts'
 

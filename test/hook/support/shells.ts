@@ -15,7 +15,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { renderHookBody, renderHookScript, type HookScriptValues } from '../../../domain/hook-script.ts'
+import { renderHookBody, renderHookScript, type HookScriptValues } from '../../../domain/collection/hook-script.ts'
 
 export interface Shell {
   readonly name: string

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
 import { drainPending, Session } from 'chdb'
 import type { ChdbResult } from 'chdb'
 
-import { createTurns } from '../../../ports/facts/turns.ts'
+import { createTurns } from '../../../ports/facts/engine/turns.ts'
 import type { Statement } from './request.ts'
 
 export interface Answer {

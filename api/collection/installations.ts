@@ -1,0 +1,41 @@
+/** Whether an installation was matched before: the hot state's word, and where it may have forgotten, that of ClickHouse. */
+
+import { LIMITS } from '../../domain/limits.ts'
+import type { KnownInstallation } from '../../domain/collection/resolve.ts'
+import type { Claim, Installation } from '../../ports/hot-state/hot-state.ts'
+import type { QueryRow } from '../../ports/facts/queries.ts'
+import type { ApiDeps } from '../deps.ts'
+import { areFactsBehind, inTime } from './look-up.ts'
+
+/** Before anything is asked: what the hot state knows for certain. */
+export function installationOf(installation: Installation): KnownInstallation {
+  if (installation.kind === 'matched' || installation.kind === 'none') return installation
+  return { kind: 'undecided' }
+}
+
+/** `undecided` where ClickHouse is away or behind, or where its last event is pending. */
+export async function lookUpInstallation(
+  { website, installationId }: Claim,
+  deps: ApiDeps,
+  nowMs: number,
+): Promise<KnownInstallation> {
+  deps.metrics.lookup('installations')
+  const asked = { websites: [website], installation_ids: [installationId], since_ms: nowMs - LIMITS.receiptLifetimeMs }
+  const ask = async (): Promise<KnownInstallation> => {
+    if (await areFactsBehind(['installs'], deps.eventLog)) return { kind: 'undecided' }
+    const [latest] = await deps.facts.run('installationVisits', asked)
+    return latest === undefined ? { kind: 'none' } : matchOf(latest)
+  }
+  return inTime(ask()).catch((error: unknown): KnownInstallation => {
+    deps.logger.warn({ err: error }, 'an installation could not be looked up')
+    return { kind: 'undecided' }
+  })
+}
+
+function matchOf({
+  visit_id: visitId,
+  visit_issued_at_ms: issuedAtMs,
+  gpc,
+}: QueryRow<'installationVisits'>): KnownInstallation {
+  return issuedAtMs === null ? { kind: 'undecided' } : { kind: 'matched', visit: { visitId, issuedAtMs, gpc } }
+}

@@ -1,0 +1,35 @@
+/** Tells whose request it is, whatever is wrong with it: people shall find what was refused to them in their own Logs. */
+
+import type { Website } from '../../domain/catalog.ts'
+import { websiteByOrigin } from '../../domain/catalog-index.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import { normaliseOrigin } from '../../domain/origin.ts'
+import type { ApiDeps } from '../deps.ts'
+import type { Exchange } from './exchange.ts'
+
+/** Finds the ID in bodies that are no JSON, are cut or were sent as something else. Blanks are bounded, so it takes linear time. */
+const PROJECT = new RegExp(`"project"\\s{0,16}:\\s{0,16}"([a-z0-9-]{1,${LIMITS.websiteIdChars}})"`)
+
+/** The website of this ID. */
+export function findWebsite(id: unknown, deps: Pick<ApiDeps, 'catalog'>): Website | null {
+  return (typeof id === 'string' ? deps.catalog().websites.get(id) : undefined) ?? null
+}
+
+/**
+ * The website that the request names: in its path (`id`), else in its body as far as that arrived; else the one that
+ * registered its Origin. Null if there is none, or if several registered it.
+ */
+export function ownerOf(exchange: Exchange, deps: Pick<ApiDeps, 'catalog'>, id?: unknown): Website | null {
+  return findWebsite(id ?? namedIn(exchange), deps) ?? registrantOf(exchange.origin, deps)
+}
+
+function namedIn({ body, text, bytes }: Exchange): unknown {
+  if (body !== null) return body['project']
+  return bytes.length === 0 ? undefined : PROJECT.exec(text ?? bytes.toString('latin1'))?.[1]
+}
+
+function registrantOf(origin: string | null, deps: Pick<ApiDeps, 'catalog'>): Website | null {
+  if (origin === null) return null
+  const registered = websiteByOrigin(deps.catalog())
+  return registered.get(origin) ?? registered.get(normaliseOrigin(origin) ?? '') ?? null
+}

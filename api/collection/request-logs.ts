@@ -1,0 +1,165 @@
+/** Makes the one record of a request and appends it: waited for where something was accepted, not for a refusal. */
+
+import { hash } from 'node:crypto'
+import type { Website } from '../../domain/catalog.ts'
+import { LIMITS, PLAN_LIMITS, type RateRuleName } from '../../domain/limits.ts'
+import { encodeRecord, recordKey } from '../../domain/records.ts'
+import type { ActivityRecord, LogRecord, RecordTopic, RequestLog } from '../../domain/records.ts'
+import { hashAdvertising, hashAdvertisingByName, mentionsGpc } from '../../domain/privacy/redact-gpc.ts'
+import { redactBody, redactLine, type RedactOptions, type RedactedBody } from '../../domain/privacy/redact.ts'
+import type { JsonObject } from '../../domain/strict-json.ts'
+import { timeOrderedId } from '../../runtime/random.ts'
+import type { ApiDeps } from '../deps.ts'
+import type { Exchange } from './exchange.ts'
+import { createFloods } from '../http/floods.ts'
+
+export interface FactAppend {
+  readonly topic: RecordTopic
+  /** The record's own ID below its website: it decides the partition, so repeats of one thing meet there. */
+  readonly id: string
+  readonly build: (request: RequestLog) => LogRecord
+  /** What the request has waited for something else, in ms: the log gets less time then, so that the answer is not late. */
+  readonly waitedMs?: number
+}
+
+export interface Recorder {
+  /** Resolves when the record is durable; rejects with `LogUnavailable`. */
+  readonly accept: (exchange: Exchange, fact: FactAppend | null) => Promise<void>
+  /** Appends a refusal or a read without waiting; what the log does not take is counted. */
+  readonly note: (exchange: Exchange, status: number, code: string) => void
+  /** One activity entry: the first refusal in a window. */
+  readonly limitReached: (website: Website, rule: RateRuleName) => void
+  readonly activity: (entry: Pick<ActivityRecord, 'organization' | 'website' | 'type' | 'subject' | 'message'>) => void
+}
+
+const LINE_CHARS_MAX = 512
+/** However long a request has waited, a log that is well is given this long. */
+const APPEND_MS_MIN = LIMITS.appendDeadlineMs / 4
+
+/** Refusals that are given before the limits have counted a request, or because they have. */
+const UNBOUNDED_CODES: ReadonlySet<string> = new Set([
+  'rate_limited',
+  'method_not_allowed',
+  'aborted',
+  'invalid_request',
+  'headers_too_large',
+])
+
+export function createRecorder(deps: ApiDeps): Recorder {
+  const floods = createFloods(deps.nowMs)
+  const appendQuietly = (topic: RecordTopic, key: string, value: string, what: 'request_record' | 'activity'): void => {
+    deps.eventLog.append(topic, [{ key, value }]).catch(() => deps.metrics.shed(what))
+  }
+  const activity: Recorder['activity'] = (entry) => {
+    const atMs = deps.nowMs()
+    const id = timeOrderedId(deps.randomness, atMs)
+    const logRetentionDays = retentionOf(deps, entry.organization)
+    const record: ActivityRecord = { v: 1, kind: 'activity', id, atMs, ...entry, logRetentionDays }
+    appendQuietly('activity', recordKey(entry.website, id), encodeRecord(record), 'activity')
+  }
+  return {
+    accept: (exchange, fact) => {
+      exchange.isRecorded = true
+      const request = requestLog(exchange, { status: 200, code: '', isDigest: false }, deps)
+      const record: LogRecord = fact === null ? { v: 1, kind: 'request', request } : fact.build(request)
+      const key = recordKey(request.website, fact?.id ?? request.id)
+      const deadlineMs = Math.max(APPEND_MS_MIN, LIMITS.appendDeadlineMs - (fact?.waitedMs ?? 0))
+      return deps.eventLog.append(fact?.topic ?? 'requests', [{ key, value: encodeRecord(record) }], { deadlineMs })
+    },
+    note: (exchange, status, code) => {
+      exchange.isRecorded = true
+      const isUnbounded = UNBOUNDED_CODES.has(code)
+      if (isUnbounded && !floods.takesRecord()) return deps.metrics.shed('request_record')
+      const isDigest = isUnbounded && exchange.bytes.length > 0 && !floods.takesBody(exchange.addressHash)
+      const request = requestLog(exchange, { status, code, isDigest }, deps)
+      const value = encodeRecord({ v: 1, kind: 'request', request })
+      appendQuietly('requests', recordKey(request.website, request.id), value, 'request_record')
+    },
+    activity,
+    limitReached: (website, rule) =>
+      activity({
+        organization: website.organization.id,
+        website: website.id,
+        type: 'rate_limit_reached',
+        subject: rule,
+        message: `The rate limit "${rule}" was reached.`,
+      }),
+  }
+}
+
+interface NotedAnswer {
+  /** 0 if the client left before there was one. */
+  readonly status: number
+  readonly code: string
+  /** Whether length and digest stand for the body. */
+  readonly isDigest: boolean
+}
+
+function requestLog(exchange: Exchange, answer: NotedAnswer, deps: ApiDeps): RequestLog {
+  const { website } = exchange
+  const redact: RedactOptions = { hash: deps.keys.logHash, hasKey: deps.keys.hasKey, nowMs: exchange.receivedAtMs }
+  const clean = (text: string): string => redactLine(text, LINE_CHARS_MAX, redact)
+  return {
+    id: exchange.id,
+    receivedAtMs: exchange.receivedAtMs,
+    durationMs: Math.round((performance.now() - exchange.startedMs) * 10) / 10,
+    website: website?.id ?? '',
+    organization: website?.organization.id ?? '',
+    method: exchange.method,
+    path: clean(exchange.path),
+    status: answer.status,
+    code: answer.code,
+    origin: clean(exchange.origin ?? ''),
+    userAgent: clean(exchange.userAgent),
+    addressHash: exchange.addressHash,
+    ...(answer.isDigest ? digestOf(exchange) : keptBody(exchange, redact)),
+    bodyBytes: exchange.bytes.length,
+    logRetentionDays: website?.organization.logRetentionDays ?? LIMITS.logRetentionDays.min,
+  }
+}
+
+function digestOf({ bytes }: Exchange): RedactedBody {
+  return { body: `sha256:${hash('sha256', bytes, 'hex')}`, bodyForm: 'digest', isRedacted: false }
+}
+
+/** The members where receipts and tokens belong. */
+const RECEIPT_MEMBERS = ['receipt', 'receipts', 'previous_receipt', 'handoff'] as const
+
+/** What stands there, if the body could be read. */
+function sentReceipts(body: JsonObject | null): Pick<RedactOptions, 'sentReceipts'> {
+  if (body === null) return {}
+  const texts = RECEIPT_MEMBERS.flatMap((name) => body[name]).filter((text) => typeof text === 'string')
+  return { sentReceipts: new Set(texts) }
+}
+
+function keptBody(exchange: Exchange, redact: RedactOptions): RedactedBody {
+  if (exchange.isWithheld) return { body: '', bodyForm: 'withheld', isRedacted: false }
+  const { bytes, isCut, text } = exchange
+  const raw = text ?? bytes.toString('latin1')
+  const allowed = withoutAdvertising(raw, exchange, redact)
+  const kept = redactBody(
+    { text: text === null ? null : allowed, latin1: () => allowed, isCut },
+    {
+      ...redact,
+      ...sentReceipts(exchange.body),
+      toBase64: (latin1) => Buffer.from(latin1, 'latin1').toString('base64'),
+    },
+  )
+  return { ...kept, isRedacted: kept.isRedacted || allowed !== raw }
+}
+
+/** Under Global Privacy Control advertising identities stand as hashes, in bodies that were refused too. */
+function withoutAdvertising(raw: string, exchange: Exchange, { hash }: RedactOptions): string {
+  const { body } = exchange
+  if (body !== null) return saysGpc(exchange) ? hashAdvertising(raw, body, hash) : raw
+  return saysGpc(exchange) || mentionsGpc(raw) ? hashAdvertisingByName(raw, hash) : raw
+}
+
+/** Global Privacy Control, by the body's word or the browser's header. */
+export function saysGpc(exchange: Exchange): boolean {
+  return exchange.hasGpcHeader || exchange.body?.['gpc'] === true
+}
+
+function retentionOf(deps: ApiDeps, organization: string): number {
+  return deps.catalog().organizations.get(organization)?.logRetentionDays ?? PLAN_LIMITS.Free.logRetentionDays
+}

@@ -1,0 +1,55 @@
+/** Counts tracked events against the plan's monthly quota and says when it is used up. */
+
+import type { Website } from '../../domain/catalog.ts'
+import { PLAN_LIMITS } from '../../domain/limits.ts'
+import { monthOf } from '../../domain/collection/rate.ts'
+import type { UsageRequest } from '../../ports/hot-state/hot-state.ts'
+import type { ApiDeps } from '../deps.ts'
+import type { Exchange } from './exchange.ts'
+import type { Recorder } from './request-logs.ts'
+
+export interface TakenUsage {
+  /** Over the quota of a plan that is cut off: the request is answered as usual and nothing is stored. */
+  readonly isUnrecorded: boolean
+  /** For a record that could not be made durable. */
+  readonly giveBack: () => Promise<void>
+}
+
+export async function takeUsage(
+  { exchange, website }: { readonly exchange: Exchange; readonly website: Website },
+  deps: ApiDeps,
+  recorder: Recorder,
+): Promise<TakenUsage> {
+  const { organization } = website
+  const plan = PLAN_LIMITS[organization.plan]
+  const quota = plan.trackedEventsPerMonth
+  const usage: UsageRequest = {
+    organization: organization.id,
+    month: monthOf(exchange.receivedAtMs),
+    quota: plan.isCutOffOverQuota ? quota : null,
+  }
+  const outcome = await deps.hotState.addUsage(usage)
+  const isFirstPast = outcome.isFirstOver || (usage.quota === null && outcome.used === quota + 1)
+  if (isFirstPast) {
+    recorder.activity({
+      organization: organization.id,
+      website: website.id,
+      type: 'quota_reached',
+      subject: usage.month,
+      message: `The ${organization.plan} plan's ${quota} tracked events of ${usage.month} are used up.`,
+    })
+  }
+  exchange.isWithheld = outcome.isOver
+  const giveBack = outcome.isOver ? () => Promise.resolve() : () => deps.hotState.returnUsage(usage)
+  return { isUnrecorded: outcome.isOver, giveBack }
+}
+
+/** Does the work of a counted request; gives the count back where the work fails. */
+export async function keepUsage<T>(usage: TakenUsage, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    await usage.giveBack()
+    throw error
+  }
+}

@@ -1,0 +1,97 @@
+/** Reads a collection body as raw bytes, at most 16 KB, and says what it is before anything looks inside. */
+
+import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
+import { refuse, type Refusal } from '../../domain/errors.ts'
+import { LIMITS } from '../../domain/limits.ts'
+
+export interface RawBody {
+  readonly kind: 'body'
+  /** What arrived, cut at the limit. */
+  readonly bytes: Buffer
+  /** The client sent or announced more. */
+  readonly isCut: boolean
+}
+
+/** The client went away in the middle; there is nobody to answer. */
+export interface Aborted {
+  readonly kind: 'aborted'
+  /** What had arrived, cut at the limit. */
+  readonly bytes: Buffer
+}
+
+/** Content type and encoding, from the head alone. */
+export function checkHead(req: IncomingMessage): Refusal | null {
+  if (!isJsonType(req.headers['content-type'] ?? '')) return refuse('unsupported_media_type')
+  return isEncoded(req) ? refuse('unsupported_encoding') : null
+}
+
+/** Whether the body's bytes are not the text itself; such a body is never unpacked. */
+export function isEncoded(req: IncomingMessage): boolean {
+  const encoding = req.headers['content-encoding']
+  return encoding !== undefined && encoding.trim().toLowerCase() !== 'identity'
+}
+
+/**
+ * So long the beginning of a body that is announced as too large is waited for: it tells whom the refusal is for. A client
+ * that asks first has sent none, and is answered at once.
+ */
+const BEGINNING_MS = 200
+
+/** Whether a body is on its way that an answer without reading would leave lying, and that is not surely small. */
+export function isLargeUnread(req: IncomingMessage): boolean {
+  if (req.headers['transfer-encoding'] !== undefined) return true
+  return Number(req.headers['content-length'] ?? 0) > LIMITS.bodyBytes
+}
+
+/** Never reads past the limit: what is longer comes back cut, and the caller closes the connection. */
+export function readBody(req: IncomingMessage): Promise<RawBody | Aborted> {
+  const isTooLarge = Number(req.headers['content-length'] ?? 0) > LIMITS.bodyBytes
+  if (isTooLarge && req.headers.expect !== undefined) {
+    return Promise.resolve({ kind: 'body', bytes: Buffer.alloc(0), isCut: true })
+  }
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const arrived = (): Buffer => Buffer.concat(chunks, size).subarray(0, LIMITS.bodyBytes)
+    const cut = (): void => {
+      req.pause()
+      finish({ kind: 'body', bytes: arrived(), isCut: true })
+    }
+    const timer = isTooLarge ? setTimeout(cut, BEGINNING_MS) : undefined
+    const finish = (body: RawBody | Aborted): void => {
+      clearTimeout(timer)
+      req.off('data', take).off('end', end).off('close', abort).off('error', abort)
+      resolve(body)
+    }
+    const take = (chunk: Buffer): void => {
+      chunks.push(chunk)
+      size += chunk.length
+      if (size > LIMITS.bodyBytes) cut()
+    }
+    const end = (): void => {
+      const [only] = chunks
+      const bytes = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, size)
+      finish({ kind: 'body', bytes, isCut: isTooLarge })
+    }
+    const abort = (): void => finish({ kind: 'aborted', bytes: arrived() })
+    req.on('data', take).on('end', end).on('close', abort).on('error', abort)
+  })
+}
+
+/** `application/json`, with nothing but `charset=utf-8` as a parameter. Split, not matched: a header may be 16 KB of blanks. */
+function isJsonType(header: string): boolean {
+  if (header === 'application/json') return true
+  const [type = '', ...parameters] = header.split(';').map((part) => part.trim().toLowerCase())
+  return type === 'application/json' && parameters.every((parameter) => parameter === '' || isUtf8Charset(parameter))
+}
+
+function isUtf8Charset(parameter: string): boolean {
+  const [name = '', value = '', ...more] = parameter.split('=').map((part) => part.trim())
+  return name === 'charset' && (value === 'utf-8' || value === '"utf-8"') && more.length === 0
+}
+
+/** The body as text; null where it is not UTF-8. A byte-order mark stays and is refused as JSON. */
+export function decodeBody(bytes: Buffer): string | null {
+  return isUtf8(bytes) ? bytes.toString('utf8') : null
+}

@@ -1,0 +1,83 @@
+/** What happens on a socket outside of requests: messages that HTTP's own rules refuse, and closing so that answers arrive. */
+
+import type { Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { ERRORS, type ErrorCode } from '../../domain/errors.ts'
+
+/** So long a client may take to read the last answer and to hang up. */
+const LINGER_MS = 500
+/** What may still come meanwhile; it is thrown away unread. */
+const LINGER_BYTES = 1_048_576
+
+/** `onBroken` hears of each message that never became a request. */
+export function guardSockets(server: Server, onBroken: (status: number, code: ErrorCode) => void): void {
+  const answer = (socket: Duplex, code: ErrorCode): void => {
+    answerBrokenHttp(socket, code)
+    onBroken(ERRORS[code].status, code)
+  }
+  server.on('connection', (socket: Socket) => {
+    socket.destroySoon = () => endGently(socket)
+  })
+  server.on('clientError', (error: Error & { code?: string }, socket) => {
+    if (!socket.writable || error.code === 'ECONNRESET') socket.destroy()
+    else if (!finishCurrent(socket as BusySocket)) answer(socket, brokenHttpCode(error.code))
+  })
+  server.on('checkExpectation', ({ socket }) => answer(socket, 'invalid_request'))
+  server.on('connect', (_req, socket) => answer(socket, 'invalid_request'))
+}
+
+/** Node's own handler looks at this too; there is no public way to ask. */
+type BusySocket = Socket & { readonly _httpMessage?: ServerResponse | null }
+
+/**
+ * Where a whole request is being answered, the broken message is a later one: its refusal must not be taken for that
+ * answer. So the answer goes out and ends the connection. True where that is so.
+ */
+function finishCurrent(socket: BusySocket): boolean {
+  const current = socket._httpMessage
+  if (current === undefined || current === null || !current.req.complete) return false
+  current.shouldKeepAlive = false
+  if (current.headersSent) socket.destroySoon()
+  return true
+}
+
+/**
+ * Closes after what was written has arrived: a socket that is destroyed while bytes lie unread resets the connection, and
+ * the reset may overtake the answer (RFC 9112, section 9.6). Nothing that still comes reaches the parser.
+ */
+function endGently(socket: Socket): void {
+  if (socket.destroyed || socket.writableEnded) return
+  const linger = setTimeout(() => socket.destroy(), LINGER_MS).unref()
+  let bytes = 0
+  socket.removeAllListeners('data')
+  socket.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > LINGER_BYTES) socket.destroy()
+  })
+  socket.on('close', () => clearTimeout(linger))
+  if (socket.readableEnded) socket.on('finish', () => socket.destroy())
+  else socket.on('end', () => socket.destroy())
+  socket.end()
+  socket.resume()
+}
+
+/** What the parser refuses never becomes a request; it still gets an error in the contract's shape. */
+function answerBrokenHttp(socket: Duplex, code: ErrorCode): void {
+  const body = JSON.stringify({ error: code })
+  const head = [
+    `HTTP/1.1 ${ERRORS[code].status} Refused`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ]
+  const linger = setTimeout(() => socket.destroy(), LINGER_MS).unref()
+  socket.on('error', () => socket.destroy()).on('close', () => clearTimeout(linger))
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}
+
+function brokenHttpCode(code: string | undefined): ErrorCode {
+  if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large'
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_timeout'
+  return 'invalid_request'
+}

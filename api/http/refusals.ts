@@ -1,0 +1,122 @@
+/** What is answered to requests that reach no endpoint: ambiguous messages, unknown addresses, wrong methods, faults. */
+
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
+import { ERRORS, refuse, type ErrorCode } from '../../domain/errors.ts'
+import { isLargeUnread } from './body.ts'
+import type { ApiDeps } from '../deps.ts'
+import { exchangeOf, opener } from '../collection/exchange.ts'
+import { ownerOf } from '../collection/owner.ts'
+import { sendRefused, takeBody, type PipelineParts } from '../collection/pipeline.ts'
+import { sendRefusal, type Headers } from './reply.ts'
+
+/** Node drops header lines beyond its own bound without a word, so ours lies below it and is told. */
+export const HEADER_LINES_MAX = 64
+const SINGLE_HEADERS = ['host', 'content-type', 'content-encoding', 'origin'] as const
+/** Below this lie the collection endpoints. */
+const COLLECTION = '/v1/'
+const CLOSE: Headers = { Connection: 'close' }
+
+/** Refuses messages that two readers could take for two different requests. */
+export function plainRequest(parts: PipelineParts): RequestHandler {
+  const refuseIt = refuser(parts)
+  return (req, res, next) => {
+    const code = findAmbiguity(req)
+    if (code === null) next()
+    else refuseIt(req, res, code)
+  }
+}
+
+/**
+ * Answers with a code and ends the connection, as what follows on it cannot be trusted. What was meant for a collection
+ * endpoint is recorded; its body is not read.
+ */
+function refuser({ deps, recorder }: PipelineParts): (req: Request, res: Response, code: ErrorCode) => void {
+  const open = opener(deps)
+  return (req, res, code) => {
+    answer(res, code, deps, CLOSE)
+    if (!req.originalUrl.startsWith(COLLECTION)) return
+    open(req, res, () => undefined)
+    const exchange = exchangeOf(req)
+    exchange.website = ownerOf(exchange, deps)
+    recorder.note(exchange, ERRORS[code].status, code)
+  }
+}
+
+function findAmbiguity(req: Request): ErrorCode | null {
+  if (req.rawHeaders.length > HEADER_LINES_MAX * 2) return 'headers_too_large'
+  return isPlainTarget(req) && hasHost(req) && !hasRepeatedHead(req.rawHeaders) ? null : 'invalid_request'
+}
+
+/** A path of this service, in a version of HTTP that this is: the parser also takes 2.0 and addresses of others. */
+function isPlainTarget({ url, httpVersion }: Request): boolean {
+  return url.startsWith('/') && !url.includes('#') && (httpVersion === '1.1' || httpVersion === '1.0')
+}
+
+function hasHost({ headers, httpVersion }: Request): boolean {
+  return headers.host !== undefined || httpVersion === '1.0'
+}
+
+function hasRepeatedHead(rawHeaders: readonly string[]): boolean {
+  let seen = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const bit = bitOf(rawHeaders[index] ?? '')
+    if ((seen & bit) !== 0) return true
+    seen |= bit
+  }
+  return false
+}
+
+/** A bit of its own for each header that may stand only once, in any case of letters; 0 for all others. */
+function bitOf(name: string): number {
+  for (let index = 0; index < SINGLE_HEADERS.length; index++) {
+    const single = SINGLE_HEADERS[index]
+    // Nearly all others differ in length, which costs less to see.
+    if (name.length === single?.length && name.toLowerCase() === single) return 1 << index
+  }
+  return 0
+}
+
+/** `405` of a collection endpoint, with a record in Logs. */
+export function wrongMethod(allowed: readonly string[], parts: PipelineParts): RequestHandler {
+  const allow: Headers = { Allow: allowed.join(', ') }
+  const refusal = refuse('method_not_allowed')
+  return async (req, res) => {
+    const exchange = exchangeOf(req)
+    if (!(await takeBody(req, exchange, parts))) return
+    exchange.website = ownerOf(exchange, parts.deps, req.params['website'])
+    sendRefused({ req, res, exchange, refusal, headers: allow }, parts)
+  }
+}
+
+export function notFound(deps: ApiDeps): RequestHandler {
+  return (req, res) => answer(res, 'not_found', deps, closeIfLarge(req))
+}
+
+/** What Express itself cannot read (a broken percent escape in a path) or what a handler threw. */
+export function lastResort(parts: PipelineParts): ErrorRequestHandler {
+  const { deps } = parts
+  const refuseIt = refuser(parts)
+  return (error: unknown, req, res: Response, next) => {
+    if (res.headersSent) {
+      next(error)
+      return
+    }
+    const isBadPath = error instanceof URIError || statusOf(error) === 400
+    if (isBadPath) return refuseIt(req, res, 'invalid_request')
+    deps.logger.error({ err: error }, 'request failed')
+    answer(res, 'internal', deps, closeIfLarge(req))
+  }
+}
+
+/** A body that nobody will read must not be waited for either. */
+function closeIfLarge(req: Request): Headers {
+  return isLargeUnread(req) ? CLOSE : {}
+}
+
+function answer(res: Response, code: ErrorCode, deps: ApiDeps, headers: Headers): void {
+  deps.metrics.answered('', sendRefusal(res, refuse(code), headers), code, 0)
+}
+
+function statusOf(error: unknown): number {
+  return error instanceof Error && 'status' in error ? Number(error.status) : 0
+}

@@ -1,0 +1,50 @@
+/** Writes answers: one head and one body each. The only place that turns a refusal into HTTP. */
+
+import type { ServerResponse } from 'node:http'
+import { ERRORS, type Refusal } from '../../domain/errors.ts'
+import { LIMITS } from '../../domain/limits.ts'
+
+export type Headers = Readonly<Record<string, string | number>>
+
+const BASE_HEADERS = { 'X-Content-Type-Options': 'nosniff' } as const
+const NO_STORE = { 'Cache-Control': 'no-store' } as const
+
+/** A 200 with a JSON body that no cache may keep. */
+export function sendJson(res: ServerResponse, value: unknown, headers: Headers = NO_STORE): void {
+  sendText(res, { status: 200, type: 'application/json; charset=utf-8', text: JSON.stringify(value), headers })
+}
+
+export interface TextAnswer {
+  readonly status: number
+  readonly type: string
+  readonly text: string
+  readonly headers: Headers
+}
+
+export function sendText(res: ServerResponse, answer: TextAnswer): void {
+  res.writeHead(answer.status, {
+    ...BASE_HEADERS,
+    ...answer.headers,
+    'Content-Type': answer.type,
+    'Content-Length': Buffer.byteLength(answer.text),
+  })
+  res.end(answer.text)
+}
+
+/** The contract's error shape: `error` and, beside it, what helps the caller. Returns the status. */
+export function sendRefusal(res: ServerResponse, refusal: Refusal, headers: Headers = {}): number {
+  const { status } = ERRORS[refusal.code]
+  sendText(res, {
+    status,
+    type: 'application/json; charset=utf-8',
+    text: JSON.stringify({ error: refusal.code, ...refusal.extra }),
+    headers: { ...NO_STORE, ...headers, ...retryHeader(refusal) },
+  })
+  return status
+}
+
+function retryHeader(refusal: Refusal): Headers {
+  if (refusal.code === 'rate_limited') return { 'Retry-After': refusal.extra?.['retryAfter'] ?? 1 }
+  if (refusal.code === 'unavailable') return { 'Retry-After': LIMITS.unavailableRetryS }
+  return {}
+}

@@ -1,0 +1,46 @@
+/** Checks bodies against their schemas and says which field is wrong, without repeating what stands in it. */
+
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import type { Refusal } from '../../domain/errors.ts'
+import { KNOWN_MEMBERS } from '../../domain/collection/schemas.ts'
+import type { JsonObject } from '../../domain/strict-json.ts'
+import { invalidField } from '../../domain/collection/visit.ts'
+
+export type Validator = (body: JsonObject) => Refusal | null
+
+export function compileValidator(schema: object): Validator {
+  // One error is enough for an answer, and stopping there keeps the worst body cheap. Unknown members are ignored.
+  const ajv = new Ajv({ strict: true, strictTypes: false, allErrors: false, ownProperties: true, messages: true })
+  const validate: ValidateFunction = ajv.compile(schema)
+  return (body) => {
+    if (validate(body)) return null
+    // The last one is the outermost: of an alternative the first would tell only one side.
+    const error = validate.errors?.at(-1)
+    return error === undefined ? invalidField('', 'is not valid') : invalidField(pointerOf(error), messageOf(error))
+  }
+}
+
+function pointerOf(error: ErrorObject): string {
+  const missing: unknown = error.keyword === 'required' ? error.params['missingProperty'] : undefined
+  const path = typeof missing === 'string' ? `${error.instancePath}/${missing}` : error.instancePath
+  // Names that a client made up (adapters, say) are values of the request too.
+  return path
+    .split('/')
+    .map((part, index) => (index === 0 || KNOWN_MEMBERS.has(part) || /^\d{1,4}$/.test(part) ? part : '*'))
+    .join('/')
+}
+
+function messageOf(error: ErrorObject): string {
+  switch (error.keyword) {
+    case 'required':
+      return 'is required'
+    case 'enum':
+      return `must be one of ${(error.params['allowedValues'] as readonly unknown[]).join(', ')}`
+    case 'anyOf':
+      return 'has a type or a length that is not allowed here'
+    case 'propertyNames':
+      return 'has a member whose name is not allowed'
+    default:
+      return error.message ?? 'is not valid'
+  }
+}

@@ -1,0 +1,27 @@
+/** What the chart gives a program of Node.js: what is measured is what is installed. */
+
+import { readFileSync } from 'node:fs'
+
+import { parse } from 'yaml'
+
+interface ChartValues {
+  readonly operator: { readonly nodeOptions: string }
+  readonly api: { readonly resources: { readonly limits: { readonly memory: string } } }
+  readonly pods: { readonly nodeOptions: string }
+}
+
+export function operatorOptions(): string {
+  return chartValues().operator.nodeOptions
+}
+
+/** With the heap that Node.js takes within the pod's limit of memory, which is half of it. */
+export function apiOptions(): string {
+  const { api, pods } = chartValues()
+  const limitMb = Number(/^(\d+)Mi$/.exec(api.resources.limits.memory)?.[1])
+  return `${pods.nodeOptions} --max-old-space-size=${limitMb / 2}`
+}
+
+function chartValues(): ChartValues {
+  const text = readFileSync(new URL('../../charts/whence/values.yaml', import.meta.url), 'utf8')
+  return parse(text) as ChartValues
+}

@@ -1,0 +1,85 @@
+/** Opens what a process needs of its cluster: a client for the API, and the catalog that the operator keeps there. */
+
+import { Registry } from 'prom-client'
+
+import type { Catalog, Credentials } from '../../domain/catalog.ts'
+import { PROVIDER_IDS, type ProviderId } from '../../domain/model.ts'
+import { openCatalogFolder, type CatalogSource } from '../../runtime/catalog/source.ts'
+import { openClusterCatalog } from '../../runtime/catalog/cluster-catalog.ts'
+import { clientFor, createKubeClient, type KubeClient } from '../../runtime/kube/client.ts'
+import { readKubeconfig } from '../../runtime/kube/kubeconfig.ts'
+import { createKubeMetrics } from '../../runtime/kube/metrics.ts'
+import { createLogger } from '../../runtime/logger.ts'
+import type { Settings } from '../../runtime/settings/settings.ts'
+import { openDataFolder } from './data-folder.ts'
+import type { EngineParts } from './engines.ts'
+import { version } from './version.ts'
+
+/** Kubernetes tells its pods where the API is; a setting or a kubeconfig may say otherwise. @throws where none does. */
+export async function kubeClientOf(program: string, settings: Settings, env: NodeJS.ProcessEnv): Promise<KubeClient> {
+  const userAgent = `whence-${program}/${version()}`
+  if (settings.kubeconfig !== null) return clientFor(await readKubeconfig(settings.kubeconfig), userAgent)
+  const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '443' } = env
+  if (settings.kubeUrl === null && host === '') {
+    throw new Error('outside of a cluster --kubeconfig (WHENCE_KUBECONFIG) must say where its API is')
+  }
+  const url = settings.kubeUrl ?? `https://${host.includes(':') ? `[${host}]` : host}:${port}`
+  const { kubeTokenFile: tokenFile, kubeCaFile: caFile } = settings
+  return createKubeClient({ url, tokenFile, caFile, userAgent }, Date.now)
+}
+
+const TOOL_PATIENCE_MS = 10_000
+
+export interface CatalogParts extends EngineParts {
+  readonly registry: Registry
+  readonly env: NodeJS.ProcessEnv
+}
+
+/** The catalog of a process of its own: from the cluster where a setting says so, else from the folder of manifests. */
+export async function openCatalog(parts: CatalogParts, program: string): Promise<CatalogSource> {
+  const { settings, env, logger, lifecycle, nowMs } = parts
+  const { catalog: place, data, manifests, role } = settings
+  if (place === null) {
+    return lifecycle.start(
+      'catalog',
+      () => openCatalogFolder({ folder: manifests, env, logger, nowMs }),
+      (source) => source.close(),
+    )
+  }
+  openDataFolder(data, logger)
+  const client = await lifecycle.start(
+    'kube',
+    () => kubeClientOf(program, settings, env),
+    (opened) => opened.close(),
+  )
+  const provider = PROVIDER_IDS.find((id) => id === role) ?? null
+  const metrics = createKubeMetrics(parts.registry)
+  return lifecycle.start(
+    'catalog',
+    () => openClusterCatalog({ client, place, provider, folder: data, metrics, logger, random: Math.random }),
+    (source) => source.close(),
+  )
+}
+
+/** Reads the catalog of the cluster once, for a tool; with one provider's credentials, or with none. @throws NoCatalog */
+export async function readCluster(
+  settings: Settings,
+  env: NodeJS.ProcessEnv,
+  provider: ProviderId | null,
+): Promise<{ readonly catalog: Catalog; readonly credentials: Credentials }> {
+  const { catalog: place, data } = settings
+  if (place === null) throw new Error('WHENCE_CATALOG is not set')
+  const client = await kubeClientOf('tool', settings, env)
+  const logger = createLogger({ program: 'tool', level: 'error', format: settings.logFormat })
+  const metrics = createKubeMetrics(new Registry())
+  // A folder of its own: the worker beside it keeps its copy under the same name.
+  const options = { client, place, provider, folder: `${data}/tools`, metrics, logger, random: Math.random }
+  try {
+    const source = await openClusterCatalog({ ...options, patienceMs: TOOL_PATIENCE_MS })
+    const read = { catalog: source.current(), credentials: source.credentials() }
+    await source.close()
+    return read
+  } finally {
+    client.close()
+  }
+}

@@ -1,0 +1,10 @@
+/** The folder that a process keeps its data in. */
+
+import { makePrivateFolder } from '../../ports/folders.ts'
+import type { Logger } from '../../runtime/logger.ts'
+
+/** Makes it, or closes it to other users; warns if it is open and not ours to close. @throws Error that names the folder */
+export function openDataFolder(folder: string, logger: Logger): void {
+  if (makePrivateFolder(folder) === 'open')
+    logger.warn({ folder }, 'other users can look into the data folder, which is mounted or not ours: close it to them')
+}

@@ -1,0 +1,48 @@
+/** Says once that a disk is full, and once that it is over: in the log of the process and, as far as it is taken, as activity. */
+
+import { LIMITS } from '../../domain/limits.ts'
+import { encodeRecord, recordKey, type ActivityRecord } from '../../domain/records.ts'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import { createRandomness, timeOrderedId } from '../../runtime/random.ts'
+
+export interface DiskReportParts {
+  readonly logger: Pick<Logger, 'info' | 'error'>
+  readonly nowMs: () => number
+}
+
+export interface DiskReport {
+  /** For the folder's environment: `isFull` as it has just become. */
+  readonly changed: (folder: string, isFull: boolean) => void
+  /** Where activity goes from now on. */
+  readonly reportTo: (eventLog: Pick<EventLog, 'append'>) => void
+}
+
+const FULL = 'less than 256 MB free: nothing new is taken'
+
+export function diskReport({ logger, nowMs }: DiskReportParts): DiskReport {
+  const randomness = createRandomness()
+  const fullSince = new Map<string, number>()
+  let eventLog: Pick<EventLog, 'append'> | null = null
+  const note = (folder: string, message: string): void => {
+    const atMs = nowMs()
+    const id = timeOrderedId(randomness, atMs)
+    const own = { id, atMs, organization: '', website: '', logRetentionDays: LIMITS.logRetentionDays.fallback }
+    const record: ActivityRecord = { v: 1, kind: 'activity', ...own, type: 'disk_full', subject: folder, message }
+    // The log that is on the full disk refuses the first entry: the second one, when there is room again, says both times.
+    eventLog?.append('activity', [{ key: recordKey('', id), value: encodeRecord(record) }]).catch(() => undefined)
+  }
+  return {
+    changed: (folder, isFull) => {
+      if (isFull) {
+        fullSince.set(folder, nowMs())
+        logger.error({ folder }, FULL)
+        return note(folder, FULL)
+      }
+      const since = new Date(fullSince.get(folder) ?? nowMs()).toISOString()
+      logger.info({ folder, since }, 'there is room on the disk again')
+      note(folder, `There is room on the disk again; it was full since ${since}.`)
+    },
+    reportTo: (log) => void (eventLog = log),
+  }
+}

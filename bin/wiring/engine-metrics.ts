@@ -1,0 +1,100 @@
+/** Says in metrics how the engines of a process are; every value is read when it is asked for. */
+
+import { Gauge, type Registry } from 'prom-client'
+import type { EventLog, TopicLag } from '../../ports/event-log/event-log.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import type { HotState } from '../../ports/hot-state/hot-state.ts'
+
+export interface ReportedEngines {
+  readonly eventLog: Pick<EventLog, 'health' | 'spool'>
+  readonly hotState?: Pick<HotState, 'health'>
+  readonly facts?: Pick<Facts, 'health'>
+  /** The latest that is known, of all groups. */
+  readonly lag?: () => readonly TopicLag[]
+}
+
+/** Several parts of a process may call it for the same engines: what is there already stays. */
+export function reportEngines(registry: Registry, { eventLog, hotState, facts, lag }: ReportedEngines): void {
+  const gauge = gaugeIn(registry)
+  reportEventLog(gauge, eventLog)
+  reportSpool(gauge, eventLog)
+  if (hotState !== undefined) {
+    gauge('whence_hot_state_reachable', '1 where the hot state answers.', () => Number(hotState.health().isReachable))
+    gauge('whence_hot_state_shared', '0 while this process counts and claims by itself.', () =>
+      Number(hotState.health().isShared),
+    )
+  }
+  if (facts !== undefined) {
+    gauge('whence_facts_reachable', '1 where ClickHouse answered last.', () => Number(facts.health().isReachable))
+    gauge('whence_facts_last_insert_timestamp_seconds', 'When an insert was last acknowledged.', () =>
+      inSeconds(facts.health().lastInsertAtMs),
+    )
+  }
+  if (lag !== undefined) reportLag(registry, lag)
+}
+
+function reportEventLog(gauge: MakeGauge, eventLog: Pick<EventLog, 'health'>): void {
+  gauge('whence_event_log_accepting', '1 where appends are taken.', () => Number(eventLog.health().isAccepting))
+  gauge('whence_event_log_queued_bytes', 'Bytes that wait to become durable.', () => eventLog.health().queuedBytes)
+  gauge(
+    'whence_event_log_max_queued_bytes',
+    'So many may wait; above it appends are refused.',
+    () => eventLog.health().maxQueuedBytes,
+  )
+  gauge('whence_event_log_last_append_timestamp_seconds', 'When an append was last made durable.', () =>
+    inSeconds(eventLog.health().lastAppendAtMs),
+  )
+  gauge('whence_event_log_last_fetch_timestamp_seconds', 'When a consumer last heard from the log.', () =>
+    inSeconds(eventLog.health().lastFetchAtMs),
+  )
+}
+
+function reportSpool(gauge: MakeGauge, eventLog: Pick<EventLog, 'spool'>): void {
+  if (eventLog.spool === undefined) return
+  gauge('whence_spool_entries', 'Entries that wait to be brought to the event log.', () => eventLog.spool?.().entries)
+  gauge('whence_spool_bytes', 'Bytes of those entries.', () => eventLog.spool?.().bytes)
+  gauge('whence_spool_max_bytes', 'So many may wait; above it requests are refused.', () => eventLog.spool?.().maxBytes)
+  gauge('whence_spool_oldest_seconds', 'Age of the oldest of those entries; 0 where there is none.', () =>
+    inSeconds(eventLog.spool?.().oldestAgeMs ?? 0),
+  )
+}
+
+function reportLag(registry: Registry, lag: () => readonly TopicLag[]): void {
+  const name = 'whence_event_log_lag_entries'
+  if (registry.getSingleMetric(name) !== undefined) return
+  new Gauge({
+    name,
+    help: 'Entries of a topic that a role has not done.',
+    labelNames: ['topic', 'role'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { topic, group, entries } of lag()) this.set({ topic, role: group }, entries)
+    },
+  })
+}
+
+type MakeGauge = (name: string, help: string, value: () => number | undefined) => void
+
+/** A value that is not known (yet) is left out. */
+function gaugeIn(registry: Registry): MakeGauge {
+  return (name, help, value) => {
+    if (registry.getSingleMetric(name) !== undefined) return
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        const now = value()
+        if (now === undefined) this.remove()
+        else this.set(now)
+      },
+    })
+  }
+}
+
+function inSeconds(ms: number): number
+function inSeconds(ms: number | null): number | undefined
+function inSeconds(ms: number | null): number | undefined {
+  return ms === null ? undefined : ms / 1_000
+}

@@ -1,0 +1,195 @@
+/** Opens the engines that the settings name. A URL's scheme picks the adapter, here and nowhere else. */
+
+import type { EventLog } from '../../ports/event-log/event-log.ts'
+import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
+import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
+import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { LmdbEnvironment } from '../../ports/lmdb/environment.ts'
+import type { Lifecycle } from '../../runtime/lifecycle.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import type { Settings } from '../../runtime/settings/settings.ts'
+import { diskReport, type DiskReport } from './disk-report.ts'
+
+export interface EngineParts {
+  readonly settings: Settings
+  readonly lifecycle: Lifecycle
+  readonly logger: Logger
+  readonly nowMs: () => number
+}
+
+export interface HotStateWish {
+  readonly whenAway: 'alone' | 'reject'
+  /** The store came back with other data than it had: restarted, failed over or emptied. */
+  readonly onLost?: () => void
+}
+
+export interface Engines {
+  /** `hasSpool`: what Kafka cannot take now goes to the folder that the settings name, where they name one. */
+  readonly eventLog: (options?: { readonly hasSpool: boolean }) => Promise<EventLog>
+  /** `whenAway`: whether verbs go on with what the process knows, or reject until the store is back. */
+  readonly hotState: (options?: HotStateWish) => Promise<HotState>
+  readonly facts: () => Promise<{ readonly facts: Facts; readonly connection: FactsConnection }>
+}
+
+/** For what brings a spool's entries to Kafka and deletes them, also on a disk that is full. */
+const SPOOL_HEAD_ROOM_BYTES = 16 * 1024 * 1024
+
+/** Nothing is opened before it is asked for; what is opened is closed by the lifecycle, in reverse. */
+export function engines(parts: EngineParts): Engines {
+  const disk = diskReport(parts)
+  const environmentAt = lmdbEnvironments(parts, disk)
+  const { settings } = parts
+  return {
+    eventLog: async ({ hasSpool } = { hasSpool: false }) => {
+      const { scheme, location, url } = required(settings.eventLog, 'event log')
+      const folder = hasSpool ? settings.spool : null
+      const log =
+        scheme === 'kafka'
+          ? await openKafka(url, folder === null ? null : { folder, environmentAt }, parts)
+          : await openLmdbLog(await environmentAt(location), parts)
+      disk.reportTo(log)
+      return log
+    },
+    hotState: async (options = { whenAway: 'alone' }) => {
+      const { scheme, location, url } = required(settings.hotState, 'hot state')
+      return scheme === 'lmdb' ? openLmdbState(await environmentAt(location), parts) : openRedis(url, options, parts)
+    },
+    facts: async () => {
+      const { scheme, location, url } = required(settings.facts, 'facts')
+      const connection = scheme === 'chdb' ? await openChdbAt(location, parts) : await openServer(url, parts)
+      return { connection, facts: clickhouseFacts(connection, { nowMs: parts.nowMs }) }
+    },
+  }
+}
+
+type EnvironmentAt = (location: string, headRoomBytes?: number) => Promise<LmdbEnvironment>
+
+/** One environment for each folder: the event log and the hot state share its commits. */
+function lmdbEnvironments({ lifecycle, nowMs }: EngineParts, disk: DiskReport): EnvironmentAt {
+  const opened = new Map<string, Promise<LmdbEnvironment>>()
+  const open = async (location: string, headRoomBytes: number): Promise<LmdbEnvironment> => {
+    const { openLmdb } = await import('../../ports/lmdb/environment.ts')
+    const onFatal = (error: Error): void => lifecycle.fail('lmdb', error)
+    const onSpace = (isFull: boolean): void => disk.changed(location, isFull)
+    return lifecycle.start(
+      'lmdb',
+      () => openLmdb(location, { onFatal, onSpace, nowMs, headRoomBytes }),
+      (environment) => environment.close(),
+    )
+  }
+  return (location, headRoomBytes = 0) => {
+    const environment = opened.get(location) ?? open(location, headRoomBytes)
+    opened.set(location, environment)
+    return environment
+  }
+}
+
+async function openLmdbLog(environment: LmdbEnvironment, { lifecycle, logger }: EngineParts): Promise<EventLog> {
+  const { lmdbEventLog } = await import('../../ports/event-log/lmdb/lmdb.ts')
+  return lifecycle.start(
+    'event log',
+    () => lmdbEventLog(environment, { onHandlerFailure: handlerFailure(logger) }),
+    (log) => log.close(),
+  )
+}
+
+interface SpoolFolder {
+  readonly folder: string
+  readonly environmentAt: EnvironmentAt
+}
+
+/** With a spool a process serves while Kafka is away, so what is unsafe about its topics may be learned later. */
+async function openKafka(url: string, spool: SpoolFolder | null, parts: EngineParts): Promise<EventLog> {
+  const { lifecycle, logger, nowMs } = parts
+  const { kafkaEventLog } = await import('../../ports/event-log/kafka/kafka.ts')
+  const { parseKafkaUrl } = await import('../../ports/event-log/kafka/url.ts')
+  const parsed = parseKafkaUrl(url)
+  if (!parsed.ok) throw new Error(`the event log's address ${parsed.why}`)
+  const { checkTopics } = await import('./topics.ts')
+  await checkTopics(parsed.value, { ...parts, mayWait: spool !== null })
+  const open = (): Promise<EventLog> =>
+    kafkaEventLog(parsed.value, {
+      nowMs,
+      onHandlerFailure: handlerFailure(logger),
+      onAppendFailure: (error, topic) => logger.warn({ err: error, topic }, 'batch not stored'),
+    })
+  const environment = spool === null ? null : await spool.environmentAt(spool.folder, SPOOL_HEAD_ROOM_BYTES)
+  return lifecycle.start(
+    'event log',
+    async () => (environment === null ? open() : openSpooled(await open(), environment, parts)),
+    (log) => log.close(),
+  )
+}
+
+async function openSpooled(log: EventLog, environment: LmdbEnvironment, parts: EngineParts): Promise<EventLog> {
+  const { lmdbEventLog } = await import('../../ports/event-log/lmdb/lmdb.ts')
+  const { SPOOL_LOG_OPTIONS, spooledEventLog } = await import('../../ports/event-log/spool/spooled.ts')
+  const { settings, logger, nowMs } = parts
+  const spool = await lmdbEventLog(environment, SPOOL_LOG_OPTIONS)
+  return spooledEventLog(log, spool, {
+    maxBytes: settings.spoolMegabytes * 1_000_000,
+    nowMs,
+    onSpooling: (isSpooling) =>
+      isSpooling ? logger.error('event log away: collecting into the spool') : logger.info('the spool is empty again'),
+  })
+}
+
+async function openLmdbState(environment: LmdbEnvironment, { lifecycle }: EngineParts): Promise<HotState> {
+  const { lmdbHotState } = await import('../../ports/hot-state/lmdb/lmdb.ts')
+  return lifecycle.start(
+    'hot state',
+    () => lmdbHotState(environment),
+    (state) => state.close(),
+  )
+}
+
+async function openRedis(
+  url: string,
+  { whenAway, onLost = () => undefined }: HotStateWish,
+  { lifecycle, logger }: EngineParts,
+): Promise<HotState> {
+  const { redisHotState } = await import('../../ports/hot-state/redis/redis.ts')
+  return lifecycle.start(
+    'hot state',
+    () =>
+      redisHotState(url, {
+        whenAway,
+        onUnreachable: (reason) => logger.error({ reason }, 'hot state away: limits count per process'),
+        onReachable: () => logger.info('hot state reachable'),
+        onNewRun: (run, before) => {
+          if (before === null) return
+          logger.warn({ run }, 'hot state was restarted or emptied')
+          onLost()
+        },
+      }),
+    (state) => state.close(),
+  )
+}
+
+async function openChdbAt(location: string, { lifecycle }: EngineParts): Promise<FactsConnection> {
+  const { openChdb } = await import('../../ports/facts/engine/connect-chdb.ts')
+  return lifecycle.start(
+    'chdb',
+    () => openChdb(location),
+    (connection) => connection.close(),
+  )
+}
+
+function openServer(url: string, { lifecycle }: EngineParts): Promise<FactsConnection> {
+  return lifecycle.start(
+    'clickhouse',
+    () => openClickHouse(url),
+    (connection) => connection.close(),
+  )
+}
+
+function handlerFailure(logger: Logger): (error: unknown, topic: string, group: string) => void {
+  return (error, topic, group) => logger.warn({ err: error, topic, group }, 'batch failed and comes again')
+}
+
+function required<T>(engine: T | null, name: string): T {
+  if (engine === null) throw new Error(`no address is set for the ${name}`)
+  return engine
+}

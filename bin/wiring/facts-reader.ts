@@ -1,0 +1,16 @@
+/** Gives the operator what it asks the facts, in its own words: it knows no engine. */
+
+import type { FactsReader } from '../../operator/apply/traffic.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+
+export function factsReader(facts: Pick<Facts, 'run'>): FactsReader {
+  return {
+    traffic: ({ sinceMs, untilMs }) => facts.run('traffic', { since_ms: sinceMs, until_ms: untilMs }),
+    destinationStates: async () => {
+      const rows = await facts.run('destinationStates', {})
+      return rows.map(({ website, destination, latest_type: type, since_ms: sinceMs }) => {
+        return { website, destination, isPaused: type === 'destination_paused', sinceMs }
+      })
+    },
+  }
+}

@@ -1,0 +1,109 @@
+/** Starts the roles of the delivery side on the engines that they need. */
+
+import { randomUUID } from 'node:crypto'
+import { startDecidedAnswers } from '../../delivery/state/decided-answers.ts'
+import { createRefill, type Refill } from '../../delivery/recovery/refill.ts'
+import { startDispatch } from '../../delivery/dispatch/dispatch.ts'
+import { startFactsWriter } from '../../delivery/facts-writer/facts-writer.ts'
+import { startLateRevocations } from '../../delivery/state/late-revocations.ts'
+import { ownCredentials } from '../../delivery/worker/own-credentials.ts'
+import type { Provider } from '../../delivery/providers/provider.ts'
+import { startState, type StateRole } from '../../delivery/state/state.ts'
+import { startWorker, type Worker } from '../../delivery/worker/worker.ts'
+import type { Registry } from 'prom-client'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { CatalogSource } from '../../runtime/catalog/source.ts'
+import { reportEngines } from './engine-metrics.ts'
+import type { EngineParts } from './engines.ts'
+import { baseUrlOf, tokenUrlOf } from './provider-urls.ts'
+
+export interface RoleParts extends EngineParts {
+  readonly eventLog: EventLog
+  readonly registry: Registry
+}
+
+export async function factsWriterRole({ lifecycle, ...parts }: RoleParts & { readonly facts: Facts }): Promise<void> {
+  reportEngines(parts.registry, parts)
+  await lifecycle.start(
+    'facts-writer',
+    () => startFactsWriter(parts),
+    (role) => role.stop(),
+  )
+}
+
+export async function stateRole({
+  lifecycle,
+  ...parts
+}: RoleParts & { readonly hotState: HotState; readonly facts: Facts }): Promise<StateRole> {
+  reportEngines(parts.registry, parts)
+  return lifecycle.start(
+    'state',
+    () => startState({ ...parts, random: Math.random, owner: randomUUID() }),
+    (role) => role.stop(),
+  )
+}
+
+/** What is left of the role `state` for one process: what it saw itself it need not apply again. */
+export async function stateOfOneProcess({
+  lifecycle,
+  ...parts
+}: RoleParts & { readonly hotState: HotState; readonly facts: Facts }): Promise<Refill> {
+  await lifecycle.start(
+    'decided answers',
+    () => startDecidedAnswers(parts),
+    (role) => role.stop(),
+  )
+  await lifecycle.start(
+    'late revocations',
+    () => startLateRevocations({ ...parts, random: Math.random }),
+    (role) => role.stop(),
+  )
+  const refill = await lifecycle.start(
+    'refill',
+    async () => createRefill({ ...parts, owner: randomUUID() }),
+    (role) => role.stop(),
+  )
+  refill.request()
+  return refill
+}
+
+export async function dispatchRole({
+  lifecycle,
+  catalog,
+  ...parts
+}: RoleParts & { readonly facts: Facts; readonly catalog: CatalogSource }): Promise<void> {
+  reportEngines(parts.registry, parts)
+  await lifecycle.start(
+    'dispatch',
+    () => startDispatch({ ...parts, catalog: catalog.current, random: Math.random }),
+    (role) => role.stop(),
+  )
+}
+
+export function workerRole(
+  provider: Provider,
+  {
+    lifecycle,
+    catalog,
+    settings,
+    ...parts
+  }: RoleParts & { readonly hotState: HotState; readonly catalog: CatalogSource },
+): Promise<Worker> {
+  reportEngines(parts.registry, parts)
+  return lifecycle.start(
+    provider.id,
+    () =>
+      startWorker({
+        ...parts,
+        provider,
+        baseUrl: baseUrlOf(provider.id, settings),
+        tokenUrl: tokenUrlOf(settings),
+        catalog: catalog.current,
+        credentials: ownCredentials(provider.id, catalog),
+        random: Math.random,
+      }),
+    (role) => role.stop(),
+  )
+}

@@ -1,0 +1,168 @@
+/** Starts the public interface of one process, its health and its metrics. */
+
+import { fileURLToPath } from 'node:url'
+import type { Registry } from 'prom-client'
+import { createApp } from '../../api/app.ts'
+import { connectionPeer } from '../../api/http/client-address.ts'
+import { createApiMetrics } from '../../api/metrics.ts'
+import { listen, type ApiServer, type ServerParts } from '../../api/server.ts'
+import type { EventLog, SpoolHealth, TopicLag } from '../../ports/event-log/event-log.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { CatalogSource } from '../../runtime/catalog/source.ts'
+import { createKeyring, loadSecretFile, parseSecrets, type Keyring } from '../../runtime/keyring.ts'
+import { serveMetrics, type MetricsServer } from '../../runtime/metrics.ts'
+import { createRandomness } from '../../runtime/random.ts'
+import type { Settings } from '../../runtime/settings/settings.ts'
+import { reportEngines } from './engine-metrics.ts'
+import type { EngineParts } from './engines.ts'
+
+export interface ApiParts extends EngineParts {
+  readonly keys: Keyring
+  readonly catalog: CatalogSource
+  readonly eventLog: EventLog
+  readonly hotState: HotState
+  readonly facts: Facts
+  readonly registry: Registry
+  readonly version: string
+  /** What the status tells of other parts of this process. */
+  readonly healthOfParts: () => Readonly<Record<string, unknown>>
+  /** Takes what `GET /status` of the metrics port answers. */
+  readonly tellStatus: Probes['tellStatus']
+}
+
+const SDK_FOLDER = fileURLToPath(new URL('../../sdk/dist', import.meta.url))
+
+export async function serveApi(parts: ApiParts): Promise<ApiServer> {
+  const { settings, catalog, lifecycle, eventLog } = parts
+  const health: LagNews = { lag: {}, rows: [] }
+  const metrics = createApiMetrics(parts.registry)
+  reportEngines(parts.registry, { ...parts, lag: () => health.rows })
+  const app = createApp({
+    ...parts,
+    catalog: catalog.current,
+    randomness: createRandomness(),
+    metrics,
+    options: {
+      baseUrl: settings.baseUrl,
+      brand: settings.brand,
+      trustProxy: settings.trustProxy,
+      prices: settings.prices,
+      version: parts.version,
+      sdkFolder: SDK_FOLDER,
+      isCatalogComplete: () => catalog.problems().length === 0,
+    },
+  })
+  parts.tellStatus(() => statusOf(parts, health.lag))
+  await lifecycle.start(
+    'lag',
+    () => watchLag(eventLog, health),
+    (watch) => watch.stop(),
+  )
+  const server: ServerParts = {
+    onBroken: (status, code) => metrics.answered('', status, code, 0),
+    onEnded: metrics.connectionEnded,
+    connections: { maxPerPeer: settings.connectionsPerAddress, peerOf: connectionPeer(settings.trustProxy) },
+  }
+  return lifecycle.start(
+    'api',
+    () => listen(app, settings.listen, server),
+    (server) => server.close(),
+  )
+}
+
+const PROBLEMS_MAX = 1_000
+
+/** How this process and its parts are, with names and numbers. */
+function statusOf(parts: ApiParts, lag: Readonly<Record<string, number>>): object {
+  const { catalog, eventLog, hotState, facts } = parts
+  const { version, organizations, websites } = catalog.current()
+  const problems = catalog.problems().slice(0, PROBLEMS_MAX)
+  return {
+    version: parts.version,
+    catalog: { version, organizations: organizations.size, websites: websites.size, problems },
+    event_log: eventLog.health(),
+    hot_state: hotState.health(),
+    facts: facts.health(),
+    ...spoolOf(eventLog),
+    lag,
+    ...parts.healthOfParts(),
+  }
+}
+
+function spoolOf(eventLog: EventLog): { readonly spool?: SpoolHealth } {
+  return eventLog.spool === undefined ? {} : { spool: eventLog.spool() }
+}
+
+export interface Probes extends MetricsServer {
+  /** The process takes work from now on, as long as `check` says so and it is not told to stop. */
+  readonly ready: (check?: () => boolean) => void
+  /** What `GET /status` answers from now on. */
+  readonly tellStatus: (status: () => object) => void
+}
+
+export async function startMetrics({ lifecycle, settings }: EngineParts, registry: Registry): Promise<Probes> {
+  let check: () => boolean = () => false
+  let status: () => object = () => ({})
+  const server = await lifecycle.start(
+    'metrics',
+    () =>
+      serveMetrics(registry, settings.metricsListen, {
+        isReady: () => !lifecycle.isStopping() && check(),
+        status: () => status(),
+      }),
+    (started) => started.close(),
+  )
+  return {
+    ...server,
+    ready: (given = () => true) => void (check = given),
+    tellStatus: (given) => void (status = given),
+  }
+}
+
+/** On one machine the secret file is made at the first start; elsewhere all processes must be given the same one. */
+export function keyringOf(settings: Settings, { mayCreate }: { readonly mayCreate: boolean }): Keyring {
+  const { secret, secretFile, data } = settings
+  if (secret !== null) return createKeyring(parseSecrets(secret))
+  return createKeyring(loadSecretFile(secretFile ?? `${data}/secret`, { mayCreate }))
+}
+
+interface LagNews {
+  /** By group. */
+  lag: Record<string, number>
+  rows: readonly TopicLag[]
+}
+
+const LAG_EVERY_MS = 1_000
+/** Asking a broker for the positions of all groups is work; no more than this share of the time goes into it. */
+const LAG_PAUSE_SHARE = 20
+const LAG_PAUSE_MAX_MS = 30_000
+
+/** Keeps what `/health` and the metrics say of the roles' lag no older than a second, where that costs little. */
+function watchLag(eventLog: Pick<EventLog, 'lag'>, news: LagNews): { stop(): void } {
+  let isStopped = false
+  let timer: NodeJS.Timeout | null = null
+  const look = async (): Promise<void> => {
+    const startedMs = performance.now()
+    try {
+      const rows = await eventLog.lag()
+      const lag: Record<string, number> = {}
+      for (const { group, entries } of rows) lag[group] = (lag[group] ?? 0) + entries
+      Object.assign(news, { lag, rows })
+    } catch {
+      // While the log is away, or the process stops, the last figure stands.
+    }
+    if (!isStopped) next((performance.now() - startedMs) * LAG_PAUSE_SHARE)
+  }
+  const next = (pauseMs: number): void => {
+    const boundedMs = Math.min(Math.max(pauseMs, LAG_EVERY_MS), LAG_PAUSE_MAX_MS)
+    timer = setTimeout(() => void look(), boundedMs).unref()
+  }
+  next(0)
+  return {
+    stop() {
+      isStopped = true
+      if (timer !== null) clearTimeout(timer)
+    },
+  }
+}

@@ -1,0 +1,113 @@
+/** Wires the whole service into one process: every role and the api above one set of engines. */
+
+import type { Registry } from 'prom-client'
+import { PROVIDERS } from '../../delivery/providers/index.ts'
+import { createRecordReader } from '../../delivery/record-reader.ts'
+import type { Worker } from '../../delivery/worker/worker.ts'
+import type { ProviderId } from '../../domain/model.ts'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import { migrate } from '../../ports/facts/migrate.ts'
+import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import { openCatalogFolder, type CatalogSource } from '../../runtime/catalog/source.ts'
+import type { Keyring } from '../../runtime/keyring.ts'
+import { createRegistry } from '../../runtime/metrics.ts'
+import { reportCatalog } from './catalog-report.ts'
+import { openDataFolder } from './data-folder.ts'
+import { engines, type EngineParts } from './engines.ts'
+import { recallAnswers } from '../../delivery/recovery/recall-answers.ts'
+import { recallVisits } from '../../delivery/recovery/recall-visits.ts'
+import { dispatchRole, factsWriterRole, stateOfOneProcess, workerRole } from './roles.ts'
+import { keyringOf, serveApi, startMetrics } from './serve-api.ts'
+import { serveTools } from '../tools/control.ts'
+import { localBackend } from '../tools/backend.ts'
+import { answerSendTest, type SendTestWish } from '../tools/send-test.ts'
+
+export interface ServiceOptions extends EngineParts {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly version: string
+}
+
+export interface Service {
+  readonly port: number
+  readonly metricsPort: number
+  readonly catalog: CatalogSource
+  readonly eventLog: EventLog
+  readonly facts: Facts
+  readonly hotState: HotState
+}
+
+/** What every part above the engines is made from. */
+interface Foundation extends ServiceOptions {
+  readonly keys: Keyring
+  readonly catalog: CatalogSource
+  readonly eventLog: EventLog
+  readonly hotState: HotState
+  readonly store: StoreWatch
+  readonly facts: Facts
+  readonly registry: Registry
+}
+
+/** Who is to hear that the hot state's store has lost something. */
+interface StoreWatch {
+  onLost: () => void
+}
+
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const foundation = await layFoundation(options)
+  const { catalog, eventLog, facts, hotState, lifecycle, settings, registry } = foundation
+  const workers = await startRoles(foundation)
+  const sendTest = (wish: SendTestWish) =>
+    answerSendTest({ settings, catalog: catalog.current(), credentials: catalog.credentials() }, wish)
+  const backend = { ...localBackend({ facts, eventLog }), sendTest }
+  await lifecycle.start(
+    'tools',
+    () => serveTools(settings.data, backend),
+    (server) => server.close(),
+  )
+  const metrics = await startMetrics(foundation, registry)
+  const healthOfParts = () => ({
+    workers: Object.fromEntries([...workers].map(([id, worker]) => [id, worker.health()])),
+  })
+  const api = await serveApi({ ...foundation, healthOfParts, tellStatus: metrics.tellStatus })
+  metrics.ready(() => eventLog.health().isAccepting)
+  return { port: api.port, metricsPort: metrics.port, catalog, eventLog, facts, hotState }
+}
+
+/** Engines, keys and catalog, in the order in which they need each other. */
+async function layFoundation(options: ServiceOptions): Promise<Foundation> {
+  const { settings, lifecycle, logger, nowMs } = options
+  openDataFolder(settings.data, logger)
+  const keys = keyringOf(settings, { mayCreate: true })
+  const catalog = await lifecycle.start(
+    'catalog',
+    () => openCatalogFolder({ folder: settings.manifests, env: options.env, logger, nowMs }),
+    (source) => source.close(),
+  )
+  const open = engines(options)
+  const eventLog = await open.eventLog()
+  const { facts, connection } = await open.facts()
+  await migrate(connection)
+  const store: StoreWatch = { onLost: () => undefined }
+  const hotState = await open.hotState({ whenAway: 'alone', onLost: () => store.onLost() })
+  const registry = createRegistry('embedded', options.version)
+  const read = createRecordReader({ logger, registry }, 'recall')
+  await recallVisits({ eventLog, hotState, read })
+  const recalled = await recallAnswers({ eventLog, hotState, read })
+  // New records would push those out of the window that the next start looks at.
+  await hotState.flush()
+  if (recalled > 0) logger.info({ recalled }, 'answers recalled that a crash had cut off')
+  reportCatalog({ catalog, eventLog, nowMs })
+  return { ...options, keys, catalog, eventLog, hotState, store, facts, registry }
+}
+
+/** Facts-writer, late revocations, dispatch and one worker for each provider there is. */
+async function startRoles(foundation: Foundation): Promise<ReadonlyMap<ProviderId, Worker>> {
+  await factsWriterRole(foundation)
+  const refill = await stateOfOneProcess(foundation)
+  foundation.store.onLost = () => refill.request()
+  await dispatchRole(foundation)
+  const workers = new Map<ProviderId, Worker>()
+  for (const provider of Object.values(PROVIDERS)) workers.set(provider.id, await workerRole(provider, foundation))
+  return workers
+}

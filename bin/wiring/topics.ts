@@ -1,0 +1,67 @@
+/** Sees to it that no process works on topics that could lose what was acknowledged, also where Kafka is away at its start. */
+
+import { requireSafeTopics, UnsafeTopics } from '../../ports/event-log/kafka/kafka.ts'
+import type { KafkaSettings } from '../../ports/event-log/kafka/url.ts'
+import type { EngineParts } from './engines.ts'
+
+export interface TopicCheckParts extends Pick<EngineParts, 'lifecycle' | 'logger'> {
+  /** True: the process may begin while Kafka is away, and is ended once its topics are known to be unsafe. */
+  readonly mayWait: boolean
+}
+
+const AGAIN_MS = 5_000
+/** A broker that stands still takes connections and answers nothing. */
+const FIRST_CHECK_MS = 5_000
+/** Long enough for the others to take over from a broker that is gone. */
+const CHECK_FOR_MS = 45_000
+
+/** @throws UnsafeTopics; where the process may not wait, also what keeps it from knowing */
+export async function checkTopics(
+  kafka: KafkaSettings,
+  { lifecycle, logger, mayWait }: TopicCheckParts,
+): Promise<void> {
+  const onFailure = (error: Error): void => logger.warn({ err: error }, 'topics not checked yet')
+  const check = async (): Promise<void> => {
+    const problems = await requireSafeTopics(kafka, mayWait ? {} : { forMs: CHECK_FOR_MS, onFailure })
+    for (const { topic, message } of problems) logger.warn({ topic, message }, 'unsafe topic')
+  }
+  try {
+    return await (mayWait ? inTime(check()) : check())
+  } catch (error) {
+    if (!mayWait || error instanceof UnsafeTopics) throw error
+    logger.error({ err: error }, 'event log away: its topics are checked when it is back')
+  }
+  let timer: NodeJS.Timeout | null = null
+  let isStopped = false
+  const later = (): void => {
+    timer = setTimeout(() => void again(), AGAIN_MS).unref()
+  }
+  const again = async (): Promise<void> => {
+    try {
+      await check()
+      logger.info('topics checked')
+    } catch (error) {
+      if (error instanceof UnsafeTopics) lifecycle.fail('event log', error)
+      else if (!isStopped) later()
+    }
+  }
+  await lifecycle.start(
+    'topics',
+    () => later(),
+    () => {
+      isStopped = true
+      if (timer !== null) clearTimeout(timer)
+    },
+  )
+}
+
+async function inTime(check: Promise<void>): Promise<void> {
+  const late = Promise.withResolvers<void>()
+  const timer = setTimeout(() => late.reject(new Error(`no answer within ${FIRST_CHECK_MS} ms`)), FIRST_CHECK_MS)
+  check.catch(() => undefined)
+  try {
+    await Promise.race([check, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}

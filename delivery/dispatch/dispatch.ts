@@ -1,0 +1,237 @@
+/** Turns each recorded install into its deliveries: a record of every one, and a job for those that are to be made. */
+
+import type { Registry } from 'prom-client'
+
+import type { Catalog } from '../../domain/catalog.ts'
+import { holdMs, JITTER, leavesTierAtMs, tierFor } from '../../domain/delivery/attempts.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import type { Visit } from '../../domain/model.ts'
+import {
+  encodeRecord,
+  recordKey,
+  TIER_NAMES,
+  TIERS,
+  type InstallRecord,
+  type ParkedInstall,
+  type TierName,
+  type Topic,
+} from '../../domain/records.ts'
+import type { Batch, BatchOutcome, Consumer, Entry, EventLog } from '../../ports/event-log/event-log.ts'
+import { decidePending } from './decide-pending.ts'
+import { deliveriesOf, visitNeededBy, type Dispatched } from './plan.ts'
+import { readVisits, type FactsReader, type VisitRef } from './reads.ts'
+import { FirstRecords, type OwnArrival } from './first-records.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import { createRecordReader, unreadableRowCounter, type ReadEntry } from '../record-reader.ts'
+import { consumeReadable } from '../version-guard.ts'
+
+export interface DispatchDeps {
+  readonly eventLog: EventLog
+  readonly facts: FactsReader
+  readonly catalog: () => Catalog
+  readonly nowMs: () => number
+  /** From 0 up to, but not including, 1. */
+  readonly random: () => number
+  readonly logger: Logger
+  readonly registry?: Registry
+}
+
+export interface Dispatch {
+  stop(): Promise<void>
+}
+
+const GROUP = 'dispatch'
+const BATCH_INSTALLS = 500
+/** Under load one question to ClickHouse then serves many installs; on an idle system nobody notices. */
+const LINGER_MS = 25
+const APPEND_DEADLINE_MS = 5_000
+/** A visit of the same second may be a moment away from ClickHouse; these looks cost less than the shortest tier. */
+const LOOKS_MS = [20, 40, 80, 160, 250, 250]
+/** After looks in vain there are none for this long: ClickHouse is behind, and the tier is the better place to wait. */
+const LOOKS_PAUSE_MS = 5_000
+
+/** Consumes `installs` and the waiting rooms of those whose visit is not there yet; each at its own pace. */
+export async function startDispatch(deps: DispatchDeps): Promise<Dispatch> {
+  const dispatcher = new Dispatcher(deps)
+  const consume = consumeReadable(deps)
+  const consumers: Consumer[] = []
+  const stop = async (): Promise<void> => {
+    await Promise.all(consumers.map((consumer) => consumer.stop()))
+  }
+  const options = { maxEntries: BATCH_INSTALLS, lingerMs: LINGER_MS }
+  try {
+    consumers.push(await consume('installs', GROUP, (batch) => dispatcher.takeInstalls(batch), options))
+    for (const tier of PARKING_TIERS) {
+      const handler = (batch: Batch): Promise<BatchOutcome> => dispatcher.takeParked(batch, tier)
+      consumers.push(await consume(`dispatch.${tier}`, GROUP, handler, options))
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return { stop }
+}
+
+/** Holds never exceed half an hour. */
+const PARKING_TIERS: readonly TierName[] = TIER_NAMES.filter((tier) => TIERS[tier] <= TIERS['30m'])
+
+/** Owns what this process remembers: events seen lately, and whether looking again is worth while. */
+class Dispatcher {
+  readonly #deps: DispatchDeps
+  readonly #firsts: FirstRecords
+  readonly #read: ReadEntry
+  readonly #onUnreadableVisit: (visit: VisitRef) => void
+  #looksAgainAtMs = 0
+
+  constructor(deps: DispatchDeps) {
+    this.#deps = deps
+    this.#firsts = new FirstRecords(deps.facts)
+    this.#read = createRecordReader(deps, GROUP)
+    const count = unreadableRowCounter(deps.registry)
+    this.#onUnreadableVisit = ({ website, visitId }) => {
+      count?.inc({ table: 'visits' })
+      deps.logger.error({ website, visitId }, 'visit cannot be read')
+    }
+  }
+
+  async takeInstalls(batch: Batch): Promise<BatchOutcome> {
+    const nowMs = this.#deps.nowMs()
+    const arrivals = batch.entries.flatMap((entry) => {
+      const record = this.#read('install', entry, batch.topic)
+      return record !== null && hasWork(record) ? [{ record, firstSeenAtMs: nowMs, superseded: null }] : []
+    })
+    await this.#dispatch(arrivals)
+    return { done: batch.entries.length }
+  }
+
+  async takeParked(batch: Batch, tier: TierName): Promise<BatchOutcome> {
+    const arrivals: OwnArrival[] = []
+    let done = 0
+    for (const entry of batch.entries) {
+      const parked = this.#read('parkedInstall', entry, batch.topic)
+      if (parked !== null) {
+        const leavesAtMs = leavesTierAtMs({ dueAtMs: parked.dueAtMs, enteredAtMs: entry.appendedAtMs, tier })
+        if (leavesAtMs > this.#deps.nowMs()) {
+          await this.#dispatch(arrivals)
+          return { done, resumeAtMs: leavesAtMs }
+        }
+        arrivals.push({ ...parked, superseded: null })
+      }
+      done += 1
+    }
+    await this.#dispatch(arrivals)
+    return { done }
+  }
+
+  /** Those whose facts are there go first, so that no one waits for another's. */
+  async #dispatch(all: readonly OwnArrival[]): Promise<void> {
+    let waiting = await this.#advance(await this.#firsts.among(all))
+    for (const lookMs of this.#looks()) {
+      if (waiting.length === 0) break
+      await new Promise((resolve) => setTimeout(resolve, lookMs))
+      waiting = await this.#advance(waiting)
+    }
+    if (waiting.length === 0) return
+    this.#looksAgainAtMs = this.#deps.nowMs() + LOOKS_PAUSE_MS
+    await Promise.all(waiting.map((arrival) => this.#park(arrival)))
+  }
+
+  /** Takes each as far as the facts allow; returns those that wait for them. */
+  async #advance(arrivals: readonly OwnArrival[]): Promise<readonly OwnArrival[]> {
+    if (arrivals.length === 0) return []
+    const { ready, waiting, decisions } = await decidePending(arrivals, this.#deps)
+    await this.#append(
+      'install_decisions',
+      decisions.map((decision) => ({
+        key: recordKey(decision.website, decision.eventId),
+        value: encodeRecord(decision),
+      })),
+    )
+    return [...waiting, ...(await this.#finish(ready, await this.#visitsOf(ready)))]
+  }
+
+  async #visitsOf(arrivals: readonly OwnArrival[]): Promise<ReadonlyMap<string, Visit>> {
+    const needed = new Map<string, VisitRef>()
+    for (const { record } of arrivals) {
+      const visit = visitNeededBy(record.install)
+      if (visit !== null) needed.set(recordKey(visit.website, visit.visitId), visit)
+    }
+    return readVisits(this.#deps.facts, [...needed.values()], this.#onUnreadableVisit)
+  }
+
+  /** Writes the deliveries of all that can be decided now; returns the others. */
+  async #finish(arrivals: readonly OwnArrival[], visits: ReadonlyMap<string, Visit>): Promise<OwnArrival[]> {
+    const waiting: OwnArrival[] = []
+    const ready: { arrival: OwnArrival; dispatched: Dispatched }[] = []
+    const nowMs = this.#deps.nowMs()
+    for (const arrival of arrivals) {
+      const needed = visitNeededBy(arrival.record.install)
+      const visit = needed === null ? null : (visits.get(recordKey(needed.website, needed.visitId)) ?? null)
+      const isGivenUp = nowMs - arrival.firstSeenAtMs >= LIMITS.visitMissingMs
+      if (needed !== null && visit === null && !isGivenUp) {
+        waiting.push(arrival)
+        continue
+      }
+      const { record, superseded } = arrival
+      ready.push({
+        arrival,
+        dispatched: deliveriesOf({ record, visit, catalog: this.#deps.catalog(), nowMs, superseded }),
+      })
+    }
+    await this.#write(ready.map((each) => each.dispatched))
+    for (const { arrival, dispatched } of ready)
+      this.#firsts.remember(arrival, { isParked: false, skipped: skippedIn(dispatched) })
+    return waiting
+  }
+
+  /**
+   * Jobs before records: an event whose records have reached ClickHouse counts as dispatched, so its jobs must be on
+   * the log by then. A crash in between repeats jobs, with the same IDs.
+   */
+  async #write(dispatched: readonly Dispatched[]): Promise<void> {
+    const jobs = Map.groupBy(
+      dispatched.flatMap((each) => each.jobs),
+      (job) => job.provider,
+    )
+    const appends = [...jobs].map(([provider, ofProvider]) =>
+      this.#append(
+        `deliver.${provider}`,
+        ofProvider.map((job) => ({ key: recordKey(job.website, job.jobId), value: encodeRecord(job) })),
+      ),
+    )
+    await Promise.all(appends)
+    const records = dispatched.flatMap((each) => each.records)
+    await this.#append(
+      'deliveries',
+      records.map((record) => ({ key: recordKey(record.website, record.jobId), value: encodeRecord(record) })),
+    )
+  }
+
+  async #append(topic: Topic, entries: readonly Entry[]): Promise<void> {
+    if (entries.length > 0) await this.#deps.eventLog.append(topic, entries, { deadlineMs: APPEND_DEADLINE_MS })
+  }
+
+  async #park(arrival: OwnArrival): Promise<void> {
+    const nowMs = this.#deps.nowMs()
+    const waitMs = Math.round(holdMs(nowMs - arrival.firstSeenAtMs) * (1 + JITTER * this.#deps.random()))
+    const { superseded, ...kept } = arrival
+    const parked: ParkedInstall = { v: kept.record.v, ...kept, dueAtMs: nowMs + waitMs }
+    await this.#append(`dispatch.${tierFor(waitMs)}`, [
+      { key: recordKey(arrival.record.install.website, arrival.record.install.eventId), value: encodeRecord(parked) },
+    ])
+    this.#firsts.remember(arrival, { isParked: true, skipped: superseded?.skipped ?? new Set() })
+  }
+
+  #looks(): readonly number[] {
+    return this.#deps.nowMs() >= this.#looksAgainAtMs ? LOOKS_MS : []
+  }
+}
+
+/** A pending install is decided also where nobody is to be told. */
+function hasWork({ install }: InstallRecord): boolean {
+  return install.deliveries.length > 0 || install.resolution === 'pending'
+}
+
+function skippedIn({ records }: Dispatched): ReadonlySet<string> {
+  return new Set(records.flatMap(({ status, destination }) => (status === 'skipped' ? [destination] : [])))
+}

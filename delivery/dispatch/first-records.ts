@@ -1,0 +1,114 @@
+/** Finds the record of each event that decides: the one that was received first, whichever process saw which. */
+
+import { recordKey } from '../../domain/records.ts'
+import type { QueryRow } from '../../ports/facts/queries.ts'
+import type { Arrival } from './decide-pending.ts'
+import type { Superseded } from './plan.ts'
+import { readDispatched, readFirsts, type DispatchedBefore, type FactsReader } from './reads.ts'
+
+export interface OwnArrival extends Arrival {
+  /** What a later record of the same event has led to already. */
+  readonly superseded: Superseded | null
+}
+
+/** What this process did with an event lately; the rows of it may not have reached ClickHouse yet. */
+interface Known {
+  /** Of the record that it dispatched or parked. */
+  readonly receivedAtMs: number
+  readonly requestId: string
+  readonly isParked: boolean
+  /** Destinations for which nothing was to be done, by this record or by a later one that it supersedes. */
+  readonly skipped: ReadonlySet<string>
+}
+
+/** Events seen lately whose rows may not have reached ClickHouse yet. */
+const REMEMBERED = 100_000
+
+export class FirstRecords {
+  readonly #facts: FactsReader
+  readonly #known = new Map<string, Known>()
+
+  constructor(facts: FactsReader) {
+    this.#facts = facts
+  }
+
+  /**
+   * The record that was received first decides, as it does among the rows of ClickHouse; a second one, from a crash or a
+   * lost claim, makes no second delivery. Where the second one was dispatched before the first was known, the first takes its
+   * place: a skip is undone, and jobs have the IDs of those that are out already.
+   */
+  async among(all: readonly OwnArrival[]): Promise<OwnArrival[]> {
+    const firsts = new Map<string, OwnArrival>()
+    for (const arrival of all) {
+      const key = eventKey(arrival)
+      const rival = firsts.get(key)
+      if (rival !== undefined && receivedAtMs(rival) <= receivedAtMs(arrival)) continue
+      if (mayFollow(arrival, this.#known.get(key))) firsts.set(key, arrival)
+    }
+    if (firsts.size === 0) return []
+    const events = [...firsts.values()].map(({ record: { install } }) => ({
+      website: install.website,
+      eventId: install.eventId,
+    }))
+    const facts = this.#facts
+    const [dispatched, reported] = await Promise.all([readDispatched(facts, events), readFirsts(facts, events)])
+    return [...firsts].flatMap(([key, arrival]) => {
+      const before = dispatched.get(key)
+      if (isLaterThan(arrival, reported.get(key))) return []
+      if (before !== undefined && before.receivedAtMs <= receivedAtMs(arrival)) return []
+      return [{ ...arrival, superseded: supersededBy(this.#known.get(key), before) }]
+    })
+  }
+
+  remember(arrival: OwnArrival, then: Pick<Known, 'isParked' | 'skipped'>): void {
+    const { record } = arrival
+    this.#known.set(eventKey(arrival), { receivedAtMs: receivedAtMs(arrival), requestId: record.request.id, ...then })
+    if (this.#known.size <= REMEMBERED) return
+    for (const oldest of this.#known.keys()) {
+      this.#known.delete(oldest)
+      break
+    }
+  }
+}
+
+/** What is received before the record that is known takes its place; what is parked comes back as that very record. */
+function mayFollow(arrival: OwnArrival, known: Known | undefined): boolean {
+  if (known === undefined || receivedAtMs(arrival) < known.receivedAtMs) return true
+  const isSame = receivedAtMs(arrival) === known.receivedAtMs && arrival.record.request.id === known.requestId
+  return known.isParked && isSame
+}
+
+/**
+ * The first one is on the log as well: it comes by itself, waits, or was dispatched. A retry appends the install again that
+ * was decided for the try before it, with the time of that one; which of two such records ClickHouse shows says nothing.
+ */
+function isLaterThan(arrival: OwnArrival, first: QueryRow<'firstInstalls'> | undefined): boolean {
+  if (first === undefined || receivedAtMs(arrival) < first.received_at_ms) return false
+  if (receivedAtMs(arrival) > first.received_at_ms) return true
+  return arrival.record.request.id !== first.request_id && !saysTheSame(arrival, first)
+}
+
+function saysTheSame({ record: { install } }: Arrival, first: QueryRow<'firstInstalls'>): boolean {
+  return (
+    install.installationId === first.installation_id &&
+    install.eventType === first.event_type &&
+    (install.visitId ?? '') === first.visit_id &&
+    JSON.stringify(install.answer) === first.answer
+  )
+}
+
+function supersededBy(known: Known | undefined, before: DispatchedBefore | undefined): Superseded | null {
+  if (known === undefined && before === undefined) return null
+  return {
+    receivedAtMs: Math.max(known?.receivedAtMs ?? 0, before?.receivedAtMs ?? 0),
+    skipped: new Set([...(known?.skipped ?? []), ...(before?.skipped ?? [])]),
+  }
+}
+
+function receivedAtMs({ record }: Arrival): number {
+  return record.install.receivedAtMs
+}
+
+function eventKey({ record: { install } }: Arrival): string {
+  return recordKey(install.website, install.eventId)
+}

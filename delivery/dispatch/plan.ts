@@ -1,0 +1,117 @@
+/** Decides, with the visit at hand, what each planned delivery of an install becomes: a job, or the reason why not. */
+
+import { createHash } from 'node:crypto'
+
+import type { Catalog, Destination } from '../../domain/catalog.ts'
+import { jobFor, jobIdOf, PROVIDER_FACTS, visitSkip, type DeliveryReason } from '../../domain/delivery/deliveries.ts'
+import type { DeliveryPlan, Install, Visit, WebsiteId } from '../../domain/model.ts'
+import type { DeliveryRecord, InstallRecord, Job } from '../../domain/records.ts'
+import { PROVIDERS } from '../providers/index.ts'
+import type { VisitRef } from './reads.ts'
+
+export interface Dispatched {
+  readonly records: readonly DeliveryRecord[]
+  readonly jobs: readonly Job[]
+}
+
+export interface DispatchInput {
+  readonly record: InstallRecord
+  /** Null where none is needed, or where it never turned up. */
+  readonly visit: Visit | null
+  readonly catalog: Catalog
+  readonly nowMs: number
+  /** What a later record of the same event led to, if it was dispatched before this one. */
+  readonly superseded: Superseded | null
+}
+
+/** Deliveries that were skipped by a record of the event that turned out not to be its first. */
+export interface Superseded {
+  readonly receivedAtMs: number
+  readonly skipped: ReadonlySet<string>
+}
+
+/** Nothing of it depends on the time, except that an expired wait for the visit is told when it ended. */
+export function deliveriesOf(input: DispatchInput): Dispatched {
+  const { install } = input.record
+  const decided = install.deliveries.map((plan) => {
+    const reason = plan.status === 'skipped' ? plan.reason : skipNow(input, plan)
+    return { plan, reason }
+  })
+  return {
+    records: decided.map(({ plan, reason }) => recordOf(input, plan, reason)),
+    jobs: decided.flatMap(({ plan, reason }) => {
+      if (reason !== '' || input.visit === null) return []
+      const { retentionDays, request } = input.record
+      const { logRetentionDays } = request
+      const job = jobFor({ install, visit: input.visit, plan, retentionDays, logRetentionDays }, sha256Hex)
+      return [{ ...job, ...correction(input, plan) }]
+    }),
+  }
+}
+
+/** The visit that at least one pending delivery needs, or null. */
+export function visitNeededBy(install: Install): VisitRef | null {
+  const isNeeded = install.deliveries.some((plan) => plan.status === 'pending')
+  return isNeeded && install.visitId !== null ? { website: install.website, visitId: install.visitId } : null
+}
+
+function sha256Hex(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+function skipNow({ record, visit, catalog }: DispatchInput, plan: DeliveryPlan): DeliveryReason | '' {
+  const destination = destinationOf(catalog, record.install.website, plan)
+  if (destination === null) return 'destination_removed'
+  if (PROVIDERS[plan.provider] === undefined) return 'provider_unknown'
+  if (visit === null) return 'visit_missing'
+  return visitSkip(record.install, visit, destination) ?? ''
+}
+
+function destinationOf(catalog: Catalog, website: WebsiteId, plan: DeliveryPlan): Destination | null {
+  const destinations = catalog.websites.get(website)?.destinations ?? []
+  return destinations.find((each) => each.id === plan.destination && each.provider === plan.provider) ?? null
+}
+
+/**
+ * The first record of a delivery bears the time of the install, not of its writing: written once more after a crash, it
+ * is the same and never covers what happened since.
+ */
+function recordOf(input: DispatchInput, plan: DeliveryPlan, reason: string): DeliveryRecord {
+  const { install, request, retentionDays } = input.record
+  const isSkipped = reason !== ''
+  const { website, organization, eventId, receivedAtMs } = install
+  return {
+    v: 1,
+    kind: 'delivery',
+    jobId: jobIdOf({ website, eventId, destination: plan.destination }, sha256Hex),
+    website,
+    organization,
+    eventId,
+    destination: plan.destination,
+    provider: plan.provider,
+    status: isSkipped ? 'skipped' : 'pending',
+    reason,
+    sessionMode: isSkipped ? 'none' : plan.sessionMode,
+    detail: '',
+    attempts: 0,
+    atMs: toldAtMs(input, plan, reason),
+    nextAttemptAtMs: isSkipped ? null : receivedAtMs,
+    deadlineAtMs: isSkipped ? null : receivedAtMs + PROVIDER_FACTS[plan.provider].maxAgeMs,
+    attempt: null,
+    installReceivedAtMs: receivedAtMs,
+    ...correction(input, plan),
+    retentionDays,
+    logRetentionDays: request.logRetentionDays,
+  }
+}
+
+function correction({ superseded }: DispatchInput, plan: DeliveryPlan): { readonly corrects?: true } {
+  return superseded?.skipped.has(plan.destination) === true ? { corrects: true } : {}
+}
+
+function toldAtMs(input: DispatchInput, plan: DeliveryPlan, reason: string): number {
+  const { receivedAtMs } = input.record.install
+  const { superseded } = input
+  if (superseded?.skipped.has(plan.destination) === true) return Math.max(input.nowMs, superseded.receivedAtMs + 1)
+  return reason === 'visit_missing' ? Math.max(input.nowMs, receivedAtMs) : receivedAtMs
+}

@@ -1,0 +1,156 @@
+/** Gets access tokens for credentials of OAuth 2.0 and keeps them: one request at a time for each, renewed before they end. */
+
+import { createHash, createSign } from 'node:crypto'
+
+import { httpOutcome } from '../providers/http-outcome.ts'
+import { jsonObject } from '../providers/json-answer.ts'
+import type { OauthGrant, Outcome, ProviderReply, ProviderRequest } from '../providers/provider.ts'
+import { createSender } from './send.ts'
+
+export interface TokensOptions {
+  /** Origin of the token service, for example `https://oauth2.googleapis.com`. */
+  readonly baseUrl: string
+  readonly nowMs: () => number
+  /** For one request to the token service, in ms. */
+  readonly exchangeMs: number
+}
+
+export type TokenResult =
+  | { readonly kind: 'token'; readonly token: string }
+  /** What the missing token means for the delivery that wanted it. */
+  | { readonly kind: 'none'; readonly outcome: Outcome }
+
+export interface Tokens {
+  /** Never rejects. */
+  get(grant: OauthGrant): Promise<TokenResult>
+  /** Forgets a token that was refused; another one that came since stays. */
+  drop(grant: OauthGrant, token: string): void
+  close(): void
+}
+
+const MINUTE_MS = 60_000
+/** A token is renewed so long before its end, so that none runs out on its way. */
+const RENEW_MS = 5 * MINUTE_MS
+/** For a token whose answer names no end. */
+const LIFETIME_S = 3_600
+/** An assertion is good for an hour at most; that is also how Google issues tokens for it. */
+const ASSERTION_S = 3_600
+/** Tokens kept; the one that was fetched first goes first. */
+const KEPT = 10_000
+
+interface Kept {
+  readonly token: string
+  readonly renewAtMs: number
+}
+
+/** The cache is keyed by a digest, so that no credential lies in it in the clear. */
+export function createTokens(options: TokensOptions): Tokens {
+  const sender = createSender({ baseUrl: options.baseUrl, exchangeMs: options.exchangeMs })
+  const kept = new Map<string, Kept>()
+  const underWay = new Map<string, Promise<TokenResult>>()
+
+  async function fetchToken(key: string, grant: OauthGrant): Promise<TokenResult> {
+    const request = tokenRequest(grant, options.nowMs())
+    if (request === null) return none({ kind: 'credentials', code: 'token: unusable_key' })
+    const reply = await sender.send(request)
+    const answer = tokenAnswer(reply)
+    if (answer === null) return none(tokenOutcome(reply))
+    const renewAtMs = options.nowMs() + answer.lifetimeS * 1_000 - RENEW_MS
+    kept.set(key, { token: answer.token, renewAtMs })
+    for (const oldest of kept.keys()) {
+      if (kept.size <= KEPT) break
+      kept.delete(oldest)
+    }
+    return { kind: 'token', token: answer.token }
+  }
+
+  return {
+    async get(grant) {
+      const key = keyOf(grant)
+      const known = kept.get(key)
+      if (known !== undefined && options.nowMs() < known.renewAtMs) return { kind: 'token', token: known.token }
+      const running = underWay.get(key)
+      if (running !== undefined) return running
+      const fetching = fetchToken(key, grant).finally(() => underWay.delete(key))
+      underWay.set(key, fetching)
+      return fetching
+    },
+    drop(grant, token) {
+      const key = keyOf(grant)
+      if (kept.get(key)?.token === token) kept.delete(key)
+    },
+    close: () => sender.close(),
+  }
+}
+
+function keyOf(grant: OauthGrant): string {
+  return createHash('sha256').update(JSON.stringify(grant)).digest('base64')
+}
+
+function none(outcome: Outcome): TokenResult {
+  return { kind: 'none', outcome }
+}
+
+/** Null where the key cannot sign. */
+function tokenRequest(grant: OauthGrant, nowMs: number): ProviderRequest | null {
+  const form = formOf(grant, nowMs)
+  if (form === null) return null
+  return {
+    method: 'POST',
+    path: '/token',
+    query: {},
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams(form).toString(),
+    sessionMode: 'none',
+    detail: '',
+    secrets: [],
+  }
+}
+
+function formOf(grant: OauthGrant, nowMs: number): Record<string, string> | null {
+  if (grant.kind === 'refresh_token') {
+    const { clientId, clientSecret, refreshToken } = grant
+    const client = { client_id: clientId, client_secret: clientSecret }
+    return { grant_type: 'refresh_token', ...client, refresh_token: refreshToken }
+  }
+  const assertion = signedAssertion(grant, nowMs)
+  return assertion === null ? null : { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion }
+}
+
+function signedAssertion(grant: Extract<OauthGrant, { kind: 'assertion' }>, nowMs: number): string | null {
+  const issuedAtS = Math.floor(nowMs / 1_000)
+  const header = { alg: 'RS256', typ: 'JWT', ...(grant.keyId === '' ? {} : { kid: grant.keyId }) }
+  const { issuer, scope, audience } = grant
+  const claims = { iss: issuer, scope, aud: audience, iat: issuedAtS, exp: issuedAtS + ASSERTION_S }
+  const unsigned = `${base64url(JSON.stringify(header))}.${base64url(JSON.stringify(claims))}`
+  try {
+    return `${unsigned}.${createSign('RSA-SHA256').update(unsigned).sign(grant.privateKeyPem, 'base64url')}`
+  } catch {
+    return null
+  }
+}
+
+function base64url(text: string): string {
+  return Buffer.from(text).toString('base64url')
+}
+
+/** RFC 6749, section 5.1; null where the answer holds no token. */
+function tokenAnswer(reply: ProviderReply): { token: string; lifetimeS: number } | null {
+  if (reply.status !== 200 || reply.failure !== '') return null
+  const answer = jsonObject(reply.body)
+  const token = answer['access_token']
+  if (typeof token !== 'string' || token === '') return null
+  const lifetimeS = Number(answer['expires_in'] ?? LIFETIME_S)
+  return { token, lifetimeS: Number.isFinite(lifetimeS) ? lifetimeS : LIFETIME_S }
+}
+
+/** A 400 names what is wrong with the credentials (RFC 6749, section 5.2); what else goes wrong may pass. */
+function tokenOutcome(reply: ProviderReply): Outcome {
+  const plain = httpOutcome(reply)
+  const error = jsonObject(reply.body)['error']
+  const word = typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? error : plain.code
+  const code = `token: ${word}`
+  if (plain.kind === 'throttled') return { ...plain, code }
+  const mayPass = plain.kind === 'retry' || (reply.status >= 200 && reply.status < 300)
+  return { kind: mayPass ? 'retry' : 'credentials', code }
+}

@@ -1,0 +1,128 @@
+/** Makes one HTTP exchange with a provider: ten seconds in all, no redirects, at most 64 KB of the answer kept. */
+
+import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+
+import { LIMITS } from '../../domain/limits.ts'
+import type { ProviderReply, ProviderRequest } from '../providers/provider.ts'
+
+export interface SenderOptions {
+  /** Origin of the provider, for example `https://www.google-analytics.com`; the operator's own setting. */
+  readonly baseUrl: string
+  /** For the whole exchange, from the name look-up to the last byte of the body; the default is 10 s. */
+  readonly exchangeMs?: number
+}
+
+export interface Sender {
+  /** Never rejects: what goes wrong is a reply with `failure`. */
+  send(request: ProviderRequest): Promise<ProviderReply>
+  /** Ends idle connections; exchanges under way end by themselves. */
+  close(): void
+}
+
+/** Providers close idle connections after a minute or more; leaving first avoids sending into a closing one. */
+const IDLE_CONNECTION_MS = 15_000
+
+/** `node:http` instead of fetch: it tells whether a connection was made, which decides if a failure is unclear. */
+export function createSender(options: SenderOptions): Sender {
+  const base = new URL(options.baseUrl)
+  const isSecure = base.protocol === 'https:'
+  const agentOptions = { keepAlive: true, timeout: IDLE_CONNECTION_MS, scheduling: 'lifo' } as const
+  const agent = isSecure ? new HttpsAgent(agentOptions) : new HttpAgent(agentOptions)
+  const exchangeMs = options.exchangeMs ?? LIMITS.webhookMs
+
+  function start(request: ProviderRequest): ClientRequest {
+    const bodyBytes = String(Buffer.byteLength(request.body))
+    const headers = { ...request.headers, ...(request.method === 'POST' ? { 'content-length': bodyBytes } : {}) }
+    const init = { method: request.method, headers, agent }
+    const url = new URL(targetOf(request), base)
+    return isSecure ? httpsRequest(url, init) : httpRequest(url, init)
+  }
+
+  return {
+    send: (request) => exchange(start, request, { exchangeMs, connectEvent: isSecure ? 'secureConnect' : 'connect' }),
+    close: () => agent.destroy(),
+  }
+}
+
+/** Path and query as they go onto the wire. */
+export function targetOf(request: Pick<ProviderRequest, 'path' | 'query'>): string {
+  const query = new URLSearchParams(request.query).toString()
+  return query === '' ? request.path : `${request.path}?${query}`
+}
+
+interface ExchangeOptions {
+  readonly exchangeMs: number
+  readonly connectEvent: 'connect' | 'secureConnect'
+}
+
+function exchange(
+  start: (request: ProviderRequest) => ClientRequest,
+  request: ProviderRequest,
+  options: ExchangeOptions,
+): Promise<ProviderReply> {
+  return new Promise((resolve) => {
+    let outgoing: ClientRequest
+    try {
+      outgoing = start(request)
+    } catch {
+      // A header or path that cannot stand in HTTP: nothing left this process.
+      resolve(noReply('unsendable', { isUnclear: false }))
+      return
+    }
+    const seen: Seen = { isConnected: false, answer: null, chunks: [], bytes: 0 }
+    const timer = setTimeout(() => finish('timeout'), options.exchangeMs)
+
+    /** The first call decides; later events of the dying connection change nothing. */
+    function finish(failure: string): void {
+      clearTimeout(timer)
+      resolve(replyOf(seen, failure))
+      if (failure !== '') outgoing.destroy()
+    }
+
+    outgoing.on('socket', (socket) => {
+      if (!socket.connecting) seen.isConnected = true
+      else socket.once(options.connectEvent, () => (seen.isConnected = true))
+    })
+    outgoing.on('error', () => finish('connection'))
+    outgoing.on('response', (answer) => collect(answer, seen, finish))
+    outgoing.end(request.method === 'POST' ? request.body : undefined)
+  })
+}
+
+/** What was observed of an exchange so far. */
+interface Seen {
+  isConnected: boolean
+  answer: IncomingMessage | null
+  readonly chunks: Buffer[]
+  bytes: number
+}
+
+function collect(answer: IncomingMessage, seen: Seen, finish: (failure: string) => void): void {
+  seen.answer = answer
+  answer.on('data', (chunk: Buffer) => {
+    const room = LIMITS.outboundBodyBytes - seen.bytes
+    seen.chunks.push(chunk.subarray(0, room))
+    seen.bytes += Math.min(chunk.length, room)
+    if (chunk.length > room) finish('too_large')
+  })
+  answer.on('end', () => finish(answer.complete ? '' : 'connection'))
+  answer.on('error', () => finish('connection'))
+  answer.on('aborted', () => finish('connection'))
+}
+
+/** A status that arrived is told even if the body did not: for some providers the status alone is the answer. */
+function replyOf(seen: Seen, failure: string): ProviderReply {
+  if (seen.answer === null) return noReply(failure, { isUnclear: seen.isConnected })
+  return {
+    status: seen.answer.statusCode ?? 0,
+    headers: Object.fromEntries(Object.entries(seen.answer.headers).map(([name, value]) => [name, String(value)])),
+    body: Buffer.concat(seen.chunks).toString('utf8'),
+    failure,
+    isUnclear: failure === 'timeout' || failure === 'connection',
+  }
+}
+
+function noReply(failure: string, { isUnclear }: { isUnclear: boolean }): ProviderReply {
+  return { status: 0, headers: {}, body: '', failure, isUnclear }
+}

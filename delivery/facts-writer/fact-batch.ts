@@ -1,0 +1,158 @@
+/**
+ * Writes one batch of the event log into the fact tables, keeping apart what cannot become a fact.
+ *
+ * A row that the engine refuses is found by halving and kept in `poison_records`; it never holds up the others.
+ */
+
+import { readRecord } from '../../domain/read-record.ts'
+import type { Batch, StoredEntry } from '../../ports/event-log/event-log.ts'
+import { RowsRefused } from '../../ports/facts/facts.ts'
+import type { FactTable } from '../../ports/facts/columns.ts'
+import type { FactRow, Facts } from '../../ports/facts/facts.ts'
+import { addFactRows, poisonRow } from './fact-rows.ts'
+import type { AddRow, EntryPlace } from './fact-rows.ts'
+
+export interface BatchReport {
+  /** Entries from the front that are stored, as facts or as poison. */
+  readonly done: number
+  readonly rows: ReadonlyMap<FactTable, number>
+}
+
+/** Text of one batch: bounds the memory of a batch of large bodies, here and in the engine. */
+const MAX_BATCH_CHARS = 32 * 1024 * 1024
+/** Entries decoded before other work gets its turn: about 3 ms of them. */
+const ENTRIES_PER_SLICE = 100
+/** Characters kept of an entry that could not become a fact. */
+const MAX_POISON_CHARS = 65_536
+const UNDECODABLE = 'UNDECODABLE'
+
+/** Rejects with `FactsUnavailable`, and then nothing is known of the batch; repeating it is safe. */
+export async function writeBatch(facts: Facts, batch: Batch, nowMs: () => number): Promise<BatchReport> {
+  try {
+    return await writeAtOnce(facts, batch)
+  } catch (error) {
+    if (!(error instanceof RowsRefused)) throw error
+    return writeApart(facts, batch, nowMs)
+  }
+}
+
+/** The way of every healthy batch. Rows become text as they are made, so that little lives until the insert. */
+async function writeAtOnce(facts: Facts, batch: Batch): Promise<BatchReport> {
+  const collected = facts.startBatch()
+  const rows = new Map<FactTable, number>()
+  const add: AddRow = (table, row) => {
+    collected.add(table, row)
+    rows.set(table, (rows.get(table) ?? 0) + 1)
+  }
+  let done = 0
+  for (const entry of batch.entries) {
+    if (collected.chars >= MAX_BATCH_CHARS) break
+    if (done > 0 && done % ENTRIES_PER_SLICE === 0) await turn()
+    addRows(entry, placeOf(batch, entry), add)
+    done += 1
+  }
+  await collected.insert()
+  return { done, rows }
+}
+
+/** @throws RowsRefused where the entry is none of ours or a value is out of range; some rows may then be added */
+function addRows(entry: StoredEntry, place: EntryPlace, add: AddRow): void {
+  const reading = readRecord('fact', entry.value)
+  if (reading.kind !== 'record') throw new RowsRefused(UNDECODABLE)
+  try {
+    addFactRows(reading.record, place, add)
+  } catch (error) {
+    throw error instanceof RowsRefused ? error : new RowsRefused(UNDECODABLE)
+  }
+}
+
+/** Rows of one table with the entry each came from, at equal positions. */
+interface TableRows {
+  readonly rows: FactRow[]
+  readonly sources: StoredEntry[]
+}
+
+/** The way of a batch with an entry that cannot be read or a row that is refused: all others land, these are kept. */
+async function writeApart(facts: Facts, batch: Batch, nowMs: () => number): Promise<BatchReport> {
+  const poison: FactRow[] = []
+  const keep = (entry: StoredEntry, table: FactTable | '', reason: string): void => {
+    const value = entry.value.slice(0, MAX_POISON_CHARS)
+    poison.push(poisonRow(placeOf(batch, entry), { table, reason, value }, nowMs()))
+  }
+  const entries = withinChars(batch.entries)
+  const counts = new Map<FactTable, number>()
+  for (const [table, { rows, sources }] of await gather(batch, entries, keep)) {
+    const refused = await insertOrIsolate(facts, table, rows)
+    for (const { index, engineCode } of refused) {
+      const entry = sources[index]
+      if (entry !== undefined) keep(entry, table, engineCode)
+    }
+    counts.set(table, rows.length - refused.length)
+  }
+  await facts.insert('poison_records', poison)
+  return { done: entries.length, rows: counts.set('poison_records', poison.length) }
+}
+
+async function gather(
+  batch: Batch,
+  entries: readonly StoredEntry[],
+  keep: (entry: StoredEntry, table: '', reason: string) => void,
+): Promise<ReadonlyMap<FactTable, TableRows>> {
+  const tables = new Map<FactTable, TableRows>()
+  for (const [index, entry] of entries.entries()) {
+    if (index > 0 && index % ENTRIES_PER_SLICE === 0) await turn()
+    const own: (readonly [FactTable, FactRow])[] = []
+    try {
+      addRows(entry, placeOf(batch, entry), (table, row) => own.push([table, row]))
+    } catch {
+      keep(entry, '', UNDECODABLE)
+      continue
+    }
+    for (const [table, row] of own) {
+      const found = tables.get(table) ?? { rows: [], sources: [] }
+      tables.set(table, found)
+      found.rows.push(row)
+      found.sources.push(entry)
+    }
+  }
+  return tables
+}
+
+/** As many entries from the front as stay within the text of one batch, and at least one. */
+function withinChars(entries: readonly StoredEntry[]): readonly StoredEntry[] {
+  let chars = 0
+  const end = entries.findIndex((entry, index) => (chars += entry.value.length) > MAX_BATCH_CHARS && index > 0)
+  return end === -1 ? entries : entries.slice(0, end)
+}
+
+interface Refused {
+  readonly index: number
+  readonly engineCode: string
+}
+
+/** Inserts all rows but those the engine refuses, which it finds by halving: some 28 inserts for one in 10,000. */
+async function insertOrIsolate(facts: Facts, table: FactTable, rows: readonly FactRow[]): Promise<readonly Refused[]> {
+  const refused: Refused[] = []
+  const open: { readonly start: number; readonly end: number }[] = [{ start: 0, end: rows.length }]
+  for (let part = open.pop(); part !== undefined; part = open.pop()) {
+    const { start, end } = part
+    try {
+      await facts.insert(table, rows.slice(start, end))
+    } catch (error) {
+      if (!(error instanceof RowsRefused)) throw error
+      const middle = Math.floor((start + end) / 2)
+      if (end - start === 1) refused.push({ index: start, engineCode: error.engineCode })
+      else open.push({ start: middle, end }, { start, end: middle })
+    }
+  }
+  return refused
+}
+
+function placeOf(batch: Batch, entry: StoredEntry): EntryPlace {
+  return { topic: batch.topic, partition: batch.partition, offset: entry.offset }
+}
+
+/** Lets the event loop serve others. */
+async function turn(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve))
+}

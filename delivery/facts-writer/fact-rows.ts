@@ -1,0 +1,304 @@
+/** Turns an entry of the event log into the rows it leaves in the fact tables. */
+
+import { LIMITS } from '../../domain/limits.ts'
+import type { DeliveryStatus, Install, Visit } from '../../domain/model.ts'
+import type {
+  ActivationRecord,
+  ActivityRecord,
+  DecisionRecord,
+  DeliveryRecord,
+  HandoffRecord,
+  InstallRecord,
+  LogRecord,
+  RequestLog,
+} from '../../domain/records.ts'
+import type { FactTable, RowOf } from '../../ports/facts/columns.ts'
+import { visitColumns } from '../../ports/facts/visits.ts'
+
+/** Where an entry stands on the log; every row carries it for tracing. */
+export interface EntryPlace {
+  readonly topic: string
+  readonly partition: number
+  readonly offset: number
+}
+
+export type AddRow = <T extends FactTable>(table: T, row: RowOf<T>) => void
+
+/** Gives `add` every row of one record. Equal records at equal places leave equal rows. */
+export function addFactRows(record: LogRecord, place: EntryPlace, add: AddRow): void {
+  switch (record.kind) {
+    case 'visit':
+      add('visits', visitRow(record.visit, record.retentionDays, place))
+      break
+    case 'activation':
+      addActivation(record, place, add)
+      break
+    case 'handoff':
+      addHandoff(record, place, add)
+      break
+    case 'install':
+      add('installs', installRow(record, place))
+      break
+    case 'request':
+      break
+    case 'install_decision':
+      add('install_decisions', decisionRow(record, place))
+      return
+    case 'delivery':
+      addDelivery(record, place, add)
+      return
+    case 'activity':
+      add('activity', activityRow(record, place))
+      return
+    default:
+      throw new Error('record of unknown kind')
+  }
+  add('request_logs', requestLogRow(record.request, record.kind, place))
+}
+
+/** The row that keeps an entry, or one row of it, that could not become a fact. `table` is empty for a whole entry. */
+export function poisonRow(
+  place: EntryPlace,
+  poison: { readonly table: FactTable | ''; readonly reason: string; readonly value: string },
+  foundAtMs: number,
+): RowOf<'poison_records'> {
+  return {
+    log_topic: place.topic,
+    log_partition: place.partition,
+    log_offset: place.offset,
+    fact_table: poison.table,
+    reason: poison.reason,
+    value: poison.value,
+    found_at: foundAtMs,
+    retention_days: LIMITS.logRetentionDays.fallback,
+    row_version: 0,
+  }
+}
+
+/**
+ * Row versions are whole numbers below 2^53: a time in the upper part, the end of the offset in the lower, so that two
+ * rows of one key never tie and a replay of the log decides the same way again. The offset counts down where the
+ * first wins.
+ */
+const OFFSET_SPAN = 512
+/** Above every time that a row may carry, in ms; 2^42. */
+const TIME_SPAN_MS = 4_398_046_511_104
+
+/** Greater for what came earlier: the first one wins. */
+export function firstWins(atMs: number, offset: number): number {
+  return (TIME_SPAN_MS - 1 - atMs) * OFFSET_SPAN + (OFFSET_SPAN - 1 - (offset % OFFSET_SPAN))
+}
+
+/**
+ * Greater for the later state of a delivery. An end is never undone by a state that only looks later because another
+ * machine's clock runs ahead, and having been delivered outranks every other end. A failed delivery may be replayed, so
+ * a state that is later by more than clocks differ takes its place; a retry likewise outranks the state it follows from.
+ * States that correct a skip are not below it, so that time decides.
+ */
+export function latestWins(status: DeliveryStatus, atMs: number, offset: number, corrects = false): number {
+  const weight = STATUS_WEIGHTS[status]
+  const rank = corrects ? Math.max(weight.rank, STATUS_WEIGHTS.skipped.rank) : weight.rank
+  const weighedMs = Math.min(atMs + weight.headStartMs, TIME_SPAN_MS - 1)
+  return (rank * TIME_SPAN_MS + weighedMs) * OFFSET_SPAN + (offset % OFFSET_SPAN)
+}
+
+const CLOCK_DIFFERENCE_MS = 5_000
+
+const STATUS_WEIGHTS: {
+  readonly [S in DeliveryStatus]: { readonly rank: number; readonly headStartMs: number }
+} = {
+  pending: { rank: 0, headStartMs: 0 },
+  retrying: { rank: 0, headStartMs: CLOCK_DIFFERENCE_MS },
+  failed: { rank: 0, headStartMs: 2 * CLOCK_DIFFERENCE_MS },
+  skipped: { rank: 1, headStartMs: 0 },
+  expired: { rank: 1, headStartMs: 0 },
+  delivered: { rank: 2, headStartMs: 0 },
+}
+
+function visitRow(visit: Visit, retentionDays: number, place: EntryPlace): RowOf<'visits'> {
+  return {
+    ...visitColumns(visit),
+    retention_days: retentionDays,
+    log_topic: place.topic,
+    log_partition: place.partition,
+    log_offset: place.offset,
+    row_version: firstWins(visit.issuedAtMs, place.offset),
+  }
+}
+
+/** The receipt that became active, and the one that was thereby revoked: each is found by its own visit ID. */
+function addActivation(record: ActivationRecord, place: EntryPlace, add: AddRow): void {
+  const shared = {
+    website: record.website,
+    effective_at: record.activatedAtMs,
+    caused_by_visit_id: record.visitId,
+    retention_days: record.retentionDays,
+    ...trace(place),
+    row_version: firstWins(record.activatedAtMs, place.offset),
+  }
+  add('activations', { ...shared, visit_id: record.visitId, effect: 'activated', issued_at: record.issuedAtMs })
+  if (record.revokedVisitId === null || record.revokedIssuedAtMs === null) return
+  add('activations', {
+    ...shared,
+    visit_id: record.revokedVisitId,
+    effect: 'revoked',
+    issued_at: record.revokedIssuedAtMs,
+  })
+}
+
+function addHandoff(record: HandoffRecord, place: EntryPlace, add: AddRow): void {
+  if (record.visit !== null) add('visits', visitRow(record.visit, record.retentionDays, place))
+  add('handoffs', {
+    website: record.website,
+    visit_id: record.visitId,
+    issued_at: record.issuedAtMs,
+    asked_at: record.askedAtMs,
+    gpc: record.gpc,
+    is_handoff_only: record.visit !== null,
+    retention_days: record.retentionDays,
+    ...trace(place),
+    row_version: firstWins(record.askedAtMs, place.offset),
+  })
+}
+
+function installRow({ install, request, retentionDays }: InstallRecord, place: EntryPlace): RowOf<'installs'> {
+  return {
+    website: install.website,
+    event_id: install.eventId,
+    organization: install.organization,
+    installation_id: install.installationId,
+    event_type: install.eventType,
+    received_at: install.receivedAtMs,
+    install_path: install.installPath ?? '',
+    platform: install.platform,
+    arch: install.arch,
+    browsers: install.browsers,
+    default_browser: install.defaultBrowser,
+    timezone: install.timezone,
+    language: install.language,
+    ...outcomeColumns(install),
+    request_id: request.id,
+    retention_days: retentionDays,
+    ...trace(place),
+    row_version: firstWins(install.receivedAtMs, place.offset),
+  }
+}
+
+function decisionRow(record: DecisionRecord, place: EntryPlace): RowOf<'install_decisions'> {
+  return {
+    website: record.website,
+    event_id: record.eventId,
+    organization: record.organization,
+    installation_id: record.installationId,
+    received_at: record.receivedAtMs,
+    decided_at: record.decidedAtMs,
+    ...outcomeColumns(record),
+    retention_days: record.retentionDays,
+    ...trace(place),
+    row_version: firstWins(record.decidedAtMs, place.offset),
+  }
+}
+
+function outcomeColumns(outcome: Pick<Install, keyof Install & keyof DecisionRecord>) {
+  return {
+    resolution: outcome.resolution,
+    selection_policy: outcome.selectionPolicy,
+    candidate_count: outcome.candidateCount,
+    visit_id: outcome.visitId ?? '',
+    visit_issued_at: outcome.visitIssuedAtMs,
+    gpc: outcome.gpc,
+    verdicts: JSON.stringify(outcome.verdicts),
+    deliveries: JSON.stringify(outcome.deliveries),
+    answer: JSON.stringify(outcome.answer),
+  }
+}
+
+function requestLogRow(request: RequestLog, kind: string, place: EntryPlace): RowOf<'request_logs'> {
+  return {
+    website: request.website,
+    received_at: request.receivedAtMs,
+    id: request.id,
+    organization: request.organization,
+    kind,
+    duration_ms: request.durationMs,
+    method: request.method,
+    path: request.path,
+    status: request.status,
+    code: request.code,
+    origin: request.origin,
+    user_agent: request.userAgent,
+    address_hash: request.addressHash,
+    body: request.body,
+    body_form: request.bodyForm,
+    body_bytes: request.bodyBytes,
+    is_redacted: request.isRedacted,
+    retention_days: request.logRetentionDays,
+    log_topic: place.topic,
+    log_partition: place.partition,
+    log_offset: place.offset,
+    row_version: firstWins(request.receivedAtMs, place.offset),
+  }
+}
+
+function addDelivery(record: DeliveryRecord, place: EntryPlace, add: AddRow): void {
+  const shared = {
+    website: record.website,
+    event_id: record.eventId,
+    destination: record.destination,
+    job_id: record.jobId,
+    organization: record.organization,
+    provider: record.provider,
+    ...trace(place),
+  }
+  add('deliveries', {
+    ...shared,
+    status: record.status,
+    reason: record.reason,
+    session_mode: record.sessionMode,
+    detail: record.detail,
+    attempts: record.attempts,
+    changed_at: record.atMs,
+    next_attempt_at: record.nextAttemptAtMs,
+    deadline_at: record.deadlineAtMs,
+    install_received_at: record.installReceivedAtMs ?? 0,
+    retention_days: record.retentionDays,
+    row_version: latestWins(record.status, record.atMs, place.offset, record.corrects),
+  })
+  const { attempt } = record
+  if (attempt === null) return
+  add('attempts', {
+    ...shared,
+    attempt_id: attempt.attemptId,
+    number: attempt.number,
+    started_at: attempt.startedAtMs,
+    duration_ms: attempt.durationMs,
+    request_url: attempt.requestUrl,
+    request_body: attempt.requestBody,
+    response_status: attempt.responseStatus,
+    response_body: attempt.responseBody,
+    outcome: attempt.outcome,
+    code: attempt.code,
+    next_step: attempt.nextStep,
+    retention_days: record.logRetentionDays,
+    row_version: firstWins(attempt.startedAtMs, place.offset),
+  })
+}
+
+function activityRow(record: ActivityRecord, place: EntryPlace): RowOf<'activity'> {
+  return {
+    organization: record.organization,
+    noticed_at: record.atMs,
+    id: record.id,
+    website: record.website,
+    type: record.type,
+    subject: record.subject,
+    message: record.message,
+    retention_days: record.logRetentionDays,
+    ...trace(place),
+    row_version: firstWins(record.atMs, place.offset),
+  }
+}
+
+function trace(place: EntryPlace) {
+  return { log_topic: place.topic, log_partition: place.partition, log_offset: place.offset }
+}

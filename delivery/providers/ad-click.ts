@@ -1,0 +1,80 @@
+/** What the advertising providers' builders share: opt-out, the shape of click IDs, and the moments they count from. */
+
+import type { Job } from '../../domain/records.ts'
+import type { DestinationContext, ProviderBatch, ProviderRequest, Skip } from './provider.ts'
+
+const DAY_MS = 86_400_000
+
+/** No advertising provider takes a click older than this, whatever window is set. */
+export const CLICK_LIFETIME_MS = 90 * DAY_MS
+
+/** Global Privacy Control of the visit, or of the token that matched it: then nothing may be built at all. */
+export function isOptedOut(job: Job): boolean {
+  return job.install.gpc || job.visit.gpc
+}
+
+export function skip(reason: Skip['reason']): Skip {
+  return { kind: 'skip', reason }
+}
+
+/** The value if it can be a click ID: one malformed value makes some providers refuse a whole batch. */
+export function clickId(value: string | undefined): string | null {
+  return value !== undefined && /^[A-Za-z0-9_.~-]{1,1024}$/.test(value) ? value : null
+}
+
+/** When the visitor came to the website; clicks lie shortly before. */
+export function landedAtMs(job: Job): number {
+  return job.visit.landedAtMs ?? job.visit.issuedAtMs
+}
+
+/** Of the install, and never ahead of the clock that sends it. */
+export function installAtMs(job: Job, nowMs: number): number {
+  return Math.min(job.install.receivedAtMs, nowMs)
+}
+
+/** One delivery in a provider's form, and what is told of it. */
+export interface Row {
+  readonly body: Readonly<Record<string, unknown>>
+  /** Which identifiers it uses, for `explain`. */
+  readonly detail: string
+  /** The identifiers themselves. */
+  readonly secrets: readonly string[]
+}
+
+export interface RowProvider {
+  readonly row: (job: Job, destination: DestinationContext, nowMs: number) => Row | Skip
+  /** Everything of the request but what the rows tell. */
+  readonly envelope: (
+    rows: readonly Row[],
+    destination: DestinationContext,
+  ) => Omit<ProviderRequest, 'sessionMode' | 'detail'>
+}
+
+/** The request of one delivery: a batch of one. */
+export function requestOfOne(
+  { row, envelope }: RowProvider,
+  job: Job,
+  destination: DestinationContext,
+  nowMs: number,
+): ProviderRequest | Skip {
+  const built = row(job, destination, nowMs)
+  if (isSkip(built)) return built
+  return { ...envelope([built], destination), sessionMode: job.sessionMode, detail: built.detail }
+}
+
+/** @throws where a job has no row, which the caller has sorted out. */
+export function requestOfMany({ row, envelope }: RowProvider): ProviderBatch['request'] {
+  return (jobs, destination, nowMs) => {
+    const rows = jobs.map((job) => {
+      const built = row(job, destination, nowMs)
+      if (isSkip(built)) throw new Error(`job in a batch cannot be sent: ${built.reason}`)
+      return built
+    })
+    const detail = `one of ${rows.length} in a request`
+    return { ...envelope(rows, destination), sessionMode: jobs[0]?.sessionMode ?? 'none', detail }
+  }
+}
+
+function isSkip(built: Row | Skip): built is Skip {
+  return 'kind' in built
+}

@@ -1,0 +1,121 @@
+/** Fills a hot state that was lost from the facts: the states of receipts, the answers that installs were given, and usage. */
+
+import { LIMITS } from '../../domain/limits.ts'
+import { monthOf } from '../../domain/collection/rate.ts'
+import { recordKey } from '../../domain/records.ts'
+import type { HotState, MatchedVisit } from '../../ports/hot-state/hot-state.ts'
+import type { QueryRow } from '../../ports/facts/queries.ts'
+import type { FactsReader } from '../dispatch/reads.ts'
+import { readPredecessors } from '../state/predecessors.ts'
+
+export interface RebuildDeps {
+  readonly facts: FactsReader
+  readonly hotState: Pick<HotState, 'learn' | 'claimInstall' | 'settleInstall' | 'raiseUsage'>
+  readonly nowMs: () => number
+  /** Told after each page how many rows have been applied so far. */
+  readonly onProgress: (what: 'activations' | 'installs' | 'organizations', rows: number) => void
+}
+
+export interface RebuildReport {
+  readonly activations: number
+  readonly installs: number
+  /** Whose usage of this month is known again. */
+  readonly organizations: number
+}
+
+const PAGE_ROWS = 5_000
+/** Verbs under way at once: more would only wait in the queue to the store. */
+const VERBS_AT_ONCE = 500
+const DAY_MS = 86_400_000
+/** Of an activation's row, as `activationsAfter` gives it. */
+const REVOKED = 2
+
+/**
+ * May run while the service works, and again: states only climb, and an event that is settled stays as it is. What the
+ * facts do not hold yet the role `state` applies from the log; of usage it is counted when this is run again.
+ */
+export async function rebuildState(deps: RebuildDeps): Promise<RebuildReport> {
+  const activations = await rebuildReceipts(deps)
+  const installs = await rebuildAnswers(deps)
+  return { activations, installs, organizations: await rebuildUsage(deps) }
+}
+
+async function rebuildReceipts({ facts, hotState, nowMs, onProgress }: RebuildDeps): Promise<number> {
+  const since_ms = nowMs() - LIMITS.receiptLifetimeMs - DAY_MS
+  let after = { after_website: '', after_visit_id: '', after_effect: 0 }
+  let applied = 0
+  for (;;) {
+    const rows = await facts.run('activationsAfter', { since_ms, limit: PAGE_ROWS, ...after })
+    const last = rows.at(-1)
+    if (last === undefined) return applied
+    await learnPage(rows, { facts, hotState, nowMs })
+    onProgress('activations', (applied += rows.length))
+    after = { after_website: last.website, after_visit_id: last.visit_id, after_effect: last.effect }
+  }
+}
+
+/** What an activation replaced its visit says; one whose visit may still come leaves that open. */
+async function learnPage(
+  rows: readonly QueryRow<'activationsAfter'>[],
+  { facts, hotState, nowMs }: Pick<RebuildDeps, 'facts' | 'hotState' | 'nowMs'>,
+): Promise<void> {
+  const receipts = rows.map(({ website, visit_id: visitId, issued_at_ms: issuedAtMs, effect }) => {
+    return { website, visitId, issuedAtMs, isRevoked: effect === REVOKED }
+  })
+  const predecessors = await readPredecessors(
+    facts,
+    receipts.filter(({ isRevoked }) => !isRevoked),
+  )
+  const openSinceMs = nowMs() - LIMITS.eventLogKeepMs
+  await inParts(receipts, ({ isRevoked, ...receipt }) => {
+    const absent = receipt.issuedAtMs >= openSinceMs ? 'unknown' : null
+    const found = predecessors.get(recordKey(receipt.website, receipt.visitId))
+    const previous = found === undefined ? absent : found
+    return hotState.learn({ ...receipt, previous }, isRevoked ? 'revoked' : 'active')
+  })
+}
+
+async function rebuildAnswers({ facts, hotState, nowMs, onProgress }: RebuildDeps): Promise<number> {
+  const since_ms = nowMs() - LIMITS.answerMemoryDays * DAY_MS
+  let after = { after_website: '', after_event_id: '' }
+  let applied = 0
+  for (;;) {
+    const rows = await facts.run('installsAfter', { since_ms, limit: PAGE_ROWS, ...after })
+    const last = rows.at(-1)
+    if (last === undefined) return applied
+    await inParts(rows, (row) => settle(row, hotState))
+    onProgress('installs', (applied += rows.length))
+    after = { after_website: last.website, after_event_id: last.event_id }
+  }
+}
+
+async function settle(row: QueryRow<'installsAfter'>, hotState: RebuildDeps['hotState']): Promise<void> {
+  const { website, visit_id: visitId, visit_issued_at_ms: issuedAtMs, gpc } = row
+  const claim = {
+    website,
+    eventId: row.event_id,
+    installationId: row.installation_id,
+    owner: `rebuild-${row.event_id}`,
+  }
+  // Settled already, or in somebody's hands who will settle it.
+  if ((await hotState.claimInstall(claim)).kind !== 'first') return
+  const matched: MatchedVisit | null =
+    visitId === '' || issuedAtMs === null ? null : { website, visitId, issuedAtMs, gpc }
+  const isPending = row.resolution === 'pending'
+  await hotState.settleInstall({ ...claim, answer: row.answer, isPending, receivedAtMs: row.received_at_ms, matched })
+}
+
+/** Facts never know more than there was: a count that is as high or higher stays. Limits of other months bind nobody. */
+async function rebuildUsage({ facts, hotState, nowMs, onProgress }: RebuildDeps): Promise<number> {
+  const month = monthOf(nowMs())
+  const rows = await facts.run('usageOfAll', { since_ms: Date.parse(`${month}-01T00:00:00Z`) })
+  await inParts(rows, ({ organization, events }) => hotState.raiseUsage({ organization, month, atLeast: events }))
+  onProgress('organizations', rows.length)
+  return rows.length
+}
+
+async function inParts<T>(items: readonly T[], apply: (item: T) => Promise<void>): Promise<void> {
+  for (let from = 0; from < items.length; from += VERBS_AT_ONCE) {
+    await Promise.all(items.slice(from, from + VERBS_AT_ONCE).map(apply))
+  }
+}

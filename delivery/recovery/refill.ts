@@ -1,0 +1,105 @@
+/**
+ * Fills a hot state that has forgotten something from the facts, without anybody's command, and says when it is whole again.
+ *
+ * Until then whoever asks for an installation that the hot state does not know asks the facts. What was recorded after the
+ * loss the hot state has been told; what was recorded before is among the facts once they have caught up with the log.
+ */
+
+import { setTimeout as wait } from 'node:timers/promises'
+
+import { FACTS_WRITER_GROUP, hasReached } from '../../domain/collection/facts-lag.ts'
+import type { RecordTopic } from '../../domain/records.ts'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import type { FactsReader } from '../dispatch/reads.ts'
+import { rebuildState } from './rebuild-state.ts'
+
+export interface RefillDeps {
+  readonly eventLog: Pick<EventLog, 'progress'>
+  /** Must reject where the store is away. */
+  readonly hotState: Pick<
+    HotState,
+    'forgotten' | 'restored' | 'claimJob' | 'releaseJob' | 'learn' | 'claimInstall' | 'settleInstall' | 'raiseUsage'
+  >
+  readonly facts: FactsReader
+  readonly logger: Pick<Logger, 'info' | 'warn'>
+  readonly nowMs: () => number
+  /** Names this process among those that could do it. */
+  readonly owner: string
+}
+
+const TOPICS: readonly RecordTopic[] = ['activations', 'installs', 'install_decisions']
+const JOB = 'refill'
+const LEASE_MS = 30_000
+const AGAIN_MS = 1_000
+
+export interface Refill {
+  /** The store may have lost something. Does nothing where it is whole. */
+  request(): void
+  stop(): Promise<void>
+}
+
+export function createRefill(deps: RefillDeps): Refill {
+  const stopping = new AbortController()
+  let running: Promise<void> | null = null
+  let isWanted = false
+  const run = async (): Promise<void> => {
+    while (isWanted && !stopping.signal.aborted) {
+      isWanted = false
+      const isDone = await attempt(deps, stopping.signal).catch((error: unknown) => {
+        if (!stopping.signal.aborted) deps.logger.warn({ err: error }, 'the hot state cannot be filled yet')
+        return false
+      })
+      if (isDone) continue
+      isWanted = true
+      await wait(AGAIN_MS, undefined, { signal: stopping.signal }).catch(() => undefined)
+    }
+    running = null
+  }
+  return {
+    request() {
+      isWanted = true
+      running ??= run()
+    },
+    async stop() {
+      stopping.abort()
+      await running
+    },
+  }
+}
+
+/** True where the store is whole now; false where it must be tried again. */
+async function attempt(deps: RefillDeps, signal: AbortSignal): Promise<boolean> {
+  const { hotState, facts, nowMs, owner, logger } = deps
+  const life = await hotState.forgotten()
+  if (life === null) return true
+  if (!(await hotState.claimJob(JOB, owner, LEASE_MS))) return false
+  try {
+    await untilFactsHave(deps, signal)
+    const onProgress = (): void => {
+      signal.throwIfAborted()
+      void hotState.claimJob(JOB, owner, LEASE_MS).catch(() => undefined)
+    }
+    const report = await rebuildState({ facts, hotState, nowMs, onProgress })
+    await hotState.restored(life)
+    logger.info({ ...report }, 'the hot state was filled from the facts')
+    // Where it was lost once more meanwhile, it is not whole.
+    return (await hotState.forgotten()) === null
+  } finally {
+    await hotState.releaseJob(JOB, owner)
+  }
+}
+
+/** Everything that is on the log now. */
+async function untilFactsHave({ eventLog, hotState, owner }: RefillDeps, signal: AbortSignal): Promise<void> {
+  for (const topic of TOPICS) {
+    const { ends } = await eventLog.progress(topic, FACTS_WRITER_GROUP)
+    for (;;) {
+      const { done } = await eventLog.progress(topic, FACTS_WRITER_GROUP)
+      if (hasReached(done, ends)) break
+      await wait(AGAIN_MS, undefined, { signal })
+      await hotState.claimJob(JOB, owner, LEASE_MS)
+    }
+  }
+}

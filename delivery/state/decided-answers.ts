@@ -1,0 +1,40 @@
+/** Tells the hot state what became of pending installs, so that a repeat is told the decision. */
+
+import type { DecisionRecord } from '../../domain/records.ts'
+import type { Batch, BatchOutcome } from '../../ports/event-log/event-log.ts'
+import type { HotState, MatchedVisit } from '../../ports/hot-state/hot-state.ts'
+import { STATE_GROUP } from './late-revocations.ts'
+import { createRecordReader, type RecordReaderDeps } from '../record-reader.ts'
+import { consumeReadable, type VersionGuardDeps } from '../version-guard.ts'
+
+export interface DecidedAnswersDeps extends VersionGuardDeps, RecordReaderDeps {
+  /** Must reject where the store is away, so that the batch comes again. */
+  readonly hotState: Pick<HotState, 'decideInstall' | 'flush'>
+}
+
+const BATCH_DECISIONS = 500
+
+/** Of several decisions about one event the first on the log is told; the hot state keeps it. */
+export async function startDecidedAnswers(deps: DecidedAnswersDeps): Promise<{ stop(): Promise<void> }> {
+  const { hotState } = deps
+  const read = createRecordReader(deps, STATE_GROUP)
+  const handle = async (batch: Batch): Promise<BatchOutcome> => {
+    for (const record of batch.entries.flatMap((entry) => read('decision', entry, batch.topic) ?? [])) {
+      await hotState.decideInstall({
+        website: record.website,
+        eventId: record.eventId,
+        installationId: record.installationId,
+        receivedAtMs: record.receivedAtMs,
+        answer: JSON.stringify(record.answer),
+        matched: matchedVisit(record),
+      })
+    }
+    await hotState.flush()
+    return { done: batch.entries.length }
+  }
+  return consumeReadable(deps)('install_decisions', STATE_GROUP, handle, { maxEntries: BATCH_DECISIONS })
+}
+
+function matchedVisit({ website, visitId, visitIssuedAtMs, gpc }: DecisionRecord): MatchedVisit | null {
+  return visitId === null || visitIssuedAtMs === null ? null : { website, visitId, issuedAtMs: visitIssuedAtMs, gpc }
+}

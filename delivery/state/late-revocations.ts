@@ -1,0 +1,201 @@
+/**
+ * Revokes late what an activation could not revoke at once, because neither the hot state nor the facts had its visit.
+ *
+ * Such an activation waits in tiers of the log until its visit has reached the facts. Then the receipt it replaced is revoked
+ * in the hot state, and its record is appended again, completed, so that the facts learn the revocation like any other. A
+ * crash in between repeats both, which changes nothing.
+ */
+
+import { Counter } from 'prom-client'
+import type { Registry } from 'prom-client'
+
+import { holdMs, JITTER, leavesTierAtMs, tierFor } from '../../domain/delivery/attempts.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import {
+  encodeRecord,
+  recordKey,
+  WAITING_TIERS,
+  type ActivationRecord,
+  type TierName,
+  type WaitingActivation,
+} from '../../domain/records.ts'
+import type { Batch, BatchOutcome, Consumer, EventLog } from '../../ports/event-log/event-log.ts'
+import type { HotState, ReceiptRef } from '../../ports/hot-state/hot-state.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import type { FactsReader } from '../dispatch/reads.ts'
+import { readPredecessors, type Predecessors } from './predecessors.ts'
+import { createRecordReader, type ReadEntry } from '../record-reader.ts'
+import { consumeReadable } from '../version-guard.ts'
+
+export interface LateRevocationDeps {
+  readonly eventLog: Pick<EventLog, 'append' | 'consume'>
+  readonly hotState: Pick<HotState, 'learn'>
+  readonly facts: FactsReader
+  readonly logger: Logger
+  readonly nowMs: () => number
+  /** From 0 up to, but not including, 1. */
+  readonly random: () => number
+  readonly registry?: Registry
+}
+
+export const STATE_GROUP = 'state'
+const BATCH_ACTIVATIONS = 500
+const APPEND_DEADLINE_MS = 5_000
+/** The facts may be slow or hang: then the activations wait once more. */
+const LOOKUP_MS = 5_000
+/** How the records that wait look on the log; all others need not be decoded. */
+const UNKNOWN_MARK = '"isPredecessorUnknown":true'
+/** Nobody waits for it, and a process that serves requests too shall not be woken for each activation. */
+const LINGER_MS = 250
+
+/** For a process whose hot state needs no activation applied again: looks at those alone whose predecessor is unknown. */
+export async function startLateRevocations(deps: LateRevocationDeps): Promise<{ stop(): Promise<void> }> {
+  const late = new LateRevocations(deps)
+  const read = createRecordReader(deps, STATE_GROUP)
+  const handle = async (batch: Batch): Promise<BatchOutcome> => {
+    const marked = batch.entries.filter(({ value }) => value.includes(UNKNOWN_MARK))
+    await late.take(marked.flatMap((entry) => read('activation', entry, batch.topic) ?? []))
+    return { done: batch.entries.length }
+  }
+  const options = { maxEntries: BATCH_ACTIVATIONS, lingerMs: LINGER_MS }
+  const consumer = await consumeReadable(deps)('activations', STATE_GROUP, handle, options)
+  try {
+    await late.start()
+  } catch (error) {
+    await consumer.stop()
+    throw error
+  }
+  return {
+    async stop() {
+      await Promise.all([consumer.stop(), late.stop()])
+    },
+  }
+}
+
+export class LateRevocations {
+  readonly #deps: LateRevocationDeps
+  readonly #givenUp: Counter | null
+  readonly #read: ReadEntry
+  #consumers: Consumer[] = []
+
+  constructor(deps: LateRevocationDeps) {
+    this.#deps = deps
+    this.#givenUp = givenUpCounter(deps.registry)
+    this.#read = createRecordReader(deps, STATE_GROUP)
+  }
+
+  /** Begins to take up what waits. */
+  async start(): Promise<void> {
+    const consume = consumeReadable(this.#deps)
+    try {
+      for (const tier of WAITING_TIERS) {
+        const handle = (batch: Batch): Promise<BatchOutcome> => this.#takeWaiting(batch, tier)
+        const options = { maxEntries: BATCH_ACTIVATIONS }
+        this.#consumers.push(await consume(`state.${tier}`, STATE_GROUP, handle, options))
+      }
+    } catch (error) {
+      await this.stop()
+      throw error
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#consumers.map((consumer) => consumer.stop()))
+  }
+
+  /** Of these activations, those whose predecessor is unknown: revokes it now, or as soon as their visits are there. */
+  async take(records: readonly ActivationRecord[]): Promise<void> {
+    const open = records.filter(({ isPredecessorUnknown }) => isPredecessorUnknown === true)
+    if (open.length === 0) return
+    const unique = [...new Map(open.map((record) => [keyOf(record), record])).values()]
+    const known = await this.#predecessorsOf(unique)
+    await Promise.all(unique.map((record) => this.#settle(record, known)))
+  }
+
+  async #takeWaiting(batch: Batch, tier: TierName): Promise<BatchOutcome> {
+    const due: ActivationRecord[] = []
+    for (const [done, entry] of batch.entries.entries()) {
+      const waiting = this.#read('waitingActivation', entry, batch.topic)
+      if (waiting === null) continue
+      const { dueAtMs, record } = waiting
+      const leavesAtMs = leavesTierAtMs({ dueAtMs, enteredAtMs: entry.appendedAtMs, tier })
+      if (leavesAtMs > this.#deps.nowMs()) {
+        await this.take(due)
+        return { done, resumeAtMs: leavesAtMs }
+      }
+      due.push(record)
+    }
+    await this.take(due)
+    return { done: batch.entries.length }
+  }
+
+  /** Those that are there; none where the facts gave no answer in time. */
+  async #predecessorsOf(records: readonly ActivationRecord[]): Promise<Predecessors> {
+    try {
+      return await within(LOOKUP_MS, readPredecessors(this.#deps.facts, records))
+    } catch (error) {
+      this.#deps.logger.warn({ err: error }, 'predecessors could not be looked up')
+      return new Map()
+    }
+  }
+
+  async #settle(record: ActivationRecord, known: Predecessors): Promise<void> {
+    const { website, visitId, issuedAtMs } = record
+    const previous = known.get(keyOf(record))
+    const isOver = this.#deps.nowMs() - record.activatedAtMs >= LIMITS.eventLogKeepMs
+    if (previous === undefined && !isOver) return this.#wait(record)
+    if (previous === undefined) this.#giveUp(record)
+    await this.#deps.hotState.learn({ website, visitId, issuedAtMs, previous: previous ?? null }, 'active')
+    if (previous !== undefined && previous !== null) await this.#complete(record, previous)
+  }
+
+  async #complete(record: ActivationRecord, { visitId, issuedAtMs }: ReceiptRef): Promise<void> {
+    const completed: ActivationRecord = {
+      ...record,
+      ...{ revokedVisitId: visitId, revokedIssuedAtMs: issuedAtMs, isPredecessorUnknown: false },
+    }
+    await this.#append('activations', keyOf(record), encodeRecord(completed))
+  }
+
+  async #wait(record: ActivationRecord): Promise<void> {
+    const nowMs = this.#deps.nowMs()
+    const waitMs = Math.round(holdMs(nowMs - record.activatedAtMs) * (1 + JITTER * this.#deps.random()))
+    const waiting: WaitingActivation = { v: record.v, record, dueAtMs: nowMs + waitMs }
+    await this.#append(`state.${tierFor(waitMs)}`, keyOf(record), encodeRecord(waiting))
+  }
+
+  /** Its visit is no longer on the log either, so it will never be there. */
+  #giveUp({ website, visitId }: ActivationRecord): void {
+    this.#givenUp?.inc()
+    this.#deps.logger.error({ website, visitId }, 'no visit for an activation: what it replaced stays unknown')
+  }
+
+  async #append(topic: 'activations' | `state.${TierName}`, key: string, value: string): Promise<void> {
+    await this.#deps.eventLog.append(topic, [{ key, value }], { deadlineMs: APPEND_DEADLINE_MS })
+  }
+}
+
+function keyOf({ website, visitId }: ActivationRecord): string {
+  return recordKey(website, visitId)
+}
+
+function givenUpCounter(registry: Registry | undefined): Counter | null {
+  if (registry === undefined) return null
+  return new Counter({
+    name: 'whence_predecessors_given_up_total',
+    help: 'Activations whose visit never came, so that nobody knows which receipt they revoked.',
+    registers: [registry],
+  })
+}
+
+async function within<T>(mostMs: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${mostMs} ms`)), mostMs)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

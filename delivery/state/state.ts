@@ -1,0 +1,113 @@
+/**
+ * The role `state`: applies activations from the log to the hot state again, so that a store that lost some learns them, fills
+ * it from the facts where it was lost (`refill.ts`), revokes late what could not be revoked at once (`late-revocations.ts`), and
+ * tells it what became of pending installs (`decided-answers.ts`).
+ */
+
+import type { ActivationRecord } from '../../domain/records.ts'
+import type { Batch, BatchOutcome, Consumer } from '../../ports/event-log/event-log.ts'
+import type { HotState, Predecessor } from '../../ports/hot-state/hot-state.ts'
+import { startDecidedAnswers, type DecidedAnswersDeps } from './decided-answers.ts'
+import { LateRevocations, STATE_GROUP, type LateRevocationDeps } from './late-revocations.ts'
+import { createRecordReader } from '../record-reader.ts'
+import { createRefill, type RefillDeps } from '../recovery/refill.ts'
+import { consumeReadable } from '../version-guard.ts'
+
+/** The hot state must reject where the store is away, so that the batch comes again. */
+export type StateDeps = LateRevocationDeps & DecidedAnswersDeps & RefillDeps
+
+const BATCH_ACTIVATIONS = 500
+
+/** What a failover of the store can have lost, and more: it is asynchronous, and takes seconds. */
+const REWIND_MS = 600_000
+const REWIND_AGAIN_MS = 2_000
+
+export interface StateRole {
+  /** The store has lost something: applies the last ten minutes again, as soon as the log lets it, and all that the facts know. */
+  storeLost(): void
+  stop(): Promise<void>
+}
+
+/** States only climb, so applying one again, or late, changes nothing that is newer. */
+export async function startState(deps: StateDeps): Promise<StateRole> {
+  const { hotState } = deps
+  const late = new LateRevocations(deps)
+  const read = createRecordReader(deps, STATE_GROUP)
+  const handle = async (batch: Batch): Promise<BatchOutcome> => {
+    const records = batch.entries.flatMap((entry) => read('activation', entry, batch.topic) ?? [])
+    await Promise.all(records.map((record) => apply(record, hotState)))
+    await late.take(records)
+    return { done: batch.entries.length }
+  }
+  const consumer = await consumeReadable(deps)('activations', STATE_GROUP, handle, {
+    maxEntries: BATCH_ACTIVATIONS,
+  })
+  const rewindable = rewinding(consumer, deps)
+  const refill = createRefill(deps)
+  const parts: { stop(): Promise<void> }[] = [rewindable, late, refill]
+  const stop = async (): Promise<void> => {
+    await Promise.all(parts.map((part) => part.stop()))
+  }
+  try {
+    await late.start()
+    parts.push(await startDecidedAnswers(deps))
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return {
+    storeLost() {
+      rewindable.storeLost()
+      refill.request()
+    },
+    stop,
+  }
+}
+
+/** What is rewound are the activations alone: those that wait know by themselves when they are due. */
+function rewinding(consumer: Consumer, { logger, nowMs }: Pick<StateDeps, 'logger' | 'nowMs'>): StateRole {
+  let lostAtMs: number | null = null
+  let timer: NodeJS.Timeout | null = null
+  let isStopped = false
+  const rewind = async (): Promise<void> => {
+    timer = null
+    const sinceMs = (lostAtMs ?? nowMs()) - REWIND_MS
+    lostAtMs = null
+    try {
+      await consumer.rewind(sinceMs)
+      logger.warn({ sinceMs }, 'applying activations again')
+    } catch (error) {
+      if (isStopped) return
+      logger.warn({ err: error }, 'activations cannot be applied again yet')
+      lostAtMs ??= sinceMs + REWIND_MS
+      timer ??= setTimeout(() => void rewind(), REWIND_AGAIN_MS)
+    }
+  }
+  return {
+    storeLost() {
+      lostAtMs ??= nowMs()
+      timer ??= setTimeout(() => void rewind(), 0)
+    },
+    async stop() {
+      isStopped = true
+      if (timer !== null) clearTimeout(timer)
+      await consumer.stop()
+    },
+  }
+}
+
+async function apply(record: ActivationRecord, hotState: Pick<HotState, 'learn'>): Promise<void> {
+  const { website, visitId, issuedAtMs } = record
+  await hotState.learn({ website, visitId, issuedAtMs, previous: previousOf(record) }, 'active')
+}
+
+function previousOf({
+  website,
+  revokedVisitId,
+  revokedIssuedAtMs,
+  isPredecessorUnknown,
+}: ActivationRecord): Predecessor {
+  if (isPredecessorUnknown === true) return 'unknown'
+  if (revokedVisitId === null || revokedIssuedAtMs === null) return null
+  return { website, visitId: revokedVisitId, issuedAtMs: revokedIssuedAtMs }
+}

@@ -1,0 +1,255 @@
+/** Lists deliveries that failed for good and sends them again, under their old IDs, where that still makes sense. */
+
+import { readRecord } from '../../domain/read-record.ts'
+import { encodeRecord, recordKey, type DeadLetter, type DeliveryRecord } from '../../domain/records.ts'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { FactsReader } from '../dispatch/reads.ts'
+import { appendPatiently } from '../worker/job-journal.ts'
+
+export interface DeadLetterFilter {
+  readonly website?: string
+  readonly destination?: string
+  /** The beginning of the reason, for example `refused` or `refused: http_400`. */
+  readonly reason?: string
+  readonly jobId?: string
+  /** From the first, to before the second; Unix ms of the failure. */
+  readonly sinceMs?: number
+  readonly untilMs?: number
+  /** Most letters taken; the newest. */
+  readonly limit?: number
+}
+
+export interface ReplayDeps {
+  readonly eventLog: Pick<EventLog, 'append' | 'read'>
+  readonly facts: FactsReader
+  readonly nowMs: () => number
+  /** Replays go out at this pace, so that they do not crowd out what is fresh; the default is 50. */
+  readonly perSecond?: number
+  /** Resolves after so many ms; the default waits. */
+  readonly pause?: (waitMs: number) => Promise<void>
+}
+
+/** `deadline_passed`: the provider would no longer take it. `not_failed`: it was replayed before, or has not ended. */
+export type ReplayRefusal = 'deadline_passed' | 'not_failed'
+
+/** What became of one letter, and how far the whole is. */
+export interface ReplayStep {
+  readonly letter: DeadLetter
+  readonly refusal: ReplayRefusal | null
+  readonly done: number
+  readonly of: number
+}
+
+export interface ReplayResult {
+  readonly replayed: number
+  readonly refused: number
+  readonly unread: UnreadLetters
+}
+
+/** Dead letters that this release cannot read; they stay where they are, and nothing is done for them. */
+export interface UnreadLetters {
+  readonly count: number
+  /** Of those, written by a later release, which can read them. */
+  readonly newer: number
+  /** Where the first of them lie on the log. */
+  readonly offsets: readonly number[]
+}
+
+export interface ListedLetters {
+  readonly letters: readonly DeadLetter[]
+  readonly unread: UnreadLetters
+}
+
+export const REPLAYS_PER_S = { fallback: 50, max: 1_000 } as const
+
+const MOST_LISTED = 1_000
+/** Letters that one replay looks at, the newest; what is remembered of each is its place on the log. */
+const MOST_REPLAYED = 200_000
+const READ_ENTRIES = 500
+const OFFSETS_TOLD = 10
+
+/** Offsets by job ID, ascending. */
+type LastLetters = ReadonlyMap<string, number>
+
+/** The last letter of each job, where it fits the filter; oldest failure first. Reads the topic twice from its start. */
+export async function listDeadLetters(
+  eventLog: Pick<EventLog, 'read'>,
+  filter: DeadLetterFilter = {},
+): Promise<ListedLetters> {
+  const { last, unread } = await lastLetters(eventLog, filter, Math.min(filter.limit ?? MOST_LISTED, MOST_LISTED))
+  const letters: DeadLetter[] = []
+  for await (const page of lettersAt(eventLog, last)) letters.push(...page)
+  return { letters, unread }
+}
+
+/**
+ * Puts jobs back to their worker, under their old IDs and at a bounded pace. `onStep` hears of every letter that fits the
+ * filter, oldest failure first. Stopped in between, it has done what it told; a second call goes on with the rest.
+ */
+export async function replayDeadLetters(
+  deps: ReplayDeps,
+  filter: DeadLetterFilter,
+  onStep: (step: ReplayStep) => void = () => undefined,
+): Promise<ReplayResult> {
+  const { eventLog, perSecond = REPLAYS_PER_S.fallback, pause = wait } = deps
+  const { last, unread } = await lastLetters(eventLog, filter, Math.min(filter.limit ?? MOST_REPLAYED, MOST_REPLAYED))
+  let [replayed, done] = [0, 0]
+  for await (const letters of lettersAt(eventLog, last, perSecond)) {
+    // What is refused costs the providers nothing, so only replays wait for their second.
+    if (replayed > 0) await pause(SECOND_MS)
+    for (const { letter, refusal } of await replaySome(deps, letters)) {
+      replayed += refusal === null ? 1 : 0
+      done += 1
+      onStep({ letter, refusal, done, of: last.size })
+    }
+  }
+  return { replayed, refused: done - replayed, unread }
+}
+
+type Replayed = Pick<ReplayStep, 'letter' | 'refusal'>
+
+async function replaySome(deps: ReplayDeps, letters: readonly DeadLetter[]): Promise<readonly Replayed[]> {
+  const failed = await failedNow(deps.facts, letters)
+  const nowMs = deps.nowMs()
+  const steps = letters.map((letter) => ({ letter, refusal: refusalOf(letter, failed, nowMs) }))
+  const allowed = steps.filter(({ refusal }) => refusal === null)
+  await Promise.all(allowed.map(({ letter }) => replayOne(deps, letter)))
+  return steps
+}
+
+const SECOND_MS = 1_000
+
+function wait(waitMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, waitMs))
+}
+
+/**
+ * Where on the log the last letter of each job lies, if it fits: an older one knows nothing of the attempts since. Of more
+ * than `most`, the newest. One that cannot be read hides no other.
+ */
+async function lastLetters(
+  eventLog: Pick<EventLog, 'read'>,
+  filter: DeadLetterFilter,
+  most: number,
+): Promise<{ readonly last: LastLetters; readonly unread: UnreadLetters }> {
+  const lastOf = new Map<string, number>()
+  const unread = { count: 0, newer: 0, offsets: new Array<number>() }
+  const pass = (offset: number, isNewer: boolean): void => {
+    unread.count += 1
+    if (isNewer) unread.newer += 1
+    if (unread.offsets.length < OFFSETS_TOLD) unread.offsets.push(offset)
+  }
+  const take = (offset: number, letter: DeadLetter): void => {
+    lastOf.delete(letter.job.jobId)
+    if (fits(letter, filter)) lastOf.set(letter.job.jobId, offset)
+    if (lastOf.size > most) lastOf.delete(lastOf.keys().next().value ?? '')
+  }
+  for await (const entries of entriesFrom(eventLog, 0)) {
+    for (const { offset, value } of entries) {
+      const reading = readRecord('deadLetter', value)
+      if (reading.kind === 'record') take(offset, reading.record)
+      else pass(offset, reading.kind === 'newer')
+    }
+  }
+  return { last: lastOf, unread }
+}
+
+/** At most `most` at a time; never none. */
+async function* lettersAt(
+  eventLog: Pick<EventLog, 'read'>,
+  last: LastLetters,
+  most: number = READ_ENTRIES,
+): AsyncGenerator<readonly DeadLetter[]> {
+  const [first] = last.values()
+  if (first === undefined) return
+  let left = last.size
+  for await (const entries of entriesFrom(eventLog, first)) {
+    const wanted = entries.flatMap(({ offset, value }) => {
+      const reading = readRecord('deadLetter', value)
+      // A log of several partitions has several entries at one offset, of which others are none of ours.
+      return reading.kind === 'record' && last.get(reading.record.job.jobId) === offset ? [reading.record] : []
+    })
+    for (let from = 0; from < wanted.length; from += most) yield wanted.slice(from, from + most)
+    left -= wanted.length
+    // Letters that came meanwhile are for another time; without an end, reading could go on for ever.
+    if (left === 0) return
+  }
+}
+
+async function* entriesFrom(
+  eventLog: Pick<EventLog, 'read'>,
+  start: number,
+): AsyncGenerator<readonly { readonly offset: number; readonly value: string }[]> {
+  for (let offset = start; ;) {
+    const entries = await eventLog.read('dead-letters', offset, READ_ENTRIES)
+    const last = entries.at(-1)
+    if (last === undefined) return
+    yield entries
+    offset = last.offset + 1
+  }
+}
+
+function fits({ job, reason, failedAtMs }: DeadLetter, filter: DeadLetterFilter): boolean {
+  return (
+    (filter.website === undefined || job.website === filter.website) &&
+    (filter.destination === undefined || job.destination === filter.destination) &&
+    (filter.jobId === undefined || job.jobId === filter.jobId) &&
+    (filter.reason === undefined || reason.startsWith(filter.reason)) &&
+    failedAtMs >= (filter.sinceMs ?? 0) &&
+    failedAtMs < (filter.untilMs ?? Number.POSITIVE_INFINITY)
+  )
+}
+
+/** Keys of those whose delivery stands as failed: a letter stays on the log after its job was replayed. */
+async function failedNow(facts: FactsReader, letters: readonly DeadLetter[]): Promise<ReadonlySet<string>> {
+  const rows = await facts.run('dispatchedJobs', {
+    websites: letters.map(({ job }) => job.website),
+    event_ids: letters.map(({ job }) => job.install.eventId),
+  })
+  const failed = rows.filter((row) => row.status === 'failed')
+  return new Set(failed.map((row) => deliveryKey(row.website, row.event_id, row.destination)))
+}
+
+function refusalOf({ job }: DeadLetter, failed: ReadonlySet<string>, nowMs: number): ReplayRefusal | null {
+  if (job.deadlineAtMs <= nowMs) return 'deadline_passed'
+  return failed.has(deliveryKey(job.website, job.install.eventId, job.destination)) ? null : 'not_failed'
+}
+
+/** Attempts are counted on, so that the worker does not take the job for one that it has settled. */
+async function replayOne(deps: ReplayDeps, { job }: DeadLetter): Promise<void> {
+  const nowMs = deps.nowMs()
+  const key = recordKey(job.website, job.jobId)
+  await appendPatiently(deps.eventLog, `deliver.${job.provider}`, {
+    key,
+    value: encodeRecord({ ...job, dueAtMs: nowMs }),
+  })
+  const { jobId, website, organization, destination, provider, sessionMode, attempts, deadlineAtMs } = job
+  const record: DeliveryRecord = {
+    v: 1,
+    kind: 'delivery',
+    jobId,
+    website,
+    organization,
+    eventId: job.install.eventId,
+    destination,
+    provider,
+    status: 'pending',
+    reason: '',
+    sessionMode,
+    detail: 'replayed',
+    attempts,
+    atMs: nowMs,
+    nextAttemptAtMs: nowMs,
+    deadlineAtMs,
+    attempt: null,
+    installReceivedAtMs: job.install.receivedAtMs,
+    ...(job.corrects === true ? { corrects: true } : {}),
+    retentionDays: job.retentionDays,
+    logRetentionDays: job.logRetentionDays,
+  }
+  await appendPatiently(deps.eventLog, 'deliveries', { key, value: encodeRecord(record) })
+}
+
+function deliveryKey(website: string, eventId: string, destination: string): string {
+  return `${website}/${eventId}/${destination}`
+}

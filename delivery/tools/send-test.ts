@@ -1,0 +1,243 @@
+/** Tries one destination: sends a marked test event the way deliveries go, and says what the provider thinks of it. */
+
+import { randomBytes } from 'node:crypto'
+
+import type { Destination } from '../../domain/catalog.ts'
+import type { Job } from '../../domain/records.ts'
+import { createTokens } from '../exchange/auth.ts'
+import { exchange, type Exchanged } from '../exchange/exchange.ts'
+import { hide, hideInBody } from '../exchange/hide.ts'
+import type { DestinationContext, Outcome, Provider, ProviderRequest } from '../providers/provider.ts'
+import { createSender, targetOf } from '../exchange/send.ts'
+
+export interface SendTestDeps {
+  readonly provider: Provider
+  readonly baseUrl: string
+  /** Origin of the service that gives access tokens, for a provider that needs them. */
+  readonly tokenUrl: string
+  readonly nowMs: () => number
+  /** For each exchange, in ms; the default is the limit of 10 s. */
+  readonly exchangeMs?: number
+}
+
+export interface SendTestGoal {
+  readonly destination: Destination
+  readonly secrets: Readonly<Record<string, string>>
+  /** Sends what counts, whatever the destination's mode is; else the provider's facility for tests is used. */
+  readonly isLive: boolean
+  /** Of the website: the page that the made-up visitor was on. */
+  readonly origin: string
+}
+
+/**
+ * `passed`: the provider takes it, as far as it was asked. `refused`: something must be set right first. `unclear`: it
+ * gave no clear answer, and may give one later.
+ */
+export type SendTestVerdict = 'passed' | 'refused' | 'unclear'
+
+/** Without secrets and identifiers, as everything that is kept of an exchange. */
+export interface SendTestReport {
+  readonly website: string
+  readonly destination: string
+  readonly provider: string
+  readonly mode: string
+  readonly verdict: SendTestVerdict
+  /** What kind of outcome a delivery would have had, or `credentials_missing` or `skipped`. */
+  readonly outcome: string
+  readonly code: string
+  /** How it was tried, in words. */
+  readonly facility: string
+  /** What to do now, in words. */
+  readonly nextStep: string
+  /** Names the event at the provider; begins with `whence-test-`. */
+  readonly eventId: string
+  /** Empty where nothing was sent. */
+  readonly requestUrl: string
+  readonly requestBody: string
+  /** 0 where no answer came. */
+  readonly responseStatus: number
+  readonly responseBody: string
+  readonly durationMs: number
+}
+
+/** Never rejects. Nothing is written to the log, and no delivery comes of it. */
+export async function sendTest(deps: SendTestDeps, goal: SendTestGoal): Promise<SendTestReport> {
+  const { provider } = deps
+  const { destination, secrets, isLive } = goal
+  const job = testJob(deps, goal)
+  const report = { ...NOTHING_SENT, ...identityOf(destination), eventId: job.jobId }
+  if (!isComplete(provider, secrets)) {
+    return {
+      ...report,
+      outcome: 'credentials_missing',
+      nextStep: 'Complete the Secret that the destination refers to.',
+    }
+  }
+  const { settings, reconstructionWindowHours } = destination
+  const context = { settings, secrets, isValidateOnly: !isLive, reconstructionWindowHours }
+  const request = provider.request(job, context, deps.nowMs())
+  if ('kind' in request) {
+    const nextStep = "This is a fault of the service: its own test event does not suit the destination's settings."
+    return { ...report, outcome: 'skipped', code: request.reason, nextStep }
+  }
+  return { ...report, ...(await tried(deps, { goal, context, request })) }
+}
+
+const NOTHING_SENT = {
+  verdict: 'refused',
+  code: '',
+  facility: 'nothing was sent',
+  requestUrl: '',
+  requestBody: '',
+  responseStatus: 0,
+  responseBody: '',
+  durationMs: 0,
+} as const satisfies Partial<SendTestReport>
+
+interface Errand {
+  readonly goal: SendTestGoal
+  readonly context: DestinationContext
+  readonly request: ProviderRequest
+}
+
+type Tried = Omit<SendTestReport, 'website' | 'destination' | 'provider' | 'mode' | 'eventId'>
+
+async function tried(deps: SendTestDeps, { goal, context, request: built }: Errand): Promise<Tried> {
+  const { provider, baseUrl, tokenUrl, nowMs } = deps
+  const timing = deps.exchangeMs === undefined ? {} : { exchangeMs: deps.exchangeMs }
+  const sender = createSender({ baseUrl, ...timing })
+  const tokens =
+    provider.auth === undefined
+      ? null
+      : createTokens({ baseUrl: tokenUrl, nowMs, exchangeMs: deps.exchangeMs ?? TOKEN_MS })
+  const startedAtMs = performance.now()
+  try {
+    const judge = (reply: Exchanged<Outcome>['reply']): Outcome => provider.outcome(reply, context)
+    const done = await exchange({ provider, sender, tokens }, built, goal.secrets, judge)
+    return { ...told(done, goal, baseUrl), durationMs: Math.round(performance.now() - startedAtMs) }
+  } finally {
+    sender.close()
+    tokens?.close()
+  }
+}
+
+const TOKEN_MS = 5_000
+
+function told(
+  { request, reply, outcome }: Exchanged<Outcome>,
+  goal: SendTestGoal,
+  baseUrl: string,
+): Omit<Tried, 'durationMs'> {
+  const isSent = request.checkedHere === undefined
+  const hidden = request.secrets
+  return {
+    verdict: VERDICTS[outcome.kind],
+    outcome: outcome.kind,
+    code: hide(outcome.code, hidden),
+    facility: facilityOf(request, goal),
+    nextStep: nextStepOf(outcome, request, goal),
+    requestUrl: isSent ? hide(new URL(targetOf(request), baseUrl).href, hidden) : '',
+    requestBody: hideInBody(request.body, hidden, { isCut: false }),
+    responseStatus: reply.status,
+    responseBody: hideInBody(reply.body, hidden, { isCut: reply.failure !== '' }),
+  }
+}
+
+const VERDICTS: { readonly [K in Outcome['kind']]: SendTestVerdict } = {
+  delivered: 'passed',
+  accepted: 'passed',
+  retry: 'unclear',
+  throttled: 'unclear',
+  credentials: 'refused',
+  refused: 'refused',
+}
+
+function facilityOf(request: ProviderRequest, { isLive }: SendTestGoal): string {
+  if (isLive) return 'sent for real, so that it counts'
+  if (request.checkedHere !== undefined) return 'checked here, nothing was sent: there is no facility for tests to ask'
+  return request.validation ?? "sent to the provider's validation, nothing is reported"
+}
+
+function nextStepOf(outcome: Outcome, request: ProviderRequest, goal: SendTestGoal): string {
+  const { mode } = goal.destination
+  switch (outcome.kind) {
+    case 'delivered':
+      if (request.checkedHere !== undefined)
+        return 'Credentials are not tried by this. --live sends it for real; it then counts.'
+      return mode === 'Live' ? 'Nothing is left to do.' : 'Set the mode to Live when deliveries are to count.'
+    case 'accepted':
+      return 'The provider took it and judges it later; it says so in its own reports.'
+    case 'credentials':
+      return 'Correct the credentials, and what they give access to: the provider refuses them.'
+    case 'refused':
+      return 'Correct the settings that the provider names, then try again.'
+    case 'throttled':
+      return `Try again ${outcome.retryAfter === null ? 'later' : `after ${outcome.retryAfter}`}: the provider takes no more right now.`
+    case 'retry':
+      return 'No clear answer came: see whether the address can be reached from here, and try again.'
+  }
+}
+
+function identityOf({ website, id, provider, mode }: Destination) {
+  return { website, destination: id, provider, mode }
+}
+
+function isComplete(provider: Provider, secrets: Readonly<Record<string, string>>): boolean {
+  return provider.isComplete?.(secrets) ?? provider.secretNames.every((name) => (secrets[name] ?? '') !== '')
+}
+
+const MINUTE_MS = 60_000
+/** Old enough for Google to know of it, were it a real one. */
+const CLICK_AGE_MS = 7 * 60 * MINUTE_MS
+
+/** An install of this moment after a visit a few hours ago, with identifiers that nobody has. */
+function testJob({ provider, nowMs }: SendTestDeps, { destination, origin }: SendTestGoal): Job {
+  const atMs = nowMs()
+  const visitAtMs = atMs - CLICK_AGE_MS
+  const jobId = `whence-test-${randomBytes(10).toString('hex')}`
+  const { website, organization } = destination
+  return {
+    v: 1,
+    jobId,
+    website,
+    organization,
+    destination: destination.id,
+    provider: provider.id,
+    install: {
+      eventId: jobId,
+      eventType: 'install_completed',
+      receivedAtMs: atMs,
+      installPath: null,
+      platform: '',
+      arch: '',
+      gpc: false,
+      selectionPolicy: 'latest_visit',
+    },
+    visit: {
+      website,
+      visitId: '0'.repeat(32),
+      organization,
+      issuedAtMs: visitAtMs,
+      urlId: '',
+      origin,
+      pageUrl: `${origin}/`,
+      referrer: '',
+      sourceReferrer: '',
+      landedAtMs: visitAtMs,
+      utm: {},
+      identities: provider.testIdentities(destination.settings, visitAtMs),
+      client: {},
+      gpc: false,
+      isHandoffOnly: false,
+      previousVisitId: null,
+    },
+    sessionMode: 'original_session_window',
+    createdAtMs: atMs,
+    deadlineAtMs: atMs + 60 * MINUTE_MS,
+    attempts: 0,
+    dueAtMs: atMs,
+    unclearSinceMs: null,
+    retentionDays: 30,
+    logRetentionDays: 7,
+  }
+}

@@ -1,0 +1,197 @@
+/** Decides per destination whether a job may be sent now: a breaker for failures, a pause for wrong credentials. */
+
+import type { Destination } from '../../domain/catalog.ts'
+import type { DeliveryReason } from '../../domain/delivery/deliveries.ts'
+
+const MINUTE_MS = 60_000
+const WINDOW_MINUTES = 5
+/** The breaker opens at this share of failures in the window, once there were enough requests to tell ... */
+const FAILING_SHARE = 0.7
+const FAILING_REQUESTS = 10
+/** ... or after so many failures in a row. */
+const FAILURES_IN_A_ROW = 10
+const PROBE_MS = 30_000
+/** A destination whose credentials were refused is tried again this often even if they did not change. */
+const PAUSE_PROBE_MS = 15 * MINUTE_MS
+/** Destinations remembered before idle ones are swept out. */
+const SWEEP_SIZE = 2_000
+/** After a recovery one exchange at a time, twice as many after each of these times, and all of them in the end. */
+const RAMP_MS = 10_000
+const RAMP_STEPS = 10
+
+export type Admission =
+  /** `isTrusted`: nothing failed lately, so a batch may wait for the answer. */
+  { readonly kind: 'go'; readonly isTrusted: boolean } | { readonly kind: 'hold'; readonly reason: DeliveryReason }
+
+export interface DestinationHealth {
+  readonly destination: string
+  readonly breaker: 'closed' | 'open'
+  /** Why it is paused; empty where it is not. */
+  readonly pausedFor: string
+  readonly sinceMs: number | null
+}
+
+interface Pause {
+  readonly reason: DeliveryReason
+  /** Credentials and settings at that time; others resume it. Empty where they are not known any more. */
+  readonly setup: string
+  readonly sinceMs: number
+  probeAtMs: number
+}
+
+interface State {
+  minutes: { readonly minute: number; total: number; failed: number }[]
+  failuresInARow: number
+  openedAtMs: number | null
+  probeAtMs: number
+  pause: Pause | null
+  slow: number
+  recoveredAtMs: number | null
+  lastAtMs: number
+}
+
+/** Lives in one worker process; a restart begins with every destination trusted that was not paused. */
+export class DestinationGate {
+  readonly #states = new Map<string, State>()
+
+  /** `setup` stands for the credentials and settings in force; it is compared, never shown. */
+  admit(destination: string, setup: string, nowMs: number): Admission {
+    const state = this.#states.get(destination)
+    if (state === undefined) return { kind: 'go', isTrusted: true }
+    if (state.pause !== null && state.pause.setup !== '' && state.pause.setup !== setup)
+      return { kind: 'go', isTrusted: false }
+    if (state.pause !== null) {
+      if (nowMs < state.pause.probeAtMs) return { kind: 'hold', reason: state.pause.reason }
+      state.pause.probeAtMs = nowMs + PAUSE_PROBE_MS
+      return { kind: 'go', isTrusted: false }
+    }
+    if (state.openedAtMs !== null) {
+      if (nowMs < state.probeAtMs) return { kind: 'hold', reason: 'breaker_open' }
+      state.probeAtMs = nowMs + PROBE_MS
+      return { kind: 'go', isTrusted: false }
+    }
+    return { kind: 'go', isTrusted: state.failuresInARow === 0 && state.slow === 0 }
+  }
+
+  /** How many exchanges it gets at a time, of at most `most`. */
+  mostInFlight(destination: string, most: number, nowMs: number): number {
+    const state = this.#states.get(destination)
+    if (state === undefined || state.recoveredAtMs === null) return most
+    const steps = Math.floor(Math.max(0, nowMs - state.recoveredAtMs) / RAMP_MS)
+    const inFlight = 2 ** Math.min(steps, RAMP_STEPS)
+    if (inFlight >= most) state.recoveredAtMs = null
+    return Math.min(inFlight, most)
+  }
+
+  /** The destination answered, whatever it thought of the delivery. True where that ended a pause. */
+  succeeded(destination: string, nowMs: number): boolean {
+    const state = this.#touch(destination, nowMs)
+    const wasPaused = state.pause !== null
+    if (state.openedAtMs !== null) state.minutes = []
+    if (state.openedAtMs !== null || wasPaused) state.recoveredAtMs = nowMs
+    state.openedAtMs = null
+    state.pause = null
+    state.failuresInARow = 0
+    count(state, nowMs, { isFailure: false })
+    return wasPaused
+  }
+
+  /** True where this failure opened the breaker. */
+  failed(destination: string, nowMs: number): boolean {
+    const state = this.#touch(destination, nowMs)
+    state.failuresInARow += 1
+    count(state, nowMs, { isFailure: true })
+    if (state.openedAtMs !== null || !isFailing(state)) return false
+    state.openedAtMs = nowMs
+    state.probeAtMs = nowMs + PROBE_MS
+    return true
+  }
+
+  /** True where it was not paused for this before. */
+  pause(destination: string, pause: { reason: DeliveryReason; setup: string }, nowMs: number): boolean {
+    const state = this.#touch(destination, nowMs)
+    const isKnown = state.pause !== null && [pause.setup, ''].includes(state.pause.setup)
+    const isNew = !isKnown || state.pause?.reason !== pause.reason
+    const sinceMs = isNew ? nowMs : (state.pause?.sinceMs ?? nowMs)
+    state.pause = { ...pause, sinceMs, probeAtMs: nowMs + PAUSE_PROBE_MS }
+    return isNew
+  }
+
+  /** Paused before this process, with credentials that are not known here: one delivery tries it at once. */
+  recallPause(destination: string, { sinceMs, nowMs }: { sinceMs: number; nowMs: number }): void {
+    const pause = { reason: 'credentials_refused', setup: '', sinceMs, probeAtMs: nowMs } as const
+    this.#touch(destination, nowMs).pause = { ...pause }
+  }
+
+  /** Counts exchanges that no batch waits for any more; while there is one, the destination is not trusted. */
+  slow(destination: string, change: 1 | -1, nowMs: number): void {
+    this.#touch(destination, nowMs).slow += change
+  }
+
+  /** Only destinations that something is wrong with. */
+  health(): DestinationHealth[] {
+    return [...this.#states]
+      .filter(([, state]) => state.openedAtMs !== null || state.pause !== null)
+      .map(([destination, state]) => ({
+        destination,
+        breaker: state.openedAtMs === null ? ('closed' as const) : ('open' as const),
+        pausedFor: state.pause?.reason ?? '',
+        sinceMs: state.pause?.sinceMs ?? state.openedAtMs,
+      }))
+  }
+
+  #touch(destination: string, nowMs: number): State {
+    const known = this.#states.get(destination)
+    if (known !== undefined) {
+      known.lastAtMs = nowMs
+      return known
+    }
+    if (this.#states.size >= SWEEP_SIZE) this.#sweep(nowMs)
+    const state: State = {
+      minutes: [],
+      failuresInARow: 0,
+      openedAtMs: null,
+      probeAtMs: 0,
+      pause: null,
+      slow: 0,
+      recoveredAtMs: null,
+      lastAtMs: nowMs,
+    }
+    this.#states.set(destination, state)
+    return state
+  }
+
+  /** What was idle for a window and has nothing wrong with it is as good as unknown. */
+  #sweep(nowMs: number): void {
+    for (const [destination, state] of this.#states) {
+      const isIdle = nowMs - state.lastAtMs > WINDOW_MINUTES * MINUTE_MS
+      if (isIdle && state.openedAtMs === null && state.pause === null && state.slow === 0) {
+        this.#states.delete(destination)
+      }
+    }
+  }
+}
+
+/** Stands for all that decides whether a provider accepts us; kept in memory, compared, never shown. */
+export function setupOf(destination: Destination, secrets: Readonly<Record<string, string>>): string {
+  return JSON.stringify([destination.settings, secrets])
+}
+
+function count(state: State, nowMs: number, { isFailure }: { isFailure: boolean }): void {
+  const minute = Math.floor(nowMs / MINUTE_MS)
+  state.minutes = state.minutes.filter((entry) => minute - entry.minute < WINDOW_MINUTES)
+  let current = state.minutes.at(-1)
+  if (current?.minute !== minute) {
+    current = { minute, total: 0, failed: 0 }
+    state.minutes.push(current)
+  }
+  current.total += 1
+  if (isFailure) current.failed += 1
+}
+
+function isFailing(state: State): boolean {
+  if (state.failuresInARow >= FAILURES_IN_A_ROW) return true
+  const total = state.minutes.reduce((sum, entry) => sum + entry.total, 0)
+  const failed = state.minutes.reduce((sum, entry) => sum + entry.failed, 0)
+  return total >= FAILING_REQUESTS && failed >= total * FAILING_SHARE
+}

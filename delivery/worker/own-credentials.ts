@@ -1,0 +1,36 @@
+/** Leaves a provider's worker with that provider's credentials, out of all that a folder of manifests holds. */
+
+import { destinationKey, type Catalog, type Credentials } from '../../domain/catalog.ts'
+import type { ProviderId } from '../../domain/model.ts'
+
+export interface CredentialSource {
+  readonly current: () => Catalog
+  readonly credentials: () => Credentials
+}
+
+/** Made anew only where catalog or credentials changed. */
+export function ownCredentials(provider: ProviderId, source: CredentialSource): () => Credentials {
+  let from: { readonly catalog: Catalog; readonly all: Credentials } | null = null
+  let own: Credentials = new Map()
+  return () => {
+    const catalog = source.current()
+    const all = source.credentials()
+    if (from?.catalog !== catalog || from.all !== all) {
+      own = ownOf(provider, catalog, all)
+      from = { catalog, all }
+    }
+    return own
+  }
+}
+
+function ownOf(provider: ProviderId, catalog: Catalog, all: Credentials): Credentials {
+  const own = new Map<string, Readonly<Record<string, string>>>()
+  for (const { id, destinations } of catalog.websites.values()) {
+    for (const destination of destinations) {
+      const key = destinationKey(id, destination.id)
+      const secrets = destination.provider === provider ? all.get(key) : undefined
+      if (secrets !== undefined) own.set(key, secrets)
+    }
+  }
+  return own
+}

@@ -1,0 +1,131 @@
+/** Runs one provider's deliveries: takes jobs off the log, sends what may be sent now, and writes what follows. */
+
+import type { Registry } from 'prom-client'
+
+import type { Catalog, Credentials } from '../../domain/catalog.ts'
+import { leavesTierAtMs } from '../../domain/delivery/attempts.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import { TIER_NAMES, type Job, type TierName, type Topic } from '../../domain/records.ts'
+import type { Batch, BatchOutcome, Consumer, EventLog } from '../../ports/event-log/event-log.ts'
+import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import { createTokens, type Tokens } from '../exchange/auth.ts'
+import { Courier } from './courier.ts'
+import { DestinationGate, type DestinationHealth } from './destination-gate.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import type { Provider } from '../providers/provider.ts'
+import { recallPauses } from '../recovery/recalled-pauses.ts'
+import { createRecordReader, type ReadEntry } from '../record-reader.ts'
+import { createSender } from '../exchange/send.ts'
+import { recallSettled } from '../recovery/settled-jobs.ts'
+import { consumeReadable } from '../version-guard.ts'
+
+export interface WorkerDeps {
+  readonly provider: Provider
+  /** Origin of the provider's API: its own, or a stand-in from the settings. */
+  readonly baseUrl: string
+  /** Origin of the service that gives access tokens, for a provider that needs them. */
+  readonly tokenUrl?: string
+  readonly eventLog: EventLog
+  readonly hotState: HotState
+  readonly catalog: () => Catalog
+  readonly credentials: () => Credentials
+  readonly nowMs: () => number
+  /** From 0 up to, but not including, 1. */
+  readonly random: () => number
+  readonly logger: Logger
+  readonly registry?: Registry
+  /** For the whole of one exchange, in ms; the default is the limit of 10 s. */
+  readonly exchangeMs?: number
+}
+
+export interface WorkerHealth {
+  readonly inFlight: number
+  /** Destinations whose breaker is open or that are paused. */
+  readonly troubled: readonly DestinationHealth[]
+}
+
+export interface Worker {
+  health(): WorkerHealth
+  /** Takes no more jobs; resolves when every exchange under way has ended and is written down. */
+  stop(): Promise<void>
+}
+
+/** Jobs in one batch; small enough that a batch delivered again after a crash repeats little. */
+const BATCH_JOBS = 128
+/** Where one request carries many jobs, more of them are at hand for it. */
+const BATCH_JOBS_TOGETHER = 512
+
+/** Consumes the provider's topic and its tiers, each on its own: a waiting tier holds nothing else back. */
+export async function startWorker(deps: WorkerDeps): Promise<Worker> {
+  const group = `deliver.${deps.provider.id}`
+  const sender = createSender({
+    baseUrl: deps.baseUrl,
+    ...(deps.exchangeMs === undefined ? {} : { exchangeMs: deps.exchangeMs }),
+  })
+  const tokens = tokensOf(deps)
+  const { nowMs } = deps
+  const read = createRecordReader(deps, group)
+  const settledJobs = await recallSettled(deps.eventLog, { provider: deps.provider.id, read })
+  const gate = new DestinationGate()
+  await recallPauses({ ...deps, provider: deps.provider.id, read }, gate)
+  const courier = new Courier({ ...deps, sender, tokens, settledJobs, gate })
+  const rooms: readonly { topic: Topic; tier: TierName | null }[] = [
+    { topic: `deliver.${deps.provider.id}`, tier: null },
+    ...TIER_NAMES.map((tier) => ({ topic: `deliver.${deps.provider.id}.${tier}` as const, tier })),
+  ]
+  const maxEntries = deps.provider.batch === undefined ? BATCH_JOBS : BATCH_JOBS_TOGETHER
+  const consume = consumeReadable(deps)
+  const consumers: Consumer[] = []
+  const stop = async (): Promise<void> => {
+    await Promise.all(consumers.map((consumer) => consumer.stop()))
+    await courier.settled()
+    sender.close()
+    tokens?.close()
+  }
+  try {
+    for (const { topic, tier } of rooms) {
+      const handler = (batch: Batch): Promise<BatchOutcome> => takeBatch({ nowMs, read, courier }, batch, tier)
+      consumers.push(await consume(topic, group, handler, { maxEntries }))
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return { health: () => ({ inFlight: courier.inFlight, troubled: courier.troubled() }), stop }
+}
+
+/** A token and the request it is for share one exchange's time: a claim covers both, and both once more. */
+function tokensOf(deps: WorkerDeps): Tokens | null {
+  if (deps.provider.auth === undefined) return null
+  if (deps.tokenUrl === undefined) throw new Error(`${deps.provider.id} needs a token service`)
+  const exchangeMs = Math.round((deps.exchangeMs ?? LIMITS.webhookMs) / 2)
+  return createTokens({ baseUrl: deps.tokenUrl, nowMs: deps.nowMs, exchangeMs })
+}
+
+interface Taking {
+  readonly nowMs: () => number
+  readonly read: ReadEntry
+  readonly courier: Courier
+}
+
+/** Takes up the entries from the front that are due; a job is finished when its outcome or its next entry is durable. */
+async function takeBatch({ nowMs, read, courier }: Taking, batch: Batch, tier: TierName | null): Promise<BatchOutcome> {
+  const jobs: Job[] = []
+  let resumeAtMs: number | null = null
+  let done = 0
+  for (const entry of batch.entries) {
+    const job = read('job', entry, batch.topic)
+    if (job !== null && tier !== null) {
+      const leavesAtMs = leavesTierAtMs({ dueAtMs: job.dueAtMs, enteredAtMs: entry.appendedAtMs, tier })
+      if (leavesAtMs > nowMs()) {
+        resumeAtMs = leavesAtMs
+        break
+      }
+    }
+    done += 1
+    if (job !== null) jobs.push(job)
+  }
+  // Nearest deadline first: where not all can be sent in time, as many as possible are.
+  await courier.take(jobs.sort((a, b) => a.deadlineAtMs - b.deadlineAtMs))
+  return resumeAtMs === null ? { done } : { done, resumeAtMs }
+}

@@ -1,0 +1,219 @@
+/**
+ * Compiles custom resources into the catalog that every role reads.
+ *
+ * One function for the folder of the embedded program and for the operator. It is pure: the same objects in the same
+ * order give the same catalog, the same version and the same problems. An object with a problem is left out; whether
+ * what is left may take effect is the caller's choice (`isBlocking`).
+ */
+
+import type { Catalog, CatalogProblem, Credentials, Organization, Website } from '../catalog.ts'
+import type { PartMemory } from '../published/parts.ts'
+import { ofParts } from '../published/parts.ts'
+import type { Resource, SourceObject } from './objects.ts'
+import { readObjects, reportTo, shownName } from './objects.ts'
+import { compileDestination } from './compile-destination.ts'
+import type { HeldForms } from './compile-held.ts'
+import { holdDestinations, holdOrganizations, holdWebsites, NOTHING_HELD } from './compile-held.ts'
+import { compileLogStream } from './compile-log-stream.ts'
+import { organizationOf, readAllowedNamespaces } from './compile-references.ts'
+import { revisedWebsites } from './compile-revision.ts'
+import { compileWebsite, finishedWebsite, registerPages } from './compile-website.ts'
+import type { Compiler, CredentialRef, OrganizationDraft, ProviderSettingsChecker } from './compiler.ts'
+import { compiledFrom, displayNameOf, hasRoom, idOf } from './compiler.ts'
+import { LIMITS, PLAN_LIMITS } from '../limits.ts'
+import type { Sha256Hex } from '../origin.ts'
+import { unchanged } from './unchanged.ts'
+
+export interface CatalogInput {
+  /** Oldest first. */
+  readonly objects: readonly SourceObject[]
+  readonly sha256Hex: Sha256Hex
+  /** A second look at a provider's settings, beyond the schema; for rules that only the provider's module knows. */
+  readonly checkProviderSettings?: ProviderSettingsChecker
+  /** `objectKey` of Secrets that are the service's own: nothing may refer to them. */
+  readonly ownSecrets?: ReadonlySet<string>
+  /** `objectKey` of objects that the catalog has no room for, and why, in words. */
+  readonly withoutRoom?: ReadonlyMap<string, string>
+  /** What stays in force though its objects cannot be seen, or are refused. */
+  readonly held?: HeldForms | null
+  /** For callers that compile again when little has changed. */
+  readonly memory?: CompileMemory
+}
+
+/** What one compilation leaves for the next. It changes no result, only the time it takes. */
+export interface CompileMemory {
+  readonly digests: PartMemory<string>
+  last: { readonly objects: readonly SourceObject[]; readonly compilation: Compilation } | null
+}
+
+export function emptyCompileMemory(): CompileMemory {
+  return { digests: { parts: [] }, last: null }
+}
+
+export interface Compilation {
+  readonly catalog: Catalog
+  /** By `destinationKey`. */
+  readonly credentials: Credentials
+  /** Which keys of which Secrets the credentials came from, by `destinationKey`; no values. */
+  readonly credentialRefs: ReadonlyMap<string, readonly CredentialRef[]>
+  /** Websites in force by the ID of their organisation. */
+  readonly websiteCounts: ReadonlyMap<string, number>
+  readonly problems: readonly CatalogProblem[]
+}
+
+/** The version is a digest of so many digests, of which a change needs one anew. */
+const VERSION_PARTS = 64
+
+export function compileCatalog(input: CatalogInput): Compilation {
+  const { objects, memory = emptyCompileMemory() } = input
+  const isHolding = (input.held ?? null) !== null
+  const compilation = (isHolding ? null : revision(input, memory)) ?? compileAll(input, memory.digests)
+  // What is held follows from more than the objects.
+  memory.last = isHolding ? null : { objects, compilation }
+  return compilation
+}
+
+/** Null where more than words of websites is new. */
+function revision({ objects, sha256Hex }: CatalogInput, { last, digests }: CompileMemory): Compilation | null {
+  if (last === null) return null
+  const { catalog } = last.compilation
+  const revised = revisedWebsites(last.objects, objects, catalog)
+  if (revised === null) return null
+  if (revised.length === 0) return last.compilation
+  const websites = new Map(catalog.websites)
+  for (const website of revised) websites.set(website.id, website)
+  const version = versionOf({ ...catalog, websites }, sha256Hex, digests)
+  return { ...last.compilation, catalog: Object.freeze({ ...catalog, version, websites }) }
+}
+
+function compilerOf(input: CatalogInput, problems: CatalogProblem[]): Compiler {
+  const reports = { report: reportTo(problems), warn: reportTo(problems, true) }
+  return {
+    objects: readObjects(input.objects, reports),
+    ...reports,
+    ownSecrets: input.ownSecrets ?? new Set(),
+    withoutRoom: input.withoutRoom ?? new Map(),
+    checkProviderSettings: input.checkProviderSettings ?? (() => []),
+    allowed: new Map(),
+    organizations: new Map(),
+    websites: new Map(),
+    websiteIds: new Set(),
+    originOwners: new Map(),
+    credentials: new Map(),
+    credentialRefs: new Map(),
+  }
+}
+
+function compileAll(input: CatalogInput, digests: PartMemory<string>): Compilation {
+  const problems: CatalogProblem[] = []
+  const compiler = compilerOf(input, problems)
+  const { resources } = compiler.objects
+  const held = input.held ?? NOTHING_HELD
+  holdOrganizations(compiler, held)
+  const refused = new Set(
+    [...resources.Organization, ...resources.Website].filter((it) => !readAllowedNamespaces(compiler, it)),
+  )
+  for (const resource of resources.Organization) if (!refused.has(resource)) addOrganization(compiler, resource)
+  for (const resource of resources.InstallPath) addInstallPath(compiler, resource)
+  holdWebsites(compiler, held)
+  for (const resource of resources.Website) if (!refused.has(resource)) compileWebsite(compiler, resource)
+  for (const resource of resources.Website) registerPages(compiler, resource)
+  for (const resource of resources.Destination) compileDestination(compiler, resource)
+  holdDestinations(compiler, held)
+  for (const resource of resources.LogStream) compileLogStream(compiler, resource)
+  const catalog = assemble(compiler, input.sha256Hex, digests)
+  const { credentials, credentialRefs, organizations } = compiler
+  const websiteCounts = new Map([...organizations.values()].map((each) => [each.id, each.websiteCount]))
+  return { catalog, credentials, credentialRefs, websiteCounts, problems }
+}
+
+function addOrganization(compiler: Compiler, resource: Resource<'Organization'>): void {
+  const { plan } = resource.spec
+  const most = PLAN_LIMITS[plan].logRetentionDays
+  const logRetentionDays = resource.spec.logRetentionDays ?? Math.min(LIMITS.logRetentionDays.fallback, most)
+  if (logRetentionDays > most) {
+    const message = `${logRetentionDays} is above ${most}, the most that the plan ${plan} allows`
+    compiler.report(resource, 'InvalidField', '/spec/logRetentionDays', message)
+    return
+  }
+  const displayName = displayNameOf(compiler, resource)
+  if (displayName === null) return
+  const id = shownName(resource)
+  const counts = { installPaths: [], websiteCount: 0, logStreamCount: 0, finished: null, held: null }
+  compiler.organizations.set(resource.key, { id, displayName, plan, logRetentionDays, ...counts })
+}
+
+function addInstallPath(compiler: Compiler, resource: Resource<'InstallPath'>): void {
+  const organization = organizationOf(compiler, resource)
+  const id = idOf(compiler, resource)
+  const displayName = displayNameOf(compiler, resource)
+  if (organization === null || id === null || displayName === null) return
+  const { installPaths, plan } = organization
+  if (installPaths.some((other) => other.id === id)) {
+    compiler.report(resource, 'IdTaken', '/spec/id', 'an older install path of the organisation has this ID')
+    return
+  }
+  const room = { count: 'installPaths', wanted: installPaths.length + 1, field: '' } as const
+  if (!hasRoom(compiler, resource, plan, room)) return
+  const installPath = { id, displayName, isPaused: resource.spec.paused }
+  installPaths.push(unchanged(resource.spec, Object.freeze(installPath)))
+}
+
+function assemble(compiler: Compiler, sha256Hex: Sha256Hex, digests: PartMemory<string>): Catalog {
+  const byId = new Map<string, Organization>()
+  const sources = new Map(compiler.objects.resources.Organization.map((resource) => [resource.key, resource]))
+  for (const [key, draft] of compiler.organizations) {
+    const resource = sources.get(key)
+    if (draft.held === null && resource === undefined) continue
+    draft.finished = draft.held ?? (resource === undefined ? null : finishOrganization(compiler, resource, draft))
+    if (draft.finished !== null) byId.set(draft.id, draft.finished)
+  }
+  const websites = new Map<string, Website>()
+  const origins = new Set<string>()
+  for (const draft of compiler.websites.values()) {
+    const organization = draft.organization.finished
+    if (organization === null) continue
+    const website = finishedWebsite(draft.core, organization, draft)
+    websites.set(website.id, website)
+    for (const origin of website.origins) origins.add(origin)
+  }
+  const version = versionOf({ organizations: byId, websites }, sha256Hex, digests)
+  return Object.freeze({ version, organizations: byId, websites, origins })
+}
+
+function versionOf(
+  catalog: Pick<Catalog, 'organizations' | 'websites'>,
+  sha256Hex: Sha256Hex,
+  digests: PartMemory<string>,
+): string {
+  return sha256Hex(ofParts(catalog, VERSION_PARTS, sha256Hex, digests).join('\n')).slice(0, 16)
+}
+
+function finishOrganization(
+  compiler: Compiler,
+  resource: Resource<'Organization'>,
+  draft: OrganizationDraft,
+): Organization {
+  const { id, displayName, plan, logRetentionDays, installPaths } = draft
+  const oldest = installPaths[0]?.id ?? null
+  const named = resource.spec.defaultInstallPath
+  const isFound = named === undefined || installPaths.some((installPath) => installPath.id === named)
+  if (!isFound) reportMissingDefault(compiler, resource, named)
+  const firstInstallPath = isFound && named !== undefined ? named : oldest
+  const own = { id, ...compiledFrom(resource), displayName, plan, logRetentionDays }
+  const organization = { ...own, installPaths, firstInstallPath }
+  return unchanged(resource.spec, Object.freeze(organization))
+}
+
+/** The organisation stays, with its oldest path: taking all its websites away would be out of proportion. */
+function reportMissingDefault(compiler: Compiler, organization: Resource<'Organization'>, named: string): void {
+  const isRefused = compiler.objects.resources.InstallPath.some(
+    ({ spec, name, namespace }) =>
+      (spec.organizationRef.namespace ?? namespace) === organization.namespace &&
+      spec.organizationRef.name === organization.name &&
+      (spec.id ?? name) === named,
+  )
+  const field = '/spec/defaultInstallPath'
+  if (isRefused) compiler.report(organization, 'RefNotAccepted', field, `the install path ${named} is itself refused`)
+  else compiler.report(organization, 'RefNotFound', field, `the organisation has no install path ${named}`)
+}

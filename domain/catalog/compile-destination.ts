@@ -1,0 +1,161 @@
+/** Compiles one Destination: its provider's block, its defaults, and the credentials that its references stand for. */
+
+import type { Destination } from '../catalog.ts'
+import { destinationKey } from '../catalog.ts'
+import type { Resource, SecretObject } from './objects.ts'
+import { websiteOf } from './compile-references.ts'
+import { hasValue, secretOf, tooLargeKey } from './compile-secrets.ts'
+import type { Compiler, CredentialRef } from './compiler.ts'
+import { displayNameOf, hasRoom, isLeftOut } from './compiler.ts'
+import { LIMITS } from '../limits.ts'
+import type { EventType, ProviderId } from '../model.ts'
+import { EVENT_TYPES, PROVIDER_IDS } from '../model.ts'
+import { PROVIDER_BLOCKS } from '../resources/provider-blocks.ts'
+import type { ProviderBlock } from '../resources/provider-blocks.ts'
+import { withDefaults } from '../resources/schema-values.ts'
+
+/** Adds the destination to its website's draft, or reports why it is left out. */
+export function compileDestination(compiler: Compiler, resource: Resource<'Destination'>): void {
+  const website = websiteOf(compiler, resource)
+  const displayName = displayNameOf(compiler, resource)
+  const core = coreOf(compiler, resource)
+  if (website === null || displayName === null || core === null) return
+  // Its name is its ID, and two namespaces may use one name.
+  if (website.destinations.some(({ id }) => id === resource.name)) {
+    compiler.report(resource, 'IdTaken', '/metadata/name', 'an older destination of the website has this name')
+    return
+  }
+  const { plan } = website.organization
+  const room = { count: 'destinationsPerWebsite', wanted: website.destinations.length + 1, field: '' } as const
+  if (!hasRoom(compiler, resource, plan, room)) return
+  const access = accessOf(compiler, resource, core)
+  if (access === null || isLeftOut(compiler, resource)) return
+  const key = destinationKey(website.core.website.id, resource.name)
+  compiler.credentialRefs.set(key, access.refs)
+  compiler.credentials.set(key, access.credentials)
+  const belongsTo = { website: website.core.website.id, organization: website.organization.id }
+  website.destinations.push(finished(resource, core, { displayName, ...belongsTo }))
+}
+
+/** The one of the compilation before where it belongs to the same website. */
+function finished(
+  { name, namespace, spec }: Resource<'Destination'>,
+  core: Core,
+  own: Pick<Destination, 'displayName' | 'website' | 'organization'>,
+): Destination {
+  const before = core.finished
+  if (before?.website === own.website && before.organization === own.organization) return before
+  core.finished = Object.freeze({
+    ...own,
+    ...{ id: name, namespace },
+    provider: spec.provider,
+    mode: spec.mode,
+    eventTypes: spec.eventTypes ?? defaultEventTypes(spec.provider),
+    reconstructionWindowHours: spec.reconstructionWindowHours,
+    settings: core.block.settings,
+  })
+  return core.finished
+}
+
+/** GA4 names its events as we do; the advertising providers would count one install thrice. */
+export function defaultEventTypes(provider: ProviderId): readonly EventType[] {
+  return provider === 'ga4' ? EVENT_TYPES : ['install_completed']
+}
+
+interface Block {
+  readonly provider: ProviderBlock
+  /** Pointer to the block. */
+  readonly field: string
+  readonly settings: Readonly<Record<string, unknown>>
+  readonly ref: { readonly name: string; readonly key?: string }
+}
+
+/** What follows from a spec alone, with what compilations made of it. */
+interface Core {
+  readonly block: Block
+  finished: Destination | null
+  access: Access | null
+}
+
+/** Where credentials come from, and their values. */
+interface Access {
+  readonly secret: SecretObject
+  readonly refs: readonly CredentialRef[]
+  readonly credentials: Readonly<Record<string, string>>
+}
+
+function coreOf(compiler: Compiler, resource: Resource<'Destination'>): Core | null {
+  const core = (resource.memo as Core | null) ?? newCore(compiler, resource)
+  if (core === null) return null
+  resource.memo = core
+  const { field, settings } = core.block
+  const findings = compiler.checkProviderSettings(resource.spec.provider, settings)
+  for (const finding of findings) compiler.report(resource, 'InvalidField', field + finding.field, finding.message)
+  return findings.length > 0 ? null : core
+}
+
+function newCore(compiler: Compiler, resource: Resource<'Destination'>): Core | null {
+  const { spec } = resource
+  const provider = PROVIDER_BLOCKS[spec.provider]
+  const blocks = PROVIDER_IDS.map((id) => PROVIDER_BLOCKS[id].block).filter((name) => Object.hasOwn(spec, name))
+  const mismatch = (field: string, message: string) => compiler.report(resource, 'ProviderMismatch', field, message)
+  const surplus = blocks.filter((name) => name !== provider.block)
+  for (const name of surplus) mismatch(`/spec/${name}`, `belongs to another provider than ${spec.provider}`)
+  if (!blocks.includes(provider.block))
+    mismatch('/spec', `the provider ${spec.provider} needs the block ${provider.block}`)
+  if (surplus.length > 0 || !blocks.includes(provider.block)) return null
+  const { [provider.secret.refField]: ref, ...settings } = withDefaults(provider.schema, spec[provider.block]) as {
+    readonly [field: string]: unknown
+  }
+  const field = `/spec/${provider.block}`
+  const block = { provider, field, settings: Object.freeze(settings), ref: ref as Block['ref'] }
+  return { block, finished: null, access: null }
+}
+
+/** The one of the compilation before where the Secret is the same; null after a problem has been reported. */
+function accessOf(compiler: Compiler, resource: Resource<'Destination'>, core: Core): Access | null {
+  const { provider, field, ref } = core.block
+  const pointer = `${field}/${provider.secret.refField}`
+  const secret = secretOf(compiler, resource, ref.name, pointer)
+  if (secret === null || core.access?.secret === secret) return secret && core.access
+  const keys = keysOf(provider, ref, secret)
+  const at = 'credential' in provider.secret ? `${pointer}/key` : pointer
+  if (keys.missing !== null) {
+    compiler.report(resource, 'RefNotFound', at, `Secret ${ref.name} has no value for ${keys.missing}`)
+    return null
+  }
+  const large = tooLargeKey(
+    secret,
+    keys.found.map(([key]) => key),
+  )
+  if (large !== null) {
+    const message = `the value of ${large} in Secret ${ref.name} has more than ${LIMITS.credentialBytes} bytes`
+    compiler.report(resource, 'TooLarge', at, message)
+    return null
+  }
+  core.access = accessBy(keys.found, secret)
+  return core.access
+}
+
+type KeyFinding =
+  { readonly found: readonly (readonly [string, string])[]; readonly missing: null } | { readonly missing: string }
+
+/** Secret key to credential name. */
+function keysOf(provider: ProviderBlock, ref: Block['ref'], secret: SecretObject): KeyFinding {
+  const has = (key: string) => hasValue(secret, key)
+  const reading = provider.secret
+  if ('credential' in reading) {
+    const key = ref.key ?? ''
+    return has(key) ? { found: [[key, reading.credential]], missing: null } : { missing: key }
+  }
+  const complete = reading.sets.find((set) => Object.keys(set).every(has))
+  if (complete !== undefined) return { found: Object.entries(complete), missing: null }
+  return { missing: reading.sets.map((set) => Object.keys(set).join(', ')).join('; or ') }
+}
+
+function accessBy(found: readonly (readonly [string, string])[], secret: SecretObject): Access {
+  const { namespace, name, values } = secret
+  const refs = found.map(([key, credential]) => ({ credential, namespace, secret: name, key }))
+  const credentials = Object.fromEntries(found.map(([key, credential]) => [credential, values.get(key) ?? '']))
+  return { secret, refs, credentials: Object.freeze(credentials) }
+}

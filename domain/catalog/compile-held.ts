@@ -1,0 +1,102 @@
+/**
+ * Keeps in force what was in force before, where its objects cannot be seen or must not count for now.
+ *
+ * It takes its place before anything else is compiled: its IDs, origins and room in the plan stay its own.
+ */
+
+import type { Catalog, Credentials, Destination, Organization, Website } from '../catalog.ts'
+import { destinationKey } from '../catalog.ts'
+import { objectKey } from './objects.ts'
+import type { Compiler, OrganizationDraft } from './compiler.ts'
+import { own } from './compile-website.ts'
+
+/** What was in force, and what of it stays so whatever the objects say. */
+export interface HeldForms {
+  readonly catalog: Pick<Catalog, 'organizations' | 'websites'>
+  /** By `destinationKey`. */
+  readonly credentials: Credentials
+  /** All that came from these stays: their objects cannot be seen. */
+  readonly namespaces: ReadonlySet<string>
+  /** `objectKey` of Websites that stay though their objects are refused. */
+  readonly websites: ReadonlySet<string>
+}
+
+export const NOTHING_HELD: HeldForms = {
+  catalog: { organizations: new Map(), websites: new Map() },
+  ...{ credentials: new Map(), namespaces: new Set(), websites: new Set() },
+}
+
+export function organizationKey({ namespace, objectName }: Pick<Organization, 'namespace' | 'objectName'>): string {
+  return objectKey('Organization', namespace, objectName)
+}
+
+export function websiteKey({ namespace, objectName }: Pick<Website, 'namespace' | 'objectName'>): string {
+  return objectKey('Website', namespace, objectName)
+}
+
+/** Of namespaces that cannot be seen; before the objects that can. */
+export function holdOrganizations(compiler: Compiler, { catalog, namespaces }: HeldForms): void {
+  for (const organization of catalog.organizations.values()) {
+    if (namespaces.has(organization.namespace)) holdOrganization(compiler, organization)
+  }
+}
+
+/** After organisations and install paths, before the websites that can be seen. */
+export function holdWebsites(compiler: Compiler, held: HeldForms): void {
+  for (const website of held.catalog.websites.values()) {
+    const key = websiteKey(website)
+    if (!held.namespaces.has(website.namespace) && !held.websites.has(key)) continue
+    const organization = organizationFor(compiler, website)
+    organization.websiteCount += 1
+    compiler.websiteIds.add(website.id)
+    for (const origin of website.origins) own(compiler, origin, website.namespace)
+    if (website.allowedNamespaces !== undefined) compiler.allowed.set(key, website.allowedNamespaces)
+    const { organization: _organization, destinations: _destinations, measurementIds: _ids, ...core } = website
+    compiler.websites.set(key, {
+      organization,
+      core: { website: core, domains: website.origins, finished: website },
+      registered: website,
+      destinations: [],
+    })
+  }
+}
+
+/** After the destinations that can be seen, whose objects go before. One whose object was deleted does not come back. */
+export function holdDestinations(compiler: Compiler, held: HeldForms): void {
+  for (const website of held.catalog.websites.values()) {
+    const draft = compiler.websites.get(websiteKey(website))
+    if (draft?.core.website.id !== website.id) continue
+    const isHeld = held.websites.has(websiteKey(website))
+    for (const destination of website.destinations) {
+      const isRefused =
+        isHeld && compiler.objects.seen.has(objectKey('Destination', destination.namespace, destination.id))
+      if (!held.namespaces.has(destination.namespace) && !isRefused) continue
+      if (!draft.destinations.some(({ id }) => id === destination.id))
+        hold(compiler, held, draft.destinations, destination)
+    }
+  }
+}
+
+function hold(compiler: Compiler, held: HeldForms, destinations: Destination[], destination: Destination): void {
+  const key = destinationKey(destination.website, destination.id)
+  const credentials = held.credentials.get(key)
+  // Without its credentials it would only fail.
+  if (credentials === undefined) return
+  compiler.credentials.set(key, credentials)
+  destinations.push(destination)
+}
+
+/** The one that can be seen, or else the one that was in force with the website. */
+function organizationFor(compiler: Compiler, { organization }: Website): OrganizationDraft {
+  return compiler.organizations.get(organizationKey(organization)) ?? holdOrganization(compiler, organization)
+}
+
+function holdOrganization(compiler: Compiler, organization: Organization): OrganizationDraft {
+  const { id, displayName, plan, logRetentionDays, installPaths, allowedNamespaces } = organization
+  const key = organizationKey(organization)
+  const counts = { installPaths: [...installPaths], websiteCount: 0, logStreamCount: 0, finished: null }
+  const draft: OrganizationDraft = { id, displayName, plan, logRetentionDays, ...counts, held: organization }
+  compiler.organizations.set(key, draft)
+  if (allowedNamespaces !== undefined) compiler.allowed.set(key, allowedNamespaces)
+  return draft
+}

@@ -1,0 +1,71 @@
+/** Finds what an object refers to. Beyond its own namespace both sides must want it, and a refusal tells nothing more. */
+
+import type { AllowedNamespaces } from '../resources/allowed-namespaces.ts'
+import { allowedNamespacesProblems, permits } from '../resources/allowed-namespaces.ts'
+import type { ObjectId, Resource } from './objects.ts'
+import { objectKey } from './objects.ts'
+import type { Compiler } from './compiler.ts'
+import type { ResourceRef } from '../resources/resources.ts'
+
+/** The draft of the Organization, or null after the problem has been reported. */
+export function organizationOf(
+  compiler: Compiler,
+  from: ObjectId & { readonly spec: { readonly organizationRef: ResourceRef } },
+) {
+  const ref = { kind: 'Organization', to: from.spec.organizationRef, field: '/spec/organizationRef' } as const
+  return resolveRef(compiler, from, ref, compiler.organizations)
+}
+
+/** The draft of the Website, or null after the problem has been reported. */
+export function websiteOf(
+  compiler: Compiler,
+  from: ObjectId & { readonly spec: { readonly websiteRef: ResourceRef } },
+) {
+  const ref = { kind: 'Website', to: from.spec.websiteRef, field: '/spec/websiteRef' } as const
+  return resolveRef(compiler, from, ref, compiler.websites)
+}
+
+/** Notes whom the object lets in; false after a problem of its own has been reported. */
+export function readAllowedNamespaces(
+  compiler: Compiler,
+  object: Resource<'Organization'> | Resource<'Website'>,
+): boolean {
+  const { allowedNamespaces } = object.spec
+  if (allowedNamespaces === undefined) return true
+  compiler.allowed.set(object.key, allowedNamespaces)
+  const problems = allowedNamespacesProblems(allowedNamespaces)
+  for (const { field, message } of problems) {
+    compiler.report(object, 'InvalidField', `/spec/allowedNamespaces${field}`, message)
+  }
+  return problems.length === 0
+}
+
+interface Reference {
+  readonly kind: 'Organization' | 'Website'
+  readonly to: ResourceRef
+  readonly field: string
+}
+
+function resolveRef<T>(compiler: Compiler, from: ObjectId, ref: Reference, drafts: ReadonlyMap<string, T>): T | null {
+  const { name, namespace = from.namespace } = ref.to
+  const key = objectKey(ref.kind, namespace, name)
+  if (namespace !== from.namespace && !isPermitted(compiler, from, compiler.allowed.get(key))) {
+    // The same words whether it is missing, refused, or somebody else's: strangers learn nothing about a namespace.
+    const message = `namespace ${namespace} has no ${ref.kind} ${name} that allows references from namespace ${from.namespace}`
+    compiler.report(from, 'RefNotPermitted', `${ref.field}/namespace`, message)
+    return null
+  }
+  const draft = drafts.get(key)
+  if (draft !== undefined) return draft
+  const field = `${ref.field}/name`
+  if (compiler.objects.seen.has(key)) {
+    compiler.report(from, 'RefNotAccepted', field, `${ref.kind} ${name} is itself refused`)
+  } else {
+    compiler.report(from, 'RefNotFound', field, `there is no ${ref.kind} ${name} in namespace ${namespace}`)
+  }
+  return null
+}
+
+function isPermitted({ objects }: Compiler, from: ObjectId, allowed: AllowedNamespaces | undefined): boolean {
+  return allowed !== undefined && permits(allowed, from.namespace, objects.namespaces.get(from.namespace) ?? {})
+}

@@ -1,0 +1,208 @@
+/** Compiles one Website: its origins and pages, its place in the plan, and its ID among all others. */
+
+import type { Organization, Page, Website } from '../catalog.ts'
+import type { Resource } from './objects.ts'
+import { organizationOf } from './compile-references.ts'
+import type { ProblemReason } from '../resources/problems.ts'
+import type { Compiler, Reporting, WebsiteCore, WebsiteDraft } from './compiler.ts'
+import { compiledFrom, displayNameOf, hasRoom, idOf, isLeftOut } from './compiler.ts'
+import { LIMITS } from '../limits.ts'
+import type { Plan } from '../model.ts'
+import { isLoopbackHost, parseOrigin, parsePageUrl } from '../origin.ts'
+import { refuseByPlan } from '../plan.ts'
+import { isSameList } from './unchanged.ts'
+
+/** Adds the website's draft, or reports why it is left out. */
+export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>): void {
+  // It stays as it was in force.
+  if (compiler.websites.has(resource.key)) return
+  const organization = organizationOf(compiler, resource)
+  const core = coreOf(compiler, resource)
+  if (organization === null || core === null) return
+  const { website, domains } = core
+  if (!isFree(compiler, resource, { id: website.id, domains })) return
+  if (isLeftOut(compiler, resource)) return
+  const { plan } = organization
+  const domainRoom = { count: 'domainsPerWebsite', wanted: domains.size, field: '/spec/additionalDomains' } as const
+  const websiteRoom = { count: 'websites', wanted: organization.websiteCount + 1, field: '' } as const
+  if (!hasRoom(compiler, resource, plan, domainRoom) || !hasRoom(compiler, resource, plan, websiteRoom)) return
+  organization.websiteCount += 1
+  compiler.websiteIds.add(website.id)
+  for (const origin of domains) own(compiler, origin, resource.namespace)
+  compiler.websites.set(resource.key, { organization, core, registered: core.website, destinations: [] })
+}
+
+/**
+ * Gives the website's pages their origins, after all websites have their domains. An origin of a page counts as a domain does:
+ * it is one namespace's alone, and takes up room in the plan. A page that cannot have its origin is left out by itself.
+ */
+export function registerPages(compiler: Compiler, resource: Resource<'Website'>): void {
+  const draft = compiler.websites.get(resource.key)
+  if (draft === undefined || draft.core.website.pages.length === 0 || draft.registered !== draft.core.website) return
+  const { pages } = draft.core.website
+  const origins = new Set(draft.core.domains)
+  const room = { pages: 0 }
+  const kept = pages.filter((page, index) => {
+    const why = refusedPage(compiler, resource, { page, origins, plan: draft.organization.plan, room })
+    if (why !== null) compiler.warn(resource, why.reason, `/spec/pages/${index}/url`, `${why.message}; left out`)
+    else own(compiler, page.origin, resource.namespace)
+    if (why === null) origins.add(page.origin)
+    return why === null
+  })
+  draft.registered = kept.length === pages.length ? draft.core.website : { pages: kept, origins }
+}
+
+interface PageClaim {
+  readonly page: Page
+  readonly origins: ReadonlySet<string>
+  readonly plan: Plan
+  /** Characters of the pages that were taken so far. */
+  readonly room: { pages: number }
+}
+
+function refusedPage(
+  { originOwners }: Compiler,
+  { namespace }: Resource<'Website'>,
+  { page, origins, plan, room }: PageClaim,
+): { readonly reason: ProblemReason; readonly message: string } | null {
+  const chars = page.id.length + page.origin.length + page.path.length
+  if (room.pages + chars > LIMITS.pageListChars) {
+    return { reason: 'TooLarge', message: `all pages of a website may have ${LIMITS.pageListChars} characters` }
+  }
+  if (!origins.has(page.origin)) {
+    if ((originOwners.get(page.origin) ?? namespace) !== namespace) return { reason: 'OriginTaken', message: TAKEN }
+    const refusal = refuseByPlan(plan, 'domainsPerWebsite', origins.size + 1)
+    if (refusal !== null)
+      return { reason: 'PlanLimit', message: `${refusal.message}, and its origin would be one more` }
+  }
+  room.pages += chars
+  return null
+}
+
+const TAKEN = 'a website of another namespace has this origin'
+
+/** Gives the origin to the namespace, unless it is everybody's. */
+export function own({ originOwners }: Compiler, origin: string, namespace: string): void {
+  if (!isEverybodys(origin)) originOwners.set(origin, namespace)
+}
+
+/** What follows from its spec alone; null after problems have been reported. Parsing addresses takes most of the time. */
+export function coreOf(compiler: Reporting, resource: Resource<'Website'>): WebsiteCore | null {
+  if (resource.memo !== null) return resource.memo as WebsiteCore
+  const { spec } = resource
+  const id = idOf(compiler, resource)
+  const displayName = displayNameOf(compiler, resource)
+  const domains = domainsOf(compiler, resource)
+  const pages = pagesOf(compiler, resource)
+  if (id === null || displayName === null || domains === null || pages === null) return null
+  const website = {
+    id,
+    ...compiledFrom(resource),
+    displayName,
+    primaryOrigin: [...domains][0] ?? '',
+    origins: new Set([...domains, ...pages.map((page) => page.origin)]),
+    pages,
+    providers: new Set(spec.providers),
+    retentionDays: spec.retentionDays,
+    hookScan: spec.hook.scan,
+  }
+  const core: WebsiteCore = { website: Object.freeze(website), domains, finished: null }
+  resource.memo = core
+  return core
+}
+
+/** The one of the compilation before where organisation, pages and destinations are those of then. */
+export function finishedWebsite(
+  core: WebsiteCore,
+  organization: Organization,
+  { registered, destinations }: Pick<WebsiteDraft, 'registered' | 'destinations'>,
+): Website {
+  const { pages, origins } = registered
+  const before = core.finished
+  if (
+    before?.organization === organization &&
+    isSameList(before.pages, pages) &&
+    isSameList(before.destinations, destinations)
+  ) {
+    return before
+  }
+  const measurementIds = destinations
+    .filter((destination) => destination.provider === 'ga4')
+    .map((destination) => String(destination.settings['measurementId']))
+  core.finished = Object.freeze({
+    ...core.website,
+    ...{ organization, pages, origins, destinations },
+    measurementIds: [...new Set(measurementIds)],
+  })
+  return core.finished
+}
+
+/**
+ * Whether no older website has the ID or, in another namespace, one of the origins. Websites of one namespace may share an
+ * origin; those of two may not, whatever organisation they belong to: the browsers of one would serve the other.
+ */
+function isFree(
+  compiler: Compiler,
+  resource: Resource<'Website'>,
+  claim: { readonly id: string; readonly domains: ReadonlySet<string> },
+): boolean {
+  const { id, domains } = claim
+  if (compiler.websiteIds.has(id)) {
+    compiler.report(resource, 'IdTaken', '/spec/id', 'an older website of this installation has this ID')
+    return false
+  }
+  const { namespace } = resource
+  let field = '/spec/primaryOrigin'
+  for (const origin of domains) {
+    if ((compiler.originOwners.get(origin) ?? namespace) !== namespace) {
+      compiler.report(resource, 'OriginTaken', field, TAKEN)
+      return false
+    }
+    field = '/spec/additionalDomains'
+  }
+  return true
+}
+
+/** Every developer's own machine. */
+function isEverybodys(origin: string): boolean {
+  return isLoopbackHost(new URL(origin).hostname)
+}
+
+/** Normalised and without repeats, the primary one first; null after problems have been reported. */
+function domainsOf(compiler: Reporting, resource: Resource<'Website'>): ReadonlySet<string> | null {
+  const { primaryOrigin, additionalDomains } = resource.spec
+  const texts = [
+    { field: '/spec/primaryOrigin', text: primaryOrigin },
+    ...additionalDomains.map((text, index) => ({ field: `/spec/additionalDomains/${index}`, text })),
+  ]
+  const domains = new Set<string>()
+  let isSound = true
+  for (const { field, text } of texts) {
+    const parsed = parseOrigin(text)
+    if (parsed.ok) {
+      domains.add(parsed.value)
+    } else {
+      compiler.report(resource, 'InvalidField', field, parsed.why)
+      isSound = false
+    }
+  }
+  return isSound ? domains : null
+}
+
+function pagesOf(compiler: Reporting, resource: Resource<'Website'>): readonly Page[] | null {
+  const pages = new Map<string, Page>()
+  let isSound = true
+  const refuse = (field: string, message: string) => {
+    compiler.report(resource, 'InvalidField', field, message)
+    isSound = false
+  }
+  resource.spec.pages.forEach(({ id, url }, index) => {
+    const field = `/spec/pages/${index}`
+    const parsed = parsePageUrl(url)
+    if (!parsed.ok) refuse(`${field}/url`, parsed.why)
+    else if (/[?#]/.test(url)) refuse(`${field}/url`, 'has a query or fragment; a page is its origin and path')
+    else if (pages.has(id)) refuse(`${field}/id`, 'is the ID of another page of this website')
+    else pages.set(id, Object.freeze({ id, ...parsed.value }))
+  })
+  return isSound ? [...pages.values()] : null
+}

@@ -1,0 +1,294 @@
+/** Reads raw objects, as YAML or the API server gives them, into checked resources of known kinds. */
+
+import type { Labels } from '../resources/allowed-namespaces.ts'
+import type { CatalogProblem } from '../catalog.ts'
+import type { ProblemReason } from '../resources/problems.ts'
+import type { JsonSchema, SchemaFinding } from '../resources/json-schema.ts'
+import { checkSchema, closestName } from '../resources/json-schema.ts'
+import { CATALOG_LABEL } from '../published/place.ts'
+import type { ResourceKind, Specs } from '../resources/resources.ts'
+import { ENVELOPE_SCHEMA, SECRET_SCHEMA } from '../resources/envelope.ts'
+import { RESOURCE_API_VERSION, RESOURCE_GROUP, RESOURCE_KINDS, SPEC_SCHEMAS } from '../resources/resources.ts'
+import { withDefaults, withoutUnknown } from '../resources/schema-values.ts'
+
+/** One object as it was found. Objects come in the order of their creation: the older of two keeps its place. */
+export interface SourceObject {
+  readonly value: unknown
+  /** Where a field stands, for people: `quickstart.yaml, document 2, line 14`; empty where there is no file. */
+  readonly locate: (field: string) => string
+  /**
+   * True: an API server has taken it in, by definitions that may be newer than this program. Fields that are unknown here are
+   * then left out with a warning; elsewhere they are misspelt, and refused.
+   */
+  readonly isAdmitted?: boolean
+  /**
+   * What reading gave, where it found no fault: checking takes most of the time of a compilation, and most objects are
+   * those of the one before. They must never be changed in place.
+   */
+  read?: Resource<ResourceKind> | SecretObject
+  /** Fields that were left out of what reading gave. */
+  unknown?: readonly SchemaFinding[]
+}
+
+export interface ObjectId {
+  /** `objectKey` of the next three. */
+  readonly key: string
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly locate: (field: string) => string
+}
+
+export interface Resource<K extends ResourceKind> extends ObjectId {
+  readonly kind: K
+  readonly spec: Specs[K]
+  /** What its own step of the compiler made of it alone, for the next compilation; null before. */
+  memo: unknown
+}
+
+export interface SecretObject extends ObjectId {
+  /** Values in the clear, by key. */
+  readonly values: ReadonlyMap<string, string>
+  /** Why nobody may refer to it, in words that follow its name; null where one may. */
+  readonly reserved: string | null
+}
+
+export interface CheckedObjects {
+  readonly resources: { readonly [K in ResourceKind]: readonly Resource<K>[] }
+  /** By `objectKey`. */
+  readonly secrets: ReadonlyMap<string, SecretObject>
+  /** Labels of namespaces by name, as far as they are known. */
+  readonly namespaces: ReadonlyMap<string, Labels>
+  /** Keys of all objects that were named at all, refused ones included: a reference to one is not a misspelling. */
+  readonly seen: ReadonlySet<string>
+}
+
+/** Takes down one problem. */
+export type Report = (object: ObjectId, reason: ProblemReason, field: string, message: string) => void
+
+const DEFAULT_NAMESPACE = 'default'
+const SERVICE_ACCOUNT_TOKEN = 'kubernetes.io/service-account-token'
+/** A Secret with this label and the value `true` is nobody's to refer to. */
+export const RESERVED_LABEL = `${RESOURCE_GROUP}/reserved`
+
+/** Kind, namespace and name in one text; no two objects share it. */
+export function objectKey(kind: string, namespace: string, name: string): string {
+  return `${kind}/${namespace}/${name}`
+}
+
+/** The name by which problems and IDs show an object: the namespace stands in front where it is not the default one. */
+export function shownName(object: { readonly namespace: string; readonly name: string }): string {
+  return object.namespace === DEFAULT_NAMESPACE ? object.name : `${object.namespace}/${object.name}`
+}
+
+/** A report that appends to a list; of warnings, where an object stays in force all the same. */
+export function reportTo(problems: CatalogProblem[], isWarning = false): Report {
+  return (object, reason, field, message) => {
+    const path = field.slice(1).split('/').join('.').replaceAll('~1', '/').replaceAll('~0', '~')
+    problems.push({
+      object: `${object.kind}/${shownName(object)}`,
+      source: object.locate(field),
+      field,
+      reason,
+      message: path === '' ? message : `${path}: ${message}`,
+      ...(isWarning ? { isWarning: true as const } : {}),
+    })
+  }
+}
+
+/** How a reading tells what it finds. */
+export interface Reports {
+  readonly report: Report
+  /** The object stays in force. */
+  readonly warn: Report
+}
+
+/** Checks every object by itself. Refused ones are reported and left out; objects of foreign groups are passed over. */
+export function readObjects(objects: readonly SourceObject[], reports: Reports): CheckedObjects {
+  const reading: Reading = {
+    resources: { Organization: [], Website: [], InstallPath: [], Destination: [], LogStream: [] },
+    secrets: new Map(),
+    namespaces: new Map(),
+    seen: new Set(),
+  }
+  for (const object of objects) readObject(object, reading, reports)
+  return reading
+}
+
+interface Reading {
+  readonly resources: { readonly [K in ResourceKind]: Resource<K>[] }
+  readonly secrets: Map<string, SecretObject>
+  readonly namespaces: Map<string, Labels>
+  readonly seen: Set<string>
+}
+
+interface RawObject {
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly labels?: unknown }
+  readonly type?: string
+  readonly spec?: unknown
+  readonly stringData?: Readonly<Record<string, string>>
+  readonly data?: Readonly<Record<string, string>>
+}
+
+function readObject(source: SourceObject, reading: Reading, reports: Reports): void {
+  const { report } = reports
+  if (source.read !== undefined) {
+    if (!isFirst(source.read, reading, report)) return
+    warnOfUnknown(source.read, source, reports)
+    keep(source.read, reading)
+    return
+  }
+  const id = identify(source)
+  if (isNamespace(source.value, id)) {
+    reading.namespaces.set(id.name, labelsOf(source.value))
+    return
+  }
+  const isSecret = id.kind === 'Secret'
+  if (!isSecret && !isOurs(source.value, id, report)) return
+  if (!isFirst(id, reading, report) || !isSound(source, id, reports)) return
+  const raw = source.value as RawObject
+  if (!isSecret) {
+    source.read = readResource(id, raw)
+    keep(source.read, reading)
+    return
+  }
+  const { secret, isWhole } = readSecret(id, raw, report)
+  if (isWhole) source.read = secret
+  keep(secret, reading)
+}
+
+/** Whether it fits its schema. Fields that are passed over are noted on the source, and warned of. */
+function isSound(source: SourceObject, id: ObjectId, reports: Reports): boolean {
+  const schema = id.kind === 'Secret' ? SECRET_SCHEMA : envelopeOf(id.kind as ResourceKind)
+  const findings = checkSchema(schema, source.value)
+  const isPassedOver = ({ kind }: SchemaFinding) => source.isAdmitted === true && kind === 'unknown'
+  const faults = findings.filter((finding) => !isPassedOver(finding))
+  for (const finding of faults) reports.report(id, reasonOf(finding), finding.field, finding.message)
+  if (faults.length > 0) return false
+  if (findings.length > 0) source.unknown = findings
+  warnOfUnknown(id, source, reports)
+  return true
+}
+
+function warnOfUnknown(id: ObjectId, { unknown = [] }: SourceObject, { warn }: Reports): void {
+  for (const { field, message } of unknown) warn(id, 'UnknownField', field, `${message}; it is passed over`)
+}
+
+/** The schema has shown that the spec has the shape its kind promises; here the type takes that over. */
+function readResource(id: ObjectId, raw: RawObject): Resource<ResourceKind> {
+  const kind = id.kind as ResourceKind
+  const schema = SPEC_SCHEMAS[kind]
+  const spec = withDefaults(schema, withoutUnknown(schema, raw.spec)) as Specs[ResourceKind]
+  return { ...id, kind, spec, memo: null }
+}
+
+/** Whether no other object of this name came before; one that did is reported. */
+function isFirst(id: ObjectId, { seen }: Reading, report: Report): boolean {
+  const before = seen.size
+  seen.add(id.key)
+  if (seen.size > before || id.name === '') return true
+  report(id, 'DuplicateObject', '/metadata/name', `another ${id.kind} of this name came before`)
+  return false
+}
+
+function keep(object: Resource<ResourceKind> | SecretObject, { resources, secrets }: Reading): void {
+  if ('values' in object) secrets.set(object.key, object)
+  else (resources[object.kind] as Resource<ResourceKind>[]).push(object)
+}
+
+/** Values that are no text are reported and left out; the secret is then not whole. */
+function readSecret(id: ObjectId, raw: RawObject, report: Report) {
+  const values = new Map<string, string>()
+  let isWhole = true
+  for (const [key, encoded] of Object.entries(raw.data ?? {})) {
+    const text = decodeBase64(encoded)
+    if (text === null) {
+      report(id, 'InvalidField', `/data/${key}`, 'must be base64 of a text in UTF-8')
+      isWhole = false
+    } else values.set(key, text)
+  }
+  for (const [key, text] of Object.entries(raw.stringData ?? {})) values.set(key, text)
+  const secret: SecretObject = { ...id, values, reserved: reservedFor(raw) }
+  return { secret, isWhole }
+}
+
+/** Written by Kubernetes or by ourselves, or kept by whoever runs the service for the service alone. */
+function reservedFor({ metadata, type }: RawObject): string | null {
+  if (type === SERVICE_ACCOUNT_TOKEN) return 'is the token of a ServiceAccount'
+  const labels = labelsOf({ metadata })
+  const isOurs = labels[RESERVED_LABEL] === 'true' || labels[CATALOG_LABEL] !== undefined
+  return isOurs ? 'belongs to the service itself' : null
+}
+
+/** What the object says it is, as far as it can be read at all. */
+function identify(source: SourceObject): ObjectId {
+  const object = memberOf({ value: source.value }, 'value')
+  const metadata = memberOf(object, 'metadata')
+  const kind = textOf(object, 'kind') || 'Object'
+  const namespace = textOf(metadata, 'namespace') || DEFAULT_NAMESPACE
+  const name = textOf(metadata, 'name')
+  return { key: objectKey(kind, namespace, name), kind, namespace, name, locate: source.locate }
+}
+
+/** False for an object that is not ours to read; where it seems to be meant for us, that is reported. */
+function isOurs(value: unknown, id: ObjectId, report: Report): boolean {
+  const apiVersion = textOf(memberOf({ value }, 'value'), 'apiVersion')
+  const kinds: readonly string[] = RESOURCE_KINDS
+  const isKind = kinds.includes(id.kind)
+  if (isKind && apiVersion === RESOURCE_API_VERSION) return true
+  const isForeign = apiVersion !== '' && apiVersion.split('/')[0] !== RESOURCE_GROUP
+  if (isForeign && !isKind) return false
+  if (isKind) {
+    report(id, 'UnknownKind', '/apiVersion', `must be ${RESOURCE_API_VERSION}`)
+    return false
+  }
+  const meant = closestName(id.kind, [...kinds, 'Secret'])
+  const hint = meant === null ? `there are ${kinds.join(', ')} and Secret` : `did you mean ${meant}?`
+  report(id, 'UnknownKind', '/kind', `is not a kind of ${RESOURCE_GROUP}; ${hint}`)
+  return false
+}
+
+/** Of a namespace nothing but its labels is read, so nothing else of it can be wrong. */
+function isNamespace(value: unknown, { kind }: ObjectId): boolean {
+  return kind === 'Namespace' && textOf(memberOf({ value }, 'value'), 'apiVersion') === 'v1'
+}
+
+function labelsOf(value: unknown): Labels {
+  const labels = memberOf(memberOf(memberOf({ value }, 'value'), 'metadata'), 'labels')
+  return Object.fromEntries(
+    Object.entries(labels).filter((pair): pair is [string, string] => typeof pair[1] === 'string'),
+  )
+}
+
+function envelopeOf(kind: ResourceKind): JsonSchema {
+  return { ...ENVELOPE_SCHEMA, properties: { ...ENVELOPE_SCHEMA.properties, spec: SPEC_SCHEMAS[kind] } }
+}
+
+const REASONS: { readonly [K in SchemaFinding['kind']]: ProblemReason } = {
+  unknown: 'UnknownField',
+  missing: 'MissingField',
+  invalid: 'InvalidField',
+}
+
+function reasonOf(finding: SchemaFinding): ProblemReason {
+  return REASONS[finding.kind]
+}
+
+function memberOf(object: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
+  const member = object[name]
+  return typeof member === 'object' && member !== null ? (member as Record<string, unknown>) : {}
+}
+
+function textOf(object: Readonly<Record<string, unknown>>, name: string): string {
+  const member = object[name]
+  return typeof member === 'string' ? member : ''
+}
+
+function decodeBase64(encoded: string): string | null {
+  try {
+    const bytes = Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0))
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return null
+  }
+}

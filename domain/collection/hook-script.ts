@@ -1,0 +1,85 @@
+/**
+ * Renders the shell hook: its body for a brand, and the script that is served for a website, which is a block of settings
+ * followed by that body.
+ */
+
+import { isBrand, isPlainBase, isPlainOrigin } from '../host.ts'
+
+/** What the block of a served script says. All of it was checked when the catalog was compiled, and is checked again here. */
+export interface HookScriptValues {
+  /** Website ID: 1 to 128 letters, digits, `_` and `-`. */
+  readonly website: string
+  /** Install path ID of the same alphabet, or null for a script without one. */
+  readonly path: string | null
+  /** Normalised origins of the website (`https://acme.dev`), the primary one first. */
+  readonly origins: readonly string[]
+  readonly scan: HookScanMode
+  /** Public base address of the service, with or without a path. */
+  readonly baseUrl: string
+  /** Lower case words joined by `-`, at most 31 characters. */
+  readonly brand: string
+}
+
+/** `Website.spec.hook.scan`. */
+export type HookScanMode = 'Notice' | 'Silent' | 'Disabled'
+
+/** Lines that stand before the body in a served script; `tail -n +10` therefore gives the body back. */
+export const HOOK_BLOCK_LINES = 9
+
+/**
+ * Renders the body for a brand. The source is written for the brand `whence`; names of shell variables and functions get the
+ * brand with `_` for `-`, capitals stay capitals, and every other word `whence` becomes the brand as it is.
+ *
+ * @throws RangeError if the brand is not made of lower case words joined by `-`.
+ */
+export function renderHookBody(source: string, brand: string): string {
+  const identifier = brandIdentifier(brand)
+  return source
+    .replace(/(?<![A-Za-z0-9])WHENCE(?![A-Za-z0-9])/g, identifier.toUpperCase())
+    .replace(/(?<![A-Za-z0-9])whence(?=_)/g, identifier)
+    .replace(/(?<![A-Za-z0-9])whence(?![A-Za-z0-9])/g, brand)
+}
+
+/**
+ * Renders the script that `GET /v1/projects/{website}/report.sh` serves: nine lines with the settings, then the body byte for
+ * byte. The braces make a block that was cut short a syntax error; without them a cut name would be run as a command.
+ *
+ * @throws RangeError if a value is outside its alphabet. None of the alphabets holds a quote, a backslash or a line break, so no
+ * value can leave its quotes.
+ */
+export function renderHookScript(body: string, values: HookScriptValues): string {
+  const identifier = brandIdentifier(values.brand)
+  const assign = (name: string, value: string): string => `${identifier}_${name}='${value}'`
+  const block = [
+    '#!/bin/sh',
+    `# Settings of one website. What follows them is ${baseOf(values)}/report.sh, byte for byte.`,
+    '{',
+    assign('website', checked('website', values.website, isWord)),
+    assign('path', values.path === null ? '' : checked('path', values.path, isWord)),
+    assign('origins', values.origins.map((origin) => checked('origins', origin, isPlainOrigin)).join(' ')),
+    assign('scan', checked('scan', values.scan, isScan)),
+    assign('base_url', baseOf(values)),
+    '}',
+  ]
+  return `${block.join('\n')}\n${body}`
+}
+
+// `$` without the flag m matches only at the very end in JavaScript, so no value can end in a line break.
+const WORD = /^[A-Za-z0-9_-]{1,128}$/
+const SCAN = /^(?:Notice|Silent|Disabled)$/
+const isWord = (text: string): boolean => WORD.test(text)
+const isScan = (text: string): boolean => SCAN.test(text)
+
+function baseOf(values: HookScriptValues): string {
+  return checked('baseUrl', values.baseUrl, isPlainBase).replace(/\/$/, '')
+}
+
+function brandIdentifier(brand: string): string {
+  return checked('brand', brand, isBrand).replaceAll('-', '_')
+}
+
+/** The message names the value's place, never the value: it may end up in a log. */
+function checked(name: string, value: string, isInAlphabet: (text: string) => boolean): string {
+  if (!isInAlphabet(value)) throw new RangeError(`hook script: ${name} is outside its alphabet`)
+  return value
+}

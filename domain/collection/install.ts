@@ -1,0 +1,161 @@
+/** Turns an install event into its fact and its answer; which visit it belongs to was decided by `resolve.ts`. */
+
+import type { Organization, Website } from '../catalog.ts'
+import { gaOf } from '../delivery/deliveries.ts'
+import type { DeliveryPlan, EventType, Install, InstallAnswer } from '../model.ts'
+import { COUNTED, type ResolutionResult } from './resolve.ts'
+import type { JsonObject } from '../strict-json.ts'
+
+/** An event whose body has passed its schema, as a typed value. */
+export interface InstallEvent {
+  readonly eventId: string
+  readonly installationId: string
+  readonly eventType: EventType
+  readonly receipts: readonly string[]
+  readonly handoff: string | null
+  readonly platform: string
+  readonly sentInstallPath: string | null
+  readonly arch: string
+  readonly browsers: readonly string[]
+  readonly defaultBrowser: string
+  readonly timezone: string
+  readonly language: string
+}
+
+/** `clean` makes a text fit to be a fact; identifiers stay as they are, unless they hold a receipt. */
+export function readInstallEvent(body: JsonObject, clean: (text: string) => string): InstallEvent {
+  return {
+    eventId: idOf(body['event_id'], clean),
+    installationId: idOf(body['installation_id'], clean),
+    eventType: body['event_type'] as EventType,
+    receipts: [...new Set((body['receipts'] as readonly string[] | undefined) ?? [])],
+    handoff: typeof body['handoff'] === 'string' ? body['handoff'] : null,
+    platform: textOf(body['platform']),
+    sentInstallPath: typeof body['install_path'] === 'string' ? body['install_path'] : null,
+    arch: factOf(body['arch'], clean),
+    browsers: listOf(body['browsers']).map(clean),
+    defaultBrowser: factOf(body['default_browser'], clean),
+    timezone: factOf(body['timezone'], clean),
+    language: factOf(body['language'], clean),
+  }
+}
+
+/** Hashes of receipts are spelled in the alphabet of IDs. */
+function idOf(sent: unknown, clean: (text: string) => string): string {
+  const id = textOf(sent)
+  const cleaned = clean(id)
+  return cleaned.includes('hmac:') ? cleaned.replaceAll(/[:.]/g, '_') : id
+}
+
+/** A machine fact as one text: of a list with several items their JSON, so that none is lost. */
+function factOf(sent: unknown, clean: (text: string) => string): string {
+  const facts = listOf(sent).map(clean)
+  return facts.length > 1 ? JSON.stringify(facts) : (facts[0] ?? '')
+}
+
+export interface PathChoice {
+  /** Null where the organisation has no install path at all. */
+  readonly installPath: string | null
+  readonly isPaused: boolean
+}
+
+/** A missing or unknown install path means the organisation's first one. */
+export function chooseInstallPath(organization: Organization, sent: string | null): PathChoice {
+  const byId = (id: string | null) => organization.installPaths.find((path) => path.id === id)
+  const path = byId(sent) ?? byId(organization.firstInstallPath)
+  return { installPath: path?.id ?? null, isPaused: path?.isPaused ?? false }
+}
+
+/** On Free and for a paused install path nothing is read: the install is only counted. */
+export function isOnlyCounted(organization: Organization, path: PathChoice): boolean {
+  return organization.plan === 'Free' || path.isPaused
+}
+
+export interface InstallDecision {
+  readonly website: Website
+  readonly event: InstallEvent
+  readonly installPath: string | null
+  readonly result: ResolutionResult
+  readonly deliveries: readonly DeliveryPlan[]
+  readonly nowMs: number
+}
+
+export function recordInstall(decision: InstallDecision): Install {
+  const { website, event, result } = decision
+  return {
+    website: website.id,
+    organization: website.organization.id,
+    eventId: event.eventId,
+    installationId: event.installationId,
+    eventType: event.eventType,
+    receivedAtMs: decision.nowMs,
+    installPath: decision.installPath,
+    platform: event.platform,
+    arch: event.arch,
+    browsers: event.browsers,
+    defaultBrowser: event.defaultBrowser,
+    timezone: event.timezone,
+    language: event.language,
+    resolution: result.resolution,
+    selectionPolicy: result.selectionPolicy,
+    candidateCount: result.candidateCount,
+    visitId: result.visit?.visitId ?? null,
+    visitIssuedAtMs: result.visit?.issuedAtMs ?? null,
+    gpc: result.visit?.gpc ?? false,
+    verdicts: result.verdicts,
+    deliveries: decision.deliveries,
+    answer: answerOf(event.eventId, result, decision.deliveries),
+    ...(result.openCandidates === null ? {} : { openCandidates: result.openCandidates }),
+  }
+}
+
+/** A pending install as its decision makes it; what was reported stays as it was. */
+export function decideInstall(
+  { openCandidates: _open, ...reported }: Install,
+  result: ResolutionResult,
+  deliveries: readonly DeliveryPlan[],
+): Install {
+  return {
+    ...reported,
+    resolution: result.resolution,
+    selectionPolicy: result.selectionPolicy,
+    candidateCount: result.candidateCount,
+    visitId: result.visit?.visitId ?? null,
+    visitIssuedAtMs: result.visit?.issuedAtMs ?? null,
+    gpc: result.visit?.gpc ?? false,
+    verdicts: result.verdicts,
+    deliveries,
+    answer: answerOf(reported.eventId, result, deliveries),
+  }
+}
+
+/** The answer of an organisation over its quota: the same shape, and nothing is stored. */
+export function unrecordedAnswer(eventId: string): InstallAnswer {
+  return { ...answerOf(eventId, COUNTED, []), recorded: false }
+}
+
+/** The first answer again, for a repeat. */
+export function duplicateAnswer(first: InstallAnswer): InstallAnswer {
+  return { ...first, duplicate: true }
+}
+
+function answerOf(eventId: string, result: ResolutionResult, deliveries: readonly DeliveryPlan[]): InstallAnswer {
+  return {
+    ok: true,
+    event_id: eventId,
+    duplicate: false,
+    resolution: result.resolution,
+    candidate_count: result.candidateCount,
+    selection_policy: result.selectionPolicy,
+    ga: gaOf(deliveries),
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function listOf(value: unknown): readonly string[] {
+  if (typeof value === 'string') return value === '' ? [] : [value]
+  return Array.isArray(value) ? value.map(String) : []
+}

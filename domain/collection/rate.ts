@@ -1,0 +1,55 @@
+/** Which windows a request is counted in. Keys carry keyed hashes and website IDs, never an address. */
+
+import { LIMITS, RATE_RULES, type RateRuleName } from '../limits.ts'
+import type { WebsiteId } from '../model.ts'
+
+export interface RateHit {
+  readonly rule: RateRuleName
+  readonly key: string
+  readonly limit: number
+  readonly windowS: number
+}
+
+export function addressHit(addressHash: string): RateHit {
+  return hit('collection', addressHash)
+}
+
+/** Counted once: that this organisation was told of the address's limit in this window. */
+export function toldHit(organization: string, addressHash: string): RateHit {
+  return { ...hit('collection', `told:${organization}:${addressHash}`), limit: 1 }
+}
+
+export function visitHits(website: WebsiteId): readonly RateHit[] {
+  return [hit('visits', website)]
+}
+
+/** Narrow before wide: one address must not use up a website's window. */
+export function eventHits(website: WebsiteId, addressHash: string): readonly RateHit[] {
+  const both = `${website}:${addressHash}`
+  return [hit('events_per_address_minute', both), hit('events_per_address_day', both), hit('events', website)]
+}
+
+const HOUR_S = 3_600
+
+/** Counted for an activity entry about an origin that the website has not registered. */
+export function unregisteredOriginHits(website: WebsiteId, origin: string): readonly Omit<RateHit, 'rule'>[] {
+  return [
+    { key: `unregistered:${website}:${origin}`, limit: 1, windowS: HOUR_S },
+    { key: `unregistered:${website}`, limit: LIMITS.unregisteredOriginsPerHour, windowS: HOUR_S },
+  ]
+}
+
+function hit(rule: RateRuleName, subject: string): RateHit {
+  const { limit, windowS } = RATE_RULES[rule]
+  return { rule, key: `${rule}:${subject}`, limit, windowS }
+}
+
+const DAY_MS = 86_400_000
+let latest = { day: -1, month: '' }
+
+/** UTC calendar month of a moment, `2026-11`: the unit of the quota. Asked for by every request, and dates are slow to make. */
+export function monthOf(nowMs: number): string {
+  const day = Math.floor(nowMs / DAY_MS)
+  if (day !== latest.day) latest = { day, month: new Date(nowMs).toISOString().slice(0, 7) }
+  return latest.month
+}

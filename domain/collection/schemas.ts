@@ -1,0 +1,154 @@
+/** JSON Schemas of the request bodies, built from the limits table: validators, OpenAPI and docs are made from these. */
+
+import { CLIENT_SCHEMA } from './client-hints.ts'
+import { MOMENT_MAX_MS } from '../privacy/identities.ts'
+import { LIMITS } from '../limits.ts'
+import { EVENT_TYPES } from '../model.ts'
+
+type Schema = Readonly<Record<string, unknown>>
+
+const text = (maxLength: number): Schema => ({ type: 'string', maxLength })
+const identifier = text(LIMITS.identifierChars)
+/** Unix ms, or a date as text. */
+const moment: Schema = { anyOf: [{ type: 'integer', minimum: 0, maximum: MOMENT_MAX_MS }, text(64)] }
+const url = text(LIMITS.urlChars)
+
+const object = (properties: Schema, more: Schema = {}): Schema => ({ type: 'object', properties, ...more })
+
+const ga4Identity = object({
+  client_id: identifier,
+  // A greater number would have lost digits when it was parsed.
+  session_id: { anyOf: [identifier, { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }] },
+})
+
+const customFields: Schema = {
+  type: 'object',
+  maxProperties: LIMITS.customFields,
+  propertyNames: text(LIMITS.customValueChars),
+  additionalProperties: { anyOf: [text(LIMITS.customValueChars), { type: 'number' }, { type: 'boolean' }] },
+}
+
+export const MEASUREMENT_ID_PATTERN = '^G-[A-Za-z0-9]{1,32}$'
+
+const identities = object({
+  ga4: {
+    type: 'object',
+    maxProperties: LIMITS.measurementIdsPerVisit,
+    propertyNames: { pattern: MEASUREMENT_ID_PATTERN },
+    additionalProperties: ga4Identity,
+  },
+  google_ads: object({
+    gclid: identifier,
+    wbraid: identifier,
+    gbraid: identifier,
+    gcl_aw: identifier,
+    session_attributes: text(LIMITS.sessionAttributesChars),
+  }),
+  meta: object({ fbp: identifier, fbc: identifier, fbclid: identifier }),
+  tiktok: object({ ttp: identifier, ttclid: identifier, ttclid_at: moment }),
+  x: object({ twclid: identifier, twclid_at: moment }),
+  custom: {
+    type: 'object',
+    maxProperties: LIMITS.customAdapters,
+    propertyNames: text(LIMITS.customValueChars),
+    additionalProperties: customFields,
+  },
+})
+
+const utmValue = text(LIMITS.utmChars)
+const source = object({
+  referrer: url,
+  utm: object({
+    source: utmValue,
+    medium: utmValue,
+    campaign: utmValue,
+    term: utmValue,
+    content: utmValue,
+    id: utmValue,
+  }),
+  landed_at: moment,
+})
+
+/** No length: what is no website's ID is answered `website_not_found`, whatever its form. */
+const project: Schema = { type: 'string' }
+const gpc: Schema = { type: 'boolean' }
+
+const visitProperties: Schema = {
+  project,
+  url_id: { type: 'string', minLength: 1, maxLength: 128 },
+  page_url: { type: 'string', minLength: 1, maxLength: LIMITS.urlChars },
+  referrer: url,
+  identities,
+  source,
+  gpc,
+  client: CLIENT_SCHEMA,
+}
+
+const VISIT_REQUIRED = ['project', 'url_id', 'page_url']
+
+export const VISIT_SCHEMA = object(
+  // What the page's marker held before is used where it proves itself and ignored otherwise, so only its type is asked.
+  { ...visitProperties, previous_receipt: { type: 'string' } },
+  { required: VISIT_REQUIRED },
+)
+
+export const HANDOFF_VISIT_SCHEMA = object(visitProperties, { required: VISIT_REQUIRED })
+
+export const HANDOFF_RECEIPT_SCHEMA = object(
+  { project, receipt: { type: 'string' }, gpc },
+  { required: ['project', 'receipt'] },
+)
+
+export const ACTIVATION_SCHEMA = object({ project, receipt: { type: 'string' } }, { required: ['project', 'receipt'] })
+
+export const ID_PATTERN = `^[A-Za-z0-9_-]{${LIMITS.idChars.min},${LIMITS.idChars.max}}$`
+const id: Schema = { type: 'string', maxLength: LIMITS.idChars.max, pattern: ID_PATTERN }
+const machineFact = text(LIMITS.machineFactChars)
+const machineFacts: Schema = {
+  anyOf: [machineFact, { type: 'array', maxItems: LIMITS.browsersPerInstall, items: machineFact }],
+}
+
+export const EVENT_SCHEMA = object(
+  {
+    project,
+    event_id: id,
+    installation_id: id,
+    event_type: { type: 'string', enum: EVENT_TYPES },
+    receipts: {
+      type: 'array',
+      maxItems: LIMITS.receiptsPerInstall,
+      items: { type: 'string', minLength: LIMITS.receiptChars, maxLength: LIMITS.receiptChars },
+    },
+    // An unusable token is no error, so only its type is asked.
+    handoff: { type: 'string' },
+    platform: { type: 'string', enum: ['darwin', 'linux'] },
+    install_path: { type: 'string' },
+    arch: machineFacts,
+    browsers: machineFacts,
+    default_browser: machineFacts,
+    timezone: machineFacts,
+    language: machineFacts,
+  },
+  { required: ['project', 'event_id', 'installation_id', 'event_type'] },
+)
+
+/** The members that schemas name: error pointers show these and hide everything that a client made up. */
+export const KNOWN_MEMBERS: ReadonlySet<string> = new Set(
+  [VISIT_SCHEMA, HANDOFF_RECEIPT_SCHEMA, EVENT_SCHEMA].flatMap((schema) => memberNames(schema)),
+)
+
+function memberNames(schema: Schema): string[] {
+  const { properties, additionalProperties, items, anyOf } = schema as SubSchemas
+  const inner = [...Object.values(properties ?? {}), ...(anyOf ?? []), additionalProperties, items]
+  return [
+    ...Object.keys(properties ?? {}),
+    ...inner.flatMap((member) => (member === undefined ? [] : memberNames(member))),
+  ]
+}
+
+interface SubSchemas {
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly additionalProperties?: Schema
+  readonly items?: Schema
+  readonly anyOf?: readonly Schema[]
+}

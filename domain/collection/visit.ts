@@ -1,0 +1,169 @@
+/** Admits a visit: which page it was, what of it is kept, and the receipt and marker that prove it. */
+
+import type { Website } from '../catalog.ts'
+import { keepClient } from './client-hints.ts'
+import { refuse, type Refusal } from '../errors.ts'
+import { keepIdentities, toMoment } from '../privacy/identities.ts'
+import { LIMITS } from '../limits.ts'
+import type { Utm, Visit, WebsiteId } from '../model.ts'
+import { parsePageUrl, stripReferrer, urlId, type PageAddress, type Sha256Hex } from '../origin.ts'
+import { expiresAtMs, isFromOrigin, issueReceipt, readReceipt, type ReceiptClaims } from '../receipt.ts'
+import { factCleaner, type RedactKeys } from '../privacy/redact.ts'
+import type { JsonObject } from '../strict-json.ts'
+
+export interface VisitContext {
+  readonly website: Website
+  readonly page: VisitPage
+  /** The request's origin, already found registered. */
+  readonly origin: string
+  readonly keys: RedactKeys
+  /** The organisation's websites, whose receipts must not become facts either. */
+  readonly siblings?: readonly WebsiteId[]
+  /** Exactly 5 random bytes. */
+  readonly random: Uint8Array
+  readonly nowMs: number
+  readonly gpc: boolean
+  readonly isHandoffOnly: boolean
+  /** The organisation has used its quota: the receipt says so and nothing is stored. */
+  readonly isUnrecorded: boolean
+}
+
+export interface AdmittedVisit {
+  readonly kind: 'admitted'
+  readonly visit: Visit
+  readonly receipt: string
+  readonly claims: ReceiptClaims
+  readonly previous: ReceiptClaims | null
+}
+
+export interface Marker {
+  readonly format: 'opfs-install-attribution'
+  readonly version: 1
+  readonly project: string
+  readonly url_id: string
+  readonly origin: string
+  readonly receipt: string
+  readonly created_at: number
+  readonly expires_at: number
+}
+
+/** The page of a visit, found to be the website's. */
+export interface VisitPage {
+  readonly kind: 'page'
+  readonly address: PageAddress
+  readonly urlId: string
+}
+
+/** What a schema cannot say of a visit's fields. `body` has passed its schema. */
+export function checkVisitFields(body: JsonObject): Refusal | null {
+  if (!URL.canParse(body['page_url'] as string)) return invalidField('/page_url', 'must be the address of a page')
+  const badMoment = findBadMoment(body)
+  return badMoment === null ? null : invalidField(badMoment, 'must be Unix time in milliseconds or an ISO 8601 date')
+}
+
+/** Checks that a visit's page is the website's: before limits, quota and receipts, so that a refusal costs nothing. */
+export function checkPage(
+  body: JsonObject,
+  context: Pick<VisitContext, 'website' | 'origin'> & { readonly sha256Hex: Sha256Hex },
+): Refusal | VisitPage {
+  const page = parsePageUrl(body['page_url'] as string)
+  if (!page.ok || page.value.origin !== context.origin) return refuse('origin_not_allowed')
+  const sent = body['url_id'] as string
+  const isKnown = sent === urlId(page.value, context.sha256Hex) || context.website.pages.some(({ id }) => id === sent)
+  if (!isKnown)
+    return invalidField('/url_id', "must be the hash of the page's origin and path, or a registered page's ID")
+  return { kind: 'page', address: page.value, urlId: sent }
+}
+
+/** `body` has passed its schema and `checkVisitFields`. */
+export function admitVisit(body: JsonObject, context: VisitContext): AdmittedVisit {
+  const { website, page, nowMs } = context
+  const { text: receipt, claims } = issueReceipt(context.keys, {
+    website: website.id,
+    origin: context.origin,
+    issuedAtMs: nowMs,
+    random: context.random,
+    isHandoffOnly: context.isHandoffOnly,
+    isUnrecorded: context.isUnrecorded,
+    gpc: context.gpc,
+  })
+  const clean = factCleaner(context.keys, website.id, nowMs, context.siblings)
+  const previous = context.isHandoffOnly ? null : previousOf(body['previous_receipt'], context)
+  const source = objectOf(body['source'])
+  const visit: Visit = {
+    website: website.id,
+    visitId: claims.visitId,
+    organization: website.organization.id,
+    issuedAtMs: nowMs,
+    urlId: page.urlId,
+    origin: context.origin,
+    pageUrl: clean(page.address.origin + page.address.path),
+    referrer: clean(referrerOf(body['referrer'])),
+    sourceReferrer: clean(referrerOf(source['referrer'])),
+    landedAtMs: toMoment(source['landed_at']),
+    utm: utmOf(objectOf(source['utm']), clean),
+    identities: keepIdentities(objectOf(body['identities']), { providers: website.providers, gpc: context.gpc, clean }),
+    client: keepClient(objectOf(body['client']), clean),
+    gpc: context.gpc,
+    isHandoffOnly: context.isHandoffOnly,
+    previousVisitId: previous?.visitId ?? null,
+  }
+  return { kind: 'admitted', visit, receipt, claims, previous }
+}
+
+export function markerOf(visit: Visit, receipt: string): Marker {
+  return {
+    format: 'opfs-install-attribution',
+    version: 1,
+    project: visit.website,
+    url_id: visit.urlId,
+    origin: visit.origin,
+    receipt,
+    created_at: visit.issuedAtMs,
+    expires_at: expiresAtMs(visit.issuedAtMs),
+  }
+}
+
+export function invalidField(field: string, message: string): Refusal {
+  return refuse('invalid_field', { field, message })
+}
+
+/** A previous receipt counts where it is this website's and came from this origin; else it is ignored. */
+function previousOf(sent: unknown, context: VisitContext): ReceiptClaims | null {
+  if (typeof sent !== 'string') return null
+  const { website, keys, origin } = context
+  const claims = readReceipt(keys, website.id, sent)
+  const isBrowserReceipt = claims !== null && !claims.isHandoffOnly && !claims.isUnrecorded
+  const isOurs = isBrowserReceipt && isFromOrigin(keys, website.id, claims, origin)
+  return isOurs ? claims : null
+}
+
+const UTM_NAMES = ['source', 'medium', 'campaign', 'term', 'content', 'id'] as const
+
+function utmOf(sent: JsonObject, clean: (text: string) => string): Utm {
+  const kept: Record<string, string> = {}
+  for (const name of UTM_NAMES) {
+    const value = sent[name]
+    if (typeof value === 'string' && value !== '') kept[name] = clean(value)
+  }
+  return kept
+}
+
+function findBadMoment(body: JsonObject): string | null {
+  const identities = objectOf(body['identities'])
+  const moments: readonly (readonly [string, unknown])[] = [
+    ['/source/landed_at', objectOf(body['source'])['landed_at']],
+    ['/identities/tiktok/ttclid_at', objectOf(identities['tiktok'])['ttclid_at']],
+    ['/identities/x/twclid_at', objectOf(identities['x'])['twclid_at']],
+  ]
+  const bad = moments.find(([, value]) => value !== undefined && toMoment(value) === null)
+  return bad === undefined ? null : bad[0]
+}
+
+function referrerOf(sent: unknown): string {
+  return typeof sent === 'string' && sent.length <= LIMITS.urlChars ? stripReferrer(sent) : ''
+}
+
+function objectOf(value: unknown): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
+}

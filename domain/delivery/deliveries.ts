@@ -1,0 +1,220 @@
+/** Decides what becomes of an install at each destination of its website, and makes the job that carries it there. */
+
+import type { Destination } from '../catalog.ts'
+import { LIMITS } from '../limits.ts'
+import type {
+  DeliveryPlan,
+  DeliveryStatus,
+  EventType,
+  Install,
+  InstallAnswer,
+  ProviderId,
+  Resolution,
+  SessionMode,
+  Visit,
+} from '../model.ts'
+import type { Job } from '../records.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+export interface ProviderFacts {
+  /** The oldest install that is still sent, in ms after it was received. */
+  readonly maxAgeMs: number
+  /** Advertising providers get nothing of a visit under Global Privacy Control. */
+  readonly isAdvertising: boolean
+  /** How long the provider recognises a repeated ID; null where it never does. */
+  readonly dedupeMs: number | null
+}
+
+/**
+ * What the plan must know of each provider before a request is built.
+ *
+ * - ga4: takes `timestamp_micros` up to 72 h back and silently re-times what is older (Measurement Protocol, use cases);
+ *   an hour is kept for clocks and waits.
+ * - google_ads: a click counts for at most 90 days; the receipt behind it is gone after 30.
+ * - meta: one event older than 7 days refuses its whole request (Conversions API, `event_time`).
+ * - tiktok: no limit is documented with certainty; 7 days is what its peers take.
+ * - x: bounded by the attribution window of the pixel's event, 30 days unless set wider.
+ */
+export const PROVIDER_FACTS: { readonly [P in ProviderId]: ProviderFacts } = {
+  ga4: { maxAgeMs: 71 * HOUR_MS, isAdvertising: false, dedupeMs: null },
+  google_ads: { maxAgeMs: 30 * DAY_MS, isAdvertising: true, dedupeMs: null },
+  meta: { maxAgeMs: 7 * DAY_MS - HOUR_MS, isAdvertising: true, dedupeMs: 48 * HOUR_MS },
+  tiktok: { maxAgeMs: 7 * DAY_MS - HOUR_MS, isAdvertising: true, dedupeMs: 48 * HOUR_MS },
+  x: { maxAgeMs: 30 * DAY_MS, isAdvertising: true, dedupeMs: 48 * HOUR_MS },
+}
+
+interface ReasonRow {
+  readonly status: Exclude<DeliveryStatus, 'pending' | 'delivered'>
+  readonly when: string
+}
+
+/** Every reason a delivery can show, once; `docs/deliveries.md` and `whence explain` say these sentences. */
+export const DELIVERY_REASONS = {
+  destination_paused: { status: 'skipped', when: 'The destination was paused when the install was reported.' },
+  event_type_not_selected: { status: 'skipped', when: 'The destination does not take events of this type.' },
+  unmatched: { status: 'skipped', when: 'The install could not be tied to a visit, so there is nobody to report.' },
+  counted: { status: 'skipped', when: 'The install was only counted: receipts and tokens were not read.' },
+  too_old: { status: 'skipped', when: 'The install, or the click behind it, is older than the provider takes.' },
+  gpc: { status: 'skipped', when: 'The visitor sends Global Privacy Control, so advertising providers get nothing.' },
+  no_identifier: { status: 'skipped', when: 'The visit holds no identifier that this provider could recognise.' },
+  no_client_id: { status: 'skipped', when: 'The visit holds no usable GA4 client ID of this measurement ID.' },
+  visit_missing: { status: 'skipped', when: 'The matched visit could not be read within an hour.' },
+  destination_removed: { status: 'skipped', when: 'The destination no longer exists.' },
+  provider_unknown: { status: 'skipped', when: 'This version cannot deliver to that provider.' },
+  attempt_failed: { status: 'retrying', when: 'The last attempt failed in a way that may pass; another one follows.' },
+  throttled: { status: 'retrying', when: 'The provider asked us to slow down; another attempt follows.' },
+  credentials_refused: { status: 'retrying', when: 'The provider refuses the credentials; it waits for new ones.' },
+  credentials_missing: { status: 'retrying', when: 'The destination has no complete credentials; it waits for them.' },
+  destination_on_hold: { status: 'retrying', when: 'The destination was paused after the install; it waits.' },
+  breaker_open: { status: 'retrying', when: 'The destination keeps failing; one delivery at a time tries it.' },
+  click_too_fresh: { status: 'retrying', when: 'The provider does not know so fresh a click yet; it waits for that.' },
+  awaiting_verdict: { status: 'retrying', when: 'The provider has taken it and judges it later; it is asked again.' },
+  deadline_passed: { status: 'expired', when: 'It could not be delivered while the provider would still take it.' },
+  refused: { status: 'failed', when: 'The provider refused it for good; its words are in the last attempt.' },
+  retries_ran_out: { status: 'failed', when: 'The most attempts that a delivery gets were made.' },
+  unclear_too_long: {
+    status: 'failed',
+    when: 'An attempt ended without a clear answer, and the provider would no longer recognise a repeat.',
+  },
+  unreadable_job: { status: 'failed', when: 'No request could be built of it; this is a fault of the service.' },
+} as const satisfies Record<string, ReasonRow>
+
+export type DeliveryReason = keyof typeof DELIVERY_REASONS
+/** The reasons that end a delivery as `skipped`. */
+export type SkipReason = {
+  [R in DeliveryReason]: (typeof DELIVERY_REASONS)[R]['status'] extends 'skipped' ? R : never
+}[DeliveryReason]
+
+export interface PlanInput {
+  /** Of the website, in the catalog's order. */
+  readonly destinations: readonly Destination[]
+  readonly eventType: EventType
+  readonly resolution: Resolution
+  /** Null where nothing was matched. */
+  readonly visitIssuedAtMs: number | null
+  readonly receivedAtMs: number
+  readonly nowMs: number
+}
+
+/** One plan per destination, in their order: what the answer states, as far as the request knows. */
+export function planDeliveries(input: PlanInput): DeliveryPlan[] {
+  return input.destinations.map((destination) => {
+    const reason = plannedSkip(destination, input)
+    return {
+      destination: destination.id,
+      provider: destination.provider,
+      status: reason === null ? 'pending' : 'skipped',
+      sessionMode: reason === null && input.resolution === 'matched' ? sessionModeFor(destination, input) : 'none',
+      reason: reason ?? '',
+    }
+  })
+}
+
+/**
+ * The plans of an install that was pending, now that it is decided. What was skipped when it was reported stays skipped:
+ * a destination that is paused or removed since is judged when the delivery is made.
+ */
+export function planDecided(plans: readonly DeliveryPlan[], input: PlanInput): DeliveryPlan[] {
+  return plans.map((plan) => {
+    if (plan.status === 'skipped') return plan
+    if (input.resolution === 'unmatched')
+      return { ...plan, status: 'skipped', sessionMode: 'none', reason: 'unmatched' }
+    const destination = input.destinations.find(({ id }) => id === plan.destination)
+    return { ...plan, sessionMode: destination === undefined ? 'client_only' : sessionModeFor(destination, input) }
+  })
+}
+
+/** The `ga` object of the answer, kept for older clients: the first delivery's status stands for all. */
+export function gaOf(plans: readonly DeliveryPlan[]): InstallAnswer['ga'] {
+  return {
+    status: plans[0]?.status ?? 'not_queued',
+    deliveries: plans.map((plan) => ({
+      destination: plan.destination,
+      status: plan.status,
+      session_mode: plan.sessionMode,
+    })),
+  }
+}
+
+/** With the visit at hand: why nothing may or can be sent of it, or null. */
+export function visitSkip(install: Pick<Install, 'gpc'>, visit: Visit, destination: Destination): SkipReason | null {
+  const { provider } = destination
+  if (PROVIDER_FACTS[provider].isAdvertising && (install.gpc || visit.gpc)) return 'gpc'
+  if (provider !== 'ga4') return visit.identities[provider] === undefined ? 'no_identifier' : null
+  const measurementId = destination.settings['measurementId']
+  const identity = typeof measurementId === 'string' ? visit.identities.ga4?.[measurementId] : undefined
+  return isGa4ClientId(identity?.client_id) ? null : 'no_client_id'
+}
+
+/** Two positive integers joined by a dot, as the `_ga` cookie holds it (Measurement Protocol reference, `client_id`). */
+export function isGa4ClientId(value: string | undefined): value is string {
+  return value !== undefined && /^[1-9][0-9]{0,19}\.[1-9][0-9]{0,19}$/.test(value)
+}
+
+/** SHA-256 of the text in UTF-8 as lower-case hex; the domain computes no digests itself. */
+export type Sha256Hex = (text: string) => string
+
+/** 32 hex digits that are the same for every attempt, repeat and replay of one delivery: its key at the provider. */
+export function jobIdOf(
+  delivery: { website: string; eventId: string; destination: string },
+  sha256Hex: Sha256Hex,
+): string {
+  // None of the three can hold a NUL, so no two deliveries share the joined text.
+  const text = `${delivery.website}\u0000${delivery.eventId}\u0000${delivery.destination}`
+  return sha256Hex(text).slice(0, 32)
+}
+
+export interface JobInput {
+  readonly install: Install
+  readonly visit: Visit
+  readonly plan: DeliveryPlan
+  readonly retentionDays: number
+  readonly logRetentionDays: number
+}
+
+/** The job of one pending delivery. Nothing in it depends on when it is made, so making it twice gives one job. */
+export function jobFor(input: JobInput, sha256Hex: Sha256Hex): Job {
+  const { install, plan, visit } = input
+  const { eventId, eventType, receivedAtMs, installPath, platform, arch, gpc, selectionPolicy } = install
+  return {
+    v: 1,
+    jobId: jobIdOf({ website: install.website, eventId, destination: plan.destination }, sha256Hex),
+    website: install.website,
+    organization: install.organization,
+    destination: plan.destination,
+    provider: plan.provider,
+    install: { eventId, eventType, receivedAtMs, installPath, platform, arch, gpc, selectionPolicy },
+    visit: { ...visit, identities: identitiesFor(visit, plan.provider) },
+    sessionMode: plan.sessionMode,
+    createdAtMs: receivedAtMs,
+    deadlineAtMs: receivedAtMs + PROVIDER_FACTS[plan.provider].maxAgeMs,
+    attempts: 0,
+    dueAtMs: receivedAtMs,
+    unclearSinceMs: null,
+    retentionDays: input.retentionDays,
+    logRetentionDays: input.logRetentionDays,
+  }
+}
+
+/** First match wins, in the order in which decisions name the reasons. */
+function plannedSkip(destination: Destination, input: PlanInput): SkipReason | null {
+  if (destination.mode === 'Paused') return 'destination_paused'
+  if (!destination.eventTypes.includes(input.eventType)) return 'event_type_not_selected'
+  if (input.resolution === 'unmatched' || input.resolution === 'counted') return input.resolution
+  const ageMs = input.nowMs - input.receivedAtMs
+  return ageMs >= PROVIDER_FACTS[destination.provider].maxAgeMs ? 'too_old' : null
+}
+
+function sessionModeFor(destination: Destination, input: PlanInput): SessionMode {
+  const windowMs = destination.reconstructionWindowHours * HOUR_MS
+  const sinceVisitMs = input.receivedAtMs - (input.visitIssuedAtMs ?? input.receivedAtMs - LIMITS.receiptLifetimeMs)
+  return sinceVisitMs <= windowMs ? 'original_session_window' : 'client_only'
+}
+
+/** A job for one provider carries no identifier of another: its topic is read by that provider's worker alone. */
+function identitiesFor(visit: Visit, provider: ProviderId): Visit['identities'] {
+  const identity = visit.identities[provider]
+  return identity === undefined ? {} : { [provider]: identity }
+}

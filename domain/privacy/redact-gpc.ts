@@ -1,0 +1,110 @@
+/**
+ * Takes advertising identities out of what the request logs keep of a body sent under Global Privacy Control: each value
+ * is replaced by a keyed hash, the rest stays as it came.
+ *
+ * A body that parsed is walked token by token, so that a value is found behind any escape and a short one does not eat
+ * letters out of other words. Every replacement is made in one pass: hashes are never searched again, or a few crafted
+ * values would make a body grow without end.
+ */
+
+import { finderOf, type Finder } from './find-texts.ts'
+import { ADVERTISING_FIELDS, advertisingValues, CLICK_PARAMETERS } from './identities.ts'
+import type { JsonObject } from '../strict-json.ts'
+
+type Hash = (value: string) => string
+
+/** Shorter values are replaced only where they are a whole text: inside of others they would be found by accident. */
+const CONTAINED_CHARS_MIN = 6
+/** Click IDs beyond these are replaced in addresses only, not wherever else they may stand. */
+const VALUES_MAX = 64
+const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/gs
+const PARAMETER = /([?&#;])([^=&#;?\s]{1,96})=([^&#;\s]*)/g
+const FIELD = new RegExp(
+  `("(?:${ADVERTISING_FIELDS.join('|')})"\\s{0,64}:\\s{0,64})("(?:[^"\\\\]|\\\\.)*"?|-?\\d[\\d.eE+-]*)`,
+  'gs',
+)
+const WISH = /"gpc"\s{0,64}:\s{0,64}true/
+
+/** `text` is the body as it came, `body` what it parsed to. */
+export function hashAdvertising(text: string, body: JsonObject, hash: Hash): string {
+  const values = new Set(
+    advertisingValues(body)
+      .filter((value) => value !== '')
+      .slice(0, VALUES_MAX),
+  )
+  const contained = containedOf(values)
+  return text.replace(STRING_OR_NUMBER, (token) => {
+    if (!token.startsWith('"')) return values.has(String(Number(token))) ? quoted(hash(String(Number(token)))) : token
+    const plain = token.includes('\\') ? (JSON.parse(token) as string) : token.slice(1, -1)
+    const clean = values.has(plain) ? mark(plain, hash) : hashContained(hashParameters(plain, hash), contained, hash)
+    return clean === plain ? token : JSON.stringify(clean)
+  })
+}
+
+/** The same for a body that did not parse: what stands behind the names of fields, and parameters of addresses. */
+export function hashAdvertisingByName(text: string, hash: Hash): string {
+  const named = text.replace(FIELD, (_, name: string, value: string) => name + quoted(hash(bare(value))))
+  return hashParameters(named, hash)
+}
+
+/** Whether a body that did not parse asks for it all the same. */
+export function mentionsGpc(text: string): boolean {
+  return WISH.test(text)
+}
+
+/** Parameters of any address in the text whose name, however spelled, is that of a click ID. */
+function hashParameters(text: string, hash: Hash): string {
+  return text.replace(PARAMETER, (whole, start: string, name: string, value: string) => {
+    const isClick = CLICK_NAMES.has(decoded(name)) && value !== '' && !value.startsWith('hmac:')
+    return isClick ? `${start}${name}=${mark(decoded(value), hash)}` : whole
+  })
+}
+
+const CLICK_NAMES: ReadonlySet<string> = new Set(CLICK_PARAMETERS)
+
+function hashContained(text: string, { find, spelled }: Contained, hash: Hash): string {
+  let result = ''
+  let kept = 0
+  for (const { start, end } of find(text)) {
+    const form = text.slice(start, end)
+    result += text.slice(kept, start) + mark(spelled.get(form) ?? form, hash)
+    kept = end
+  }
+  return kept === 0 ? text : result + text.slice(kept)
+}
+
+interface Contained {
+  /** Each way in which a value may stand inside an address or a cookie, with the value itself. */
+  readonly spelled: ReadonlyMap<string, string>
+  readonly find: Finder
+}
+
+function containedOf(values: ReadonlySet<string>): Contained {
+  const spelled = new Map<string, string>()
+  for (const value of values) {
+    if (value.length < CONTAINED_CHARS_MIN) continue
+    const encoded = encodeURIComponent(value.toWellFormed())
+    for (const form of [value, encoded, encoded.replaceAll('%20', '+')]) spelled.set(form, value)
+  }
+  return { spelled, find: finderOf([...spelled.keys()]) }
+}
+
+function mark(value: string, hash: Hash): string {
+  return `hmac:${hash(value)}`
+}
+
+function quoted(hashed: string): string {
+  return `"hmac:${hashed}"`
+}
+
+function bare(value: string): string {
+  return value.replace(/^"|"$/g, '')
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * The index of a catalog that is stored in parts: which part lies under which of its two names, with the digest of each.
+ *
+ * Whoever reads takes nothing until every part that the index names is there: a catalog is swapped whole though it travels in
+ * parts. Two forms are read: this one, and the earlier one in which every part had a single name.
+ */
+
+import type { CatalogPlace, Slot } from './place.ts'
+import { credentialsPartName, partName, singleCredentialsName, singleShardName, SLOTS } from './place.ts'
+import type { ProviderId } from '../model.ts'
+
+/** Programs whose reader is older keep what they have. */
+const READER = 2
+
+export interface PartEntry {
+  /** As `partName` has it. */
+  readonly key: string
+  readonly slot: Slot
+  /** Of the part's text. */
+  readonly digest: string
+}
+
+export interface CredentialsEntry {
+  readonly slot: Slot
+  /** Of nonce and text, so that it tells nothing about the text. */
+  readonly digest: string
+}
+
+export interface CatalogIndex {
+  /** Version of the catalog as a whole. */
+  readonly version: string
+  readonly parts: readonly PartEntry[]
+  /** Of each provider, in the order of their numbers. */
+  readonly credentials: Readonly<Record<string, readonly CredentialsEntry[]>>
+  /** Digests in the form with one name each; null in today's. */
+  readonly single: readonly string[] | null
+}
+
+/** One object that a reader must have, and the digest by which it knows that it has the right one; null where nothing tells. */
+export interface NamedPart {
+  readonly name: string
+  readonly digest: string | null
+}
+
+/** Why an index cannot be used; a sentence that begins with "the catalog". */
+export class UnreadableCatalog extends Error {
+  override readonly name = 'UnreadableCatalog'
+}
+
+export function indexText({ version, parts, credentials }: Omit<CatalogIndex, 'single'>): string {
+  // Readers of the earlier form look for `shards` before they look at the number of their form.
+  return JSON.stringify({ version, minReader: READER, shards: [], parts, credentials })
+}
+
+/** @throws UnreadableCatalog for what is no index, or for a newer form than this program knows. */
+export function readIndex(text: string): CatalogIndex {
+  const value = jsonOf(text) as (Partial<CatalogIndex> & { minReader?: unknown; shards?: unknown }) | null
+  if (typeof value?.version !== 'string' || typeof value.minReader !== 'number' || !Array.isArray(value.shards)) {
+    throw new UnreadableCatalog('the catalog has no index')
+  }
+  const { version, minReader, parts, credentials } = value
+  if (minReader > READER) throw new UnreadableCatalog('the catalog is of a newer form than this program reads')
+  if (minReader < READER) return { version, parts: [], credentials: {}, single: value.shards as readonly string[] }
+  if (!Array.isArray(parts) || !parts.every(isEntry) || typeof credentials !== 'object') {
+    throw new UnreadableCatalog('the catalog has no index')
+  }
+  return { version, parts: parts as readonly PartEntry[], credentials, single: null }
+}
+
+/** The ConfigMaps that hold the catalog. */
+export function catalogParts({ parts, single }: CatalogIndex, place: CatalogPlace): readonly NamedPart[] {
+  if (single === null) return parts.map(({ key, slot, digest }) => ({ name: partName(place, key, slot), digest }))
+  return single.map((digest, number) => ({ name: singleShardName(place, number, single.length), digest }))
+}
+
+/** The Secrets that hold a provider's credentials. */
+export function credentialsParts(
+  { credentials, single }: CatalogIndex,
+  place: CatalogPlace,
+  provider: ProviderId,
+): readonly NamedPart[] {
+  if (single !== null) return [{ name: singleCredentialsName(place, provider), digest: null }]
+  return (credentials[provider] ?? []).map(({ slot, digest }, number) => ({
+    name: credentialsPartName(place, provider, number, slot),
+    digest,
+  }))
+}
+
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch (error) {
+    throw new UnreadableCatalog('the catalog is not JSON', { cause: error })
+  }
+}
+
+function isEntry({ key, slot, digest }: Partial<PartEntry>): boolean {
+  return typeof key === 'string' && SLOTS.some((each) => each === slot) && typeof digest === 'string'
+}

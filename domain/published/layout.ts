@@ -1,0 +1,158 @@
+/**
+ * Cuts a catalog into parts of a bounded size. A part holds everything whose hashed ID begins with its key, some binary
+ * digits; one that grows too large becomes two with one more digit, and two small ones become one again. All others stay as they
+ * are, so a change writes the parts that it touches and no others, and no object of one owner takes up another one's room.
+ */
+
+import type { Catalog, Organization, Website } from '../catalog.ts'
+import { partText, type Part } from './parts.ts'
+import { LIMITS } from '../limits.ts'
+import type { Sha256Hex } from '../origin.ts'
+import { isSameList } from '../catalog/unchanged.ts'
+
+export interface CatalogPart {
+  readonly key: string
+  readonly text: string
+  /** SHA-256 of the text. */
+  readonly digest: string
+  /** The text as it is stored: compressed, in base64. */
+  readonly packed: string
+}
+
+export interface LayoutTools {
+  readonly sha256Hex: Sha256Hex
+  /** Compresses a text, the same one always alike, and writes it down in base64. */
+  readonly pack: (text: string) => string
+}
+
+/** What one catalog leaves for the next: changes nothing but the time it takes, and which sizes of parts are good enough. */
+export interface LayoutMemory {
+  parts: ReadonlyMap<string, { readonly part: Part; readonly made: CatalogPart }>
+}
+
+/** Nobody can make many IDs whose hashes share so many digits. */
+const MOST_DIGITS = 64
+/** Two parts become one where they fill so much of it: far from what would be cut again. */
+const MERGE_SHARE = 0.25
+/** A text that is so many times larger than a part is cut without a look at its compressed size. */
+const SURELY_TOO_LARGE = 8
+
+/** The parts of the catalog in the order of their keys. `inUse`: keys of the parts that there are, where there is no memory of them. */
+export function layOut(
+  catalog: Pick<Catalog, 'organizations' | 'websites'>,
+  inUse: readonly string[],
+  tools: LayoutTools,
+  memory: LayoutMemory = { parts: new Map() },
+): readonly CatalogPart[] {
+  const before = memory.parts
+  const tree = treeOf(before.size > 0 ? before.keys() : inUse)
+  const layout: Layout = { tree, before, made: new Map(), tools }
+  for (const [key, part] of spread(itemsOf(catalog), '', layout)) place(key, part, layout)
+  mergeSmall(layout)
+  const keys = [...layout.made.keys()].sort()
+  memory.parts = new Map(keys.flatMap((key) => entryOf(layout.made, key)))
+  return [...memory.parts.values()].map(({ made }) => made)
+}
+
+interface Layout {
+  /** Keys that are cut into two longer ones. */
+  readonly tree: Set<string>
+  readonly before: LayoutMemory['parts']
+  readonly made: Map<string, { readonly part: Part; readonly made: CatalogPart }>
+  readonly tools: LayoutTools
+}
+
+type Item = Organization | Website
+
+/** Keys may come from outside; any set of them gives a tree. */
+function treeOf(keys: Iterable<string>): Set<string> {
+  const tree = new Set<string>()
+  for (const key of keys) {
+    for (let digits = 0; digits < Math.min(key.length, MOST_DIGITS); digits += 1) tree.add(key.slice(0, digits))
+  }
+  return tree
+}
+
+function itemsOf({ organizations, websites }: Pick<Catalog, 'organizations' | 'websites'>): Part {
+  return { organizations: [...organizations.values()], websites: [...websites.values()] }
+}
+
+function spread(items: Part, from: string, { tree, tools }: Layout): ReadonlyMap<string, Part> {
+  const parts = new Map<string, { organizations: Organization[]; websites: Website[] }>()
+  const partOf = (item: Item) => {
+    const digits = digitsOf(item, tools.sha256Hex)
+    let length = from.length
+    while (length < MOST_DIGITS && tree.has(digits.slice(0, length))) length += 1
+    const key = digits.slice(0, length)
+    const part = parts.get(key) ?? { organizations: [], websites: [] }
+    parts.set(key, part)
+    return part
+  }
+  for (const item of items.organizations) partOf(item).organizations.push(item)
+  for (const item of items.websites) partOf(item).websites.push(item)
+  return parts
+}
+
+/** Makes the part, or the two that it is cut into. */
+function place(key: string, part: Part, layout: Layout): void {
+  const made = madeOf(key, part, layout)
+  if (made !== null) {
+    layout.made.set(key, { part, made })
+    return
+  }
+  layout.tree.add(key)
+  for (const [inner, own] of spread(part, key, layout)) place(inner, own, layout)
+}
+
+/** Null where it is too large and can be cut. */
+function madeOf(key: string, part: Part, { before, tools }: Layout): CatalogPart | null {
+  const last = before.get(key)
+  if (last !== undefined && isSamePart(last.part, part)) return last.made
+  const text = partText(part)
+  const canBeCut = part.organizations.length + part.websites.length > 1 && key.length < MOST_DIGITS
+  if (canBeCut && text.length > LIMITS.catalogPartBytes * SURELY_TOO_LARGE) return null
+  const packed = tools.pack(text)
+  if (canBeCut && packedBytes(packed) > LIMITS.catalogPartBytes) return null
+  return { key, text, digest: tools.sha256Hex(text), packed }
+}
+
+function mergeSmall(layout: Layout): void {
+  const { made, tree } = layout
+  for (const key of [...made.keys()].sort((a, b) => b.length - a.length)) {
+    const parent = key.slice(0, -1)
+    const sibling = `${parent}${key.endsWith('0') ? '1' : '0'}`
+    if (key === '' || !made.has(key) || tree.has(sibling)) continue
+    const pair = [key, sibling].flatMap((each) => made.get(each) ?? [])
+    const bytes = pair.reduce((sum, each) => sum + packedBytes(each.made.packed), 0)
+    if (bytes > LIMITS.catalogPartBytes * MERGE_SHARE) continue
+    for (const each of [key, sibling]) made.delete(each)
+    tree.delete(parent)
+    const organizations = pair.flatMap(({ part }) => part.organizations)
+    place(parent, { organizations, websites: pair.flatMap(({ part }) => part.websites) }, layout)
+  }
+}
+
+function entryOf<T>(map: ReadonlyMap<string, T>, key: string): readonly (readonly [string, T])[] {
+  const value = map.get(key)
+  return value === undefined ? [] : [[key, value]]
+}
+
+const DIGITS = new WeakMap<Item, string>()
+
+function digitsOf(item: Item, sha256Hex: Sha256Hex): string {
+  const known = DIGITS.get(item)
+  if (known !== undefined) return known
+  const hex = sha256Hex(item.id).slice(0, MOST_DIGITS / 4)
+  const digits = [...hex].map((digit) => Number.parseInt(digit, 16).toString(2).padStart(4, '0')).join('')
+  DIGITS.set(item, digits)
+  return digits
+}
+
+/** By identity: the compiler gives unchanged organisations and websites back. */
+function isSamePart(a: Part, b: Part): boolean {
+  return isSameList(a.websites, b.websites) && isSameList(a.organizations, b.organizations)
+}
+
+function packedBytes(base64: string): number {
+  return Math.ceil((base64.length * 3) / 4)
+}

@@ -1,0 +1,233 @@
+/** Decides what the status of a resource says: its conditions, from a closed set of reasons, each with its fix. */
+
+import type { CatalogProblem } from '../catalog.ts'
+import { PROBLEM_REASONS } from './problems.ts'
+import type { ResourceKind } from './resources.ts'
+
+/**
+ * In the order in which they are shown. The first four are always there. `Reconciling` and `Stalled`, which helm and GitOps tools
+ * look for, and `Warning`, which tells what is wrong with an object in force, are there only while they are true, as the kstatus library has it for what is out of the ordinary (sigs.k8s.io/cli-utils,
+ * pkg/kstatus); leaving them out saves a seventh of what a status costs the API server.
+ */
+export const CONDITION_TYPES = [
+  'Accepted',
+  'ResolvedRefs',
+  'Programmed',
+  'Ready',
+  'Reconciling',
+  'Stalled',
+  'Warning',
+] as const
+const OWN_TYPES: ReadonlySet<string> = new Set(CONDITION_TYPES)
+export type ConditionType = (typeof CONDITION_TYPES)[number]
+
+/** As Kubernetes writes it. */
+export interface Condition {
+  readonly type: string
+  readonly status: 'True' | 'False' | 'Unknown'
+  readonly observedGeneration?: number
+  /** RFC 3339; moves only when `status` does. */
+  readonly lastTransitionTime: string
+  readonly reason: string
+  readonly message: string
+}
+
+interface ReasonRow {
+  readonly meaning: string
+  readonly fix: string
+}
+
+/** Reasons that no problem of the object itself gives. */
+const STATE_REASONS = {
+  Accepted: { meaning: 'The object is valid, and nothing stands against it.', fix: 'Nothing to do.' },
+  ResolvedRefs: { meaning: 'Everything it refers to is there.', fix: 'Nothing to do.' },
+  Programmed: { meaning: 'The catalog that the pods read holds it.', fix: 'Nothing to do.' },
+  Ready: { meaning: 'It is accepted, complete and in force.', fix: 'Nothing to do.' },
+  Delivering: { meaning: 'The provider accepts its credentials again.', fix: 'Nothing to do.' },
+  CredentialsRefused: {
+    meaning:
+      'The provider refuses its credentials, so its deliveries wait. The figure is that of the workers, up to a minute old.',
+    fix: 'Put valid credentials into its Secret; workers notice by themselves, and waiting deliveries go on.',
+  },
+  NotAccepted: {
+    meaning: 'It is left out of the catalog, because it is refused or refers to what is missing.',
+    fix: 'See the conditions Accepted and ResolvedRefs of the same object.',
+  },
+  NotImplemented: {
+    meaning: 'This version of the service does not do yet what the object asks for; it is checked, and nothing more.',
+    fix: 'Nothing to do until a version does it; CHANGELOG.md says which.',
+  },
+  CatalogNotPublished: {
+    meaning: 'The catalog that holds it could not be written yet; what was in force before stays in force.',
+    fix: "See the operator's log and its metric whence_operator_writes_total; it tries again by itself.",
+  },
+} as const satisfies Record<string, ReasonRow>
+
+/** Reasons of the folder alone, which no object in a cluster can have. */
+const FOLDER_ONLY: ReadonlySet<string> = new Set([
+  'FolderUnreadable',
+  'InvalidYaml',
+  'UnknownKind',
+  'DuplicateObject',
+  'EnvNotSet',
+])
+
+/** Every reason that a condition may carry, with its meaning and its fix. */
+export const CONDITION_REASONS: Readonly<Record<string, ReasonRow>> = {
+  ...STATE_REASONS,
+  ...Object.fromEntries(Object.entries<ReasonRow>(PROBLEM_REASONS).filter(([reason]) => !FOLDER_ONLY.has(reason))),
+}
+
+export interface ConditionsInput {
+  readonly kind: ResourceKind
+  readonly generation: number
+  /** What the compiler says of this object. */
+  readonly problems: readonly CatalogProblem[]
+  /** Whether the catalog that holds this generation has been written. */
+  readonly isPublished: boolean
+  /** What stands there now. */
+  readonly previous: readonly Condition[]
+  /** RFC 3339. */
+  readonly now: string
+}
+
+const MESSAGE_CHARS = 1_024
+const REFERENCE_REASONS: ReadonlySet<string> = new Set([
+  'RefNotFound',
+  'RefNotAccepted',
+  'RefNotPermitted',
+  'SecretReserved',
+])
+/** Kinds that are checked, and that nothing carries out yet. */
+const NOT_IMPLEMENTED: ReadonlySet<ResourceKind> = new Set(['LogStream'])
+
+/** The conditions of one object. Messages hold no times, counters or random order: the same world gives the same text. */
+export function conditionsOf(input: ConditionsInput): readonly Condition[] {
+  const isReference = ({ reason }: CatalogProblem) => REFERENCE_REASONS.has(reason)
+  const refusals = input.problems.filter(({ isWarning }) => isWarning !== true)
+  const accepted = verdict(
+    'Accepted',
+    refusals.filter((problem) => !isReference(problem)),
+  )
+  const resolved = verdict('ResolvedRefs', refusals.filter(isReference))
+  const programmed = programmedState(input, accepted, resolved)
+  const failed = [accepted, resolved, programmed].find(({ isTrue }) => !isTrue)
+  const lasting = [
+    conditionOf('Accepted', accepted, input),
+    conditionOf('ResolvedRefs', resolved, input),
+    conditionOf('Programmed', programmed, input),
+    conditionOf('Ready', failed ?? { isTrue: true, reason: 'Ready', message: '' }, input),
+  ]
+  const warned = warningOf(input)
+  const extra = warned === null ? [] : [conditionOf('Warning', warned, input)]
+  if (failed === undefined) return [...lasting, ...extra]
+  const passing = failed.reason === 'CatalogNotPublished' ? 'Reconciling' : 'Stalled'
+  return [...lasting, conditionOf(passing, { ...failed, isTrue: true }, input), ...extra]
+}
+
+function warningOf({ problems }: ConditionsInput): State | null {
+  const warnings = problems.filter(({ isWarning }) => isWarning === true)
+  return warnings.length === 0 ? null : { ...verdict('Accepted', warnings), isTrue: true }
+}
+
+/**
+ * The condition `Delivering`, which only a Destination has whose deliveries were once paused. It is applied apart from the
+ * others, which `sayTheSame` and `conditionsOf` are about.
+ */
+export function deliveringCondition(isPaused: boolean, sinceMs: number): Condition {
+  const state = isPaused
+    ? {
+        status: 'False',
+        reason: 'CredentialsRefused',
+        message: 'the provider refuses its credentials; deliveries wait',
+      }
+    : { status: 'True', reason: 'Delivering', message: '' }
+  const lastTransitionTime = `${new Date(sinceMs).toISOString().slice(0, 19)}Z`
+  return { type: 'Delivering', ...(state as Pick<Condition, 'status' | 'reason' | 'message'>), lastTransitionTime }
+}
+
+/** Whether two lists of conditions say the same, whenever they began to. */
+export function sayTheSame(a: readonly Condition[], b: readonly Condition[]): boolean {
+  const text = (conditions: readonly Condition[]) =>
+    JSON.stringify(
+      conditions
+        .filter(({ type }) => OWN_TYPES.has(type))
+        .map(({ type, status, observedGeneration, reason, message }) => [
+          type,
+          status,
+          observedGeneration ?? null,
+          reason,
+          message,
+        ])
+        .sort(),
+    )
+  return text(a) === text(b)
+}
+
+/** The schema of `status.conditions`, in the dialect of structural schemas. */
+export function conditionsSchema(): Readonly<Record<string, unknown>> {
+  return {
+    type: 'array',
+    description: `What holds of it: ${CONDITION_TYPES.join(', ')}.`,
+    maxItems: 16,
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': ['type'],
+    items: {
+      type: 'object',
+      description: 'One thing that is said about the object.',
+      required: ['type', 'status', 'lastTransitionTime', 'reason', 'message'],
+      properties: {
+        type: { type: 'string', description: 'What it is about.', maxLength: 316 },
+        status: { type: 'string', description: 'Whether it holds.', enum: ['True', 'False', 'Unknown'] },
+        observedGeneration: {
+          ...{ type: 'integer', format: 'int64', minimum: 0 },
+          description: 'The generation of the spec that it was said of.',
+        },
+        lastTransitionTime: {
+          type: 'string',
+          description: 'When its status last became another.',
+          format: 'date-time',
+        },
+        reason: {
+          ...{ type: 'string', minLength: 1, maxLength: MESSAGE_CHARS },
+          description: 'Why, in one word; docs/conditions.md has the fix for each.',
+        },
+        message: { type: 'string', description: 'Why, in a sentence.', maxLength: 32_768 },
+      },
+    },
+  }
+}
+
+interface State {
+  readonly isTrue: boolean
+  readonly reason: string
+  readonly message: string
+}
+
+function verdict(reason: 'Accepted' | 'ResolvedRefs', problems: readonly CatalogProblem[]): State {
+  const [first] = problems
+  if (first === undefined) return { isTrue: true, reason, message: '' }
+  const more = problems.length === 1 ? '' : ` (and ${problems.length - 1} more)`
+  return { isTrue: false, reason: first.reason, message: first.message.slice(0, MESSAGE_CHARS) + more }
+}
+
+/** An Organization whose default path is missing stays in force with its oldest one; all others are left out. */
+function programmedState({ kind, isPublished, problems }: ConditionsInput, accepted: State, resolved: State): State {
+  if (problems.some(({ reason }) => reason === 'LastAcceptedKept')) {
+    return { isTrue: false, reason: 'NotAccepted', message: 'the form accepted last stays in force' }
+  }
+  const isLeftOut = !accepted.isTrue || (!resolved.isTrue && kind !== 'Organization')
+  if (isLeftOut) return { isTrue: false, reason: 'NotAccepted', message: 'it is not part of the catalog' }
+  if (NOT_IMPLEMENTED.has(kind)) {
+    return { isTrue: false, reason: 'NotImplemented', message: 'this version does nothing with it yet' }
+  }
+  if (!isPublished) return { isTrue: false, reason: 'CatalogNotPublished', message: 'the catalog is being written' }
+  return { isTrue: true, reason: 'Programmed', message: '' }
+}
+
+function conditionOf(type: ConditionType, { isTrue, reason, message }: State, input: ConditionsInput): Condition {
+  const status = isTrue ? 'True' : 'False'
+  const before = input.previous.find((condition) => condition.type === type)
+  const lastTransitionTime = before?.status === status ? before.lastTransitionTime : input.now
+  return { type, status, observedGeneration: input.generation, lastTransitionTime, reason, message }
+}

@@ -1,0 +1,124 @@
+/** The rules of custom resources that go beyond a schema, as expressions that the API server evaluates by itself. */
+
+import { SELECTOR_MESSAGE, VALUES_MESSAGE } from './allowed-namespaces.ts'
+import type { JsonSchema } from './json-schema.ts'
+import { LIMITS, PLAN_LIMITS } from '../limits.ts'
+import type { Plan } from '../model.ts'
+import { PLANS, PROVIDER_IDS } from '../model.ts'
+import { PROVIDER_BLOCKS } from './provider-blocks.ts'
+import type { ResourceKind } from './resources.ts'
+
+/** One entry of `x-kubernetes-validations`; the message completes a sentence that begins with the field. */
+export interface CelRule {
+  readonly rule: string
+  readonly message: string
+}
+
+/** Rules about a whole object: only there `metadata.name` can be seen. */
+export const OBJECT_RULES: { readonly [K in ResourceKind]: readonly CelRule[] } = {
+  Organization: [displayNameFits()],
+  Website: [displayNameFits(), idFits(), idStays()],
+  InstallPath: [displayNameFits(), idFits(), idStays()],
+  Destination: [displayNameFits()],
+  LogStream: [displayNameFits()],
+}
+
+/** Rules about `spec`. */
+export const SPEC_RULES: { readonly [K in ResourceKind]: readonly CelRule[] } = {
+  Organization: [retentionFitsPlan()],
+  Website: [],
+  InstallPath: [],
+  Destination: PROVIDER_IDS.map(hasOwnBlock),
+  LogStream: [{ rule: 'has(self.s3) != has(self.webhook)', message: 'must have either s3 or webhook, and not both' }],
+}
+
+const LIST = 'self.selector.matchExpressions'
+const TAKES_VALUES = "(each.operator == 'In' || each.operator == 'NotIn')"
+
+/** Rules about `spec.allowedNamespaces`. They stand there and not above, so that a write without the block costs nothing. */
+export const ALLOWED_NAMESPACES_RULES: readonly CelRule[] = [
+  { rule: "(self.from == 'Selector') == has(self.selector)", message: SELECTOR_MESSAGE },
+  {
+    rule: `!has(self.selector) || !has(${LIST}) || ${LIST}.all(each, ${TAKES_VALUES} == (has(each.values) && size(each.values) > 0))`,
+    message: `selector.matchExpressions ${VALUES_MESSAGE}`,
+  },
+]
+
+/**
+ * Rules about one text, from its pattern and the kind of address it is. Patterns stand here and not in the schema so that
+ * kubectl shows what is asked for in words. Addresses are held to their outer form only: spelling a host in its one way is
+ * the compiler's, which has the last word.
+ */
+export function textRules({ pattern, patternMeaning, address }: JsonSchema): readonly CelRule[] {
+  const rules: CelRule[] = []
+  if (pattern !== undefined) {
+    rules.push({ rule: matches(pattern), message: patternMeaning ?? `must match ${pattern}` })
+  }
+  if (address !== undefined) rules.push(addressRule(address))
+  return rules
+}
+
+/**
+ * Of ASCII only what hosts are made of; of other scripts anything. The API server compiles a pattern for every write, status or
+ * not, and classes of Unicode, or letters folded by `(?i:)`, take it long.
+ */
+const HOST = String.raw`(\[[0-9A-Fa-f:.]+\]|[^\x00-,/:-@\[-^\x60{-\x7f]+)(:[0-9]{1,5})?`
+const LOOPBACK = String.raw`(localhost|[A-Za-z0-9.-]+[.]localhost|127[.][0-9]{1,3}[.][0-9]{1,3}[.][0-9]{1,3}|\[::1\])(:[0-9]{1,5})?`
+
+function addressRule(address: 'origin' | 'page' | 'outbound'): CelRule {
+  if (address === 'outbound') {
+    const rule = matches(String.raw`^(?i:https)://[^/?#\\@\s]+([/?][^\\#\s]*)?$`)
+    return { rule, message: 'must be a plain https address: no user name, fragment, space or backslash' }
+  }
+  const end = address === 'origin' ? '/?' : String.raw`(/[^\s?#]*)?`
+  const rule = matches(`^((?i:https)://${HOST}|(?i:http://${LOOPBACK}))${end}$`)
+  return address === 'origin'
+    ? { rule, message: 'must be an origin such as https://acme.dev: https, a host, no path and no wildcard' }
+    : { rule, message: 'must be the address of a page such as https://acme.dev/install, without query and fragment' }
+}
+
+function displayNameFits(): CelRule {
+  return {
+    rule: `has(self.spec.displayName) || size(self.metadata.name) <= ${LIMITS.nameChars}`,
+    message: `spec.displayName is missing, and metadata.name has more than ${LIMITS.nameChars} characters`,
+  }
+}
+
+function idFits(): CelRule {
+  return {
+    rule: `has(self.spec.id) || (size(self.metadata.name) <= ${LIMITS.websiteIdChars} && !self.metadata.name.contains('.'))`,
+    message: `spec.id is missing, and metadata.name cannot stand in: it has dots or more than ${LIMITS.websiteIdChars} characters`,
+  }
+}
+
+/** The ID in effect, so that writing the name's own ID down later is no change. */
+function idStays(): CelRule {
+  const id = (object: string) => `(has(${object}.spec.id) ? ${object}.spec.id : ${object}.metadata.name)`
+  return { rule: `${id('self')} == ${id('oldSelf')}`, message: 'spec.id cannot be changed; make a new object' }
+}
+
+function retentionFitsPlan(): CelRule {
+  const most = (plan: Plan) => PLAN_LIMITS[plan].logRetentionDays
+  const choice = PLANS.slice(1).reduceRight(
+    (rest, plan) => `self.plan == '${plan}' ? ${most(plan)} : ${rest}`,
+    String(most(PLANS[0])),
+  )
+  const words = PLANS.map((plan) => `${plan} ${most(plan)}`).join(', ')
+  return {
+    rule: `!has(self.logRetentionDays) || self.logRetentionDays <= (${choice})`,
+    message: `logRetentionDays is above the most that the plan allows: ${words}`,
+  }
+}
+
+function hasOwnBlock(provider: (typeof PROVIDER_IDS)[number]): CelRule {
+  const { block } = PROVIDER_BLOCKS[provider]
+  return {
+    rule: `(self.provider == '${provider}') == has(self.${block})`,
+    message: `must have the block ${block} if the provider is ${provider}, and only then`,
+  }
+}
+
+/** A raw text in the expression language has no escapes, so the pattern must not hold its quote. */
+function matches(pattern: string): string {
+  return `self.matches(r'${pattern}')`
+}

@@ -1,0 +1,234 @@
+/** Makes the CustomResourceDefinition of each kind from the same schemas that the validators read. */
+
+import { conditionsSchema } from './conditions.ts'
+import type { CelRule } from './crd-rules.ts'
+import { ALLOWED_NAMESPACES_RULES, OBJECT_RULES, SPEC_RULES, textRules } from './crd-rules.ts'
+import type { JsonSchema } from './json-schema.ts'
+import type { Sha256Hex } from '../origin.ts'
+import type { ResourceKind } from './resources.ts'
+import { RESOURCE_API_VERSION, RESOURCE_GROUP, SPEC_SCHEMAS } from './resources.ts'
+
+/** Plain data, ready to be printed as YAML or JSON. */
+export type KubeData = Readonly<Record<string, unknown>>
+
+/** Plural name of each kind, as it stands in addresses of the API. */
+export const RESOURCE_PLURALS: { readonly [K in ResourceKind]: string } = {
+  Organization: 'organizations',
+  Website: 'websites',
+  InstallPath: 'installpaths',
+  Destination: 'destinations',
+  LogStream: 'logstreams',
+}
+
+/** Holds a digest of what a definition serves, so that the operator can tell an outdated one. */
+export const SCHEMA_HASH_ANNOTATION = `${RESOURCE_GROUP}/schema-hash`
+
+const VERSION = RESOURCE_API_VERSION.slice(RESOURCE_GROUP.length + 1)
+const STATUS_TEXT_CHARS = 32_768
+
+const SHORT_NAMES: { readonly [K in ResourceKind]: string } = {
+  Organization: 'worg',
+  Website: 'wsite',
+  InstallPath: 'wpath',
+  Destination: 'wdest',
+  LogStream: 'wlog',
+}
+
+interface Column {
+  readonly name: string
+  readonly jsonPath: string
+  readonly type?: string
+  readonly description: string
+}
+
+const READY: Column = {
+  name: 'Ready',
+  jsonPath: '.status.conditions[?(@.type=="Ready")].status',
+  description: 'Whether it is in force',
+}
+const REASON: Column = {
+  name: 'Reason',
+  jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
+  description: 'Why it is ready or not',
+}
+const ORGANIZATION: Column = {
+  name: 'Organization',
+  jsonPath: '.spec.organizationRef.name',
+  description: 'Whom it belongs to',
+}
+
+/** What `kubectl get` shows; six at most, so that a line fits a terminal. */
+const COLUMNS: { readonly [K in ResourceKind]: readonly Column[] } = {
+  Organization: [
+    READY,
+    REASON,
+    { name: 'Plan', jsonPath: '.spec.plan', description: 'The plan' },
+    { name: 'Websites', jsonPath: '.status.websites', type: 'integer', description: 'Websites in force' },
+  ],
+  Website: [
+    READY,
+    { name: 'Origin', jsonPath: '.spec.primaryOrigin', description: 'The primary origin' },
+    { name: 'Visits', jsonPath: '.status.traffic.visits', type: 'integer', description: 'Visits of the last 24 hours' },
+    {
+      name: 'Installs',
+      jsonPath: '.status.traffic.installs',
+      type: 'integer',
+      description: 'Installs of the last 24 hours',
+    },
+    {
+      name: 'Matched',
+      jsonPath: '.status.traffic.matchRate',
+      description: 'Share of the installs of the last 24 hours that were tied to a visit',
+    },
+    REASON,
+  ],
+  InstallPath: [
+    READY,
+    REASON,
+    ORGANIZATION,
+    { name: 'Paused', jsonPath: '.spec.paused', type: 'boolean', description: 'Whether installs are only counted' },
+  ],
+  Destination: [
+    READY,
+    REASON,
+    { name: 'Website', jsonPath: '.spec.websiteRef.name', description: 'Whose installs are delivered' },
+    { name: 'Provider', jsonPath: '.spec.provider', description: 'Where to' },
+    { name: 'Mode', jsonPath: '.spec.mode', description: 'Validate, Live or Paused' },
+  ],
+  LogStream: [READY, REASON, ORGANIZATION],
+}
+
+const text = (description: string): KubeData => ({ type: 'string', description, maxLength: STATUS_TEXT_CHARS })
+const count = (description: string): KubeData => ({ type: 'integer', format: 'int64', description, minimum: 0 })
+
+/** What a status says beside its conditions. */
+const STATUS_FIELDS: { readonly [K in ResourceKind]: KubeData } = {
+  Organization: { websites: count('Websites in force.') },
+  Website: {
+    id: text('The website ID in effect, which pages and hooks call `project`.'),
+    snippet: text("The line that goes into the website's pages."),
+    hookCommand: text('The line that goes into an install script.'),
+    traffic: {
+      type: 'object',
+      description: 'What the last 24 hours brought, rounded to two digits so that it is seldom written.',
+      properties: {
+        visits: count('Visits.'),
+        installs: count('Install events.'),
+        matchRate: text('Share of the installs that were tied to a visit, for example 62%.'),
+      },
+    },
+  },
+  InstallPath: { id: text('The ID in effect.') },
+  Destination: {},
+  LogStream: {},
+}
+
+/** The definition of one kind, with its digest among the annotations. */
+export function customResourceDefinition(kind: ResourceKind, sha256Hex: Sha256Hex): KubeData {
+  const plural = RESOURCE_PLURALS[kind]
+  const spec = {
+    group: RESOURCE_GROUP,
+    scope: 'Namespaced',
+    names: {
+      kind,
+      listKind: `${kind}List`,
+      plural,
+      singular: kind.toLowerCase(),
+      shortNames: [SHORT_NAMES[kind]],
+      categories: ['whence'],
+    },
+    versions: [
+      {
+        name: VERSION,
+        served: true,
+        storage: true,
+        subresources: { status: {} },
+        additionalPrinterColumns: COLUMNS[kind].map(({ type = 'string', ...column }) => ({ ...column, type })),
+        schema: { openAPIV3Schema: objectSchema(kind) },
+      },
+    ],
+  }
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: {
+      name: `${plural}.${RESOURCE_GROUP}`,
+      annotations: { [SCHEMA_HASH_ANNOTATION]: sha256Hex(JSON.stringify(spec)).slice(0, 16) },
+    },
+    spec,
+  }
+}
+
+function objectSchema(kind: ResourceKind): KubeData {
+  return {
+    type: 'object',
+    description: SPEC_SCHEMAS[kind].description,
+    required: ['spec'],
+    ...validations(OBJECT_RULES[kind]),
+    properties: {
+      apiVersion: { type: 'string', description: `Group and version: ${RESOURCE_API_VERSION}.` },
+      kind: { type: 'string', description: `The kind: ${kind}.` },
+      // The API server describes it, and lets nobody else.
+      metadata: { type: 'object' },
+      spec: specSchema(kind),
+      status: {
+        type: 'object',
+        description: 'Written by the operator.',
+        // What no operator has looked at yet is in progress: tools that wait for it must not take it for done.
+        default: { observedGeneration: -1 },
+        properties: {
+          observedGeneration: { ...count('The generation of the spec that this status is about.'), minimum: -1 },
+          installation: text('The installation that it belongs to.'),
+          lastHandledReconcileAt: text('The last value of the annotation whence.dev/reconcile-now that was seen to.'),
+          conditions: conditionsSchema(),
+          ...STATUS_FIELDS[kind],
+        },
+      },
+    },
+  }
+}
+
+function specSchema(kind: ResourceKind): KubeData {
+  const schema = structural(SPEC_SCHEMAS[kind])
+  const properties = schema['properties'] as Readonly<Record<string, KubeData>>
+  const { allowedNamespaces: block } = properties
+  const rules = validations(ALLOWED_NAMESPACES_RULES)
+  const held = block === undefined ? {} : { allowedNamespaces: { ...block, ...rules } }
+  return { ...schema, properties: { ...properties, ...held }, ...validations(SPEC_RULES[kind]) }
+}
+
+/** The same schema in the dialect of structural schemas. */
+function structural(schema: JsonSchema): KubeData {
+  const { type, description, minLength, maxLength, minimum, maximum, minItems, maxItems, required } = schema
+  const plain = { type, description, minLength, maxLength, minimum, maximum, minItems, maxItems, required }
+  const dialect: Record<string, unknown> = Object.fromEntries(
+    Object.entries(plain).filter(([, value]) => value !== undefined),
+  )
+  if (schema.default !== undefined) dialect['default'] = schema.default
+  if (schema.enum !== undefined) dialect['enum'] = schema.enum
+  if (type === 'integer') dialect['format'] = 'int64'
+  if (type === 'array') Object.assign(dialect, listType(schema))
+  if (schema.maxProperties !== undefined) dialect['maxProperties'] = schema.maxProperties
+  if (typeof schema.additionalProperties === 'object') {
+    dialect['additionalProperties'] = structural(schema.additionalProperties)
+  }
+  if (schema.items !== undefined) dialect['items'] = structural(schema.items)
+  if (schema.properties !== undefined) {
+    dialect['properties'] = Object.fromEntries(
+      Object.entries(schema.properties).map(([name, member]) => [name, structural(member)]),
+    )
+  }
+  return { ...dialect, ...validations(textRules(schema)) }
+}
+
+/** How two writers' lists merge: sets by value, maps by their ID; all others belong to one writer as a whole. */
+function listType({ uniqueItems, items }: JsonSchema): KubeData {
+  if (uniqueItems === true) return { 'x-kubernetes-list-type': 'set' }
+  const hasId = items?.required?.includes('id') === true
+  if (hasId) return { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['id'] }
+  return { 'x-kubernetes-list-type': 'atomic' }
+}
+
+function validations(rules: readonly CelRule[]): KubeData {
+  return rules.length === 0 ? {} : { 'x-kubernetes-validations': rules }
+}

@@ -1,0 +1,55 @@
+/** Tells references whose other end lies elsewhere, in a cluster or another repository, from those that are wrong. */
+
+import type { CatalogProblem } from '../catalog.ts'
+import { objectKey, shownName, type SourceObject } from '../catalog/objects.ts'
+
+const KIND_OF_REFERENCE: Readonly<Record<string, string>> = { organizationRef: 'Organization', websiteRef: 'Website' }
+const DEFAULT_NAMESPACE = 'default'
+
+interface Named {
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly value: unknown
+}
+
+/**
+ * Leaves out problems that are there only because an object is not among `objects`. What is there and does not fit, a Secret
+ * without the key that is named for example, stays a problem.
+ */
+export function withoutMissing(
+  problems: readonly CatalogProblem[],
+  objects: readonly SourceObject[],
+): readonly CatalogProblem[] {
+  const named = objects.map(({ value }) => identityOf(value)).filter((each) => each !== null)
+  const keys = new Set(named.map(({ kind, namespace, name }) => objectKey(kind, namespace, name)))
+  const byShownName = new Map(named.map((each) => [`${each.kind}/${shownName(each)}`, each]))
+  return problems.filter((problem) => !isMissing(problem, byShownName.get(problem.object), keys))
+}
+
+function isMissing({ reason, field }: CatalogProblem, from: Named | undefined, keys: ReadonlySet<string>): boolean {
+  // What it refers to is among the objects, and has a problem of its own.
+  if (reason === 'RefNotAccepted') return true
+  if (reason !== 'RefNotFound' && reason !== 'RefNotPermitted') return false
+  if (field === '/spec/defaultInstallPath') return true
+  const steps = field.slice(1).split('/')
+  const at = steps.findLastIndex((step) => step.endsWith('Ref'))
+  const reference = steps.slice(0, at + 1).reduce<unknown>(memberOf, from?.value)
+  const name = memberOf(reference, 'name')
+  if (from === undefined || typeof name !== 'string') return false
+  const kind = KIND_OF_REFERENCE[steps[at] ?? ''] ?? 'Secret'
+  const namespace = memberOf(reference, 'namespace')
+  return !keys.has(objectKey(kind, typeof namespace === 'string' ? namespace : from.namespace, name))
+}
+
+function identityOf(value: unknown): Named | null {
+  const kind = memberOf(value, 'kind')
+  const metadata = memberOf(value, 'metadata')
+  const [name, namespace] = [memberOf(metadata, 'name'), memberOf(metadata, 'namespace')]
+  if (typeof kind !== 'string' || typeof name !== 'string') return null
+  return { kind, name, namespace: typeof namespace === 'string' ? namespace : DEFAULT_NAMESPACE, value }
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined
+}

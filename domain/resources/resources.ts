@@ -1,0 +1,280 @@
+/** The custom resources as data: their schemas, made from the limits, and the shapes that a checked one has. */
+
+import type { AllowedNamespaces } from './allowed-namespaces.ts'
+import { allowedNamespacesSchema } from './allowed-namespaces.ts'
+import type { JsonSchema } from './json-schema.ts'
+import { LIMITS, PLAN_LIMITS } from '../limits.ts'
+import type { DestinationMode, EventType, HookScan, Plan, ProviderId } from '../model.ts'
+import { DESTINATION_MODES, EVENT_TYPES, HOOK_SCANS, PLANS, PROVIDER_IDS } from '../model.ts'
+import { PROVIDER_BLOCKS } from './provider-blocks.ts'
+import { address, displayName, id, installation, keyRef, ref, resourceRef } from './resource-fields.ts'
+
+export const RESOURCE_GROUP = 'whence.dev'
+export const RESOURCE_API_VERSION = `${RESOURCE_GROUP}/v1alpha1`
+
+export const RESOURCE_KINDS = ['Organization', 'Website', 'InstallPath', 'Destination', 'LogStream'] as const
+export type ResourceKind = (typeof RESOURCE_KINDS)[number]
+
+export interface ObjectRef {
+  readonly name: string
+}
+
+/** Of its own namespace where none is named. */
+export interface ResourceRef extends ObjectRef {
+  readonly namespace?: string
+}
+
+/** What specs of all kinds have. */
+interface InstallationSpec {
+  /** Name of the installation that it is for. */
+  readonly installation?: string
+}
+
+export interface OrganizationSpec extends InstallationSpec {
+  readonly displayName?: string
+  readonly plan: Plan
+  readonly logRetentionDays?: number
+  readonly defaultInstallPath?: string
+  readonly allowedNamespaces?: AllowedNamespaces
+}
+
+export interface WebsiteSpec extends InstallationSpec {
+  readonly organizationRef: ResourceRef
+  readonly id?: string
+  readonly displayName?: string
+  readonly primaryOrigin: string
+  readonly additionalDomains: readonly string[]
+  readonly pages: readonly { readonly id: string; readonly url: string }[]
+  readonly providers: readonly ProviderId[]
+  readonly retentionDays: number
+  readonly hook: { readonly scan: HookScan }
+  readonly allowedNamespaces?: AllowedNamespaces
+}
+
+export interface InstallPathSpec extends InstallationSpec {
+  readonly organizationRef: ResourceRef
+  readonly id?: string
+  readonly displayName?: string
+  readonly paused: boolean
+}
+
+export interface DestinationSpec extends InstallationSpec {
+  readonly websiteRef: ResourceRef
+  readonly displayName?: string
+  readonly provider: ProviderId
+  readonly mode: DestinationMode
+  readonly eventTypes?: readonly EventType[]
+  readonly reconstructionWindowHours: number
+  /** Exactly one of the providers' blocks, under its own name. */
+  readonly [block: string]: unknown
+}
+
+export interface LogStreamSpec extends InstallationSpec {
+  readonly organizationRef: ResourceRef
+  readonly displayName?: string
+  readonly s3?: { readonly credentialsRef: ObjectRef; readonly [field: string]: unknown }
+  readonly webhook?: { readonly url: string; readonly secretRef: { readonly name: string; readonly key: string } }
+}
+
+/** A checked spec of each kind, defaults filled in where they do not depend on other objects. */
+export interface Specs {
+  readonly Organization: OrganizationSpec
+  readonly Website: WebsiteSpec
+  readonly InstallPath: InstallPathSpec
+  readonly Destination: DestinationSpec
+  readonly LogStream: LogStreamSpec
+}
+
+/** Longest list of additional domains that is looked at; the plan's own limit is far below. */
+const MOST_DOMAINS = 100
+const LOG_RETENTION_MOST_DAYS = Math.max(...PLANS.map((plan) => PLAN_LIMITS[plan].logRetentionDays))
+
+const organizationRef = resourceRef('The Organization this belongs to.', "the organisation's `allowedNamespaces`")
+
+const organization: JsonSchema = {
+  type: 'object',
+  description: 'Who pays and who sees: carries the plan. Whoever may write an Organization sets its plan.',
+  required: ['plan'],
+  properties: {
+    displayName,
+    plan: { type: 'string', description: 'Fixes counts and the monthly quota of tracked events.', enum: PLANS },
+    logRetentionDays: {
+      type: 'integer',
+      description: `Days that Logs are kept, up to the plan's maximum. Default ${LIMITS.logRetentionDays.fallback}, or the maximum where that is less.`,
+      minimum: LIMITS.logRetentionDays.min,
+      maximum: LOG_RETENTION_MOST_DAYS,
+    },
+    defaultInstallPath: {
+      ...id,
+      description: 'ID of the install path that counts installs without a valid one; the oldest where it is absent.',
+    },
+    allowedNamespaces: allowedNamespacesSchema('organisation'),
+  },
+}
+
+const website: JsonSchema = {
+  type: 'object',
+  description: 'A website whose visits are recorded; the wire calls its ID `project`.',
+  required: ['organizationRef', 'primaryOrigin'],
+  properties: {
+    organizationRef,
+    id: {
+      ...id,
+      description:
+        'Website ID: immutable, unique in the whole installation. The name of the object where it is absent.',
+    },
+    displayName,
+    primaryOrigin: address('origin', 'The origin visits come from, for example https://acme.dev.'),
+    additionalDomains: {
+      type: 'array',
+      description: "More origins; the primary one counts toward the plan's limit of domains.",
+      default: [],
+      maxItems: MOST_DOMAINS,
+      items: address('origin', 'An origin, for example https://docs.acme.dev.'),
+    },
+    pages: {
+      type: 'array',
+      description:
+        "Pages with an ID of their own; their origins count as registered, and toward the plan's limit of domains.",
+      default: [],
+      maxItems: LIMITS.pagesPerWebsite,
+      items: {
+        type: 'object',
+        description: 'A page with an ID of its own.',
+        required: ['id', 'url'],
+        properties: {
+          id: { ...id, description: 'ID of the page, which visits may send as `url_id`.' },
+          url: address('page', 'The address of the page, for example https://acme.dev/install.'),
+        },
+      },
+    },
+    providers: {
+      type: 'array',
+      description: 'Whose identifiers visits may keep. GA4 identities are kept whenever they are sent.',
+      default: [],
+      maxItems: PROVIDER_IDS.length,
+      uniqueItems: true,
+      items: { type: 'string', description: 'A provider.', enum: PROVIDER_IDS },
+    },
+    retentionDays: {
+      type: 'integer',
+      description: 'Days that visits and installs are kept.',
+      default: LIMITS.retentionDays.fallback,
+      minimum: LIMITS.retentionDays.min,
+      maximum: LIMITS.retentionDays.max,
+    },
+    hook: {
+      type: 'object',
+      description: 'How the shell hook behaves that installers run.',
+      default: { scan: 'Notice' },
+      properties: {
+        scan: {
+          type: 'string',
+          description:
+            'Whether the hook looks for markers: with one line that names the opt-out, without it, or not at all.',
+          default: 'Notice',
+          enum: HOOK_SCANS,
+        },
+      },
+    },
+    allowedNamespaces: allowedNamespacesSchema('website'),
+  },
+}
+
+const installPath: JsonSchema = {
+  type: 'object',
+  description: 'A way to install, under which installs are counted.',
+  required: ['organizationRef'],
+  properties: {
+    organizationRef,
+    id: { ...id, description: 'Unique in the organisation. The name of the object where it is absent.' },
+    displayName,
+    paused: {
+      type: 'boolean',
+      description: 'Installs are only counted: receipts and tokens are not read.',
+      default: false,
+    },
+  },
+}
+
+const destination: JsonSchema = {
+  type: 'object',
+  description: 'Where installs of a website are delivered; its name is the ID that answers show.',
+  required: ['websiteRef', 'provider'],
+  properties: {
+    websiteRef: resourceRef('The Website whose installs are delivered.', "the website's `allowedNamespaces`"),
+    displayName,
+    provider: { type: 'string', description: "Exactly this provider's block must be filled in.", enum: PROVIDER_IDS },
+    mode: {
+      type: 'string',
+      description: "Validate sends to the provider's test facility or checks locally; Live delivers; Paused skips.",
+      default: 'Validate',
+      enum: DESTINATION_MODES,
+    },
+    eventTypes: {
+      type: 'array',
+      description: 'Default: all three for ga4, install_completed for the others.',
+      minItems: 1,
+      maxItems: EVENT_TYPES.length,
+      uniqueItems: true,
+      items: { type: 'string', description: 'A type of install event.', enum: EVENT_TYPES },
+    },
+    reconstructionWindowHours: {
+      type: 'integer',
+      description: "How long after the visit an install still counts toward the visit's original session.",
+      default: LIMITS.reconstructionHours.fallback,
+      minimum: LIMITS.reconstructionHours.min,
+      maximum: LIMITS.reconstructionHours.max,
+    },
+    ...Object.fromEntries(Object.values(PROVIDER_BLOCKS).map(({ block, schema }) => [block, schema])),
+  },
+}
+
+const logStream: JsonSchema = {
+  type: 'object',
+  description: 'Forwards Logs to a bucket or a webhook: exactly one of the two.',
+  required: ['organizationRef'],
+  properties: {
+    organizationRef,
+    displayName,
+    s3: {
+      type: 'object',
+      description: 'A bucket that speaks the protocol of S3.',
+      required: ['endpoint', 'region', 'bucket', 'credentialsRef'],
+      properties: {
+        endpoint: address('outbound', 'For example https://s3.eu-central-1.amazonaws.com.'),
+        region: {
+          type: 'string',
+          description: 'Region that requests are signed for.',
+          minLength: 1,
+          maxLength: LIMITS.nameChars,
+        },
+        bucket: { type: 'string', description: 'Name of the bucket.', minLength: 3, maxLength: 63 },
+        prefix: { type: 'string', description: 'What the keys of its objects begin with.', maxLength: 512 },
+        credentialsRef: ref('Secret with the keys access-key-id and secret-access-key.'),
+      },
+    },
+    webhook: {
+      type: 'object',
+      description: 'An address that records are posted to.',
+      required: ['url', 'secretRef'],
+      properties: {
+        url: address('outbound', 'Where records are posted to.'),
+        secretRef: keyRef('Key of a Secret that signs what is posted.'),
+      },
+    },
+  },
+}
+
+/** JSON Schema of `spec` by kind. Custom resource definitions and `docs/resources.md` are made from the same data. */
+export const SPEC_SCHEMAS: { readonly [K in ResourceKind]: JsonSchema } = {
+  Organization: forInstallations(organization),
+  Website: forInstallations(website),
+  InstallPath: forInstallations(installPath),
+  Destination: forInstallations(destination),
+  LogStream: forInstallations(logStream),
+}
+
+function forInstallations(schema: JsonSchema): JsonSchema {
+  return { ...schema, properties: { ...schema.properties, installation } }
+}

@@ -1,0 +1,144 @@
+/**
+ * `make run-distributed`: the example of `make run` as many processes, on a real Kafka, a real Redis and the ClickHouse
+ * fixture. Everything listens on free loopback ports and lies in temporary folders, which go away at the end.
+ */
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { copyQuickstart, portLike, QUICKSTART_SITE_PORT } from '../../bin/demo/quickstart.ts'
+import { startExampleSite } from '../../bin/example-site.ts'
+import { startStandIns } from '../../bin/stand-ins.ts'
+import { PROVIDER_IDS } from '../../domain/model.ts'
+import { openCatalogFolder } from '../../runtime/catalog/source.ts'
+import { createLifecycle, type Lifecycle } from '../../runtime/lifecycle.ts'
+import { createLogger, type Logger } from '../../runtime/logger.ts'
+import { compileSettings, type Settings } from '../../runtime/settings/settings.ts'
+import { startEngines } from '../../test/support/engines.ts'
+import { kafkaJars } from '../../test/support/kafka.ts'
+import { startProgram } from '../../test/support/programs.ts'
+import { hasRedisServer } from '../../test/support/redis.ts'
+
+const API_PORT = 8080
+const STOP_MS = 40_000
+const SECRET = 'only-for-trying-it-out-only-for-trying-it-out'
+const ROLES = ['facts-writer', 'state', 'dispatch', ...PROVIDER_IDS] as const
+
+interface Parts {
+  readonly lifecycle: Lifecycle
+  readonly logger: Logger
+}
+
+async function main(): Promise<number> {
+  const logger = createLogger({ program: 'run-distributed', level: 'warn' })
+  const exit = (code: number): void => process.exit(code)
+  const lifecycle = createLifecycle({ logger, stopDeadlineMs: STOP_MS, signals: process, exit })
+  process.on('SIGHUP', () => void lifecycle.stop('request'))
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => say('Stopping every process …'))
+  try {
+    await start({ lifecycle, logger })
+  } catch (error) {
+    say(error instanceof Error ? error.message : String(error))
+    await lifecycle.stop('failure')
+  }
+  return lifecycle.stopped
+}
+
+async function start(parts: Parts): Promise<void> {
+  const { lifecycle, logger } = parts
+  say('Starting the service as many processes. Everything stays on this machine.')
+  const jars = await kafkaJars(say)
+  if (jars === null || !hasRedisServer()) throw new Error('Java, Maven and redis-server are needed for this')
+  const engines = await lifecycle.start(
+    'engines',
+    () => startEngines({ jars, isDetached: true, onProgress: (what) => say(`  ${what}`) }),
+    (started) => started.stop(),
+  )
+  const folder = await lifecycle.start(
+    'temporary folder',
+    () => mkdtemp(join(tmpdir(), 'whence-distributed-')),
+    (path) => rm(path, { recursive: true, force: true }),
+  )
+  const [sitePort, port] = [await portLike(QUICKSTART_SITE_PORT), await portLike(API_PORT)]
+  await copyQuickstart(folder, sitePort)
+  const standIns = await startStandIns(quickstartSettings(folder), lifecycle)
+  const env = { ...engines.env, WHENCE_MANIFESTS: folder, WHENCE_METRICS_LISTEN: '127.0.0.1:0' }
+  const listen = `127.0.0.1:${port}`
+  const api = { words: ['api', '--listen', listen], env: { ...env, WHENCE_SECRET: SECRET } }
+  await startAll([...rolesWith(env, standIns), api], parts)
+  const catalog = await lifecycle.start(
+    'catalog',
+    () => openCatalogFolder({ folder, env: {}, logger, nowMs: Date.now }),
+    (source) => source.close(),
+  )
+  const site = await lifecycle.start(
+    'example site',
+    () =>
+      startExampleSite({
+        listen: { host: '127.0.0.1', port: sitePort },
+        catalog: catalog.current,
+        baseUrl: `http://${listen}`,
+        ga4Url: standIns.ga4Url,
+        explain: `npm run -s whence -- explain --facts ${engines.env.WHENCE_FACTS.replace('default:@', '')}`,
+        onEnd: 'Ctrl+C ends every process and deletes what they stored.',
+      }),
+    (server) => server.close(),
+  )
+  say(site.steps)
+}
+
+/** What the stand-ins replace: the example's settings, none of them from this shell. */
+function quickstartSettings(folder: string): Settings {
+  const outcome = compileSettings('embedded', ['--manifests', folder], {})
+  if (outcome.kind !== 'run') throw new Error('the settings of the example are wrong')
+  return outcome.settings
+}
+
+interface Start {
+  readonly words: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+}
+
+function rolesWith(env: Readonly<Record<string, string>>, standIns: Settings): readonly Start[] {
+  const urls = {
+    WHENCE_GA4_URL: standIns.ga4Url,
+    WHENCE_GOOGLE_ADS_URL: standIns.googleAdsUrl,
+    WHENCE_GOOGLE_OAUTH_URL: standIns.googleOauthUrl,
+    WHENCE_META_URL: standIns.metaUrl,
+    WHENCE_TIKTOK_URL: standIns.tiktokUrl,
+    WHENCE_X_URL: standIns.xUrl,
+  }
+  const given = Object.fromEntries(Object.entries(urls).filter((pair): pair is [string, string] => pair[1] !== null))
+  return ROLES.map((role) => ({ words: ['delivery', '--role', role], env: { ...env, ...given } }))
+}
+
+/** All at once, told as they come up. One that ends by itself ends all: a part that is missing would only puzzle. */
+async function startAll(starts: readonly Start[], { lifecycle }: Parts): Promise<void> {
+  let isEnding = false
+  const programs = await lifecycle.start(
+    'processes',
+    () => starts.map(({ words, env }) => ({ words, program: startProgram(words, { env, isDetached: true }) })),
+    async (started) => {
+      isEnding = true
+      await Promise.all(started.map(({ program }) => program.end('SIGTERM')))
+    },
+  )
+  const working = programs.map(async ({ words, program }) => {
+    const name = `whence ${words.join(' ')}`
+    const fail = (how: unknown): void => {
+      if (!isEnding) lifecycle.fail(name, new Error(`it ended (${String(how)}): ${program.stderr()}`))
+    }
+    program.ended.then(fail, fail)
+    await program.ready
+    say(`  ${name} (process ${program.pid})`)
+  })
+  await Promise.all(working)
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
+// Whoever read along has gone: that is as good as Ctrl-C, and no process may be left behind.
+process.stdout.on('error', () => process.kill(process.pid, 'SIGTERM'))
+process.exitCode = await main()

@@ -1,0 +1,67 @@
+/** Writes down the credentials of each provider's destinations, in as many texts as their size asks for. */
+
+import { destinationKey } from '../../domain/catalog.ts'
+import type { Compilation } from '../../domain/catalog/compile-catalog.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import type { ProviderId } from '../../domain/model.ts'
+import { PROVIDER_IDS } from '../../domain/model.ts'
+import { isSameList } from '../../domain/catalog/unchanged.ts'
+
+/** Of each provider the texts, and keys and values by turns that they were made of. */
+export type CredentialMemory = Map<ProviderId, { readonly from: readonly unknown[]; readonly texts: readonly string[] }>
+
+/** Members in a fixed order: equal credentials make equal texts. A provider without destinations has none. */
+export function credentialParts(
+  { catalog, credentials }: Pick<Compilation, 'catalog' | 'credentials'>,
+  memory: CredentialMemory,
+): ReadonlyMap<ProviderId, readonly string[]> {
+  const from = new Map<ProviderId, unknown[]>(PROVIDER_IDS.map((provider) => [provider, []]))
+  for (const website of catalog.websites.values()) {
+    for (const destination of website.destinations) {
+      const key = destinationKey(website.id, destination.id)
+      from.get(destination.provider)?.push(key, credentials.get(key) ?? {})
+    }
+  }
+  return new Map([...from].map(([provider, list]) => [provider, textsOf(provider, list, memory)]))
+}
+
+/** What one destination takes up in such a text. */
+export function credentialBytes(key: string, credentials: Readonly<Record<string, string>>): number {
+  const bytes = BYTES.get(credentials) ?? Buffer.byteLength(memberText(key, credentials)) + 1
+  BYTES.set(credentials, bytes)
+  return bytes
+}
+
+/** The compiler gives unchanged credentials back, and those of one destination are no other one's. */
+const BYTES = new WeakMap<object, number>()
+
+function textsOf(provider: ProviderId, from: readonly unknown[], memory: CredentialMemory): readonly string[] {
+  const last = memory.get(provider)
+  if (last !== undefined && isSameList(last.from, from)) return last.texts
+  const pairs = from.flatMap((key, index) => (index % 2 === 0 ? [[String(key), from[index + 1]] as const] : []))
+  pairs.sort(([a], [b]) => (a < b ? -1 : 1))
+  const texts = cut(pairs.map(([key, value]) => memberText(key, value))).map(
+    (members) => `{"credentials":{${members.join(',')}}}`,
+  )
+  memory.set(provider, { from, texts })
+  return texts
+}
+
+function memberText(key: string, value: unknown): string {
+  return `${JSON.stringify(key)}:${JSON.stringify(value)}`
+}
+
+function cut(members: readonly string[]): readonly (readonly string[])[] {
+  const lists: string[][] = []
+  let room = 0
+  for (const member of members) {
+    const bytes = Buffer.byteLength(member) + 1
+    if (bytes > room) {
+      lists.push([])
+      room = LIMITS.credentialPartBytes
+    }
+    lists.at(-1)?.push(member)
+    room -= bytes
+  }
+  return lists
+}

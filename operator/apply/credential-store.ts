@@ -1,0 +1,203 @@
+/**
+ * Keeps the credentials of destinations in Secrets of fixed names, two for each part, and reads nothing but these.
+ *
+ * Rights to Secrets are given by name, so there is no watch: what is in use is looked at from time to time, and written again
+ * where somebody deleted or changed it. A Secret that is out of use is taken away after a minute, when no reader can want it.
+ */
+
+import { gzipSync, gunzipSync } from 'node:zlib'
+
+import type { CatalogPlace } from '../../domain/published/place.ts'
+import { CREDENTIALS_KEY, credentialsPartName, NONCE_KEY, otherSlot } from '../../domain/published/place.ts'
+import { singleCredentialsName, SLOTS } from '../../domain/published/place.ts'
+import type { ProviderId } from '../../domain/model.ts'
+import { PROVIDER_IDS } from '../../domain/model.ts'
+import type { Sha256Hex } from '../../domain/origin.ts'
+import type { CatalogIndex, CredentialsEntry } from '../../domain/published/index.ts'
+import { credentialsParts } from '../../domain/published/index.ts'
+import type { KubeObject } from '../../runtime/kube/objects.ts'
+import { inLanes } from '../in-lanes.ts'
+import type { CredentialsIndex } from './publisher.ts'
+import { catalogObject } from './publisher.ts'
+import type { Writer } from './writer.ts'
+
+export interface CredentialStoreOptions {
+  readonly writer: Pick<Writer, 'apply' | 'remove'>
+  readonly place: CatalogPlace
+  /** How many parts the credentials of one provider may have. */
+  readonly slots: number
+  /** A Secret of ours as it is at this moment; null where there is none. */
+  readonly read: (name: string) => Promise<KubeObject | null>
+  readonly sha256Hex: Sha256Hex
+  /** Some random text. */
+  readonly nonce: () => string
+  readonly nowMs: () => number
+}
+
+export interface CredentialStore {
+  /** Looks at every Secret that may be ours. */
+  readonly open: () => Promise<void>
+  /** Writes what is new beside what the index names; resolves with what the next index must say. */
+  readonly write: (
+    texts: ReadonlyMap<ProviderId, readonly string[]>,
+    index: CredentialsIndex,
+  ) => Promise<CredentialsIndex>
+  /** This index is in force: what it does not name is out of use. */
+  readonly settle: (index: CredentialsIndex) => void
+  /** The credentials that this index names, by `destinationKey`; those that are not there are left out. */
+  readonly stored: (index: CatalogIndex) => ReadonlyMap<string, Readonly<Record<string, string>>>
+  /** Looks at what is in use, and takes away what is not. True where something has to be written again. */
+  readonly tidy: () => Promise<boolean>
+}
+
+interface Stored {
+  readonly nonce: string
+  readonly text: string
+}
+
+const KEEP_UNUSED_MS = 60_000
+
+export function createCredentialStore(options: CredentialStoreOptions): CredentialStore {
+  return new Store(options)
+}
+
+class Store implements CredentialStore {
+  readonly #options: CredentialStoreOptions
+  /** By name: what is known to be there. */
+  readonly #there = new Map<string, Stored>()
+  /** Names of what is there and not in use, and since when. */
+  readonly #unused = new Map<string, number>()
+  #inUse: ReadonlySet<string> = new Set()
+
+  constructor(options: CredentialStoreOptions) {
+    this.#options = options
+  }
+
+  async open(): Promise<void> {
+    this.#there.clear()
+    await inLanes([...this.#names()].map((name) => () => this.#look(name)))
+  }
+
+  async write(texts: ReadonlyMap<ProviderId, readonly string[]>, index: CredentialsIndex): Promise<CredentialsIndex> {
+    const next = Object.fromEntries(PROVIDER_IDS.map((provider) => [provider, [] as CredentialsEntry[]]))
+    const tasks = [...texts].flatMap(([provider, own]) =>
+      own.map((text, number) => async () => {
+        const entry = await this.#put({ provider, number, text, inUse: index[provider]?.[number] })
+        const list = next[provider]
+        if (list !== undefined) list[number] = entry
+      }),
+    )
+    await inLanes(tasks)
+    return next
+  }
+
+  settle(index: CredentialsIndex): void {
+    this.#inUse = new Set(this.#namesIn(index))
+    const now = this.#options.nowMs()
+    for (const name of this.#there.keys()) {
+      if (this.#inUse.has(name)) this.#unused.delete(name)
+      else if (!this.#unused.has(name)) this.#unused.set(name, now)
+    }
+  }
+
+  stored(index: CatalogIndex): ReadonlyMap<string, Readonly<Record<string, string>>> {
+    const parts = PROVIDER_IDS.flatMap((provider) => credentialsParts(index, this.#options.place, provider))
+    const texts = parts.flatMap(({ name }) => this.#there.get(name)?.text ?? [])
+    return new Map(texts.flatMap((text) => Object.entries(credentialsIn(text))))
+  }
+
+  async tidy(): Promise<boolean> {
+    let isDamaged = false
+    const { place, writer, nowMs } = this.#options
+    const looks = [...this.#inUse].map((name) => async () => {
+      const before = this.#there.get(name)
+      await this.#look(name)
+      const now = this.#there.get(name)
+      isDamaged ||= before?.text !== now?.text || before?.nonce !== now?.nonce
+    })
+    const old = [...this.#unused].filter(([, sinceMs]) => nowMs() - sinceMs >= KEEP_UNUSED_MS)
+    const removals = old.map(([name]) => async () => {
+      await writer.remove('Secret', place.namespace, name)
+      this.#unused.delete(name)
+      this.#there.delete(name)
+    })
+    await inLanes([...looks, ...removals])
+    return isDamaged
+  }
+
+  async #put({ provider, number, text, inUse }: Wanted): Promise<CredentialsEntry> {
+    const { place, sha256Hex, nonce, writer } = this.#options
+    const nameOf = (slot: CredentialsEntry['slot']) => credentialsPartName(place, provider, number, slot)
+    const there = inUse === undefined ? undefined : this.#there.get(nameOf(inUse.slot))
+    if (inUse !== undefined && there?.text === text && sha256Hex(there.nonce + there.text) === inUse.digest) {
+      return inUse
+    }
+    const slot = inUse === undefined ? 'a' : otherSlot(inUse.slot)
+    const name = nameOf(slot)
+    const fresh = { nonce: nonce(), text }
+    // Until it is written for certain nobody knows what is there.
+    this.#there.delete(name)
+    const data = { [CREDENTIALS_KEY]: gzipSync(text).toString('base64'), [NONCE_KEY]: base64(fresh.nonce) }
+    await writer.apply(catalogObject('Secret', name, place, { data }))
+    this.#there.set(name, fresh)
+    this.#unused.delete(name)
+    return { slot, digest: sha256Hex(fresh.nonce + text) }
+  }
+
+  async #look(name: string): Promise<void> {
+    const stored = storedIn(await this.#options.read(name))
+    if (stored === null) this.#there.delete(name)
+    else this.#there.set(name, stored)
+  }
+
+  #namesIn(index: CredentialsIndex): readonly string[] {
+    return PROVIDER_IDS.flatMap((provider) =>
+      (index[provider] ?? []).map(({ slot }, number) =>
+        credentialsPartName(this.#options.place, provider, number, slot),
+      ),
+    )
+  }
+
+  *#names(): Iterable<string> {
+    const { place, slots } = this.#options
+    for (const provider of PROVIDER_IDS) {
+      yield singleCredentialsName(place, provider)
+      for (let number = 0; number < slots; number += 1) {
+        for (const slot of SLOTS) yield credentialsPartName(place, provider, number, slot)
+      }
+    }
+  }
+}
+
+interface Wanted {
+  readonly provider: ProviderId
+  readonly number: number
+  readonly text: string
+  readonly inUse: CredentialsEntry | undefined
+}
+
+/** What cannot be read counts as there all the same: it is not ours to keep. */
+function storedIn(secret: KubeObject | null): Stored | null {
+  if (secret === null) return null
+  const data = (secret['data'] ?? {}) as Readonly<Record<string, string | undefined>>
+  try {
+    const text = gunzipSync(Buffer.from(data[CREDENTIALS_KEY] ?? '', 'base64')).toString('utf8')
+    return { nonce: Buffer.from(data[NONCE_KEY] ?? '', 'base64').toString('utf8'), text }
+  } catch {
+    return { nonce: '', text: '' }
+  }
+}
+
+/** Empty for a text that somebody else has put there. */
+function credentialsIn(text: string): Readonly<Record<string, Readonly<Record<string, string>>>> {
+  try {
+    const { credentials } = JSON.parse(text) as { readonly credentials: Record<string, Record<string, string>> }
+    return credentials
+  } catch {
+    return {}
+  }
+}
+
+function base64(text: string): string {
+  return Buffer.from(text, 'utf8').toString('base64')
+}

@@ -1,0 +1,77 @@
+/**
+ * Makes what the operator writes beside statuses, the catalog, credentials and the Lease, go with the release: each object names
+ * an owner that the chart makes, and the cluster deletes what has lost its owner. Without that owner nothing is said, and the
+ * objects stay until somebody deletes them.
+ */
+
+import type { CatalogPlace } from '../../domain/published/place.ts'
+import type { KubeClient, KubeRequest } from '../../runtime/kube/client.ts'
+
+/** As Kubernetes names an owner. */
+interface Owner {
+  readonly apiVersion: 'v1'
+  readonly kind: 'ConfigMap'
+  readonly name: string
+  readonly uid: string
+}
+
+/** An owner that somebody deleted and helm made again has another uid. */
+const KEPT_MS = 60_000
+const RETRY_MS = 5_000
+/** Renewing the Lease waits for it, and must not be late. */
+const PATIENCE_MS = 2_000
+const OWNED = /^\/(api\/v1|apis\/coordination\.k8s\.io\/v1)\/namespaces\/([^/?]+)\/(configmaps|secrets|leases)(\/|\?|$)/
+
+/** The same client, which puts the owner into what it writes in the catalog's namespace. */
+export function owningClient(client: KubeClient, place: CatalogPlace, nowMs: () => number): KubeClient {
+  const ownerOf = ownerKeeper(client, place, nowMs)
+  return {
+    ...client,
+    request: async (request) => {
+      if (!isOwned(request, place)) return client.request(request)
+      const owner = await ownerOf()
+      return client.request(owner === null ? request : { ...request, body: owned(request.body, owner) })
+    },
+  }
+}
+
+function isOwned({ method, path, body }: KubeRequest, { namespace }: CatalogPlace): boolean {
+  if (method === 'GET' || method === 'DELETE' || body === undefined) return false
+  return OWNED.exec(path)?.[2] === namespace
+}
+
+function owned(body: unknown, owner: Owner): unknown {
+  const { metadata, ...rest } = body as { readonly metadata?: object }
+  return { ...rest, metadata: { ...metadata, ownerReferences: [owner] } }
+}
+
+/** Where it cannot be read, the one that was there last: an apply that leaves it out would take it away. */
+function ownerKeeper(client: KubeClient, place: CatalogPlace, nowMs: () => number): () => Promise<Owner | null> {
+  let last: Owner | null = null
+  let readAtMs = -Infinity
+  let reading: Promise<void> | null = null
+  const read = async (): Promise<void> => {
+    try {
+      last = await readOwner(client, place)
+      readAtMs = nowMs()
+    } catch {
+      // The write that follows says what is wrong with the API server, and should not wait for the same again.
+      readAtMs = nowMs() - KEPT_MS + RETRY_MS
+    } finally {
+      reading = null
+    }
+  }
+  return async () => {
+    if (nowMs() - readAtMs >= KEPT_MS) await (reading ??= read())
+    return last
+  }
+}
+
+async function readOwner(client: KubeClient, { namespace, name }: CatalogPlace): Promise<Owner | null> {
+  const query = `fieldSelector=${encodeURIComponent(`metadata.name=${name}-owner`)}`
+  const path = `/api/v1/namespaces/${namespace}/configmaps?${query}`
+  const answer = await client.request({ method: 'GET', path, signal: AbortSignal.timeout(PATIENCE_MS) })
+  const { items = [] } = answer as { readonly items?: readonly { readonly metadata: { readonly uid?: string } }[] }
+  const uid = items[0]?.metadata.uid
+  return uid === undefined ? null : { apiVersion: 'v1', kind: 'ConfigMap', name: `${name}-owner`, uid }
+}

@@ -1,0 +1,89 @@
+/** Says on a Destination that its deliveries are paused, because the provider refuses its credentials, and when they go on. */
+
+import type { Condition } from '../../domain/resources/conditions.ts'
+import { deliveringCondition } from '../../domain/resources/conditions.ts'
+import { destinationKey } from '../../domain/catalog.ts'
+import { objectKey } from '../../domain/catalog/objects.ts'
+import type { Specs } from '../../domain/resources/resources.ts'
+import type { KubeObject } from '../../runtime/kube/objects.ts'
+import { keyOf } from '../../runtime/kube/objects.ts'
+import type { Decision } from '../decide/decide.ts'
+import type { Writer } from './writer.ts'
+
+/** The latest that workers told of a destination. */
+export interface DestinationState {
+  readonly website: string
+  readonly destination: string
+  readonly isPaused: boolean
+  readonly sinceMs: number
+}
+
+export interface PausesOptions {
+  readonly writer: Writer
+  readonly current: (destination: KubeObject) => KubeObject | undefined
+}
+
+/** A manager of its own, so that its condition and the others never take each other away. */
+const PAUSES_MANAGER = 'whence-operator-deliveries'
+/** What cannot be written now is due again a minute later. */
+const MOST_WRITES = 100
+
+/** Writes what is new; a destination that was never paused costs nothing. A write that fails is due again the next time. */
+export function createPauses({ writer, current }: PausesOptions) {
+  /** What was written last, by key: the copy of the cluster lags behind a moment. */
+  const written = new Map<string, Condition>()
+  /** The condition to write, or null where there is none or it stands there already. */
+  const dueOf = (there: KubeObject, state: DestinationState): Condition | null => {
+    if (isOlder(state, there)) return null
+    const wanted = deliveringCondition(state.isPaused, state.sinceMs)
+    const shown = conditionIn(there)
+    if (isSame(written.get(keyIn(there)), wanted) || isSame(shown, wanted)) return null
+    // Deliveries go on without a word where nobody was told that they stopped.
+    return state.isPaused || shown !== undefined ? wanted : null
+  }
+  return async (states: readonly DestinationState[], decision: Decision): Promise<void> => {
+    const byKey = new Map(states.map((state) => [destinationKey(state.website, state.destination), state]))
+    let writes = 0
+    for (const { kind, object, isInForce } of decision.objects.values()) {
+      if (kind !== 'Destination' || !isInForce) continue
+      const there = current(object)
+      const state = byKey.get(destinationKey(websiteOf(object, decision), object.metadata.name))
+      const wanted = there === undefined || state === undefined ? null : dueOf(there, state)
+      if (there === undefined || wanted === null) continue
+      if (writes === MOST_WRITES) return
+      writes += 1
+      const write = writer.applyStatus('Destination', there, { conditions: [wanted] }, PAUSES_MANAGER)
+      await write.then(
+        () => written.set(keyIn(there), wanted),
+        () => undefined,
+      )
+    }
+  }
+}
+
+/** With its ID, so that a new one of the same name is another one. */
+function keyIn(object: KubeObject): string {
+  return `${keyOf(object)} ${object.metadata.uid ?? ''}`
+}
+
+/** The ID in effect; empty where there is none. */
+function websiteOf({ metadata, spec }: KubeObject, { objects }: Decision): string {
+  const { websiteRef } = spec as Specs['Destination']
+  const namespace = websiteRef.namespace ?? metadata.namespace ?? ''
+  const id = objects.get(objectKey('Website', namespace, websiteRef.name))?.fields['id']
+  return typeof id === 'string' ? id : ''
+}
+
+/** Told of another one that had this name before. */
+function isOlder({ sinceMs }: DestinationState, { metadata }: KubeObject): boolean {
+  return sinceMs < Date.parse(metadata.creationTimestamp ?? '')
+}
+
+function conditionIn(object: KubeObject): Condition | undefined {
+  const { conditions = [] } = (object['status'] ?? {}) as { readonly conditions?: readonly Condition[] }
+  return conditions.find(({ type }) => type === 'Delivering')
+}
+
+function isSame(a: Condition | undefined, b: Condition): boolean {
+  return a?.status === b.status && a.lastTransitionTime === b.lastTransitionTime
+}

@@ -1,0 +1,159 @@
+/**
+ * Brings the catalog and the credentials into the cluster, so that whoever reads sees this catalog or the one before, whole.
+ *
+ * Every part has two names. What is new is written under the name that the index does not use; the index, which says where
+ * everything is, comes last. Whatever fails on the way changes nothing for readers. What is there already is not written.
+ */
+
+import type { CatalogPlace } from '../../domain/published/place.ts'
+import {
+  CATALOG_LABEL,
+  INDEX_KEY,
+  indexName,
+  otherSlot,
+  partName,
+  SHARD_KEY,
+  SLOTS,
+} from '../../domain/published/place.ts'
+import type { CatalogIndex, CredentialsEntry, PartEntry } from '../../domain/published/index.ts'
+import { indexText, readIndex } from '../../domain/published/index.ts'
+import type { KubeObject } from '../../runtime/kube/objects.ts'
+import type { Decision } from '../decide/decide.ts'
+import { inLanes } from '../in-lanes.ts'
+import type { CredentialStore } from './credential-store.ts'
+import type { Writer } from './writer.ts'
+
+export interface PublisherOptions {
+  readonly writer: Pick<Writer, 'applyWhereNew' | 'remove'>
+  readonly place: CatalogPlace
+  /** The copies of what is in the cluster, which may be a moment old. */
+  readonly configMap: (name: string) => KubeObject | undefined
+  readonly configMaps: () => Iterable<KubeObject>
+  /** The index as it is at this moment; null where there is none. */
+  readonly readIndexMap: () => Promise<KubeObject | null>
+  readonly credentials: CredentialStore
+}
+
+export interface Publisher {
+  /** Keys of the parts that the catalog in the cluster has, as far as is known. */
+  readonly partsInUse: () => readonly string[]
+  /** Learns what the cluster holds. To be called before anything is published, and resolves with its index, if there is one. */
+  readonly open: () => Promise<CatalogIndex | null>
+  /** Resolves once the cluster holds what was decided; rejects where that must be tried again. */
+  readonly publish: (decision: Published) => Promise<void>
+}
+
+type Published = Pick<Decision, 'version' | 'parts' | 'credentials'>
+
+/** Nothing is known of the cluster: whatever it holds may be written over by what is whole. */
+const NO_INDEX: CatalogIndex = { version: '', parts: [], credentials: {}, single: null }
+
+export function createPublisher(options: PublisherOptions): Publisher {
+  return new Publishing(options)
+}
+
+class Publishing implements Publisher {
+  readonly #options: PublisherOptions
+  /** What readers go by. Null: it has to be read, since the last write of it may or may not have come to pass. */
+  #index: CatalogIndex | null = null
+
+  constructor(options: PublisherOptions) {
+    this.#options = options
+  }
+
+  partsInUse(): readonly string[] {
+    return (this.#index ?? this.#indexIn(this.#options.configMap(indexName(this.#options.place)))).parts.map(
+      ({ key }) => key,
+    )
+  }
+
+  async open(): Promise<CatalogIndex | null> {
+    const found = await this.#options.readIndexMap()
+    this.#index = this.#indexIn(found ?? undefined)
+    await this.#options.credentials.open()
+    return this.#index === NO_INDEX ? null : this.#index
+  }
+
+  async publish(decision: Published): Promise<void> {
+    const { place } = this.#options
+    if (this.#index === null) await this.open()
+    const index = this.#index ?? NO_INDEX
+    const entries = decision.parts.map(({ key, digest }) => entryFor(index.parts, key, digest))
+    const parts = decision.parts.map(({ packed }, number) => async () => {
+      const { key, slot } = entries[number] ?? { key: '', slot: 'a' }
+      await this.#put(partName(place, key, slot), { binaryData: { [SHARD_KEY]: packed } })
+    })
+    await inLanes(parts)
+    const credentials = await this.#options.credentials.write(decision.credentials, index.credentials)
+    await this.#putIndex({ version: decision.version, parts: entries, credentials, single: null })
+    this.#options.credentials.settle(credentials)
+    await this.#removeSurplus(entries)
+  }
+
+  async #putIndex(index: CatalogIndex): Promise<void> {
+    this.#index = null
+    await this.#put(indexName(this.#options.place), { data: { [INDEX_KEY]: indexText(index) } })
+    this.#index = index
+  }
+
+  async #put(name: string, content: Content): Promise<void> {
+    const { place, writer, configMap } = this.#options
+    const object = catalogObject('ConfigMap', name, place, content)
+    await writer.applyWhereNew(configMap(name), object, (there) => holds(there, content))
+  }
+
+  /** Both names of each part stay: the one that is not in use now is where the next change goes. */
+  async #removeSurplus(entries: readonly PartEntry[]): Promise<void> {
+    const { place, writer, configMaps } = this.#options
+    const names = entries.flatMap(({ key }) => SLOTS.map((slot) => partName(place, key, slot)))
+    const wanted = new Set([indexName(place), ...names])
+    const surplus = [...configMaps()].filter(({ metadata }) => !wanted.has(metadata.name))
+    await inLanes(
+      surplus.map(
+        ({ metadata }) =>
+          () =>
+            writer.remove('ConfigMap', place.namespace, metadata.name),
+      ),
+    )
+  }
+
+  /** An index that cannot be read is as good as none: readers do not take it either. */
+  #indexIn(map: KubeObject | undefined): CatalogIndex {
+    const text = (map?.['data'] as Readonly<Record<string, string>> | undefined)?.[INDEX_KEY]
+    try {
+      return text === undefined ? NO_INDEX : readIndex(text)
+    } catch {
+      return NO_INDEX
+    }
+  }
+}
+
+function entryFor(inUse: readonly PartEntry[], key: string, digest: string): PartEntry {
+  const entry = inUse.find((each) => each.key === key)
+  if (entry?.digest === digest) return entry
+  return { key, digest, slot: entry === undefined ? 'a' : otherSlot(entry.slot) }
+}
+
+export interface Content {
+  readonly data?: Readonly<Record<string, string>>
+  readonly binaryData?: Readonly<Record<string, string>>
+}
+
+export function catalogObject(
+  kind: 'ConfigMap' | 'Secret',
+  name: string,
+  place: CatalogPlace,
+  content: Content,
+): KubeObject {
+  const labels = { [CATALOG_LABEL]: place.name, 'app.kubernetes.io/managed-by': 'whence-operator' }
+  return { apiVersion: 'v1', kind, metadata: { name, namespace: place.namespace, labels }, ...content }
+}
+
+/** Whether the object holds this. Members that others added are theirs, and nobody reads them. */
+export function holds(object: KubeObject, content: Content): boolean {
+  const has = (members: unknown, wanted: Readonly<Record<string, string>> = {}) =>
+    Object.entries(wanted).every(([name, value]) => (members as Record<string, string> | undefined)?.[name] === value)
+  return has(object['data'], content.data) && has(object['binaryData'], content.binaryData)
+}
+
+export type CredentialsIndex = Readonly<Record<string, readonly CredentialsEntry[]>>

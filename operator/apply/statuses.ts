@@ -1,0 +1,204 @@
+/** Brings the status of every object to what was decided: one write where something is new, none where nothing is. */
+
+import type { CatalogProblem } from '../../domain/catalog.ts'
+import { type Condition, conditionsOf, sayTheSame } from '../../domain/resources/conditions.ts'
+import type { KubeObject } from '../../runtime/kube/objects.ts'
+import type { Decision } from '../decide/decide.ts'
+import type { DecidedFields, DecidedObject } from '../gather/known-objects.ts'
+import { ownerOf } from '../gather/ownership.ts'
+import type { Writer } from './writer.ts'
+import { RECONCILE_ANNOTATION } from '../gather/annotations.ts'
+
+export interface StatusesOptions {
+  readonly writer: Writer
+  /** The object as it is in the cluster now, by `objectKey`. */
+  readonly current: (key: string) => KubeObject | undefined
+  /** Told after a status was written in which `Ready` says something else than before. */
+  readonly onTransition: (transition: Transition) => void
+  /** Whose objects these are. */
+  readonly installation: string
+  readonly nowMs: () => number
+}
+
+/** What became of an object's readiness; `before` is null at its first status. */
+export interface Transition {
+  readonly decided: DecidedObject
+  readonly before: Condition | null
+  readonly after: Condition
+}
+
+export interface Statuses {
+  /** Keys of the objects whose status may have to be written; cheap for those that are as they were last time. */
+  readonly review: (decision: Decision, isPublished: boolean) => readonly string[]
+  /** Writes the status of one object if it has to be. */
+  readonly settle: (key: string) => Promise<void>
+}
+
+export function createStatuses(options: StatusesOptions): Statuses {
+  let decision: Decision | null = null
+  let isPublished = false
+  /** By key: what the object and the decision about it looked like when its status was last found right. */
+  const settled = new Map<string, Settled>()
+  /** By key: what was written and not seen since. */
+  const written = new Map<string, Written>()
+  return {
+    review: (next, nextIsPublished) => {
+      decision = next
+      isPublished = nextIsPublished
+      if (settled.size > next.objects.size) {
+        for (const key of settled.keys()) if (!next.objects.has(key)) settled.delete(key)
+        for (const key of written.keys()) if (!next.objects.has(key)) written.delete(key)
+      }
+      const due: string[] = []
+      for (const [key, decided] of next.objects) {
+        if (!isSettled(settled.get(key), decided, isPublished)) due.push(key)
+      }
+      return due
+    },
+    settle: async (key) => {
+      const decided = decision?.objects.get(key)
+      const current = options.current(key)
+      if (decided === undefined || current === undefined) return
+      // It became another installation's; the next decision knows.
+      const owner = ownerOf(current)
+      if (owner !== null && owner !== options.installation) return
+      // A newer spec is on its way through a decision of its own.
+      if (current.metadata.generation !== decided.object.metadata.generation) return
+      const seen = settledAs({ ...decided, object: current }, isPublished)
+      const wanted = statusOf(decided, current, {
+        isPublished,
+        nowMs: options.nowMs(),
+        installation: options.installation,
+      })
+      // Our own write counts before the copy of the cluster shows it.
+      const last = written.get(key)
+      if (last !== undefined && isShown(last, current)) written.delete(key)
+      const there = written.get(key)?.status ?? statusIn(current)
+      if (!isSameStatus(there, wanted)) {
+        const version = await options.writer.applyStatus(decided.kind, claimed(current), wanted)
+        written.set(key, { uid: current.metadata.uid, version, status: wanted })
+        tellTransition(options, decided, { before: conditionsOfStatus(there), after: wanted.conditions })
+      }
+      settled.set(key, seen)
+    },
+  }
+}
+
+interface Settled {
+  readonly version: string
+  readonly isPublished: boolean
+  readonly problems: string
+  readonly fields: DecidedFields
+  /** The decision that was last seen to be like this: the same one again needs no second look. */
+  decided: DecidedObject | null
+}
+
+/** Two that are alike have the same status; where it could have to be another one, they differ. */
+function settledAs({ object, problems, fields }: DecidedObject, isPublished: boolean): Settled {
+  const version = object.metadata.resourceVersion ?? ''
+  return { version, isPublished, problems: textOf(problems), fields, decided: null }
+}
+
+function textOf(problems: readonly CatalogProblem[]): string {
+  return problems.length === 0
+    ? ''
+    : JSON.stringify(problems.map(({ reason, message, isWarning }) => [reason, message, isWarning]))
+}
+
+function isSettled(settled: Settled | undefined, decided: DecidedObject, isPublished: boolean): boolean {
+  if (settled?.isPublished !== isPublished) return false
+  if (settled.decided === decided) return true
+  const { object, problems, fields } = decided
+  if (settled.version !== object.metadata.resourceVersion || settled.problems !== textOf(problems)) return false
+  if (settled.fields !== fields && JSON.stringify(settled.fields) !== JSON.stringify(fields)) return false
+  settled.decided = decided
+  return true
+}
+
+interface StatusContext {
+  readonly isPublished: boolean
+  readonly nowMs: number
+  readonly installation: string
+}
+
+const ANNOTATION_CHARS = 256
+
+interface Status {
+  readonly observedGeneration: number
+  readonly conditions: readonly Condition[]
+  readonly [field: string]: unknown
+}
+
+function statusOf(
+  { kind, problems, fields }: DecidedObject,
+  current: KubeObject,
+  { isPublished, nowMs, installation }: StatusContext,
+): Status {
+  const generation = current.metadata.generation ?? 0
+  const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`
+  const conditions = conditionsOf({ kind, generation, problems, isPublished, previous: conditionsIn(current), now })
+  const asked = current.metadata.annotations?.[RECONCILE_ANNOTATION]
+  const handled = asked === undefined ? {} : { lastHandledReconcileAt: asked.slice(0, ANNOTATION_CHARS) }
+  return { observedGeneration: generation, installation, conditions, ...handled, ...fields }
+}
+
+/** Whoever writes first has it: of two that want an object without an owner, one must lose. */
+function claimed(current: KubeObject): KubeObject {
+  if (ownerOf(current) !== null) {
+    const { resourceVersion: _resourceVersion, ...metadata } = current.metadata
+    return { ...current, metadata }
+  }
+  return current
+}
+
+interface Written {
+  readonly uid: string | undefined
+  /** Of the object after the write. */
+  readonly version: string
+  readonly status: Status
+}
+
+/** Versions of one kind of object are numbers that grow. */
+function isShown({ uid, version }: Written, { metadata }: KubeObject): boolean {
+  const isNumber = (text: string) => /^[0-9]+$/.test(text)
+  const now = metadata.resourceVersion ?? ''
+  if (metadata.uid !== uid || !isNumber(version) || !isNumber(now)) return true
+  return BigInt(now) >= BigInt(version)
+}
+
+type ReadStatus = Readonly<Record<string, unknown>>
+
+function statusIn(object: KubeObject): ReadStatus {
+  return (object['status'] ?? {}) as ReadStatus
+}
+
+function conditionsIn(object: KubeObject): readonly Condition[] {
+  return conditionsOfStatus(statusIn(object))
+}
+
+function conditionsOfStatus({ conditions }: ReadStatus): readonly Condition[] {
+  return (conditions ?? []) as readonly Condition[]
+}
+
+/** Fields that another writer keeps, such as figures of traffic, are not compared. */
+function isSameStatus(there: ReadStatus, wanted: Status): boolean {
+  const { conditions, ...fields } = wanted
+  const names = new Set([...Object.keys(fields), ...OWN_FIELDS])
+  return [...names].every((name) => there[name] === fields[name]) && sayTheSame(conditionsOfStatus(there), conditions)
+}
+
+const OWN_FIELDS = [
+  ...['observedGeneration', 'installation', 'lastHandledReconcileAt', 'id', 'snippet', 'hookCommand', 'websites'],
+] as const
+
+function tellTransition(
+  { onTransition }: StatusesOptions,
+  decided: DecidedObject,
+  lists: { readonly before: readonly Condition[]; readonly after: readonly Condition[] },
+): void {
+  const readyIn = (conditions: readonly Condition[]) => conditions.find(({ type }) => type === 'Ready')
+  const before = readyIn(lists.before) ?? null
+  const after = readyIn(lists.after)
+  if (after === undefined) return
+  if (before?.status !== after.status || before.reason !== after.reason) onTransition({ decided, before, after })
+}

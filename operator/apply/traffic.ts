@@ -1,0 +1,199 @@
+/**
+ * Shows in the status of every website what the last 24 hours brought: one question to the facts for all of them, and a
+ * write only where a rounded figure is another one. In the same round, which destinations are paused.
+ */
+
+import { isSameTraffic, shownTraffic } from '../../domain/resources/traffic.ts'
+import type { ShownTraffic, WebsiteTraffic } from '../../domain/resources/traffic.ts'
+import type { KubeObject } from '../../runtime/kube/objects.ts'
+import { keyOf } from '../../runtime/kube/objects.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import type { Decision } from '../decide/decide.ts'
+import type { DecidedObject } from '../gather/known-objects.ts'
+import type { OperatorMetrics } from '../metrics.ts'
+import type { DestinationState } from './pauses.ts'
+import { createPauses } from './pauses.ts'
+import type { Writer } from './writer.ts'
+
+/** What the operator asks the facts. Both reject where these are away. */
+export interface FactsReader {
+  /** Counts of every website that had any traffic within the period. */
+  readonly traffic: (period: {
+    readonly sinceMs: number
+    readonly untilMs: number
+  }) => Promise<readonly WebsiteTraffic[]>
+  /** Of every destination that was ever paused. */
+  readonly destinationStates: () => Promise<readonly DestinationState[]>
+}
+
+export interface TrafficOptions {
+  /** Null: nothing is shown, and what was shown before is taken away. */
+  readonly read: FactsReader | null
+  readonly writer: Writer
+  /** Null while there is none, and where this operator does not lead. */
+  readonly decision: () => Decision | null
+  /** The object as it is in the cluster now. */
+  readonly current: (kind: 'Website' | 'Destination', object: KubeObject) => KubeObject | undefined
+  readonly metrics: Pick<OperatorMetrics, 'readTraffic'>
+  readonly logger: Logger
+  readonly nowMs: () => number
+  /** For tests. */
+  readonly intervalMs?: number
+}
+
+export interface Traffic {
+  readonly close: () => Promise<void>
+}
+
+const INTERVAL_MS = 30_000
+const PERIOD_MS = 86_400_000
+/** Writes between two questions; who has waited longest comes first, so that ten thousand are through in half an hour. */
+const WRITES_PER_S = 5
+const MOST_WRITES = (WRITES_PER_S * INTERVAL_MS) / 1_000
+const AT_ONCE = 4
+/** The facts have other work: asking them takes at most a twentieth of the time. */
+const REST = 20
+
+/** A manager of its own: the status' other fields are applied without these, which must not take them away. */
+export const TRAFFIC_MANAGER = 'whence-operator-traffic'
+
+export function startTraffic(options: TrafficOptions): Traffic {
+  const showing = new Showing(options)
+  const running = showing.run()
+  return {
+    close: async () => {
+      showing.stop()
+      await running
+    },
+  }
+}
+
+interface Due {
+  readonly object: KubeObject
+  readonly shown: ShownTraffic | null
+}
+
+class Showing {
+  readonly #options: TrafficOptions
+  readonly #pauses
+  readonly #stopped = Promise.withResolvers<void>()
+  #isStopped = false
+  #isAway = false
+  /** What was written last, and over which version: the copy of the cluster lags behind a moment. */
+  readonly #written = new Map<string, { readonly over: string; readonly shown: ShownTraffic | null; atMs: number }>()
+
+  constructor(options: TrafficOptions) {
+    this.#options = options
+    const { writer, current } = options
+    this.#pauses = createPauses({ writer, current: (destination) => current('Destination', destination) })
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#stopped.resolve()
+  }
+
+  async run(): Promise<void> {
+    while (!this.#isStopped) {
+      const startedAtMs = performance.now()
+      await this.#look()
+      const tookMs = performance.now() - startedAtMs
+      await this.#rest(this.#options.intervalMs ?? Math.max(INTERVAL_MS, REST * tookMs))
+    }
+  }
+
+  async #rest(durationMs: number): Promise<void> {
+    // Until there is something to show, a look costs nothing.
+    const isIdle = this.#options.decision() === null
+    const rested = Promise.withResolvers<void>()
+    const timer = setTimeout(() => rested.resolve(), isIdle ? Math.min(durationMs, 1_000) : durationMs)
+    await Promise.race([rested.promise, this.#stopped.promise])
+    clearTimeout(timer)
+  }
+
+  async #look(): Promise<void> {
+    const decision = this.#options.decision()
+    if (decision === null) return
+    const traffic = await this.#read()
+    if (traffic === null) return
+    const due = this.#due(decision, traffic).slice(0, MOST_WRITES)
+    const lanes = Array.from({ length: Math.min(AT_ONCE, due.length) }, async () => {
+      for (let next = due.shift(); next !== undefined && !this.#isStopped; next = due.shift()) await this.#write(next)
+    })
+    await Promise.all(lanes)
+    await this.#settlePauses(decision)
+  }
+
+  async #settlePauses(decision: Decision): Promise<void> {
+    const { read, logger } = this.#options
+    try {
+      if (read !== null) await this.#pauses(await read.destinationStates(), decision)
+    } catch (error) {
+      logger.debug({ why: String(error) }, 'states of destinations not written')
+    }
+  }
+
+  /** By website; null where the facts are away: what is shown stays. */
+  async #read(): Promise<ReadonlyMap<string, WebsiteTraffic> | null> {
+    const { read, nowMs, metrics, logger } = this.#options
+    if (read === null) return new Map()
+    try {
+      const untilMs = nowMs()
+      const rows = await read.traffic({ sinceMs: untilMs - PERIOD_MS, untilMs })
+      metrics.readTraffic('read')
+      this.#isAway = false
+      return new Map(rows.map((row) => [row.website, row]))
+    } catch (error) {
+      metrics.readTraffic('failed')
+      if (!this.#isAway) logger.warn({ why: String(error) }, 'figures of websites stay as they are: facts away')
+      this.#isAway = true
+      return null
+    }
+  }
+
+  /** Websites whose figures are to be written, those first that were written longest ago. */
+  #due(decision: Decision, traffic: ReadonlyMap<string, WebsiteTraffic>): Due[] {
+    const due: (Due & { readonly atMs: number })[] = []
+    const seen = new Set<string>()
+    for (const decided of decision.objects.values()) {
+      const object = decided.kind === 'Website' ? this.#options.current('Website', decided.object) : undefined
+      if (object === undefined) continue
+      const key = keyOf(object)
+      seen.add(key)
+      const before = this.#shownAt(key, object)
+      const shown = this.#wanted(decided, traffic, before)
+      if (!isSameTraffic(shown, before)) due.push({ object, shown, atMs: this.#written.get(key)?.atMs ?? 0 })
+    }
+    for (const key of this.#written.keys()) if (!seen.has(key)) this.#written.delete(key)
+    return due.sort((a, b) => a.atMs - b.atMs)
+  }
+
+  #shownAt(key: string, object: KubeObject): ShownTraffic | null {
+    const last = this.#written.get(key)
+    if (last !== undefined && last.over === object.metadata.resourceVersion) return last.shown
+    const { traffic } = (object['status'] ?? {}) as { readonly traffic?: ShownTraffic }
+    return traffic ?? null
+  }
+
+  /** A website that is not in force has no figures. */
+  #wanted(
+    { isInForce, fields }: DecidedObject,
+    traffic: ReadonlyMap<string, WebsiteTraffic>,
+    before: ShownTraffic | null,
+  ): ShownTraffic | null {
+    if (!isInForce || this.#options.read === null) return null
+    return shownTraffic(traffic.get(String(fields['id'])) ?? null, before)
+  }
+
+  async #write({ object, shown }: Due): Promise<void> {
+    try {
+      const status = shown === null ? {} : { traffic: shown }
+      await this.#options.writer.applyStatus('Website', object, status, TRAFFIC_MANAGER)
+      const over = object.metadata.resourceVersion ?? ''
+      this.#written.set(keyOf(object), { over, shown, atMs: performance.now() })
+    } catch (error) {
+      // It is due again the next time.
+      this.#options.logger.debug({ website: keyOf(object), why: String(error) }, 'figures not written')
+    }
+  }
+}

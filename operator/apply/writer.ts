@@ -1,0 +1,124 @@
+/** All writes to the cluster: by server-side apply under one name, each only where it changes something, and counted. */
+
+import type { KubeClient } from '../../runtime/kube/client.ts'
+import { APPLY_TYPE, KubeError } from '../../runtime/kube/client.ts'
+import type { KubeObject } from '../../runtime/kube/objects.ts'
+import { keyOf } from '../../runtime/kube/objects.ts'
+import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
+import type { ResourceKind } from '../../domain/resources/resources.ts'
+import { RESOURCE_API_VERSION } from '../../domain/resources/resources.ts'
+
+/** By which the API server knows which fields are ours. */
+export const FIELD_MANAGER = 'whence-operator'
+
+export interface Writer {
+  /** Applies the object unless what is there, or what was just written in its place, already holds it. */
+  readonly applyWhereNew: (
+    isThere: KubeObject | undefined,
+    wanted: KubeObject,
+    holds: (object: KubeObject) => boolean,
+  ) => Promise<void>
+  /**
+   * Applies the status, or what of it belongs to this manager; nothing happens where the object is gone. Without a manager, and with a
+   * version in the object's metadata, it is refused where that is no longer the latest. Resolves with the version of the object
+   * after it; empty where it is gone.
+   */
+  readonly applyStatus: (kind: ResourceKind, object: KubeObject, status: object, manager?: string) => Promise<string>
+  /** Applies the object, whatever is there. */
+  readonly apply: (wanted: KubeObject) => Promise<void>
+  /** Nothing happens where the object is gone. */
+  readonly remove: (kind: 'ConfigMap' | 'Secret', namespace: string, name: string) => Promise<void>
+  readonly create: (path: string, body: object) => Promise<void>
+  /** What was written of this kind may have been deleted since: whether it is there is the copy's to say again. */
+  readonly forgetWritten: (kind: string) => void
+}
+
+export interface WriterOptions {
+  readonly client: KubeClient
+  /** False ends all writing at once: another operator may be leading by now. */
+  readonly mayWrite: () => boolean
+  readonly onWrite: (what: string, result: 'written' | 'refused') => void
+}
+
+const PLURALS: Readonly<Record<string, string>> = { ConfigMap: 'configmaps', Secret: 'secrets' }
+
+export function createWriter({ client, mayWrite, onWrite }: WriterOptions): Writer {
+  /** What was written last, and which version it took the place of: the copy of the cluster lags behind a moment. */
+  const recent = new Map<string, { readonly over: string; readonly object: KubeObject }>()
+  /** Keys of what was written and may or may not have come to pass: only a write that succeeds tells. */
+  const unsure = new Set<string>()
+  const counted = async <T>(what: string, write: () => Promise<T>): Promise<T> => {
+    if (!mayWrite()) throw new KubeError(0, 'NotLeading', 'this operator does not lead')
+    try {
+      const answer = await write()
+      onWrite(what, 'written')
+      return answer
+    } catch (error) {
+      onWrite(what, 'refused')
+      throw error
+    }
+  }
+  const pathOf = ({ kind = '', metadata }: KubeObject) =>
+    `/api/v1/namespaces/${metadata.namespace ?? ''}/${PLURALS[kind] ?? ''}/${metadata.name}`
+  const apply = async (wanted: KubeObject): Promise<void> => {
+    await counted(wanted.kind ?? '', () => client.request(applying(pathOf(wanted), wanted)))
+  }
+  return {
+    apply,
+    applyWhereNew: async (isThere, wanted, holds) => {
+      const key = `${wanted.kind ?? ''}/${keyOf(wanted)}`
+      const over = isThere?.metadata.resourceVersion ?? ''
+      const last = recent.get(key)
+      const now = last?.over === over ? last.object : isThere
+      if (!unsure.has(key) && now !== undefined && holds(now)) return
+      unsure.add(key)
+      await apply(wanted)
+      unsure.delete(key)
+      recent.set(key, { over, object: wanted })
+    },
+    applyStatus: (kind, { metadata }, status, manager) => {
+      const { name, namespace = '', resourceVersion } = metadata
+      const over = manager === undefined && resourceVersion !== undefined ? { resourceVersion } : {}
+      const body = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace, ...over }, status }
+      const path = `/apis/${RESOURCE_API_VERSION}/namespaces/${namespace}/${RESOURCE_PLURALS[kind]}/${name}/status`
+      const asked = { ...applying(path, body, manager), isAnswerUnread: false, accept: METADATA } as const
+      return counted(`${kind}/status`, async () => versionIn(await unlessGone(client.request(asked))))
+    },
+    remove: async (kind, namespace, name) => {
+      const path = `/api/v1/namespaces/${namespace}/${PLURALS[kind] ?? ''}/${name}`
+      recent.delete(`${kind}/${namespace}/${name}`)
+      await counted(kind, () => unlessGone(client.request({ method: 'DELETE', path })))
+    },
+    forgetWritten: (kind) => {
+      for (const key of recent.keys()) if (key.startsWith(`${kind}/`)) recent.delete(key)
+    },
+    create: async (path, body) => {
+      await counted('Event', () => client.request({ method: 'POST', path, body }))
+    },
+  }
+}
+
+/**
+ * What we apply is ours, whoever wrote it last. Warnings about unknown fields would reach nobody, and looking for them
+ * makes the API server parse the body a second time.
+ */
+function applying(path: string, body: object, manager = FIELD_MANAGER) {
+  const query = `fieldManager=${manager}&force=true&fieldValidation=Ignore`
+  return { method: 'PATCH', path: `${path}?${query}`, body, contentType: APPLY_TYPE, isAnswerUnread: true } as const
+}
+
+/** Of the answer nothing but names and versions is wanted. */
+const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
+
+function versionIn(answer: unknown): string {
+  return (answer as KubeObject | null)?.metadata.resourceVersion ?? ''
+}
+
+async function unlessGone(request: Promise<unknown>): Promise<unknown> {
+  try {
+    return await request
+  } catch (error) {
+    if (!(error instanceof KubeError) || error.status !== 404) throw error
+    return null
+  }
+}

@@ -1,0 +1,19 @@
+/** Compiles what was gathered into what the cluster has room for. */
+
+import type { CatalogInput, Compilation } from '../../domain/catalog/compile-catalog.ts'
+import { compileCatalog } from '../../domain/catalog/compile-catalog.ts'
+import type { HeldForms } from '../../domain/catalog/compile-held.ts'
+import type { Gathered } from './decide.ts'
+import { overflow } from './overflow.ts'
+
+/** Compiles again without what there is no room for, where that is anything. `kept`: null for what follows from namespaces alone. */
+export function compileWithin(gathered: Gathered, input: CatalogInput, kept: HeldForms | null): Compilation {
+  const { credentialSlots, ownSecrets, before, heldNamespaces, paused } = gathered
+  const isHolding = before !== null && heldNamespaces.size + paused.size > 0
+  const held = kept ?? (isHolding ? { ...before, namespaces: heldNamespaces, websites: paused } : null)
+  const compilation = compileCatalog({ ...input, ownSecrets, held })
+  const withoutRoom = overflow(compilation, credentialSlots)
+  if (withoutRoom.size === 0) return compilation
+  const { objects, sha256Hex } = input
+  return compileCatalog({ objects, sha256Hex, ownSecrets, held, withoutRoom })
+}

@@ -1,0 +1,201 @@
+/** Decides, from what was gathered and nothing else, what the cluster should hold: the catalog, credentials and statuses. */
+
+import type { Catalog, CatalogProblem, Credentials } from '../../domain/catalog.ts'
+import { shownName } from '../../domain/catalog/objects.ts'
+import { areWarnings } from '../../domain/resources/problems.ts'
+import type { CatalogPart, LayoutMemory, LayoutTools } from '../../domain/published/layout.ts'
+import { layOut } from '../../domain/published/layout.ts'
+import { emptyCompileMemory } from '../../domain/catalog/compile-catalog.ts'
+import type { Compilation, CompileMemory } from '../../domain/catalog/compile-catalog.ts'
+import type { ProviderId } from '../../domain/model.ts'
+import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
+import type { ResourceKind } from '../../domain/resources/resources.ts'
+import type { KubeObject } from '../../runtime/kube/objects.ts'
+import { credentialParts, type CredentialMemory } from '../apply/credential-parts.ts'
+import type { DecidedFields, DecidedObject, KnownObject, ObjectMemory } from '../gather/known-objects.ts'
+import type { GuardMemory } from './guard.ts'
+import { compileKept, guardWebsites } from './keep-websites.ts'
+import { compileWithin } from './compile-within.ts'
+import { emptyObjectMemory, forgetAllBut, knownObject, plainSource } from '../gather/known-objects.ts'
+
+/** Everything that a decision depends on. */
+export interface Gathered {
+  readonly resources: { readonly [K in ResourceKind]: readonly KubeObject[] }
+  /** Those that a Destination or LogStream refers to, as far as they are there. */
+  readonly secrets: readonly KubeObject[]
+  /** Their names and labels alone. */
+  readonly namespaces: readonly KubeObject[]
+  /** Keys of the parts that the catalog has in the cluster. */
+  readonly partsInUse: readonly string[]
+  /** How many Secrets the credentials of one provider may fill. */
+  readonly credentialSlots: number
+  /** `objectKey` of Secrets that are the service's own. */
+  readonly ownSecrets: ReadonlySet<string>
+  readonly baseUrl: string
+  /** What the cluster holds and pods go by; null where nothing is known of it. */
+  readonly before: InForce | null
+  /** `objectKey` of Websites that a person paused; they are not among the resources. */
+  readonly paused: ReadonlySet<string>
+  /** Whose objects cannot be seen. */
+  readonly heldNamespaces: ReadonlySet<string>
+  /** Problems that are not the compiler's, by `objectKey`: warnings. */
+  readonly warnings: (object: { readonly kind: ResourceKind; readonly namespace: string }) => readonly CatalogProblem[]
+  readonly nowMs: number
+}
+
+/** A catalog with its credentials. */
+export interface InForce {
+  readonly catalog: Catalog
+  readonly credentials: Credentials
+}
+
+export interface Decision {
+  readonly inForce: InForce
+  readonly version: string
+  readonly parts: readonly CatalogPart[]
+  /** Websites that are refused and stay in force all the same. */
+  readonly held: number
+  readonly websites: number
+  /** Objects with a problem. */
+  readonly refused: number
+  /** The texts of each provider's Secrets. */
+  readonly credentials: ReadonlyMap<ProviderId, readonly string[]>
+  /** By `objectKey`. */
+  readonly objects: ReadonlyMap<string, DecidedObject>
+}
+
+/** What one decision leaves for the next, with the same base URL: results that hold as long as what they were made of is the same. */
+export interface DecisionMemory {
+  readonly objects: ObjectMemory
+  readonly compile: CompileMemory
+  readonly layout: LayoutMemory
+  readonly credentials: CredentialMemory
+  /** The one that does change results: what turned from accepted to refused of late. */
+  readonly guard: GuardMemory
+}
+
+export function emptyMemory(): DecisionMemory {
+  return {
+    objects: emptyObjectMemory(),
+    compile: emptyCompileMemory(),
+    layout: { parts: new Map() },
+    credentials: new Map(),
+    guard: new Map(),
+  }
+}
+
+/** The memory changes nothing but the time it takes, its guard aside. */
+export function decide(gathered: Gathered, tools: LayoutTools, memory: DecisionMemory): Decision {
+  const { resources, secrets, namespaces, partsInUse } = gathered
+  memory.objects.decision += 1
+  const known = RESOURCE_KINDS.flatMap((kind) =>
+    oldestFirst(
+      resources[kind].map((object) => knownObject(kind, object, memory.objects)),
+      memory.objects.decision,
+    ),
+  )
+  const plain = [
+    ...secrets.map((secret) => plainSource('Secret', secret, memory.objects)),
+    ...namespaces.map((namespace) => plainSource('Namespace', namespace, memory.objects)),
+  ]
+  const objects = [...plain, ...known.map(({ source }) => source)]
+  const input = { objects, sha256Hex: tools.sha256Hex, memory: memory.compile }
+  const compiled = compileWithin(gathered, input, null)
+  const kept = guardWebsites(gathered, compiled, memory.guard)
+  const compilation = kept.size === 0 ? compiled : compileKept(gathered, { input, compiled, kept })
+  const { catalog, credentials } = compilation
+  const decided = decidedObjects(known, compilation, gathered)
+  forgetAllBut(decided, memory.objects)
+  return {
+    inForce: { catalog, credentials },
+    version: catalog.version,
+    held: kept.size,
+    parts: layOut(catalog, partsInUse, tools, memory.layout),
+    websites: catalog.websites.size,
+    refused: [...decided.values()].filter(({ isInForce }) => !isInForce).length,
+    credentials: credentialParts(compilation, memory.credentials),
+    objects: decided,
+  }
+}
+
+/**
+ * Older objects keep their place, so that every pass decides alike. Two that were there before are compared by their ranks
+ * of then, which takes less time than comparing texts and says the same.
+ */
+function oldestFirst(objects: KnownObject[], decision: number): readonly KnownObject[] {
+  const last = decision - 1
+  objects.sort((a, b) => {
+    if (a.rankedIn === last && b.rankedIn === last) return a.rank - b.rank
+    return a.age < b.age ? -1 : 1
+  })
+  for (const [rank, object] of objects.entries()) {
+    object.rank = rank
+    object.rankedIn = decision
+  }
+  return objects
+}
+
+const NONE: readonly CatalogProblem[] = []
+
+function decidedObjects(
+  all: readonly KnownObject[],
+  compilation: Compilation,
+  { baseUrl, warnings }: Gathered,
+): ReadonlyMap<string, DecidedObject> {
+  const problems = Map.groupBy(compilation.problems, (problem) => problem.object)
+  const decided = new Map<string, DecidedObject>()
+  for (const known of all) {
+    const compiled = problems.size === 0 ? NONE : (problems.get(known.shown) ?? NONE)
+    const warned = warnings({ kind: known.kind, namespace: known.object.metadata.namespace ?? '' })
+    const own = warned.length === 0 ? compiled : [...compiled, ...warned]
+    known.decided = decidedObject(known, own, { compilation, baseUrl })
+    decided.set(known.key, known.decided)
+  }
+  return decided
+}
+
+interface View {
+  readonly compilation: Compilation
+  readonly baseUrl: string
+}
+
+/** The one of the last time where it would say the same. */
+function decidedObject(known: KnownObject, problems: readonly CatalogProblem[], view: View): DecidedObject {
+  const { kind, object, decided: last } = known
+  const figure = areWarnings(problems) ? figureOf(known, view.compilation) : null
+  const isSame = last?.problems.length === 0 && problems.length === 0 && known.figure === figure
+  if (isSame && last.object === object) return last
+  known.figure = figure
+  if (isSame) return { kind, object, problems, isInForce: true, fields: last.fields }
+  const isInForce = areWarnings(problems)
+  return { kind, object, problems, isInForce, fields: isInForce ? fieldsOf(known, view.baseUrl) : {} }
+}
+
+interface SpecInShort {
+  readonly id?: string
+}
+
+function idOf({ metadata, spec }: KubeObject): string {
+  return (spec as SpecInShort).id ?? metadata.name
+}
+
+/** The one thing from outside of the object that its fields are made of. */
+function figureOf({ kind, object }: KnownObject, { catalog, websiteCounts }: Compilation): string | number | null {
+  if (kind === 'Website') return catalog.websites.get(idOf(object))?.organization.firstInstallPath ?? null
+  if (kind !== 'Organization') return null
+  const { name, namespace = '' } = object.metadata
+  return websiteCounts.get(shownName({ name, namespace })) ?? 0
+}
+
+function fieldsOf({ kind, object, figure }: KnownObject, baseUrl: string): DecidedFields {
+  const id = idOf(object)
+  if (kind === 'InstallPath') return { id }
+  if (kind === 'Organization') return { websites: figure }
+  if (kind !== 'Website') return {}
+  const path = figure === null ? '' : `/paths/${figure}`
+  return {
+    id,
+    snippet: `<script async src="${baseUrl}/browser.js" data-project="${id}"></script>`,
+    hookCommand: `curl -fsSL ${baseUrl}/v1/projects/${id}${path}/report.sh | sh -s -- install_completed`,
+  }
+}

@@ -1,0 +1,52 @@
+/** Finds what the catalog in the cluster has no room for, so that every namespace keeps its equal share of the room there is. */
+
+import type { Website } from '../../domain/catalog.ts'
+import { destinationKey } from '../../domain/catalog.ts'
+import { objectKey } from '../../domain/catalog/objects.ts'
+import { websiteText } from '../../domain/published/text.ts'
+import type { Compilation } from '../../domain/catalog/compile-catalog.ts'
+import type { Claim } from '../../domain/published/fair-share.ts'
+import { withoutRoom } from '../../domain/published/fair-share.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import { PROVIDER_IDS } from '../../domain/model.ts'
+import { credentialBytes } from '../apply/credential-parts.ts'
+
+const NO_ROOM = 'and beside what other namespaces have there is no room for this one; larger shares go first'
+
+/** `objectKey` of each, with the reason in words. */
+export function overflow(compilation: Compilation, credentialSlots: number): ReadonlyMap<string, string> {
+  const websites = [...compilation.catalog.websites.values()]
+  return new Map([...websitesWithoutRoom(websites), ...destinationsWithoutRoom(compilation, websites, credentialSlots)])
+}
+
+function websitesWithoutRoom(websites: readonly Website[]): readonly (readonly [string, string])[] {
+  const claims = websites.map((website): Claim => {
+    const key = objectKey('Website', website.namespace, website.objectName)
+    return { key, owner: website.namespace, bytes: websiteText(website).length }
+  })
+  const why = `all websites together may have ${LIMITS.catalogBytes} bytes, ${NO_ROOM}`
+  return [...withoutRoom(claims, LIMITS.catalogBytes)].map((key) => [key, why] as const)
+}
+
+/** Credentials are cut at whole destinations, which may leave room for nearly one more in each Secret. */
+function destinationsWithoutRoom(
+  { credentials }: Compilation,
+  websites: readonly Website[],
+  slots: number,
+): readonly (readonly [string, string])[] {
+  return PROVIDER_IDS.flatMap((provider) => {
+    const claims = websites.flatMap((website) =>
+      website.destinations
+        .filter((destination) => destination.provider === provider)
+        .map(({ id, namespace }): Claim => {
+          const key = destinationKey(website.id, id)
+          const bytes = credentialBytes(key, credentials.get(key) ?? {})
+          return { key: objectKey('Destination', namespace, id), owner: namespace, bytes }
+        }),
+    )
+    const largest = claims.reduce((most, { bytes }) => Math.max(most, bytes), 0)
+    const capacity = slots * Math.max(0, LIMITS.credentialPartBytes - largest)
+    const why = `the credentials of ${provider} fill all ${slots} Secrets there may be, ${NO_ROOM}`
+    return [...withoutRoom(claims, capacity)].map((key) => [key, why] as const)
+  })
+}

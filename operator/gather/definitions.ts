@@ -1,0 +1,42 @@
+/** Compares the definitions in the cluster with those that this program was made with, by the digest that each carries. */
+
+import { customResourceDefinition, RESOURCE_PLURALS, SCHEMA_HASH_ANNOTATION } from '../../domain/resources/crd.ts'
+import type { Sha256Hex } from '../../domain/origin.ts'
+import type { ResourceKind } from '../../domain/resources/resources.ts'
+import { RESOURCE_GROUP, RESOURCE_KINDS } from '../../domain/resources/resources.ts'
+import type { KubeClient } from '../../runtime/kube/client.ts'
+import { KubeError } from '../../runtime/kube/client.ts'
+import type { KubeObject } from '../../runtime/kube/objects.ts'
+
+const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
+
+/**
+ * Kinds whose definition is another one than this program's; null where the API server does not tell, which is no fault: the
+ * right to ask goes beyond namespaces.
+ */
+export async function differingDefinitions(
+  client: Pick<KubeClient, 'request'>,
+  sha256Hex: Sha256Hex,
+): Promise<readonly ResourceKind[] | null> {
+  try {
+    const found = await Promise.all(
+      RESOURCE_KINDS.map(async (kind) => ((await hashOf(client, kind)) === ownHash(kind, sha256Hex) ? [] : [kind])),
+    )
+    return found.flat()
+  } catch (error) {
+    if (error instanceof KubeError) return null
+    throw error
+  }
+}
+
+async function hashOf(client: Pick<KubeClient, 'request'>, kind: ResourceKind): Promise<string> {
+  const name = `${RESOURCE_PLURALS[kind]}.${RESOURCE_GROUP}`
+  const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}`
+  const { metadata } = (await client.request({ method: 'GET', path, accept: METADATA })) as KubeObject
+  return metadata.annotations?.[SCHEMA_HASH_ANNOTATION] ?? ''
+}
+
+function ownHash(kind: ResourceKind, sha256Hex: Sha256Hex): string {
+  const { annotations } = (customResourceDefinition(kind, sha256Hex)['metadata'] ?? {}) as KubeObject['metadata']
+  return annotations?.[SCHEMA_HASH_ANNOTATION] ?? ''
+}

@@ -1,0 +1,72 @@
+/** Tells which objects are this installation's to look after, where several see one namespace. */
+
+import { objectKey } from '../../domain/catalog/objects.ts'
+import type { ResourceKind, ResourceRef } from '../../domain/resources/resources.ts'
+import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
+import type { KubeObject } from '../../runtime/kube/objects.ts'
+import { PAUSED_ANNOTATION } from './annotations.ts'
+
+export type Resources = { readonly [K in ResourceKind]: readonly KubeObject[] }
+
+export interface Ownership {
+  readonly own: Resources
+  readonly foreign: readonly ForeignObject[]
+}
+
+export interface ForeignObject {
+  readonly kind: ResourceKind
+  readonly object: KubeObject
+  /** Whose it is. */
+  readonly installation: string
+}
+
+/**
+ * The installation that an object says it is for, or else the one that first wrote its status; null where neither is there: it
+ * is anybody's then.
+ */
+export function ownerOf({ spec, status }: KubeObject): string | null {
+  return textIn(spec) ?? textIn(status)
+}
+
+/** An object without a mark of its own follows what it refers to. */
+export function ownership(resources: Resources, installation: string): Ownership {
+  const foreign: ForeignObject[] = []
+  const owners = new Map<string, string>()
+  const isOwn = (kind: ResourceKind, object: KubeObject): boolean => {
+    const owner = textIn(object['spec']) ?? owners.get(referredKey(kind, object)) ?? textIn(object['status'])
+    if (owner === null || owner === installation) return true
+    const { name, namespace = '' } = object.metadata
+    owners.set(objectKey(kind, namespace, name), owner)
+    foreign.push({ kind, object, installation: owner })
+    return false
+  }
+  // Organisations before what refers to them, websites before destinations.
+  const own = Object.fromEntries(
+    RESOURCE_KINDS.map((kind) => [kind, resources[kind].filter((object) => isOwn(kind, object))]),
+  ) as unknown as Resources
+  return { own, foreign }
+}
+
+/** Takes the websites that a person paused out of the rest. */
+export function withoutPaused(resources: Resources): {
+  readonly resources: Resources
+  readonly paused: ReadonlySet<string>
+} {
+  const isPaused = ({ metadata }: KubeObject) => metadata.annotations?.[PAUSED_ANNOTATION] === 'true'
+  const out = resources.Website.filter(isPaused)
+  if (out.length === 0) return { resources, paused: new Set() }
+  const paused = new Set(out.map(({ metadata: { name, namespace = '' } }) => objectKey('Website', namespace, name)))
+  return { resources: { ...resources, Website: resources.Website.filter((each) => !isPaused(each)) }, paused }
+}
+
+function referredKey(kind: ResourceKind, { metadata, spec }: KubeObject): string {
+  if (kind === 'Organization') return ''
+  const [to, field] = kind === 'Destination' ? ['Website', 'websiteRef'] : ['Organization', 'organizationRef']
+  const ref = (spec as Readonly<Record<string, ResourceRef | undefined>> | undefined)?.[field]
+  return objectKey(to, ref?.namespace ?? metadata.namespace ?? '', ref?.name ?? '')
+}
+
+function textIn(part: unknown): string | null {
+  const { installation } = (part ?? {}) as { readonly installation?: unknown }
+  return typeof installation === 'string' && installation !== '' ? installation : null
+}

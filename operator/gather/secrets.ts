@@ -1,0 +1,98 @@
+/** Keeps the values of those Secrets that are referred to, and of no others: the rest is known by name and version only. */
+
+import type { CatalogPlace } from '../../domain/published/place.ts'
+import type { KubeClient } from '../../runtime/kube/client.ts'
+import { KubeError } from '../../runtime/kube/client.ts'
+import type { KubeObject } from '../../runtime/kube/objects.ts'
+import { keyOf, stripped } from '../../runtime/kube/objects.ts'
+
+export interface SecretValues {
+  /** The Secrets with these keys (`namespace/name`) as they are now, as far as they are there. */
+  readonly read: (keys: ReadonlySet<string>) => Promise<readonly KubeObject[]>
+}
+
+const AT_ONCE = 16
+
+/**
+ * A Secret that may not be read, though it may be seen, keeps the value known before: its namespace must not stop the others.
+ *
+ * `versions` finds the metadata of a Secret by its key: a value is read again only after its version has changed.
+ */
+export function createSecretValues(
+  client: KubeClient,
+  versions: (key: string) => KubeObject | undefined,
+): SecretValues {
+  const known = new Map<string, KubeObject>()
+  return {
+    read: async (keys) => {
+      for (const key of known.keys()) if (!keys.has(key)) known.delete(key)
+      const wanted = [...keys].filter((key) => isOutdated(known.get(key), versions(key)))
+      const lanes = Array.from({ length: Math.min(AT_ONCE, wanted.length) }, async () => {
+        for (let key = wanted.pop(); key !== undefined; key = wanted.pop()) {
+          const secret = versions(key) === undefined ? null : await readSecret(client, key)
+          if (secret === null) known.delete(key)
+          else if (secret !== 'forbidden') known.set(key, secret)
+        }
+      })
+      await Promise.all(lanes)
+      return [...known.values()]
+    },
+  }
+}
+
+/** Keys of the Secrets that these objects refer to, whatever else may be wrong with them. */
+export function referredSecrets(objects: readonly KubeObject[]): ReadonlySet<string> {
+  return new Set(objects.flatMap(refersTo))
+}
+
+/** Objects are never changed in place, and most of them are those of the look before. */
+const REFERRED = new WeakMap<KubeObject, readonly string[]>()
+
+function refersTo(object: KubeObject): readonly string[] {
+  const known = REFERRED.get(object) ?? referencesIn(object)
+  REFERRED.set(object, known)
+  return known
+}
+
+function referencesIn({ metadata, spec }: KubeObject): readonly string[] {
+  const blocks = Object.values(membersOf(spec)).flatMap((block) => Object.entries(membersOf(block)))
+  return blocks.flatMap(([field, ref]) => {
+    const { name } = membersOf(ref)
+    return field.endsWith('Ref') && typeof name === 'string' ? [`${metadata.namespace ?? ''}/${name}`] : []
+  })
+}
+
+function isOutdated(known: KubeObject | undefined, now: KubeObject | undefined): boolean {
+  return known?.metadata.resourceVersion !== now?.metadata.resourceVersion
+}
+
+/** Reads objects of the operator's own by name, as they are at this moment; null where there is none. */
+export function ownReader(client: KubeClient, { namespace }: CatalogPlace) {
+  return async (plural: 'configmaps' | 'secrets', name: string): Promise<KubeObject | null> => {
+    try {
+      const path = `/api/v1/namespaces/${namespace}/${plural}/${name}`
+      return stripped((await client.request({ method: 'GET', path })) as KubeObject)
+    } catch (error) {
+      if (error instanceof KubeError && error.status === 404) return null
+      throw error
+    }
+  }
+}
+
+async function readSecret(client: KubeClient, key: string): Promise<KubeObject | 'forbidden' | null> {
+  const [namespace = '', name = ''] = key.split('/')
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`
+  try {
+    const secret = stripped((await client.request({ method: 'GET', path })) as KubeObject)
+    return keyOf(secret) === key ? secret : null
+  } catch (error) {
+    // Deleted a moment ago; its event is on the way.
+    if (error instanceof KubeError && error.status === 404) return null
+    if (error instanceof KubeError && error.status === 403) return 'forbidden'
+    throw error
+  }
+}
+
+function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
+}

@@ -1,0 +1,207 @@
+/** Keeps copies of everything in the cluster that the operator's decisions depend on, and of what it has written. */
+
+import type { CatalogPlace } from '../../domain/published/place.ts'
+import { objectKey } from '../../domain/catalog/objects.ts'
+import { CATALOG_LABEL } from '../../domain/published/place.ts'
+import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
+import type { ResourceKind } from '../../domain/resources/resources.ts'
+import { RESOURCE_API_VERSION, RESOURCE_KINDS } from '../../domain/resources/resources.ts'
+import type { KubeClient } from '../../runtime/kube/client.ts'
+import type { KubeMetrics } from '../../runtime/kube/metrics.ts'
+import { type KubeObject, keyOf } from '../../runtime/kube/objects.ts'
+import type { Reflector } from '../../runtime/kube/reflector.ts'
+import { startReflector } from '../../runtime/kube/reflector.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import type { NamespaceState } from './namespaces.ts'
+import { createNamespaces } from './namespaces.ts'
+import { PAUSED_ANNOTATION, RECONCILE_ANNOTATION } from './annotations.ts'
+import { ownerOf } from './ownership.ts'
+
+const FORBIDDEN = 403
+
+export interface WorldOptions {
+  readonly client: KubeClient
+  readonly place: CatalogPlace
+  /** Empty: all. */
+  readonly namespaces: readonly string[]
+  /** Whose operator this is. */
+  readonly installation: string
+  /** Something changed that decisions depend on; called often, and must only take note. */
+  readonly onChange: () => void
+  /** Only the status of an object changed, mostly by our own hand: no decision depends on it. */
+  readonly onStatus: (key: string) => void
+  /** Something that the operator may have written is no longer there. */
+  readonly onGone: (kind: 'ConfigMap') => void
+  readonly logger: Logger
+  readonly metrics: KubeMetrics
+  readonly random: () => number
+  readonly nowMs: () => number
+}
+
+export interface World {
+  readonly resources: (kind: ResourceKind) => readonly KubeObject[]
+  readonly resource: (kind: ResourceKind, namespace: string, name: string) => KubeObject | undefined
+  /** Metadata alone, by `namespace/name`. */
+  readonly secretVersion: (key: string) => KubeObject | undefined
+  /** Names and labels; empty where one namespace alone is watched, which nobody refers to from another one. */
+  readonly namespaces: () => readonly KubeObject[]
+  readonly configMap: (name: string) => KubeObject | undefined
+  readonly configMaps: () => Iterable<KubeObject>
+  /** Whether all is known that can be: the first answer has come from everywhere, be it a refusal. */
+  readonly isReady: () => boolean
+  /** Empty where all are watched at once. */
+  readonly namespaceStates: () => ReadonlyMap<string, NamespaceState>
+  /** Namespaces of which nothing new is known, since the API server refuses to tell. */
+  readonly outdated: () => ReadonlySet<string>
+  readonly close: () => Promise<void>
+}
+
+export function watchWorld(options: WorldOptions): World {
+  const { place, namespaces } = options
+  const start = (name: string, path: string, more: object = {}): Reflector =>
+    startReflector({ ...options, onFailure, name, path, ...more })
+  // A refusal is an answer too: what waits for the first one may go on.
+  const onFailure = (status: number): void => {
+    if (status === FORBIDDEN) options.onChange()
+  }
+  /** One watch for the whole cluster, or one in each namespace. */
+  const everywhere = (name: string, base: string, more: object = {}): readonly Reflector[] =>
+    namespaces.length === 0
+      ? [start(name, `${base}/${name}`, more)]
+      : namespaces.map((namespace) => start(name, `${base}/namespaces/${namespace}/${name}`, more))
+  const kinds = Object.fromEntries(
+    RESOURCE_KINDS.map((kind) => {
+      const sort = sortChanges(kind, options)
+      const onChange = (key: string | null): void =>
+        key === null
+          ? sort.all(kinds[kind].flatMap(({ objects }) => [...objects.values()]))
+          : sort.one(key, found(kinds[kind], key))
+      return [kind, everywhere(RESOURCE_PLURALS[kind], `/apis/${RESOURCE_API_VERSION}`, { onChange })]
+    }),
+  ) as { readonly [K in ResourceKind]: readonly Reflector[] }
+  const secrets = everywhere('secrets', '/api/v1', { isMetadataOnly: true })
+  const labelled = watchNamespaces(namespaces, (more) => start('namespaces', '/api/v1/namespaces', more), options)
+  const own = `/api/v1/namespaces/${place.namespace}`
+  /** What the operator itself writes. */
+  const maps: Reflector = start('configmaps', `${own}/configmaps`, {
+    query: { labelSelector: `${CATALOG_LABEL}=${place.name}` },
+    onChange: (key: string | null): void => {
+      if (key === null || !maps.objects.has(key)) options.onGone('ConfigMap')
+      options.onChange()
+    },
+  })
+  const all = [...Object.values(kinds).flat(), ...secrets, ...labelled, maps]
+  const { spaces, seen } = spacesOf(options, kinds, { secrets, labelled })
+  const common = namespaces.length === 0 ? all : [...labelled, maps]
+  return {
+    isReady: () => common.every((watch) => watch.isSynced()) && ![...spaces.states().values()].includes('Pending'),
+    namespaceStates: () => spaces.states(),
+    outdated: () => spaces.outdated(),
+    resources: (kind) => seen(kinds[kind]).flatMap(({ objects }) => [...objects.values()]),
+    resource: (kind, namespace, name) => found(kinds[kind], `${namespace}/${name}`),
+    secretVersion: (key) => found(secrets, key),
+    namespaces: () => labelled.flatMap(({ objects }) => [...objects.values()]),
+    configMap: (name) => maps.objects.get(`${place.namespace}/${name}`),
+    configMaps: () => maps.objects.values(),
+    close: async () => {
+      await Promise.all(all.map((reflector) => reflector.close()))
+    },
+  }
+}
+
+function spacesOf(
+  { namespaces, nowMs }: WorldOptions,
+  kinds: Readonly<Record<ResourceKind, readonly Reflector[]>>,
+  { secrets, labelled }: { readonly secrets: readonly Reflector[]; readonly labelled: readonly Reflector[] },
+) {
+  const watches = new Map(
+    namespaces.map((namespace, number) => [
+      namespace,
+      [...Object.values(kinds), secrets].flatMap((of) => of[number] ?? []),
+    ]),
+  )
+  const exists = (namespace: string): boolean | null => {
+    const watch = labelled[namespaces.indexOf(namespace)]
+    return watch?.isSynced() === true ? watch.objects.has(`/${namespace}`) : null
+  }
+  const spaces = createNamespaces({ watches, exists, nowMs })
+  /** Half of a namespace is as good as nothing: what refers to the rest would look wrong. */
+  const seen = (reflectors: readonly Reflector[]): readonly Reflector[] => {
+    if (namespaces.length === 0) return reflectors
+    const states = spaces.states()
+    return reflectors.filter((_, number) => states.get(namespaces[number] ?? '') === 'Seen')
+  }
+  return { spaces, seen }
+}
+
+/**
+ * By name where there is a list, so that no right to look at other namespaces is needed. Only labels matter: annotations of
+ * namespaces are written all the time.
+ */
+function watchNamespaces(
+  names: readonly string[],
+  start: (more: object) => Reflector,
+  { onChange }: WorldOptions,
+): readonly Reflector[] {
+  if (names.length === 1) return []
+  const known = new Map<string, string>()
+  const watch = (query: object): Reflector => {
+    const noteAll = ({ objects }: Reflector): void => {
+      for (const [key, { metadata }] of objects) known.set(key, JSON.stringify(metadata.labels))
+    }
+    const reflector: Reflector = start({
+      ...{ isMetadataOnly: true, query },
+      onChange: (key: string | null) => {
+        if (key === null) {
+          noteAll(reflector)
+          onChange()
+          return
+        }
+        const labels = JSON.stringify(reflector.objects.get(key)?.metadata.labels)
+        if (known.get(key) === labels) return
+        known.set(key, labels)
+        onChange()
+      },
+    })
+    return reflector
+  }
+  return names.length === 0 ? [watch({})] : names.map((name) => watch({ fieldSelector: `metadata.name=${name}` }))
+}
+
+/**
+ * The API server counts a new generation for every change but those of status, labels and annotations. Of these an owner that
+ * is another installation, and a wish to be looked at again, are changes too.
+ */
+function sortChanges(kind: ResourceKind, { onChange, onStatus, installation }: WorldOptions) {
+  const generations = new Map<string, string>()
+  const generationOf = (object: KubeObject) => {
+    const { uid = '', generation = 0, annotations = {} } = object.metadata
+    const owner = ownerOf(object) ?? installation
+    const foreign = owner === installation ? '' : owner
+    return [uid, generation, foreign, annotations[RECONCILE_ANNOTATION], annotations[PAUSED_ANNOTATION]].join(' ')
+  }
+  return {
+    /** A whole list was taken. */
+    all(objects: readonly KubeObject[]): void {
+      generations.clear()
+      for (const object of objects) generations.set(keyOf(object), generationOf(object))
+      onChange()
+    },
+    one(key: string, object: KubeObject | undefined): void {
+      const isStatusOnly = object !== undefined && generations.get(key) === generationOf(object)
+      if (object === undefined) generations.delete(key)
+      else generations.set(key, generationOf(object))
+      const { name = '', namespace = '' } = object?.metadata ?? {}
+      if (isStatusOnly) onStatus(objectKey(kind, namespace, name))
+      else onChange()
+    },
+  }
+}
+
+function found(reflectors: readonly Reflector[], key: string): KubeObject | undefined {
+  for (const { objects } of reflectors) {
+    const object = objects.get(key)
+    if (object !== undefined) return object
+  }
+  return undefined
+}

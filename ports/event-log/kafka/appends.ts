@@ -1,0 +1,252 @@
+/** The bounded queue in front of Kafka: gathers appends of one topic into batches, and ends each when its patience does. */
+
+import type { Topic } from '../../../domain/records.ts'
+
+import type { AppendPatience } from '../append-patience.ts'
+import { nextLookMs } from '../append-patience.ts'
+import type { Entry } from '../event-log.ts'
+import { LogUnavailable } from '../event-log.ts'
+
+export interface AppendBounds {
+  readonly maxBytes: number
+  readonly maxEntries: number
+  /** Most bytes of one batch; the broker's own bound is on the batch of one partition. */
+  readonly batchBytes: number
+}
+
+export interface Sending {
+  readonly topic: Topic
+  /** Null where nothing waits. */
+  take(): readonly Entry[] | null
+  /** Ends the batch taken last: its appends are answered, or wait for another try where they still can. */
+  settle(failure: SendFailure | null): void
+}
+
+export interface SendFailure {
+  readonly error: Error
+  readonly isRetriable: boolean
+}
+
+interface WaitingAppend {
+  readonly entries: readonly Entry[]
+  readonly bytes: number
+  /** On the monotonic clock. */
+  readonly sinceMs: number
+  readonly patience: AppendPatience
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
+  /** Entries from the front that are durable. */
+  stored: number
+  isAnswered: boolean
+}
+
+interface Lane {
+  readonly topic: Topic
+  readonly waiting: WaitingAppend[]
+  /** Entries of the batch under way: all are the first not yet stored ones of `waiting`. */
+  underWay: number
+  /** Since when a batch has been under way or tried again; null while none is, and anew with each that is stored. */
+  stuckSinceMs: number | null
+}
+
+/** What an entry takes in a batch besides its key and value. */
+const ENTRY_OVERHEAD_BYTES = 24
+
+export function entryBytes({ key, value }: Entry): number {
+  return ENTRY_OVERHEAD_BYTES + Buffer.byteLength(key) + Buffer.byteLength(value)
+}
+
+/**
+ * Both bounds count what waits and what is under way. One batch per topic is under way at a time: that keeps the order
+ * of the calls per key through every retry, and what arrives meanwhile forms the next batch.
+ */
+export class KafkaAppendQueue {
+  readonly #bounds: AppendBounds
+  readonly #lanes = new Map<Topic, Lane>()
+  #bytes = 0
+  #entries = 0
+  #timer: NodeJS.Timeout | null = null
+  #timerAtMs = Number.POSITIVE_INFINITY
+  #drained: (() => void)[] = []
+  #expiredAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(bounds: AppendBounds) {
+    this.#bounds = bounds
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get isFull(): boolean {
+    return this.#bytes >= this.#bounds.maxBytes || this.#entries >= this.#bounds.maxEntries
+  }
+
+  /** How long the slowest topic has stored nothing of what waits for it, in ms. */
+  get stuckMs(): number {
+    return Math.max(0, ...[...this.#lanes.values()].map(stuckMsOf))
+  }
+
+  /** When an append was refused because its time was over and none has been stored since, on the monotonic clock. */
+  get expiredAtMs(): number {
+    return this.#expiredAtMs
+  }
+
+  /** Rejects at once where the entries do not fit any more, else when they failed or nobody waits any more. */
+  add(topic: Topic, entries: readonly Entry[], patience: AppendPatience): Promise<void> {
+    let bytes = 0
+    for (const entry of entries) bytes += entryBytes(entry)
+    if (this.#bytes + bytes > this.#bounds.maxBytes || this.#entries + entries.length > this.#bounds.maxEntries) {
+      return Promise.reject(new LogUnavailable('the append queue is full'))
+    }
+    const sinceMs = performance.now()
+    this.#bytes += bytes
+    this.#entries += entries.length
+    this.#armTimer(sinceMs + Math.min(patience.deadlineMs, patience.patienceMs))
+    return new Promise((resolve, reject) => {
+      const append = { entries, bytes, sinceMs, patience, resolve, reject, stored: 0, isAnswered: false }
+      this.#lane(topic).waiting.push(append)
+    })
+  }
+
+  sending(topic: Topic): Sending {
+    const lane = this.#lane(topic)
+    return {
+      topic,
+      take: () => this.#take(lane),
+      settle: (failure) => this.#settle(lane, failure),
+    }
+  }
+
+  /** Resolves when nothing waits any more; deadlines and the bound on each send bound that. */
+  drained(): Promise<void> {
+    return this.#entries === 0 ? Promise.resolve() : new Promise((resolve) => this.#drained.push(resolve))
+  }
+
+  #lane(topic: Topic): Lane {
+    const known = this.#lanes.get(topic)
+    if (known !== undefined) return known
+    const lane: Lane = { topic, waiting: [], underWay: 0, stuckSinceMs: null }
+    this.#lanes.set(topic, lane)
+    return lane
+  }
+
+  #take(lane: Lane): readonly Entry[] | null {
+    const taken: Entry[] = []
+    let bytes = 0
+    for (const append of lane.waiting) {
+      const isWhole = append.stored === 0 && bytes + append.bytes <= this.#bounds.batchBytes
+      if (isWhole) {
+        for (const entry of append.entries) taken.push(entry)
+        bytes += append.bytes
+        continue
+      }
+      for (let index = append.stored; index < append.entries.length; index++) {
+        const entry = append.entries[index]
+        if (entry === undefined) break
+        bytes += entryBytes(entry)
+        if (bytes > this.#bounds.batchBytes && taken.length > 0) break
+        taken.push(entry)
+      }
+      if (bytes > this.#bounds.batchBytes) break
+    }
+    lane.underWay = taken.length
+    if (taken.length === 0) {
+      lane.stuckSinceMs = null
+      return null
+    }
+    lane.stuckSinceMs ??= performance.now()
+    return taken
+  }
+
+  #settle(lane: Lane, failure: SendFailure | null): void {
+    let left = lane.underWay
+    lane.underWay = 0
+    if (failure === null) {
+      lane.stuckSinceMs = null
+      this.#expiredAtMs = Number.NEGATIVE_INFINITY
+    }
+    let isOver = 0
+    for (const append of lane.waiting) {
+      if (left === 0) break
+      const part = Math.min(left, append.entries.length - append.stored)
+      left -= part
+      if (failure === null) append.stored += part
+      else if (!failure.isRetriable) this.#answer(append, unavailable(failure.error))
+      if (append.stored === append.entries.length) this.#answer(append, null)
+      if (append.isAnswered) isOver++
+    }
+    if (isOver > 0) this.#forgetAnswered(lane)
+    this.#afterChange()
+  }
+
+  #answer(append: WaitingAppend, failure: Error | null): void {
+    if (append.isAnswered) return
+    append.isAnswered = true
+    if (failure === null) append.resolve()
+    else append.reject(failure)
+  }
+
+  /** Not those of the batch under way: it counts them. */
+  #forgetAnswered(lane: Lane): void {
+    let left = lane.underWay
+    let kept = 0
+    for (const append of lane.waiting) {
+      const isUnderWay = left > 0
+      left -= Math.min(left, append.entries.length - append.stored)
+      if (append.isAnswered && !isUnderWay) {
+        this.#bytes -= append.bytes
+        this.#entries -= append.entries.length
+      } else lane.waiting[kept++] = append
+    }
+    lane.waiting.length = kept
+  }
+
+  #afterChange(): void {
+    if (this.#entries > 0) return
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    this.#timerAtMs = Number.POSITIVE_INFINITY
+    for (const resolve of this.#drained.splice(0)) resolve()
+  }
+
+  /** One timer for all: it stands at the earliest deadline and is set anew only when it fires or is too late. */
+  #armTimer(atMs: number): void {
+    if (atMs >= this.#timerAtMs) return
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timerAtMs = atMs
+    // Where the event loop stood still, what was stored meanwhile is told behind its timers.
+    const look = (): void => void setImmediate(() => this.#endOverdue())
+    this.#timer = setTimeout(look, Math.max(0, atMs - performance.now()))
+  }
+
+  #endOverdue(): void {
+    this.#timer = null
+    this.#timerAtMs = Number.POSITIVE_INFINITY
+    const nowMs = performance.now()
+    const overdue = new LogUnavailable('the entries were not durable by their deadline')
+    for (const lane of this.#lanes.values()) {
+      const log = { nowMs, stuckMs: stuckMsOf(lane) }
+      for (const append of lane.waiting) {
+        if (append.isAnswered) continue
+        const lookMs = nextLookMs(append, log)
+        if (lookMs !== null) this.#armTimer(lookMs)
+        else {
+          this.#expiredAtMs = nowMs
+          this.#answer(append, overdue)
+        }
+      }
+      // What is under way may still land; what has not left must not, since its caller was told no.
+      this.#forgetAnswered(lane)
+    }
+    this.#afterChange()
+  }
+}
+
+function stuckMsOf({ stuckSinceMs }: Lane): number {
+  return stuckSinceMs === null ? 0 : performance.now() - stuckSinceMs
+}
+
+function unavailable(error: Error): LogUnavailable {
+  return new LogUnavailable(error.message, { cause: error })
+}

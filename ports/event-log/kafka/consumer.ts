@@ -1,0 +1,318 @@
+/** A member of a consumer group on Kafka: shares the partitions, commits what is done, and starts anew when it stops. */
+
+import { setTimeout as wait } from 'node:timers/promises'
+
+import type { ConsumerGroupJoinEvent, EachBatchPayload, Consumer as KafkaConsumer } from 'kafkajs'
+
+import type { Consumer } from '../event-log.ts'
+import { LogUnavailable } from '../event-log.ts'
+import { endedWithin, storedEntry } from './client.ts'
+import { PartitionFlow } from './flow.ts'
+import type { MemberPlace, MemberSettings } from './member.ts'
+
+export type { MemberPlace, MemberSettings } from './member.ts'
+
+/** What a stop leaves to the batches in hand; a process has 25 s for all its parts. */
+const IN_HAND_MS = 10_000
+const DISCONNECT_MS = 5_000
+/** Before it is made anew: whoever is silent will not take its leave either. */
+const LEAVE_MS = 2_000
+/** A partition whose broker is away is fetched from its next leader about so much after that one leads. */
+const METADATA_MS = 5_000
+const FETCH_BYTES_PER_PARTITION = 1024 * 1024
+
+/** Resolves when the member has its place in the group, which may be without partitions. */
+export async function startMember(place: MemberPlace, settings: MemberSettings): Promise<Consumer> {
+  const member = new Member(place, settings)
+  await member.start()
+  return member
+}
+
+class Member implements Consumer {
+  readonly #place: MemberPlace
+  readonly #settings: MemberSettings
+  readonly #flows = new Map<number, PartitionFlow>()
+  readonly #joined = Promise.withResolvers<void>()
+  readonly #paused = new Set<number>()
+  /** Partitions whose start is still being found; what is fetched of them is not taken. */
+  readonly #starting = new Set<number>()
+  #consumer: KafkaConsumer | null = null
+  #isStopping = false
+  #stopped: Promise<void> | null = null
+  #restarting: Promise<void> | null = null
+  #failures = 0
+  #fetchedAtMs = performance.now()
+  /** When the group's coordinator last counted this member in. */
+  #memberAtMs = performance.now()
+  #uncommittedSinceMs: number | null = null
+  /** When each partition last brought something, or was seen to have nothing to bring. */
+  readonly #progressAtMs = new Map<number, number>()
+  #timers: NodeJS.Timeout[] = []
+
+  constructor(place: MemberPlace, settings: MemberSettings) {
+    this.#place = place
+    this.#settings = settings
+  }
+
+  async start(): Promise<void> {
+    const timer = setTimeout(
+      () => this.#joined.reject(new LogUnavailable(`no place in group ${this.#place.groupId} in time`)),
+      this.#settings.joinMs,
+    )
+    this.#timers = [
+      setInterval(() => this.#resumeWhereRoom(), RESUME_EVERY_MS),
+      setInterval(() => void this.#watch(), Math.min(this.#settings.stalledMs, this.#settings.silentMs) / 8),
+    ]
+    try {
+      void this.#connect()
+      await this.#joined.promise
+    } catch (error) {
+      await this.stop()
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  async rewind(sinceMs: number): Promise<void> {
+    const [offsets, positions] = await Promise.all([this.#place.offsetsSince(sinceMs), this.#place.positions()])
+    for (const partition of [...this.#flows.keys()]) {
+      const offset = offsets.get(partition)
+      if (offset !== undefined) await this.#goBack(partition, offset, positions.get(partition) ?? null)
+    }
+  }
+
+  /** What is fetched meanwhile is not taken: it would leave a gap between what comes again and itself. */
+  async #goBack(partition: number, offset: number, standsAt: number | null): Promise<void> {
+    const [consumer, flow] = [this.#consumer, this.#flows.get(partition)]
+    if (consumer === null || flow === undefined || this.#isStopping) throw new LogUnavailable('the consumer is away')
+    this.#starting.add(partition)
+    try {
+      const isBack = await flow.goBack(offset, standsAt)
+      if (consumer !== this.#consumer || flow !== this.#flows.get(partition)) {
+        throw new LogUnavailable('the consumer was made anew')
+      }
+      if (!isBack) return
+      consumer.seek({ topic: this.#place.topicName, partition, offset: String(offset) })
+      await this.#commit(partition, offset)
+    } finally {
+      this.#starting.delete(partition)
+    }
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop()
+    return this.#stopped
+  }
+
+  async #stop(): Promise<void> {
+    this.#isStopping = true
+    for (const timer of this.#timers) clearInterval(timer)
+    const flows = [...this.#flows.values()]
+    for (const flow of flows) flow.end({ isLost: false })
+    await endedWithin(Promise.all(flows.map(({ ended }) => ended)), IN_HAND_MS)
+    // What a batch still waits for may never answer: it comes again, and its late outcome counts for nothing.
+    for (const flow of flows) flow.end({ isLost: true })
+    await this.#restarting
+    await this.#disconnect(DISCONNECT_MS)
+  }
+
+  async #connect(): Promise<void> {
+    const { kafka, groupId, topicName, options } = this.#place
+    const consumer = kafka.consumer({
+      groupId,
+      sessionTimeout: this.#settings.sessionMs,
+      heartbeatInterval: this.#settings.heartbeatMs,
+      rebalanceTimeout: this.#settings.rebalanceMs,
+      metadataMaxAge: METADATA_MS,
+      maxWaitTimeInMs: this.#settings.fetchWaitMs,
+      maxBytesPerPartition: FETCH_BYTES_PER_PARTITION,
+      allowAutoTopicCreation: false,
+      // kafkajs starts again only after errors that it calls passing; this member does so after all of them.
+      retry: { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000, restartOnFailure: async () => false },
+    })
+    this.#consumer = consumer
+    this.#paused.clear()
+    // A group with members that are gone lets a new one in when their sessions have ended.
+    this.#fetchedAtMs = this.#memberAtMs = performance.now() + this.#settings.rebalanceMs
+    this.#uncommittedSinceMs = null
+    const isCurrent = (): boolean => this.#consumer === consumer
+    consumer.on(consumer.events.GROUP_JOIN, (event) => void (isCurrent() && this.#assigned(event)))
+    consumer.on(consumer.events.FETCH, () => {
+      this.#fetchedAtMs = performance.now()
+      this.#settings.onFetch()
+    })
+    consumer.on(consumer.events.HEARTBEAT, () => void (isCurrent() && (this.#memberAtMs = performance.now())))
+    consumer.on(consumer.events.CRASH, ({ payload }) => void (isCurrent() && this.#restart(payload.error)))
+    try {
+      await consumer.connect()
+      await consumer.subscribe({ topic: topicName, fromBeginning: options.from !== 'newest' })
+      await consumer.run({
+        autoCommit: false,
+        eachBatchAutoResolve: false,
+        eachBatch: async (payload) => void (isCurrent() && this.#fetched(payload)),
+      })
+    } catch (error) {
+      if (isCurrent()) this.#restart(error)
+    }
+  }
+
+  /** Flows of partitions that stay go on with what they have: fetching begins anew at the group's position. */
+  #assigned({ payload }: ConsumerGroupJoinEvent): void {
+    if (this.#isStopping) return
+    this.#failures = 0
+    this.#memberAtMs = performance.now()
+    const partitions = payload.memberAssignment[this.#place.topicName] ?? []
+    for (const [partition, flow] of this.#flows) {
+      if (partitions.includes(partition)) continue
+      flow.end({ isLost: true })
+      this.#flows.delete(partition)
+    }
+    const added = partitions.filter((partition) => !this.#flows.has(partition))
+    if (this.#place.options.from !== 'newest' || added.length === 0) {
+      for (const partition of added) this.#addFlow(partition, null)
+      return this.#joined.resolve()
+    }
+    for (const partition of added) this.#starting.add(partition)
+    void this.#begin(added)
+  }
+
+  async #begin(partitions: readonly number[]): Promise<void> {
+    const consumer = this.#consumer
+    try {
+      const newest = await this.#place.newestOf(partitions)
+      if (consumer === null || consumer !== this.#consumer || this.#isStopping) return
+      for (const partition of partitions) {
+        const offset = newest.get(partition) ?? null
+        if (offset !== null) {
+          await this.#commit(partition, offset)
+          consumer.seek({ topic: this.#place.topicName, partition, offset: String(offset) })
+        }
+        if (!this.#flows.has(partition)) this.#addFlow(partition, offset)
+        this.#starting.delete(partition)
+      }
+      this.#joined.resolve()
+    } catch (error) {
+      if (consumer === this.#consumer) this.#restart(error)
+    }
+  }
+
+  #addFlow(partition: number, fromOffset: number | null): void {
+    const { topic, group, handler, options } = this.#place
+    const { nowMs, retryMs, recheckMs, random, maxBytesPerPartition, budget, onFailure } = this.#settings
+    const flow = new PartitionFlow(
+      {
+        ...options,
+        ...{ topic, partition, handler, nowMs, retryMs, recheckMs, random, budget },
+        maxBytes: maxBytesPerPartition,
+        onFailure: (error) => onFailure(error, topic, group),
+        commit: (ofPartition, offset) => this.#commit(ofPartition, offset),
+      },
+      fromOffset,
+    )
+    this.#flows.set(partition, flow)
+    this.#progressAtMs.set(partition, performance.now())
+  }
+
+  #fetched(payload: EachBatchPayload): void {
+    const { batch } = payload
+    const flow = this.#flows.get(batch.partition)
+    if (flow === undefined || this.#isStopping || this.#starting.has(batch.partition) || payload.isStale()) return
+    // What is not taken stays unresolved and is fetched again.
+    if (flow.isFull) return this.#pause(batch.partition)
+    const entries = batch.messages.map(storedEntry)
+    this.#progressAtMs.set(batch.partition, performance.now())
+    flow.accept({ entries, endOffset: Number(batch.highWatermark) })
+    payload.resolveOffset(batch.lastOffset())
+    if (flow.isFull) this.#pause(batch.partition)
+  }
+
+  #pause(partition: number): void {
+    this.#paused.add(partition)
+    this.#consumer?.pause([{ topic: this.#place.topicName, partitions: [partition] }])
+  }
+
+  #resumeWhereRoom(): void {
+    for (const partition of this.#paused) {
+      if (this.#flows.get(partition)?.isFull === true) continue
+      this.#paused.delete(partition)
+      this.#consumer?.resume([{ topic: this.#place.topicName, partitions: [partition] }])
+    }
+  }
+
+  async #commit(partition: number, offset: number): Promise<void> {
+    const consumer = this.#consumer
+    if (consumer === null) throw new Error('the consumer is being made anew')
+    try {
+      await consumer.commitOffsets([{ topic: this.#place.topicName, partition, offset: String(offset) }])
+      this.#uncommittedSinceMs = null
+    } catch (error) {
+      if (consumer === this.#consumer) this.#uncommitted(error)
+      throw error
+    }
+  }
+
+  /** A coordinator that moved is found by joining anew; kafkajs can keep the old one for as long as its connection stands. */
+  #uncommitted(error: unknown): void {
+    this.#uncommittedSinceMs ??= performance.now()
+    if (performance.now() - this.#uncommittedSinceMs >= this.#settings.uncommittedMs) this.#restart(error)
+  }
+
+  /**
+   * Silence has three forms: the loop of fetches stands still, or it turns and brings nothing although there is something,
+   * or it turns while nobody counts the member in any more. kafkajs goes on fetching after it was put out of the group.
+   */
+  async #watch(): Promise<void> {
+    const { stalledMs } = this.#settings
+    const consumer = this.#consumer
+    const nowMs = performance.now()
+    if (this.#isStopping || consumer === null || this.#restarting !== null) return
+    const silence = this.#silence(nowMs)
+    if (silence !== null) return this.#restart(new Error(silence))
+    const waiting = this.#silentPartitions(nowMs - stalledMs)
+    if (waiting.length === 0) return
+    const lag = await this.#place.lagOf(waiting).catch(() => null)
+    if (lag === null) return
+    if (consumer !== this.#consumer || this.#silentPartitions(nowMs - stalledMs).length < waiting.length) return
+    if (lag > 0) this.#restart(new Error(`${lag} entries wait and none was fetched for ${stalledMs} ms`))
+    else for (const partition of waiting) this.#progressAtMs.set(partition, nowMs)
+  }
+
+  #silence(nowMs: number): string | null {
+    const { stalledMs, silentMs } = this.#settings
+    if (nowMs - this.#fetchedAtMs > stalledMs) return `nothing was fetched for ${stalledMs} ms`
+    return nowMs - this.#memberAtMs > silentMs ? `the group was silent for ${silentMs} ms` : null
+  }
+
+  #silentPartitions(sinceMs: number): readonly number[] {
+    return [...this.#flows]
+      .filter(([partition, flow]) => flow.isIdle && (this.#progressAtMs.get(partition) ?? 0) <= sinceMs)
+      .map(([partition]) => partition)
+  }
+
+  #restart(error: unknown): void {
+    if (this.#isStopping || this.#restarting !== null) return
+    this.#settings.onFailure(error, this.#place.topic, this.#place.group)
+    const { first, most } = this.#settings.retryMs
+    const delayMs = Math.min(most, first * 2 ** this.#failures) * (0.5 + this.#settings.random() / 2)
+    this.#failures = Math.min(this.#failures + 1, 30)
+    this.#restarting = (async () => {
+      await this.#disconnect(LEAVE_MS)
+      this.#starting.clear()
+      for (const partition of this.#flows.keys()) this.#progressAtMs.set(partition, performance.now())
+      if (!this.#isStopping) await wait(delayMs)
+    })().finally(() => {
+      this.#restarting = null
+      if (!this.#isStopping) void this.#connect()
+    })
+  }
+
+  /** Bounded: a broker that is away must not keep a process from ending. */
+  async #disconnect(withinMs: number): Promise<void> {
+    const consumer = this.#consumer
+    this.#consumer = null
+    if (consumer !== null) await endedWithin(consumer.disconnect(), withinMs)
+  }
+}
+
+const RESUME_EVERY_MS = 50

@@ -1,0 +1,229 @@
+/** One partition of one consumer: keeps what was fetched, and hands it to the handler in order, batch by batch. */
+
+import type { Topic } from '../../../domain/records.ts'
+
+import type { BatchHandler, BatchOutcome, ConsumeOptions, StoredEntry } from '../event-log.ts'
+
+export interface FlowOptions extends ConsumeOptions {
+  readonly topic: Topic
+  readonly partition: number
+  readonly handler: BatchHandler
+  readonly nowMs: () => number
+  /** Pause before a batch is handed over again after its handler threw: doubles from `first` to `most`, in ms. */
+  readonly retryMs: { readonly first: number; readonly most: number }
+  /** A held or lingering partition looks at the clock at least this often, because clocks jump. */
+  readonly recheckMs: number
+  /** 0 up to but without 1; spreads the pauses. */
+  readonly random: () => number
+  /** Above it a batch is handed over however few entries it has, and no more is fetched, in bytes of values. */
+  readonly maxBytes: number
+  /** What all partitions of this process keep together. */
+  readonly budget: FlowBudget
+  readonly onFailure: (error: unknown) => void
+  /** Says to Kafka that everything below the offset is done; rejects where it could not. */
+  readonly commit: (partition: number, offset: number) => Promise<void>
+}
+
+export interface FlowBudget {
+  bytes: number
+  readonly maxBytes: number
+}
+
+/** What a first-fetched batch says of its partition. */
+export interface FetchedBatch {
+  /** In order, not empty. */
+  readonly entries: readonly StoredEntry[]
+  /** Offset after the newest entry of the partition. */
+  readonly endOffset: number
+}
+
+export class PartitionFlow {
+  readonly #options: FlowOptions
+  #buffer: StoredEntry[] = []
+  #bytes = 0
+  /** The offset that must come next; null until the first entry says where the group stands. */
+  #nextOffset: number | null
+  #heldUntilMs = Number.NEGATIVE_INFINITY
+  #failures = 0
+  #retryAtMs = Number.NEGATIVE_INFINITY
+  #isEnding = false
+  #isLost = false
+  /** True from the call of the handler until its outcome is committed. */
+  #isInHand = false
+  #wake: () => void = () => undefined
+  /** Told when the batch in hand has ended and its outcome is committed. */
+  #onReleased: (() => void)[] = []
+  readonly ended: Promise<void>
+
+  /** `fromOffset`: where to begin; null where the group's own position says it. */
+  constructor(options: FlowOptions, fromOffset: number | null) {
+    this.#options = options
+    this.#nextOffset = fromOffset
+    this.ended = this.#run()
+  }
+
+  /** True where nothing more should be fetched for now. */
+  get isFull(): boolean {
+    const { maxEntries, maxBytes, budget } = this.#options
+    if (this.#buffer.length >= maxEntries || this.#bytes >= maxBytes) return true
+    return this.#buffer.length > 0 && budget.bytes >= budget.maxBytes
+  }
+
+  /** True where it waits for something to be fetched. */
+  get isIdle(): boolean {
+    return this.#buffer.length === 0 && !this.#isInHand
+  }
+
+  /** Takes what follows on what it has; what it had before is dropped, for fetching begins anew after a rebalance. */
+  accept({ entries, endOffset }: FetchedBatch): void {
+    const first = entries[0]
+    if (first === undefined || this.#isLost) return
+    const expected = this.#nextOffset ?? first.offset
+    if (expected > endOffset) {
+      // The log was cut or made anew below what is done: waiting for the old offsets would be waiting for ever.
+      this.#options.onFailure(new Error(`partition ${this.#options.partition} ends below what was already done`))
+      this.#drop(this.#buffer.length)
+      this.#nextOffset = first.offset
+      return this.accept({ entries, endOffset })
+    }
+    for (const entry of entries) {
+      if (entry.offset < expected) continue
+      this.#buffer.push(entry)
+      this.#count(entry.value.length)
+      this.#nextOffset = entry.offset + 1
+    }
+    // A pause between two tries of a commit is not cut short by what arrives.
+    if (this.#isInHand) return
+    if (this.#buffer.length === 0) this.#commitAgain()
+    this.#wake()
+  }
+
+  /**
+   * Waits for the batch in hand, then forgets what it has and expects `offset` next. False where it has not come that far
+   * yet, or where it ends. `standsAt` is the group's position, which counts where nothing was fetched so far.
+   */
+  async goBack(offset: number, standsAt: number | null): Promise<boolean> {
+    while (this.#isInHand) await new Promise<void>((resolve) => this.#onReleased.push(resolve))
+    const nextInHand = this.#buffer[0]?.offset ?? this.#nextOffset ?? standsAt
+    if (this.#isEnding || nextInHand === null || offset >= nextInHand) return false
+    this.#drop(this.#buffer.length)
+    this.#nextOffset = offset
+    this.#heldUntilMs = Number.NEGATIVE_INFINITY
+    return true
+  }
+
+  /** Hands nothing over any more; `isLost`: another member has the partition, so nothing is committed either. */
+  end({ isLost }: { readonly isLost: boolean }): void {
+    this.#isEnding = true
+    this.#isLost ||= isLost
+    this.#wake()
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isEnding) {
+      const waitMs = this.#waitMs()
+      if (waitMs > 0) await this.#sleep(waitMs)
+      else await this.#handOver()
+    }
+    this.#drop(this.#buffer.length)
+  }
+
+  #waitMs(): number {
+    const { nowMs, lingerMs = 0, recheckMs } = this.#options
+    const oldest = this.#buffer[0]
+    if (oldest === undefined) return Number.POSITIVE_INFINITY
+    const retryMs = this.#retryAtMs - performance.now()
+    if (retryMs > 0) return retryMs
+    const heldMs = this.#heldUntilMs - nowMs()
+    if (heldMs > 0) return Math.min(heldMs, recheckMs)
+    if (lingerMs === 0 || this.isFull) return 0
+    // Another machine's clock may have given the time: never longer than the linger itself.
+    return Math.min(oldest.appendedAtMs + lingerMs - nowMs(), lingerMs, recheckMs)
+  }
+
+  async #handOver(): Promise<void> {
+    const { topic, partition, handler, maxEntries } = this.#options
+    const entries = this.#buffer.slice(0, maxEntries)
+    this.#isInHand = true
+    try {
+      await this.#apply(entries, await handler({ topic, partition, entries }))
+    } catch (error) {
+      this.#options.onFailure(error)
+      this.#retryLater()
+    } finally {
+      this.#isInHand = false
+      for (const tell of this.#onReleased.splice(0)) tell()
+    }
+  }
+
+  async #apply(entries: readonly StoredEntry[], outcome: BatchOutcome | void): Promise<void> {
+    const done = Math.min(Math.max(outcome?.done ?? entries.length, 0), entries.length)
+    this.#heldUntilMs = outcome?.resumeAtMs ?? Number.NEGATIVE_INFINITY
+    const last = entries[done - 1]
+    if (last === undefined) {
+      // A handler that neither finished anything nor said when to go on would be called without end.
+      if (outcome?.resumeAtMs === undefined) this.#retryLater()
+      return
+    }
+    this.#failures = 0
+    this.#drop(done)
+    await this.#commit(last.offset + 1)
+  }
+
+  /** What is done stays done while the position cannot be stored; nothing new is begun before it is. */
+  async #commit(offset: number): Promise<void> {
+    for (let attempt = 0; !this.#isLost; attempt++) {
+      try {
+        await this.#options.commit(this.#options.partition, offset)
+        return
+      } catch (error) {
+        this.#options.onFailure(error)
+        if (this.#isEnding && attempt >= COMMIT_TRIES_AT_END) return
+        await this.#sleep(this.#backoffMs(attempt))
+      }
+    }
+  }
+
+  /** What is fetched again although it is done shows that Kafka does not know the position. */
+  #commitAgain(): void {
+    if (this.#nextOffset === null) return
+    this.#options.commit(this.#options.partition, this.#nextOffset).catch(this.#options.onFailure)
+  }
+
+  /** Real time, not the log's clock: it protects this process and what the handler talks to. */
+  #retryLater(): void {
+    this.#retryAtMs = performance.now() + this.#backoffMs(this.#failures)
+    this.#failures = Math.min(this.#failures + 1, MAX_DOUBLINGS)
+  }
+
+  #backoffMs(failures: number): number {
+    const { retryMs, random } = this.#options
+    return Math.min(retryMs.most, retryMs.first * 2 ** Math.min(failures, MAX_DOUBLINGS)) * (0.5 + random() / 2)
+  }
+
+  #drop(count: number): void {
+    let bytes = 0
+    for (const entry of this.#buffer.slice(0, count)) bytes += entry.value.length
+    this.#buffer = this.#buffer.slice(count)
+    this.#count(-bytes)
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes
+    this.#options.budget.bytes += bytes
+  }
+
+  /** Until `wake` or for that long; without end where it is infinite. */
+  #sleep(forMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = Number.isFinite(forMs) ? setTimeout(resolve, forMs) : null
+      this.#wake = () => {
+        if (timer !== null) clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+}
+
+const COMMIT_TRIES_AT_END = 3
+const MAX_DOUBLINGS = 30

@@ -1,0 +1,327 @@
+/** EventLog on Kafka: gathered appends acknowledged by all in-sync replicas, consumer groups with explicit commits. */
+
+import { setTimeout as wait } from 'node:timers/promises'
+
+import type { Admin, Kafka } from 'kafkajs'
+
+import { LIMITS } from '../../../domain/limits.ts'
+import type { Topic } from '../../../domain/records.ts'
+
+import type {
+  AppendOptions,
+  BatchHandler,
+  ConsumeOptions,
+  Consumer,
+  Entry,
+  EventLog,
+  EventLogHealth,
+  StoredEntry,
+  TopicLag,
+  TopicProgress,
+} from '../event-log.ts'
+import { LogUnavailable } from '../event-log.ts'
+import { patienceOf } from '../append-patience.ts'
+import { entryBytes, KafkaAppendQueue } from './appends.ts'
+import { endedWithin, kafkaClient, QUESTION_MS, unavailable } from './client.ts'
+import type { MemberSettings } from './consumer.ts'
+import { startMember } from './consumer.ts'
+import { allLags, lagOf, offsetsSince, positionsOf, progressOf, topicRanges } from './positions.ts'
+import { KafkaSender } from './producer.ts'
+import { TopicReader } from './reader.ts'
+import type { KafkaSettings } from './url.ts'
+import { ALL_TOPICS } from './topic-layout.ts'
+
+export { checkKafkaTopics, requireSafeTopics, UnsafeTopics } from './topics.ts'
+
+export interface KafkaEventLogOptions {
+  /** Bounds of what waits for Kafka's acknowledgement. */
+  readonly maxQueuedBytes?: number
+  readonly maxQueuedEntries?: number
+  readonly appendDeadlineMs?: number
+  readonly appendPatienceMs?: number
+  /** How long the first append of a batch waits for company. */
+  readonly lingerMs?: number
+  readonly nowMs?: () => number
+  readonly retryMs?: MemberSettings['retryMs']
+  readonly recheckMs?: number
+  /** 0 up to but without 1. */
+  readonly random?: () => number
+  readonly sessionMs?: number
+  readonly heartbeatMs?: number
+  readonly fetchWaitMs?: number
+  readonly rebalanceMs?: number
+  readonly stalledMs?: number
+  readonly silentMs?: number
+  readonly uncommittedMs?: number
+  readonly joinMs?: number
+  /** How long a question to Kafka that fails is tried again, in ms. */
+  readonly askForMs?: number
+  /** What all consumers of this log keep in memory together, in bytes of values. */
+  readonly maxFetchedBytes?: number
+  /** Told of each handler that threw, and of each failure of a consumer that is tried again. */
+  readonly onHandlerFailure?: MemberSettings['onFailure']
+  /** Told of each batch that could not be stored at one try. */
+  readonly onAppendFailure?: (error: Error, topic: Topic) => void
+}
+
+const KIB = 1024
+/** All of a batch may belong to one partition, whose bound on a broker is a megabyte. */
+const BATCH_BYTES = 900 * KIB
+/** Above it an entry could not be a batch by itself that every broker takes. */
+const MAX_ENTRY_BYTES = 900 * KIB
+const FETCHED_BYTES_PER_PARTITION = 4 * KIB * KIB
+const REQUEST_MS = 5_000
+const CLOSE_MS = 5_000
+const ASK_AGAIN_MS = 500
+const WARM_MS = 3_000
+/** After a failed send the log counts as refusing for this long, unless another one succeeds. */
+const FAILURE_SHOWN_MS = 2_000
+const DEFAULTS = {
+  maxQueuedBytes: 24 * KIB * KIB,
+  maxQueuedEntries: 100_000,
+  appendDeadlineMs: LIMITS.appendDeadlineMs,
+  appendPatienceMs: LIMITS.appendPatienceMs,
+  lingerMs: 2,
+  nowMs: Date.now,
+  retryMs: { first: 100, most: 30_000 },
+  recheckMs: 1_000,
+  random: Math.random,
+  // A killed member keeps its partitions for one session. Brokers allow no less than six seconds by default.
+  sessionMs: 7_000,
+  heartbeatMs: 1_500,
+  rebalanceMs: 10_000,
+  fetchWaitMs: 500,
+  stalledMs: 15_000,
+  silentMs: 13_000,
+  uncommittedMs: 8_000,
+  joinMs: 60_000,
+  askForMs: 20_000,
+  maxFetchedBytes: 64 * KIB * KIB,
+  onHandlerFailure: () => undefined,
+  onAppendFailure: () => undefined,
+} satisfies Required<KafkaEventLogOptions>
+
+/**
+ * Opens the log; a broker that is away does not keep it from opening. Topics must exist (`migrateKafka`). Throws where a
+ * TLS file cannot be read.
+ */
+export async function kafkaEventLog(settings: KafkaSettings, options: KafkaEventLogOptions = {}): Promise<EventLog> {
+  const log = new LogInKafka(settings, { ...DEFAULTS, ...options })
+  await log.warm()
+  return log
+}
+
+class LogInKafka implements EventLog {
+  readonly #settings: KafkaSettings
+  readonly #options: Required<KafkaEventLogOptions>
+  readonly #kafka: Kafka
+  readonly #queue: KafkaAppendQueue
+  readonly #sender: KafkaSender
+  readonly #consumers = new Set<Consumer>()
+  readonly #readers = new Map<Topic, TopicReader>()
+  readonly #budget: MemberSettings['budget']
+  #admin: Promise<Admin> | null = null
+  #lastAppendAtMs: number | null = null
+  #lastFetchAtMs: number | null = null
+  #failedAtMs = Number.NEGATIVE_INFINITY
+  #isClosed = false
+
+  constructor(settings: KafkaSettings, options: Required<KafkaEventLogOptions>) {
+    this.#settings = settings
+    this.#options = options
+    this.#budget = { bytes: 0, maxBytes: options.maxFetchedBytes }
+    this.#queue = new KafkaAppendQueue({
+      maxBytes: options.maxQueuedBytes,
+      maxEntries: options.maxQueuedEntries,
+      batchBytes: BATCH_BYTES,
+    })
+    this.#kafka = kafkaClient(settings, { requestMs: QUESTION_MS })
+    this.#sender = new KafkaSender(kafkaClient(settings, { requestMs: REQUEST_MS }), this.#queue, {
+      topicName: (topic) => this.#topicName(topic),
+      nowMs: options.nowMs,
+      lingerMs: options.lingerMs,
+      requestMs: REQUEST_MS,
+      onSent: () => {
+        this.#lastAppendAtMs = options.nowMs()
+        this.#failedAtMs = Number.NEGATIVE_INFINITY
+      },
+      onFailure: (error, topic) => {
+        this.#failedAtMs = performance.now()
+        options.onAppendFailure(error, topic)
+      },
+    })
+  }
+
+  async warm(): Promise<void> {
+    await endedWithin(this.#sender.warm(), WARM_MS)
+  }
+
+  append(topic: Topic, entries: readonly Entry[], options?: AppendOptions): Promise<void> {
+    if (this.#isClosed) return Promise.reject(new LogUnavailable('the log is closed'))
+    if (entries.length === 0) return Promise.resolve()
+    if (entries.some((entry) => entryBytes(entry) > MAX_ENTRY_BYTES)) {
+      return Promise.reject(new RangeError(`an entry is above ${MAX_ENTRY_BYTES} bytes`))
+    }
+    const appended = this.#queue.add(topic, entries, patienceOf(options, this.#options))
+    this.#sender.request(topic)
+    return appended
+  }
+
+  async consume(topic: Topic, group: string, handler: BatchHandler, options: ConsumeOptions): Promise<Consumer> {
+    if (this.#isClosed) throw new LogUnavailable('the log is closed')
+    const topicName = this.#topicName(topic)
+    const groupId = `${this.#settings.prefix}${group}:${topic}`
+    const member = await startMember(
+      {
+        ...{ kafka: this.#kafka, topic, topicName, group, groupId, handler, options },
+        lagOf: (partitions) => this.#ask((admin) => lagOf(admin, { groupId, topicName, partitions })),
+        offsetsSince: (sinceMs) => this.#ask((admin) => offsetsSince(admin, topicName, sinceMs)),
+        positions: () => this.#ask((admin) => positionsOf(admin, groupId, topicName)),
+        newestOf: (partitions) => this.#newestOf(groupId, topicName, partitions),
+      },
+      { ...this.#memberSettings() },
+    )
+    this.#consumers.add(member)
+    return {
+      rewind: (sinceMs) => member.rewind(sinceMs),
+      stop: async () => {
+        await member.stop()
+        this.#consumers.delete(member)
+      },
+    }
+  }
+
+  async read(topic: Topic, fromOffset: number, maxEntries: number): Promise<readonly StoredEntry[]> {
+    if (this.#isClosed) throw new LogUnavailable('the log is closed')
+    return this.#tryAgain(() => this.#reader(topic).read(fromOffset, maxEntries))
+  }
+
+  async lag(): Promise<readonly TopicLag[]> {
+    if (this.#isClosed) throw new LogUnavailable('the log is closed')
+    const names = {
+      topicName: (topic: Topic) => this.#topicName(topic),
+      parse: (groupId: string) => this.#parseGroup(groupId),
+    }
+    return this.#ask((admin) => allLags(admin, names))
+  }
+
+  async progress(topic: Topic, group: string): Promise<TopicProgress> {
+    if (this.#isClosed) throw new LogUnavailable('the log is closed')
+    const groupId = `${this.#settings.prefix}${group}:${topic}`
+    return progressOf(await this.#connectedAdmin(), groupId, this.#topicName(topic))
+  }
+
+  health(): EventLogHealth {
+    const isStalled = this.#queue.stuckMs > this.#options.appendDeadlineMs
+    const failedAtMs = Math.max(this.#failedAtMs, this.#queue.expiredAtMs)
+    const isFailing = performance.now() - failedAtMs < FAILURE_SHOWN_MS
+    return {
+      isAccepting: !this.#isClosed && !this.#queue.isFull && !isStalled && !isFailing,
+      queuedBytes: this.#queue.bytes,
+      maxQueuedBytes: this.#options.maxQueuedBytes,
+      lastAppendAtMs: this.#lastAppendAtMs,
+      lastFetchAtMs: this.#lastFetchAtMs,
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const stopping = [...this.#consumers].map((consumer) => consumer.stop())
+    const reading = [...this.#readers.values()].map((reader) => reader.close())
+    await Promise.all([this.#queue.drained(), endedWithin(Promise.all([...stopping, ...reading]), CLOSE_MS)])
+    const admin = this.#admin
+    this.#admin = null
+    await endedWithin(Promise.all([this.#sender.close(), admin?.then((connected) => connected.disconnect())]), CLOSE_MS)
+  }
+
+  #topicName(topic: Topic): string {
+    return `${this.#settings.prefix}${topic}`
+  }
+
+  #reader(topic: Topic): TopicReader {
+    const known = this.#readers.get(topic)
+    if (known !== undefined) return known
+    const reader = new TopicReader({
+      kafka: this.#kafka,
+      ask: (question) => this.#askOnce(question),
+      topicName: this.#topicName(topic),
+      groupPrefix: this.#settings.prefix,
+      onIdle: () => {
+        if (this.#readers.get(topic) === reader) this.#readers.delete(topic)
+        void reader.close()
+      },
+    })
+    this.#readers.set(topic, reader)
+    return reader
+  }
+
+  #parseGroup(groupId: string): { readonly group: string; readonly topic: Topic } | null {
+    const { prefix } = this.#settings
+    const colon = groupId.lastIndexOf(':')
+    const topic = ALL_TOPICS.find((known) => known === groupId.slice(colon + 1))
+    if (!groupId.startsWith(prefix) || colon < prefix.length || topic === undefined) return null
+    return { group: groupId.slice(prefix.length, colon), topic }
+  }
+
+  #memberSettings(): MemberSettings {
+    return {
+      ...this.#options,
+      budget: this.#budget,
+      maxBytesPerPartition: FETCHED_BYTES_PER_PARTITION,
+      onFetch: () => void (this.#lastFetchAtMs = this.#options.nowMs()),
+      onFailure: this.#options.onHandlerFailure,
+    }
+  }
+
+  async #newestOf(
+    groupId: string,
+    topicName: string,
+    partitions: readonly number[],
+  ): Promise<ReadonlyMap<number, number>> {
+    const [positions, ranges] = await this.#ask((admin) =>
+      Promise.all([positionsOf(admin, groupId, topicName), topicRanges(admin, topicName)]),
+    )
+    const isNew = ({ partition }: { partition: number }): boolean =>
+      partitions.includes(partition) && !positions.has(partition)
+    return new Map(ranges.filter(isNew).map(({ partition, end }) => [partition, end]))
+  }
+
+  /** Asks Kafka something, again for a while where it fails: another broker may be about to take over. */
+  #ask<T>(question: (admin: Admin) => Promise<T>): Promise<T> {
+    return this.#tryAgain(() => this.#askOnce(question))
+  }
+
+  async #tryAgain<T>(act: () => Promise<T>): Promise<T> {
+    const endAtMs = performance.now() + this.#options.askForMs
+    for (;;) {
+      try {
+        return await act()
+      } catch (error) {
+        if (this.#isClosed || performance.now() > endAtMs) throw unavailable('Kafka could not be asked', error)
+        await wait(ASK_AGAIN_MS)
+      }
+    }
+  }
+
+  /**
+   * After a failure the next question begins with a new connection: kafkajs would go on with leaders that it knows for five
+   * minutes.
+   */
+  async #askOnce<T>(question: (admin: Admin) => Promise<T>): Promise<T> {
+    const connecting = this.#connectedAdmin()
+    try {
+      return await question(await connecting)
+    } catch (error) {
+      if (this.#admin === connecting) this.#admin = null
+      void connecting.then((admin) => admin.disconnect()).catch(() => undefined)
+      throw error
+    }
+  }
+
+  #connectedAdmin(): Promise<Admin> {
+    if (this.#admin !== null) return this.#admin
+    const admin = this.#kafka.admin()
+    this.#admin = admin.connect().then(() => admin)
+    return this.#admin
+  }
+}

@@ -1,0 +1,165 @@
+/** Mends what kafkajs 2.2.4 does wrong and its makers no longer release a fix for; each part says what and why. */
+
+import { createRequire } from 'node:module'
+
+import { brokerAnswered, brokerWasSilent } from './brokers.ts'
+
+interface RequestQueue {
+  readonly pending: readonly unknown[]
+  readonly throttledUntil: number
+  readonly broker: string
+  rejectAll(error: Error): void
+}
+
+type Schedule = (this: RequestQueue) => void
+
+/**
+ * kafkajs sets a timer after every answer to look through waiting requests, and again when that timer fires, whether or
+ * not any wait: each connection then wakes the process a thousand times a second for ever, and Node warns of the
+ * negative delay. Without waiting requests no timer is needed, because a request that has to wait sets one itself.
+ */
+function keepIdleQueuesQuiet(): void {
+  const queue = createRequire(import.meta.url)('kafkajs/src/network/requestQueue') as {
+    readonly prototype: { scheduleCheckPendingRequests?: Schedule }
+  }
+  const schedule = queue.prototype.scheduleCheckPendingRequests
+  if (schedule === undefined) throw new Error('kafkajs is not the version that this service was made for')
+  queue.prototype.scheduleCheckPendingRequests = function (this: RequestQueue): void {
+    if (this.pending.length > 0) schedule.call(this)
+  }
+}
+
+interface Encoder {
+  buf: Buffer
+  offset: number
+  ensureAvailable(bytes: number): void
+  writeUVarInt?(value: number): Encoder
+}
+
+const MOST_VARINT_BYTES = 5
+const MORE_BITS = 0xff_ff_ff_80
+
+/** kafkajs makes two buffers for each such number, of which a record has six: a tenth of the work of sending. */
+function writeNumbersInPlace(): void {
+  const { prototype } = createRequire(import.meta.url)('kafkajs/src/protocol/encoder') as {
+    readonly prototype: Encoder
+  }
+  if (prototype.writeUVarInt === undefined) throw new Error('kafkajs is not the version that this service was made for')
+  prototype.writeUVarInt = function (value) {
+    this.ensureAvailable(MOST_VARINT_BYTES)
+    let left = value
+    for (; (left & MORE_BITS) !== 0; left >>>= 7) this.buf[this.offset++] = (left & 0x7f) | 0x80
+    this.buf[this.offset++] = left & 0x7f
+    return this
+  }
+}
+
+interface Errors {
+  readonly KafkaJSConnectionError: new (message: string, options: { broker: string; code: string }) => Error
+  readonly KafkaJSConnectionClosedError: new (message: string, options: { host: string; port: number }) => Error
+}
+
+/** kafkajs's own wait before it ends a connection; a broker that works answers its longest request sooner. */
+const LAST_ANSWERS_MS = 2_000
+
+/**
+ * kafkajs waits without end for what is under way before it closes a connection, and takes away the bound on those requests
+ * first (tulios/kafkajs#918, #1167): towards a broker that stands still, closing, making anew and even refreshing the list of
+ * brokers never end.
+ */
+function endConnectionsInTime(): void {
+  const require = createRequire(import.meta.url)
+  const { KafkaJSConnectionClosedError } = require('kafkajs/src/errors') as Errors
+  const { prototype } = require('kafkajs/src/network/requestQueue') as {
+    readonly prototype: { waitForPendingRequests?: (this: RequestQueue) => Promise<void> }
+  }
+  const wait = prototype.waitForPendingRequests
+  if (wait === undefined) throw new Error('kafkajs is not the version that this service was made for')
+  prototype.waitForPendingRequests = function () {
+    const [host = '', port] = hostAndPort(this.broker)
+    const timer = setTimeout(() => {
+      this.rejectAll(new KafkaJSConnectionClosedError('Closed connection', { host, port: Number(port) }))
+    }, LAST_ANSWERS_MS)
+    return wait.call(this).finally(() => clearTimeout(timer))
+  }
+}
+
+function hostAndPort(broker: string): readonly string[] {
+  const colon = broker.lastIndexOf(':')
+  return [broker.slice(0, colon), broker.slice(colon + 1)]
+}
+
+interface Broker {
+  readonly connectionPool: { readonly host: string; readonly port: number }
+  disconnect(): Promise<void>
+}
+
+/** From the first packet to the end of authentication. */
+const HANDSHAKE_MS = 5_000
+
+/**
+ * kafkajs takes another broker of the list where one refuses a connection, but tries the same one again where it takes the
+ * connection and answers nothing, as a stopped or frozen broker does. To it that is now the same thing.
+ */
+function countSilentBrokersAsAway(): void {
+  const require = createRequire(import.meta.url)
+  const { KafkaJSConnectionError } = require('kafkajs/src/errors') as Errors
+  const { prototype } = require('kafkajs/src/broker') as {
+    readonly prototype: { connect?: (this: Broker) => Promise<void> }
+  }
+  const connect = prototype.connect
+  if (connect === undefined) throw new Error('kafkajs is not the version that this service was made for')
+  prototype.connect = async function () {
+    const broker = `${this.connectionPool.host}:${this.connectionPool.port}`
+    const late = Promise.withResolvers<never>()
+    const timer = setTimeout(() => {
+      late.reject(new KafkaJSConnectionError('Connection error: no answer in time', { broker, code: 'ETIMEDOUT' }))
+      void this.disconnect().catch(() => undefined)
+    }, HANDSHAKE_MS)
+    try {
+      await Promise.race([connect.call(this), late.promise])
+      brokerAnswered(broker)
+    } catch (error) {
+      if (error instanceof KafkaJSConnectionError) brokerWasSilent(broker)
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+interface Runner {
+  readonly running: boolean
+  readonly fetchManager: { stop(): Promise<void> }
+  fetch(nodeId: string): Promise<readonly unknown[]>
+}
+
+/**
+ * kafkajs may start to fetch anew, because brokers have come or gone, after its consumer was told to stop. Each fetch then answers at
+ * once and is followed by the next, and the process never gets to do anything else. Such a fetch now ends the fetching.
+ */
+function endFetchingOfStoppedConsumers(): void {
+  const { prototype } = createRequire(import.meta.url)('kafkajs/src/consumer/runner') as {
+    readonly prototype: Partial<Runner>
+  }
+  const fetch = prototype.fetch
+  if (fetch === undefined) throw new Error('kafkajs is not the version that this service was made for')
+  prototype.fetch = function (this: Runner, nodeId) {
+    // Not awaited: it resolves when this very fetch has ended.
+    if (!this.running) void this.fetchManager.stop()
+    return fetch.call(this, nodeId)
+  }
+}
+
+let isMended = false
+
+/** Does it once, however often it is called. */
+export function mendKafkajs(): void {
+  if (isMended) return
+  isMended = true
+  keepIdleQueuesQuiet()
+  writeNumbersInPlace()
+  endConnectionsInTime()
+  countSilentBrokersAsAway()
+  endFetchingOfStoppedConsumers()
+}

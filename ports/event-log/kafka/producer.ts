@@ -1,0 +1,150 @@
+/** Sends gathered appends to Kafka: one batch per topic at a time, tried again while somebody still waits for it. */
+
+import type { Kafka, Producer } from 'kafkajs'
+import kafkajs from 'kafkajs'
+
+import type { Topic } from '../../../domain/records.ts'
+
+import type { Entry } from '../event-log.ts'
+import type { KafkaAppendQueue, SendFailure, Sending } from './appends.ts'
+
+export interface KafkaSenderOptions {
+  readonly topicName: (topic: Topic) => string
+  readonly nowMs: () => number
+  /** How long the first append of a batch waits for company, in ms. */
+  readonly lingerMs: number
+  /** The broker gives up waiting for its replicas after this, in ms; this side gives up a little later. */
+  readonly requestMs: number
+  readonly onSent: () => void
+  readonly onFailure: (error: Error, topic: Topic) => void
+}
+
+const RETRY_MS = { first: 50, most: 1_000 }
+/** kafkajs can keep a send for a whole outage: connecting, finding the leader and sending all have bounds of their own. */
+const STUCK_AFTER_REQUESTS = 2
+
+export class KafkaSender {
+  readonly #kafka: Kafka
+  readonly #queue: KafkaAppendQueue
+  readonly #options: KafkaSenderOptions
+  readonly #busy = new Set<Topic>()
+  #producer: Promise<Producer> | null = null
+  #isClosed = false
+
+  constructor(kafka: Kafka, queue: KafkaAppendQueue, options: KafkaSenderOptions) {
+    this.#kafka = kafka
+    this.#queue = queue
+    this.#options = options
+  }
+
+  /** Sees to it that what waits for the topic is sent. */
+  request(topic: Topic): void {
+    if (this.#busy.has(topic)) return
+    this.#busy.add(topic)
+    setTimeout(() => void this.#drain(this.#queue.sending(topic)), this.#options.lingerMs)
+  }
+
+  /** Connects before the first append needs it; tells nobody where that fails, since appends try again. */
+  async warm(): Promise<void> {
+    await this.#connected().catch(() => undefined)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const producer = this.#producer
+    this.#producer = null
+    await producer?.then((connected) => connected.disconnect()).catch(() => undefined)
+  }
+
+  async #drain(sending: Sending): Promise<void> {
+    let retryMs: number = RETRY_MS.first
+    for (let entries = sending.take(); entries !== null; entries = sending.take()) {
+      const failure = await this.#send(sending.topic, entries)
+      sending.settle(failure)
+      if (failure === null) {
+        this.#options.onSent()
+        retryMs = RETRY_MS.first
+        continue
+      }
+      this.#options.onFailure(failure.error, sending.topic)
+      await new Promise((resolve) => setTimeout(resolve, retryMs))
+      retryMs = Math.min(RETRY_MS.most, retryMs * 2)
+    }
+    this.#busy.delete(sending.topic)
+  }
+
+  /** Never throws, and ends in bounded time; a late success of a send given up counts for nothing. */
+  async #send(topic: Topic, entries: readonly Entry[]): Promise<SendFailure | null> {
+    const stuck = Promise.withResolvers<never>()
+    const stuckMs = STUCK_AFTER_REQUESTS * this.#options.requestMs
+    const timer = setTimeout(() => stuck.reject(new Error('Kafka did not answer in time')), stuckMs)
+    let producer: Promise<Producer> | null = null
+    try {
+      if (this.#isClosed) throw new Error('the log is closed')
+      producer = this.#connected()
+      await Promise.race([this.#sendBy(producer, topic, entries), stuck.promise])
+      return null
+    } catch (error) {
+      const failure = failureOf(error)
+      // A new one asks anew who leads; kafkajs itself would ask a dead leader until its metadata is five minutes old.
+      if (failure.isRetriable) this.#discard(producer)
+      return failure
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  async #sendBy(producer: Promise<Producer>, topic: Topic, entries: readonly Entry[]): Promise<void> {
+    const timestamp = String(this.#options.nowMs())
+    const connected = await producer
+    const answers = await connected.send({
+      topic: this.#options.topicName(topic),
+      acks: -1,
+      timeout: this.#options.requestMs,
+      messages: entries.map(({ key, value }) => ({ key, value, timestamp })),
+    })
+    const refused = answers.find(({ errorCode }) => errorCode !== 0)
+    if (refused !== undefined) throw new Error(`Kafka refused a batch with code ${refused.errorCode}`)
+  }
+
+  #connected(): Promise<Producer> {
+    if (this.#producer !== null) return this.#producer
+    const producer = this.#kafka.producer({
+      createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
+      allowAutoTopicCreation: false,
+      idempotent: false,
+      retry: { retries: 0 },
+    })
+    const connected = producer.connect().then(() => producer)
+    this.#producer = connected
+    connected.catch(() => {
+      if (this.#producer === connected) this.#producer = null
+    })
+    return connected
+  }
+
+  #discard(producer: Promise<Producer> | null): void {
+    if (producer === null || this.#producer !== producer) return
+    this.#producer = null
+    void producer.then((connected) => connected.disconnect()).catch(() => undefined)
+  }
+}
+
+/** Without a known type it counts as passing: a lost connection must never refuse what another try would store. */
+const FINAL_TYPES = [
+  'MESSAGE_TOO_LARGE',
+  'RECORD_LIST_TOO_LARGE',
+  'INVALID_TOPIC_EXCEPTION',
+  'TOPIC_AUTHORIZATION_FAILED',
+  'CLUSTER_AUTHORIZATION_FAILED',
+  'UNSUPPORTED_FOR_MESSAGE_FORMAT',
+]
+
+function failureOf(thrown: unknown): SendFailure {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+  for (let cause: unknown = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
+    const type: unknown = 'type' in cause ? cause.type : undefined
+    if (typeof type === 'string' && FINAL_TYPES.includes(type)) return { error, isRetriable: false }
+  }
+  return { error, isRetriable: true }
+}

@@ -1,0 +1,177 @@
+/** Reads a topic from an offset on without taking part in any role's group. */
+
+import { randomUUID } from 'node:crypto'
+
+import type { Admin, Consumer, EachBatchPayload, Kafka } from 'kafkajs'
+
+import type { StoredEntry } from '../event-log.ts'
+import { LogUnavailable } from '../event-log.ts'
+import { storedEntry } from './client.ts'
+import { topicRanges } from './positions.ts'
+
+export interface ReaderOptions {
+  readonly kafka: Kafka
+  readonly ask: <T>(question: (admin: Admin) => Promise<T>) => Promise<T>
+  readonly topicName: string
+  /** Begins the name of the reader's own group, which has no positions and is deleted with it. */
+  readonly groupPrefix: string
+  readonly onIdle: () => void
+}
+
+interface Part {
+  readonly partition: number
+  readonly from: number
+  readonly end: number
+  readonly entries: StoredEntry[]
+  isDone: boolean
+}
+
+interface Query {
+  readonly parts: ReadonlyMap<number, Part>
+  readonly maxEntries: number
+  readonly finished: PromiseWithResolvers<void>
+}
+
+const READ_MS = 30_000
+const FETCH_WAIT_MS = 50
+/** Joining a group can take seconds, so a reader stays for the pages that usually follow the first. */
+const IDLE_MS = 10_000
+
+export class TopicReader {
+  readonly #options: ReaderOptions
+  readonly #groupId: string
+  #consumer: Promise<Consumer> | null = null
+  #query: Query | null = null
+  #last: Promise<unknown> = Promise.resolve()
+  #idleTimer: NodeJS.Timeout | null = null
+
+  constructor(options: ReaderOptions) {
+    this.#options = options
+    this.#groupId = `${options.groupPrefix}reader-${randomUUID()}`
+  }
+
+  /**
+   * All partitions from one offset on, by offset and then partition. All entries with the same offset come together, even
+   * where that exceeds `maxEntries`, so that reading on from the last offset plus one leaves nothing out.
+   */
+  read(fromOffset: number, maxEntries: number): Promise<readonly StoredEntry[]> {
+    const page = this.#last.then(() => this.#read(fromOffset, maxEntries))
+    this.#last = page.catch(() => undefined)
+    return page
+  }
+
+  async close(): Promise<void> {
+    if (this.#idleTimer !== null) clearTimeout(this.#idleTimer)
+    const consumer = this.#consumer
+    this.#consumer = null
+    if (consumer === null) return
+    await consumer.then((connected) => connected.disconnect()).catch(() => undefined)
+    await this.#options.ask((admin) => admin.deleteGroups([this.#groupId])).catch(() => undefined)
+  }
+
+  async #read(fromOffset: number, maxEntries: number): Promise<readonly StoredEntry[]> {
+    const ranges = await this.#options.ask((admin) => topicRanges(admin, this.#options.topicName))
+    const parts = ranges
+      .map(({ partition, low, end }) => ({
+        partition,
+        from: Math.max(low, fromOffset),
+        end,
+        entries: [],
+        isDone: false,
+      }))
+      .filter(({ from, end }) => from < end)
+    if (parts.length === 0 || maxEntries <= 0) return []
+    if (this.#idleTimer !== null) clearTimeout(this.#idleTimer)
+    try {
+      return firstRows(await this.#collect(parts, maxEntries), maxEntries)
+    } catch (error) {
+      await this.close()
+      if (error instanceof LogUnavailable) throw error
+      throw new LogUnavailable('Kafka could not be read', { cause: error })
+    } finally {
+      this.#idleTimer = setTimeout(() => this.#options.onIdle(), IDLE_MS).unref()
+    }
+  }
+
+  async #collect(parts: readonly Part[], maxEntries: number): Promise<readonly Part[]> {
+    const { topicName } = this.#options
+    const finished = Promise.withResolvers<void>()
+    const timer = setTimeout(() => finished.reject(new LogUnavailable('reading took too long')), READ_MS)
+    // It may fail before anybody waits for it.
+    finished.promise.catch(() => undefined)
+    try {
+      this.#consumer ??= this.#connect()
+      const consumer = await Promise.race([this.#consumer, finished.promise.then(() => this.#consumer)])
+      if (consumer === null) throw new LogUnavailable('the log is closed')
+      this.#query = { parts: new Map(parts.map((part) => [part.partition, part])), maxEntries, finished }
+      for (const { partition, from } of parts) consumer.seek({ topic: topicName, partition, offset: String(from) })
+      consumer.resume([{ topic: topicName, partitions: parts.map(({ partition }) => partition) }])
+      await finished.promise
+      consumer.pause([{ topic: topicName }])
+      return parts
+    } finally {
+      clearTimeout(timer)
+      this.#query = null
+    }
+  }
+
+  async #connect(): Promise<Consumer> {
+    const { kafka, topicName } = this.#options
+    const consumer = kafka.consumer({
+      groupId: this.#groupId,
+      maxWaitTimeInMs: FETCH_WAIT_MS,
+      allowAutoTopicCreation: false,
+      retry: { retries: 3, restartOnFailure: async () => false },
+    })
+    const joined = Promise.withResolvers<void>()
+    consumer.on(consumer.events.GROUP_JOIN, () => joined.resolve())
+    consumer.on(consumer.events.CRASH, ({ payload }) => {
+      const error = new LogUnavailable('Kafka could not be read', { cause: payload.error })
+      joined.reject(error)
+      this.#query?.finished.reject(error)
+    })
+    await consumer.connect()
+    await consumer.subscribe({ topic: topicName, fromBeginning: true })
+    const running = consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      eachBatch: async (payload) => this.#fetched(payload),
+    })
+    consumer.pause([{ topic: topicName }])
+    await running
+    await joined.promise
+    return consumer
+  }
+
+  #fetched(payload: EachBatchPayload): void {
+    const { batch } = payload
+    const query = this.#query
+    const part = query?.parts.get(batch.partition)
+    if (query === null || part === undefined || payload.isStale()) return
+    for (const message of batch.messages) {
+      if (part.isDone || Number(message.offset) < part.from) continue
+      part.entries.push(storedEntry(message))
+      part.isDone = part.entries.length >= query.maxEntries
+    }
+    payload.resolveOffset(batch.lastOffset())
+    if (Number(batch.lastOffset()) >= part.end - 1) part.isDone = true
+    if ([...query.parts.values()].every(({ isDone }) => isDone)) query.finished.resolve()
+  }
+}
+
+function firstRows(parts: readonly Part[], maxEntries: number): readonly StoredEntry[] {
+  const rows = parts
+    .flatMap(({ partition, entries }) => entries.map((entry) => ({ partition, entry })))
+    .sort((left, right) => left.entry.offset - right.entry.offset || left.partition - right.partition)
+    .map(({ entry }) => entry)
+  return rows.slice(0, wholeRows(rows, maxEntries))
+}
+
+function wholeRows(rows: readonly StoredEntry[], maxEntries: number): number {
+  const cutAt = rows[maxEntries]?.offset
+  if (cutAt === undefined || rows[maxEntries - 1]?.offset !== cutAt) return maxEntries
+  const first = rows.findIndex(({ offset }) => offset === cutAt)
+  if (first > 0) return first
+  const next = rows.findIndex(({ offset }) => offset > cutAt)
+  return next === -1 ? rows.length : next
+}

@@ -1,0 +1,215 @@
+/** Consumer groups on the LMDB log: hands each group one batch at a time, in order, until its handler resolves. */
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+import type { Topic } from '../../../domain/records.ts'
+
+import type { Batch, BatchHandler, BatchOutcome, ConsumeOptions, Consumer, StoredEntry } from '../event-log.ts'
+
+/** What a group needs of the log. */
+export interface GroupSource {
+  readonly nowMs: () => number
+  endOffset(): number
+  read(fromOffset: number, maxEntries: number): readonly StoredEntry[]
+  offsetSince(sinceMs: number): number
+  /** Remembers the position; it is durable soon. */
+  commit(position: number): void
+  /** Resolves when positions remembered so far are durable. */
+  durable(): Promise<void>
+}
+
+export interface GroupOptions {
+  readonly topic: Topic
+  readonly group: string
+  /** Pause before a batch is handed over again after its handler threw: doubles from `first` to `most`, in ms. */
+  readonly retryMs: { readonly first: number; readonly most: number }
+  /** A held or lingering partition looks at the clock at least this often, because clocks jump. */
+  readonly recheckMs: number
+  /** 0 up to but without 1; spreads the pauses. */
+  readonly random: () => number
+  readonly onHandlerFailure: (error: unknown, topic: Topic, group: string) => void
+}
+
+interface Member {
+  readonly handler: BatchHandler
+  readonly options: ConsumeOptions
+}
+
+/** About 2 ms of decoding. */
+const SLICE_ENTRIES = 250
+const MAX_BATCH_CHARS = 16 * 1024 * 1024
+
+export class Group {
+  readonly #source: GroupSource
+  readonly #options: GroupOptions
+  #members: Member[] = []
+  #position: number
+  #inHand: { readonly member: Member; readonly ended: Promise<void> } | null = null
+  #failures = 0
+  #heldUntilMs = Number.NEGATIVE_INFINITY
+  #timer: NodeJS.Timeout | null = null
+  #isRetrying = false
+  /** Where to go back to once the batch in hand has ended. */
+  #rewindTo: number | null = null
+
+  constructor(source: GroupSource, position: number, options: GroupOptions) {
+    this.#source = source
+    this.#position = position
+    this.#options = options
+  }
+
+  get position(): number {
+    return this.#position
+  }
+
+  get hasMembers(): boolean {
+    return this.#members.length > 0
+  }
+
+  add(handler: BatchHandler, options: ConsumeOptions): Consumer {
+    const member = { handler, options }
+    this.#members.push(member)
+    this.wake()
+    return { rewind: (sinceMs) => this.#rewind(sinceMs), stop: () => this.#stop(member) }
+  }
+
+  /** Hands over the next batch where one is due; called whenever something may have changed. */
+  wake(): void {
+    if (this.#inHand !== null || this.#isRetrying) return
+    const member = this.#members[0]
+    if (member === undefined || this.#source.endOffset() <= this.#position) return
+    const waitMs = this.#waitMsOrRetry(member.options)
+    if (waitMs === null) return
+    if (waitMs > 0) return this.#wakeIn(Math.min(waitMs, this.#options.recheckMs))
+    this.#clearTimer()
+    // Members take turns: the one in hand goes to the back.
+    this.#members.push(...this.#members.splice(0, 1))
+    this.#inHand = { member, ended: this.#hand(member).finally(() => this.#released()) }
+  }
+
+  /** Stops all members; one may be stopping already, with a batch in hand. */
+  async close(): Promise<void> {
+    const inHand = this.#inHand?.ended
+    await Promise.all(this.#members.map((member) => this.#stop(member)))
+    await inHand
+  }
+
+  async #stop(member: Member): Promise<void> {
+    this.#members = this.#members.filter((other) => other !== member)
+    if (this.#members.length === 0) this.#clearTimer()
+    if (this.#inHand?.member === member) await this.#inHand.ended
+    await this.#source.durable()
+  }
+
+  async #rewind(sinceMs: number): Promise<void> {
+    const offset = this.#source.offsetSince(sinceMs)
+    this.#rewindTo = Math.min(offset, this.#rewindTo ?? offset)
+    if (this.#inHand === null) this.#goBack()
+    else await this.#inHand.ended
+    await this.#source.durable()
+  }
+
+  #goBack(): void {
+    const offset = this.#rewindTo
+    this.#rewindTo = null
+    if (offset === null || offset >= this.#position) return
+    this.#position = offset
+    this.#heldUntilMs = Number.NEGATIVE_INFINITY
+    this.#source.commit(offset)
+    setImmediate(() => this.wake())
+  }
+
+  /** Null where the log could not be read; that must not end the transaction that called. */
+  #waitMsOrRetry(options: ConsumeOptions): number | null {
+    try {
+      return this.#waitMs(options)
+    } catch (error) {
+      this.#failed(error)
+      return null
+    }
+  }
+
+  #waitMs({ lingerMs = 0, maxEntries }: ConsumeOptions): number {
+    const nowMs = this.#source.nowMs()
+    const heldMs = this.#heldUntilMs - nowMs
+    if (heldMs > 0 || lingerMs === 0 || this.#source.endOffset() - this.#position >= maxEntries) return heldMs
+    const [oldest] = this.#source.read(this.#position, 1)
+    return oldest === undefined ? 0 : oldest.appendedAtMs + lingerMs - nowMs
+  }
+
+  async #hand({ handler, options }: Member): Promise<void> {
+    try {
+      const entries = await this.#readInSlices(options.maxEntries)
+      if (entries.length === 0) return
+      const batch: Batch = { topic: this.#options.topic, partition: 0, entries }
+      this.#apply(entries, await handler(batch))
+    } catch (error) {
+      this.#failed(error)
+    }
+  }
+
+  /** Decoding thousands of entries takes tens of milliseconds, so requests get their turn in between. */
+  async #readInSlices(maxEntries: number): Promise<readonly StoredEntry[]> {
+    const entries: StoredEntry[] = []
+    let chars = 0
+    while (entries.length < maxEntries && chars < MAX_BATCH_CHARS) {
+      const wanted = Math.min(SLICE_ENTRIES, maxEntries - entries.length)
+      const slice = this.#source.read(this.#position + entries.length, wanted)
+      for (const entry of slice) chars += entry.value.length
+      entries.push(...slice)
+      if (slice.length < wanted) break
+      await nextTurn()
+    }
+    return entries
+  }
+
+  #failed(error: unknown): void {
+    this.#options.onHandlerFailure(error, this.#options.topic, this.#options.group)
+    this.#retryLater()
+  }
+
+  #apply(entries: readonly StoredEntry[], outcome: BatchOutcome | void): void {
+    const done = Math.min(Math.max(outcome?.done ?? entries.length, 0), entries.length)
+    const last = entries[done - 1]
+    if (last !== undefined) {
+      this.#position = last.offset + 1
+      this.#source.commit(this.#position)
+    }
+    this.#heldUntilMs = outcome?.resumeAtMs ?? Number.NEGATIVE_INFINITY
+    // A handler that neither finished anything nor said when to go on would be called without end.
+    if (done === 0 && outcome?.resumeAtMs === undefined) this.#retryLater()
+    else this.#failures = 0
+  }
+
+  /** Real time, not the store's clock: it protects this process and what the handler talks to. */
+  #retryLater(): void {
+    const { first, most } = this.#options.retryMs
+    const delayMs = Math.min(most, first * 2 ** this.#failures) * (0.5 + this.#options.random() / 2)
+    this.#failures = Math.min(this.#failures + 1, 30)
+    this.#isRetrying = true
+    this.#wakeIn(delayMs)
+  }
+
+  #released(): void {
+    this.#inHand = null
+    this.#goBack()
+    if (this.#members.length === 0) return this.#clearTimer()
+    // Between two batches the event loop turns, so that handlers which end at once do not keep others waiting.
+    setImmediate(() => this.wake())
+  }
+
+  #wakeIn(delayMs: number): void {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => {
+      this.#timer = null
+      this.#isRetrying = false
+      this.wake()
+    }, delayMs)
+  }
+
+  #clearTimer(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    this.#isRetrying = false
+  }
+}

@@ -1,0 +1,264 @@
+/** EventLog on LMDB: one partition per topic, offsets counted from 0, synced to disk before an append resolves. */
+
+import type { Topic } from '../../../domain/records.ts'
+import { LIMITS } from '../../../domain/limits.ts'
+import type { LmdbEnvironment } from '../../lmdb/environment.ts'
+import type { Table } from '../../lmdb/table.ts'
+
+import type {
+  AppendOptions,
+  BatchHandler,
+  ConsumeOptions,
+  Consumer,
+  Entry,
+  EventLog,
+  EventLogHealth,
+  StoredEntry,
+  TopicLag,
+  TopicProgress,
+} from '../event-log.ts'
+import { LogUnavailable } from '../event-log.ts'
+import { patienceOf } from '../append-patience.ts'
+import { AppendQueue } from './appends.ts'
+import { isKeyShort } from './chunks.ts'
+import { Group } from './groups.ts'
+import type { GroupOptions } from './groups.ts'
+import { Topics } from './topics.ts'
+
+export interface LmdbEventLogOptions {
+  /** Bounds of what waits for the disk. */
+  readonly maxQueuedBytes?: number
+  readonly maxQueuedEntries?: number
+  readonly appendDeadlineMs?: number
+  readonly appendPatienceMs?: number
+  /** Below it a transaction is slow, as beside the merges of an engine on the same disk; above it the disk is stuck, in ms. */
+  readonly stuckMs?: number
+  readonly retryMs?: GroupOptions['retryMs']
+  readonly recheckMs?: number
+  /** 0 up to but without 1. */
+  readonly random?: () => number
+  /** Told of each handler that threw, with its error. */
+  readonly onHandlerFailure?: GroupOptions['onHandlerFailure']
+  /** How long entries of a topic are kept after all groups have passed them. */
+  readonly keepMs?: (topic: Topic) => number
+  /** Pause between two runs of `trim`; 0 runs none. */
+  readonly trimEveryMs?: number
+}
+
+export interface LmdbEventLog extends EventLog {
+  /** Deletes entries that are old enough and that every known group has passed; returns how many chunks went. */
+  trim(): Promise<number>
+}
+
+const TRIM_CHUNKS_PER_TRANSACTION = 200
+/** Far above what this service has; bounds what is read at the start. */
+const MAX_GROUPS = 10_000
+/** For so long after an append whose time was over the log counts as refusing. */
+const FAILURE_SHOWN_MS = 2_000
+const DEFAULTS = {
+  maxQueuedBytes: 64 * 1024 * 1024,
+  maxQueuedEntries: 100_000,
+  appendDeadlineMs: LIMITS.appendDeadlineMs,
+  appendPatienceMs: LIMITS.appendPatienceMs,
+  stuckMs: 2_500,
+  retryMs: { first: 100, most: 30_000 },
+  recheckMs: 1_000,
+  random: Math.random,
+  onHandlerFailure: () => undefined,
+  keepMs: (topic: Topic) => (topic === 'dead-letters' ? LIMITS.deadLetterKeepMs : LIMITS.eventLogKeepMs),
+  trimEveryMs: 600_000,
+} satisfies Required<LmdbEventLogOptions>
+
+/** Opens the log in an environment; close it before the environment. */
+export async function lmdbEventLog(
+  environment: LmdbEnvironment,
+  options: LmdbEventLogOptions = {},
+): Promise<LmdbEventLog> {
+  return new LogInLmdb(environment, { ...DEFAULTS, ...options })
+}
+
+class LogInLmdb implements LmdbEventLog {
+  readonly #environment: LmdbEnvironment
+  readonly #options: Required<LmdbEventLogOptions>
+  readonly #topics: Topics
+  readonly #queue: AppendQueue
+  readonly #positions: Table
+  readonly #groups = new Map<Topic, Map<string, Group>>()
+  readonly #trimTimer: NodeJS.Timeout | null = null
+  #lastAppendAtMs: number | null = null
+  #lastFetchAtMs: number | null = null
+  #isClosed = false
+  #trimming: Promise<number> | null = null
+
+  constructor(environment: LmdbEnvironment, options: Required<LmdbEventLogOptions>) {
+    this.#environment = environment
+    this.#options = options
+    this.#topics = new Topics(environment)
+    this.#queue = new AppendQueue({
+      maxBytes: options.maxQueuedBytes,
+      maxEntries: options.maxQueuedEntries,
+      stuckMs: () => this.#stuckMs(),
+    })
+    this.#positions = environment.openTable('log-positions')
+    for (const { key, value } of this.#positions.range({ start: '', end: '\uffff', limit: MAX_GROUPS })) {
+      const [topic = '', name = ''] = key.split('\n')
+      this.#addGroup(topic as Topic, name, Number(value))
+    }
+    environment.committer.contribute((write) => {
+      const { appends, settle } = this.#queue.take()
+      if (appends.length === 0) return null
+      const finish = this.#topics.write(appends, write)
+      return (failure) => {
+        if (failure !== null) return settle(new LogUnavailable(failure.message, { cause: failure }))
+        const grown = finish()
+        this.#lastAppendAtMs = this.#environment.nowMs()
+        settle(null)
+        for (const topic of grown) for (const group of this.#groupsOf(topic)) group.wake()
+      }
+    })
+    if (options.trimEveryMs > 0) {
+      this.#trimTimer = setInterval(() => void this.trim().catch(() => undefined), options.trimEveryMs).unref()
+    }
+  }
+
+  append(topic: Topic, entries: readonly Entry[], options?: AppendOptions): Promise<void> {
+    const refusal = this.#refusal()
+    if (refusal !== null) return Promise.reject(new LogUnavailable(refusal))
+    if (!entries.every(isKeyShort)) return Promise.reject(new RangeError('an entry has a key above 65,535 bytes'))
+    const appended = this.#queue.add(topic, entries, patienceOf(options, this.#options))
+    this.#environment.committer.request()
+    return appended
+  }
+
+  async consume(topic: Topic, name: string, handler: BatchHandler, options: ConsumeOptions): Promise<Consumer> {
+    if (this.#isClosed) throw new LogUnavailable('the log is closed')
+    const known = this.#groups.get(topic)?.get(name)
+    const group = known ?? this.#addGroup(topic, name, this.#startOf(topic, options))
+    if (known === undefined) {
+      // Stored before the first batch: a new group must not start elsewhere after a crash, and trim must respect it.
+      this.#positions.put(groupKey(topic, name), String(group.position))
+      await this.#environment.committer.durable()
+    }
+    this.#topics.setConsumed(topic, true)
+    const consumer = group.add(handler, options)
+    return {
+      rewind: (sinceMs) => consumer.rewind(sinceMs),
+      stop: async () => {
+        await consumer.stop()
+        if (!this.#groupsOf(topic).some((other) => other.hasMembers)) this.#topics.setConsumed(topic, false)
+      },
+    }
+  }
+
+  async read(topic: Topic, fromOffset: number, maxEntries: number): Promise<readonly StoredEntry[]> {
+    return this.#topics.read(topic, fromOffset, maxEntries)
+  }
+
+  async lag(): Promise<readonly TopicLag[]> {
+    const lags: TopicLag[] = []
+    for (const [topic, groups] of this.#groups) {
+      const { endOffset } = this.#topics.of(topic)
+      for (const [group, { position }] of groups) lags.push({ topic, group, entries: endOffset - position })
+    }
+    return lags
+  }
+
+  async progress(topic: Topic, name: string): Promise<TopicProgress> {
+    const position = this.#groups.get(topic)?.get(name)?.position ?? this.#topics.oldestOffset(topic)
+    return { done: [position], ends: [this.#topics.of(topic).endOffset] }
+  }
+
+  health(): EventLogHealth {
+    const isStalled = this.#environment.committer.underWayMs > this.#options.appendDeadlineMs
+    const isFailing = performance.now() - this.#queue.expiredAtMs < FAILURE_SHOWN_MS
+    const refusal = this.#refusal()
+    return {
+      isAccepting: refusal === null && !this.#queue.isFull && !isStalled && !isFailing,
+      ...(this.#environment.committer.isFull ? { isDiskFull: true as const } : {}),
+      queuedBytes: this.#queue.bytes,
+      maxQueuedBytes: this.#options.maxQueuedBytes,
+      lastAppendAtMs: this.#lastAppendAtMs,
+      lastFetchAtMs: this.#lastFetchAtMs,
+    }
+  }
+
+  trim(): Promise<number> {
+    this.#trimming ??= this.#trimAll().finally(() => (this.#trimming = null))
+    return this.#trimming
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    if (this.#trimTimer !== null) clearInterval(this.#trimTimer)
+    await this.#queue.drained()
+    const groups = [...this.#groups.values()].flatMap((ofTopic) => [...ofTopic.values()])
+    await Promise.allSettled(groups.map((group) => group.close()))
+    await this.#trimming?.catch(() => undefined)
+  }
+
+  #stuckMs(): number {
+    const { underWayMs } = this.#environment.committer
+    return underWayMs < this.#options.stuckMs ? 0 : underWayMs
+  }
+
+  #refusal(): string | null {
+    return this.#isClosed ? 'the log is closed' : this.#environment.committer.unavailabilityFor(this.#queue.bytes)
+  }
+
+  #startOf(topic: Topic, { from = 'oldest' }: ConsumeOptions): number {
+    return from === 'oldest' ? this.#topics.oldestOffset(topic) : this.#topics.of(topic).endOffset
+  }
+
+  #addGroup(topic: Topic, name: string, position: number): Group {
+    const key = groupKey(topic, name)
+    const source = {
+      nowMs: this.#environment.nowMs,
+      endOffset: () => this.#topics.of(topic).endOffset,
+      read: (fromOffset: number, maxEntries: number) => {
+        this.#lastFetchAtMs = this.#environment.nowMs()
+        return this.#topics.read(topic, fromOffset, maxEntries)
+      },
+      offsetSince: (sinceMs: number) => this.#topics.offsetSince(topic, sinceMs),
+      commit: (next: number) => {
+        this.#positions.put(key, String(next))
+        const followers = this.#groupsOf(topic).filter((other) => other.hasMembers)
+        this.#topics.passed(topic, Math.min(...followers.map((other) => other.position)))
+      },
+      durable: () => this.#environment.committer.durable(),
+    }
+    const group = new Group(source, position, { ...this.#options, topic, group: name })
+    const ofTopic = this.#groups.get(topic) ?? new Map<string, Group>()
+    this.#groups.set(topic, ofTopic.set(name, group))
+    return group
+  }
+
+  #groupsOf(topic: Topic): Group[] {
+    return [...(this.#groups.get(topic)?.values() ?? [])]
+  }
+
+  /** In small transactions, between which appends get their turn. */
+  async #trimTopic(topic: Topic, bounds: { belowOffset: number; beforeMs: number }): Promise<number> {
+    let removed = 0
+    let count = 0
+    do {
+      count = this.#topics.removeOldest(topic, { ...bounds, maxChunks: TRIM_CHUNKS_PER_TRANSACTION })
+      if (count > 0) await this.#environment.committer.durable()
+      removed += count
+    } while (count === TRIM_CHUNKS_PER_TRANSACTION && !this.#isClosed)
+    return removed
+  }
+
+  async #trimAll(): Promise<number> {
+    let removed = 0
+    for (const { topic, endOffset } of [...this.#topics.all()]) {
+      const belowOffset = Math.min(endOffset, ...this.#groupsOf(topic).map(({ position }) => position))
+      const beforeMs = this.#environment.nowMs() - this.#options.keepMs(topic)
+      removed += await this.#trimTopic(topic, { belowOffset, beforeMs })
+    }
+    return removed
+  }
+}
+
+function groupKey(topic: Topic, name: string): string {
+  return `${topic}\n${name}`
+}

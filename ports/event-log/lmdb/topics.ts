@@ -1,0 +1,278 @@
+/** The topics of the log in LMDB: gives offsets, writes and reads chunks, and deletes what nobody needs any more. */
+
+import type { Database } from 'lmdb'
+
+import type { Topic } from '../../../domain/records.ts'
+import type { LmdbEnvironment } from '../../lmdb/environment.ts'
+import type { WriteOne } from '../../lmdb/committer.ts'
+import type { Table } from '../../lmdb/table.ts'
+
+import type { Entry, StoredEntry } from '../event-log.ts'
+import type { Append } from './appends.ts'
+import type { Chunk } from './chunks.ts'
+import {
+  chunkKey,
+  decodeChunk,
+  encodeChunk,
+  endOf,
+  entryBytes,
+  placeOf,
+  seekKey,
+  topicBounds,
+  topicOf,
+} from './chunks.ts'
+
+/** Small enough to be read whole for a few entries, large enough to spare writes; 256 KiB was no faster. */
+const CHUNK_BYTES = 64 * 1024
+/** Consumers that keep up are served from memory: no decoding, and the file's pages stay out of the process. */
+const RECENT_BYTES = 16 * 1024 * 1024
+const MAX_BATCH_BYTES = 16 * 1024 * 1024
+
+export interface TopicLog {
+  readonly topic: Topic
+  /** Offset after the last durable entry. */
+  endOffset: number
+  /** The latest chunks, ascending and without gaps; empty while nobody consumes. */
+  readonly recent: RecentChunk[]
+  lastRead: Chunk | null
+  isConsumed: boolean
+}
+
+interface RecentChunk extends Chunk {
+  readonly bytes: number
+}
+
+export class Topics {
+  readonly #log: Database<Buffer, Buffer>
+  readonly #ends: Table
+  readonly #nowMs: () => number
+  readonly #topics = new Map<Topic, TopicLog>()
+  readonly #removals: Buffer[] = []
+  #recentBytes = 0
+
+  constructor(environment: LmdbEnvironment) {
+    this.#log = environment.openLog('log')
+    this.#ends = environment.openTable('log-ends')
+    this.#nowMs = environment.nowMs
+    for (const topic of this.#storedTopics()) this.of(topic)
+    environment.committer.contribute((write) => {
+      for (const key of this.#removals.splice(0)) write(this.#log, key, null)
+      return null
+    })
+  }
+
+  all(): Iterable<TopicLog> {
+    return this.#topics.values()
+  }
+
+  of(topic: Topic): TopicLog {
+    const known = this.#topics.get(topic)
+    if (known !== undefined) return known
+    const log: TopicLog = { topic, endOffset: this.#storedEnd(topic), recent: [], lastRead: null, isConsumed: false }
+    this.#topics.set(topic, log)
+    return log
+  }
+
+  /**
+   * Writes the appends' entries as chunks. Returns what to do once they are durable: it moves the ends and says which
+   * topics grew. Where it is not called, the offsets are given anew.
+   */
+  write(appends: readonly Append[], write: WriteOne): () => Set<Topic> {
+    const appendedAtMs = this.#nowMs()
+    const written: { log: TopicLog; endOffset: number; chunks: RecentChunk[] }[] = []
+    for (const [topic, ofTopic] of Map.groupBy(appends, (append) => append.topic)) {
+      const log = this.of(topic)
+      const chunks: RecentChunk[] = []
+      let firstOffset = log.endOffset
+      for (const { part, bytes } of partsOf(ofTopic)) {
+        write(this.#log, chunkKey(topic, firstOffset, appendedAtMs), encodeChunk(part, bytes))
+        if (log.isConsumed) chunks.push({ ...storedChunk(part, firstOffset, appendedAtMs), bytes })
+        firstOffset += part.length
+      }
+      written.push({ log, endOffset: firstOffset, chunks })
+    }
+    return () => {
+      for (const { log, endOffset, chunks } of written) {
+        log.endOffset = endOffset
+        for (const chunk of chunks) this.#keepRecent(log, chunk)
+      }
+      return new Set(written.map(({ log }) => log.topic))
+    }
+  }
+
+  /** Up to `maxEntries` durable entries from `fromOffset` on, fewer where they are large. */
+  read(topic: Topic, fromOffset: number, maxEntries: number): StoredEntry[] {
+    const log = this.of(topic)
+    const entries: StoredEntry[] = []
+    let bytes = 0
+    let offset = fromOffset
+    while (entries.length < maxEntries && offset < log.endOffset && bytes < MAX_BATCH_BYTES) {
+      const chunk = this.#chunkAt(log, offset)
+      if (chunk === null) break
+      const from = Math.max(0, offset - chunk.firstOffset)
+      const part = chunk.entries.slice(from, from + maxEntries - entries.length)
+      if (part.length === 0) break
+      for (const entry of part) bytes += entry.value.length
+      entries.push(...part)
+      offset = chunk.firstOffset + from + part.length
+    }
+    return entries
+  }
+
+  /** Offset of the first entry appended then or later; the end where there is none. Looks at keys alone. */
+  offsetSince(topic: Topic, sinceMs: number): number {
+    let offset = this.of(topic).endOffset
+    const { start, end } = topicBounds(topic)
+    for (const key of this.#log.getKeys({ start: end, end: start, reverse: true })) {
+      const { firstOffset, appendedAtMs } = placeOf(key)
+      if (appendedAtMs < sinceMs) break
+      offset = firstOffset
+    }
+    return offset
+  }
+
+  oldestOffset(topic: Topic): number {
+    const [first] = [...this.#log.getKeys({ ...topicBounds(topic), limit: 1 })]
+    return first === undefined ? this.of(topic).endOffset : placeOf(first).firstOffset
+  }
+
+  /** Starts or stops keeping recent chunks in memory. */
+  setConsumed(topic: Topic, isConsumed: boolean): void {
+    const log = this.of(topic)
+    log.isConsumed = isConsumed
+    if (!isConsumed) this.#dropRecent(log, log.recent.length)
+  }
+
+  /** Lets go of recent chunks that every consumer has passed. */
+  passed(topic: Topic, offset: number): void {
+    const log = this.of(topic)
+    const kept = log.recent.findIndex(({ endOffset }) => endOffset > offset)
+    this.#dropRecent(log, kept === -1 ? log.recent.length : kept)
+  }
+
+  /**
+   * Queues the removal of up to `maxChunks` oldest chunks that end at or before `belowOffset` and are older than
+   * `beforeMs`; returns how many. The end is stored with it, so that an emptied topic goes on counting.
+   */
+  removeOldest(topic: Topic, bounds: { belowOffset: number; beforeMs: number; maxChunks: number }): number {
+    const log = this.of(topic)
+    // One key more than may go: a chunk ends where the next one begins.
+    const keys = [...this.#log.getKeys({ ...topicBounds(topic), limit: bounds.maxChunks + 1 })]
+    let removed = 0
+    for (const [index, key] of keys.slice(0, bounds.maxChunks).entries()) {
+      const next = keys[index + 1]
+      const endOffset = next === undefined ? log.endOffset : placeOf(next).firstOffset
+      if (endOffset > bounds.belowOffset || placeOf(key).appendedAtMs >= bounds.beforeMs) break
+      this.#removals.push(key)
+      removed++
+    }
+    if (removed > 0) {
+      this.#ends.put(topic, String(log.endOffset))
+      log.lastRead = null
+    }
+    return removed
+  }
+
+  #chunkAt(log: TopicLog, offset: number): Chunk | null {
+    const recent = log.recent
+    const firstRecent = recent[0]
+    if (firstRecent !== undefined && offset >= firstRecent.firstOffset) return recentAt(recent, offset)
+    if (log.lastRead !== null && holds(log.lastRead, offset)) return log.lastRead
+    return (log.lastRead = this.#storedChunkAt(log.topic, offset))
+  }
+
+  /** The chunk that holds the offset, or the next one where it was deleted. */
+  #storedChunkAt(topic: Topic, offset: number): Chunk | null {
+    const { start, end } = topicBounds(topic)
+    for (const before of this.#log.getRange({
+      start: seekKey(topic, offset + 1),
+      end: start,
+      reverse: true,
+      limit: 1,
+    })) {
+      if (endOf(before) > offset) return decodeChunk(before)
+    }
+    for (const next of this.#log.getRange({ start: seekKey(topic, offset), end, limit: 1 })) return decodeChunk(next)
+    return null
+  }
+
+  #storedEnd(topic: Topic): number {
+    const { start, end } = topicBounds(topic)
+    const kept = Number(this.#ends.get(topic) ?? 0)
+    for (const last of this.#log.getRange({ start: end, end: start, reverse: true, limit: 1 })) {
+      return Math.max(kept, endOf(last))
+    }
+    return kept
+  }
+
+  /** Jumps from topic to topic; as many steps as there are topics. */
+  *#storedTopics(): Iterable<Topic> {
+    let start: Buffer | null = Buffer.from([0])
+    while (start !== null) {
+      const keys: Buffer[] = [...this.#log.getKeys({ start, limit: 1 })]
+      start = null
+      for (const key of keys) {
+        const topic = topicOf(key)
+        yield topic as Topic
+        start = topicBounds(topic).end
+      }
+    }
+  }
+
+  #keepRecent(log: TopicLog, chunk: RecentChunk): void {
+    if (!log.isConsumed) return
+    if (log.recent.at(-1)?.endOffset !== chunk.firstOffset) this.#dropRecent(log, log.recent.length)
+    log.recent.push(chunk)
+    this.#recentBytes += chunk.bytes
+    while (this.#recentBytes > RECENT_BYTES) this.#dropRecent(this.#longestRecent(log), 1)
+  }
+
+  /** The topic whose consumers lag most loses its memory first: they read from disk anyway. */
+  #longestRecent(log: TopicLog): TopicLog {
+    let longest = log
+    for (const other of this.#topics.values()) if (other.recent.length > longest.recent.length) longest = other
+    return longest
+  }
+
+  #dropRecent(log: TopicLog, count: number): void {
+    for (const chunk of log.recent.splice(0, count)) this.#recentBytes -= chunk.bytes
+  }
+}
+
+function* partsOf(appends: readonly Append[]): Iterable<{ readonly part: readonly Entry[]; readonly bytes: number }> {
+  let part: Entry[] = []
+  let bytes = 0
+  for (const append of appends) {
+    for (const entry of append.entries) {
+      part.push(entry)
+      // One entry an append is the rule; its size is known already.
+      bytes += append.entries.length === 1 ? append.bytes : entryBytes(entry)
+      if (bytes < CHUNK_BYTES) continue
+      yield { part, bytes }
+      part = []
+      bytes = 0
+    }
+  }
+  if (part.length > 0) yield { part, bytes }
+}
+
+function storedChunk(part: readonly Entry[], firstOffset: number, appendedAtMs: number): Chunk {
+  const entries = part.map(({ key, value }, index) => ({ key, value, offset: firstOffset + index, appendedAtMs }))
+  return { firstOffset, endOffset: firstOffset + part.length, entries }
+}
+
+function holds(chunk: Chunk, offset: number): boolean {
+  return offset >= chunk.firstOffset && offset < chunk.endOffset
+}
+
+function recentAt(recent: readonly RecentChunk[], offset: number): Chunk | null {
+  let low = 0
+  let high = recent.length - 1
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const chunk = recent[middle]
+    if (chunk !== undefined && chunk.endOffset > offset) high = middle
+    else low = middle + 1
+  }
+  return recent[low] ?? null
+}

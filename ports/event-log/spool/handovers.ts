@@ -1,0 +1,40 @@
+/** Lets appends wait for the last of a topic's spool to reach the log: else a steady stream would pass through it for ever. */
+
+import type { Topic } from '../../../domain/records.ts'
+
+/** Waiting appends hold their entries in memory; more of them go through the spool. */
+const MAX_WAITING = 20_000
+
+export class SpoolHandovers {
+  readonly #handovers = new Map<Topic, PromiseWithResolvers<void>>()
+  #waiting = 0
+
+  begin(topic: Topic): void {
+    if (!this.#handovers.has(topic)) this.#handovers.set(topic, Promise.withResolvers())
+  }
+
+  /** All has gone, or the log is away again. Those who wait go on in the order they came. */
+  end(topic: Topic): void {
+    this.#handovers.get(topic)?.resolve()
+    this.#handovers.delete(topic)
+  }
+
+  endAll(): void {
+    for (const topic of [...this.#handovers.keys()]) this.end(topic)
+  }
+
+  /** Null where there is nothing to wait for; else resolves at its end, or after `forMs`. */
+  wait(topic: Topic, forMs: number): Promise<void> | null {
+    const handover = this.#handovers.get(topic)
+    return handover === undefined || this.#waiting >= MAX_WAITING ? null : this.#waitFor(handover.promise, forMs)
+  }
+
+  async #waitFor(end: Promise<void>, forMs: number): Promise<void> {
+    const timeout = Promise.withResolvers<void>()
+    const timer = setTimeout(() => timeout.resolve(), forMs)
+    this.#waiting++
+    await Promise.race([end, timeout.promise])
+    this.#waiting--
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,310 @@
+/**
+ * EventLog with a spool in front: what the log cannot take now is kept on this machine's disk and brought to it later.
+ *
+ * An append goes to the log; where the log does not take it in half of its deadline, or holds something of its topic back
+ * already, it goes to the spool and resolves once it is durable there. One consumer for each topic brings the spool to
+ * the log, in order, and forgets it as the log acknowledges it.
+ *
+ * When little is left, appends of the topic wait until it has gone: else a steady stream would pass through the spool for ever.
+ *
+ * Order per key: an append comes behind every append of its topic that had resolved when it was called. Appends under way
+ * at the same moment may change places when the log fails just then. What the log took without saying so comes again.
+ */
+
+import { setTimeout as wait } from 'node:timers/promises'
+
+import { LIMITS } from '../../../domain/limits.ts'
+import type { Topic } from '../../../domain/records.ts'
+
+import type {
+  AppendOptions,
+  Batch,
+  BatchHandler,
+  BatchOutcome,
+  ConsumeOptions,
+  Consumer,
+  Entry,
+  EventLog,
+  EventLogHealth,
+  SpoolHealth,
+  StoredEntry,
+  TopicLag,
+  TopicProgress,
+} from '../event-log.ts'
+import { LogUnavailable } from '../event-log.ts'
+import type { LmdbEventLog } from '../lmdb/lmdb.ts'
+import { SpoolHandovers } from './handovers.ts'
+import { partsOf, spooledBytes, SpoolLanes } from './lanes.ts'
+
+export interface SpoolOptions {
+  /** Most bytes of entries that wait in the spool; above it appends are refused. */
+  readonly maxBytes: number
+  /** A larger entry is refused before it is spooled: the log would never take it. */
+  readonly maxEntryBytes?: number
+  readonly appendDeadlineMs?: number
+  /** How long the log may take for one part that is brought to it. */
+  readonly drainDeadlineMs?: number
+  /** How long `close` goes on bringing entries to the log, and how long without any progress. */
+  readonly closeDrainMs?: number
+  readonly closeStalledMs?: number
+  readonly nowMs?: () => number
+  /** Told when the first entry is spooled, and when everything has gone to the log again. */
+  readonly onSpooling?: (isSpooling: boolean) => void
+}
+
+export interface SpooledEventLog extends EventLog {
+  spool(): SpoolHealth
+}
+
+const GROUP = 'drain'
+const KIB = 1024
+const DRAIN_ENTRIES = 2_000
+const SCAN_ENTRIES = 1_000
+/** The log gets this share of an append's deadline, the spool the rest. */
+const LOG_SHARE = 0.5
+/** After a refusal appends go to the spool at once for this long, so that not each of them waits for a log that is away. */
+const AVOID_MS = 1_000
+/** With no more than this left of a topic its appends wait for the log. */
+const HANDOVER_ENTRIES = DRAIN_ENTRIES
+const LOOK_EVERY_MS = 500
+const CLOSE_LOOK_MS = 20
+const DEFAULTS = {
+  maxEntryBytes: 900 * KIB,
+  appendDeadlineMs: LIMITS.appendDeadlineMs,
+  drainDeadlineMs: 5_000,
+  closeDrainMs: 10_000,
+  closeStalledMs: 3_000,
+  nowMs: Date.now,
+  onSpooling: () => undefined,
+} satisfies Omit<Required<SpoolOptions>, 'maxBytes'>
+
+/** The spool's LMDB log should forget at once what has gone: that is what its room is for. */
+export const SPOOL_LOG_OPTIONS = { keepMs: () => 0, trimEveryMs: 1_000, retryMs: { first: 100, most: 2_000 } } as const
+
+/**
+ * Takes over both logs: `close` closes them. Begins at once to bring to the log what an earlier process left in the
+ * spool, and resolves when that is counted; the log may be away.
+ */
+export async function spooledEventLog(
+  log: EventLog,
+  spool: LmdbEventLog,
+  options: SpoolOptions,
+): Promise<SpooledEventLog> {
+  const spooled = new LogWithSpool(log, spool, { ...DEFAULTS, ...options })
+  await spooled.takeUp()
+  return spooled
+}
+
+class LogWithSpool implements SpooledEventLog {
+  readonly #log: EventLog
+  readonly #spool: LmdbEventLog
+  readonly #options: Required<SpoolOptions>
+  readonly #lanes: SpoolLanes
+  readonly #drains = new Map<Topic, Promise<Consumer>>()
+  readonly #handovers = new SpoolHandovers()
+  readonly #timer: NodeJS.Timeout
+  #avoidUntilMs = Number.NEGATIVE_INFINITY
+  #progressAtMs = performance.now()
+  #underWay = 0
+  #onIdle: () => void = () => undefined
+  #isSpooling = false
+  #isClosed = false
+  #isEnding = false
+
+  constructor(log: EventLog, spool: LmdbEventLog, options: Required<SpoolOptions>) {
+    this.#log = log
+    this.#spool = spool
+    this.#options = options
+    this.#lanes = new SpoolLanes(options.maxBytes, options.nowMs)
+    this.#timer = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref()
+  }
+
+  async takeUp(): Promise<void> {
+    // What has gone and was not deleted would count; of the chunk that is half gone a little does.
+    await this.#spool.trim()
+    for (const { topic, entries } of await this.#spool.lag()) {
+      if (entries > 0) await this.#count(topic)
+      if (entries > 0) await this.#drainOf(topic)
+    }
+    this.#tell()
+  }
+
+  async append(topic: Topic, entries: readonly Entry[], options?: AppendOptions): Promise<void> {
+    if (this.#isClosed) throw new LogUnavailable('the log is closed')
+    if (entries.length === 0) return
+    this.#underWay++
+    try {
+      await this.#append(topic, entries, options?.deadlineMs ?? this.#options.appendDeadlineMs)
+    } finally {
+      this.#underWay--
+      if (this.#underWay === 0) this.#onIdle()
+    }
+  }
+
+  consume(topic: Topic, group: string, handler: BatchHandler, options: ConsumeOptions): Promise<Consumer> {
+    return this.#log.consume(topic, group, handler, options)
+  }
+
+  read(topic: Topic, fromOffset: number, maxEntries: number): Promise<readonly StoredEntry[]> {
+    return this.#log.read(topic, fromOffset, maxEntries)
+  }
+
+  lag(): Promise<readonly TopicLag[]> {
+    return this.#log.lag()
+  }
+
+  async progress(topic: Topic, group: string): Promise<TopicProgress> {
+    // What waits here is on its way to the log: nobody has come past it.
+    if (this.#lanes.holds(topic)) return { done: [0], ends: [Number.MAX_SAFE_INTEGER] }
+    return this.#log.progress(topic, group)
+  }
+
+  health(): EventLogHealth {
+    const [log, spool] = [this.#log.health(), this.#spool.health()]
+    const hasRoom = spool.isAccepting && this.#lanes.hasRoomFor(1)
+    const times = [log.lastAppendAtMs, spool.lastAppendAtMs].filter((time) => time !== null)
+    return {
+      isAccepting: !this.#isClosed && (log.isAccepting || hasRoom),
+      ...(spool.isDiskFull === true ? { isDiskFull: true as const } : {}),
+      queuedBytes: log.queuedBytes + spool.queuedBytes,
+      maxQueuedBytes: log.maxQueuedBytes + spool.maxQueuedBytes,
+      lastFetchAtMs: log.lastFetchAtMs,
+      lastAppendAtMs: times.length === 0 ? null : Math.max(...times),
+    }
+  }
+
+  spool(): SpoolHealth {
+    return this.#lanes.health()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    if (this.#underWay > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve))
+    await this.#drainBeforeClose()
+    this.#isEnding = true
+    this.#handovers.endAll()
+    clearInterval(this.#timer)
+    await this.#spool.close()
+    await this.#log.close()
+  }
+
+  async #append(topic: Topic, entries: readonly Entry[], deadlineMs: number): Promise<void> {
+    const endAtMs = performance.now() + deadlineMs
+    await this.#handovers.wait(topic, deadlineMs * LOG_SHARE)
+    const nowMs = performance.now()
+    const isAvoided = nowMs < this.#avoidUntilMs && this.#lanes.hasRoomFor(spooledBytes(entries))
+    if (!this.#lanes.holds(topic) && !isAvoided) {
+      try {
+        const forLogMs = (endAtMs - nowMs) * LOG_SHARE
+        return await this.#log.append(topic, entries, { deadlineMs: forLogMs, patienceMs: forLogMs })
+      } catch (error) {
+        if (!(error instanceof LogUnavailable)) throw error
+        this.#avoidUntilMs = performance.now() + AVOID_MS
+      }
+    }
+    await this.#keep(topic, entries, endAtMs - performance.now())
+  }
+
+  async #keep(topic: Topic, entries: readonly Entry[], deadlineMs: number): Promise<void> {
+    const { maxEntryBytes } = this.#options
+    const bytes = spooledBytes(entries)
+    if (bytes > maxEntryBytes && entries.some((entry) => spooledBytes([entry]) > maxEntryBytes)) {
+      throw new RangeError(`an entry is above ${maxEntryBytes} bytes`)
+    }
+    if (!this.#lanes.hasRoomFor(bytes)) throw new LogUnavailable('the log is away and the spool is full')
+    if (!this.#spool.health().isAccepting) throw new LogUnavailable('the log is away and the spool takes nothing')
+    const ended = this.#lanes.begin(topic, entries.length, bytes)
+    try {
+      this.#tell()
+      // In one turn, and so in one transaction: after a crash no entry stands there that no group follows.
+      this.#drainOf(topic).catch(() => undefined)
+      await this.#spool.append(topic, entries, { deadlineMs })
+    } finally {
+      ended()
+    }
+  }
+
+  #drainOf(topic: Topic): Promise<Consumer> {
+    const known = this.#drains.get(topic)
+    if (known !== undefined) return known
+    const handle = (batch: Batch): Promise<BatchOutcome> => this.#drain(batch)
+    const draining = this.#spool.consume(topic, GROUP, handle, { maxEntries: DRAIN_ENTRIES })
+    this.#drains.set(topic, draining)
+    draining.catch(() => this.#drains.delete(topic))
+    return draining
+  }
+
+  async #drain({ topic, entries }: Batch): Promise<BatchOutcome> {
+    const left = this.#lanes.entriesOf(topic) - entries.length
+    if (left <= HANDOVER_ENTRIES && this.#isLogThere()) this.#handovers.begin(topic)
+    let done = 0
+    try {
+      for (const part of partsOf(entries)) {
+        if (this.#isEnding) break
+        await this.#log.append(topic, part, { deadlineMs: this.#options.drainDeadlineMs })
+        done += part.length
+        this.#progressAtMs = performance.now()
+        this.#lanes.drained(topic, part, entries[done])
+      }
+    } catch (error) {
+      this.#handovers.end(topic)
+      if (done === 0) throw error
+      return { done }
+    }
+    // The log is there: what comes next need not avoid it any more.
+    this.#avoidUntilMs = Number.NEGATIVE_INFINITY
+    if (!this.#lanes.holds(topic)) this.#handovers.end(topic)
+    this.#tell()
+    return { done }
+  }
+
+  /** Only while the log is known to take entries: else appends would wait for nothing. */
+  #isLogThere(): boolean {
+    return performance.now() >= this.#avoidUntilMs && this.#log.health().isAccepting
+  }
+
+  /** Entries that count although they never got there must not keep their topic in the spool for ever. */
+  async #look(): Promise<void> {
+    const quiet = this.#lanes.quiet()
+    if (quiet.length === 0) return
+    const lags = await this.#spool.lag().catch(() => null)
+    if (lags === null) return
+    for (const topic of quiet) {
+      const left = lags.find((lag) => lag.topic === topic && lag.group === GROUP)
+      if (left?.entries === 0) {
+        this.#lanes.seenEmpty(topic)
+        this.#handovers.end(topic)
+      } else this.#drainOf(topic).catch(() => undefined)
+    }
+    this.#tell()
+  }
+
+  async #count(topic: Topic): Promise<void> {
+    let offset = 0
+    for (;;) {
+      const entries = await this.#spool.read(topic, offset, SCAN_ENTRIES)
+      const last = entries.at(-1)
+      if (last === undefined) return
+      this.#lanes.found(topic, entries)
+      offset = last.offset + 1
+      await wait(0)
+    }
+  }
+
+  async #drainBeforeClose(): Promise<void> {
+    const { closeDrainMs, closeStalledMs } = this.#options
+    const endAtMs = performance.now() + closeDrainMs
+    this.#progressAtMs = performance.now()
+    while (this.#lanes.entries > 0 && performance.now() < endAtMs) {
+      if (performance.now() - this.#progressAtMs > closeStalledMs) return
+      await wait(CLOSE_LOOK_MS)
+    }
+  }
+
+  #tell(): void {
+    const isSpooling = this.#lanes.entries > 0
+    if (isSpooling === this.#isSpooling) return
+    this.#isSpooling = isSpooling
+    this.#options.onSpooling(isSpooling)
+  }
+}

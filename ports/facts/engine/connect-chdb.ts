@@ -1,0 +1,164 @@
+/** Connects to ClickHouse inside this process: chDB on a folder that this process alone has open. */
+
+import { randomUUID } from 'node:crypto'
+import { open, readdir, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+
+import { createClient } from '@clickhouse/client'
+import type { ClickHouseClient, ClickHouseClientConfigOptions } from '@clickhouse/client'
+
+import { makePrivateFolder } from '../../folders.ts'
+import { settingsClause } from './connection.ts'
+import type { FactsConnection, InsertStatement, QueryParameters } from './connection.ts'
+import { selfTest } from './self-test.ts'
+import { createTurns } from './turns.ts'
+
+export interface ChdbOptions {
+  /** Most memory the engine may allocate for itself, in bytes. */
+  readonly memoryBytes?: number
+}
+
+const MIB = 1024 * 1024
+const DEFAULT_MEMORY_BYTES = 512 * MIB
+
+/**
+ * Opens the engine on `folder` (made if absent). There are two connections, because each runs one statement at a time:
+ * inserts on one, everything with parameters on the other (the engine mixes up parameters of statements that run at
+ * the same moment, so two connections for those would gain nothing). Rejects where chDB is not installed, where this
+ * process has another folder open, and with `EngineUnfit`.
+ */
+export async function openChdb(folder: string, options: ChdbOptions = {}): Promise<FactsConnection> {
+  const path = resolve(folder)
+  const inbox = join(path, 'inbox')
+  makePrivateFolder(path)
+  makePrivateFolder(inbox)
+  const engine = await startEngine(path, options.memoryBytes ?? DEFAULT_MEMORY_BYTES)
+  const writes = createTurns()
+  const reads = createTurns()
+  const connection: FactsConnection = {
+    kind: 'chdb',
+    isExclusive: true,
+    command: (statement) => writes.take(false, () => run(engine.writer, statement)),
+    query: (statement, parameters, { isUrgent }) =>
+      reads.take(isUrgent, () => select(engine.reader, statement, parameters)),
+    insert: (insert) =>
+      writes.take(false, () => insertFromFile(engine.writer, join(inbox, `${randomUUID()}.tsv`), insert)),
+    close: async () => {
+      await Promise.all([writes.idle(), reads.idle()])
+      await engine.close()
+    },
+  }
+  try {
+    // The engine keeps the folder to itself, so this is what a crash left of an insert; the event log has it all.
+    for (const name of await readdir(inbox)) await rm(join(inbox, name))
+    await selfTest(connection, ENGINE_DEFAULTS)
+  } catch (error) {
+    await connection.close()
+    throw error
+  }
+  return connection
+}
+
+/** What chDB itself sets, beside ClickHouse's defaults. */
+const ENGINE_DEFAULTS: Readonly<Record<string, string>> = {
+  allow_introspection_functions: '1',
+  implicit_select: '1',
+  output_format_arrow_use_native_writer: '0',
+  serialize_query_plan: '0',
+  storage_file_read_method: 'mmap',
+}
+
+type ClientConnection = NonNullable<ClickHouseClientConfigOptions['connection']>
+
+interface Engine {
+  readonly writer: ClickHouseClient
+  readonly reader: ClickHouseClient
+  close(): Promise<void>
+}
+
+/** chDB is an optional dependency of some hundred megabytes, so it is loaded only where it is used. */
+async function startEngine(path: string, memoryBytes: number): Promise<Engine> {
+  const { Session, drainPending } = await import('chdb')
+  const { createChdbConnection } = await import('chdb/connection')
+  // Server settings are read by the first connection to a folder alone; the clients' connections then share its engine.
+  const anchor = new Session(path, { connectionArgs: engineArguments(memoryBytes) })
+  // The two packages carry one interface in two copies, whose private fields the compiler takes for different ones.
+  const connect = (): ClientConnection => createChdbConnection({ path }) as unknown as ClientConnection
+  const writer = createClient({ connection: connect() })
+  const reader = createClient({ connection: connect() })
+  return {
+    writer,
+    reader,
+    close: async () => {
+      await Promise.all([writer.close(), reader.close()])
+      anchor.close()
+      // A connection whose last statement has just ended is closed a moment later; until then no other folder can be opened.
+      await drainPending()
+    },
+  }
+}
+
+/**
+ * The engine sizes its caches for a machine of its own; here it shares a process. Its memory is what its own allocator
+ * handed out (a cgroup's figure would count the rest of the process), and merges give way to answering requests.
+ */
+function engineArguments(memoryBytes: number): readonly string[] {
+  const settings = {
+    max_server_memory_usage: memoryBytes,
+    memory_worker_use_cgroup: 0,
+    mark_cache_size: 32 * MIB,
+    index_mark_cache_size: 8 * MIB,
+    primary_index_cache_size: 32 * MIB,
+    query_condition_cache_size: 8 * MIB,
+    compiled_expression_cache_size: 8 * MIB,
+    os_threads_nice_value_merge_mutate: 10,
+  }
+  return Object.entries(settings).map(([name, value]) => `--${name}=${value}`)
+}
+
+async function run(client: ClickHouseClient, statement: string): Promise<void> {
+  await client.command({ query: statement })
+}
+
+async function select(
+  client: ClickHouseClient,
+  statement: string,
+  parameters: QueryParameters,
+): Promise<readonly unknown[]> {
+  const result = await client.query({ query: statement, query_params: { ...parameters }, format: 'JSONEachRow' })
+  return result.json()
+}
+
+/**
+ * Rows reach the engine through a file and a SELECT. Written into the statement's own text they cost twice the work, as
+ * the engine splits that text into words first; and after either that or FROM INFILE the engine looks for more rows
+ * on the standard input of this process, and takes what it finds there for ours.
+ */
+async function insertFromFile(client: ClickHouseClient, path: string, insert: InsertStatement): Promise<void> {
+  try {
+    await writeWhole(path, insert.body)
+    const head = `INSERT INTO ${insert.table} (${insert.columns.join(', ')})`
+    const rows = `SELECT * FROM file('${path.replaceAll("'", "''")}', 'TabSeparated')`
+    await client.command({ query: `${head} ${rows} ${settingsClause({ ...insert.settings, ...FILE_SETTINGS })}` })
+  } finally {
+    await rm(path, { force: true })
+  }
+}
+
+/**
+ * The columns of the file are those of the statement, not what the text looks like. Inserts give way to answering requests, but
+ * keep a quarter of a core that both want; the engine leaves this out where the process may not set priorities.
+ */
+const FILE_SETTINGS = { use_structure_from_insertion_table_in_table_functions: 1, os_thread_priority: 5 }
+
+async function writeWhole(path: string, body: readonly Uint8Array[]): Promise<void> {
+  const file = await open(path, 'wx', 0o600)
+  try {
+    const { bytesWritten } = await file.writev([...body])
+    const bytes = body.reduce((sum, piece) => sum + piece.length, 0)
+    // A disk that fills up may take only the front of it, and the rows behind would be missing without a word.
+    if (bytesWritten !== bytes) throw new Error('the rows could not be written down whole')
+  } finally {
+    await file.close()
+  }
+}

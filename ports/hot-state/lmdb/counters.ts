@@ -1,0 +1,192 @@
+/**
+ * Counts hits in windows aligned to the clock, and tracked events per month.
+ *
+ * Windows live in memory, one map for each size of window that is thrown away whole when its window is over. Counts of
+ * longer windows are stored too from a share of their limit on: nearly all clients stay below it, and their random keys
+ * would cost a page of the disk each. Usage lies in the table. What changed since the last `save` is held in memory, so a
+ * crash forgets what was counted in that moment, and of each long window at most that share.
+ */
+
+import type { Table } from '../../lmdb/table.ts'
+
+import type { Hit, HitOutcome, KnownUsage, UsageOutcome, UsageRequest } from '../hot-state.ts'
+
+const DURABLE_FROM_S = 86_400
+/** A count is stored once it has reached a fiftieth of its limit. */
+const STORED_FROM = 1 / 50
+const TIME_DIGITS = 15
+/** Bounds the memory of one window; the keys that came first are forgotten first, in favour of the clients. */
+const MAX_KEYS_PER_WINDOW = 500_000
+const USAGE_YEARS_KEPT = 2
+
+interface Count {
+  value: number
+  /** Somebody was refused in this window, or for this month's quota. */
+  isRefused: boolean
+}
+
+interface Window {
+  readonly index: number
+  readonly counts: Map<string, Count>
+}
+
+export interface Counters {
+  countHits(hits: readonly Hit[]): HitOutcome
+  returnHits(hits: readonly Hit[], agoMs: number): void
+  addUsage(usage: UsageRequest): UsageOutcome
+  returnUsage(usage: UsageRequest): void
+  readUsage(organization: string, month: string): number
+  raiseUsage(usage: KnownUsage): void
+  hasUnsaved(): boolean
+  /** Hands what changed to the table. */
+  save(): void
+  /** Deletes up to `limit` counts of each kind that are over; returns how many. */
+  sweep(limit: number): number
+}
+
+export function openCounters(table: Table, nowMs: () => number): Counters {
+  const windows = new Map<number, Window>()
+  const changed = new Map<string, Count>()
+
+  const storedCount = (key: string): Count => changed.get(key) ?? parseCount(table.get(key))
+  const countOf = (hit: Hit, windowIndex: number): Count => {
+    const known = countsOf(windows, hit.windowS, windowIndex).get(hit.key)
+    return known ?? (isLong(hit) ? storedCount(windowKey(hit, windowIndex)) : { value: 0, isRefused: false })
+  }
+  const keep = (hit: Hit, windowIndex: number, count: Count): void => {
+    keepBounded(countsOf(windows, hit.windowS, windowIndex), hit.key, count)
+    if (isWorthStoring(hit, count)) changed.set(windowKey(hit, windowIndex), count)
+  }
+  return {
+    countHits(hits) {
+      const atMs = nowMs()
+      const found = hits.map((hit) => {
+        const windowIndex = Math.floor(atMs / (hit.windowS * 1000))
+        return { hit, windowIndex, count: countOf(hit, windowIndex) }
+      })
+      const full = found.filter(({ hit, count }) => count.value >= hit.limit)
+      for (const { hit, windowIndex, count } of full.length === 0 ? found : full) keep(hit, windowIndex, count)
+      if (full.length === 0) return { kind: 'counted', counts: found.map(({ count }) => ++count.value) }
+      const isFirst = full.some(({ count }) => !count.isRefused)
+      for (const { count } of full) count.isRefused = true
+      const exceeded = found.flatMap(({ hit, count }, index) => (count.value >= hit.limit ? [index] : []))
+      return { kind: 'exceeded', exceeded, retryAfterS: retryAfterS(full, atMs), isFirst }
+    },
+    returnHits(hits, agoMs) {
+      const atMs = nowMs()
+      for (const hit of hits) {
+        const windowIndex = Math.floor((atMs - agoMs) / (hit.windowS * 1000))
+        if (windowIndex !== Math.floor(atMs / (hit.windowS * 1000))) continue
+        const count = countOf(hit, windowIndex)
+        if (count.value === 0) continue
+        count.value--
+        keep(hit, windowIndex, count)
+      }
+    },
+    ...usageCounters(storedCount, changed),
+    hasUnsaved: () => changed.size > 0,
+    save() {
+      for (const [key, count] of changed) table.put(key, `${count.value}${count.isRefused ? '!' : ''}`)
+      changed.clear()
+    },
+    sweep(limit) {
+      sweepWindows(windows, nowMs())
+      const overHits = table.range({ start: 'hits/', end: `hits/${timeOf(nowMs())}`, limit })
+      const overUsage = table.range({ start: 'usage/', end: `usage/${oldestMonth(nowMs())}`, limit })
+      for (const { key } of [...overHits, ...overUsage]) table.remove(key)
+      return overHits.length + overUsage.length
+    },
+  }
+}
+
+type UsageCounters = Pick<Counters, 'addUsage' | 'returnUsage' | 'raiseUsage' | 'readUsage'>
+
+function usageCounters(storedCount: (key: string) => Count, changed: Map<string, Count>): UsageCounters {
+  return {
+    addUsage({ organization, month, quota }) {
+      const key = usageKey(organization, month)
+      const count = storedCount(key)
+      changed.set(key, count)
+      if (quota === null || count.value < quota) {
+        return { used: ++count.value, isOver: false, isFirstOver: false }
+      }
+      const isFirstOver = !count.isRefused
+      count.isRefused = true
+      return { used: count.value, isOver: true, isFirstOver }
+    },
+    returnUsage({ organization, month }) {
+      const key = usageKey(organization, month)
+      const count = storedCount(key)
+      if (count.value === 0) return
+      count.value--
+      changed.set(key, count)
+    },
+    raiseUsage({ organization, month, atLeast }) {
+      const key = usageKey(organization, month)
+      const count = storedCount(key)
+      if (count.value >= atLeast) return
+      count.value = atLeast
+      changed.set(key, count)
+    },
+    readUsage: (organization, month) => storedCount(usageKey(organization, month)).value,
+  }
+}
+
+function isLong(hit: Hit): boolean {
+  return hit.windowS >= DURABLE_FROM_S
+}
+
+function isWorthStoring(hit: Hit, count: Count): boolean {
+  return isLong(hit) && count.value + 1 >= hit.limit * STORED_FROM
+}
+
+function retryAfterS(full: readonly { readonly hit: Hit; readonly windowIndex: number }[], atMs: number): number {
+  const endsAtMs = full.map(({ hit, windowIndex }) => (windowIndex + 1) * hit.windowS * 1000)
+  return Math.max(1, Math.ceil((Math.max(...endsAtMs) - atMs) / 1000))
+}
+
+function countsOf(windows: Map<number, Window>, windowS: number, index: number): Map<string, Count> {
+  const current = windows.get(windowS)
+  if (current?.index === index) return current.counts
+  const counts = new Map<string, Count>()
+  windows.set(windowS, { index, counts })
+  return counts
+}
+
+function keepBounded(counts: Map<string, Count>, key: string, count: Count): void {
+  if (counts.size >= MAX_KEYS_PER_WINDOW && !counts.has(key)) {
+    for (const oldest of counts.keys()) {
+      counts.delete(oldest)
+      break
+    }
+  }
+  counts.set(key, count)
+}
+
+function sweepWindows(windows: Map<number, Window>, atMs: number): void {
+  for (const [windowS, { index }] of windows) {
+    if (index !== Math.floor(atMs / (windowS * 1000))) windows.delete(windowS)
+  }
+}
+
+function parseCount(stored: string | undefined): Count {
+  return { value: Number.parseInt(stored ?? '0', 10), isRefused: stored?.endsWith('!') === true }
+}
+
+/** Begins with the window's end, so that what is over lies in front. */
+function windowKey(hit: Hit, windowIndex: number): string {
+  return `hits/${timeOf((windowIndex + 1) * hit.windowS * 1000)}/${hit.key}`
+}
+
+function usageKey(organization: string, month: string): string {
+  return `usage/${month}/${organization}`
+}
+
+function oldestMonth(atMs: number): string {
+  const now = new Date(atMs)
+  return `${now.getUTCFullYear() - USAGE_YEARS_KEPT}-${String(now.getUTCMonth() + 1).padStart(2, '0')}`
+}
+
+function timeOf(ms: number): string {
+  return String(ms).padStart(TIME_DIGITS, '0')
+}

@@ -1,0 +1,189 @@
+/**
+ * Who is working on which install event, what settled ones were answered, and each installation's visit.
+ *
+ * Event IDs are random, so each stored answer dirties a page of its own. Settled events are therefore held in memory and
+ * stored many at a time by `save`; what a crash takes of them, the log's newest records bring back at the next start.
+ */
+
+import { LIMITS } from '../../../domain/limits.ts'
+import type { Table } from '../../lmdb/table.ts'
+
+import type { Claim, ClaimOutcome, Decision, Installation, MatchedVisit, Settlement } from '../hot-state.ts'
+import type { Leases } from '../leases.ts'
+
+const DAY_MS = 86_400_000
+const KEEP_MS = LIMITS.answerMemoryDays * DAY_MS
+const DAY_DIGITS = 6
+/** Keys that one entry of the index of days names. */
+const KEYS_PER_ENTRY = 100
+
+interface Answer {
+  readonly atMs: number
+  readonly answer: string
+  /** A decision will replace it. */
+  readonly isPending?: boolean
+}
+
+interface KeptDecision {
+  readonly atMs: number
+  readonly decision: string
+}
+
+/** Of the visit, or of the event that is awaited. */
+interface StoredInstallation {
+  readonly atMs: number
+  /** When the event was received that says it; absent where the first release wrote it. */
+  readonly receivedAtMs?: number
+  readonly visit?: MatchedVisit
+  readonly awaits?: string
+}
+
+/** What one event says of its installation. */
+type Said = StoredInstallation & { readonly receivedAtMs: number }
+
+export interface Installs {
+  claim(claim: Claim): ClaimOutcome
+  /** Changes nothing where another owner holds the claim. */
+  keep(claim: Claim, decision: string): void
+  /** Changes nothing where another owner holds the claim. */
+  settle(settlement: Settlement): void
+  decide(decision: Decision): void
+  release(claim: Claim): void
+  hasUnsaved(): boolean
+  /** Hands what was settled to the table. */
+  save(): void
+  /** Deletes what has expired, at most about `limit` keys; returns `limit` or more where there may be more. */
+  sweep(limit: number): number
+}
+
+/** Claims live in memory only: after a start there are none, which is what a crash in between needs. */
+export function openInstalls(table: Table, leases: Leases, nowMs: () => number): Installs {
+  const memory = openMemory(table, nowMs)
+  const { read, write } = memory
+  const note = (installation: string, said: Said): void => {
+    const known = read<StoredInstallation>(installation)
+    if ((known?.receivedAtMs ?? 0) <= said.receivedAtMs) write(installation, said)
+  }
+  return {
+    claim(claim): ClaimOutcome {
+      const settled = read<Answer>(answerKey(claim))
+      if (settled !== null) return { kind: 'settled', answer: settled.answer }
+      if (!leases.take(answerKey(claim), claim.owner, LIMITS.claimLeaseMs)) return { kind: 'busy' }
+      const kept = read<KeptDecision>(decisionKey(claim))?.decision ?? null
+      return { kind: 'first', installation: installationOf(read<StoredInstallation>(visitKey(claim))), kept }
+    },
+    keep(claim, decision) {
+      if (leases.isHeldByOther(answerKey(claim), claim.owner)) return
+      write(decisionKey(claim), { atMs: nowMs(), decision })
+    },
+    settle(settlement) {
+      const key = answerKey(settlement)
+      if (leases.isHeldByOther(key, settlement.owner)) return
+      leases.release(key, settlement.owner)
+      if (read<Answer>(key) !== null) return
+      const atMs = nowMs()
+      const { answer, isPending = false, receivedAtMs, matched, eventId } = settlement
+      write(key, { atMs, answer, ...(isPending ? { isPending } : {}) })
+      memory.passOver(decisionKey(settlement))
+      if (isPending) note(visitKey(settlement), { atMs, receivedAtMs, awaits: eventId })
+      if (matched !== null) note(visitKey(settlement), { atMs, receivedAtMs, visit: matched })
+    },
+    decide(decision) {
+      const key = answerKey(decision)
+      const known = read<Answer>(key)
+      if (known !== null && known.isPending !== true) return
+      const atMs = nowMs()
+      const { answer, receivedAtMs, matched, eventId } = decision
+      write(key, { atMs, answer })
+      memory.passOver(decisionKey(decision))
+      const installation = visitKey(decision)
+      if (read<StoredInstallation>(installation)?.awaits === eventId) memory.forget(installation)
+      if (matched !== null) note(installation, { atMs, receivedAtMs, visit: matched })
+    },
+    release: (claim) => leases.release(answerKey(claim), claim.owner),
+    hasUnsaved: memory.hasUnsaved,
+    save: memory.save,
+    sweep: (limit) => sweepDays(table, nowMs() - KEEP_MS, limit),
+  }
+}
+
+interface InstallMemory {
+  readonly read: <T extends { readonly atMs: number }>(key: string) => T | null
+  readonly write: (key: string, value: Answer | KeptDecision | StoredInstallation) => void
+  /** Of what nobody will look at any more: what was stored already goes in its time. */
+  readonly passOver: (key: string) => void
+  readonly forget: (key: string) => void
+  readonly hasUnsaved: () => boolean
+  readonly save: () => void
+}
+
+/** What was written lately is in memory alone, until it is saved together. */
+function openMemory(table: Table, nowMs: () => number): InstallMemory {
+  const unsaved = new Map<string, { readonly atMs: number; readonly value: string }>()
+  let saves = 0
+  const index = (day: string, keys: readonly string[]): void => {
+    for (let from = 0; from < keys.length; from += KEYS_PER_ENTRY) {
+      // The time makes the name unique from one start to the next, the number within one.
+      table.put(`${day}/${nowMs()}/${saves++}`, JSON.stringify(keys.slice(from, from + KEYS_PER_ENTRY)))
+    }
+  }
+  return {
+    read<T extends { readonly atMs: number }>(key: string): T | null {
+      const stored = unsaved.get(key)?.value ?? table.get(key)
+      if (stored === undefined) return null
+      const value = JSON.parse(stored) as T
+      return value.atMs + KEEP_MS > nowMs() ? value : null
+    },
+    write: (key, value) => void unsaved.set(key, { atMs: value.atMs, value: JSON.stringify(value) }),
+    passOver: (key) => void unsaved.delete(key),
+    forget(key) {
+      unsaved.delete(key)
+      if (table.get(key) !== undefined) table.remove(key)
+    },
+    hasUnsaved: () => unsaved.size > 0,
+    save() {
+      const byDay = Map.groupBy(unsaved.keys(), (key) => dayIndex(unsaved.get(key)?.atMs ?? 0))
+      for (const [key, { value }] of unsaved) table.put(key, value)
+      for (const [day, keys] of byDay) index(day, keys)
+      unsaved.clear()
+    },
+  }
+}
+
+/** The index names a key under each day it was written; only what was not written again since goes. */
+function sweepDays(table: Table, dueBeforeMs: number, limit: number): number {
+  const entriesMax = Math.ceil(limit / KEYS_PER_ENTRY)
+  const due = table.range({ start: 'day/', end: dayIndex(dueBeforeMs), limit: entriesMax })
+  for (const { key, value } of due) {
+    const targets = JSON.parse(value) as readonly string[]
+    for (const target of targets) {
+      const stored = table.get(target)
+      if (stored !== undefined && (JSON.parse(stored) as { atMs: number }).atMs <= dueBeforeMs) table.remove(target)
+    }
+    table.remove(key)
+  }
+  return due.length < entriesMax ? due.length : limit
+}
+
+function dayIndex(atMs: number): string {
+  return `day/${String(Math.floor(Math.max(0, atMs) / DAY_MS)).padStart(DAY_DIGITS, '0')}`
+}
+
+function installationOf(stored: StoredInstallation | null): Installation {
+  if (stored?.visit !== undefined) return { kind: 'matched', visit: stored.visit }
+  return { kind: stored?.awaits === undefined ? 'none' : 'pending' }
+}
+
+type Event = Pick<Claim, 'website' | 'eventId'>
+
+function answerKey({ website, eventId }: Event): string {
+  return `answer/${website}/${eventId}`
+}
+
+function decisionKey({ website, eventId }: Event): string {
+  return `decision/${website}/${eventId}`
+}
+
+function visitKey({ website, installationId }: Pick<Claim, 'website' | 'installationId'>): string {
+  return `installation/${website}/${installationId}`
+}

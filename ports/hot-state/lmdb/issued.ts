@@ -1,0 +1,157 @@
+/**
+ * The receipts that were issued within the last hour: most are activated within seconds, or never.
+ *
+ * They are held in memory at first and stored many to a value: a key for each cost a visit more than the append of its
+ * record. What a crash takes of them, the log's newest records bring back at the next start. A key begins with the tenth of a
+ * second of its receipts' issue, and then says when the last of them was put; its value has a line for each.
+ */
+
+import { LIMITS } from '../../../domain/limits.ts'
+import type { Table } from '../../lmdb/table.ts'
+
+import type { IssuedReceipt, Predecessor, ReceiptRef } from '../hot-state.ts'
+
+/** What is known of an issued receipt. */
+export interface Issued {
+  readonly putAtMs: number
+  readonly previous: Predecessor
+}
+
+export interface IssuedReceipts {
+  put(receipt: IssuedReceipt): void
+  /** Null where it is unknown, or was put an hour ago. */
+  find(receipt: ReceiptRef): Issued | null
+  /** Its state is known otherwise now, so that it need not be stored any more. */
+  forget(receipt: ReceiptRef): void
+}
+
+export interface StoredIssuedReceipts extends IssuedReceipts {
+  hasUnsaved(): boolean
+  /** Hands what was put to the table. */
+  save(): void
+  /** Deletes up to `limit` values that are due; returns how many. */
+  sweep(limit: number): number
+}
+
+const TENTH_MS = 100
+/** Stands for a predecessor that is not known. A release that does not know it takes it for a receipt long expired. */
+const UNKNOWN_VISIT = '0'.repeat(32)
+const RECEIPTS_PER_VALUE = 250
+/** Bounds the memory between two saves. */
+const UNSAVED_MAX = 10_000
+/** Of one tenth of a second; far above what a machine issues. */
+const VALUES_MAX = 1_000
+const TIME_DIGITS = 15
+
+/** `durable` resolves when everything the table was given so far is stored. */
+export function openIssued(table: Table, nowMs: () => number, durable: () => Promise<void>): StoredIssuedReceipts {
+  let unsaved = new Map<string, Issued & ReceiptRef>()
+  /** What the table has and the disk may not: stored values alone can be looked for. */
+  const onTheWay = new Set<ReadonlyMap<string, Issued>>()
+  let saves = 0
+
+  const save = (): void => {
+    if (unsaved.size === 0) return
+    const saved = unsaved
+    unsaved = new Map()
+    for (const [tenth, receipts] of Map.groupBy(saved.values(), tenthOf)) {
+      for (let from = 0; from < receipts.length; from += RECEIPTS_PER_VALUE) {
+        const some = receipts.slice(from, from + RECEIPTS_PER_VALUE)
+        // The time makes the name unique from one start to the next, the number within one.
+        const key = `issued/${timeOf(tenth)}/${timeOf(some.at(-1)?.putAtMs ?? 0)}/${saves++}`
+        table.put(key, textOf(some))
+      }
+    }
+    onTheWay.add(saved)
+    // Where the store has failed, its process ends.
+    durable().then(
+      () => onTheWay.delete(saved),
+      () => undefined,
+    )
+  }
+  const inMemory = (name: string): Issued | undefined => {
+    const found = unsaved.get(name)
+    if (found !== undefined || onTheWay.size === 0) return found
+    return [...onTheWay]
+      .reverse()
+      .find((saved) => saved.has(name))
+      ?.get(name)
+  }
+  return {
+    put({ website, visitId, issuedAtMs, previous }) {
+      const receipt = { website, visitId, issuedAtMs, previous, putAtMs: nowMs() }
+      unsaved.set(nameOf(receipt), receipt)
+      if (unsaved.size >= UNSAVED_MAX) save()
+    },
+    find: (receipt) => unlessOver(inMemory(nameOf(receipt)) ?? findStored(table, receipt), nowMs()),
+    forget: (receipt) => void unsaved.delete(nameOf(receipt)),
+    hasUnsaved: () => unsaved.size > 0,
+    save,
+    sweep: (limit) => sweep(table, nowMs() - LIMITS.issuedMemoryMs, limit),
+  }
+}
+
+/** Null where it was put an hour ago. */
+export function unlessOver(issued: Issued | null, nowMs: number): Issued | null {
+  return issued !== null && issued.putAtMs + LIMITS.issuedMemoryMs > nowMs ? issued : null
+}
+
+/** One that was learnt again stands in several values: the latest counts. */
+function findStored(table: Table, receipt: ReceiptRef): Issued | null {
+  const tenth = `issued/${timeOf(tenthOf(receipt))}`
+  const mark = `\n${nameOf(receipt)} `
+  let latest: Issued | null = null
+  for (const { value } of table.range({ start: `${tenth}/`, end: `${tenth}0`, limit: VALUES_MAX })) {
+    const start = value.indexOf(mark)
+    if (start === -1) continue
+    const issued = readLine(value.slice(start + mark.length, value.indexOf('\n', start + mark.length)), receipt)
+    if (latest === null || issued.putAtMs >= latest.putAtMs) latest = issued
+  }
+  return latest
+}
+
+/** Those learnt late lie before the bound and are not due yet: they are stepped over. */
+function sweep(table: Table, dueBeforeMs: number, limit: number): number {
+  let removed = 0
+  for (const { key } of table.range({ start: 'issued/', end: `issued/${timeOf(dueBeforeMs + 1)}`, limit })) {
+    if (Number(key.split('/')[2]) > dueBeforeMs) continue
+    table.remove(key)
+    removed++
+  }
+  return removed
+}
+
+/** Tells it from all others. Neither a visit ID nor a website's has blanks. */
+export function nameOf({ visitId, website, issuedAtMs }: ReceiptRef): string {
+  return `${visitId} ${website} ${issuedAtMs}`
+}
+
+function textOf(receipts: readonly (Issued & ReceiptRef)[]): string {
+  let text = '\n'
+  for (const receipt of receipts) {
+    const { previous } = receipt
+    text += `${nameOf(receipt)} ${receipt.putAtMs}${previousText(previous)}\n`
+  }
+  return text
+}
+
+function previousText(previous: Predecessor): string {
+  if (previous === null) return ''
+  return previous === 'unknown' ? ` ${UNKNOWN_VISIT} 0` : ` ${previous.visitId} ${previous.issuedAtMs}`
+}
+
+/** A receipt only ever replaces one of its own website. */
+function readLine(line: string, { website }: ReceiptRef): Issued {
+  const [putAtMs, visitId, issuedAtMs] = line.split(' ')
+  if (visitId === UNKNOWN_VISIT) return { putAtMs: Number(putAtMs), previous: 'unknown' }
+  const previous = visitId === undefined ? null : { website, visitId, issuedAtMs: Number(issuedAtMs) }
+  return { putAtMs: Number(putAtMs), previous }
+}
+
+function tenthOf({ issuedAtMs }: ReceiptRef): number {
+  return Math.floor(issuedAtMs / TENTH_MS) * TENTH_MS
+}
+
+function timeOf(ms: number): string {
+  return String(Math.max(0, Math.trunc(ms))).padStart(TIME_DIGITS, '0')
+}

@@ -1,0 +1,118 @@
+/**
+ * HotState on LMDB: every verb runs within one event turn on memory and stored pages, so verbs are atomic by themselves.
+ *
+ * Verbs resolve before their writes are stored: what a crash takes is on the log, from where a start brings it back.
+ */
+
+import type { LmdbEnvironment } from '../../lmdb/environment.ts'
+
+import type { HotState } from '../hot-state.ts'
+import { memoryLeases } from '../leases.ts'
+import { openCounters } from './counters.ts'
+import { openInstalls } from './installs.ts'
+import { openIssued } from './issued.ts'
+import { openReceipts } from './receipts.ts'
+import { openSessions } from './sessions.ts'
+
+export interface LmdbHotStateOptions {
+  /** Longest time that counts, answers and issued receipts stay in memory alone. */
+  readonly saveEveryMs?: number
+  /** Pause between two deletions of what has expired; 0 deletes nothing. */
+  readonly sweepEveryMs?: number
+}
+
+export interface LmdbHotState extends HotState {
+  /** Deletes everything that has expired; runs by itself too. */
+  sweep(): Promise<void>
+}
+
+const DEFAULTS = { saveEveryMs: 500, sweepEveryMs: 60_000 }
+/** Per kind and transaction: small, so that appends get their turn in between. */
+const SWEEP_LIMIT = 1_000
+/** Larger, since their index names many in one entry; it must not be less than the other. */
+const INSTALL_SWEEP_LIMIT = 5_000
+
+/** Opens the hot state in an environment; close it before the environment. */
+export async function lmdbHotState(
+  environment: LmdbEnvironment,
+  options: LmdbHotStateOptions = {},
+): Promise<LmdbHotState> {
+  const { saveEveryMs, sweepEveryMs } = { ...DEFAULTS, ...options }
+  const { nowMs, committer } = environment
+  const table = environment.openTable('hot')
+  const leases = memoryLeases(nowMs)
+  const issued = openIssued(table, nowMs, () => committer.durable())
+  const receipts = openReceipts(table, issued, nowMs)
+  const installs = openInstalls(table, leases, nowMs)
+  const counters = openCounters(table, nowMs)
+  const sessions = openSessions(table, nowMs, () => committer.durable())
+  const { save, saveSoon } = saver([counters, installs, issued], saveEveryMs)
+  const flush = async (): Promise<void> => {
+    save()
+    await committer.durable()
+  }
+  const sweep = async (): Promise<void> => {
+    leases.sweep()
+    // What is deleted is found among what is stored.
+    await flush()
+    let removed = 0
+    do {
+      removed = installs.sweep(INSTALL_SWEEP_LIMIT)
+      for (const part of [receipts, issued, counters, sessions]) removed += part.sweep(SWEEP_LIMIT)
+      if (removed > 0) await committer.durable()
+    } while (removed >= SWEEP_LIMIT)
+  }
+  const sweeper =
+    sweepEveryMs > 0 ? setInterval(() => void sweep().catch(() => undefined), sweepEveryMs).unref() : undefined
+
+  return {
+    putVisit: async (receipt) => saveSoon(issued.put(receipt)),
+    activate: async (receipt) => receipts.activate(receipt),
+    receiptStates: async (asked) => asked.map((receipt) => receipts.stateOf(receipt)),
+    learn: async (receipt, state) => saveSoon(receipts.learn(receipt, state)),
+    claimInstall: async (claim) => installs.claim(claim),
+    keepInstall: async (claim, decision) => saveSoon(installs.keep(claim, decision)),
+    settleInstall: async (settlement) => saveSoon(installs.settle(settlement)),
+    decideInstall: async (decision) => saveSoon(installs.decide(decision)),
+    // What a crash takes the log's newest records bring back before anybody is served.
+    forgotten: async () => null,
+    restored: async () => undefined,
+    releaseInstall: async (claim) => installs.release(claim),
+    countHits: async (hits) => saveSoon(counters.countHits(hits)),
+    returnHits: async (hits, agoMs) => saveSoon(counters.returnHits(hits, agoMs)),
+    addUsage: async (usage) => saveSoon(counters.addUsage(usage)),
+    returnUsage: async (usage) => saveSoon(counters.returnUsage(usage)),
+    readUsage: async (organization, month) => counters.readUsage(organization, month),
+    raiseUsage: async (usage) => saveSoon(counters.raiseUsage(usage)),
+    claimJob: async (jobId, owner, leaseMs) => leases.take(`job/${jobId}`, owner, leaseMs),
+    releaseJob: async (jobId, owner) => leases.release(`job/${jobId}`, owner),
+    ...sessions.verbs,
+    health: () => ({ isReachable: committer.unavailability === null, isShared: true }),
+    flush,
+    sweep,
+    async close() {
+      clearInterval(sweeper)
+      await flush().catch(() => undefined)
+    },
+  }
+}
+
+interface Kept {
+  readonly hasUnsaved: () => boolean
+  readonly save: () => void
+}
+
+/** Saves what is in memory alone; `saveSoon` gives back what it is given. */
+function saver(kept: readonly Kept[], saveEveryMs: number): { save: () => void; saveSoon: <T>(outcome: T) => T } {
+  let timer: NodeJS.Timeout | null = null
+  const save = (): void => {
+    if (timer !== null) clearTimeout(timer)
+    timer = null
+    for (const part of kept) part.save()
+  }
+  const saveSoon = <T>(outcome: T): T => {
+    if (kept.some((part) => part.hasUnsaved())) timer ??= setTimeout(save, saveEveryMs)
+    return outcome
+  }
+  return { save, saveSoon }
+}

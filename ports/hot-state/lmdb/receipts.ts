@@ -1,0 +1,96 @@
+/**
+ * What the LMDB hot state knows of receipts: issued ones for an hour, activated and revoked ones until they expire.
+ *
+ * Keys begin with the issue time, so that neighbours in time are neighbours on disk: one commit touches few pages, and
+ * expiry deletes from the front. `issued/…` is described in lmdb-issued.ts; `known/…` holds the state: `R` for revoked, `A`
+ * for active, and behind the `A` the receipt that was revoked thereby, or `?` where it is to be learnt which one that is.
+ */
+
+import { LIMITS } from '../../../domain/limits.ts'
+import type { Table } from '../../lmdb/table.ts'
+
+import type { Activation, IssuedReceipt, Predecessor, ReceiptRef, ReceiptStanding, ReceiptState } from '../hot-state.ts'
+import type { IssuedReceipts } from './issued.ts'
+
+const TIME_DIGITS = 15
+const PREDECESSOR_UNKNOWN = 'A?'
+/** A receipt's own lifetime decides; the extra day keeps clocks that differ from losing a state early. */
+const KEEP_STATE_MS = LIMITS.receiptLifetimeMs + 86_400_000
+
+export interface Receipts {
+  activate(receipt: ReceiptRef): Activation
+  stateOf(receipt: ReceiptRef): ReceiptStanding
+  learn(receipt: IssuedReceipt, state: ReceiptState): void
+  /** Deletes up to `limit` expired states; returns how many. */
+  sweep(limit: number): number
+}
+
+/** Of an issued receipt whose state is known, that state counts: whoever puts one need not look. */
+export function openReceipts(table: Table, issued: IssuedReceipts, nowMs: () => number): Receipts {
+  const isOver = (receipt: ReceiptRef): boolean => receipt.issuedAtMs + KEEP_STATE_MS <= nowMs()
+  const known = (receipt: ReceiptRef): string | null =>
+    isOver(receipt) ? null : (table.get(knownKey(receipt)) ?? null)
+  const knownState = (receipt: ReceiptRef): 'active' | 'predecessor_unknown' | 'revoked' | null => {
+    const stored = known(receipt)
+    if (stored === null || stored === 'R') return stored === null ? null : 'revoked'
+    return stored === PREDECESSOR_UNKNOWN ? 'predecessor_unknown' : 'active'
+  }
+  const raise = (receipt: ReceiptRef, stored: string): void => {
+    table.put(knownKey(receipt), stored)
+    issued.forget(receipt)
+  }
+  const revoke = (receipt: ReceiptRef): void => {
+    if (!isOver(receipt) && knownState(receipt) !== 'revoked') raise(receipt, 'R')
+  }
+  const makeActive = (receipt: ReceiptRef, previous: Predecessor): void => {
+    const state = knownState(receipt)
+    const isNews = state === null || (state === 'predecessor_unknown' && previous !== 'unknown')
+    if (!isOver(receipt) && isNews) raise(receipt, activeText(previous))
+    if (previous !== null && previous !== 'unknown') revoke(previous)
+  }
+  const activate = (receipt: ReceiptRef): Activation => {
+    const stored = known(receipt)
+    if (stored === 'R') return { kind: 'revoked' }
+    if (stored !== null) return { kind: 'already_active', revoked: revokedBy(receipt, stored) }
+    const found = issued.find(receipt)
+    if (found === null) return { kind: 'unknown' }
+    makeActive(receipt, found.previous)
+    return { kind: 'activated', revoked: found.previous }
+  }
+  return {
+    activate,
+    stateOf: (receipt) => knownState(receipt) ?? (issued.find(receipt) === null ? 'unknown' : 'issued'),
+    learn(receipt, state) {
+      if (state === 'issued') return issued.put(receipt)
+      if (state === 'revoked') return revoke(receipt)
+      makeActive(receipt, receipt.previous)
+    },
+    sweep: (limit) => sweepKnown(table, nowMs(), limit),
+  }
+}
+
+function activeText(previous: Predecessor): string {
+  if (previous === 'unknown') return PREDECESSOR_UNKNOWN
+  return previous === null ? 'A' : `A${previous.issuedAtMs}/${previous.visitId}`
+}
+
+/** A receipt only ever replaces one of its own website. */
+function revokedBy(receipt: ReceiptRef, stored: string): Predecessor {
+  if (stored === PREDECESSOR_UNKNOWN) return 'unknown'
+  const [issuedAtMs, visitId] = stored.slice(1).split('/')
+  return visitId === undefined ? null : { website: receipt.website, visitId, issuedAtMs: Number(issuedAtMs) }
+}
+
+function sweepKnown(table: Table, nowMs: number, limit: number): number {
+  const due = table.range({ start: 'known/', end: `known/${timeOf(nowMs - KEEP_STATE_MS)}`, limit })
+  for (const { key } of due) table.remove(key)
+  return due.length
+}
+
+function knownKey(receipt: ReceiptRef): string {
+  return `known/${timeOf(receipt.issuedAtMs)}/${receipt.visitId}/${receipt.website}`
+}
+
+function timeOf(ms: number): string {
+  return String(Math.max(0, Math.trunc(ms))).padStart(TIME_DIGITS, '0')
+}

@@ -1,0 +1,137 @@
+/** Sessions and values that can be taken once, in the table: they are few, and each is stored before its verb resolves. */
+
+import type { Table } from '../../lmdb/table.ts'
+
+import { GENERATION_MS, type SessionVerbs } from '../session-verbs.ts'
+
+const TIME_DIGITS = 15
+
+interface StoredSession {
+  readonly untilMs: number
+  readonly person: string
+  /** How often the person had signed out everywhere; another number now ends the session. */
+  readonly generation: number
+  readonly record: string
+}
+
+interface StoredOnce {
+  readonly untilMs: number
+  readonly value: string
+}
+
+interface StoredGeneration {
+  readonly untilMs: number
+  readonly number: number
+}
+
+export interface LmdbSessions {
+  readonly verbs: SessionVerbs
+  /** Deletes up to `limit` entries that are over; returns how many. */
+  readonly sweep: (limit: number) => number
+}
+
+/** `durable` resolves when everything the table was given so far is stored. */
+export function openSessions(table: Table, nowMs: () => number, durable: () => Promise<void>): LmdbSessions {
+  const entries = openEntries(table, nowMs)
+  return {
+    verbs: { ...sessionVerbs(entries, nowMs, durable), ...onceVerbs(entries, nowMs, durable) },
+    sweep: entries.sweep,
+  }
+}
+
+interface Entries {
+  /** Null where it is over. */
+  readonly read: <T extends { readonly untilMs: number }>(key: string) => T | null
+  readonly write: <T extends { readonly untilMs: number }>(key: string, value: T) => void
+  readonly remove: (key: string) => void
+  readonly sweep: (limit: number) => number
+}
+
+/** Each entry has another beside it that begins with its end, so that what is over is found without looking at the rest. */
+function openEntries(table: Table, nowMs: () => number): Entries {
+  const read = <T extends { readonly untilMs: number }>(key: string): T | null => {
+    const stored = table.get(key)
+    if (stored === undefined) return null
+    const value = JSON.parse(stored) as T
+    return value.untilMs > nowMs() ? value : null
+  }
+  return {
+    read,
+    write(key, value) {
+      table.put(key, JSON.stringify(value))
+      table.put(`over/${timeOf(value.untilMs)}/${key}`, key)
+    },
+    remove: (key) => table.remove(key),
+    sweep(limit) {
+      const over = table.range({ start: 'over/', end: `over/${timeOf(nowMs())}`, limit })
+      for (const { key, value } of over) {
+        // What was written again since has another entry of its own.
+        if (read(value) === null) table.remove(value)
+        table.remove(key)
+      }
+      return over.length
+    },
+  }
+}
+
+type Durable = () => Promise<void>
+type OnceVerb = 'putOnce' | 'readOnce' | 'takeOnce'
+
+function sessionVerbs(
+  { read, write, remove }: Entries,
+  nowMs: () => number,
+  durable: Durable,
+): Omit<SessionVerbs, OnceVerb> {
+  const generationOf = (person: string): StoredGeneration | null => read(`signed-out/${person}`)
+  return {
+    async putSession({ id, person, record, forMs }) {
+      const untilMs = nowMs() + forMs
+      const known = generationOf(person)
+      // The number must be known for as long as any session that began under it.
+      if (known !== null && known.untilMs < untilMs) write(`signed-out/${person}`, { ...known, untilMs })
+      write<StoredSession>(`session/${id}`, { untilMs, person, generation: known?.number ?? 0, record })
+      await durable()
+    },
+    async readSession(id) {
+      const session = read<StoredSession>(`session/${id}`)
+      if (session === null || (generationOf(session.person)?.number ?? 0) !== session.generation) return null
+      return session.record
+    },
+    async dropSession(id) {
+      remove(`session/${id}`)
+      await durable()
+    },
+    async dropSessionsOf(person) {
+      const number = (generationOf(person)?.number ?? 0) + 1
+      write<StoredGeneration>(`signed-out/${person}`, { untilMs: nowMs() + GENERATION_MS, number })
+      await durable()
+    },
+  }
+}
+
+function onceVerbs(
+  { read, write, remove }: Entries,
+  nowMs: () => number,
+  durable: Durable,
+): Pick<SessionVerbs, OnceVerb> {
+  return {
+    async putOnce(key, value, forMs) {
+      if (read<StoredOnce>(`once/${key}`) !== null) return false
+      write<StoredOnce>(`once/${key}`, { untilMs: nowMs() + forMs, value })
+      await durable()
+      return true
+    },
+    readOnce: async (key) => read<StoredOnce>(`once/${key}`)?.value ?? null,
+    async takeOnce(key) {
+      const once = read<StoredOnce>(`once/${key}`)
+      if (once === null) return null
+      remove(`once/${key}`)
+      await durable()
+      return once.value
+    },
+  }
+}
+
+function timeOf(ms: number): string {
+  return String(ms).padStart(TIME_DIGITS, '0')
+}

@@ -1,0 +1,74 @@
+/** Makes the client of one Redis, or of the one its Sentinels name: nothing waits for ever, nothing is sent twice. */
+
+import { readFileSync } from 'node:fs'
+
+import { Redis } from 'ioredis'
+
+import type { RedisAddress, RedisTls } from './url.ts'
+
+const CONNECT_TIMEOUT_MS = 1_000
+/** For what the client sends by itself at the start of a connection; verbs have a shorter deadline of their own. */
+const COMMAND_TIMEOUT_MS = 1_000
+const RETRY_MS = { first: 50, most: 1_000 }
+
+/**
+ * Not connected yet. Commands are refused, not queued, while there is no connection. `deadlineMs` is the longest of a verb;
+ * the client's own limit must not cut it short.
+ */
+export function redisClient(address: RedisAddress, deadlineMs: number): Redis {
+  const commandTimeout = Math.max(COMMAND_TIMEOUT_MS, deadlineMs)
+  const client = new Redis({ ...COMMON, commandTimeout, ...credentialsOf(address), ...targetOf(address) })
+  // Each failed attempt is an event; what matters of it is seen by the next probe.
+  client.on('error', () => undefined)
+  return client
+}
+
+const COMMON = {
+  lazyConnect: true,
+  protocol: 2 as const,
+  disableClientInfo: true,
+  enableOfflineQueue: false,
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  connectTimeout: CONNECT_TIMEOUT_MS,
+  retryStrategy: retryInMs,
+  // A server that became a replica takes no writes: look again for the one that does.
+  reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+}
+
+function retryInMs(attempt: number): number {
+  const longest = Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** Math.min(attempt, 10))
+  return Math.ceil(longest * (0.5 + Math.random() / 2))
+}
+
+function credentialsOf({ username, password, database }: RedisAddress) {
+  return { db: database, ...(username === null ? {} : { username }), ...(password === null ? {} : { password }) }
+}
+
+function targetOf({ hosts, tls, sentinel }: RedisAddress) {
+  const [host] = hosts
+  if (host === undefined) throw new TypeError('an address has a host')
+  const secured = tls === null ? {} : { tls: tlsOptions(tls) }
+  if (sentinel === null) return { ...host, ...secured }
+  return {
+    sentinels: [...hosts],
+    name: sentinel.name,
+    role: 'master' as const,
+    failoverDetector: true,
+    sentinelCommandTimeout: COMMAND_TIMEOUT_MS,
+    sentinelRetryStrategy: retryInMs,
+    ...(sentinel.username === null ? {} : { sentinelUsername: sentinel.username }),
+    ...(sentinel.password === null ? {} : { sentinelPassword: sentinel.password }),
+    ...secured,
+    ...(tls === null ? {} : { enableTLSForSentinelMode: true, sentinelTLS: tlsOptions(tls) }),
+  }
+}
+
+function tlsOptions({ ca, cert, key, servername }: RedisTls) {
+  return {
+    ...(ca === null ? {} : { ca: readFileSync(ca) }),
+    ...(cert === null ? {} : { cert: readFileSync(cert) }),
+    ...(key === null ? {} : { key: readFileSync(key) }),
+    ...(servername === null ? {} : { servername }),
+  }
+}

@@ -1,0 +1,92 @@
+/** How receipts, events and visits are named and written in Redis: as few raw bytes as tell them apart. */
+
+import { hash } from 'node:crypto'
+
+import { issuedAtOfVisit } from '../../../domain/receipt.ts'
+
+import type { Claim, Installation, MatchedVisit, Predecessor, ReceiptRef } from '../hot-state.ts'
+
+const ID_BYTES = 16
+const VISIT_BYTES = 16
+const DAY_BYTES = 4
+const TIME_BYTES = 6
+const DAY_MS = 86_400_000
+const NOTHING = Buffer.alloc(0)
+/** As in shared.lua; what begins otherwise is a visit that the first release wrote. */
+const MATCHED = 2
+const AWAITS = 3
+/** The kind and the time in front of a visit. */
+const STAMP_BYTES = 7
+/** Stands for a predecessor that is not known. A release that does not know it takes it for a receipt long expired. */
+const UNKNOWN_REF = Buffer.alloc(VISIT_BYTES)
+const UNKNOWN_PREVIOUS = Buffer.alloc(ID_BYTES + DAY_BYTES + VISIT_BYTES)
+
+/** 16 bytes that stand for a receipt: part of a SHA-256, since a visit ID alone may be asked for under another website. */
+export function receiptId({ website, visitId, issuedAtMs }: ReceiptRef): Buffer {
+  return shortHash(`${website}/${visitId}/${issuedAtMs}`)
+}
+
+/** The UTC day of issue, counted from 1970. */
+export function receiptDay({ issuedAtMs }: ReceiptRef): number {
+  return Math.max(0, Math.floor(issuedAtMs / DAY_MS))
+}
+
+export function eventKey({ website, eventId }: Pick<Claim, 'website' | 'eventId'>): Buffer {
+  return shortHash(`${website}/${eventId}`)
+}
+
+export function installationKey({ website, installationId }: Pick<Claim, 'website' | 'installationId'>): Buffer {
+  return shortHash(`${website}/${installationId}`)
+}
+
+/** ID, day and reference of the receipt that another one replaces; empty for none, zeros where it is unknown. */
+export function encodePrevious(previous: Predecessor): Buffer {
+  if (previous === null) return NOTHING
+  if (previous === 'unknown') return UNKNOWN_PREVIOUS
+  const day = Buffer.alloc(DAY_BYTES)
+  day.writeUInt32BE(receiptDay(previous))
+  return Buffer.concat([receiptId(previous), day, encodeRef(previous)])
+}
+
+/** A receipt within one website: its visit ID, and its issue time where that is not the one the visit ID carries. */
+export function encodeRef({ visitId, issuedAtMs }: ReceiptRef): Buffer {
+  const visit = Buffer.from(visitId, 'hex')
+  if (visit.length !== VISIT_BYTES) throw new TypeError('a visit ID has 32 hex digits')
+  if (issuedAtOfVisit(visitId) === issuedAtMs) return visit
+  const time = Buffer.alloc(TIME_BYTES)
+  time.writeUIntBE(issuedAtMs, 0, TIME_BYTES)
+  return Buffer.concat([visit, time])
+}
+
+/** Reads the reference that `encodePrevious` ends with. */
+export function decodePredecessor(website: string, bytes: Buffer): Predecessor {
+  return bytes.equals(UNKNOWN_REF) ? 'unknown' : decodeRef(website, bytes)
+}
+
+/** Null for no bytes. */
+export function decodeRef(website: string, bytes: Buffer): ReceiptRef | null {
+  if (bytes.length === 0) return null
+  const visitId = bytes.toString('hex', 0, VISIT_BYTES)
+  const issuedAtMs = bytes.length === VISIT_BYTES ? issuedAtOfVisit(visitId) : bytes.readUIntBE(VISIT_BYTES, TIME_BYTES)
+  return { website, visitId, issuedAtMs }
+}
+
+export function encodeVisit(visit: MatchedVisit | null): Buffer {
+  return visit === null ? NOTHING : Buffer.concat([Buffer.from([visit.gpc ? 1 : 0]), encodeRef(visit)])
+}
+
+/** What Redis holds of an installation; null for no bytes. */
+export function decodeInstallation(website: string, bytes: Buffer): Installation | null {
+  if (bytes[0] === AWAITS) return { kind: 'pending' }
+  const visit = decodeVisit(website, bytes[0] === MATCHED ? bytes.subarray(STAMP_BYTES) : bytes)
+  return visit === null ? null : { kind: 'matched', visit }
+}
+
+function decodeVisit(website: string, bytes: Buffer): MatchedVisit | null {
+  const ref = decodeRef(website, bytes.subarray(1))
+  return ref === null ? null : { ...ref, gpc: bytes[0] === 1 }
+}
+
+function shortHash(text: string): Buffer {
+  return hash('sha256', text, 'buffer').subarray(0, ID_BYTES)
+}

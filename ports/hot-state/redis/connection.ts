@@ -1,0 +1,214 @@
+/**
+ * Runs scripts within a deadline, and knows whether Redis is there: after a failure nothing is sent but probes, until
+ * one is answered. It also notices a Redis that is not the one it was: restarted, failed over or emptied.
+ */
+
+import { randomBytes } from 'node:crypto'
+
+import type { Redis } from 'ioredis'
+
+import type { StoreLife } from './verbs.ts'
+import { defineScripts, type RunScript, type ScriptArgument, type ScriptName } from './scripts.ts'
+
+/** Redis gave no answer in time or refused; what was asked may have been done or not. Carries no keys and no values. */
+export class RedisUnavailable extends Error {
+  override readonly name = 'RedisUnavailable'
+}
+
+export interface RedisConnectionOptions {
+  readonly prefix: string
+  readonly deadlineMs: number
+  readonly probeEveryMs: number
+  /** Most verbs that may wait for their answers at once; more are refused. */
+  readonly maxInFlight: number
+  readonly onUnreachable: (reason: string) => void
+  readonly onReachable: () => void
+  /** `run` names this life of the data; it differs from the one before, which is null at the first connection. */
+  readonly onNewRun: (run: string, before: string | null) => void
+}
+
+/** Between probes while Redis is away. */
+const PROBE_AWAY_MS = 100
+/** So many probes without an answer, and the connection is taken for dead even where nobody closed it. */
+const SILENT_PROBES = 4
+const REASON_CHARS = 200
+const DEADLINE_PARTS = 5
+/** No deadline lasts longer than this many times, whatever this process did meanwhile. */
+export const MOST_STRETCHED = 3
+
+/** One connection to Redis: sends while Redis is there, probes while it is not. */
+export class RedisConnection {
+  readonly #client: Redis
+  readonly #options: RedisConnectionOptions
+  readonly #script: RunScript
+  #isReachable = false
+  #isToldAway = false
+  /** Why the connection closes next. */
+  #cause: Error | null = null
+  #isClosed = false
+  #inFlight = 0
+  #silentProbes = 0
+  /** Of the server behind the present connection; null until asked. */
+  #serverRun: string | null = null
+  #run: string | null = null
+  #mark = ''
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(client: Redis, options: RedisConnectionOptions) {
+    this.#client = client
+    this.#options = options
+    this.#script = defineScripts(client, options.prefix)
+    client.on('ready', () => this.#probeIn(0))
+    client.on('error', (error: Error) => {
+      this.#cause = error
+    })
+    client.on('close', () => {
+      this.#serverRun = null
+      this.#lose(unavailable(this.#cause ?? new RedisUnavailable('the connection was closed')))
+      this.#cause = null
+    })
+    // ioredis gives up for good where a connection is closed while Sentinel is still being asked, as a failover does.
+    client.on('end', () => this.#connectAgain())
+  }
+
+  /** As of the last probe. A name of its own where there was none yet: it never equals what a store says. */
+  get life(): StoreLife {
+    return { name: this.#run ?? 'unknown', mark: this.#mark }
+  }
+
+  get isReachable(): boolean {
+    return this.#isReachable
+  }
+
+  /** Resolves when Redis answered, or when `waitMs` have passed without; goes on trying either way. */
+  async open(waitMs: number): Promise<void> {
+    const answered = this.#client.connect().then(
+      () => this.#probeAndGoOn(),
+      () => undefined,
+    )
+    let timer: NodeJS.Timeout | undefined
+    const waited = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, waitMs)
+    })
+    await Promise.race([answered, waited])
+    clearTimeout(timer)
+  }
+
+  /** @throws RedisUnavailable, at the latest at the deadline */
+  readonly run: RunScript = async (name, args) => {
+    if (!this.#isReachable) throw new RedisUnavailable('Redis is away')
+    if (this.#inFlight >= this.#options.maxInFlight) throw new RedisUnavailable('too many verbs wait for Redis')
+    this.#inFlight++
+    try {
+      return await this.#send(name, args)
+    } catch (error) {
+      const failure = unavailable(error)
+      this.#lose(failure)
+      throw failure
+    } finally {
+      this.#inFlight--
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#isReachable = false
+    clearTimeout(this.#timer)
+    this.#client.disconnect()
+  }
+
+  #connectAgain(): void {
+    if (this.#isClosed) return
+    setTimeout(() => {
+      if (!this.#isClosed && this.#client.status === 'end') this.#client.connect().catch(() => undefined)
+    }, PROBE_AWAY_MS).unref()
+  }
+
+  async #send(name: ScriptName, args: readonly ScriptArgument[]): Promise<unknown> {
+    if (this.#client.status !== 'ready') throw new RedisUnavailable('there is no connection')
+    return within(this.#script(name, args), this.#options.deadlineMs)
+  }
+
+  #lose(failure: RedisUnavailable): void {
+    if (this.#isToldAway || this.#isClosed) return
+    this.#isToldAway = true
+    this.#isReachable = false
+    this.#options.onUnreachable(failure.message)
+    this.#probeIn(PROBE_AWAY_MS)
+  }
+
+  #probeIn(ms: number): void {
+    clearTimeout(this.#timer)
+    if (!this.#isClosed) this.#timer = setTimeout(() => void this.#probeAndGoOn(), ms).unref()
+  }
+
+  async #probeAndGoOn(): Promise<void> {
+    clearTimeout(this.#timer)
+    try {
+      await this.#probe()
+      this.#silentProbes = 0
+    } catch (error) {
+      this.#lose(unavailable(error))
+      this.#reconnectIfSilent()
+    }
+    this.#probeIn(this.#isReachable ? this.#options.probeEveryMs : PROBE_AWAY_MS)
+  }
+
+  async #probe(): Promise<void> {
+    this.#serverRun ??= runIdOf(await within(this.#client.info('server'), this.#options.deadlineMs))
+    const mark = await this.#send('probe', ['', randomBytes(8).toString('hex')])
+    const before = this.#run
+    this.#mark = String(mark)
+    this.#run = `${this.#serverRun}/${this.#mark}`
+    if (this.#run !== before) this.#options.onNewRun(this.#run, before)
+    if (this.#isReachable || this.#isClosed) return
+    this.#isReachable = true
+    this.#isToldAway = false
+    this.#options.onReachable()
+  }
+
+  #reconnectIfSilent(): void {
+    if (this.#client.status !== 'ready' || ++this.#silentProbes < SILENT_PROBES) return
+    this.#silentProbes = 0
+    this.#client.disconnect(true)
+  }
+}
+
+/**
+ * Time in which this process itself stood still is not counted, or a busy machine would look like a Redis that is away:
+ * the deadline passes in parts, each begun when the one before was seen to be over. A turn of the event loop is let pass
+ * at the end: an answer that lies there already counts.
+ */
+function within<T>(answer: Promise<T>, ms: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = (): void => reject(new RedisUnavailable(`no answer within ${ms} ms`))
+    const latestAtMs = performance.now() + ms * MOST_STRETCHED
+    let parts = DEADLINE_PARTS
+    const passed = (): void => {
+      parts--
+      if (parts === 0 || performance.now() > latestAtMs) setImmediate(late)
+      else timer = setTimeout(passed, ms / DEADLINE_PARTS)
+    }
+    let timer = setTimeout(passed, ms / DEADLINE_PARTS)
+    answer.then(
+      (value) => {
+        clearTimeout(timer)
+        resolve(value)
+      },
+      (error: unknown) => {
+        clearTimeout(timer)
+        reject(unavailable(error))
+      },
+    )
+  })
+}
+
+/** The client's own errors carry the command with all its arguments: only the message goes on. */
+function unavailable(error: unknown): RedisUnavailable {
+  if (error instanceof RedisUnavailable) return error
+  return new RedisUnavailable(error instanceof Error ? error.message.slice(0, REASON_CHARS) : 'unknown error')
+}
+
+function runIdOf(info: string): string {
+  return /^run_id:(\w+)/m.exec(info)?.[1] ?? 'unknown'
+}

@@ -1,0 +1,152 @@
+/**
+ * What one process knows by itself, for the time that Redis is away: every verb, in bounded memory, for this process alone.
+ *
+ * Limits have their usual sizes, per process. Of receipts only what cannot change any more or has just been seen is
+ * told; anything else is `unknown`, so that the caller asks Facts and comes back with `learn`.
+ */
+
+import type {
+  ClaimOutcome,
+  HotState,
+  IssuedReceipt,
+  Predecessor,
+  ReceiptRef,
+  UsageOutcome,
+  UsageRequest,
+} from '../hot-state.ts'
+import { memoryLeases } from '../leases.ts'
+import { openCounters } from '../lmdb/counters.ts'
+import { openInstalls } from '../lmdb/installs.ts'
+import { nameOf, unlessOver, type Issued, type IssuedReceipts } from '../lmdb/issued.ts'
+import { openReceipts } from '../lmdb/receipts.ts'
+import { BoundedMap, memoryTable } from './memory.ts'
+import type { SessionVerbs } from '../session-verbs.ts'
+
+const MAX_RECEIPTS = 20_000
+const MAX_INSTALLS = 20_000
+const MAX_DAY_COUNTS = 50_000
+const MAX_USAGES = 20_000
+/** About how long a record needs until Facts has it, with room: so long this process trusts what it saw itself. */
+const TRUST_MS = 5_000
+const TIDY_EVERY_MS = 1_000
+
+export interface StandIn extends Omit<HotState, 'flush' | 'health' | 'close' | keyof SessionVerbs> {
+  /** Notes what Redis said or was told, so that it is known here if Redis goes away next. */
+  noteIssued(receipt: IssuedReceipt): void
+  noteActive(receipt: ReceiptRef, revoked: Predecessor): void
+  noteUsage(usage: UsageRequest, used: number): void
+}
+
+export function standIn(nowMs: () => number): StandIn {
+  const leases = memoryLeases(nowMs)
+  const installs = openInstalls(memoryTable(MAX_INSTALLS), leases, nowMs)
+  const counters = openCounters(memoryTable(MAX_DAY_COUNTS), nowMs)
+  let tidiedAtMs = nowMs()
+  const tidied = <T>(outcome: T): T => {
+    if (nowMs() - tidiedAtMs < TIDY_EVERY_MS) return outcome
+    tidiedAtMs = nowMs()
+    leases.sweep()
+    counters.save()
+    return outcome
+  }
+  return {
+    ...receiptVerbs(nowMs),
+    ...usageVerbs(),
+    claimInstall: async (claim) => tidied(unsure(installs.claim(claim))),
+    keepInstall: async (claim, decision) => installs.keep(claim, decision),
+    async settleInstall(settlement) {
+      installs.settle(settlement)
+    },
+    decideInstall: async (decision) => installs.decide(decision),
+    releaseInstall: async (claim) => installs.release(claim),
+    forgotten: async () => 'alone',
+    restored: async () => undefined,
+    countHits: async (hits) => tidied(counters.countHits(hits)),
+    returnHits: async (hits, agoMs) => counters.returnHits(hits, agoMs),
+    claimJob: async (jobId, owner, leaseMs) => tidied(leases.take(`job/${jobId}`, owner, leaseMs)),
+    releaseJob: async (jobId, owner) => leases.release(`job/${jobId}`, owner),
+  }
+}
+
+/** What this process does not know another one may. */
+function unsure(outcome: ClaimOutcome): ClaimOutcome {
+  const isUnsure = outcome.kind === 'first' && outcome.installation.kind === 'none'
+  return isUnsure ? { ...outcome, installation: { kind: 'unknown' } } : outcome
+}
+
+type ReceiptVerbs = Pick<StandIn, 'putVisit' | 'activate' | 'receiptStates' | 'learn' | 'noteIssued' | 'noteActive'>
+
+function receiptVerbs(nowMs: () => number): ReceiptVerbs {
+  const issued = issuedInMemory(nowMs)
+  const receipts = openReceipts(memoryTable(MAX_RECEIPTS), issued, nowMs)
+  const seenAtMs = new BoundedMap<number>(MAX_RECEIPTS)
+  const see = ({ website, visitId, issuedAtMs }: ReceiptRef): void =>
+    seenAtMs.set(`${website}/${visitId}/${issuedAtMs}`, nowMs())
+  const isFresh = ({ website, visitId, issuedAtMs }: ReceiptRef): boolean =>
+    nowMs() - (seenAtMs.get(`${website}/${visitId}/${issuedAtMs}`) ?? 0) < TRUST_MS
+  const noteIssued = (receipt: IssuedReceipt): void => {
+    issued.put(receipt)
+    see(receipt)
+  }
+  return {
+    noteIssued,
+    noteActive(receipt, revoked) {
+      receipts.learn({ ...receipt, previous: revoked }, 'active')
+      see(receipt)
+    },
+    putVisit: async (receipt) => noteIssued(receipt),
+    async activate(receipt) {
+      const isFinal = receipts.stateOf(receipt) === 'revoked'
+      return isFinal || isFresh(receipt) ? receipts.activate(receipt) : { kind: 'unknown' }
+    },
+    receiptStates: async (asked) =>
+      asked.map((receipt) => {
+        const state = receipts.stateOf(receipt)
+        if (state === 'revoked') return state
+        // An install follows its page's activation by moments: Facts cannot have that yet. Of anything else they know more.
+        return state !== 'issued' && isFresh(receipt) ? state : 'unknown'
+      }),
+    async learn(receipt, state) {
+      receipts.learn(receipt, state)
+      see(receipt)
+    },
+  }
+}
+
+function issuedInMemory(nowMs: () => number): IssuedReceipts {
+  const issued = new BoundedMap<Issued>(MAX_RECEIPTS)
+  return {
+    put: (receipt) => issued.set(nameOf(receipt), { putAtMs: nowMs(), previous: receipt.previous }),
+    find: (receipt) => unlessOver(issued.get(nameOf(receipt)) ?? null, nowMs()),
+    forget: (receipt) => issued.delete(nameOf(receipt)),
+  }
+}
+
+/** Counts on from what Redis last said, so that a quota stays about where it was. */
+function usageVerbs(): Pick<StandIn, 'addUsage' | 'returnUsage' | 'readUsage' | 'raiseUsage' | 'noteUsage'> {
+  const usages = new BoundedMap<{ used: number; isToldOver: boolean }>(MAX_USAGES)
+  const usageOf = (organization: string, month: string): { used: number; isToldOver: boolean } =>
+    usages.get(`${month}/${organization}`) ?? { used: 0, isToldOver: false }
+  const keep = ({ organization, month }: Omit<UsageRequest, 'quota'>, used: number, isToldOver: boolean): void =>
+    usages.set(`${month}/${organization}`, { used, isToldOver })
+  return {
+    noteUsage(usage, used) {
+      keep(usage, used, usageOf(usage.organization, usage.month).isToldOver)
+    },
+    async addUsage(usage): Promise<UsageOutcome> {
+      const { used, isToldOver } = usageOf(usage.organization, usage.month)
+      const isOver = usage.quota !== null && used >= usage.quota
+      keep(usage, isOver ? used : used + 1, isToldOver || isOver)
+      return { used: isOver ? used : used + 1, isOver, isFirstOver: isOver && !isToldOver }
+    },
+    async returnUsage(usage) {
+      const { used, isToldOver } = usageOf(usage.organization, usage.month)
+      if (used > 0) keep(usage, used - 1, isToldOver)
+    },
+    readUsage: async (organization, month) => usageOf(organization, month).used,
+    async raiseUsage({ organization, month, atLeast }) {
+      const { used, isToldOver } = usageOf(organization, month)
+      if (used < atLeast) keep({ organization, month }, atLeast, isToldOver)
+    },
+  }
+}

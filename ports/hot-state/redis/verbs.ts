@@ -1,0 +1,177 @@
+/** The verbs of HotState as calls of Redis scripts. Each rejects where Redis gave no answer in time. */
+
+import { LIMITS } from '../../../domain/limits.ts'
+
+import type { Activation, ClaimOutcome, Hit, HitOutcome, HotState, ReceiptStanding } from '../hot-state.ts'
+import {
+  decodeInstallation,
+  decodePredecessor,
+  encodePrevious,
+  encodeVisit,
+  eventKey,
+  installationKey,
+  receiptDay,
+  receiptId,
+} from './codec.ts'
+import type { RunScript } from './scripts.ts'
+import { sessionVerbs } from './sessions.ts'
+
+/** Which life of the data this is: other after a restart, a failover, and wherever the store was emptied. */
+export interface StoreLife {
+  readonly name: string
+  /** The part of it that the store holds itself. */
+  readonly mark: string
+}
+
+export type RedisVerbs = Omit<HotState, 'flush' | 'health' | 'close'>
+
+const DAY_MS = 86_400_000
+/** A day's states go when its last receipt has expired, for clocks that are late too. */
+const KEEP_PAST_DAY_MS = LIMITS.receiptLifetimeMs + LIMITS.clockSkewMs
+const ANSWER_MEMORY_MS = LIMITS.answerMemoryDays * DAY_MS
+const USAGE_MEMORY_MS = 2 * 366 * DAY_MS
+const STATES: readonly ReceiptStanding[] = ['unknown', 'issued', 'active', 'revoked', 'predecessor_unknown']
+
+/** `clock` gives the time instead of the server's; for tests alone. */
+export function redisVerbs(run: RunScript, life: () => StoreLife, clock: (() => number) | undefined): RedisVerbs {
+  const now = (): string => (clock === undefined ? '' : String(clock()))
+  return {
+    ...receiptVerbs(run, now),
+    ...installVerbs(run, now, life),
+    ...countVerbs(run, now),
+    ...jobVerbs(run, now),
+    ...sessionVerbs(run, now),
+  }
+}
+
+type Now = () => string
+
+function receiptVerbs(run: RunScript, now: Now): Pick<HotState, 'putVisit' | 'activate' | 'receiptStates' | 'learn'> {
+  const putVisit: HotState['putVisit'] = async (receipt) => {
+    const previous = encodePrevious(receipt.previous)
+    await run('put_visit', [now(), receiptId(receipt), receiptDay(receipt), LIMITS.issuedMemoryMs, previous])
+  }
+  return {
+    putVisit,
+    async activate(receipt) {
+      const reply = await run('activate', [now(), receiptId(receipt), receiptDay(receipt), KEEP_PAST_DAY_MS])
+      return activationOf(receipt.website, reply as Buffer[])
+    },
+    async receiptStates(receipts) {
+      if (receipts.length === 0) return []
+      const asked = receipts.flatMap((receipt) => [receiptId(receipt), receiptDay(receipt)])
+      const codes = (await run('receipt_states', [now(), ...asked])) as number[]
+      return codes.map((code) => STATES[code] ?? 'unknown')
+    },
+    async learn(receipt, state) {
+      if (state === 'issued') return putVisit(receipt)
+      const previous = encodePrevious(receipt.previous)
+      await run('learn', [now(), receiptId(receipt), receiptDay(receipt), KEEP_PAST_DAY_MS, state, previous])
+    },
+  }
+}
+
+function activationOf(website: string, [kind, revoked]: readonly Buffer[]): Activation {
+  const text = String(kind)
+  if (text !== 'activated' && text !== 'already_active') return { kind: text === 'revoked' ? 'revoked' : 'unknown' }
+  return { kind: text, revoked: revoked === undefined ? null : decodePredecessor(website, revoked) }
+}
+
+type InstallVerbs = Pick<
+  HotState,
+  'claimInstall' | 'keepInstall' | 'settleInstall' | 'decideInstall' | 'releaseInstall' | 'forgotten' | 'restored'
+>
+
+function installVerbs(run: RunScript, now: Now, life: () => StoreLife): InstallVerbs {
+  return {
+    async claimInstall(claim) {
+      const keys = [eventKey(claim), installationKey(claim)]
+      const reply = await run('claim_install', [now(), ...keys, claim.owner, LIMITS.claimLeaseMs, ANSWER_MEMORY_MS])
+      return claimOutcomeOf(claim.website, reply as Buffer[], life().name)
+    },
+    async keepInstall(claim, decision) {
+      const { owner } = claim
+      await run('keep_install', [now(), eventKey(claim), owner, LIMITS.claimLeaseMs, ANSWER_MEMORY_MS, decision])
+    },
+    async settleInstall(settlement) {
+      const keys = [eventKey(settlement), installationKey(settlement)]
+      const { owner, answer, isPending, receivedAtMs, matched } = settlement
+      const told = [answer, isPending === true ? 1 : 0, receivedAtMs, encodeVisit(matched)]
+      await run('settle_install', [now(), ...keys, owner, ANSWER_MEMORY_MS, ...told])
+    },
+    async decideInstall(decision) {
+      const keys = [eventKey(decision), installationKey(decision)]
+      const { answer, receivedAtMs, matched } = decision
+      await run('decide_install', [now(), ...keys, ANSWER_MEMORY_MS, answer, receivedAtMs, encodeVisit(matched)])
+    },
+    async releaseInstall(claim) {
+      await run('release_install', [now(), eventKey(claim), claim.owner, ANSWER_MEMORY_MS])
+    },
+    async forgotten() {
+      const whole = String(await run('read_whole', [now()]))
+      const { name } = life()
+      return whole === name ? null : name
+    },
+    async restored(name) {
+      const present = life()
+      if (name === present.name) await run('mark_whole', [now(), present.mark, name])
+    },
+  }
+}
+
+function claimOutcomeOf(website: string, reply: readonly Buffer[], life: string): ClaimOutcome {
+  const [kind, value, installation, whole] = reply
+  const text = String(kind)
+  if (text === 'settled') return { kind: 'settled', answer: String(value) }
+  if (text === 'busy') return { kind: 'busy' }
+  const kept = value === undefined || value.length === 0 ? null : String(value)
+  const known = installation === undefined ? null : decodeInstallation(website, installation)
+  return { kind: 'first', installation: known ?? { kind: String(whole) === life ? 'none' : 'unknown' }, kept }
+}
+
+type CountVerbs = Pick<HotState, 'countHits' | 'returnHits' | 'addUsage' | 'returnUsage' | 'readUsage' | 'raiseUsage'>
+
+function countVerbs(run: RunScript, now: Now): CountVerbs {
+  const monthOf = (organization: string, month: string): string => `${month}:${organization}`
+  return {
+    async countHits(hits) {
+      if (hits.length === 0) return { kind: 'counted', counts: [] }
+      const asked = hits.flatMap(({ key, limit, windowS }: Hit) => [key, limit, windowS])
+      return hitOutcomeOf((await run('count_hits', [now(), ...asked])) as number[])
+    },
+    async returnHits(hits, agoMs) {
+      if (hits.length === 0) return
+      const asked = hits.flatMap(({ key, windowS }: Hit) => [key, windowS])
+      await run('return_hits', [now(), Math.round(agoMs), ...asked])
+    },
+    async addUsage({ organization, month, quota }) {
+      const args = [now(), monthOf(organization, month), quota ?? '', 1, USAGE_MEMORY_MS]
+      const [used = 0, isOver, isFirstOver] = (await run('add_usage', args)) as number[]
+      return { used, isOver: isOver === 1, isFirstOver: isFirstOver === 1 }
+    },
+    async returnUsage({ organization, month }) {
+      await run('return_usage', [now(), monthOf(organization, month)])
+    },
+    async readUsage(organization, month) {
+      return (await run('read_usage', [now(), monthOf(organization, month)])) as number
+    },
+    async raiseUsage({ organization, month, atLeast }) {
+      await run('raise_usage', [now(), monthOf(organization, month), atLeast, USAGE_MEMORY_MS])
+    },
+  }
+}
+
+function hitOutcomeOf([isExceeded, ...numbers]: readonly number[]): HitOutcome {
+  if (isExceeded === 0) return { kind: 'counted', counts: numbers }
+  const [retryAfterS = 1, isFirst, ...exceeded] = numbers
+  return { kind: 'exceeded', exceeded, retryAfterS, isFirst: isFirst === 1 }
+}
+
+function jobVerbs(run: RunScript, now: Now): Pick<HotState, 'claimJob' | 'releaseJob'> {
+  return {
+    claimJob: async (jobId, owner, leaseMs) => (await run('claim_job', [now(), jobId, owner, leaseMs])) === 1,
+    async releaseJob(jobId, owner) {
+      await run('release_job', [now(), jobId, owner])
+    },
+  }
+}

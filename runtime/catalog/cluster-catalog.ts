@@ -1,0 +1,200 @@
+/**
+ * Keeps the catalog as the operator publishes it in the cluster: swapped whole, and the last good one kept on disk.
+ *
+ * A catalog travels in several ConfigMaps; it is taken once the index and every shard that it names are there. Whatever
+ * goes wrong afterwards, what is in force stays in force.
+ */
+
+import type { Catalog, CatalogProblem, Credentials } from '../../domain/catalog.ts'
+import { destinationKey } from '../../domain/catalog.ts'
+import type { CatalogPlace } from '../../domain/published/place.ts'
+import { CATALOG_LABEL, indexName } from '../../domain/published/place.ts'
+import { emptyShardMemory, fromShards } from '../../domain/published/shards.ts'
+import type { ProviderId } from '../../domain/model.ts'
+import type { CatalogIndex } from '../../domain/published/index.ts'
+import { credentialsParts, UnreadableCatalog } from '../../domain/published/index.ts'
+import type { CatalogChange, CatalogSource } from './source.ts'
+import { createCatalogCopy } from './copy.ts'
+import { createCredentialFetcher } from './cluster-credentials.ts'
+import type { KubeClient } from '../kube/client.ts'
+import type { KubeMetrics } from '../kube/metrics.ts'
+import { type Reflector, startReflector } from '../kube/reflector.ts'
+import type { Logger } from '../logger.ts'
+import type { PartsMemory } from './whole-catalog.ts'
+import { wholeCatalog } from './whole-catalog.ts'
+
+export interface ClusterCatalogOptions {
+  readonly client: KubeClient
+  readonly place: CatalogPlace
+  /** Whose credentials are read as well; null for roles that need none. */
+  readonly provider: ProviderId | null
+  /** Where the last good catalog is kept; credentials never lie there. */
+  readonly folder: string
+  readonly metrics: KubeMetrics
+  readonly logger: Logger
+  readonly random: () => number
+  /** How long a start waits for a catalog before it gives up; for tests. */
+  readonly patienceMs?: number
+}
+
+/** Neither the cluster nor the disk has a catalog: a start must not answer as if there were no websites. */
+export class NoCatalog extends Error {
+  override readonly name = 'NoCatalog'
+}
+
+/** The API server has this long before the copy on the disk is taken. */
+const CLUSTER_FIRST_MS = 3_000
+const PATIENCE_MS = 60_000
+
+/** @throws NoCatalog */
+export async function openClusterCatalog(options: ClusterCatalogOptions): Promise<CatalogSource> {
+  const source = new ClusterCatalog(options)
+  try {
+    await source.open()
+    return {
+      current: () => source.catalog,
+      credentials: () => source.credentials,
+      problems: () => source.problems,
+      onChange: (listener) => {
+        source.listeners.add(listener)
+        return () => source.listeners.delete(listener)
+      },
+      close: () => source.close(),
+    }
+  } catch (error) {
+    await source.close()
+    throw error
+  }
+}
+
+class ClusterCatalog {
+  readonly listeners = new Set<(change: CatalogChange) => void>()
+  credentials: Credentials = new Map()
+  problems: readonly CatalogProblem[] = []
+  readonly #options: ClusterCatalogOptions
+  readonly #copy
+  readonly #maps: Reflector
+  /** Null for a role that needs no credentials. */
+  readonly #fetcher
+  readonly #first = Promise.withResolvers<void>()
+  #catalog: Catalog | null = null
+  readonly #memory = emptyShardMemory()
+  readonly #parts: PartsMemory = new Map()
+
+  constructor(options: ClusterCatalogOptions) {
+    this.#options = options
+    const { place, provider } = options
+    this.#copy = createCatalogCopy(`${options.folder}/catalog-${place.namespace}-${place.name}.json`, options.logger)
+    const base = `/api/v1/namespaces/${place.namespace}`
+    this.#maps = startReflector({
+      ...options,
+      name: 'configmaps',
+      path: `${base}/configmaps`,
+      query: { labelSelector: `${CATALOG_LABEL}=${place.name}` },
+      onChange: () => this.#take(),
+    })
+    this.#fetcher = provider === null ? null : createCredentialFetcher({ ...options, onFetched: () => this.#take() })
+  }
+
+  get catalog(): Catalog {
+    if (this.#catalog === null) throw new NoCatalog('there is no catalog yet')
+    return this.#catalog
+  }
+
+  /** Resolves once there is a catalog, from the cluster if it answers, else from the disk. */
+  async open(): Promise<void> {
+    const { logger, provider, patienceMs = PATIENCE_MS } = this.#options
+    if (await this.#isThereWithin(Math.min(CLUSTER_FIRST_MS, patienceMs))) return
+    // Who delivers can do nothing without credentials, which are on no disk: jobs wait on the event log meanwhile.
+    const kept = provider === null ? await this.#copy.read() : null
+    if (kept !== null && this.#catalog === null) {
+      this.#swap(fromShards(kept.version, kept.shards))
+      logger.warn({ version: kept.version }, 'catalog in force is the last one of the disk')
+      return
+    }
+    logger.warn({}, 'waiting for a catalog')
+    if (await this.#isThereWithin(patienceMs)) return
+    throw new NoCatalog('neither the cluster nor the disk has a catalog; is the operator running?')
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#maps.close(), this.#fetcher?.close()])
+    await this.#copy.close()
+  }
+
+  async #isThereWithin(deadlineMs: number): Promise<boolean> {
+    const late = Promise.withResolvers<void>()
+    const timer = setTimeout(() => late.resolve(), deadlineMs)
+    await Promise.race([this.#first.promise, late.promise])
+    clearTimeout(timer)
+    return this.#catalog !== null
+  }
+
+  /** Takes what the cluster holds now if it is whole, and says nothing where it is still on its way. */
+  #take(): void {
+    try {
+      const { place } = this.#options
+      const whole = wholeCatalog(place, (name) => this.#maps.objects.get(`${place.namespace}/${name}`), this.#parts)
+      if (whole === null) return
+      const { index, texts } = whole
+      const credentials = this.#credentialsOf(index)
+      if (credentials === null) return
+      const isNew = index.version !== this.#catalog?.version
+      const catalog = isNew ? fromShards(index.version, texts, this.#memory) : this.catalog
+      if (index.single !== null && !this.#areThereFor(catalog, credentials)) return
+      // Together: a destination without its credentials would look like a wrong one.
+      this.#takeCredentials(credentials)
+      this.problems = []
+      if (!isNew) return
+      this.#swap(catalog)
+      this.#copy.keep({ version: index.version, shards: texts })
+    } catch (error) {
+      this.#refuse(error)
+    }
+  }
+
+  /** Null while they are on their way. */
+  #credentialsOf(index: CatalogIndex): Credentials | null {
+    const { place, provider } = this.#options
+    if (provider === null || this.#fetcher === null) return new Map()
+    return this.#fetcher.of(credentialsParts(index, place, provider))
+  }
+
+  #takeCredentials(credentials: Credentials): void {
+    if (this.#options.provider === null || isSame(credentials, this.credentials)) return
+    this.credentials = credentials
+    this.#options.logger.info({ destinations: credentials.size }, 'credentials in force')
+  }
+
+  /** In the form with one name each catalog and credentials come on two ways, and nothing tells which belong together. */
+  #areThereFor(catalog: Catalog, credentials: Credentials): boolean {
+    const { provider } = this.#options
+    return [...catalog.websites.values()].every((website) =>
+      website.destinations
+        .filter((destination) => destination.provider === provider)
+        .every((destination) => credentials.has(destinationKey(website.id, destination.id))),
+    )
+  }
+
+  #swap(catalog: Catalog): void {
+    const previous = this.#catalog ?? catalog
+    this.#catalog = catalog
+    this.#options.logger.info({ version: catalog.version, websites: catalog.websites.size }, 'catalog in force')
+    this.#first.resolve()
+    for (const listener of this.listeners) listener({ catalog, previous, problems: [], isAccepted: true })
+  }
+
+  #refuse(error: unknown): void {
+    const message = error instanceof UnreadableCatalog ? error.message : 'the catalog cannot be read'
+    if (this.problems.some((problem) => problem.message === message)) return
+    const { place, logger } = this.#options
+    const object = `ConfigMap/${indexName(place)}`
+    this.problems = [{ object, source: '', field: '', reason: 'CatalogUnreadable', message }]
+    logger.error({ why: message }, 'catalog of the cluster refused, the one in force stays')
+  }
+}
+
+/** By identity: what was fetched once stays the same. */
+function isSame(a: Credentials, b: Credentials): boolean {
+  return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value)
+}

@@ -1,0 +1,142 @@
+/**
+ * Fetches the credentials of one provider, by the names that the index of a catalog gives.
+ *
+ * Secrets are read by name and never watched: the index tells of every change, with the digest of what to find there.
+ */
+
+import { createHash } from 'node:crypto'
+
+import type { Credentials } from '../../domain/catalog.ts'
+import type { CatalogPlace } from '../../domain/published/place.ts'
+import { CREDENTIALS_KEY, NONCE_KEY } from '../../domain/published/place.ts'
+import type { NamedPart } from '../../domain/published/index.ts'
+import { memberOf, unpacked } from './members.ts'
+import type { KubeClient } from '../kube/client.ts'
+import type { KubeObject } from '../kube/objects.ts'
+import type { Logger } from '../logger.ts'
+
+export interface CredentialFetcherOptions {
+  readonly client: KubeClient
+  readonly place: CatalogPlace
+  /** Something that was asked for is there now. */
+  readonly onFetched: () => void
+  readonly logger: Logger
+  readonly random: () => number
+}
+
+export interface CredentialFetcher {
+  /** The credentials that these parts hold, or null while some are still to be fetched, which begins by asking. */
+  readonly of: (parts: readonly NamedPart[]) => Credentials | null
+  readonly close: () => Promise<void>
+}
+
+const RETRY_MS = { first: 100, most: 5_000 }
+/** In the form with one name each no index tells of changes. */
+const LOOK_AGAIN_MS = 10_000
+
+export function createCredentialFetcher(options: CredentialFetcherOptions): CredentialFetcher {
+  const fetching = new Fetching(options)
+  return { of: (parts) => fetching.of(parts), close: () => fetching.close() }
+}
+
+interface Fetched {
+  readonly digest: string
+  readonly credentials: Credentials
+}
+
+class Fetching {
+  readonly #options: CredentialFetcherOptions
+  /** By name. */
+  readonly #there = new Map<string, Fetched>()
+  readonly #abort = new AbortController()
+  #wanted: readonly NamedPart[] = []
+  #running: Promise<void> | null = null
+  #wake: () => void = () => undefined
+
+  constructor(options: CredentialFetcherOptions) {
+    this.#options = options
+  }
+
+  of(parts: readonly NamedPart[]): Credentials | null {
+    const isNew = JSON.stringify(parts) !== JSON.stringify(this.#wanted)
+    this.#wanted = parts
+    const found = parts.map((part) => this.#found(part))
+    if (isNew || found.includes(null)) {
+      this.#wake()
+      this.#running ??= this.#run().finally(() => (this.#running = null))
+    }
+    const all = found.filter((each) => each !== null)
+    return all.length < parts.length ? null : new Map(all.flatMap(({ credentials }) => [...credentials]))
+  }
+
+  async close(): Promise<void> {
+    this.#abort.abort()
+    this.#wake()
+    await this.#running
+  }
+
+  #found({ name, digest }: NamedPart): Fetched | null {
+    const fetched = this.#there.get(name)
+    return fetched !== undefined && (digest === null || fetched.digest === digest) ? fetched : null
+  }
+
+  /** Until everything is there; for ever in the form that tells nothing. */
+  async #run(): Promise<void> {
+    let failures = 0
+    while (!this.#abort.signal.aborted) {
+      const isWatching = this.#wanted.some(({ digest }) => digest === null)
+      const missing = this.#wanted.filter((part) => part.digest === null || this.#found(part) === null)
+      if (missing.length === 0) return
+      const news = await Promise.all(missing.map((part) => this.#fetch(part)))
+      if (news.includes(true)) this.#options.onFetched()
+      const isWhole = this.#wanted.every((part) => this.#found(part) !== null)
+      failures = isWhole ? 0 : failures + 1
+      if (!isWhole || isWatching) await this.#pause(isWhole ? LOOK_AGAIN_MS : delayAfter(failures))
+    }
+  }
+
+  /** Whether it is there and was not before. Another one than was asked for is passed over: a newer index is on its way. */
+  async #fetch({ name, digest }: NamedPart): Promise<boolean> {
+    const { client, place, logger } = this.#options
+    try {
+      const path = `/api/v1/namespaces/${place.namespace}/secrets/${name}`
+      const secret = (await client.request({ method: 'GET', path, signal: this.#abort.signal })) as KubeObject
+      const fetched = fetchedFrom(secret)
+      if (digest !== null && fetched.digest !== digest) return false
+      const isNews = this.#there.get(name)?.digest !== fetched.digest
+      this.#there.set(name, fetched)
+      return isNews
+    } catch (error) {
+      // What it says of the Secret may not be told.
+      const why = error instanceof Error ? error.name : 'unknown'
+      if (!this.#abort.signal.aborted) logger.warn({ secret: name, why }, 'credentials cannot be read, trying again')
+      return false
+    }
+  }
+
+  async #pause(delayMs: number): Promise<void> {
+    if (this.#abort.signal.aborted) return
+    const woken = Promise.withResolvers<void>()
+    this.#wake = woken.resolve
+    const timer = setTimeout(woken.resolve, delayMs * (0.5 + this.#options.random() / 2))
+    await woken.promise
+    clearTimeout(timer)
+    this.#wake = () => undefined
+  }
+}
+
+function delayAfter(failures: number): number {
+  return Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** Math.min(failures, 10))
+}
+
+function fetchedFrom(secret: KubeObject): Fetched {
+  const text = unpacked(memberOf(secret, 'data', CREDENTIALS_KEY) ?? '')
+  const nonce = Buffer.from(memberOf(secret, 'data', NONCE_KEY) ?? '', 'base64').toString('utf8')
+  const { credentials } = JSON.parse(text) as {
+    readonly credentials: Readonly<Record<string, Readonly<Record<string, string>>>>
+  }
+  const digest = createHash('sha256')
+    .update(nonce + text)
+    .digest('hex')
+  return { digest, credentials: new Map(Object.entries(credentials)) }
+}

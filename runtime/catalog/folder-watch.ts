@@ -1,0 +1,188 @@
+/** Watches a folder of manifests and hands over what is in it once writing has come to rest. */
+
+import { watch } from 'node:fs'
+import type { FSWatcher } from 'node:fs'
+
+import type { Logger } from '../logger.ts'
+import type { ManifestFile } from './manifests.ts'
+import { folderSignature, isManifestName, ManifestsUnreadable, readManifests } from './manifests.ts'
+
+/** What the folder holds: files in order, or why it cannot be read. */
+export type FolderState =
+  | { readonly kind: 'files'; readonly files: readonly ManifestFile[] }
+  | { readonly kind: 'unreadable'; readonly message: string }
+
+export interface FolderWatch {
+  readonly close: () => Promise<void>
+}
+
+export interface FolderWatchOptions {
+  readonly folder: string
+  /** What is in force already; a first change is judged against it. */
+  readonly initial: readonly ManifestFile[]
+  readonly nowMs: () => number
+  readonly logger: Logger
+  readonly onChange: (state: FolderState) => void
+}
+
+/** A change is taken up so long after the last write... */
+const REST_MS = 100
+/** ...but not later than this after the first one, so that one restless file does not hold up the others. */
+const LONGEST_UNREST_MS = 1_000
+/** A file that is gone or empty counts as such only when it still is after this time: editors and copies do that. */
+const GONE_MS = 1_000
+/** The net below the system's notices, which miss what happens behind symbolic links and on network disks. */
+const POLL_MS = 400
+/** Polling may take this part of the time at most. */
+const POLL_SHARE = 20
+
+/** What was seen of files that were there and are not, or are empty now. */
+export type GoneSince = ReadonlyMap<string, number>
+
+/**
+ * Pure: what counts now, given what counted before and what is there. Files that are gone or emptied keep counting for
+ * a while, unless their very text has come back under another name. `recheckAtMs` says when to look again.
+ */
+export function settle(
+  before: { readonly files: readonly ManifestFile[]; readonly goneSince: GoneSince },
+  found: readonly ManifestFile[],
+  nowMs: number,
+): { readonly files: readonly ManifestFile[]; readonly goneSince: GoneSince; readonly recheckAtMs: number | null } {
+  const texts = new Map(found.map((file) => [file.name, file.text]))
+  const known = new Set(before.files.map((file) => file.name))
+  const arrived = new Set(found.filter((file) => !known.has(file.name)).map((file) => file.text))
+  const goneSince = new Map<string, number>()
+  for (const { name, text } of before.files) {
+    const isGone = isBlank(texts.get(name) ?? '') && !isBlank(text) && !arrived.has(text)
+    const since = before.goneSince.get(name) ?? nowMs
+    if (!isGone || nowMs - since >= GONE_MS) continue
+    goneSince.set(name, since)
+    texts.set(name, text)
+  }
+  const files = [...texts].map(([name, text]) => ({ name, text })).sort((a, b) => (a.name < b.name ? -1 : 1))
+  const oldest = Math.min(...goneSince.values())
+  return { files, goneSince, recheckAtMs: Number.isFinite(oldest) ? oldest + GONE_MS : null }
+}
+
+export function watchFolder(options: FolderWatchOptions): FolderWatch {
+  const watcher = new FolderWatcher(options)
+  watcher.open()
+  return { close: () => watcher.close() }
+}
+
+class FolderWatcher {
+  readonly #options: FolderWatchOptions
+  #state: { readonly files: readonly ManifestFile[]; readonly goneSince: GoneSince }
+  #unreadableSinceMs: number | null = null
+  #isUnreadableTold = false
+  #firstTouchMs: number | null = null
+  #notices: FSWatcher | null = null
+  #readTimer: NodeJS.Timeout | undefined
+  #pollTimer: NodeJS.Timeout | undefined
+  #isClosed = false
+  #reading: Promise<void> = Promise.resolve()
+
+  constructor(options: FolderWatchOptions) {
+    this.#options = options
+    this.#state = { files: options.initial, goneSince: new Map() }
+  }
+
+  open(): void {
+    this.#notices = startNotices(this.#options.folder, () => this.#touch(), this.#options.logger)
+    void this.#poll(null)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#readTimer)
+    clearTimeout(this.#pollTimer)
+    this.#notices?.close()
+    await this.#reading
+  }
+
+  /** Something was written: read once it has come to rest. */
+  #touch(): void {
+    const nowMs = this.#options.nowMs()
+    this.#firstTouchMs ??= nowMs
+    this.#readAfter(Math.max(0, Math.min(REST_MS, this.#firstTouchMs + LONGEST_UNREST_MS - nowMs)))
+  }
+
+  #readAfter(delayMs: number): void {
+    clearTimeout(this.#readTimer)
+    if (this.#isClosed) return
+    this.#readTimer = setTimeout(() => {
+      this.#firstTouchMs = null
+      this.#reading = this.#reading.then(() => this.#read())
+    }, delayMs)
+    this.#readTimer.unref()
+  }
+
+  async #read(): Promise<void> {
+    try {
+      this.#take(await readManifests(this.#options.folder))
+    } catch (error) {
+      if (error instanceof ManifestsUnreadable) this.#takeUnreadable(error.message)
+      else this.#options.logger.error({ err: error }, 'folder of manifests could not be taken up')
+    }
+  }
+
+  #take(found: readonly ManifestFile[]): void {
+    if (this.#isClosed) return
+    const nowMs = this.#options.nowMs()
+    const { recheckAtMs, ...settled } = settle(this.#state, found, nowMs)
+    const isChanged = this.#isUnreadableTold || !isSame(settled.files, this.#state.files)
+    this.#state = settled
+    this.#unreadableSinceMs = null
+    this.#isUnreadableTold = false
+    if (recheckAtMs !== null && this.#firstTouchMs === null) this.#readAfter(Math.max(1, recheckAtMs - nowMs))
+    if (isChanged) this.#options.onChange({ kind: 'files', files: settled.files })
+  }
+
+  #takeUnreadable(message: string): void {
+    if (this.#isClosed || this.#isUnreadableTold) return
+    const nowMs = this.#options.nowMs()
+    this.#unreadableSinceMs ??= nowMs
+    const leftMs = this.#unreadableSinceMs + GONE_MS - nowMs
+    if (leftMs > 0) {
+      this.#readAfter(leftMs)
+      return
+    }
+    this.#isUnreadableTold = true
+    this.#options.onChange({ kind: 'unreadable', message })
+  }
+
+  async #poll(before: string | null): Promise<void> {
+    const startedAtMs = performance.now()
+    const signature = await folderSignature(this.#options.folder)
+    if (this.#isClosed) return
+    if (signature !== before) this.#touch()
+    const tookMs = performance.now() - startedAtMs
+    this.#pollTimer = setTimeout(() => void this.#poll(signature), Math.max(POLL_MS, tookMs * POLL_SHARE))
+    this.#pollTimer.unref()
+  }
+}
+
+/** The system's notices, where there are any left to have; polling alone is slower, not wrong. */
+function startNotices(folder: string, touch: () => void, logger: Logger): FSWatcher | null {
+  try {
+    const watcher = watch(folder, { persistent: false }, (_event, name) => {
+      if (name === null || isManifestName(name)) touch()
+    })
+    watcher.on('error', (error) => {
+      logger.debug({ err: error, folder }, 'folder notices ended, polling goes on')
+      watcher.close()
+    })
+    return watcher
+  } catch (error) {
+    logger.debug({ err: error, folder }, 'no folder notices, polling instead')
+    return null
+  }
+}
+
+function isBlank(text: string): boolean {
+  return text.trim() === ''
+}
+
+function isSame(a: readonly ManifestFile[], b: readonly ManifestFile[]): boolean {
+  return a.length === b.length && a.every((file, index) => file.name === b[index]?.name && file.text === b[index].text)
+}

@@ -1,0 +1,258 @@
+/** Reads a folder of YAML manifests, and parses them into objects that know the line of each of their fields. */
+
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseAllDocuments, visit } from 'yaml'
+import type { Document, Node } from 'yaml'
+
+import type { CatalogProblem } from '../../domain/catalog.ts'
+import type { SourceObject } from '../../domain/catalog/objects.ts'
+import type { ProblemReason } from '../../domain/resources/problems.ts'
+
+export interface ManifestFile {
+  readonly name: string
+  readonly text: string
+}
+
+export interface ParsedManifests {
+  /** In the order of their creation: file name, then position in the file. */
+  readonly objects: readonly SourceObject[]
+  readonly problems: readonly CatalogProblem[]
+}
+
+/** The folder itself, or a file in it, cannot be read; the message says which and why. */
+export class ManifestsUnreadable extends Error {
+  override readonly name = 'ManifestsUnreadable'
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const MAX_FILES = 20_000
+const MAX_FILE_BYTES = 16 * 1024 * 1024
+const MAX_ERRORS_PER_DOCUMENT = 3
+/** Kubernetes reads these as booleans, so we do: the same file must not mean two things. */
+const YAML_1_1_BOOLEAN = /^(?:(yes|on)|no|off)$/i
+const ENV_REFERENCE = /\$?\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
+
+/** Whether a file name counts: `.yaml` or `.yml`, and not what an editor leaves while it saves. */
+export function isManifestName(name: string): boolean {
+  return /\.ya?ml$/i.test(name) && !/^[.#~]/.test(name)
+}
+
+/**
+ * All manifests of a folder, by name, without its subfolders. A file that vanishes meanwhile is passed over.
+ * @throws ManifestsUnreadable
+ */
+export async function readManifests(folder: string): Promise<readonly ManifestFile[]> {
+  const names = await manifestNames(folder)
+  const files = await Promise.all(names.map((name) => readManifest(folder, name)))
+  return files.filter((file) => file !== null)
+}
+
+/** Changes whenever a manifest is written, added, taken away or linked elsewhere; costs no reading. */
+export async function folderSignature(folder: string): Promise<string> {
+  try {
+    const names = await manifestNames(folder)
+    const stats = await Promise.all(names.map((name) => stat(join(folder, name)).catch(() => null)))
+    return names
+      .map((name, index) => {
+        const file = stats[index]
+        return file === null || file === undefined ? name : `${name}:${file.ino}:${file.size}:${file.mtimeMs}`
+      })
+      .join('\n')
+  } catch (error) {
+    return error instanceof ManifestsUnreadable ? error.message : 'unreadable'
+  }
+}
+
+/** Parses files, already in order. `${NAME}` is replaced inside Secrets only; values of Secrets never reach a message. */
+export function parseManifests(files: readonly ManifestFile[], env: Environment): ParsedManifests {
+  const parsed = files.map((file) => parseManifest(file, env))
+  return { objects: parsed.flatMap(({ objects }) => objects), problems: parsed.flatMap(({ problems }) => problems) }
+}
+
+/**
+ * The same, remembering what each file's text gave: parsing takes most of the time, and a change touches few files.
+ * The environment must stay as it is.
+ */
+export function rememberingParser(env: Environment): (files: readonly ManifestFile[]) => ParsedManifests {
+  let known = new Map<string, { readonly text: string; readonly parsed: ParsedManifests }>()
+  return (files) => {
+    const next: typeof known = new Map()
+    for (const file of files) {
+      const before = known.get(file.name)
+      const parsed = before?.text === file.text ? before.parsed : parseManifest(file, env)
+      next.set(file.name, { text: file.text, parsed })
+    }
+    known = next
+    const all = [...known.values()]
+    return {
+      objects: all.flatMap(({ parsed }) => parsed.objects),
+      problems: all.flatMap(({ parsed }) => parsed.problems),
+    }
+  }
+}
+
+function parseManifest(file: ManifestFile, env: Environment): ParsedManifests {
+  const objects: SourceObject[] = []
+  const problems: CatalogProblem[] = []
+  const lines = new LineCounter()
+  const documents = parseAllDocuments(file.text, { lineCounter: lines, prettyErrors: false, merge: true })
+  // An empty stream has no documents at all; the library then gives an empty array of its own kind.
+  Array.from(documents as Iterable<Document.Parsed>).forEach((document, index) => {
+    const place: Place = { file: file.name, document: index + 1, lines }
+    const object = readDocument(document, place, problems)
+    if (object === null) return
+    for (const each of itemsOf(object, problems)) {
+      expandSecret(each, env, problems)
+      objects.push(each)
+    }
+  })
+  return { objects, problems }
+}
+
+interface Place {
+  readonly file: string
+  readonly document: number
+  readonly lines: LineCounter
+}
+
+async function manifestNames(folder: string): Promise<readonly string[]> {
+  let names: readonly string[]
+  try {
+    names = await readdir(folder)
+  } catch (error) {
+    throw new ManifestsUnreadable(`the folder ${folder} cannot be read (${codeOf(error)})`, { cause: error })
+  }
+  const manifests = names.filter(isManifestName).sort()
+  if (manifests.length > MAX_FILES) throw new ManifestsUnreadable(`${folder} has more than ${MAX_FILES} manifests`)
+  return manifests
+}
+
+async function readManifest(folder: string, name: string): Promise<ManifestFile | null> {
+  try {
+    const path = join(folder, name)
+    const { size, isFile } = await stat(path).then((found) => ({ size: found.size, isFile: found.isFile() }))
+    if (!isFile) return null
+    if (size > MAX_FILE_BYTES) throw new ManifestsUnreadable(`${name} has more than ${MAX_FILE_BYTES} bytes`)
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path))
+    return { name, text }
+  } catch (error) {
+    if (error instanceof ManifestsUnreadable) throw error
+    if (codeOf(error) === 'ENOENT') return null
+    const why = error instanceof TypeError ? 'it is not UTF-8' : codeOf(error)
+    throw new ManifestsUnreadable(`${name} cannot be read (${why})`, { cause: error })
+  }
+}
+
+/** The object of one document, or null where it is empty or broken; what is broken is added to the problems. */
+function readDocument(document: Document.Parsed, place: Place, problems: CatalogProblem[]): SourceObject | null {
+  const broken = (line: number, message: string) => problems.push(fileProblem(place, line, 'InvalidYaml', message))
+  for (const error of document.errors.slice(0, MAX_ERRORS_PER_DOCUMENT)) {
+    broken(place.lines.linePos(error.pos[0]).line, firstLine(error.message))
+  }
+  if (document.errors.length > 0 || document.contents === null) return null
+  const root = document.contents as Node
+  if (isScalar(root) && root.value === null) return null
+  if (!isMap(root)) {
+    broken(lineOf(root, place), 'the document is not a map of fields')
+    return null
+  }
+  visit(document, { Scalar: (key, scalar) => asKubernetesReads(key, scalar) })
+  try {
+    const value: unknown = document.toJS({ maxAliasCount: 100 })
+    return { value, locate: (field) => sourceOf(place, lineOfField(root, field, document, place)) }
+  } catch (error) {
+    broken(lineOf(root, place), error instanceof Error ? firstLine(error.message) : 'cannot be read')
+    return null
+  }
+}
+
+/** The objects of a list, as `kubectl get -o yaml` writes them and `kubectl apply` takes them; else the object itself. */
+function itemsOf(object: SourceObject, problems: CatalogProblem[]): readonly SourceObject[] {
+  const { kind, items } = object.value as { readonly kind?: unknown; readonly items?: unknown }
+  if (typeof kind !== 'string' || !kind.endsWith('List') || !Array.isArray(items)) return [object]
+  return items.flatMap((value: unknown, index): readonly SourceObject[] => {
+    const source = object.locate(`/items/${index}`)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return itemsOf({ value, locate: (field) => object.locate(`/items/${index}${field}`) }, problems)
+    const message = `items.${index}: is not a map of fields`
+    problems.push({ object: kind, source, field: `/items/${index}`, reason: 'InvalidYaml', message })
+    return []
+  })
+}
+
+function asKubernetesReads(key: unknown, scalar: { value: unknown; type?: unknown }): void {
+  if (key === 'key' || scalar.type !== 'PLAIN' || typeof scalar.value !== 'string') return
+  const match = YAML_1_1_BOOLEAN.exec(scalar.value)
+  if (match !== null) scalar.value = match[1] !== undefined
+}
+
+/** `$${NAME}` stands for the text `${NAME}` itself. */
+function expandSecret(object: SourceObject, env: Environment, problems: CatalogProblem[]): void {
+  const { kind, metadata, stringData } = object.value as {
+    readonly kind?: unknown
+    readonly metadata?: { readonly name?: unknown } | null
+    readonly stringData?: unknown
+  }
+  if (kind !== 'Secret' || typeof stringData !== 'object' || stringData === null) return
+  const values = stringData as Record<string, unknown>
+  for (const [key, value] of Object.entries(values)) {
+    if (typeof value !== 'string') continue
+    values[key] = value.replaceAll(ENV_REFERENCE, (reference, name: string) => {
+      if (reference.startsWith('$$')) return reference.slice(1)
+      const found = env[name]
+      if (found !== undefined) return found
+      const field = `/stringData/${key}`
+      const message = `stringData.${key}: the environment variable ${name} is not set`
+      const subject = `Secret/${typeof metadata?.name === 'string' ? metadata.name : ''}`
+      problems.push({ object: subject, source: object.locate(field), field, reason: 'EnvNotSet', message })
+      return reference
+    })
+  }
+}
+
+function fileProblem(place: Place, line: number, reason: ProblemReason, message: string): CatalogProblem {
+  return { object: `File/${place.file}`, source: sourceOf(place, line), field: '', reason, message }
+}
+
+function sourceOf(place: Place, line: number): string {
+  return `${place.file}, document ${place.document}, line ${line}`
+}
+
+/** The line of a field's name, or of the nearest thing around it that is there. */
+function lineOfField(root: Node, field: string, document: Document.Parsed, place: Place): number {
+  let line = lineOf(root, place)
+  let node: unknown = root
+  for (const step of field.split('/').slice(1)) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    const resolved = isAlias(node) ? node.resolve(document) : node
+    const child = childOf(resolved, name)
+    if (child === null) break
+    line = isNode(child.at) ? lineOf(child.at, place) : line
+    node = child.node
+  }
+  return line
+}
+
+function childOf(node: unknown, name: string): { readonly at: unknown; readonly node: unknown } | null {
+  if (isMap(node)) {
+    const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === name)
+    return pair === undefined ? null : { at: pair.key, node: pair.value }
+  }
+  const item = isSeq(node) ? node.items[Number(name)] : undefined
+  return item === undefined ? null : { at: item, node: item }
+}
+
+function lineOf(node: Node, place: Place): number {
+  return place.lines.linePos(node.range?.[0] ?? 0).line
+}
+
+function firstLine(message: string): string {
+  return message.split('\n', 1)[0] ?? ''
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+}

@@ -1,0 +1,180 @@
+/** Keeps the catalog compiled from a watched folder: swapped whole, and only for one that compiles. */
+
+import { createHash } from 'node:crypto'
+
+import type { Catalog, CatalogProblem, Credentials } from '../../domain/catalog.ts'
+import { isBlocking } from '../../domain/resources/problems.ts'
+import type { Compilation } from '../../domain/catalog/compile-catalog.ts'
+import { compileCatalog } from '../../domain/catalog/compile-catalog.ts'
+import type { ProviderSettingsChecker } from '../../domain/catalog/compiler.ts'
+import { withoutMissing } from '../../domain/resources/missing-references.ts'
+import type { FolderState } from './folder-watch.ts'
+import { watchFolder } from './folder-watch.ts'
+import type { Logger } from '../logger.ts'
+import { ManifestsUnreadable, parseManifests, readManifests, rememberingParser } from './manifests.ts'
+import type { ManifestFile, ParsedManifests } from './manifests.ts'
+
+export interface CatalogSource {
+  /** The catalog in force. Take it once per request: the next call may give another. */
+  readonly current: () => Catalog
+  readonly credentials: () => Credentials
+  /** What is wrong with the folder as it is now, whether or not the catalog in force came from it. */
+  readonly problems: () => readonly CatalogProblem[]
+  /** Called after each change of catalog or problems; gives back a function that ends it. */
+  readonly onChange: (listener: (change: CatalogChange) => void) => () => void
+  readonly close: () => Promise<void>
+}
+
+export interface CatalogChange {
+  readonly catalog: Catalog
+  readonly previous: Catalog
+  readonly problems: readonly CatalogProblem[]
+  /** False where the folder is refused and the previous catalog stays in force. */
+  readonly isAccepted: boolean
+}
+
+export interface CatalogFolderOptions {
+  readonly folder: string
+  /** Where `${NAME}` inside Secrets is looked up. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly checkProviderSettings?: ProviderSettingsChecker
+  readonly logger: Logger
+  readonly nowMs: () => number
+}
+
+export interface FolderCompilation extends Compilation {
+  /** Whether the folder may take effect; problems that only leave single objects out do not prevent it. */
+  readonly isAccepted: boolean
+}
+
+/** The folder does not compile at the start, when there is no catalog to keep. */
+export class CatalogRefused extends Error {
+  override readonly name = 'CatalogRefused'
+  readonly problems: readonly CatalogProblem[]
+  constructor(folder: string, problems: readonly CatalogProblem[]) {
+    super(`the manifests in ${folder} do not compile:\n${formatProblems(problems)}`)
+    this.problems = problems
+  }
+}
+
+/**
+ * Reads, compiles and from then on watches a folder.
+ * @throws CatalogRefused where the folder cannot be read or does not compile: a start must not serve half of it.
+ */
+export async function openCatalogFolder(options: CatalogFolderOptions): Promise<CatalogSource> {
+  const { folder, logger } = options
+  const initial = await filesOf(folder)
+  const parse = rememberingParser(options.env)
+  const compile = (files: readonly ManifestFile[]) => compileParsed(parse(files), options.checkProviderSettings)
+  let compilation = compile(initial)
+  if (!compilation.isAccepted) throw new CatalogRefused(folder, compilation.problems)
+  let problems = compilation.problems
+  const listeners = new Set<(change: CatalogChange) => void>()
+  logOutcome(logger, { ...compilation, isAccepted: true })
+
+  const take = (state: FolderState): void => {
+    const previous = compilation.catalog
+    const next = state.kind === 'files' ? compile(state.files) : null
+    if (next?.isAccepted === true) compilation = next
+    problems = next?.problems ?? [unreadable(folder, state.kind === 'unreadable' ? state.message : '')]
+    const change = { catalog: compilation.catalog, previous, problems, isAccepted: next?.isAccepted === true }
+    logOutcome(logger, change)
+    for (const listener of listeners) notify(listener, change, logger)
+  }
+  const watching = watchFolder({ folder, initial, nowMs: options.nowMs, logger, onChange: take })
+  return {
+    current: () => compilation.catalog,
+    credentials: () => compilation.credentials,
+    problems: () => problems,
+    onChange: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    close: watching.close,
+  }
+}
+
+/** Compiles files as a folder: what `whence lint` prints is what the embedded program would say. */
+export function compileManifests(
+  files: readonly ManifestFile[],
+  { env, checkProviderSettings }: Pick<CatalogFolderOptions, 'env' | 'checkProviderSettings'>,
+): FolderCompilation {
+  return compileParsed(parseManifests(files, env), checkProviderSettings)
+}
+
+function compileParsed(
+  parsed: ParsedManifests,
+  checkProviderSettings: ProviderSettingsChecker | undefined,
+): FolderCompilation {
+  const compilation = compileCatalog({
+    objects: parsed.objects,
+    sha256Hex: (text) => createHash('sha256').update(text).digest('hex'),
+    ...(checkProviderSettings === undefined ? {} : { checkProviderSettings }),
+  })
+  // While a document cannot be read, what refers to it only seems to be wrong.
+  const hasUnread = parsed.problems.some((problem) => problem.reason === 'InvalidYaml')
+  const compiled = compilation.problems.filter((problem) => !hasUnread || !problem.reason.startsWith('Ref'))
+  const problems = [...parsed.problems, ...compiled]
+  return { ...compilation, problems, isAccepted: !problems.some(isBlocking) }
+}
+
+/** The problems of a folder as it lies there; an unreadable folder is one of them. */
+export async function lintFolder(
+  options: Pick<CatalogFolderOptions, 'folder' | 'env' | 'checkProviderSettings'> & {
+    /** What objects refer to may lie elsewhere. */
+    readonly allowsMissing?: boolean
+  },
+): Promise<readonly CatalogProblem[]> {
+  try {
+    const files = await readManifests(options.folder)
+    const { problems } = compileManifests(files, options)
+    return options.allowsMissing === true
+      ? withoutMissing(problems, parseManifests(files, options.env).objects)
+      : problems
+  } catch (error) {
+    if (error instanceof ManifestsUnreadable) return [unreadable(options.folder, error.message)]
+    throw error
+  }
+}
+
+/** One problem a line, as a terminal shows it. */
+export function formatProblems(problems: readonly CatalogProblem[]): string {
+  return problems
+    .map(
+      ({ object, source, reason, message }) => `${source === '' ? '' : `${source}: `}${object}: ${message} [${reason}]`,
+    )
+    .join('\n')
+}
+
+async function filesOf(folder: string): Promise<readonly ManifestFile[]> {
+  try {
+    return await readManifests(folder)
+  } catch (error) {
+    if (error instanceof ManifestsUnreadable) throw new CatalogRefused(folder, [unreadable(folder, error.message)])
+    throw error
+  }
+}
+
+function unreadable(folder: string, message: string): CatalogProblem {
+  return { object: `Folder/${folder}`, source: '', field: '', reason: 'FolderUnreadable', message }
+}
+
+function logOutcome(
+  logger: Logger,
+  { catalog, problems, isAccepted }: Pick<CatalogChange, 'catalog' | 'problems' | 'isAccepted'>,
+): void {
+  for (const { object, source, field, reason, message } of problems) {
+    logger.warn({ object, source, field, reason, why: message }, 'manifest refused')
+  }
+  const counts = { version: catalog.version, websites: catalog.websites.size, problems: problems.length }
+  if (isAccepted) logger.info(counts, 'catalog in force')
+  else logger.error(counts, 'folder refused, the catalog in force stays')
+}
+
+function notify(listener: (change: CatalogChange) => void, change: CatalogChange, logger: Logger): void {
+  try {
+    listener(change)
+  } catch (error) {
+    logger.error({ err: error }, 'listener of the catalog failed')
+  }
+}

@@ -1,0 +1,55 @@
+/** Takes a catalog out of the ConfigMaps that hold it, if all of it is there. */
+
+import { createHash } from 'node:crypto'
+
+import type { CatalogPlace } from '../../domain/published/place.ts'
+import { INDEX_KEY, indexName, SHARD_KEY } from '../../domain/published/place.ts'
+import type { CatalogIndex } from '../../domain/published/index.ts'
+import { catalogParts, readIndex } from '../../domain/published/index.ts'
+import { memberOf, unpacked } from './members.ts'
+import type { KubeObject } from '../kube/objects.ts'
+
+export interface WholeCatalog {
+  readonly index: CatalogIndex
+  /** Texts of its parts. */
+  readonly texts: readonly string[]
+}
+
+interface KnownPart {
+  readonly packed: string
+  readonly text: string
+  readonly digest: string
+}
+
+/** By name of its ConfigMap: a part that did not change is not unpacked again. */
+export type PartsMemory = Map<string, KnownPart>
+
+/** Null where no index is there, or not all parts that it names. @throws UnreadableCatalog */
+export function wholeCatalog(
+  place: CatalogPlace,
+  configMap: (name: string) => KubeObject | undefined,
+  memory: PartsMemory = new Map(),
+): WholeCatalog | null {
+  const text = memberOf(configMap(indexName(place)), 'data', INDEX_KEY)
+  if (text === null) return null
+  const index = readIndex(text)
+  const parts = catalogParts(index, place)
+  const found = parts.flatMap(({ name, digest }) => {
+    const part = knownPart(memory, name, memberOf(configMap(name), 'binaryData', SHARD_KEY))
+    return part !== null && part.digest === digest ? [part] : []
+  })
+  if (found.length < parts.length) return null
+  const names = new Set(parts.map(({ name }) => name))
+  for (const name of memory.keys()) if (!names.has(name)) memory.delete(name)
+  return { index, texts: found.map((part) => part.text) }
+}
+
+function knownPart(memory: PartsMemory, name: string, packed: string | null): KnownPart | null {
+  if (packed === null) return null
+  const known = memory.get(name)
+  if (known?.packed === packed) return known
+  const text = unpacked(packed)
+  const part = { packed, text, digest: createHash('sha256').update(text).digest('hex') }
+  memory.set(name, part)
+  return part
+}

@@ -1,0 +1,224 @@
+/** Compiles a command line and an environment into settings, or into all that is wrong with them, by name. */
+
+import { closestName } from '../../domain/resources/json-schema.ts'
+import { readArguments } from './arguments.ts'
+import type { CommandRow } from './commands.ts'
+import { commandNamed, COMMANDS } from './commands.ts'
+import { maskUrl } from './parse.ts'
+import type { FallbackSource, SettingName, SettingRow, Settings } from './table.ts'
+import { FOREIGN_VARIABLES, isSingleMachine, SETTINGS } from './table.ts'
+
+export type { Settings } from './table.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export interface SettingProblem {
+  /** The option or variable as it was given: `--listen`, `WHENCE_LISTEN`. */
+  readonly name: string
+  /** Completes a sentence that begins with the name; never repeats the value. */
+  readonly message: string
+}
+
+export interface RunOutcome {
+  readonly kind: 'run' | 'check'
+  readonly settings: Settings
+  /** The command's own flags; a switch that is on holds an empty text. */
+  readonly flags: ReadonlyMap<string, string>
+  readonly positionals: readonly string[]
+  /** All settings the command reads, one a line, secrets masked: what `--check` prints. */
+  readonly text: string
+}
+
+export type SettingsOutcome =
+  | RunOutcome
+  | { readonly kind: 'help'; readonly text: string }
+  | { readonly kind: 'version' }
+  | { readonly kind: 'problems'; readonly problems: readonly SettingProblem[]; readonly text: string }
+
+/** `argv` is what follows the command. Options win over variables; an empty variable counts as absent. */
+export function compileSettings(command: string, argv: readonly string[], env: Environment): SettingsOutcome {
+  const row = commandNamed(command)
+  if (row === null) return refused([unknownCommand(command)])
+  const given = readArguments(argv, row)
+  if (given.wish === 'help') return { kind: 'help', text: commandHelp(command, row) }
+  if (given.wish === 'version') return { kind: 'version' }
+  const problems: SettingProblem[] = [...given.problems, ...unknownVariables(env)]
+  const texts = textsOf(command, given.options, env)
+  const settings = parseAll(row, texts, problems)
+  problems.push(...crossChecks(command, row, texts))
+  if (problems.length > 0) return refused(problems)
+  return {
+    kind: given.wish === 'check' ? 'check' : 'run',
+    settings,
+    flags: given.flags,
+    positionals: given.positionals,
+    text: shownSettings(row, texts),
+  }
+}
+
+/** What `whence` says without a command. */
+export function overview(): string {
+  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length))
+  const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`)
+  return [
+    'Usage: whence COMMAND [options]',
+    '',
+    'Commands:',
+    ...lines,
+    '',
+    '`whence COMMAND --help` says more.',
+    '',
+  ].join('\n')
+}
+
+/** The help text of one command, made from the tables. */
+export function commandHelp(command: string, row: CommandRow): string {
+  const options = [
+    ...Object.entries(row.flags).map(([name, flag]) => ({ name, ...flag })),
+    ...row.settings.map((name) => settingHelp(rowOf(name))),
+    { name: '--check', placeholder: null, doc: 'Print the settings, secrets masked, and end.' },
+    { name: '--version', placeholder: null, doc: 'Print the version and end.' },
+    { name: '--help', placeholder: null, doc: 'Print this and end.' },
+  ].map(({ name, placeholder, doc }) => ({ head: placeholder === null ? name : `${name} ${placeholder}`, doc }))
+  const width = Math.max(...options.map(({ head }) => head.length))
+  const usage = ['Usage: whence', command, ...row.positionals, '[options]'].join(' ')
+  return [usage, '', row.summary, '', ...options.map(({ head, doc }) => `  ${head.padEnd(width)}  ${doc}`), ''].join(
+    '\n',
+  )
+}
+
+/** One text per setting with where it came from; null where nothing is given and there is no default. */
+interface SettingText {
+  readonly source: string
+  readonly text: string
+}
+type SettingTexts = ReadonlyMap<SettingName, SettingText>
+
+function rowOf(name: SettingName): SettingRow<unknown> {
+  return SETTINGS[name]
+}
+
+function textsOf(command: string, options: ReadonlyMap<string, string>, env: Environment): SettingTexts {
+  const texts = new Map<SettingName, SettingText>()
+  const above: FallbackSource = { command, text: (name) => texts.get(name as SettingName)?.text ?? '' }
+  for (const name of Object.keys(SETTINGS) as SettingName[]) {
+    const row = rowOf(name)
+    const option = row.option === null ? undefined : options.get(row.option)
+    const variable = env[row.env]
+    if (row.option !== null && option !== undefined) texts.set(name, { source: row.option, text: option })
+    else if (variable !== undefined && variable !== '') texts.set(name, { source: row.env, text: variable })
+    else {
+      const fallback = typeof row.fallback === 'function' ? row.fallback(above) : row.fallback
+      if (fallback !== null) texts.set(name, { source: 'default', text: fallback })
+    }
+  }
+  return texts
+}
+
+function parseAll(row: CommandRow, texts: SettingTexts, problems: SettingProblem[]): Settings {
+  const values: Partial<Record<SettingName, unknown>> = {}
+  for (const name of Object.keys(SETTINGS) as SettingName[]) {
+    const given = texts.get(name)
+    const parsed = given === undefined ? null : rowOf(name).parse(given.text)
+    values[name] = parsed?.ok === true ? parsed.value : null
+    const isRead = row.settings.includes(name)
+    if (given !== undefined && parsed?.ok === false && isRead && given.source !== 'default') {
+      problems.push({ name: given.source, message: parsed.why })
+    }
+  }
+  // The type follows from the table row by row; a value that could not be parsed is among the problems.
+  return Object.freeze(values) as Settings
+}
+
+/** What no setting shows by itself. */
+function crossChecks(command: string, row: CommandRow, texts: SettingTexts): readonly SettingProblem[] {
+  const problems: SettingProblem[] = []
+  if (command === 'embedded') problems.push(...folderChecks(row, texts))
+  // Tools work on either kind: on what a single process keeps in folders, and on the servers of many.
+  if (!isSingleMachine(command)) problems.push(...engineChecks(command, row, texts))
+  if (row.settings.includes('secret')) problems.push(...secretChecks(command, texts))
+  if (command === 'operator' && !texts.has('catalog')) {
+    problems.push({ name: SETTINGS.catalog.env, message: `is required for ${command}` })
+  }
+  if (row.settings.includes('role') && !texts.has('role')) {
+    problems.push({ name: SETTINGS.role.option, message: `is required for ${command}` })
+  }
+  return problems
+}
+
+/** One process keeps its engines in folders; the servers that several processes would share cannot be used yet. */
+function folderChecks(row: CommandRow, texts: SettingTexts): readonly SettingProblem[] {
+  return (['eventLog', 'facts'] as const).flatMap((name) => {
+    const given = texts.get(name)
+    if (given === undefined || !row.settings.includes(name) || !/^(kafka|https?):\/\//.test(given.text)) return []
+    const scheme = name === 'facts' ? 'chdb' : 'lmdb'
+    return [{ name: given.source, message: `must be a folder, as in ${scheme}:./data/${scheme}` }]
+  })
+}
+
+/** Several processes cannot share folders: their engines must be servers, and must be named. */
+function engineChecks(command: string, row: CommandRow, texts: SettingTexts): readonly SettingProblem[] {
+  return (['eventLog', 'hotState', 'facts'] as const).flatMap((name) => {
+    if (!row.settings.includes(name)) return []
+    const { env } = SETTINGS[name]
+    const scheme = /^(lmdb|chdb):/.exec(texts.get(name)?.text ?? '')
+    if (scheme !== null) return [{ name: env, message: `${scheme[0]} works in the embedded program only` }]
+    if (texts.has(name) || row.optionalEngines?.includes(name)) return []
+    return [{ name: env, message: `is required for ${command}` }]
+  })
+}
+
+function secretChecks(command: string, texts: SettingTexts): readonly SettingProblem[] {
+  const { env } = SETTINGS.secretFile
+  const file = texts.get('secretFile')
+  if (texts.has('secret')) {
+    const isBoth = file !== undefined && file.source !== 'default'
+    return isBoth ? [{ name: SETTINGS.secret.env, message: `cannot be given together with ${env}` }] : []
+  }
+  return file === undefined ? [{ name: env, message: `is required for ${command}, or ${SETTINGS.secret.env}` }] : []
+}
+
+function unknownVariables(env: Environment): readonly SettingProblem[] {
+  const known = Object.values(SETTINGS).map((row) => row.env)
+  const allowed = new Set<string>([...known, ...FOREIGN_VARIABLES])
+  return Object.keys(env)
+    .filter((name) => name.startsWith('WHENCE_') && !allowed.has(name))
+    .sort()
+    .map((name) => ({ name, message: unknownMessage('variable', name, known) }))
+}
+
+function unknownCommand(command: string): SettingProblem {
+  if (command === '') return { name: 'whence', message: `needs a command: ${Object.keys(COMMANDS).join(', ')}` }
+  return { name: command, message: unknownMessage('command', command, Object.keys(COMMANDS)) }
+}
+
+/** Also used for options: what is unknown, and what was probably meant. */
+export function unknownMessage(what: string, name: string, known: readonly string[]): string {
+  const meant = closestName(name, known)
+  return meant === null
+    ? `is not a ${what} that whence knows`
+    : `is not a ${what} that whence knows; did you mean ${meant}?`
+}
+
+function refused(problems: readonly SettingProblem[]): SettingsOutcome {
+  const lines = problems.map(({ name, message }) => `  ${name} ${message}`)
+  return { kind: 'problems', problems, text: ['These settings are wrong:', ...lines, ''].join('\n') }
+}
+
+function settingHelp(row: SettingRow<unknown>): { name: string; placeholder: string; doc: string } {
+  const fallback = row.fallbackDoc ?? (typeof row.fallback === 'string' ? row.fallback : 'none')
+  const name = row.option ?? row.env
+  const variable = row.option === null ? '' : `${row.env}; `
+  return { name, placeholder: row.placeholder, doc: `${row.doc} (${variable}default: ${fallback.replaceAll('`', '')})` }
+}
+
+function shownSettings(row: CommandRow, texts: SettingTexts): string {
+  const lines = row.settings.map((name) => {
+    const { env, isSecret } = rowOf(name)
+    const given = texts.get(name)
+    if (given === undefined) return `${env}=`
+    const shown = isSecret !== true ? given.text : URL.canParse(given.text) ? maskUrl(given.text) : '***'
+    return `${env}=${shown}${given.source === 'default' ? '  (default)' : ''}`
+  })
+  return `${lines.join('\n')}\n`
+}

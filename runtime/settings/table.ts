@@ -1,0 +1,277 @@
+/** THE table of settings: option, environment variable, default and meaning of each, and which command reads it. */
+
+import { PROVIDER_IDS } from '../../domain/model.ts'
+import { CLUSTER_SETTINGS } from './cluster.ts'
+import type { SettingParser } from './parse.ts'
+import {
+  parseBaseUrl,
+  parseBrand,
+  parseChoice,
+  parseCount,
+  parseEngineUrl,
+  parseListen,
+  parseLogFormat,
+  parseLogLevel,
+  parseNetworks,
+  parseOriginUrl,
+  parsePath,
+  parsePrices,
+  parseSecret,
+} from './parse.ts'
+
+/** What a delivery process can do; one process may do several. */
+export const DELIVERY_ROLES = ['facts-writer', 'state', 'dispatch', ...PROVIDER_IDS] as const
+
+export interface SettingRow<T> {
+  /** Null for what should not stand on a command line. */
+  readonly option: string | null
+  readonly env: string
+  readonly placeholder: string
+  readonly doc: string
+  readonly parse: SettingParser<T>
+  /**
+   * The text that is parsed where nothing is given; null where the setting may be absent. A function derives it from
+   * the settings above it in the table.
+   */
+  readonly fallback: string | null | ((above: FallbackSource) => string | null)
+  /** For people, where the default is not a plain text. */
+  readonly fallbackDoc?: string
+  readonly isSecret?: true
+}
+
+/** The settings that others derive their defaults from, as texts. */
+export interface FallbackSource {
+  readonly command: string
+  readonly text: (name: string) => string
+}
+
+/** Without a cluster the engines are folders under the data folder; with one they must be named. */
+const underData =
+  (scheme: string, folder: string) =>
+  ({ command, text }: FallbackSource): string | null =>
+    isSingleMachine(command) ? `${scheme}:${text('data').replace(/\/+$/, '')}/${folder}` : null
+
+const EMBEDDED_ONLY = 'embedded only'
+
+export const SETTINGS = {
+  listen: {
+    option: '--listen',
+    env: 'WHENCE_LISTEN',
+    placeholder: 'HOST:PORT',
+    doc: 'Where the service listens.',
+    parse: parseListen,
+    fallback: '127.0.0.1:8080',
+  },
+  metricsListen: {
+    option: '--metrics-listen',
+    env: 'WHENCE_METRICS_LISTEN',
+    placeholder: 'HOST:PORT',
+    doc: 'Where Prometheus reads metrics.',
+    parse: parseListen,
+    fallback: '127.0.0.1:9090',
+  },
+  baseUrl: {
+    option: '--base-url',
+    env: 'WHENCE_BASE_URL',
+    placeholder: 'URL',
+    doc: 'The address under which websites and installers reach the service.',
+    parse: parseBaseUrl,
+    fallback: ({ text }) => `http://${text('listen')}`,
+    fallbackDoc: '`http://` and the listen address',
+  },
+  data: {
+    option: '--data',
+    env: 'WHENCE_DATA',
+    placeholder: 'FOLDER',
+    doc: 'Where everything is kept that the process itself stores.',
+    parse: parsePath,
+    fallback: './data',
+  },
+  manifests: {
+    option: '--manifests',
+    env: 'WHENCE_MANIFESTS',
+    placeholder: 'FOLDER',
+    doc: 'The watched folder of custom resources.',
+    parse: parsePath,
+    fallback: './examples/quickstart',
+  },
+  secretFile: {
+    option: '--secret-file',
+    env: 'WHENCE_SECRET_FILE',
+    placeholder: 'FILE',
+    doc: 'Master secrets, one a line; the first one signs.',
+    parse: parsePath,
+    fallback: ({ command, text }) => (isSingleMachine(command) ? `${text('data').replace(/\/+$/, '')}/secret` : null),
+    fallbackDoc: 'made under the data folder',
+  },
+  secret: {
+    option: null,
+    env: 'WHENCE_SECRET',
+    placeholder: 'TEXT',
+    doc: 'The master secrets themselves, one a line, in place of a file.',
+    parse: parseSecret,
+    fallback: null,
+    isSecret: true,
+  },
+  trustProxy: {
+    option: '--trust-proxy',
+    env: 'WHENCE_TRUST_PROXY',
+    placeholder: 'NETWORKS',
+    doc: 'Networks of the proxies whose X-Forwarded-For is believed, separated by commas.',
+    parse: parseNetworks,
+    fallback: '',
+    fallbackDoc: 'none',
+  },
+  connectionsPerAddress: {
+    option: '--connections-per-address',
+    env: 'WHENCE_CONNECTIONS_PER_ADDRESS',
+    placeholder: 'N',
+    doc: 'Most connections of one address, those of --trust-proxy excepted; 0 for no limit (docs/operations.md).',
+    parse: parseCount({ min: 0, max: 10_000 }),
+    fallback: '512',
+  },
+  eventLog: {
+    option: '--event-log',
+    env: 'WHENCE_EVENT_LOG',
+    placeholder: 'URL',
+    doc: 'The event log: a folder, as in lmdb:./data/lmdb, or kafka://HOST:9092 (docs/kafka.md).',
+    parse: parseEngineUrl(['lmdb', 'kafka']),
+    fallback: underData('lmdb', 'lmdb'),
+    fallbackDoc: '`lmdb:` under the data folder',
+    isSecret: true,
+  },
+  hotState: {
+    option: '--hot-state',
+    env: 'WHENCE_HOT_STATE',
+    placeholder: 'URL',
+    doc: 'The hot state: a folder, or redis://HOST:6379/0; rediss: with TLS (docs/redis.md).',
+    parse: parseEngineUrl(['lmdb', 'redis', 'rediss']),
+    fallback: underData('lmdb', 'lmdb'),
+    fallbackDoc: `\`lmdb:\` under the data folder (${EMBEDDED_ONLY})`,
+    isSecret: true,
+  },
+  facts: {
+    option: '--facts',
+    env: 'WHENCE_FACTS',
+    placeholder: 'URL',
+    doc: 'ClickHouse: inside the process on a folder, as in chdb:./data/chdb, or http://HOST:8123/DATABASE; https: with TLS (docs/clickhouse.md).',
+    parse: parseEngineUrl(['chdb', 'http', 'https']),
+    fallback: underData('chdb', 'chdb'),
+    fallbackDoc: '`chdb:` under the data folder',
+    isSecret: true,
+  },
+  spool: {
+    option: '--spool',
+    env: 'WHENCE_SPOOL',
+    placeholder: 'FOLDER',
+    doc: 'Where an api keeps what Kafka cannot take now; a disk that outlives the process.',
+    parse: parsePath,
+    fallback: null,
+    fallbackDoc: 'none: such requests are answered `503`',
+  },
+  spoolMegabytes: {
+    option: '--spool-megabytes',
+    env: 'WHENCE_SPOOL_MEGABYTES',
+    placeholder: 'N',
+    doc: 'So much may wait in the spool, in millions of bytes.',
+    parse: parseCount({ min: 1, max: 1_000_000 }),
+    fallback: '1000',
+  },
+  ga4Url: providerUrl('WHENCE_GA4_URL', 'GA4'),
+  googleAdsUrl: providerUrl('WHENCE_GOOGLE_ADS_URL', 'the Google Data Manager API'),
+  googleOauthUrl: providerUrl('WHENCE_GOOGLE_OAUTH_URL', 'Google sign-in, which gives access tokens'),
+  metaUrl: providerUrl('WHENCE_META_URL', 'Meta'),
+  tiktokUrl: providerUrl('WHENCE_TIKTOK_URL', 'TikTok'),
+  xUrl: providerUrl('WHENCE_X_URL', 'X'),
+  brand: {
+    option: '--brand',
+    env: 'WHENCE_BRAND',
+    placeholder: 'NAME',
+    doc: "The name that shows in the skill's address, in the hook's variables and on pages.",
+    parse: parseBrand,
+    fallback: 'whence',
+  },
+  role: {
+    option: '--role',
+    env: 'WHENCE_ROLE',
+    placeholder: 'ROLE',
+    doc: `What a delivery process does: ${DELIVERY_ROLES.join(', ')}.`,
+    parse: parseChoice(DELIVERY_ROLES),
+    fallback: null,
+    fallbackDoc: 'must be given',
+  },
+  exampleSite: {
+    option: '--example-site',
+    env: 'WHENCE_EXAMPLE_SITE',
+    placeholder: 'HOST:PORT',
+    doc: 'Serves a small example website that carries the SDK.',
+    parse: parseListen,
+    fallback: null,
+    fallbackDoc: 'none',
+  },
+  standInsListen: {
+    option: '--stand-ins-listen',
+    env: 'WHENCE_STAND_INS_LISTEN',
+    placeholder: 'HOST:PORT',
+    doc: 'Where the first stand-in listens, the one for GA4; the others follow on the next five ports.',
+    parse: parseListen,
+    fallback: '127.0.0.1:8090',
+  },
+  prices: {
+    option: null,
+    env: 'WHENCE_PRICES',
+    placeholder: 'JSON',
+    doc: 'Prices by plan, for `/api/limits`.',
+    parse: parsePrices,
+    fallback: null,
+    fallbackDoc: 'none',
+  },
+  ...CLUSTER_SETTINGS,
+  logLevel: {
+    option: '--log-level',
+    env: 'WHENCE_LOG_LEVEL',
+    placeholder: 'LEVEL',
+    doc: 'The lowest level of diagnostics that is written.',
+    parse: parseLogLevel,
+    fallback: 'info',
+  },
+  logFormat: {
+    option: '--log-format',
+    env: 'WHENCE_LOG_FORMAT',
+    placeholder: 'FORMAT',
+    doc: 'How diagnostics are written: json, text, or auto, which is text on a terminal.',
+    parse: parseLogFormat,
+    fallback: 'auto',
+  },
+} as const satisfies Record<string, SettingRow<unknown>>
+
+export type SettingName = keyof typeof SETTINGS
+
+type ValueOf<Row> = Row extends { readonly parse: SettingParser<infer T>; readonly fallback: infer F }
+  ? F extends null
+    ? T | null
+    : T
+  : never
+
+/** All settings of a process, parsed. What its command does not read holds its default or is never looked at. */
+export type Settings = { readonly [N in SettingName]: ValueOf<(typeof SETTINGS)[N]> }
+
+/** Variables that begin alike and belong to the hook; a shell may have them set. */
+export const FOREIGN_VARIABLES: readonly string[] = ['WHENCE_HANDOFF', 'WHENCE_DISABLED']
+
+/** Whether a command works on the data folder of one machine, so that engines need not be named. */
+export function isSingleMachine(command: string): boolean {
+  return !['api', 'delivery', 'operator', 'rebuild-state'].includes(command)
+}
+
+function providerUrl(env: string, provider: string) {
+  return {
+    option: null,
+    env,
+    placeholder: 'URL',
+    doc: `Base address of ${provider}: origin only, the documented path is added.`,
+    parse: parseOriginUrl,
+    fallback: null,
+    fallbackDoc: "the provider's own",
+  } as const
+}

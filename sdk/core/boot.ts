@@ -1,0 +1,38 @@
+/** Starts the SDK on a page and counts the page when it may. */
+
+import * as debug from './debug.ts'
+import type { Page, PageOptions } from './page.ts'
+import { resume, watchPage } from './page.ts'
+import type { Scope } from './scope.ts'
+import { createScope } from './scope.ts'
+import { viewPage } from './visit.ts'
+import type { Whence } from '../whence.d.ts'
+
+export function boot(options: PageOptions): Whence {
+  const { consent = 'granted', pageId, manual, spa } = options.wishes
+  // Without a secure context there is nothing to hash with, and no storage for markers.
+  const mayCollect = isSecureContext && consent !== 'denied'
+  const page: Page = {
+    ...options,
+    view: viewPage(),
+    registeredId: pageId,
+    mayCollect,
+    // A misspelt word must not pass for an agreement.
+    isAllowed: mayCollect && consent === 'granted',
+    isAutomatic: manual === undefined,
+    scopes: new Map<string, Scope>(),
+    scopeOf: (name = options.project) => {
+      let scope = page.scopes.get(name)
+      if (!scope) {
+        page.scopes.set(name, (scope = createScope(page, name)))
+        // In a task of its own, so that adapters which the page has queued are registered first.
+        setTimeout(() => resume(page))
+      }
+      return scope
+    },
+  }
+  if (DEBUG) debug.checkPage(page, consent)
+  const { whence } = page.scopeOf()
+  watchPage(page, spa !== undefined)
+  return whence
+}

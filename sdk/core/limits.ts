@@ -1,0 +1,18 @@
+/** The few limits of the service that the SDK obeys; the build bundles their values, not the whole table. */
+
+import { LIMITS } from '../../domain/limits.ts'
+
+/** Longest beginning that goes before a click ID where a provider's identifier is made of it. */
+const CLICK_PREFIX_CHARS = 24
+
+export const MARKER_BYTES = LIMITS.markerBytes
+export const UTM_CHARS = LIMITS.utmChars
+export const COOKIE_CHARS = LIMITS.identifierChars
+export const CLICK_ID_CHARS = LIMITS.identifierChars - CLICK_PREFIX_CHARS
+export const SESSION_ATTRIBUTES_CHARS = LIMITS.sessionAttributesChars
+export const MEASUREMENT_IDS = LIMITS.measurementIdsPerVisit
+export const CUSTOM_ADAPTERS = LIMITS.customAdapters
+export const CUSTOM_FIELDS = LIMITS.customFields
+export const CUSTOM_VALUE_CHARS = LIMITS.customValueChars
+export const COMMAND_CHARS = LIMITS.handoffCommandChars
+export const SOURCE_LIFETIME_MS = LIMITS.receiptLifetimeMs

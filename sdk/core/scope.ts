@@ -1,0 +1,130 @@
+/** Counts a page for one website: once per document and path, with marker and activation where the browser keeps markers. */
+
+import * as debug from './debug.ts'
+import { markerName, openStorage, readReceipt, removeMarkers, writeMarker } from './marker.ts'
+import type { Answer } from './net.ts'
+import { request } from './net.ts'
+import type { Page } from './page.ts'
+import { loadExtras, report, resume } from './page.ts'
+import type { VisitBody } from './visit.ts'
+import { beginVisit, completeVisit, memoryKey, rememberLanding } from './visit.ts'
+import type { CustomFields, Whence } from '../whence.d.ts'
+
+/** What the service answers to a visit; kept as it is. */
+interface Marker {
+  readonly receipt: string
+}
+
+/** One website on this page. The extras work through it, too. */
+export interface Scope {
+  readonly project: string
+  readonly adapters: Map<string, () => CustomFields | Promise<CustomFields>>
+  /** True once the page is to be counted as soon as consent allows. */
+  isDue: boolean
+  /** True once a token is asked for: a visit then stops waiting for tags. */
+  isUrgent: boolean
+  /**
+   * Counts the path unless it is counted already, or as soon as consent allows; resolves when that is done or given up. Never
+   * rejects.
+   */
+  readonly count: () => Promise<void>
+  /** Settles when no visit is under way. */
+  running: Promise<unknown>
+  /** The receipt of the current visit. That of a handoff-only visit is put here by the extras and lives nowhere else. */
+  currentReceipt: string | undefined
+  /** Sends nothing without consent; an answer that comes after consent was withdrawn is dropped. */
+  readonly send: (path: string, body?: object, isLast?: boolean) => Promise<Answer>
+  /** The body of a visit, with all but `previous_receipt`. Rejects where the service does not know the website or is away. */
+  readonly compose: () => Promise<VisitBody>
+  /** Removes what was stored in this browser, and counts anew after the next consent. */
+  readonly forget: () => Promise<void>
+  /** What the page's own code sees of the website. */
+  readonly whence: Whence
+}
+
+export function createScope(page: Page, project: string): Scope {
+  const counted = new Set<string>()
+
+  const visit = async () => {
+    // A prerendered page counts when it is shown, and never where it is not.
+    if ((document as Document & { prerendering?: boolean }).prerendering) {
+      await new Promise((resolve) => document.addEventListener('prerenderingchange', resolve))
+    }
+    const [root, body] = await Promise.all([openStorage(), beginVisit(page, project)])
+    if (DEBUG) debug.checkStorage(root)
+    if (!root) return
+    const name = markerName(project, body.url_id)
+    let sent: Promise<Answer> | undefined
+    const send = (leaving?: Event): unknown => (sent ??= scope.send('v1/visits', body, !!leaving))
+    // A visitor who leaves is counted with what is known by then. Once the visit is sent this does nothing.
+    addEventListener('pagehide', send)
+    body.previous_receipt = await readReceipt(root, name)
+    await completeVisit(page, scope, body)
+    // If the answer is no marker, the next line throws, and the visit is given up.
+    const { marker } = (await send()) as { marker: Marker }
+    if (!marker.receipt) return
+    scope.currentReceipt = marker.receipt
+    await writeMarker(root, name, marker)
+    await scope.send('v1/visits/activate', { project, receipt: marker.receipt })
+  }
+
+  const scope: Scope = {
+    project,
+    adapters: new Map(),
+    isDue: page.isAutomatic,
+    isUrgent: false,
+    running: Promise.resolve(),
+    currentReceipt: undefined,
+    send: async (path, body, isLast) => {
+      const answer = (page.isAllowed && (await request(page.serviceUrl + path, body, isLast))) || {}
+      if (DEBUG) debug.checkAnswer(page, { project, path, answer })
+      return page.isAllowed ? answer : {}
+    },
+    count: () => {
+      scope.isDue = !page.isAllowed
+      if (!scope.isDue && !counted.has(location.pathname)) {
+        counted.add(location.pathname)
+        scope.running = scope.running.then(visit).catch(report)
+      }
+      return scope.running as Promise<void>
+    },
+    compose: async () => {
+      const body = await beginVisit(page, project)
+      await completeVisit(page, scope, body)
+      return body
+    },
+    forget: () => {
+      counted.clear()
+      scope.isDue = page.isAutomatic
+      scope.currentReceipt = undefined
+      sessionStorage.removeItem(memoryKey(project))
+      return removeMarkers()
+    },
+    whence: interfaceOf(page, () => scope, project),
+  }
+  // Before any request: the visitor may leave at once.
+  if (page.isAllowed && page.isAutomatic) rememberLanding(page, project)
+  return scope
+}
+
+function interfaceOf(page: Page, scopeOf: () => Scope, project: string): Whence {
+  const whence: Whence = {
+    project,
+    start: () => scopeOf().count(),
+    grant: () => {
+      page.isAllowed = page.mayCollect
+      resume(page)
+    },
+    deny: () => {
+      page.isAllowed = false
+      for (const scope of page.scopes.values()) scope.forget().catch(report)
+    },
+    handoff: async () => (await loadExtras(page))?.handoff(scopeOf()) ?? null,
+    command: async (text) => (await (await loadExtras(page))?.command(scopeOf(), text)) ?? text,
+    fill: (text) => page.extras?.fill(scopeOf(), text) ?? text,
+    adapter: (name, read) => scopeOf().adapters.set(name, read),
+    scope: (name) => page.scopeOf(name).whence,
+    push: (callback) => callback(whence),
+  }
+  return whence
+}

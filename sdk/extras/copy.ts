@@ -1,0 +1,181 @@
+/** Fills the install commands that a page marks when the visitor copies them, and asks for the token before that. */
+
+import type { FillOptions } from './fill.ts'
+import { withoutPlaceholder } from './fill.ts'
+import type { Page } from '../core/page.ts'
+import type { Scope } from '../core/scope.ts'
+import { siteOf } from '../core/source.ts'
+import type { CopyDetail } from '../whence.d.ts'
+
+const MARKED = '[data-whence-command]'
+
+/** Selectors of the page's commands and copy buttons. `:is` forgives what the page's own selector has got wrong. */
+const commandsOf = ({ wishes: { commands = '' } }: Page) => `:is(${MARKED},${commands})`
+const buttonsOf = ({ wishes: { copyButtons = '' } }: Page) => `:is([data-whence-copy],${copyButtons})`
+
+/** What the listeners need of the handoffs. */
+export interface Tokens {
+  readonly handoff: (scope: Scope) => Promise<unknown>
+  readonly fill: (scope: Scope, text: string, options?: FillOptions) => string | undefined
+}
+
+/** Starts to listen; called once per page. */
+export function attend(page: Page, tokens: Tokens): void {
+  const filled = (element: HTMLElement) => fillElement(page, tokens, element)
+  addEventListener(
+    'click',
+    guarded((event) => copyForButton(page, event, filled)),
+    true,
+  )
+  // Last in line, so that what the page itself puts on the clipboard is seen and kept.
+  addEventListener(
+    'copy',
+    guarded((event) => refillCopy(page, event as ClipboardEvent, filled)),
+  )
+  const onIntent = guarded(({ target }) => {
+    const element = commandNear(page, target)
+    if (element) void ask(scopeOf(page, element), false)
+  })
+  addEventListener('pointerover', onIntent, true)
+  addEventListener('focusin', onIntent, true)
+
+  const ask = async (scope: Scope, isAhead: boolean) => {
+    if (isAhead) {
+      // A scope that is new begins to count in a task of its own.
+      await new Promise((resolve) => setTimeout(resolve))
+      await scope.running
+    }
+    // Ahead of any intent only where a visit is recorded anyway: a handoff-only visit would be one more.
+    if (page.isAllowed && (!isAhead || scope.currentReceipt)) await tokens.handoff(scope)
+  }
+  if (!('IntersectionObserver' in window)) return
+  const inView = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting) continue
+      inView.unobserve(target)
+      void ask(scopeOf(page, target as HTMLElement), true)
+    }
+  })
+  for (const element of document.querySelectorAll(commandsOf(page))) inView.observe(element)
+}
+
+/** How to fill a command that is at this place of the page. */
+export function fillOptionsAt(element: HTMLElement): FillOptions {
+  return {
+    variable: element.closest<HTMLElement>('[data-whence-variable]')?.dataset['whenceVariable'],
+    isWindows: /Windows/.test(navigator.userAgent),
+  }
+}
+
+/** The scope that the element belongs to; one that is new is counted like the script tag's. */
+const scopeOf = (page: Page, element: HTMLElement) => page.scopeOf(element.dataset['whenceProject'])
+
+/** The command as the page shows it. */
+const shownOf = (element: HTMLElement) =>
+  (element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement
+    ? element.value
+    : element.innerText
+  ).trim()
+
+function fillElement(page: Page, tokens: Tokens, element: HTMLElement): string {
+  const shown = shownOf(element)
+  const options = { ...fillOptionsAt(element), isOwnScript: element.matches(MARKED) ? undefined : ownScripts(page) }
+  const template = element.dataset['whenceTemplate'] ?? shown
+  return tokens.fill(scopeOf(page, element), template, options) ?? withoutPlaceholder(shown)
+}
+
+/** Recognises the vendor's own scripts: those of the page's website, of the service, and of the hosts that the page names. */
+function ownScripts({ serviceUrl, wishes: { scriptHosts } }: Page): (url: string) => boolean {
+  const named = scriptHosts?.split(' ') ?? []
+  return (url) => {
+    const { hostname } = new URL(url)
+    return (
+      siteOf(url) === siteOf(location.href) || hostname === new URL(serviceUrl).hostname || named.includes(hostname)
+    )
+  }
+}
+
+/** The command that an event in it, or at its button, is about. */
+function commandNear(page: Page, target: EventTarget | null): HTMLElement | null {
+  if (!(target instanceof Element)) return null
+  const marked = target.closest<HTMLElement>(commandsOf(page))
+  const button = target.closest<HTMLElement>(buttonsOf(page))
+  if (marked || !button) return marked
+  const selector = button.dataset['whenceCopy']
+  if (selector) return document.querySelector(selector)
+  // Without a selector: the command in the smallest block around the button that holds one.
+  let block: Element | null = button
+  while (block && !block.querySelector(commandsOf(page))) block = block.parentElement
+  return block && block.querySelector(commandsOf(page))
+}
+
+/**
+ * The page's own handler of the click runs first and is left alone; this write follows and replaces what it copied. Without a token
+ * that is the plain command once more.
+ */
+function copyForButton(page: Page, { target }: Event, filled: (element: HTMLElement) => string): void {
+  const button = target instanceof Element && target.closest(buttonsOf(page))
+  const element = button && commandNear(page, button)
+  if (!element) return
+  const text = filled(element)
+  setTimeout(async () => {
+    if (!(await writeClipboard(text))) return
+    const detail: CopyDetail = { filled: text.includes('wht_') }
+    button.dispatchEvent(new CustomEvent('whence:copy', { bubbles: true, detail }))
+  })
+}
+
+async function writeClipboard(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    // Frames without the permission, and pages that are not secure, have only the old way.
+    const area = document.createElement('textarea')
+    area.value = text
+    document.body.append(area)
+    area.select()
+    const isCopied = document.execCommand('copy')
+    area.remove()
+    return isCopied
+  }
+}
+
+/**
+ * A selection that holds a whole marked command, or another script's text field or copy event that holds nothing else: what is copied
+ * holds the filled one.
+ */
+function refillCopy(page: Page, event: ClipboardEvent, filled: (element: HTMLElement) => string): void {
+  const { clipboardData, defaultPrevented } = event
+  const copied = defaultPrevented ? clipboardData?.getData('text/plain') : selectedText(event.target)
+  if (!clipboardData || !copied || copied.includes('wht_')) return
+  let text = copied
+  for (const element of document.querySelectorAll<HTMLElement>(commandsOf(page))) {
+    const shown = shownOf(element)
+    // Elsewhere on the page the same words are prose, unless they are all that is copied.
+    const isMeant = copied.trim() === shown || getSelection()?.containsNode(element, true)
+    // A function, because a command may hold what `replace` takes for a pattern.
+    if (shown && isMeant) text = text.replace(shown, () => filled(element))
+  }
+  if (text === copied) return
+  clipboardData.setData('text/plain', text)
+  event.preventDefault()
+}
+
+function selectedText(target: EventTarget | null): string {
+  if (target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement) {
+    return target.value.slice(target.selectionStart ?? 0, target.selectionEnd ?? 0)
+  }
+  return getSelection()?.toString() ?? ''
+}
+
+/** A listener that cannot throw into the page: its own behaviour stays. */
+function guarded(listener: (event: Event) => void): (event: Event) => void {
+  return (event) => {
+    try {
+      listener(event)
+    } catch {
+      // The command stays as it is.
+    }
+  }
+}

@@ -1,0 +1,137 @@
+/** Fills a handoff token into an install command, where that cannot change what the command does otherwise. */
+
+import { COMMAND_CHARS } from '../core/limits.ts'
+import type { SimpleCommand, Word } from './shell-words.ts'
+import { readCommands } from './shell-words.ts'
+
+/** The mark that a token replaces. */
+const PLACEHOLDER = '{{handoff}}'
+/** The variable that the hook reads the token from, unless the service has another brand. */
+const VARIABLE = 'WHENCE_HANDOFF'
+
+const SHELL = /^(?:\S*\/)?(?:ba|da|z|k|mk|a)?sh$/
+const INTERPRETER = /^(?:\S*\/)?(?:python[\d.]*|node|ruby|perl|php)$/
+const SCRIPT = /^\S*\/\S*\.(?:sh|bash|run)$/
+/**
+ * Commands of package managers that run the package's own code with the environment they were given: its install script, or the program
+ * itself. pip, pipx install, uv tool install, cargo, gem, pnpm add and bun add run nothing of the vendor's, so a token would reach nobody.
+ */
+const RUNS_PACKAGE: Readonly<Record<string, RegExp>> = {
+  npm: /^(?:i|install|add|exec|x|create|init)\b/,
+  npx: /^/,
+  yarn: /^(?:global add|add|dlx|create)\b/,
+  pnpm: /^(?:dlx|create)\b/,
+  pnpx: /^/,
+  bun: /^(?:x|create)\b/,
+  bunx: /^/,
+  deno: /^run\b/,
+  pipx: /^run\b/,
+  uv: /^tool run\b/,
+  uvx: /^/,
+}
+const WEB_ADDRESS = /\bhttps?:\/\/[^\s"'`)<>|;&]+/g
+const HOOK_EVENT = /^(?:install_started|install_completed|first_run)$/
+
+export interface FillOptions {
+  /** Name of the environment variable; the service's brand in capitals, then `_HANDOFF`. */
+  readonly variable?: string | undefined
+  /** True where the visitor's own shell is none that takes `NAME=value command`. */
+  readonly isWindows?: boolean | undefined
+  /**
+   * Says of a script's address whether it is the vendor's own. Given for commands that nobody has marked one by one: then only scripts
+   * with such addresses, and the service's hook, get a token. Without it every command is taken for the vendor's.
+   */
+  readonly isOwnScript?: ((url: string) => boolean) | undefined
+}
+
+/**
+ * The filled command. Undefined where there is no place known to be safe, where a token is in it already, or where the result would be
+ * longer than a handoff install command may be.
+ *
+ * In this order: a `{{handoff}}` is replaced; the service's own hook gets `--handoff TOKEN` behind its last word; a shell that runs
+ * any other script, or a package manager, gets the token as a variable, which no installer can mistake for an argument.
+ */
+export function fillCommand(text: string, token: string, options: FillOptions = {}): string | undefined {
+  const variable = options.variable ?? VARIABLE
+  const filled = text.includes(PLACEHOLDER)
+    ? text.replaceAll(PLACEHOLDER, token)
+    : placed(text, token, variable, options)
+  return filled && filled.length <= COMMAND_CHARS ? filled : undefined
+}
+
+/** The command without the mark, and without the option or the variable that the mark is the value of. */
+export function withoutPlaceholder(text: string): string {
+  return text.replace(/[ \t]*(?:--?[\w-]+[ =]|\w+=)?["']?\{\{handoff\}\}["']?/g, '').trimStart()
+}
+
+function placed(text: string, token: string, variable: string, options: FillOptions): string | undefined {
+  if (text.length > COMMAND_CHARS || text.includes('wht_') || text.includes(`${variable}=`)) return undefined
+  for (const command of readCommands(text) ?? []) {
+    const place = placeIn(command, `${variable}=${token} `, token, options)
+    if (place) return text.slice(0, place.at) + place.inserted + text.slice(place.at)
+  }
+  return undefined
+}
+
+interface Place {
+  readonly at: number
+  readonly inserted: string
+}
+
+function placeIn(command: SimpleCommand, assignment: string, token: string, options: FillOptions): Place | undefined {
+  const { isWindows, isOwnScript } = options
+  const name = nameOf(command)
+  const shape = name && shapeOf(command, name)
+  if (!shape || (isOwnScript && !addressesOf(command).some(isOwnScript))) return undefined
+  if (shape === 'hook') return { at: lastEnd(command), inserted: ` --handoff ${token}` }
+  if (shape === 'package' && isWindows) return undefined
+  // sudo and doas start with an empty environment, but what env is told goes on.
+  return { at: name.word.start, inserted: `${name.isRoot ? 'env ' : ''}${assignment}` }
+}
+
+/** The word that names the program, behind prompts, assignments and programs that run others. */
+interface Name {
+  readonly word: Word
+  readonly index: number
+  readonly isRoot: boolean
+}
+
+function nameOf({ words }: SimpleCommand): Name | undefined {
+  let isRoot = false
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index]
+    if (!word) return undefined
+    if (/^(?:sudo|doas)$/.test(word.text)) {
+      isRoot = true
+      // Options of sudo; those that take a value are followed by it.
+      while (words[index + 1]?.text.startsWith('-')) index += /^-[ugpCTh]$/.test(words[index + 1]?.text ?? '') ? 2 : 1
+    } else if (!/^(?:[$%❯➜]|env|\w+=.*)$/s.test(word.text)) return { word, index, isRoot }
+  }
+  return undefined
+}
+
+function shapeOf({ words, feeder }: SimpleCommand, { word, index }: Name): 'hook' | 'script' | 'package' | undefined {
+  const operands = words.slice(index + 1)
+  if (SHELL.test(word.text)) {
+    // A piped shell reads its arguments only behind -s.
+    const takesArguments = feeder === undefined || operands.some(({ text }) => /^-\w*s$/.test(text))
+    if (takesArguments && operands.some(({ text }) => HOOK_EVENT.test(text))) return 'hook'
+    return feeder || operands.length ? 'script' : undefined
+  }
+  if (SCRIPT.test(word.text) || (feeder && INTERPRETER.test(word.text))) return 'script'
+  return runsPackage(word, operands) ? 'package' : undefined
+}
+
+function runsPackage({ text: manager }: Word, operands: readonly Word[]): boolean {
+  const runs = Object.hasOwn(RUNS_PACKAGE, manager) ? RUNS_PACKAGE[manager] : undefined
+  const called = operands.map(({ text }) => text).filter((text) => !text.startsWith('-'))
+  return operands.length > 0 && !!runs?.test(called.join(' '))
+}
+
+/** The web addresses that a command and what feeds it name, those inside a substitution included. */
+function addressesOf({ words, feeder }: SimpleCommand): string[] {
+  const own = words.flatMap(({ text }) => text.match(WEB_ADDRESS) ?? [])
+  return feeder ? [...addressesOf(feeder), ...own] : own
+}
+
+const lastEnd = ({ words }: SimpleCommand) => words.at(-1)?.end ?? 0

@@ -1,0 +1,37 @@
+/** Builds Google's session attributes: what the landing of an ad click looked like, as unpadded base64url of JSON. */
+
+import type { Landing } from '../core/source.ts'
+import { SESSION_ATTRIBUTES_CHARS } from '../core/limits.ts'
+
+/** Above this length the attributes travel without referrer and user agent, which Google treats as optional. */
+const LEAN_ABOVE_CHARS = 4_000
+
+/** Google's parameters among those of a landing. */
+const GOOGLE_AD = /^(gad_|gclid|[gw]braid)/
+
+/** Undefined if no Google ad led to the landing, or if the result would be too long. */
+export function sessionAttributes(landing: Landing, userAgent: string): string | undefined {
+  const { clicks, utm } = landing
+  const ad = Object.entries(clicks).filter(([name]) => GOOGLE_AD.test(name))
+  if (!ad.length) return undefined
+  const campaign = Object.entries(utm).map(([name, value]): [string, string] => [`utm_${name}`, value])
+  const lean = {
+    gad_source: clicks['gad_source'],
+    gad_campaignid: clicks['gad_campaignid'],
+    landing_page_url: `${landing.page ?? ''}?${new URLSearchParams([...campaign, ...ad]).toString()}`,
+    // Google wants microseconds, as a string.
+    session_start_time_usec: `${landing.landed_at}000`,
+  }
+  const full = encode({
+    ...lean,
+    landing_page_referrer: landing.referrer,
+    landing_page_user_agent: userAgent,
+  })
+  const text = full.length > LEAN_ABOVE_CHARS ? encode(lean) : full
+  return text.length > SESSION_ATTRIBUTES_CHARS ? undefined : text
+}
+
+function encode(attributes: object): string {
+  const bytes = new TextEncoder().encode(JSON.stringify(attributes))
+  return btoa(String.fromCharCode(...bytes)).replace(/[+/=]/g, (c) => (c === '+' ? '-' : c === '/' ? '_' : ''))
+}

@@ -1,0 +1,111 @@
+/**
+ * A stand-in for Google's token service: refresh tokens and assertions in, access tokens out.
+ *
+ * Sources: RFC 6749 sections 5 and 6, RFC 7523 section 3, and developers.google.com/identity/protocols/oauth2 for the
+ * address, the lifetime of an hour, and what an assertion of a service account must claim (November 2026).
+ */
+
+import { verify } from 'node:crypto'
+
+import { isText, parsed, type Json } from './checks.ts'
+import { startStandIn } from './server.ts'
+import type { Judgement, SimulatedRequest, StandIn, StandInOptions } from './server.ts'
+
+export interface GoogleOauthOptions extends StandInOptions {
+  /** Whether this refresh token is good; by default every one is that is not empty. */
+  readonly isRefreshToken?: (token: string) => boolean
+  /** The service account whose assertions are checked by its key; without it, none is taken. */
+  readonly account?: { readonly email: string; readonly publicKeyPem: string }
+  /** Of the tokens given, in seconds; the default is an hour. */
+  readonly lifetimeS?: number
+}
+
+export interface GoogleOauthStandIn extends StandIn {
+  /** Whether a token was given, has not ended, and was not withdrawn. */
+  isToken(token: string): boolean
+  /** Withdraws every token that was given. */
+  withdraw(): void
+}
+
+const LIFETIME_S = 3_600
+const SCOPE = 'https://www.googleapis.com/auth/datamanager'
+const AUDIENCE = 'https://oauth2.googleapis.com/token'
+const ASSERTION = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+
+/** Answers `POST /token`; a fault's key is the client ID, or the issuer of the assertion. */
+export async function startGoogleOauthStandIn(options: GoogleOauthOptions): Promise<GoogleOauthStandIn> {
+  const endsAtMs = new Map<string, number>()
+  const nowMs = options.nowMs ?? Date.now
+  const lifetimeS = options.lifetimeS ?? LIFETIME_S
+  let given = 0
+
+  function give(key: string): Judgement {
+    given += 1
+    const token = `ya29.simulated-${given}`
+    endsAtMs.set(token, nowMs() + lifetimeS * 1_000)
+    const body = { access_token: token, expires_in: lifetimeS, scope: SCOPE, token_type: 'Bearer' }
+    return { key, messages: [], status: 200, body }
+  }
+
+  const standIn = await startStandIn(options, (request) => {
+    if (request.method !== 'POST' || request.url.pathname !== '/token') return null
+    const form = new URLSearchParams(request.body)
+    const grantType = form.get('grant_type')
+    if (grantType === 'refresh_token') return judgeRefresh(form, options, give)
+    if (grantType === ASSERTION) return judgeAssertion(form, options, { request, give })
+    return refusal('', 'unsupported_grant_type', 'grant_type is unknown')
+  })
+  return {
+    ...standIn,
+    isToken: (token) => nowMs() < (endsAtMs.get(token) ?? 0),
+    withdraw: () => endsAtMs.clear(),
+  }
+}
+
+function judgeRefresh(form: URLSearchParams, options: GoogleOauthOptions, give: (key: string) => Judgement): Judgement {
+  const key = form.get('client_id') ?? ''
+  if (key === '' || (form.get('client_secret') ?? '') === '') return refusal(key, 'invalid_client', 'no client')
+  const token = form.get('refresh_token') ?? ''
+  const isGood = options.isRefreshToken?.(token) ?? token !== ''
+  return isGood ? give(key) : refusal(key, 'invalid_grant', 'Token has been expired or revoked.')
+}
+
+function judgeAssertion(
+  form: URLSearchParams,
+  { account }: GoogleOauthOptions,
+  { request, give }: { request: SimulatedRequest; give: (key: string) => Judgement },
+): Judgement {
+  const [head, body, signature] = partsOf(form.get('assertion') ?? '')
+  const claims = parsed(decoded(body)) ?? {}
+  const issuer = claims['iss']
+  const key = isText(issuer) ? issuer : ''
+  if (account === undefined || key !== account.email) return refusal(key, 'invalid_grant', 'account not found')
+  const isSigned = hasSigned(account.publicKeyPem, [head, body, signature])
+  if (!isSigned || parsed(decoded(head))?.['alg'] !== 'RS256') return refusal(key, 'invalid_grant', 'bad signature')
+  if (claims['aud'] !== AUDIENCE) return refusal(key, 'invalid_grant', 'wrong audience')
+  if (claims['scope'] !== SCOPE) return refusal(key, 'invalid_scope', 'wrong scope')
+  return isTimely(claims, request.nowMs / 1_000) ? give(key) : refusal(key, 'invalid_grant', 'wrong iat or exp')
+}
+
+function partsOf(assertion: string): readonly [string, string, string] {
+  const [head = '', body = '', signature = ''] = assertion.split('.')
+  return [head, body, signature]
+}
+
+function hasSigned(publicKeyPem: string, [head, body, signature]: readonly [string, string, string]): boolean {
+  return verify('RSA-SHA256', Buffer.from(`${head}.${body}`), publicKeyPem, Buffer.from(signature, 'base64url'))
+}
+
+function isTimely(claims: Json, nowS: number): boolean {
+  const issuedS = Number(claims['iat'])
+  const endsS = Number(claims['exp'])
+  return issuedS <= nowS + 60 && endsS > nowS && endsS - issuedS <= LIFETIME_S
+}
+
+function decoded(part: string): string {
+  return Buffer.from(part, 'base64url').toString('utf8')
+}
+
+function refusal(key: string, error: string, description: string): Judgement {
+  return { key, messages: [description], status: 400, body: { error, error_description: description } }
+}

@@ -1,0 +1,59 @@
+/** Renders what is made from the kinds for clusters: the definitions in crds/, and the page of condition reasons. */
+
+import { createHash } from 'node:crypto'
+
+import { stringify } from 'yaml'
+
+import { CONDITION_REASONS, CONDITION_TYPES } from '../../domain/resources/conditions.ts'
+import type { ConditionType } from '../../domain/resources/conditions.ts'
+import { customResourceDefinition, RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
+import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
+import { code, page, table } from './markdown.ts'
+
+const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/** One file per kind. */
+export function crdFiles(): readonly { readonly path: string; readonly text: string }[] {
+  return RESOURCE_KINDS.map((kind) => ({
+    path: `crds/${RESOURCE_PLURALS[kind]}.yaml`,
+    text: `# Made from domain/resources/resources.ts by \`make docs\`; changes belong there.\n${stringify(
+      customResourceDefinition(kind, sha256Hex),
+      { lineWidth: 0, aliasDuplicateObjects: false },
+    )}`,
+  }))
+}
+
+const TYPE_WORDS: { readonly [T in ConditionType]: string } = {
+  Accepted: 'The object is valid, has its place in the plan, and no older one has its ID.',
+  ResolvedRefs: 'What it refers to, Secrets included, is there and accepted.',
+  Programmed: 'The catalog that the pods watch has been written with it. Pods take it up by themselves within moments.',
+  Ready: 'All of the three above. `kubectl wait --for=condition=Ready` waits for it.',
+  Reconciling: 'There, and True, only while the operator still has something to write for it.',
+  Stalled:
+    'There, and True, only as long as nothing but a change of this object, or of one that it refers to, can make it ready.',
+  Warning:
+    'There, and True, only while something of an object that is in force is passed over or left out: a field that its definition knows and the operator does not, or a page that cannot have its origin.',
+}
+
+export function conditionsPage(): string {
+  return page('Conditions', 'domain/resources/conditions.ts and domain/resources/problems.ts', [
+    'The operator keeps these conditions on every custom resource, with `observedGeneration`, the generation of the spec that they are about. ' +
+      'A condition is written only when it says something new.',
+    table(
+      ['Condition', 'What it says'],
+      [
+        ...CONDITION_TYPES.map((type) => [code(type), TYPE_WORDS[type]]),
+        [
+          code('Delivering'),
+          'Of a Destination whose deliveries were once paused: False while the provider refuses its credentials. ' +
+            'Workers tell it through ClickHouse, so it is there with `--facts` only, and up to a minute late.',
+        ],
+      ],
+    ),
+    '## Reasons',
+    table(
+      ['Reason', 'What it means', 'What to do'],
+      Object.entries(CONDITION_REASONS).map(([reason, { meaning, fix }]) => [code(reason), meaning, fix]),
+    ),
+  ])
+}

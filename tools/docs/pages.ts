@@ -1,0 +1,213 @@
+/** Renders the pages of docs/ that are made from tables, so that page and program cannot drift apart. */
+
+import { openApiDocument } from '../../api/openapi.ts'
+import { version } from '../../bin/wiring/version.ts'
+import { ERRORS } from '../../domain/errors.ts'
+import { LIMITS, PLAN_LIMITS, RATE_RULES } from '../../domain/limits.ts'
+import { PLANS } from '../../domain/model.ts'
+import { COMMANDS } from '../../runtime/settings/commands.ts'
+import type { CommandRow } from '../../runtime/settings/commands.ts'
+import { SETTINGS } from '../../runtime/settings/table.ts'
+import type { SettingName, SettingRow } from '../../runtime/settings/table.ts'
+import { chartCrdFiles, chartValuesPage } from './charts.ts'
+import { conditionsPage, crdFiles } from './kubernetes.ts'
+import { resourcesPage } from './resources.ts'
+import { code, number, page, table, unitWords } from './markdown.ts'
+
+export interface DocsPage {
+  /** Below the project's root. */
+  readonly path: string
+  readonly text: string
+}
+
+/** Every generated page, as it must stand in the repository. */
+export function docsPages(): readonly DocsPage[] {
+  return [
+    ...crdFiles(),
+    ...chartCrdFiles(),
+    { path: 'docs/chart-values.md', text: chartValuesPage() },
+    { path: 'docs/conditions.md', text: conditionsPage() },
+    { path: 'docs/errors.md', text: errorsPage() },
+    { path: 'docs/limits.md', text: limitsPage() },
+    { path: 'docs/openapi.json', text: openApiPage() },
+    { path: 'docs/resources.md', text: resourcesPage() },
+    { path: 'docs/settings.md', text: settingsPage() },
+  ]
+}
+
+/** As the service serves it, with an address that stands for any. */
+function openApiPage(): string {
+  const document = openApiDocument({ baseUrl: 'https://whence.example', version: version(), brand: 'whence' })
+  return `${JSON.stringify(document, null, 2)}\n`
+}
+
+type LimitName = keyof typeof LIMITS
+
+/** What each limit bounds. A limit without a line here does not compile. */
+const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
+  bodyBytes: 'Body of a collection request; larger: `413` `body_too_large`',
+  jsonDepth: 'Nesting of a body',
+  jsonMembers: 'Members of all objects of a body together',
+  receiptChars: 'A receipt',
+  receiptsPerInstall: 'Receipts in an install report',
+  receiptLifetimeMs: 'After its visit a receipt matches, and a handoff token works, for',
+  idChars: '`event_id` and `installation_id`',
+  websiteIdChars: 'IDs of websites, install paths and pages',
+  nameChars: 'Names of websites, destinations, install paths and organisations',
+  pagesPerWebsite: 'Registered pages of a website',
+  pageListChars: 'Registered pages of a website together',
+  credentialBytes: 'One credential of a destination',
+  catalogPartBytes: 'A part of the catalog in a cluster, compressed',
+  credentialPartBytes: 'A part of the credentials in a cluster',
+  catalogBytes: 'Websites of a catalog in a cluster together; past that, namespaces share it equally',
+  measurementIdsPerVisit: 'GA4 measurement IDs of a visit',
+  customAdapters: 'Custom adapters of a visit',
+  customFields: 'Fields of a custom adapter',
+  customValueChars: 'A value of a custom adapter',
+  utmChars: 'A UTM value',
+  sessionAttributesChars: 'Google session attributes',
+  identifierChars: "A provider's identifier",
+  urlChars: 'An address',
+  clientHintChars: 'A client hint',
+  machineFactChars: 'A fact about the machine in an install report',
+  browsersPerInstall: 'Browsers named in an install report',
+  handoffCommandChars: 'An install command with its handoff token',
+  markerBytes: 'The marker in the browser, padded',
+  logsPerPage: 'Logs on a page',
+  logExportRecords: 'Records of a log export',
+  logExportBytes: 'Size of a log export',
+  outboundBodyBytes: 'Bodies of exchanges with providers that Logs keep, each',
+  outboundHeadBytes: 'Head of an answer from an address that a tenant gave',
+  outboundUrlChars: 'Length of an address that a tenant gives to be called',
+  logStreamBacklogRecords: 'Records that wait for a log stream',
+  logStreamBacklogDays: 'Time that records wait for a log stream',
+  csvExportEvents: 'Install events of a CSV export, most recent first',
+  activityEntries: 'Activity entries of a request',
+  organizationsOwned: 'Organisations that a person owns',
+  organizationsJoined: 'Organisations that a person belongs to',
+  supportMessageChars: 'Message of a support request',
+  supportDiagnosticsBytes: 'Diagnostics of a support request',
+  hookScanMs: 'Scan of the hook',
+  hookScanFiles: 'Files that the hook looks at',
+  hookConnectMs: 'Connecting of the hook with curl',
+  hookTotalMs: 'Request of the hook; one attempt',
+  dashboardSessionMs: 'A dashboard session',
+  invitationMs: 'An invitation link, for single use',
+  paymentWebhookAgeMs: "Age of a payment provider's signature",
+  webhookMs: 'An outbound webhook request',
+  reconstructionHours: "Reconstruction window: the install counts toward the visit's own session",
+  retentionDays: 'Visits and installs are kept',
+  logRetentionDays: "Logs are kept, up to the plan's maximum; the default is that maximum where it is less",
+  limitsCacheS: '`/api/limits` may be cached for',
+  preflightCacheS: 'A preflight answer may be cached for',
+  answerMemoryDays: 'The answer to an `event_id` is remembered for',
+  claimLeaseMs: 'Lease of an `event_id` while its first request is being answered',
+  claimWaitMs: 'Other requests wait for that answer for',
+  issuedMemoryMs: 'A receipt that is never activated is remembered for',
+  eventLogKeepMs: 'Records stay on the event log for',
+  deadLetterKeepMs: 'Dead letters stay ready for replay for',
+  appendDeadlineMs: 'An event log that takes nothing any more has, before the answer is `503`,',
+  appendPatienceMs: 'One that is merely slow has, before the answer is `503`,',
+  unavailableRetryS: '`Retry-After` of a `503`',
+  visitMissingMs: 'An install waits for its visit to be stored for',
+  clockSkewMs: 'A clock may be ahead by',
+  loggedRefusalsPerS: 'Refusals for rate that one process logs one by one, a second',
+  refusedBodiesPerMinute:
+    'Bodies of such refusals that one process keeps of an address, a minute; later ones: length and SHA-256',
+  unregisteredOriginsPerHour:
+    'Activity entries about unregistered origins, an hour and website (one an hour and origin)',
+}
+
+/** A limit of a kind: at most, from-to, or exactly. */
+function limitText(name: string, value: unknown): string {
+  if (typeof value === 'number') return unitWords(name, value)
+  const { min, max, fallback } = value as { min?: number; max?: number; fallback?: number }
+  const unit = (amount: number) => unitWords(name, amount)
+  const range =
+    min !== undefined && max !== undefined
+      ? `${number(min)} to ${unit(max)}`
+      : min === undefined
+        ? `at most ${unit(max ?? 0)}`
+        : `at least ${unit(min)}`
+  return fallback === undefined ? range : `${range}; default ${number(fallback)}`
+}
+
+/** What a plan fixes, in the words of the table's first column. */
+const PLAN_WORDS = {
+  installPaths: 'Install paths',
+  websites: 'Websites',
+  domainsPerWebsite: 'Domains per website (the primary one included)',
+  members: 'Members (pending invitations included)',
+  destinationsPerWebsite: 'Destinations per website',
+  logStreams: 'Log streams',
+  logRetentionDays: 'Log retention, days at most',
+  trackedEventsPerMonth: 'Tracked events per month (UTC)',
+} as const
+
+const WINDOW_WORDS: Readonly<Record<number, string>> = { 60: 'minute', 3_600: 'hour', 86_400: 'day' }
+
+function limitsPage(): string {
+  const plans = (Object.keys(PLAN_WORDS) as (keyof typeof PLAN_WORDS)[]).map((name) => [
+    PLAN_WORDS[name],
+    ...PLANS.map((plan) => number(PLAN_LIMITS[plan][name])),
+  ])
+  const rates = Object.entries(RATE_RULES).map(([name, { limit, windowS, per }]) => [
+    code(name),
+    `${number(limit)} per ${WINDOW_WORDS[windowS] ?? `${windowS} s`}`,
+    per,
+  ])
+  const limits = (Object.keys(LIMITS) as LimitName[]).map((name) => [LIMIT_WORDS[name], limitText(name, LIMITS[name])])
+  return page('Limits', 'domain/limits.ts', [
+    '`GET /api/limits` answers the same as JSON.',
+    '## Plans\n\nPer organisation. Past a count, creation answers `402` `plan_limit`, or `plan_required` where the plan allows none; a ' +
+      'resource gets the reason `PlanLimit` or `PlanRequired` and is left out, and older ones keep their place. Past the monthly quota, ' +
+      'Free is only counted; paid plans are never cut off.',
+    table(['', ...PLANS], plans),
+    '## Rates\n\nFixed windows aligned to the clock. Past a limit: `429` `rate_limited`, with `retryAfter` in seconds and `Retry-After`.',
+    table(['Rule', 'Limit', 'Counted per'], rates),
+    '## Sizes, counts and times',
+    table(['What', 'Limit'], limits),
+  ])
+}
+
+function errorsPage(): string {
+  const rows = Object.entries(ERRORS)
+    .sort(([, a], [, b]) => a.status - b.status)
+    .map(([name, { status, when }]) => [String(status), code(name), when])
+  return page('Errors', 'domain/errors.ts', [
+    'Every refusal is `{ "error": "<code>" }` with its HTTP status; more members may stand beside `error`: `field` (a JSON pointer) and ' +
+      '`message` with `invalid_field`, `retryAfter` with `rate_limited`. Nothing repeats values of the request.',
+    table(['Status', 'Code', 'When'], rows),
+  ])
+}
+
+function settingsPage(): string {
+  const read = new Set(Object.values(COMMANDS).flatMap((row: CommandRow) => row.settings))
+  const names = (Object.keys(SETTINGS) as SettingName[]).filter((name) => read.has(name))
+  const settings = names.map((name): SettingRow<unknown> => SETTINGS[name])
+  const rows = settings.map((row) => [
+    row.option === null ? '' : code(row.option),
+    code(row.env),
+    row.fallbackDoc ?? (typeof row.fallback === 'string' ? code(row.fallback) : 'none'),
+    row.doc,
+  ])
+  const commands = Object.entries(COMMANDS).map(([name, row]: [string, CommandRow]) => [
+    code([name, ...row.positionals].join(' ')),
+    row.summary,
+    [...Object.keys(row.flags), ...row.settings.map((setting) => optionOrVariable(setting))].map(code).join(', '),
+  ])
+  return page('Settings', 'runtime/settings/table.ts and runtime/settings/commands.ts', [
+    'Use: `npm run -s whence -- COMMAND [options]`; in the image the command is `whence`. An option wins over its environment variable, ' +
+      'an empty variable counts as absent. Everything that is wrong or unknown, `WHENCE_` variables included, is reported at once, by ' +
+      'name, before anything starts. `--check` prints the settings with secrets masked and ends; `--help` and `--version` do as they say.',
+    table(['Option', 'Variable', 'Default', 'Meaning'], rows),
+    '`WHENCE_HANDOFF` and `WHENCE_DISABLED` belong to the hook and are passed over here.',
+    '## Commands',
+    table(['Command', 'What it does', 'Options and variables it reads'], commands),
+  ])
+}
+
+function optionOrVariable(name: keyof typeof SETTINGS): string {
+  const row: SettingRow<unknown> = SETTINGS[name]
+  return row.option ?? row.env
+}
