@@ -23,6 +23,7 @@ import type { JsonObject } from '../../domain/strict-json.ts'
 import type { Claim, ClaimOutcome, Installation, MatchedVisit } from '../../ports/hot-state/hot-state.ts'
 import type { ApiDeps } from '../deps.ts'
 import type { Answer, CheckedRequest, CollectionRoute, PipelineParts } from '../collection/pipeline.ts'
+import { answerByNow } from '../collection/decided-answer.ts'
 import { installationOf, lookUpInstallation } from '../collection/installations.ts'
 import { cleanerOf, readReceipts, statesOf } from '../collection/receipts.ts'
 import { keepUsage, takeUsage } from '../collection/usage.ts'
@@ -47,7 +48,7 @@ export function eventsRoute(parts: PipelineParts): CollectionRoute {
         case 'busy':
           return refuse('unavailable')
         case 'settled':
-          return answer(request, duplicateAnswer(JSON.parse(outcome.answer) as InstallAnswer))
+          return answer(request, duplicateAnswer(await answerByNow(outcome.answer, claim, parts.deps)))
         case 'first':
           return admitFirst(
             { request, event, claim, waitedMs, installation: outcome.installation, kept: outcome.kept },

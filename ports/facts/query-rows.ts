@@ -97,7 +97,13 @@ export type FirstInstallRow = Pick<
 >
 
 /** What became of an install that was pending. */
-export const DECISION = selectFrom('install_decisions', ['website', 'event_id', 'received_at', ...DECIDED_COLUMNS])
+export const DECISION = selectFrom('install_decisions', [
+  'website',
+  'event_id',
+  'installation_id',
+  'received_at',
+  ...DECIDED_COLUMNS,
+])
 export type DecisionRow = RowsOf<typeof DECISION>
 
 export const DELIVERY = selectFrom('deliveries')

@@ -88,6 +88,29 @@ describe('a pending install', function () {
       })
     })
 
+    it('is told to a repeat as it was decided though nobody tells the hot state, which then knows it too', async () => {
+      api = await startApi()
+      const receipt = await forgottenReceipt()
+      const speak = silence('receiptFacts', 'receiptHistory', 'decisionsByEvents')
+      const event = eventBody({ receipts: [receipt] })
+      const { body } = await api.post('/v1/events', event)
+      const { hotState } = api.service
+      const decideInstall = hotState.decideInstall.bind(hotState)
+      hotState.decideInstall = async () => undefined
+      speak()
+      await decided(event['event_id'])
+      const quiet = silence('decisionsByEvents')
+      expect((await api.post('/v1/events', event)).body).to.deep.equal({ ...body, duplicate: true })
+      quiet()
+      hotState.decideInstall = decideInstall
+      const repeat = await api.post('/v1/events', { ...event, installation_id: 'another-installation' })
+      expect(repeat.body).to.deep.include({ duplicate: true, resolution: 'matched', candidate_count: 1 })
+      silence('decisionsByEvents', 'installationVisits')
+      expect((await api.post('/v1/events', event)).body).to.deep.equal(repeat.body)
+      const next = await api.event({ installation_id: event['installation_id'], event_type: 'first_run' })
+      expect(next.body).to.deep.include({ selection_policy: 'same_installation' })
+    })
+
     it('is pending while the facts are behind the log, though they answer', async () => {
       api = await startApi()
       const receipt = await forgottenReceipt()

@@ -123,41 +123,39 @@ export function longestSilenceMs(calls: readonly Call[], fromMs: number): number
   return longestMs
 }
 
-/** One row per fault: medians and the worst over all rounds. */
+/** One row per fault: medians and the worst over all rounds; shares by process of the api, in the order of their names. */
 export function figureTable(figures: readonly Figure[]): string {
+  const apis = [...new Set(figures.flatMap(({ answered }) => answered.map(({ api }) => api)))].toSorted()
   const head = [
-    '| Fault | Times | Stored, s | Delivered, s | Answered | After 10 s | p99.9, s | Longest refusal, s |',
+    `| Fault | Times | Stored, s | Delivered, s | Answered (${apis.join(' / ')}) | After 10 s | p99.9, s | Longest refusal, s |`,
     '| --- | --- | --- | --- | --- | --- | --- | --- |',
   ]
   const rows = [...Map.groupBy(figures, ({ fault }) => fault)].map(([fault, some]) => {
     const answered = some.flatMap((one) => one.answered)
-    const sum = (of: (one: Answered) => number): number => answered.reduce((total, one) => total + of(one), 0)
+    const tookMs = answered.flatMap((one) => one.tookMs)
+    const ofEach = (share: (some: readonly Answered[]) => string): string =>
+      apis.map((api) => share(answered.filter((one) => one.api === api))).join(' / ')
     const cells = [
       ...[fault, some.length],
       ...[spanOf(some.map(({ storedMs }) => storedMs)), spanOf(some.map(({ deliveredMs }) => deliveredMs))],
-      ...[
-        shareOf(
-          sum(({ ok }) => ok),
-          sum(({ calls }) => calls),
-        ),
-        shareOf(
-          sum(({ lateOk }) => lateOk),
-          sum(({ lateCalls }) => lateCalls),
-        ),
-      ],
-      ...[
-        seconds(
-          quantile(
-            answered.flatMap(({ tookMs }) => tookMs),
-            0.999,
-          ),
-        ),
-        seconds(Math.max(...some.map(({ silentMs }) => silentMs))),
-      ],
+      ...[ofEach(shareInAll), ofEach(shareLater), seconds(quantile(tookMs, 0.999))],
+      seconds(Math.max(...some.map(({ silentMs }) => silentMs))),
     ]
     return `| ${cells.join(' | ')} |`
   })
   return [...head, ...rows].join('\n')
+}
+
+function shareInAll(some: readonly Answered[]): string {
+  return shareOf(sumOf(some, 'ok'), sumOf(some, 'calls'))
+}
+
+function shareLater(some: readonly Answered[]): string {
+  return shareOf(sumOf(some, 'lateOk'), sumOf(some, 'lateCalls'))
+}
+
+function sumOf(some: readonly Answered[], what: 'ok' | 'calls' | 'lateOk' | 'lateCalls'): number {
+  return some.reduce((total, one) => total + one[what], 0)
 }
 
 /** Median and worst; what took too long counts as the worst. */

@@ -362,6 +362,7 @@ describe('Kafka', function () {
       expect(await rejection(late.append('visits', [numbered(-1)], { deadlineMs: 200 }))).to.be.instanceOf(
         LogUnavailable,
       )
+      expect(await rejection(late.progress('visits', 'g'))).to.be.instanceOf(LogUnavailable)
       await broker.restart()
       const before = acknowledged.length
       await until(() => acknowledged.length > before + 200)
@@ -371,6 +372,11 @@ describe('Kafka', function () {
       await until(() => seen.has('-2') && acknowledged.every((value) => seen.has(value)))
       const stored = new Set((await log.read('visits', 0, 1_000_000)).map(({ value }) => value))
       expect(acknowledged.filter((value) => !stored.has(value))).to.deep.equal([])
+      // Its first question was asked while nobody answered.
+      await until(async () => {
+        const { done, ends } = await late.progress('visits', 'g')
+        return done.join() === ends.join()
+      })
     })
   })
 })

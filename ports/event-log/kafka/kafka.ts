@@ -208,7 +208,12 @@ class LogInKafka implements EventLog {
   async progress(topic: Topic, group: string): Promise<TopicProgress> {
     if (this.#isClosed) throw new LogUnavailable('the log is closed')
     const groupId = `${this.#settings.prefix}${group}:${topic}`
-    return progressOf(await this.#connectedAdmin(), groupId, this.#topicName(topic))
+    // Not tried again: who asks has a request that waits, or comes again.
+    try {
+      return await this.#askOnce((admin) => progressOf(admin, groupId, this.#topicName(topic)))
+    } catch (error) {
+      throw unavailable('Kafka could not be asked', error)
+    }
   }
 
   health(): EventLogHealth {

@@ -45,6 +45,7 @@ export function decisionRow(
   return {
     website: install.website,
     event_id: install.eventId,
+    installation_id: install.installationId,
     received_at_ms: install.receivedAtMs,
     resolution: 'matched',
     selection_policy: 'latest_visit',

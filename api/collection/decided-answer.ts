@@ -1,0 +1,52 @@
+/**
+ * What a repeat is told of an event that was answered `pending`: its decision as soon as ClickHouse has it.
+ *
+ * The role `state` puts decisions into the hot state; where it is away or has not come so far, a repeat need not wait for it.
+ */
+
+import { readJsonColumn } from '../../domain/json-column.ts'
+import type { InstallAnswer } from '../../domain/model.ts'
+import type { QueryRow } from '../../ports/facts/queries.ts'
+import type { Claim, Decision } from '../../ports/hot-state/hot-state.ts'
+import type { ApiDeps } from '../deps.ts'
+import { inTime } from './look-up.ts'
+
+/** The answer that the hot state holds, or the decision that has replaced it. Where ClickHouse is away it stays `pending`. */
+export async function answerByNow(
+  held: string,
+  claim: Pick<Claim, 'website' | 'eventId'>,
+  deps: ApiDeps,
+): Promise<InstallAnswer> {
+  const told = JSON.parse(held) as InstallAnswer
+  if (told.resolution !== 'pending') return told
+  const row = await lookUpDecision(claim, deps)
+  const decided = row === undefined ? null : readJsonColumn<InstallAnswer>(row.answer)
+  if (row === undefined || decided === null) return told
+  await deps.hotState.decideInstall(decisionOf(row))
+  return decided
+}
+
+async function lookUpDecision(
+  { website, eventId }: Pick<Claim, 'website' | 'eventId'>,
+  deps: ApiDeps,
+): Promise<QueryRow<'decisionsByEvents'> | undefined> {
+  deps.metrics.lookup('decisions')
+  const asked = { websites: [website], event_ids: [eventId] }
+  const rows = await inTime(deps.facts.run('decisionsByEvents', asked)).catch((error: unknown) => {
+    deps.logger.warn({ err: error }, 'a decision could not be looked up')
+    return []
+  })
+  return rows[0]
+}
+
+function decisionOf(row: QueryRow<'decisionsByEvents'>): Decision {
+  const { website, visit_id: visitId, visit_issued_at_ms: issuedAtMs, gpc } = row
+  return {
+    website,
+    eventId: row.event_id,
+    installationId: row.installation_id,
+    answer: row.answer,
+    receivedAtMs: row.received_at_ms,
+    matched: visitId === '' || issuedAtMs === null ? null : { website, visitId, issuedAtMs, gpc },
+  }
+}
