@@ -16,12 +16,7 @@ import type { EngineUrl } from '../../runtime/settings/parse.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
 import { connectTools } from './control.ts'
 import { complain } from './output.ts'
-
-export interface ToolBackend {
-  readonly run: Facts['run']
-  readonly read: EventLog['read']
-  readonly append: EventLog['append']
-}
+import type { ToolBackend } from './live.ts'
 
 export interface OpenBackend extends ToolBackend {
   /** Whether a running process answers; changes made here then take effect at once. */

@@ -4,19 +4,13 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import type { ToolBackend } from './backend.ts'
-import type { SendTestAnswer, SendTestWish } from './send-test.ts'
+import type { ToolBackend, LiveTools } from './live.ts'
 
 /** Unix socket addresses hold about 104 bytes. */
 const SOCKET_PATH_BYTES = 100
 const MESSAGE_BYTES = 64 * 1024 * 1024
 const METHODS = ['run', 'read', 'append', 'sendTest'] as const
 type Method = (typeof METHODS)[number]
-
-/** What a running process answers beyond its stores. */
-export interface LiveTools extends ToolBackend {
-  readonly sendTest: (wish: SendTestWish) => Promise<SendTestAnswer>
-}
 
 export interface ToolServer {
   readonly close: () => Promise<void>

@@ -3,7 +3,7 @@
 import { DELIVERY_REASONS } from '../../domain/delivery/deliveries.ts'
 import type { DeliveryPlan } from '../../domain/model.ts'
 import type { AttemptRow, DeliveryRow } from '../../ports/facts/query-rows.ts'
-import type { Explanation } from './explain.ts'
+import type { Explanation } from './explanation.ts'
 import { durationText, timeText } from './table.ts'
 
 /** Of the bodies of an exchange; `--json` has all that is kept. */

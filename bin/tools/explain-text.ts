@@ -3,7 +3,7 @@
 import type { CandidateVerdict, ReceiptVerdict } from '../../domain/model.ts'
 import type { InstallRow, VisitRow } from '../../ports/facts/query-rows.ts'
 import { deliveryLines } from './explain-deliveries.ts'
-import type { Explanation } from './explain.ts'
+import type { Explanation } from './explanation.ts'
 import { readJsonColumn } from '../../domain/json-column.ts'
 import { printable } from '../../domain/printable.ts'
 import { durationText, preciseTimeText, timeText } from './table.ts'

@@ -1,24 +1,12 @@
 /** `whence explain`: why an install was matched or not, and how each of its deliveries stands. */
 
-import { readJsonColumn } from '../../domain/json-column.ts'
-import type { CandidateVerdict, DeliveryPlan } from '../../domain/model.ts'
-import type { AttemptRow, DeliveryRow, InstallRow, VisitRow } from '../../ports/facts/query-rows.ts'
+import type { InstallRow } from '../../ports/facts/query-rows.ts'
 import type { RunOutcome } from '../../runtime/settings/settings.ts'
-import { openBackend, type ToolBackend } from './backend.ts'
+import { openBackend } from './backend.ts'
+import type { ToolBackend } from './live.ts'
 import { tell } from './explain-text.ts'
 import { complain, print, printJson } from './output.ts'
-
-export interface Explanation {
-  readonly install: InstallRow
-  /** Columns of the install that are damaged; what they say is left out. */
-  readonly unread: readonly string[]
-  readonly verdicts: readonly CandidateVerdict[]
-  readonly plans: readonly DeliveryPlan[]
-  /** The visits that the receipts named, as far as they are known. */
-  readonly visits: readonly VisitRow[]
-  readonly deliveries: readonly DeliveryRow[]
-  readonly attempts: readonly AttemptRow[]
-}
+import { explainInstall } from './explanation.ts'
 
 export async function explainTool(run: RunOutcome): Promise<number> {
   const backend = await openBackend(run.settings)
@@ -31,7 +19,7 @@ export async function explainTool(run: RunOutcome): Promise<number> {
       return 1
     }
     for (const install of installs) {
-      const explanation = await gather(backend, install)
+      const explanation = await explainInstall(backend, install)
       if (run.flags.has('--json')) printJson([explanation])
       else print(tell(explanation, Date.now()))
     }
@@ -53,26 +41,4 @@ async function findInstalls(
   }
   const filters = website === undefined ? {} : { website }
   return backend.run('listInstalls', { since_ms: 0, until_ms: Number.MAX_SAFE_INTEGER, limit: 1, ...filters })
-}
-
-async function gather(backend: ToolBackend, install: InstallRow): Promise<Explanation> {
-  const told = readJsonColumn<CandidateVerdict[]>(install.verdicts)
-  const plans = readJsonColumn<DeliveryPlan[]>(install.deliveries)
-  const verdicts = told ?? []
-  const ids = new Set(verdicts.flatMap(({ visitId }) => (visitId === null ? [] : [visitId])))
-  if (install.visit_id !== '') ids.add(install.visit_id)
-  const key = { website: install.website, event_id: install.event_id }
-  const visits =
-    ids.size === 0
-      ? []
-      : await backend.run('visitsByIds', { websites: [...ids].map(() => install.website), visit_ids: [...ids] })
-  return {
-    install,
-    verdicts,
-    unread: [...(told === null ? ['verdicts'] : []), ...(plans === null ? ['deliveries'] : [])],
-    plans: plans ?? [],
-    visits,
-    deliveries: await backend.run('deliveriesOfInstall', key),
-    attempts: await backend.run('attemptsOfInstall', key),
-  }
 }

@@ -12,18 +12,7 @@ import { connectTools } from './control.ts'
 import { durationText } from './table.ts'
 import { printable } from '../../domain/printable.ts'
 import { complain, print, printJson } from './output.ts'
-
-export interface SendTestWish {
-  readonly destination: string
-  /** Needed where destinations of several websites bear the name. */
-  readonly website: string | null
-  readonly isLive: boolean
-}
-
-export type SendTestAnswer =
-  | { readonly kind: 'report'; readonly report: SendTestReport }
-  /** No such destination; the message completes `whence send-test: …`. */
-  | { readonly kind: 'unknown'; readonly message: string }
+import type { SendTestWish, SendTestAnswer } from './live.ts'
 
 export interface SendTestSource {
   readonly settings: Settings

@@ -21,7 +21,8 @@ import { dispatchRole, factsWriterRole, stateOfOneProcess, workerRole } from './
 import { keyringOf, serveApi, startMetrics } from './serve-api.ts'
 import { serveTools } from '../tools/control.ts'
 import { localBackend } from '../tools/backend.ts'
-import { answerSendTest, type SendTestWish } from '../tools/send-test.ts'
+import { answerSendTest } from '../tools/send-test.ts'
+import type { SendTestWish } from '../tools/live.ts'
 
 export interface ServiceOptions extends EngineParts {
   readonly env: Readonly<Record<string, string | undefined>>

@@ -2,9 +2,12 @@
 
 import { requireSafeTopics, UnsafeTopics } from '../../ports/event-log/kafka/kafka.ts'
 import type { KafkaSettings } from '../../ports/event-log/kafka/url.ts'
-import type { EngineParts } from './engines.ts'
+import type { Lifecycle } from '../../runtime/lifecycle.ts'
+import type { Logger } from '../../runtime/logger.ts'
 
-export interface TopicCheckParts extends Pick<EngineParts, 'lifecycle' | 'logger'> {
+export interface TopicCheckParts {
+  readonly lifecycle: Pick<Lifecycle, 'start' | 'fail'>
+  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
   /** True: the process may begin while Kafka is away, and is ended once its topics are known to be unsafe. */
   readonly mayWait: boolean
 }

@@ -4,7 +4,6 @@ import { destinationKey, type Catalog } from '../../domain/catalog.ts'
 import type { ProviderId } from '../../domain/model.ts'
 import type { ActivityRecord } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
-import type { DestinationGate } from '../worker/destination-gate.ts'
 import { lastEntries } from './log-end.ts'
 import type { ReadEntry } from '../record-reader.ts'
 
@@ -15,12 +14,11 @@ export interface PauseSource {
   readonly eventLog: Pick<EventLog, 'read'>
   readonly catalog: () => Catalog
   readonly provider: ProviderId
-  readonly nowMs: () => number
   readonly read: ReadEntry
 }
 
-/** Only of destinations that this worker delivers to. */
-export async function recallPauses(source: PauseSource, gate: DestinationGate): Promise<void> {
+/** Since when each is paused, in Unix ms, by `destinationKey`; only destinations that this worker delivers to. */
+export async function recallPauses(source: PauseSource): Promise<ReadonlyMap<string, number>> {
   const pausedAtMs = new Map<string, number>()
   for await (const entries of lastEntries(source.eventLog, 'activity', RECALLED)) {
     for (const stored of entries) {
@@ -31,7 +29,7 @@ export async function recallPauses(source: PauseSource, gate: DestinationGate): 
       if (entry.type === 'destination_resumed') pausedAtMs.delete(key)
     }
   }
-  for (const [key, sinceMs] of pausedAtMs) gate.recallPause(key, { sinceMs, nowMs: source.nowMs() })
+  return pausedAtMs
 }
 
 function isOurs({ catalog, provider }: PauseSource, { website, subject }: ActivityRecord): boolean {

@@ -7,18 +7,31 @@ import { PROVIDER_FACTS, type SkipReason } from '../../domain/delivery/deliverie
 import { LIMITS } from '../../domain/limits.ts'
 import type { Job } from '../../domain/records.ts'
 import { attemptOf, cleanOutcomes, detailOf, keptOf, type Exchange } from './attempt-log.ts'
-import type { CourierDeps } from './courier.ts'
-import { exchange, type Exchanged } from '../exchange/exchange.ts'
+import { exchange, type ExchangeDeps, type Exchanged } from '../exchange/exchange.ts'
+import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import type { SettledJobs } from '../recovery/settled-jobs.ts'
+import type { DestinationGate } from './destination-gate.ts'
 import { gravestOf, tellGate } from './gate-news.ts'
 import type { JobJournal } from './job-journal.ts'
 import type { Parcel, ParcelSizes } from './parcel.ts'
-import type { DestinationContext, ProviderReply, ProviderRequest, Verdict } from '../providers/provider.ts'
+import type { DestinationContext, Provider, ProviderReply, ProviderRequest, Verdict } from '../providers/provider.ts'
 import type { Quotas } from './quota.ts'
 import type { AskedOnce } from './asked-once.ts'
 import { BUSY_MS, contextOf } from './way.ts'
 import type { WorkerMetrics } from './worker-metrics.ts'
 
-export interface AttemptDeps extends CourierDeps {
+export interface AttemptDeps extends ExchangeDeps {
+  readonly provider: Provider
+  /** Origin of the provider's API, for what is kept of the request's address. */
+  readonly baseUrl: string
+  readonly hotState: Pick<HotState, 'claimJob' | 'releaseJob'>
+  readonly settledJobs: SettledJobs
+  readonly gate: DestinationGate
+  readonly nowMs: () => number
+  /** From 0 up to, but not including, 1. */
+  readonly random: () => number
+  readonly logger: Pick<Logger, 'debug' | 'warn' | 'error'>
   readonly journal: JobJournal
   readonly metrics: WorkerMetrics
   readonly sizes: ParcelSizes

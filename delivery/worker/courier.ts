@@ -1,13 +1,19 @@
 /** Takes jobs to their destinations: acts on what `way.ts` decides for each, within slots and a batch's patience. */
 
+import type { Registry } from 'prom-client'
+
+import type { Catalog, Credentials } from '../../domain/catalog.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Job } from '../../domain/records.ts'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { Logger } from '../../runtime/logger.ts'
 import { makeAttempt, type Answer, type AttemptDeps } from './attempt.ts'
 import type { Tokens } from '../exchange/auth.ts'
 import type { DestinationGate, DestinationHealth } from './destination-gate.ts'
 import { createJobJournal, type JobJournal } from './job-journal.ts'
 import { parcelsOf, ParcelSizes, type Going, type Parcel } from './parcel.ts'
-import type { DestinationContext } from '../providers/provider.ts'
+import type { DestinationContext, Provider } from '../providers/provider.ts'
 import { QueuePace } from './queue-pace.ts'
 import { Quotas } from './quota.ts'
 import type { Sender } from '../exchange/send.ts'
@@ -15,10 +21,21 @@ import { attemptKey, type SettledJobs } from '../recovery/settled-jobs.ts'
 import { AskedOnce } from './asked-once.ts'
 import { Slots, type SlotClaim } from './slots.ts'
 import { BUSY_MS, contextOf, wayOf, type Way } from './way.ts'
-import type { WorkerDeps } from './worker.ts'
 import { createWorkerMetrics, NO_METRICS, type WorkerGauges } from './worker-metrics.ts'
 
-export interface CourierDeps extends WorkerDeps {
+export interface CourierDeps {
+  readonly provider: Provider
+  /** Origin of the provider's API. */
+  readonly baseUrl: string
+  readonly eventLog: Pick<EventLog, 'append'>
+  readonly hotState: Pick<HotState, 'claimJob' | 'releaseJob'>
+  readonly catalog: () => Catalog
+  readonly credentials: () => Credentials
+  readonly nowMs: () => number
+  /** From 0 up to, but not including, 1. */
+  readonly random: () => number
+  readonly logger: Pick<Logger, 'debug' | 'warn' | 'error'>
+  readonly registry?: Registry
   readonly sender: Sender
   /** Null for providers that need no access token. */
   readonly tokens: Tokens | null

@@ -24,7 +24,7 @@ const APPEND_PAUSE_MS = 250
 const DECIDED_AGO_MS = 1_000
 
 export interface JournalDeps {
-  readonly eventLog: EventLog
+  readonly eventLog: Pick<EventLog, 'append'>
   readonly nowMs: () => number
   /** From 0 up to, but not including, 1. */
   readonly random: () => number

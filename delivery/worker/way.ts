@@ -1,12 +1,11 @@
 /** Decides at a glance what is to be done with a job that came off the log: go, wait, hold, end or drop it. */
 
-import { destinationKey, type Destination } from '../../domain/catalog.ts'
+import { destinationKey, type Catalog, type Credentials, type Destination } from '../../domain/catalog.ts'
 import type { DeliveryReason } from '../../domain/delivery/deliveries.ts'
 import type { Job } from '../../domain/records.ts'
 import { setupOf, type DestinationGate } from './destination-gate.ts'
 import type { DestinationContext, Provider } from '../providers/provider.ts'
 import { attemptKey, type SettledJobs } from '../recovery/settled-jobs.ts'
-import type { WorkerDeps } from './worker.ts'
 
 /** Where a job goes: the destination as it is configured now, and its credentials. */
 export interface Goal {
@@ -23,7 +22,10 @@ export type Way =
   /** `isTrusted`: nothing failed there lately, so a batch may wait for the answer. */
   | { readonly kind: 'go'; readonly goal: Goal; readonly isTrusted: boolean }
 
-export interface WayDeps extends Pick<WorkerDeps, 'provider' | 'catalog' | 'credentials'> {
+export interface WayDeps {
+  readonly provider: Provider
+  readonly catalog: () => Catalog
+  readonly credentials: () => Credentials
   readonly gate: DestinationGate
   readonly settledJobs: SettledJobs
   /** Attempts under way, by `attemptKey`. */

@@ -67,7 +67,8 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const read = createRecordReader(deps, group)
   const settledJobs = await recallSettled(deps.eventLog, { provider: deps.provider.id, read })
   const gate = new DestinationGate()
-  await recallPauses({ ...deps, provider: deps.provider.id, read }, gate)
+  const pauses = await recallPauses({ ...deps, provider: deps.provider.id, read })
+  for (const [key, sinceMs] of pauses) gate.recallPause(key, { sinceMs, nowMs: nowMs() })
   const courier = new Courier({ ...deps, sender, tokens, settledJobs, gate })
   const rooms: readonly { topic: Topic; tier: TierName | null }[] = [
     { topic: `deliver.${deps.provider.id}`, tier: null },

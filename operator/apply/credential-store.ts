@@ -8,8 +8,14 @@
 import { gzipSync, gunzipSync } from 'node:zlib'
 
 import type { CatalogPlace } from '../../domain/published/place.ts'
-import { CREDENTIALS_KEY, credentialsPartName, NONCE_KEY, otherSlot } from '../../domain/published/place.ts'
-import { singleCredentialsName, SLOTS } from '../../domain/published/place.ts'
+import {
+  CREDENTIALS_KEY,
+  credentialsPartName,
+  NONCE_KEY,
+  otherSlot,
+  singleCredentialsName,
+  SLOTS,
+} from '../../domain/published/place.ts'
 import type { ProviderId } from '../../domain/model.ts'
 import { PROVIDER_IDS } from '../../domain/model.ts'
 import type { Sha256Hex } from '../../domain/origin.ts'
@@ -17,8 +23,8 @@ import type { CatalogIndex, CredentialsEntry } from '../../domain/published/inde
 import { credentialsParts } from '../../domain/published/index.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { inLanes } from '../in-lanes.ts'
-import type { CredentialsIndex } from './publisher.ts'
-import { catalogObject } from './publisher.ts'
+import type { CredentialsIndex } from './catalog-object.ts'
+import { catalogObject } from './catalog-object.ts'
 import type { Writer } from './writer.ts'
 
 export interface CredentialStoreOptions {

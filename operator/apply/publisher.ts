@@ -6,22 +6,16 @@
  */
 
 import type { CatalogPlace } from '../../domain/published/place.ts'
-import {
-  CATALOG_LABEL,
-  INDEX_KEY,
-  indexName,
-  otherSlot,
-  partName,
-  SHARD_KEY,
-  SLOTS,
-} from '../../domain/published/place.ts'
-import type { CatalogIndex, CredentialsEntry, PartEntry } from '../../domain/published/index.ts'
+import { INDEX_KEY, indexName, otherSlot, partName, SHARD_KEY, SLOTS } from '../../domain/published/place.ts'
+import type { CatalogIndex, PartEntry } from '../../domain/published/index.ts'
 import { indexText, readIndex } from '../../domain/published/index.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import type { Decision } from '../decide/decide.ts'
 import { inLanes } from '../in-lanes.ts'
 import type { CredentialStore } from './credential-store.ts'
 import type { Writer } from './writer.ts'
+import { catalogObject } from './catalog-object.ts'
+import type { Content } from './catalog-object.ts'
 
 export interface PublisherOptions {
   readonly writer: Pick<Writer, 'applyWhereNew' | 'remove'>
@@ -134,26 +128,9 @@ function entryFor(inUse: readonly PartEntry[], key: string, digest: string): Par
   return { key, digest, slot: entry === undefined ? 'a' : otherSlot(entry.slot) }
 }
 
-export interface Content {
-  readonly data?: Readonly<Record<string, string>>
-  readonly binaryData?: Readonly<Record<string, string>>
-}
-
-export function catalogObject(
-  kind: 'ConfigMap' | 'Secret',
-  name: string,
-  place: CatalogPlace,
-  content: Content,
-): KubeObject {
-  const labels = { [CATALOG_LABEL]: place.name, 'app.kubernetes.io/managed-by': 'whence-operator' }
-  return { apiVersion: 'v1', kind, metadata: { name, namespace: place.namespace, labels }, ...content }
-}
-
 /** Whether the object holds this. Members that others added are theirs, and nobody reads them. */
 export function holds(object: KubeObject, content: Content): boolean {
   const has = (members: unknown, wanted: Readonly<Record<string, string>> = {}) =>
     Object.entries(wanted).every(([name, value]) => (members as Record<string, string> | undefined)?.[name] === value)
   return has(object['data'], content.data) && has(object['binaryData'], content.binaryData)
 }
-
-export type CredentialsIndex = Readonly<Record<string, readonly CredentialsEntry[]>>

@@ -3,7 +3,7 @@
 import type { CatalogInput, Compilation } from '../../domain/catalog/compile-catalog.ts'
 import { compileCatalog } from '../../domain/catalog/compile-catalog.ts'
 import type { HeldForms } from '../../domain/catalog/compile-held.ts'
-import type { Gathered } from './decide.ts'
+import type { Gathered } from './gathered.ts'
 import { overflow } from './overflow.ts'
 
 /** Compiles again without what there is no room for, where that is anything. `kept`: null for what follows from namespaces alone. */

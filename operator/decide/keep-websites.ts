@@ -8,7 +8,7 @@ import { websiteKey } from '../../domain/catalog/compile-held.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { RECONCILE_ANNOTATION } from '../gather/annotations.ts'
 import { compileWithin } from './compile-within.ts'
-import type { Gathered } from './decide.ts'
+import type { Gathered } from './gathered.ts'
 import type { GuardMemory, TurnedWebsite } from './guard.ts'
 import { guard, isUnmeant } from './guard.ts'
 

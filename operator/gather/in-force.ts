@@ -7,7 +7,7 @@ import type { ResourceKind } from '../../domain/resources/resources.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { wholeCatalog } from '../../runtime/catalog/whole-catalog.ts'
 import type { CredentialStore } from '../apply/credential-store.ts'
-import type { InForce } from '../decide/decide.ts'
+import type { InForce } from '../decide/gathered.ts'
 import type { Publisher } from '../apply/publisher.ts'
 import type { World } from './world.ts'
 

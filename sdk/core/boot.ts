@@ -1,9 +1,8 @@
 /** Starts the SDK on a page and counts the page when it may. */
 
 import * as debug from './debug.ts'
-import type { Page, PageOptions } from './page.ts'
+import type { Page, PageOptions, Scope } from './types.ts'
 import { resume, watchPage } from './page.ts'
-import type { Scope } from './scope.ts'
 import { createScope } from './scope.ts'
 import { viewPage } from './visit.ts'
 import type { Whence } from '../whence.d.ts'

@@ -1,7 +1,6 @@
 /** Explains on the console what the SDK does and why it does not, one sentence each with its fix. Part of `browser.debug.js` alone. */
 
-import type { Answer } from './net.ts'
-import type { Page } from './page.ts'
+import type { Answer, Page } from './types.ts'
 
 const said = new Set<string>()
 

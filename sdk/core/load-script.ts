@@ -1,7 +1,7 @@
 /** Loads the extras as a script of the service, with the digest that the build has written in. */
 
-import type { Extras } from '../extras/extras.ts'
-import type { Page } from './page.ts'
+import type { Extras } from './types.ts'
+import type { Page } from './types.ts'
 
 /** Address below the base and digest of the extras: the build writes them in. */
 declare const EXTRAS_PATH: string

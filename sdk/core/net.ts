@@ -1,12 +1,10 @@
 /** Talks to the service: bounded in time, without credentials, and never with an exception. */
 
+import type { Answer } from './types.ts'
 import * as debug from './debug.ts'
 
 /** Longest wait for an answer of the service. */
 const ANSWER_MS = 8_000
-
-/** The body of an answer. Errors of the service have the key `error`. */
-export type Answer = Readonly<Record<string, unknown>>
 
 /**
  * The answer, or undefined if none came or it is no JSON. POSTs `body` as JSON if there is one, else GETs. `isLast`: the page is being left, and no answer will be read. Requests with

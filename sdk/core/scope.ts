@@ -1,45 +1,16 @@
 /** Counts a page for one website: once per document and path, with marker and activation where the browser keeps markers. */
 
+import type { Scope, Answer, Page } from './types.ts'
 import * as debug from './debug.ts'
 import { markerName, openStorage, readReceipt, removeMarkers, writeMarker } from './marker.ts'
-import type { Answer } from './net.ts'
 import { request } from './net.ts'
-import type { Page } from './page.ts'
 import { loadExtras, report, resume } from './page.ts'
-import type { VisitBody } from './visit.ts'
 import { beginVisit, completeVisit, memoryKey, rememberLanding } from './visit.ts'
-import type { CustomFields, Whence } from '../whence.d.ts'
+import type { Whence } from '../whence.d.ts'
 
 /** What the service answers to a visit; kept as it is. */
 interface Marker {
   readonly receipt: string
-}
-
-/** One website on this page. The extras work through it, too. */
-export interface Scope {
-  readonly project: string
-  readonly adapters: Map<string, () => CustomFields | Promise<CustomFields>>
-  /** True once the page is to be counted as soon as consent allows. */
-  isDue: boolean
-  /** True once a token is asked for: a visit then stops waiting for tags. */
-  isUrgent: boolean
-  /**
-   * Counts the path unless it is counted already, or as soon as consent allows; resolves when that is done or given up. Never
-   * rejects.
-   */
-  readonly count: () => Promise<void>
-  /** Settles when no visit is under way. */
-  running: Promise<unknown>
-  /** The receipt of the current visit. That of a handoff-only visit is put here by the extras and lives nowhere else. */
-  currentReceipt: string | undefined
-  /** Sends nothing without consent; an answer that comes after consent was withdrawn is dropped. */
-  readonly send: (path: string, body?: object, isLast?: boolean) => Promise<Answer>
-  /** The body of a visit, with all but `previous_receipt`. Rejects where the service does not know the website or is away. */
-  readonly compose: () => Promise<VisitBody>
-  /** Removes what was stored in this browser, and counts anew after the next consent. */
-  readonly forget: () => Promise<void>
-  /** What the page's own code sees of the website. */
-  readonly whence: Whence
 }
 
 export function createScope(page: Page, project: string): Scope {

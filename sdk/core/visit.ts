@@ -1,33 +1,17 @@
 /** Makes the body of a visit from what the page, its cookies and the tab's memory say. */
 
+import type { VisitBody, Page, Scope } from './types.ts'
 import { readClient } from './client.ts'
 import { cookieReader } from './cookies.ts'
 import type { Added, BrowserConfig } from './identities.ts'
 import { areTagsReady, readIdentities } from './identities.ts'
-import type { Page } from './page.ts'
 import { hasGpc, loadExtras } from './page.ts'
-import type { Scope } from './scope.ts'
 import type { Landing, PageView } from './source.ts'
 import { campaignOf, landingOf, originAndPath } from './source.ts'
 
 /** How long, and how often, a visit waits for the cookies of tags that load beside the SDK. */
 const TAGS_WAIT_MS = 200
 const TAGS_TRIES = 10
-
-/** What a page sends. */
-export interface VisitBody {
-  readonly project: string
-  readonly url_id: string
-  /** Origin and path. */
-  readonly page_url: string | undefined
-  readonly referrer: string | undefined
-  /** These two come with time; a visitor who leaves before is counted without them. */
-  identities?: object
-  previous_receipt?: string | null
-  readonly source: object
-  readonly gpc: boolean
-  readonly client: object
-}
 
 /** The page as it is now: a single-page application may show another address by the time the service has answered. */
 export const viewPage = (): PageView => ({ url: location.href, referrer: document.referrer, nowMs: Date.now() })

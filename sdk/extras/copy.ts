@@ -2,8 +2,7 @@
 
 import type { FillOptions } from './fill.ts'
 import { withoutPlaceholder } from './fill.ts'
-import type { Page } from '../core/page.ts'
-import type { Scope } from '../core/scope.ts'
+import type { Page, Scope } from '../core/types.ts'
 import { siteOf } from '../core/source.ts'
 import type { CopyDetail } from '../whence.d.ts'
 

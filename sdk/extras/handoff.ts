@@ -2,9 +2,8 @@
 
 import type { FillOptions } from './fill.ts'
 import { fillCommand } from './fill.ts'
-import type { Answer } from '../core/net.ts'
+import type { Answer, Scope } from '../core/types.ts'
 import { hasGpc } from '../core/page.ts'
-import type { Scope } from '../core/scope.ts'
 import type { Handoff } from '../whence.d.ts'
 
 const TOKEN = /^wht_[\w-]{43}$/

@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 
 import { deliveryLines } from '../../bin/tools/explain-deliveries.ts'
-import type { Explanation } from '../../bin/tools/explain.ts'
+import type { Explanation } from '../../bin/tools/explanation.ts'
 import { startGoogleAdsStandIn } from '../../stand-ins/google-ads.ts'
 import { startGoogleOauthStandIn } from '../../stand-ins/google-oauth.ts'
 import { startMetaStandIn } from '../../stand-ins/meta.ts'

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { connectTools, serveTools, type ToolServer } from '../../bin/tools/control.ts'
-import type { ToolBackend } from '../../bin/tools/backend.ts'
+import type { ToolBackend } from '../../bin/tools/live.ts'
 import { answerSendTest } from '../../bin/tools/send-test.ts'
 import { startXStandIn } from '../../stand-ins/x.ts'
 import type { StandIn } from '../../stand-ins/server.ts'

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 
-import type { LiveTools } from '../../bin/tools/control.ts'
+import type { LiveTools } from '../../bin/tools/live.ts'
 import { serveTools, type ToolServer } from '../../bin/tools/control.ts'
 import { printable, printableJson, printableLines } from '../../domain/printable.ts'
 import { COMMANDS } from '../../runtime/settings/commands.ts'

@@ -11,7 +11,7 @@ import { UnreadableCatalog } from '../../domain/published/index.ts'
 import { compileCatalog, emptyCompileMemory } from '../../domain/catalog/compile-catalog.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
-import type { Gathered } from '../../operator/decide/decide.ts'
+import type { Gathered } from '../../operator/decide/gathered.ts'
 import { decide, emptyMemory } from '../../operator/decide/decide.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 

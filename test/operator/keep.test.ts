@@ -5,7 +5,8 @@ import { gzipSync } from 'node:zlib'
 
 import { expect } from 'chai'
 
-import type { Decision, DecisionMemory, Gathered, InForce } from '../../operator/decide/decide.ts'
+import type { Decision, DecisionMemory } from '../../operator/decide/decide.ts'
+import type { Gathered, InForce } from '../../operator/decide/gathered.ts'
 import { decide, emptyMemory } from '../../operator/decide/decide.ts'
 import { createNamespaces } from '../../operator/gather/namespaces.ts'
 import { withoutPaused } from '../../operator/gather/ownership.ts'

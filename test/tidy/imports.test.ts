@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 
-import { computedImports, deadFiles, importProblems, importsOf, packageOf } from './imports.ts'
+import { computedImports, deadFiles, importCircles, importProblems, importsOf, packageOf } from './imports.ts'
 import { PRODUCT_FOLDERS, ROOT, sourceFiles } from './source-files.ts'
 
 const sample = (path: string, text: string) => ({ path, text })
@@ -87,6 +87,21 @@ describe('imports', () => {
     const files = sourceFiles(PRODUCT_FOLDERS, ['.ts'])
     expect(files.length).to.be.greaterThan(50)
     expect(files.flatMap(importProblems)).to.deep.equal([])
+  })
+
+  it('find files that import each other around, also by their types alone', () => {
+    const files = [
+      sample('domain/a.ts', "import type { B } from './b.ts'"),
+      sample('domain/b.ts', "import { c } from './deep/c.ts'"),
+      sample('domain/deep/c.ts', "import type { A } from '../a.ts'\nimport { d } from '../d.ts'"),
+      sample('domain/d.ts', "import fs from 'node:fs'"),
+    ]
+    expect(importCircles(files)).to.deep.equal(['domain/a.ts domain/b.ts domain/deep/c.ts'])
+    expect(importCircles(files.slice(1))).to.deep.equal([])
+  })
+
+  it('of the product form no circle, types included', () => {
+    expect(importCircles(sourceFiles(PRODUCT_FOLDERS, ['.ts']))).to.deep.equal([])
   })
 
   it('name only packages that package.json installs with the product', () => {

@@ -92,6 +92,36 @@ function packageProblem(path: string, specifier: string, folder: string): string
   return owner === undefined || path.startsWith(owner) ? null : `imports ${name}, which only ${owner} may name`
 }
 
+/** Groups of files that import each other around, types included: whoever reads one of them has to read all. */
+export function importCircles(files: readonly SourceFile[]): readonly string[] {
+  const paths = new Set(files.map(({ path }) => path))
+  const targets = new Map(files.map((file) => [file.path, targetsOf(file).filter((target) => paths.has(target))]))
+  const reaches = (from: string): ReadonlySet<string> => {
+    const found = new Set<string>()
+    const queue = [from]
+    for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
+      for (const target of targets.get(path) ?? []) {
+        if (found.has(target)) continue
+        found.add(target)
+        queue.push(target)
+      }
+    }
+    return found
+  }
+  const reached = new Map([...paths].map((path) => [path, reaches(path)]))
+  const circles = [...paths]
+    .filter((path) => reached.get(path)?.has(path) === true)
+    .map((path) => [...paths].filter((other) => reached.get(path)?.has(other) && reached.get(other)?.has(path)))
+  return [...new Set(circles.map((circle) => circle.sort().join(' ')))]
+}
+
+/** The files of ours that a file imports. */
+function targetsOf(file: SourceFile): readonly string[] {
+  return importsOf(file)
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => posix.join(posix.dirname(file.path), specifier))
+}
+
 /** `@scope/name` or `name`, without what is below it. */
 export function packageOf(specifier: string): string {
   return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
@@ -106,9 +136,7 @@ export function deadFiles(files: readonly SourceFile[], entries: readonly string
     const file = byPath.get(path)
     if (file === undefined || reached.has(path)) continue
     reached.add(path)
-    for (const specifier of importsOf(file)) {
-      if (specifier.startsWith('.')) queue.push(posix.join(posix.dirname(path), specifier))
-    }
+    queue.push(...targetsOf(file))
   }
   return files.map(({ path }) => path).filter((path) => !reached.has(path))
 }

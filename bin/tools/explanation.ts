@@ -1,0 +1,40 @@
+/** Gathers what the facts hold about an install: its candidates, its visits, and each delivery with its attempts. */
+
+import { readJsonColumn } from '../../domain/json-column.ts'
+import type { CandidateVerdict, DeliveryPlan } from '../../domain/model.ts'
+import type { AttemptRow, DeliveryRow, InstallRow, VisitRow } from '../../ports/facts/query-rows.ts'
+import type { ToolBackend } from './live.ts'
+
+export interface Explanation {
+  readonly install: InstallRow
+  /** Columns of the install that are damaged; what they say is left out. */
+  readonly unread: readonly string[]
+  readonly verdicts: readonly CandidateVerdict[]
+  readonly plans: readonly DeliveryPlan[]
+  /** The visits that the receipts named, as far as they are known. */
+  readonly visits: readonly VisitRow[]
+  readonly deliveries: readonly DeliveryRow[]
+  readonly attempts: readonly AttemptRow[]
+}
+
+export async function explainInstall(backend: ToolBackend, install: InstallRow): Promise<Explanation> {
+  const told = readJsonColumn<CandidateVerdict[]>(install.verdicts)
+  const plans = readJsonColumn<DeliveryPlan[]>(install.deliveries)
+  const verdicts = told ?? []
+  const ids = new Set(verdicts.flatMap(({ visitId }) => (visitId === null ? [] : [visitId])))
+  if (install.visit_id !== '') ids.add(install.visit_id)
+  const key = { website: install.website, event_id: install.event_id }
+  const visits =
+    ids.size === 0
+      ? []
+      : await backend.run('visitsByIds', { websites: [...ids].map(() => install.website), visit_ids: [...ids] })
+  return {
+    install,
+    verdicts,
+    unread: [...(told === null ? ['verdicts'] : []), ...(plans === null ? ['deliveries'] : [])],
+    plans: plans ?? [],
+    visits,
+    deliveries: await backend.run('deliveriesOfInstall', key),
+    attempts: await backend.run('attemptsOfInstall', key),
+  }
+}

@@ -1,0 +1,28 @@
+/** What the tools ask for: the stores, and what only a running process can answer. */
+
+import type { SendTestReport } from '../../delivery/tools/send-test.ts'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+
+export interface ToolBackend {
+  readonly run: Facts['run']
+  readonly read: EventLog['read']
+  readonly append: EventLog['append']
+}
+
+/** What a running process answers beyond its stores. */
+export interface LiveTools extends ToolBackend {
+  readonly sendTest: (wish: SendTestWish) => Promise<SendTestAnswer>
+}
+
+export interface SendTestWish {
+  readonly destination: string
+  /** Needed where destinations of several websites bear the name. */
+  readonly website: string | null
+  readonly isLive: boolean
+}
+
+export type SendTestAnswer =
+  | { readonly kind: 'report'; readonly report: SendTestReport }
+  /** No such destination; the message completes `whence send-test: …`. */
+  | { readonly kind: 'unknown'; readonly message: string }

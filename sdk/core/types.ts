@@ -1,0 +1,111 @@
+/** What the parts of the SDK know of each other: a page, its websites' scopes, and the extras. Types alone, so that they form no circle. */
+
+import type { CustomFields, Handoff, Whence } from '../whence.d.ts'
+import type { Added } from './identities.ts'
+import type { Landing, PageView } from './source.ts'
+
+/** The body of an answer. Errors of the service have the key `error`. */
+export type Answer = Readonly<Record<string, unknown>>
+
+/** What a page sends. */
+export interface VisitBody {
+  readonly project: string
+  readonly url_id: string
+  /** Origin and path. */
+  readonly page_url: string | undefined
+  readonly referrer: string | undefined
+  /** These two come with time; a visitor who leaves before is counted without them. */
+  identities?: object
+  previous_receipt?: string | null
+  readonly source: object
+  readonly gpc: boolean
+  readonly client: object
+}
+
+/** What a page asks for: the attributes of the script tag, without `data-`, or the options of the package. All are optional. */
+export interface Wishes {
+  /** `granted` if absent; any word but `granted` and `denied` counts as `required`. */
+  readonly consent?: string | undefined
+  /** ID of the registered page that the document shows. */
+  readonly pageId?: string | undefined
+  /** If present, nothing is counted until a call asks for it. */
+  readonly manual?: string | undefined
+  /** If present, a route change to another path counts as a page of its own. */
+  readonly spa?: string | undefined
+  /** CSS selectors of install commands and of their copy buttons, beside those that are marked. */
+  readonly commands?: string | undefined
+  readonly copyButtons?: string | undefined
+  /** Hosts, beside the page's own website, whose scripts are the vendor's own; separated by spaces. */
+  readonly scriptHosts?: string | undefined
+}
+
+export interface PageOptions {
+  /** Address of the service, or of the proxy path in front of it, with a slash at its end. */
+  readonly serviceUrl: string
+  /** Website ID. */
+  readonly project: string
+  /** Of the script tag; passed on to the extras. */
+  readonly nonce: string
+  readonly wishes: Wishes
+}
+
+export interface Page extends PageOptions {
+  /** The page at the first moment of the script: what the visitor came to, however the page changes it later. */
+  readonly view: PageView
+  /** ID of the registered page that the document shows, until a route change leads elsewhere. */
+  registeredId: string | undefined
+  /** False if consent cannot change it: denied for good, or a page that is not secure. */
+  readonly mayCollect: boolean
+  /** Changed by `grant` and `deny`. */
+  isAllowed: boolean
+  /** False where only a call starts counting. */
+  readonly isAutomatic: boolean
+  /** By website ID. */
+  readonly scopes: Map<string, Scope>
+  /** The scope of a website, made where there is none; without a name that of the script tag. */
+  readonly scopeOf: (project?: string) => Scope
+  /** Set once the extras are here. */
+  extras?: Extras
+  loading?: Promise<Extras | null>
+}
+
+/** One website on this page. The extras work through it, too. */
+export interface Scope {
+  readonly project: string
+  readonly adapters: Map<string, () => CustomFields | Promise<CustomFields>>
+  /** True once the page is to be counted as soon as consent allows. */
+  isDue: boolean
+  /** True once a token is asked for: a visit then stops waiting for tags. */
+  isUrgent: boolean
+  /**
+   * Counts the path unless it is counted already, or as soon as consent allows; resolves when that is done or given up. Never
+   * rejects.
+   */
+  readonly count: () => Promise<void>
+  /** Settles when no visit is under way. */
+  running: Promise<unknown>
+  /** The receipt of the current visit. That of a handoff-only visit is put here by the extras and lives nowhere else. */
+  currentReceipt: string | undefined
+  /** Sends nothing without consent; an answer that comes after consent was withdrawn is dropped. */
+  readonly send: (path: string, body?: object, isLast?: boolean) => Promise<Answer>
+  /** The body of a visit, with all but `previous_receipt`. Rejects where the service does not know the website or is away. */
+  readonly compose: () => Promise<VisitBody>
+  /** Removes what was stored in this browser, and counts anew after the next consent. */
+  readonly forget: () => Promise<void>
+  /** What the page's own code sees of the website. */
+  readonly whence: Whence
+}
+
+/** What the core calls once the extras are here. */
+export interface Extras {
+  /** Null where the service gives no token. Never rejects. */
+  readonly handoff: (scope: Scope) => Promise<Handoff | null>
+  /** The command with the token that is already here; undefined where there is none, or no place for it. */
+  readonly fill: (scope: Scope, text: string) => string | undefined
+  /** The same, waiting for a token that is on its way, but not for long. */
+  readonly command: (scope: Scope, text: string) => Promise<string | undefined>
+  /** Adds to a visit what only some websites and landings need. Not called under Global Privacy Control. */
+  readonly added: (landing: Landing, adapters: Scope['adapters']) => Promise<Added>
+  /** Serves the page's marked commands and copy buttons from now on. */
+  readonly attend: (page: Page) => void
+}
