@@ -1,4 +1,4 @@
-/** Makes folders for data and secrets, keeps other users out of them, and says plainly which one cannot be made. */
+/** Makes folders for data and secrets, keeps other users out, and reports which folder cannot be made. */
 
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -11,15 +11,15 @@ const OTHERS_WRITE = 0o002
 const SET_GROUP_ID = 0o2000
 const PERMISSIONS = 0o7777
 
-/** What lies in folders of ours: one that holds other things alone may be anything, `/tmp` for example. */
+/** What this service puts into its folders: a folder that holds only other things may be anything, such as `/tmp`. */
 const OUR_ENTRY = /^(catalog-.*\.json|chdb|data\.mdb|inbox|lmdb|secret|spool|tools|tools\.sock|whence\.lock)$/
 
-/** `open`: other users can look into it, and it is not ours to change. */
+/** `open`: other users can read it, and it is not ours to change. */
 export type FolderPrivacy = 'private' | 'open'
 
 /**
- * Makes a folder and those above it that are missing, for this user alone. Level by level: Node's own recursion never ends
- * where a file system refuses new names as if their parent were missing, which /proc does.
+ * Makes a folder and its missing parents, for this user only. Level by level: Node's own recursion never ends if a file
+ * system refuses new names as if their parent were missing, as /proc does.
  * @throws Error that names the folder and the system's code
  */
 export function makeFolder(path: string): void {
@@ -30,21 +30,21 @@ export function makeFolder(path: string): void {
       mkdirSync(folder, { mode: OWN_MODE })
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-      // Another process may have made it in between.
+      // Another process may have made it meanwhile.
       if (code !== 'EEXIST') throw new Error(`the folder ${path} cannot be made (${code})`, { cause: error })
     }
   }
 }
 
 /**
- * Makes a folder that other users cannot look into; one that is there and ours is closed to them. What is mounted belongs to
- * whoever mounts it and stays as it is, as does what is not ours.
- * @throws Error where it cannot be made, or is no mount and everybody may write to it: they could put theirs in place of ours
+ * Makes a folder that other users cannot read; an existing one of ours is closed to them. Mounts, and folders that are
+ * not ours, stay as they are.
+ * @throws Error if it cannot be made, or if it is no mount and everyone may write to it: they could replace our files
  */
 export function makePrivateFolder(path: string): FolderPrivacy {
   makeFolder(path)
   const { mode, uid, dev } = statSync(path)
-  // kubelet hands a volume over by its group and this bit: then the group is us.
+  // kubelet hands over a volume through its group and this bit: then the group is this user's.
   const isHandedOver = (mode & SET_GROUP_ID) !== 0
   const excess = mode & (isHandedOver ? OTHERS : GROUP_AND_OTHERS)
   if (excess === 0) return 'private'
@@ -54,7 +54,7 @@ export function makePrivateFolder(path: string): FolderPrivacy {
     return 'private'
   }
   if (!isMount && (mode & OTHERS_WRITE) !== 0)
-    throw new Error(`everybody may write to the folder ${path}: name one that is for this user alone`)
+    throw new Error(`every user may write to the folder ${path}: choose one that only this user can write to`)
   return isHandedOver || (mode & OTHERS) === 0 ? 'private' : 'open'
 }
 

@@ -1,18 +1,19 @@
 /**
- * How long an append waits. A log that takes nothing any more is known by its oldest batch under way; a log that merely has
- * much to do gets on, and what waits there is stored soon: to refuse it would lose what its sender still waits for.
+ * How long an append waits. If the oldest batch in flight does not end, the log is stuck. If batches keep being stored,
+ * the log is only busy and will soon reach those that wait: refusing them would lose data whose sender is still
+ * waiting.
  */
 
 import type { AppendOptions } from './event-log.ts'
 
 export interface AppendPatience {
-  /** How long an append waits for a log that is stuck, in ms. */
+  /** How long an append waits for a stuck log, in ms. */
   readonly deadlineMs: number
   /** How long it waits at most, in ms. */
   readonly patienceMs: number
 }
 
-/** What a caller asked for, over what the log was opened with. */
+/** The caller's options, with the log's own as defaults. */
 export function patienceOf(
   asked: AppendOptions | undefined,
   own: { readonly appendDeadlineMs: number; readonly appendPatienceMs: number },
@@ -26,7 +27,7 @@ export interface WaitingTimes {
   readonly patience: AppendPatience
 }
 
-/** When to look at an append again, all in ms of one clock; null where it has waited long enough. */
+/** When to check an append again, in ms of one clock; null if it has waited long enough. */
 export function nextLookMs(
   { sinceMs, patience }: WaitingTimes,
   log: { nowMs: number; stuckMs: number },

@@ -1,11 +1,11 @@
 /**
  * EventLog: the durable, ordered record of what happened.
  *
- * Promises of every adapter (test/contract/event-log.contract.ts shows them):
- * - `append` resolves only when all entries are durable. Entries of one call stay in order; it rejects with
- *   `LogUnavailable` when the queue is full (at once) or the deadline passes; then the entries may or may not be stored.
- * - `consume` delivers at least once, in order per key. A batch comes again until its handler resolves; the position is
- *   committed only afterwards. Two consumers of one group share the partitions; two groups see everything each.
+ * Promises of every adapter (held by test/contract/event-log.contract.ts):
+ * - `append` resolves only when all entries are durable. Entries of one call stay in order. It rejects with
+ *   `LogUnavailable` at once if the queue is full, or when the deadline passes; the entries may then be stored or not.
+ * - `consume` delivers at least once, in order per key. A batch is redelivered until its handler resolves; only then is
+ *   the position committed. Two consumers of one group share the partitions; each group sees everything.
  * - Every queue is bounded in bytes and in count.
  */
 
@@ -30,9 +30,9 @@ export interface Batch {
 }
 
 /**
- * What a handler did with a batch. Nothing returned means all of it. `done` counts entries from the front that are
- * finished (the rest comes again); `resumeAtMs` holds this partition until then, without leaving the group and without
- * holding others.
+ * What a handler did with a batch; undefined means it finished all of it. `done` counts the entries from the front that
+ * are finished; the rest is redelivered. `resumeAtMs` pauses this partition until then, without leaving the group and
+ * without pausing other partitions.
  */
 export interface BatchOutcome {
   readonly done: number
@@ -52,21 +52,21 @@ export interface ConsumeOptions {
 
 export interface Consumer {
   /**
-   * Goes back to the first entry appended at `sinceMs` or later (Unix ms), in the partitions this consumer has; never
-   * forward. Resolves when what comes again is settled and committed; rejects where the store is away, and may then have
-   * gone back in part.
+   * Goes back to the first entry appended at `sinceMs` or later (Unix ms), in the partitions of this consumer; never
+   * forward. Resolves once the redelivered entries are settled and committed. Rejects if the store is unreachable; some
+   * partitions may then have gone back.
    */
   rewind(sinceMs: number): Promise<void>
-  /** Stops after the batch in hand; resolves when its outcome is committed. */
+  /** Stops after the current batch; resolves when its outcome is committed. */
   stop(): Promise<void>
 }
 
 export interface AppendOptions {
-  /** How long the caller waits where the log takes nothing any more, in ms; the default is `LIMITS.appendDeadlineMs`. */
+  /** How long the caller waits for a stuck log, in ms; the default is `LIMITS.appendDeadlineMs`. */
   readonly deadlineMs?: number
   /**
-   * How long it waits at most, behind others that are stored meanwhile, in ms; the default is `LIMITS.appendPatienceMs`, or
-   * the deadline where that is longer.
+   * How long it waits at most while the log keeps storing other entries, in ms; the default is the longer of
+   * `LIMITS.appendPatienceMs` and the deadline.
    */
   readonly patienceMs?: number
 }
@@ -77,9 +77,9 @@ export interface TopicLag {
   readonly entries: number
 }
 
-/** How far a group has come in a topic, by partition. */
+/** A group's progress in a topic, by partition. */
 export interface TopicProgress {
-  /** Of the first entry that is not done, as committed; that of the oldest one kept where the group is new. */
+  /** Committed offset: the first entry that is not done. For a new group, the oldest entry kept. */
   readonly done: Offsets
   /** After the newest entry. */
   readonly ends: Offsets
@@ -87,22 +87,22 @@ export interface TopicProgress {
 
 export interface EventLogHealth {
   readonly isAccepting: boolean
-  /** True where a disk has too little room to take anything; absent where none has. */
+  /** True if a disk has too little room to take anything; absent otherwise. */
   readonly isDiskFull?: true
   readonly queuedBytes: number
   /** Above it appends are refused at once. */
   readonly maxQueuedBytes: number
   readonly lastAppendAtMs: number | null
-  /** When a consumer of this process last heard from the store, also that there is nothing new; null without any. */
+  /** When a consumer of this process last got an answer from the store, even an empty one; null without consumers. */
   readonly lastFetchAtMs: number | null
 }
 
-/** What waits on this machine's disk to be brought to the log. */
+/** What waits on this machine's disk to be copied to the log. */
 export interface SpoolHealth {
   readonly entries: number
   readonly bytes: number
   readonly maxBytes: number
-  /** How long its oldest entry has been waiting, in ms; null where it is empty. */
+  /** How long its oldest entry has been waiting, in ms; null if it is empty. */
   readonly oldestAgeMs: number | null
 }
 
@@ -112,10 +112,10 @@ export interface EventLog {
   /** Reads entries without a group, from an offset on; for tools such as replay. */
   read(topic: Topic, fromOffset: number, maxEntries: number): Promise<readonly StoredEntry[]>
   lag(): Promise<readonly TopicLag[]>
-  /** Every entry whose append had resolved before the call lies below `ends`. Rejects while the log is away. */
+  /** Every entry whose append had resolved before the call lies below `ends`. Rejects while the log is unreachable. */
   progress(topic: Topic, group: string): Promise<TopicProgress>
   health(): EventLogHealth
-  /** Only of a log with a spool in front of it (`spooled.ts`). */
+  /** Only on a log with a spool in front of it (`spooled.ts`). */
   spool?(): SpoolHealth
   /** Refuses new appends, finishes those accepted, stops consumers. */
   close(): Promise<void>

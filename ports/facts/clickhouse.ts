@@ -1,4 +1,4 @@
-/** Facts in ClickHouse, over either way to connect: inserts checked rows by partition, and runs named queries. */
+/** Facts in ClickHouse, over either connection: inserts checked rows by partition, and runs named queries. */
 
 import type { FactsConnection } from './engine/connection.ts'
 import { insertError, queryError } from './engine/engine-codes.ts'
@@ -15,10 +15,10 @@ export interface ClickHouseFactsOptions {
   readonly nowMs: () => number
 }
 
-/** Rows written as text before other work gets its turn: about 2 ms of them. */
+/** Rows written as text before other work runs: about 2 ms of them. */
 const ROWS_PER_SLICE = 250
 
-/** The tables must be there (`migrate`). Closing the result closes the connection. */
+/** The tables must exist (`migrate`). Closing the result closes the connection. */
 export function clickhouseFacts(connection: FactsConnection, options: ClickHouseFactsOptions): Facts {
   const settings = rememberOnce(() => readSupportedSettings(connection))
   let isReachable = true
@@ -76,7 +76,7 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
   }
 }
 
-/** Reads something the first time it is needed; a failure is forgotten, so that the next time tries again. */
+/** Reads something once, when it is first needed; a failure is not remembered, so the next call tries again. */
 function rememberOnce<T>(read: () => Promise<T>): () => Promise<T> {
   let known: Promise<T> | null = null
   return () => {

@@ -1,8 +1,8 @@
-/** The types of columns, and what a row is made of: of a table that is declared once, inserts and reads follow from it. */
+/** The types of columns and rows: each table is declared once, and its inserts and reads follow from that. */
 
 /**
- * How a value is checked and written. `time` is Unix ms; `nullable time` takes null. What does not fit is refused here,
- * because the engine wraps integers that are too large without a word.
+ * How a value is checked and written. `time` is Unix ms; `nullable time` takes null. Values that do not fit are refused
+ * here, because the engine silently wraps integers that are too large.
  */
 export type ColumnType = keyof ColumnValues
 
@@ -22,12 +22,12 @@ interface ColumnValues {
 /** The columns of a table by name, in the order in which a row is written. */
 export type Columns = Readonly<Record<string, ColumnType>>
 
-/** Where an entry stands on the log, and which row of a key wins. */
+/** The position of an entry on the log, and which row of a key wins. */
 const TRACE = { log_topic: 'text', log_partition: 'uint32', log_offset: 'uint64', row_version: 'uint64' } as const
-/** What every row of a fact carries for the table's own sake; no query returns it. */
+/** Columns that every fact row carries for the table itself; no query returns them. */
 export const KEPT = { retention_days: 'uint16', ...TRACE } as const
 
-/** A row as it is inserted: a column that is forgotten does not compile. */
+/** A row as it is inserted: a forgotten column does not compile. */
 export type InsertRow<C extends Columns> = { readonly [N in keyof C]: ColumnValues[C[N]] }
 
 /** The columns that queries return. */

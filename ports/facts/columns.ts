@@ -1,17 +1,17 @@
 /**
- * The columns of every fact table, declared once: rows, encodings and reads follow. A test holds them against the migrated
- * tables.
+ * The columns of every fact table, declared once: rows, encodings and reads follow. A test compares them with the
+ * migrated tables.
  */
 
 import { KEPT, selectList, type Columns, type InsertRow, type ReadColumn, type ReadRow } from './column-types.ts'
 import { VISIT_COLUMNS } from './visits.ts'
 
-/** How far one insert may reach: an insert into several partitions of a table is not atomic. */
+/** How much one insert may cover: an insert into several partitions of a table is not atomic. */
 export type PartitionSpan = 'month' | 'day'
 
 export interface TableColumns {
   readonly columns: Columns
-  /** The time column that decides the partition; null where the table has only one. */
+  /** The time column that decides the partition; null if the table has only one. */
   readonly partitionedBy: { readonly column: string; readonly span: PartitionSpan } | null
 }
 
@@ -206,7 +206,7 @@ export interface Selection<R> {
 }
 export type RowsOf<R> = R extends Selection<infer Row> ? Row : never
 
-/** Reads the columns named, or without names everything that queries return of the table. */
+/** Selects the named columns; without names, everything that queries return of the table. */
 export function selectFrom<
   T extends FactTable,
   N extends keyof ColumnsOf<T> & string = ReadColumn<ColumnsOf<T>> & keyof ColumnsOf<T>,

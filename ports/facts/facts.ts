@@ -11,13 +11,15 @@ import type { QueryName, QueryParams, QueryRow } from './queries.ts'
 /** A row of any table by column name; `RowOf` says what a table's own holds. Times are Unix ms. */
 export type FactRow = Readonly<Record<string, unknown>>
 
-/** Rows on their way, kept as the engine's text: a batch of 10,000 row objects costs the collector more than the insert. */
+/**
+ * Rows to be inserted, kept as the engine's text: 10,000 row objects cost the garbage collector more than the insert.
+ */
 export interface RowBatch {
   /** Characters of text collected so far. */
   readonly chars: number
-  /** Throws `RowsRefused` where the row does not fit its columns; the batch is then as it was before. */
+  /** Throws `RowsRefused` if the row does not fit its columns; the batch is then unchanged. */
   add(table: FactTable, row: FactRow): void
-  /** Inserts all tables or rejects as `Facts.insert` does; some tables may then hold their rows. Safe to repeat. */
+  /** Inserts all tables or rejects like `Facts.insert`; some tables may then hold their rows. Safe to repeat. */
   insert(): Promise<void>
 }
 
@@ -30,12 +32,12 @@ export interface Facts {
   close(): Promise<void>
 }
 
-/** The engine is away or busy; nothing is known about the outcome, repeating is safe. */
+/** The engine is unreachable or busy; the outcome is unknown, and repeating is safe. */
 export class FactsUnavailable extends Error {
   override readonly name = 'FactsUnavailable'
 }
 
-/** The engine will not take these rows; carries the engine's code, never its text, which echoes row contents. */
+/** The engine does not accept these rows; carries the engine's code, never its text, which echoes row contents. */
 export class RowsRefused extends Error {
   override readonly name = 'RowsRefused'
   readonly engineCode: string

@@ -7,9 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FactsConnection, TableLayout } from './engine/connection.ts'
 import { engineCode } from './engine/engine-codes.ts'
 
-/** What is absent is as the connection says. */
+/** The connection supplies what is absent. */
 export interface MigrateSettings extends TableLayout {
-  /** Where the numbered files lie; the default is `sql/` beside this file. */
+  /** Folder of the numbered files; the default is `sql/` beside this file. */
   readonly folder?: URL
 }
 
@@ -21,7 +21,7 @@ export interface Migration {
   readonly checksum: string
 }
 
-/** A migration that was applied has been changed or has vanished since, or somebody else migrates and does not end. */
+/** An applied migration was changed or removed since, or another migrator does not end. */
 export class MigrationRefused extends Error {
   override readonly name = 'MigrationRefused'
 }
@@ -32,13 +32,13 @@ const HISTORY = 'schema_migrations'
 const LOCK = 'schema_migrations_lock'
 const LOCK_TRIES = 60
 const LOCK_PAUSE_MS = 500
-/** No migration of ours takes this long. */
+/** No migration of this service takes this long. */
 const LOCK_LIFETIME_S = 600
-/** Tells the locks of this process from those of others. */
+/** Distinguishes the locks of this process from those of others. */
 const PROCESS = randomUUID()
 const TABLE_ALREADY_EXISTS = '57'
 
-/** Applies what is missing and resolves to the names of what it applied. Rejects with `MigrationRefused`. */
+/** Applies missing migrations and resolves to their names. Rejects with `MigrationRefused`. */
 export async function migrate(connection: FactsConnection, settings: MigrateSettings = {}): Promise<readonly string[]> {
   const migrations = await readMigrations(settings.folder ?? SQL_FOLDER)
   const render = renderer({ ...connection.layout, ...settings })
@@ -80,7 +80,7 @@ function renderer({ cluster, isReplicated = false }: TableLayout): Render {
       ? "ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', row_version)"
       : 'ReplacingMergeTree(row_version)',
     onCluster: cluster === undefined ? '' : `ON CLUSTER '${cluster.replaceAll("'", "''")}'`,
-    // Old parts go as soon as they are merged, so the merged part must be on the disk by then.
+    // Old parts are removed as soon as they are merged, so the merged part must be on disk by then.
     durable: 'fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1',
     // A look-up reads whole granules, and facts are looked up by key one by one.
     granules: 'index_granularity = 1024',
@@ -113,7 +113,7 @@ async function missing(connection: FactsConnection, migrations: readonly Migrati
   return open
 }
 
-/** Creating a table succeeds for one of several at the same moment: that is the lock. Its comment says whose and when. */
+/** Of several that create a table at once, one succeeds: that is the lock. Its comment holds the owner and the time. */
 async function lock(connection: FactsConnection, render: Render): Promise<void> {
   for (let attempt = 0; attempt < LOCK_TRIES; attempt++) {
     const comment = `${PROCESS} ${Math.floor(Date.now() / 1000)}`
@@ -135,7 +135,7 @@ async function unlock(connection: FactsConnection, render: Render): Promise<void
   await connection.command(render(`DROP TABLE IF EXISTS ${LOCK} {{onCluster}} SYNC`))
 }
 
-/** A migrator that was killed leaves its lock behind. Of an engine of our own, nobody else can hold one. */
+/** A migrator that was killed leaves its lock behind. No other process can hold one on an embedded engine. */
 async function isLockDead(connection: FactsConnection): Promise<boolean> {
   const rows = await connection.query(
     `SELECT comment FROM system.tables WHERE database = currentDatabase() AND name = '${LOCK}' LIMIT 1`,
@@ -147,7 +147,7 @@ async function isLockDead(connection: FactsConnection): Promise<boolean> {
   return since !== '' && Number(since) < Date.now() / 1000 - LOCK_LIFETIME_S
 }
 
-/** Statements end with a semicolon at the end of a line; every one of them can be repeated, should a crash come between. */
+/** Statements end with a semicolon at the end of a line; each can be repeated after a crash. */
 async function apply(connection: FactsConnection, migration: Migration, render: Render): Promise<void> {
   const statements = migration.text
     .replace(/^--.*$/gm, '')
@@ -155,7 +155,7 @@ async function apply(connection: FactsConnection, migration: Migration, render: 
     .map((statement) => statement.trim())
     .filter((statement) => statement !== '')
   for (const statement of statements) await connection.command(render(statement))
-  // Not VALUES: after those, chDB goes on reading rows from the standard input of the process.
+  // Not VALUES: after those, chDB reads on from the standard input of the process.
   await connection.command(
     `INSERT INTO ${HISTORY} (name, checksum) SELECT '${migration.name}', '${migration.checksum}' SETTINGS async_insert = 0`,
   )

@@ -1,8 +1,8 @@
 /**
  * Every SQL text that reads facts, by name, with its parameters and rows.
  *
- * Each one is bounded by keys, by a LIMIT or by a time range. Values are bound as `{name:Type}`; a filter that is
- * absent is left out of the text, so that the ones that are there can use the order of the table.
+ * Each one is bounded by keys, by a LIMIT or by a time range. Values are bound as `{name:Type}`; absent filters are
+ * left out of the text, so that the others can use the order of the table.
  */
 
 import { FACT_TABLES, type FactTable } from './columns.ts'
@@ -47,20 +47,20 @@ import type {
   VisitRow,
 } from './query-rows.ts'
 
-/** Most keys one look-up may ask for, and so most rows it returns. */
+/** Most keys of one look-up, and so most rows it returns. */
 export const MAX_KEYS = 10_000
-/** Most rows of one page of a list; `LIMITS.logsPerPage` is what people see. */
+/** Most rows of one page of a list; `LIMITS.logsPerPage` is what users see. */
 const MAX_PAGE = 10_000
 const MAX_ATTEMPTS = 1_000
 /** Of one installation. */
 const MAX_EVENTS = 20
-/** Above what one installation is made for, and still a small answer. */
+/** More than one installation of the service is designed for, and still a small answer. */
 const MAX_WEBSITES = 200_000
 const MAX_REPEATS = 3
 
 export interface Query<P extends QueryParameters, R> {
   readonly sql: (params: P) => string
-  /** Somebody waits for it within a request. */
+  /** A request waits for it. */
   readonly isUrgent: boolean
   /** Never set; carries the type of the rows. */
   readonly row?: R
@@ -74,14 +74,14 @@ function report<P extends QueryParameters, R>(sql: string | ((params: P) => stri
   return { sql: typeof sql === 'string' ? () => sql : sql, isUrgent: false }
 }
 
-/** The one way to read a table: each natural key once, whatever was inserted twice. */
+/** The only way to read a table: each natural key once, even if it was inserted twice. */
 function once(table: FactTable): string {
   return `${table} FINAL`
 }
 
 /**
- * The one way to read installs: the first record of each event, and where that one was pending, as it was decided since.
- * `firsts` selects first records; `decisions` picks those about them, by columns that both tables have.
+ * The only way to read installs: the first record of each event, overridden by the later decision if it was pending.
+ * `firsts` selects first records; `decisions` selects the decisions about them, by columns that both tables have.
  */
 function decided(firsts: string, decisions: string): string {
   const columns = DECIDED_COLUMNS.map(
@@ -101,7 +101,7 @@ function installs(keys: string): string {
 const ms = (column: string): string => `toUnixTimestamp64Milli(${column}) AS ${column}_ms`
 const at = (parameter: string): string => `fromUnixTimestamp64Milli({${parameter}:Int64}, 'UTC')`
 
-/** Pairs of equal position in two lists: the websites and their visits or events. */
+/** Pairs by position in two lists: the websites and their visits or events. */
 type VisitKeys = { readonly websites: readonly string[]; readonly visit_ids: readonly string[] }
 type EventKeys = { readonly websites: readonly string[]; readonly event_ids: readonly string[] }
 const VISITS_ASKED = '(website, visit_id) IN arrayZip({websites:Array(String)}, {visit_ids:Array(String)})'
@@ -115,9 +115,9 @@ const INSTALLATIONS_ASKED =
   'website IN {websites:Array(String)} AND installation_id IN {installation_ids:Array(String)}'
 type Install = { readonly website: string; readonly event_id: string }
 
-/** `since_ms` and `until_ms` bound the time: from the first, to before the second. */
+/** `since_ms` (inclusive) and `until_ms` (exclusive) bound the time. */
 type Period = { readonly since_ms: number; readonly until_ms: number; readonly limit: number }
-/** A page from behind a place in the table on, of what is not older than `since_ms`. */
+/** Keyset page: rows after `after_*`, not older than `since_ms`. */
 type After = { readonly since_ms: number; readonly limit: number; readonly after_website: string }
 type Filters<F extends string, V = string> = { readonly [K in F]?: V }
 
@@ -140,7 +140,7 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   status: 'status = {status:UInt16}',
 }
 
-/** Conditions for the filters that are there, each with `AND` in front. */
+/** Conditions for the filters that are set, each preceded by `AND`. */
 function filtered(params: Readonly<Record<string, unknown>>, names: readonly string[]): string {
   return names.flatMap((name) => (params[name] === undefined ? [] : [`AND ${CONDITIONS[name]}`])).join(' ')
 }
@@ -149,7 +149,7 @@ function within(time: string): string {
   return `${time} >= ${at('since_ms')} AND ${time} < ${at('until_ms')}`
 }
 
-/** The time, and what comes after the last row of the page before. */
+/** The time range, continued after the last row of the page before. */
 function page(time: string, id: string, params: { readonly before_ms?: number; readonly before_id?: string }): string {
   if (params.before_ms === undefined || params.before_id === undefined) return within(time)
   return `${within(time)} AND (${time}, ${id}) < (${at('before_ms')}, {before_id:String})`
@@ -157,10 +157,10 @@ function page(time: string, id: string, params: { readonly before_ms?: number; r
 
 const LOG_FILTERS = ['organization', 'website', 'code', 'path', 'status'] as const
 const INSTALL_FILTERS = ['organization', 'website', 'installation_id', 'resolution'] as const
-/** What no decision changes. */
+/** Columns that no decision changes. */
 const REPORTED_FILTERS = INSTALL_FILTERS.filter((name) => name !== 'resolution')
 
-/** Leaves out what is resolved otherwise, by its first record or by its decision. */
+/** Keeps installs with this resolution, by their first record or by their decision. */
 function resolvedAs({ resolution }: { readonly resolution?: string }): string {
   if (resolution === undefined) return ''
   const decisions = 'SELECT website, event_id FROM install_decisions'
@@ -170,7 +170,7 @@ function resolvedAs({ resolution }: { readonly resolution?: string }): string {
 }
 
 const newestFirst = (time: string, id: string): string => `ORDER BY ${time} DESC, ${id} DESC`
-/** Keys looked at for a page: a key that was inserted again and is not merged yet is among them more than once. */
+/** Keys read for a page: a key that was inserted twice and is not merged yet occurs more than once. */
 const candidateLimit = (): string => `LIMIT least({limit:UInt32}, ${MAX_PAGE}) * ${MAX_REPEATS}`
 const pageLimit = (): string => `LIMIT least({limit:UInt32}, ${MAX_PAGE})`
 
@@ -179,7 +179,7 @@ export const QUERIES = {
   visitsByIds: lookUp<VisitKeys, VisitRow>(`SELECT ${VISIT.sql} FROM ${once('visits')}
     PREWHERE (website, visit_id) IN arrayZip({websites:Array(String)}, {visit_ids:Array(String)}) LIMIT ${MAX_KEYS}`),
 
-  /** The state of receipts from the facts alone. No FINAL: a row seen twice changes no maximum. */
+  /** The state of receipts from the facts alone. No FINAL: a duplicate row changes no maximum. */
   receiptFacts: lookUp<{ readonly website: string; readonly visit_ids: readonly string[] }, ReceiptFactsRow>(`
     SELECT visit_id, max(recorded) AS is_recorded, max(active) AS is_active, max(revoked) AS is_revoked,
       max(handoff_only) AS is_handoff_only, max(previous) AS previous_visit_id
@@ -192,7 +192,7 @@ export const QUERIES = {
       FROM activations PREWHERE website = {website:String} AND visit_id IN {visit_ids:Array(String)}
     ) GROUP BY visit_id LIMIT ${MAX_KEYS}`),
 
-  /** What visits replaced. No FINAL: rows of one visit are alike in it. */
+  /** The receipts that visits replaced. No FINAL: duplicate rows of a visit agree on it. */
   previousVisits: report<
     VisitKeys,
     PreviousVisitRow
@@ -201,8 +201,8 @@ export const QUERIES = {
     GROUP BY website, visit_id LIMIT ${MAX_KEYS}`),
 
   /**
-   * When receipts became active and when they were revoked, as far as the facts say, and which one each replaced. Pairs of
-   * both lists; a visit ID of another website among those asked for may turn up.
+   * When receipts were activated and revoked, as far as the facts show, and which one each replaced. Takes pairs from
+   * both lists; a listed visit ID of another listed website may turn up.
    */
   receiptHistory: lookUp<VisitKeys, ReceiptHistoryRow>(`
     SELECT website, visit_id, toUnixTimestamp64Milli(min(activated_at)) AS activated_at_ms,
@@ -215,7 +215,7 @@ export const QUERIES = {
       FROM activations PREWHERE ${VISITS_ASKED}
     ) GROUP BY website, visit_id LIMIT ${MAX_KEYS}`),
 
-  /** Pages of what activations did, in the table's own order; rows seen twice do no harm. */
+  /** Pages of what activations did, in the table's own order; duplicate rows do no harm. */
   activationsAfter: report<After & { readonly after_visit_id: string; readonly after_effect: number }, ActivationRow>(
     `SELECT website, visit_id, toInt8(effect) AS effect, ${ms('issued_at')} FROM activations
     WHERE issued_at >= ${at('since_ms')} AND website >= {after_website:String}
@@ -223,7 +223,7 @@ export const QUERIES = {
     ORDER BY website, visit_id, effect ${pageLimit()}`,
   ),
 
-  /** Pages of installs in the table's own order, the first of each event. */
+  /** Pages of installs in the table's own order, the first record of each event. */
   installsAfter: report<After & { readonly after_event_id: string }, SettledInstallRow>(
     `SELECT ${SETTLED_INSTALL.sql}
     FROM ${decided(
@@ -235,15 +235,15 @@ export const QUERIES = {
     )} ORDER BY website, event_id`,
   ),
 
-  /** The install of an event, with the answer it was given. */
+  /** The install of an event, with the answer it got. */
   installByEvent: lookUp<Install, InstallRow>(`SELECT ${INSTALL.sql}
     FROM ${installs('website = {website:String} AND event_id = {event_id:String}')} LIMIT 1`),
 
-  /** Event IDs are unique per website alone, so one ID may find installs of several. */
+  /** Event IDs are unique only per website, so one ID may find installs of several. */
   installsByEventId: report<{ readonly event_id: string }, InstallRow>(`SELECT ${INSTALL.sql}
     FROM ${installs('event_id = {event_id:String}')} ORDER BY website LIMIT 100`),
 
-  /** The first record of each event that is there: when it was received, and by which request. */
+  /** The first record of each event that exists: when it was received, and by which request. */
   firstInstalls: lookUp<EventKeys, FirstInstallRow>(`SELECT website, event_id,
       toUnixTimestamp64Milli(argMax(received_at, row_version)) AS received_at_ms,
       argMax(request_id, row_version) AS request_id, argMax(installation_id, row_version) AS installation_id,
@@ -251,20 +251,21 @@ export const QUERIES = {
       argMax(answer, row_version) AS answer
     FROM installs PREWHERE ${EVENTS_ASKED} GROUP BY website, event_id LIMIT ${MAX_KEYS}`),
 
-  /** The decisions there are about events that were pending. */
+  /** The decisions about events that were pending. */
   decisionsByEvents: lookUp<EventKeys, DecisionRow>(`SELECT ${DECISION.sql}
     FROM ${once('install_decisions')} PREWHERE ${EVENTS_ASKED} LIMIT ${MAX_KEYS}`),
 
   /**
-   * What installations were matched to lately, newest first: events that are matched to a visit not older than `since_ms`,
-   * or still pending. Pairs of both lists; an installation ID of another website among those asked for may turn up.
+   * What installations were matched to lately, newest first: events that are matched to a visit not older than
+   * `since_ms`, or still pending. Takes pairs from both lists; a listed installation ID of another listed website may
+   * turn up.
    */
   installationVisits: lookUp<InstallationKeys, InstallationVisitRow>(`SELECT ${INSTALLATION_VISIT.sql}
     FROM ${decided(`SELECT * FROM ${once('installs')} WHERE ${INSTALLATIONS_ASKED}`, `WHERE ${INSTALLATIONS_ASKED}`)}
     WHERE resolution = 'pending' OR (resolution = 'matched' AND visit_issued_at >= ${at('since_ms')})
     ORDER BY received_at DESC, event_id DESC LIMIT ${MAX_EVENTS} BY website, installation_id LIMIT ${MAX_KEYS}`),
 
-  /** Deliveries that exist already, of the events asked for. */
+  /** Existing deliveries of these events. */
   dispatchedJobs: lookUp<EventKeys, DispatchedJobRow>(`SELECT ${DISPATCHED_JOB.sql}
     FROM ${once('deliveries')} PREWHERE ${EVENTS_ASKED} LIMIT ${MAX_KEYS}`),
 
@@ -279,8 +280,8 @@ export const QUERIES = {
     PREWHERE (website, visit_id) IN arrayZip({websites:Array(String)}, {visit_ids:Array(String)}) LIMIT ${MAX_KEYS}`),
 
   /**
-   * Newest first; `before_ms` and `before_id` are the last row of the page before. The page's keys are found first, from
-   * narrow columns and without FINAL; rows of one key are alike in all of them.
+   * Newest first; `before_ms` and `before_id` are those of the last row of the page before. The page's keys are found
+   * first, from narrow columns and without FINAL; rows of one key agree in all of these.
    */
   listLogs: report<LogFilters, RequestLogRow>(
     (params) => `SELECT ${REQUEST_LOG.sql} FROM ${once('request_logs')}
@@ -319,7 +320,7 @@ export const QUERIES = {
   listPoison: report<Period, PoisonRow>(`SELECT ${POISON.sql} FROM ${once('poison_records')}
     WHERE ${within('found_at')} ${newestFirst('found_at', 'log_offset')} ${pageLimit()}`),
 
-  /** Tracked events of an organisation from `since_ms` to before `until_ms`, counted anew from the facts. */
+  /** Tracked events of an organisation from `since_ms` until before `until_ms`, recounted from the facts. */
   usage: report<
     { readonly organization: string; readonly since_ms: number; readonly until_ms: number },
     UsageRow
@@ -329,7 +330,7 @@ export const QUERIES = {
       (SELECT count() FROM ${once('installs')} WHERE organization = {organization:String}
         AND received_at >= ${at('since_ms')} AND received_at < ${at('until_ms')}) AS installs`),
 
-  /** Tracked events since then of every organisation that has any, counted anew as by `usage`. */
+  /** Tracked events since then of every organisation that has any, counted like `usage`. */
   usageOfAll: report<{ readonly since_ms: number }, OrganizationUsageRow>(`
     SELECT organization, sum(recorded) AS events FROM (
       SELECT organization, count() AS recorded FROM ${once('visits')}
@@ -340,8 +341,8 @@ export const QUERIES = {
     ) GROUP BY organization LIMIT ${MAX_WEBSITES}`),
 
   /**
-   * Every website with visits or installs within a time. No FINAL, which would merge a month of visits for the sake of a
-   * day: keys are counted, however often they lie there; exactly while they are few, and within a percent beyond.
+   * Every website with visits or installs in a period. No FINAL, which would merge a month of visits for one day's
+   * figures: distinct keys are counted instead, exactly if they are few, otherwise within a percent.
    */
   traffic: report<Omit<Period, 'limit'>, TrafficRow>(`
     SELECT website, sum(visits) AS visits, sum(installs) AS installs, sum(matched) AS matched FROM (
@@ -357,12 +358,12 @@ export const QUERIES = {
       ) GROUP BY website
     ) GROUP BY website LIMIT ${MAX_WEBSITES}`),
 
-  /** The latest that workers told of each destination that was ever paused. Rows seen twice change no maximum. */
+  /** The latest pause or resumption of each destination that was ever paused. Duplicate rows change no maximum. */
   destinationStates: report<Record<never, never>, DestinationStateRow>(`SELECT website, subject AS destination,
       argMax(type, (noticed_at, id)) AS latest_type, toUnixTimestamp64Milli(max(noticed_at)) AS since_ms FROM activity
     WHERE type IN ('destination_paused', 'destination_resumed') GROUP BY website, subject LIMIT ${MAX_WEBSITES}`),
 
-  /** Log lines of a website within a time. */
+  /** Log lines of a website in a period. */
   countLogs: report<
     Omit<Period, 'limit'> & { readonly website: string },
     { readonly logs: number }

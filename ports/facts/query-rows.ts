@@ -1,38 +1,38 @@
-/** What queries read, and the rows that they return: times are Unix ms, JSON columns are text, absent text is empty. */
+/** What queries read, and the rows they return: times are Unix ms, JSON columns are text, absent text is empty. */
 
 import { selectFrom, type FactTable, type RowsOf } from './columns.ts'
 
 export const VISIT = selectFrom('visits')
 export type VisitRow = RowsOf<typeof VISIT>
 
-/** What is known of one receipt; receipts of which nothing is known have no row. */
+/** What is known of one receipt; unknown receipts have no row. */
 export interface ReceiptFactsRow {
   readonly visit_id: string
   readonly is_recorded: boolean
   readonly is_active: boolean
   readonly is_revoked: boolean
   readonly is_handoff_only: boolean
-  /** Empty where the page held no receipt before. */
+  /** Empty if the page held no receipt before. */
   readonly previous_visit_id: string
 }
 
-/** Which receipt a visit's own replaced; empty where the page held none. */
+/** Which receipt a visit's own replaced; empty if the page held none. */
 export type PreviousVisitRow = Pick<VisitRow, 'website' | 'visit_id' | 'previous_visit_id'>
 
-/** The story of one receipt; times are null where the facts do not know of it. */
+/** The history of one receipt; times are null if the facts do not have them. */
 export interface ReceiptHistoryRow {
   readonly website: string
   readonly visit_id: string
   readonly activated_at_ms: number | null
   readonly revoked_at_ms: number | null
-  /** Empty where the page held no receipt before, or the visit is not known. */
+  /** Empty if the page held no receipt before, or the visit is unknown. */
   readonly previous_visit_id: string
 }
 
 export const INSTALL = selectFrom('installs')
 export type InstallRow = RowsOf<typeof INSTALL>
 
-/** What a decision replaces in the install that was pending. */
+/** Columns of a pending install that a decision replaces. */
 export const DECIDED_COLUMNS = [
   'resolution',
   'selection_policy',
@@ -158,5 +158,5 @@ export interface TrafficRow {
   readonly matched: number
 }
 
-/** Rows that a reader sees in each table; poison aside, one per natural key. */
+/** Rows that a reader sees in each table; one per natural key, except for poison records. */
 export type CountsRow = { readonly [T in FactTable]: number }

@@ -1,16 +1,16 @@
-/** Collects rows of several tables as text, apart by table and partition, ready to be inserted. */
+/** Collects rows of several tables as text, separated by table and partition, ready to be inserted. */
 
 import { FACT_TABLES, TABLE_COLUMNS, type FactTable } from './columns.ts'
 import type { EngineSettings, InsertStatement } from './engine/connection.ts'
 import type { FactRow } from './facts.ts'
 import { encodeRow, partitionOf } from './tab-separated.ts'
 
-/** Text is turned into bytes in pieces of this many characters, so that none of it is held twice for long. */
+/** Text becomes bytes in pieces of this many characters, so that memory holds little of it twice. */
 const PIECE_CHARS = 16 * 1024
 
 export interface CollectedRows {
   readonly chars: number
-  /** Throws `RowsRefused` and leaves everything as it was where the row does not fit. */
+  /** Throws `RowsRefused` and changes nothing if the row does not fit. */
   add(table: FactTable, row: FactRow): void
   /** One statement per partition with rows, in the order of `FACT_TABLES`. An insert into one partition is atomic. */
   statements(settings: EngineSettings): readonly InsertStatement[]

@@ -1,7 +1,7 @@
 /**
- * Writes rows as ClickHouse's TabSeparated text, refusing values that their column cannot hold.
+ * Writes rows as ClickHouse's TabSeparated text, and refuses values that their column cannot hold.
  *
- * Of the formats both ways to connect can take, this one is the cheapest to write and to read: bodies full of quotes
+ * Of the formats that both connections accept, this one is the cheapest to write and to read: bodies full of quotes
  * need no escapes. Text becomes well-formed on the way, because UTF-8 has no lone surrogates.
  */
 
@@ -9,13 +9,13 @@ import type { ColumnType } from './column-types.ts'
 import { FACT_TABLES, TABLE_COLUMNS, type FactTable } from './columns.ts'
 import { RowsRefused, type FactRow } from './facts.ts'
 
-/** Our own code in `RowsRefused`, beside the engine's numbers. */
+/** This service's own code in `RowsRefused`, besides the engine's numbers. */
 export const OUT_OF_RANGE = 'OUT_OF_RANGE'
 
 const UINT16_MAX = 0xffff
 const UINT32_MAX = 0xffff_ffff
 const DAY_MS = 86_400_000
-/** The end of 2099: what DateTime64 holds in every version, and what a TTL can still add to. */
+/** The end of 2099: every version of DateTime64 holds it, and a TTL can still be added. */
 const TIME_MAX_MS = 4_102_444_799_999
 
 const MUST_ESCAPE = /[\\\t\n\r\0\b\f]/
@@ -57,7 +57,7 @@ const FIELDS: ReadonlyMap<FactTable, readonly Field[]> = new Map(
   ]),
 )
 
-/** One line with its end, in the order of `TABLE_COLUMNS`. Throws `RowsRefused`. */
+/** One line with its newline, in the order of `TABLE_COLUMNS`. Throws `RowsRefused`. */
 export function encodeRow(table: FactTable, row: FactRow): string {
   let line = ''
   let separator = ''
@@ -68,7 +68,7 @@ export function encodeRow(table: FactTable, row: FactRow): string {
   return `${line}\n`
 }
 
-/** A number that two rows of a table share when they lie in one partition. Throws `RowsRefused`. */
+/** A number that rows of a table share if they lie in one partition. Throws `RowsRefused`. */
 export function partitionOf(table: FactTable, row: FactRow): number {
   const { partitionedBy } = TABLE_COLUMNS[table]
   if (partitionedBy === null) return 0
@@ -81,7 +81,7 @@ export function partitionOf(table: FactTable, row: FactRow): number {
 let knownDay = -1
 let knownMonth = -1
 
-/** Months since 1970. Rows of one batch mostly lie in one day, and a Date is slow to make. */
+/** Months since 1970. Most rows of one batch fall on one day, and a Date is slow to make. */
 function monthOf(day: number): number {
   if (day !== knownDay) {
     const date = new Date(day * DAY_MS)
@@ -96,7 +96,7 @@ function encodeText(value: unknown): string {
   return MUST_ESCAPE.test(value) ? value.replace(EVERY_ESCAPE, (character) => ESCAPES[character] ?? character) : value
 }
 
-/** An array is text inside text: its quotes are escaped first, then the whole field once more by the same rule. */
+/** An array is text inside text: its quotes are escaped first, then the whole field again by the same rule. */
 function encodeTexts(value: unknown): string {
   if (!Array.isArray(value)) return refuse()
   return `[${value.map((item) => `'${encodeText(item).replaceAll("'", "\\'")}'`).join(',')}]`
@@ -107,8 +107,8 @@ function encodeWhole(value: unknown, max: number): string {
 }
 
 /**
- * Seconds and a fraction: a bare whole number would be read as seconds by some versions and as ms by others. Ten digits
- * of seconds always, because fewer are taken for the beginning of a calendar date.
+ * Seconds and a fraction: some versions read a bare whole number as seconds and others as ms. Always ten digits of
+ * seconds, because fewer are parsed as the beginning of a calendar date.
  */
 function encodeTime(value: unknown): string {
   if (!isTime(value)) return refuse()

@@ -1,4 +1,4 @@
-/** The table of visits: its columns, what a visit becomes in it, and the visit that a row was. A new field needs all three. */
+/** The table of visits: its columns, the row of a visit, and the visit of a row. A new field needs all three. */
 
 import { readJsonColumn } from '../../domain/json-column.ts'
 import type { Identities, Utm, Visit } from '../../domain/model.ts'
@@ -58,7 +58,7 @@ export function visitColumns(visit: Visit): InsertRow<typeof VISIT_COLUMNS> {
   }
 }
 
-/** The visit that the row was made of; null if a column with JSON is damaged. */
+/** The visit of a row; null if a JSON column is damaged. */
 export function visitOfRow(row: ReadRow<typeof VISIT_COLUMNS>): Visit | null {
   const identities = readJsonColumn<Identities>(row.identities)
   const client = readJsonColumn<Visit['client']>(row.client)

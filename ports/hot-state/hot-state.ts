@@ -1,9 +1,9 @@
 /**
  * HotState: what must be known within a request, in atomic verbs.
  *
- * It is a cache of what the log says, plus counters: losing it loses no fact. Promises of every adapter
- * (test/contract/hot-state.contract.ts shows them): each verb is atomic against all others; a receipt's state only
- * climbs (issued, active, revoked); nothing is kept for receipts that never proved themselves.
+ * It caches what the log holds, and keeps counters: losing it loses no fact. Promises of every adapter (held by
+ * test/contract/hot-state.contract.ts): each verb is atomic against all others; a receipt's state only moves forward
+ * (issued, active, revoked); nothing is kept for receipts that were never verified.
  */
 
 import type { VisitId, WebsiteId } from '../../domain/model.ts'
@@ -13,24 +13,27 @@ import type { SessionVerbs } from './session-verbs.ts'
 export type ReceiptState = 'issued' | 'active' | 'revoked'
 
 /**
- * What is told of a receipt. `predecessor_unknown`: it is active, and which receipt it replaced is still to be learnt, so one
- * that seems active beside it may be revoked. `unknown`: nothing is known of it (any more).
+ * What the store knows about a receipt. `predecessor_unknown`: it is active, but it is not known yet which receipt it
+ * replaced, so one that seems active beside it may be revoked. `unknown`: nothing is known (any more).
  */
 export type ReceiptStanding = ReceiptState | 'predecessor_unknown' | 'unknown'
 
-/** A receipt by what it carries itself. `issuedAtMs` says which day's state it belongs to and when that may go. */
+/**
+ * A receipt by what it carries itself. `issuedAtMs` gives the day whose state it belongs to, and when that state
+ * expires.
+ */
 export interface ReceiptRef {
   readonly website: WebsiteId
   readonly visitId: VisitId
   readonly issuedAtMs: number
 }
 
-/** A visit that an install was matched to. `gpc` goes along: what it matches later is bound by it too. */
+/** A visit that an install was matched to. `gpc` is kept too: it also binds later matches. */
 export interface MatchedVisit extends ReceiptRef {
   readonly gpc: boolean
 }
 
-/** The receipt that another one replaced; null for none; `unknown` while nobody who knows could be asked. */
+/** The receipt that another one replaced; null for none; `unknown` until it can be looked up. */
 export type Predecessor = ReceiptRef | 'unknown' | null
 
 export interface IssuedReceipt extends ReceiptRef {
@@ -38,10 +41,10 @@ export interface IssuedReceipt extends ReceiptRef {
   readonly previous: Predecessor
 }
 
-/** `unknown`: nothing is known of this receipt (any more); the caller asks Facts and tells with `learn`. */
+/** `unknown`: nothing is known of this receipt (any more); the caller reads Facts and passes the result to `learn`. */
 export type Activation =
   | { readonly kind: 'activated'; readonly revoked: Predecessor }
-  /** `revoked` as at the first time, or what was learnt since, so that a caller whose record was lost can make it again. */
+  /** `revoked` as at the first time, or as learnt since, so that a caller whose record was lost can write it again. */
   | { readonly kind: 'already_active'; readonly revoked: Predecessor }
   | { readonly kind: 'revoked' }
   | { readonly kind: 'unknown' }
@@ -54,21 +57,21 @@ export interface Claim {
   readonly owner: string
 }
 
-/** What an installation was matched to before, by the latest of its events that says it. */
+/** What an installation was matched to before, by the latest of its events that has a result. */
 export type Installation =
   | { readonly kind: 'matched'; readonly visit: MatchedVisit }
   /** That event is not decided yet. */
   | { readonly kind: 'pending' }
   | { readonly kind: 'none' }
-  /** The store may have forgotten it; the caller asks Facts. */
+  /** The store may have forgotten it; the caller reads Facts. */
   | { readonly kind: 'unknown' }
 
 export type ClaimOutcome =
-  /** The caller is the first. `kept` is the decision of an earlier try that may have stored it, or null. */
+  /** The caller is the first. `kept` is the decision of an earlier try that may have been stored, or null. */
   | { readonly kind: 'first'; readonly installation: Installation; readonly kept: string | null }
-  /** Somebody was first; `answer` is what they were answered. */
+  /** Another caller was first and got this `answer`. */
   | { readonly kind: 'settled'; readonly answer: string }
-  /** Somebody is first and not done; ask again. */
+  /** Another caller is first and not done; try again. */
   | { readonly kind: 'busy' }
 
 export interface Settlement extends Claim {
@@ -76,13 +79,13 @@ export interface Settlement extends Claim {
   readonly answer: string
   /** A decision will replace the answer; until then the installation's visit is not known either. */
   readonly isPending?: boolean
-  /** When the event was received: of several events of an installation the latest says its visit. */
+  /** When the event was received; the latest event of an installation decides its visit. */
   readonly receivedAtMs: number
   /** The visit this install was matched to; becomes the installation's visit. */
   readonly matched: MatchedVisit | null
 }
 
-/** What became of an install event that was pending. */
+/** The decision about an install event that was pending. */
 export type Decision = Omit<Settlement, 'owner' | 'isPending'>
 
 export interface Hit {
@@ -95,7 +98,7 @@ export interface Hit {
 /** All hits are counted, or none: a refused request uses up no window. */
 export type HitOutcome =
   | { readonly kind: 'counted'; readonly counts: readonly number[] }
-  /** `exceeded` are indexes into the hits; `retryAfterS` is that of the longest exceeded window, at least 1. */
+  /** `exceeded` are indexes into the hits; `retryAfterS` is for the longest exceeded window, at least 1. */
   | {
       readonly kind: 'exceeded'
       readonly exceeded: readonly number[]
@@ -111,7 +114,7 @@ export interface UsageRequest {
   readonly quota: number | null
 }
 
-/** So many tracked events are known to be recorded. */
+/** At least this many tracked events are recorded. */
 export interface KnownUsage {
   readonly organization: string
   /** UTC calendar month, `2026-11`. */
@@ -129,48 +132,48 @@ export interface UsageOutcome {
 export interface HotState extends SessionVerbs {
   putVisit(receipt: IssuedReceipt): Promise<void>
   activate(receipt: ReceiptRef): Promise<Activation>
-  /** In the order asked; at most `LIMITS.receiptsPerInstall` of one website. */
+  /** In the order of `receipts`; at most `LIMITS.receiptsPerInstall`, all of one website. */
   receiptStates(receipts: readonly ReceiptRef[]): Promise<readonly ReceiptStanding[]>
   /**
-   * Takes over what Facts knows of a receipt; never lowers a state. An active receipt whose predecessor is unknown gets the
-   * one it is told, which is thereby revoked; one that is known stays.
+   * Takes over what Facts knows of a receipt; never lowers a state. An active receipt whose predecessor is unknown gets
+   * the one given here, which is then revoked; a known predecessor stays.
    */
   learn(receipt: IssuedReceipt, state: ReceiptState): Promise<void>
   claimInstall(claim: Claim): Promise<ClaimOutcome>
   /**
-   * Keeps what was decided about a claimed event, in the caller's own compact form, while it is on its way to the log. It
-   * outlives the claim: whoever is first next is given it. Settling forgets it.
+   * Keeps the decision about a claimed event, in the caller's own compact form, while it is written to the log. It
+   * outlives the claim: the next first caller gets it. Settling deletes it.
    */
   keepInstall(claim: Claim, decision: string): Promise<void>
   settleInstall(settlement: Settlement): Promise<void>
-  /** Puts the decision in place of a pending answer, or of none; a final answer stays as it is. */
+  /** Replaces a pending or missing answer by the decision; a final answer stays. */
   decideInstall(decision: Decision): Promise<void>
-  /** Gives a claim back after a failure, so that a repeat need not wait for the lease. */
+  /** Releases a claim after a failure, so that a retry need not wait for the lease to end. */
   releaseInstall(claim: Claim): Promise<void>
-  /** Counts all hits in the current windows of the store's clock, or none where one is at its limit. */
+  /** Counts all hits in the current windows of the store's clock, or none if one is at its limit. */
   countHits(hits: readonly Hit[]): Promise<HitOutcome>
   /**
-   * Takes hits back that were counted `agoMs` milliseconds ago for a request that promised nothing. What a window that is
-   * over counted stays.
+   * Takes back hits that were counted `agoMs` milliseconds ago for a request that was not accepted. Counts of windows
+   * that have ended stay.
    */
   returnHits(hits: readonly Hit[], agoMs: number): Promise<void>
-  /** Counts one tracked event unless that would pass the quota. */
+  /** Counts one tracked event unless that would exceed the quota. */
   addUsage(usage: UsageRequest): Promise<UsageOutcome>
-  /** Takes one tracked event back whose record could not be made durable. */
+  /** Takes back one tracked event whose record could not be made durable. */
   returnUsage(usage: UsageRequest): Promise<void>
   readUsage(organization: string, month: string): Promise<number>
-  /** Brings the count up to what Facts knows, where it is lower; repeating it changes nothing. */
+  /** Raises the count to what Facts knows, if it is lower; repeating it changes nothing. */
   raiseUsage(usage: KnownUsage): Promise<void>
-  /** True for one caller at a time: no two workers send one job at once. Falls back to free after `leaseMs`. */
+  /** True for one caller at a time: no two workers send one job at once. The claim expires after `leaseMs`. */
   claimJob(jobId: string, owner: string, leaseMs: number): Promise<boolean>
   releaseJob(jobId: string, owner: string): Promise<void>
-  /** A name for the present life of the store while it may have forgotten what it was told; null while it cannot have. */
+  /** An ID of the store's present life if it may have lost writes; null if it cannot have. */
   forgotten(): Promise<string | null>
-  /** What had been forgotten was told again. Ignored where the store has lost something anew since `forgotten` gave this name. */
+  /** Lost writes have been restored. Ignored if the store lost data again since `forgotten` returned this ID. */
   restored(life: string): Promise<void>
-  /** Resolves when what was told so far outlives this process. */
+  /** Resolves once all writes so far are durable. */
   flush(): Promise<void>
-  /** `isShared` is false while an adapter counts per process because its store is away. */
+  /** `isShared` is false while an adapter counts per process because its store is unreachable. */
   health(): { readonly isReachable: boolean; readonly isShared: boolean }
   close(): Promise<void>
 }

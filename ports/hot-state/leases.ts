@@ -1,11 +1,13 @@
-/** Leases in memory: one owner per key until it gives it back or the time runs out. */
+/** Leases in memory: one owner per key until it releases the key or the lease expires. */
 
 export interface Leases {
-  /** True where the key was free, had run out, or is this owner's already; then it is this owner's anew. */
+  /**
+   * True if the key was free, had expired, or is this owner's already; the owner then holds it for another `leaseMs`.
+   */
   take(key: string, owner: string, leaseMs: number): boolean
   isHeldByOther(key: string, owner: string): boolean
   release(key: string, owner: string): void
-  /** Forgets those that have run out. */
+  /** Deletes expired leases. */
   sweep(): void
 }
 

@@ -1,18 +1,18 @@
 /**
- * What signing in keeps in the hot state: sessions, and values that can be taken once.
+ * What signing in keeps in the hot state: sessions, and one-time values.
  *
- * They fail closed: a store that lost them has signed everybody out, and one that is away rejects. No adapter goes on
- * with what it remembers. What a verb changed outlives the process when the verb resolves.
+ * They fail closed: a store that lost them has signed everyone out, and one that is unreachable rejects. No adapter
+ * serves them from its own memory. When a verb resolves, its changes outlive the process.
  */
 
 export interface NewSession {
-  /** Keyed hash or digest of what the cookie holds, never that itself. */
+  /** Keyed hash or digest of the cookie's content, never the content itself. */
   readonly id: string
   /** Whose session it is: `p_` and 16 hex digits. */
   readonly person: string
   /** In the caller's own form; at most about a kilobyte. */
   readonly record: string
-  /** Counted by the store's clock. It never becomes longer. */
+  /** By the store's clock; never extended. */
   readonly forMs: number
 }
 
@@ -21,15 +21,15 @@ export interface SessionVerbs {
   /** The record of a session that is neither over nor dropped; else null. */
   readSession(id: string): Promise<string | null>
   dropSession(id: string): Promise<void>
-  /** Ends all sessions that the person has now, wherever they were begun. */
+  /** Ends all sessions that the person has now, from any device. */
   dropSessionsOf(person: string): Promise<void>
-  /** False where the key holds a value already, which then stays. */
+  /** False if the key already holds a value, which then stays. */
   putOnce(key: string, value: string, forMs: number): Promise<boolean>
-  /** The value if it is not over; it stays. */
+  /** The value if it has not expired; it stays. */
   readOnce(key: string): Promise<string | null>
-  /** The value for exactly one caller; null for all others and where it is over. */
+  /** The value, for exactly one caller; null for all others and if it has expired. */
   takeOnce(key: string): Promise<string | null>
 }
 
-/** So long it is known that somebody signed out everywhere; no session may be longer. */
+/** How long a sign-out everywhere is remembered; no session may be longer. */
 export const GENERATION_MS = 8 * 86_400_000

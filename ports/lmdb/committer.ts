@@ -1,8 +1,8 @@
 /**
- * Gathers what several stores want written into one LMDB transaction at a time, so that they share its sync to disk.
+ * Combines the writes of several stores into one LMDB transaction at a time, so that they share its sync to disk.
  *
- * One transaction is under way at any moment; what arrives meanwhile, and as long as more keeps arriving, goes into the next.
- * That keeps groups as large as the load makes them, and lets nothing wait where little happens (bench/event-log.ts).
+ * One transaction is in flight at any moment. What arrives meanwhile, and as long as more keeps arriving, goes into the
+ * next. Groups grow with the load, and nothing waits under light load (bench/event-log.ts).
  */
 
 import { statfsSync } from 'node:fs'
@@ -11,7 +11,7 @@ import type { Database, RootDatabase } from 'lmdb'
 
 import type { HeadRoom } from './head-room.ts'
 
-/** Puts a value under a key in the coming transaction; null removes the key. */
+/** Puts a value under a key in the next transaction; null removes the key. */
 export type WriteOne = (database: Database, key: string | Buffer, value: string | Buffer | null) => void
 
 interface Write {
@@ -20,10 +20,10 @@ interface Write {
   readonly value: string | Buffer | null
 }
 
-/** Called with null when the transaction is on disk, or with what prevented it; a second call must do nothing. */
+/** Called with null when the transaction is on disk, or with the error; a second call must do nothing. */
 export type Settle = (failure: Error | null) => void
 
-/** A store that takes part: asked at the start of each transaction; null where it has nothing to write. */
+/** A store that takes part: called at the start of each transaction; returns null if it has nothing to write. */
 export type Contributor = (write: WriteOne) => Settle | null
 
 export interface CommitterOptions {
@@ -31,33 +31,33 @@ export interface CommitterOptions {
   readonly folder: string
   /** Below this much free space nothing new is accepted. */
   readonly minFreeBytes: number
-  /** A transaction that takes longer than this is taken for dead. */
+  /** A transaction that takes longer than this counts as dead. */
   readonly stallFatalMs: number
-  /** Room that is kept for LMDB's writes; null where free space alone is watched. */
+  /** Reserved room for LMDB's writes; null if only free space is watched. */
   readonly headRoom: HeadRoom | null
   /** Called at most once, when the store can no longer be trusted. The process should end and start again. */
   readonly onFatal: (error: Error) => void
-  /** Told when there is too little free space from now on, and when there is enough again. */
+  /** Called when there is too little free space, and when there is enough again. */
   readonly onSpace: (isFull: boolean) => void
 }
 
 /**
- * The store is gone for this process: a write or a sync failed, or a transaction never ended. What the kernel kept of a
- * failed sync is unknown, and lmdb 3.5.6 writes past a buffer of its own when it reports a failed write (mdb.c, `malloc(100)`):
- * neither the disk nor this process's memory can be trusted any more, so nothing is tried again.
+ * The store is lost for this process: a write or a sync failed, or a transaction never ended. After a failed sync it is
+ * unknown what the kernel kept, and lmdb 3.5.6 writes past a buffer of its own when it reports a failed write (mdb.c,
+ * `malloc(100)`): neither the disk nor this process's memory can be trusted, so nothing is retried.
  */
 export class StorageFailed extends Error {
   override readonly name = 'StorageFailed'
 }
 
 const FULL = 'the disk is full'
-/** How often free space is measured, at the least; written bytes bring it forward. */
+/** Longest time between two measurements of free space; written bytes bring the next one forward. */
 const SPACE_CHECK_MS = 1_000
 /** Share of the reserve that may be written between two measurements. */
 const SPACE_CHECK_SHARE = 1 / 8
-/** Longest wait for more to share a transaction: two or three groups of requests that go in step. */
+/** Longest wait for more to share a transaction: two or three groups of requests that run in step. */
 const GATHER_MS = 10
-/** A transaction that finds no room at all waits this long before it looks again. */
+/** A transaction that finds no room waits this long before it checks again. */
 const NO_ROOM_RETRY_MS = 200
 
 export class Committer {
@@ -69,7 +69,7 @@ export class Committer {
   /** On the monotonic clock; null while no transaction is under way. */
   #beganAtMs: number | null = null
   #isWanted = false
-  /** How often a transaction was asked for. */
+  /** How often a transaction was requested. */
   #requests = 0
   #count = 0
   #lazyTimer: NodeJS.Timeout | null = null
@@ -89,7 +89,7 @@ export class Committer {
     this.#contributors.push(contributor)
   }
 
-  /** Why nothing can be accepted now; null where it can. */
+  /** Why nothing can be accepted now; null if it can. */
   get unavailability(): string | null {
     if (this.#failure !== null) return 'the storage has failed'
     if (this.#isClosed) return 'the storage is closed'
@@ -97,7 +97,7 @@ export class Committer {
     return this.#isFull ? FULL : null
   }
 
-  /** As `unavailability`, also for want of room for that many bytes, which is all that waits. */
+  /** Like `unavailability`, but also checks the room for that many bytes, which is all that waits. */
   unavailabilityFor(bytes: number): string | null {
     const reason = this.unavailability
     return reason === null && this.#options.headRoom?.has(bytes) === false ? FULL : reason
@@ -117,12 +117,12 @@ export class Committer {
     return this.#count
   }
 
-  /** How long the transaction under way has taken until now; 0 where none is. */
+  /** How long the current transaction has taken so far, in ms; 0 if there is none. */
   get underWayMs(): number {
     return this.#beganAtMs === null ? 0 : performance.now() - this.#beganAtMs
   }
 
-  /** Asks for a transaction as soon as no more comes to be gathered, or right after the one under way. */
+  /** Requests a transaction once nothing more is gathered, or right after the current one. */
   request(): void {
     if (this.#isClosed) return
     this.#requests++
@@ -136,8 +136,8 @@ export class Committer {
   }
 
   /**
-   * While more keeps coming, it is worth waiting for: a transaction costs about what ten appends do. It takes two turns of the
-   * event loop to see, as what a turn takes in may be worked on behind this look.
+   * While more keeps coming, it is worth waiting: a transaction costs about as much as ten appends. It takes two turns
+   * of the event loop to tell, because work that a turn accepted may run after this check.
    */
   #gather(sinceMs: number): void {
     const requests = this.#requests
@@ -149,7 +149,7 @@ export class Committer {
     setImmediate(() => setImmediate(look))
   }
 
-  /** Asks for a transaction within `delayMs`; one that comes earlier for others serves as well. */
+  /** Requests a transaction within `delayMs`; an earlier one for others serves as well. */
   requestWithin(delayMs: number): void {
     if (this.#isClosed || this.#isScheduled || this.#lazyTimer !== null) return
     this.#lazyTimer = setTimeout(() => {
@@ -158,7 +158,7 @@ export class Committer {
     }, delayMs)
   }
 
-  /** Resolves when everything handed over so far is on disk; rejects with StorageFailed, also where there is no room for it now. */
+  /** Resolves when all writes so far are on disk; rejects with StorageFailed, also if there is no room for them now. */
   durable(): Promise<void> {
     if (this.#failure !== null || this.#isClosed) {
       return Promise.reject(this.#failure ?? new StorageFailed('the storage is closed'))
@@ -169,7 +169,7 @@ export class Committer {
     })
   }
 
-  /** Writes what is left; afterwards nothing is written any more. */
+  /** Writes what is left; nothing is written afterwards. */
   async close(): Promise<void> {
     if (!this.#isClosed && this.#failure === null) await this.durable().catch(() => undefined)
     this.#isClosed = true
@@ -237,13 +237,13 @@ export class Committer {
     this.request()
   }
 
-  /** Nothing accepted leads here; what is written in any case may, where somebody else has filled the disk. */
+  /** Accepted work never leads here; unconditional writes may, if other programs have filled the disk. */
   #isWithoutRoom(): boolean {
     const { headRoom } = this.#options
     return headRoom !== null && !headRoom.has(0) && headRoom.isUsedUp
   }
 
-  /** The first failure is the one that counts; it also ends what was not yet part of a transaction. */
+  /** The first failure counts; it also ends what is not yet part of a transaction. */
   #fail(failure: StorageFailed): StorageFailed {
     if (this.#failure !== null) return this.#failure
     this.#failure = failure
@@ -252,7 +252,7 @@ export class Committer {
     return failure
   }
 
-  /** Room is kept so that a write never meets a full disk: such a write would be the end of this process. */
+  /** Room is reserved so that a write never meets a full disk, which would end this process. */
   #checkSpace(): void {
     const { folder, minFreeBytes, headRoom } = this.#options
     const nowMs = performance.now()

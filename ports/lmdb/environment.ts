@@ -1,4 +1,4 @@
-/** Opens the one LMDB environment of a data folder, which the event log and the hot state share. */
+/** Opens the LMDB environment of a data folder, which the event log and the hot state share. */
 
 import { open } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
@@ -14,18 +14,18 @@ import type { Table } from './table.ts'
 export interface LmdbOptions {
   /**
    * Called once when the environment can no longer be trusted (a sync failed, a transaction never ended). Everything is
-   * refused from then on; the process should end with an error and be started again.
+   * refused from then on; the process should end with an error and be restarted.
    */
   readonly onFatal: (error: Error) => void
-  /** Told when less than `minFreeBytes` is free and the log refuses entries, and when there is enough again. */
+  /** Called when less than `minFreeBytes` is free and the log refuses entries, and when there is enough again. */
   readonly onSpace?: (isFull: boolean) => void
-  /** Unix time in ms; what is stored carries this clock's time. */
+  /** Unix time in ms; stored times come from this clock. */
   readonly nowMs: () => number
   /** Below this much free space the log refuses entries; the default leaves room for several full queues. */
   readonly minFreeBytes?: number
-  /** Room that is written ahead of LMDB, for a folder that may meet a full disk; 0, as it comes, for none. */
+  /** Room that is written ahead of LMDB, for a folder that may meet a full disk; 0, the default, for none. */
   readonly headRoomBytes?: number
-  /** A transaction that takes longer is taken for dead; far above what slow disks need. */
+  /** A transaction that takes longer counts as dead; far above what slow disks need. */
   readonly stallFatalMs?: number
 }
 
@@ -36,19 +36,19 @@ export interface LmdbEnvironment {
   openLog(name: string): Database<Buffer, Buffer>
   /** Keys and values are strings; reads see unstored writes too. */
   openTable(name: string): Table
-  /** Stores what is left, closes the files and gives the folder free. Close the adapters first. */
+  /** Stores what is left, closes the files and releases the folder. Close the adapters first. */
   close(): Promise<void>
 }
 
 const DEFAULTS = { minFreeBytes: 256 * 1024 * 1024, headRoomBytes: 0, stallFatalMs: 30_000 }
 const MAX_TABLES = 12
-/** What LMDB calls it. */
+/** LMDB's own name for it. */
 const DATA_FILE = 'data.mdb'
-/** Address space, neither disk nor memory. A map that grows step by step is mapped anew each time, and counts double. */
+/** Address space, neither disk nor memory. A map that grows step by step is remapped each time and counts twice. */
 const MAP_BYTES = 2 ** 36
 
 /**
- * Opens (or creates) the environment in the folder `path` and keeps it to this process.
+ * Opens (or creates) the environment in the folder `path` and locks it for this process.
  * @throws DataFolderInUse when another process has it open
  */
 export async function openLmdb(path: string, options: LmdbOptions): Promise<LmdbEnvironment> {
@@ -56,7 +56,8 @@ export async function openLmdb(path: string, options: LmdbOptions): Promise<Lmdb
   const lock = await lockDataFolder(folder)
   try {
     const { open: openRoot } = await import('lmdb')
-    // Without `overlappingSync: false` a restored volume can read back empty: lmdb then trusts a snapshot it never synced.
+    // Without `overlappingSync: false` a restored volume can read back empty: lmdb then trusts a snapshot it never
+    // synced.
     const root = openRoot({
       path: folder,
       noSubdir: false,
@@ -101,7 +102,7 @@ export async function openLmdb(path: string, options: LmdbOptions): Promise<Lmdb
   }
 }
 
-/** A new file survives a power cut only when the folder that names it is synced too. */
+/** A new file survives a power cut only if the folder that names it is synced too. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
   try {

@@ -1,11 +1,11 @@
 /**
- * Keeps a data folder to one process: a lock that the kernel gives back when its holder ends, however it ends.
+ * Keeps a data folder to one process with a lock that the kernel releases when its holder ends, however it ends.
  *
- * Linux takes two. An abstract socket named after the folder's device and inode needs nothing installed, and holds within
- * one network namespace. `flock(1)`, where it is installed, locks the open file it inherits; that lock belongs to our
- * descriptor, outlives the command and holds across containers that share a volume. macOS: `open` itself takes the lock.
- * No process ID is ever judged dead or alive, so a recycled one can neither lock anybody out nor let anybody in; the
- * ID in the file only serves the message.
+ * Linux takes two locks. An abstract socket named after the folder's device and inode needs no installed program, and
+ * holds within one network namespace. `flock(1)`, if it is installed, locks the open file it inherits; that lock
+ * belongs to our descriptor, outlives the command and holds across containers that share a volume. On macOS, `open`
+ * itself takes the lock. The code never checks whether a process ID is alive, so a recycled ID can neither lock out nor
+ * let in anything; the ID in the file is only for the message.
  */
 
 import { spawn } from 'node:child_process'
@@ -20,11 +20,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { makePrivateFolder } from '../folders.ts'
 
 export interface FolderLock {
-  /** Gives the folder free; a second call does nothing. */
+  /** Releases the folder; a second call does nothing. */
   release(): Promise<void>
 }
 
-/** Another process (or another part of this one) works in the folder. */
+/** Another process (or another part of this one) uses the folder. */
 export class DataFolderInUse extends Error {
   override readonly name = 'DataFolderInUse'
 }
@@ -32,7 +32,7 @@ export class DataFolderInUse extends Error {
 const LOCK_FILE = 'whence.lock'
 /** Darwin's `O_EXLOCK`, which Node does not name. */
 const DARWIN_O_EXLOCK = 0x20
-/** The holder writes its process ID right after locking; a reader in between looks again this often. */
+/** The holder writes its process ID right after locking; a reader in between retries this often. */
 const HOLDER_READS = { count: 5, pauseMs: 20 }
 
 type Taken = { readonly free: () => Promise<void> } | 'held' | 'unsupported'
@@ -91,7 +91,7 @@ async function takeLock(file: FileHandle, folder: string): Promise<Taken> {
   return flock === 'held' || socket === 'unsupported' ? flock : socket
 }
 
-/** `flock` given a number locks that descriptor's open file and ends; 1 is its status for "somebody else has it". */
+/** `flock` given a number locks that descriptor's open file and ends; status 1 means that the lock is taken. */
 function takeWithFlock(file: FileHandle): Promise<Taken> {
   return new Promise((resolve) => {
     const child = spawn('flock', ['-n', '3'], { stdio: ['ignore', 'ignore', 'ignore', file.fd] })
@@ -123,7 +123,7 @@ async function describeHolder(path: string): Promise<string> {
     if (processId !== '') return `process ${processId}`
     await sleep(HOLDER_READS.pauseMs)
   }
-  return 'a process that did not leave its ID'
+  return 'a process of unknown ID'
 }
 
 function codeOf(error: unknown): string {

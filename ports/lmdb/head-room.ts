@@ -1,8 +1,8 @@
 /**
- * Keeps written and unused room behind LMDB's last page, so that no write of LMDB ever meets a full disk.
+ * Keeps written but unused room after LMDB's last page, so that LMDB's writes never meet a full disk.
  *
- * lmdb 3.5.6 harms its own process when it reports a failed write, so the full disk is met here first: by zeros that are
- * appended to LMDB's file. Appending never touches what LMDB wrote, and LMDB writes over the zeros as it grows.
+ * lmdb 3.5.6 corrupts its own process when it reports a failed write. So this code meets the full disk first, by
+ * appending zeros to LMDB's file. Appending never touches what LMDB wrote, and LMDB overwrites the zeros as it grows.
  */
 
 import { closeSync, fstatSync, openSync, writeSync } from 'node:fs'
@@ -10,9 +10,12 @@ import { closeSync, fstatSync, openSync, writeSync } from 'node:fs'
 import type { Database } from 'lmdb'
 
 const STEP_BYTES = 1024 * 1024
-/** Values lie in whole pages, and a tree grows with them. */
+/** Values take whole pages, and a tree grows with them. */
 const GROWTH = 1.25
-/** Of the spare: what stays behind the last page while pages of removed values are used again, and what any transaction needs. */
+/**
+ * Shares of the spare: the room that stays after the last page while freed pages are reused, and the least that any
+ * transaction needs.
+ */
 const [REUSING_SHARE, LEAST_SHARE] = [1 / 4, 1 / 8]
 
 export class HeadRoom {
@@ -25,7 +28,7 @@ export class HeadRoom {
   /**
    * @param databases all of the environment; more may be added to them later
    * @param path LMDB's data file
-   * @param spareBytes kept besides what is asked for: positions and removals are written in any case
+   * @param spareBytes kept besides what is requested: positions and removals are always written
    */
   constructor(databases: readonly Database[], path: string, spareBytes: number) {
     this.#databases = databases
@@ -35,7 +38,7 @@ export class HeadRoom {
     this.has(0)
   }
 
-  /** Looks where LMDB's last page is; to be called after each transaction. */
+  /** Finds LMDB's last page; call it after each transaction. */
   measure(): void {
     const stats = this.#databases[0]?.getStats() as DatabaseStats | undefined
     this.#usedBytes = stats === undefined ? 0 : (stats.lastPageNumber + 1) * stats.pageSize
@@ -43,8 +46,8 @@ export class HeadRoom {
   }
 
   /**
-   * True where that many bytes of values can be written. Room is taken from the disk for them and for the spare; where it has
-   * none, pages of removed values count, though the tail must hold all of it: free pages may lie too scattered for a value.
+   * True if that many bytes of values can be written. Takes room from the disk for them and for the spare. If the disk
+   * has none, freed pages count, but the tail must still hold all of it: free pages may be too scattered for a value.
    */
   has(bytes: number): boolean {
     const wanted = bytes * GROWTH
@@ -54,12 +57,12 @@ export class HeadRoom {
     )
   }
 
-  /** What is left is too little for any transaction. */
+  /** Too little is left for any transaction. */
   get isUsedUp(): boolean {
     return this.#tailBytes < this.#spareBytes * LEAST_SHARE
   }
 
-  /** About what lies within LMDB's file and holds nothing any more; the file never shrinks. */
+  /** Approximate room within LMDB's file that holds nothing any more; the file never shrinks. */
   reusableBytes(): number {
     let liveBytes = 0
     for (const stats of this.#stats()) {
@@ -93,7 +96,7 @@ export class HeadRoom {
   }
 }
 
-/** Of what lmdb tells; `lastPageNumber` is that of the whole environment. */
+/** From lmdb's statistics; `lastPageNumber` is that of the whole environment. */
 interface DatabaseStats {
   readonly pageSize: number
   readonly lastPageNumber: number

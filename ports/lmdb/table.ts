@@ -6,10 +6,12 @@ import type { Committer } from './committer.ts'
 
 export interface Table {
   get(key: string): string | undefined
-  /** Visible at once; stored with the next transaction, at the latest after a moment. */
+  /** Visible at once; stored with the next transaction, within `LAZY_COMMIT_MS`. */
   put(key: string, value: string): void
   remove(key: string): void
-  /** Stored keys and values from `start` up to but without `end`, at most `limit`; leaves out what is not stored yet. */
+  /**
+   * Stored keys and values from `start` up to, but not including, `end`, at most `limit`; skips what is not stored yet.
+   */
   range(bounds: TableRange): { readonly key: string; readonly value: string }[]
 }
 
@@ -19,7 +21,7 @@ export interface TableRange {
   readonly limit: number
 }
 
-/** How long a write that nobody waits for may stay in memory. */
+/** How long a write that no caller awaits may stay in memory. */
 const LAZY_COMMIT_MS = 50
 
 export function openTable(database: Database<string, string>, committer: Committer): Table {

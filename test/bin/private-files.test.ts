@@ -108,13 +108,13 @@ describe('the data folder', function () {
     expect(await openIn(data)).to.deep.equal([])
   })
 
-  it('is refused where everybody may write to it and it is not ours', async () => {
+  it('is refused if every user may write to it and it is not ours', async () => {
     await mkdir(data)
     await writeFile(join(data, 'something'), '')
     await chmod(data, 0o777)
     await start()
     const { status, stderr } = (await running?.ended) ?? {}
-    expect(stderr).to.include('everybody may write to the folder').and.to.include(data)
+    expect(stderr).to.include('every user may write to the folder').and.to.include(data)
     expect(status).to.equal(1)
     expect((await stat(data)).mode & 0o777, 'what is not ours stays as it is').to.equal(0o777)
   })

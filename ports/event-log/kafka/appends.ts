@@ -1,4 +1,6 @@
-/** The bounded queue in front of Kafka: gathers appends of one topic into batches, and ends each when its patience does. */
+/**
+ * The bounded queue in front of Kafka: gathers appends of one topic into batches, and ends each append at its deadline.
+ */
 
 import type { Topic } from '../../../domain/records.ts'
 
@@ -10,15 +12,15 @@ import { LogUnavailable } from '../event-log.ts'
 export interface AppendBounds {
   readonly maxBytes: number
   readonly maxEntries: number
-  /** Most bytes of one batch; the broker's own bound is on the batch of one partition. */
+  /** Most bytes of one batch, which may all go to one partition; brokers bound the batch of a partition. */
   readonly batchBytes: number
 }
 
 export interface Sending {
   readonly topic: Topic
-  /** Null where nothing waits. */
+  /** Null if nothing waits. */
   take(): readonly Entry[] | null
-  /** Ends the batch taken last: its appends are answered, or wait for another try where they still can. */
+  /** Ends the batch taken last: its appends are answered, or wait for a retry if they still have time. */
   settle(failure: SendFailure | null): void
 }
 
@@ -43,13 +45,13 @@ interface WaitingAppend {
 interface Lane {
   readonly topic: Topic
   readonly waiting: WaitingAppend[]
-  /** Entries of the batch under way: all are the first not yet stored ones of `waiting`. */
+  /** Entries of the batch in flight: the first entries of `waiting` that are not yet stored. */
   underWay: number
-  /** Since when a batch has been under way or tried again; null while none is, and anew with each that is stored. */
+  /** Since when a batch has been in flight or retried, restarted with each batch stored; null if none is. */
   stuckSinceMs: number | null
 }
 
-/** What an entry takes in a batch besides its key and value. */
+/** Size of an entry in a batch, besides its key and value. */
 const ENTRY_OVERHEAD_BYTES = 24
 
 export function entryBytes({ key, value }: Entry): number {
@@ -57,8 +59,8 @@ export function entryBytes({ key, value }: Entry): number {
 }
 
 /**
- * Both bounds count what waits and what is under way. One batch per topic is under way at a time: that keeps the order
- * of the calls per key through every retry, and what arrives meanwhile forms the next batch.
+ * Both bounds count what waits and what is in flight. Only one batch per topic is in flight at a time, which keeps the
+ * order per key through every retry; what arrives meanwhile forms the next batch.
  */
 export class KafkaAppendQueue {
   readonly #bounds: AppendBounds
@@ -82,17 +84,17 @@ export class KafkaAppendQueue {
     return this.#bytes >= this.#bounds.maxBytes || this.#entries >= this.#bounds.maxEntries
   }
 
-  /** How long the slowest topic has stored nothing of what waits for it, in ms. */
+  /** How long the slowest topic has stored nothing although entries wait, in ms. */
   get stuckMs(): number {
     return Math.max(0, ...[...this.#lanes.values()].map(stuckMsOf))
   }
 
-  /** When an append was refused because its time was over and none has been stored since, on the monotonic clock. */
+  /** When an append was last refused at its deadline, if none has been stored since; on the monotonic clock. */
   get expiredAtMs(): number {
     return this.#expiredAtMs
   }
 
-  /** Rejects at once where the entries do not fit any more, else when they failed or nobody waits any more. */
+  /** Rejects at once if the entries do not fit, otherwise when they failed or reached their deadline. */
   add(topic: Topic, entries: readonly Entry[], patience: AppendPatience): Promise<void> {
     let bytes = 0
     for (const entry of entries) bytes += entryBytes(entry)
@@ -118,7 +120,7 @@ export class KafkaAppendQueue {
     }
   }
 
-  /** Resolves when nothing waits any more; deadlines and the bound on each send bound that. */
+  /** Resolves when nothing waits any more; bounded by the deadlines and by the bound on each send. */
   drained(): Promise<void> {
     return this.#entries === 0 ? Promise.resolve() : new Promise((resolve) => this.#drained.push(resolve))
   }
@@ -187,7 +189,7 @@ export class KafkaAppendQueue {
     else append.reject(failure)
   }
 
-  /** Not those of the batch under way: it counts them. */
+  /** Skips the batch in flight, which counts its entries. */
   #forgetAnswered(lane: Lane): void {
     let left = lane.underWay
     let kept = 0
@@ -210,12 +212,14 @@ export class KafkaAppendQueue {
     for (const resolve of this.#drained.splice(0)) resolve()
   }
 
-  /** One timer for all: it stands at the earliest deadline and is set anew only when it fires or is too late. */
+  /**
+   * One timer for all appends: set to the earliest deadline, and only moved if it fires or a sooner deadline arrives.
+   */
   #armTimer(atMs: number): void {
     if (atMs >= this.#timerAtMs) return
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timerAtMs = atMs
-    // Where the event loop stood still, what was stored meanwhile is told behind its timers.
+    // After a stall of the event loop, news of stored entries runs after the timers that are overdue.
     const look = (): void => void setImmediate(() => this.#endOverdue())
     this.#timer = setTimeout(look, Math.max(0, atMs - performance.now()))
   }
@@ -236,7 +240,7 @@ export class KafkaAppendQueue {
           this.#answer(append, overdue)
         }
       }
-      // What is under way may still land; what has not left must not, since its caller was told no.
+      // What is in flight may still be stored. What was not sent must never be: its caller got an error.
       this.#forgetAnswered(lane)
     }
     this.#afterChange()

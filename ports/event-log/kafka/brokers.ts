@@ -1,8 +1,8 @@
-/** Remembers which brokers did not answer lately, so that new clients of this process begin with one that does. */
+/** Remembers which brokers did not answer lately, so that new clients of this process start with one that does. */
 
 /** By `host:port`, on the monotonic clock. */
 const silentSince = new Map<string, number>()
-/** After this a broker is as likely to answer as any other. */
+/** After this time a broker is as likely to answer as any other. */
 const FORGOTTEN_MS = 60_000
 
 export function brokerAnswered(address: string): void {
@@ -13,7 +13,7 @@ export function brokerWasSilent(address: string): void {
   silentSince.set(address, performance.now())
 }
 
-/** Those that were silent lately come last, the longest silent one first among them; the others come in any order. */
+/** Brokers that were silent lately come last, the longest silent first among them; the others in random order. */
 export function likeliestFirst(brokers: readonly string[]): string[] {
   const nowMs = performance.now()
   const rank = (address: string): number => {

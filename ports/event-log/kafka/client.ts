@@ -1,4 +1,4 @@
-/** Makes kafkajs clients the way this service needs them: silent, without Nagle's delay, and with bounded waits. */
+/** Makes kafkajs clients for this service: no logging, no Nagle delay, bounded waits. */
 
 import { readFileSync } from 'node:fs'
 import net from 'node:net'
@@ -17,7 +17,7 @@ const KEEP_ALIVE_MS = 60_000
 const CONNECT_MS = 1_000
 const AUTHENTICATE_MS = 5_000
 
-/** Of consumers and questions, in ms; fetches, joins and new topics have longer bounds of their own. */
+/** Time-out of consumers' and admin requests, in ms; fetches, joins and new topics have longer ones. */
 export const QUESTION_MS = 5_000
 
 export interface KafkaClientOptions {
@@ -25,7 +25,7 @@ export interface KafkaClientOptions {
   readonly requestMs: number
 }
 
-/** One client shares no connection with another; throws where a TLS file cannot be read. */
+/** Clients share no connections. Throws if a TLS file cannot be read. */
 export function kafkaClient(settings: KafkaSettings, { requestMs }: KafkaClientOptions): Kafka {
   mendKafkajs()
   const config: KafkaConfig = {
@@ -36,7 +36,7 @@ export function kafkaClient(settings: KafkaSettings, { requestMs }: KafkaClientO
     requestTimeout: requestMs,
     logLevel: kafkajs.logLevel.NOTHING,
     socketFactory,
-    // What fails is tried again by this service, which knows who still waits for it.
+    // This service retries by itself, because it knows who still waits.
     retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 3 },
   }
   if (settings.sasl !== null) config.sasl = saslOptions(settings.sasl)
@@ -44,14 +44,14 @@ export function kafkaClient(settings: KafkaSettings, { requestMs }: KafkaClientO
   return new kafkajs.Kafka(config)
 }
 
-/** No error of the client's own leaves this adapter. */
+/** Errors of the client library never leave this adapter. */
 export function unavailable(message: string, error: unknown): LogUnavailable {
   if (error instanceof LogUnavailable) return error
   const why = error instanceof Error ? error.message : String(error)
   return new LogUnavailable(`${message}: ${why}`, { cause: error })
 }
 
-/** Resolves when the work has ended, well or not, or its time is over. */
+/** Resolves when the work has ended, successfully or not, or after `forMs`. */
 export async function endedWithin(work: Promise<unknown>, forMs: number): Promise<void> {
   const late = Promise.withResolvers<void>()
   const timer = setTimeout(() => late.resolve(), forMs)
@@ -77,7 +77,7 @@ const socketFactory: ISocketFactory = ({ host, port, ssl, onConnect }) => {
   // kafkajs leaves Nagle's algorithm on, which doubles the slowest answers at many connections.
   socket.setNoDelay(true)
   socket.setKeepAlive(true, KEEP_ALIVE_MS)
-  // Towards a broker that stands still it ends one socket many times over, and each time listens for its connection.
+  // If a broker hangs, kafkajs ends one socket many times and adds a listener each time.
   socket.setMaxListeners(0)
   return socket
 }

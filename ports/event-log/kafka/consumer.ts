@@ -1,4 +1,4 @@
-/** A member of a consumer group on Kafka: shares the partitions, commits what is done, and starts anew when it stops. */
+/** A member of a consumer group on Kafka: shares the partitions, commits what is done, and is recreated if it stops. */
 
 import { setTimeout as wait } from 'node:timers/promises'
 
@@ -12,16 +12,18 @@ import type { MemberPlace, MemberSettings } from './member.ts'
 
 export type { MemberPlace, MemberSettings } from './member.ts'
 
-/** What a stop leaves to the batches in hand; a process has 25 s for all its parts. */
+/** How long a stop waits for the current batches; the whole process has 25 s. */
 const IN_HAND_MS = 10_000
 const DISCONNECT_MS = 5_000
-/** Before it is made anew: whoever is silent will not take its leave either. */
+/**
+ * How long the old consumer may take to leave before a new one is made; a silent broker will not answer that either.
+ */
 const LEAVE_MS = 2_000
-/** A partition whose broker is away is fetched from its next leader about so much after that one leads. */
+/** After a failover, a partition is fetched from its new leader after about this long. */
 const METADATA_MS = 5_000
 const FETCH_BYTES_PER_PARTITION = 1024 * 1024
 
-/** Resolves when the member has its place in the group, which may be without partitions. */
+/** Resolves when the member has joined its group, possibly without partitions. */
 export async function startMember(place: MemberPlace, settings: MemberSettings): Promise<Consumer> {
   const member = new Member(place, settings)
   await member.start()
@@ -34,7 +36,7 @@ class Member implements Consumer {
   readonly #flows = new Map<number, PartitionFlow>()
   readonly #joined = Promise.withResolvers<void>()
   readonly #paused = new Set<number>()
-  /** Partitions whose start is still being found; what is fetched of them is not taken. */
+  /** Partitions whose start is still being looked up; what is fetched of them is dropped. */
   readonly #starting = new Set<number>()
   #consumer: KafkaConsumer | null = null
   #isStopping = false
@@ -42,10 +44,10 @@ class Member implements Consumer {
   #restarting: Promise<void> | null = null
   #failures = 0
   #fetchedAtMs = performance.now()
-  /** When the group's coordinator last counted this member in. */
+  /** When the group's coordinator last confirmed this member. */
   #memberAtMs = performance.now()
   #uncommittedSinceMs: number | null = null
-  /** When each partition last brought something, or was seen to have nothing to bring. */
+  /** When each partition last delivered something, or was seen to have nothing new. */
   readonly #progressAtMs = new Map<number, number>()
   #timers: NodeJS.Timeout[] = []
 
@@ -82,7 +84,7 @@ class Member implements Consumer {
     }
   }
 
-  /** What is fetched meanwhile is not taken: it would leave a gap between what comes again and itself. */
+  /** Drops what is fetched meanwhile: it would leave a gap after the redelivered entries. */
   async #goBack(partition: number, offset: number, standsAt: number | null): Promise<void> {
     const [consumer, flow] = [this.#consumer, this.#flows.get(partition)]
     if (consumer === null || flow === undefined || this.#isStopping) throw new LogUnavailable('the consumer is away')
@@ -90,7 +92,7 @@ class Member implements Consumer {
     try {
       const isBack = await flow.goBack(offset, standsAt)
       if (consumer !== this.#consumer || flow !== this.#flows.get(partition)) {
-        throw new LogUnavailable('the consumer was made anew')
+        throw new LogUnavailable('the consumer was recreated')
       }
       if (!isBack) return
       consumer.seek({ topic: this.#place.topicName, partition, offset: String(offset) })
@@ -111,7 +113,7 @@ class Member implements Consumer {
     const flows = [...this.#flows.values()]
     for (const flow of flows) flow.end({ isLost: false })
     await endedWithin(Promise.all(flows.map(({ ended }) => ended)), IN_HAND_MS)
-    // What a batch still waits for may never answer: it comes again, and its late outcome counts for nothing.
+    // What a batch waits for may never answer. The batch is redelivered, and its late outcome is ignored.
     for (const flow of flows) flow.end({ isLost: true })
     await this.#restarting
     await this.#disconnect(DISCONNECT_MS)
@@ -128,12 +130,12 @@ class Member implements Consumer {
       maxWaitTimeInMs: this.#settings.fetchWaitMs,
       maxBytesPerPartition: FETCH_BYTES_PER_PARTITION,
       allowAutoTopicCreation: false,
-      // kafkajs starts again only after errors that it calls passing; this member does so after all of them.
+      // kafkajs restarts only after errors it considers retriable; this member restarts after all of them.
       retry: { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000, restartOnFailure: async () => false },
     })
     this.#consumer = consumer
     this.#paused.clear()
-    // A group with members that are gone lets a new one in when their sessions have ended.
+    // A group whose members are gone admits a new one only after their sessions have ended.
     this.#fetchedAtMs = this.#memberAtMs = performance.now() + this.#settings.rebalanceMs
     this.#uncommittedSinceMs = null
     const isCurrent = (): boolean => this.#consumer === consumer
@@ -157,7 +159,7 @@ class Member implements Consumer {
     }
   }
 
-  /** Flows of partitions that stay go on with what they have: fetching begins anew at the group's position. */
+  /** Flows of partitions that stay keep their entries; fetching restarts at the group's position. */
   #assigned({ payload }: ConsumerGroupJoinEvent): void {
     if (this.#isStopping) return
     this.#failures = 0
@@ -242,7 +244,7 @@ class Member implements Consumer {
 
   async #commit(partition: number, offset: number): Promise<void> {
     const consumer = this.#consumer
-    if (consumer === null) throw new Error('the consumer is being made anew')
+    if (consumer === null) throw new Error('the consumer is being recreated')
     try {
       await consumer.commitOffsets([{ topic: this.#place.topicName, partition, offset: String(offset) }])
       this.#uncommittedSinceMs = null
@@ -252,15 +254,15 @@ class Member implements Consumer {
     }
   }
 
-  /** A coordinator that moved is found by joining anew; kafkajs can keep the old one for as long as its connection stands. */
+  /** Rejoining finds a coordinator that moved; kafkajs can keep the old one while its connection lasts. */
   #uncommitted(error: unknown): void {
     this.#uncommittedSinceMs ??= performance.now()
     if (performance.now() - this.#uncommittedSinceMs >= this.#settings.uncommittedMs) this.#restart(error)
   }
 
   /**
-   * Silence has three forms: the loop of fetches stands still, or it turns and brings nothing although there is something,
-   * or it turns while nobody counts the member in any more. kafkajs goes on fetching after it was put out of the group.
+   * A consumer can hang in three ways: the fetch loop stops; it runs but brings nothing although there are entries; or
+   * it runs although the group has dropped this member, because kafkajs keeps fetching after that.
    */
   async #watch(): Promise<void> {
     const { stalledMs } = this.#settings
@@ -307,7 +309,7 @@ class Member implements Consumer {
     })
   }
 
-  /** Bounded: a broker that is away must not keep a process from ending. */
+  /** Bounded: an unreachable broker must not keep a process from ending. */
   async #disconnect(withinMs: number): Promise<void> {
     const consumer = this.#consumer
     this.#consumer = null

@@ -1,4 +1,4 @@
-/** One partition of one consumer: keeps what was fetched, and hands it to the handler in order, batch by batch. */
+/** One partition of one consumer: buffers what was fetched, and hands it to the handler in order, batch by batch. */
 
 import type { Topic } from '../../../domain/records.ts'
 
@@ -9,18 +9,18 @@ export interface FlowOptions extends ConsumeOptions {
   readonly partition: number
   readonly handler: BatchHandler
   readonly nowMs: () => number
-  /** Pause before a batch is handed over again after its handler threw: doubles from `first` to `most`, in ms. */
+  /** Pause before a batch is retried after its handler threw: doubles from `first` to `most`, in ms. */
   readonly retryMs: { readonly first: number; readonly most: number }
-  /** A held or lingering partition looks at the clock at least this often, because clocks jump. */
+  /** A paused or lingering partition checks the clock at least this often, because clocks jump. */
   readonly recheckMs: number
-  /** 0 up to but without 1; spreads the pauses. */
+  /** In [0, 1); spreads the pauses. */
   readonly random: () => number
-  /** Above it a batch is handed over however few entries it has, and no more is fetched, in bytes of values. */
+  /** Above this a batch is handed over however few entries it has, and fetching stops; in bytes of values. */
   readonly maxBytes: number
-  /** What all partitions of this process keep together. */
+  /** Shared by all partitions of this process. */
   readonly budget: FlowBudget
   readonly onFailure: (error: unknown) => void
-  /** Says to Kafka that everything below the offset is done; rejects where it could not. */
+  /** Commits to Kafka that everything below the offset is done; rejects if that failed. */
   readonly commit: (partition: number, offset: number) => Promise<void>
 }
 
@@ -29,7 +29,7 @@ export interface FlowBudget {
   readonly maxBytes: number
 }
 
-/** What a first-fetched batch says of its partition. */
+/** A batch as Kafka delivered it. */
 export interface FetchedBatch {
   /** In order, not empty. */
   readonly entries: readonly StoredEntry[]
@@ -41,7 +41,7 @@ export class PartitionFlow {
   readonly #options: FlowOptions
   #buffer: StoredEntry[] = []
   #bytes = 0
-  /** The offset that must come next; null until the first entry says where the group stands. */
+  /** The offset that must come next; null until the first entry shows the group's position. */
   #nextOffset: number | null
   #heldUntilMs = Number.NEGATIVE_INFINITY
   #failures = 0
@@ -51,36 +51,38 @@ export class PartitionFlow {
   /** True from the call of the handler until its outcome is committed. */
   #isInHand = false
   #wake: () => void = () => undefined
-  /** Told when the batch in hand has ended and its outcome is committed. */
+  /** Called when the current batch has ended and its outcome is committed. */
   #onReleased: (() => void)[] = []
   readonly ended: Promise<void>
 
-  /** `fromOffset`: where to begin; null where the group's own position says it. */
+  /** `fromOffset`: where to begin; null to begin at the group's own position. */
   constructor(options: FlowOptions, fromOffset: number | null) {
     this.#options = options
     this.#nextOffset = fromOffset
     this.ended = this.#run()
   }
 
-  /** True where nothing more should be fetched for now. */
+  /** True if nothing more should be fetched for now. */
   get isFull(): boolean {
     const { maxEntries, maxBytes, budget } = this.#options
     if (this.#buffer.length >= maxEntries || this.#bytes >= maxBytes) return true
     return this.#buffer.length > 0 && budget.bytes >= budget.maxBytes
   }
 
-  /** True where it waits for something to be fetched. */
+  /** True if it waits for entries to be fetched. */
   get isIdle(): boolean {
     return this.#buffer.length === 0 && !this.#isInHand
   }
 
-  /** Takes what follows on what it has; what it had before is dropped, for fetching begins anew after a rebalance. */
+  /**
+   * Takes what follows on what it has, and drops what it had before, because fetching starts over after a rebalance.
+   */
   accept({ entries, endOffset }: FetchedBatch): void {
     const first = entries[0]
     if (first === undefined || this.#isLost) return
     const expected = this.#nextOffset ?? first.offset
     if (expected > endOffset) {
-      // The log was cut or made anew below what is done: waiting for the old offsets would be waiting for ever.
+      // The log was truncated or recreated below what is done: the old offsets will never come.
       this.#options.onFailure(new Error(`partition ${this.#options.partition} ends below what was already done`))
       this.#drop(this.#buffer.length)
       this.#nextOffset = first.offset
@@ -92,15 +94,15 @@ export class PartitionFlow {
       this.#count(entry.value.length)
       this.#nextOffset = entry.offset + 1
     }
-    // A pause between two tries of a commit is not cut short by what arrives.
+    // New entries do not cut short the pause between two tries of a commit.
     if (this.#isInHand) return
     if (this.#buffer.length === 0) this.#commitAgain()
     this.#wake()
   }
 
   /**
-   * Waits for the batch in hand, then forgets what it has and expects `offset` next. False where it has not come that far
-   * yet, or where it ends. `standsAt` is the group's position, which counts where nothing was fetched so far.
+   * Waits for the current batch, then drops the buffer and expects `offset` next. False if it has not come that far
+   * yet, or if it is ending. `standsAt` is the group's position; it counts if nothing was fetched so far.
    */
   async goBack(offset: number, standsAt: number | null): Promise<boolean> {
     while (this.#isInHand) await new Promise<void>((resolve) => this.#onReleased.push(resolve))
@@ -112,7 +114,7 @@ export class PartitionFlow {
     return true
   }
 
-  /** Hands nothing over any more; `isLost`: another member has the partition, so nothing is committed either. */
+  /** Hands nothing over any more. `isLost`: another member has the partition, so nothing is committed either. */
   end({ isLost }: { readonly isLost: boolean }): void {
     this.#isEnding = true
     this.#isLost ||= isLost
@@ -137,7 +139,7 @@ export class PartitionFlow {
     const heldMs = this.#heldUntilMs - nowMs()
     if (heldMs > 0) return Math.min(heldMs, recheckMs)
     if (lingerMs === 0 || this.isFull) return 0
-    // Another machine's clock may have given the time: never longer than the linger itself.
+    // `appendedAtMs` may come from another machine's clock: never wait longer than the linger itself.
     return Math.min(oldest.appendedAtMs + lingerMs - nowMs(), lingerMs, recheckMs)
   }
 
@@ -161,7 +163,7 @@ export class PartitionFlow {
     this.#heldUntilMs = outcome?.resumeAtMs ?? Number.NEGATIVE_INFINITY
     const last = entries[done - 1]
     if (last === undefined) {
-      // A handler that neither finished anything nor said when to go on would be called without end.
+      // Without progress or a time to resume, the handler would be called in a tight loop.
       if (outcome?.resumeAtMs === undefined) this.#retryLater()
       return
     }
@@ -170,7 +172,7 @@ export class PartitionFlow {
     await this.#commit(last.offset + 1)
   }
 
-  /** What is done stays done while the position cannot be stored; nothing new is begun before it is. */
+  /** Entries stay done while the position cannot be stored; no new batch begins before it is. */
   async #commit(offset: number): Promise<void> {
     for (let attempt = 0; !this.#isLost; attempt++) {
       try {
@@ -184,13 +186,13 @@ export class PartitionFlow {
     }
   }
 
-  /** What is fetched again although it is done shows that Kafka does not know the position. */
+  /** If entries that are done are fetched again, Kafka does not know the position. */
   #commitAgain(): void {
     if (this.#nextOffset === null) return
     this.#options.commit(this.#options.partition, this.#nextOffset).catch(this.#options.onFailure)
   }
 
-  /** Real time, not the log's clock: it protects this process and what the handler talks to. */
+  /** Real time, not the log's clock: the pause protects this process and the handler's backends. */
   #retryLater(): void {
     this.#retryAtMs = performance.now() + this.#backoffMs(this.#failures)
     this.#failures = Math.min(this.#failures + 1, MAX_DOUBLINGS)
@@ -213,7 +215,7 @@ export class PartitionFlow {
     this.#options.budget.bytes += bytes
   }
 
-  /** Until `wake` or for that long; without end where it is infinite. */
+  /** Until `wake` or for `forMs`, which may be infinite. */
   #sleep(forMs: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = Number.isFinite(forMs) ? setTimeout(resolve, forMs) : null

@@ -39,12 +39,12 @@ export interface KafkaEventLogOptions {
   readonly maxQueuedEntries?: number
   readonly appendDeadlineMs?: number
   readonly appendPatienceMs?: number
-  /** How long the first append of a batch waits for company. */
+  /** How long the first append of a batch waits for more to join it. */
   readonly lingerMs?: number
   readonly nowMs?: () => number
   readonly retryMs?: MemberSettings['retryMs']
   readonly recheckMs?: number
-  /** 0 up to but without 1. */
+  /** In [0, 1). */
   readonly random?: () => number
   readonly sessionMs?: number
   readonly heartbeatMs?: number
@@ -54,27 +54,27 @@ export interface KafkaEventLogOptions {
   readonly silentMs?: number
   readonly uncommittedMs?: number
   readonly joinMs?: number
-  /** How long a question to Kafka that fails is tried again, in ms. */
+  /** How long a failing request to Kafka is retried, in ms. */
   readonly askForMs?: number
-  /** What all consumers of this log keep in memory together, in bytes of values. */
+  /** Memory that all consumers of this log share, in bytes of values. */
   readonly maxFetchedBytes?: number
-  /** Told of each handler that threw, and of each failure of a consumer that is tried again. */
+  /** Called for each handler that threw, and each failure of a consumer that is retried. */
   readonly onHandlerFailure?: MemberSettings['onFailure']
-  /** Told of each batch that could not be stored at one try. */
+  /** Called for each failed try to store a batch. */
   readonly onAppendFailure?: (error: Error, topic: Topic) => void
 }
 
 const KIB = 1024
-/** All of a batch may belong to one partition, whose bound on a broker is a megabyte. */
+/** All of a batch may go to one partition; brokers take about a megabyte there. */
 const BATCH_BYTES = 900 * KIB
-/** Above it an entry could not be a batch by itself that every broker takes. */
+/** Above this, an entry could be too large for some brokers even as a batch of its own. */
 const MAX_ENTRY_BYTES = 900 * KIB
 const FETCHED_BYTES_PER_PARTITION = 4 * KIB * KIB
 const REQUEST_MS = 5_000
 const CLOSE_MS = 5_000
 const ASK_AGAIN_MS = 500
 const WARM_MS = 3_000
-/** After a failed send the log counts as refusing for this long, unless another one succeeds. */
+/** After a failed send the log reports that it refuses for this long, unless another send succeeds. */
 const FAILURE_SHOWN_MS = 2_000
 const DEFAULTS = {
   maxQueuedBytes: 24 * KIB * KIB,
@@ -102,8 +102,8 @@ const DEFAULTS = {
 } satisfies Required<KafkaEventLogOptions>
 
 /**
- * Opens the log; a broker that is away does not keep it from opening. Topics must exist (`migrateKafka`). Throws where a
- * TLS file cannot be read.
+ * Opens the log, even if brokers are unreachable. Topics must exist (`migrateKafka`). Throws if a TLS file cannot be
+ * read.
  */
 export async function kafkaEventLog(settings: KafkaSettings, options: KafkaEventLogOptions = {}): Promise<EventLog> {
   const log = new LogInKafka(settings, { ...DEFAULTS, ...options })
@@ -291,7 +291,7 @@ class LogInKafka implements EventLog {
     return new Map(ranges.filter(isNew).map(({ partition, end }) => [partition, end]))
   }
 
-  /** Asks Kafka something, again for a while where it fails: another broker may be about to take over. */
+  /** Sends Kafka a request, and retries it for a while: another broker may be about to take over. */
   #ask<T>(question: (admin: Admin) => Promise<T>): Promise<T> {
     return this.#tryAgain(() => this.#askOnce(question))
   }
@@ -309,8 +309,7 @@ class LogInKafka implements EventLog {
   }
 
   /**
-   * After a failure the next question begins with a new connection: kafkajs would go on with leaders that it knows for five
-   * minutes.
+   * After a failure the next request gets a new connection: kafkajs would keep using leaders it knows for five minutes.
    */
   async #askOnce<T>(question: (admin: Admin) => Promise<T>): Promise<T> {
     const connecting = this.#connectedAdmin()

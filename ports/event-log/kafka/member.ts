@@ -1,4 +1,4 @@
-/** What a member of a consumer group is made from: its place in the group, and its bounds. */
+/** What makes a member of a consumer group: its place in the group, and its bounds. */
 
 import type { Kafka } from 'kafkajs'
 
@@ -16,17 +16,17 @@ export interface MemberSettings {
   readonly budget: FlowBudget
   readonly sessionMs: number
   readonly heartbeatMs: number
-  /** Longest wait of one fetch for something new, in ms. */
+  /** Longest wait of one fetch for new entries, in ms. */
   readonly fetchWaitMs: number
-  /** How long a member that shows signs of life may take to join anew, in ms. */
+  /** How long a member that shows signs of life may take to rejoin, in ms. */
   readonly rebalanceMs: number
-  /** Without progress for this long although there is something to fetch, the consumer is made anew, in ms. */
+  /** The consumer is recreated after this long without progress although there are entries to fetch, in ms. */
   readonly stalledMs: number
-  /** Also after this without a sign of its membership: no heartbeat was answered and no group joined, in ms. */
+  /** Also after this long without a sign of membership: no heartbeat answered and no group joined, in ms. */
   readonly silentMs: number
-  /** And where commits have failed for this long, in ms. */
+  /** And after commits have failed for this long, in ms. */
   readonly uncommittedMs: number
-  /** How long `start` waits for a place in the group, in ms. */
+  /** How long `start` waits to join the group, in ms. */
   readonly joinMs: number
   readonly onFetch: () => void
   readonly onFailure: (error: unknown, topic: Topic, group: string) => void
@@ -40,12 +40,12 @@ export interface MemberPlace {
   readonly groupId: string
   readonly handler: BatchHandler
   readonly options: ConsumeOptions
-  /** Entries per partition that the group has not done; what the watchdog asks. */
+  /** Entries per partition that the group has not done; for the watchdog. */
   readonly lagOf: (partitions: readonly number[]) => Promise<number>
-  /** The group's positions, by partition; absent where it has none. */
+  /** The group's positions, by partition; partitions without one are absent. */
   readonly positions: () => Promise<ReadonlyMap<number, number>>
-  /** Where entries of that time or later begin, by partition. */
+  /** Offset of the first entry of that time or later, by partition. */
   readonly offsetsSince: (sinceMs: number) => Promise<ReadonlyMap<number, number>>
-  /** Where a new group begins that asks for the newest: the end of each partition that has no position yet. */
+  /** Where a new group with `from: 'newest'` begins: the end of each partition that has no position yet. */
   readonly newestOf: (partitions: readonly number[]) => Promise<ReadonlyMap<number, number>>
 }

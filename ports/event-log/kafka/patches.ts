@@ -1,4 +1,4 @@
-/** Mends what kafkajs 2.2.4 does wrong and its makers no longer release a fix for; each part says what and why. */
+/** Patches faults of kafkajs 2.2.4, which is no longer maintained; each part says what is wrong and why it matters. */
 
 import { createRequire } from 'node:module'
 
@@ -14,9 +14,9 @@ interface RequestQueue {
 type Schedule = (this: RequestQueue) => void
 
 /**
- * kafkajs sets a timer after every answer to look through waiting requests, and again when that timer fires, whether or
- * not any wait: each connection then wakes the process a thousand times a second for ever, and Node warns of the
- * negative delay. Without waiting requests no timer is needed, because a request that has to wait sets one itself.
+ * kafkajs sets a timer after every answer to look through waiting requests, and again when it fires, even if none wait.
+ * Each connection then wakes the process a thousand times a second for ever, and Node warns about the negative delay.
+ * Without waiting requests no timer is needed: a request that has to wait sets one itself.
  */
 function keepIdleQueuesQuiet(): void {
   const queue = createRequire(import.meta.url)('kafkajs/src/network/requestQueue') as {
@@ -39,7 +39,7 @@ interface Encoder {
 const MOST_VARINT_BYTES = 5
 const MORE_BITS = 0xff_ff_ff_80
 
-/** kafkajs makes two buffers for each such number, of which a record has six: a tenth of the work of sending. */
+/** kafkajs makes two buffers for each such number, and a record has six: a tenth of the work of sending. */
 function writeNumbersInPlace(): void {
   const { prototype } = createRequire(import.meta.url)('kafkajs/src/protocol/encoder') as {
     readonly prototype: Encoder
@@ -59,13 +59,13 @@ interface Errors {
   readonly KafkaJSConnectionClosedError: new (message: string, options: { host: string; port: number }) => Error
 }
 
-/** kafkajs's own wait before it ends a connection; a broker that works answers its longest request sooner. */
+/** How long kafkajs may wait before it ends a connection; a healthy broker answers its longest request sooner. */
 const LAST_ANSWERS_MS = 2_000
 
 /**
- * kafkajs waits without end for what is under way before it closes a connection, and takes away the bound on those requests
- * first (tulios/kafkajs#918, #1167): towards a broker that stands still, closing, making anew and even refreshing the list of
- * brokers never end.
+ * Before it closes a connection, kafkajs removes the time-outs of requests in flight and then waits for them without
+ * end (tulios/kafkajs#918, #1167). If a broker hangs, closing, reconnecting and even refreshing the list of brokers
+ * never end.
  */
 function endConnectionsInTime(): void {
   const require = createRequire(import.meta.url)
@@ -98,8 +98,8 @@ interface Broker {
 const HANDSHAKE_MS = 5_000
 
 /**
- * kafkajs takes another broker of the list where one refuses a connection, but tries the same one again where it takes the
- * connection and answers nothing, as a stopped or frozen broker does. To it that is now the same thing.
+ * If a broker refuses a connection, kafkajs tries another one. If it accepts and then answers nothing, as a frozen
+ * broker does, kafkajs retries the same one. This patch treats both alike.
  */
 function countSilentBrokersAsAway(): void {
   const require = createRequire(import.meta.url)
@@ -135,8 +135,8 @@ interface Runner {
 }
 
 /**
- * kafkajs may start to fetch anew, because brokers have come or gone, after its consumer was told to stop. Each fetch then answers at
- * once and is followed by the next, and the process never gets to do anything else. Such a fetch now ends the fetching.
+ * When brokers come or go, kafkajs may start fetching after its consumer was stopped. Each fetch then answers at once
+ * and is followed by the next, which starves the process. Such a fetch now ends the fetching.
  */
 function endFetchingOfStoppedConsumers(): void {
   const { prototype } = createRequire(import.meta.url)('kafkajs/src/consumer/runner') as {
@@ -145,7 +145,7 @@ function endFetchingOfStoppedConsumers(): void {
   const fetch = prototype.fetch
   if (fetch === undefined) throw new Error('kafkajs is not the version that this service was made for')
   prototype.fetch = function (this: Runner, nodeId) {
-    // Not awaited: it resolves when this very fetch has ended.
+    // Not awaited: it resolves only when this fetch has ended.
     if (!this.running) void this.fetchManager.stop()
     return fetch.call(this, nodeId)
   }
@@ -153,7 +153,7 @@ function endFetchingOfStoppedConsumers(): void {
 
 let isMended = false
 
-/** Does it once, however often it is called. */
+/** Applies the patches once, however often it is called. */
 export function mendKafkajs(): void {
   if (isMended) return
   isMended = true

@@ -1,4 +1,4 @@
-/** What is asked of Kafka about positions: ranges of offsets, where groups stand, and their lag. */
+/** Requests to Kafka about positions: ranges of offsets, positions of groups, and their lag. */
 
 import type { Admin } from 'kafkajs'
 
@@ -19,7 +19,7 @@ export async function topicRanges(admin: Admin, topicName: string): Promise<read
   return offsets.map(({ partition, low, high }) => ({ partition, low: Number(low), end: Number(high) }))
 }
 
-/** Offset of the first entry with this time or a later one, by partition; the end where there is none. */
+/** Offset of the first entry of this time or later, by partition; the end if there is none. */
 export async function offsetsSince(
   admin: Admin,
   topicName: string,
@@ -77,11 +77,11 @@ export async function progressOf(admin: Admin, groupId: string, topicName: strin
 
 export interface GroupNames {
   readonly topicName: (topic: Topic) => string
-  /** Null for a group that is none of ours. */
+  /** Null for a group of another service. */
   readonly parse: (groupId: string) => { readonly group: string; readonly topic: Topic } | null
 }
 
-/** Lag of every group of ours that Kafka knows. */
+/** Lag of every group of this service that Kafka knows. */
 export async function allLags(admin: Admin, names: GroupNames): Promise<readonly TopicLag[]> {
   const { groups } = await admin.listGroups()
   return Promise.all(

@@ -1,4 +1,4 @@
-/** Sends gathered appends to Kafka: one batch per topic at a time, tried again while somebody still waits for it. */
+/** Sends gathered appends to Kafka: one batch per topic at a time, retried while a caller still waits for it. */
 
 import type { Kafka, Producer } from 'kafkajs'
 import kafkajs from 'kafkajs'
@@ -11,16 +11,18 @@ import type { KafkaAppendQueue, SendFailure, Sending } from './appends.ts'
 export interface KafkaSenderOptions {
   readonly topicName: (topic: Topic) => string
   readonly nowMs: () => number
-  /** How long the first append of a batch waits for company, in ms. */
+  /** How long the first append of a batch waits for more to join it, in ms. */
   readonly lingerMs: number
-  /** The broker gives up waiting for its replicas after this, in ms; this side gives up a little later. */
+  /** The broker gives up waiting for its replicas after this time, in ms; this side a little later. */
   readonly requestMs: number
   readonly onSent: () => void
   readonly onFailure: (error: Error, topic: Topic) => void
 }
 
 const RETRY_MS = { first: 50, most: 1_000 }
-/** kafkajs can keep a send for a whole outage: connecting, finding the leader and sending all have bounds of their own. */
+/**
+ * kafkajs can hold a send for a whole outage: connecting, finding the leader and sending each have their own time-out.
+ */
 const STUCK_AFTER_REQUESTS = 2
 
 export class KafkaSender {
@@ -37,14 +39,14 @@ export class KafkaSender {
     this.#options = options
   }
 
-  /** Sees to it that what waits for the topic is sent. */
+  /** Starts sending what waits for the topic. */
   request(topic: Topic): void {
     if (this.#busy.has(topic)) return
     this.#busy.add(topic)
     setTimeout(() => void this.#drain(this.#queue.sending(topic)), this.#options.lingerMs)
   }
 
-  /** Connects before the first append needs it; tells nobody where that fails, since appends try again. */
+  /** Connects before the first append needs it; ignores failures, since appends retry. */
   async warm(): Promise<void> {
     await this.#connected().catch(() => undefined)
   }
@@ -73,7 +75,7 @@ export class KafkaSender {
     this.#busy.delete(sending.topic)
   }
 
-  /** Never throws, and ends in bounded time; a late success of a send given up counts for nothing. */
+  /** Never throws, and ends in bounded time; the late success of an abandoned send is ignored. */
   async #send(topic: Topic, entries: readonly Entry[]): Promise<SendFailure | null> {
     const stuck = Promise.withResolvers<never>()
     const stuckMs = STUCK_AFTER_REQUESTS * this.#options.requestMs
@@ -86,7 +88,7 @@ export class KafkaSender {
       return null
     } catch (error) {
       const failure = failureOf(error)
-      // A new one asks anew who leads; kafkajs itself would ask a dead leader until its metadata is five minutes old.
+      // A new producer looks up the leaders; kafkajs would use a dead leader until its metadata is five minutes old.
       if (failure.isRetriable) this.#discard(producer)
       return failure
     } finally {
@@ -130,7 +132,7 @@ export class KafkaSender {
   }
 }
 
-/** Without a known type it counts as passing: a lost connection must never refuse what another try would store. */
+/** Errors of unknown type are retriable: a lost connection must never refuse what a retry would store. */
 const FINAL_TYPES = [
   'MESSAGE_TOO_LARGE',
   'RECORD_LIST_TOO_LARGE',

@@ -1,4 +1,4 @@
-/** Reads a topic from an offset on without taking part in any role's group. */
+/** Reads a topic from an offset on, outside of all roles' groups. */
 
 import { randomUUID } from 'node:crypto'
 
@@ -13,7 +13,7 @@ export interface ReaderOptions {
   readonly kafka: Kafka
   readonly ask: <T>(question: (admin: Admin) => Promise<T>) => Promise<T>
   readonly topicName: string
-  /** Begins the name of the reader's own group, which has no positions and is deleted with it. */
+  /** Prefix of the reader's own group, which commits no positions and is deleted with it. */
   readonly groupPrefix: string
   readonly onIdle: () => void
 }
@@ -34,7 +34,7 @@ interface Query {
 
 const READ_MS = 30_000
 const FETCH_WAIT_MS = 50
-/** Joining a group can take seconds, so a reader stays for the pages that usually follow the first. */
+/** Joining a group can take seconds, so a reader stays open for the pages that usually follow. */
 const IDLE_MS = 10_000
 
 export class TopicReader {
@@ -51,8 +51,8 @@ export class TopicReader {
   }
 
   /**
-   * All partitions from one offset on, by offset and then partition. All entries with the same offset come together, even
-   * where that exceeds `maxEntries`, so that reading on from the last offset plus one leaves nothing out.
+   * All partitions from one offset on, by offset and then partition. Entries with the same offset come together, even
+   * if that exceeds `maxEntries`, so that reading on from the last offset plus one skips nothing.
    */
   read(fromOffset: number, maxEntries: number): Promise<readonly StoredEntry[]> {
     const page = this.#last.then(() => this.#read(fromOffset, maxEntries))
@@ -97,7 +97,7 @@ export class TopicReader {
     const { topicName } = this.#options
     const finished = Promise.withResolvers<void>()
     const timer = setTimeout(() => finished.reject(new LogUnavailable('reading took too long')), READ_MS)
-    // It may fail before anybody waits for it.
+    // It may reject before it is awaited.
     finished.promise.catch(() => undefined)
     try {
       this.#consumer ??= this.#connect()

@@ -1,4 +1,4 @@
-/** The topics this service keeps on Kafka: how each is laid out, and whether existing ones keep what was acknowledged. */
+/** The topics of this service on Kafka: their layout, and whether existing topics keep what was acknowledged. */
 
 import { setTimeout } from 'node:timers/promises'
 
@@ -28,13 +28,13 @@ export interface TopicProblem {
 export interface TopicReport {
   /** Names on the broker of topics made now. */
   readonly created: readonly string[]
-  /** What could lose acknowledged entries or refuse valid ones. */
+  /** Settings that could lose acknowledged entries or refuse valid ones. */
   readonly problems: readonly TopicProblem[]
 }
 
-/** Largest batch of one partition the broker must take; the adapter's own batches stay at half of it. */
+/** Largest batch of one partition that the broker must accept; the adapter's own batches stay below it. */
 export const MIN_MESSAGE_BYTES = 1024 * 1024
-/** Kafka's own default; a little more than ours, so it is left as it is. */
+/** Kafka's own default; slightly more than ours, so it is left unset. */
 const MESSAGE_BYTES = 1_048_588
 const LED_MS = 30_000
 const LED_POLL_MS = 50
@@ -63,7 +63,7 @@ export interface TopicCheck {
   readonly canCreate: boolean
 }
 
-/** Creates what is missing and checks what is there; settings of existing topics are never changed. */
+/** Creates missing topics and checks existing ones, whose settings are never changed. */
 export async function ensureTopics(admin: Admin, check: TopicCheck): Promise<TopicReport> {
   const plans = new Map(check.topics.map((topic) => [`${check.prefix}${topic}`, topicPlan(topic)]))
   const existing = new Set(await admin.listTopics())
@@ -87,8 +87,8 @@ export async function ensureTopics(admin: Admin, check: TopicCheck): Promise<Top
 }
 
 /**
- * Resolves when every partition answers through its leader. kafkajs's own wait ends with an error where a broker has not
- * heard of the topic yet; and a batch for partitions of which only some are ready would be stored in part, then again.
+ * Resolves when every partition answers through its leader. kafkajs's own wait fails if a broker does not know the
+ * topic yet. A batch for partitions of which only some are ready would be stored in part, then stored again.
  */
 async function untilLed(admin: Admin, names: readonly string[]): Promise<void> {
   const endAtMs = performance.now() + LED_MS

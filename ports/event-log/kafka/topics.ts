@@ -1,4 +1,4 @@
-/** Sees to it that topics are there and keep what was acknowledged, before a process works on them. */
+/** Makes sure that topics exist and keep what was acknowledged, before a process uses them. */
 
 import { setTimeout as wait } from 'node:timers/promises'
 
@@ -14,8 +14,8 @@ const CREATE_MS = 30_000
 const CHECK_AGAIN_MS = 500
 
 /**
- * Creates missing topics where `canCreate`, and says what is unsafe about those that are there; rejects with
- * `LogUnavailable` where Kafka does not answer or does not let this user in.
+ * Creates missing topics if `canCreate`, and reports what is unsafe about existing ones. Rejects with `LogUnavailable`
+ * if Kafka does not answer or refuses this user.
  */
 export async function checkKafkaTopics(
   settings: KafkaSettings,
@@ -34,10 +34,10 @@ export async function checkKafkaTopics(
   }
 }
 
-/** Not one of the brokers named lets this process in. */
+/** None of the brokers can be reached. */
 class NoBrokerAnswers extends LogUnavailable {}
 
-/** Settings of topics can lose what was acknowledged; `problems` says which. */
+/** Topics have settings that can lose acknowledged entries; `problems` lists them. */
 export class UnsafeTopics extends Error {
   override readonly name = 'UnsafeTopics'
   readonly problems: readonly TopicProblem[]
@@ -50,15 +50,16 @@ export class UnsafeTopics extends Error {
 
 export interface SafeTopicsOptions {
   readonly topics?: readonly Topic[]
-  /** How long it is tried again while any broker answers, in ms: others may be away, or about to take over from them. */
+  /** How long to retry while any broker answers, in ms: others may be down, or about to take over. */
   readonly forMs?: number
-  /** Told of each try that failed and is followed by another one. */
+  /** Called for each failed try that will be retried. */
   readonly onFailure?: (error: LogUnavailable) => void
 }
 
 /**
- * What a process calls before it takes work: throws `UnsafeTopics` where topics are missing, or unsafe and the URL does
- * not say `unsafe=allow`; with it, hands back what there is to warn of. `LogUnavailable` says that nothing is known.
+ * A process calls this before it takes work. Throws `UnsafeTopics` if topics are missing, or if they are unsafe and the
+ * URL does not say `unsafe=allow`; with it, returns the problems as warnings. `LogUnavailable` means that nothing is
+ * known.
  */
 export async function requireSafeTopics(
   settings: KafkaSettings,

@@ -20,7 +20,7 @@ export interface TopicLayout {
   readonly partitions: number
   readonly replication: number
   readonly minInSync: number
-  /** True: settings that can lose acknowledged entries are reported and not refused. */
+  /** True: settings that can lose acknowledged entries are reported, not refused. */
   readonly isUnsafeAllowed: boolean
 }
 
@@ -29,7 +29,7 @@ export interface KafkaSettings {
   readonly brokers: readonly string[]
   readonly tls: KafkaTls | null
   readonly sasl: KafkaSasl | null
-  /** Stands before the name of every topic and group. */
+  /** Prefix of every topic and group name. */
   readonly prefix: string
   readonly layout: TopicLayout
 }
@@ -117,7 +117,7 @@ function layoutOf(query: URLSearchParams): TopicLayout | string {
   const replication = countOf(query.get('replication') ?? '3', MAX_REPLICATION)
   if (partitions === null) return `has partitions that are not a number from 1 to ${MAX_PARTITIONS}`
   if (replication === null) return `has a replication that is not a number from 1 to ${MAX_REPLICATION}`
-  // One copy may be away without stopping writes; what is acknowledged stands on all others.
+  // One copy may be missing without stopping writes; all others hold what is acknowledged.
   const minInSync = countOf(query.get('min-in-sync') ?? String(Math.max(1, replication - 1)), replication)
   if (minInSync === null) return 'has min-in-sync that is not a number from 1 to the replication'
   return { partitions, replication, minInSync, isUnsafeAllowed: query.get('unsafe') === 'allow' }

@@ -1,4 +1,4 @@
-/** The bounded queue in front of the log: takes appends, remembers who waits, and ends each when its patience does. */
+/** The bounded queue in front of the log: accepts appends, and ends each when it is stored or at its deadline. */
 
 import type { Topic } from '../../../domain/records.ts'
 
@@ -26,11 +26,11 @@ interface WaitingAppend extends Append {
 export interface AppendBounds {
   readonly maxBytes: number
   readonly maxEntries: number
-  /** How long the log has been stuck, in ms; 0 where it gets on. */
+  /** How long the log has been stuck, in ms; 0 if it makes progress. */
   readonly stuckMs: () => number
 }
 
-/** Both bounds count what waits and what is under way to the disk. */
+/** Both bounds count what waits and what is being written. */
 export class AppendQueue {
   readonly #bounds: AppendBounds
   #waiting: WaitingAppend[] = []
@@ -54,12 +54,12 @@ export class AppendQueue {
     return this.#bytes >= this.#bounds.maxBytes || this.#entries >= this.#bounds.maxEntries
   }
 
-  /** When an append was refused because its time was over and none has been stored since, on the monotonic clock. */
+  /** When an append was last refused at its deadline, if none has been stored since; on the monotonic clock. */
   get expiredAtMs(): number {
     return this.#expiredAtMs
   }
 
-  /** Rejects at once where the entries do not fit any more, else when they failed or nobody waits any more. */
+  /** Rejects at once if the entries do not fit, otherwise when they failed or reached their deadline. */
   add(topic: Topic, entries: readonly Entry[], patience: AppendPatience): Promise<void> {
     let bytes = 0
     for (const entry of entries) bytes += entryBytes(entry)
@@ -75,7 +75,7 @@ export class AppendQueue {
     })
   }
 
-  /** Hands over what waits, for one transaction, and how to answer all of it afterwards. */
+  /** Hands over what waits, for one transaction, with a function that answers all of it afterwards. */
   take(): { readonly appends: readonly Append[]; readonly settle: (failure: LogUnavailable | null) => void } {
     const taken = this.#waiting
     this.#waiting = []
@@ -83,7 +83,7 @@ export class AppendQueue {
     return { appends: taken, settle: (failure) => this.#settle(taken, failure) }
   }
 
-  /** Resolves when nothing waits any more; the deadlines bound that. */
+  /** Resolves when nothing waits any more; bounded by the deadlines. */
   drained(): Promise<void> {
     return this.#entries === 0 ? Promise.resolve() : new Promise((resolve) => this.#drained.push(resolve))
   }
@@ -114,12 +114,14 @@ export class AppendQueue {
     for (const resolve of this.#drained.splice(0)) resolve()
   }
 
-  /** One timer for all: it stands at the earliest deadline and is set anew only when it fires or is too late. */
+  /**
+   * One timer for all appends: set to the earliest deadline, and only moved if it fires or a sooner deadline arrives.
+   */
   #armTimer(atMs: number): void {
     if (atMs >= this.#timerAtMs) return
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timerAtMs = atMs
-    // Where the event loop stood still, what was stored meanwhile is told behind its timers.
+    // After a stall of the event loop, news of stored entries runs after the timers that are overdue.
     const look = (): void => void setImmediate(() => this.#endOverdue())
     this.#timer = setTimeout(look, Math.max(0, atMs - performance.now()))
   }
@@ -139,7 +141,7 @@ export class AppendQueue {
         append.reject(overdue)
       }
     }
-    // What is under way may still land; what has not left must not, since its caller was told no.
+    // What is being written may still be stored. What is only queued must never be: its caller got an error.
     for (const append of this.#waiting) if (append.isAnswered) this.#forget(append)
     this.#waiting = this.#waiting.filter((append) => !append.isAnswered)
     this.#afterChange()

@@ -1,10 +1,10 @@
 /**
- * How entries lie in LMDB: one value (a chunk) holds many entries of one topic.
+ * The form of entries in LMDB: one value (a chunk) holds many entries of one topic.
  *
- * Key: topic, a zero byte, the first entry's offset (6 bytes), the time of the append in Unix ms (6 bytes): what is old
- * enough to go is seen by keys alone. Value: format (1 byte), count (4 bytes), then per entry the lengths of key
- * (2 bytes) and value (4 bytes) and both in UTF-8; numbers are big-endian. One value per entry cost twice the CPU at 64
- * appends in flight and held 1,024 in flight to a third of the rate (bench/event-log.ts).
+ * Key: topic, a zero byte, the first entry's offset (6 bytes), the time of the append in Unix ms (6 bytes), so that
+ * keys alone show what is old enough to delete. Value: format (1 byte), count (4 bytes), then per entry the lengths of
+ * key (2 bytes) and value (4 bytes) and both in UTF-8; numbers are big-endian. One value per entry doubled the CPU time
+ * at 64 appends in flight, and cut the rate to a third at 1,024 (bench/event-log.ts).
  */
 
 import type { Entry, StoredEntry } from '../event-log.ts'
@@ -16,7 +16,7 @@ export interface Chunk {
   readonly entries: readonly StoredEntry[]
 }
 
-/** A chunk as it lies in LMDB. */
+/** A chunk as LMDB stores it. */
 export interface StoredChunk {
   readonly key: Buffer
   readonly value: Buffer
@@ -36,7 +36,7 @@ export function entryBytes({ key, value }: Entry): number {
 
 /** Puts entries into one value; `bytes` is the sum of their `entryBytes`. */
 export function encodeChunk(entries: readonly Entry[], bytes: number): Buffer {
-  // Not from the pool: lmdb reads the memory from another thread, and a slab of its own is registered there once.
+  // Not from the pool: lmdb reads the memory from another thread, and registers each separate slab once.
   const chunk = Buffer.allocUnsafeSlow(HEAD_BYTES + bytes)
   chunk[0] = FORMAT
   chunk.writeUInt32BE(entries.length, 1)
@@ -51,7 +51,7 @@ export function encodeChunk(entries: readonly Entry[], bytes: number): Buffer {
   return chunk
 }
 
-/** Reads a chunk back; throws on a format this version does not know. */
+/** Reads a chunk back; throws on an unknown format. */
 export function decodeChunk({ key, value }: StoredChunk): Chunk {
   if (value[0] !== FORMAT) throw new Error(`log chunk of unknown format ${value[0]}`)
   const { firstOffset, appendedAtMs } = placeOf(key)
@@ -78,7 +78,7 @@ export function endOf({ key, value }: StoredChunk): number {
   return placeOf(key).firstOffset + value.readUInt32BE(1)
 }
 
-/** True where the entry's key fits its length field. */
+/** True if the entry's key fits its length field. */
 export function isKeyShort({ key }: Entry): boolean {
   return key.length <= MAX_KEY_BYTES / 3 || Buffer.byteLength(key) <= MAX_KEY_BYTES
 }
@@ -102,7 +102,7 @@ export function topicOf(key: Buffer): string {
   return key.toString('utf8', 0, key.length - TIME_BYTES - OFFSET_BYTES - 1)
 }
 
-/** What a chunk's key says of it. */
+/** What a chunk's key contains. */
 export function placeOf(key: Buffer): { readonly firstOffset: number; readonly appendedAtMs: number } {
   const timeAt = key.length - TIME_BYTES
   return {
@@ -111,7 +111,7 @@ export function placeOf(key: Buffer): { readonly firstOffset: number; readonly a
   }
 }
 
-/** Keys of a topic lie from the first up to but without the second. */
+/** Keys of a topic lie from the first up to, but not including, the second. */
 export function topicBounds(topic: string): { readonly start: Buffer; readonly end: Buffer } {
   return { start: Buffer.from(`${topic}\0`), end: Buffer.from(`${topic}\x01`) }
 }

@@ -1,4 +1,4 @@
-/** Consumer groups on the LMDB log: hands each group one batch at a time, in order, until its handler resolves. */
+/** Consumer groups on the LMDB log: each group gets one batch at a time, in order, until its handler resolves. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
@@ -12,20 +12,20 @@ export interface GroupSource {
   endOffset(): number
   read(fromOffset: number, maxEntries: number): readonly StoredEntry[]
   offsetSince(sinceMs: number): number
-  /** Remembers the position; it is durable soon. */
+  /** Remembers the position and stores it soon. */
   commit(position: number): void
-  /** Resolves when positions remembered so far are durable. */
+  /** Resolves when all positions committed so far are durable. */
   durable(): Promise<void>
 }
 
 export interface GroupOptions {
   readonly topic: Topic
   readonly group: string
-  /** Pause before a batch is handed over again after its handler threw: doubles from `first` to `most`, in ms. */
+  /** Pause before a batch is retried after its handler threw: doubles from `first` to `most`, in ms. */
   readonly retryMs: { readonly first: number; readonly most: number }
-  /** A held or lingering partition looks at the clock at least this often, because clocks jump. */
+  /** A paused or lingering partition checks the clock at least this often, because clocks jump. */
   readonly recheckMs: number
-  /** 0 up to but without 1; spreads the pauses. */
+  /** In [0, 1); spreads the pauses. */
   readonly random: () => number
   readonly onHandlerFailure: (error: unknown, topic: Topic, group: string) => void
 }
@@ -49,7 +49,7 @@ export class Group {
   #heldUntilMs = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | null = null
   #isRetrying = false
-  /** Where to go back to once the batch in hand has ended. */
+  /** Offset to go back to once the current batch has ended. */
   #rewindTo: number | null = null
 
   constructor(source: GroupSource, position: number, options: GroupOptions) {
@@ -73,7 +73,7 @@ export class Group {
     return { rewind: (sinceMs) => this.#rewind(sinceMs), stop: () => this.#stop(member) }
   }
 
-  /** Hands over the next batch where one is due; called whenever something may have changed. */
+  /** Hands over the next batch if one is due; called whenever something may have changed. */
   wake(): void {
     if (this.#inHand !== null || this.#isRetrying) return
     const member = this.#members[0]
@@ -82,12 +82,12 @@ export class Group {
     if (waitMs === null) return
     if (waitMs > 0) return this.#wakeIn(Math.min(waitMs, this.#options.recheckMs))
     this.#clearTimer()
-    // Members take turns: the one in hand goes to the back.
+    // Members take turns: the current one goes to the back.
     this.#members.push(...this.#members.splice(0, 1))
     this.#inHand = { member, ended: this.#hand(member).finally(() => this.#released()) }
   }
 
-  /** Stops all members; one may be stopping already, with a batch in hand. */
+  /** Stops all members; one may be stopping already, with a batch in progress. */
   async close(): Promise<void> {
     const inHand = this.#inHand?.ended
     await Promise.all(this.#members.map((member) => this.#stop(member)))
@@ -119,7 +119,7 @@ export class Group {
     setImmediate(() => this.wake())
   }
 
-  /** Null where the log could not be read; that must not end the transaction that called. */
+  /** Null if the log could not be read; that must not end the calling transaction. */
   #waitMsOrRetry(options: ConsumeOptions): number | null {
     try {
       return this.#waitMs(options)
@@ -148,7 +148,7 @@ export class Group {
     }
   }
 
-  /** Decoding thousands of entries takes tens of milliseconds, so requests get their turn in between. */
+  /** Decoding thousands of entries takes tens of milliseconds, so requests run in between. */
   async #readInSlices(maxEntries: number): Promise<readonly StoredEntry[]> {
     const entries: StoredEntry[] = []
     let chars = 0
@@ -176,12 +176,12 @@ export class Group {
       this.#source.commit(this.#position)
     }
     this.#heldUntilMs = outcome?.resumeAtMs ?? Number.NEGATIVE_INFINITY
-    // A handler that neither finished anything nor said when to go on would be called without end.
+    // Without progress or a time to resume, the handler would be called in a tight loop.
     if (done === 0 && outcome?.resumeAtMs === undefined) this.#retryLater()
     else this.#failures = 0
   }
 
-  /** Real time, not the store's clock: it protects this process and what the handler talks to. */
+  /** Real time, not the store's clock: the pause protects this process and the handler's backends. */
   #retryLater(): void {
     const { first, most } = this.#options.retryMs
     const delayMs = Math.min(most, first * 2 ** this.#failures) * (0.5 + this.#options.random() / 2)
@@ -194,7 +194,7 @@ export class Group {
     this.#inHand = null
     this.#goBack()
     if (this.#members.length === 0) return this.#clearTimer()
-    // Between two batches the event loop turns, so that handlers which end at once do not keep others waiting.
+    // Lets the event loop turn between two batches, so that handlers that end at once do not starve others.
     setImmediate(() => this.wake())
   }
 

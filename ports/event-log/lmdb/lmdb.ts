@@ -31,13 +31,16 @@ export interface LmdbEventLogOptions {
   readonly maxQueuedEntries?: number
   readonly appendDeadlineMs?: number
   readonly appendPatienceMs?: number
-  /** Below it a transaction is slow, as beside the merges of an engine on the same disk; above it the disk is stuck, in ms. */
+  /**
+   * Up to this, a transaction is only slow, for example beside merges on the same disk; above it the disk is stuck, in
+   * ms.
+   */
   readonly stuckMs?: number
   readonly retryMs?: GroupOptions['retryMs']
   readonly recheckMs?: number
-  /** 0 up to but without 1. */
+  /** In [0, 1). */
   readonly random?: () => number
-  /** Told of each handler that threw, with its error. */
+  /** Called for each handler that threw, with its error. */
   readonly onHandlerFailure?: GroupOptions['onHandlerFailure']
   /** How long entries of a topic are kept after all groups have passed them. */
   readonly keepMs?: (topic: Topic) => number
@@ -46,14 +49,16 @@ export interface LmdbEventLogOptions {
 }
 
 export interface LmdbEventLog extends EventLog {
-  /** Deletes entries that are old enough and that every known group has passed; returns how many chunks went. */
+  /**
+   * Deletes entries that are old enough and that every known group has passed; returns the number of chunks deleted.
+   */
   trim(): Promise<number>
 }
 
 const TRIM_CHUNKS_PER_TRANSACTION = 200
-/** Far above what this service has; bounds what is read at the start. */
+/** Far more than this service has; bounds what is read at the start. */
 const MAX_GROUPS = 10_000
-/** For so long after an append whose time was over the log counts as refusing. */
+/** After an append missed its deadline, the log reports that it refuses for this long. */
 const FAILURE_SHOWN_MS = 2_000
 const DEFAULTS = {
   maxQueuedBytes: 64 * 1024 * 1024,
@@ -236,7 +241,7 @@ class LogInLmdb implements LmdbEventLog {
     return [...(this.#groups.get(topic)?.values() ?? [])]
   }
 
-  /** In small transactions, between which appends get their turn. */
+  /** In small transactions, so that appends run in between. */
   async #trimTopic(topic: Topic, bounds: { belowOffset: number; beforeMs: number }): Promise<number> {
     let removed = 0
     let count = 0

@@ -1,4 +1,4 @@
-/** The topics of the log in LMDB: gives offsets, writes and reads chunks, and deletes what nobody needs any more. */
+/** The topics of the log in LMDB: assigns offsets, writes and reads chunks, and deletes what is no longer needed. */
 
 import type { Database } from 'lmdb'
 
@@ -22,7 +22,7 @@ import {
   topicOf,
 } from './chunks.ts'
 
-/** Small enough to be read whole for a few entries, large enough to spare writes; 256 KiB was no faster. */
+/** Small enough to read whole for a few entries, large enough to save writes; 256 KiB was no faster. */
 const CHUNK_BYTES = 64 * 1024
 /** Consumers that keep up are served from memory: no decoding, and the file's pages stay out of the process. */
 const RECENT_BYTES = 16 * 1024 * 1024
@@ -32,7 +32,7 @@ export interface TopicLog {
   readonly topic: Topic
   /** Offset after the last durable entry. */
   endOffset: number
-  /** The latest chunks, ascending and without gaps; empty while nobody consumes. */
+  /** The latest chunks, ascending and without gaps; empty without consumers. */
   readonly recent: RecentChunk[]
   lastRead: Chunk | null
   isConsumed: boolean
@@ -74,8 +74,8 @@ export class Topics {
   }
 
   /**
-   * Writes the appends' entries as chunks. Returns what to do once they are durable: it moves the ends and says which
-   * topics grew. Where it is not called, the offsets are given anew.
+   * Writes the appends' entries as chunks. Returns a function to call once they are durable: it moves the ends and
+   * returns the topics that grew. If it is not called, the offsets are assigned again.
    */
   write(appends: readonly Append[], write: WriteOne): () => Set<Topic> {
     const appendedAtMs = this.#nowMs()
@@ -100,7 +100,7 @@ export class Topics {
     }
   }
 
-  /** Up to `maxEntries` durable entries from `fromOffset` on, fewer where they are large. */
+  /** Up to `maxEntries` durable entries from `fromOffset` on, fewer if they are large. */
   read(topic: Topic, fromOffset: number, maxEntries: number): StoredEntry[] {
     const log = this.of(topic)
     const entries: StoredEntry[] = []
@@ -119,7 +119,7 @@ export class Topics {
     return entries
   }
 
-  /** Offset of the first entry appended then or later; the end where there is none. Looks at keys alone. */
+  /** Offset of the first entry appended then or later; the end if there is none. Reads keys alone. */
   offsetSince(topic: Topic, sinceMs: number): number {
     let offset = this.of(topic).endOffset
     const { start, end } = topicBounds(topic)
@@ -143,7 +143,7 @@ export class Topics {
     if (!isConsumed) this.#dropRecent(log, log.recent.length)
   }
 
-  /** Lets go of recent chunks that every consumer has passed. */
+  /** Drops recent chunks that every consumer has passed. */
   passed(topic: Topic, offset: number): void {
     const log = this.of(topic)
     const kept = log.recent.findIndex(({ endOffset }) => endOffset > offset)
@@ -152,11 +152,11 @@ export class Topics {
 
   /**
    * Queues the removal of up to `maxChunks` oldest chunks that end at or before `belowOffset` and are older than
-   * `beforeMs`; returns how many. The end is stored with it, so that an emptied topic goes on counting.
+   * `beforeMs`; returns how many. The end is stored with it, so that an emptied topic keeps counting.
    */
   removeOldest(topic: Topic, bounds: { belowOffset: number; beforeMs: number; maxChunks: number }): number {
     const log = this.of(topic)
-    // One key more than may go: a chunk ends where the next one begins.
+    // One key more than may be removed: a chunk ends at the start of the next.
     const keys = [...this.#log.getKeys({ ...topicBounds(topic), limit: bounds.maxChunks + 1 })]
     let removed = 0
     for (const [index, key] of keys.slice(0, bounds.maxChunks).entries()) {
@@ -181,7 +181,7 @@ export class Topics {
     return (log.lastRead = this.#storedChunkAt(log.topic, offset))
   }
 
-  /** The chunk that holds the offset, or the next one where it was deleted. */
+  /** The chunk that holds the offset, or the next one if it was deleted. */
   #storedChunkAt(topic: Topic, offset: number): Chunk | null {
     const { start, end } = topicBounds(topic)
     for (const before of this.#log.getRange({
@@ -205,7 +205,7 @@ export class Topics {
     return kept
   }
 
-  /** Jumps from topic to topic; as many steps as there are topics. */
+  /** Jumps from topic to topic, with one read per topic. */
   *#storedTopics(): Iterable<Topic> {
     let start: Buffer | null = Buffer.from([0])
     while (start !== null) {
@@ -245,7 +245,7 @@ function* partsOf(appends: readonly Append[]): Iterable<{ readonly part: readonl
   for (const append of appends) {
     for (const entry of append.entries) {
       part.push(entry)
-      // One entry an append is the rule; its size is known already.
+      // Most appends have one entry, whose size is known already.
       bytes += append.entries.length === 1 ? append.bytes : entryBytes(entry)
       if (bytes < CHUNK_BYTES) continue
       yield { part, bytes }

@@ -1,8 +1,8 @@
-/** Lets appends wait for the last of a topic's spool to reach the log: else a steady stream would pass through it for ever. */
+/** Lets appends wait until a topic's spool is empty: otherwise a steady stream would pass through it for ever. */
 
 import type { Topic } from '../../../domain/records.ts'
 
-/** Waiting appends hold their entries in memory; more of them go through the spool. */
+/** Waiting appends hold their entries in memory; any beyond this go through the spool. */
 const MAX_WAITING = 20_000
 
 export class SpoolHandovers {
@@ -13,7 +13,7 @@ export class SpoolHandovers {
     if (!this.#handovers.has(topic)) this.#handovers.set(topic, Promise.withResolvers())
   }
 
-  /** All has gone, or the log is away again. Those who wait go on in the order they came. */
+  /** The spool is empty, or the log failed again. The waiting appends continue in the order they came. */
   end(topic: Topic): void {
     this.#handovers.get(topic)?.resolve()
     this.#handovers.delete(topic)
@@ -23,7 +23,7 @@ export class SpoolHandovers {
     for (const topic of [...this.#handovers.keys()]) this.end(topic)
   }
 
-  /** Null where there is nothing to wait for; else resolves at its end, or after `forMs`. */
+  /** Null if there is nothing to wait for; otherwise resolves at the end of the handover, or after `forMs`. */
   wait(topic: Topic, forMs: number): Promise<void> | null {
     const handover = this.#handovers.get(topic)
     return handover === undefined || this.#waiting >= MAX_WAITING ? null : this.#waitFor(handover.promise, forMs)

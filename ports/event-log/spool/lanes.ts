@@ -1,4 +1,4 @@
-/** Counts what a spool holds of each topic, so that it is known at every moment whether an append must go behind it. */
+/** Counts what the spool holds per topic, to know at any moment whether an append must queue behind it. */
 
 import type { Topic } from '../../../domain/records.ts'
 
@@ -12,9 +12,9 @@ interface Lane {
   oldestAtMs: number
 }
 
-/** What an entry takes besides its key and value, about. */
+/** Approximate size of an entry besides its key and value. */
 const ENTRY_OVERHEAD_BYTES = 32
-/** A little less than what Kafka's adapter puts into a batch: the last entry of a part goes beyond it. */
+/** A little less than a batch of the Kafka adapter: the last entry of a part exceeds it. */
 const PART_BYTES = 850 * 1024
 
 export function spooledBytes(entries: readonly Entry[]): number {
@@ -40,7 +40,7 @@ export function* partsOf(entries: readonly StoredEntry[]): Iterable<readonly Sto
   if (part.length > 0) yield part
 }
 
-/** An append whose outcome is unknown stays counted until its topic is found empty: too much, never too little. */
+/** An append with an unknown outcome stays counted until its topic is found empty: too much, never too little. */
 export class SpoolLanes {
   readonly #lanes = new Map<Topic, Lane>()
   readonly #maxBytes: number
@@ -71,21 +71,21 @@ export class SpoolLanes {
     return this.bytes + bytes <= this.#maxBytes
   }
 
-  /** What a process before this one left behind. */
+  /** What an earlier process left behind. */
   found(topic: Topic, entries: readonly StoredEntry[]): void {
     const [first] = entries
     if (first === undefined) return
     this.#add(topic, { entries: entries.length, bytes: spooledBytes(entries), atMs: first.appendedAtMs })
   }
 
-  /** Counts an append before it begins; the returned function says that it has ended. */
+  /** Counts an append before it begins; call the returned function when it has ended. */
   begin(topic: Topic, entries: number, bytes: number): () => void {
     const lane = this.#add(topic, { entries, bytes, atMs: this.#nowMs() })
     lane.underWay++
     return () => void lane.underWay--
   }
 
-  /** These have gone to the log; `next` is the one behind them where it is known. */
+  /** The log has taken these; `next` is the entry after them if it is known. */
   drained(topic: Topic, entries: readonly StoredEntry[], next: StoredEntry | undefined): void {
     const lane = this.#lanes.get(topic)
     const last = entries.at(-1)
@@ -100,7 +100,7 @@ export class SpoolLanes {
     return [...this.#lanes].filter(([, lane]) => lane.entries > 0 && lane.underWay === 0).map(([topic]) => topic)
   }
 
-  /** The spool was seen to hold nothing of a quiet topic. */
+  /** The spool turned out to hold nothing of a quiet topic. */
   seenEmpty(topic: Topic): void {
     const lane = this.#lanes.get(topic)
     if (lane === undefined || lane.underWay > 0) return

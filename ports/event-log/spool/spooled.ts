@@ -1,14 +1,15 @@
 /**
- * EventLog with a spool in front: what the log cannot take now is kept on this machine's disk and brought to it later.
+ * EventLog with a spool in front: what the log cannot take now is kept on this machine's disk and copied to it later.
  *
- * An append goes to the log; where the log does not take it in half of its deadline, or holds something of its topic back
- * already, it goes to the spool and resolves once it is durable there. One consumer for each topic brings the spool to
- * the log, in order, and forgets it as the log acknowledges it.
+ * An append goes to the log. If the log does not take it within half of its deadline, or the spool already holds
+ * entries of its topic, it goes to the spool and resolves once it is durable there. One consumer per topic copies the
+ * spool to the log in order, and deletes what the log acknowledged.
  *
- * When little is left, appends of the topic wait until it has gone: else a steady stream would pass through the spool for ever.
+ * When little is left, appends of the topic wait until the spool is empty: otherwise a steady stream would pass through
+ * it for ever.
  *
- * Order per key: an append comes behind every append of its topic that had resolved when it was called. Appends under way
- * at the same moment may change places when the log fails just then. What the log took without saying so comes again.
+ * Order per key: an append comes after every append of its topic that had resolved when it was called. Appends in
+ * flight when the log fails may change places. What the log stored without acknowledging it is stored again.
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
@@ -42,13 +43,13 @@ export interface SpoolOptions {
   /** A larger entry is refused before it is spooled: the log would never take it. */
   readonly maxEntryBytes?: number
   readonly appendDeadlineMs?: number
-  /** How long the log may take for one part that is brought to it. */
+  /** How long the log may take for one part copied from the spool. */
   readonly drainDeadlineMs?: number
-  /** How long `close` goes on bringing entries to the log, and how long without any progress. */
+  /** How long `close` keeps copying entries to the log, and how long without any progress. */
   readonly closeDrainMs?: number
   readonly closeStalledMs?: number
   readonly nowMs?: () => number
-  /** Told when the first entry is spooled, and when everything has gone to the log again. */
+  /** Called when the first entry is spooled, and when the spool is empty again. */
   readonly onSpooling?: (isSpooling: boolean) => void
 }
 
@@ -62,9 +63,9 @@ const DRAIN_ENTRIES = 2_000
 const SCAN_ENTRIES = 1_000
 /** The log gets this share of an append's deadline, the spool the rest. */
 const LOG_SHARE = 0.5
-/** After a refusal appends go to the spool at once for this long, so that not each of them waits for a log that is away. */
+/** After a refusal, appends go straight to the spool for this long, instead of each waiting for the log. */
 const AVOID_MS = 1_000
-/** With no more than this left of a topic its appends wait for the log. */
+/** When no more than this is left of a topic, its appends wait for the log. */
 const HANDOVER_ENTRIES = DRAIN_ENTRIES
 const LOOK_EVERY_MS = 500
 const CLOSE_LOOK_MS = 20
@@ -78,12 +79,12 @@ const DEFAULTS = {
   onSpooling: () => undefined,
 } satisfies Omit<Required<SpoolOptions>, 'maxBytes'>
 
-/** The spool's LMDB log should forget at once what has gone: that is what its room is for. */
+/** The spool's LMDB log deletes at once what was copied, to free its room. */
 export const SPOOL_LOG_OPTIONS = { keepMs: () => 0, trimEveryMs: 1_000, retryMs: { first: 100, most: 2_000 } } as const
 
 /**
- * Takes over both logs: `close` closes them. Begins at once to bring to the log what an earlier process left in the
- * spool, and resolves when that is counted; the log may be away.
+ * Takes over both logs: `close` closes them. Starts at once to copy what an earlier process left in the spool, and
+ * resolves when that is counted; the log may be unreachable.
  */
 export async function spooledEventLog(
   log: EventLog,
@@ -120,7 +121,7 @@ class LogWithSpool implements SpooledEventLog {
   }
 
   async takeUp(): Promise<void> {
-    // What has gone and was not deleted would count; of the chunk that is half gone a little does.
+    // Deletes what was copied, so that it does not count; a half-copied chunk still counts a little.
     await this.#spool.trim()
     for (const { topic, entries } of await this.#spool.lag()) {
       if (entries > 0) await this.#count(topic)
@@ -154,7 +155,7 @@ class LogWithSpool implements SpooledEventLog {
   }
 
   async progress(topic: Topic, group: string): Promise<TopicProgress> {
-    // What waits here is on its way to the log: nobody has come past it.
+    // What waits here has not reached the log, so no group can have passed it.
     if (this.#lanes.holds(topic)) return { done: [0], ends: [Number.MAX_SAFE_INTEGER] }
     return this.#log.progress(topic, group)
   }
@@ -216,7 +217,7 @@ class LogWithSpool implements SpooledEventLog {
     const ended = this.#lanes.begin(topic, entries.length, bytes)
     try {
       this.#tell()
-      // In one turn, and so in one transaction: after a crash no entry stands there that no group follows.
+      // In one turn, and so in one transaction: after a crash no entry is left without a group that follows.
       this.#drainOf(topic).catch(() => undefined)
       await this.#spool.append(topic, entries, { deadlineMs })
     } finally {
@@ -251,19 +252,19 @@ class LogWithSpool implements SpooledEventLog {
       if (done === 0) throw error
       return { done }
     }
-    // The log is there: what comes next need not avoid it any more.
+    // The log answers again: the next append need not avoid it.
     this.#avoidUntilMs = Number.NEGATIVE_INFINITY
     if (!this.#lanes.holds(topic)) this.#handovers.end(topic)
     this.#tell()
     return { done }
   }
 
-  /** Only while the log is known to take entries: else appends would wait for nothing. */
+  /** Only while the log is known to take entries; otherwise appends would wait for nothing. */
   #isLogThere(): boolean {
     return performance.now() >= this.#avoidUntilMs && this.#log.health().isAccepting
   }
 
-  /** Entries that count although they never got there must not keep their topic in the spool for ever. */
+  /** Entries that are counted but never arrived must not keep their topic in the spool for ever. */
   async #look(): Promise<void> {
     const quiet = this.#lanes.quiet()
     if (quiet.length === 0) return

@@ -12,7 +12,7 @@ export interface ClickHouseTls {
 export interface ClickHouseSettings {
   /** `http(s)://user:password@host:port/database`, without parameters. */
   readonly url: string
-  /** Null for plain HTTP, and where the system's authorities are enough. */
+  /** Null for plain HTTP, and if the system's certificate authorities suffice. */
   readonly tls: ClickHouseTls | null
   readonly layout: TableLayout
 }
@@ -21,7 +21,7 @@ export type ClickHouseUrl =
   { readonly ok: true; readonly value: ClickHouseSettings } | { readonly ok: false; readonly why: string }
 
 const KNOWN = ['ca', 'cert', 'key', 'replicated', 'cluster']
-/** Cluster names reach statements as text. */
+/** Statements contain cluster names as text. */
 const CLUSTER = /^[A-Za-z0-9_.{}-]{1,64}$/
 
 /** A refusal's `why` completes "NAME …" and never repeats the text, which may carry a password. */
@@ -61,7 +61,7 @@ function tlsOf({ protocol, searchParams: query }: URL): ClickHouseTls | null | s
   if (caFile === null && certFile === null && keyFile === null) return null
   if (protocol !== 'https:') return 'names TLS files without https'
   if ((certFile === null) !== (keyFile === null)) return 'needs cert and key together'
-  // A client certificate with the system's authorities has no use that we know of.
+  // We know of no use for a client certificate with the system's authorities.
   if (caFile === null) return 'needs ca beside cert and key'
   return { caFile, certFile, keyFile }
 }
@@ -73,7 +73,7 @@ function layoutOf(query: URLSearchParams): TableLayout | string {
   if (cluster === null) return { isReplicated }
   if (!CLUSTER.test(cluster))
     return 'has a cluster with more than letters, digits and _ . - { }, or above 64 characters'
-  // Each server would hold other rows, and every query would see some of them.
+  // Each server would hold other rows, and every query would see only some of them.
   if (!isReplicated) return 'names a cluster without replicated=1'
   return { isReplicated, cluster }
 }

@@ -1,4 +1,4 @@
-/** Connects to ClickHouse inside this process: chDB on a folder that this process alone has open. */
+/** Connects to ClickHouse inside this process: chDB on a folder that only this process has open. */
 
 import { randomUUID } from 'node:crypto'
 import { open, readdir, rm } from 'node:fs/promises'
@@ -23,9 +23,9 @@ const DEFAULT_MEMORY_BYTES = 512 * MIB
 
 /**
  * Opens the engine on `folder` (made if absent). There are two connections, because each runs one statement at a time:
- * inserts on one, everything with parameters on the other (the engine mixes up parameters of statements that run at
- * the same moment, so two connections for those would gain nothing). Rejects where chDB is not installed, where this
- * process has another folder open, and with `EngineUnfit`.
+ * inserts use one, everything with parameters the other (the engine mixes up parameters of statements that run at the
+ * same moment, so more connections would gain nothing). Rejects if chDB is not installed, if this process has another
+ * folder open, and with `EngineUnfit`.
  */
 export async function openChdb(folder: string, options: ChdbOptions = {}): Promise<FactsConnection> {
   const path = resolve(folder)
@@ -49,7 +49,8 @@ export async function openChdb(folder: string, options: ChdbOptions = {}): Promi
     },
   }
   try {
-    // The engine keeps the folder to itself, so this is what a crash left of an insert; the event log has it all.
+    // The engine locks the folder, so these are remains of an insert that a crash cut short; the event log has all of
+    // it.
     for (const name of await readdir(inbox)) await rm(join(inbox, name))
     await selfTest(connection, ENGINE_DEFAULTS)
   } catch (error) {
@@ -59,7 +60,7 @@ export async function openChdb(folder: string, options: ChdbOptions = {}): Promi
   return connection
 }
 
-/** What chDB itself sets, beside ClickHouse's defaults. */
+/** What chDB itself sets, on top of ClickHouse's defaults. */
 const ENGINE_DEFAULTS: Readonly<Record<string, string>> = {
   allow_introspection_functions: '1',
   implicit_select: '1',
@@ -76,13 +77,13 @@ interface Engine {
   close(): Promise<void>
 }
 
-/** chDB is an optional dependency of some hundred megabytes, so it is loaded only where it is used. */
+/** chDB is an optional dependency of some hundred megabytes, so it is loaded only if it is used. */
 async function startEngine(path: string, memoryBytes: number): Promise<Engine> {
   const { Session, drainPending } = await import('chdb')
   const { createChdbConnection } = await import('chdb/connection')
-  // Server settings are read by the first connection to a folder alone; the clients' connections then share its engine.
+  // Only the first connection to a folder reads server settings; the clients' connections then share its engine.
   const anchor = new Session(path, { connectionArgs: engineArguments(memoryBytes) })
-  // The two packages carry one interface in two copies, whose private fields the compiler takes for different ones.
+  // The two packages carry one interface in two copies; the compiler treats their private fields as different.
   const connect = (): ClientConnection => createChdbConnection({ path }) as unknown as ClientConnection
   const writer = createClient({ connection: connect() })
   const reader = createClient({ connection: connect() })
@@ -92,15 +93,15 @@ async function startEngine(path: string, memoryBytes: number): Promise<Engine> {
     close: async () => {
       await Promise.all([writer.close(), reader.close()])
       anchor.close()
-      // A connection whose last statement has just ended is closed a moment later; until then no other folder can be opened.
+      // A connection closes a moment after its last statement; until then no other folder can be opened.
       await drainPending()
     },
   }
 }
 
 /**
- * The engine sizes its caches for a machine of its own; here it shares a process. Its memory is what its own allocator
- * handed out (a cgroup's figure would count the rest of the process), and merges give way to answering requests.
+ * The engine sizes its caches for a machine of its own, but here it shares a process. Its memory is what its own
+ * allocator handed out (a cgroup's figure would include the rest of the process), and merges yield to requests.
  */
 function engineArguments(memoryBytes: number): readonly string[] {
   const settings = {
@@ -130,9 +131,9 @@ async function select(
 }
 
 /**
- * Rows reach the engine through a file and a SELECT. Written into the statement's own text they cost twice the work, as
- * the engine splits that text into words first; and after either that or FROM INFILE the engine looks for more rows
- * on the standard input of this process, and takes what it finds there for ours.
+ * Rows reach the engine through a file and a SELECT. Rows in the statement's own text cost twice the work, because the
+ * engine tokenises that text first. And after either that or FROM INFILE, the engine reads on from this process's
+ * standard input and inserts what it finds there.
  */
 async function insertFromFile(client: ClickHouseClient, path: string, insert: InsertStatement): Promise<void> {
   try {
@@ -146,8 +147,8 @@ async function insertFromFile(client: ClickHouseClient, path: string, insert: In
 }
 
 /**
- * The columns of the file are those of the statement, not what the text looks like. Inserts give way to answering requests, but
- * keep a quarter of a core that both want; the engine leaves this out where the process may not set priorities.
+ * The file's columns are those of the statement, not inferred from the text. Inserts yield to requests, but keep a
+ * quarter of a contended core; the engine ignores the priority if the process may not set it.
  */
 const FILE_SETTINGS = { use_structure_from_insertion_table_in_table_functions: 1, os_thread_priority: 5 }
 
@@ -156,7 +157,7 @@ async function writeWhole(path: string, body: readonly Uint8Array[]): Promise<vo
   try {
     const { bytesWritten } = await file.writev([...body])
     const bytes = body.reduce((sum, piece) => sum + piece.length, 0)
-    // A disk that fills up may take only the front of it, and the rows behind would be missing without a word.
+    // A disk that fills up may take only the first rows, and the rest would be lost silently.
     if (bytesWritten !== bytes) throw new Error('the rows could not be written down whole')
   } finally {
     await file.close()

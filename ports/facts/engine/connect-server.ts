@@ -15,20 +15,22 @@ import type { FactsConnection, InsertStatement } from './connection.ts'
 
 /** Long enough for a batch on a busy server; the facts-writer repeats what took longer. */
 const REQUEST_TIMEOUT_MS = 30_000
-/** For what a request waits for: a server that hangs must not gather look-ups whose askers have long gone on. */
+/** For look-ups within a request: if a server hangs, look-ups whose callers have left must not pile up. */
 const LOOK_UP_TIMEOUT_MS = 3_000
 const MAX_OPEN_CONNECTIONS = 8
-/** Below every usual keep-alive of a server (3 s and more): a socket that it has just closed ends in ECONNRESET. */
+/**
+ * Below every usual keep-alive of a server (3 s and more): a socket that the server has just closed ends in ECONNRESET.
+ */
 const IDLE_SOCKET_TTL_MS = 1_500
 
 export interface ClickHouseOptions {
-  /** After which a statement's outcome is unknown. */
+  /** After this time a statement's outcome is unknown. */
   readonly requestTimeoutMs?: number
 }
 
 /**
  * `url` is `http(s)://user:password@host:port/database`, with the parameters of `clickhouse-url.ts`. Nothing is sent
- * before the first statement. Throws where the URL is wrong, without repeating it, or a file of it cannot be read.
+ * before the first statement. Throws if the URL is wrong, without repeating it, or if a file it names cannot be read.
  */
 export function openClickHouse(url: string, options: ClickHouseOptions = {}): FactsConnection {
   const requestTimeoutMs = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS
@@ -39,15 +41,15 @@ export function openClickHouse(url: string, options: ClickHouseOptions = {}): Fa
     url: parsed.value.url,
     ...(tls === null ? {} : { tls: readTls(tls) }),
     application: 'whence',
-    // Above the bounds of the calls, so that it is those which end them.
+    // Above the calls' own bounds, so that those apply first.
     request_timeout: requestTimeoutMs + 1_000,
     max_open_connections: MAX_OPEN_CONNECTIONS,
     keep_alive: { enabled: true, idle_socket_ttl: IDLE_SOCKET_TTL_MS },
     compression: { request: false, response: false },
-    // Its log lines repeat the engine's text, and that repeats what the rows hold.
+    // Its log lines repeat the engine's text, which repeats row contents.
     log: { level: ClickHouseLogLevel.OFF },
   })
-  /** What is under way when it is closed is given up. */
+  /** Aborts the requests in flight when the connection is closed. */
   const closing = new AbortController()
   return {
     kind: 'server',
@@ -78,7 +80,7 @@ function readTls({ caFile, certFile, keyFile }: ClickHouseTls): TlsOptions {
     : { ...authority, cert: readFileSync(certFile), key: readFileSync(keyFile) }
 }
 
-/** Rejects with `EngineSilent` where the time was over, whatever the client calls that. */
+/** Rejects with `EngineSilent` after `forMs`, whatever error the client reports then. */
 async function within<T>(forMs: number, closing: AbortSignal, act: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const inTime = AbortSignal.timeout(forMs)
   try {
@@ -89,7 +91,7 @@ async function within<T>(forMs: number, closing: AbortSignal, act: (signal: Abor
 }
 
 async function select(client: ClickHouseClient, params: QueryParams): Promise<readonly unknown[]> {
-  // Thousands of keys do not fit an address.
+  // Thousands of keys do not fit a URL.
   const result = await client.query({ ...params, use_multipart_params_auto: true, format: 'JSONEachRow' })
   return result.json()
 }
@@ -100,9 +102,9 @@ async function stream(client: ClickHouseClient, insert: InsertStatement, signal:
     query: `${head} ${settingsClause(insert.settings)} FORMAT TabSeparated`,
     abort_signal: signal,
     values: Readable.from(insert.body, { objectMode: false }),
-    // Without it a server may answer 200 and say in the body that it failed after all.
+    // Without it a server may answer 200 and report a failure in the body.
     clickhouse_settings: { wait_end_of_query: 1 },
   })
-  // Read to its end, or the socket could not be used again.
+  // Read to its end; otherwise the socket could not be reused.
   await text(result.stream)
 }

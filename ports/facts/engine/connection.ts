@@ -1,4 +1,4 @@
-/** What the one adapter needs of a way to reach the engine; `connect-chdb.ts` and `connect-server.ts` make one. */
+/** What the adapter needs of a connection to the engine; `connect-chdb.ts` and `connect-server.ts` make one. */
 
 /** Settings of a query by name, written into the statement itself, so that nothing leaks into a session. */
 export type EngineSettings = Readonly<Record<string, string | number>>
@@ -9,7 +9,7 @@ export interface InsertStatement {
   readonly table: string
   readonly columns: readonly string[]
   readonly settings: EngineSettings
-  /** TabSeparated lines in UTF-8, in order, to be inserted as one statement. */
+  /** TabSeparated lines in UTF-8, in order, inserted as one statement. */
   readonly body: readonly Uint8Array[]
 }
 
@@ -20,16 +20,18 @@ export interface TableLayout {
   readonly isReplicated?: boolean
 }
 
-/** A statement's text must be complete but for FORMAT; rows come back as JSON objects. Errors are the client's own. */
+/**
+ * A statement's text must be complete except for FORMAT; rows come back as JSON objects. Errors are the client's own.
+ */
 export interface FactsConnection {
-  /** `chdb` or `server`: for logs and health alone, never to branch on. */
+  /** `chdb` or `server`: only for logs and health, never to branch on. */
   readonly kind: string
   /** No other process can be connected to the same engine. */
   readonly isExclusive: boolean
-  /** How its tables are to be made; absent for one engine without replicas. */
+  /** How its tables are created; absent for one engine without replicas. */
   readonly layout?: TableLayout
   command(statement: string): Promise<void>
-  /** `isUrgent`: somebody waits for it within a request, so it passes those that wait without. */
+  /** `isUrgent`: a request waits for it, so it goes before those that are not urgent. */
   query(
     statement: string,
     parameters: QueryParameters,
@@ -39,7 +41,7 @@ export interface FactsConnection {
   close(): Promise<void>
 }
 
-/** `SETTINGS a = 1, b = 'x'`; values are ours, never a caller's. */
+/** `SETTINGS a = 1, b = 'x'`; values come from this service, never from a client. */
 export function settingsClause(settings: EngineSettings): string {
   const parts = Object.entries(settings).map(([name, value]) => {
     return typeof value === 'number' ? `${name} = ${value}` : `${name} = '${value.replaceAll("'", "''")}'`

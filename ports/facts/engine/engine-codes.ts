@@ -1,8 +1,8 @@
-/** Reads the engine's errors without their text, which repeats what the rows hold. */
+/** Reads the engine's errors without their text, which repeats row contents. */
 
 import { FactsUnavailable, RowsRefused } from '../facts.ts'
 
-/** The engine had given no answer when its time was over. */
+/** The engine did not answer in time. */
 export class EngineSilent extends Error {
   override readonly name = 'EngineSilent'
 
@@ -11,13 +11,13 @@ export class EngineSilent extends Error {
   }
 }
 
-/** The engine's number of an error as text, or `UNKNOWN` for what did not come from the engine. */
+/** The engine's error number as text, or `UNKNOWN` if the error did not come from the engine. */
 export function engineCode(error: unknown): string {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
   return typeof code === 'string' && /^\d+$/.test(code) ? code : 'UNKNOWN'
 }
 
-/** Completes "the engine did not answer": how long it was given, or its number; nothing where neither is known. */
+/** Completes "the engine did not answer" with the time-out or the error number; empty if neither is known. */
 function reasonOf(error: unknown): string {
   if (error instanceof EngineSilent) return ` ${error.message}`
   const code = engineCode(error)
@@ -25,14 +25,14 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Errors that lie in the rows, so that repeating them is of no use (numbers of ClickHouse's ErrorCodes.cpp): parse
- * errors, values that do not fit, sizes, constraints.
+ * Errors that the rows cause, so that repeating them is useless (numbers of ClickHouse's ErrorCodes.cpp): parse errors,
+ * values that do not fit, sizes, constraints.
  */
 const REFUSALS: ReadonlySet<string> = new Set(
   [6, 25, 26, 27, 32, 33, 38, 41, 53, 69, 70, 72, 117, 130, 131, 190, 321, 349, 407, 467, 469, 524, 691].map(String),
 )
 
-/** Puts what an insert failed with into the port's words. */
+/** Translates the error of an insert into the port's errors. */
 export function insertError(error: unknown): RowsRefused | FactsUnavailable {
   if (error instanceof RowsRefused) return error
   const code = engineCode(error)
@@ -41,7 +41,7 @@ export function insertError(error: unknown): RowsRefused | FactsUnavailable {
     : new FactsUnavailable(`the engine did not take the rows${reasonOf(error)}`)
 }
 
-/** Puts what a query failed with into the port's words. */
+/** Translates the error of a query into the port's errors. */
 export function queryError(error: unknown): FactsUnavailable {
   return new FactsUnavailable(`the engine did not answer${reasonOf(error)}`)
 }

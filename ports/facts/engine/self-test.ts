@@ -1,9 +1,9 @@
-/** Checks at the start that an engine inserts what it is told to: it must neither deduplicate nor carry odd settings. */
+/** Checks at the start that the engine inserts every row: it must neither deduplicate nor have unexpected settings. */
 
 import type { FactsConnection } from './connection.ts'
 import { readSupportedSettings } from './settings.ts'
 
-/** The engine does something else than this adapter was written for; starting would put facts at risk. */
+/** The engine does not behave as this adapter requires; starting would put facts at risk. */
 export class EngineUnfit extends Error {
   override readonly name = 'EngineUnfit'
 }
@@ -11,8 +11,8 @@ export class EngineUnfit extends Error {
 const SCRATCH = 'whence_self_test'
 
 /**
- * Rejects with `EngineUnfit` where a session setting is not at its default (and not among `expected`, by name with its
- * value), or where `requireEveryInsert` does.
+ * Rejects with `EngineUnfit` if a session setting is not at its default (and not among `expected`, by name with its
+ * value), or if `requireEveryInsert` does.
  */
 export async function selfTest(connection: FactsConnection, expected: Readonly<Record<string, string>>): Promise<void> {
   const changed = await changedSettings(connection)
@@ -24,8 +24,8 @@ export async function selfTest(connection: FactsConnection, expected: Readonly<R
 }
 
 /**
- * Rejects with `EngineUnfit` where one row inserted twice does not give two rows in a table that would deduplicate if
- * asked to: a profile of the server can override what an insert asks for. Needs the right to create a table.
+ * Inserts one row twice into a table that would deduplicate if told to; rejects with `EngineUnfit` unless that gives
+ * two rows. A server's profile can override what an insert requests. Needs the right to create a table.
  */
 export async function requireEveryInsert(connection: FactsConnection): Promise<void> {
   const count = await insertTwice(connection)

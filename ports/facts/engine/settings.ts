@@ -1,11 +1,11 @@
-/** The engine settings that inserts and queries rely on; each statement carries its own, whatever the session's are. */
+/** The engine settings that inserts and queries rely on; each statement carries its own, whatever the session has. */
 
 import { settingsClause } from './connection.ts'
 import type { EngineSettings, FactsConnection } from './connection.ts'
 
 /**
- * Acknowledged means stored (no asynchronous insert), nothing is dropped as a duplicate of another insert (the tables do
- * that by key), and nothing is skipped, defaulted or bent to fit.
+ * Acknowledged means stored (no asynchronous insert), no row is dropped as a duplicate of another insert (the tables do
+ * that by key), and no value is skipped, defaulted or adjusted to fit.
  */
 export const INSERT_SETTINGS: EngineSettings = {
   async_insert: 0,
@@ -28,11 +28,11 @@ const QUERY_SETTINGS: EngineSettings = {
   max_threads: 1,
   use_skip_indexes_if_final: 1,
   use_skip_indexes_if_final_exact_mode: 1,
-  // Parts of one partition and of two are merged alike; keys never span partitions, but nothing here rests on that.
+  // Merges parts across partitions too: keys never span partitions, but no query relies on that.
   do_not_merge_across_partitions_select_final: 0,
 }
 
-/** For what a request waits for, with seconds as the bound, and for everything else. */
+/** For look-ups within a request, bounded by seconds, and for everything else. */
 export const LOOK_UP_SETTINGS: EngineSettings = { ...QUERY_SETTINGS, max_execution_time: 2 }
 export const REPORT_SETTINGS: EngineSettings = { ...QUERY_SETTINGS, max_execution_time: 30 }
 
@@ -42,7 +42,7 @@ export interface SupportedSettings {
   readonly report: string
 }
 
-/** Leaves out what this engine's version does not know: it would refuse the whole statement. */
+/** Leaves out settings unknown to this engine's version, which would refuse the whole statement. */
 export async function readSupportedSettings(connection: FactsConnection): Promise<SupportedSettings> {
   const names = Object.keys({ ...INSERT_SETTINGS, ...LOOK_UP_SETTINGS })
   const statement = 'SELECT name FROM system.settings WHERE name IN {names:Array(String)} LIMIT 100'

@@ -1,4 +1,4 @@
-/** Lets one task run at a time; those who are in a hurry go before those who are not. */
+/** Runs one task at a time; urgent ones go first. */
 
 export interface Turns {
   take<T>(isUrgent: boolean, task: () => Promise<T>): Promise<T>
@@ -6,7 +6,7 @@ export interface Turns {
   idle(): Promise<void>
 }
 
-/** Callers bound how many tasks they start; nothing is refused here. */
+/** Callers bound how many tasks they start; no task is refused here. */
 export function createTurns(): Turns {
   const urgent: (() => void)[] = []
   const patient: (() => void)[] = []

@@ -1,10 +1,10 @@
 /**
  * Counts hits in windows aligned to the clock, and tracked events per month.
  *
- * Windows live in memory, one map for each size of window that is thrown away whole when its window is over. Counts of
- * longer windows are stored too from a share of their limit on: nearly all clients stay below it, and their random keys
- * would cost a page of the disk each. Usage lies in the table. What changed since the last `save` is held in memory, so a
- * crash forgets what was counted in that moment, and of each long window at most that share.
+ * Windows live in memory, in one map per size of window that is dropped whole when its window ends. Counts of longer
+ * windows are also stored once they reach a share of their limit: nearly all clients stay below it, and their random
+ * keys would cost a disk page each. Usage is in the table. Changes since the last `save` are in memory only, so a crash
+ * loses what was counted in that moment, and at most that share of each long window.
  */
 
 import type { Table } from '../../lmdb/table.ts'
@@ -15,13 +15,13 @@ const DURABLE_FROM_S = 86_400
 /** A count is stored once it has reached a fiftieth of its limit. */
 const STORED_FROM = 1 / 50
 const TIME_DIGITS = 15
-/** Bounds the memory of one window; the keys that came first are forgotten first, in favour of the clients. */
+/** Bounds the memory of one window; the oldest keys are forgotten first, in the clients' favour. */
 const MAX_KEYS_PER_WINDOW = 500_000
 const USAGE_YEARS_KEPT = 2
 
 interface Count {
   value: number
-  /** Somebody was refused in this window, or for this month's quota. */
+  /** A request was refused in this window, or for this month's quota. */
   isRefused: boolean
 }
 
@@ -38,9 +38,9 @@ export interface Counters {
   readUsage(organization: string, month: string): number
   raiseUsage(usage: KnownUsage): void
   hasUnsaved(): boolean
-  /** Hands what changed to the table. */
+  /** Writes what changed to the table. */
   save(): void
-  /** Deletes up to `limit` counts of each kind that are over; returns how many. */
+  /** Deletes up to `limit` expired counts of each kind; returns how many. */
   sweep(limit: number): number
 }
 
@@ -173,7 +173,7 @@ function parseCount(stored: string | undefined): Count {
   return { value: Number.parseInt(stored ?? '0', 10), isRefused: stored?.endsWith('!') === true }
 }
 
-/** Begins with the window's end, so that what is over lies in front. */
+/** Begins with the window's end, so that expired windows sort first. */
 function windowKey(hit: Hit, windowIndex: number): string {
   return `hits/${timeOf((windowIndex + 1) * hit.windowS * 1000)}/${hit.key}`
 }

@@ -1,8 +1,9 @@
 /**
- * Who is working on which install event, what settled ones were answered, and each installation's visit.
+ * Which caller works on which install event, the answers to settled ones, and each installation's visit.
  *
- * Event IDs are random, so each stored answer dirties a page of its own. Settled events are therefore held in memory and
- * stored many at a time by `save`; what a crash takes of them, the log's newest records bring back at the next start.
+ * Event IDs are random, so each stored answer dirties a page of its own. Settled events are therefore buffered in
+ * memory and stored in groups by `save`. What a crash loses of them is restored from the log's newest records at the
+ * next start.
  */
 
 import { LIMITS } from '../../../domain/limits.ts'
@@ -14,7 +15,7 @@ import type { Leases } from '../leases.ts'
 const DAY_MS = 86_400_000
 const KEEP_MS = LIMITS.answerMemoryDays * DAY_MS
 const DAY_DIGITS = 6
-/** Keys that one entry of the index of days names. */
+/** Keys listed by one entry of the index of days. */
 const KEYS_PER_ENTRY = 100
 
 interface Answer {
@@ -29,34 +30,34 @@ interface KeptDecision {
   readonly decision: string
 }
 
-/** Of the visit, or of the event that is awaited. */
+/** An installation's visit, or the pending event that will decide it. */
 interface StoredInstallation {
   readonly atMs: number
-  /** When the event was received that says it; absent where the first release wrote it. */
+  /** When the deciding event was received; absent if the first release wrote it. */
   readonly receivedAtMs?: number
   readonly visit?: MatchedVisit
   readonly awaits?: string
 }
 
-/** What one event says of its installation. */
+/** What one event contributes to its installation. */
 type Said = StoredInstallation & { readonly receivedAtMs: number }
 
 export interface Installs {
   claim(claim: Claim): ClaimOutcome
-  /** Changes nothing where another owner holds the claim. */
+  /** Does nothing if another owner holds the claim. */
   keep(claim: Claim, decision: string): void
-  /** Changes nothing where another owner holds the claim. */
+  /** Does nothing if another owner holds the claim. */
   settle(settlement: Settlement): void
   decide(decision: Decision): void
   release(claim: Claim): void
   hasUnsaved(): boolean
-  /** Hands what was settled to the table. */
+  /** Writes what was settled to the table. */
   save(): void
-  /** Deletes what has expired, at most about `limit` keys; returns `limit` or more where there may be more. */
+  /** Deletes what has expired, at most about `limit` keys; returns `limit` or more if there may be more. */
   sweep(limit: number): number
 }
 
-/** Claims live in memory only: after a start there are none, which is what a crash in between needs. */
+/** Claims live in memory only: there are none after a start, which is right, because a crash ended their owners. */
 export function openInstalls(table: Table, leases: Leases, nowMs: () => number): Installs {
   const memory = openMemory(table, nowMs)
   const { read, write } = memory
@@ -110,20 +111,20 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
 interface InstallMemory {
   readonly read: <T extends { readonly atMs: number }>(key: string) => T | null
   readonly write: (key: string, value: Answer | KeptDecision | StoredInstallation) => void
-  /** Of what nobody will look at any more: what was stored already goes in its time. */
+  /** Drops a key that will not be read again; what is stored already expires in time. */
   readonly passOver: (key: string) => void
   readonly forget: (key: string) => void
   readonly hasUnsaved: () => boolean
   readonly save: () => void
 }
 
-/** What was written lately is in memory alone, until it is saved together. */
+/** Recent writes are in memory only, until `save` stores them together. */
 function openMemory(table: Table, nowMs: () => number): InstallMemory {
   const unsaved = new Map<string, { readonly atMs: number; readonly value: string }>()
   let saves = 0
   const index = (day: string, keys: readonly string[]): void => {
     for (let from = 0; from < keys.length; from += KEYS_PER_ENTRY) {
-      // The time makes the name unique from one start to the next, the number within one.
+      // The time makes the name unique across starts, the number within one.
       table.put(`${day}/${nowMs()}/${saves++}`, JSON.stringify(keys.slice(from, from + KEYS_PER_ENTRY)))
     }
   }
@@ -150,7 +151,7 @@ function openMemory(table: Table, nowMs: () => number): InstallMemory {
   }
 }
 
-/** The index names a key under each day it was written; only what was not written again since goes. */
+/** The index lists a key under each day it was written; only keys not written since are deleted. */
 function sweepDays(table: Table, dueBeforeMs: number, limit: number): number {
   const entriesMax = Math.ceil(limit / KEYS_PER_ENTRY)
   const due = table.range({ start: 'day/', end: dayIndex(dueBeforeMs), limit: entriesMax })

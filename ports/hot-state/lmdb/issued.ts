@@ -1,9 +1,10 @@
 /**
- * The receipts that were issued within the last hour: most are activated within seconds, or never.
+ * The receipts issued within the last hour: most are activated within seconds, or never.
  *
- * They are held in memory at first and stored many to a value: a key for each cost a visit more than the append of its
- * record. What a crash takes of them, the log's newest records bring back at the next start. A key begins with the tenth of a
- * second of its receipts' issue, and then says when the last of them was put; its value has a line for each.
+ * They are buffered in memory and stored many to a value: one key each cost a visit more than the append of its record.
+ * What a crash loses of them is restored from the log's newest records at the next start. A key begins with the tenth
+ * of a second in which its receipts were issued, followed by the time the last of them was put; its value has a line
+ * for each.
  */
 
 import { LIMITS } from '../../../domain/limits.ts'
@@ -19,34 +20,34 @@ export interface Issued {
 
 export interface IssuedReceipts {
   put(receipt: IssuedReceipt): void
-  /** Null where it is unknown, or was put an hour ago. */
+  /** Null if it is unknown, or was put more than an hour ago. */
   find(receipt: ReceiptRef): Issued | null
-  /** Its state is known otherwise now, so that it need not be stored any more. */
+  /** Its state is now stored elsewhere, so it need not be stored here. */
   forget(receipt: ReceiptRef): void
 }
 
 export interface StoredIssuedReceipts extends IssuedReceipts {
   hasUnsaved(): boolean
-  /** Hands what was put to the table. */
+  /** Writes what was put to the table. */
   save(): void
-  /** Deletes up to `limit` values that are due; returns how many. */
+  /** Deletes up to `limit` expired values; returns how many. */
   sweep(limit: number): number
 }
 
 const TENTH_MS = 100
-/** Stands for a predecessor that is not known. A release that does not know it takes it for a receipt long expired. */
+/** Marks an unknown predecessor. Older releases read it as a receipt that expired long ago. */
 const UNKNOWN_VISIT = '0'.repeat(32)
 const RECEIPTS_PER_VALUE = 250
 /** Bounds the memory between two saves. */
 const UNSAVED_MAX = 10_000
-/** Of one tenth of a second; far above what a machine issues. */
+/** For one tenth of a second; far more than one machine issues. */
 const VALUES_MAX = 1_000
 const TIME_DIGITS = 15
 
-/** `durable` resolves when everything the table was given so far is stored. */
+/** `durable` resolves when everything written to the table so far is stored. */
 export function openIssued(table: Table, nowMs: () => number, durable: () => Promise<void>): StoredIssuedReceipts {
   let unsaved = new Map<string, Issued & ReceiptRef>()
-  /** What the table has and the disk may not: stored values alone can be looked for. */
+  /** Written to the table but perhaps not to disk yet: only stored values can be searched. */
   const onTheWay = new Set<ReadonlyMap<string, Issued>>()
   let saves = 0
 
@@ -57,13 +58,13 @@ export function openIssued(table: Table, nowMs: () => number, durable: () => Pro
     for (const [tenth, receipts] of Map.groupBy(saved.values(), tenthOf)) {
       for (let from = 0; from < receipts.length; from += RECEIPTS_PER_VALUE) {
         const some = receipts.slice(from, from + RECEIPTS_PER_VALUE)
-        // The time makes the name unique from one start to the next, the number within one.
+        // The time makes the name unique across starts, the number within one.
         const key = `issued/${timeOf(tenth)}/${timeOf(some.at(-1)?.putAtMs ?? 0)}/${saves++}`
         table.put(key, textOf(some))
       }
     }
     onTheWay.add(saved)
-    // Where the store has failed, its process ends.
+    // If the store has failed, its process ends.
     durable().then(
       () => onTheWay.delete(saved),
       () => undefined,
@@ -91,12 +92,12 @@ export function openIssued(table: Table, nowMs: () => number, durable: () => Pro
   }
 }
 
-/** Null where it was put an hour ago. */
+/** Null if it was put more than an hour ago. */
 export function unlessOver(issued: Issued | null, nowMs: number): Issued | null {
   return issued !== null && issued.putAtMs + LIMITS.issuedMemoryMs > nowMs ? issued : null
 }
 
-/** One that was learnt again stands in several values: the latest counts. */
+/** A receipt that was learnt again is in several values: the latest counts. */
 function findStored(table: Table, receipt: ReceiptRef): Issued | null {
   const tenth = `issued/${timeOf(tenthOf(receipt))}`
   const mark = `\n${nameOf(receipt)} `
@@ -110,7 +111,7 @@ function findStored(table: Table, receipt: ReceiptRef): Issued | null {
   return latest
 }
 
-/** Those learnt late lie before the bound and are not due yet: they are stepped over. */
+/** Values learnt late lie before the bound but are not due yet: they are skipped. */
 function sweep(table: Table, dueBeforeMs: number, limit: number): number {
   let removed = 0
   for (const { key } of table.range({ start: 'issued/', end: `issued/${timeOf(dueBeforeMs + 1)}`, limit })) {
@@ -121,7 +122,7 @@ function sweep(table: Table, dueBeforeMs: number, limit: number): number {
   return removed
 }
 
-/** Tells it from all others. Neither a visit ID nor a website's has blanks. */
+/** Unique among all receipts. Neither visit IDs nor website IDs contain blanks. */
 export function nameOf({ visitId, website, issuedAtMs }: ReceiptRef): string {
   return `${visitId} ${website} ${issuedAtMs}`
 }

@@ -1,7 +1,7 @@
 /**
- * HotState on LMDB: every verb runs within one event turn on memory and stored pages, so verbs are atomic by themselves.
+ * HotState on LMDB: every verb runs within one turn of the event loop on memory and stored pages, so verbs are atomic.
  *
- * Verbs resolve before their writes are stored: what a crash takes is on the log, from where a start brings it back.
+ * Verbs resolve before their writes are stored: what a crash loses is on the log, and a start restores it from there.
  */
 
 import type { LmdbEnvironment } from '../../lmdb/environment.ts'
@@ -15,21 +15,21 @@ import { openReceipts } from './receipts.ts'
 import { openSessions } from './sessions.ts'
 
 export interface LmdbHotStateOptions {
-  /** Longest time that counts, answers and issued receipts stay in memory alone. */
+  /** Longest time that counts, answers and issued receipts stay in memory only. */
   readonly saveEveryMs?: number
-  /** Pause between two deletions of what has expired; 0 deletes nothing. */
+  /** Pause between two deletions of what has expired; 0 disables them. */
   readonly sweepEveryMs?: number
 }
 
 export interface LmdbHotState extends HotState {
-  /** Deletes everything that has expired; runs by itself too. */
+  /** Deletes everything that has expired; also runs on its own. */
   sweep(): Promise<void>
 }
 
 const DEFAULTS = { saveEveryMs: 500, sweepEveryMs: 60_000 }
-/** Per kind and transaction: small, so that appends get their turn in between. */
+/** Per kind and transaction: small, so that appends run in between. */
 const SWEEP_LIMIT = 1_000
-/** Larger, since their index names many in one entry; it must not be less than the other. */
+/** Larger, since one index entry lists many installs; must not be less than SWEEP_LIMIT. */
 const INSTALL_SWEEP_LIMIT = 5_000
 
 /** Opens the hot state in an environment; close it before the environment. */
@@ -53,7 +53,7 @@ export async function lmdbHotState(
   }
   const sweep = async (): Promise<void> => {
     leases.sweep()
-    // What is deleted is found among what is stored.
+    // Sweeping finds only what is stored.
     await flush()
     let removed = 0
     do {
@@ -74,7 +74,7 @@ export async function lmdbHotState(
     keepInstall: async (claim, decision) => saveSoon(installs.keep(claim, decision)),
     settleInstall: async (settlement) => saveSoon(installs.settle(settlement)),
     decideInstall: async (decision) => saveSoon(installs.decide(decision)),
-    // What a crash takes the log's newest records bring back before anybody is served.
+    // What a crash loses is restored from the log's newest records before requests are served.
     forgotten: async () => null,
     restored: async () => undefined,
     releaseInstall: async (claim) => installs.release(claim),
@@ -102,7 +102,7 @@ interface Kept {
   readonly save: () => void
 }
 
-/** Saves what is in memory alone; `saveSoon` gives back what it is given. */
+/** Saves what is only in memory; `saveSoon` returns its argument. */
 function saver(kept: readonly Kept[], saveEveryMs: number): { save: () => void; saveSoon: <T>(outcome: T) => T } {
   let timer: NodeJS.Timeout | null = null
   const save = (): void => {

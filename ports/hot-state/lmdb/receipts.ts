@@ -2,8 +2,8 @@
  * What the LMDB hot state knows of receipts: issued ones for an hour, activated and revoked ones until they expire.
  *
  * Keys begin with the issue time, so that neighbours in time are neighbours on disk: one commit touches few pages, and
- * expiry deletes from the front. `issued/…` is described in lmdb-issued.ts; `known/…` holds the state: `R` for revoked, `A`
- * for active, and behind the `A` the receipt that was revoked thereby, or `?` where it is to be learnt which one that is.
+ * expiry deletes from the front. `issued/…` is described in issued.ts; `known/…` holds the state: `R` for revoked; `A`
+ * for active, followed by the receipt that it revoked, or `?` if that is not known yet.
  */
 
 import { LIMITS } from '../../../domain/limits.ts'
@@ -14,7 +14,7 @@ import type { IssuedReceipts } from './issued.ts'
 
 const TIME_DIGITS = 15
 const PREDECESSOR_UNKNOWN = 'A?'
-/** A receipt's own lifetime decides; the extra day keeps clocks that differ from losing a state early. */
+/** A receipt's own lifetime decides; the extra day keeps clocks that differ from deleting a state early. */
 const KEEP_STATE_MS = LIMITS.receiptLifetimeMs + 86_400_000
 
 export interface Receipts {
@@ -25,7 +25,7 @@ export interface Receipts {
   sweep(limit: number): number
 }
 
-/** Of an issued receipt whose state is known, that state counts: whoever puts one need not look. */
+/** A known state overrides the entry of an issued receipt, so `put` need not look for it. */
 export function openReceipts(table: Table, issued: IssuedReceipts, nowMs: () => number): Receipts {
   const isOver = (receipt: ReceiptRef): boolean => receipt.issuedAtMs + KEEP_STATE_MS <= nowMs()
   const known = (receipt: ReceiptRef): string | null =>

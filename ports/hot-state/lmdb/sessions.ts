@@ -1,4 +1,4 @@
-/** Sessions and values that can be taken once, in the table: they are few, and each is stored before its verb resolves. */
+/** Sessions and one-time values, in the table: they are few, and each is stored before its verb resolves. */
 
 import type { Table } from '../../lmdb/table.ts'
 
@@ -9,7 +9,7 @@ const TIME_DIGITS = 15
 interface StoredSession {
   readonly untilMs: number
   readonly person: string
-  /** How often the person had signed out everywhere; another number now ends the session. */
+  /** How often the person had signed out everywhere; if the number has changed, the session is over. */
   readonly generation: number
   readonly record: string
 }
@@ -26,11 +26,11 @@ interface StoredGeneration {
 
 export interface LmdbSessions {
   readonly verbs: SessionVerbs
-  /** Deletes up to `limit` entries that are over; returns how many. */
+  /** Deletes up to `limit` expired entries; returns how many. */
   readonly sweep: (limit: number) => number
 }
 
-/** `durable` resolves when everything the table was given so far is stored. */
+/** `durable` resolves when everything written to the table so far is stored. */
 export function openSessions(table: Table, nowMs: () => number, durable: () => Promise<void>): LmdbSessions {
   const entries = openEntries(table, nowMs)
   return {
@@ -40,14 +40,14 @@ export function openSessions(table: Table, nowMs: () => number, durable: () => P
 }
 
 interface Entries {
-  /** Null where it is over. */
+  /** Null if it has expired. */
   readonly read: <T extends { readonly untilMs: number }>(key: string) => T | null
   readonly write: <T extends { readonly untilMs: number }>(key: string, value: T) => void
   readonly remove: (key: string) => void
   readonly sweep: (limit: number) => number
 }
 
-/** Each entry has another beside it that begins with its end, so that what is over is found without looking at the rest. */
+/** Each entry has an index entry that begins with its expiry, so that expired ones are found without a scan. */
 function openEntries(table: Table, nowMs: () => number): Entries {
   const read = <T extends { readonly untilMs: number }>(key: string): T | null => {
     const stored = table.get(key)
@@ -65,7 +65,7 @@ function openEntries(table: Table, nowMs: () => number): Entries {
     sweep(limit) {
       const over = table.range({ start: 'over/', end: `over/${timeOf(nowMs())}`, limit })
       for (const { key, value } of over) {
-        // What was written again since has another entry of its own.
+        // An entry that was written again has a newer index entry.
         if (read(value) === null) table.remove(value)
         table.remove(key)
       }
@@ -87,7 +87,7 @@ function sessionVerbs(
     async putSession({ id, person, record, forMs }) {
       const untilMs = nowMs() + forMs
       const known = generationOf(person)
-      // The number must be known for as long as any session that began under it.
+      // The number must outlive every session that began under it.
       if (known !== null && known.untilMs < untilMs) write(`signed-out/${person}`, { ...known, untilMs })
       write<StoredSession>(`session/${id}`, { untilMs, person, generation: known?.number ?? 0, record })
       await durable()

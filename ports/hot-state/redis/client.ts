@@ -1,4 +1,4 @@
-/** Makes the client of one Redis, or of the one its Sentinels name: nothing waits for ever, nothing is sent twice. */
+/** Makes the client of one Redis, or of the one its Sentinels name: no unbounded waits, and nothing is sent twice. */
 
 import { readFileSync } from 'node:fs'
 
@@ -7,18 +7,18 @@ import { Redis } from 'ioredis'
 import type { RedisAddress, RedisTls } from './url.ts'
 
 const CONNECT_TIMEOUT_MS = 1_000
-/** For what the client sends by itself at the start of a connection; verbs have a shorter deadline of their own. */
+/** For the commands that the client sends itself when it connects; verbs have a shorter deadline. */
 const COMMAND_TIMEOUT_MS = 1_000
 const RETRY_MS = { first: 50, most: 1_000 }
 
 /**
- * Not connected yet. Commands are refused, not queued, while there is no connection. `deadlineMs` is the longest of a verb;
- * the client's own limit must not cut it short.
+ * Not connected yet. Without a connection, commands are refused, not queued. `deadlineMs` is the longest deadline of a
+ * verb; the client's own time-out must not cut it short.
  */
 export function redisClient(address: RedisAddress, deadlineMs: number): Redis {
   const commandTimeout = Math.max(COMMAND_TIMEOUT_MS, deadlineMs)
   const client = new Redis({ ...COMMON, commandTimeout, ...credentialsOf(address), ...targetOf(address) })
-  // Each failed attempt is an event; what matters of it is seen by the next probe.
+  // Each failed attempt emits an event; the next probe shows what matters of it.
   client.on('error', () => undefined)
   return client
 }
@@ -32,7 +32,7 @@ const COMMON = {
   maxRetriesPerRequest: 0,
   connectTimeout: CONNECT_TIMEOUT_MS,
   retryStrategy: retryInMs,
-  // A server that became a replica takes no writes: look again for the one that does.
+  // A server that became a replica takes no writes: reconnect to find the primary.
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
 }
 

@@ -1,4 +1,4 @@
-/** How receipts, events and visits are named and written in Redis: as few raw bytes as tell them apart. */
+/** How receipts, events and visits are named and encoded in Redis: as few raw bytes as keep them distinct. */
 
 import { hash } from 'node:crypto'
 
@@ -12,16 +12,18 @@ const DAY_BYTES = 4
 const TIME_BYTES = 6
 const DAY_MS = 86_400_000
 const NOTHING = Buffer.alloc(0)
-/** As in shared.lua; what begins otherwise is a visit that the first release wrote. */
+/** As in shared.lua; any other first byte is a visit that the first release wrote. */
 const MATCHED = 2
 const AWAITS = 3
 /** The kind and the time in front of a visit. */
 const STAMP_BYTES = 7
-/** Stands for a predecessor that is not known. A release that does not know it takes it for a receipt long expired. */
+/** Marks an unknown predecessor. Older releases read it as a receipt that expired long ago. */
 const UNKNOWN_REF = Buffer.alloc(VISIT_BYTES)
 const UNKNOWN_PREVIOUS = Buffer.alloc(ID_BYTES + DAY_BYTES + VISIT_BYTES)
 
-/** 16 bytes that stand for a receipt: part of a SHA-256, since a visit ID alone may be asked for under another website. */
+/**
+ * 16 bytes that identify a receipt: part of a SHA-256, since a visit ID alone may be looked up under another website.
+ */
 export function receiptId({ website, visitId, issuedAtMs }: ReceiptRef): Buffer {
   return shortHash(`${website}/${visitId}/${issuedAtMs}`)
 }
@@ -39,7 +41,7 @@ export function installationKey({ website, installationId }: Pick<Claim, 'websit
   return shortHash(`${website}/${installationId}`)
 }
 
-/** ID, day and reference of the receipt that another one replaces; empty for none, zeros where it is unknown. */
+/** ID, day and reference of the receipt that another one replaces; empty for none, zeros if it is unknown. */
 export function encodePrevious(previous: Predecessor): Buffer {
   if (previous === null) return NOTHING
   if (previous === 'unknown') return UNKNOWN_PREVIOUS
@@ -48,7 +50,7 @@ export function encodePrevious(previous: Predecessor): Buffer {
   return Buffer.concat([receiptId(previous), day, encodeRef(previous)])
 }
 
-/** A receipt within one website: its visit ID, and its issue time where that is not the one the visit ID carries. */
+/** A receipt within one website: its visit ID, and its issue time if the visit ID carries another one. */
 export function encodeRef({ visitId, issuedAtMs }: ReceiptRef): Buffer {
   const visit = Buffer.from(visitId, 'hex')
   if (visit.length !== VISIT_BYTES) throw new TypeError('a visit ID has 32 hex digits')

@@ -1,6 +1,6 @@
 /**
- * Runs scripts within a deadline, and knows whether Redis is there: after a failure nothing is sent but probes, until
- * one is answered. It also notices a Redis that is not the one it was: restarted, failed over or emptied.
+ * Runs scripts within a deadline, and tracks whether Redis is reachable: after a failure it sends only probes, until
+ * one is answered. It also detects that Redis has changed: restarted, failed over or emptied.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -10,7 +10,7 @@ import type { Redis } from 'ioredis'
 import type { StoreLife } from './verbs.ts'
 import { defineScripts, type RunScript, type ScriptArgument, type ScriptName } from './scripts.ts'
 
-/** Redis gave no answer in time or refused; what was asked may have been done or not. Carries no keys and no values. */
+/** Redis did not answer in time or refused; the verb may have run or not. Carries no keys and no values. */
 export class RedisUnavailable extends Error {
   override readonly name = 'RedisUnavailable'
 }
@@ -23,20 +23,20 @@ export interface RedisConnectionOptions {
   readonly maxInFlight: number
   readonly onUnreachable: (reason: string) => void
   readonly onReachable: () => void
-  /** `run` names this life of the data; it differs from the one before, which is null at the first connection. */
+  /** `run` is an ID of this life of the data; `before` is the previous one, or null at the first connection. */
   readonly onNewRun: (run: string, before: string | null) => void
 }
 
-/** Between probes while Redis is away. */
+/** Between probes while Redis is unreachable. */
 const PROBE_AWAY_MS = 100
-/** So many probes without an answer, and the connection is taken for dead even where nobody closed it. */
+/** After this many unanswered probes the connection counts as dead, even if it was not closed. */
 const SILENT_PROBES = 4
 const REASON_CHARS = 200
 const DEADLINE_PARTS = 5
-/** No deadline lasts longer than this many times, whatever this process did meanwhile. */
+/** No deadline lasts longer than this many times its length, even if this process was stalled. */
 export const MOST_STRETCHED = 3
 
-/** One connection to Redis: sends while Redis is there, probes while it is not. */
+/** One connection to Redis: sends while Redis is reachable, probes while it is not. */
 export class RedisConnection {
   readonly #client: Redis
   readonly #options: RedisConnectionOptions
@@ -48,7 +48,7 @@ export class RedisConnection {
   #isClosed = false
   #inFlight = 0
   #silentProbes = 0
-  /** Of the server behind the present connection; null until asked. */
+  /** Of the server behind the present connection; null until it was read. */
   #serverRun: string | null = null
   #run: string | null = null
   #mark = ''
@@ -67,11 +67,11 @@ export class RedisConnection {
       this.#lose(unavailable(this.#cause ?? new RedisUnavailable('the connection was closed')))
       this.#cause = null
     })
-    // ioredis gives up for good where a connection is closed while Sentinel is still being asked, as a failover does.
+    // If a connection is closed while ioredis still queries Sentinel, as in a failover, ioredis gives up for good.
     client.on('end', () => this.#connectAgain())
   }
 
-  /** As of the last probe. A name of its own where there was none yet: it never equals what a store says. */
+  /** As of the last probe. Before the first one, a name that no store ever has. */
   get life(): StoreLife {
     return { name: this.#run ?? 'unknown', mark: this.#mark }
   }
@@ -80,7 +80,7 @@ export class RedisConnection {
     return this.#isReachable
   }
 
-  /** Resolves when Redis answered, or when `waitMs` have passed without; goes on trying either way. */
+  /** Resolves when Redis answered, or after `waitMs`; keeps trying either way. */
   async open(waitMs: number): Promise<void> {
     const answered = this.#client.connect().then(
       () => this.#probeAndGoOn(),
@@ -175,9 +175,9 @@ export class RedisConnection {
 }
 
 /**
- * Time in which this process itself stood still is not counted, or a busy machine would look like a Redis that is away:
- * the deadline passes in parts, each begun when the one before was seen to be over. A turn of the event loop is let pass
- * at the end: an answer that lies there already counts.
+ * Time in which this process itself was stalled does not count; otherwise a busy machine would look like an unreachable
+ * Redis. So the deadline passes in parts, each begun after the one before. At the end one turn of the event loop may
+ * pass: an answer that has already arrived still counts.
  */
 function within<T>(answer: Promise<T>, ms: number): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -203,7 +203,7 @@ function within<T>(answer: Promise<T>, ms: number): Promise<T> {
   })
 }
 
-/** The client's own errors carry the command with all its arguments: only the message goes on. */
+/** The client's errors carry the command with all its arguments: only the message is passed on. */
 function unavailable(error: unknown): RedisUnavailable {
   if (error instanceof RedisUnavailable) return error
   return new RedisUnavailable(error instanceof Error ? error.message.slice(0, REASON_CHARS) : 'unknown error')

@@ -1,8 +1,8 @@
 /**
- * Goes on with a process's own knowledge while Redis is away, and hands over what happened meanwhile when it is back.
+ * Serves from this process's own memory while Redis is unreachable, and replays its writes when Redis is back.
  *
- * The log stays the truth: what is lost here (a process that ends, more than the list holds) the role `state` and
- * `whence rebuild-state` bring back. Until everything is handed over verbs stay local, in the order they came.
+ * The log stays the truth: what is lost here (a process ends, the list overflows), the role `state` and `whence
+ * rebuild-state` restore. Until everything is replayed, verbs stay local, in the order they came.
  */
 
 import type { Activation, HotState, ReceiptRef } from '../hot-state.ts'
@@ -11,24 +11,27 @@ import type { StandIn } from './stand-in.ts'
 import type { RedisVerbs } from './verbs.ts'
 import type { SessionVerbs } from '../session-verbs.ts'
 
-/** Something to tell Redis when it is back; telling it twice must change nothing but counts of usage. */
+/** A write to replay when Redis is back; replaying it twice must change nothing but counts of usage. */
 export type Message = (shared: RedisVerbs) => Promise<unknown>
 
 export interface Fallback {
   readonly verbs: RedisVerbs
   isShared(): boolean
-  /** Tells Redis what it missed, then goes back to it. */
+  /** Replays the buffered writes to Redis, then returns to it. */
   handOver(): Promise<void>
-  /** From now on everything is local. */
+  /** Serves every verb locally from now on. */
   goAlone(): void
 }
 
 const MAX_MESSAGES = 20_000
 const MESSAGES_AT_ONCE = 500
-/** So long Redis is told before it is asked again; under load what comes meanwhile must not keep it waiting for ever. */
+/**
+ * How long buffered writes are replayed before reads go to Redis again, so that a steady load cannot delay that for
+ * ever.
+ */
 const TELL_FIRST_MS = 1_000
 
-/** `nowMs` bounds how long Redis is told before it is asked again. */
+/** `nowMs` bounds how long writes are replayed before reads go to Redis again. */
 export function fallBack(shared: RedisVerbs, alone: StandIn, nowMs: () => number): Fallback {
   let isShared = false
   let isHandingOver = false
@@ -63,7 +66,7 @@ export function fallBack(shared: RedisVerbs, alone: StandIn, nowMs: () => number
       isWanted = true
       if (isHandingOver) return
       isHandingOver = true
-      // Redis may go and come again while it is being told: then it is told the rest.
+      // Redis may fail and recover during the replay: then the rest is replayed.
       while (isWanted) {
         isWanted = false
         const firstUntilMs = nowMs() + TELL_FIRST_MS
@@ -79,13 +82,13 @@ export function fallBack(shared: RedisVerbs, alone: StandIn, nowMs: () => number
   }
 }
 
-/** Asks Redis, or does it instead. */
+/** Runs a verb on Redis, or `instead` locally. */
 type Either = <T>(
   ask: (shared: RedisVerbs) => Promise<T>,
   instead: (alone: StandIn, tell: (message: Message) => void) => Promise<T>,
 ) => Promise<T>
 
-/** True when Redis was told the oldest of them; those it did not hear stay in the list. */
+/** True if Redis took the oldest writes; those that did not reach it stay in the list. */
 async function deliver(messages: Message[], shared: RedisVerbs): Promise<boolean> {
   const some = messages.splice(0, MESSAGES_AT_ONCE)
   const told = await Promise.allSettled(some.map((message) => message(shared)))
@@ -104,7 +107,7 @@ function receiptVerbs(
   return {
     async putVisit(receipt) {
       known.noteIssued(receipt)
-      // A receipt that Redis never saw issued is asked of Facts when it is activated: nothing to hand over.
+      // Nothing to replay: for a receipt that Redis did not see issued, Facts is read when it is activated.
       await either(
         (shared) => shared.putVisit(receipt),
         async () => undefined,
@@ -129,7 +132,7 @@ function receiptVerbs(
         (alone) => alone.receiptStates(receipts),
       )
       if (!told.includes('unknown')) return told
-      // Redis may have lost what this very process saw a moment ago, and the facts cannot have it yet.
+      // Redis may have lost what this process saw a moment ago, and Facts cannot have it yet.
       const own = await known.receiptStates(receipts)
       return told.map((state, place) => (state === 'unknown' ? (own[place] ?? state) : state))
     },
@@ -141,7 +144,9 @@ function receiptVerbs(
   }
 }
 
-/** What this process saw issued a moment ago and Redis does not know: Redis has lost it, and is told. */
+/**
+ * If Redis does not know a receipt that this process saw issued a moment ago, Redis has lost it and learns it again.
+ */
 async function activateByOwnWord(receipt: ReceiptRef, either: Either, known: StandIn): Promise<Activation> {
   const own = await known.activate(receipt)
   if (own.kind === 'unknown' || own.kind === 'revoked') return own
@@ -169,7 +174,7 @@ function installVerbs(
   | 'claimJob'
   | 'releaseJob'
 > {
-  /** Redis, or this process alone, which hands it over later. */
+  /** Runs on Redis, or locally with a replay later. */
   const told = (verb: (state: Pick<HotState, InstallNews>) => Promise<void>): Promise<void> =>
     either(verb, async (alone, tell) => {
       await verb(alone)
@@ -222,7 +227,7 @@ function countVerbs(
         (shared) => shared.countHits(hits),
         (alone) => alone.countHits(hits),
       ),
-    // What Redis counted is known to Redis alone: while it is away such hits stay counted.
+    // Only Redis knows its own counts: while it is unreachable such hits stay counted.
     returnHits: (hits, agoMs) =>
       either(
         (shared) => shared.returnHits(hits, agoMs),
@@ -264,7 +269,7 @@ function countVerbs(
   }
 }
 
-/** Who is signed in is never this process's own word: while Redis is away these reject. */
+/** This process must not decide alone who is signed in: while Redis is unreachable these reject. */
 function sessionVerbs(shared: SessionVerbs): SessionVerbs {
   return {
     putSession: (session) => shared.putSession(session),

@@ -1,4 +1,4 @@
-/** Tables and lists in memory that cannot outgrow their bound: what came first goes first. */
+/** Tables and lists in memory with a bound: the oldest entry goes first. */
 
 import type { Table } from '../../lmdb/table.ts'
 

@@ -9,26 +9,29 @@ import { parseRedisUrl } from './url.ts'
 import { redisVerbs } from './verbs.ts'
 
 export interface RedisHotStateOptions {
-  /** Begins every key, so that others may use the same Redis. */
+  /** Prefix of every key, so that others may use the same Redis. */
   readonly prefix?: string
-  /** No verb waits longer for Redis. */
+  /** The longest that a verb waits for Redis. */
   readonly deadlineMs?: number
-  /** Between two probes of a Redis that is there. */
+  /** Pause between two probes while Redis is reachable. */
   readonly probeEveryMs?: number
-  /** Longest wait for the first answer; afterwards the state starts with Redis away. */
+  /** Longest wait for the first answer; afterwards the state opens without Redis. */
   readonly connectWaitMs?: number
   readonly maxInFlight?: number
   /**
-   * `alone` (as it comes): this process goes on with what it knows itself, and no verb rejects. `reject`: verbs reject
-   * with `RedisUnavailable` until Redis is back, for those who must reach it and can wait, as the role `state`.
+   * `alone` (the default): while Redis is unreachable this process uses its own memory, and no verb rejects. `reject`:
+   * verbs reject with `RedisUnavailable` until Redis is back, for roles that need Redis and can wait, such as `state`.
    */
   readonly whenAway?: 'alone' | 'reject'
-  /** Takes the place of the server's clock (Unix ms). For tests alone: processes must not differ in their time. */
+  /** Replaces the server's clock (Unix ms). For tests only: processes must not differ in their time. */
   readonly clock?: () => number
-  /** Redis is away, and why; without keys, values and credentials. */
+  /** Called when Redis becomes unreachable, with the reason; without keys, values and credentials. */
   readonly onUnreachable?: (reason: string) => void
   readonly onReachable?: () => void
-  /** What Redis holds is not what it was: restarted, failed over or emptied. `before` is null at the first connection. */
+  /**
+   * Called when the data in Redis may have changed: restarted, failed over or emptied. `before` is null at the first
+   * connection.
+   */
   readonly onNewRun?: (run: string, before: string | null) => void
 }
 
@@ -46,7 +49,7 @@ const DEFAULTS = {
 }
 
 /**
- * Opens the hot state of a Redis address (`redis-url.ts`). Resolves also where Redis is away.
+ * Opens the hot state of a Redis address (`url.ts`). Resolves even if Redis is unreachable.
  * @throws RedisUrlError
  */
 export async function redisHotState(url: string, options: RedisHotStateOptions = {}): Promise<HotState> {
@@ -91,5 +94,5 @@ export async function redisHotState(url: string, options: RedisHotStateOptions =
   }
 }
 
-/** Each verb ends when Redis has it. */
+/** Each verb resolves when Redis has it. */
 async function flush(): Promise<void> {}

@@ -1,4 +1,4 @@
-/** The verbs in Lua: made into one script, loaded into a client, and called many at a time. */
+/** The verbs in Lua: combined into one script, loaded into a client, and called in groups. */
 
 import { readFileSync } from 'node:fs'
 
@@ -40,7 +40,7 @@ export type ScriptArgument = string | number | Buffer
 /** Runs a script: texts come back as bytes, numbers as numbers. */
 export type RunScript = (name: ScriptName, args: readonly ScriptArgument[]) => Promise<unknown>
 
-/** Most verbs in one call: it holds Redis up for as long as all of them take, some 5 µs each. */
+/** Most verbs in one call, which blocks Redis for about 5 µs per verb. */
 const MOST_AT_ONCE = 64
 
 interface Waiting {
@@ -51,9 +51,9 @@ interface Waiting {
 }
 
 /**
- * Defines the verbs on a client, as one script that runs those of one turn of the event loop in one call: with a call of
- * its own for each of its verbs a visit took a quarter more processor time. A script that the server does not know (any
- * more) is sent whole again by the client. `prefix` begins every key.
+ * Defines the verbs on a client, as one script that runs all verbs of one turn of the event loop in one call: one call
+ * per verb cost a visit a quarter more processor time. If the server does not know the script (any more), the client
+ * sends it again. `prefix` begins every key.
  */
 export function defineScripts(client: Redis, prefix: string): RunScript {
   client.defineCommand('verbs', { numberOfKeys: 1, lua: verbsScript() })

@@ -1,4 +1,4 @@
-/** The verbs of signing in as calls of Redis scripts. Each rejects where Redis gave no answer in time. */
+/** The verbs of signing in as calls of Redis scripts. Each rejects if Redis does not answer in time. */
 
 import type { RunScript } from './scripts.ts'
 import { GENERATION_MS, type SessionVerbs } from '../session-verbs.ts'

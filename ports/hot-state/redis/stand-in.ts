@@ -1,8 +1,8 @@
 /**
- * What one process knows by itself, for the time that Redis is away: every verb, in bounded memory, for this process alone.
+ * What one process knows by itself while Redis is unreachable: every verb, in bounded memory, for this process only.
  *
- * Limits have their usual sizes, per process. Of receipts only what cannot change any more or has just been seen is
- * told; anything else is `unknown`, so that the caller asks Facts and comes back with `learn`.
+ * Limits have their usual sizes, per process. Only receipt states that are final or were just seen are returned;
+ * anything else is `unknown`, so that the caller reads Facts and comes back with `learn`.
  */
 
 import type {
@@ -26,12 +26,12 @@ const MAX_RECEIPTS = 20_000
 const MAX_INSTALLS = 20_000
 const MAX_DAY_COUNTS = 50_000
 const MAX_USAGES = 20_000
-/** About how long a record needs until Facts has it, with room: so long this process trusts what it saw itself. */
+/** About how long a record takes to reach Facts, with a margin: until then this process trusts what it saw itself. */
 const TRUST_MS = 5_000
 const TIDY_EVERY_MS = 1_000
 
 export interface StandIn extends Omit<HotState, 'flush' | 'health' | 'close' | keyof SessionVerbs> {
-  /** Notes what Redis said or was told, so that it is known here if Redis goes away next. */
+  /** Notes what passed between this process and Redis, in case Redis becomes unreachable next. */
   noteIssued(receipt: IssuedReceipt): void
   noteActive(receipt: ReceiptRef, revoked: Predecessor): void
   noteUsage(usage: UsageRequest, used: number): void
@@ -68,7 +68,7 @@ export function standIn(nowMs: () => number): StandIn {
   }
 }
 
-/** What this process does not know another one may. */
+/** Another process may know what this one does not. */
 function unsure(outcome: ClaimOutcome): ClaimOutcome {
   const isUnsure = outcome.kind === 'first' && outcome.installation.kind === 'none'
   return isUnsure ? { ...outcome, installation: { kind: 'unknown' } } : outcome
@@ -103,7 +103,8 @@ function receiptVerbs(nowMs: () => number): ReceiptVerbs {
       asked.map((receipt) => {
         const state = receipts.stateOf(receipt)
         if (state === 'revoked') return state
-        // An install follows its page's activation by moments: Facts cannot have that yet. Of anything else they know more.
+        // An install follows its page's activation by moments: Facts cannot have that yet. Of anything else Facts knows
+        // more.
         return state !== 'issued' && isFresh(receipt) ? state : 'unknown'
       }),
     async learn(receipt, state) {
@@ -122,7 +123,7 @@ function issuedInMemory(nowMs: () => number): IssuedReceipts {
   }
 }
 
-/** Counts on from what Redis last said, so that a quota stays about where it was. */
+/** Counts on from Redis's last figure, so that a quota stays about right. */
 function usageVerbs(): Pick<StandIn, 'addUsage' | 'returnUsage' | 'readUsage' | 'raiseUsage' | 'noteUsage'> {
   const usages = new BoundedMap<{ used: number; isToldOver: boolean }>(MAX_USAGES)
   const usageOf = (organization: string, month: string): { used: number; isToldOver: boolean } =>

@@ -1,9 +1,9 @@
 /**
- * Reads the address of a Redis: one server, or the Sentinels that know where it is.
+ * Reads the address of a Redis: one server, or the Sentinels that know its address.
  *
  * `redis://user:password@host:6379/0`, `rediss://…` for TLS. With `?sentinel=NAME` the hosts (several, separated by
- * commas) are Sentinels and NAME is the name of what they watch. Further parameters: `sentinel-user`,
- * `sentinel-password`; with TLS `ca`, `cert` and `key` (paths of PEM files) and `servername`.
+ * commas) are Sentinels and NAME is the primary they watch. Further parameters: `sentinel-user`, `sentinel-password`;
+ * with TLS `ca`, `cert` and `key` (paths of PEM files) and `servername`.
  */
 
 export interface RedisHost {
@@ -33,7 +33,7 @@ export interface RedisAddress {
   } | null
 }
 
-/** The text is not a Redis address. The message says what is wrong and never repeats the text: it may hold a password. */
+/** The text is not a Redis address. The message says why and never repeats the text, which may hold a password. */
 export class RedisUrlError extends Error {
   override readonly name = 'RedisUrlError'
 }

@@ -1,4 +1,4 @@
-/** The verbs of HotState as calls of Redis scripts. Each rejects where Redis gave no answer in time. */
+/** The verbs of HotState as calls of Redis scripts. Each rejects if Redis does not answer in time. */
 
 import { LIMITS } from '../../../domain/limits.ts'
 
@@ -16,23 +16,23 @@ import {
 import type { RunScript } from './scripts.ts'
 import { sessionVerbs } from './sessions.ts'
 
-/** Which life of the data this is: other after a restart, a failover, and wherever the store was emptied. */
+/** An ID of the data's present life: it changes after a restart or failover, and if the store was emptied. */
 export interface StoreLife {
   readonly name: string
-  /** The part of it that the store holds itself. */
+  /** The part of it that the store itself holds. */
   readonly mark: string
 }
 
 export type RedisVerbs = Omit<HotState, 'flush' | 'health' | 'close'>
 
 const DAY_MS = 86_400_000
-/** A day's states go when its last receipt has expired, for clocks that are late too. */
+/** A day's states expire with its last receipt, with a margin for clocks that are late. */
 const KEEP_PAST_DAY_MS = LIMITS.receiptLifetimeMs + LIMITS.clockSkewMs
 const ANSWER_MEMORY_MS = LIMITS.answerMemoryDays * DAY_MS
 const USAGE_MEMORY_MS = 2 * 366 * DAY_MS
 const STATES: readonly ReceiptStanding[] = ['unknown', 'issued', 'active', 'revoked', 'predecessor_unknown']
 
-/** `clock` gives the time instead of the server's; for tests alone. */
+/** `clock` replaces the server's time; for tests only. */
 export function redisVerbs(run: RunScript, life: () => StoreLife, clock: (() => number) | undefined): RedisVerbs {
   const now = (): string => (clock === undefined ? '' : String(clock()))
   return {

@@ -1,7 +1,7 @@
--- Counts tracked events of an organisation in a month, unless that would pass the quota.
+-- Counts tracked events of an organisation in a month, unless that would exceed the quota.
 -- KEYS[1]  prefix; reads and writes u:<month>:<organisation>
 -- ARGV     clock or '', month and organisation, quota or '', how many, how long the month is remembered (ms)
--- Returns  how many there are now, 1 where the quota was used up, 1 where that happened for the first time
+-- Returns  how many there are now, 1 if the quota was used up, 1 if that happened for the first time
 
 local key = PREFIX .. 'u:' .. ARGV[2]
 local stored = redis.call('GET', key)

@@ -1,4 +1,4 @@
--- Makes the caller the first for an install event, or says what the first one was answered or that it is not done.
+-- Makes the caller the first for an install event, or returns the answer to the first one, or that it is not done.
 -- KEYS[1]  prefix; reads and writes e:<event>, reads v:<installation> and whole
 -- ARGV     clock or '', event (16 bytes), installation (16 bytes), owner, lease (ms), memory (ms)
 -- Returns  'settled' and the answer; 'busy'; or 'first', the decision of an earlier try or '', what is known of the

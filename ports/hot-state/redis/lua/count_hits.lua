@@ -1,4 +1,4 @@
--- Counts all hits in the current windows of the server's clock, or none where one is at its limit.
+-- Counts all hits in the current windows of the server's clock, or none if one is at its limit.
 -- KEYS[1]  prefix; reads and writes h:<key>:<window in s>:<number of the window>
 -- ARGV     clock or '', then for each hit its key, limit and window (s)
 -- Returns  0 and the counts; or 1, the seconds to wait, 1 for the first refusal or 0, and the places of exceeded hits

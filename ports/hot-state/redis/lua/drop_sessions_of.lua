@@ -1,4 +1,4 @@
--- Ends all sessions that a person has now: those begun before carry a lower number.
+-- Ends all sessions that a person has now, since they carry a lower number.
 -- KEYS[1]  prefix; reads and writes g:<person>
 -- ARGV     clock or '', person, how long it is known (ms)
 -- Returns  nothing

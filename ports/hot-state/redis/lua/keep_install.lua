@@ -1,4 +1,4 @@
--- Keeps the decision about an install event under its claim, for the next try; ignored where another caller holds or settled it.
+-- Keeps the decision about an install event under its claim, for the next try; ignored if another caller holds or settled it.
 -- KEYS[1]  prefix; reads and writes e:<event>
 -- ARGV     clock or '', event (16 bytes), owner, lease (ms), memory (ms), decision
 -- Returns  nothing

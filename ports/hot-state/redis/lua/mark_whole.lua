@@ -1,4 +1,4 @@
--- Notes which life of the store knows again all that it was ever told; ignored where it was emptied meanwhile.
+-- Notes which life of the store is complete again; ignored if the store was emptied meanwhile.
 -- KEYS[1]  prefix; reads epoch, writes whole
 -- ARGV     clock or '', mark in epoch, life
 -- Returns  nothing

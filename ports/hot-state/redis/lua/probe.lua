@@ -1,7 +1,7 @@
--- Shows that Redis answers and takes writes, and that it still holds what it held: whoever empties it takes the mark away.
+-- Shows that Redis answers and takes writes, and that it was not emptied, which would remove the mark.
 -- KEYS[1]  prefix; reads and writes epoch
 -- ARGV     clock or '', a fresh mark
--- Returns  the mark that stands
+-- Returns  the mark that is stored
 
 redis.call('SET', PREFIX .. 'epoch', ARGV[2], 'NX')
 return redis.call('GET', PREFIX .. 'epoch')

@@ -1,4 +1,4 @@
--- Brings the tracked events of an organisation in a month up to a number, where they are fewer.
+-- Raises the tracked events of an organisation in a month to a number, if they are fewer.
 -- KEYS[1]  prefix; reads and writes u:<month>:<organisation>
 -- ARGV     clock or '', month and organisation, number, how long the month is remembered (ms)
 -- Returns  nothing

@@ -1,5 +1,5 @@
 -- KEYS[1]  prefix; reads whole
 -- ARGV     clock or ''
--- Returns  which life of the store knows all that it was ever told, or ''
+-- Returns  the life of the store that is complete, or ''
 
 return redis.call('GET', PREFIX .. 'whole') or ''

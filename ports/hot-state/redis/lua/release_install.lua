@@ -1,4 +1,4 @@
--- Gives a claim back, where it is still its owner's and not settled. A decision under it stays for the next try.
+-- Releases a claim, if its owner still holds it and it is not settled. A decision under it stays for the next try.
 -- KEYS[1]  prefix; reads, writes and deletes e:<event>
 -- ARGV     clock or '', event (16 bytes), owner, memory (ms)
 -- Returns  nothing

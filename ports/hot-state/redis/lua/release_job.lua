@@ -1,4 +1,4 @@
--- Gives a job back, where it is still its owner's.
+-- Releases a job, if its owner still holds it.
 -- KEYS[1]  prefix; reads and deletes j:<job>
 -- ARGV     clock or '', job, owner
 -- Returns  nothing

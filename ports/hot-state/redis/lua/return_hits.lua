@@ -1,4 +1,4 @@
--- Takes hits back from the windows that they were counted in; never below nothing, and not from windows that are over.
+-- Takes hits back from the windows that they were counted in; never below zero, and not from windows that have ended.
 -- KEYS[1]  prefix; reads and writes h:<key>:<window in s>:<number of the window>
 -- ARGV     clock or '', how long ago they were counted (ms), then for each hit its key and window (s)
 -- Returns  nothing

@@ -1,4 +1,4 @@
--- Takes one tracked event back; never below nothing.
+-- Takes one tracked event back; never below zero.
 -- KEYS[1]  prefix; reads and writes u:<month>:<organisation>
 -- ARGV     clock or '', month and organisation
 -- Returns  nothing

@@ -1,4 +1,4 @@
--- Runs one verb after another. None sees another one half done, and where one fails none is answered.
+-- Runs one verb after another. They are atomic to each other; if one fails, none is answered.
 -- KEYS[1]  prefix
 -- ARGV     for each verb its name, the number of its arguments, and these, of which the first is its clock or ''
 -- Returns  what each returns, nothing as null

@@ -1,6 +1,6 @@
--- Keeps the answer to an install event and what it says of its installation; ignored where another caller holds or settled it.
+-- Keeps the answer to an install event and what it means for its installation; ignored if another caller holds or settled it.
 -- KEYS[1]  prefix; reads and writes e:<event>, v:<installation>
--- ARGV     clock or '', event (16 bytes), installation (16 bytes), owner, memory (ms), answer, '1' where it is pending,
+-- ARGV     clock or '', event (16 bytes), installation (16 bytes), owner, memory (ms), answer, '1' if it is pending,
 --          when the event was received (Unix ms), visit or ''
 -- Returns  nothing
 

@@ -9,12 +9,12 @@ local DAY_MS = 86400000
 local GRACE_MS = 60000
 -- A hash of at most this many short fields stays one flat block of memory (hash-max-listpack-entries).
 local FULL = 128
--- Of a state: active and nothing replaced; revoked; anything else is active, and the reference of the receipt it replaced.
+-- A state is: active with nothing replaced; revoked; or the reference of the receipt that an active one replaced.
 local ACTIVE, REVOKED = '1', '2'
--- Instead of that reference: which receipt it replaced is to be learnt.
+-- Instead of that reference: it is not known yet which receipt was replaced.
 local UNKNOWN = string.rep('\0', 16)
 
--- The server's clock is the clock of all processes; only tests give another.
+-- The server's clock is the clock of all processes; only tests pass another.
 local SERVER_MS = nil
 local function clock_ms(given)
   if given ~= '' then return tonumber(given) end
@@ -25,19 +25,19 @@ local function clock_ms(given)
   return SERVER_MS
 end
 
--- Of the verb that runs; set before each.
+-- For the verb that runs; set before each.
 local NOW = 0
 
 local function until_of(value)
   return (struct.unpack('>I6', value))
 end
 
--- Writes a value that holds for so long.
+-- Writes a value that expires after `for_ms`.
 local function keep(key, value, for_ms)
   redis.call('SET', key, struct.pack('>I6', NOW + for_ms) .. value, 'PX', for_ms + GRACE_MS)
 end
 
--- What `keep` wrote and is not over; else nil.
+-- What `keep` wrote, if it has not expired; else nil.
 local function kept(key)
   local value = redis.call('GET', key)
   if value and until_of(value) > NOW then return string.sub(value, 7) end
@@ -48,8 +48,8 @@ local function issued_key(id)
   return PREFIX .. 'i:' .. id
 end
 
--- Where a receipt's state stands, or false and where it belongs. A day has 4,096 hashes; each that is full is continued
--- by 16 others, and these once more, so that hashes are neither long nor many, however many receipts a day has.
+-- Where a receipt's state is, or false and where it belongs. A day has 4,096 hashes. Each full one is continued by 16
+-- others, and each of these by 16 more, so that hashes are neither long nor many, however many receipts a day has.
 local function find_state(id, day)
   local field = string.sub(id, 1, 8)
   local name = PREFIX .. 'r:' .. day .. ':' .. string.sub(string.format('%02x%02x%02x', string.byte(id, 9, 11)), 1, 5)
@@ -62,7 +62,7 @@ local function find_state(id, day)
   return redis.call('HGET', name, field), name
 end
 
--- The state replaces what is known of the receipt as an issued one. All states in a bucket expire together.
+-- The state replaces the entry of the issued receipt. All states in a bucket expire together.
 local function set_state(id, bucket, state, expires_in_ms)
   redis.call('HSET', bucket, string.sub(id, 1, 8), state)
   if redis.call('HLEN', bucket) == 1 then redis.call('PEXPIRE', bucket, expires_in_ms) end
@@ -80,8 +80,8 @@ local function revoke(id, day, keep_ms)
   if state ~= REVOKED then set_state(id, bucket, REVOKED, left_ms) end
 end
 
--- `previous` is empty or the ID (16 bytes), day (4 bytes) and reference of the receipt that this one revokes; zeros where
--- that one is unknown. A predecessor that was unknown is learnt, one that is known stays.
+-- `previous` is empty or the ID (16 bytes), day (4 bytes) and reference of the receipt that this one revokes; zeros if
+-- that one is unknown. An unknown predecessor is filled in; a known one stays.
 local function make_active(id, day, previous, keep_ms)
   local left_ms = expires_in_ms(day, keep_ms)
   if left_ms > 0 then
@@ -94,15 +94,15 @@ local function make_active(id, day, previous, keep_ms)
   end
 end
 
--- Counts lie as whole numbers; once somebody was refused, as -(count + 1).
+-- Counts are whole numbers; once a request was refused, -(count + 1).
 local function count_of(stored)
   local number = tonumber(stored or 0)
   if number < 0 then return -number - 1, true end
   return number, false
 end
 
--- What stands under an event: who works on it, what was decided (until when that is somebody's, whose, and what), the answer,
--- or one that a decision will replace.
+-- What is stored under an event: its claim; a decision (with the claim's end and owner, if any); the answer; or an
+-- answer that a decision will replace.
 local CLAIMED, DECIDED, SETTLED, OPEN = 'L', 'D', 'A', 'P'
 
 local function owner_of(held)
@@ -119,7 +119,7 @@ local function is_settled(held)
   return kind == SETTLED or kind == OPEN
 end
 
--- Of what is not settled.
+-- For an event that is not settled.
 local function is_held_by_other(held, owner)
   if owner_of(held) == owner then return false end
   return string.sub(held, 1, 1) == CLAIMED or until_of(string.sub(held, 2)) > NOW
@@ -129,8 +129,8 @@ local function keep_decision(key, owner, held_until, decision, for_ms)
   keep(key, DECIDED .. struct.pack('>I6', held_until) .. string.char(#owner) .. owner .. decision, for_ms)
 end
 
--- What stands under an installation: when the event was received that says it, and the visit it was matched to or the event
--- that is awaited. The first release wrote the visit alone, which begins with 0 or 1.
+-- What is stored under an installation: when the deciding event was received, and the matched visit or the event that
+-- is awaited. The first release wrote the visit alone, which begins with 0 or 1.
 local MATCHED, AWAITS = '\2', '\3'
 
 local function note_installation(key, received_ms, kind, what, for_ms)

@@ -1,4 +1,4 @@
--- Takes a value: nobody else gets it.
+-- Reads and deletes a value, so that only one caller gets it.
 -- KEYS[1]  prefix; reads and deletes o:<key>
 -- ARGV     clock or '', key
 -- Returns  the value, or nothing
