@@ -1,9 +1,9 @@
 /**
- * Keeps clients from holding an HTTP server's connections.
+ * Keeps clients from hogging an HTTP server's connections.
  *
- * Node.js bounds how long a head and a whole request may take to arrive. It does not bound how many connections one
- * address holds, takes an empty line between requests for a sign of life, and waits for ever for a client that does not
- * read. This does, by looking at all connections once a second.
+ * Node.js bounds how long a request's head and the whole request may take to arrive. But it does not bound the
+ * connections of one address, counts an empty line between requests as activity, and waits for ever for a client that
+ * does not read. This code adds those bounds by checking all connections once a second.
  */
 
 import type { Server, ServerResponse } from 'node:http'
@@ -14,15 +14,15 @@ export interface ConnectionLimits {
   readonly max: number
   /** Most connections of one peer; 0 for no limit. */
   readonly maxPerPeer: number
-  /** Whom a connection counts for; null for a peer without a limit. */
+  /** The peer that a connection counts for; null for a peer without a limit. */
   readonly peerOf: (address: string | undefined) => string | null
-  /** So long a connection may be open before its first request has arrived. */
+  /** How long a connection may be open before its first request has arrived. */
   readonly firstRequestMs: number
-  /** So long it may be open after an answer without a further request. */
+  /** How long it may be idle after an answer. */
   readonly idleMs: number
-  /** The same while more than half of all connections are taken. */
+  /** The same while more than half of all connections are in use. */
   readonly idleInCrowdMs: number
-  /** So long a client may leave an answer unread. */
+  /** How long a client may leave an answer unread. */
   readonly writeMs: number
 }
 
@@ -30,17 +30,17 @@ export interface ConnectionLimits {
 export type ConnectionEnd = 'too_many' | 'too_many_of_one_peer' | 'idle' | 'unread'
 
 interface Connection {
-  /** Since when nothing has been asked or answered. */
+  /** Since when there has been neither a request nor an answer. */
   quietSinceMs: number
-  /** Bytes of answers at the last look: more of them are a sign of life, which an empty line is not. */
+  /** Bytes of answers at the last check: more of them show activity, which an empty line does not. */
   bytesWritten: number
-  /** Since when something has been waiting to be read by the client; null if nothing is. */
+  /** Since when data has been waiting for the client to read it; null if none is. */
   unreadSinceMs: number | null
 }
 
 const LOOK_EVERY_MS = 1_000
 
-/** `onEnd` hears of each connection that is ended here. Looks until the server is closed. */
+/** `onEnd` is called for each connection ended here. Checks until the server is closed. */
 export function limitConnections(
   server: Server,
   limits: ConnectionLimits,
@@ -70,7 +70,7 @@ export function limitConnections(
       const why = reasonToEnd(socket, connection, { ...limits, idleMs })
       if (why === null) continue
       onEnd(why)
-      // What lies unread in the kernel's memory goes at once.
+      // Drops at once what lies unread in the kernel's memory.
       if (why === 'unread') socket.resetAndDestroy()
       else socket.destroy()
     }
@@ -78,7 +78,9 @@ export function limitConnections(
   server.on('close', () => clearInterval(timer))
 }
 
-/** False if the peer has its share and every connection of it carries a request; else its oldest idle one makes room. */
+/**
+ * False if the peer is at its limit and every connection of it carries a request; otherwise closes its oldest idle one.
+ */
 function makeRoom(own: Set<Socket> | undefined, most: number): boolean {
   if (own === undefined || own.size < most) return true
   for (const socket of own) {
@@ -96,7 +98,7 @@ function leave(byPeer: Map<string, Set<Socket>>, peer: string, socket: Socket): 
   if (own?.size === 0) byPeer.delete(peer)
 }
 
-/** Whether a request has arrived that is not answered yet. Node.js's own server looks at this; there is no public way to ask. */
+/** Whether a request has arrived that is not answered yet. Node.js's own server reads this; there is no public way. */
 function isAnswering(socket: Socket): boolean {
   const { _httpMessage: message } = socket as Socket & { readonly _httpMessage?: ServerResponse | null }
   return message !== undefined && message !== null

@@ -7,7 +7,7 @@ import type { ReceiptKeys } from '../domain/receipt.ts'
 import { makeFolder } from '../ports/folders.ts'
 
 const SECRET_CHARS_MIN = 32
-/** Of 32 hexadecimal digits by chance one text in twenty million has fewer different ones. */
+/** Of random texts of 32 hexadecimal digits, one in twenty million has fewer different ones. */
 const SECRET_DISTINCT_CHARS_MIN = 8
 const OTHERS = 0o007
 const MAC_BYTES = 16
@@ -24,7 +24,7 @@ export interface Keyring extends ReceiptKeys {
   readonly cursorMac: (text: string) => string
 }
 
-/** A master secret is unusable; the message says how without showing it. */
+/** A master secret is unusable; the message says why without showing it. */
 export class SecretProblem extends Error {
   override readonly name = 'SecretProblem'
 }
@@ -42,7 +42,7 @@ export function createKeyring(secrets: readonly string[]): Keyring {
     if (new Set(secret).size < SECRET_DISTINCT_CHARS_MIN) {
       const least = `${SECRET_DISTINCT_CHARS_MIN} different characters`
       throw new SecretProblem(
-        `master secret ${index + 1} has fewer than ${least}: make one by chance, as openssl rand does`,
+        `master secret ${index + 1} has fewer than ${least}: make a random one, for example with openssl rand`,
       )
     }
     const keyId = derive(secret, 'key id', 1).readUInt8(0) & 0b1111
@@ -57,7 +57,7 @@ export function createKeyring(secrets: readonly string[]): Keyring {
   return { ...receiptKeys(rings, current[0]), ...hashes(secret, current[1]) }
 }
 
-/** One secret a line; blank lines and lines that begin with `#` are passed over. The first one signs. */
+/** One secret a line; blank lines and lines that begin with `#` are skipped. The first one signs. */
 export function parseSecrets(text: string): readonly string[] {
   return text
     .split(/\r?\n/)
@@ -66,8 +66,8 @@ export function parseSecrets(text: string): readonly string[] {
 }
 
 /**
- * Reads the secret file; makes one, readable by its owner only, if `mayCreate` and there is none.
- * @throws SecretProblem if it cannot be read, or users who are neither its owner nor of its group may do anything with it
+ * Reads the secret file; if there is none and `mayCreate`, makes one that only its owner can read.
+ * @throws SecretProblem if it cannot be read, or if users other than its owner and group have any access
  */
 export function loadSecretFile(path: string, options: { readonly mayCreate: boolean }): readonly string[] {
   try {
@@ -95,7 +95,7 @@ export function loadSecretFile(path: string, options: { readonly mayCreate: bool
   return [secret]
 }
 
-/** Over `text` as UTF-8 and the bytes behind it. The result is text, one character for a byte in `binary`. */
+/** Over `text` as UTF-8, followed by the bytes. The result is text; in `binary`, one character per byte. */
 type Mac = (text: string, bytes: Uint8Array, encoding: 'binary' | 'hex') => string
 
 const NO_BYTES = new Uint8Array(0)
@@ -120,14 +120,14 @@ function keySet(secret: string): KeySet {
 }
 
 const BLOCK_BYTES = 64
-/** For the messages of every request; longer ones get a buffer of their own. */
+/** Enough for the messages of every request; longer ones get their own buffer. */
 const MESSAGE_BYTES = 1_024
 const UTF8_BYTES_MAX = 3
 
 /**
  * HMAC-SHA-256 (RFC 2104) by two one-shot hashes over a key that is prepared once. Node's own `createHmac` builds a key
- * object for every call, which took ten times as long as the hashing and half the time of a request; and a digest that
- * comes as a buffer costs four times one that comes as text.
+ * object for every call, which took ten times as long as the hashing and half the time of a request; and a digest as a
+ * buffer costs four times one as text.
  */
 export function hmacSha256(key: Buffer): Mac {
   const inner = Buffer.alloc(BLOCK_BYTES + MESSAGE_BYTES, 0x36)
@@ -169,7 +169,7 @@ function receiptKeys(rings: ReadonlyMap<number, KeySet>, currentKeyId: number): 
       if (known !== undefined) return known
       const mac = keysOf(keyId).originTag(`${website}\0${origin}`, NO_BYTES, 'binary')
       const tag = Buffer.from(mac.slice(0, TAG_BYTES), 'binary')
-      // Only registered origins come here, so this fills up only where catalogs change for years.
+      // Only registered origins reach this, so it fills up only if catalogs change for years.
       if (tags.size >= CACHE_ENTRIES) tags.clear()
       tags.set(name, tag)
       return tag
@@ -185,7 +185,7 @@ function hashes(secret: string, keys: KeySet): Omit<Keyring, keyof ReceiptKeys> 
   }
 }
 
-/** Keeps the key of one day, and the hashes of the addresses seen lately: most requests come in runs. */
+/** Caches the key of one day, and the hashes of recent addresses: most clients send several requests in a row. */
 function addressHasher(secret: string): (address: string, nowMs: number) => string {
   let day = -1
   let dayMac: Mac = hmacSha256(Buffer.alloc(0))

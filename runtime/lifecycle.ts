@@ -7,10 +7,10 @@ export type StopReason = 'SIGTERM' | 'SIGINT' | 'failure' | 'request'
 export interface Lifecycle {
   /**
    * Opens a part and remembers how to close it. If opening fails, everything opened before is closed in reverse and the
-   * error is thrown on. Parts must be started one after another.
+   * error is rethrown. Start parts one after another.
    */
   readonly start: <T>(name: string, open: () => Promise<T> | T, close?: (part: T) => Promise<void> | void) => Promise<T>
-  /** Something cannot go on: the process stops as on a signal, and ends with a failure. */
+  /** A part cannot continue: the process stops as on a signal, and exits with a failure. */
   readonly fail: (part: string, error: unknown) => void
   /** True from the first signal or failure on. */
   readonly isStopping: () => boolean
@@ -22,9 +22,9 @@ export interface Lifecycle {
 
 export interface LifecycleOptions {
   readonly logger: Logger
-  /** For all parts together, in ms; what has not closed by then is named and left behind. */
+  /** For all parts together, in ms; parts that have not closed by then are logged and abandoned. */
   readonly stopDeadlineMs: number
-  /** Where signals come from; the process itself in earnest. */
+  /** Where signals come from; in production, the process itself. */
   readonly signals: SignalSource
   /** Ends the process at once: on a second signal. */
   readonly exit: (code: number) => void
@@ -81,12 +81,12 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
   return {
     start: async (name, open, close) => {
       try {
-        if (isStopping()) throw new Error(`not started, the process is stopping: ${name}`)
+        if (isStopping()) throw new Error(`${name} not started: the process is stopping`)
         const part = await open()
         if (close !== undefined) parts.push({ name, close: () => close(part) })
-        // A signal came while this part opened: whatever stopped the others may have missed it.
+        // A signal came while this part opened, so the stop may have missed it.
         if (isStopping()) await closeInReverse(parts, options)
-        if (isStopping()) throw new Error(`stopped again, the process is stopping: ${name}`)
+        if (isStopping()) throw new Error(`${name} closed again: the process is stopping`)
         return part
       } catch (error) {
         await stop('failure')
@@ -109,7 +109,7 @@ async function closeInReverse(parts: StartedPart[], { logger, stopDeadlineMs }: 
   const deadline = Promise.withResolvers<'late'>()
   const timer = setTimeout(() => deadline.resolve('late'), stopDeadlineMs)
   let isClean = true
-  // A part that is started while others stop is taken along: the list is read again after every close.
+  // A part that opens while others stop is closed too: the list is read again after every close.
   for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
     const { name } = part
     const outcome = await Promise.race([closePart(part), deadline.promise])

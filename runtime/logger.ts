@@ -1,4 +1,4 @@
-/** Process diagnostics: one line per outcome, values as fields, and nothing in it that must stay secret. */
+/** Process diagnostics: one line per outcome, values as fields, and no secrets. */
 
 import { isatty } from 'node:tty'
 
@@ -11,7 +11,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 
 export type LogFields = Readonly<Record<string, unknown>>
 
-/** Takes fields and a fixed lower-case message, or a message alone. An error goes under the field `err`. */
+/** Takes fields and a fixed lower-case message, or only a message. An error goes under the field `err`. */
 export interface LogMethod {
   (fields: LogFields, message: string): void
   (message: string): void
@@ -26,7 +26,7 @@ export interface Logger {
   readonly child: (fields: LogFields) => Logger
 }
 
-/** JSON for machines, text for people; `auto` looks whether standard error is a terminal. */
+/** JSON for machines, text for people; `auto` chooses text if standard error is a terminal. */
 export const LOG_FORMATS = ['auto', 'json', 'text'] as const
 export type LogFormat = (typeof LOG_FORMATS)[number]
 
@@ -35,7 +35,7 @@ export interface LoggerOptions {
   readonly level: LogLevel
   /** Default `auto`. */
   readonly format?: LogFormat
-  /** Receives whole lines; standard error where it is absent. */
+  /** Receives whole lines; by default they go to standard error. */
   readonly write?: (line: string) => void
 }
 
@@ -46,12 +46,12 @@ const MAX_MEMBERS = 100
 
 const SECRET_NAMES =
   /(secret|password|passphrase|credential|authorization|cookie|receipt|handoff|token|apikey|privatekey|rawpacket)/
-/** Client addresses are personal; where we listen and connect to goes by other names. */
+/** Client addresses are personal; the service's own addresses use other names. */
 const ADDRESS_NAMES = new Set(['ip', 'ips', 'address', 'clientip', 'clientaddress', 'remoteaddress', 'xforwardedfor'])
-/** Fields whose names only sound secret: they hold counts, names and hashes. */
+/** Fields that only sound secret: they hold counts, names and hashes. */
 const PLAIN_NAMES = /(hash|count|name|names|file|ref|bytes|ms)$/
 
-/** Handoff tokens, and runs of 43 base64url characters, which is what a receipt is. */
+/** Handoff tokens, and runs of 43 base64url characters, the form of a receipt. */
 const TOKEN_TEXT = /wht_[A-Za-z0-9_-]{20,}/g
 const RECEIPT_TEXT = /(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])/g
 const URL_USER = /([a-z][a-z0-9+.-]*:\/\/)[^\s/@"']+@/gi
@@ -71,7 +71,7 @@ export function createLogger(options: LoggerOptions): Logger {
   return wrap(pino(settings, { write: (line: string) => write(isText ? textLine(line) : printableJson(line)) }))
 }
 
-/** A line of JSON as people read it: time, level, message, fields. What came from outside cannot steer a terminal. */
+/** A line of JSON as readable text: time, level, message, fields. Values from outside cannot control a terminal. */
 export function textLine(line: string): string {
   const { time, level, msg, program: _, ...fields } = JSON.parse(line) as Readonly<Record<string, unknown>>
   const shown = Object.entries(fields).map(([name, value]) => `${name}=${fieldText(name, value)}`)
@@ -79,14 +79,14 @@ export function textLine(line: string): string {
   return `${printable([head, ...shown].join('  '))}\n`
 }
 
-/** Quoted only where it would not be clear where it ends. */
+/** Quoted only if its end would not be clear otherwise. */
 function fieldText(name: string, value: unknown): string {
   if (typeof value === 'string') return /^[^\s"]+$/.test(value) ? value : JSON.stringify(value)
   const { message } = (value ?? {}) as { readonly message?: unknown }
   return JSON.stringify(name === 'err' && typeof message === 'string' ? message : value)
 }
 
-/** A logger that drops everything; for tests and tools that speak for themselves. */
+/** A logger that drops everything; for tests and tools that print their own messages. */
 export const SILENT_LOGGER: Logger = {
   debug: () => undefined,
   info: () => undefined,
@@ -95,7 +95,7 @@ export const SILENT_LOGGER: Logger = {
   child: () => SILENT_LOGGER,
 }
 
-/** A copy of a value that may be written down: secrets by name and by look replaced, errors reduced, size bounded. */
+/** A copy of a value that is safe to log: secrets replaced by name and by form, errors reduced, size bounded. */
 export function redactValue(value: unknown, name = '', depth = 0): unknown {
   if (isPlain(value)) return value
   if (isSecretName(name)) return '[redacted]'
@@ -132,7 +132,7 @@ function isSecretName(name: string): boolean {
   return ADDRESS_NAMES.has(plain) || (SECRET_NAMES.test(plain) && !PLAIN_NAMES.test(plain))
 }
 
-/** Only what every error has: libraries hang whole requests and packets on theirs. */
+/** Only the fields that every error has: libraries attach whole requests and packets. */
 function redactError(error: Error, depth: number): object {
   const { code } = error as { readonly code?: unknown }
   return {

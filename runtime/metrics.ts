@@ -1,4 +1,4 @@
-/** The registry of a process, and the small server that lets Prometheus read it. */
+/** The metrics registry of a process, and the small server that Prometheus reads. */
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -13,9 +13,9 @@ export interface ListenAddress {
 }
 
 export interface StatusParts {
-  /** True unless told otherwise. */
+  /** True by default. */
   readonly isReady?: () => boolean
-  /** How the process and its parts are; may name objects of the configuration, never secrets. */
+  /** State of the process and its parts; may name objects of the configuration, never secrets. */
   readonly status?: () => object
 }
 
@@ -28,7 +28,7 @@ const MAX_HEADER_BYTES = 8 * 1024
 const REQUEST_TIMEOUT_MS = 5_000
 const CONNECTION_LIMITS = {
   max: 256,
-  // Prometheus and the kubelet need a few each; what somebody else opens must not be in their way.
+  // Prometheus and the kubelet need a few each; other clients must not get in their way.
   maxPerPeer: 32,
   firstRequestMs: REQUEST_TIMEOUT_MS + 1_000,
   idleMs: 65_000,
@@ -36,13 +36,13 @@ const CONNECTION_LIMITS = {
   writeMs: 10_000,
 } as const
 
-/** A registry with Node's own metrics and one line that names the version. Parts register their metrics on it. */
+/** A registry with Node's own metrics and one series that names the version. Parts register their metrics on it. */
 export function createRegistry(program: string, version: string): Registry {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const info = new Gauge({
     name: 'whence_info',
-    help: 'Always 1; program and version stand in the labels.',
+    help: 'Always 1; the labels hold program and version.',
     labelNames: ['program', 'version'],
     registers: [registry],
   })
@@ -51,8 +51,8 @@ export function createRegistry(program: string, version: string): Registry {
 }
 
 /**
- * Serves `GET /metrics`; `/live`, which is 200 while the process answers at all; `/ready`, which is 200 or 503 as
- * `isReady` says; and `/status`, JSON for people. Everything else is 404. Rejects when the address is taken.
+ * Serves `GET /metrics`; `/live`, always 200 if the process answers at all; `/ready`, 200 or 503 by `isReady`; and
+ * `/status`, JSON for people. Everything else is 404. Rejects if the address is in use.
  */
 export async function serveMetrics(
   registry: Registry,

@@ -1,8 +1,8 @@
 /**
- * Keeps the catalog as the operator publishes it in the cluster: swapped whole, and the last good one kept on disk.
+ * Keeps the catalog that the operator publishes in the cluster: swapped whole, with the last good one saved on disk.
  *
- * A catalog travels in several ConfigMaps; it is taken once the index and every shard that it names are there. Whatever
- * goes wrong afterwards, what is in force stays in force.
+ * A catalog is spread over several ConfigMaps; it takes effect once the index and every shard it names have arrived.
+ * Later errors never change the catalog in force.
  */
 
 import type { Catalog, CatalogProblem, Credentials } from '../../domain/catalog.ts'
@@ -26,14 +26,14 @@ import { wholeCatalog } from './whole-catalog.ts'
 export interface ClusterCatalogOptions {
   readonly client: KubeClient
   readonly place: CatalogPlace
-  /** Whose credentials are read as well; null for roles that need none. */
+  /** The provider whose credentials are read as well; null for roles that need none. */
   readonly provider: ProviderId | null
-  /** Where the last good catalog is kept; credentials never lie there. */
+  /** Where the last good catalog is saved; never with credentials. */
   readonly folder: string
   readonly metrics: KubeMetrics
   readonly logger: Logger
   readonly random: () => number
-  /** How long a start waits for a catalog before it gives up; for tests. */
+  /** How long a start waits for a catalog; set by tests. */
   readonly patienceMs?: number
 }
 
@@ -42,7 +42,7 @@ export class NoCatalog extends Error {
   override readonly name = 'NoCatalog'
 }
 
-/** The API server has this long before the copy on the disk is taken. */
+/** How long the API server may take before the copy on disk is used. */
 const CLUSTER_FIRST_MS = 3_000
 const PATIENCE_MS = 60_000
 
@@ -101,15 +101,15 @@ class ClusterCatalog {
     return this.#catalog
   }
 
-  /** Resolves once there is a catalog, from the cluster if it answers, else from the disk. */
+  /** Resolves once there is a catalog: from the cluster if it answers, otherwise from the disk. */
   async open(): Promise<void> {
     const { logger, provider, patienceMs = PATIENCE_MS } = this.#options
     if (await this.#isThereWithin(Math.min(CLUSTER_FIRST_MS, patienceMs))) return
-    // Who delivers can do nothing without credentials, which are on no disk: jobs wait on the event log meanwhile.
+    // A provider role can do nothing without credentials, which are on no disk: jobs wait on the event log meanwhile.
     const kept = provider === null ? await this.#copy.read() : null
     if (kept !== null && this.#catalog === null) {
       this.#swap(fromShards(kept.version, kept.shards))
-      logger.warn({ version: kept.version }, 'catalog in force is the last one of the disk')
+      logger.warn({ version: kept.version }, 'using the last catalog saved on disk')
       return
     }
     logger.warn({}, 'waiting for a catalog')
@@ -130,7 +130,7 @@ class ClusterCatalog {
     return this.#catalog !== null
   }
 
-  /** Takes what the cluster holds now if it is whole, and says nothing where it is still on its way. */
+  /** Uses what the cluster holds if it is complete; does nothing while parts are still missing. */
   #take(): void {
     try {
       const { place } = this.#options
@@ -142,7 +142,7 @@ class ClusterCatalog {
       const isNew = index.version !== this.#catalog?.version
       const catalog = isNew ? fromShards(index.version, texts, this.#memory) : this.catalog
       if (index.single !== null && !this.#areThereFor(catalog, credentials)) return
-      // Together: a destination without its credentials would look like a wrong one.
+      // Together: a destination without its credentials would look invalid.
       this.#takeCredentials(credentials)
       this.problems = []
       if (!isNew) return
@@ -153,7 +153,7 @@ class ClusterCatalog {
     }
   }
 
-  /** Null while they are on their way. */
+  /** Null until they have arrived. */
   #credentialsOf(index: CatalogIndex): Credentials | null {
     const { place, provider } = this.#options
     if (provider === null || this.#fetcher === null) return new Map()
@@ -166,7 +166,9 @@ class ClusterCatalog {
     this.#options.logger.info({ destinations: credentials.size }, 'credentials in force')
   }
 
-  /** In the form with one name each catalog and credentials come on two ways, and nothing tells which belong together. */
+  /**
+   * In the form with one name each, catalog and credentials arrive separately, and nothing shows which belong together.
+   */
   #areThereFor(catalog: Catalog, credentials: Credentials): boolean {
     const { provider } = this.#options
     return [...catalog.websites.values()].every((website) =>
@@ -190,11 +192,11 @@ class ClusterCatalog {
     const { place, logger } = this.#options
     const object = `ConfigMap/${indexName(place)}`
     this.problems = [{ object, source: '', field: '', reason: 'CatalogUnreadable', message }]
-    logger.error({ why: message }, 'catalog of the cluster refused, the one in force stays')
+    logger.error({ why: message }, 'catalog of the cluster refused, keeping the one in force')
   }
 }
 
-/** By identity: what was fetched once stays the same. */
+/** By identity: what was fetched once stays the same object. */
 function isSame(a: Credentials, b: Credentials): boolean {
   return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value)
 }

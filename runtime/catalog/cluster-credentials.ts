@@ -1,7 +1,7 @@
 /**
- * Fetches the credentials of one provider, by the names that the index of a catalog gives.
+ * Fetches the credentials of one provider, by the names in the index of a catalog.
  *
- * Secrets are read by name and never watched: the index tells of every change, with the digest of what to find there.
+ * Secrets are read by name and never watched: the index shows every change, with the digest of the expected content.
  */
 
 import { createHash } from 'node:crypto'
@@ -18,20 +18,20 @@ import type { Logger } from '../logger.ts'
 export interface CredentialFetcherOptions {
   readonly client: KubeClient
   readonly place: CatalogPlace
-  /** Something that was asked for is there now. */
+  /** Called when requested credentials have arrived. */
   readonly onFetched: () => void
   readonly logger: Logger
   readonly random: () => number
 }
 
 export interface CredentialFetcher {
-  /** The credentials that these parts hold, or null while some are still to be fetched, which begins by asking. */
+  /** The credentials in these parts; null while some are missing, which starts fetching them. */
   readonly of: (parts: readonly NamedPart[]) => Credentials | null
   readonly close: () => Promise<void>
 }
 
 const RETRY_MS = { first: 100, most: 5_000 }
-/** In the form with one name each no index tells of changes. */
+/** In the form with one name each, no index announces changes. */
 const LOOK_AGAIN_MS = 10_000
 
 export function createCredentialFetcher(options: CredentialFetcherOptions): CredentialFetcher {
@@ -80,7 +80,7 @@ class Fetching {
     return fetched !== undefined && (digest === null || fetched.digest === digest) ? fetched : null
   }
 
-  /** Until everything is there; for ever in the form that tells nothing. */
+  /** Until everything has arrived; without end in the form that announces no changes. */
   async #run(): Promise<void> {
     let failures = 0
     while (!this.#abort.signal.aborted) {
@@ -95,7 +95,7 @@ class Fetching {
     }
   }
 
-  /** Whether it is there and was not before. Another one than was asked for is passed over: a newer index is on its way. */
+  /** Whether it arrived just now. Content with another digest is ignored: a newer index is on its way. */
   async #fetch({ name, digest }: NamedPart): Promise<boolean> {
     const { client, place, logger } = this.#options
     try {
@@ -107,7 +107,7 @@ class Fetching {
       this.#there.set(name, fetched)
       return isNews
     } catch (error) {
-      // What it says of the Secret may not be told.
+      // The message might repeat the Secret's content, so only the error's name is logged.
       const why = error instanceof Error ? error.name : 'unknown'
       if (!this.#abort.signal.aborted) logger.warn({ secret: name, why }, 'credentials cannot be read, trying again')
       return false

@@ -1,4 +1,4 @@
-/** Keeps the last good catalog in a file, so that a process can start while the cluster's API is away. */
+/** Saves the last good catalog in a file, so that a process can start while the cluster's API is unreachable. */
 
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -13,17 +13,17 @@ export interface KeptCatalog {
 }
 
 export interface CatalogCopy {
-  /** Null where there is none that can be read. */
+  /** Null if there is no readable one. */
   readonly read: () => Promise<KeptCatalog | null>
-  /** Writes it soon; of several in short order only the last. */
+  /** Writes it soon; of several in quick succession only the last. */
   readonly keep: (catalog: KeptCatalog) => void
-  /** Resolves once what was to be kept is kept. */
+  /** Resolves once everything is saved. */
   readonly close: () => Promise<void>
 }
 
-/** Busy clusters change often; a copy that is a second old does as well. */
+/** Busy clusters change often; a copy that is a second old is good enough. */
 const REST_MS = 1_000
-/** Of a large catalog that changes all the time a still older one: writing takes a hundredth of the time. */
+/** A large catalog that keeps changing is saved less often: writing takes at most a hundredth of the time. */
 const REST = 100
 const MAX_REST_MS = 60_000
 
@@ -57,7 +57,7 @@ export function createCatalogCopy(file: string, logger: Logger): CatalogCopy {
   }
 }
 
-/** By a new file that takes the old one's name, so that a crash leaves one of the two. */
+/** Writes a new file and renames it over the old one, so that a crash leaves one of the two. */
 async function replace(file: string, text: string, logger: Logger): Promise<void> {
   try {
     makePrivateFolder(dirname(file))

@@ -1,4 +1,4 @@
-/** Watches a folder of manifests and hands over what is in it once writing has come to rest. */
+/** Watches a folder of manifests and hands over its content once writing has paused. */
 
 import { watch } from 'node:fs'
 import type { FSWatcher } from 'node:fs'
@@ -18,30 +18,32 @@ export interface FolderWatch {
 
 export interface FolderWatchOptions {
   readonly folder: string
-  /** What is in force already; a first change is judged against it. */
+  /** What is in force already; the first change is compared with it. */
   readonly initial: readonly ManifestFile[]
   readonly nowMs: () => number
   readonly logger: Logger
   readonly onChange: (state: FolderState) => void
 }
 
-/** A change is taken up so long after the last write... */
+/** A change is read this long after the last write... */
 const REST_MS = 100
-/** ...but not later than this after the first one, so that one restless file does not hold up the others. */
+/** ...but no later than this after the first one, so that one busy file does not hold up the others. */
 const LONGEST_UNREST_MS = 1_000
-/** A file that is gone or empty counts as such only when it still is after this time: editors and copies do that. */
+/**
+ * A file that is gone or empty counts as such only if it still is after this time: editors and copies do that briefly.
+ */
 const GONE_MS = 1_000
-/** The net below the system's notices, which miss what happens behind symbolic links and on network disks. */
+/** Backs up the system's notifications, which miss changes behind symbolic links and on network disks. */
 const POLL_MS = 400
-/** Polling may take this part of the time at most. */
+/** Polling may take this fraction of the time at most. */
 const POLL_SHARE = 20
 
-/** What was seen of files that were there and are not, or are empty now. */
+/** Since when files that existed are missing or empty. */
 export type GoneSince = ReadonlyMap<string, number>
 
 /**
- * Pure: what counts now, given what counted before and what is there. Files that are gone or emptied keep counting for
- * a while, unless their very text has come back under another name. `recheckAtMs` says when to look again.
+ * Pure: what counts now, given what counted before and what is there. Files that are missing or emptied count for a
+ * while longer, unless the same text reappears under another name. `recheckAtMs` is when to check again.
  */
 export function settle(
   before: { readonly files: readonly ManifestFile[]; readonly goneSince: GoneSince },
@@ -100,7 +102,7 @@ class FolderWatcher {
     await this.#reading
   }
 
-  /** Something was written: read once it has come to rest. */
+  /** Something was written: read it once writing has paused. */
   #touch(): void {
     const nowMs = this.#options.nowMs()
     this.#firstTouchMs ??= nowMs
@@ -122,7 +124,7 @@ class FolderWatcher {
       this.#take(await readManifests(this.#options.folder))
     } catch (error) {
       if (error instanceof ManifestsUnreadable) this.#takeUnreadable(error.message)
-      else this.#options.logger.error({ err: error }, 'folder of manifests could not be taken up')
+      else this.#options.logger.error({ err: error }, 'folder of manifests could not be read')
     }
   }
 
@@ -162,19 +164,19 @@ class FolderWatcher {
   }
 }
 
-/** The system's notices, where there are any left to have; polling alone is slower, not wrong. */
+/** The system's notifications, if any are left to register; polling alone is slower, not wrong. */
 function startNotices(folder: string, touch: () => void, logger: Logger): FSWatcher | null {
   try {
     const watcher = watch(folder, { persistent: false }, (_event, name) => {
       if (name === null || isManifestName(name)) touch()
     })
     watcher.on('error', (error) => {
-      logger.debug({ err: error, folder }, 'folder notices ended, polling goes on')
+      logger.debug({ err: error, folder }, 'folder notifications ended, polling instead')
       watcher.close()
     })
     return watcher
   } catch (error) {
-    logger.debug({ err: error, folder }, 'no folder notices, polling instead')
+    logger.debug({ err: error, folder }, 'no folder notifications, polling instead')
     return null
   }
 }

@@ -21,7 +21,7 @@ export interface ParsedManifests {
   readonly problems: readonly CatalogProblem[]
 }
 
-/** The folder itself, or a file in it, cannot be read; the message says which and why. */
+/** The folder itself, or a file in it, cannot be read; the message names it and the reason. */
 export class ManifestsUnreadable extends Error {
   override readonly name = 'ManifestsUnreadable'
 }
@@ -31,17 +31,17 @@ type Environment = Readonly<Record<string, string | undefined>>
 const MAX_FILES = 20_000
 const MAX_FILE_BYTES = 16 * 1024 * 1024
 const MAX_ERRORS_PER_DOCUMENT = 3
-/** Kubernetes reads these as booleans, so we do: the same file must not mean two things. */
+/** Kubernetes reads these as booleans, so this service does too: the same file must not mean two things. */
 const YAML_1_1_BOOLEAN = /^(?:(yes|on)|no|off)$/i
 const ENV_REFERENCE = /\$?\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 
-/** Whether a file name counts: `.yaml` or `.yml`, and not what an editor leaves while it saves. */
+/** Whether a file name counts: `.yaml` or `.yml`, but not an editor's temporary files. */
 export function isManifestName(name: string): boolean {
   return /\.ya?ml$/i.test(name) && !/^[.#~]/.test(name)
 }
 
 /**
- * All manifests of a folder, by name, without its subfolders. A file that vanishes meanwhile is passed over.
+ * All manifests of a folder, by name, without its subfolders. A file that vanishes meanwhile is skipped.
  * @throws ManifestsUnreadable
  */
 export async function readManifests(folder: string): Promise<readonly ManifestFile[]> {
@@ -50,7 +50,7 @@ export async function readManifests(folder: string): Promise<readonly ManifestFi
   return files.filter((file) => file !== null)
 }
 
-/** Changes whenever a manifest is written, added, taken away or linked elsewhere; costs no reading. */
+/** Changes whenever a manifest is written, added, removed or linked elsewhere; reads no file. */
 export async function folderSignature(folder: string): Promise<string> {
   try {
     const names = await manifestNames(folder)
@@ -73,8 +73,8 @@ export function parseManifests(files: readonly ManifestFile[], env: Environment)
 }
 
 /**
- * The same, remembering what each file's text gave: parsing takes most of the time, and a change touches few files.
- * The environment must stay as it is.
+ * The same, but caches the result of each file's text: parsing takes most of the time, and a change affects few files.
+ * The environment must not change.
  */
 export function rememberingParser(env: Environment): (files: readonly ManifestFile[]) => ParsedManifests {
   let known = new Map<string, { readonly text: string; readonly parsed: ParsedManifests }>()
@@ -99,7 +99,7 @@ function parseManifest(file: ManifestFile, env: Environment): ParsedManifests {
   const problems: CatalogProblem[] = []
   const lines = new LineCounter()
   const documents = parseAllDocuments(file.text, { lineCounter: lines, prettyErrors: false, merge: true })
-  // An empty stream has no documents at all; the library then gives an empty array of its own kind.
+  // An empty stream has no documents; the library then returns an empty array of its own kind.
   Array.from(documents as Iterable<Document.Parsed>).forEach((document, index) => {
     const place: Place = { file: file.name, document: index + 1, lines }
     const object = readDocument(document, place, problems)
@@ -146,7 +146,7 @@ async function readManifest(folder: string, name: string): Promise<ManifestFile 
   }
 }
 
-/** The object of one document, or null where it is empty or broken; what is broken is added to the problems. */
+/** The object of one document, or null if it is empty or broken; broken ones are added to the problems. */
 function readDocument(document: Document.Parsed, place: Place, problems: CatalogProblem[]): SourceObject | null {
   const broken = (line: number, message: string) => problems.push(fileProblem(place, line, 'InvalidYaml', message))
   for (const error of document.errors.slice(0, MAX_ERRORS_PER_DOCUMENT)) {
@@ -169,7 +169,9 @@ function readDocument(document: Document.Parsed, place: Place, problems: Catalog
   }
 }
 
-/** The objects of a list, as `kubectl get -o yaml` writes them and `kubectl apply` takes them; else the object itself. */
+/**
+ * The objects of a list, as `kubectl get -o yaml` writes and `kubectl apply` accepts it; otherwise the object itself.
+ */
 function itemsOf(object: SourceObject, problems: CatalogProblem[]): readonly SourceObject[] {
   const { kind, items } = object.value as { readonly kind?: unknown; readonly items?: unknown }
   if (typeof kind !== 'string' || !kind.endsWith('List') || !Array.isArray(items)) return [object]
@@ -189,7 +191,7 @@ function asKubernetesReads(key: unknown, scalar: { value: unknown; type?: unknow
   if (match !== null) scalar.value = match[1] !== undefined
 }
 
-/** `$${NAME}` stands for the text `${NAME}` itself. */
+/** `$${NAME}` means the text `${NAME}` itself. */
 function expandSecret(object: SourceObject, env: Environment, problems: CatalogProblem[]): void {
   const { kind, metadata, stringData } = object.value as {
     readonly kind?: unknown
@@ -221,7 +223,7 @@ function sourceOf(place: Place, line: number): string {
   return `${place.file}, document ${place.document}, line ${line}`
 }
 
-/** The line of a field's name, or of the nearest thing around it that is there. */
+/** The line of a field's name, or of the nearest existing parent. */
 function lineOfField(root: Node, field: string, document: Document.Parsed, place: Place): number {
   let line = lineOf(root, place)
   let node: unknown = root

@@ -1,10 +1,10 @@
-/** Reads what ConfigMaps and Secrets of a catalog hold. */
+/** Reads the ConfigMaps and Secrets of a catalog. */
 
 import { gunzipSync } from 'node:zlib'
 
 import type { KubeObject } from '../kube/objects.ts'
 
-/** Of one part: many times what the websites in one take. */
+/** For one part: many times what its websites take. */
 const UNPACKED_BYTES_MAX = 64 * 1024 * 1024
 
 export function memberOf(object: KubeObject | undefined, group: 'data' | 'binaryData', name: string): string | null {

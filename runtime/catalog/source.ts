@@ -15,12 +15,12 @@ import { ManifestsUnreadable, parseManifests, readManifests, rememberingParser }
 import type { ManifestFile, ParsedManifests } from './manifests.ts'
 
 export interface CatalogSource {
-  /** The catalog in force. Take it once per request: the next call may give another. */
+  /** The catalog in force. Read it once per request: the next call may return another. */
   readonly current: () => Catalog
   readonly credentials: () => Credentials
-  /** What is wrong with the folder as it is now, whether or not the catalog in force came from it. */
+  /** Problems of the folder as it is now, whether or not the catalog in force came from it. */
   readonly problems: () => readonly CatalogProblem[]
-  /** Called after each change of catalog or problems; gives back a function that ends it. */
+  /** Called after each change of catalog or problems; returns a function that unsubscribes. */
   readonly onChange: (listener: (change: CatalogChange) => void) => () => void
   readonly close: () => Promise<void>
 }
@@ -29,13 +29,13 @@ export interface CatalogChange {
   readonly catalog: Catalog
   readonly previous: Catalog
   readonly problems: readonly CatalogProblem[]
-  /** False where the folder is refused and the previous catalog stays in force. */
+  /** False if the folder is refused and the previous catalog stays in force. */
   readonly isAccepted: boolean
 }
 
 export interface CatalogFolderOptions {
   readonly folder: string
-  /** Where `${NAME}` inside Secrets is looked up. */
+  /** Values for `${NAME}` inside Secrets. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly checkProviderSettings?: ProviderSettingsChecker
   readonly logger: Logger
@@ -43,7 +43,7 @@ export interface CatalogFolderOptions {
 }
 
 export interface FolderCompilation extends Compilation {
-  /** Whether the folder may take effect; problems that only leave single objects out do not prevent it. */
+  /** Whether the folder may take effect; problems that only exclude single objects do not prevent it. */
   readonly isAccepted: boolean
 }
 
@@ -58,8 +58,8 @@ export class CatalogRefused extends Error {
 }
 
 /**
- * Reads, compiles and from then on watches a folder.
- * @throws CatalogRefused where the folder cannot be read or does not compile: a start must not serve half of it.
+ * Reads and compiles a folder, and watches it from then on.
+ * @throws CatalogRefused if the folder cannot be read or does not compile: a start must not serve half of it.
  */
 export async function openCatalogFolder(options: CatalogFolderOptions): Promise<CatalogSource> {
   const { folder, logger } = options
@@ -94,7 +94,7 @@ export async function openCatalogFolder(options: CatalogFolderOptions): Promise<
   }
 }
 
-/** Compiles files as a folder: what `whence lint` prints is what the embedded program would say. */
+/** Compiles files as a folder: `whence lint` prints exactly what the embedded program would report. */
 export function compileManifests(
   files: readonly ManifestFile[],
   { env, checkProviderSettings }: Pick<CatalogFolderOptions, 'env' | 'checkProviderSettings'>,
@@ -111,17 +111,17 @@ function compileParsed(
     sha256Hex: (text) => createHash('sha256').update(text).digest('hex'),
     ...(checkProviderSettings === undefined ? {} : { checkProviderSettings }),
   })
-  // While a document cannot be read, what refers to it only seems to be wrong.
+  // While a document cannot be read, references to it only seem broken.
   const hasUnread = parsed.problems.some((problem) => problem.reason === 'InvalidYaml')
   const compiled = compilation.problems.filter((problem) => !hasUnread || !problem.reason.startsWith('Ref'))
   const problems = [...parsed.problems, ...compiled]
   return { ...compilation, problems, isAccepted: !problems.some(isBlocking) }
 }
 
-/** The problems of a folder as it lies there; an unreadable folder is one of them. */
+/** The problems of a folder as it is now; being unreadable is one of them. */
 export async function lintFolder(
   options: Pick<CatalogFolderOptions, 'folder' | 'env' | 'checkProviderSettings'> & {
-    /** What objects refer to may lie elsewhere. */
+    /** Referenced objects may be elsewhere. */
     readonly allowsMissing?: boolean
   },
 ): Promise<readonly CatalogProblem[]> {
@@ -168,7 +168,7 @@ function logOutcome(
   }
   const counts = { version: catalog.version, websites: catalog.websites.size, problems: problems.length }
   if (isAccepted) logger.info(counts, 'catalog in force')
-  else logger.error(counts, 'folder refused, the catalog in force stays')
+  else logger.error(counts, 'folder refused, keeping the catalog in force')
 }
 
 function notify(listener: (change: CatalogChange) => void, change: CatalogChange, logger: Logger): void {

@@ -1,4 +1,4 @@
-/** Takes a catalog out of the ConfigMaps that hold it, if all of it is there. */
+/** Reads a catalog from the ConfigMaps that hold it, if it is complete. */
 
 import { createHash } from 'node:crypto'
 
@@ -21,10 +21,13 @@ interface KnownPart {
   readonly digest: string
 }
 
-/** By name of its ConfigMap: a part that did not change is not unpacked again. */
+/** By name of its ConfigMap: an unchanged part is not unpacked again. */
 export type PartsMemory = Map<string, KnownPart>
 
-/** Null where no index is there, or not all parts that it names. @throws UnreadableCatalog */
+/**
+ * Null if the index or one of the parts it names is missing.
+ * @throws UnreadableCatalog
+ */
 export function wholeCatalog(
   place: CatalogPlace,
   configMap: (name: string) => KubeObject | undefined,

@@ -1,4 +1,4 @@
-/** Speaks to the API server of a cluster: requests with JSON in and out, and streams; each within a deadline. */
+/** Talks to the API server of a cluster: requests with JSON in and out, and streams; each within a deadline. */
 
 import type { IncomingMessage } from 'node:http'
 import { Agent, request, type RequestOptions } from 'node:https'
@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { finished } from 'node:stream/promises'
 import { createSecureContext, type SecureContext } from 'node:tls'
 
-/** Where the API server is and who we are there. */
+/** Address of the API server, and this client's identity there. */
 export interface KubeAddress {
   /** For example `https://10.0.0.1:443`. */
   readonly url: string
@@ -14,22 +14,22 @@ export interface KubeAddress {
   readonly tokenFile: string
   /** PEM file of the authority that signed the server's certificate. */
   readonly caFile: string
-  /** Names us in audit logs, for example `whence-operator/1.0`. */
+  /** Identifies this client in audit logs, for example `whence-operator/1.0`. */
   readonly userAgent: string
 }
 
-/** How to be recognised: asked before every request. */
+/** How the client identifies itself; read before every request. */
 export interface KubeAccess {
   /** For example `https://10.0.0.1:443`. */
   readonly url: string
   readonly identify: () => Promise<KubeIdentity>
-  /** The server did not accept what `identify` gave; the next time it must be looked up anew. */
+  /** The server did not accept what `identify` returned; the next call must look it up again. */
   readonly forget: () => void
 }
 
 export type KubeIdentity = Pick<RequestOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'> & {
   readonly secureContext?: SecureContext
-  /** The header's value; null where a certificate says who we are. */
+  /** The header's value; null if a certificate identifies the client. */
   readonly authorization: string | null
 }
 
@@ -40,24 +40,24 @@ export interface KubeRequest {
   readonly body?: unknown
   readonly contentType?: string
   readonly accept?: string
-  /** True where nobody reads the answer, which is then not parsed: `request` resolves with null. */
+  /** True if the caller ignores the answer; it is then not parsed, and `request` resolves with null. */
   readonly isAnswerUnread?: boolean
   readonly signal?: AbortSignal
 }
 
 export interface KubeClient {
-  /** The parsed answer. Rejects with a KubeError for anything but 2xx, and where no answer comes in time. */
+  /** The parsed answer. Rejects with a KubeError for anything but 2xx, and if no answer comes in time. */
   readonly request: (request: KubeRequest) => Promise<unknown>
-  /** The body of a 2xx answer as it comes; whoever asked ends it, by the signal or by destroying it. */
+  /** The body of a 2xx answer as it arrives; the caller ends it, with the signal or by destroying it. */
   readonly stream: (request: KubeRequest) => Promise<IncomingMessage>
   readonly close: () => void
 }
 
-/** What came in place of an answer. `status` is 0 where nothing came at all. */
+/** An error in place of an answer. `status` is 0 if there was no answer at all. */
 export class KubeError extends Error {
   override readonly name = 'KubeError'
   readonly status: number
-  /** As Kubernetes words it, for example `Expired` or `Conflict`. */
+  /** Kubernetes' own reason, for example `Expired` or `Conflict`. */
   readonly reason: string
   readonly retryAfterS: number | null
   constructor(status: number, reason: string, message: string, retryAfterS: number | null = null) {
@@ -72,19 +72,19 @@ export const JSON_TYPE = 'application/json'
 export const APPLY_TYPE = 'application/apply-patch+yaml'
 
 const TOKEN_KEEP_MS = 60_000
-/** Until the head of an answer is there, and until the whole of an ordinary answer is. */
+/** Time-out for the head of an answer, and for the whole of an ordinary answer. */
 const ANSWER_MS = 30_000
 const MAX_SOCKETS = 64
 /** All Websites of a large installation in one list. */
 const MAX_BODY_BYTES = 512 * 1024 * 1024
 const MAX_MESSAGE_CHARS = 500
 
-/** Reads both files when they are needed, so that a client can be made before they are there. */
+/** Reads both files only when needed, so that a client can be made before they exist. */
 export function createKubeClient(address: KubeAddress, nowMs: () => number): KubeClient {
   return clientFor(accessByFiles(address, nowMs), address.userAgent)
 }
 
-/** `userAgent` names us in audit logs, for example `whence-operator/1.0`. */
+/** `userAgent` identifies this client in audit logs, for example `whence-operator/1.0`. */
 export function clientFor(access: KubeAccess, userAgent: string): KubeClient {
   const url = new URL(access.url)
   const agent = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS })
@@ -93,12 +93,12 @@ export function clientFor(access: KubeAccess, userAgent: string): KubeClient {
     const headers = headersOf(asked, { authorization, userAgent })
     const response = await headOf({ url, agent: pool, tls, headers, asked })
     if (response.statusCode !== undefined && response.statusCode < 300) return response
-    // An expired token is replaced on the disk before anybody tells us.
+    // An expired token is replaced on disk without notice.
     if (response.statusCode === 401) access.forget()
     throw await refusalOf(response)
   }
   return {
-    // A connection of its own: one from the pool may have died without a word, and it would take a while to find out.
+    // Uses a connection of its own: one from the pool may have died silently, which takes a while to notice.
     stream: (asked) => send(asked, false),
     request: async (asked) => {
       const deadline = AbortSignal.timeout(ANSWER_MS)
@@ -114,7 +114,7 @@ export function clientFor(access: KubeAccess, userAgent: string): KubeClient {
 
 function accessByFiles({ url, tokenFile, caFile }: KubeAddress, nowMs: () => number): KubeAccess {
   const token = tokenReader(tokenFile, nowMs)
-  // Made once: the pool would else compare the whole certificate with that of every connection, for every request.
+  // Made once: otherwise the pool would compare the whole certificate with every connection's, on every request.
   let secureContext: SecureContext | null = null
   return {
     url,
@@ -195,7 +195,7 @@ async function bodyOf(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Reads the answer to its end, so that the connection can be used again. */
+/** Reads the answer to its end, so that the connection can be reused. */
 async function drained(response: IncomingMessage): Promise<null> {
   response.resume()
   try {

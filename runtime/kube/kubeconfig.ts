@@ -1,4 +1,7 @@
-/** Who we are and where the API server is, as the kubeconfig of a person says: certificates, tokens, and programs that fetch one. */
+/**
+ * Reads identity and address of the API server from a person's kubeconfig: certificates, tokens, and programs that
+ * fetch one.
+ */
 
 import type { KubeConfig } from '@kubernetes/client-node'
 import type { RequestOptions } from 'node:https'
@@ -6,11 +9,11 @@ import type { RequestOptions } from 'node:https'
 import type { KubeAccess, KubeIdentity } from './client.ts'
 
 /**
- * The file's current context. Tokens that a program fetches are fetched again when they expire.
- * @throws Error where the file cannot be read or its current context names no cluster
+ * Uses the file's current context. Tokens from a program are fetched again when they expire.
+ * @throws Error if the file cannot be read or its current context names no cluster
  */
 export async function readKubeconfig(file: string): Promise<KubeAccess> {
-  // Loaded only where it is used: it is large, and pods read the files that Kubernetes mounts.
+  // Loaded only if used: it is large, and pods read the files that Kubernetes mounts.
   const { KubeConfig } = await import('@kubernetes/client-node')
   const config = new KubeConfig()
   try {

@@ -1,4 +1,4 @@
-/** Splits a stream into lines that are JSON, and ends it where nothing has come for too long. */
+/** Splits a stream into lines of JSON, and ends it after a long silence. */
 
 import type { IncomingMessage } from 'node:http'
 
@@ -12,8 +12,8 @@ export class BrokenStream extends Error {
 }
 
 /**
- * The lines of a stream, parsed. A connection that has died without a word is noticed after `silenceMs` without a byte:
- * the stream is destroyed then, and the loop rejects.
+ * The lines of a stream, parsed. After `silenceMs` without a byte the connection counts as dead: the stream is
+ * destroyed and the loop rejects.
  */
 export async function* jsonLines(stream: IncomingMessage, silenceMs: number): AsyncGenerator<unknown> {
   const silence = setTimeout(() => stream.destroy(new BrokenStream('nothing came for too long')), silenceMs)

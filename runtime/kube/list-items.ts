@@ -1,14 +1,14 @@
-/** Reads a list of the API server object by object as it comes: a large one never lies in memory as a whole. */
+/** Reads a list of the API server object by object as it arrives: a large one is never in memory as a whole. */
 
 import { BrokenStream } from './lines.ts'
 import type { KubeObject } from './objects.ts'
 
-/** What stands around the objects. */
+/** What surrounds the objects. */
 export interface ListHead {
   readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string }
 }
 
-/** An object of the API server is at most a few megabytes; what stands around the objects is less. */
+/** An object of the API server is at most a few megabytes; what surrounds the objects is less. */
 const MAX_PART_BYTES = 32 * 1024 * 1024
 
 const QUOTE = 34
@@ -18,24 +18,27 @@ const CLOSE_LIST = 93
 const OPEN_OBJECT = 123
 const CLOSE_OBJECT = 125
 
-/** Hands every object to `take` and gives back what stood around them. @throws BrokenStream for what is no such list */
+/**
+ * Passes every object to `take` and returns what surrounds them.
+ * @throws BrokenStream if the text is no such list
+ */
 export async function readList(stream: AsyncIterable<Buffer>, take: (object: KubeObject) => void): Promise<ListHead> {
   const cutter = new Cutter(take)
   for await (const chunk of stream) cutter.add(chunk)
   return cutter.head()
 }
 
-/** Finds where objects begin and end by counting brackets outside of texts. */
+/** Finds where objects begin and end by counting brackets outside of strings. */
 class Cutter {
   readonly #take: (object: KubeObject) => void
-  /** What is not yet done with: the beginning of an object, or of what stands around them. */
+  /** The unfinished rest: the beginning of an object, or of what surrounds them. */
   #bytes: Buffer = Buffer.alloc(0)
   #start = 0
   #around = ''
   #depth = 0
   #isInText = false
   #isEscaped = false
-  /** Within the one list that the outermost object has. */
+  /** Within the outermost object's list of items. */
   #isInItems = false
 
   constructor(take: (object: KubeObject) => void) {
@@ -57,12 +60,12 @@ class Cutter {
     if (this.#bytes.length > MAX_PART_BYTES) throw new BrokenStream('an object of a list has no end')
   }
 
-  /** @throws BrokenStream where the list broke off. */
+  /** @throws BrokenStream if the list broke off. */
   head(): ListHead {
     return parsed(this.#around + this.#bytes.toString('utf8')) as ListHead
   }
 
-  /** Where the text ends, or the chunk within it. */
+  /** The end of the string, or of the chunk within it. */
   #passText(from: number): number {
     const bytes = this.#bytes
     for (let at = from; at < bytes.length; at += 1) {

@@ -1,11 +1,11 @@
-/** What a process counts of its talk with the API server. */
+/** Metrics of a process's communication with the API server. */
 
 import { Counter, Gauge, type Registry } from 'prom-client'
 
 export interface KubeMetrics {
   readonly event: (resource: string, type: string) => void
   readonly listed: (resource: string) => void
-  /** A watch ended with an error; status 0 where the server was not reached at all. */
+  /** A watch ended with an error; status 0 if the server was not reached. */
   readonly restarted: (resource: string, status: number) => void
   readonly objects: (resource: string, count: number) => void
 }
@@ -14,25 +14,25 @@ export function createKubeMetrics(registry: Registry): KubeMetrics {
   const registers = [registry]
   const events = new Counter({
     name: 'whence_kube_watch_events_total',
-    help: 'Events that watches brought, bookmarks included.',
+    help: 'Events received from watches, bookmarks included.',
     labelNames: ['resource', 'type'],
     registers,
   })
   const lists = new Counter({
     name: 'whence_kube_lists_total',
-    help: 'Whole lists that were taken: one at the start, more where history was gone.',
+    help: 'Full lists read: one at the start, and one whenever the watch history was gone.',
     labelNames: ['resource'],
     registers,
   })
   const restarts = new Counter({
     name: 'whence_kube_watch_restarts_total',
-    help: 'Watches that ended with an error, by HTTP status; 0 is a broken connection.',
+    help: 'Watches that ended with an error, by HTTP status; 0 for a broken connection.',
     labelNames: ['resource', 'status'],
     registers,
   })
   const objects = new Gauge({
     name: 'whence_kube_objects',
-    help: 'Objects in the copy that the process keeps.',
+    help: 'Objects in the copy of this process.',
     labelNames: ['resource'],
     registers,
   })

@@ -1,4 +1,4 @@
-/** What is read of any Kubernetes object, and how objects are told apart. */
+/** The fields that are read of any Kubernetes object, and the keys of objects. */
 
 export interface KubeObject {
   readonly apiVersion?: string
@@ -24,7 +24,7 @@ export function keyOf({ metadata }: KubeObject): string {
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 
-/** Without what the server keeps for itself, which is more than half of most objects. */
+/** Removes what only the server needs, which is more than half of most objects. */
 export function stripped(object: KubeObject): KubeObject {
   const { managedFields: _managedFields, annotations, ...metadata } = object.metadata
   if (annotations === undefined) return { ...object, metadata }

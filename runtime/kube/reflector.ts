@@ -1,9 +1,9 @@
 /**
- * Keeps a copy of all objects of one kind, as the API server has them: lists, watches, and never gives up.
+ * Keeps a copy of all objects of one kind in the API server: lists, watches, and never gives up.
  *
- * What goes wrong has one answer each. History that is gone (410): list again, and tell what was deleted meanwhile. A
- * connection that died silently: noticed by the missing bookmarks, and watched again from the last version. Refused or
- * unreachable: tried again, ever more slowly up to a bound. An expired token: read anew by the client.
+ * Every fault has one answer. The history is gone (410): list again, and report what was deleted meanwhile. A
+ * connection died silently: the missing bookmarks show it, and the watch resumes from the last version. Refused or
+ * unreachable: retried with growing, bounded pauses. An expired token: the client reads it again.
  */
 
 import type { Logger } from '../logger.ts'
@@ -19,30 +19,30 @@ export interface ReflectorOptions {
   readonly client: KubeClient
   /** For metrics and log lines, for example `websites`. */
   readonly name: string
-  /** Of the collection, for example `/apis/whence.dev/v1alpha1/websites`. */
+  /** Path of the collection, for example `/apis/whence.dev/v1alpha1/websites`. */
   readonly path: string
   /** Selectors, for example `fieldSelector: 'metadata.name=x'`. */
   readonly query?: Readonly<Record<string, string>>
   /** True: names and versions only, without the contents of the objects. */
   readonly isMetadataOnly?: boolean
-  /** Told the HTTP status of every failure, 0 where nothing came; must only take note. */
+  /** Called with the HTTP status of every failure, 0 if there was no answer; must only take note. */
   readonly onFailure?: (status: number) => void
-  /** Called after every change; must only take note, and never throws. `key` is null after a whole list was taken. */
+  /** Called after every change; must only take note, and never throws. `key` is null after a full list was read. */
   readonly onChange: (key: string | null) => void
   readonly logger: Logger
   readonly metrics: KubeMetrics
   readonly random: () => number
-  /** A watch that brings nothing for so long is taken for dead; for tests. */
+  /** A watch without data for this long counts as dead; set by tests. */
   readonly silenceMs?: number
 }
 
 export interface Reflector {
-  /** By `keyOf`. The map is never changed in place once the first list is there, save by the reflector itself. */
+  /** By `keyOf`. Once the first list is read, only the reflector changes the map. */
   readonly objects: ReadonlyMap<string, KubeObject>
   readonly isSynced: () => boolean
-  /** HTTP status of the failure since which nothing came; null while all is well. */
+  /** HTTP status of the last failure; null once data has arrived since. */
   readonly failure: () => number | null
-  /** Resolves once the first list is there. */
+  /** Resolves once the first list is read. */
   readonly synced: Promise<void>
   readonly close: () => Promise<void>
 }
@@ -51,16 +51,16 @@ const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.
 const METADATA_WATCH = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
 
 const PAGE_OBJECTS = 500
-/** For one page, which is the whole list where the server's cache gives it. */
+/** For one page, which is the whole list if the server's cache answers. */
 const LIST_MS = 60_000
 const MAX_PAGES = 10_000
-/** The server ends a watch after this time; spread, so that not all are begun anew at once. */
+/** The server ends a watch after this time; randomised, so that watches do not all restart at once. */
 const WATCH_S = { least: 300, most: 600 }
 /** The server sends bookmarks about once a minute. */
 const SILENCE_MS = 90_000
 const RETRY_MS = { first: 400, most: 5_000 }
 const FORBIDDEN_RETRY_MS = 30_000
-/** A watch that lasted so long was a good one: the next failure is a first one again. */
+/** A watch that lasted this long was healthy: the back-off starts over after it. */
 const HEALTHY_MS = 5_000
 
 export function startReflector(options: ReflectorOptions): Reflector {
@@ -90,7 +90,7 @@ class Reflecting {
   isSynced = false
   failure: number | null = null
   readonly #options: ReflectorOptions
-  /** Null: a list must be taken first. */
+  /** Null: a list must be read first. */
   #version: string | null = null
   #hasListed = false
   #failures = 0
@@ -105,7 +105,7 @@ class Reflecting {
       try {
         if (this.#version === null) await this.#list()
         await this.#watch()
-        // A stream that ends as soon as it began would else be asked for in a tight loop.
+        // Without this, a stream that ends as soon as it begins would be requested in a tight loop.
         if (performance.now() - startedAtMs < HEALTHY_MS) throw new KubeError(0, 'Ended', 'the watch ended at once')
         this.#failures = 0
       } catch (error) {
@@ -116,7 +116,7 @@ class Reflecting {
     }
   }
 
-  /** Takes the place of all that was known: what is not in the list was deleted meanwhile. */
+  /** Replaces all known objects: what is not in the list was deleted meanwhile. */
   async #list(): Promise<void> {
     const found = new Map<string, KubeObject>()
     let version: string | undefined
@@ -137,7 +137,7 @@ class Reflecting {
     this.synced.resolve()
   }
 
-  /** The first list may come from the server's cache, which is cheap; later ones ask for what is there for certain. */
+  /** The server's cache may answer the first list, which is cheap; later ones need the latest state. */
   async #page(token: string, take: (object: KubeObject) => void): Promise<ListHead> {
     const { client, path, isMetadataOnly } = this.#options
     const query = this.#hasListed ? { limit: String(PAGE_OBJECTS) } : { resourceVersion: '0' }
@@ -190,7 +190,7 @@ class Reflecting {
     this.#options.onFailure?.(status)
     if (status === 410) {
       this.#version = null
-      // A list that is itself outdated at once must not become a tight loop.
+      // A list that is outdated at once must not cause a tight loop.
       if (this.#failures === 0) {
         this.#failures += 1
         return
@@ -202,7 +202,7 @@ class Reflecting {
     const delayMs = Math.max(leastMs, Math.min(doubled, RETRY_MS.most)) * (0.5 + random() / 2)
     this.#failures += 1
     const isNews = this.#failures === 2 || status === 403
-    if (isNews) logger.warn({ resource: name, status, why: String(error) }, 'watch failed, trying again')
+    if (isNews) logger.warn({ resource: name, status, why: String(error) }, 'watch failed, retrying')
     await sleep(delayMs, this.abort.signal)
   }
 
@@ -216,7 +216,7 @@ class Reflecting {
   }
 }
 
-/** Resolves after the time or at once when the signal comes. */
+/** Resolves after `delayMs`, or at once when the signal fires. */
 function sleep(delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {

@@ -1,4 +1,4 @@
-/** Reads the words of a command line into options, flags and arguments, and reports every word that fits nowhere. */
+/** Reads a command line's words into options, flags and arguments, and reports every word it cannot place. */
 
 import { closestName } from '../../domain/resources/json-schema.ts'
 import type { CommandRow } from './commands.ts'
@@ -11,7 +11,7 @@ export interface GivenArguments {
   /** The command's own flags; a switch holds an empty text. */
   readonly flags: ReadonlyMap<string, string>
   readonly positionals: readonly string[]
-  /** What is asked for in place of running. */
+  /** What to do instead of running. */
   readonly wish: 'help' | 'version' | 'check' | null
   readonly problems: readonly { readonly name: string; readonly message: string }[]
 }
@@ -52,7 +52,7 @@ function readOption(word: string, rest: string[], command: CommandRow, reading: 
   const wish = WISHES[name]
   const target = targetOf(name, command)
   if (wish !== undefined) {
-    // Help and version win over a check, whatever the order.
+    // Help and version take precedence over a check, in any order.
     reading.wish = wish === 'check' ? (reading.wish ?? wish) : wish
   } else if (target !== null) {
     takeOption(target, value, rest, reading)

@@ -1,4 +1,4 @@
-/** The commands of `whence`: what each does, which settings it reads, and which flags and arguments are its own. */
+/** The commands of `whence`: what each does, which settings it reads, and its own flags and arguments. */
 
 import type { SettingName } from './table.ts'
 
@@ -11,10 +11,10 @@ export interface FlagRow {
 export interface CommandRow {
   readonly summary: string
   readonly settings: readonly SettingName[]
-  /** Engines that it works without; every other one that it reads must be named. */
+  /** Engines that are optional; every other one that it reads must be named. */
   readonly optionalEngines?: readonly SettingName[]
   readonly flags: Readonly<Record<string, FlagRow>>
-  /** In their order; in brackets where one may be left out. */
+  /** In their order; optional ones in brackets. */
   readonly positionals: readonly string[]
 }
 
@@ -34,22 +34,25 @@ const SERVING = [
   'logLevel',
   'logFormat',
 ] as const
-/** Tools ask a running process through its data folder; only where none runs do they open these. */
+/** Tools talk to a running process through its data folder; only if none runs do they open these. */
 const TOOL = ['data', 'eventLog', 'facts'] as const
 
-const JSON_FLAG = { '--json': { placeholder: null, doc: 'One JSON object a line in place of a table.' } }
-const WEBSITE_FLAG = { '--website': { placeholder: 'ID', doc: 'Of this website only.' } }
-const ORGANIZATION_FLAG = { '--organization': { placeholder: 'ID', doc: 'Of this organisation only.' } }
-const LIMIT_FLAG = { '--limit': { placeholder: 'N', doc: 'So many at most: the newest. (default: 50)' } }
+const JSON_FLAG = { '--json': { placeholder: null, doc: 'One JSON object per line instead of a table.' } }
+const WEBSITE_FLAG = { '--website': { placeholder: 'ID', doc: 'Only of this website.' } }
+const ORGANIZATION_FLAG = { '--organization': { placeholder: 'ID', doc: 'Only of this organisation.' } }
+const LIMIT_FLAG = { '--limit': { placeholder: 'N', doc: 'Show at most N, the newest. (default: 50)' } }
 const LIST_FLAGS = { ...JSON_FLAG, ...WEBSITE_FLAG, ...LIMIT_FLAG }
-const FOLLOW_FLAG = { '--follow': { placeholder: null, doc: 'Go on and show new ones as they come.' } }
+const FOLLOW_FLAG = { '--follow': { placeholder: null, doc: 'Keep running and show new ones as they arrive.' } }
 
 const LETTER_FLAGS = {
   ...WEBSITE_FLAG,
-  '--destination': { placeholder: 'ID', doc: 'To this destination only.' },
-  '--reason': { placeholder: 'TEXT', doc: 'Only those whose reason begins like this, for example refused.' },
-  '--since': { placeholder: 'TIME', doc: 'That failed then or later: 2026-11-21, 2026-11-21T13:00 (UTC), or 6h ago.' },
-  '--until': { placeholder: 'TIME', doc: 'That failed before then.' },
+  '--destination': { placeholder: 'ID', doc: 'Only to this destination.' },
+  '--reason': { placeholder: 'TEXT', doc: 'Only those whose reason begins with this text, for example refused.' },
+  '--since': {
+    placeholder: 'TIME',
+    doc: 'Only those that failed at or after this time: 2026-11-21, 2026-11-21T13:00 (UTC), or 6h ago.',
+  },
+  '--until': { placeholder: 'TIME', doc: 'Only those that failed before this time.' },
 }
 
 export const COMMANDS = {
@@ -60,31 +63,31 @@ export const COMMANDS = {
     positionals: [],
   },
   migrate: {
-    summary: "Bring ClickHouse's tables up to date. (A start does the same.)",
+    summary: "Bring ClickHouse's tables up to date. (The embedded program does so when it starts.)",
     settings: ['data', 'eventLog', 'facts'],
     flags: {},
     positionals: [],
   },
   explain: {
-    summary: 'Say why an install was matched or not, and how its deliveries stand; without an ID, of the newest one.',
+    summary: 'Explain why an install was matched or not, and show its deliveries; without an ID, for the newest one.',
     settings: [...TOOL],
     flags: { ...JSON_FLAG, ...WEBSITE_FLAG },
     positionals: ['[EVENT_ID]'],
   },
   logs: {
-    summary: 'Show Logs: every request with its answer.',
+    summary: 'Show Logs: every request and its answer.',
     settings: [...TOOL],
     flags: { ...LIST_FLAGS, ...ORGANIZATION_FLAG, ...FOLLOW_FLAG },
     positionals: [],
   },
   installs: {
-    summary: 'Show installs with what they were matched to.',
+    summary: 'Show installs and the visits they were matched to.',
     settings: [...TOOL],
     flags: { ...LIST_FLAGS, ...FOLLOW_FLAG },
     positionals: [],
   },
   activity: {
-    summary: 'Show what people should notice: a limit reached, a destination paused, a problem of the catalog.',
+    summary: 'Show what needs attention: a limit reached, a destination paused, a problem of the catalog.',
     settings: [...TOOL],
     flags: {
       ...JSON_FLAG,
@@ -101,35 +104,38 @@ export const COMMANDS = {
     positionals: [],
   },
   replay: {
-    summary: 'Deliver a failed delivery once more, a range of them, or all.',
+    summary: 'Retry one failed delivery, a range of them, or all.',
     settings: [...TOOL],
     flags: {
       ...JSON_FLAG,
       ...LETTER_FLAGS,
-      '--all': { placeholder: null, doc: 'Every one that the other options leave.' },
-      '--rate': { placeholder: 'N', doc: 'So many a second at most, up to 1,000. (default: 50)' },
+      '--all': { placeholder: null, doc: 'Every one that the other options select.' },
+      '--rate': { placeholder: 'N', doc: 'At most N a second, up to 1,000. (default: 50)' },
     },
     positionals: ['[JOB_ID]'],
   },
   'send-test': {
-    summary: 'Try a destination with a marked test event, and print what its provider says.',
+    summary: 'Send a destination a marked test event, and print the answer of its provider.',
     settings: ['data', 'manifests', 'catalog', ...KUBE, ...PROVIDER_URLS],
     flags: {
-      '--destination': { placeholder: 'ID', doc: 'The destination to try.' },
-      '--website': { placeholder: 'ID', doc: 'Its website, where several have a destination of this name.' },
-      '--live': { placeholder: null, doc: 'Send it for real instead of to a facility for tests; it then counts.' },
-      '--json': { placeholder: null, doc: 'One JSON object in place of a text.' },
+      '--destination': { placeholder: 'ID', doc: 'The destination to test.' },
+      '--website': { placeholder: 'ID', doc: 'Its website, if several have a destination of this name.' },
+      '--live': {
+        placeholder: null,
+        doc: 'Send a real event instead of using the test facility of its provider; it then counts.',
+      },
+      '--json': { placeholder: null, doc: 'One JSON object instead of text.' },
     },
     positionals: ['[DESTINATION]'],
   },
   api: {
-    summary: 'Run the collection endpoints as a process of their own; any number of them may run.',
+    summary: 'Run the collection endpoints as a separate process; any number may run.',
     settings: ['manifests', 'catalog', 'data', ...KUBE, ...SECRETS, ...SERVING, ...ENGINES, 'spool', 'spoolMegabytes'],
     flags: {},
     positionals: [],
   },
   delivery: {
-    summary: 'Run one role of the delivery side as a process of its own.',
+    summary: 'Run one role of the delivery side as a separate process.',
     settings: [
       'role',
       'manifests',
@@ -146,7 +152,7 @@ export const COMMANDS = {
     positionals: [],
   },
   operator: {
-    summary: 'Reconcile the custom resources of a cluster; of several replicas one leads.',
+    summary: 'Reconcile the custom resources of a cluster; one of several replicas leads.',
     settings: [
       'catalog',
       'baseUrl',
@@ -161,34 +167,35 @@ export const COMMANDS = {
       'logLevel',
       'logFormat',
     ],
-    // For the figures that it shows, and nothing else.
+    // Only for the figures that it shows.
     optionalEngines: ['facts'],
     flags: {},
     positionals: [],
   },
   'stand-ins': {
-    summary: 'Run stand-ins for the five providers, for evaluation only: what reaches them reaches nobody else.',
+    summary: 'Run stand-ins for the five providers, for evaluation only: they pass nothing on.',
     settings: ['standInsListen', 'metricsListen', 'logLevel', 'logFormat'],
     flags: {},
     positionals: [],
   },
   'rebuild-state': {
-    summary: 'Fill a Redis that lost its data from ClickHouse; the service may go on working.',
+    summary: 'Refill a Redis that lost its data from ClickHouse; the service may keep running.',
     settings: ['hotState', 'facts'],
     flags: {},
     positionals: [],
   },
   check: {
-    summary: 'Open a page of your website as a visitor would, and say what is missing for its installs to be matched.',
+    summary:
+      'Open a page of your website as a visitor would, and report what is missing for its installs to be matched.',
     settings: [],
     flags: {
       '--website': {
         placeholder: 'ID',
-        doc: 'The website that the page should count for. (default: as its script tag says)',
+        doc: 'The website that the page should belong to. (default: the one in its script tag)',
       },
-      '--service': { placeholder: 'URL', doc: 'The address of the service. (default: as the script tag says)' },
-      '--path': { placeholder: 'ID', doc: 'The install path whose hook is looked at. (default: the first one)' },
-      '--no-browser': { placeholder: null, doc: 'Leave out what needs a Chromium on this machine.' },
+      '--service': { placeholder: 'URL', doc: 'The address of the service. (default: the one in the script tag)' },
+      '--path': { placeholder: 'ID', doc: 'The install path whose hook is checked. (default: the first one)' },
+      '--no-browser': { placeholder: null, doc: 'Skip the checks that need a Chromium on this machine.' },
       ...JSON_FLAG,
     },
     positionals: ['URL'],
@@ -200,7 +207,7 @@ export const COMMANDS = {
       '-f': { placeholder: 'FOLDER', doc: 'The folder; short for --manifests.' },
       '--allow-missing': {
         placeholder: null,
-        doc: 'Secrets and other objects that are referred to may lie elsewhere.',
+        doc: 'Secrets and other objects that are referred to may be missing from the folder.',
       },
       ...JSON_FLAG,
     },
@@ -210,7 +217,7 @@ export const COMMANDS = {
 
 export type CommandName = keyof typeof COMMANDS
 
-/** The row of a command, or null where there is none of this name. */
+/** The row of a command, or null if there is none of this name. */
 export function commandNamed(name: string): CommandRow | null {
   const rows: Readonly<Record<string, CommandRow>> = COMMANDS
   return Object.hasOwn(rows, name) ? (rows[name] ?? null) : null

@@ -1,4 +1,6 @@
-/** Parsers of single settings: text in, value or reason out. Reasons complete "NAME …" and never repeat the text. */
+/**
+ * Parsers of single settings: from text to a value or a reason. Reasons complete "NAME …" and never repeat the text.
+ */
 
 import ipaddr from 'ipaddr.js'
 
@@ -14,13 +16,13 @@ import type { ListenAddress } from '../metrics.ts'
 export type ParsedSetting<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string }
 export type SettingParser<T> = (text: string) => ParsedSetting<T>
 
-/** Where an engine is; the scheme picks the adapter. */
+/** The address of an engine; the scheme picks the adapter. */
 export interface EngineUrl {
   /** Without its colon: `lmdb`, `chdb`, `kafka`, `redis`, `rediss`, `http`, `https`. */
   readonly scheme: string
   /** The whole text; may carry a password. */
   readonly url: string
-  /** What stands behind the scheme: for `lmdb:` and `chdb:` the folder. */
+  /** The part after the scheme: for `lmdb:` and `chdb:` the folder. */
   readonly location: string
 }
 
@@ -40,13 +42,13 @@ export const parseBaseUrl: SettingParser<string> = (text) => {
   const url = plainHttpUrl(text)
   const base = url === null ? '' : url.origin + withoutSlashes(url.pathname)
   if (base === '') return refused('must be an address such as https://whence.acme.dev')
-  // It stands in shell scripts, in addresses and on pages.
+  // It is used in shell scripts, URLs and pages.
   return isPlainBase(base)
     ? accepted(base)
     : refused('must have a plain host, and a path of letters, digits and . _ ~ - % alone')
 }
 
-/** Scheme, host and port alone: the provider's documented path is added. */
+/** Only scheme, host and port: the provider's documented path is added. */
 export const parseOriginUrl: SettingParser<string> = (text) => {
   const url = plainHttpUrl(text)
   if (url === null || url.pathname !== '/' || !isPlainOrigin(url.origin)) {
@@ -55,7 +57,7 @@ export const parseOriginUrl: SettingParser<string> = (text) => {
   return accepted(url.origin)
 }
 
-/** A parser of engine URLs that takes these schemes. */
+/** A parser of engine URLs that accepts these schemes. */
 export function parseEngineUrl(schemes: readonly string[]): SettingParser<EngineUrl> {
   return (text) => {
     const match = /^([a-z]+):(.+)$/.exec(text)
@@ -69,7 +71,7 @@ export function parseEngineUrl(schemes: readonly string[]): SettingParser<Engine
   }
 }
 
-/** The parsers of the adapters themselves, so that what would fail at the start is told with everything else. */
+/** The adapters' own parsers, so that an address that would fail at the start is reported with everything else. */
 function addressProblem(scheme: string, text: string): string | null {
   if (scheme === 'lmdb' || scheme === 'chdb') return null
   if (!text.startsWith(`${scheme}://`)) return `must be an address such as ${scheme}://127.0.0.1`
@@ -88,7 +90,7 @@ function redisProblem(text: string): string | null {
   }
 }
 
-/** A folder or file; not looked at here. */
+/** A folder or file; not checked here. */
 export const parsePath: SettingParser<string> = (text) =>
   text.includes('\0') || text.length > MAX_TEXT_CHARS ? refused('is not a path') : accepted(text)
 
@@ -103,7 +105,7 @@ export const parseNetworks: SettingParser<readonly string[]> = (text) => {
   return accepted(networks)
 }
 
-/** It stands in addresses and, in capitals, in names of shell variables. */
+/** Used in URLs and, in capitals, in names of shell variables. */
 export const parseBrand: SettingParser<string> = (text) =>
   isBrand(text)
     ? accepted(text)
@@ -157,7 +159,7 @@ function plainHttpUrl(text: string): URL | null {
   return new URL(text)
 }
 
-/** Without those at its end; not by a pattern, which takes the square of their number. */
+/** Not by a pattern, which takes the square of the number of slashes. */
 function withoutSlashes(path: string): string {
   let end = path.length
   while (path[end - 1] === '/') end -= 1

@@ -1,4 +1,4 @@
-/** Compiles a command line and an environment into settings, or into all that is wrong with them, by name. */
+/** Compiles a command line and an environment into settings, or into a list of everything wrong with them, by name. */
 
 import { closestName } from '../../domain/resources/json-schema.ts'
 import { readArguments } from './arguments.ts'
@@ -35,7 +35,7 @@ export type SettingsOutcome =
   | { readonly kind: 'version' }
   | { readonly kind: 'problems'; readonly problems: readonly SettingProblem[]; readonly text: string }
 
-/** `argv` is what follows the command. Options win over variables; an empty variable counts as absent. */
+/** `argv` is what follows the command. Options override variables; an empty variable counts as absent. */
 export function compileSettings(command: string, argv: readonly string[], env: Environment): SettingsOutcome {
   const row = commandNamed(command)
   if (row === null) return refused([unknownCommand(command)])
@@ -56,7 +56,7 @@ export function compileSettings(command: string, argv: readonly string[], env: E
   }
 }
 
-/** What `whence` says without a command. */
+/** What `whence` prints without a command. */
 export function overview(): string {
   const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length))
   const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`)
@@ -66,7 +66,7 @@ export function overview(): string {
     'Commands:',
     ...lines,
     '',
-    '`whence COMMAND --help` says more.',
+    '`whence COMMAND --help` shows more.',
     '',
   ].join('\n')
 }
@@ -76,9 +76,9 @@ export function commandHelp(command: string, row: CommandRow): string {
   const options = [
     ...Object.entries(row.flags).map(([name, flag]) => ({ name, ...flag })),
     ...row.settings.map((name) => settingHelp(rowOf(name))),
-    { name: '--check', placeholder: null, doc: 'Print the settings, secrets masked, and end.' },
-    { name: '--version', placeholder: null, doc: 'Print the version and end.' },
-    { name: '--help', placeholder: null, doc: 'Print this and end.' },
+    { name: '--check', placeholder: null, doc: 'Print the settings, secrets masked, and exit.' },
+    { name: '--version', placeholder: null, doc: 'Print the version and exit.' },
+    { name: '--help', placeholder: null, doc: 'Print this help and exit.' },
   ].map(({ name, placeholder, doc }) => ({ head: placeholder === null ? name : `${name} ${placeholder}`, doc }))
   const width = Math.max(...options.map(({ head }) => head.length))
   const usage = ['Usage: whence', command, ...row.positionals, '[options]'].join(' ')
@@ -87,7 +87,7 @@ export function commandHelp(command: string, row: CommandRow): string {
   )
 }
 
-/** One text per setting with where it came from; null where nothing is given and there is no default. */
+/** The text of a setting and where it came from; null if it is not set and has no default. */
 interface SettingText {
   readonly source: string
   readonly text: string
@@ -130,11 +130,11 @@ function parseAll(row: CommandRow, texts: SettingTexts, problems: SettingProblem
   return Object.freeze(values) as Settings
 }
 
-/** What no setting shows by itself. */
+/** Checks across settings and commands. */
 function crossChecks(command: string, row: CommandRow, texts: SettingTexts): readonly SettingProblem[] {
   const problems: SettingProblem[] = []
   if (command === 'embedded') problems.push(...folderChecks(row, texts))
-  // Tools work on either kind: on what a single process keeps in folders, and on the servers of many.
+  // Tools work on both: the folders of a single process, and the servers of many.
   if (!isSingleMachine(command)) problems.push(...engineChecks(command, row, texts))
   if (row.settings.includes('secret')) problems.push(...secretChecks(command, texts))
   if (command === 'operator' && !texts.has('catalog')) {
@@ -146,7 +146,7 @@ function crossChecks(command: string, row: CommandRow, texts: SettingTexts): rea
   return problems
 }
 
-/** One process keeps its engines in folders; the servers that several processes would share cannot be used yet. */
+/** One process keeps its engines in folders. */
 function folderChecks(row: CommandRow, texts: SettingTexts): readonly SettingProblem[] {
   return (['eventLog', 'facts'] as const).flatMap((name) => {
     const given = texts.get(name)
@@ -162,7 +162,7 @@ function engineChecks(command: string, row: CommandRow, texts: SettingTexts): re
     if (!row.settings.includes(name)) return []
     const { env } = SETTINGS[name]
     const scheme = /^(lmdb|chdb):/.exec(texts.get(name)?.text ?? '')
-    if (scheme !== null) return [{ name: env, message: `${scheme[0]} works in the embedded program only` }]
+    if (scheme !== null) return [{ name: env, message: `${scheme[0]} works only in the embedded program` }]
     if (texts.has(name) || row.optionalEngines?.includes(name)) return []
     return [{ name: env, message: `is required for ${command}` }]
   })
@@ -192,7 +192,7 @@ function unknownCommand(command: string): SettingProblem {
   return { name: command, message: unknownMessage('command', command, Object.keys(COMMANDS)) }
 }
 
-/** Also used for options: what is unknown, and what was probably meant. */
+/** Also used for options: the unknown name, and its likely meaning. */
 export function unknownMessage(what: string, name: string, known: readonly string[]): string {
   const meant = closestName(name, known)
   return meant === null

@@ -23,18 +23,18 @@ import {
 export const DELIVERY_ROLES = ['facts-writer', 'state', 'dispatch', ...PROVIDER_IDS] as const
 
 export interface SettingRow<T> {
-  /** Null for what should not stand on a command line. */
+  /** Null if it should not be on a command line. */
   readonly option: string | null
   readonly env: string
   readonly placeholder: string
   readonly doc: string
   readonly parse: SettingParser<T>
   /**
-   * The text that is parsed where nothing is given; null where the setting may be absent. A function derives it from
-   * the settings above it in the table.
+   * The text that is parsed if the setting is not given; null if it may be absent. A function derives it from the
+   * settings above it in the table.
    */
   readonly fallback: string | null | ((above: FallbackSource) => string | null)
-  /** For people, where the default is not a plain text. */
+  /** For people, if the default is not a plain text. */
   readonly fallbackDoc?: string
   readonly isSecret?: true
 }
@@ -58,7 +58,7 @@ export const SETTINGS = {
     option: '--listen',
     env: 'WHENCE_LISTEN',
     placeholder: 'HOST:PORT',
-    doc: 'Where the service listens.',
+    doc: 'Address that the service listens on.',
     parse: parseListen,
     fallback: '127.0.0.1:8080',
   },
@@ -66,7 +66,7 @@ export const SETTINGS = {
     option: '--metrics-listen',
     env: 'WHENCE_METRICS_LISTEN',
     placeholder: 'HOST:PORT',
-    doc: 'Where Prometheus reads metrics.',
+    doc: 'Address that Prometheus reads metrics from.',
     parse: parseListen,
     fallback: '127.0.0.1:9090',
   },
@@ -74,7 +74,7 @@ export const SETTINGS = {
     option: '--base-url',
     env: 'WHENCE_BASE_URL',
     placeholder: 'URL',
-    doc: 'The address under which websites and installers reach the service.',
+    doc: 'The address at which websites and installers reach the service.',
     parse: parseBaseUrl,
     fallback: ({ text }) => `http://${text('listen')}`,
     fallbackDoc: '`http://` and the listen address',
@@ -83,7 +83,7 @@ export const SETTINGS = {
     option: '--data',
     env: 'WHENCE_DATA',
     placeholder: 'FOLDER',
-    doc: 'Where everything is kept that the process itself stores.',
+    doc: 'Folder of everything that the process itself stores.',
     parse: parsePath,
     fallback: './data',
   },
@@ -108,7 +108,7 @@ export const SETTINGS = {
     option: null,
     env: 'WHENCE_SECRET',
     placeholder: 'TEXT',
-    doc: 'The master secrets themselves, one a line, in place of a file.',
+    doc: 'The master secrets themselves, one a line, instead of a file.',
     parse: parseSecret,
     fallback: null,
     isSecret: true,
@@ -126,7 +126,7 @@ export const SETTINGS = {
     option: '--connections-per-address',
     env: 'WHENCE_CONNECTIONS_PER_ADDRESS',
     placeholder: 'N',
-    doc: 'Most connections of one address, those of --trust-proxy excepted; 0 for no limit (docs/operations.md).',
+    doc: 'Most connections of one address, except those of --trust-proxy; 0 for no limit (docs/operations.md).',
     parse: parseCount({ min: 0, max: 10_000 }),
     fallback: '512',
   },
@@ -164,7 +164,7 @@ export const SETTINGS = {
     option: '--spool',
     env: 'WHENCE_SPOOL',
     placeholder: 'FOLDER',
-    doc: 'Where an api keeps what Kafka cannot take now; a disk that outlives the process.',
+    doc: 'Folder in which an api keeps what Kafka cannot take now; on a disk that outlives the process.',
     parse: parsePath,
     fallback: null,
     fallbackDoc: 'none: such requests are answered `503`',
@@ -173,7 +173,7 @@ export const SETTINGS = {
     option: '--spool-megabytes',
     env: 'WHENCE_SPOOL_MEGABYTES',
     placeholder: 'N',
-    doc: 'So much may wait in the spool, in millions of bytes.',
+    doc: 'Most data that may wait in the spool, in millions of bytes.',
     parse: parseCount({ min: 1, max: 1_000_000 }),
     fallback: '1000',
   },
@@ -187,7 +187,7 @@ export const SETTINGS = {
     option: '--brand',
     env: 'WHENCE_BRAND',
     placeholder: 'NAME',
-    doc: "The name that shows in the skill's address, in the hook's variables and on pages.",
+    doc: "The name that is used in the skill's address, in the hook's variables and on pages.",
     parse: parseBrand,
     fallback: 'whence',
   },
@@ -195,7 +195,7 @@ export const SETTINGS = {
     option: '--role',
     env: 'WHENCE_ROLE',
     placeholder: 'ROLE',
-    doc: `What a delivery process does: ${DELIVERY_ROLES.join(', ')}.`,
+    doc: `The role of a delivery process: ${DELIVERY_ROLES.join(', ')}.`,
     parse: parseChoice(DELIVERY_ROLES),
     fallback: null,
     fallbackDoc: 'must be given',
@@ -213,7 +213,7 @@ export const SETTINGS = {
     option: '--stand-ins-listen',
     env: 'WHENCE_STAND_INS_LISTEN',
     placeholder: 'HOST:PORT',
-    doc: 'Where the first stand-in listens, the one for GA4; the others follow on the next five ports.',
+    doc: 'Address of the first stand-in, for GA4; the others use the next five ports.',
     parse: parseListen,
     fallback: '127.0.0.1:8090',
   },
@@ -231,7 +231,7 @@ export const SETTINGS = {
     option: '--log-level',
     env: 'WHENCE_LOG_LEVEL',
     placeholder: 'LEVEL',
-    doc: 'The lowest level of diagnostics that is written.',
+    doc: 'The lowest level of diagnostics to write.',
     parse: parseLogLevel,
     fallback: 'info',
   },
@@ -253,10 +253,12 @@ type ValueOf<Row> = Row extends { readonly parse: SettingParser<infer T>; readon
     : T
   : never
 
-/** All settings of a process, parsed. What its command does not read holds its default or is never looked at. */
+/**
+ * All settings of a process, parsed. A setting that its command does not read holds its default or is never checked.
+ */
 export type Settings = { readonly [N in SettingName]: ValueOf<(typeof SETTINGS)[N]> }
 
-/** Variables that begin alike and belong to the hook; a shell may have them set. */
+/** Variables with the same prefix that belong to the hook; a shell may have them set. */
 export const FOREIGN_VARIABLES: readonly string[] = ['WHENCE_HANDOFF', 'WHENCE_DISABLED']
 
 /** Whether a command works on the data folder of one machine, so that engines need not be named. */
@@ -269,7 +271,7 @@ function providerUrl(env: string, provider: string) {
     option: null,
     env,
     placeholder: 'URL',
-    doc: `Base address of ${provider}: origin only, the documented path is added.`,
+    doc: `Base address of ${provider}: only the origin; the documented path is added.`,
     parse: parseOriginUrl,
     fallback: null,
     fallbackDoc: "the provider's own",
