@@ -1,4 +1,7 @@
-/** Base64url without padding, both ways, strict about the one spelling each byte string has (RFC 4648, section 5). */
+/**
+ * Base64url without padding, in both directions; accepts only the one canonical text of each byte string (RFC 4648,
+ * section 5).
+ */
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const INVALID = 255

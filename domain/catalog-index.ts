@@ -1,4 +1,4 @@
-/** What requests ask of a catalog beside its maps. Each is made once for each catalog, so that no request walks over all websites. */
+/** Indexes over a catalog for requests. Each is built once per catalog, so that no request scans all websites. */
 
 import type { Catalog, Website } from './catalog.ts'
 import type { WebsiteId } from './model.ts'
@@ -25,7 +25,7 @@ export const websiteByOrigin = perCatalog(({ websites }): ReadonlyMap<string, We
   return index
 })
 
-/** `live` as soon as one destination is `Live`, else `validate`; `none` without destinations. */
+/** `live` if any destination is `Live`, otherwise `validate`; `none` without destinations. */
 export type DeliveryMode = 'live' | 'validate' | 'none'
 
 /** Of all destinations, and of the GA4 ones among them. */
@@ -45,7 +45,7 @@ function modeWith(mode: DeliveryMode, destination: string): DeliveryMode {
   return mode === 'live' || destination === 'Live' ? 'live' : 'validate'
 }
 
-/** `make`, asked once for each catalog. Catalogs are immutable, so what was made of one stays right. */
+/** `make`, called once per catalog. Catalogs are immutable, so the result stays right. */
 function perCatalog<T extends object>(make: (catalog: Websites) => T): (catalog: Websites) => T {
   const made = new WeakMap<Websites, T>()
   return (catalog) => {

@@ -13,19 +13,19 @@ export interface InstallPath {
 export interface CompiledFrom {
   readonly namespace: string
   readonly objectName: string
-  /** Whom it lets in beside its own namespace. */
+  /** The other namespaces that it admits. */
   readonly allowedNamespaces?: AllowedNamespaces
 }
 
 export interface Organization extends CompiledFrom {
-  /** `metadata.name`, with the namespace in front (`team/acme`) where it is not `default`. */
+  /** `metadata.name`, prefixed with the namespace (`team/acme`) unless that is `default`. */
   readonly id: string
   readonly displayName: string
   readonly plan: Plan
   readonly logRetentionDays: number
   /** Oldest first. */
   readonly installPaths: readonly InstallPath[]
-  /** Where installs without a valid path count; null only where the organisation has no path at all. */
+  /** The install path that counts installs without a valid path; null only if the organisation has no path. */
   readonly firstInstallPath: string | null
 }
 
@@ -34,14 +34,14 @@ export interface Destination {
   readonly id: string
   readonly website: WebsiteId
   readonly organization: string
-  /** Of its own resource, whose name is its ID. */
+  /** Namespace of its own resource, whose name is its ID. */
   readonly namespace: string
   readonly displayName: string
   readonly provider: ProviderId
   readonly mode: DestinationMode
   readonly eventTypes: readonly EventType[]
   readonly reconstructionWindowHours: number
-  /** The provider's own block of the resource without the references to secrets, for example `{ measurementId }`. */
+  /** The provider's block of the resource without the references to secrets, for example `{ measurementId }`. */
   readonly settings: Readonly<Record<string, unknown>>
 }
 
@@ -73,7 +73,7 @@ export interface Catalog {
   readonly version: string
   readonly organizations: ReadonlyMap<string, Organization>
   readonly websites: ReadonlyMap<WebsiteId, Website>
-  /** Origins registered with at least one website: these get preflight answers. */
+  /** Origins registered with at least one website: only these get preflight answers. */
   readonly origins: ReadonlySet<string>
 }
 
@@ -84,17 +84,17 @@ export function destinationKey(website: WebsiteId, destination: string): string 
   return `${website}/${destination}`
 }
 
-/** One thing wrong with one object: where it stands, which field, and why in a sentence that helps. */
+/** One thing wrong with one object: its place, the field, and a reason that helps to fix it. */
 export interface CatalogProblem {
   /** For example `Website/acme-dev`. */
   readonly object: string
-  /** For example `quickstart.yaml, document 2, line 14`; empty where there is no file. */
+  /** For example `quickstart.yaml, document 2, line 14`; empty if there is no file. */
   readonly source: string
   /** JSON pointer into the object, empty for the object as a whole. */
   readonly field: string
-  /** CamelCase, from a closed set: the same words the operator uses in conditions. */
+  /** CamelCase, from a closed set, which the operator's conditions share. */
   readonly reason: string
   readonly message: string
-  /** The object is in force all the same. */
+  /** The object is in force nevertheless. */
   readonly isWarning?: true
 }

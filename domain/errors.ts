@@ -1,4 +1,7 @@
-/** Every code that the public interface may answer, once. `origin` says who chose it: the contract or us. */
+/**
+ * Every code that the public interface may answer, once. `chosenBy` is its source: the contract, our decisions or this
+ * project.
+ */
 
 interface ErrorRow {
   readonly status: number
@@ -27,8 +30,8 @@ export const ERRORS = {
     when: 'An install event carries a handoff token together with receipts.',
     chosenBy: 'decisions',
   },
-  plan_limit: { status: 402, when: 'Creation past a count limit of the plan.', chosenBy: 'contract' },
-  plan_required: { status: 402, when: 'Creation where the plan allows none.', chosenBy: 'contract' },
+  plan_limit: { status: 402, when: 'A resource was created beyond a count limit of the plan.', chosenBy: 'contract' },
+  plan_required: { status: 402, when: 'A resource was created that the plan does not allow.', chosenBy: 'contract' },
   origin_not_allowed: {
     status: 403,
     when: 'The Origin header is missing or not registered for the website, or `page_url` is not on it.',
@@ -43,7 +46,7 @@ export const ERRORS = {
   website_not_found: { status: 404, when: 'No website has this ID.', chosenBy: 'decisions' },
   install_path_not_found: {
     status: 404,
-    when: 'The hook was asked for with an install path that the organisation does not have.',
+    when: 'The hook was requested with an install path that the organisation does not have.',
     chosenBy: 'contract',
   },
   receipt_not_found: {
@@ -57,7 +60,7 @@ export const ERRORS = {
     when: 'The address exists, the method does not; `Allow` lists those that do.',
     chosenBy: 'decisions',
   },
-  request_timeout: { status: 408, when: 'The request did not arrive whole in time.', chosenBy: 'project' },
+  request_timeout: { status: 408, when: 'The request did not arrive completely in time.', chosenBy: 'project' },
   receipt_not_activatable: {
     status: 409,
     when: 'The receipt belongs to a visit that exists only for a handoff.',
@@ -78,7 +81,7 @@ export const ERRORS = {
   },
   rate_limited: {
     status: 429,
-    when: 'A rate limit is reached; `retryAfter` says when to come back, in seconds.',
+    when: 'A rate limit is reached; `retryAfter` is the wait before a retry, in seconds.',
     chosenBy: 'contract',
   },
   headers_too_large: { status: 431, when: 'The header block is too large.', chosenBy: 'project' },
@@ -92,7 +95,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS
 
-/** A request that is answered with a code of the table. Extra keys go into the answer beside `error`. */
+/** A request that is answered with a code of the table. Extra members go into the answer beside `error`. */
 export interface Refusal {
   readonly kind: 'refused'
   readonly code: ErrorCode

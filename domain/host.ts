@@ -1,20 +1,20 @@
 /**
- * THE rule for what may stand in an address of ours or of a website: one alphabet for the compiler, the settings and the
- * hook's script, so that what one of them accepts the others can carry. None of it holds a quote, a blank or a line break.
+ * THE rule for addresses of the service and of websites: one alphabet for the compiler, the settings and the hook's
+ * script, so that all of them accept the same. It contains no quote, blank or line break.
  */
 
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i
 const IPV6 = /^\[[0-9a-f:.]{2,45}\]$/i
 const MOST_CHARS = 253
 const MOST_PORT_DIGITS = 5
-/** Scheme, host, port and path; the host is looked at apart. */
+/** Scheme, host, port and path; the host is checked separately. */
 const ADDRESS = /^https?:\/\/(\[[^\]/]*\]|[^/:[\]]*)(?::([0-9]+))?((?:\/[A-Za-z0-9._~%-]+)*)\/?$/
 const BRAND = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/
 const BRAND_CHARS = 31
 
 /**
- * Whether this is a host in its plain form, as `URL.hostname` spells it: names joined by single dots, none of them empty, at
- * most 63 characters each, no hyphen at either end of one and no dot at the end of all; or an IP address.
+ * Whether this is a host in the plain form of `URL.hostname`: labels joined by single dots, none empty, at most 63
+ * characters each, no hyphen at either end of a label and no dot at the end of the host; or an IP address.
  */
 export function isPlainHost(host: string): boolean {
   if (host.startsWith('[')) return IPV6.test(host)
@@ -26,12 +26,12 @@ export function isPlainOrigin(text: string): boolean {
   return addressPath(text) === '' && !text.endsWith('/')
 }
 
-/** Whether this is an address that paths can be added to: a plain host, and plain steps of a path. */
+/** Whether this is an address that paths can be added to: a plain host, and plain path segments. */
 export function isPlainBase(text: string): boolean {
   return addressPath(text) !== null
 }
 
-/** Lower case words joined by `-`: it stands in addresses and, in capitals, in names of shell variables. */
+/** Lower case words joined by `-`: used in URLs and, in capitals, in names of shell variables. */
 export function isBrand(text: string): boolean {
   return text.length <= BRAND_CHARS && BRAND.test(text)
 }

@@ -1,6 +1,6 @@
-/** Reads what rows of the facts keep as JSON: a row that was damaged must not hide others, nor end what reads it. */
+/** Reads JSON columns of the facts: a damaged row must not hide others, nor stop its reader. */
 
-/** The object or list that the text says; null where it is none. */
+/** The object or list in the text; null if there is none. */
 export function readJsonColumn<T extends object>(text: string): T | null {
   try {
     const value: unknown = JSON.parse(text)

@@ -1,4 +1,4 @@
-/** THE table of limits: sizes, counts, times, plans and rates. Units stand last in the names. */
+/** THE table of limits: sizes, counts, times, plans and rates. Names end with the unit. */
 
 import type { Plan } from './model.ts'
 
@@ -77,7 +77,9 @@ export const LIMITS = {
   clockSkewMs: 5 * MINUTE_MS,
   loggedRefusalsPerS: 1_000,
   refusedBodiesPerMinute: 20,
-  /** Activity entries about origins that a website has not registered: one an hour and origin, so many an hour and website. */
+  /**
+   * Activity entries about unregistered origins: one per hour and origin, and at most this many per hour and website.
+   */
   unregisteredOriginsPerHour: 20,
 } as const
 
@@ -90,7 +92,7 @@ export interface PlanLimits {
   readonly logStreams: number
   readonly logRetentionDays: number
   readonly trackedEventsPerMonth: number
-  /** Past the quota Free answers as usual and stores nothing; paid plans are never cut off. */
+  /** Beyond the quota, Free answers as usual and stores nothing; paid plans are never cut off. */
   readonly isCutOffOverQuota: boolean
 }
 

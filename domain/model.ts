@@ -33,10 +33,10 @@ export type DestinationMode = (typeof DESTINATION_MODES)[number]
 export const HOOK_SCANS = ['Notice', 'Silent', 'Disabled'] as const
 export type HookScan = (typeof HOOK_SCANS)[number]
 
-/** A JSON scalar as it may stand in `client` and in custom adapters. */
+/** A JSON scalar in `client` and in custom adapters. */
 export type Scalar = string | number | boolean
 
-/** What the providers know the visitor by. Only fields the website's providers use become facts. */
+/** The visitor's identifiers at the providers. Only fields that the website's providers use become facts. */
 export interface Identities {
   readonly ga4?: Readonly<Record<string, { readonly client_id?: string; readonly session_id?: string }>>
   readonly google_ads?: {
@@ -66,7 +66,7 @@ export interface Visit {
   readonly website: WebsiteId
   readonly visitId: VisitId
   readonly organization: string
-  /** Unix ms; stands inside the receipt as well. */
+  /** Unix ms; also contained in the receipt. */
   readonly issuedAtMs: number
   readonly urlId: string
   readonly origin: string
@@ -98,11 +98,11 @@ export const RECEIPT_VERDICTS = [
 ] as const
 export type ReceiptVerdict = (typeof RECEIPT_VERDICTS)[number]
 
-/** `pending`: what decides it could not be known when it was reported; a decision follows. */
+/** `pending`: what decides it was not known when it was reported; a decision follows. */
 export type Resolution = 'matched' | 'unmatched' | 'counted' | 'pending'
 export type SelectionPolicy = 'latest_visit' | 'handoff' | 'same_installation' | 'none'
 
-/** One examined receipt or token with its verdict; the visit ID is null where nothing could be read. */
+/** One examined receipt or token with its verdict; the visit ID is null if nothing could be read. */
 export interface CandidateVerdict {
   readonly visitId: VisitId | null
   readonly issuedAtMs: number | null
@@ -119,13 +119,13 @@ export interface OpenCandidate {
 
 export type SessionMode = 'original_session_window' | 'client_only' | 'none'
 
-/** Plan of one delivery as the answer states it. */
+/** Plan of one delivery, as in the answer. */
 export interface DeliveryPlan {
   readonly destination: string
   readonly provider: ProviderId
   readonly status: 'pending' | 'skipped'
   readonly sessionMode: SessionMode
-  /** Why it is skipped; empty where it is pending. */
+  /** Why it is skipped; empty if it is pending. */
   readonly reason: string
 }
 
@@ -149,12 +149,12 @@ export interface Install {
   readonly candidateCount: number
   readonly visitId: VisitId | null
   readonly visitIssuedAtMs: number | null
-  /** GPC as the receipt or the token carries it; the visit itself may say it too. */
+  /** GPC from the receipt or the token; the visit may carry it too. */
   readonly gpc: boolean
   readonly verdicts: readonly CandidateVerdict[]
   readonly deliveries: readonly DeliveryPlan[]
   readonly answer: InstallAnswer
-  /** Of a pending one: what its decision chooses from, beside the visit of its installation. */
+  /** For a pending install: the candidates of its decision, besides the visit of its installation. */
   readonly openCandidates?: readonly OpenCandidate[]
 }
 
@@ -177,6 +177,6 @@ export interface InstallAnswer {
   readonly recorded?: false
 }
 
-/** How a delivery stands; the last five end it, except that a `failed` one can be replayed. */
+/** Status of a delivery; the last four are final, except that a `failed` one can be replayed. */
 export const DELIVERY_STATUSES = ['pending', 'retrying', 'delivered', 'skipped', 'expired', 'failed'] as const
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]

@@ -3,7 +3,7 @@
 import { isPlainHost } from './host.ts'
 import { LIMITS } from './limits.ts'
 
-/** SHA-256 of a text in lower-case hex; passed in because hashing is not the domain's. */
+/** SHA-256 of a text in lower-case hex; passed in because the domain does no hashing. */
 export type Sha256Hex = (text: string) => string
 
 /** The parsed value, or a phrase that completes "this address …" and never repeats the address. */
@@ -15,16 +15,16 @@ export interface PageAddress {
 }
 
 /**
- * `new URL` forgives tabs, backslashes, missing slashes and user names; in a comparison for trust each of these is a way
- * around it, so the text must already have the plain shape.
+ * `new URL` accepts tabs, backslashes, missing slashes and user names. Each of these could bypass a comparison that
+ * decides trust, so the text must already have the plain shape.
  */
 const ORIGIN_SHAPE = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\\@\s\p{Cc}]+\/?$/iu
 const ADDRESS_SHAPE = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\\\s\p{Cc}]+([/?#][^\s\p{Cc}]*)?$/iu
 const IPV4_LOOPBACK = /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/
 
 /**
- * An origin in its one spelling: lower case, punycode, default port dropped.
- * Refused: a path, query or user name, wildcards, any scheme but `https:` (and `http:` on this machine).
+ * A canonical origin: lower case, punycode, default port dropped. Refused: a path, query or user name, wildcards, and
+ * any scheme but `https:` (and `http:` on this machine).
  */
 export function parseOrigin(text: string): Parsed<string> {
   if (text.length > LIMITS.urlChars) return refused('is too long')
@@ -35,7 +35,7 @@ export function parseOrigin(text: string): Parsed<string> {
   return url === null ? refused('is not an address that a browser could open') : originOf(url)
 }
 
-/** The same for callers that need no reason: the normalised origin, or null. Suits an `Origin` header as it came. */
+/** The same for callers that need no reason: the normalised origin, or null. Accepts an `Origin` header as it came. */
 export function normaliseOrigin(text: string): string | null {
   const parsed = parseOrigin(text)
   return parsed.ok ? parsed.value : null
@@ -52,7 +52,7 @@ export function parsePageUrl(text: string): Parsed<PageAddress> {
 }
 
 /**
- * What is kept of a referrer: origin and path, without user name, query and fragment. Any scheme that has a host
+ * The part of a referrer that is kept: origin and path, without user name, query and fragment. Any scheme with a host
  * counts (`http:`, `android-app:`); empty for everything else.
  */
 export function stripReferrer(text: string): string {
@@ -65,14 +65,15 @@ export function urlId(page: PageAddress, sha256Hex: Sha256Hex): string {
   return `url_${sha256Hex(page.origin + page.path).slice(0, 16)}`
 }
 
-/** Whether a host, as `URL.hostname` spells it, is this machine itself. */
+/** Whether a host, in the spelling of `URL.hostname`, is this machine itself. */
 export function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || IPV4_LOOPBACK.test(host)
 }
 
 function originOf(url: URL): Parsed<string> {
   if (url.hostname === '') return refused('names no host')
-  // What is a host for URL parsers, such as one with a quote, is none for DNS, and origins stand in the hook's script.
+  // URL parsers accept hosts that DNS does not, such as one with a quote, and origins are written into the hook's
+  // script.
   if (url.hostname.includes('*')) return refused('has a wildcard: every origin must be written out')
   if (!isPlainHost(url.hostname)) return refused('has a host that is no plain DNS name and no IP address')
   if (url.protocol === 'https:') return { ok: true, value: url.origin }

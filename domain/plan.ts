@@ -3,7 +3,7 @@
 import { PLAN_LIMITS } from './limits.ts'
 import type { Plan } from './model.ts'
 
-/** What a plan counts, by the name of its limit, with the word for one and for many. */
+/** What a plan counts, by the name of its limit, with singular and plural. */
 export const PLAN_COUNTS = {
   installPaths: ['install path', 'install paths'],
   websites: ['website', 'websites'],
@@ -17,13 +17,13 @@ export const PLAN_COUNTS = {
 } as const
 export type PlanCount = keyof typeof PLAN_COUNTS
 
-/** The contract's two codes for creation past a plan's limit; `message` says what the plan allows. */
+/** The contract's two codes for creation beyond a plan's limit; `message` is what the plan allows. */
 export interface PlanRefusal {
   readonly code: 'plan_limit' | 'plan_required'
   readonly message: string
 }
 
-/** Whether `wanted` in all fit the plan; null where they do. */
+/** Null if `wanted` in total fit the plan. */
 export function refuseByPlan(plan: Plan, count: PlanCount, wanted: number): PlanRefusal | null {
   const allowed = PLAN_LIMITS[plan][count]
   if (wanted <= allowed) return null

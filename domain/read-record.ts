@@ -1,9 +1,10 @@
 /**
- * Reads entries of the event log, which may be cut, foreign, or written by another release. Every reader goes through here.
+ * Reads entries of the event log, which may be truncated, foreign, or written by another release. Every reader uses
+ * this file.
  *
- * A record says the version of its form. Fields may be added within one version: a reader passes over those it does not know,
- * and keeps them where it passes the record on. Anything else, a new kind of record or a new value of a list among them, is a
- * new version; and a release reads a version before another one writes it.
+ * A record contains the version of its form. Fields may be added within one version: a reader ignores unknown ones, and
+ * keeps them if it passes the record on. Anything else, such as a new kind of record or a new value of a list, is a new
+ * version; and a release must read a version before another one writes it.
  */
 
 import { PROVIDER_IDS } from './model.ts'
@@ -25,7 +26,7 @@ import {
 /** The versions that this release reads; it writes the oldest that its neighbours read too. */
 export const READABLE_VERSIONS = { oldest: 1, newest: 1 } as const
 
-/** What readers ask for, by name. */
+/** What readers request, by name. */
 export interface ReadableRecords {
   /** Any record of the topics that become facts; its rows are checked when they are made. */
   readonly fact: LogRecord
@@ -42,7 +43,7 @@ export interface ReadableRecords {
 }
 export type ReadableKind = keyof ReadableRecords
 
-/** `newer`: a later release wrote it, and will read it. `unreadable`: nobody will; `why` repeats nothing of it. */
+/** `newer`: a later release wrote it, and will read it. `unreadable`: no release will; `why` quotes nothing of it. */
 export type Reading<T> =
   | { readonly kind: 'record'; readonly record: T }
   | { readonly kind: 'newer'; readonly version: number }
@@ -65,7 +66,7 @@ export function readRecord<K extends ReadableKind>(kind: K, value: string): Read
   return { kind: 'record', record: record as ReadableRecords[K] }
 }
 
-/** How this service's records begin, whatever their version. */
+/** How this service's records begin, in any version. */
 const HEAD = /^\{"v":(\d{1,9})[,}]/
 
 /** The version of an entry that a later release wrote; null for all others, readable or not. Costs next to nothing. */
@@ -134,7 +135,7 @@ const JOB = {
   'install.eventId': isText,
   'install.eventType': isText,
   'install.receivedAtMs': isNumber,
-  // What a request is built from is checked there: where it fails, the job ends as a dead letter that people see.
+  // The fields of a request are checked when it is built: if that fails, the job ends as a visible dead letter.
   visit: isObject,
   createdAtMs: isNumber,
   deadlineAtMs: isNumber,
@@ -142,7 +143,7 @@ const JOB = {
   dueAtMs: isNumber,
 }
 
-/** What readers use without looking: a record that lacks it would end a whole batch. */
+/** What readers use without checking: a record that lacks it would fail a whole batch. */
 const SHAPES: { readonly [K in ReadableKind]: readonly Member[] } = {
   fact: shape({ kind: isText }),
   visit: shape({

@@ -1,8 +1,8 @@
 /**
- * Receipts and handoff tokens: 32 bytes that prove themselves, so that a made-up one costs no look-up.
+ * Receipts and handoff tokens: 32 bytes that prove themselves, so that a forged one costs no look-up.
  *
  * Layout: flags and key ID (1), issue time in ms (6, big-endian), random (5), origin tag (4), MAC (16). A token is its
- * visit's first 16 bytes with the token bit set, under another key, so asking twice gives the same token.
+ * visit's first 16 bytes with the token bit set, under another key, so requesting it twice gives the same token.
  * `docs/receipts.md` and `test/vectors/receipts.json` describe it for other implementations.
  */
 
@@ -20,7 +20,7 @@ export const TOKEN_PREFIX = 'wht_'
 
 export const RECEIPT_PATTERN = '^[A-Za-z0-9_-]{43}$'
 
-/** The keyed computations that receipts rest on; `runtime/keyring.ts` holds the keys. Outputs are cut to size there. */
+/** The keyed computations behind receipts; `runtime/keyring.ts` holds the keys and truncates the outputs. */
 export interface ReceiptKeys {
   /** Key ID of the secret that signs new receipts. */
   readonly currentKeyId: number
@@ -43,7 +43,7 @@ export interface NewReceipt {
   readonly gpc: boolean
 }
 
-/** What a genuine receipt or token says of itself. */
+/** The content of a genuine receipt or token. */
 export interface ReceiptClaims {
   readonly visitId: VisitId
   readonly issuedAtMs: number
@@ -51,7 +51,7 @@ export interface ReceiptClaims {
   readonly isHandoffOnly: boolean
   readonly isUnrecorded: boolean
   readonly gpc: boolean
-  /** The first 16 bytes as they stood. */
+  /** The first 16 bytes, unchanged. */
   readonly body: Uint8Array
 }
 
@@ -71,14 +71,14 @@ export function issueReceipt(
   return { text: seal(keys, 'receipt', receipt.website, body), claims: claimsOf(body) }
 }
 
-/** The token of a visit; `gpc` marks it as asked for under Global Privacy Control, and the visit's own mark stays. */
+/** The token of a visit; `gpc` marks it as requested under Global Privacy Control, and the visit's own mark stays. */
 export function issueToken(keys: ReceiptKeys, website: WebsiteId, claims: ReceiptClaims, gpc: boolean): string {
   const body = Uint8Array.from(claims.body)
   body[0] = (body[0] ?? 0) | RECEIPT_FLAGS.token | (gpc ? RECEIPT_FLAGS.gpc : 0)
   return TOKEN_PREFIX + seal(keys, 'token', website, body)
 }
 
-/** Null for anything that this website's receipt key did not sign, canonical spelling included. */
+/** Null for anything that this website's receipt key did not sign in canonical spelling. */
 export function readReceipt(keys: ReceiptKeys, website: WebsiteId, text: string): ReceiptClaims | null {
   const claims = open(keys, 'receipt', website, text)
   return claims !== null && ((claims.body[0] ?? 0) & RECEIPT_FLAGS.token) === 0 ? claims : null
@@ -90,10 +90,10 @@ export function readToken(keys: ReceiptKeys, website: WebsiteId, text: string): 
   return claims !== null && ((claims.body[0] ?? 0) & RECEIPT_FLAGS.token) !== 0 ? claims : null
 }
 
-/** Younger than this service, so that no other number passes for an issue time by accident. */
+/** Before this service existed, so that other numbers rarely pass for an issue time. */
 const FIRST_ISSUE_MS = Date.UTC(2025, 0, 1)
 
-/** Whether a key in use could have issued this text at a time that can be. It is the cheap look before a MAC is computed. */
+/** Whether a key in use could have issued this text at a possible time. A cheap check before a MAC is computed. */
 export function couldBeReceipt(keys: Pick<ReceiptKeys, 'hasKey'>, text: string, nowMs: number): boolean {
   if (text.length !== LIMITS.receiptChars) return false
   const bytes = decodeBase64url(text)
@@ -119,7 +119,7 @@ export function expiresAtMs(issuedAtMs: number): number {
   return issuedAtMs + LIMITS.receiptLifetimeMs
 }
 
-/** A receipt matches until its 30 days are over; the last millisecond still counts. */
+/** A receipt matches until its 30 days are over, including the last millisecond. */
 export function isExpired(issuedAtMs: number, nowMs: number): boolean {
   return nowMs > expiresAtMs(issuedAtMs)
 }

@@ -12,7 +12,7 @@ import type {
   WebsiteId,
 } from './model.ts'
 
-/** Topics whose records become facts, in the order of the story. */
+/** Topics whose records become facts, in chronological order. */
 export const RECORD_TOPICS = [
   'visits',
   'activations',
@@ -27,7 +27,7 @@ export type RecordTopic = (typeof RECORD_TOPICS)[number]
 
 export type JobTopic = `deliver.${ProviderId}` | `deliver.${ProviderId}.${TierName}`
 /**
- * Installs (`dispatch`) and activations (`state`) that wait for facts wait in tiers; jobs that failed for good lie in
+ * Installs (`dispatch`) and activations (`state`) that wait for facts wait in tiers; jobs that failed for good go to
  * `dead-letters`.
  */
 export type Topic = RecordTopic | JobTopic | `dispatch.${TierName}` | `state.${TierName}` | 'dead-letters'
@@ -36,22 +36,21 @@ export type Topic = RecordTopic | JobTopic | `dispatch.${TierName}` | `state.${T
 export const TIERS = { '5s': 5, '30s': 30, '5m': 300, '30m': 1_800, '2h': 7_200, '6h': 21_600, '24h': 86_400 } as const
 export type TierName = keyof typeof TIERS
 export const TIER_NAMES = Object.keys(TIERS) as readonly TierName[]
-/** Where activations wait; holds never exceed half an hour. */
+/** The tiers in which activations wait; holds never exceed half an hour. */
 export const WAITING_TIERS = ['5s', '30s', '5m', '30m'] as const satisfies readonly TierName[]
 
 /**
- * The request-log part of a record. Addresses stand as keyed hashes, receipts and tokens inside the body too.
- * `bodyForm`: `text` is the exact body as UTF-8; `base64` the exact bytes where they are not UTF-8; `unescaped` says
- * that escapes hid a receipt, so the body is kept with its escapes undone; `withheld` that it is not kept (over quota);
- * `digest` that it came in a flood of refused ones, so that `sha256:` and the digest of its bytes stand for it;
- * `none` that there was no body.
+ * The request-log part of a record. Addresses are keyed hashes, and so are receipts and tokens inside the body.
+ * `bodyForm`: `text` is the exact body as UTF-8; `base64` the exact bytes if they are not UTF-8; `unescaped`: escapes
+ * hid a receipt, so the body is kept with its escapes undone; `withheld`: it is not kept (over quota); `digest`: it
+ * came in a flood of refused requests, so `sha256:` and the digest of its bytes replace it; `none`: there was no body.
  */
 export interface RequestLog {
   /** 28 hex digits: 12 of the Unix time in ms, 16 random; unique, and ascending with time. */
   readonly id: string
   readonly receivedAtMs: number
   readonly durationMs: number
-  /** Empty where the request named no website that exists. */
+  /** Empty if the request named no existing website. */
   readonly website: WebsiteId
   readonly organization: string
   readonly method: string
@@ -89,8 +88,8 @@ export interface ActivationRecord extends RecordBase {
   readonly revokedVisitId: VisitId | null
   readonly revokedIssuedAtMs: number | null
   /**
-   * True where neither the hot state nor Facts had its visit, so that nobody could say which receipt it revokes. The role
-   * `state` appends it again, completed, once the visit is there. Absent from records of earlier releases.
+   * True if neither the hot state nor Facts had its visit, so that the receipt it revokes is unknown. The role `state`
+   * appends the record again, completed, once the visit has arrived. Absent from records of earlier releases.
    */
   readonly isPredecessorUnknown?: boolean
   readonly retentionDays: number
@@ -103,7 +102,7 @@ export interface HandoffRecord extends RecordBase {
   readonly issuedAtMs: number
   readonly askedAtMs: number
   readonly gpc: boolean
-  /** The visit where the handoff recorded one of its own. */
+  /** The visit, if the handoff recorded one of its own. */
   readonly visit: Visit | null
   readonly retentionDays: number
 }
@@ -114,7 +113,7 @@ export interface InstallRecord extends RecordBase {
   readonly retentionDays: number
 }
 
-/** What became of a pending install. Of several decisions about one event the earliest counts. */
+/** The decision about a pending install. Of several decisions about one event the earliest counts. */
 export interface DecisionRecord extends Pick<
   Install,
   | 'website'
@@ -138,12 +137,12 @@ export interface DecisionRecord extends Pick<
   readonly retentionDays: number
 }
 
-/** A request that left no fact: refusals, repeats, unrecorded ones, reads that are logged. */
+/** A request without a fact: refusals, repeats, unrecorded ones, and logged reads. */
 export interface RequestRecord extends RecordBase {
   readonly kind: 'request'
 }
 
-/** One exchange with a provider as it is kept: secrets and identifiers removed, 64 KB of each body. */
+/** One exchange with a provider, as kept: secrets and identifiers removed, 64 KB of each body. */
 export interface Attempt {
   readonly attemptId: string
   /** Counts from 1. */
@@ -152,17 +151,17 @@ export interface Attempt {
   readonly durationMs: number
   readonly requestUrl: string
   readonly requestBody: string
-  /** 0 where there was no answer. */
+  /** 0 if there was no answer. */
   readonly responseStatus: number
   readonly responseBody: string
   /** `delivered`, `retry`, `throttled`, `credentials`, `refused`, `accepted`, `undecided` or `resend`. */
   readonly outcome: string
-  /** The provider's own code or our short reason. */
+  /** The provider's own code or a short reason of this service. */
   readonly code: string
   readonly nextStep: string
 }
 
-/** A delivery reached a new state, with the attempt that led there where there was one. */
+/** A delivery reached a new state, with the attempt that led there, if any. */
 export interface DeliveryRecord {
   readonly v: 1
   readonly kind: 'delivery'
@@ -174,7 +173,7 @@ export interface DeliveryRecord {
   readonly provider: ProviderId
   readonly status: DeliveryStatus
   readonly reason: string
-  /** What was really used, for example `original_session` or `client_only`; may be finer than the plan. */
+  /** What was actually used, for example `original_session` or `client_only`; may be more precise than the plan. */
   readonly sessionMode: SessionMode
   readonly detail: string
   readonly attempts: number
@@ -182,15 +181,15 @@ export interface DeliveryRecord {
   readonly nextAttemptAtMs: number | null
   readonly deadlineAtMs: number | null
   readonly attempt: Attempt | null
-  /** When the record of the install that it comes from was received; absent in records of the first release. */
+  /** When the record of its install was received; absent in records of the first release. */
   readonly installReceivedAtMs?: number
-  /** Takes the place of a skip that a later record of the same event had led to. */
+  /** Replaces a skip that a later record of the same event had caused. */
   readonly corrects?: true
   readonly retentionDays: number
   readonly logRetentionDays: number
 }
 
-/** What an organisation's people should notice: a limit reached, a destination paused, a catalog problem. */
+/** What an organisation's members should notice: a limit reached, a destination paused, a catalog problem. */
 export interface ActivityRecord {
   readonly v: 1
   readonly kind: 'activity'
@@ -215,14 +214,14 @@ export type LogRecord =
   | DeliveryRecord
   | ActivityRecord
 
-/** A delivery that a provider took without judging it yet. */
+/** A delivery that a provider accepted without a verdict yet. */
 export interface Accepted {
-  /** The provider's name for what it took; its verdict is asked for with it. */
+  /** The provider's reference to what it accepted; used to poll for the verdict. */
   readonly reference: string
   readonly atMs: number
 }
 
-/** One delivery to make: everything a provider's worker needs but credentials and settings. */
+/** One delivery to make: everything a provider's worker needs except credentials and settings. */
 export interface Job {
   readonly v: 1
   /** 32 hex digits derived from website, event ID and destination; the provider's dedupe key. */
@@ -243,13 +242,15 @@ export interface Job {
   /** Attempts made so far. */
   readonly attempts: number
   readonly dueAtMs: number
-  /** When an attempt first ended without a clear answer; bounds retries where dedupe is bounded. */
+  /** When an attempt first ended without a clear answer; limits retries if dedupe is limited. */
   readonly unclearSinceMs: number | null
-  /** Its first record takes the place of a skip that a later record of the same event had led to. */
+  /** Its first record replaces a skip that a later record of the same event had caused. */
   readonly corrects?: true
-  /** Why it is being held, absent while it only waits for its next attempt; a hold is told once, not at every turn. */
+  /**
+   * Why it is being held, absent while it only waits for its next attempt; a hold is recorded once, not at every turn.
+   */
   readonly heldFor?: string
-  /** Set from the moment the provider took it until its verdict is there. */
+  /** Set from the provider's acceptance until its verdict. */
   readonly accepted?: Accepted
   readonly retentionDays: number
   readonly logRetentionDays: number
@@ -268,12 +269,12 @@ export interface ParkedInstall {
   readonly v: 1
   readonly record: InstallRecord
   readonly firstSeenAtMs: number
-  /** Of a pending one: the facts must have come so far before it is decided. */
+  /** For a pending install: how far the facts must have come before it is decided. */
   readonly ends?: LogEnds
   readonly dueAtMs: number
 }
 
-/** An activation that waits for its visit, which says what it revokes. */
+/** An activation that waits for its visit, which determines what it revokes. */
 export interface WaitingActivation {
   readonly v: 1
   readonly record: ActivationRecord
@@ -288,8 +289,8 @@ export function recordKey(website: WebsiteId, id: string): string {
 }
 
 /**
- * One line of JSON. The body of a request stands behind it as it is: it is JSON itself as a rule, and escaping all its quotes
- * took as long as everything else, here and where it is read.
+ * One line of JSON, followed by the request's body as it is: the body is usually JSON itself, and escaping all its
+ * quotes took as long as everything else, when writing and when reading.
  */
 export function encodeRecord(record: LogRecord | Job | DeadLetter | ParkedInstall | WaitingActivation): string {
   if (!('request' in record) || record.request.body === '') return JSON.stringify(record)
@@ -297,14 +298,14 @@ export function encodeRecord(record: LogRecord | Job | DeadLetter | ParkedInstal
   return `${JSON.stringify({ ...record, request: { ...request, body: '' } })}\n${request.body}`
 }
 
-/** The inverse of `encodeRecord`, for entries that are known to be whole; all others are for `read-record.ts`. */
+/** The inverse of `encodeRecord`, for entries known to be intact; use `read-record.ts` for all others. */
 export function decodeRecord<T extends { readonly v: 1 }>(value: string): T {
   const record = parseRecord(value) as { v?: unknown }
   if (record.v !== 1) throw new Error(`record of unknown version ${String(record.v)}`)
   return record as T & typeof record
 }
 
-/** Puts the body of a request back into its place; throws where the line in front is no JSON. */
+/** Puts the body of a request back into its place; throws if the line before it is no JSON. */
 export function parseRecord(value: string): unknown {
   const end = value.indexOf('\n')
   const record = JSON.parse(end === -1 ? value : value.slice(0, end)) as { request?: { body?: string } | null } | null

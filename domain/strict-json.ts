@@ -1,4 +1,7 @@
-/** Reads a request body as one JSON object and refuses what parsers disagree about: duplicate or dangerous keys, depth, width. */
+/**
+ * Reads a request body as one JSON object and refuses what parsers disagree about: duplicate or dangerous keys, depth,
+ * width.
+ */
 
 import { LIMITS } from './limits.ts'
 
@@ -13,8 +16,8 @@ const SPACE = 0x20
 const DANGEROUS_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
 /**
- * Null where the text is not one acceptable object. A byte-order mark is refused by the grammar itself. Members of objects
- * that are null are left out, at every level: in the contract null counts as absent.
+ * Null if the text is not one acceptable object. The grammar itself refuses a byte-order mark. Members of objects that
+ * are null are removed, at every level: in the contract null counts as absent.
  */
 export function parseStrictJson(text: string): JsonObject | null {
   let value: unknown
@@ -25,7 +28,7 @@ export function parseStrictJson(text: string): JsonObject | null {
   }
   if (!isPlainObject(value)) return null
   const tally: Tally = { keys: 0, members: 0, nulls: 0 }
-  // Where a key stands twice in one object the text has more keys than the value.
+  // If a key occurs twice in one object, the text has more keys than the value.
   if (!isSmall(value, 1, tally) || !hasKeys(text, tally.keys)) return null
   return tally.nulls === 0 ? value : withoutNulls(value)
 }
@@ -43,7 +46,7 @@ function withoutNulls(value: JsonObject): JsonObject {
   return copy ?? value
 }
 
-/** The same value with every text in it, names too, cleaned. */
+/** The same value with every text in it cleaned, including names. */
 export function mapTexts(value: JsonObject, clean: (text: string) => string): JsonObject {
   const mapped: Record<string, unknown> = {}
   // Dangerous names were refused, and cleaning makes none.
@@ -51,7 +54,7 @@ export function mapTexts(value: JsonObject, clean: (text: string) => string): Js
   return mapped
 }
 
-/** The same of anything that may stand in a JSON object. */
+/** The same for any member of a JSON object. */
 export function mapMember(member: unknown, clean: (text: string) => string): unknown {
   if (typeof member === 'string') return clean(member)
   if (Array.isArray(member)) return member.map((item) => mapMember(item, clean))
@@ -69,10 +72,10 @@ interface Tally {
   nulls: number
 }
 
-/** False where depth or width is passed or a key is dangerous; counts on the way. */
+/** False if depth or width is exceeded or a key is dangerous; counts on the way. */
 function isSmall(value: JsonObject, depth: number, tally: Tally): boolean {
   if (depth > LIMITS.jsonDepth) return false
-  // `for … in` takes several times as long over an object that has only just been parsed.
+  // `for … in` takes several times as long over an object that has just been parsed.
   const keys = Object.keys(value)
   tally.keys += keys.length
   tally.members += keys.length
@@ -99,12 +102,14 @@ function isSmallList(list: readonly unknown[], depth: number, tally: Tally): boo
   return true
 }
 
-/** Whether text that is known to be JSON has this many keys; it cannot have fewer than the value that was made of it. */
+/** Whether text known to be JSON has this many keys; it cannot have fewer than the value parsed from it. */
 function hasKeys(text: string, count: number): boolean {
   return mostKeysIn(text) === count || keysIn(text) === count
 }
 
-/** Never less than there are, and nearly always as many: the colons that could stand behind a key. It is found six times as fast. */
+/**
+ * Never fewer than there are, and nearly always exact: counts the colons that could follow a key. Six times as fast.
+ */
 function mostKeysIn(text: string): number {
   let keys = 0
   for (let colon = text.indexOf(':'); colon !== -1; colon = text.indexOf(':', colon + 1)) {
@@ -114,7 +119,7 @@ function mostKeysIn(text: string): number {
   return keys
 }
 
-/** Exactly: the colons outside of strings. */
+/** Exact: counts the colons outside of strings. */
 function keysIn(text: string): number {
   let keys = 0
   let isInString = false

@@ -1,9 +1,9 @@
 /**
  * Compiles custom resources into the catalog that every role reads.
  *
- * One function for the folder of the embedded program and for the operator. It is pure: the same objects in the same
- * order give the same catalog, the same version and the same problems. An object with a problem is left out; whether
- * what is left may take effect is the caller's choice (`isBlocking`).
+ * The embedded program's folder and the operator share this function. It is pure: the same objects in the same order
+ * give the same catalog, the same version and the same problems. An object with a problem is left out; the caller
+ * decides whether the rest may take effect (`isBlocking`).
  */
 
 import type { Catalog, CatalogProblem, Credentials, Organization, Website } from '../catalog.ts'
@@ -28,19 +28,19 @@ export interface CatalogInput {
   /** Oldest first. */
   readonly objects: readonly SourceObject[]
   readonly sha256Hex: Sha256Hex
-  /** A second look at a provider's settings, beyond the schema; for rules that only the provider's module knows. */
+  /** Checks a provider's settings beyond the schema; for rules that only the provider's module knows. */
   readonly checkProviderSettings?: ProviderSettingsChecker
-  /** `objectKey` of Secrets that are the service's own: nothing may refer to them. */
+  /** `objectKey` of the service's own Secrets, which no object may refer to. */
   readonly ownSecrets?: ReadonlySet<string>
-  /** `objectKey` of objects that the catalog has no room for, and why, in words. */
+  /** `objectKey` of objects that do not fit into the catalog, with the reason in words. */
   readonly withoutRoom?: ReadonlyMap<string, string>
-  /** What stays in force though its objects cannot be seen, or are refused. */
+  /** Parts that stay in force although their objects cannot be read, or are refused. */
   readonly held?: HeldForms | null
-  /** For callers that compile again when little has changed. */
+  /** For callers that recompile after small changes. */
   readonly memory?: CompileMemory
 }
 
-/** What one compilation leaves for the next. It changes no result, only the time it takes. */
+/** What one compilation passes to the next. It changes only the time a compilation takes, never its result. */
 export interface CompileMemory {
   readonly digests: PartMemory<string>
   last: { readonly objects: readonly SourceObject[]; readonly compilation: Compilation } | null
@@ -61,19 +61,19 @@ export interface Compilation {
   readonly problems: readonly CatalogProblem[]
 }
 
-/** The version is a digest of so many digests, of which a change needs one anew. */
+/** The version hashes 64 part hashes, so an edit rehashes one part. */
 const VERSION_PARTS = 64
 
 export function compileCatalog(input: CatalogInput): Compilation {
   const { objects, memory = emptyCompileMemory() } = input
   const isHolding = (input.held ?? null) !== null
   const compilation = (isHolding ? null : revision(input, memory)) ?? compileAll(input, memory.digests)
-  // What is held follows from more than the objects.
+  // Held parts depend on more than the objects.
   memory.last = isHolding ? null : { objects, compilation }
   return compilation
 }
 
-/** Null where more than words of websites is new. */
+/** Null if more than the content of websites has changed. */
 function revision({ objects, sha256Hex }: CatalogInput, { last, digests }: CompileMemory): Compilation | null {
   if (last === null) return null
   const { catalog } = last.compilation
@@ -205,7 +205,7 @@ function finishOrganization(
   return unchanged(resource.spec, Object.freeze(organization))
 }
 
-/** The organisation stays, with its oldest path: taking all its websites away would be out of proportion. */
+/** The organisation stays, with its oldest path: dropping all its websites would be out of proportion. */
 function reportMissingDefault(compiler: Compiler, organization: Resource<'Organization'>, named: string): void {
   const isRefused = compiler.objects.resources.InstallPath.some(
     ({ spec, name, namespace }) =>

@@ -1,4 +1,4 @@
-/** Compiles one Destination: its provider's block, its defaults, and the credentials that its references stand for. */
+/** Compiles one Destination: its provider's block, its defaults, and the credentials that it refers to. */
 
 import type { Destination } from '../catalog.ts'
 import { destinationKey } from '../catalog.ts'
@@ -37,7 +37,7 @@ export function compileDestination(compiler: Compiler, resource: Resource<'Desti
   website.destinations.push(finished(resource, core, { displayName, ...belongsTo }))
 }
 
-/** The one of the compilation before where it belongs to the same website. */
+/** The destination of the previous compilation if its website is the same. */
 function finished(
   { name, namespace, spec }: Resource<'Destination'>,
   core: Core,
@@ -57,7 +57,7 @@ function finished(
   return core.finished
 }
 
-/** GA4 names its events as we do; the advertising providers would count one install thrice. */
+/** GA4 uses our event names; the advertising providers would count one install three times. */
 export function defaultEventTypes(provider: ProviderId): readonly EventType[] {
   return provider === 'ga4' ? EVENT_TYPES : ['install_completed']
 }
@@ -70,14 +70,14 @@ interface Block {
   readonly ref: { readonly name: string; readonly key?: string }
 }
 
-/** What follows from a spec alone, with what compilations made of it. */
+/** What follows from the spec alone, with what compilations derived from it. */
 interface Core {
   readonly block: Block
   finished: Destination | null
   access: Access | null
 }
 
-/** Where credentials come from, and their values. */
+/** The origin of the credentials, and their values. */
 interface Access {
   readonly secret: SecretObject
   readonly refs: readonly CredentialRef[]
@@ -112,7 +112,7 @@ function newCore(compiler: Compiler, resource: Resource<'Destination'>): Core | 
   return { block, finished: null, access: null }
 }
 
-/** The one of the compilation before where the Secret is the same; null after a problem has been reported. */
+/** The access of the previous compilation if the Secret is the same; null after a problem has been reported. */
 function accessOf(compiler: Compiler, resource: Resource<'Destination'>, core: Core): Access | null {
   const { provider, field, ref } = core.block
   const pointer = `${field}/${provider.secret.refField}`

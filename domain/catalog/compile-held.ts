@@ -1,7 +1,7 @@
 /**
- * Keeps in force what was in force before, where its objects cannot be seen or must not count for now.
+ * Keeps parts in force whose objects cannot be read, or must not count for now.
  *
- * It takes its place before anything else is compiled: its IDs, origins and room in the plan stay its own.
+ * They are placed before anything else is compiled, so they keep their IDs, origins and room in the plan.
  */
 
 import type { Catalog, Credentials, Destination, Organization, Website } from '../catalog.ts'
@@ -10,14 +10,14 @@ import { objectKey } from './objects.ts'
 import type { Compiler, OrganizationDraft } from './compiler.ts'
 import { own } from './compile-website.ts'
 
-/** What was in force, and what of it stays so whatever the objects say. */
+/** What was in force, and which parts stay so whatever their objects contain. */
 export interface HeldForms {
   readonly catalog: Pick<Catalog, 'organizations' | 'websites'>
   /** By `destinationKey`. */
   readonly credentials: Credentials
-  /** All that came from these stays: their objects cannot be seen. */
+  /** Everything from these namespaces stays: their objects cannot be read. */
   readonly namespaces: ReadonlySet<string>
-  /** `objectKey` of Websites that stay though their objects are refused. */
+  /** `objectKey` of Websites that stay although their objects are refused. */
   readonly websites: ReadonlySet<string>
 }
 
@@ -34,14 +34,14 @@ export function websiteKey({ namespace, objectName }: Pick<Website, 'namespace' 
   return objectKey('Website', namespace, objectName)
 }
 
-/** Of namespaces that cannot be seen; before the objects that can. */
+/** From namespaces that cannot be read; runs before the readable objects. */
 export function holdOrganizations(compiler: Compiler, { catalog, namespaces }: HeldForms): void {
   for (const organization of catalog.organizations.values()) {
     if (namespaces.has(organization.namespace)) holdOrganization(compiler, organization)
   }
 }
 
-/** After organisations and install paths, before the websites that can be seen. */
+/** Runs after organisations and install paths, and before the readable websites. */
 export function holdWebsites(compiler: Compiler, held: HeldForms): void {
   for (const website of held.catalog.websites.values()) {
     const key = websiteKey(website)
@@ -61,7 +61,9 @@ export function holdWebsites(compiler: Compiler, held: HeldForms): void {
   }
 }
 
-/** After the destinations that can be seen, whose objects go before. One whose object was deleted does not come back. */
+/**
+ * Runs after the readable destinations, whose objects take precedence. One whose object was deleted does not come back.
+ */
 export function holdDestinations(compiler: Compiler, held: HeldForms): void {
   for (const website of held.catalog.websites.values()) {
     const draft = compiler.websites.get(websiteKey(website))
@@ -80,13 +82,13 @@ export function holdDestinations(compiler: Compiler, held: HeldForms): void {
 function hold(compiler: Compiler, held: HeldForms, destinations: Destination[], destination: Destination): void {
   const key = destinationKey(destination.website, destination.id)
   const credentials = held.credentials.get(key)
-  // Without its credentials it would only fail.
+  // Without credentials it could only fail.
   if (credentials === undefined) return
   compiler.credentials.set(key, credentials)
   destinations.push(destination)
 }
 
-/** The one that can be seen, or else the one that was in force with the website. */
+/** The one that was read, or else the one that was in force with the website. */
 function organizationFor(compiler: Compiler, { organization }: Website): OrganizationDraft {
   return compiler.organizations.get(organizationKey(organization)) ?? holdOrganization(compiler, organization)
 }

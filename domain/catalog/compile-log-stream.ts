@@ -1,4 +1,7 @@
-/** Checks one LogStream: where it goes, its Secret, and its place in the plan. Nothing forwards Logs yet, so it compiles to nothing. */
+/**
+ * Checks one LogStream: its address, its Secret, and its place in the plan. Nothing forwards Logs yet, so it compiles
+ * to nothing.
+ */
 
 import type { Resource } from './objects.ts'
 import { organizationOf } from './compile-references.ts'
@@ -9,7 +12,7 @@ import { parseOutboundUrl } from './outbound-address.ts'
 
 const S3_KEYS = ['access-key-id', 'secret-access-key']
 
-/** Takes up its place among the organisation's log streams, or reports why it is refused. */
+/** Counts it toward the organisation's log streams, or reports why it is refused. */
 export function compileLogStream(compiler: Compiler, resource: Resource<'LogStream'>): void {
   const organization = organizationOf(compiler, resource)
   if ((resource.spec.s3 === undefined) === (resource.spec.webhook === undefined)) {
@@ -24,7 +27,7 @@ export function compileLogStream(compiler: Compiler, resource: Resource<'LogStre
   if (hasRoom(compiler, resource, organization.plan, room) && isSigned) organization.logStreamCount += 1
 }
 
-/** What a name will resolve to is looked at on every call; what the text alone tells, already here. */
+/** Checks the text now; what its name resolves to is checked at every call. */
 function hasCallableAddress(compiler: Compiler, resource: Resource<'LogStream'>): boolean {
   const { s3, webhook } = resource.spec
   const [field, address] =

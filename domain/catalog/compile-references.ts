@@ -1,4 +1,7 @@
-/** Finds what an object refers to. Beyond its own namespace both sides must want it, and a refusal tells nothing more. */
+/**
+ * Resolves an object's references. References to other namespaces need permission from both sides, and a refusal
+ * reveals nothing more.
+ */
 
 import type { AllowedNamespaces } from '../resources/allowed-namespaces.ts'
 import { allowedNamespacesProblems, permits } from '../resources/allowed-namespaces.ts'
@@ -25,7 +28,7 @@ export function websiteOf(
   return resolveRef(compiler, from, ref, compiler.websites)
 }
 
-/** Notes whom the object lets in; false after a problem of its own has been reported. */
+/** Notes which namespaces the object admits; false after a problem of its own has been reported. */
 export function readAllowedNamespaces(
   compiler: Compiler,
   object: Resource<'Organization'> | Resource<'Website'>,
@@ -50,7 +53,7 @@ function resolveRef<T>(compiler: Compiler, from: ObjectId, ref: Reference, draft
   const { name, namespace = from.namespace } = ref.to
   const key = objectKey(ref.kind, namespace, name)
   if (namespace !== from.namespace && !isPermitted(compiler, from, compiler.allowed.get(key))) {
-    // The same words whether it is missing, refused, or somebody else's: strangers learn nothing about a namespace.
+    // The same message whether it is missing, refused or not permitted: other namespaces learn nothing.
     const message = `namespace ${namespace} has no ${ref.kind} ${name} that allows references from namespace ${from.namespace}`
     compiler.report(from, 'RefNotPermitted', `${ref.field}/namespace`, message)
     return null

@@ -1,6 +1,6 @@
 /**
- * Finds the websites that are all that is new in a compilation. Most edits touch what a website says and not what it claims:
- * nothing else of the catalog can then come out otherwise, and need not be looked at.
+ * Detects that a compilation changes nothing but the content of some websites. Most edits leave a website's claims
+ * (IDs, origins, references) alone; the rest of the catalog then stays as it was and is not recompiled.
  */
 
 import type { Catalog, Website } from '../catalog.ts'
@@ -11,12 +11,12 @@ import type { WebsiteCore } from './compiler.ts'
 import { LIMITS } from '../limits.ts'
 import { isSameList } from './unchanged.ts'
 
-/** More than a person changes at once: looking at everything then costs less than it says. */
+/** More than a person changes at once: a full compilation is then cheaper. */
 const MOST_CHANGES = 256
 
 /**
- * What stands in the place of the websites of the same IDs in `catalog`, which `before` compiled to; null where anything else
- * may have changed, so that all of it must be compiled.
+ * Replacements for the websites of the same IDs in `catalog`, which `before` compiled to; null if anything else may
+ * have changed, so that everything must be compiled.
  */
 export function revisedWebsites(
   before: readonly SourceObject[],
@@ -40,7 +40,7 @@ function revisedWebsite(last: SourceObject, next: SourceObject, catalog: Catalog
   const was = websiteIn(last)
   const is = websiteIn(next)
   if (was === null || is?.key !== was.key || refersTo(was) !== refersTo(is)) return null
-  // What is told of fields that were passed over would be told anew.
+  // Warnings about ignored fields would have to be reported again.
   if ((last.unknown ?? next.unknown) !== undefined) return null
   const coreBefore = was.memo as WebsiteCore | null
   const website = inForce(coreBefore, catalog)
@@ -50,7 +50,7 @@ function revisedWebsite(last: SourceObject, next: SourceObject, catalog: Catalog
   return finishedWebsite(core, organization, { registered: core.website, destinations: [...destinations] })
 }
 
-/** Null where it may come into force by this change, or where pages of it were left out. */
+/** Null if it may come into force by this change, or if pages of it were left out. */
 function inForce(core: WebsiteCore | null, { websites }: Catalog): Website | null {
   const website = core?.finished ?? null
   if (core === null || website === null || websites.get(website.id) !== website) return null
@@ -63,17 +63,17 @@ function pageChars({ website }: WebsiteCore): number {
   return website.pages.reduce((sum, { id, origin, path }) => sum + id.length + origin.length + path.length, 0)
 }
 
-/** Null for any other kind, and for one with a fault. */
+/** Null for any other kind, and for a website with a fault. */
 function websiteIn(source: SourceObject): Resource<'Website'> | null {
   return readObjects([source], SILENT).resources.Website[0] ?? null
 }
 
-/** Whom it belongs to and whom it lets in. */
+/** Its organisation and the namespaces it admits. */
 function refersTo({ spec }: Resource<'Website'>): string {
   return JSON.stringify([spec.organizationRef, spec.allowedNamespaces])
 }
 
-/** What can be in another object's way, and which origins get answers. */
+/** Whatever can conflict with other objects, and the origins that get answers. */
 function claimsTheSame(a: WebsiteCore, b: WebsiteCore): boolean {
   const isSame = (one: ReadonlySet<string>, other: ReadonlySet<string>) => isSameList([...one], [...other])
   const isSameClaim = isSame(a.domains, b.domains) && isSame(a.website.origins, b.website.origins)

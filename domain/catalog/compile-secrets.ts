@@ -1,11 +1,14 @@
-/** Finds the Secret that an object refers to, and refuses those that are nobody's to refer to. */
+/** Finds the Secret that an object refers to, and refuses reserved ones. */
 
 import type { ObjectId, SecretObject } from './objects.ts'
 import { objectKey } from './objects.ts'
 import type { Compiler } from './compiler.ts'
 import { LIMITS } from '../limits.ts'
 
-/** The Secret of the object's own namespace, or null after the problem has been reported. `pointer` is that of the reference. */
+/**
+ * The Secret in the object's own namespace, or null after the problem has been reported. `pointer` is that of the
+ * reference.
+ */
 export function secretOf(
   compiler: Pick<Compiler, 'objects' | 'report' | 'ownSecrets'>,
   from: ObjectId,
@@ -31,12 +34,12 @@ export function secretOf(
   return null
 }
 
-/** An empty value is as good as none: no provider takes it. */
+/** An empty value counts as missing: no provider accepts it. */
 export function hasValue({ values }: SecretObject, key: string): boolean {
   return (values.get(key) ?? '') !== ''
 }
 
-/** The first of these keys whose value is longer than a credential may be; null where none is. */
+/** The first of these keys whose value is longer than a credential may be; null if there is none. */
 export function tooLargeKey({ values }: SecretObject, keys: readonly string[]): string | null {
   return keys.find((key) => byteLength(values.get(key) ?? '') > LIMITS.credentialBytes) ?? null
 }

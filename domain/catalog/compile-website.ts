@@ -14,7 +14,7 @@ import { isSameList } from './unchanged.ts'
 
 /** Adds the website's draft, or reports why it is left out. */
 export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>): void {
-  // It stays as it was in force.
+  // Held in force as it was.
   if (compiler.websites.has(resource.key)) return
   const organization = organizationOf(compiler, resource)
   const core = coreOf(compiler, resource)
@@ -33,8 +33,9 @@ export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>
 }
 
 /**
- * Gives the website's pages their origins, after all websites have their domains. An origin of a page counts as a domain does:
- * it is one namespace's alone, and takes up room in the plan. A page that cannot have its origin is left out by itself.
+ * Gives the website's pages their origins, after all websites have their domains. An origin of a page counts like a
+ * domain: it belongs to one namespace, and takes up room in the plan. A page that cannot have its origin is left out on
+ * its own.
  */
 export function registerPages(compiler: Compiler, resource: Resource<'Website'>): void {
   const draft = compiler.websites.get(resource.key)
@@ -81,12 +82,14 @@ function refusedPage(
 
 const TAKEN = 'a website of another namespace has this origin'
 
-/** Gives the origin to the namespace, unless it is everybody's. */
+/** Gives the origin to the namespace, unless it is a loopback origin, which all may share. */
 export function own({ originOwners }: Compiler, origin: string, namespace: string): void {
   if (!isEverybodys(origin)) originOwners.set(origin, namespace)
 }
 
-/** What follows from its spec alone; null after problems have been reported. Parsing addresses takes most of the time. */
+/**
+ * What follows from its spec alone; null after problems have been reported. Parsing addresses takes most of the time.
+ */
 export function coreOf(compiler: Reporting, resource: Resource<'Website'>): WebsiteCore | null {
   if (resource.memo !== null) return resource.memo as WebsiteCore
   const { spec } = resource
@@ -111,7 +114,7 @@ export function coreOf(compiler: Reporting, resource: Resource<'Website'>): Webs
   return core
 }
 
-/** The one of the compilation before where organisation, pages and destinations are those of then. */
+/** The website of the previous compilation if its organisation, pages and destinations are still the same. */
 export function finishedWebsite(
   core: WebsiteCore,
   organization: Organization,
@@ -138,8 +141,8 @@ export function finishedWebsite(
 }
 
 /**
- * Whether no older website has the ID or, in another namespace, one of the origins. Websites of one namespace may share an
- * origin; those of two may not, whatever organisation they belong to: the browsers of one would serve the other.
+ * Whether no older website has the ID or, in another namespace, one of the origins. Websites of one namespace may share
+ * an origin; those of two may not, even in one organisation: the browsers of one would serve the other.
  */
 function isFree(
   compiler: Compiler,
@@ -163,7 +166,7 @@ function isFree(
   return true
 }
 
-/** Every developer's own machine. */
+/** Loopback is every developer's own machine. */
 function isEverybodys(origin: string): boolean {
   return isLoopbackHost(new URL(origin).hostname)
 }

@@ -1,4 +1,4 @@
-/** What the steps of the catalog compiler share: drafts, room in the plan, names and IDs. */
+/** What the steps of the catalog compiler share: drafts, counts against the plan, names and IDs. */
 
 import type { AllowedNamespaces } from '../resources/allowed-namespaces.ts'
 import type { CompiledFrom, Destination, InstallPath, Organization, Page, Website } from '../catalog.ts'
@@ -8,9 +8,9 @@ import type { Plan, ProviderId } from '../model.ts'
 import type { PlanCount } from '../plan.ts'
 import { refuseByPlan } from '../plan.ts'
 
-/** One credential and where it comes from; no value. */
+/** One credential and its source; no value. */
 export interface CredentialRef {
-  /** As the provider's module calls it, for example `apiSecret`. */
+  /** The name in the provider's module, for example `apiSecret`. */
   readonly credential: string
   readonly namespace: string
   readonly secret: string
@@ -23,28 +23,28 @@ export type ProviderSettingsChecker = (
   settings: Readonly<Record<string, unknown>>,
 ) => readonly { readonly field: string; readonly message: string }[]
 
-/** As much of a compiler as it takes to say what is wrong with one object. */
+/** The part of a compiler that reports problems of one object. */
 export type Reporting = Pick<Compiler, 'report' | 'warn'>
 
-/** What the steps share while they run. */
+/** Shared state of the steps. */
 export interface Compiler {
   readonly objects: CheckedObjects
   readonly report: Report
-  /** Takes down what is wrong with an object that stays in force. */
+  /** Reports a problem of an object that stays in force. */
   readonly warn: Report
-  /** `objectKey` of Secrets that are the service's own. */
+  /** `objectKey` of the service's own Secrets. */
   readonly ownSecrets: ReadonlySet<string>
-  /** `objectKey` of objects that the catalog has no room for, and why. */
+  /** `objectKey` of objects that do not fit into the catalog, with the reason. */
   readonly withoutRoom: ReadonlyMap<string, string>
   readonly checkProviderSettings: ProviderSettingsChecker
   /** Organizations by `objectKey`; paths and websites are added in the order of their creation. */
   readonly organizations: Map<string, OrganizationDraft>
-  /** Whom Organizations and Websites let in beside their own namespace, by `objectKey`; refused ones are among them. */
+  /** The other namespaces that Organizations and Websites admit, by `objectKey`; includes refused objects. */
   readonly allowed: Map<string, AllowedNamespaces>
   /** Websites by `objectKey`. */
   readonly websites: Map<string, WebsiteDraft>
   readonly websiteIds: Set<string>
-  /** Namespace by registered origin, of a domain or a page; loopback origins, which are everybody's, are not among them. */
+  /** Namespace by registered origin, of a domain or a page; loopback origins, which all may share, are not included. */
   readonly originOwners: Map<string, string>
   readonly credentials: Map<string, Readonly<Record<string, string>>>
   readonly credentialRefs: Map<string, readonly CredentialRef[]>
@@ -60,14 +60,14 @@ export interface OrganizationDraft {
   logStreamCount: number
   /** With its install paths; null until all of them are read. */
   finished: Organization | null
-  /** As it was in force, where its own object does not count; null for all others. */
+  /** The organisation as it was in force, if its own object does not count; null for all others. */
   readonly held: Organization | null
 }
 
 export interface WebsiteDraft {
   readonly organization: OrganizationDraft
   readonly core: WebsiteCore
-  /** As many of its own as there is room for, and the origins of domains and of these. */
+  /** Its own pages that fit the plan, and the origins of its domains and of these pages. */
   registered: Registered
   readonly destinations: Destination[]
 }
@@ -77,15 +77,15 @@ export interface Registered {
   readonly origins: ReadonlySet<string>
 }
 
-/** What follows from a spec without a problem alone. */
+/** What follows from a valid spec alone. */
 export interface WebsiteCore {
   readonly website: Omit<Website, 'organization' | 'destinations' | 'measurementIds'>
   readonly domains: ReadonlySet<string>
-  /** What the latest compilation made of it, with its organisation and destinations. */
+  /** The result of the latest compilation, with its organisation and destinations. */
   finished: Website | null
 }
 
-/** Whether the plan has room for `wanted` of these in all; the refusal is reported. */
+/** Whether the plan has room for `wanted` of these in total; a refusal is reported. */
 export function hasRoom(
   compiler: Compiler,
   object: ObjectId,
@@ -98,7 +98,7 @@ export function hasRoom(
   return false
 }
 
-/** Whether the catalog has no room for it, which is reported. */
+/** Whether it does not fit into the catalog, which is reported. */
 export function isLeftOut(compiler: Compiler, object: ObjectId): boolean {
   const why = compiler.withoutRoom.get(object.key)
   if (why !== undefined) compiler.report(object, 'TooLarge', '', why)
@@ -113,7 +113,7 @@ export function compiledFrom({
   return { namespace, objectName, ...(allowedNamespaces === undefined ? {} : { allowedNamespaces }) }
 }
 
-/** The name that people see, within the limit even where the object's own name stands in for it; null if refused. */
+/** The display name, within the limit even if the object's own name replaces it; null if refused. */
 export function displayNameOf(
   compiler: Reporting,
   object: ObjectId & { readonly spec: { readonly displayName?: string } },
@@ -125,7 +125,7 @@ export function displayNameOf(
   return null
 }
 
-/** The ID that the spec gives, or else the object's name where that can be one; null if refused. */
+/** The ID in the spec, or else the object's name if it can be an ID; null if refused. */
 export function idOf(
   compiler: Reporting,
   object: ObjectId & { readonly spec: { readonly id?: string } },

@@ -1,4 +1,4 @@
-/** Reads raw objects, as YAML or the API server gives them, into checked resources of known kinds. */
+/** Parses raw objects, from YAML or the API server, into checked resources of known kinds. */
 
 import type { Labels } from '../resources/allowed-namespaces.ts'
 import type { CatalogProblem } from '../catalog.ts'
@@ -11,22 +11,22 @@ import { ENVELOPE_SCHEMA, SECRET_SCHEMA } from '../resources/envelope.ts'
 import { RESOURCE_API_VERSION, RESOURCE_GROUP, RESOURCE_KINDS, SPEC_SCHEMAS } from '../resources/resources.ts'
 import { withDefaults, withoutUnknown } from '../resources/schema-values.ts'
 
-/** One object as it was found. Objects come in the order of their creation: the older of two keeps its place. */
+/** One object as it was read. Objects come in the order of their creation: the older of two takes precedence. */
 export interface SourceObject {
   readonly value: unknown
-  /** Where a field stands, for people: `quickstart.yaml, document 2, line 14`; empty where there is no file. */
+  /** The place of a field, for people: `quickstart.yaml, document 2, line 14`; empty if there is no file. */
   readonly locate: (field: string) => string
   /**
-   * True: an API server has taken it in, by definitions that may be newer than this program. Fields that are unknown here are
-   * then left out with a warning; elsewhere they are misspelt, and refused.
+   * True: an API server has accepted it, by definitions that may be newer than this program. Unknown fields are then
+   * ignored with a warning; elsewhere they count as misspelt, and the object is refused.
    */
   readonly isAdmitted?: boolean
   /**
-   * What reading gave, where it found no fault: checking takes most of the time of a compilation, and most objects are
-   * those of the one before. They must never be changed in place.
+   * The result of a faultless reading: checking takes most of the time of a compilation, and most objects are
+   * unchanged. Results must never be changed in place.
    */
   read?: Resource<ResourceKind> | SecretObject
-  /** Fields that were left out of what reading gave. */
+  /** Fields that were ignored in that result. */
   unknown?: readonly SchemaFinding[]
 }
 
@@ -42,14 +42,14 @@ export interface ObjectId {
 export interface Resource<K extends ResourceKind> extends ObjectId {
   readonly kind: K
   readonly spec: Specs[K]
-  /** What its own step of the compiler made of it alone, for the next compilation; null before. */
+  /** What its step of the compiler derived from it alone, for the next compilation; null at first. */
   memo: unknown
 }
 
 export interface SecretObject extends ObjectId {
   /** Values in the clear, by key. */
   readonly values: ReadonlyMap<string, string>
-  /** Why nobody may refer to it, in words that follow its name; null where one may. */
+  /** Why no object may refer to it, in words that follow its name; null if one may. */
   readonly reserved: string | null
 }
 
@@ -59,16 +59,16 @@ export interface CheckedObjects {
   readonly secrets: ReadonlyMap<string, SecretObject>
   /** Labels of namespaces by name, as far as they are known. */
   readonly namespaces: ReadonlyMap<string, Labels>
-  /** Keys of all objects that were named at all, refused ones included: a reference to one is not a misspelling. */
+  /** Keys of all objects that were read, including refused ones: a reference to one is not a misspelling. */
   readonly seen: ReadonlySet<string>
 }
 
-/** Takes down one problem. */
+/** Reports one problem. */
 export type Report = (object: ObjectId, reason: ProblemReason, field: string, message: string) => void
 
 const DEFAULT_NAMESPACE = 'default'
 const SERVICE_ACCOUNT_TOKEN = 'kubernetes.io/service-account-token'
-/** A Secret with this label and the value `true` is nobody's to refer to. */
+/** No object may refer to a Secret that has this label with the value `true`. */
 export const RESERVED_LABEL = `${RESOURCE_GROUP}/reserved`
 
 /** Kind, namespace and name in one text; no two objects share it. */
@@ -76,12 +76,12 @@ export function objectKey(kind: string, namespace: string, name: string): string
   return `${kind}/${namespace}/${name}`
 }
 
-/** The name by which problems and IDs show an object: the namespace stands in front where it is not the default one. */
+/** The name of an object in problems and IDs, prefixed with the namespace unless that is the default one. */
 export function shownName(object: { readonly namespace: string; readonly name: string }): string {
   return object.namespace === DEFAULT_NAMESPACE ? object.name : `${object.namespace}/${object.name}`
 }
 
-/** A report that appends to a list; of warnings, where an object stays in force all the same. */
+/** A report that appends to a list; `isWarning` for objects that stay in force. */
 export function reportTo(problems: CatalogProblem[], isWarning = false): Report {
   return (object, reason, field, message) => {
     const path = field.slice(1).split('/').join('.').replaceAll('~1', '/').replaceAll('~0', '~')
@@ -96,14 +96,14 @@ export function reportTo(problems: CatalogProblem[], isWarning = false): Report 
   }
 }
 
-/** How a reading tells what it finds. */
+/** Receives the findings of a reading. */
 export interface Reports {
   readonly report: Report
   /** The object stays in force. */
   readonly warn: Report
 }
 
-/** Checks every object by itself. Refused ones are reported and left out; objects of foreign groups are passed over. */
+/** Checks every object by itself. Refused ones are reported and left out; objects of other groups are ignored. */
 export function readObjects(objects: readonly SourceObject[], reports: Reports): CheckedObjects {
   const reading: Reading = {
     resources: { Organization: [], Website: [], InstallPath: [], Destination: [], LogStream: [] },
@@ -157,7 +157,7 @@ function readObject(source: SourceObject, reading: Reading, reports: Reports): v
   keep(secret, reading)
 }
 
-/** Whether it fits its schema. Fields that are passed over are noted on the source, and warned of. */
+/** Whether it fits its schema. Ignored fields are noted on the source, with a warning. */
 function isSound(source: SourceObject, id: ObjectId, reports: Reports): boolean {
   const schema = id.kind === 'Secret' ? SECRET_SCHEMA : envelopeOf(id.kind as ResourceKind)
   const findings = checkSchema(schema, source.value)
@@ -171,10 +171,10 @@ function isSound(source: SourceObject, id: ObjectId, reports: Reports): boolean 
 }
 
 function warnOfUnknown(id: ObjectId, { unknown = [] }: SourceObject, { warn }: Reports): void {
-  for (const { field, message } of unknown) warn(id, 'UnknownField', field, `${message}; it is passed over`)
+  for (const { field, message } of unknown) warn(id, 'UnknownField', field, `${message}; it is ignored`)
 }
 
-/** The schema has shown that the spec has the shape its kind promises; here the type takes that over. */
+/** The schema has shown that the spec has the shape of its kind; here the type adopts that. */
 function readResource(id: ObjectId, raw: RawObject): Resource<ResourceKind> {
   const kind = id.kind as ResourceKind
   const schema = SPEC_SCHEMAS[kind]
@@ -182,7 +182,7 @@ function readResource(id: ObjectId, raw: RawObject): Resource<ResourceKind> {
   return { ...id, kind, spec, memo: null }
 }
 
-/** Whether no other object of this name came before; one that did is reported. */
+/** Whether no earlier object has this name; a duplicate is reported. */
 function isFirst(id: ObjectId, { seen }: Reading, report: Report): boolean {
   const before = seen.size
   seen.add(id.key)
@@ -196,7 +196,7 @@ function keep(object: Resource<ResourceKind> | SecretObject, { resources, secret
   else (resources[object.kind] as Resource<ResourceKind>[]).push(object)
 }
 
-/** Values that are no text are reported and left out; the secret is then not whole. */
+/** Values that are not text are reported and left out; the secret is then incomplete. */
 function readSecret(id: ObjectId, raw: RawObject, report: Report) {
   const values = new Map<string, string>()
   let isWhole = true
@@ -212,7 +212,7 @@ function readSecret(id: ObjectId, raw: RawObject, report: Report) {
   return { secret, isWhole }
 }
 
-/** Written by Kubernetes or by ourselves, or kept by whoever runs the service for the service alone. */
+/** Written by Kubernetes or the service, or reserved for the service by its administrator. */
 function reservedFor({ metadata, type }: RawObject): string | null {
   if (type === SERVICE_ACCOUNT_TOKEN) return 'is the token of a ServiceAccount'
   const labels = labelsOf({ metadata })
@@ -220,7 +220,7 @@ function reservedFor({ metadata, type }: RawObject): string | null {
   return isOurs ? 'belongs to the service itself' : null
 }
 
-/** What the object says it is, as far as it can be read at all. */
+/** The object's identity, as far as it can be read. */
 function identify(source: SourceObject): ObjectId {
   const object = memberOf({ value: source.value }, 'value')
   const metadata = memberOf(object, 'metadata')
@@ -230,7 +230,7 @@ function identify(source: SourceObject): ObjectId {
   return { key: objectKey(kind, namespace, name), kind, namespace, name, locate: source.locate }
 }
 
-/** False for an object that is not ours to read; where it seems to be meant for us, that is reported. */
+/** False for an object of another group; reported if it seems to be meant for this service. */
 function isOurs(value: unknown, id: ObjectId, report: Report): boolean {
   const apiVersion = textOf(memberOf({ value }, 'value'), 'apiVersion')
   const kinds: readonly string[] = RESOURCE_KINDS
@@ -248,7 +248,7 @@ function isOurs(value: unknown, id: ObjectId, report: Report): boolean {
   return false
 }
 
-/** Of a namespace nothing but its labels is read, so nothing else of it can be wrong. */
+/** Only the labels of a namespace are read, so nothing else of it can be wrong. */
 function isNamespace(value: unknown, { kind }: ObjectId): boolean {
   return kind === 'Namespace' && textOf(memberOf({ value }, 'value'), 'apiVersion') === 'v1'
 }

@@ -1,16 +1,16 @@
 /**
- * Decides whether the service may call an address that a tenant gave: as text, and as the IP address behind a name.
+ * Decides whether the service may call an address given by a tenant: as text, and as the IP address behind a name.
  *
  * Sources: the IANA registries of special-purpose IPv4 and IPv6 addresses, of special-use domain names and of IPv6
- * address space (read in November 2026), RFC 4291, 5214 and 6052, and the URL standard for how hosts are spelt.
+ * address space (read in November 2026), RFC 4291, 5214 and 6052, and the URL standard for the spelling of hosts.
  */
 
 import { LIMITS } from '../limits.ts'
 import type { Parsed } from '../origin.ts'
 
-/** Where a request goes: what stands in the URL, and the literal address in it, if it is one. */
+/** Target of a request: the URL, and the literal address in it, if there is one. */
 export interface OutboundTarget {
-  /** In its one spelling: lower case, punycode, numbers resolved. */
+  /** Canonical: lower case, punycode, numbers resolved. */
   readonly href: string
   /** Without brackets. */
   readonly host: string
@@ -19,7 +19,7 @@ export interface OutboundTarget {
   readonly isLiteral: boolean
 }
 
-/** What an operator allows beyond the public internet. */
+/** What an administrator allows beyond the public internet. */
 export interface OutboundPolicy {
   readonly ports: readonly number[]
   /** Networks such as `10.1.0.0/16` or `fd00::/8` that may be called although they are not public. */
@@ -28,15 +28,18 @@ export interface OutboundPolicy {
 
 export const PUBLIC_ONLY: OutboundPolicy = { ports: [443, 8443], networks: [] }
 
-/** The text must already have the plain shape: `new URL` forgives what people and other parsers read differently. */
+/**
+ * The text must already have the plain shape: `new URL` accepts spellings that people and other parsers read
+ * differently.
+ */
 const SHAPE = /^https:\/\/[^/?#\\@\s\p{Cc}]+([/?][^\\#\s\p{Cc}]*)?$/iu
 const NAME = /^(?=.{1,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/
 
-/** Names that no public server has; what a resolver might still make of them lies inside somebody's network. */
+/** Names that no public server has; if a resolver knows one, it leads into a private network. */
 const INNER_NAMES =
   'localhost local localdomain internal intranet private corp home lan test invalid onion alt arpa svc'.split(' ')
 
-/** Checks all that a text alone tells; where the host is a name, its addresses are still to be vetted. */
+/** Checks all that the text alone shows; if the host is a name, its addresses must still be checked. */
 export function parseOutboundUrl(text: string, policy: OutboundPolicy = PUBLIC_ONLY): Parsed<OutboundTarget> {
   if (text.length > LIMITS.outboundUrlChars) return refused('is too long')
   if (!/^https:/i.test(text)) return refused('must begin with https://')
@@ -56,7 +59,7 @@ export function parseOutboundUrl(text: string, policy: OutboundPolicy = PUBLIC_O
   return why === null ? { ok: true, value: { href, host, port, isLiteral: false } } : refused(why)
 }
 
-/** Whether an IP address, in any spelling, is public or allowed. What cannot be read is not. */
+/** Whether an IP address, in any spelling, is public or allowed. False if it cannot be parsed. */
 export function isCallable(address: string, policy: OutboundPolicy = PUBLIC_ONLY): boolean {
   const bytes = bytesOf(address)
   if (bytes === null) return false
@@ -70,7 +73,10 @@ function nameProblem(host: string): string | null {
   return INNER_NAMES.includes(last) ? 'names a host of a private network' : null
 }
 
-/** Special-purpose ranges that are not globally reachable, multicast, and what clouds hide behind public addresses. */
+/**
+ * Special-purpose ranges that are not globally reachable, multicast, and internal services of clouds on public
+ * addresses.
+ */
 const NOT_PUBLIC_V4: readonly string[] = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -94,7 +100,7 @@ const NOT_PUBLIC_V4: readonly string[] = [
   '240.0.0.0/4',
 ]
 
-/** Inside the one block that is handed out as global unicast. */
+/** Exceptions within the one block that is assigned as global unicast. */
 const NOT_PUBLIC_V6: readonly string[] = [
   // IETF protocol assignments: Teredo, benchmarking, ORCHID, AMT and others.
   '2001::/23',
@@ -124,7 +130,7 @@ function lies(bytes: readonly number[], network: string): boolean {
   })
 }
 
-/** Four or sixteen bytes, or null for what is no IP address. The URL parser brings every spelling to one. */
+/** Four or sixteen bytes, or null if it is no IP address. The URL parser normalises every spelling. */
 function bytesOf(address: string): readonly number[] | null {
   if (/[^0-9a-fx.:]/i.test(address)) return null
   const spelt = address.includes(':') ? `https://[${address}]/` : `https://${address}/`
@@ -134,7 +140,7 @@ function bytesOf(address: string): readonly number[] | null {
   return /^\d+\.\d+\.\d+\.\d+$/.test(host) ? host.split('.').map(Number) : null
 }
 
-/** As the URL parser spells it: groups in hex, one gap at most, no dotted end. */
+/** In the URL parser's spelling: groups in hex, one gap at most, no dotted end. */
 function bytesOfV6(text: string): readonly number[] {
   const [head = '', tail] = text.split('::')
   const groupsOf = (part: string): number[] => (part === '' ? [] : part.split(':').map((group) => parseInt(group, 16)))

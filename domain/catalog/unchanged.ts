@@ -1,14 +1,16 @@
 /**
- * Gives compiled objects of an earlier compilation back where they would come out the same, so that whoever keeps texts,
- * digests or answers by object need not make them anew. Changes no result, only which of two equal objects it is.
+ * Reuses compiled objects of the previous compilation if they would come out the same, so that texts, digests and
+ * answers cached per object stay valid. Changes no result, only which of two equal objects it is.
  */
 
 import type { InstallPath, Organization } from '../catalog.ts'
 
-/** By the checked spec that it was made from, which stays one object as long as the resource is the same. */
+/** By the checked spec it was made from, which stays one object as long as the resource is unchanged. */
 const BEFORE = new WeakMap<object, InstallPath | Organization>()
 
-/** `made`, or the equal object that the same spec made before. Members are compared by identity, lists by their entries. */
+/**
+ * `made`, or the equal object that the same spec gave before. Members are compared by identity, lists by their entries.
+ */
 export function unchanged<T extends InstallPath | Organization>(spec: object, made: T): T {
   const before = BEFORE.get(spec) as T | undefined
   if (before !== undefined && isSame(before, made)) return before

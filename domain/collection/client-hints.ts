@@ -1,4 +1,4 @@
-/** Which coarse hints about the browser become part of a visit: the user-agent client hints and a few words beside them. */
+/** Which coarse hints about the browser become part of a visit: the user-agent client hints and a few others. */
 
 import { LIMITS } from '../limits.ts'
 import { mapMember, type JsonObject } from '../strict-json.ts'
@@ -27,7 +27,7 @@ const brands: Schema = {
   ],
 }
 
-/** Names as `navigator.userAgentData.getHighEntropyValues` gives them, and those that the contract adds. */
+/** Names from `navigator.userAgentData.getHighEntropyValues`, and those that the contract adds. */
 const HINTS: Readonly<Record<string, Schema>> = {
   brands,
   fullVersionList: brands,

@@ -1,17 +1,17 @@
-/** Whether the facts hold everything that is on the log: an install is not guessed at while they are behind. */
+/** Whether the facts have caught up with the log: while they lag, an install is not resolved by guessing. */
 
 /** The consumer group that turns records into facts. */
 export const FACTS_WRITER_GROUP = 'facts-writer'
 
-/** What says which receipts are active and which revoked. */
+/** Topics that decide which receipts are active and which are revoked. */
 export const RECEIPT_TOPICS = ['visits', 'activations'] as const
-/** And what says which visit an installation was matched to. */
+/** The same, and the topic that decides which visit an installation was matched to. */
 export const DECIDING_TOPICS = [...RECEIPT_TOPICS, 'installs'] as const
 export type DecidingTopic = (typeof DECIDING_TOPICS)[number]
 
 /** An offset for each partition, in their order. */
 export type Offsets = readonly number[]
-/** Where the log ended, by topic, when an install was first seen: all that happened before it lies below. */
+/** The ends of the log, by topic, when an install was first seen: everything before it lies below. */
 export type LogEnds = { readonly [T in DecidingTopic]: Offsets }
 
 export function hasReached(done: Offsets, ends: Offsets): boolean {

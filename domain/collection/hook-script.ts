@@ -1,11 +1,11 @@
 /**
- * Renders the shell hook: its body for a brand, and the script that is served for a website, which is a block of settings
- * followed by that body.
+ * Renders the shell hook: its body for a brand, and the script served for a website: a block of settings followed by
+ * that body.
  */
 
 import { isBrand, isPlainBase, isPlainOrigin } from '../host.ts'
 
-/** What the block of a served script says. All of it was checked when the catalog was compiled, and is checked again here. */
+/** The settings in a served script. All were checked when the catalog was compiled, and are checked again here. */
 export interface HookScriptValues {
   /** Website ID: 1 to 128 letters, digits, `_` and `-`. */
   readonly website: string
@@ -23,12 +23,13 @@ export interface HookScriptValues {
 /** `Website.spec.hook.scan`. */
 export type HookScanMode = 'Notice' | 'Silent' | 'Disabled'
 
-/** Lines that stand before the body in a served script; `tail -n +10` therefore gives the body back. */
+/** Lines before the body in a served script; `tail -n +10` therefore prints the body. */
 export const HOOK_BLOCK_LINES = 9
 
 /**
- * Renders the body for a brand. The source is written for the brand `whence`; names of shell variables and functions get the
- * brand with `_` for `-`, capitals stay capitals, and every other word `whence` becomes the brand as it is.
+ * Renders the body for a brand. The source is written for the brand `whence`. Names of shell variables and functions
+ * get the brand with `_` instead of `-`, capitals stay capitals, and every other word `whence` becomes the brand
+ * itself.
  *
  * @throws RangeError if the brand is not made of lower case words joined by `-`.
  */
@@ -41,11 +42,12 @@ export function renderHookBody(source: string, brand: string): string {
 }
 
 /**
- * Renders the script that `GET /v1/projects/{website}/report.sh` serves: nine lines with the settings, then the body byte for
- * byte. The braces make a block that was cut short a syntax error; without them a cut name would be run as a command.
+ * Renders the script that `GET /v1/projects/{website}/report.sh` serves: nine lines with the settings, then the body
+ * byte for byte. The braces turn a truncated block into a syntax error; without them a truncated name would run as a
+ * command.
  *
- * @throws RangeError if a value is outside its alphabet. None of the alphabets holds a quote, a backslash or a line break, so no
- * value can leave its quotes.
+ * @throws RangeError if a value is outside its alphabet. No alphabet contains a quote, a backslash or a line break, so
+ * no value can escape its quotes.
  */
 export function renderHookScript(body: string, values: HookScriptValues): string {
   const identifier = brandIdentifier(values.brand)
@@ -78,7 +80,7 @@ function brandIdentifier(brand: string): string {
   return checked('brand', brand, isBrand).replaceAll('-', '_')
 }
 
-/** The message names the value's place, never the value: it may end up in a log. */
+/** The message names the setting, never the value, which may end up in a log. */
 function checked(name: string, value: string, isInAlphabet: (text: string) => boolean): string {
   if (!isInAlphabet(value)) throw new RangeError(`hook script: ${name} is outside its alphabet`)
   return value

@@ -1,4 +1,4 @@
-/** Turns an install event into its fact and its answer; which visit it belongs to was decided by `resolve.ts`. */
+/** Turns an install event into its fact and its answer; `resolve.ts` has chosen its visit. */
 
 import type { Organization, Website } from '../catalog.ts'
 import { gaOf } from '../delivery/deliveries.ts'
@@ -22,7 +22,7 @@ export interface InstallEvent {
   readonly language: string
 }
 
-/** `clean` makes a text fit to be a fact; identifiers stay as they are, unless they hold a receipt. */
+/** `clean` prepares a text to become a fact; identifiers stay as they are, unless they contain a receipt. */
 export function readInstallEvent(body: JsonObject, clean: (text: string) => string): InstallEvent {
   return {
     eventId: idOf(body['event_id'], clean),
@@ -40,21 +40,21 @@ export function readInstallEvent(body: JsonObject, clean: (text: string) => stri
   }
 }
 
-/** Hashes of receipts are spelled in the alphabet of IDs. */
+/** Replaces receipts by hashes in the alphabet of IDs. */
 function idOf(sent: unknown, clean: (text: string) => string): string {
   const id = textOf(sent)
   const cleaned = clean(id)
   return cleaned.includes('hmac:') ? cleaned.replaceAll(/[:.]/g, '_') : id
 }
 
-/** A machine fact as one text: of a list with several items their JSON, so that none is lost. */
+/** A machine fact as one text: a list with several items as JSON, so that none is lost. */
 function factOf(sent: unknown, clean: (text: string) => string): string {
   const facts = listOf(sent).map(clean)
   return facts.length > 1 ? JSON.stringify(facts) : (facts[0] ?? '')
 }
 
 export interface PathChoice {
-  /** Null where the organisation has no install path at all. */
+  /** Null if the organisation has no install path. */
   readonly installPath: string | null
   readonly isPaused: boolean
 }
@@ -66,7 +66,7 @@ export function chooseInstallPath(organization: Organization, sent: string | nul
   return { installPath: path?.id ?? null, isPaused: path?.isPaused ?? false }
 }
 
-/** On Free and for a paused install path nothing is read: the install is only counted. */
+/** On Free and for a paused install path receipts are not read: the install is only counted. */
 export function isOnlyCounted(organization: Organization, path: PathChoice): boolean {
   return organization.plan === 'Free' || path.isPaused
 }
@@ -109,7 +109,7 @@ export function recordInstall(decision: InstallDecision): Install {
   }
 }
 
-/** A pending install as its decision makes it; what was reported stays as it was. */
+/** A pending install with its decision applied; what was reported stays as it was. */
 export function decideInstall(
   { openCandidates: _open, ...reported }: Install,
   result: ResolutionResult,
@@ -129,7 +129,7 @@ export function decideInstall(
   }
 }
 
-/** The answer of an organisation over its quota: the same shape, and nothing is stored. */
+/** The answer for an organisation over its quota: the same shape, but nothing is stored. */
 export function unrecordedAnswer(eventId: string): InstallAnswer {
   return { ...answerOf(eventId, COUNTED, []), recorded: false }
 }

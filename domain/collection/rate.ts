@@ -1,4 +1,4 @@
-/** Which windows a request is counted in. Keys carry keyed hashes and website IDs, never an address. */
+/** The rate windows that a request is counted in. Keys contain keyed hashes and website IDs, never an address. */
 
 import { LIMITS, RATE_RULES, type RateRuleName } from '../limits.ts'
 import type { WebsiteId } from '../model.ts'
@@ -14,7 +14,7 @@ export function addressHit(addressHash: string): RateHit {
   return hit('collection', addressHash)
 }
 
-/** Counted once: that this organisation was told of the address's limit in this window. */
+/** Counted once per window: the organisation was notified about this address's limit. */
 export function toldHit(organization: string, addressHash: string): RateHit {
   return { ...hit('collection', `told:${organization}:${addressHash}`), limit: 1 }
 }
@@ -23,7 +23,7 @@ export function visitHits(website: WebsiteId): readonly RateHit[] {
   return [hit('visits', website)]
 }
 
-/** Narrow before wide: one address must not use up a website's window. */
+/** Narrow windows before wide ones: one address must not use up a website's window. */
 export function eventHits(website: WebsiteId, addressHash: string): readonly RateHit[] {
   const both = `${website}:${addressHash}`
   return [hit('events_per_address_minute', both), hit('events_per_address_day', both), hit('events', website)]
@@ -47,7 +47,10 @@ function hit(rule: RateRuleName, subject: string): RateHit {
 const DAY_MS = 86_400_000
 let latest = { day: -1, month: '' }
 
-/** UTC calendar month of a moment, `2026-11`: the unit of the quota. Asked for by every request, and dates are slow to make. */
+/**
+ * UTC calendar month of a moment, `2026-11`: the unit of the quota. Cached, because every request needs it and dates
+ * are slow to make.
+ */
 export function monthOf(nowMs: number): string {
   const day = Math.floor(nowMs / DAY_MS)
   if (day !== latest.day) latest = { day, month: new Date(nowMs).toISOString().slice(0, 7) }

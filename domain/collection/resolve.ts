@@ -1,19 +1,19 @@
-/** Chooses the visit of an install: a pure function of what was read, with a verdict for everything that was looked at. */
+/** Chooses the visit of an install: a pure function of what was read, with a verdict for every receipt and token. */
 
 import { LIMITS } from '../limits.ts'
 import type { CandidateVerdict, Install, OpenCandidate, Resolution, SelectionPolicy, VisitId } from '../model.ts'
 import { isExpired, type ReceiptClaims } from '../receipt.ts'
 
-/** A receipt as far as it proves itself; `claims` is null where it does not. */
+/** A receipt after its MAC was checked; `claims` is null if it is not genuine. */
 export interface ReadReceipt {
   readonly claims: ReceiptClaims | null
-  /** Whether it proves itself for another website: told apart for `explain` only. */
+  /** Whether it is genuine for another website; used only by `explain`. */
   readonly isForeign: boolean
 }
 
 /**
- * `unknown`: nobody has ever seen it activated. `undecided`: who would know cannot tell now. `predecessor_unknown`: active,
- * and which receipt it replaced is still to be learnt.
+ * `unknown`: no source has ever seen it activated. `undecided`: the source that would know cannot answer now.
+ * `predecessor_unknown`: active, but it is not known yet which receipt it replaced.
  */
 export type KnownState = 'issued' | 'active' | 'predecessor_unknown' | 'revoked' | 'unknown' | 'undecided'
 
@@ -23,7 +23,9 @@ export interface ChosenVisit {
   readonly gpc: boolean
 }
 
-/** Whether an installation was matched before. `undecided`: who would know cannot tell now, or its last event is pending. */
+/**
+ * Whether an installation was matched before. `undecided`: the source cannot answer now, or its last event is pending.
+ */
 export type KnownInstallation =
   { readonly kind: 'matched'; readonly visit: ChosenVisit } | { readonly kind: 'none' } | { readonly kind: 'undecided' }
 
@@ -42,12 +44,12 @@ export interface ResolutionInput {
   readonly receipts: readonly ReadReceipt[]
   /** States in the order of `lookupsOf(receipts)`. */
   readonly states: ReadonlyMap<VisitId, KnownState>
-  /** Present where the event carried a token; its claims are null where it is unusable. */
+  /** Present if the event carried a token; its claims are null if it is unusable. */
   readonly handoff: ReadReceipt | null
   readonly installation: KnownInstallation
 }
 
-/** Nothing was read: the plan or a paused install path says so. */
+/** Nothing was read, because of the plan or a paused install path. */
 export const COUNTED: ResolutionResult = {
   resolution: 'counted',
   selectionPolicy: 'none',
@@ -57,7 +59,7 @@ export const COUNTED: ResolutionResult = {
   openCandidates: null,
 }
 
-/** The receipts whose state must be looked up: those that could be candidates, each visit once. */
+/** The receipts whose state must be looked up: possible candidates, each visit once. */
 export function lookupsOf(receipts: readonly ReadReceipt[], nowMs: number): readonly ReceiptClaims[] {
   const wanted = new Map<VisitId, ReceiptClaims>()
   for (const { claims } of receipts) {
@@ -119,8 +121,8 @@ interface Choice {
 }
 
 /**
- * One receipt that cannot be judged leaves all open: it could be the newest, and it would count among the candidates. So does
- * one whose predecessor is unknown beside others: it may have replaced one of them.
+ * One receipt that cannot be judged leaves the result open: it could be the newest, and it counts among the candidates.
+ * So does one whose predecessor is unknown if there are others: it may have replaced one of them.
  */
 function choose({ candidates, verdicts, states, installation, nowMs }: Choice): ResolutionResult {
   const mayReplace = ({ visitId }: OpenCandidate): boolean => states.get(visitId) === 'predecessor_unknown'
@@ -134,9 +136,9 @@ function choose({ candidates, verdicts, states, installation, nowMs }: Choice): 
   return matched('latest_visit', candidates.length, { visitId, issuedAtMs, gpc }, verdicts)
 }
 
-/** What is known of a pending install's candidates and installation, as of the moment at which it was received. */
+/** What is known about a pending install's candidates and installation, as of the moment it was received. */
 export interface LaterKnowledge {
-  /** States of the candidates; what is not among them has none. */
+  /** States of the candidates; a candidate that is not in it has none. */
   readonly states: ReadonlyMap<VisitId, KnownState>
   readonly installation: KnownInstallation
   /** When the event was received. */
@@ -144,8 +146,8 @@ export interface LaterKnowledge {
 }
 
 /**
- * Decides an install that was pending. Where something is still `undecided` the result is pending again; who will not
- * wait any longer says `unknown` and `none` instead.
+ * Decides an install that was pending. If something is still `undecided` the result is pending again; a caller that
+ * will not wait any longer passes `unknown` and `none` instead.
  */
 export function resolveLater(
   { verdicts, openCandidates = [] }: Pick<Install, 'verdicts' | 'openCandidates'>,
@@ -164,7 +166,7 @@ export function resolveLater(
   })
 }
 
-/** What was active when it was asked for stays so, unless it turns out that it had been revoked by then. */
+/** A candidate that was active at the first look-up stays active, unless it had already been revoked by then. */
 function judge({ visitId, isDecided }: OpenCandidate, states: LaterKnowledge['states']): StateVerdict {
   const verdict = stateVerdict(states.get(visitId))
   return isDecided && verdict !== 'revoked' ? 'active' : verdict
@@ -199,7 +201,7 @@ function matched(
   return { resolution: 'matched', selectionPolicy, candidateCount, visit, verdicts, openCandidates: null }
 }
 
-/** What a receipt says of itself, before any look-up; null where its state decides. */
+/** The verdict that a receipt alone gives, before any look-up; null if its state decides. */
 function staticVerdict(
   claims: ReceiptClaims,
   nowMs: number,
@@ -210,7 +212,7 @@ function staticVerdict(
   return isExpired(claims.issuedAtMs, nowMs) ? 'expired' : null
 }
 
-/** A time to come was not issued here, however good the MAC: a clock was wrong or a key has leaked. */
+/** A future time was not issued here, even if the MAC is right: a clock was wrong or a key has leaked. */
 function isAhead(claims: ReceiptClaims, nowMs: number): boolean {
   return claims.issuedAtMs > nowMs + LIMITS.clockSkewMs
 }

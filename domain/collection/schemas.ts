@@ -1,4 +1,4 @@
-/** JSON Schemas of the request bodies, built from the limits table: validators, OpenAPI and docs are made from these. */
+/** JSON Schemas of the request bodies, built from the limits: validators, OpenAPI and docs are made from these. */
 
 import { CLIENT_SCHEMA } from './client-hints.ts'
 import { MOMENT_MAX_MS } from '../privacy/identities.ts'
@@ -17,7 +17,7 @@ const object = (properties: Schema, more: Schema = {}): Schema => ({ type: 'obje
 
 const ga4Identity = object({
   client_id: identifier,
-  // A greater number would have lost digits when it was parsed.
+  // A greater number would have lost digits during parsing.
   session_id: { anyOf: [identifier, { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }] },
 })
 
@@ -69,7 +69,7 @@ const source = object({
   landed_at: moment,
 })
 
-/** No length: what is no website's ID is answered `website_not_found`, whatever its form. */
+/** No maximum length: anything that is not a website's ID gets `website_not_found`, whatever its form. */
 const project: Schema = { type: 'string' }
 const gpc: Schema = { type: 'boolean' }
 
@@ -87,7 +87,8 @@ const visitProperties: Schema = {
 const VISIT_REQUIRED = ['project', 'url_id', 'page_url']
 
 export const VISIT_SCHEMA = object(
-  // What the page's marker held before is used where it proves itself and ignored otherwise, so only its type is asked.
+  // The previous content of the page's marker is used if it is genuine and ignored otherwise, so only its type is
+  // checked.
   { ...visitProperties, previous_receipt: { type: 'string' } },
   { required: VISIT_REQUIRED },
 )
@@ -119,7 +120,7 @@ export const EVENT_SCHEMA = object(
       maxItems: LIMITS.receiptsPerInstall,
       items: { type: 'string', minLength: LIMITS.receiptChars, maxLength: LIMITS.receiptChars },
     },
-    // An unusable token is no error, so only its type is asked.
+    // An unusable token is not an error, so only its type is checked.
     handoff: { type: 'string' },
     platform: { type: 'string', enum: ['darwin', 'linux'] },
     install_path: { type: 'string' },
@@ -132,7 +133,7 @@ export const EVENT_SCHEMA = object(
   { required: ['project', 'event_id', 'installation_id', 'event_type'] },
 )
 
-/** The members that schemas name: error pointers show these and hide everything that a client made up. */
+/** The members that schemas name: error pointers show these and hide all names made up by clients. */
 export const KNOWN_MEMBERS: ReadonlySet<string> = new Set(
   [VISIT_SCHEMA, HANDOFF_RECEIPT_SCHEMA, EVENT_SCHEMA].flatMap((schema) => memberNames(schema)),
 )

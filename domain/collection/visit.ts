@@ -1,4 +1,4 @@
-/** Admits a visit: which page it was, what of it is kept, and the receipt and marker that prove it. */
+/** Admits a visit: which page it was, what is kept of it, and its receipt and marker. */
 
 import type { Website } from '../catalog.ts'
 import { keepClient } from './client-hints.ts'
@@ -14,17 +14,17 @@ import type { JsonObject } from '../strict-json.ts'
 export interface VisitContext {
   readonly website: Website
   readonly page: VisitPage
-  /** The request's origin, already found registered. */
+  /** The request's origin, already checked to be registered. */
   readonly origin: string
   readonly keys: RedactKeys
-  /** The organisation's websites, whose receipts must not become facts either. */
+  /** The organisation's other websites, whose receipts must not become facts either. */
   readonly siblings?: readonly WebsiteId[]
   /** Exactly 5 random bytes. */
   readonly random: Uint8Array
   readonly nowMs: number
   readonly gpc: boolean
   readonly isHandoffOnly: boolean
-  /** The organisation has used its quota: the receipt says so and nothing is stored. */
+  /** The organisation has used up its quota: the receipt says so and nothing is stored. */
   readonly isUnrecorded: boolean
 }
 
@@ -47,14 +47,14 @@ export interface Marker {
   readonly expires_at: number
 }
 
-/** The page of a visit, found to be the website's. */
+/** The page of a visit, checked to be the website's. */
 export interface VisitPage {
   readonly kind: 'page'
   readonly address: PageAddress
   readonly urlId: string
 }
 
-/** What a schema cannot say of a visit's fields. `body` has passed its schema. */
+/** Checks of a visit's fields beyond the schema, which `body` has passed. */
 export function checkVisitFields(body: JsonObject): Refusal | null {
   if (!URL.canParse(body['page_url'] as string)) return invalidField('/page_url', 'must be the address of a page')
   const badMoment = findBadMoment(body)
@@ -128,7 +128,7 @@ export function invalidField(field: string, message: string): Refusal {
   return refuse('invalid_field', { field, message })
 }
 
-/** A previous receipt counts where it is this website's and came from this origin; else it is ignored. */
+/** A previous receipt counts if it is this website's and came from this origin; otherwise it is ignored. */
 function previousOf(sent: unknown, context: VisitContext): ReceiptClaims | null {
   if (typeof sent !== 'string') return null
   const { website, keys, origin } = context

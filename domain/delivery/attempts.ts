@@ -1,4 +1,4 @@
-/** Decides what follows an attempt: done, another one at a later time, or the end; and when a waiting job moves on. */
+/** Decides what follows an attempt: done, a retry at a later time, or the end; and when a waiting job moves on. */
 
 import type { DeliveryReason } from './deliveries.ts'
 import { TIER_NAMES, TIERS, type Job, type TierName } from '../records.ts'
@@ -7,35 +7,38 @@ const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
 const DAY_MS = 86_400 * SECOND_MS
 
-/** Waits after the first, second, ... failed attempt; the last one repeats. The very first attempt waits for nothing. */
+/** Waits after the first, second, ... failed attempt; the last one repeats. The first attempt does not wait. */
 export const BACKOFF_MS: readonly number[] = TIER_NAMES.map((tier) => TIERS[tier] * SECOND_MS)
 
-/** Every wait is stretched by up to this part, so that what failed together does not come back together. */
+/** Every wait is lengthened by up to this fraction, so that jobs that failed together do not return together. */
 export const JITTER = 0.2
 
-/** The most attempts of one delivery; with a day between the last ones, 40 reach past every provider's window. */
+/** The most attempts of one delivery; with a day between the last ones, 40 cover every provider's window. */
 export const MAX_ATTEMPTS = 40
 
-/** A last attempt is made this long before the deadline, where the next wait would pass it. */
+/** If the next wait would pass the deadline, a last attempt is made this long before it. */
 const LAST_CALL_MS = MINUTE_MS
 
-/** When a verdict is asked for, after the delivery was taken; past the last of them a taken delivery counts as delivered. */
+/**
+ * When the provider is polled for a verdict, after it accepted the delivery; after the last poll the delivery counts as
+ * delivered.
+ */
 const VERDICT_MS: readonly number[] = [
   30 * MINUTE_MS,
   ...[1, 2, 4, 8, 16, 24, 48, 72].map((hours) => hours * 3_600_000),
 ]
 
-/** What came too early is sent once more so much later. */
+/** A delivery that came too early is sent once more after this long. */
 const RESEND_MS = 6 * 3_600_000
 
-/** How an exchange with a provider ended, in the words of `delivery/providers/provider.ts`. */
+/** How an exchange with a provider ended, in the terms of `delivery/providers/provider.ts`. */
 export interface AttemptResult {
   readonly kind: 'delivered' | 'retry' | 'throttled' | 'credentials' | 'refused' | 'accepted' | 'undecided' | 'resend'
   /** The raw `Retry-After` header, if there was one. */
   readonly retryAfter: string | null
-  /** Whether the provider may have taken the delivery although no clear answer came. */
+  /** Whether the provider may have accepted the delivery although no clear answer came. */
   readonly isUnclear: boolean
-  /** Of an accepted one: what the provider is asked with later. */
+  /** For an accepted delivery: the reference to poll the provider with. */
   readonly reference?: string
 }
 
@@ -47,23 +50,23 @@ export type NextStep =
 
 export interface AttemptContext {
   readonly nowMs: number
-  /** From 0 up to, but not including, 1. */
+  /** In [0, 1). */
   readonly random: number
-  /** How long the provider recognises a repeated ID; null where that bounds nothing. */
+  /** How long the provider recognises a repeated ID; null if that sets no bound. */
   readonly dedupeMs: number | null
 }
 
-/** The job as it goes on after an attempt: counted, and with the times of its first unclear end and its acceptance. */
+/** The job after an attempt: counted, and with the times of its first unclear end and its acceptance. */
 export function jobAfter(job: Job, result: AttemptResult, nowMs: number): Job {
   const counted = { ...job, attempts: job.attempts + 1 }
-  // An unclear answer to a question about a delivery leaves the delivery itself as clear as it was.
+  // An unclear answer to a poll does not make the delivery itself unclear.
   if (job.accepted === undefined) counted.unclearSinceMs ??= result.isUnclear ? nowMs : null
   if (result.kind === 'accepted') return { ...counted, accepted: { reference: result.reference ?? '', atMs: nowMs } }
   const isOver = result.kind === 'refused' || result.kind === 'resend'
   return isOver ? withoutAcceptance(counted) : counted
 }
 
-/** What follows; `job` is the one that `jobAfter` gave, so `attempts` counts the attempt that just ended. */
+/** The next step; `job` comes from `jobAfter`, so `attempts` includes the attempt that just ended. */
 export function nextStep(job: Job, result: AttemptResult, context: AttemptContext): NextStep {
   if (result.kind === 'delivered') return { kind: 'done' }
   if (result.kind === 'refused') return { kind: 'failed', reason: 'refused' }
@@ -80,8 +83,8 @@ export function nextStep(job: Job, result: AttemptResult, context: AttemptContex
 }
 
 /**
- * A provider that took a delivery is asked for its verdict until there is one, whatever happens to the questions: it was
- * delivered in time, so neither the deadline nor the number of attempts ends it, but only a provider that keeps silent.
+ * A provider that accepted a delivery is polled until it gives a verdict, even if polls fail. The delivery was in time,
+ * so neither the deadline nor the number of attempts ends it, only a provider that never gives a verdict.
  */
 function verdictStep(acceptedAtMs: number, result: AttemptResult, context: AttemptContext): NextStep {
   const { nowMs } = context
@@ -93,15 +96,15 @@ function verdictStep(acceptedAtMs: number, result: AttemptResult, context: Attem
   return { kind: 'retry', reason, dueAtMs: acceptedAtMs + nextMs + jitterMs }
 }
 
-/** The wait after the given number of attempts, without jitter, in ms. */
+/** The wait after this many attempts, without jitter, in ms. */
 export function backoffMs(attempts: number): number {
   const index = Math.min(Math.max(attempts, 1), BACKOFF_MS.length) - 1
   return BACKOFF_MS[index] ?? DAY_MS
 }
 
 /**
- * `Retry-After` in ms, held between the wait we would make anyway and a day; null for what means nothing: words,
- * fractions, signs, times past, and more than a year, which nobody means (RFC 9110, section 10.2.3).
+ * `Retry-After` in ms, kept between our own wait and a day; null if it is meaningless: words, fractions, signs, times
+ * in the past, and more than a year (RFC 9110, section 10.2.3).
  */
 export function retryAfterMs(
   header: string | null,
@@ -114,22 +117,22 @@ export function retryAfterMs(
 }
 
 /**
- * How long a job waits that may not be tried now (destination paused, breaker open, visit not there yet): about as
- * long as it has waited already, from 5 s to 30 min, so that a million of them cost little and a short outage delays little.
+ * How long a job waits that may not be tried now (destination paused, breaker open, visit missing): about as long as it
+ * has waited already, from 5 s to 30 min, so that a million of them cost little and a short outage delays little.
  */
 export function holdMs(ageMs: number): number {
   const longestMs = TIERS['30m'] * SECOND_MS
   return Math.min(TIERS[tierFor(ageMs)] * SECOND_MS, longestMs)
 }
 
-/** The waiting room for a wait: the longest that is not longer than it, or the shortest of all. */
+/** The tier for a wait: the longest one within it, or the shortest of all. */
 export function tierFor(waitMs: number): TierName {
   return TIER_NAMES.findLast((tier) => TIERS[tier] * SECOND_MS <= waitMs) ?? '5s'
 }
 
 /**
- * When an entry of a tier is looked at again: when it is due, or when its tier is over and a shorter one takes the rest.
- * Entries of one tier thus come up in about the order they went in, and the head never holds others back for long.
+ * When an entry of a tier is read again: when it is due, or when its tier has passed and a shorter one takes the rest.
+ * Entries thus leave a tier in about the order they entered, and the first never delays the others for long.
  */
 export function leavesTierAtMs(entry: { dueAtMs: number; enteredAtMs: number; tier: TierName }): number {
   const tierEndsAtMs = entry.enteredAtMs + Math.round(TIERS[entry.tier] * SECOND_MS * (1 + JITTER))
@@ -145,14 +148,14 @@ const RETRY_REASONS = {
   undecided: 'awaiting_verdict',
 } as const satisfies Record<string, DeliveryReason>
 
-/** Now plus the wait; cut to one last attempt before the deadline; null where not even that comes after `leastMs`. */
+/** Now plus the wait, or one last attempt before the deadline; null if even that is not after `leastMs`. */
 function dueBefore(deadlineAtMs: number, nowMs: number, wait: { waitMs: number; leastMs: number }): number | null {
   if (nowMs + wait.waitMs < deadlineAtMs) return nowMs + wait.waitMs
   const lastCallAtMs = deadlineAtMs - LAST_CALL_MS
   return lastCallAtMs > nowMs + wait.leastMs ? lastCallAtMs : null
 }
 
-/** Where an earlier attempt may have arrived, a repeat is safe only while the provider still recognises its ID. */
+/** If an earlier attempt may have arrived, a repeat is safe only while the provider still recognises its ID. */
 function isBeyondDedupe(job: Job, dueAtMs: number, dedupeMs: number | null): boolean {
   return dedupeMs !== null && job.unclearSinceMs !== null && dueAtMs > job.unclearSinceMs + dedupeMs
 }
@@ -164,7 +167,7 @@ function withoutAcceptance(job: Job): Job {
 
 const DAYS = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)'
 const MONTHS = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)'
-/** The one form that senders must use; the two obsolete ones are not worth their ambiguity (RFC 9110, section 5.6.7). */
+/** The form that senders must use; the two obsolete ones are ambiguous and not supported (RFC 9110, section 5.6.7). */
 const HTTP_DATE = new RegExp(`^${DAYS}, [0-3][0-9] ${MONTHS} [0-9]{4} [0-2][0-9]:[0-5][0-9]:[0-6][0-9] GMT$`)
 
 function httpDateMs(text: string): number {

@@ -1,4 +1,4 @@
-/** Decides what becomes of an install at each destination of its website, and makes the job that carries it there. */
+/** Decides what becomes of an install at each destination of its website, and makes its delivery jobs. */
 
 import type { Destination } from '../catalog.ts'
 import { LIMITS } from '../limits.ts'
@@ -19,11 +19,11 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
 export interface ProviderFacts {
-  /** The oldest install that is still sent, in ms after it was received. */
+  /** Maximum age of an install at its delivery, in ms after it was received. */
   readonly maxAgeMs: number
   /** Advertising providers get nothing of a visit under Global Privacy Control. */
   readonly isAdvertising: boolean
-  /** How long the provider recognises a repeated ID; null where it never does. */
+  /** How long the provider recognises a repeated ID; null if it never does. */
   readonly dedupeMs: number | null
 }
 
@@ -50,11 +50,11 @@ interface ReasonRow {
   readonly when: string
 }
 
-/** Every reason a delivery can show, once; `docs/deliveries.md` and `whence explain` say these sentences. */
+/** Every reason of a delivery, once; `docs/deliveries.md` and `whence explain` show these sentences. */
 export const DELIVERY_REASONS = {
   destination_paused: { status: 'skipped', when: 'The destination was paused when the install was reported.' },
   event_type_not_selected: { status: 'skipped', when: 'The destination does not take events of this type.' },
-  unmatched: { status: 'skipped', when: 'The install could not be tied to a visit, so there is nobody to report.' },
+  unmatched: { status: 'skipped', when: 'The install could not be tied to a visit, so there is no visitor to report.' },
   counted: { status: 'skipped', when: 'The install was only counted: receipts and tokens were not read.' },
   too_old: { status: 'skipped', when: 'The install, or the click behind it, is older than the provider takes.' },
   gpc: { status: 'skipped', when: 'The visitor sends Global Privacy Control, so advertising providers get nothing.' },
@@ -64,21 +64,30 @@ export const DELIVERY_REASONS = {
   destination_removed: { status: 'skipped', when: 'The destination no longer exists.' },
   provider_unknown: { status: 'skipped', when: 'This version cannot deliver to that provider.' },
   attempt_failed: { status: 'retrying', when: 'The last attempt failed in a way that may pass; another one follows.' },
-  throttled: { status: 'retrying', when: 'The provider asked us to slow down; another attempt follows.' },
+  throttled: { status: 'retrying', when: 'The provider asked for fewer requests; another attempt follows.' },
   credentials_refused: { status: 'retrying', when: 'The provider refuses the credentials; it waits for new ones.' },
   credentials_missing: { status: 'retrying', when: 'The destination has no complete credentials; it waits for them.' },
-  destination_on_hold: { status: 'retrying', when: 'The destination was paused after the install; it waits.' },
-  breaker_open: { status: 'retrying', when: 'The destination keeps failing; one delivery at a time tries it.' },
-  click_too_fresh: { status: 'retrying', when: 'The provider does not know so fresh a click yet; it waits for that.' },
-  awaiting_verdict: { status: 'retrying', when: 'The provider has taken it and judges it later; it is asked again.' },
-  deadline_passed: { status: 'expired', when: 'It could not be delivered while the provider would still take it.' },
-  refused: { status: 'failed', when: 'The provider refused it for good; its words are in the last attempt.' },
-  retries_ran_out: { status: 'failed', when: 'The most attempts that a delivery gets were made.' },
+  destination_on_hold: {
+    status: 'retrying',
+    when: 'The destination was paused after the install; the delivery waits.',
+  },
+  breaker_open: { status: 'retrying', when: 'The destination keeps failing; one delivery at a time tests it.' },
+  click_too_fresh: {
+    status: 'retrying',
+    when: 'The click is too recent for the provider to know it; the delivery waits.',
+  },
+  awaiting_verdict: {
+    status: 'retrying',
+    when: 'The provider has accepted it and judges it later; it will be polled again.',
+  },
+  deadline_passed: { status: 'expired', when: 'It could not be delivered while the provider would still accept it.' },
+  refused: { status: 'failed', when: 'The provider refused it for good; the last attempt holds its answer.' },
+  retries_ran_out: { status: 'failed', when: 'The delivery has used all its attempts.' },
   unclear_too_long: {
     status: 'failed',
     when: 'An attempt ended without a clear answer, and the provider would no longer recognise a repeat.',
   },
-  unreadable_job: { status: 'failed', when: 'No request could be built of it; this is a fault of the service.' },
+  unreadable_job: { status: 'failed', when: 'No request could be built from it; this is a fault of the service.' },
 } as const satisfies Record<string, ReasonRow>
 
 export type DeliveryReason = keyof typeof DELIVERY_REASONS
@@ -92,13 +101,13 @@ export interface PlanInput {
   readonly destinations: readonly Destination[]
   readonly eventType: EventType
   readonly resolution: Resolution
-  /** Null where nothing was matched. */
+  /** Null if no visit was matched. */
   readonly visitIssuedAtMs: number | null
   readonly receivedAtMs: number
   readonly nowMs: number
 }
 
-/** One plan per destination, in their order: what the answer states, as far as the request knows. */
+/** One plan per destination, in their order: what the answer reports, as far as the request knows. */
 export function planDeliveries(input: PlanInput): DeliveryPlan[] {
   return input.destinations.map((destination) => {
     const reason = plannedSkip(destination, input)
@@ -113,8 +122,8 @@ export function planDeliveries(input: PlanInput): DeliveryPlan[] {
 }
 
 /**
- * The plans of an install that was pending, now that it is decided. What was skipped when it was reported stays skipped:
- * a destination that is paused or removed since is judged when the delivery is made.
+ * The plans of a pending install that is now decided. What was skipped when it was reported stays skipped. Whether a
+ * destination was paused or removed since is checked when the delivery is made.
  */
 export function planDecided(plans: readonly DeliveryPlan[], input: PlanInput): DeliveryPlan[] {
   return plans.map((plan) => {
@@ -126,7 +135,7 @@ export function planDecided(plans: readonly DeliveryPlan[], input: PlanInput): D
   })
 }
 
-/** The `ga` object of the answer, kept for older clients: the first delivery's status stands for all. */
+/** The `ga` object of the answer, kept for older clients: the first delivery's status represents all. */
 export function gaOf(plans: readonly DeliveryPlan[]): InstallAnswer['ga'] {
   return {
     status: plans[0]?.status ?? 'not_queued',
@@ -138,7 +147,7 @@ export function gaOf(plans: readonly DeliveryPlan[]): InstallAnswer['ga'] {
   }
 }
 
-/** With the visit at hand: why nothing may or can be sent of it, or null. */
+/** With the visit at hand: why nothing of it may or can be sent, or null. */
 export function visitSkip(install: Pick<Install, 'gpc'>, visit: Visit, destination: Destination): SkipReason | null {
   const { provider } = destination
   if (PROVIDER_FACTS[provider].isAdvertising && (install.gpc || visit.gpc)) return 'gpc'
@@ -148,7 +157,7 @@ export function visitSkip(install: Pick<Install, 'gpc'>, visit: Visit, destinati
   return isGa4ClientId(identity?.client_id) ? null : 'no_client_id'
 }
 
-/** Two positive integers joined by a dot, as the `_ga` cookie holds it (Measurement Protocol reference, `client_id`). */
+/** Two positive integers joined by a dot, as in the `_ga` cookie (Measurement Protocol reference, `client_id`). */
 export function isGa4ClientId(value: string | undefined): value is string {
   return value !== undefined && /^[1-9][0-9]{0,19}\.[1-9][0-9]{0,19}$/.test(value)
 }
@@ -161,7 +170,7 @@ export function jobIdOf(
   delivery: { website: string; eventId: string; destination: string },
   sha256Hex: Sha256Hex,
 ): string {
-  // None of the three can hold a NUL, so no two deliveries share the joined text.
+  // None of the three can contain a NUL, so no two deliveries share the joined text.
   const text = `${delivery.website}\u0000${delivery.eventId}\u0000${delivery.destination}`
   return sha256Hex(text).slice(0, 32)
 }
@@ -174,7 +183,7 @@ export interface JobInput {
   readonly logRetentionDays: number
 }
 
-/** The job of one pending delivery. Nothing in it depends on when it is made, so making it twice gives one job. */
+/** The job of one pending delivery. It does not depend on the time, so making it twice gives the same job. */
 export function jobFor(input: JobInput, sha256Hex: Sha256Hex): Job {
   const { install, plan, visit } = input
   const { eventId, eventType, receivedAtMs, installPath, platform, arch, gpc, selectionPolicy } = install
@@ -198,7 +207,7 @@ export function jobFor(input: JobInput, sha256Hex: Sha256Hex): Job {
   }
 }
 
-/** First match wins, in the order in which decisions name the reasons. */
+/** First match wins, in the order in which the decisions list the reasons. */
 function plannedSkip(destination: Destination, input: PlanInput): SkipReason | null {
   if (destination.mode === 'Paused') return 'destination_paused'
   if (!destination.eventTypes.includes(input.eventType)) return 'event_type_not_selected'
@@ -213,7 +222,7 @@ function sessionModeFor(destination: Destination, input: PlanInput): SessionMode
   return sinceVisitMs <= windowMs ? 'original_session_window' : 'client_only'
 }
 
-/** A job for one provider carries no identifier of another: its topic is read by that provider's worker alone. */
+/** A job for one provider carries no identifier of another: only that provider's worker reads its topic. */
 function identitiesFor(visit: Visit, provider: ProviderId): Visit['identities'] {
   const identity = visit.identities[provider]
   return identity === undefined ? {} : { [provider]: identity }

@@ -1,31 +1,31 @@
 /**
- * Finds many texts in another one in linear time, however alike they are: the automaton of Aho and Corasick (1975). A
- * pattern of alternatives would try each of them at each place.
+ * Finds many texts in another one in linear time, however similar they are: the automaton of Aho and Corasick (1975). A
+ * regular expression of alternatives would try each of them at each position.
  */
 
-/** Where something was found: from `start` up to, but not with, `end`. */
+/** A match: from `start` up to, but not including, `end`. */
 export interface Found {
   readonly start: number
   readonly end: number
 }
 
-/** What is found; overlapping finds count as one. In the order of their places. */
+/** Matches in order; overlapping ones are merged into one. */
 export type Finder = (text: string) => readonly Found[]
 
-/** States are numbers, 0 is the root, and 0 in a list of states means none. A list with an entry for each of them: */
+/** States are numbers: 0 is the root, and in lists of states 0 means none. Each list has an entry per state: */
 interface Automaton {
   readonly firstChild: Int32Array
   /** The next child of the same parent. */
   readonly sibling: Int32Array
   /** The character code that leads here. */
   readonly code: Uint16Array
-  /** Where to go on if no child fits: the longest end of what was read that begins a text too. */
+  /** The state to continue at if no child fits: the longest suffix read so far that begins another text. */
   readonly fallback: Int32Array
   /** Length of the longest text that ends here. */
   readonly length: Int32Array
 }
 
-/** `wanted` are no empty texts. */
+/** `wanted` contains no empty texts. */
 export function finderOf(wanted: readonly string[]): Finder {
   const automaton = build(wanted)
   return (text) => {
@@ -40,7 +40,7 @@ export function finderOf(wanted: readonly string[]): Finder {
   }
 }
 
-/** Ends come in ascending order, so what overlaps stands at the end of the list. */
+/** Ends come in ascending order, so overlapping matches are at the end of the list. */
 function addFound(found: Found[], start: number, end: number): void {
   let from = start
   for (let last = found.at(-1); last !== undefined && last.end > start; last = found.at(-1)) {
@@ -77,7 +77,7 @@ function build(wanted: readonly string[]): Automaton {
   return automaton
 }
 
-/** Parents before their children, so that shorter ends are linked already. */
+/** Parents before their children, so that shorter suffixes are linked already. */
 function linkFallbacks(automaton: Automaton, states: number): void {
   const { firstChild, sibling, code, fallback, length } = automaton
   const queue = new Int32Array(states)

@@ -1,4 +1,7 @@
-/** Which of a visit's identities become facts: what the website's providers use, and no advertising ones under GPC. */
+/**
+ * Which of a visit's identities become facts: those that the website's providers use, and no advertising ones under
+ * GPC.
+ */
 
 import type { Identities, ProviderId } from '../model.ts'
 import { mapTexts, type JsonObject } from '../strict-json.ts'
@@ -12,17 +15,17 @@ const FIELDS: { readonly [P in AdvertisingProvider]: readonly string[] } = {
   tiktok: ['ttp', 'ttclid', 'ttclid_at'],
   x: ['twclid', 'twclid_at'],
 }
-/** Their names, wherever they stand. */
+/** Their names, at any depth. */
 export const ADVERTISING_FIELDS: readonly string[] = Object.values(FIELDS).flat()
 const MOMENT_FIELDS: ReadonlySet<string> = new Set(['ttclid_at', 'twclid_at'])
 
-/** Query parameters that carry advertising identities into a page's address. */
+/** Query parameters that carry advertising identities in a page's address. */
 export const CLICK_PARAMETERS = ['gclid', 'wbraid', 'gbraid', 'dclid', 'fbclid', 'ttclid', 'twclid', 'msclkid'] as const
 
 export interface KeepRules {
   readonly providers: ReadonlySet<ProviderId>
   readonly gpc: boolean
-  /** Makes a text fit to be a fact. */
+  /** Prepares a text to become a fact. */
   readonly clean: (text: string) => string
 }
 
@@ -41,7 +44,7 @@ export function keepIdentities(sent: JsonObject, { providers, gpc, clean }: Keep
   return kept
 }
 
-/** Values that must not be kept in the clear of a body sent under GPC, page address included. */
+/** Values of a body sent under GPC that must not be kept in the clear, including those in the page's address. */
 export function advertisingValues(body: JsonObject): readonly string[] {
   const identities = isObject(body['identities']) ? body['identities'] : {}
   const values = ADVERTISING_PROVIDERS.flatMap((provider) => {
@@ -52,12 +55,12 @@ export function advertisingValues(body: JsonObject): readonly string[] {
   return [...values, ...[body['page_url'], body['referrer'], source['referrer']].flatMap(clickValues)]
 }
 
-/** The year 2100: what a column of times can surely hold. */
+/** The year 2100: every time column can hold it. */
 export const MOMENT_MAX_MS = 4_102_444_800_000
-/** `Date.parse` takes almost anything for a date; this is what it must begin with. */
+/** `Date.parse` accepts almost anything as a date; a date must begin like this. */
 const ISO_DATE = /^\d{4}-\d{2}-\d{2}(?:$|T)/
 
-/** Unix ms of a number or of an ISO 8601 date; null where it is neither, or lies outside what can be stored. */
+/** Unix ms of a number or of an ISO 8601 date; null if it is neither, or too far away to be stored. */
 export function toMoment(value: unknown): number | null {
   const timeMs = typeof value === 'string' && ISO_DATE.test(value) ? Date.parse(value) : value
   return typeof timeMs === 'number' && timeMs >= 0 && timeMs <= MOMENT_MAX_MS ? timeMs : null
@@ -91,7 +94,7 @@ function keepFields(sent: unknown, names: readonly string[], clean: KeepRules['c
   return Object.keys(kept).length === 0 ? null : (kept as Record<string, never>)
 }
 
-/** Identifiers are texts; those that come as numbers are whole ones. */
+/** Identifiers are texts; those that come as numbers are integers. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : String(Number(value))
 }

@@ -1,10 +1,10 @@
 /**
- * Takes advertising identities out of what the request logs keep of a body sent under Global Privacy Control: each value
- * is replaced by a keyed hash, the rest stays as it came.
+ * Removes advertising identities from bodies in the request logs that were sent under Global Privacy Control: each
+ * value is replaced by a keyed hash, the rest stays as it came.
  *
- * A body that parsed is walked token by token, so that a value is found behind any escape and a short one does not eat
- * letters out of other words. Every replacement is made in one pass: hashes are never searched again, or a few crafted
- * values would make a body grow without end.
+ * A body that parsed is walked token by token, so that a value is found behind any escape and a short one does not
+ * match inside other words. All replacements are made in one pass: hashes are never searched again, otherwise a few
+ * crafted values would let a body grow without end.
  */
 
 import { finderOf, type Finder } from './find-texts.ts'
@@ -13,9 +13,9 @@ import type { JsonObject } from '../strict-json.ts'
 
 type Hash = (value: string) => string
 
-/** Shorter values are replaced only where they are a whole text: inside of others they would be found by accident. */
+/** Shorter values are replaced only if they are a whole text: inside other texts they would match by accident. */
 const CONTAINED_CHARS_MIN = 6
-/** Click IDs beyond these are replaced in addresses only, not wherever else they may stand. */
+/** Click IDs beyond this many are replaced only in addresses, not everywhere. */
 const VALUES_MAX = 64
 const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/gs
 const PARAMETER = /([?&#;])([^=&#;?\s]{1,96})=([^&#;\s]*)/g
@@ -41,18 +41,18 @@ export function hashAdvertising(text: string, body: JsonObject, hash: Hash): str
   })
 }
 
-/** The same for a body that did not parse: what stands behind the names of fields, and parameters of addresses. */
+/** The same for a body that did not parse: replaces what follows the names of fields, and parameters of addresses. */
 export function hashAdvertisingByName(text: string, hash: Hash): string {
   const named = text.replace(FIELD, (_, name: string, value: string) => name + quoted(hash(bare(value))))
   return hashParameters(named, hash)
 }
 
-/** Whether a body that did not parse asks for it all the same. */
+/** Whether a body that did not parse still asks for GPC. */
 export function mentionsGpc(text: string): boolean {
   return WISH.test(text)
 }
 
-/** Parameters of any address in the text whose name, however spelled, is that of a click ID. */
+/** Parameters of any address in the text whose name, in any spelling, is that of a click ID. */
 function hashParameters(text: string, hash: Hash): string {
   return text.replace(PARAMETER, (whole, start: string, name: string, value: string) => {
     const isClick = CLICK_NAMES.has(decoded(name)) && value !== '' && !value.startsWith('hmac:')
@@ -74,7 +74,7 @@ function hashContained(text: string, { find, spelled }: Contained, hash: Hash): 
 }
 
 interface Contained {
-  /** Each way in which a value may stand inside an address or a cookie, with the value itself. */
+  /** Every spelling of a value inside an address or a cookie, with the value itself. */
   readonly spelled: ReadonlyMap<string, string>
   readonly find: Finder
 }

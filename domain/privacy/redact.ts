@@ -1,9 +1,9 @@
 /**
- * What of a request may stand in the request logs: the exact body, with receipts and tokens replaced by keyed hashes.
+ * What the request logs may keep of a request: the exact body, with receipts and tokens replaced by keyed hashes.
  *
- * A receipt is recognised by its form, not by where it stands: any run of 43 base64url characters, and inside longer
- * runs (click IDs are long runs too) any place where the bytes say a key ID in use and a plausible time. Escapes are
- * undone before looking, so that `\u0041...` or `%41...` hide nothing.
+ * A receipt is recognised by its form, not by its place: any run of 43 base64url characters, and inside longer runs
+ * (click IDs are long runs too) any place where the bytes contain a key ID in use and a plausible time. Escapes are
+ * undone first, so that `\u0041...` or `%41...` hide nothing.
  */
 
 import { LIMITS } from '../limits.ts'
@@ -17,11 +17,11 @@ export interface RedactOptions {
   /** Key IDs whose receipts exist. */
   readonly hasKey: (keyId: number) => boolean
   readonly nowMs: number
-  /** Asked for 43 characters that look like a receipt or a token without its prefix; without it the look is enough. */
+  /** Called with 43 characters that look like a receipt or an unprefixed token; without it, the look is enough. */
   readonly isGenuine?: (text: string) => boolean
   /**
-   * What stands where receipts and tokens belong, of a body that could be read. Other runs of just their length are then no
-   * receipts for their length alone: they must look issued. Without it the length is enough.
+   * The texts in the places of receipts and tokens, for a body that could be read. Other runs of that length then count
+   * as receipts only if they look issued. Without it the length is enough.
    */
   readonly sentReceipts?: ReadonlySet<string>
 }
@@ -38,9 +38,9 @@ const IS_BASE64URL = Uint8Array.from({ length: 128 }, (_, code) =>
   /[A-Za-z0-9_-]/.test(String.fromCharCode(code)) ? 1 : 0,
 )
 const UNESCAPE_ROUNDS = 4
-/** By chance one text in 80,000 looks issued. Of a request that holds more of them than this each counts as genuine. */
+/** One random text in 80,000 looks issued. If a request holds more of them than this, each counts as genuine. */
 const LOOK_ALIKES_MAX = 8
-/** A cut body may end inside a receipt or token; from this length on its beginning is hashed too. */
+/** A truncated body may end inside a receipt or token; from this length on its beginning is hashed too. */
 const CUT_RUN = /[A-Za-z0-9_-]{16,}$/
 
 /** Text with every receipt and token in it replaced by `hmac:` and their keyed hash. */
@@ -49,7 +49,7 @@ export function redactText(text: string, options: RedactOptions): string {
   let kept = 0
   let start = 0
   while (start + LIMITS.receiptChars <= text.length) {
-    // From the last character of the shortest run that counts: most of a text is passed over without a look.
+    // Jumps from the last character of the shortest run that counts, so that most of a text is skipped.
     const gap = lastGap(text, start, start + LIMITS.receiptChars)
     if (gap !== -1) {
       start = gap + 1
@@ -63,7 +63,7 @@ export function redactText(text: string, options: RedactOptions): string {
   return kept === 0 ? text : result + text.slice(kept)
 }
 
-/** Where the last character in between lies that ends a run; -1 where there is none. */
+/** The last character in between that ends a run; -1 if there is none. */
 function lastGap(text: string, start: number, end: number): number {
   let index = end - 1
   while (index >= start && isBase64url(text.charCodeAt(index))) index--
@@ -81,8 +81,8 @@ function isBase64url(code: number): boolean {
 }
 
 /**
- * The body as the request log keeps it. `text` is null where the bytes are not UTF-8; then `latin1`, the bytes read one
- * by one, is searched and kept as base64. `isCut` says that the client sent more than is kept.
+ * The body for the request log. `text` is null if the bytes are not UTF-8; then `latin1`, the bytes read one by one, is
+ * searched and kept as base64. `isCut`: the client sent more than is kept.
  */
 export function redactBody(
   body: { readonly text: string | null; readonly latin1: () => string; readonly isCut: boolean },
@@ -95,7 +95,7 @@ export function redactBody(
   if (mayHideSecrets(redacted)) {
     const plain = unescapeAll(redacted)
     const cleared = redactText(plain, options)
-    // Only escapes that really hid something cost the body its exact form.
+    // The body loses its exact form only if escapes really hid something.
     if (cleared !== plain) return { body: cleared.toWellFormed(), bodyForm: 'unescaped', isRedacted: true }
   }
   const isRedacted = redacted !== raw
@@ -103,12 +103,12 @@ export function redactBody(
   return { body: redacted, bodyForm: 'text', isRedacted }
 }
 
-/** The keys that tell a genuine receipt from letters that look like one. */
+/** The keys that distinguish a genuine receipt from text that looks like one. */
 export type RedactKeys = ReceiptKeys & { readonly logHash: (value: string) => string }
 
 /**
- * Cleans text that becomes a fact: well-formed, and without genuine receipts of this website and its siblings. The look alone is not
- * enough here: identifiers of providers are long runs of letters too and must reach them as they came.
+ * Cleans text that becomes a fact: well-formed, and without genuine receipts of this website and its siblings. The look
+ * alone is not enough here: providers' identifiers are long runs too and must reach them unchanged.
  */
 export function factCleaner(
   keys: RedactKeys,
@@ -129,15 +129,15 @@ export function factCleaner(
   return (text) => (text.length < LIMITS.receiptChars ? text.toWellFormed() : redactLine(text, Infinity, options))
 }
 
-/** One line of a request's head, at most `charsMax` long: its escapes are undone where they hid something. */
+/** One line of a request's head, at most `charsMax` long: its escapes are undone if they hid something. */
 export function redactLine(text: string, charsMax: number, options: RedactOptions): string {
   const plain = mayHideSecrets(text) ? unescapeAll(text) : text
   const cleared = redactText(plain, options)
-  // First hashed, then cut: the cut must not leave half a receipt that no longer looks like one.
+  // Hashes before truncating: otherwise half a receipt could remain that no longer looks like one.
   return (cleared === plain ? text : cleared).slice(0, charsMax).toWellFormed()
 }
 
-/** Only the last characters are looked at: a pattern that is anchored at the end alone would try every place of the text. */
+/** Only searches the last characters: a pattern that is anchored only at the end would try every position. */
 function redactEnd(text: string, options: RedactOptions): string {
   const end = text.slice(-TOKEN_LENGTH)
   return text.slice(0, text.length - end.length) + end.replace(CUT_RUN, (run) => mark(run, options))
@@ -151,7 +151,7 @@ function redactRun(run: string, options: RedactOptions): string {
   let index = 0
   while (index + LIMITS.receiptChars <= run.length) {
     if (holdsReceipt(run, index, options)) {
-      // The dot ends the hash, so that what follows does not grow into a run of its own.
+      // The dot ends the hash, so that it does not form a longer run with what follows.
       result += `${run.slice(kept, index)}${mark(run.slice(index, index + LIMITS.receiptChars), options)}.`
       index += LIMITS.receiptChars
       kept = index
@@ -173,7 +173,7 @@ function mark(value: string, options: RedactOptions): string {
   return `hmac:${options.hash(value)}`
 }
 
-/** Whether 43 characters from here on would decode to a key ID in use and an issue time that can be. */
+/** Whether the next 43 characters would decode to a key ID in use and a possible issue time. */
 function looksIssued(run: string, start: number, options: RedactOptions): boolean {
   const flags = (sextet(run, start) << 2) | (sextet(run, start + 1) >> 4)
   if (!options.hasKey(flags & 0b1111)) return false
@@ -195,7 +195,7 @@ function mayHideSecrets(text: string): boolean {
   return text.includes('\\') || text.includes('%') || text.includes('\0')
 }
 
-/** Undoes JSON and percent escapes, also escapes of escapes; NUL bytes go, which is how UTF-16 hides ASCII. */
+/** Undoes JSON and percent escapes, also escapes of escapes; removes NUL bytes, with which UTF-16 hides ASCII. */
 function unescapeAll(text: string): string {
   let plain = text
   for (let round = 0; round < UNESCAPE_ROUNDS; round++) {
@@ -206,7 +206,7 @@ function unescapeAll(text: string): string {
         (whole, unit?: string, byte?: string, mark?: string) => {
           if (mark !== undefined) return mark
           const code = parseInt(unit ?? byte ?? '', 16)
-          // Only what can be part of a receipt, or of a further escape, is undone; the rest keeps its form.
+          // Only undoes what can be part of a receipt or of another escape; the rest keeps its form.
           return code > 0x20 && code < 0x7f ? String.fromCharCode(code) : whole
         },
       )

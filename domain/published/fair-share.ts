@@ -1,15 +1,15 @@
-/** Decides who goes without where there is not room for all: nobody loses a place because of what another owner asks for. */
+/** Decides who is left out if there is not room for all: no owner loses a place because of another owner's demand. */
 
 export interface Claim {
   readonly key: string
-  /** Who shares with the others; for example a namespace. */
+  /** The party that shares with others, for example a namespace. */
   readonly owner: string
   readonly bytes: number
 }
 
 /**
- * Keys of the claims that do not fit into `capacity` bytes. Owners who ask for no more than an equal share have all they ask for;
- * what they leave goes to the others in equal shares. Of one owner the claims that come first keep their place.
+ * Keys of the claims that do not fit into `capacity` bytes. Owners who need no more than an equal share get everything;
+ * what they leave is shared equally among the others. Within one owner the first claims keep their place.
  */
 export function withoutRoom(claims: readonly Claim[], capacity: number): ReadonlySet<string> {
   const total = claims.reduce((sum, { bytes }) => sum + bytes, 0)

@@ -1,7 +1,7 @@
 /**
- * The index of a catalog that is stored in parts: which part lies under which of its two names, with the digest of each.
+ * The index of a catalog that is stored in parts: which of its two names holds each part, with the digest of each.
  *
- * Whoever reads takes nothing until every part that the index names is there: a catalog is swapped whole though it travels in
+ * A reader uses nothing until every part in the index has arrived: a catalog is swapped whole although it is stored in
  * parts. Two forms are read: this one, and the earlier one in which every part had a single name.
  */
 
@@ -9,11 +9,11 @@ import type { CatalogPlace, Slot } from './place.ts'
 import { credentialsPartName, partName, singleCredentialsName, singleShardName, SLOTS } from './place.ts'
 import type { ProviderId } from '../model.ts'
 
-/** Programs whose reader is older keep what they have. */
+/** Programs with an older reader keep what they have. */
 const READER = 2
 
 export interface PartEntry {
-  /** As `partName` has it. */
+  /** As in `partName`. */
   readonly key: string
   readonly slot: Slot
   /** Of the part's text. */
@@ -22,7 +22,7 @@ export interface PartEntry {
 
 export interface CredentialsEntry {
   readonly slot: Slot
-  /** Of nonce and text, so that it tells nothing about the text. */
+  /** Digest of nonce and text, so that it reveals nothing about the text. */
   readonly digest: string
 }
 
@@ -32,11 +32,11 @@ export interface CatalogIndex {
   readonly parts: readonly PartEntry[]
   /** Of each provider, in the order of their numbers. */
   readonly credentials: Readonly<Record<string, readonly CredentialsEntry[]>>
-  /** Digests in the form with one name each; null in today's. */
+  /** Digests in the form with one name each; null in the current form. */
   readonly single: readonly string[] | null
 }
 
-/** One object that a reader must have, and the digest by which it knows that it has the right one; null where nothing tells. */
+/** One object that a reader needs, and the digest that identifies the right content; null if there is none. */
 export interface NamedPart {
   readonly name: string
   readonly digest: string | null
@@ -48,11 +48,11 @@ export class UnreadableCatalog extends Error {
 }
 
 export function indexText({ version, parts, credentials }: Omit<CatalogIndex, 'single'>): string {
-  // Readers of the earlier form look for `shards` before they look at the number of their form.
+  // Readers of the earlier form read `shards` before the form's number.
   return JSON.stringify({ version, minReader: READER, shards: [], parts, credentials })
 }
 
-/** @throws UnreadableCatalog for what is no index, or for a newer form than this program knows. */
+/** @throws UnreadableCatalog if this is no index, or a newer form than this program knows. */
 export function readIndex(text: string): CatalogIndex {
   const value = jsonOf(text) as (Partial<CatalogIndex> & { minReader?: unknown; shards?: unknown }) | null
   if (typeof value?.version !== 'string' || typeof value.minReader !== 'number' || !Array.isArray(value.shards)) {

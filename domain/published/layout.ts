@@ -1,7 +1,7 @@
 /**
- * Cuts a catalog into parts of a bounded size. A part holds everything whose hashed ID begins with its key, some binary
- * digits; one that grows too large becomes two with one more digit, and two small ones become one again. All others stay as they
- * are, so a change writes the parts that it touches and no others, and no object of one owner takes up another one's room.
+ * Splits a catalog into parts of a bounded size. A part holds everything whose hashed ID begins with its key, a few
+ * binary digits. A part that grows too large becomes two with one more digit, and two small ones become one again. A
+ * change therefore writes only the parts it touches, and no owner's objects take up another one's room.
  */
 
 import type { Catalog, Organization, Website } from '../catalog.ts'
@@ -21,23 +21,26 @@ export interface CatalogPart {
 
 export interface LayoutTools {
   readonly sha256Hex: Sha256Hex
-  /** Compresses a text, the same one always alike, and writes it down in base64. */
+  /** Compresses a text deterministically and encodes it in base64. */
   readonly pack: (text: string) => string
 }
 
-/** What one catalog leaves for the next: changes nothing but the time it takes, and which sizes of parts are good enough. */
+/** What one layout passes to the next: it changes only the time it takes, and which sizes of parts are good enough. */
 export interface LayoutMemory {
   parts: ReadonlyMap<string, { readonly part: Part; readonly made: CatalogPart }>
 }
 
-/** Nobody can make many IDs whose hashes share so many digits. */
+/** Nobody can make many IDs whose hashes share this many digits. */
 const MOST_DIGITS = 64
-/** Two parts become one where they fill so much of it: far from what would be cut again. */
+/** Two parts become one if they fill at most this share of it: far from being split again. */
 const MERGE_SHARE = 0.25
-/** A text that is so many times larger than a part is cut without a look at its compressed size. */
+/** A text this many times larger than a part is split without compressing it first. */
 const SURELY_TOO_LARGE = 8
 
-/** The parts of the catalog in the order of their keys. `inUse`: keys of the parts that there are, where there is no memory of them. */
+/**
+ * The parts of the catalog in the order of their keys. `inUse`: keys of the existing parts, if there is no memory of
+ * them.
+ */
 export function layOut(
   catalog: Pick<Catalog, 'organizations' | 'websites'>,
   inUse: readonly string[],
@@ -55,7 +58,7 @@ export function layOut(
 }
 
 interface Layout {
-  /** Keys that are cut into two longer ones. */
+  /** Keys that are split into two longer ones. */
   readonly tree: Set<string>
   readonly before: LayoutMemory['parts']
   readonly made: Map<string, { readonly part: Part; readonly made: CatalogPart }>
@@ -93,7 +96,7 @@ function spread(items: Part, from: string, { tree, tools }: Layout): ReadonlyMap
   return parts
 }
 
-/** Makes the part, or the two that it is cut into. */
+/** Makes the part, or the two that it is split into. */
 function place(key: string, part: Part, layout: Layout): void {
   const made = madeOf(key, part, layout)
   if (made !== null) {
@@ -104,7 +107,7 @@ function place(key: string, part: Part, layout: Layout): void {
   for (const [inner, own] of spread(part, key, layout)) place(inner, own, layout)
 }
 
-/** Null where it is too large and can be cut. */
+/** Null if it is too large and can be split. */
 function madeOf(key: string, part: Part, { before, tools }: Layout): CatalogPart | null {
   const last = before.get(key)
   if (last !== undefined && isSamePart(last.part, part)) return last.made
@@ -148,7 +151,7 @@ function digitsOf(item: Item, sha256Hex: Sha256Hex): string {
   return digits
 }
 
-/** By identity: the compiler gives unchanged organisations and websites back. */
+/** By identity: the compiler reuses unchanged organisations and websites. */
 function isSamePart(a: Part, b: Part): boolean {
   return isSameList(a.websites, b.websites) && isSameList(a.organizations, b.organizations)
 }

@@ -1,6 +1,6 @@
 /**
- * Spreads a catalog over parts by the IDs of what it holds, and keeps what was made of a part for as long as the part is
- * the same: a change then costs its own part, and a look at each of the others.
+ * Spreads a catalog over parts by ID, and caches what was made of a part while the part stays the same: a change then
+ * costs its own part, and a comparison of each of the others.
  */
 
 import type { Catalog, Organization, Website } from '../catalog.ts'
@@ -12,12 +12,12 @@ export interface Part {
   readonly websites: readonly Website[]
 }
 
-/** What was made of each part the last time; begins with none. */
+/** What was made of each part last time; empty at first. */
 export interface PartMemory<T> {
   parts: readonly { readonly part: Part; readonly made: T }[]
 }
 
-/** What `make` makes of the text of each part, by number. A memory changes nothing but the time it takes. */
+/** The results of `make` for the text of each part, by number. A memory changes only the time it takes. */
 export function ofParts<T>(
   catalog: Pick<Catalog, 'organizations' | 'websites'>,
   count: number,
@@ -44,19 +44,19 @@ function spread({ organizations, websites }: Pick<Catalog, 'organizations' | 'we
   return parts
 }
 
-/** By identity: the compiler gives unchanged organisations and websites back. */
+/** By identity: the compiler reuses unchanged organisations and websites. */
 function isSame(a: Part, b: Part): boolean {
   return isSameList(a.websites, b.websites) && isSameList(a.organizations, b.organizations)
 }
 
-/** In the order of IDs, whatever order they came in. */
+/** In the order of IDs, in whatever order they came. */
 export function partText({ organizations, websites }: Part): string {
   const organizationTexts = sortedById(organizations).map(organizationText)
   const websiteTexts = sortedById(websites).map(websiteText)
   return `{"organizations":[${organizationTexts.join(',')}],"websites":[${websiteTexts.join(',')}]}`
 }
 
-/** The first 32 bits of FNV-1a: whoever makes IDs that all fall into one part makes only their own changes dearer. */
+/** The first 32 bits of FNV-1a: choosing IDs that all fall into one part makes only one's own changes slower. */
 function numberOf(id: string, count: number): number {
   let hash = 0x811c9dc5
   for (let index = 0; index < id.length; index += 1) {

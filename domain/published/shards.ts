@@ -1,4 +1,4 @@
-/** Puts a catalog together again from the texts of its parts. */
+/** Reassembles a catalog from the texts of its parts. */
 
 import type { Catalog, CompiledFrom, Destination, Organization, Page, Website } from '../catalog.ts'
 import { jsonOf, UnreadableCatalog } from './index.ts'
@@ -17,7 +17,7 @@ interface StoredShard {
   readonly websites: readonly StoredWebsite[]
 }
 
-/** What one catalog leaves for the next, which then shares with it whatever did not change. Holds the latest one alone. */
+/** What one catalog passes to the next, which then shares everything unchanged. Holds only the latest. */
 export interface ShardMemory {
   catalog: Catalog | null
   /** By their text. */
@@ -32,11 +32,14 @@ interface ReadShard {
   readonly text: string
   readonly organizations: readonly Organization[]
   readonly stored: readonly StoredWebsite[]
-  /** With the organisations of the latest catalog; null before that. */
+  /** With the organisations of the latest catalog; null at first. */
   readonly websites: readonly Website[] | null
 }
 
-/** The catalog that these shards are. A memory changes nothing but the time it takes. @throws UnreadableCatalog */
+/**
+ * The catalog in these shards. A memory changes only the time it takes.
+ * @throws UnreadableCatalog
+ */
 export function fromShards(version: string, texts: readonly string[], memory = emptyShardMemory()): Catalog {
   const { catalog: before } = memory
   const shards = texts.map((text) => memory.shards.get(text) ?? read(text, before))
@@ -54,7 +57,7 @@ export function fromShards(version: string, texts: readonly string[], memory = e
     }
   }
   const catalog = Object.freeze({ version, organizations, websites, origins })
-  // Only now: a catalog that cannot be read leaves nothing behind.
+  // Only now: a catalog that cannot be read must change nothing.
   memory.catalog = catalog
   memory.shards = next
   return catalog
@@ -66,14 +69,14 @@ function read(text: string, before: Catalog | null): ReadShard {
   return { text, organizations: own, stored: websites, websites: null }
 }
 
-/** An organisation stays the same object as long as it says the same: websites of all shards refer to it. */
+/** An organisation stays the same object while its content is the same: websites of all shards refer to it. */
 function kept(organization: Organization, before: Catalog | null): Organization {
   const last = before?.organizations.get(organization.id)
   const isSame = last !== undefined && organizationText(last) === organizationText(organization)
   return isSame ? last : Object.freeze(organization)
 }
 
-/** Earlier versions wrote no resource down; that of an organisation can be told from its ID, as `shownName` made it. */
+/** Earlier versions stored no resource; an organisation's can be derived from its ID, which `shownName` made. */
 function sourceOf(id: string): CompiledFrom {
   const [first = '', second] = id.split('/')
   return second === undefined ? { namespace: 'default', objectName: first } : { namespace: first, objectName: second }

@@ -1,16 +1,19 @@
-/** The one text of an organisation or website: what versions are digests of, and what shards carry. */
+/** The canonical text of an organisation or website: versions hash it, and shards contain it. */
 
 import type { Organization, Website } from '../catalog.ts'
 
-/** Catalog after catalog holds the same objects, since the compiler gives unchanged ones back; they are never changed. */
+/** Successive catalogs hold the same objects, since the compiler reuses unchanged ones; they never change. */
 const TEXTS = new WeakMap<Organization | Website, string>()
 
-/** JSON with the members of every object in the order of their names. */
+/** JSON with the members of every object sorted by name. */
 export function organizationText(organization: Organization): string {
   return remembered(organization, () => canonicalJson(organization))
 }
 
-/** The same, with the ID of its organisation in its place, and sets as sorted lists; origins keep their order. */
+/**
+ * The same, with the ID of its organisation instead of the organisation, and sets as sorted lists; origins keep their
+ * order.
+ */
 export function websiteText(website: Website): string {
   return remembered(website, () => {
     const { organization, origins, providers, ...plain } = website

@@ -2,13 +2,13 @@
 
 import type { JsonSchema } from './json-schema.ts'
 
-/** Who may refer to the object that says this, beside its own namespace. */
+/** Who may refer to this object, besides its own namespace. */
 export interface AllowedNamespaces {
   readonly from: 'Same' | 'All' | 'Selector'
   readonly selector?: LabelSelector
 }
 
-/** As everywhere in Kubernetes: all of it must hold, and an empty one holds for everybody. */
+/** As everywhere in Kubernetes: all requirements must hold, and an empty selector matches everything. */
 export interface LabelSelector {
   readonly matchLabels?: Readonly<Record<string, string>>
   readonly matchExpressions?: readonly LabelRequirement[]
@@ -22,14 +22,14 @@ interface LabelRequirement {
 
 export type Labels = Readonly<Record<string, string>>
 
-/** What is wrong with a block that fits its schema. */
+/** A fault in a block that fits its schema. */
 interface BlockProblem {
   /** Pointer into the block, for example `/selector`. */
   readonly field: string
   readonly message: string
 }
 
-/** Kubernetes gives it to every namespace; in a folder it holds without being written. */
+/** Kubernetes sets it on every namespace; in a folder it holds implicitly. */
 const NAME_LABEL = 'kubernetes.io/metadata.name'
 const LABEL_CHARS = 63
 /** A prefix, a slash and a name. */
@@ -93,7 +93,7 @@ export function allowedNamespacesSchema(object: string): JsonSchema {
 export const SELECTOR_MESSAGE = 'needs a selector with from: Selector, and has none otherwise'
 export const VALUES_MESSAGE = 'needs values with In and NotIn, and has none otherwise'
 
-/** The same rules as the API server's, for whoever compiles without one. */
+/** The same rules as the API server's, for compilers without one. */
 export function allowedNamespacesProblems(allowed: AllowedNamespaces): readonly BlockProblem[] {
   const { from, selector } = allowed
   if ((from === 'Selector') !== (selector !== undefined)) return [{ field: '', message: SELECTOR_MESSAGE }]
@@ -104,7 +104,9 @@ export function allowedNamespacesProblems(allowed: AllowedNamespaces): readonly 
   )
 }
 
-/** Whether objects of this namespace may refer to the one that says `allowed`. A block with problems permits nobody. */
+/**
+ * Whether objects of this namespace may refer to the object with this `allowed`. A block with problems permits none.
+ */
 export function permits(allowed: AllowedNamespaces, namespace: string, labels: Labels): boolean {
   if (allowedNamespacesProblems(allowed).length > 0 || allowed.from === 'Same') return false
   if (allowed.from === 'All') return true
@@ -116,7 +118,7 @@ export function permits(allowed: AllowedNamespaces, namespace: string, labels: L
   )
 }
 
-/** A label that is not there is in no list, as Kubernetes has it. */
+/** As in Kubernetes, a missing label is in no list. */
 function holds({ operator, values = [] }: LabelRequirement, value: string | undefined): boolean {
   if (operator === 'Exists') return value !== undefined
   if (operator === 'DoesNotExist') return value === undefined

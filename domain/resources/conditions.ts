@@ -1,13 +1,14 @@
-/** Decides what the status of a resource says: its conditions, from a closed set of reasons, each with its fix. */
+/** Decides the status of a resource: its conditions, from a closed set of reasons, each with its fix. */
 
 import type { CatalogProblem } from '../catalog.ts'
 import { PROBLEM_REASONS } from './problems.ts'
 import type { ResourceKind } from './resources.ts'
 
 /**
- * In the order in which they are shown. The first four are always there. `Reconciling` and `Stalled`, which helm and GitOps tools
- * look for, and `Warning`, which tells what is wrong with an object in force, are there only while they are true, as the kstatus library has it for what is out of the ordinary (sigs.k8s.io/cli-utils,
- * pkg/kstatus); leaving them out saves a seventh of what a status costs the API server.
+ * In the order in which they are shown. The first four are always present. `Reconciling` and `Stalled`, which helm and
+ * GitOps tools read, and `Warning`, for faults of an object in force, are present only while they are true, as the
+ * kstatus library does with exceptional conditions (sigs.k8s.io/cli-utils, pkg/kstatus); omitting them saves a seventh
+ * of what a status costs the API server.
  */
 export const CONDITION_TYPES = [
   'Accepted',
@@ -21,12 +22,12 @@ export const CONDITION_TYPES = [
 const OWN_TYPES: ReadonlySet<string> = new Set(CONDITION_TYPES)
 export type ConditionType = (typeof CONDITION_TYPES)[number]
 
-/** As Kubernetes writes it. */
+/** In Kubernetes' own form. */
 export interface Condition {
   readonly type: string
   readonly status: 'True' | 'False' | 'Unknown'
   readonly observedGeneration?: number
-  /** RFC 3339; moves only when `status` does. */
+  /** RFC 3339; changes only when `status` does. */
   readonly lastTransitionTime: string
   readonly reason: string
   readonly message: string
@@ -37,33 +38,33 @@ interface ReasonRow {
   readonly fix: string
 }
 
-/** Reasons that no problem of the object itself gives. */
+/** Reasons that do not come from a problem of the object itself. */
 const STATE_REASONS = {
-  Accepted: { meaning: 'The object is valid, and nothing stands against it.', fix: 'Nothing to do.' },
+  Accepted: { meaning: 'The object is valid and accepted.', fix: 'Nothing to do.' },
   ResolvedRefs: { meaning: 'Everything it refers to is there.', fix: 'Nothing to do.' },
   Programmed: { meaning: 'The catalog that the pods read holds it.', fix: 'Nothing to do.' },
   Ready: { meaning: 'It is accepted, complete and in force.', fix: 'Nothing to do.' },
   Delivering: { meaning: 'The provider accepts its credentials again.', fix: 'Nothing to do.' },
   CredentialsRefused: {
     meaning:
-      'The provider refuses its credentials, so its deliveries wait. The figure is that of the workers, up to a minute old.',
-    fix: 'Put valid credentials into its Secret; workers notice by themselves, and waiting deliveries go on.',
+      'The provider refuses its credentials, so its deliveries wait. The workers reported this, up to a minute ago.',
+    fix: 'Put valid credentials into its Secret; workers notice by themselves, and waiting deliveries continue.',
   },
   NotAccepted: {
     meaning: 'It is left out of the catalog, because it is refused or refers to what is missing.',
     fix: 'See the conditions Accepted and ResolvedRefs of the same object.',
   },
   NotImplemented: {
-    meaning: 'This version of the service does not do yet what the object asks for; it is checked, and nothing more.',
-    fix: 'Nothing to do until a version does it; CHANGELOG.md says which.',
+    meaning: 'This version of the service does not implement this kind yet; the object is only checked.',
+    fix: 'Nothing to do until a version implements it; see CHANGELOG.md.',
   },
   CatalogNotPublished: {
     meaning: 'The catalog that holds it could not be written yet; what was in force before stays in force.',
-    fix: "See the operator's log and its metric whence_operator_writes_total; it tries again by itself.",
+    fix: "See the operator's log and its metric whence_operator_writes_total; it retries by itself.",
   },
 } as const satisfies Record<string, ReasonRow>
 
-/** Reasons of the folder alone, which no object in a cluster can have. */
+/** Reasons that only a folder has, never an object in a cluster. */
 const FOLDER_ONLY: ReadonlySet<string> = new Set([
   'FolderUnreadable',
   'InvalidYaml',
@@ -81,11 +82,11 @@ export const CONDITION_REASONS: Readonly<Record<string, ReasonRow>> = {
 export interface ConditionsInput {
   readonly kind: ResourceKind
   readonly generation: number
-  /** What the compiler says of this object. */
+  /** The compiler's problems with this object. */
   readonly problems: readonly CatalogProblem[]
   /** Whether the catalog that holds this generation has been written. */
   readonly isPublished: boolean
-  /** What stands there now. */
+  /** The conditions it has now. */
   readonly previous: readonly Condition[]
   /** RFC 3339. */
   readonly now: string
@@ -98,10 +99,13 @@ const REFERENCE_REASONS: ReadonlySet<string> = new Set([
   'RefNotPermitted',
   'SecretReserved',
 ])
-/** Kinds that are checked, and that nothing carries out yet. */
+/** Kinds that are only checked. */
 const NOT_IMPLEMENTED: ReadonlySet<ResourceKind> = new Set(['LogStream'])
 
-/** The conditions of one object. Messages hold no times, counters or random order: the same world gives the same text. */
+/**
+ * The conditions of one object. Messages contain no times, counters or random order: the same state gives the same
+ * text.
+ */
 export function conditionsOf(input: ConditionsInput): readonly Condition[] {
   const isReference = ({ reason }: CatalogProblem) => REFERENCE_REASONS.has(reason)
   const refusals = input.problems.filter(({ isWarning }) => isWarning !== true)
@@ -131,8 +135,8 @@ function warningOf({ problems }: ConditionsInput): State | null {
 }
 
 /**
- * The condition `Delivering`, which only a Destination has whose deliveries were once paused. It is applied apart from the
- * others, which `sayTheSame` and `conditionsOf` are about.
+ * The condition `Delivering`, which only a Destination has, once its deliveries were paused. It is applied separately
+ * from the others, which `sayTheSame` and `conditionsOf` handle.
  */
 export function deliveringCondition(isPaused: boolean, sinceMs: number): Condition {
   const state = isPaused
@@ -146,7 +150,7 @@ export function deliveringCondition(isPaused: boolean, sinceMs: number): Conditi
   return { type: 'Delivering', ...(state as Pick<Condition, 'status' | 'reason' | 'message'>), lastTransitionTime }
 }
 
-/** Whether two lists of conditions say the same, whenever they began to. */
+/** Whether two lists of conditions agree, ignoring times. */
 export function sayTheSame(a: readonly Condition[], b: readonly Condition[]): boolean {
   const text = (conditions: readonly Condition[]) =>
     JSON.stringify(

@@ -1,4 +1,4 @@
-/** The rules of custom resources that go beyond a schema, as expressions that the API server evaluates by itself. */
+/** The rules of custom resources beyond a schema, as expressions that the API server evaluates by itself. */
 
 import { SELECTOR_MESSAGE, VALUES_MESSAGE } from './allowed-namespaces.ts'
 import type { JsonSchema } from './json-schema.ts'
@@ -14,7 +14,7 @@ export interface CelRule {
   readonly message: string
 }
 
-/** Rules about a whole object: only there `metadata.name` can be seen. */
+/** Rules about a whole object: only there is `metadata.name` visible. */
 export const OBJECT_RULES: { readonly [K in ResourceKind]: readonly CelRule[] } = {
   Organization: [displayNameFits()],
   Website: [displayNameFits(), idFits(), idStays()],
@@ -35,7 +35,7 @@ export const SPEC_RULES: { readonly [K in ResourceKind]: readonly CelRule[] } = 
 const LIST = 'self.selector.matchExpressions'
 const TAKES_VALUES = "(each.operator == 'In' || each.operator == 'NotIn')"
 
-/** Rules about `spec.allowedNamespaces`. They stand there and not above, so that a write without the block costs nothing. */
+/** Rules about `spec.allowedNamespaces`. They are on the block itself, so that a write without it costs nothing. */
 export const ALLOWED_NAMESPACES_RULES: readonly CelRule[] = [
   { rule: "(self.from == 'Selector') == has(self.selector)", message: SELECTOR_MESSAGE },
   {
@@ -45,9 +45,9 @@ export const ALLOWED_NAMESPACES_RULES: readonly CelRule[] = [
 ]
 
 /**
- * Rules about one text, from its pattern and the kind of address it is. Patterns stand here and not in the schema so that
- * kubectl shows what is asked for in words. Addresses are held to their outer form only: spelling a host in its one way is
- * the compiler's, which has the last word.
+ * Rules about one text, from its pattern and the kind of its address. Patterns are here and not in the schema so that
+ * kubectl explains in words what is required. Only the outer form of addresses is checked: the compiler normalises
+ * hosts and has the last word.
  */
 export function textRules({ pattern, patternMeaning, address }: JsonSchema): readonly CelRule[] {
   const rules: CelRule[] = []
@@ -59,8 +59,8 @@ export function textRules({ pattern, patternMeaning, address }: JsonSchema): rea
 }
 
 /**
- * Of ASCII only what hosts are made of; of other scripts anything. The API server compiles a pattern for every write, status or
- * not, and classes of Unicode, or letters folded by `(?i:)`, take it long.
+ * Of ASCII only the characters of hosts; of other scripts anything. The API server compiles a pattern for every write,
+ * status or not, and Unicode classes, or letters folded by `(?i:)`, make that slow.
  */
 const HOST = String.raw`(\[[0-9A-Fa-f:.]+\]|[^\x00-,/:-@\[-^\x60{-\x7f]+)(:[0-9]{1,5})?`
 const LOOPBACK = String.raw`(localhost|[A-Za-z0-9.-]+[.]localhost|127[.][0-9]{1,3}[.][0-9]{1,3}[.][0-9]{1,3}|\[::1\])(:[0-9]{1,5})?`
@@ -91,7 +91,7 @@ function idFits(): CelRule {
   }
 }
 
-/** The ID in effect, so that writing the name's own ID down later is no change. */
+/** The ID in effect, so that writing out the ID that the name implies is no change. */
 function idStays(): CelRule {
   const id = (object: string) => `(has(${object}.spec.id) ? ${object}.spec.id : ${object}.metadata.name)`
   return { rule: `${id('self')} == ${id('oldSelf')}`, message: 'spec.id cannot be changed; make a new object' }

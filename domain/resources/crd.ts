@@ -11,7 +11,7 @@ import { RESOURCE_API_VERSION, RESOURCE_GROUP, SPEC_SCHEMAS } from './resources.
 /** Plain data, ready to be printed as YAML or JSON. */
 export type KubeData = Readonly<Record<string, unknown>>
 
-/** Plural name of each kind, as it stands in addresses of the API. */
+/** Plural name of each kind, as used in API paths. */
 export const RESOURCE_PLURALS: { readonly [K in ResourceKind]: string } = {
   Organization: 'organizations',
   Website: 'websites',
@@ -20,7 +20,7 @@ export const RESOURCE_PLURALS: { readonly [K in ResourceKind]: string } = {
   LogStream: 'logstreams',
 }
 
-/** Holds a digest of what a definition serves, so that the operator can tell an outdated one. */
+/** Holds a digest of what a definition serves, so that the operator can detect an outdated one. */
 export const SCHEMA_HASH_ANNOTATION = `${RESOURCE_GROUP}/schema-hash`
 
 const VERSION = RESOURCE_API_VERSION.slice(RESOURCE_GROUP.length + 1)
@@ -101,7 +101,7 @@ const COLUMNS: { readonly [K in ResourceKind]: readonly Column[] } = {
 const text = (description: string): KubeData => ({ type: 'string', description, maxLength: STATUS_TEXT_CHARS })
 const count = (description: string): KubeData => ({ type: 'integer', format: 'int64', description, minimum: 0 })
 
-/** What a status says beside its conditions. */
+/** Fields of a status besides its conditions. */
 const STATUS_FIELDS: { readonly [K in ResourceKind]: KubeData } = {
   Organization: { websites: count('Websites in force.') },
   Website: {
@@ -168,13 +168,13 @@ function objectSchema(kind: ResourceKind): KubeData {
     properties: {
       apiVersion: { type: 'string', description: `Group and version: ${RESOURCE_API_VERSION}.` },
       kind: { type: 'string', description: `The kind: ${kind}.` },
-      // The API server describes it, and lets nobody else.
+      // The API server describes it, and allows no other description.
       metadata: { type: 'object' },
       spec: specSchema(kind),
       status: {
         type: 'object',
         description: 'Written by the operator.',
-        // What no operator has looked at yet is in progress: tools that wait for it must not take it for done.
+        // An object that no operator has seen yet is in progress: tools that wait for it must not take it for done.
         default: { observedGeneration: -1 },
         properties: {
           observedGeneration: { ...count('The generation of the spec that this status is about.'), minimum: -1 },
@@ -221,7 +221,7 @@ function structural(schema: JsonSchema): KubeData {
   return { ...dialect, ...validations(textRules(schema)) }
 }
 
-/** How two writers' lists merge: sets by value, maps by their ID; all others belong to one writer as a whole. */
+/** How lists of two writers merge: sets by value, maps by their ID; all others belong to one writer as a whole. */
 function listType({ uniqueItems, items }: JsonSchema): KubeData {
   if (uniqueItems === true) return { 'x-kubernetes-list-type': 'set' }
   const hasId = items?.required?.includes('id') === true

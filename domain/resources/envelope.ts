@@ -1,9 +1,9 @@
-/** Schemas of what stands around a spec, and of Secrets as far as they are read. */
+/** Schemas of an object's fields outside its spec, and of Secrets as far as they are read. */
 
 import type { JsonSchema } from './json-schema.ts'
 import { OBJECT_NAME_CHARS } from './resource-fields.ts'
 
-/** What stands around a spec. Foreign members of `metadata` and the whole `status` are Kubernetes' business. */
+/** The fields outside a spec. Other members of `metadata` and the whole `status` are Kubernetes' business. */
 export const ENVELOPE_SCHEMA: JsonSchema = {
   type: 'object',
   required: ['metadata', 'spec'],

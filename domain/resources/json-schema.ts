@@ -1,4 +1,4 @@
-/** Checks plain data against the part of JSON Schema that our resources use, and says what to do about each finding. */
+/** Checks plain data against the part of JSON Schema that our resources use, and words each finding with its fix. */
 
 /** The keywords in use; the same data becomes the OpenAPI schema of a custom resource. */
 export interface JsonSchema {
@@ -20,11 +20,11 @@ export interface JsonSchema {
   readonly properties?: Readonly<Record<string, JsonSchema>>
   readonly required?: readonly string[]
   readonly maxProperties?: number
-  /** Absent: unknown members are refused. A schema: they are a map. `true`: they are not looked at. */
+  /** Absent: unknown members are refused. A schema: they are a map. `true`: they are not checked. */
   readonly additionalProperties?: JsonSchema | true
-  /** What the pattern asks for, in words, for the message. */
+  /** The pattern's requirement in words, for the message. */
   readonly patternMeaning?: string
-  /** What kind of address the text is. The compiler reads it; the API server checks its outer form. */
+  /** What kind of address the text is. The compiler parses it; the API server checks its outer form. */
   readonly address?: 'origin' | 'page' | 'outbound'
 }
 
@@ -32,22 +32,25 @@ export interface SchemaFinding {
   readonly kind: 'unknown' | 'missing' | 'invalid'
   /** JSON pointer, for example `/spec/retentionDays`. */
   readonly field: string
-  /** Completes a sentence that begins with the field: `12 is below 30`. Strings are never repeated, save enum misses. */
+  /**
+   * Completes a sentence that begins with the field: `12 is below 30`. Strings are never repeated, except in enum
+   * misses.
+   */
   readonly message: string
 }
 
-/** So many findings of one object are enough to work on. */
+/** Most findings of one object; enough to work on. */
 const MAX_FINDINGS = 50
 const MAX_SHOWN_CHARS = 40
 
-/** All findings, in the order of the document; empty where the value fits. Unknown members come before missing ones. */
+/** All findings, in the order of the document; empty if the value fits. Unknown members come before missing ones. */
 export function checkSchema(schema: JsonSchema, value: unknown, pointer = ''): readonly SchemaFinding[] {
   const findings: SchemaFinding[] = []
   walk(schema, value, pointer, findings)
   return findings.slice(0, MAX_FINDINGS)
 }
 
-/** The candidate that was probably meant, or null. Spelling, case and separators are forgiven. */
+/** The candidate that was probably meant, or null. Ignores spelling mistakes, case and separators. */
 export function closestName(name: string, candidates: readonly string[]): string | null {
   const plain = plainName(name)
   const allowed = Math.max(1, Math.floor(plain.length / 4))
@@ -154,7 +157,7 @@ function walkInteger(schema: JsonSchema, value: number, pointer: string, finding
   if (schema.maximum !== undefined && value > schema.maximum) add(`${value} is above ${schema.maximum}`)
 }
 
-/** Patterns come from our own schemas, so there are few; compiling one costs more than all else in a check. */
+/** Patterns come from our own schemas, so there are few; compiling one costs more than the rest of a check. */
 const COMPILED = new Map<string, RegExp>()
 
 function compiled(pattern: string): RegExp {
@@ -175,7 +178,7 @@ function wrongType(schema: JsonSchema, value: unknown): string {
   if (schema.type === 'string' && schema.enum === undefined && typeof value !== 'object') {
     return `${asked}: put it in quotes`
   }
-  if (schema.type === 'integer' && typeof value === 'string') return `${asked}: leave the quotes away`
+  if (schema.type === 'integer' && typeof value === 'string') return `${asked}: remove the quotes`
   if (typeof value === 'number') return `${asked}, not ${value}`
   return `${asked}, not ${Array.isArray(value) ? TYPE_NAMES.array : typeof value === 'object' ? TYPE_NAMES.object : `a ${typeof value}`}`
 }
@@ -210,7 +213,9 @@ function countOf(count: number, one: string, many: string): string {
   return `${count} ${count === 1 ? one : many}`
 }
 
-/** Edit distance in which two neighbours that swapped places count once; names are cut so that a hostile one costs nothing. */
+/**
+ * Edit distance in which swapping two neighbours counts once; names are truncated so that a hostile one costs nothing.
+ */
 function editDistance(first: string, second: string): number {
   const a = first.slice(0, MAX_SHOWN_CHARS)
   const b = second.slice(0, MAX_SHOWN_CHARS)

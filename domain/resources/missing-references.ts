@@ -1,4 +1,4 @@
-/** Tells references whose other end lies elsewhere, in a cluster or another repository, from those that are wrong. */
+/** Separates references to objects that may exist elsewhere, in a cluster or another repository, from wrong ones. */
 
 import type { CatalogProblem } from '../catalog.ts'
 import { objectKey, shownName, type SourceObject } from '../catalog/objects.ts'
@@ -14,8 +14,8 @@ interface Named {
 }
 
 /**
- * Leaves out problems that are there only because an object is not among `objects`. What is there and does not fit, a Secret
- * without the key that is named for example, stays a problem.
+ * Removes problems that exist only because an object is not among `objects`. If the object is there and does not fit,
+ * for example a Secret without the named key, the problem stays.
  */
 export function withoutMissing(
   problems: readonly CatalogProblem[],
@@ -28,7 +28,7 @@ export function withoutMissing(
 }
 
 function isMissing({ reason, field }: CatalogProblem, from: Named | undefined, keys: ReadonlySet<string>): boolean {
-  // What it refers to is among the objects, and has a problem of its own.
+  // The object it refers to is present, and has a problem of its own.
   if (reason === 'RefNotAccepted') return true
   if (reason !== 'RefNotFound' && reason !== 'RefNotPermitted') return false
   if (field === '/spec/defaultInstallPath') return true

@@ -1,4 +1,4 @@
-/** The block that each provider has in a Destination: its schema, and which credentials its references stand for. */
+/** The block of each provider in a Destination: its schema, and the credentials that its references mean. */
 
 import type { JsonSchema } from './json-schema.ts'
 import type { ProviderId } from '../model.ts'
@@ -6,7 +6,7 @@ import type { ProviderId } from '../model.ts'
 /** One reference inside a block. Either it names a key, or the Secret holds one of several sets of keys. */
 export type SecretReading =
   | { readonly refField: string; readonly credential: string }
-  /** Secret key to credential name; the first set whose keys are all there is taken. */
+  /** From Secret key to credential name; the first set whose keys are all present is used. */
   | { readonly refField: string; readonly sets: readonly Readonly<Record<string, string>>[] }
 
 export interface ProviderBlock {
@@ -48,7 +48,7 @@ const token = (description: string, fallback?: string): JsonSchema => ({
   patternMeaning: 'may have letters, digits, hyphens, dots and underscores only',
 })
 
-/** Both are devices for states of the USA, and no substitute for consent. */
+/** Both mark states of the USA; they do not replace consent. */
 const limitedDataUse: JsonSchema = {
   type: 'boolean',
   description: 'Asks the provider to process every event as one whose use the visitor has limited; left out: no.',

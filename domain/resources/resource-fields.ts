@@ -6,7 +6,7 @@ import { LIMITS } from '../limits.ts'
 /** Of any object of Kubernetes. */
 export const OBJECT_NAME_CHARS = 253
 const NAMESPACE_CHARS = 63
-/** Scheme, a host of 253 characters, which is all that DNS allows, and a port. */
+/** Scheme, a host of 253 characters, DNS's maximum, and a port. */
 const ORIGIN_CHARS = 300
 
 /** Of installations: that of a release of the chart. */

@@ -1,4 +1,4 @@
-/** The custom resources as data: their schemas, made from the limits, and the shapes that a checked one has. */
+/** The custom resources as data: their schemas, built from the limits, and the types of checked ones. */
 
 import type { AllowedNamespaces } from './allowed-namespaces.ts'
 import { allowedNamespacesSchema } from './allowed-namespaces.ts'
@@ -19,7 +19,7 @@ export interface ObjectRef {
   readonly name: string
 }
 
-/** Of its own namespace where none is named. */
+/** The object's own namespace if none is given. */
 export interface ResourceRef extends ObjectRef {
   readonly namespace?: string
 }
@@ -85,7 +85,7 @@ export interface Specs {
   readonly LogStream: LogStreamSpec
 }
 
-/** Longest list of additional domains that is looked at; the plan's own limit is far below. */
+/** Longest list of additional domains that is checked; the plan's own limit is far below. */
 const MOST_DOMAINS = 100
 const LOG_RETENTION_MOST_DAYS = Math.max(...PLANS.map((plan) => PLAN_LIMITS[plan].logRetentionDays))
 

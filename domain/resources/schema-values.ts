@@ -1,4 +1,4 @@
-/** Brings a value into the form of its schema: defaults filled in, and members that the schema does not know left out. */
+/** Adjusts a value to its schema: defaults filled in, and unknown members left out. */
 
 import type { JsonSchema } from './json-schema.ts'
 

@@ -1,6 +1,6 @@
-/** Decides which figures of the last 24 hours the status of a website shows, and when they differ enough to be written. */
+/** Decides which figures of the last 24 hours the status of a website shows, and when a change is worth a write. */
 
-/** What the facts say of one website. */
+/** The facts' figures of one website. */
 export interface WebsiteTraffic {
   readonly website: string
   readonly visits: number
@@ -9,7 +9,7 @@ export interface WebsiteTraffic {
   readonly matched: number
 }
 
-/** As it stands in `status.traffic`. */
+/** As in `status.traffic`. */
 export interface ShownTraffic {
   readonly visits: number
   readonly installs: number
@@ -17,14 +17,17 @@ export interface ShownTraffic {
   readonly matchRate?: string
 }
 
-/** Digits that count; the rest would be written every time and read by nobody. */
+/** Significant digits shown; more would cause status writes that no one reads. */
 const DIGITS = 2
-/** In steps of the last digit shown. Above a half, so that a figure at the edge of rounding does not go to and fro. */
+/**
+ * In steps of the last digit shown. More than a half, so that a figure at the edge of rounding does not flip back and
+ * forth.
+ */
 const DEAD_BAND = 0.75
 
 /**
- * What to show now, `before` being what is shown. Null: nothing, where nothing has ever happened; whoever never had
- * traffic needs no write to say so.
+ * What to show now; `before` is what is shown so far. Null if nothing has ever happened: a website that never had
+ * traffic needs no write.
  */
 export function shownTraffic(now: WebsiteTraffic | null, before: ShownTraffic | null): ShownTraffic | null {
   if (now === null && before === null) return null
@@ -46,7 +49,7 @@ function settled(value: number, shown: number | undefined): number {
   return settledTo(step, value, shown)
 }
 
-/** The value in whole steps; what is shown stays while it is near enough. */
+/** The value in whole steps; the shown value stays while it is near enough. */
 function settledTo(step: number, value: number, shown: number | undefined): number {
   if (shown !== undefined && shown % step === 0 && Math.abs(value - shown) < DEAD_BAND * step) return shown
   return Math.round(value / step) * step

@@ -128,7 +128,7 @@ describe('compileCatalog', () => {
       [
         'retention as a text',
         { retentionDays: '30' },
-        'spec.retentionDays: must be a whole number: leave the quotes away',
+        'spec.retentionDays: must be a whole number: remove the quotes',
       ],
       ['an ID in capitals', { id: 'Acme' }, 'spec.id: may have lower-case letters'],
       ['a long ID', { id: 'a'.repeat(64) }, 'spec.id: has 64 characters, more than 63'],
