@@ -125,11 +125,7 @@ describe('compileCatalog', () => {
     const WRONG: readonly (readonly [string, Record<string, unknown>, string])[] = [
       ['a short retention', { retentionDays: 12 }, 'spec.retentionDays: 12 is below 30'],
       ['a long retention', { retentionDays: 1_096 }, 'spec.retentionDays: 1096 is above 1095'],
-      [
-        'retention as a text',
-        { retentionDays: '30' },
-        'spec.retentionDays: must be a whole number: remove the quotes',
-      ],
+      ['retention as a text', { retentionDays: '30' }, 'spec.retentionDays: must be a whole number: remove the quotes'],
       ['an ID in capitals', { id: 'Acme' }, 'spec.id: may have lower-case letters'],
       ['a long ID', { id: 'a'.repeat(64) }, 'spec.id: has 64 characters, more than 63'],
       ['a long name', { displayName: 'n'.repeat(81) }, 'spec.displayName: has 81 characters, more than 80'],

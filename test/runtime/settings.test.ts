@@ -169,8 +169,8 @@ describe('compileSettings', () => {
     expect(run(compileSettings('api', [], CLUSTER)).settings.eventLog.scheme).to.equal('kafka')
     const embedded = { ...CLUSTER, WHENCE_EVENT_LOG: 'lmdb:/srv', WHENCE_FACTS: 'chdb:/srv' }
     expect(problems(compileSettings('api', [], embedded))).to.deep.equal([
-      'WHENCE_EVENT_LOG lmdb: works in the embedded program only',
-      'WHENCE_FACTS chdb: works in the embedded program only',
+      'WHENCE_EVENT_LOG lmdb: works only in the embedded program',
+      'WHENCE_FACTS chdb: works only in the embedded program',
     ])
   })
 
