@@ -18,6 +18,7 @@ export const LIMITS = {
   idChars: { min: 8, max: 128 },
   websiteIdChars: 63,
   nameChars: 80,
+  groupChars: 256,
   pagesPerWebsite: 30,
   pageListChars: 64 * KIB,
   credentialBytes: 16 * KIB,

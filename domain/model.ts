@@ -30,6 +30,9 @@ export type Plan = (typeof PLANS)[number]
 export const DESTINATION_MODES = ['Validate', 'Live', 'Paused'] as const
 export type DestinationMode = (typeof DESTINATION_MODES)[number]
 
+export const MEMBER_ROLES = ['Owner', 'Admin', 'Member', 'Viewer'] as const
+export type MemberRole = (typeof MEMBER_ROLES)[number]
+
 export const HOOK_SCANS = ['Notice', 'Silent', 'Disabled'] as const
 export type HookScan = (typeof HOOK_SCANS)[number]
 

@@ -22,6 +22,8 @@ import type { Compiler, CredentialRef, OrganizationDraft, ProviderSettingsChecke
 import { compiledFrom, displayNameOf, hasRoom, idOf } from './compiler.ts'
 import { LIMITS, PLAN_LIMITS } from '../limits.ts'
 import type { Sha256Hex } from '../origin.ts'
+import { compileMembers } from '../people/compile-member.ts'
+import type { Member } from '../people/member.ts'
 import { unchanged } from './unchanged.ts'
 
 export interface CatalogInput {
@@ -36,6 +38,8 @@ export interface CatalogInput {
   readonly withoutRoom?: ReadonlyMap<string, string>
   /** Parts that stay in force although their objects cannot be read, or are refused. */
   readonly held?: HeldForms | null
+  /** Unix ms; an invitation that has expired takes up no place any more. Without it none has. */
+  readonly nowMs?: number
   /** For callers that recompile after small changes. */
   readonly memory?: CompileMemory
 }
@@ -58,6 +62,8 @@ export interface Compilation {
   readonly credentialRefs: ReadonlyMap<string, readonly CredentialRef[]>
   /** Websites in force by the ID of their organisation. */
   readonly websiteCounts: ReadonlyMap<string, number>
+  /** Who may do what, the oldest first: for the dashboard alone, and no part of the catalog. */
+  readonly members: readonly Member[]
   readonly problems: readonly CatalogProblem[]
 }
 
@@ -121,10 +127,11 @@ function compileAll(input: CatalogInput, digests: PartMemory<string>): Compilati
   for (const resource of resources.Destination) compileDestination(compiler, resource)
   holdDestinations(compiler, held)
   for (const resource of resources.LogStream) compileLogStream(compiler, resource)
+  const members = compileMembers(compiler, input.nowMs ?? 0)
   const catalog = assemble(compiler, input.sha256Hex, digests)
   const { credentials, credentialRefs, organizations } = compiler
   const websiteCounts = new Map([...organizations.values()].map((each) => [each.id, each.websiteCount]))
-  return { catalog, credentials, credentialRefs, websiteCounts, problems }
+  return { catalog, credentials, credentialRefs, websiteCounts, members, problems }
 }
 
 function addOrganization(compiler: Compiler, resource: Resource<'Organization'>): void {

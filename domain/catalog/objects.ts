@@ -106,7 +106,7 @@ export interface Reports {
 /** Checks every object by itself. Refused ones are reported and left out; objects of other groups are ignored. */
 export function readObjects(objects: readonly SourceObject[], reports: Reports): CheckedObjects {
   const reading: Reading = {
-    resources: { Organization: [], Website: [], InstallPath: [], Destination: [], LogStream: [] },
+    resources: { Organization: [], Website: [], InstallPath: [], Destination: [], LogStream: [], Member: [] },
     secrets: new Map(),
     namespaces: new Map(),
     seen: new Set(),

@@ -5,6 +5,7 @@ import type { JsonSchema } from './json-schema.ts'
 import { LIMITS, PLAN_LIMITS } from '../limits.ts'
 import type { Plan } from '../model.ts'
 import { PLANS, PROVIDER_IDS } from '../model.ts'
+import { MEMBER_RULES } from '../people/member-schema.ts'
 import { PROVIDER_BLOCKS } from './provider-blocks.ts'
 import type { ResourceKind } from './resources.ts'
 
@@ -21,6 +22,7 @@ export const OBJECT_RULES: { readonly [K in ResourceKind]: readonly CelRule[] } 
   InstallPath: [displayNameFits(), idFits(), idStays()],
   Destination: [displayNameFits()],
   LogStream: [displayNameFits()],
+  Member: [],
 }
 
 /** Rules about `spec`. */
@@ -29,6 +31,7 @@ export const SPEC_RULES: { readonly [K in ResourceKind]: readonly CelRule[] } = 
   Website: [],
   InstallPath: [],
   Destination: PROVIDER_IDS.map(hasOwnBlock),
+  Member: MEMBER_RULES,
   LogStream: [{ rule: 'has(self.s3) != has(self.webhook)', message: 'must have either s3 or webhook, and not both' }],
 }
 

@@ -18,6 +18,7 @@ export const RESOURCE_PLURALS: { readonly [K in ResourceKind]: string } = {
   InstallPath: 'installpaths',
   Destination: 'destinations',
   LogStream: 'logstreams',
+  Member: 'members',
 }
 
 /** Holds a digest of what a definition serves, so that the operator can detect an outdated one. */
@@ -32,6 +33,7 @@ const SHORT_NAMES: { readonly [K in ResourceKind]: string } = {
   InstallPath: 'wpath',
   Destination: 'wdest',
   LogStream: 'wlog',
+  Member: 'wmem',
 }
 
 interface Column {
@@ -96,6 +98,13 @@ const COLUMNS: { readonly [K in ResourceKind]: readonly Column[] } = {
     { name: 'Mode', jsonPath: '.spec.mode', description: 'Validate, Live or Paused' },
   ],
   LogStream: [READY, REASON, ORGANIZATION],
+  Member: [
+    READY,
+    REASON,
+    ORGANIZATION,
+    { name: 'Role', jsonPath: '.spec.role', description: 'What the member may do' },
+    { name: 'Invited', jsonPath: '.spec.invitation.expiresAt', description: 'Until when an invitation is open' },
+  ],
 }
 
 const text = (description: string): KubeData => ({ type: 'string', description, maxLength: STATUS_TEXT_CHARS })
@@ -121,6 +130,7 @@ const STATUS_FIELDS: { readonly [K in ResourceKind]: KubeData } = {
   InstallPath: { id: text('The ID in effect.') },
   Destination: {},
   LogStream: {},
+  Member: {},
 }
 
 /** The definition of one kind, with its digest among the annotations. */

@@ -116,6 +116,21 @@ export const PROBLEM_REASONS = {
     fix: 'Remove an older one, or choose a larger plan.',
     isBlocking: false,
   },
+  Duplicate: {
+    meaning: 'An older Member of the organisation names the same person or group; the older one holds.',
+    fix: 'Change the older one, or take one of the two away.',
+    isBlocking: false,
+  },
+  PersonLimit: {
+    meaning: 'The person owns, or belongs to, as many organisations as anybody may.',
+    fix: 'Take a membership of that person away; more than the limit is not possible.',
+    isBlocking: false,
+  },
+  NoOwner: {
+    meaning: 'The organisation has members, and none of them is a person with the role Owner: a warning.',
+    fix: 'Give one person the role Owner.',
+    isBlocking: false,
+  },
   PlanRequired: {
     meaning: "The organisation's plan allows none of these.",
     fix: 'Choose a larger plan.',

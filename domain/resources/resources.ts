@@ -6,13 +6,14 @@ import type { JsonSchema } from './json-schema.ts'
 import { LIMITS, PLAN_LIMITS } from '../limits.ts'
 import type { DestinationMode, EventType, HookScan, Plan, ProviderId } from '../model.ts'
 import { DESTINATION_MODES, EVENT_TYPES, HOOK_SCANS, PLANS, PROVIDER_IDS } from '../model.ts'
+import { MEMBER_SCHEMA, type MemberSpec } from '../people/member-schema.ts'
 import { PROVIDER_BLOCKS } from './provider-blocks.ts'
 import { address, displayName, id, installation, keyRef, ref, resourceRef } from './resource-fields.ts'
 
 export const RESOURCE_GROUP = 'whence.dev'
 export const RESOURCE_API_VERSION = `${RESOURCE_GROUP}/v1alpha1`
 
-export const RESOURCE_KINDS = ['Organization', 'Website', 'InstallPath', 'Destination', 'LogStream'] as const
+export const RESOURCE_KINDS = ['Organization', 'Website', 'InstallPath', 'Destination', 'LogStream', 'Member'] as const
 export type ResourceKind = (typeof RESOURCE_KINDS)[number]
 
 export interface ObjectRef {
@@ -83,6 +84,7 @@ export interface Specs {
   readonly InstallPath: InstallPathSpec
   readonly Destination: DestinationSpec
   readonly LogStream: LogStreamSpec
+  readonly Member: MemberSpec
 }
 
 /** Longest list of additional domains that is checked; the plan's own limit is far below. */
@@ -273,6 +275,7 @@ export const SPEC_SCHEMAS: { readonly [K in ResourceKind]: JsonSchema } = {
   InstallPath: forInstallations(installPath),
   Destination: forInstallations(destination),
   LogStream: forInstallations(logStream),
+  Member: forInstallations(MEMBER_SCHEMA),
 }
 
 function forInstallations(schema: JsonSchema): JsonSchema {

@@ -68,7 +68,7 @@ export function decide(gathered: Gathered, tools: LayoutTools, memory: DecisionM
     ...namespaces.map((namespace) => plainSource('Namespace', namespace, memory.objects)),
   ]
   const objects = [...plain, ...known.map(({ source }) => source)]
-  const input = { objects, sha256Hex: tools.sha256Hex, memory: memory.compile }
+  const input = { objects, sha256Hex: tools.sha256Hex, memory: memory.compile, nowMs: gathered.nowMs }
   const compiled = compileWithin(gathered, input, null)
   const kept = guardWebsites(gathered, compiled, memory.guard)
   const compilation = kept.size === 0 ? compiled : compileKept(gathered, { input, compiled, kept })

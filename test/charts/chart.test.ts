@@ -256,7 +256,7 @@ describe('the chart', function () {
 
   it('carries the definitions, kept when the release goes, and refers to nothing else of its own kinds', () => {
     const crds = at('cluster').filter(({ kind }) => kind === 'CustomResourceDefinition')
-    expect(crds.map(({ metadata }) => metadata.name)).to.have.length(5)
+    expect(crds.map(({ metadata }) => metadata.name)).to.have.length(6)
     for (const { metadata } of crds)
       expect(metadata.annotations).to.include({ 'helm.sh/resource-policy': 'keep' }).and.to.have.any.keys('whence.dev/schema-hash')
     const own = at('cluster').filter(({ apiVersion }) => apiVersion === 'whence.dev/v1alpha1')

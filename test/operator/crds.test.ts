@@ -55,6 +55,7 @@ const SPECS: { readonly [K in ResourceKind]: Readonly<Record<string, unknown>> }
     organizationRef,
     webhook: { url: 'https://logs.example.com', secretRef: { name: 'keys', key: 'hook' } },
   },
+  Member: { organizationRef, email: 'anna@acme.dev', role: 'Owner' },
 }
 const valid = (kind: ResourceKind, spec: Readonly<Record<string, unknown>> = {}, name = 'one') =>
   resource(kind, name, { ...SPECS[kind], ...spec })
@@ -75,7 +76,8 @@ function examples(): readonly Example[] {
   const add = (kind: ResourceKind, message: string, good: Manifest, bad: Manifest) =>
     list.push({ kind, message, good, bad })
   const long = 'a'.repeat(LIMITS.nameChars + 1)
-  for (const kind of RESOURCE_KINDS) {
+  const shown = RESOURCE_KINDS.filter((kind) => SPEC_SCHEMAS[kind].properties?.['displayName'] !== undefined)
+  for (const kind of shown) {
     const ids = kind === 'Website' || kind === 'InstallPath' ? { id: 'a' } : {}
     const tooLong = firstOf(OBJECT_RULES[kind])
     add(kind, tooLong, valid(kind, { displayName: 'x', ...ids }, long), valid(kind, ids, long))
@@ -162,8 +164,25 @@ function examples(): readonly Example[] {
   add('Destination', 'may have letters, digits', withBlock('x', 'x', {}), withBlock('x', 'x', { pixelId: 'a b' }))
   const webhook = (url: string) => valid('LogStream', { webhook: { url, secretRef: { name: 'keys', key: 'hook' } } })
   add('LogStream', 'must be a plain https', webhook('https://logs.example.com/in'), webhook('http://logs.example.com'))
+  memberExamples(add)
   add('LogStream', firstOf(SPEC_RULES.LogStream), valid('LogStream'), resource('LogStream', 'one', { organizationRef }))
   return list
+}
+
+function memberExamples(add: (kind: ResourceKind, message: string, good: Manifest, bad: Manifest) => void): void {
+  const member = (spec: object) => resource('Member', 'one', { organizationRef, role: 'Viewer', ...spec })
+  const invitation = { id: '0123456789abcdef0123456789abcdef', expiresAt: '2026-11-29T06:00:00Z' }
+  const invited = (change: object) => member({ email: 'anna@acme.dev', invitation: { ...invitation, ...change } })
+  const [one = '', two = ''] = SPEC_RULES.Member.map(({ message }) => message)
+  const at = (installation: string) => valid('Member', { installation })
+  add('Member', 'may have lower-case letters, digits and hyphens only, and begins', at('eu-1'), at('eu-'))
+  add('Member', one, member({ group: 'team' }), member({ group: 'team', email: 'anna@acme.dev' }))
+  add('Member', one, member({ email: "o'brien+x@mail.acme.dev" }), member({}))
+  add('Member', two, invited({}), member({ group: 'team', invitation }))
+  add('Member', 'must be an address', member({ email: 'a@acme.dev' }), member({ email: 'Anna@acme.dev' }))
+  add('Member', 'must not have line breaks', member({ group: 'Alle Entwickler' }), member({ group: 'a\nb' }))
+  add('Member', 'must be hexadecimal', invited({}), invited({ id: 'g'.repeat(32) }))
+  add('Member', 'must be a time', invited({}), invited({ expiresAt: '2026-11-29 06:00:00Z' }))
 }
 
 /** The messages of all rules that stand anywhere in a schema. */

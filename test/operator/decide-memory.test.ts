@@ -76,6 +76,11 @@ const SPECS: { readonly [K in ResourceKind]: fc.Arbitrary<object> } = {
     organizationRef: ref,
     webhook: fc.record({ url: fc.constant('https://x.example'), secretRef: fc.record({ name, key: name }) }),
   }),
+  Member: fc.record({
+    organizationRef: fc.record({ name }),
+    email: fc.constantFrom('anna@acme.dev', 'bert@acme.dev'),
+    role: fc.constantFrom('Owner', 'Viewer'),
+  }),
 }
 
 /** As the API server counts: a new spec is a new generation, a new status only a new version. */
@@ -186,6 +191,7 @@ function startOf(): World {
       InstallPath: new Map(),
       Destination: new Map(),
       LogStream: new Map(),
+      Member: new Map(),
     },
     ...{ secrets: new Map(), namespaces: new Map(), count: 0 },
   }
@@ -212,13 +218,14 @@ function startOf(): World {
 
 function gatheredFrom({ kinds, secrets, namespaces }: World): Gathered {
   const list = (objects: Objects) => [...objects.values()]
-  const { Organization, Website, InstallPath, Destination, LogStream } = kinds
+  const { Organization, Website, InstallPath, Destination, LogStream, Member } = kinds
   const resources = {
     Organization: list(Organization),
     Website: list(Website),
     InstallPath: list(InstallPath),
     Destination: list(Destination),
     LogStream: list(LogStream),
+    Member: list(Member),
   }
   return {
     resources,

@@ -27,6 +27,7 @@ describe('a decision', () => {
       InstallPath: [],
       Destination: [],
       LogStream: [],
+      Member: [],
     },
     secrets: [],
     namespaces: [],

@@ -35,7 +35,7 @@ const out = (namespace: string, name: string, spec: object = {}) =>
 
 function look(change: Change, more: Partial<Gathered> = {}, memory: DecisionMemory = emptyMemory()): Decision {
   const { secrets = [], ...kinds } = change
-  const none = { Organization: [], Website: [], InstallPath: [], Destination: [], LogStream: [] }
+  const none = { Organization: [], Website: [], InstallPath: [], Destination: [], LogStream: [], Member: [] }
   return decide(
     {
       resources: { ...none, ...kinds },
@@ -129,7 +129,7 @@ describe('a website that is paused', () => {
     const metadata = { annotations: { 'whence.dev/paused': 'true' } }
     const edited = site('a', 'site', { displayName: 'Edited', retentionDays: 1 }, metadata)
     const Website = [edited, site('a', 'rival', { id: 'site' })]
-    const none = { Organization: [], InstallPath: [], Destination: [], LogStream: [] }
+    const none = { Organization: [], InstallPath: [], Destination: [], LogStream: [], Member: [] }
     const { resources, paused } = withoutPaused({
       ...none,
       Organization: [acme('a')],

@@ -330,6 +330,7 @@ describe('room for many owners', () => {
         InstallPath: [],
         Destination: [...many(90, (n) => destination('a', `d${n}`, 2)), destination('b', 'd1', 59)],
         LogStream: [],
+        Member: [],
       },
       secrets: inBoth((namespace) => [
         { metadata: { namespace, name: 'keys' }, data: { ga4: Buffer.from(big).toString('base64') } },

@@ -88,7 +88,7 @@ describe('tenants and installations', function () {
   })
 
   const RBAC = 'rbac.authorization.k8s.io'
-  const RESOURCES = ['organizations', 'websites', 'installpaths', 'destinations', 'logstreams']
+  const RESOURCES = ['organizations', 'websites', 'installpaths', 'destinations', 'logstreams', 'members']
   const subjects = [{ kind: 'ServiceAccount', name: 'operator', namespace: PLACE.namespace }]
   const role = (kind: string, metadata: object, rules: readonly object[]) => ({
     apiVersion: `${RBAC}/v1`,

@@ -54,6 +54,7 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   idChars: '`event_id` and `installation_id`',
   websiteIdChars: 'IDs of websites, install paths and pages',
   nameChars: 'Names of websites, destinations, install paths and organisations',
+  groupChars: 'Name of a group of the identity provider',
   pagesPerWebsite: 'Registered pages of a website',
   pageListChars: 'Registered pages of a website together',
   credentialBytes: 'One credential of a destination',

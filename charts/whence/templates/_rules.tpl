@@ -2,10 +2,10 @@
 
 {{- define "whence.resourceRules" -}}
 - apiGroups: [whence.dev]
-  resources: [organizations, websites, installpaths, destinations, logstreams]
+  resources: [organizations, websites, installpaths, destinations, logstreams, members]
   verbs: [list, watch]
 - apiGroups: [whence.dev]
-  resources: [organizations/status, websites/status, installpaths/status, destinations/status, logstreams/status]
+  resources: [organizations/status, websites/status, installpaths/status, destinations/status, logstreams/status, members/status]
   verbs: [patch]
 - apiGroups: ['']
   resources: [secrets]

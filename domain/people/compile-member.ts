@@ -1,0 +1,119 @@
+/** Checks one Member: whom it names, its place in the plan, and how many organisations the person has already. */
+
+import type { Resource } from '../catalog/objects.ts'
+import { objectKey } from '../catalog/objects.ts'
+import type { Compiler, OrganizationDraft } from '../catalog/compiler.ts'
+import { hasRoom } from '../catalog/compiler.ts'
+import { organizationOf } from '../catalog/compile-references.ts'
+import { LIMITS } from '../limits.ts'
+import type { Member } from './member.ts'
+import { MEMBER_RULES, type MemberSpec } from './member-schema.ts'
+
+/** What the members before this one have taken up. */
+export interface MemberCounts {
+  /** By the ID of the organisation. */
+  readonly seats: Map<string, number>
+  /** Organisation and identity. */
+  readonly known: Set<string>
+  /** By address. */
+  readonly joined: Map<string, number>
+  readonly owned: Map<string, number>
+}
+
+/** All that are in force, the oldest first. `nowMs` decides whether an invitation still takes up a place. */
+export function compileMembers(compiler: Compiler, nowMs: number): readonly Member[] {
+  const counts: MemberCounts = { seats: new Map(), known: new Set(), joined: new Map(), owned: new Map() }
+  const members = compiler.objects.resources.Member.flatMap((resource) => {
+    const member = compileMember(compiler, resource, { counts, nowMs })
+    return member === null ? [] : [member]
+  })
+  warnOfNoOwner(compiler, members)
+  return members
+}
+
+interface Around {
+  readonly counts: MemberCounts
+  readonly nowMs: number
+}
+
+function compileMember(compiler: Compiler, resource: Resource<'Member'>, around: Around): Member | null {
+  const organization = organizationOf(compiler, resource)
+  const fault = faultOf(resource.spec)
+  if (fault !== null) compiler.report(resource, 'InvalidField', '/spec', fault)
+  if (organization === null || fault !== null) return null
+  const member = memberOf(resource, organization)
+  if (!isSingle(compiler, resource, member, around.counts)) return null
+  const isExpired = member.invitation !== null && member.invitation.expiresAtMs <= around.nowMs
+  // It lets nobody in and takes up no place, until it is renewed or deleted.
+  if (isExpired) return member
+  if (!hasRoomForPerson(compiler, resource, member, around.counts)) return null
+  const { seats } = around.counts
+  const wanted = (seats.get(organization.id) ?? 0) + 1
+  if (!hasRoom(compiler, resource, organization.plan, { count: 'members', wanted, field: '' })) return null
+  seats.set(organization.id, wanted)
+  return member
+}
+
+function faultOf(spec: MemberSpec): string | null {
+  const [exactlyOne, noInvitation] = MEMBER_RULES
+  if ((spec.email === undefined) === (spec.group === undefined)) return exactlyOne.message
+  return spec.group !== undefined && spec.invitation !== undefined ? noInvitation.message : null
+}
+
+function memberOf({ namespace, name, spec }: Resource<'Member'>, organization: OrganizationDraft): Member {
+  const { email, group = '', role, invitation } = spec
+  return {
+    namespace,
+    name,
+    organization: organization.id,
+    identity: email === undefined ? { kind: 'group', group } : { kind: 'person', email },
+    role,
+    invitation: invitation === undefined ? null : { id: invitation.id, expiresAtMs: Date.parse(invitation.expiresAt) },
+  }
+}
+
+function isSingle(compiler: Compiler, resource: Resource<'Member'>, member: Member, { known }: MemberCounts): boolean {
+  const { identity } = member
+  const text = identity.kind === 'group' ? `group ${identity.group}` : `person ${identity.email}`
+  const key = `${objectKey('Organization', member.namespace, member.organization)}\n${text}`
+  const isFirst = !known.has(key)
+  known.add(key)
+  if (isFirst) return true
+  const field = identity.kind === 'group' ? '/spec/group' : '/spec/email'
+  compiler.report(resource, 'Duplicate', field, 'an older Member of the organisation names the same')
+  return false
+}
+
+/** An invitation counts for nobody until it is accepted: else strangers could use up somebody's places. */
+function hasRoomForPerson(
+  compiler: Compiler,
+  resource: Resource<'Member'>,
+  { identity, role, invitation }: Member,
+  { joined, owned }: MemberCounts,
+): boolean {
+  if (identity.kind === 'group' || invitation !== null) return true
+  const { email } = identity
+  const all = (joined.get(email) ?? 0) + 1
+  const own = (owned.get(email) ?? 0) + (role === 'Owner' ? 1 : 0)
+  if (all > LIMITS.organizationsJoined || own > LIMITS.organizationsOwned) {
+    const most = `own ${LIMITS.organizationsOwned} organisations and belong to ${LIMITS.organizationsJoined}`
+    compiler.report(resource, 'PersonLimit', '/spec/email', `a person may ${most} at most`)
+    return false
+  }
+  joined.set(email, all)
+  owned.set(email, own)
+  return true
+}
+
+/** Of organisations with members: those that are kept by kubectl alone need none. */
+function warnOfNoOwner({ objects, organizations, warn }: Compiler, members: readonly Member[]): void {
+  const isOwner = ({ identity, role, invitation }: Member) =>
+    role === 'Owner' && identity.kind === 'person' && invitation === null
+  const withMembers = new Set(members.map(({ organization }) => organization))
+  const withOwner = new Set(members.filter(isOwner).map(({ organization }) => organization))
+  for (const resource of objects.resources.Organization) {
+    const id = organizations.get(resource.key)?.id
+    if (id === undefined || !withMembers.has(id) || withOwner.has(id)) continue
+    warn(resource, 'NoOwner', '', 'no person among its members is its Owner')
+  }
+}

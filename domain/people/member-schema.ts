@@ -1,0 +1,94 @@
+/** The kind Member: one object is an invitation at first, and then the membership. */
+
+import type { JsonSchema } from '../resources/json-schema.ts'
+import { LIMITS } from '../limits.ts'
+import { MEMBER_ROLES, type MemberRole } from '../model.ts'
+import { OBJECT_NAME_CHARS, ref } from '../resources/resource-fields.ts'
+
+/** A checked spec. Exactly one of `email` and `group` is there. */
+export interface MemberSpec {
+  readonly installation?: string
+  readonly organizationRef: { readonly name: string }
+  readonly email?: string
+  readonly group?: string
+  readonly role: MemberRole
+  /** Absent: active. */
+  readonly invitation?: InvitationSpec
+}
+
+export interface InvitationSpec {
+  /** Random; another one voids the link that was sent before. */
+  readonly id: string
+  /** RFC 3339, UTC. */
+  readonly expiresAt: string
+}
+
+/** Lower case, so that one person is one text. `\x27` is the apostrophe, which the rules of definitions cannot quote. */
+const EMAIL_PATTERN = String.raw`^[!#-&\x27*+./0-9=?^-~-]{1,64}@[a-z0-9-]+([.][a-z0-9-]+)+$`
+/** RFC 5321, as corrected by its erratum 1690. */
+export const EMAIL_CHARS = 254
+const TIME_PATTERN = '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$'
+export const INVITATION_ID_CHARS = 32
+
+export const EMAIL_SCHEMA: JsonSchema = {
+  type: 'string',
+  description: 'Address of a person, who is in as soon as it is proven.',
+  minLength: 3,
+  maxLength: EMAIL_CHARS,
+  pattern: EMAIL_PATTERN,
+  patternMeaning: 'must be an address in lower case such as anna@acme.dev, its domain in ASCII',
+}
+
+export const MEMBER_SCHEMA: JsonSchema = {
+  type: 'object',
+  description:
+    'Who may do what in an organisation: a person by e-mail address, or a group of the identity provider. While it has an invitation, nobody is in by it.',
+  required: ['organizationRef', 'role'],
+  properties: {
+    organizationRef: {
+      ...ref('The Organization, in the namespace of this object.'),
+      properties: {
+        name: { type: 'string', description: 'Its name.', minLength: 1, maxLength: OBJECT_NAME_CHARS },
+      },
+    },
+    email: EMAIL_SCHEMA,
+    group: {
+      type: 'string',
+      description: 'A group as the identity provider calls it; it counts as one member.',
+      minLength: 1,
+      maxLength: LIMITS.groupChars,
+      pattern: '^[^\\x00-\\x1f\\x7f]+$',
+      patternMeaning: 'must not have line breaks or control characters',
+    },
+    role: { type: 'string', description: 'What the member may do.', enum: MEMBER_ROLES },
+    invitation: {
+      type: 'object',
+      description: 'Written by the dashboard alone. Whoever writes a Member by hand leaves it out.',
+      required: ['id', 'expiresAt'],
+      properties: {
+        id: {
+          type: 'string',
+          description: 'Names the one link that is valid.',
+          minLength: INVITATION_ID_CHARS,
+          maxLength: INVITATION_ID_CHARS,
+          pattern: '^[0-9a-f]+$',
+          patternMeaning: 'must be hexadecimal digits',
+        },
+        expiresAt: {
+          type: 'string',
+          description: 'When the link ends, in UTC, for example 2026-11-29T06:00:00Z.',
+          minLength: 20,
+          maxLength: 20,
+          pattern: TIME_PATTERN,
+          patternMeaning: 'must be a time in UTC such as 2026-11-29T06:00:00Z',
+        },
+      },
+    },
+  },
+}
+
+/** What beyond a schema must hold of a spec; the first is shown by the definition and by the compiler. */
+export const MEMBER_RULES = [
+  { rule: 'has(self.email) != has(self.group)', message: 'must have either email or group, and not both' },
+  { rule: '!has(self.group) || !has(self.invitation)', message: 'a group has no invitation' },
+] as const

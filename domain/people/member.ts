@@ -1,0 +1,25 @@
+/** Members as the dashboard knows them. */
+
+import type { MemberRole } from '../model.ts'
+
+export type MemberIdentity =
+  | { readonly kind: 'person'; readonly email: string }
+  /** A claim of the identity provider; whoever has it is in. */
+  | { readonly kind: 'group'; readonly group: string }
+
+export interface Member {
+  readonly namespace: string
+  /** Of the object. */
+  readonly name: string
+  /** ID of the organisation. */
+  readonly organization: string
+  readonly identity: MemberIdentity
+  readonly role: MemberRole
+  /** Null: active. While it is there nobody is in by this member. */
+  readonly invitation: Invitation | null
+}
+
+export interface Invitation {
+  readonly id: string
+  readonly expiresAtMs: number
+}
