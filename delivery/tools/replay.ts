@@ -4,7 +4,7 @@ import { readRecord } from '../../domain/read-record.ts'
 import { encodeRecord, recordKey, type DeadLetter, type DeliveryRecord } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { FactsReader } from '../dispatch/reads.ts'
-import { appendPatiently } from '../worker/job-journal.ts'
+import { appendWithRetries } from '../worker/job-journal.ts'
 
 export interface DeadLetterFilter {
   readonly website?: string
@@ -219,7 +219,7 @@ function refusalOf({ job }: DeadLetter, failed: ReadonlySet<string>, nowMs: numb
 async function replayOne(deps: ReplayDeps, { job }: DeadLetter): Promise<void> {
   const nowMs = deps.nowMs()
   const key = recordKey(job.website, job.jobId)
-  await appendPatiently(deps.eventLog, `deliver.${job.provider}`, {
+  await appendWithRetries(deps.eventLog, `deliver.${job.provider}`, {
     key,
     value: encodeRecord({ ...job, dueAtMs: nowMs }),
   })
@@ -247,7 +247,7 @@ async function replayOne(deps: ReplayDeps, { job }: DeadLetter): Promise<void> {
     retentionDays: job.retentionDays,
     logRetentionDays: job.logRetentionDays,
   }
-  await appendPatiently(deps.eventLog, 'deliveries', { key, value: encodeRecord(record) })
+  await appendWithRetries(deps.eventLog, 'deliveries', { key, value: encodeRecord(record) })
 }
 
 function deliveryKey(website: string, eventId: string, destination: string): string {

@@ -94,7 +94,7 @@ const NOTHING_SENT = {
   durationMs: 0,
 } as const satisfies Partial<SendTestReport>
 
-interface Errand {
+interface SendTestContext {
   readonly goal: SendTestGoal
   readonly context: DestinationContext
   readonly request: ProviderRequest
@@ -102,7 +102,7 @@ interface Errand {
 
 type Tried = Omit<SendTestReport, 'website' | 'destination' | 'provider' | 'mode' | 'eventId'>
 
-async function tried(deps: SendTestDeps, { goal, context, request: built }: Errand): Promise<Tried> {
+async function tried(deps: SendTestDeps, { goal, context, request: built }: SendTestContext): Promise<Tried> {
   const { provider, baseUrl, tokenUrl, nowMs } = deps
   const timing = deps.exchangeMs === undefined ? {} : { exchangeMs: deps.exchangeMs }
   const sender = createSender({ baseUrl, ...timing })

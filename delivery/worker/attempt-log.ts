@@ -1,4 +1,4 @@
-/** Makes what is kept of an attempt: no secret, no identifier of anybody, 64 KB of each body. */
+/** Makes the record of an attempt: no secrets, no identifiers of people, 64 KB of each body. */
 
 import { randomBytes } from 'node:crypto'
 
@@ -8,42 +8,42 @@ import { hide, hideInBody } from '../exchange/hide.ts'
 import type { DestinationContext, ProviderReply, ProviderRequest, Verdict } from '../providers/provider.ts'
 import { targetOf } from '../exchange/send.ts'
 
-/** One exchange as all the deliveries that it carried saw it. */
-export interface Exchange {
+/** One exchange, as it is recorded for every delivery that it carried. */
+export interface LoggedExchange {
   readonly startedAtMs: number
   readonly endedAtMs: number
   readonly reply: ProviderReply
-  /** Address and answer as they may be kept; made once for all of them. */
-  readonly kept: KeptExchange
-  /** How many deliveries it was about. */
+  /** Address and answer as they may be stored; made once for all deliveries. */
+  readonly kept: RedactedExchange
+  /** How many deliveries it carried. */
   readonly jobs: number
-  /** Statuses of requests that carried these deliveries before, with others, and were refused whole. */
+  /** Statuses of earlier requests that carried these deliveries with others and were refused as a whole. */
   readonly refusedWith: readonly number[]
 }
 
-export interface KeptExchange {
+export interface RedactedExchange {
   readonly requestUrl: string
   readonly responseBody: string
 }
 
-/** Of one delivery in it. */
-export interface Part {
-  /** As it would have been sent alone: its own entry in the provider's envelope, and nobody else's. */
+/** What concerns one delivery of an exchange. */
+export interface LoggedPart {
+  /** As it would have been sent alone: its own entry in the provider's envelope and no other. */
   readonly request: ProviderRequest
   readonly number: number
   readonly outcome: Verdict
   readonly step: NextStep
 }
 
-/** Without secrets and identifiers of any delivery in it; a provider may repeat in its answer what it was sent. */
-export function keptOf(baseUrl: string, sent: ProviderRequest, reply: ProviderReply): KeptExchange {
+/** Removes the secrets and identifiers of every delivery it carried; a provider may repeat in its answer what it was sent. */
+export function redactedExchange(baseUrl: string, sent: ProviderRequest, reply: ProviderReply): RedactedExchange {
   return {
     requestUrl: hide(new URL(targetOf(sent), baseUrl).href, sent.secrets),
     responseBody: hideInBody(reply.body, sent.secrets, { isCut: reply.failure !== '' }),
   }
 }
 
-/** A provider's own words may repeat what it was sent. Most outcomes of a request are one: each is looked at once. */
+/** A provider's code may repeat what it was sent. Most deliveries of a request share one outcome object: each is cleaned once. */
 export function cleanOutcomes(outcomes: readonly Verdict[], sent: ProviderRequest): readonly Verdict[] {
   const clean = new Map<Verdict, Verdict>()
   return outcomes.map((outcome) => {
@@ -53,7 +53,7 @@ export function cleanOutcomes(outcomes: readonly Verdict[], sent: ProviderReques
   })
 }
 
-export function attemptOf(exchange: Exchange, part: Part): Attempt {
+export function attemptRecord(exchange: LoggedExchange, part: LoggedPart): Attempt {
   const { kept, reply, startedAtMs, endedAtMs } = exchange
   return {
     attemptId: randomBytes(16).toString('hex'),
@@ -70,8 +70,8 @@ export function attemptOf(exchange: Exchange, part: Part): Attempt {
   }
 }
 
-/** What the request used of the visit, and what company it had. */
-export function detailOf(exchange: Exchange, request: ProviderRequest, context: DestinationContext): string {
+/** What the request used of the visit, and whether it carried other deliveries. */
+export function detailOf(exchange: LoggedExchange, request: ProviderRequest, context: DestinationContext): string {
   const parts = [
     ...(context.isValidateOnly ? [validationOf(request)] : []),
     request.detail,
@@ -81,7 +81,7 @@ export function detailOf(exchange: Exchange, request: ProviderRequest, context: 
   return parts.filter((part) => part !== '').join('; ')
 }
 
-function statusesOf({ refusedWith }: Exchange): string {
+function statusesOf({ refusedWith }: LoggedExchange): string {
   return refusedWith.map((status) => `HTTP ${status}`).join(', ')
 }
 

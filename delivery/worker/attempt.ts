@@ -1,4 +1,4 @@
-/** Makes one attempt of the jobs of a parcel: requests, claims, the exchange, and what is written of each job. */
+/** Makes one attempt for the jobs of a batch: builds requests, claims jobs, sends, and records the result of each job. */
 
 import { randomBytes } from 'node:crypto'
 
@@ -6,24 +6,24 @@ import { jobAfter, nextStep, type AttemptResult } from '../../domain/delivery/at
 import { PROVIDER_FACTS, type SkipReason } from '../../domain/delivery/deliveries.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Job } from '../../domain/records.ts'
-import { attemptOf, cleanOutcomes, detailOf, keptOf, type Exchange } from './attempt-log.ts'
+import { attemptRecord, cleanOutcomes, detailOf, redactedExchange, type LoggedExchange } from './attempt-log.ts'
 import { exchange, type ExchangeDeps, type Exchanged } from '../exchange/exchange.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { SettledJobs } from '../recovery/settled-jobs.ts'
 import type { DestinationGate } from './destination-gate.ts'
-import { gravestOf, tellGate } from './gate-news.ts'
+import { recordOutcome, worstOf } from './destination-health.ts'
 import type { JobJournal } from './job-journal.ts'
-import type { Parcel, ParcelSizes } from './parcel.ts'
+import type { BatchSizes, RequestBatch } from './request-batch.ts'
 import type { DestinationContext, Provider, ProviderReply, ProviderRequest, Verdict } from '../providers/provider.ts'
 import type { Quotas } from './quota.ts'
-import type { AskedOnce } from './asked-once.ts'
-import { BUSY_MS, contextOf } from './way.ts'
+import type { AnswerCache } from './answer-cache.ts'
+import { BUSY_MS, contextOf } from './next-action.ts'
 import type { WorkerMetrics } from './worker-metrics.ts'
 
 export interface AttemptDeps extends ExchangeDeps {
   readonly provider: Provider
-  /** Origin of the provider's API, for what is kept of the request's address. */
+  /** Origin of the provider's API, for the request address in the attempt's record. */
   readonly baseUrl: string
   readonly hotState: Pick<HotState, 'claimJob' | 'releaseJob'>
   readonly settledJobs: SettledJobs
@@ -34,114 +34,122 @@ export interface AttemptDeps extends ExchangeDeps {
   readonly logger: Pick<Logger, 'debug' | 'warn' | 'error'>
   readonly journal: JobJournal
   readonly metrics: WorkerMetrics
-  readonly sizes: ParcelSizes
+  readonly sizes: BatchSizes
   readonly quotas: Quotas
-  readonly answers: AskedOnce<Answer>
+  readonly answers: AnswerCache<ExchangeResult>
 }
 
-/** What one exchange came to: one outcome for each job in it, or its refusal as a whole. */
-export type Answer = Exchanged<readonly Verdict[] | Verdict | 'split'> & {
+/** The result of one exchange: one outcome per job, or `split` if the provider refused the batch as a whole. */
+export type ExchangeResult = Exchanged<readonly Verdict[] | Verdict | 'split'> & {
   readonly startedAtMs: number
   readonly endedAtMs: number
 }
 
-/** A claim outlives the longest exchange; a worker that died with one blocks its job no longer than this. */
+/** A claim outlives the longest exchange; the claim of a worker that died blocks its job no longer than this. */
 const CLAIM_MS = 3 * LIMITS.webhookMs
-/** No part of a refused parcel is sent later than this: the claim must still cover its exchange. */
-const PARTS_MS = 2 * LIMITS.webhookMs
+/** No part of a refused batch is sent later than this: the claim must still cover its exchange. */
+const LAST_PART_MS = 2 * LIMITS.webhookMs
 
-/** One job with its own request, which no other job's identifiers are in. */
-interface Ready {
+/** A job with the request for it alone, which holds no other job's identifiers. */
+interface PreparedJob {
   readonly job: Job
   readonly request: ProviderRequest
 }
 
-interface Errand {
-  readonly parcel: Parcel
+interface AttemptContext {
+  readonly batch: RequestBatch
   readonly context: DestinationContext
   readonly startedAtMs: number
 }
 
-/** Rejects only where an outcome could not be written; the jobs are then still on the log. */
-export async function makeAttempt(deps: AttemptDeps, parcel: Parcel): Promise<void> {
-  const context = contextOf(parcel.goal)
-  const built = parcel.jobs.map((job) => ({ job, ...buildRequest(deps, job, context) }))
-  await all(built.flatMap((each) => (each.kind === 'send' ? [] : [endUnsent(deps, each.job, each)])))
+/** Rejects only if a result could not be recorded; the jobs are then still on the log. */
+export async function makeAttempt(deps: AttemptDeps, batch: RequestBatch): Promise<void> {
+  const context = contextOf(batch.target)
+  const built = batch.jobs.map((job) => ({ job, ...buildRequest(deps, job, context) }))
+  await allSettled(built.flatMap((each) => (each.kind === 'send' ? [] : [endUnsent(deps, each.job, each)])))
   const sendable = built.flatMap((each) => (each.kind === 'send' ? [{ job: each.job, request: each.request }] : []))
   const owner = randomBytes(8).toString('hex')
-  const ready = await claimed(deps, sendable, owner)
+  const ready = await claimJobs(deps, sendable, owner)
   if (ready.length === 0) return
   try {
-    await sendPart(deps, { parcel, context, startedAtMs: deps.nowMs() }, { ready, refusedWith: [] })
+    await sendPart(deps, { batch, context, startedAtMs: deps.nowMs() }, { ready, refusedWith: [] })
   } finally {
-    // A claim that cannot be given back runs out by itself.
+    // A claim that cannot be released expires by itself.
     await Promise.all(ready.map(({ job }) => deps.hotState.releaseJob(job.jobId, owner).catch(() => undefined)))
   }
 }
 
-interface PartOfParcel {
-  readonly ready: readonly Ready[]
+interface BatchPart {
+  readonly ready: readonly PreparedJob[]
   readonly refusedWith: readonly number[]
 }
 
-/** Halves what is refused whole, down to single jobs; each part is written down before the next one is sent. */
-async function sendPart(deps: AttemptDeps, errand: Errand, part: PartOfParcel): Promise<void> {
+/** Splits a batch that is refused as a whole, down to single jobs; each part is recorded before the next one is sent. */
+async function sendPart(deps: AttemptDeps, attempt: AttemptContext, part: BatchPart): Promise<void> {
   const { ready, refusedWith } = part
   const startedAtMs = deps.nowMs()
-  if (startedAtMs - errand.startedAtMs > PARTS_MS) {
-    await all(ready.map(({ job }) => deps.journal.wait({ ...job, dueAtMs: startedAtMs + BUSY_MS })))
+  if (startedAtMs - attempt.startedAtMs > LAST_PART_MS) {
+    await allSettled(ready.map(({ job }) => deps.journal.wait({ ...job, dueAtMs: startedAtMs + BUSY_MS })))
     return
   }
-  const request = requestOf(deps, ready, errand.context)
-  if (request === null) return sendHalves(deps, errand, part)
-  const { answer, isFresh } = await answerTo(deps, errand, { ready, request })
+  const request = requestOf(deps, ready, attempt.context)
+  if (request === null) return sendHalves(deps, attempt, part)
+  const { answer, isFresh } = await exchangeOnce(deps, attempt, { ready, request })
   const { outcome, reply } = answer
   if (outcome !== 'split') {
-    if (ready.length > 1 && refusedWith.length === 0) deps.sizes.taken(errand.parcel.key, ready.length)
+    if (ready.length > 1 && refusedWith.length === 0) deps.sizes.taken(attempt.batch.key, ready.length)
     const outcomes = cleanOutcomes(outcomesOf(outcome, ready.length), answer.request)
-    await settlePart(deps, errand, { part, outcomes, answer, isFresh })
+    await settlePart(deps, attempt, { part, outcomes, answer, isFresh })
     return
   }
-  deps.sizes.refused(errand.parcel.key, ready.length)
+  deps.sizes.refused(attempt.batch.key, ready.length)
   deps.metrics.attempt('split', answer.endedAtMs - answer.startedAtMs)
-  await sendHalves(deps, errand, { ready, refusedWith: [...refusedWith, reply.status] })
+  await sendHalves(deps, attempt, { ready, refusedWith: [...refusedWith, reply.status] })
 }
 
-async function sendHalves(deps: AttemptDeps, errand: Errand, { ready, refusedWith }: PartOfParcel): Promise<void> {
-  // The room that was taken was for one request.
-  deps.quotas.spend(errand.context, { requests: 2, deliveries: ready.length }, deps.nowMs())
+async function sendHalves(
+  deps: AttemptDeps,
+  attempt: AttemptContext,
+  { ready, refusedWith }: BatchPart,
+): Promise<void> {
+  // The quota was taken for one request only.
+  deps.quotas.spend(attempt.context, { requests: 2, deliveries: ready.length }, deps.nowMs())
   const middle = Math.ceil(ready.length / 2)
-  await sendPart(deps, errand, { ready: ready.slice(0, middle), refusedWith })
-  await sendPart(deps, errand, { ready: ready.slice(middle), refusedWith })
+  await sendPart(deps, attempt, { ready: ready.slice(0, middle), refusedWith })
+  await sendPart(deps, attempt, { ready: ready.slice(middle), refusedWith })
 }
 
-/** One outcome over several jobs holds for each of them. */
+/** One outcome for several jobs applies to each of them. */
 function outcomesOf(outcome: readonly Verdict[] | Verdict, jobs: number): readonly Verdict[] {
   const unknown: Verdict = { kind: 'retry', code: 'unreadable_answer' }
   return Array.from({ length: jobs }, (_, index) => ('kind' in outcome ? outcome : (outcome[index] ?? unknown)))
 }
 
-/** A verdict is asked for once for all that wait for it, in whatever parcels they are. */
-function answerTo(
+/** A verdict is requested once for all jobs that wait for it, whichever batches they are in. */
+function exchangeOnce(
   deps: AttemptDeps,
-  { parcel, context }: Errand,
-  { ready, request }: { ready: readonly Ready[]; request: ProviderRequest },
-): Promise<{ answer: Answer; isFresh: boolean }> {
-  const ask = async (): Promise<Answer> => {
+  { batch, context }: AttemptContext,
+  { ready, request }: { ready: readonly PreparedJob[]; request: ProviderRequest },
+): Promise<{ answer: ExchangeResult; isFresh: boolean }> {
+  const ask = async (): Promise<ExchangeResult> => {
     const startedAtMs = deps.nowMs()
     const judge = (reply: ProviderReply): readonly Verdict[] | Verdict | 'split' => judged(deps, ready, reply, context)
-    const exchanged = await exchange(deps, request, parcel.goal.secrets, judge)
+    const exchanged = await exchange(deps, request, batch.target.secrets, judge)
     return { ...exchanged, startedAtMs, endedAtMs: deps.nowMs() }
   }
   const reference = ready[0]?.job.accepted?.reference
   if (reference === undefined) return ask().then((answer) => ({ answer, isFresh: true }))
-  return deps.answers.get(`${parcel.key}\n${reference}`, deps.nowMs(), ask)
+  return deps.answers.get(`${batch.key}\n${reference}`, deps.nowMs(), ask)
 }
 
-/** Null where time has made one of them unsendable since its own request was built: then smaller parts tell which. */
-function requestOf(deps: AttemptDeps, ready: readonly Ready[], context: DestinationContext): ProviderRequest | null {
+/** Null if a job has become too old since its own request was built: splitting the batch then finds out which. */
+function requestOf(
+  deps: AttemptDeps,
+  ready: readonly PreparedJob[],
+  context: DestinationContext,
+): ProviderRequest | null {
   const [first] = ready
-  if (first === undefined) throw new Error('a parcel without jobs')
+  if (first === undefined) throw new Error('a batch without jobs')
   const { batch } = deps.provider
   if (ready.length === 1 || first.job.accepted !== undefined || batch === undefined) return first.request
   try {
@@ -151,10 +159,10 @@ function requestOf(deps: AttemptDeps, ready: readonly Ready[], context: Destinat
   }
 }
 
-/** Of jobs that were taken the answer tells the verdict; of any other, what became of them. */
+/** Reads the reply: for jobs that the provider accepted earlier it is the verdict, for others the outcome of sending. */
 function judged(
   { provider }: AttemptDeps,
-  ready: readonly Ready[],
+  ready: readonly PreparedJob[],
   reply: ProviderReply,
   context: DestinationContext,
 ): readonly Verdict[] | Verdict | 'split' {
@@ -165,37 +173,37 @@ function judged(
     : batch.outcomes(reply, jobsOf(ready), context)
 }
 
-function jobsOf(ready: readonly Ready[]): readonly Job[] {
+function jobsOf(ready: readonly PreparedJob[]): readonly Job[] {
   return ready.map(({ job }) => job)
 }
 
-interface Settling {
-  readonly part: PartOfParcel
+interface PartResult {
+  readonly part: BatchPart
   readonly outcomes: readonly Verdict[]
-  readonly answer: Answer
+  readonly answer: ExchangeResult
   readonly isFresh: boolean
 }
 
-async function settlePart(deps: AttemptDeps, errand: Errand, settling: Settling): Promise<void> {
-  const { part, outcomes, answer, isFresh } = settling
-  const gravest = gravestOf(outcomes)
-  if (isFresh && gravest !== undefined) deps.metrics.attempt(gravest.kind, answer.endedAtMs - answer.startedAtMs)
+async function settlePart(deps: AttemptDeps, attempt: AttemptContext, result: PartResult): Promise<void> {
+  const { part, outcomes, answer, isFresh } = result
+  const worst = worstOf(outcomes)
+  if (isFresh && worst !== undefined) deps.metrics.attempt(worst.kind, answer.endedAtMs - answer.startedAtMs)
   const first = part.ready[0]?.job
-  if (isFresh && first !== undefined && gravest !== undefined && answer.request.checkedHere === undefined)
-    await tellGate(deps, first, { outcome: gravest, goal: errand.parcel.goal })
-  const exchanged: Exchange = {
+  if (isFresh && first !== undefined && worst !== undefined && answer.request.checkedHere === undefined)
+    await recordOutcome(deps, first, { outcome: worst, target: attempt.batch.target })
+  const exchanged: LoggedExchange = {
     startedAtMs: answer.startedAtMs,
     endedAtMs: answer.endedAtMs,
     reply: answer.reply,
-    kept: keptOf(deps.baseUrl, answer.request, answer.reply),
+    kept: redactedExchange(deps.baseUrl, answer.request, answer.reply),
     jobs: part.ready.length,
     refusedWith: part.refusedWith,
   }
-  // What went together comes back together: one request again, and one question for all verdicts.
+  // One random number for the batch: its jobs fall due together, as one request again, and share one request for verdicts.
   const random = deps.random()
-  const settle = (ready: Ready, outcome: Verdict): Promise<void> =>
-    settleJob(deps, { ready, outcome, exchanged, context: errand.context, random })
-  await all(
+  const settle = (ready: PreparedJob, outcome: Verdict): Promise<void> =>
+    settleJob(deps, { ready, outcome, exchanged, context: attempt.context, random })
+  await allSettled(
     part.ready.flatMap((ready, index) => {
       const outcome = outcomes[index]
       return outcome === undefined ? [] : [settle(ready, outcome)]
@@ -203,41 +211,41 @@ async function settlePart(deps: AttemptDeps, errand: Errand, settling: Settling)
   )
 }
 
-interface JobEnd {
-  readonly ready: Ready
+interface JobResult {
+  readonly ready: PreparedJob
   readonly outcome: Verdict
-  readonly exchanged: Exchange
+  readonly exchanged: LoggedExchange
   readonly context: DestinationContext
   readonly random: number
 }
 
-async function settleJob(deps: AttemptDeps, end: JobEnd): Promise<void> {
-  const { outcome, exchanged, context, random } = end
-  const { job, request } = end.ready
+async function settleJob(deps: AttemptDeps, result: JobResult): Promise<void> {
+  const { outcome, exchanged, context, random } = result
+  const { job, request } = result.ready
   const nowMs = exchanged.endedAtMs
-  const result = resultOf(outcome, exchanged.reply)
-  const after = jobAfter(job, result, nowMs)
+  const attempted = resultOf(outcome, exchanged.reply)
+  const after = jobAfter(job, attempted, nowMs)
   const { dedupeMs } = PROVIDER_FACTS[job.provider]
-  const step = nextStep(after, result, { nowMs, random, dedupeMs })
-  const attempt = attemptOf(exchanged, { request, number: after.attempts, outcome, step })
-  const told = { sessionMode: request.sessionMode, detail: detailOf(exchanged, request, context), attempt }
-  await deps.journal.settle(after, step, told)
+  const step = nextStep(after, attempted, { nowMs, random, dedupeMs })
+  const attempt = attemptRecord(exchanged, { request, number: after.attempts, outcome, step })
+  const detail = detailOf(exchanged, request, context)
+  await deps.journal.settle(after, step, { sessionMode: request.sessionMode, detail, attempt })
   deps.settledJobs.add(job)
   const fields = { provider: job.provider, jobId: job.jobId, code: outcome.code, ms: attempt.durationMs }
   deps.logger.debug({ ...fields, next: step.kind }, 'attempt made')
 }
 
-type Built =
+type BuildResult =
   | { readonly kind: 'send'; readonly request: ProviderRequest }
   | { readonly kind: 'skip'; readonly reason: SkipReason }
   | { readonly kind: 'broken' }
 
-/** A job that no request can be built of is a fault of ours; it must not stop the jobs beside or behind it. */
-function buildRequest(deps: AttemptDeps, job: Job, context: DestinationContext): Built {
+/** If no request can be built for a job, that is our own fault; it must not stop other jobs. */
+function buildRequest(deps: AttemptDeps, job: Job, context: DestinationContext): BuildResult {
   try {
     const { provider } = deps
-    const isTaken = job.accepted !== undefined && provider.verdict !== undefined
-    const request = isTaken
+    const isAccepted = job.accepted !== undefined && provider.verdict !== undefined
+    const request = isAccepted
       ? provider.verdict.request(job.accepted, context)
       : provider.request(job, context, deps.nowMs())
     return 'kind' in request ? request : { kind: 'send', request }
@@ -248,27 +256,31 @@ function buildRequest(deps: AttemptDeps, job: Job, context: DestinationContext):
   }
 }
 
-async function endUnsent(deps: AttemptDeps, job: Job, built: Exclude<Built, { kind: 'send' }>): Promise<void> {
+async function endUnsent(deps: AttemptDeps, job: Job, built: Exclude<BuildResult, { kind: 'send' }>): Promise<void> {
   if (built.kind === 'skip') {
     await deps.journal.end(job, { status: 'skipped', reason: built.reason })
   } else {
-    const told = { sessionMode: 'none', detail: '', attempt: null } as const
+    const unsent = { sessionMode: 'none', detail: '', attempt: null } as const
     const counted = { ...job, attempts: job.attempts + 1 }
-    // Counted as an attempt, so that a replay is not taken for this one.
-    await deps.journal.settle(counted, { kind: 'failed', reason: 'unreadable_job' }, told)
+    // Counted as an attempt, so that a replay is not mistaken for this one.
+    await deps.journal.settle(counted, { kind: 'failed', reason: 'unreadable_job' }, unsent)
   }
   deps.settledJobs.add(job)
 }
 
-/** Jobs that another worker has are looked at again shortly. */
-async function claimed(deps: AttemptDeps, ready: readonly Ready[], owner: string): Promise<readonly Ready[]> {
+/** The jobs that this worker may attempt; those that another worker has claimed are deferred for a short while. */
+async function claimJobs(
+  deps: AttemptDeps,
+  ready: readonly PreparedJob[],
+  owner: string,
+): Promise<readonly PreparedJob[]> {
   const isOurs = await Promise.all(ready.map(({ job }) => hasClaimed(deps, job, owner)))
-  const taken = ready.filter((_, index) => isOurs[index] !== true)
-  await all(taken.map(({ job }) => deps.journal.wait({ ...job, dueAtMs: deps.nowMs() + BUSY_MS })))
+  const others = ready.filter((_, index) => isOurs[index] !== true)
+  await allSettled(others.map(({ job }) => deps.journal.wait({ ...job, dueAtMs: deps.nowMs() + BUSY_MS })))
   return ready.filter((_, index) => isOurs[index] === true)
 }
 
-/** Without HotState deliveries go on: each log partition has one reader, and providers know a repeated ID. */
+/** If the hot state is away, deliveries go on: each log partition has one reader, and providers recognise a repeated ID. */
 async function hasClaimed(deps: AttemptDeps, job: Job, owner: string): Promise<boolean> {
   try {
     return await deps.hotState.claimJob(job.jobId, owner, CLAIM_MS)
@@ -284,8 +296,8 @@ function resultOf(outcome: Verdict, reply: ProviderReply): AttemptResult {
   return { kind: outcome.kind, retryAfter, isUnclear: reply.isUnclear, ...reference }
 }
 
-/** Waits for all of them, also where one rejects: what is written then is as complete as it can be. */
-async function all(work: readonly Promise<void>[]): Promise<void> {
+/** Waits for all of them even if one rejects, so that as much as possible is recorded. */
+async function allSettled(work: readonly Promise<void>[]): Promise<void> {
   const broken = (await Promise.allSettled(work)).find((each) => each.status === 'rejected')
   if (broken !== undefined) throw new Error('not all could be written', { cause: broken.reason })
 }

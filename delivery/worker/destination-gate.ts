@@ -1,45 +1,45 @@
-/** Decides per destination whether a job may be sent now: a breaker for failures, a pause for wrong credentials. */
+/** Decides per destination whether a job may be sent now: a circuit breaker for failures, a pause for refused credentials. */
 
 import type { Destination } from '../../domain/catalog.ts'
 import type { DeliveryReason } from '../../domain/delivery/deliveries.ts'
 
 const MINUTE_MS = 60_000
 const WINDOW_MINUTES = 5
-/** The breaker opens at this share of failures in the window, once there were enough requests to tell ... */
+/** The breaker opens at this share of failures in the window, once there were enough requests to judge ... */
 const FAILING_SHARE = 0.7
 const FAILING_REQUESTS = 10
-/** ... or after so many failures in a row. */
+/** ... or after this many failures in a row. */
 const FAILURES_IN_A_ROW = 10
 const PROBE_MS = 30_000
-/** A destination whose credentials were refused is tried again this often even if they did not change. */
+/** How often a destination with refused credentials is tried again although they did not change. */
 const PAUSE_PROBE_MS = 15 * MINUTE_MS
-/** Destinations remembered before idle ones are swept out. */
+/** At this many destinations, idle ones are forgotten. */
 const SWEEP_SIZE = 2_000
-/** After a recovery one exchange at a time, twice as many after each of these times, and all of them in the end. */
+/** After a recovery one exchange at a time, then twice as many after each of these intervals, up to the limit. */
 const RAMP_MS = 10_000
 const RAMP_STEPS = 10
 
 export type Admission =
-  /** `isTrusted`: nothing failed lately, so a batch may wait for the answer. */
-  { readonly kind: 'go'; readonly isTrusted: boolean } | { readonly kind: 'hold'; readonly reason: DeliveryReason }
+  /** `isTrusted`: nothing failed there recently, so the batch may wait for the answer. */
+  { readonly kind: 'admit'; readonly isTrusted: boolean } | { readonly kind: 'hold'; readonly reason: DeliveryReason }
 
 export interface DestinationHealth {
   readonly destination: string
   readonly breaker: 'closed' | 'open'
-  /** Why it is paused; empty where it is not. */
+  /** Why it is paused; empty if it is not. */
   readonly pausedFor: string
   readonly sinceMs: number | null
 }
 
 interface Pause {
   readonly reason: DeliveryReason
-  /** Credentials and settings at that time; others resume it. Empty where they are not known any more. */
+  /** Credentials and settings at that time; a change of them resumes it. Empty if they are no longer known. */
   readonly setup: string
   readonly sinceMs: number
   probeAtMs: number
 }
 
-interface State {
+interface DestinationState {
   minutes: { readonly minute: number; total: number; failed: number }[]
   failuresInARow: number
   openedAtMs: number | null
@@ -50,30 +50,30 @@ interface State {
   lastAtMs: number
 }
 
-/** Lives in one worker process; a restart begins with every destination trusted that was not paused. */
+/** State of one worker process. After a restart every destination is trusted unless it was paused. */
 export class DestinationGate {
-  readonly #states = new Map<string, State>()
+  readonly #states = new Map<string, DestinationState>()
 
-  /** `setup` stands for the credentials and settings in force; it is compared, never shown. */
+  /** `setup`: the credentials and settings in force, as `setupOf` joins them; compared, never shown. */
   admit(destination: string, setup: string, nowMs: number): Admission {
     const state = this.#states.get(destination)
-    if (state === undefined) return { kind: 'go', isTrusted: true }
+    if (state === undefined) return { kind: 'admit', isTrusted: true }
     if (state.pause !== null && state.pause.setup !== '' && state.pause.setup !== setup)
-      return { kind: 'go', isTrusted: false }
+      return { kind: 'admit', isTrusted: false }
     if (state.pause !== null) {
       if (nowMs < state.pause.probeAtMs) return { kind: 'hold', reason: state.pause.reason }
       state.pause.probeAtMs = nowMs + PAUSE_PROBE_MS
-      return { kind: 'go', isTrusted: false }
+      return { kind: 'admit', isTrusted: false }
     }
     if (state.openedAtMs !== null) {
       if (nowMs < state.probeAtMs) return { kind: 'hold', reason: 'breaker_open' }
       state.probeAtMs = nowMs + PROBE_MS
-      return { kind: 'go', isTrusted: false }
+      return { kind: 'admit', isTrusted: false }
     }
-    return { kind: 'go', isTrusted: state.failuresInARow === 0 && state.slow === 0 }
+    return { kind: 'admit', isTrusted: state.failuresInARow === 0 && state.slow === 0 }
   }
 
-  /** How many exchanges it gets at a time, of at most `most`. */
+  /** How many concurrent exchanges the destination gets now, of at most `most`. */
   mostInFlight(destination: string, most: number, nowMs: number): number {
     const state = this.#states.get(destination)
     if (state === undefined || state.recoveredAtMs === null) return most
@@ -83,7 +83,7 @@ export class DestinationGate {
     return Math.min(inFlight, most)
   }
 
-  /** The destination answered, whatever it thought of the delivery. True where that ended a pause. */
+  /** The destination answered, even if it refused the delivery. True if that ended a pause. */
   succeeded(destination: string, nowMs: number): boolean {
     const state = this.#touch(destination, nowMs)
     const wasPaused = state.pause !== null
@@ -96,7 +96,7 @@ export class DestinationGate {
     return wasPaused
   }
 
-  /** True where this failure opened the breaker. */
+  /** True if this failure opened the breaker. */
   failed(destination: string, nowMs: number): boolean {
     const state = this.#touch(destination, nowMs)
     state.failuresInARow += 1
@@ -107,7 +107,7 @@ export class DestinationGate {
     return true
   }
 
-  /** True where it was not paused for this before. */
+  /** True if it was not paused for this reason before. */
   pause(destination: string, pause: { reason: DeliveryReason; setup: string }, nowMs: number): boolean {
     const state = this.#touch(destination, nowMs)
     const isKnown = state.pause !== null && [pause.setup, ''].includes(state.pause.setup)
@@ -117,13 +117,13 @@ export class DestinationGate {
     return isNew
   }
 
-  /** Paused before this process, with credentials that are not known here: one delivery tries it at once. */
+  /** Restores a pause from before this process, with credentials unknown here: one delivery probes it at once. */
   recallPause(destination: string, { sinceMs, nowMs }: { sinceMs: number; nowMs: number }): void {
     const pause = { reason: 'credentials_refused', setup: '', sinceMs, probeAtMs: nowMs } as const
     this.#touch(destination, nowMs).pause = { ...pause }
   }
 
-  /** Counts exchanges that no batch waits for any more; while there is one, the destination is not trusted. */
+  /** Counts attempts that batches stopped waiting for; while there is one, the destination is not trusted. */
   slow(destination: string, change: 1 | -1, nowMs: number): void {
     this.#touch(destination, nowMs).slow += change
   }
@@ -140,14 +140,14 @@ export class DestinationGate {
       }))
   }
 
-  #touch(destination: string, nowMs: number): State {
+  #touch(destination: string, nowMs: number): DestinationState {
     const known = this.#states.get(destination)
     if (known !== undefined) {
       known.lastAtMs = nowMs
       return known
     }
     if (this.#states.size >= SWEEP_SIZE) this.#sweep(nowMs)
-    const state: State = {
+    const state: DestinationState = {
       minutes: [],
       failuresInARow: 0,
       openedAtMs: null,
@@ -177,7 +177,7 @@ export function setupOf(destination: Destination, secrets: Readonly<Record<strin
   return JSON.stringify([destination.settings, secrets])
 }
 
-function count(state: State, nowMs: number, { isFailure }: { isFailure: boolean }): void {
+function count(state: DestinationState, nowMs: number, { isFailure }: { isFailure: boolean }): void {
   const minute = Math.floor(nowMs / MINUTE_MS)
   state.minutes = state.minutes.filter((entry) => minute - entry.minute < WINDOW_MINUTES)
   let current = state.minutes.at(-1)
@@ -189,7 +189,7 @@ function count(state: State, nowMs: number, { isFailure }: { isFailure: boolean 
   if (isFailure) current.failed += 1
 }
 
-function isFailing(state: State): boolean {
+function isFailing(state: DestinationState): boolean {
   if (state.failuresInARow >= FAILURES_IN_A_ROW) return true
   const total = state.minutes.reduce((sum, entry) => sum + entry.total, 0)
   const failed = state.minutes.reduce((sum, entry) => sum + entry.failed, 0)

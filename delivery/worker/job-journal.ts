@@ -1,4 +1,4 @@
-/** Writes what becomes of a job: its record for the facts, and its next entry on the log where there is one. */
+/** Records what happens to a job: a delivery record for the facts and, if the job goes on, its next entry on the log. */
 
 import { holdMs, JITTER, tierFor, type NextStep } from '../../domain/delivery/attempts.ts'
 import type { DeliveryReason } from '../../domain/delivery/deliveries.ts'
@@ -16,11 +16,11 @@ import {
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { WorkerMetrics } from './worker-metrics.ts'
 
-/** Nobody waits for these appends but the worker, so they may take longer than a request could. */
+/** Only the worker waits for these appends, so they may take longer than those of a request. */
 const APPEND_DEADLINE_MS = 5_000
 const APPEND_TRIES = 4
 const APPEND_PAUSE_MS = 250
-/** Between the decision to wait 30 s and the choice of a tier pass some ms; they must not make it a shorter tier. */
+/** Some ms pass between the decision to wait 30 s and the choice of a tier; they must not select a shorter tier. */
 const DECIDED_AGO_MS = 1_000
 
 export interface JournalDeps {
@@ -31,8 +31,8 @@ export interface JournalDeps {
   readonly metrics: WorkerMetrics
 }
 
-/** What a record says beside the job's own facts. */
-export interface Told {
+/** What a delivery record states in addition to the job's own facts. */
+export interface RecordedOutcome {
   readonly status: DeliveryStatus
   readonly reason: DeliveryReason | ''
   readonly sessionMode: SessionMode
@@ -42,28 +42,28 @@ export interface Told {
 }
 
 export interface JobJournal {
-  tell(job: Job, told: Told): Promise<void>
-  /** Puts the job into the waiting room that fits its due time. */
+  record(job: Job, outcome: RecordedOutcome): Promise<void>
+  /** Puts the job into the tier that fits its due time. */
   wait(job: Job): Promise<void>
-  /** Puts it off without an attempt, for a while or until a known moment; the reason is told once. */
+  /** Defers the job without an attempt, for a while or until a known moment; the reason is recorded once. */
   hold(job: Job, reason: DeliveryReason, untilMs?: number): Promise<void>
-  /** Writes a finished attempt and what follows from it: first the job's next entry, then the record. */
-  settle(job: Job, step: NextStep, told: Pick<Told, 'sessionMode' | 'detail' | 'attempt'>): Promise<void>
+  /** Records a finished attempt and what follows: first the job's next entry, then the delivery record. */
+  settle(job: Job, step: NextStep, outcome: Pick<RecordedOutcome, 'sessionMode' | 'detail' | 'attempt'>): Promise<void>
   /** Ends a job that was not sent this time. */
   end(job: Job, step: { status: 'skipped' | 'expired'; reason: DeliveryReason }): Promise<void>
   activity(entry: ActivityRecord): Promise<void>
 }
 
-/** Every function rejects only after several tries; the caller's batch then comes again. */
+/** Every function rejects only after several tries; the caller's batch is then delivered again. */
 export function createJobJournal(deps: JournalDeps): JobJournal {
   const append = (topic: Topic, key: string, value: string): Promise<void> =>
-    appendPatiently(deps.eventLog, topic, { key, value })
+    appendWithRetries(deps.eventLog, topic, { key, value })
 
-  const tell: JobJournal['tell'] = (job, told) => {
+  const record: JobJournal['record'] = (job, outcome) => {
     const nowMs = deps.nowMs()
-    deps.metrics.told(told.status, told.reason, nowMs - job.install.receivedAtMs)
-    const record = deliveryRecord(job, told, nowMs)
-    return append('deliveries', recordKey(job.website, job.jobId), encodeRecord(record))
+    deps.metrics.recorded(outcome.status, outcome.reason, nowMs - job.install.receivedAtMs)
+    const entry = encodeRecord(deliveryRecord(job, outcome, nowMs))
+    return append('deliveries', recordKey(job.website, job.jobId), entry)
   }
 
   const wait: JobJournal['wait'] = (job) => {
@@ -74,30 +74,30 @@ export function createJobJournal(deps: JournalDeps): JobJournal {
   const hold: JobJournal['hold'] = async (job, reason, untilMs) => {
     const nowMs = deps.nowMs()
     const freeAtMs = untilMs ?? nowMs + stretched(holdMs(nowMs - job.createdAtMs), deps.random())
-    // What the provider has taken already waits for its verdict beyond the deadline.
+    // A job that the provider has accepted waits for its verdict beyond the deadline.
     const latestMs = job.accepted === undefined ? job.deadlineAtMs : Number.MAX_SAFE_INTEGER
     const held = { ...job, heldFor: reason, dueAtMs: Math.min(freeAtMs, latestMs) }
     await wait(held)
     if (job.heldFor === reason) return
     const nextAttemptAtMs = untilMs ?? null
-    const told = { status: 'retrying', reason, detail: '', nextAttemptAtMs, attempt: null } as const
-    await tell(job, { ...told, sessionMode: job.sessionMode })
+    const outcome = { status: 'retrying', reason, detail: '', nextAttemptAtMs, attempt: null } as const
+    await record(job, { ...outcome, sessionMode: job.sessionMode })
   }
 
-  const settle: JobJournal['settle'] = async (job, step, told) => {
+  const settle: JobJournal['settle'] = async (job, step, outcome) => {
     if (step.kind === 'retry') await wait(withoutHold({ ...job, dueAtMs: step.dueAtMs }))
     if (step.kind === 'failed')
-      await append('dead-letters', recordKey(job.website, job.jobId), deadLetterOf(job, step, told))
+      await append('dead-letters', recordKey(job.website, job.jobId), deadLetterOf(job, step, outcome))
     const reason = step.kind === 'done' ? '' : step.reason
     const nextAttemptAtMs = step.kind === 'retry' ? step.dueAtMs : null
-    await tell(job, { ...told, status: STATUS_AFTER[step.kind], reason, nextAttemptAtMs })
+    await record(job, { ...outcome, status: STATUS_AFTER[step.kind], reason, nextAttemptAtMs })
   }
 
   const end: JobJournal['end'] = (job, step) =>
-    tell(job, { ...step, sessionMode: 'none', detail: '', nextAttemptAtMs: null, attempt: null })
+    record(job, { ...step, sessionMode: 'none', detail: '', nextAttemptAtMs: null, attempt: null })
 
-  function deadLetterOf(job: Job, step: { reason: DeliveryReason }, told: Pick<Told, 'attempt'>): string {
-    const code = told.attempt?.code ?? ''
+  function deadLetterOf(job: Job, step: { reason: DeliveryReason }, outcome: Pick<RecordedOutcome, 'attempt'>): string {
+    const code = outcome.attempt?.code ?? ''
     const reason = code === '' ? step.reason : `${step.reason}: ${code}`
     const letter: DeadLetter = { v: job.v, job: withoutHold(job), reason, failedAtMs: deps.nowMs() }
     return encodeRecord(letter)
@@ -106,11 +106,11 @@ export function createJobJournal(deps: JournalDeps): JobJournal {
   const activity: JobJournal['activity'] = (entry) =>
     append('activity', recordKey(entry.website, entry.id), encodeRecord(entry))
 
-  return { tell, wait, hold, settle, end, activity }
+  return { record, wait, hold, settle, end, activity }
 }
 
-/** Appends one entry, trying again for a few seconds: what it tells has happened already and must not get lost. */
-export async function appendPatiently(
+/** Appends one entry and retries for a few seconds: what it records has already happened and must not be lost. */
+export async function appendWithRetries(
   eventLog: Pick<EventLog, 'append'>,
   topic: Topic,
   entry: { readonly key: string; readonly value: string },
@@ -128,7 +128,7 @@ export async function appendPatiently(
 
 const STATUS_AFTER = { done: 'delivered', retry: 'retrying', expired: 'expired', failed: 'failed' } as const
 
-function deliveryRecord(job: Job, told: Told, nowMs: number): DeliveryRecord {
+function deliveryRecord(job: Job, outcome: RecordedOutcome, nowMs: number): DeliveryRecord {
   const { jobId, website, organization, destination, provider, attempts, deadlineAtMs } = job
   return {
     v: 1,
@@ -139,9 +139,9 @@ function deliveryRecord(job: Job, told: Told, nowMs: number): DeliveryRecord {
     eventId: job.install.eventId,
     destination,
     provider,
-    ...told,
+    ...outcome,
     attempts,
-    // The plan's own record bears the time of the install; a worker's slower clock must not sort before it.
+    // The plan's record carries the time of the install; the record of a worker whose clock is behind must not sort before it.
     atMs: Math.max(nowMs, job.createdAtMs + 1),
     deadlineAtMs,
     installReceivedAtMs: job.install.receivedAtMs,

@@ -1,4 +1,4 @@
-/** Leaves a provider's worker with that provider's credentials, out of all that a folder of manifests holds. */
+/** Narrows the credentials of a folder of manifests to those of one provider, for its worker. */
 
 import { destinationKey, type Catalog, type Credentials } from '../../domain/catalog.ts'
 import type { ProviderId } from '../../domain/model.ts'
@@ -8,7 +8,7 @@ export interface CredentialSource {
   readonly credentials: () => Credentials
 }
 
-/** Made anew only where catalog or credentials changed. */
+/** Computed again only after the catalog or the credentials changed. */
 export function ownCredentials(provider: ProviderId, source: CredentialSource): () => Credentials {
   let from: { readonly catalog: Catalog; readonly all: Credentials } | null = null
   let own: Credentials = new Map()

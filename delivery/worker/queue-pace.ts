@@ -1,34 +1,34 @@
-/** Gives jobs that found their destination busy a time at which it will have room, so that they do not ask in vain. */
+/** Estimates when a busy destination will have a free slot for a job, so that the job is not retried in vain. */
 
 import { TIERS } from '../../domain/records.ts'
 
 interface Pace {
-  /** Of one exchange, smoothed. */
+  /** Smoothed duration of one exchange. */
   exchangeMs: number
-  /** Up to when the destination's room is promised. */
+  /** All slots up to this moment are promised to jobs. */
   bookedUntilMs: number
 }
 
-/** Until one was seen. */
+/** Assumed until the first exchange has ended. */
 const FIRST_EXCHANGE_MS = 100
-/** The part of the newest exchange in the smoothed time. */
+/** Weight of the newest exchange in the smoothed duration. */
 const NEWEST = 0.2
-/** Nobody is put off for longer at once: what stands before may dissolve. */
+/** No job is deferred for longer at once: the queue before it may shrink. */
 const LONGEST_MS = TIERS['30m'] * 1_000
-/** Destinations remembered before those with nobody waiting are swept out. */
+/** At this many destinations, those without waiting jobs are forgotten. */
 const SWEEP_SIZE = 2_000
 
-/** A queue without entries: only how far it reaches is known here, the jobs themselves wait on the log. */
+/** Knows only how far each destination's queue reaches; the jobs themselves wait on the log. */
 export class QueuePace {
   readonly #paces = new Map<string, Pace>()
   readonly #inFlight: number
 
-  /** `inFlight`: how many exchanges a destination has under way at a time. */
+  /** `inFlight`: how many concurrent exchanges a destination gets. */
   constructor(inFlight: number) {
     this.#inFlight = inFlight
   }
 
-  /** The moment to come back at, `leastMs` from now or later; every call takes its place behind the one before. */
+  /** When to retry, in Unix ms, at least `leastMs` from now; every call queues behind the one before. */
   book(key: string, leastMs: number, nowMs: number): number {
     const pace = this.#paceOf(key, nowMs)
     const fromMs = Math.max(pace.bookedUntilMs, nowMs + leastMs)
@@ -36,7 +36,7 @@ export class QueuePace {
     return Math.min(Math.ceil(fromMs), nowMs + LONGEST_MS)
   }
 
-  /** Whether places are promised beyond the time that a short wait could bring. */
+  /** Whether all slots are promised beyond now. */
   isCrowded(key: string, nowMs: number): boolean {
     return (this.#paces.get(key)?.bookedUntilMs ?? 0) > nowMs
   }

@@ -1,17 +1,17 @@
-/** Keeps to what a provider documents that it takes in a time: token buckets, filled slowly and never emptied at once. */
+/** Keeps within the quotas that a provider documents, with token buckets that allow a burst of a quarter. */
 
 import type { DestinationContext, ProviderQuota } from '../providers/provider.ts'
 
 interface Bucket {
-  /** Below 0 where something was sent all the same. */
+  /** Below 0 if something was sent regardless. */
   units: number
   filledAtMs: number
 }
 
-/** A quarter may go at once, and three quarters come back in its time: no stretch of that time can hold more than all. */
-const AT_ONCE = 0.25
-const BACK = 0.75
-/** Buckets kept; a full one is as good as none. */
+/** A burst of a quarter, and three quarters refilled per period: no period can contain more than the whole quota. */
+const BURST = 0.25
+const REFILL = 0.75
+/** At this many buckets, full ones are forgotten: a full bucket equals a new one. */
 const SWEEP_SIZE = 2_000
 
 export interface Spending {
@@ -19,7 +19,7 @@ export interface Spending {
   readonly deliveries: number
 }
 
-/** Of one process: several workers of one provider have a quota each, and the provider's own throttling for the rest. */
+/** Per process: each worker of a provider has a quota of its own, and the provider throttles the rest. */
 export class Quotas {
   readonly #quotas: readonly ProviderQuota[]
   readonly #buckets = new Map<string, Bucket>()
@@ -28,25 +28,25 @@ export class Quotas {
     this.#quotas = quotas
   }
 
-  /** Null with the units taken; else when there may be as many, in Unix ms. */
+  /** Null once the units are taken; else when there will be enough, in Unix ms. */
   take(context: DestinationContext, spending: Spending, nowMs: number): number | null {
-    const bills = this.#bills(context, spending, nowMs)
-    const waits = bills.map(({ quota, bucket, units }) => {
-      const least = Math.min(units, quota.units * AT_ONCE)
-      return bucket.units >= least ? 0 : ((least - bucket.units) * quota.perMs) / (quota.units * BACK)
+    const charges = this.#charges(context, spending, nowMs)
+    const waits = charges.map(({ quota, bucket, units }) => {
+      const least = Math.min(units, quota.units * BURST)
+      return bucket.units >= least ? 0 : ((least - bucket.units) * quota.perMs) / (quota.units * REFILL)
     })
     const longestMs = Math.ceil(Math.max(0, ...waits))
     if (longestMs > 0) return nowMs + longestMs
-    for (const { bucket, units } of bills) bucket.units -= units
+    for (const { bucket, units } of charges) bucket.units -= units
     return null
   }
 
-  /** For what is sent in any case; what comes next waits for it. */
+  /** Takes units for what is sent in any case; later requests wait for them. */
   spend(context: DestinationContext, spending: Spending, nowMs: number): void {
-    for (const { bucket, units } of this.#bills(context, spending, nowMs)) bucket.units -= units
+    for (const { bucket, units } of this.#charges(context, spending, nowMs)) bucket.units -= units
   }
 
-  #bills(context: DestinationContext, spending: Spending, nowMs: number) {
+  #charges(context: DestinationContext, spending: Spending, nowMs: number) {
     return this.#quotas.map((quota, index) => {
       const bucket = this.#bucket(`${index} ${quota.bucketOf(context)}`, quota, nowMs)
       return { quota, bucket, units: spending[quota.counts] }
@@ -60,7 +60,7 @@ export class Quotas {
       return known
     }
     if (this.#buckets.size >= SWEEP_SIZE) this.#sweep(nowMs)
-    const bucket = { units: quota.units * AT_ONCE, filledAtMs: nowMs }
+    const bucket = { units: quota.units * BURST, filledAtMs: nowMs }
     this.#buckets.set(key, bucket)
     return bucket
   }
@@ -70,14 +70,14 @@ export class Quotas {
       const quota = this.#quotas[Number(key.split(' ')[0])]
       if (quota === undefined) continue
       fill(bucket, quota, nowMs)
-      if (bucket.units >= quota.units * AT_ONCE) this.#buckets.delete(key)
+      if (bucket.units >= quota.units * BURST) this.#buckets.delete(key)
     }
   }
 }
 
 function fill(bucket: Bucket, quota: ProviderQuota, nowMs: number): void {
-  // A clock that was set back gives nothing, and takes nothing away.
+  // A clock that was set back neither adds nor removes units.
   const passedMs = Math.max(0, nowMs - bucket.filledAtMs)
-  bucket.units = Math.min(quota.units * AT_ONCE, bucket.units + (passedMs * quota.units * BACK) / quota.perMs)
+  bucket.units = Math.min(quota.units * BURST, bucket.units + (passedMs * quota.units * REFILL) / quota.perMs)
   bucket.filledAtMs = nowMs
 }

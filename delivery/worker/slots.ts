@@ -1,4 +1,4 @@
-/** Bounds the exchanges under way: so many per destination, and so many in all, shared out fairly where they are scarce. */
+/** Limits concurrent requests, per destination and in total; if slots are scarce, organisations share them fairly. */
 
 export interface SlotLimits {
   readonly perKey: number
@@ -8,7 +8,7 @@ export interface SlotLimits {
 export interface SlotClaim {
   readonly key: string
   readonly organization: string
-  /** Fewer than the limit per key, while a destination is getting going again. */
+  /** Below the limit per key while a destination recovers. */
   readonly most?: number
 }
 
@@ -18,8 +18,8 @@ interface Waiter {
 }
 
 /**
- * A free slot goes to the organisation that holds the fewest, and there to whoever waited longest; a key without room
- * does not hold others back.
+ * A free slot goes to the organisation that holds the fewest slots, and among its claims to the oldest; a key at its limit
+ * does not block others.
  */
 export class Slots {
   readonly #limits: SlotLimits
@@ -48,11 +48,11 @@ export class Slots {
     return true
   }
 
-  /** True with a slot; false when `patience` ended first. */
-  async take(claim: SlotClaim, patience: AbortSignal): Promise<boolean> {
+  /** True once a slot is taken; false if `limit` was aborted first. */
+  async take(claim: SlotClaim, limit: AbortSignal): Promise<boolean> {
     while (!this.tryTake(claim)) {
-      if (patience.aborted) return false
-      await this.#room(claim, patience)
+      if (limit.aborted) return false
+      await this.#room(claim, limit)
     }
     return true
   }
@@ -82,16 +82,16 @@ export class Slots {
     return this.#total < this.#limits.total && (this.#byKey.get(key) ?? 0) < perKey
   }
 
-  #room(claim: SlotClaim, patience: AbortSignal): Promise<void> {
+  #room(claim: SlotClaim, limit: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {
         this.#waiters = this.#waiters.filter((other) => other !== waiter)
-        patience.removeEventListener('abort', wake)
+        limit.removeEventListener('abort', wake)
         resolve()
       }
       const waiter: Waiter = { claim, wake }
       this.#waiters.push(waiter)
-      patience.addEventListener('abort', wake)
+      limit.addEventListener('abort', wake)
     })
   }
 }

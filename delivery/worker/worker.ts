@@ -1,4 +1,4 @@
-/** Runs one provider's deliveries: takes jobs off the log, sends what may be sent now, and writes what follows. */
+/** The worker of one provider: reads its jobs from the log and tiers, and runs those that are due. */
 
 import type { Registry } from 'prom-client'
 
@@ -9,7 +9,7 @@ import { TIER_NAMES, type Job, type TierName, type Topic } from '../../domain/re
 import type { Batch, BatchOutcome, Consumer, EventLog } from '../../ports/event-log/event-log.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import { createTokens, type Tokens } from '../exchange/auth.ts'
-import { Courier } from './courier.ts'
+import { JobRunner } from './job-runner.ts'
 import { DestinationGate, type DestinationHealth } from './destination-gate.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Provider } from '../providers/provider.ts'
@@ -34,7 +34,7 @@ export interface WorkerDeps {
   readonly random: () => number
   readonly logger: Logger
   readonly registry?: Registry
-  /** For the whole of one exchange, in ms; the default is the limit of 10 s. */
+  /** Time limit of one exchange, in ms; the default is 10 s. */
   readonly exchangeMs?: number
 }
 
@@ -46,16 +46,16 @@ export interface WorkerHealth {
 
 export interface Worker {
   health(): WorkerHealth
-  /** Takes no more jobs; resolves when every exchange under way has ended and is written down. */
+  /** Takes no more jobs; resolves once every attempt in flight has ended and is recorded. */
   stop(): Promise<void>
 }
 
-/** Jobs in one batch; small enough that a batch delivered again after a crash repeats little. */
+/** Jobs in one batch from the log; small, so that a batch delivered again after a crash repeats little. */
 const BATCH_JOBS = 128
-/** Where one request carries many jobs, more of them are at hand for it. */
-const BATCH_JOBS_TOGETHER = 512
+/** More if one request can carry many jobs. */
+const BATCH_JOBS_PER_REQUEST = 512
 
-/** Consumes the provider's topic and its tiers, each on its own: a waiting tier holds nothing else back. */
+/** Consumes the provider's topic and its tiers independently: a tier that waits does not block the others. */
 export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const group = `deliver.${deps.provider.id}`
   const sender = createSender({
@@ -69,33 +69,33 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const gate = new DestinationGate()
   const pauses = await recallPauses({ ...deps, provider: deps.provider.id, read })
   for (const [key, sinceMs] of pauses) gate.recallPause(key, { sinceMs, nowMs: nowMs() })
-  const courier = new Courier({ ...deps, sender, tokens, settledJobs, gate })
-  const rooms: readonly { topic: Topic; tier: TierName | null }[] = [
+  const runner = new JobRunner({ ...deps, sender, tokens, settledJobs, gate })
+  const queues: readonly { topic: Topic; tier: TierName | null }[] = [
     { topic: `deliver.${deps.provider.id}`, tier: null },
     ...TIER_NAMES.map((tier) => ({ topic: `deliver.${deps.provider.id}.${tier}` as const, tier })),
   ]
-  const maxEntries = deps.provider.batch === undefined ? BATCH_JOBS : BATCH_JOBS_TOGETHER
+  const maxEntries = deps.provider.batch === undefined ? BATCH_JOBS : BATCH_JOBS_PER_REQUEST
   const consume = consumeReadable(deps)
   const consumers: Consumer[] = []
   const stop = async (): Promise<void> => {
     await Promise.all(consumers.map((consumer) => consumer.stop()))
-    await courier.settled()
+    await runner.settled()
     sender.close()
     tokens?.close()
   }
   try {
-    for (const { topic, tier } of rooms) {
-      const handler = (batch: Batch): Promise<BatchOutcome> => takeBatch({ nowMs, read, courier }, batch, tier)
+    for (const { topic, tier } of queues) {
+      const handler = (batch: Batch): Promise<BatchOutcome> => takeBatch({ nowMs, read, runner }, batch, tier)
       consumers.push(await consume(topic, group, handler, { maxEntries }))
     }
   } catch (error) {
     await stop()
     throw error
   }
-  return { health: () => ({ inFlight: courier.inFlight, troubled: courier.troubled() }), stop }
+  return { health: () => ({ inFlight: runner.inFlight, troubled: runner.troubled() }), stop }
 }
 
-/** A token and the request it is for share one exchange's time: a claim covers both, and both once more. */
+/** A token and its request share the time of one exchange: a claim covers both, and both once more. */
 function tokensOf(deps: WorkerDeps): Tokens | null {
   if (deps.provider.auth === undefined) return null
   if (deps.tokenUrl === undefined) throw new Error(`${deps.provider.id} needs a token service`)
@@ -103,14 +103,18 @@ function tokensOf(deps: WorkerDeps): Tokens | null {
   return createTokens({ baseUrl: deps.tokenUrl, nowMs: deps.nowMs, exchangeMs })
 }
 
-interface Taking {
+interface BatchParts {
   readonly nowMs: () => number
   readonly read: ReadEntry
-  readonly courier: Courier
+  readonly runner: JobRunner
 }
 
-/** Takes up the entries from the front that are due; a job is finished when its outcome or its next entry is durable. */
-async function takeBatch({ nowMs, read, courier }: Taking, batch: Batch, tier: TierName | null): Promise<BatchOutcome> {
+/** Runs the entries at the front that are due; a job is done with once its result or its next entry is durable. */
+async function takeBatch(
+  { nowMs, read, runner }: BatchParts,
+  batch: Batch,
+  tier: TierName | null,
+): Promise<BatchOutcome> {
   const jobs: Job[] = []
   let resumeAtMs: number | null = null
   let done = 0
@@ -126,7 +130,7 @@ async function takeBatch({ nowMs, read, courier }: Taking, batch: Batch, tier: T
     done += 1
     if (job !== null) jobs.push(job)
   }
-  // Nearest deadline first: where not all can be sent in time, as many as possible are.
-  await courier.take(jobs.sort((a, b) => a.deadlineAtMs - b.deadlineAtMs))
+  // Nearest deadline first: if not all can be sent in time, as many as possible are.
+  await runner.take(jobs.sort((a, b) => a.deadlineAtMs - b.deadlineAtMs))
   return resumeAtMs === null ? { done } : { done, resumeAtMs }
 }

@@ -4,13 +4,13 @@ import { expect } from 'chai'
 
 import type { Destination } from '../../domain/catalog.ts'
 import type { Job } from '../../domain/records.ts'
-import { parcelsOf, ParcelSizes, type Going, type Parcel } from '../../delivery/worker/parcel.ts'
+import { requestBatches, BatchSizes, type ReadyJob, type RequestBatch } from '../../delivery/worker/request-batch.ts'
 import type { Provider } from '../../delivery/providers/provider.ts'
 import { googleAds } from '../../delivery/providers/google-ads.ts'
 import { meta } from '../../delivery/providers/meta.ts'
 import { tiktok } from '../../delivery/providers/tiktok.ts'
 import { x } from '../../delivery/providers/x.ts'
-import { AskedOnce } from '../../delivery/worker/asked-once.ts'
+import { AnswerCache } from '../../delivery/worker/answer-cache.ts'
 import { startGoogleAdsStandIn, type GoogleVerdict } from '../../stand-ins/google-ads.ts'
 import { startGoogleOauthStandIn } from '../../stand-ins/google-oauth.ts'
 import { startMetaStandIn } from '../../stand-ins/meta.ts'
@@ -230,36 +230,36 @@ describe("deliveries in one request to Google, and Google's verdict", () => {
   })
 })
 
-describe('parcels', () => {
-  const goal = { destination: AD_DESTINATIONS.meta, secrets: {} }
-  const going = (number: number, organization: string, destination: string): Going => ({
+describe('request batches', () => {
+  const target = { destination: AD_DESTINATIONS.meta, secrets: {} }
+  const readyJob = (number: number, organization: string, destination: string): ReadyJob => ({
     job: { ...jobs(1, AD_DESTINATIONS.meta, number)[0]!, organization, destination },
-    way: { kind: 'go', goal, isTrusted: true },
+    action: { kind: 'send', target, isTrusted: true },
   })
-  const named = (parcels: readonly Parcel[]): string[] =>
-    parcels.map(({ key, jobs: inside }) => `${key.split('/')[1]}:${inside.length}`)
+  const named = (batches: readonly RequestBatch[]): string[] =>
+    batches.map(({ key, jobs: inside }) => `${key.split('/')[1]}:${inside.length}`)
 
   it('let organisations take turns, each in the order of its own jobs', () => {
-    const goings = [
-      ...['a1', 'a2', 'a3', 'a4'].map((destination, index) => going(index, 'a', destination)),
-      going(8, 'b', 'b1'),
-      going(9, 'c', 'c1'),
-      going(10, 'b', 'b2'),
+    const ready = [
+      ...['a1', 'a2', 'a3', 'a4'].map((destination, index) => readyJob(index, 'a', destination)),
+      readyJob(8, 'b', 'b1'),
+      readyJob(9, 'c', 'c1'),
+      readyJob(10, 'b', 'b2'),
     ]
-    const parcels = parcelsOf(goings, { provider: meta, mostJobs: () => 512, nowMs: NOON_MS })
-    expect(named(parcels)).to.deep.equal(['a1:1', 'b1:1', 'c1:1', 'a2:1', 'b2:1', 'a3:1', 'a4:1'])
+    const batches = requestBatches(ready, { provider: meta, maxJobs: () => 512, nowMs: NOON_MS })
+    expect(named(batches)).to.deep.equal(['a1:1', 'b1:1', 'c1:1', 'a2:1', 'b2:1', 'a3:1', 'a4:1'])
   })
 
   it('hold at most what the provider takes, and what the destination has shown to take', () => {
-    const goings = Array.from({ length: 10 }, (_, index) => going(index, 'a', 'a1'))
+    const ready = Array.from({ length: 10 }, (_, index) => readyJob(index, 'a', 'a1'))
     const narrow = { ...meta, batch: { ...meta.batch!, maxJobs: 4 } }
-    const rules = { provider: narrow, mostJobs: () => 512, nowMs: NOON_MS }
-    expect(named(parcelsOf(goings, rules))).to.deep.equal(['a1:4', 'a1:4', 'a1:2'])
-    expect(named(parcelsOf(goings, { ...rules, mostJobs: () => 3 }))).to.deep.equal(['a1:3', 'a1:3', 'a1:3', 'a1:1'])
+    const rules = { provider: narrow, maxJobs: () => 512, nowMs: NOON_MS }
+    expect(named(requestBatches(ready, rules))).to.deep.equal(['a1:4', 'a1:4', 'a1:2'])
+    expect(named(requestBatches(ready, { ...rules, maxJobs: () => 3 }))).to.deep.equal(['a1:3', 'a1:3', 'a1:3', 'a1:1'])
   })
 
   it('shrink by half with each refusal, and grow again with each full one that is taken', () => {
-    const sizes = new ParcelSizes()
+    const sizes = new BatchSizes()
     sizes.refused('a', 100)
     expect(sizes.most('a')).to.equal(50)
     for (let jobsLeft = 50; jobsLeft > 1; jobsLeft = sizes.most('a')) sizes.refused('a', jobsLeft)
@@ -277,7 +277,7 @@ describe('parcels', () => {
 
 describe('what is asked once', () => {
   it('is asked for once by all who want it within half a minute, and again where asking failed', async () => {
-    const answers = new AskedOnce<number>()
+    const answers = new AnswerCache<number>()
     let asked = 0
     const ask = async (): Promise<number> => {
       asked += 1

@@ -28,7 +28,7 @@ describe('the breaker of a destination', () => {
     const gate = new DestinationGate()
     expect(run(gate, 'f'.repeat(10))).to.deep.equal([...Array<boolean>(9).fill(false), true])
     expect(gate.admit('a', '', NOON_MS + 10_000)).to.deep.equal({ kind: 'hold', reason: 'breaker_open' })
-    expect(gate.admit('b', '', NOON_MS + 10_000)).to.deep.equal({ kind: 'go', isTrusted: true })
+    expect(gate.admit('b', '', NOON_MS + 10_000)).to.deep.equal({ kind: 'admit', isTrusted: true })
   })
 
   it('opens at the tenth failure in a row, however many successes were before it', () => {
@@ -59,21 +59,27 @@ describe('the breaker of a destination', () => {
     run(gate, 'f'.repeat(10))
     const openedAtMs = NOON_MS + 9_000
     const kindAt = (atMs: number): string => gate.admit('a', '', openedAtMs + atMs).kind
-    expect([29_999, 30_000, 30_001, 59_999, 60_000].map(kindAt)).to.deep.equal(['hold', 'go', 'hold', 'hold', 'go'])
+    expect([29_999, 30_000, 30_001, 59_999, 60_000].map(kindAt)).to.deep.equal([
+      'hold',
+      'admit',
+      'hold',
+      'hold',
+      'admit',
+    ])
     gate.failed('a', openedAtMs + 60_500)
     expect(kindAt(61_000)).to.equal('hold')
     gate.succeeded('a', openedAtMs + 90_000)
-    expect(gate.admit('a', '', openedAtMs + 90_001)).to.deep.equal({ kind: 'go', isTrusted: true })
+    expect(gate.admit('a', '', openedAtMs + 90_001)).to.deep.equal({ kind: 'admit', isTrusted: true })
   })
 
   it('does not trust a destination after a failure, or while an exchange with it takes long', () => {
     const gate = new DestinationGate()
     gate.failed('a', NOON_MS)
     gate.slow('b', 1, NOON_MS)
-    expect(gate.admit('a', '', NOON_MS)).to.deep.equal({ kind: 'go', isTrusted: false })
-    expect(gate.admit('b', '', NOON_MS)).to.deep.equal({ kind: 'go', isTrusted: false })
+    expect(gate.admit('a', '', NOON_MS)).to.deep.equal({ kind: 'admit', isTrusted: false })
+    expect(gate.admit('b', '', NOON_MS)).to.deep.equal({ kind: 'admit', isTrusted: false })
     gate.slow('b', -1, NOON_MS)
-    expect(gate.admit('b', '', NOON_MS)).to.deep.equal({ kind: 'go', isTrusted: true })
+    expect(gate.admit('b', '', NOON_MS)).to.deep.equal({ kind: 'admit', isTrusted: true })
   })
 
   it('remembers destinations in trouble and forgets idle ones, however many there are', () => {
@@ -118,7 +124,7 @@ describe('a pause recalled after a restart', () => {
   it('is tried once, and no more for a quarter of an hour, whatever the credentials are', () => {
     const gate = recalled()
     const kinds = [0, 1, 15 * MINUTE_MS - 1, 15 * MINUTE_MS].map((ms) => gate.admit('a', 'any', NOON_MS + ms).kind)
-    expect(kinds).to.deep.equal(['go', 'hold', 'hold', 'go'])
+    expect(kinds).to.deep.equal(['admit', 'hold', 'hold', 'admit'])
   })
 
   it('is not told of again where it goes on, and is where it ends', () => {
@@ -327,8 +333,8 @@ describe('the metrics of workers', () => {
     const ga4 = createWorkerMetrics(registry, 'ga4', gauges)
     const meta = createWorkerMetrics(registry, 'meta', gauges)
     ga4.attempt('delivered', 20)
-    ga4.told('delivered', '', 400)
-    meta.told('retrying', 'throttled', 400)
+    ga4.recorded('delivered', '', 400)
+    meta.recorded('retrying', 'throttled', 400)
     const text = await registry.metrics()
     expect(text).to.contain('whence_delivery_attempt_seconds_count{provider="ga4",outcome="delivered"} 1')
     expect(text).to.contain('whence_delivery_states_total{provider="meta",status="retrying",reason="throttled"} 1')

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { appendPatiently } from '../../delivery/worker/job-journal.ts'
+import { appendWithRetries } from '../../delivery/worker/job-journal.ts'
 
 const ENTRY = { key: 'k', value: 'v' }
 
@@ -13,19 +13,19 @@ function logThatFails(failures: number) {
     tried.push([topic, entries])
     if (tried.length <= failures) throw new Error('not enough replicas')
   }
-  return { tried, eventLog: { append } as Parameters<typeof appendPatiently>[0] }
+  return { tried, eventLog: { append } as Parameters<typeof appendWithRetries>[0] }
 }
 
 describe('an append of the worker', () => {
   it('is tried again while the log refuses it', async () => {
     const { eventLog, tried } = logThatFails(3)
-    await appendPatiently(eventLog, 'deliveries', ENTRY)
+    await appendWithRetries(eventLog, 'deliveries', ENTRY)
     expect(tried).to.deep.equal(Array(4).fill(['deliveries', [ENTRY]]))
   })
 
   it('rejects in the end, so that the job stays on the log', async () => {
     const { eventLog, tried } = logThatFails(Number.POSITIVE_INFINITY)
-    const failure = await appendPatiently(eventLog, 'deliveries', ENTRY).then(
+    const failure = await appendWithRetries(eventLog, 'deliveries', ENTRY).then(
       () => null,
       (error: Error) => error.message,
     )

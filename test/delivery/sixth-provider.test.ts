@@ -90,7 +90,7 @@ describe('a sixth provider', () => {
 
   it('needs no change elsewhere in delivery: no file but the table and its own names a provider', () => {
     const files = sourceFiles(['delivery'], ['.ts']).filter(({ path }) => !path.startsWith('delivery/providers/'))
-    const parts = ['worker/worker.ts', 'worker/courier.ts', 'exchange/exchange.ts', 'dispatch/dispatch.ts']
+    const parts = ['worker/worker.ts', 'worker/job-runner.ts', 'exchange/exchange.ts', 'dispatch/dispatch.ts']
     expect(files.map(({ path }) => path)).to.include.members(parts.map((path) => `delivery/${path}`))
     const names = new RegExp(`['".\\[](?:${PROVIDER_IDS.join('|')})['"\\]]`)
     const naming = files.filter(({ text }) => names.test(text)).map(({ path }) => path)

@@ -134,10 +134,10 @@ export const MUTATIONS: readonly Mutation[] = [
     suites: ['test/delivery/job-journal.test.ts'],
   },
   {
-    breaks: 'a job that goes out alone has a copy on the log',
-    file: 'delivery/worker/courier.ts',
+    breaks: 'an attempt in the background has a backup copy on the log',
+    file: 'delivery/worker/job-runner.ts',
     old: `    try {
-      await this.#leave(parcel, this.#deps.nowMs() + COPY_AFTER_MS)
+      await this.#writeBackup(batch, this.#deps.nowMs() + BACKUP_COPY_AFTER_MS)
     } catch`,
     new: `    try {
       await Promise.resolve()

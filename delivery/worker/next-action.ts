@@ -1,4 +1,4 @@
-/** Decides at a glance what is to be done with a job that came off the log: go, wait, hold, end or drop it. */
+/** Decides what to do next with a job that was read from the log: send it, wait, hold, end or drop it. */
 
 import { destinationKey, type Catalog, type Credentials, type Destination } from '../../domain/catalog.ts'
 import type { DeliveryReason } from '../../domain/delivery/deliveries.ts'
@@ -7,64 +7,68 @@ import { setupOf, type DestinationGate } from './destination-gate.ts'
 import type { DestinationContext, Provider } from '../providers/provider.ts'
 import { attemptKey, type SettledJobs } from '../recovery/settled-jobs.ts'
 
-/** Where a job goes: the destination as it is configured now, and its credentials. */
-export interface Goal {
+/** The destination as it is configured now, and its credentials. */
+export interface DeliveryTarget {
   readonly destination: Destination
   readonly secrets: Readonly<Record<string, string>>
 }
 
-export type Way =
+export type NextAction =
   | { readonly kind: 'drop' }
   | { readonly kind: 'wait'; readonly untilMs: number }
-  /** `untilMs`: until that moment; without it, until another look. */
+  /** `untilMs`: Unix ms; if absent, the job is looked at again after a growing pause. */
   | { readonly kind: 'hold'; readonly reason: DeliveryReason; readonly untilMs?: number }
   | { readonly kind: 'end'; readonly status: 'skipped' | 'expired'; readonly reason: DeliveryReason }
-  /** `isTrusted`: nothing failed there lately, so a batch may wait for the answer. */
-  | { readonly kind: 'go'; readonly goal: Goal; readonly isTrusted: boolean }
+  /** `isTrusted`: nothing failed there recently, so the batch may wait for the answer. */
+  | { readonly kind: 'send'; readonly target: DeliveryTarget; readonly isTrusted: boolean }
 
-export interface WayDeps {
+export interface NextActionDeps {
   readonly provider: Provider
   readonly catalog: () => Catalog
   readonly credentials: () => Credentials
   readonly gate: DestinationGate
   readonly settledJobs: SettledJobs
-  /** Attempts under way, by `attemptKey`. */
-  readonly underWay: ReadonlyMap<string, unknown>
+  /** Attempts in flight, by `attemptKey`. */
+  readonly inFlight: ReadonlyMap<string, unknown>
 }
 
-/** Another process has the job, its destination is busy, or this is its own copy: look again after the shortest wait. */
+/** The shortest wait, if another process has the job, its destination is busy, or this is its own backup copy. */
 export const BUSY_MS = 5_000
 
-export function wayOf(deps: WayDeps, job: Job, nowMs: number): Way {
+export function nextActionFor(deps: NextActionDeps, job: Job, nowMs: number): NextAction {
   if (deps.settledJobs.has(job)) return { kind: 'drop' }
-  if (deps.underWay.has(attemptKey(job))) return { kind: 'wait', untilMs: nowMs + BUSY_MS }
-  // What was taken arrived in time, however long its verdict takes.
+  if (deps.inFlight.has(attemptKey(job))) return { kind: 'wait', untilMs: nowMs + BUSY_MS }
+  // A job that the provider has accepted arrived in time, however long its verdict takes.
   if (job.deadlineAtMs <= nowMs && job.accepted === undefined)
     return { kind: 'end', status: 'expired', reason: 'deadline_passed' }
   if (job.dueAtMs > nowMs) return { kind: 'wait', untilMs: job.dueAtMs }
   const destination = destinationOf(deps, job)
   if (destination === null) return { kind: 'end', status: 'skipped', reason: 'destination_removed' }
   if (destination.mode === 'Paused') return { kind: 'hold', reason: 'destination_on_hold' }
-  return wayTo(deps, { job, destination }, nowMs)
+  return actionAtDestination(deps, { job, destination }, nowMs)
 }
 
-function wayTo(deps: WayDeps, { job, destination }: { job: Job; destination: Destination }, nowMs: number): Way {
+function actionAtDestination(
+  deps: NextActionDeps,
+  { job, destination }: { job: Job; destination: Destination },
+  nowMs: number,
+): NextAction {
   const key = destinationKey(job.website, job.destination)
   const secrets = deps.credentials().get(key) ?? {}
   if (!isComplete(deps.provider, secrets)) return { kind: 'hold', reason: 'credentials_missing' }
-  const notBeforeMs = firstMomentMs(deps.provider, job, contextOf({ destination, secrets }))
+  const notBeforeMs = earliestMs(deps.provider, job, contextOf({ destination, secrets }))
   if (notBeforeMs > nowMs) return { kind: 'hold', reason: 'click_too_fresh', untilMs: notBeforeMs }
   const admission = deps.gate.admit(key, setupOf(destination, secrets), nowMs)
   if (admission.kind === 'hold') return admission
-  return { kind: 'go', goal: { destination, secrets }, isTrusted: admission.isTrusted }
+  return { kind: 'send', target: { destination, secrets }, isTrusted: admission.isTrusted }
 }
 
 function isComplete(provider: Provider, secrets: Readonly<Record<string, string>>): boolean {
   return provider.isComplete?.(secrets) ?? provider.secretNames.every((name) => (secrets[name] ?? '') !== '')
 }
 
-/** A job that cannot be read is not held: building its request tells so, and ends it. */
-function firstMomentMs(provider: Provider, job: Job, context: DestinationContext): number {
+/** Unix ms before which the provider refuses the job. An unreadable job is not held: building its request fails, which ends it. */
+function earliestMs(provider: Provider, job: Job, context: DestinationContext): number {
   try {
     return job.accepted === undefined ? (provider.notBeforeMs?.(job, context) ?? 0) : 0
   } catch {
@@ -72,17 +76,17 @@ function firstMomentMs(provider: Provider, job: Job, context: DestinationContext
   }
 }
 
-/** What a provider's functions may know of a goal. */
-export function contextOf(goal: Goal): DestinationContext {
+/** What a provider's functions may know of a target. */
+export function contextOf(target: DeliveryTarget): DestinationContext {
   return {
-    settings: goal.destination.settings,
-    secrets: goal.secrets,
-    isValidateOnly: goal.destination.mode === 'Validate',
-    reconstructionWindowHours: goal.destination.reconstructionWindowHours,
+    settings: target.destination.settings,
+    secrets: target.secrets,
+    isValidateOnly: target.destination.mode === 'Validate',
+    reconstructionWindowHours: target.destination.reconstructionWindowHours,
   }
 }
 
-function destinationOf(deps: WayDeps, job: Job): Destination | null {
+function destinationOf(deps: NextActionDeps, job: Job): Destination | null {
   const website = deps.catalog().websites.get(job.website)
   const destination = website?.destinations.find((each) => each.id === job.destination)
   return destination?.provider === job.provider ? destination : null

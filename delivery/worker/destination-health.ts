@@ -1,4 +1,4 @@
-/** Tells a destination's gate how an exchange ended, and the organisation's people where that pauses or resumes it. */
+/** Updates a destination's circuit breaker after an exchange, and records an activity if that pauses or resumes the destination. */
 
 import { randomBytes } from 'node:crypto'
 
@@ -8,37 +8,41 @@ import type { Logger } from '../../runtime/logger.ts'
 import { setupOf, type DestinationGate } from './destination-gate.ts'
 import type { JobJournal } from './job-journal.ts'
 import type { Verdict } from '../providers/provider.ts'
-import type { Goal } from './way.ts'
+import type { DeliveryTarget } from './next-action.ts'
 
-export interface GateNewsDeps {
+export interface OutcomeDeps {
   readonly gate: DestinationGate
   readonly journal: Pick<JobJournal, 'activity'>
   readonly logger: Pick<Logger, 'warn'>
   readonly nowMs: () => number
 }
 
-/** `job` is any of those that the exchange was about; it names whose destination it was. */
-export async function tellGate(deps: GateNewsDeps, job: Job, end: { outcome: Verdict; goal: Goal }): Promise<void> {
+/** `job` is any job that the exchange carried; it names the destination. */
+export async function recordOutcome(
+  deps: OutcomeDeps,
+  job: Job,
+  result: { outcome: Verdict; target: DeliveryTarget },
+): Promise<void> {
   const key = destinationKey(job.website, job.destination)
   const nowMs = deps.nowMs()
-  if (end.outcome.kind === 'credentials') {
-    const setup = setupOf(end.goal.destination, end.goal.secrets)
+  if (result.outcome.kind === 'credentials') {
+    const setup = setupOf(result.target.destination, result.target.secrets)
     const isNew = deps.gate.pause(key, { reason: 'credentials_refused', setup }, nowMs)
     if (isNew)
-      await announce(deps, job, 'destination_paused', `The provider refuses its credentials (${end.outcome.code}).`)
+      await announce(deps, job, 'destination_paused', `The provider refuses its credentials (${result.outcome.code}).`)
     return
   }
-  if (end.outcome.kind === 'retry' || end.outcome.kind === 'throttled') {
+  if (result.outcome.kind === 'retry' || result.outcome.kind === 'throttled') {
     const hasOpened = deps.gate.failed(key, nowMs)
-    if (hasOpened) deps.logger.warn({ destination: key, code: end.outcome.code }, 'breaker opened')
+    if (hasOpened) deps.logger.warn({ destination: key, code: result.outcome.code }, 'breaker opened')
     return
   }
   const hasResumed = deps.gate.succeeded(key, nowMs)
   if (hasResumed) await announce(deps, job, 'destination_resumed', 'The provider accepts its credentials again.')
 }
 
-/** What one exchange says of its destination, where it ended differently for several deliveries: the worst of it. */
-export function gravestOf(outcomes: readonly Verdict[]): Verdict | undefined {
+/** The outcome that counts for the destination if an exchange ended differently for several deliveries. */
+export function worstOf(outcomes: readonly Verdict[]): Verdict | undefined {
   return (
     outcomes.find(({ kind }) => kind === 'credentials') ??
     outcomes.find(({ kind }) => kind !== 'retry' && kind !== 'throttled') ??
@@ -46,7 +50,7 @@ export function gravestOf(outcomes: readonly Verdict[]): Verdict | undefined {
   )
 }
 
-async function announce(deps: GateNewsDeps, job: Job, type: string, message: string): Promise<void> {
+async function announce(deps: OutcomeDeps, job: Job, type: string, message: string): Promise<void> {
   const nowMs = deps.nowMs()
   deps.logger.warn({ destination: destinationKey(job.website, job.destination), type }, 'destination changed state')
   await deps.journal.activity({
