@@ -1,4 +1,7 @@
-/** The api as one Express application: every endpoint of the contract on one screen, then what holds for all. */
+/**
+ * The api as one Express application: every endpoint of the contract on one screen, followed by what applies to all of
+ * them.
+ */
 
 import express, { type Express, type RequestHandler } from 'express'
 import { refuse } from '../domain/errors.ts'
@@ -34,7 +37,7 @@ export function createApp(deps: ApiDeps): Express {
   app.disable('x-powered-by').disable('etag')
   app.enable('case sensitive routing').enable('strict routing')
   app.set('query parser', false)
-  // Libraries print it where somebody debugs them. What counts a client is a keyed hash (exchange.ts).
+  // Debugging output of libraries prints it. Clients are counted by a keyed hash (exchange.ts).
   Object.defineProperty(app.request, 'ip', { value: undefined })
   const parts: PipelineParts = { deps, recorder: createRecorder(deps) }
   const files = publicFiles(deps.options)
@@ -47,7 +50,7 @@ export function createApp(deps: ApiDeps): Express {
   return app
 }
 
-/** The stable collection endpoints, the busiest first: the router looks at them one after the other. */
+/** The stable collection endpoints, the busiest first: the router tries them in order. */
 function collectionRoutes(app: Express, parts: PipelineParts, hookBody: string): void {
   const open = opener(parts.deps)
   const limit = limitAddresses(parts)
@@ -103,7 +106,7 @@ function limitAddresses(parts: PipelineParts): RequestHandler {
     },
     onLimited: async (req, res, retryAfterS) => {
       const exchange = exchangeOf(req)
-      // Read for the record, and so that the connection can stay: a proxy may share it among many clients.
+      // Read for the record, and so that the connection can stay open: a proxy may share it among many clients.
       if (!(await takeBody(req, exchange, parts))) return
       exchange.website = ownerOf(exchange, deps, req.params['website'])
       await tellOfLimit(exchange, parts)
@@ -112,7 +115,7 @@ function limitAddresses(parts: PipelineParts): RequestHandler {
   })
 }
 
-/** One activity entry for each organisation that the address met in this window, the first of them or not. */
+/** One activity entry per organisation and window for an address over its limit. */
 async function tellOfLimit({ website, addressHash }: Exchange, { deps, recorder }: PipelineParts): Promise<void> {
   if (website === null) return
   const outcome = await deps.hotState.countHits([toldHit(website.organization.id, addressHash)])

@@ -1,4 +1,4 @@
-/** Everything the routes may use, handed to them once: the ports, the catalog and the process's own facts. */
+/** Everything the routes may use, passed to them once: the ports, the catalog and the process's own data. */
 
 import type { Catalog } from '../domain/catalog.ts'
 import type { EventLog } from '../ports/event-log/event-log.ts'
@@ -26,9 +26,9 @@ export interface ApiDeps {
 export interface ApiOptions {
   readonly baseUrl: string
   readonly brand: string
-  /** Networks whose `X-Forwarded-For` is believed. */
+  /** Networks whose `X-Forwarded-For` is trusted. */
   readonly trustProxy: readonly string[]
-  /** Prices by plan for `/api/limits`; null where none are set. */
+  /** Prices by plan for `/api/limits`; null if none are set. */
   readonly prices: Readonly<Record<string, unknown>> | null
   readonly version: string
   /** Folder of the built SDK. */

@@ -1,4 +1,7 @@
-/** What the api counts: requests by route, status and code, and what its queues had to shed. No value of a request is a label. */
+/**
+ * The api's metrics: requests by route, status and code, and what its queues dropped. No label contains a value from a
+ * request.
+ */
 
 import { Counter, Histogram, type Registry } from 'prom-client'
 
@@ -34,13 +37,13 @@ export function createApiMetrics(registry: Registry): ApiMetrics {
   })
   const lookups = new Counter({
     name: 'whence_fact_lookups_total',
-    help: 'Look-ups in ClickHouse on the request path because the hot state did not know.',
+    help: 'Look-ups in ClickHouse on the request path because the hot state had no answer.',
     labelNames: ['what'],
     registers,
   })
   const ended = new Counter({
     name: 'whence_connections_ended_total',
-    help: 'Connections refused or ended because their client held them for nothing, by why.',
+    help: 'Connections refused or ended because their client did not use them, by reason.',
     labelNames: ['why'],
     registers,
   })

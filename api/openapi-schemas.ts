@@ -5,11 +5,11 @@ import { DELIVERY_STATUSES, PLANS, PROVIDER_IDS } from '../domain/model.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 
-/** By the names under which the paths refer to them. */
+/** By the names that the paths refer to. */
 export function componentSchemas(): Json {
   const string = { type: 'string' }
   const integer = { type: 'integer' }
-  const recorded = { const: false, description: 'Present where a Free organisation is over its quota.' }
+  const recorded = { const: false, description: 'Present if a Free organisation is over its quota.' }
   const marker = {
     type: 'object',
     required: ['format', 'version', 'project', 'url_id', 'origin', 'receipt', 'created_at', 'expires_at'],
@@ -106,7 +106,7 @@ function eventAnswer(recorded: Json): Json {
       resolution: {
         enum: ['matched', 'unmatched', 'counted', 'pending'],
         description:
-          '`pending`: what decides it could not be read now. It is decided within seconds of that being there, after an hour at the latest; the same event reported again is then answered with the decision.',
+          '`pending`: the data that decides it could not be read now. It is decided within seconds once that data is available, after an hour at the latest; reporting the same event again then returns the decision.',
       },
       candidate_count: { type: 'integer' },
       selection_policy: { enum: ['latest_visit', 'handoff', 'same_installation', 'none'] },

@@ -25,7 +25,7 @@ const COLLECTION_CODES: readonly ErrorCode[] = [
   'internal',
   'unavailable',
 ]
-/** What any address may answer, whatever it is. */
+/** Codes that any address may answer. */
 const MESSAGE_CODES: readonly ErrorCode[] = [
   'invalid_request',
   'method_not_allowed',
@@ -118,7 +118,7 @@ function readPaths(): Json {
     '/v1/projects/{website}/paths/{path}/report.sh': {
       get: {
         operationId: 'hookForPath',
-        summary: 'The hook with the install path written in',
+        summary: 'The hook with its install path filled in',
         parameters: [website, parameter('path')],
         responses: {
           200: textAnswer('text/x-shellscript'),
@@ -156,7 +156,7 @@ function filePaths(brand: string): Json {
     '/browser/{file}': withMissing(
       file(
         'sdkPart',
-        'Parts that the SDK loads where a page needs them',
+        'Parts that the SDK loads if a page needs them',
         textAnswer('text/javascript'),
         parameter('file'),
       ),
@@ -165,7 +165,7 @@ function filePaths(brand: string): Json {
     '/api/limits': file('limits', 'Plans, prices, rates and service limits', jsonAnswer('Limits')),
     [`${skill}/SKILL.md`]: file('skill', 'How a coding agent sets this up', textAnswer('text/markdown')),
     [`${skill}/references/{file}`]: withMissing(
-      file('skillReference', 'What the skill refers to', textAnswer('text/markdown'), parameter('file')),
+      file('skillReference', 'References of the skill', textAnswer('text/markdown'), parameter('file')),
     ),
     [`${skill}/manifest.json`]: file('skillManifest', 'The files with their SHA-256', jsonAnswer('SkillManifest')),
     [`${skill}/install.sh`]: file('skillInstaller', 'Installs the skill', textAnswer('text/x-shellscript')),
@@ -174,7 +174,7 @@ function filePaths(brand: string): Json {
   }
 }
 
-const NOT_MODIFIED: Json = { description: 'What the client has is still right.' }
+const NOT_MODIFIED: Json = { description: "The client's copy is still current." }
 
 /** A family of files whose names are not listed here. */
 function withMissing(path: Json): Json {

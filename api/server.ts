@@ -1,4 +1,6 @@
-/** The HTTP server around the app: Express's prototypes from birth, short timeouts, JSON also where HTTP itself is broken. */
+/**
+ * The HTTP server around the app: objects created with Express's prototypes, short timeouts, JSON even for broken HTTP.
+ */
 
 import { createServer, IncomingMessage, ServerResponse, type RequestListener, type Server } from 'node:http'
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
@@ -17,13 +19,13 @@ const SERVER_OPTIONS = {
   // Longer than the idle time of the usual proxies, so that they close first.
   keepAliveTimeout: 65_000,
   maxHeaderSize: 16_384,
-  // Asked for in refusals.ts: Node's own answer has no body.
+  // Checked in refusals.ts: Node's own answer has no body.
   requireHostHeader: false,
 } as const
-/** What a client may take of connections beside what Node.js bounds above. */
+/** Limits on a client's connections, besides those of Node.js above. */
 const CONNECTION_LIMITS = {
   max: 10_000,
-  /** Behind Node's own bound, which looks once a second and gives an answer. */
+  /** After Node's own bound, which checks once a second and sends an answer. */
   firstRequestMs: SERVER_OPTIONS.headersTimeout + 2_000,
   idleMs: SERVER_OPTIONS.keepAliveTimeout + SERVER_OPTIONS.headersTimeout,
   idleInCrowdMs: 5_000,
@@ -32,22 +34,22 @@ const CONNECTION_LIMITS = {
 const DRAIN_MS = 10_000
 /** A client on a busy machine may be about to use a connection that looks idle from here. */
 const IDLE_GRACE_MS = 1_000
-/** Without a new connection for so long, those who route requests know that this process ends. */
+/** After this long without a new connection, the load balancers know that this process is ending. */
 const LULL_MS = 100
 const LAST_ARRIVALS_MS = 2_000
 
 export interface ApiServer {
   readonly port: number
-  /** Answers what still comes for a moment, lets requests in flight finish, then closes. */
+  /** Keeps answering new requests for a moment, lets requests in flight finish, then closes. */
   readonly close: () => Promise<void>
 }
 
 export interface ServerParts {
-  /** Hears of each message that HTTP's own rules refused. */
+  /** Called for each message that broke HTTP's own rules. */
   readonly onBroken: (status: number, code: ErrorCode) => void
-  /** Hears of each connection that was refused or ended because its client held it for nothing. */
+  /** Called for each connection refused or ended because its client did not use it. */
   readonly onEnded: (why: ConnectionEnd) => void
-  /** Whose share of the connections is how large; the rest has values of its own here. */
+  /** Each peer's share of the connections; the other limits have defaults here. */
   readonly connections: Pick<ConnectionLimits, 'maxPerPeer' | 'peerOf'> & Partial<ConnectionLimits>
 }
 
@@ -67,7 +69,7 @@ export async function listen(
   guardSockets(server, onBroken)
   limitConnections(server, { ...CONNECTION_LIMITS, ...connections }, onEnded)
   server.on('checkContinue', (req, res) => {
-    // Who asks first and is refused need not send the body at all.
+    // A client that sends `Expect: 100-continue` and is refused need not send the body at all.
     if (Number(req.headers['content-length'] ?? 0) <= LIMITS.bodyBytes) res.writeContinue()
     server.emit('request', req, res)
   })
@@ -82,8 +84,8 @@ export async function listen(
 }
 
 /**
- * Express gives every request and response its own prototypes, which throws V8's shapes away. Objects that are born with
- * them need no change: half of Express's cost is gone (docs/performance.md).
+ * Express replaces the prototypes of every request and response, which discards V8's shapes. Objects created with the
+ * right prototypes need no change, which halves the cost of Express (docs/performance.md).
  */
 function bornWith(app: Express): { IncomingMessage: typeof IncomingMessage; ServerResponse: typeof ServerResponse } {
   function Incoming(this: IncomingMessage, socket: Socket): void {
@@ -94,8 +96,8 @@ function bornWith(app: Express): { IncomingMessage: typeof IncomingMessage; Serv
     Reflect.apply(ServerResponse as unknown as (req: IncomingMessage, options: unknown) => void, this, [req, options])
   }
   Outgoing.prototype = app.response
-  // What a constructor inherits from tells V8 how many properties its objects will have. Without that they outgrow the room
-  // they were given, become dictionaries, and every look at them is slow.
+  // The constructor's prototype chain shows V8 how many properties its objects will have. Without that they outgrow
+  // their allocation, become dictionaries, and every access is slow.
   Object.setPrototypeOf(Incoming, IncomingMessage)
   Object.setPrototypeOf(Outgoing, ServerResponse)
   return {
@@ -105,8 +107,8 @@ function bornWith(app: Express): { IncomingMessage: typeof IncomingMessage; Serv
 }
 
 /**
- * An open connection may carry a request already, although it looks idle from here: closing it would cut that request off. So
- * each answer from now on ends its connection, and idle ones get a moment more.
+ * A connection that looks idle may already carry a request, which closing would cut off. So each answer from now on
+ * ends its connection, and idle ones get a moment more.
  */
 async function close(server: Server): Promise<void> {
   server.prependListener('request', (_req, res) => void (res.shouldKeepAlive = false))
@@ -121,8 +123,9 @@ async function close(server: Server): Promise<void> {
 }
 
 /**
- * The kernel resets what waits to be accepted when a listening socket is closed. So connections are still taken until none has
- * come for a moment, and the end comes right behind a turn of the event loop that has accepted all there were.
+ * Closing a listening socket makes the kernel reset connections that wait to be accepted. So connections are accepted
+ * until none has come for a moment, and the socket closes right after a turn of the event loop that accepted all there
+ * were.
  */
 async function untilNobodyComes(server: Server): Promise<void> {
   const endAtMs = performance.now() + LAST_ARRIVALS_MS

@@ -1,4 +1,4 @@
-/** Files that are the same for everybody, made once at start: hashed, compressed, with their cache rules. */
+/** Files that are the same for all clients, built once at start: hashed, compressed, with their cache rules. */
 
 import { createHash } from 'node:crypto'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
@@ -17,7 +17,7 @@ export interface StaticFile {
 }
 
 const COMPRESS_BYTES_MIN = 512
-/** The SDK is small and read by everybody, so it gets the best; a large file would hold up the start for nothing. */
+/** The SDK is small and often read, so it is compressed best; for a large file that would only delay the start. */
 const BEST_BYTES_MAX = 12_000
 const QUICK_QUALITY = 5
 
@@ -25,7 +25,7 @@ export function staticFile(file: {
   readonly type: string
   readonly content: string | Buffer
   readonly cache: string
-  /** Pages of any origin may read it, which subresource integrity needs. */
+  /** Pages of any origin may read it, as subresource integrity requires. */
   readonly isShared?: boolean
 }): StaticFile {
   const bytes = Buffer.from(file.content)
@@ -80,7 +80,10 @@ function compressed(bytes: Buffer): ReadonlyMap<'br' | 'gzip', Buffer> {
   ])
 }
 
-/** Brotli before gzip; `q=0` refuses a coding (RFC 9110, section 12.5.3). Split, not matched: a header may be 16 KB of blanks. */
+/**
+ * Brotli before gzip; `q=0` refuses a coding (RFC 9110, section 12.5.3). Split, not matched by a pattern: a header may
+ * be 16 KB of blanks.
+ */
 function chooseEncoding(accepted: string | undefined, file: StaticFile): 'br' | 'gzip' | null {
   const codings = new Set(
     (accepted ?? '')

@@ -1,8 +1,8 @@
-/** Does many things, a few at a time. */
+/** Runs many tasks, a few at a time. */
 
 const AT_ONCE = 8
 
-/** Rejects with the first failure, once nothing of it runs any more. */
+/** Rejects with the first failure, once all tasks have stopped. */
 export async function inLanes(tasks: readonly (() => Promise<void>)[]): Promise<void> {
   const queue = [...tasks]
   const failures: unknown[] = []

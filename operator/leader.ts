@@ -1,8 +1,8 @@
 /**
- * Elects one of several operators by a Lease: only the one that holds it writes.
+ * Elects one of several operators by a Lease: only the holder writes.
  *
- * As client-go does it: whoever finds the Lease unchanged for its whole duration, by its own clock, may take it; nobody's
- * clock is compared with another's. Updates carry the version that was read, so that of two who try only one succeeds.
+ * As in client-go, an operator may take the Lease if it was unchanged for its whole duration by the operator's own
+ * clock; clocks are never compared. Updates carry the version that was read, so that of two that try only one succeeds.
  */
 
 import type { KubeClient } from '../runtime/kube/client.ts'
@@ -24,7 +24,7 @@ export interface LeaderOptions {
 
 export interface Leader {
   readonly isLeading: () => boolean
-  /** Stops, and gives the Lease back so that another one need not wait for its end. */
+  /** Stops, and releases the Lease so that another operator need not wait for its end. */
   readonly close: () => Promise<void>
 }
 
@@ -79,7 +79,7 @@ class Election {
     }
   }
 
-  /** Gives the Lease up; nothing is lost if that fails, another one just waits longer. */
+  /** Releases the Lease; if that fails, another operator only waits longer. */
   async release(): Promise<void> {
     if (!this.isLeading || this.#lease === null) return
     this.isLeading = false
@@ -97,7 +97,7 @@ class Election {
     this.#see(lease)
     const holder = lease.spec?.holderIdentity ?? ''
     const isOurs = holder === this.#options.identity && this.isLeading
-    // Even under our own name it may be another process that is alive; waiting costs one duration at most.
+    // Even under our own name, the holder may be another live process; waiting costs one duration at most.
     if (!isOurs && holder !== '' && this.#isFresh(lease)) {
       if (this.isLeading) this.#lost('another one holds the lease')
       return
@@ -146,10 +146,10 @@ class Election {
     if (this.abort.signal.aborted) return
     const isLost = this.isLeading && performance.now() - this.#renewedAtMs > RENEW_DEADLINE_MS
     if (isLost) this.#lost(String(error))
-    else this.#options.logger.debug({ why: String(error) }, 'lease not renewed, trying again')
+    else this.#options.logger.debug({ why: String(error) }, 'lease not renewed, retrying')
   }
 
-  /** For good: who has lost the Lease once cannot know what was written since. */
+  /** Final: once the Lease was lost, another operator may have written. */
   #lost(why: string): void {
     this.isLeading = false
     this.abort.abort()
@@ -190,7 +190,7 @@ class Election {
     return `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${name}`
   }
 
-  /** Micro time, as Leases have it. */
+  /** Microseconds, as in Leases. */
   #now(): string {
     return new Date(this.#options.nowMs()).toISOString().replace('Z', '000Z')
   }

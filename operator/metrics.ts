@@ -1,4 +1,4 @@
-/** What the operator counts of its own work. */
+/** The operator's metrics. */
 
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
@@ -6,16 +6,16 @@ export interface OperatorMetrics {
   readonly wrote: (what: string, result: 'written' | 'refused') => void
   /** One pass over all objects, in seconds. */
   readonly decided: (seconds: number, counts: DecidedCounts) => void
-  /** Kinds whose definition in the cluster is another one than this program's. */
+  /** Kinds whose definition in the cluster differs from this program's. */
   readonly differing: (kinds: readonly string[]) => void
   /** Objects that belong to other installations. */
   readonly foreign: (count: number) => void
   /** Namespaces that the operator may not read. */
   readonly unreadable: (namespaces: ReadonlySet<string>) => void
-  /** A published catalog, in seconds since the first change that it holds was seen. */
+  /** A published catalog, in seconds since the first change in it was seen. */
   readonly published: (seconds: number) => void
   readonly retried: () => void
-  /** The facts were asked for the figures of all websites. */
+  /** The facts were queried for the figures of all websites. */
   readonly readTraffic: (result: 'read' | 'failed') => void
   readonly leading: (isLeading: boolean) => void
 }
@@ -23,11 +23,11 @@ export interface OperatorMetrics {
 export interface DecidedCounts {
   readonly websites: number
   readonly refused: number
-  /** Websites that are refused and stay in force as they were. */
+  /** Websites that are refused but stay in force. */
   readonly held: number
 }
 
-/** How the work stands at this moment. */
+/** The present state of the work. */
 interface QueueLook {
   readonly depth: () => number
   readonly longestRunningMs: () => number
@@ -44,10 +44,10 @@ export function createOperatorMetrics(registry: Registry, queue: QueueLook): Ope
   const gauge = (name: string, help: string) => new Gauge({ name: `whence_operator_${name}`, help, registers })
   const histogram = (name: string, help: string) =>
     new Histogram({ name: `whence_operator_${name}`, help, registers, buckets: PASS_BUCKETS_S })
-  const leader = gauge('leader', '1 where this process leads.')
+  const leader = gauge('leader', '1 if this process leads.')
   const websites = gauge('websites', 'Websites in force.')
   const refused = gauge('refused_objects', 'Resources that are refused or incomplete.')
-  const held = gauge('held_websites', 'Websites that are refused and stay in force as they were accepted last.')
+  const held = gauge('held_websites', 'Refused websites that stay in force in their last accepted form.')
   const foreign = gauge('foreign_objects', 'Objects that belong to other installations and are left alone.')
   const differing = new Gauge({
     name: 'whence_operator_definition_differs',
@@ -63,10 +63,10 @@ export function createOperatorMetrics(registry: Registry, queue: QueueLook): Ope
   })
   const passes = histogram('pass_seconds', 'Time to decide about all objects.')
   const publishing = histogram('publish_seconds', 'From the first unpublished change to the published catalog.')
-  const retries = new Counter({ name: 'whence_operator_retries_total', help: 'Work that failed once more.', registers })
+  const retries = new Counter({ name: 'whence_operator_retries_total', help: 'Retries that failed again.', registers })
   const reads = new Counter({
     name: 'whence_operator_traffic_reads_total',
-    help: 'Questions to the facts for the figures that websites show.',
+    help: 'Queries of the facts for the figures of websites.',
     labelNames: ['result'],
     registers,
   })
@@ -108,7 +108,7 @@ function collectAges(registry: Registry, queue: QueueLook): void {
   collected('whence_operator_unpublished_seconds', 'Age of the oldest change that is not published.', () => {
     return queue.unpublishedMs() / 1_000
   })
-  collected('workqueue_depth', 'Keys that wait or are being worked on.', queue.depth)
+  collected('workqueue_depth', 'Keys that wait or are being processed.', queue.depth)
   collected('workqueue_longest_running_processor_seconds', 'Age of the longest running work.', () => {
     return queue.longestRunningMs() / 1_000
   })

@@ -1,8 +1,8 @@
 /**
  * The operator: gathers what the cluster holds, decides what it should hold, and applies the difference.
  *
- * Every pass looks at everything, so nothing hangs on single events; what is unchanged costs no request. Replicas that do
- * not lead keep their copies warm and write nothing.
+ * Every pass checks everything, so nothing depends on single events; unchanged objects cost no request. Replicas that
+ * do not lead keep their copies up to date and write nothing.
  */
 
 import { createHash, randomBytes } from 'node:crypto'
@@ -48,19 +48,19 @@ export interface OperatorOptions {
   readonly namespaces: readonly string[]
   /** Unique among the replicas. */
   readonly identity: string
-  /** Stands in the snippets that statuses show. */
+  /** Used in the snippets that statuses show. */
   readonly baseUrl: string
   /** Name of this installation; objects of others are left alone. */
   readonly installation: string
-  /** How many Secrets the credentials of one provider may fill; as many as there are rights to. */
+  /** How many Secrets the credentials of one provider may fill; the operator has rights to that many. */
   readonly credentialSlots: number
-  /** Names of Secrets in the place of the catalog that are the service's own. */
+  /** Names of the service's own Secrets in the catalog's namespace. */
   readonly ownSecrets: readonly string[]
-  /** Where the figures of websites and the states of destinations come from; null where they are not shown. */
+  /** Source of the websites' figures and the destinations' states; null if they are not shown. */
   readonly readFacts: FactsReader | null
-  /** Between two readings of these figures; for tests. */
+  /** Time between two readings of these figures; set by tests. */
   readonly trafficIntervalMs?: number
-  /** Between two looks at the Secrets that hold credentials; for tests. */
+  /** Time between two checks of the Secrets with credentials; set by tests. */
   readonly tidyIntervalMs?: number
   readonly registry: Registry
   readonly logger: Logger
@@ -72,19 +72,19 @@ export interface OperatorOptions {
 
 export interface Operator {
   readonly isLeading: () => boolean
-  /** Whether it knows what it decides about. */
+  /** Whether everything that decisions depend on is known. */
   readonly isReady: () => boolean
   readonly close: () => Promise<void>
 }
 
-/** A change waits so long for others, and no longer. */
+/** How long a change waits for others. */
 const GATHER_MS = 50
-/** Statuses on their way at once: the API server has something to do while we do our part, and none waits for long. */
+/** Status writes in flight: enough to keep the API server busy, few enough that none waits long. */
 const CONCURRENCY = 32
-/** After so many failures in a row the statuses say that the catalog could not be written. */
+/** After this many failures in a row the statuses report that the catalog could not be written. */
 const TOLD_FAILURES = 6
 const PASS = 'pass'
-/** A look at the Secrets that hold credentials, which nothing tells of. */
+/** Checks the Secrets with credentials, which send no events. */
 const TIDY = 'tidy'
 const TIDY_MS = 30_000
 const FORBIDDEN_RETRY_MS = 30_000
@@ -111,27 +111,27 @@ class Operating {
   readonly #publisher
   readonly #tidying: NodeJS.Timeout
   readonly #statuses
-  /** Apart from the statuses: what comes into force never waits for what is said about it. */
+  /** Separate from the statuses: publishing never waits for status writes. */
   readonly #passes
   readonly #queue
   readonly #metrics
   readonly #traffic
   #decision: Decision | null = null
-  /** What the cluster holds; undefined until it was looked at. */
+  /** What the cluster holds; undefined until it was read. */
   #inForce: InForce | null | undefined
   readonly #memory = emptyMemory()
   readonly #ownSecrets: ReadonlySet<string>
   #gathering: NodeJS.Timeout | null = null
-  /** When the first change was seen that no published catalog holds yet. */
+  /** When the first unpublished change was seen. */
   #changedAtMs: number | null = null
-  /** When the oldest change was seen that no published catalog holds. */
+  /** When the oldest unpublished change was seen. */
   #unpublishedSinceMs: number | null = null
   #isFirstReview = true
-  /** What is known of namespaces, as it was when it was last looked at. */
+  /** The last known state of the namespaces. */
   #spaces = ''
-  /** Kinds whose definition in the cluster is another one than ours. */
+  /** Kinds whose definition in the cluster differs from ours. */
   #differing: readonly ResourceKind[] = []
-  /** Whose each object was said to be. */
+  /** The last reported owner of each object. */
   readonly #toldForeign = new Map<string, string>()
   readonly #tell
 
@@ -214,7 +214,7 @@ class Operating {
     this.#queue.put(TIDY, 'later')
   }
 
-  /** Something is new: a pass is due once others had the time to join it. */
+  /** Something changed: starts a pass once other changes had time to join it. */
   #changed(): void {
     if (!this.#world.isReady() || !this.leader.isLeading()) return
     this.#changedAtMs ??= performance.now()
@@ -225,7 +225,7 @@ class Operating {
     }, GATHER_MS)
   }
 
-  /** Ours or somebody else's: it is looked at, and written only where it is not what was decided. */
+  /** Written by this operator or another program: it is checked, and written only if it differs from the decision. */
   #statusChanged(key: string): void {
     if (this.leader.isLeading() && this.#decision !== null) this.#queue.put(key, 'later')
   }
@@ -280,7 +280,7 @@ class Operating {
     return decision
   }
 
-  /** Each is told once, and never in its status, which is the other's. */
+  /** Each is reported once, and never in its status, which belongs to the other installation. */
   #tellForeign(foreign: readonly ForeignObject[]): void {
     this.#metrics.foreign(foreign.length)
     const { logger, installation: own } = this.#options
@@ -289,12 +289,12 @@ class Operating {
       if (this.#toldForeign.get(key) === installation) continue
       this.#toldForeign.set(key, installation)
       logger.info({ kind, object: keyOf(object), installation, own }, 'left alone, it belongs to another installation')
-      const message = `it belongs to the installation ${installation}, and ${own} leaves it alone; spec.installation says whose it is`
+      const message = `it belongs to the installation ${installation}, and ${own} leaves it alone; spec.installation decides`
       this.#tell(kind, object, { type: 'Warning', reason: 'OtherInstallation', message })
     }
   }
 
-  /** Statuses of a start wait behind those that a person's change brings. */
+  /** The status writes of a start wait behind those of people's changes. */
   #review(decision: Decision, isPublished: boolean): void {
     const urgency: Urgency = this.#isFirstReview ? 'later' : 'now'
     this.#isFirstReview = false
@@ -308,13 +308,13 @@ class Operating {
     const isNews = spaces !== this.#spaces
     this.#spaces = spaces
     const isDamaged = this.#inForce !== undefined && (await this.#credentials.tidy())
-    // Time passes for what the guard keeps in mind as well.
+    // The guard's memory also changes with time.
     if (isNews || isDamaged || this.#memory.guard.size > 0) this.#changed()
   }
 
   async #compareDefinitions(): Promise<void> {
     const { client, logger, namespaces } = this.#options
-    // An installation of one namespace has no right beyond it.
+    // An installation for one namespace has no rights beyond it.
     if (namespaces.length === 1) return
     const found = (await differingDefinitions(client, sha256Hex)) ?? []
     if (found.join() === this.#differing.join()) return
@@ -327,7 +327,7 @@ class Operating {
     this.#metrics.retried()
     const why = error instanceof Error ? error.message : String(error)
     if (failures === 1 || failures % 10 === 0) {
-      this.#options.logger.warn({ key, failures, why }, 'could not be written, trying again')
+      this.#options.logger.warn({ key, failures, why }, 'could not be written, retrying')
     }
     if (key === PASS && failures === TOLD_FAILURES && this.#decision !== null) this.#review(this.#decision, false)
   }

@@ -1,32 +1,32 @@
-/** Runs work by key: one at a time for each key, many keys at once, again after a failure, and never lost. */
+/** Runs work by key: one task at a time for each key, many keys at once, with retries after failures, and none lost. */
 
-/** What came from a person goes first; what a start or a whole pass brings waits behind it. */
+/** Changes by people come first; work of a start or a full pass waits behind them. */
 export type Urgency = 'now' | 'later'
 
 export interface WorkQueueOptions {
-  /** Brings the key's part of the world to what it should be now; rejects where that must be tried again. */
+  /** Does the work of the key; rejects if it must be retried. */
   readonly handle: (key: string) => Promise<void>
   readonly concurrency: number
   readonly random: () => number
   readonly onFailure: (key: string, error: unknown, failures: number) => void
-  /** The least time until a failed key is tried again, where the error asks for one. */
+  /** The least time until a failed key is retried, if the error sets one. */
   readonly leastDelayMs: (error: unknown) => number
 }
 
 export interface WorkQueue {
-  /** Asks for work on a key. Asking again before it began changes nothing; while it runs, it is done once more after. */
+  /** Requests work on a key. A request before it began changes nothing; during the work, it is repeated afterwards. */
   readonly put: (key: string, urgency: Urgency) => void
-  /** Keys that wait or run; those that wait after a failure included. */
+  /** Keys that wait or run, including those that wait after a failure. */
   readonly depth: () => number
   /** Age of the longest running work, in ms. */
   readonly longestRunningMs: () => number
-  /** Takes nothing more and resolves once what runs has ended. */
+  /** Accepts nothing more and resolves once running work has ended. */
   readonly close: () => Promise<void>
 }
 
 const BACKOFF_MS = { first: 100, most: 60_000 }
 
-/** A key is some bytes: the number of keys is bounded by the objects there are, so nothing is ever dropped. */
+/** A key is a few bytes, and objects bound the number of keys, so nothing is ever dropped. */
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   const queue = new KeyedQueue(options)
   return {
@@ -58,7 +58,7 @@ class KeyedQueue {
       running.again = urgency === 'now' ? 'now' : (running.again ?? 'later')
       return
     }
-    // What changed may be what made it fail: it is tried now.
+    // The change may fix the failure: the key is retried now.
     clearTimeout(this.#timers.get(key))
     this.#timers.delete(key)
     if (urgency === 'now') this.#waiting.later.delete(key)

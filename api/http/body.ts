@@ -1,4 +1,4 @@
-/** Reads a collection body as raw bytes, at most 16 KB, and says what it is before anything looks inside. */
+/** Reads a collection body as raw bytes, at most 16 KB, and checks its form before anything parses it. */
 
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
@@ -13,7 +13,7 @@ export interface RawBody {
   readonly isCut: boolean
 }
 
-/** The client went away in the middle; there is nobody to answer. */
+/** The client disconnected in the middle; the answer would reach no one. */
 export interface Aborted {
   readonly kind: 'aborted'
   /** What had arrived, cut at the limit. */
@@ -26,25 +26,25 @@ export function checkHead(req: IncomingMessage): Refusal | null {
   return isEncoded(req) ? refuse('unsupported_encoding') : null
 }
 
-/** Whether the body's bytes are not the text itself; such a body is never unpacked. */
+/** Whether the body is compressed; such a body is never unpacked. */
 export function isEncoded(req: IncomingMessage): boolean {
   const encoding = req.headers['content-encoding']
   return encoding !== undefined && encoding.trim().toLowerCase() !== 'identity'
 }
 
 /**
- * So long the beginning of a body that is announced as too large is waited for: it tells whom the refusal is for. A client
- * that asks first has sent none, and is answered at once.
+ * How long to wait for the beginning of a body that is announced as too large: it shows whom to record the refusal for.
+ * A client that sends `Expect: 100-continue` has sent none, and is answered at once.
  */
 const BEGINNING_MS = 200
 
-/** Whether a body is on its way that an answer without reading would leave lying, and that is not surely small. */
+/** Whether an unread body, not known to be small, would be left on the connection after the answer. */
 export function isLargeUnread(req: IncomingMessage): boolean {
   if (req.headers['transfer-encoding'] !== undefined) return true
   return Number(req.headers['content-length'] ?? 0) > LIMITS.bodyBytes
 }
 
-/** Never reads past the limit: what is longer comes back cut, and the caller closes the connection. */
+/** Never reads past the limit: a longer body comes back truncated, and the caller closes the connection. */
 export function readBody(req: IncomingMessage): Promise<RawBody | Aborted> {
   const isTooLarge = Number(req.headers['content-length'] ?? 0) > LIMITS.bodyBytes
   if (isTooLarge && req.headers.expect !== undefined) {
@@ -79,7 +79,10 @@ export function readBody(req: IncomingMessage): Promise<RawBody | Aborted> {
   })
 }
 
-/** `application/json`, with nothing but `charset=utf-8` as a parameter. Split, not matched: a header may be 16 KB of blanks. */
+/**
+ * `application/json`, with no parameter but `charset=utf-8`. Split, not matched by a pattern: a header may be 16 KB of
+ * blanks.
+ */
 function isJsonType(header: string): boolean {
   if (header === 'application/json') return true
   const [type = '', ...parameters] = header.split(';').map((part) => part.trim().toLowerCase())
@@ -91,7 +94,7 @@ function isUtf8Charset(parameter: string): boolean {
   return name === 'charset' && (value === 'utf-8' || value === '"utf-8"') && more.length === 0
 }
 
-/** The body as text; null where it is not UTF-8. A byte-order mark stays and is refused as JSON. */
+/** The body as text; null if it is not UTF-8. A byte-order mark stays and is refused as JSON. */
 export function decodeBody(bytes: Buffer): string | null {
   return isUtf8(bytes) ? bytes.toString('utf8') : null
 }

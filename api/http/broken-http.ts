@@ -1,16 +1,16 @@
-/** What happens on a socket outside of requests: messages that HTTP's own rules refuse, and closing so that answers arrive. */
+/** Handles sockets outside of requests: answers messages that break HTTP's rules, and closes so that answers arrive. */
 
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts'
 
-/** So long a client may take to read the last answer and to hang up. */
+/** How long a client may take to read the last answer and to disconnect. */
 const LINGER_MS = 500
-/** What may still come meanwhile; it is thrown away unread. */
+/** How much may still arrive meanwhile; it is discarded unread. */
 const LINGER_BYTES = 1_048_576
 
-/** `onBroken` hears of each message that never became a request. */
+/** `onBroken` is called for each message that never became a request. */
 export function guardSockets(server: Server, onBroken: (status: number, code: ErrorCode) => void): void {
   const answer = (socket: Duplex, code: ErrorCode): void => {
     answerBrokenHttp(socket, code)
@@ -27,12 +27,12 @@ export function guardSockets(server: Server, onBroken: (status: number, code: Er
   server.on('connect', (_req, socket) => answer(socket, 'invalid_request'))
 }
 
-/** Node's own handler looks at this too; there is no public way to ask. */
+/** Node's own handler reads this too; there is no public way. */
 type BusySocket = Socket & { readonly _httpMessage?: ServerResponse | null }
 
 /**
- * Where a whole request is being answered, the broken message is a later one: its refusal must not be taken for that
- * answer. So the answer goes out and ends the connection. True where that is so.
+ * While a complete request is being answered, a broken message can only be a later one, and its refusal must not be
+ * taken for that answer. So the answer is sent and ends the connection. Returns true in that case.
  */
 function finishCurrent(socket: BusySocket): boolean {
   const current = socket._httpMessage
@@ -43,8 +43,8 @@ function finishCurrent(socket: BusySocket): boolean {
 }
 
 /**
- * Closes after what was written has arrived: a socket that is destroyed while bytes lie unread resets the connection, and
- * the reset may overtake the answer (RFC 9112, section 9.6). Nothing that still comes reaches the parser.
+ * Closes after the answer has arrived: destroying a socket with unread bytes resets the connection, and the reset may
+ * overtake the answer (RFC 9112, section 9.6). Nothing that still arrives reaches the parser.
  */
 function endGently(socket: Socket): void {
   if (socket.destroyed || socket.writableEnded) return
@@ -62,7 +62,7 @@ function endGently(socket: Socket): void {
   socket.resume()
 }
 
-/** What the parser refuses never becomes a request; it still gets an error in the contract's shape. */
+/** A message that the parser refuses never becomes a request; it still gets an error in the contract's form. */
 function answerBrokenHttp(socket: Duplex, code: ErrorCode): void {
   const body = JSON.stringify({ error: code })
   const head = [

@@ -1,4 +1,4 @@
-/** Which address a client counts as: IPv4 whole, IPv6 by its /64, mapped addresses as the IPv4 they are. */
+/** The address a client is counted under: IPv4 whole, IPv6 by its /64, mapped addresses as IPv4. */
 
 import type { IncomingMessage } from 'node:http'
 import ipaddr from 'ipaddr.js'
@@ -8,12 +8,15 @@ const PLAIN_IPV4 = /^\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}$/
 /** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+)|\[([0-9a-fA-F:.%]+)\])(?::\d{1,5})?$/
 const NETWORK_PARTS = 4
-/** The longest address there is, with a zone and a port, has fewer. What is longer is not looked into. */
+/** The longest possible address, with a zone and a port, is shorter. Longer texts are not parsed. */
 const ADDRESS_CHARS_MAX = 80
-/** Addresses of proxies that are remembered; an installation has a handful. */
+/** Addresses of proxies to cache; an installation has a handful. */
 const PROXIES_MAX = 1_000
 
-/** Reads the address that a request counts as; `trusted` are the networks whose `X-Forwarded-For` is believed. */
+/**
+ * Returns a function that reads the address a request is counted under; `trusted` are the networks whose
+ * `X-Forwarded-For` is trusted.
+ */
 export function addressReader(trusted: readonly string[]): (req: IncomingMessage) => string {
   if (trusted.length === 0) return (req) => countedAddress(req.socket.remoteAddress, undefined)
   const isTrusted = remembering(proxyAddr.compile([...trusted]))
@@ -21,7 +24,8 @@ export function addressReader(trusted: readonly string[]): (req: IncomingMessage
 }
 
 /**
- * Whom a connection counts for: its peer, as `addressReader` spells it; null for a trusted proxy, which brings many clients.
+ * The peer that a connection counts for, spelled as by `addressReader`; null for a trusted proxy, which carries many
+ * clients.
  */
 export function connectionPeer(trusted: readonly string[]): (address: string | undefined) => string | null {
   const isTrusted = trusted.length === 0 ? () => false : remembering(proxyAddr.compile([...trusted]))
@@ -30,7 +34,7 @@ export function connectionPeer(trusted: readonly string[]): (address: string | u
 
 type TrustProxy = (address: string, hops: number) => boolean
 
-/** Most requests come over the same few proxies, and comparing an address with networks is not cheap. */
+/** Most requests come through the same few proxies, and comparing an address with networks is not cheap. */
 function remembering(isTrusted: TrustProxy): TrustProxy {
   const proxies = new Set<string>()
   return (address, hops) => {
@@ -43,8 +47,8 @@ function remembering(isTrusted: TrustProxy): TrustProxy {
 }
 
 /**
- * Text for a keyed hash, never for a log. `told` is the address as proxies tell it; where that cannot be read the peer
- * counts, so that nobody shares a window with all others who tell nonsense.
+ * Text for a keyed hash, never for a log. `told` is the address that proxies report. If it cannot be parsed the peer
+ * counts instead, so that clients of broken proxies do not all share one window.
  */
 function countedAddress(told: string | undefined, peer: string | undefined): string {
   return readAddress(told) ?? readAddress(peer) ?? 'unknown'
@@ -56,7 +60,7 @@ function readAddress(address: string | undefined): string | null {
   const [, ipv4, ipv6] = WITH_PORT.exec(address) ?? []
   if (ipv4 !== undefined) return ipv4
   const [bare = ''] = (ipv6 ?? address).split('%')
-  // The library takes `999` and `0x7f.1` for IPv4 as well; no proxy writes that.
+  // The library also accepts `999` and `0x7f.1` as IPv4; no proxy writes that.
   if (!bare.includes(':') || !ipaddr.isValid(bare)) return null
   const parsed = ipaddr.process(bare)
   if (!(parsed instanceof ipaddr.IPv6)) return parsed.toString()

@@ -1,17 +1,17 @@
-/** Bounds what refusals may write that no rate limit bounds: so many records a second, so many bodies a minute and address. */
+/** Bounds the records of refusals that no rate limit bounds: records per second, and bodies per minute and address. */
 
 import { LIMITS } from '../../domain/limits.ts'
 
 export interface Floods {
-  /** Whether a further record of such a refusal may go to the log. */
+  /** Whether another record of such a refusal may go to the log. */
   readonly takesRecord: () => boolean
-  /** Whether its body may go along; else its length and digest stand for it. */
+  /** Whether it may include the body; otherwise length and digest replace it. */
   readonly takesBody: (addressHash: string) => boolean
 }
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
-/** Addresses whose bodies are counted in one minute; no others keep theirs. */
+/** Addresses whose bodies are counted in one minute; bodies of others are not kept. */
 const ADDRESSES_MAX = 100_000
 
 export function createFloods(nowMs: () => number): Floods {
@@ -23,7 +23,7 @@ export function createFloods(nowMs: () => number): Floods {
   }
 }
 
-/** Counts by key in windows of this process that lie on the clock; infinite for keys that do not fit any more. */
+/** Counts by key in clock-aligned windows of this process; infinite for keys beyond the bound. */
 function window(lengthMs: number, nowMs: () => number): { readonly count: (key: string) => number } {
   let number = -1
   const counts = new Map<string, number>()

@@ -8,14 +8,14 @@ import type { Headers } from './reply.ts'
 
 const VARY_ORIGIN: Headers = { 'Cache-Control': 'no-store', Vary: 'Origin' }
 
-/** Headers of an answer to a collection request. Only what some website registered may read it. */
+/** Headers of an answer to a collection request. Only origins that some website registered may read it. */
 export function corsHeaders(req: Request, catalog: Catalog): Headers {
   const { origin } = req.headers
   if (origin === undefined || !isRegistered(origin, catalog)) return VARY_ORIGIN
   return { 'Cache-Control': 'no-store', Vary: 'Origin', 'Access-Control-Allow-Origin': origin }
 }
 
-/** Answers `OPTIONS` of the collection endpoints; whether the website is the right one is seen on the request itself. */
+/** Answers `OPTIONS` of the collection endpoints; the request itself is checked for the right website. */
 export function preflight(catalog: () => Catalog, methods: readonly string[]): RequestHandler {
   const allowedMethods = methods.join(', ')
   return (req, res) => {

@@ -1,4 +1,4 @@
-/** The limit for each client address, as express-rate-limit middleware over the hot state's clock-aligned windows. */
+/** The limit per client address, as express-rate-limit middleware over the hot state's clock-aligned windows. */
 
 import { rateLimit, type Options, type RateLimitRequestHandler, type Store } from 'express-rate-limit'
 import { RATE_RULES } from '../../domain/limits.ts'
@@ -14,7 +14,9 @@ export interface AddressLimitOptions {
   readonly onLimited: (req: Request, res: Response, retryAfterS: number) => Promise<void>
 }
 
-/** The middleware hands a window's end from its store to its handler and nothing else; the date's identity carries the rest. */
+/**
+ * The middleware passes only a window's end from its store to its handler; the Date object's identity carries the rest.
+ */
 type Waits = WeakMap<Date, number>
 
 export function addressLimit(options: AddressLimitOptions): RateLimitRequestHandler {
@@ -27,9 +29,9 @@ export function addressLimit(options: AddressLimitOptions): RateLimitRequestHand
     store: clockStore(options, waits),
     standardHeaders: false,
     legacyHeaders: false,
-    // Its own checks print client addresses.
+    // The library's own checks print client addresses.
     validate: false,
-    // A store that is away must not stop collection; the hot state says so in /health.
+    // An unreachable store must not stop collection; /health reports it.
     passOnStoreError: true,
     handler: (req, res, next) => {
       const { rateLimit: info } = req as Request & { rateLimit?: { resetTime?: Date } }
@@ -39,7 +41,7 @@ export function addressLimit(options: AddressLimitOptions): RateLimitRequestHand
   })
 }
 
-/** The library's own store starts a window at the first hit; the contract wants windows aligned to the clock. */
+/** The library's own store starts a window at the first hit; the contract requires windows aligned to the clock. */
 function clockStore(options: AddressLimitOptions, waits: Waits): Store {
   const { limit } = RATE_RULES.collection
   return {
@@ -51,7 +53,7 @@ function clockStore(options: AddressLimitOptions, waits: Waits): Store {
       waits.set(resetTime, outcome.retryAfterS)
       return { totalHits: limit + 1, resetTime }
     },
-    // The pipeline takes hits back, of a request that was promised nothing; a refused one was not counted to begin with.
+    // The pipeline returns the hits of a request that was not accepted; a refused one was never counted.
     decrement: () => undefined,
     resetKey: () => undefined,
   }

@@ -1,4 +1,4 @@
-/** What is answered to requests that reach no endpoint: ambiguous messages, unknown addresses, wrong methods, faults. */
+/** Answers to requests that reach no endpoint: ambiguous messages, unknown addresses, wrong methods, faults. */
 
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import { ERRORS, refuse, type ErrorCode } from '../../domain/errors.ts'
@@ -9,14 +9,14 @@ import { ownerOf } from '../collection/owner.ts'
 import { sendRefused, takeBody, type PipelineParts } from '../collection/pipeline.ts'
 import { sendRefusal, type Headers } from './reply.ts'
 
-/** Node drops header lines beyond its own bound without a word, so ours lies below it and is told. */
+/** Node silently drops header lines past its limit; ours is lower: a 431. */
 export const HEADER_LINES_MAX = 64
 const SINGLE_HEADERS = ['host', 'content-type', 'content-encoding', 'origin'] as const
-/** Below this lie the collection endpoints. */
+/** Prefix of the collection endpoints. */
 const COLLECTION = '/v1/'
 const CLOSE: Headers = { Connection: 'close' }
 
-/** Refuses messages that two readers could take for two different requests. */
+/** Refuses messages that two readers could parse as two different requests. */
 export function plainRequest(parts: PipelineParts): RequestHandler {
   const refuseIt = refuser(parts)
   return (req, res, next) => {
@@ -27,7 +27,7 @@ export function plainRequest(parts: PipelineParts): RequestHandler {
 }
 
 /**
- * Answers with a code and ends the connection, as what follows on it cannot be trusted. What was meant for a collection
+ * Answers with a code and ends the connection, because what follows on it cannot be trusted. A request for a collection
  * endpoint is recorded; its body is not read.
  */
 function refuser({ deps, recorder }: PipelineParts): (req: Request, res: Response, code: ErrorCode) => void {
@@ -47,7 +47,7 @@ function findAmbiguity(req: Request): ErrorCode | null {
   return isPlainTarget(req) && hasHost(req) && !hasRepeatedHead(req.rawHeaders) ? null : 'invalid_request'
 }
 
-/** A path of this service, in a version of HTTP that this is: the parser also takes 2.0 and addresses of others. */
+/** A path of this service in HTTP 1.0 or 1.1: the parser also accepts 2.0 and absolute addresses. */
 function isPlainTarget({ url, httpVersion }: Request): boolean {
   return url.startsWith('/') && !url.includes('#') && (httpVersion === '1.1' || httpVersion === '1.0')
 }
@@ -66,11 +66,11 @@ function hasRepeatedHead(rawHeaders: readonly string[]): boolean {
   return false
 }
 
-/** A bit of its own for each header that may stand only once, in any case of letters; 0 for all others. */
+/** A separate bit for each header that may occur only once, ignoring case; 0 for all others. */
 function bitOf(name: string): number {
   for (let index = 0; index < SINGLE_HEADERS.length; index++) {
     const single = SINGLE_HEADERS[index]
-    // Nearly all others differ in length, which costs less to see.
+    // Nearly all others differ in length, which is cheaper to compare.
     if (name.length === single?.length && name.toLowerCase() === single) return 1 << index
   }
   return 0
@@ -92,7 +92,7 @@ export function notFound(deps: ApiDeps): RequestHandler {
   return (req, res) => answer(res, 'not_found', deps, closeIfLarge(req))
 }
 
-/** What Express itself cannot read (a broken percent escape in a path) or what a handler threw. */
+/** Errors of Express itself (a broken percent escape in a path) and exceptions of handlers. */
 export function lastResort(parts: PipelineParts): ErrorRequestHandler {
   const { deps } = parts
   const refuseIt = refuser(parts)
@@ -108,7 +108,7 @@ export function lastResort(parts: PipelineParts): ErrorRequestHandler {
   }
 }
 
-/** A body that nobody will read must not be waited for either. */
+/** An unread body must not be waited for either. */
 function closeIfLarge(req: Request): Headers {
   return isLargeUnread(req) ? CLOSE : {}
 }

@@ -31,7 +31,7 @@ export function sendText(res: ServerResponse, answer: TextAnswer): void {
   res.end(answer.text)
 }
 
-/** The contract's error shape: `error` and, beside it, what helps the caller. Returns the status. */
+/** The contract's error form: `error` and further members that help the caller. Returns the status. */
 export function sendRefusal(res: ServerResponse, refusal: Refusal, headers: Headers = {}): number {
   const { status } = ERRORS[refusal.code]
   sendText(res, {

@@ -1,4 +1,4 @@
-/** Checks bodies against their schemas and says which field is wrong, without repeating what stands in it. */
+/** Checks bodies against their schemas and reports the wrong field, without repeating its value. */
 
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { Refusal } from '../../domain/errors.ts'
@@ -14,7 +14,7 @@ export function compileValidator(schema: object): Validator {
   const validate: ValidateFunction = ajv.compile(schema)
   return (body) => {
     if (validate(body)) return null
-    // The last one is the outermost: of an alternative the first would tell only one side.
+    // The last one is the outermost: for an alternative, the first would describe only one side.
     const error = validate.errors?.at(-1)
     return error === undefined ? invalidField('', 'is not valid') : invalidField(pointerOf(error), messageOf(error))
   }
@@ -23,7 +23,7 @@ export function compileValidator(schema: object): Validator {
 function pointerOf(error: ErrorObject): string {
   const missing: unknown = error.keyword === 'required' ? error.params['missingProperty'] : undefined
   const path = typeof missing === 'string' ? `${error.instancePath}/${missing}` : error.instancePath
-  // Names that a client made up (adapters, say) are values of the request too.
+  // Names made up by a client (adapters, for example) are values of the request too.
   return path
     .split('/')
     .map((part, index) => (index === 0 || KNOWN_MEMBERS.has(part) || /^\d{1,4}$/.test(part) ? part : '*'))

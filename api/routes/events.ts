@@ -70,7 +70,7 @@ function claimOf({ website }: CheckedRequest, event: InstallEvent, deps: ApiDeps
   return { website: website.id, eventId: event.eventId, installationId: event.installationId, owner }
 }
 
-/** A repeat that comes while the first is under way waits for its answer, at most a second. */
+/** A repeat that arrives while the first is being handled waits for its answer, at most a second. */
 async function claimInTime(
   claim: Claim,
   deps: ApiDeps,
@@ -90,11 +90,11 @@ interface FirstReport {
   readonly claim: Claim
   readonly waitedMs: number
   readonly installation: Installation
-  /** What an earlier try decided that may have been stored. */
+  /** The decision of an earlier try that may have been stored. */
   readonly kept: string | null
 }
 
-/** Gather, decide, apply; a failure gives the claim back, so that the next try need not wait for the lease. */
+/** Gather, decide, apply; a failure releases the claim, so that a retry need not wait for the lease. */
 async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Answer> {
   const { request, event, claim } = first
   const { deps, recorder } = parts
@@ -106,7 +106,7 @@ async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Ans
     }
     const install = await keepUsage(usage, async () => {
       const decided = await decide(first, deps)
-      // Kept beside the append: should that fail, it may have been stored all the same, and the next try must say the same.
+      // Kept beside the append: a failed append may still have been stored, and the next try must give the same answer.
       await Promise.all([append(decided, first, parts), deps.hotState.keepInstall(claim, JSON.stringify(decided))])
       return decided
     })
@@ -178,7 +178,7 @@ function matchedVisit(install: Install): MatchedVisit | null {
   return visitId === null || visitIssuedAtMs === null ? null : { website, visitId, issuedAtMs: visitIssuedAtMs, gpc }
 }
 
-/** The event's ID is told as it was sent, also where it is stored as a hash. */
+/** The event's ID as it was sent, even if it is stored as a hash. */
 function answer({ body: sent }: CheckedRequest, body: InstallAnswer): Answer {
   return { kind: 'answer', body: { ...body, event_id: sent['event_id'] } }
 }

@@ -1,4 +1,7 @@
-/** Every public file, made once at start: the SDK, the hook's source, the limits, the OpenAPI document and the setup skill. */
+/**
+ * Every public file, built once at start: the SDK, the hook's source, the limits, the OpenAPI document and the setup
+ * skill.
+ */
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +13,7 @@ import { limitsFile } from './limits.ts'
 import { skillFiles } from './skills.ts'
 
 export interface PublicFiles {
-  /** The hook's source as `/report.sh` serves it and every served script ends with. */
+  /** The hook's source, as served by `/report.sh` and at the end of every served script. */
   readonly hookBody: string
   readonly byPath: ReadonlyMap<string, StaticFile>
 }
@@ -45,7 +48,7 @@ interface SdkManifest {
   readonly files: readonly { readonly name: string; readonly url: string; readonly immutableUrl: string }[]
 }
 
-/** Short-lived under its plain name, for ever under the name that holds its hash. */
+/** Cached briefly under its plain name, for ever under the name that contains its hash. */
 function sdkFiles(folder: string): [string, StaticFile][] {
   const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as SdkManifest
   return manifest.files.flatMap(({ name, url, immutableUrl }) => {

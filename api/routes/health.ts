@@ -1,4 +1,7 @@
-/** `GET /health`: that the process lives, what it delivers, and whether its parts are well. Anybody may ask, so it names nothing. */
+/**
+ * `GET /health`: that the process is alive, what it delivers, and whether its parts are healthy. It is public, so it
+ * names nothing.
+ */
 
 import type { RequestHandler } from 'express'
 import { deliveryModes } from '../../domain/catalog-index.ts'
@@ -22,7 +25,7 @@ export function health(deps: ApiDeps): RequestHandler {
   }
 }
 
-/** What of a part's health is yes or no. How much of something there is, is for the metrics port alone. */
+/** The yes-or-no values of a part's health. Figures are only on the metrics port. */
 function stateOf(health: object): Readonly<Record<string, boolean>> {
   return Object.fromEntries(Object.entries(health).filter(([, value]) => typeof value === 'boolean'))
 }

@@ -1,4 +1,4 @@
-/** The GET endpoints that name a website: what the SDK reads at start, and the hook for an installer. */
+/** The GET endpoints of a website: what the SDK reads at start, and the hook for an installer. */
 
 import { createHash } from 'node:crypto'
 import type { Request, RequestHandler, Response } from 'express'
@@ -27,7 +27,7 @@ interface Read {
 export function browserConfig(parts: PipelineParts): RequestHandler {
   return readRoute(parts, (read) => {
     const { website, req, exchange } = read
-    // The page gets no answer that it may read, so its SDK comes no further than here.
+    // The page may not read the answer, so its SDK stops here.
     const { origin } = exchange
     if (origin !== null && !website.origins.has(origin)) void noteUnregisteredOrigin(website, origin, parts)
     const config = { measurementIds: website.measurementIds, providers: [...website.providers] }
@@ -56,7 +56,7 @@ export function reportScript(parts: PipelineParts, hookBody: string): RequestHan
   })
 }
 
-/** Finds the website, lets `answer` do the rest, and logs the read without waiting for the log. */
+/** Finds the website, calls `answer` for the rest, and logs the read without waiting for the log. */
 function readRoute(
   { deps, recorder }: PipelineParts,
   answer: (read: Read) => { readonly status: number; readonly code: ErrorCode | '' },
@@ -88,7 +88,7 @@ function send(
   return { status: sendTagged(req, res, answer), code: '' }
 }
 
-/** Sends text with a strong ETag, or 304 where the client has it already. Returns the status. */
+/** Sends text with a strong ETag, or 304 if the client has it already. Returns the status. */
 export function sendTagged(
   req: Request,
   res: Response,

@@ -1,4 +1,4 @@
-/** `GET /skills/<brand>-setup/...`: what a coding agent needs to set Whence up in somebody's repository. */
+/** `GET /skills/<brand>-setup/...`: what a coding agent needs to set Whence up in a repository. */
 
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -53,12 +53,12 @@ function skillFile(name: string, content: string): StaticFile {
   return staticFile({ type, content, cache: CACHE_SHORT })
 }
 
-/** As one word of a shell, whatever it holds. */
+/** As one word of a shell, whatever it contains. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
-/** The sources name no address and no brand of their own. */
+/** Fills in the address and the brand, which the sources do not contain. */
 function fill(text: string, options: ApiOptions): string {
   return text
     .replaceAll('{{base_url}}', () => options.baseUrl)

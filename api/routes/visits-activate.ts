@@ -1,4 +1,7 @@
-/** `POST /v1/visits/activate`: the marker is on disk, so its receipt may match; the one it replaced no longer does. */
+/**
+ * `POST /v1/visits/activate`: the browser has stored the marker, so its receipt may match; the one it replaced no
+ * longer does.
+ */
 
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { isExpired, type ReceiptClaims } from '../../domain/receipt.ts'
@@ -41,7 +44,7 @@ async function applyActivation(
   if (activation.kind === 'revoked') return refuse('receipt_revoked')
   const predecessor = activation.kind === 'unknown' ? 'unknown' : activation.revoked
   const revoked = predecessor === 'unknown' ? null : predecessor
-  // An activation that is known already is appended again: the first time may have failed between state and log.
+  // A known activation is appended again: the first time may have failed between state and log.
   await parts.recorder.accept(exchange, {
     topic: 'activations',
     id: claims.visitId,
@@ -63,8 +66,8 @@ async function applyActivation(
 }
 
 /**
- * A receipt that proves itself was issued: where the state has forgotten it, facts or its own word stand in. Its own word does
- * not say which receipt it replaces.
+ * A genuine receipt was issued. If the state has forgotten it, the facts or the receipt itself decide. The receipt does
+ * not contain the one it replaces.
  */
 async function activate(website: string, claims: ReceiptClaims, deps: ApiDeps): Promise<Activation> {
   const ref = refOf(website, claims)

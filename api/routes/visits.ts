@@ -31,7 +31,7 @@ export function visitsRoute(parts: PipelineParts): CollectionRoute {
 
 export type AdmittedRequest = AdmittedVisit & { readonly usage: TakenUsage }
 
-/** Counts the tracked event and makes the visit; the handoff-only form comes through here too. */
+/** Counts the tracked event and makes the visit; also for visits made only for a handoff. */
 export async function admit(
   { exchange, body, website, origin, page }: CheckedRequest,
   { deps, recorder }: PipelineParts,
@@ -58,7 +58,7 @@ async function applyVisit(request: CheckedRequest, admitted: AdmittedRequest, pa
   const { visit, previous } = admitted
   const { retentionDays } = request.website
   const refOf = (visitId: string, issuedAtMs: number) => ({ website: visit.website, visitId, issuedAtMs })
-  // Neither needs the other to have happened.
+  // Neither depends on the other.
   await Promise.all([
     parts.recorder.accept(request.exchange, {
       topic: 'visits',

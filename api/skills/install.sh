@@ -30,7 +30,7 @@ expected() {
   done <"$work/manifest.json"
 }
 
-# Downloads the first argument into the second one. An address with TLS is never left for one without.
+# Downloads the first argument into the second one. Never follows a redirect from TLS to plain HTTP.
 fetch() {
   case $root in https:*) protocols='=https' ;; *) protocols='=http,https' ;; esac
   curl -fsSL --proto "$protocols" --connect-timeout 10 --max-time 60 "$1" -o "$2" || fail "cannot read $1"

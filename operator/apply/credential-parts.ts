@@ -1,4 +1,4 @@
-/** Writes down the credentials of each provider's destinations, in as many texts as their size asks for. */
+/** Writes the credentials of each provider's destinations into as many texts as their size requires. */
 
 import { destinationKey } from '../../domain/catalog.ts'
 import type { Compilation } from '../../domain/catalog/compile-catalog.ts'
@@ -7,10 +7,10 @@ import type { ProviderId } from '../../domain/model.ts'
 import { PROVIDER_IDS } from '../../domain/model.ts'
 import { isSameList } from '../../domain/catalog/unchanged.ts'
 
-/** Of each provider the texts, and keys and values by turns that they were made of. */
+/** The texts of each provider, and the alternating keys and values they were made from. */
 export type CredentialMemory = Map<ProviderId, { readonly from: readonly unknown[]; readonly texts: readonly string[] }>
 
-/** Members in a fixed order: equal credentials make equal texts. A provider without destinations has none. */
+/** Members in a fixed order: equal credentials give equal texts. A provider without destinations has none. */
 export function credentialParts(
   { catalog, credentials }: Pick<Compilation, 'catalog' | 'credentials'>,
   memory: CredentialMemory,
@@ -25,14 +25,14 @@ export function credentialParts(
   return new Map([...from].map(([provider, list]) => [provider, textsOf(provider, list, memory)]))
 }
 
-/** What one destination takes up in such a text. */
+/** Size of one destination in such a text, in bytes. */
 export function credentialBytes(key: string, credentials: Readonly<Record<string, string>>): number {
   const bytes = BYTES.get(credentials) ?? Buffer.byteLength(memberText(key, credentials)) + 1
   BYTES.set(credentials, bytes)
   return bytes
 }
 
-/** The compiler gives unchanged credentials back, and those of one destination are no other one's. */
+/** The compiler reuses unchanged credential objects, and no two destinations share one. */
 const BYTES = new WeakMap<object, number>()
 
 function textsOf(provider: ProviderId, from: readonly unknown[], memory: CredentialMemory): readonly string[] {

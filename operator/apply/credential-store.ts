@@ -1,8 +1,9 @@
 /**
- * Keeps the credentials of destinations in Secrets of fixed names, two for each part, and reads nothing but these.
+ * Keeps the credentials of destinations in Secrets of fixed names, two for each part, and reads no others.
  *
- * Rights to Secrets are given by name, so there is no watch: what is in use is looked at from time to time, and written again
- * where somebody deleted or changed it. A Secret that is out of use is taken away after a minute, when no reader can want it.
+ * Rights to Secrets are given by name, so there is no watch: Secrets in use are checked from time to time, and
+ * rewritten if they were deleted or changed. An unused Secret is removed after a minute, when no reader needs it any
+ * more.
  */
 
 import { gzipSync, gunzipSync } from 'node:zlib'
@@ -32,7 +33,7 @@ export interface CredentialStoreOptions {
   readonly place: CatalogPlace
   /** How many parts the credentials of one provider may have. */
   readonly slots: number
-  /** A Secret of ours as it is at this moment; null where there is none. */
+  /** One of these Secrets as it is now; null if there is none. */
   readonly read: (name: string) => Promise<KubeObject | null>
   readonly sha256Hex: Sha256Hex
   /** Some random text. */
@@ -41,18 +42,18 @@ export interface CredentialStoreOptions {
 }
 
 export interface CredentialStore {
-  /** Looks at every Secret that may be ours. */
+  /** Reads every Secret that may belong to the store. */
   readonly open: () => Promise<void>
-  /** Writes what is new beside what the index names; resolves with what the next index must say. */
+  /** Writes new content to the names that the index does not use; resolves with the entries for the next index. */
   readonly write: (
     texts: ReadonlyMap<ProviderId, readonly string[]>,
     index: CredentialsIndex,
   ) => Promise<CredentialsIndex>
-  /** This index is in force: what it does not name is out of use. */
+  /** This index is in force: Secrets that it does not name are unused. */
   readonly settle: (index: CredentialsIndex) => void
-  /** The credentials that this index names, by `destinationKey`; those that are not there are left out. */
+  /** The credentials that this index names, by `destinationKey`, without missing ones. */
   readonly stored: (index: CatalogIndex) => ReadonlyMap<string, Readonly<Record<string, string>>>
-  /** Looks at what is in use, and takes away what is not. True where something has to be written again. */
+  /** Checks the Secrets in use, and removes unused ones. True if something must be written again. */
   readonly tidy: () => Promise<boolean>
 }
 
@@ -69,9 +70,9 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
 
 class Store implements CredentialStore {
   readonly #options: CredentialStoreOptions
-  /** By name: what is known to be there. */
+  /** By name: Secrets known to exist. */
   readonly #there = new Map<string, Stored>()
-  /** Names of what is there and not in use, and since when. */
+  /** Names of unused Secrets, and since when they are unused. */
   readonly #unused = new Map<string, number>()
   #inUse: ReadonlySet<string> = new Set()
 
@@ -141,7 +142,7 @@ class Store implements CredentialStore {
     const slot = inUse === undefined ? 'a' : otherSlot(inUse.slot)
     const name = nameOf(slot)
     const fresh = { nonce: nonce(), text }
-    // Until it is written for certain nobody knows what is there.
+    // Until the write has succeeded its state is unknown.
     this.#there.delete(name)
     const data = { [CREDENTIALS_KEY]: gzipSync(text).toString('base64'), [NONCE_KEY]: base64(fresh.nonce) }
     await writer.apply(catalogObject('Secret', name, place, { data }))
@@ -182,7 +183,7 @@ interface Wanted {
   readonly inUse: CredentialsEntry | undefined
 }
 
-/** What cannot be read counts as there all the same: it is not ours to keep. */
+/** An unreadable Secret counts as existing but not as content. */
 function storedIn(secret: KubeObject | null): Stored | null {
   if (secret === null) return null
   const data = (secret['data'] ?? {}) as Readonly<Record<string, string | undefined>>
@@ -194,7 +195,7 @@ function storedIn(secret: KubeObject | null): Stored | null {
   }
 }
 
-/** Empty for a text that somebody else has put there. */
+/** Empty for a text that another program wrote. */
 function credentialsIn(text: string): Readonly<Record<string, Readonly<Record<string, string>>>> {
   try {
     const { credentials } = JSON.parse(text) as { readonly credentials: Record<string, Record<string, string>> }

@@ -1,4 +1,4 @@
-/** Tells a resource's readiness as Kubernetes events: on transitions only, and never more than a bounded number. */
+/** Reports changes of a resource's readiness as Kubernetes events: only transitions, and a bounded number. */
 
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { RESOURCE_API_VERSION } from '../../domain/resources/resources.ts'
@@ -15,12 +15,12 @@ export interface EventsOptions {
   readonly nowMs: () => number
 }
 
-/** As client-go: a burst, then a trickle. An event that is not told is still the condition of its object. */
+/** As in client-go: a burst, then a trickle. If an event is dropped, the object's condition still shows the state. */
 const BURST = 25
 const REFILL_MS = 1_000
 const NOTE_CHARS = 1_000
 
-/** What one event says. */
+/** The content of one event. */
 export interface Told {
   readonly type: 'Normal' | 'Warning'
   readonly reason: string
@@ -32,7 +32,7 @@ export interface Events {
   readonly tell: (kind: ResourceKind, object: KubeObject, told: Told) => void
 }
 
-/** Tells without making anybody wait. A new object that is ready is no news. */
+/** Sends events without delaying callers. A new object that is ready gets none. */
 export function createEvents({ writer, identity, logger, nowMs }: EventsOptions): Events {
   let tokens = BURST
   let filledAtMs = nowMs()
@@ -56,7 +56,7 @@ export function createEvents({ writer, identity, logger, nowMs }: EventsOptions)
       regarding: { apiVersion: RESOURCE_API_VERSION, kind, name, namespace, uid, resourceVersion },
     }
     writer.create(`/apis/events.k8s.io/v1/namespaces/${namespace}/events`, event).catch((error: unknown) => {
-      logger.debug({ why: String(error) }, 'event not told')
+      logger.debug({ why: String(error) }, 'event not written')
     })
   }
   const transition = ({ decided: { kind, object }, before, after }: Transition): void => {

@@ -1,13 +1,13 @@
 /**
- * Makes what the operator writes beside statuses, the catalog, credentials and the Lease, go with the release: each object names
- * an owner that the chart makes, and the cluster deletes what has lost its owner. Without that owner nothing is said, and the
- * objects stay until somebody deletes them.
+ * Makes the operator's objects go with the release: besides statuses, it writes the catalog, credentials and the Lease.
+ * Each of these names an owner that the chart creates, and the cluster deletes objects whose owner is gone. Without
+ * that owner no owner is set, and the objects stay until someone deletes them.
  */
 
 import type { CatalogPlace } from '../../domain/published/place.ts'
 import type { KubeClient, KubeRequest } from '../../runtime/kube/client.ts'
 
-/** As Kubernetes names an owner. */
+/** An owner reference of Kubernetes. */
 interface Owner {
   readonly apiVersion: 'v1'
   readonly kind: 'ConfigMap'
@@ -15,14 +15,14 @@ interface Owner {
   readonly uid: string
 }
 
-/** An owner that somebody deleted and helm made again has another uid. */
+/** An owner that was deleted and recreated by helm has another uid. */
 const KEPT_MS = 60_000
 const RETRY_MS = 5_000
 /** Renewing the Lease waits for it, and must not be late. */
 const PATIENCE_MS = 2_000
 const OWNED = /^\/(api\/v1|apis\/coordination\.k8s\.io\/v1)\/namespaces\/([^/?]+)\/(configmaps|secrets|leases)(\/|\?|$)/
 
-/** The same client, which puts the owner into what it writes in the catalog's namespace. */
+/** The same client, but it adds the owner to what it writes in the catalog's namespace. */
 export function owningClient(client: KubeClient, place: CatalogPlace, nowMs: () => number): KubeClient {
   const ownerOf = ownerKeeper(client, place, nowMs)
   return {
@@ -45,7 +45,7 @@ function owned(body: unknown, owner: Owner): unknown {
   return { ...rest, metadata: { ...metadata, ownerReferences: [owner] } }
 }
 
-/** Where it cannot be read, the one that was there last: an apply that leaves it out would take it away. */
+/** If it cannot be read, the last known owner: an apply without it would remove it. */
 function ownerKeeper(client: KubeClient, place: CatalogPlace, nowMs: () => number): () => Promise<Owner | null> {
   let last: Owner | null = null
   let readAtMs = -Infinity
@@ -55,7 +55,7 @@ function ownerKeeper(client: KubeClient, place: CatalogPlace, nowMs: () => numbe
       last = await readOwner(client, place)
       readAtMs = nowMs()
     } catch {
-      // The write that follows says what is wrong with the API server, and should not wait for the same again.
+      // The following write reports the fault of the API server, and should not wait for it twice.
       readAtMs = nowMs() - KEPT_MS + RETRY_MS
     } finally {
       reading = null

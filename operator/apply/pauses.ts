@@ -1,4 +1,4 @@
-/** Says on a Destination that its deliveries are paused, because the provider refuses its credentials, and when they go on. */
+/** Sets the condition on a Destination while its deliveries are paused because the provider refuses its credentials. */
 
 import type { Condition } from '../../domain/resources/conditions.ts'
 import { deliveringCondition } from '../../domain/resources/conditions.ts'
@@ -10,7 +10,7 @@ import { keyOf } from '../../runtime/kube/objects.ts'
 import type { Decision } from '../decide/decide.ts'
 import type { Writer } from './writer.ts'
 
-/** The latest that workers told of a destination. */
+/** The latest state of a destination that workers reported. */
 export interface DestinationState {
   readonly website: string
   readonly destination: string
@@ -23,22 +23,25 @@ export interface PausesOptions {
   readonly current: (destination: KubeObject) => KubeObject | undefined
 }
 
-/** A manager of its own, so that its condition and the others never take each other away. */
+/** A separate field manager, so that this condition and the others never remove each other. */
 const PAUSES_MANAGER = 'whence-operator-deliveries'
-/** What cannot be written now is due again a minute later. */
+/** What exceeds this is written a minute later. */
 const MOST_WRITES = 100
 
-/** Writes what is new; a destination that was never paused costs nothing. A write that fails is due again the next time. */
+/**
+ * Writes changed states; a destination that was never paused costs nothing. A failed write is repeated in the next
+ * round.
+ */
 export function createPauses({ writer, current }: PausesOptions) {
-  /** What was written last, by key: the copy of the cluster lags behind a moment. */
+  /** Last written, by key: the copy of the cluster lags a moment behind. */
   const written = new Map<string, Condition>()
-  /** The condition to write, or null where there is none or it stands there already. */
+  /** The condition to write; null if there is none or the object has it already. */
   const dueOf = (there: KubeObject, state: DestinationState): Condition | null => {
     if (isOlder(state, there)) return null
     const wanted = deliveringCondition(state.isPaused, state.sinceMs)
     const shown = conditionIn(there)
     if (isSame(written.get(keyIn(there)), wanted) || isSame(shown, wanted)) return null
-    // Deliveries go on without a word where nobody was told that they stopped.
+    // No condition for resumed deliveries if their pause was never shown.
     return state.isPaused || shown !== undefined ? wanted : null
   }
   return async (states: readonly DestinationState[], decision: Decision): Promise<void> => {
@@ -61,12 +64,12 @@ export function createPauses({ writer, current }: PausesOptions) {
   }
 }
 
-/** With its ID, so that a new one of the same name is another one. */
+/** With its uid, so that a new object of the same name is a different one. */
 function keyIn(object: KubeObject): string {
   return `${keyOf(object)} ${object.metadata.uid ?? ''}`
 }
 
-/** The ID in effect; empty where there is none. */
+/** The ID in effect; empty if there is none. */
 function websiteOf({ metadata, spec }: KubeObject, { objects }: Decision): string {
   const { websiteRef } = spec as Specs['Destination']
   const namespace = websiteRef.namespace ?? metadata.namespace ?? ''
@@ -74,7 +77,7 @@ function websiteOf({ metadata, spec }: KubeObject, { objects }: Decision): strin
   return typeof id === 'string' ? id : ''
 }
 
-/** Told of another one that had this name before. */
+/** Reported for an earlier object of this name. */
 function isOlder({ sinceMs }: DestinationState, { metadata }: KubeObject): boolean {
   return sinceMs < Date.parse(metadata.creationTimestamp ?? '')
 }

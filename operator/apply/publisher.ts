@@ -1,8 +1,9 @@
 /**
- * Brings the catalog and the credentials into the cluster, so that whoever reads sees this catalog or the one before, whole.
+ * Publishes the catalog and the credentials in the cluster, so that every reader sees either this catalog or the one
+ * before, whole.
  *
- * Every part has two names. What is new is written under the name that the index does not use; the index, which says where
- * everything is, comes last. Whatever fails on the way changes nothing for readers. What is there already is not written.
+ * Every part has two names. New content is written under the name that the index does not use; the index, which names
+ * every part, is written last. A failure on the way changes nothing for readers. Unchanged parts are not written.
  */
 
 import type { CatalogPlace } from '../../domain/published/place.ts'
@@ -20,26 +21,26 @@ import type { Content } from './catalog-object.ts'
 export interface PublisherOptions {
   readonly writer: Pick<Writer, 'applyWhereNew' | 'remove'>
   readonly place: CatalogPlace
-  /** The copies of what is in the cluster, which may be a moment old. */
+  /** Copies of the objects in the cluster, which may be a moment old. */
   readonly configMap: (name: string) => KubeObject | undefined
   readonly configMaps: () => Iterable<KubeObject>
-  /** The index as it is at this moment; null where there is none. */
+  /** The index as it is now; null if there is none. */
   readonly readIndexMap: () => Promise<KubeObject | null>
   readonly credentials: CredentialStore
 }
 
 export interface Publisher {
-  /** Keys of the parts that the catalog in the cluster has, as far as is known. */
+  /** Keys of the parts of the catalog in the cluster, as far as known. */
   readonly partsInUse: () => readonly string[]
-  /** Learns what the cluster holds. To be called before anything is published, and resolves with its index, if there is one. */
+  /** Reads what the cluster holds. Call it before publishing; resolves with the cluster's index, if there is one. */
   readonly open: () => Promise<CatalogIndex | null>
-  /** Resolves once the cluster holds what was decided; rejects where that must be tried again. */
+  /** Resolves once the cluster holds what was decided; rejects if that must be retried. */
   readonly publish: (decision: Published) => Promise<void>
 }
 
 type Published = Pick<Decision, 'version' | 'parts' | 'credentials'>
 
-/** Nothing is known of the cluster: whatever it holds may be written over by what is whole. */
+/** Nothing is known of the cluster: its content may be overwritten by a complete catalog. */
 const NO_INDEX: CatalogIndex = { version: '', parts: [], credentials: {}, single: null }
 
 export function createPublisher(options: PublisherOptions): Publisher {
@@ -48,7 +49,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
 
 class Publishing implements Publisher {
   readonly #options: PublisherOptions
-  /** What readers go by. Null: it has to be read, since the last write of it may or may not have come to pass. */
+  /** The index that readers use. Null: it must be read, because the last write may have succeeded or not. */
   #index: CatalogIndex | null = null
 
   constructor(options: PublisherOptions) {
@@ -96,7 +97,7 @@ class Publishing implements Publisher {
     await writer.applyWhereNew(configMap(name), object, (there) => holds(there, content))
   }
 
-  /** Both names of each part stay: the one that is not in use now is where the next change goes. */
+  /** Both names of each part stay: the next change goes to the unused one. */
   async #removeSurplus(entries: readonly PartEntry[]): Promise<void> {
     const { place, writer, configMaps } = this.#options
     const names = entries.flatMap(({ key }) => SLOTS.map((slot) => partName(place, key, slot)))
@@ -111,7 +112,7 @@ class Publishing implements Publisher {
     )
   }
 
-  /** An index that cannot be read is as good as none: readers do not take it either. */
+  /** An unreadable index counts as none: readers refuse it too. */
   #indexIn(map: KubeObject | undefined): CatalogIndex {
     const text = (map?.['data'] as Readonly<Record<string, string>> | undefined)?.[INDEX_KEY]
     try {
@@ -128,7 +129,7 @@ function entryFor(inUse: readonly PartEntry[], key: string, digest: string): Par
   return { key, digest, slot: entry === undefined ? 'a' : otherSlot(entry.slot) }
 }
 
-/** Whether the object holds this. Members that others added are theirs, and nobody reads them. */
+/** Whether the object has this content. Members that others added are ignored. */
 export function holds(object: KubeObject, content: Content): boolean {
   const has = (members: unknown, wanted: Readonly<Record<string, string>> = {}) =>
     Object.entries(wanted).every(([name, value]) => (members as Record<string, string> | undefined)?.[name] === value)

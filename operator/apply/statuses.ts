@@ -1,4 +1,4 @@
-/** Brings the status of every object to what was decided: one write where something is new, none where nothing is. */
+/** Brings the status of every object up to date: one write if it has changed, none otherwise. */
 
 import type { CatalogProblem } from '../../domain/catalog.ts'
 import { type Condition, conditionsOf, sayTheSame } from '../../domain/resources/conditions.ts'
@@ -13,14 +13,14 @@ export interface StatusesOptions {
   readonly writer: Writer
   /** The object as it is in the cluster now, by `objectKey`. */
   readonly current: (key: string) => KubeObject | undefined
-  /** Told after a status was written in which `Ready` says something else than before. */
+  /** Called after a write that changed the condition `Ready`. */
   readonly onTransition: (transition: Transition) => void
-  /** Whose objects these are. */
+  /** The installation that these objects belong to. */
   readonly installation: string
   readonly nowMs: () => number
 }
 
-/** What became of an object's readiness; `before` is null at its first status. */
+/** A change of an object's readiness; `before` is null at its first status. */
 export interface Transition {
   readonly decided: DecidedObject
   readonly before: Condition | null
@@ -28,7 +28,7 @@ export interface Transition {
 }
 
 export interface Statuses {
-  /** Keys of the objects whose status may have to be written; cheap for those that are as they were last time. */
+  /** Keys of the objects whose status may need a write; cheap for unchanged ones. */
   readonly review: (decision: Decision, isPublished: boolean) => readonly string[]
   /** Writes the status of one object if it has to be. */
   readonly settle: (key: string) => Promise<void>
@@ -37,9 +37,9 @@ export interface Statuses {
 export function createStatuses(options: StatusesOptions): Statuses {
   let decision: Decision | null = null
   let isPublished = false
-  /** By key: what the object and the decision about it looked like when its status was last found right. */
+  /** By key: the object and its decision when its status was last found right. */
   const settled = new Map<string, Settled>()
-  /** By key: what was written and not seen since. */
+  /** By key: written, but not seen in the copy yet. */
   const written = new Map<string, Written>()
   return {
     review: (next, nextIsPublished) => {
@@ -59,10 +59,10 @@ export function createStatuses(options: StatusesOptions): Statuses {
       const decided = decision?.objects.get(key)
       const current = options.current(key)
       if (decided === undefined || current === undefined) return
-      // It became another installation's; the next decision knows.
+      // It now belongs to another installation; the next decision takes that into account.
       const owner = ownerOf(current)
       if (owner !== null && owner !== options.installation) return
-      // A newer spec is on its way through a decision of its own.
+      // A newer spec will get a decision of its own.
       if (current.metadata.generation !== decided.object.metadata.generation) return
       const seen = settledAs({ ...decided, object: current }, isPublished)
       const wanted = statusOf(decided, current, {
@@ -89,11 +89,11 @@ interface Settled {
   readonly isPublished: boolean
   readonly problems: string
   readonly fields: DecidedFields
-  /** The decision that was last seen to be like this: the same one again needs no second look. */
+  /** The last decision found to be equal: the same object again needs no comparison. */
   decided: DecidedObject | null
 }
 
-/** Two that are alike have the same status; where it could have to be another one, they differ. */
+/** Equal values mean equal statuses; if the status could differ, so do they. */
 function settledAs({ object, problems, fields }: DecidedObject, isPublished: boolean): Settled {
   const version = object.metadata.resourceVersion ?? ''
   return { version, isPublished, problems: textOf(problems), fields, decided: null }
@@ -142,7 +142,7 @@ function statusOf(
   return { observedGeneration: generation, installation, conditions, ...handled, ...fields }
 }
 
-/** Whoever writes first has it: of two that want an object without an owner, one must lose. */
+/** The first writer gets it: if two installations want an object without an owner, one must lose. */
 function claimed(current: KubeObject): KubeObject {
   if (ownerOf(current) !== null) {
     const { resourceVersion: _resourceVersion, ...metadata } = current.metadata
@@ -158,7 +158,7 @@ interface Written {
   readonly status: Status
 }
 
-/** Versions of one kind of object are numbers that grow. */
+/** Versions of one kind of object are increasing numbers. */
 function isShown({ uid, version }: Written, { metadata }: KubeObject): boolean {
   const isNumber = (text: string) => /^[0-9]+$/.test(text)
   const now = metadata.resourceVersion ?? ''
@@ -180,7 +180,7 @@ function conditionsOfStatus({ conditions }: ReadStatus): readonly Condition[] {
   return (conditions ?? []) as readonly Condition[]
 }
 
-/** Fields that another writer keeps, such as figures of traffic, are not compared. */
+/** Fields that another writer owns, such as traffic figures, are not compared. */
 function isSameStatus(there: ReadStatus, wanted: Status): boolean {
   const { conditions, ...fields } = wanted
   const names = new Set([...Object.keys(fields), ...OWN_FIELDS])

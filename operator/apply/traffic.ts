@@ -1,6 +1,6 @@
 /**
- * Shows in the status of every website what the last 24 hours brought: one question to the facts for all of them, and a
- * write only where a rounded figure is another one. In the same round, which destinations are paused.
+ * Shows the figures of the last 24 hours in the status of every website: one query of the facts for all of them, and a
+ * write only if a rounded figure changed. The same round updates which destinations are paused.
  */
 
 import { isSameTraffic, shownTraffic } from '../../domain/resources/traffic.ts'
@@ -15,29 +15,29 @@ import type { DestinationState } from './pauses.ts'
 import { createPauses } from './pauses.ts'
 import type { Writer } from './writer.ts'
 
-/** What the operator asks the facts. Both reject where these are away. */
+/** The operator's queries of the facts. Both reject if the facts are unreachable. */
 export interface FactsReader {
-  /** Counts of every website that had any traffic within the period. */
+  /** Counts of every website with traffic in the period. */
   readonly traffic: (period: {
     readonly sinceMs: number
     readonly untilMs: number
   }) => Promise<readonly WebsiteTraffic[]>
-  /** Of every destination that was ever paused. */
+  /** For every destination that was ever paused. */
   readonly destinationStates: () => Promise<readonly DestinationState[]>
 }
 
 export interface TrafficOptions {
-  /** Null: nothing is shown, and what was shown before is taken away. */
+  /** Null: nothing is shown, and what was shown before is removed. */
   readonly read: FactsReader | null
   readonly writer: Writer
-  /** Null while there is none, and where this operator does not lead. */
+  /** Null while there is none, and if this operator does not lead. */
   readonly decision: () => Decision | null
   /** The object as it is in the cluster now. */
   readonly current: (kind: 'Website' | 'Destination', object: KubeObject) => KubeObject | undefined
   readonly metrics: Pick<OperatorMetrics, 'readTraffic'>
   readonly logger: Logger
   readonly nowMs: () => number
-  /** For tests. */
+  /** Set by tests. */
   readonly intervalMs?: number
 }
 
@@ -47,14 +47,14 @@ export interface Traffic {
 
 const INTERVAL_MS = 30_000
 const PERIOD_MS = 86_400_000
-/** Writes between two questions; who has waited longest comes first, so that ten thousand are through in half an hour. */
+/** Writes between two rounds; the longest waiting come first, so that ten thousand take half an hour. */
 const WRITES_PER_S = 5
 const MOST_WRITES = (WRITES_PER_S * INTERVAL_MS) / 1_000
 const AT_ONCE = 4
-/** The facts have other work: asking them takes at most a twentieth of the time. */
+/** The facts have other work: querying them takes at most a twentieth of the time. */
 const REST = 20
 
-/** A manager of its own: the status' other fields are applied without these, which must not take them away. */
+/** A separate field manager: the other fields of the status are applied without these, which must not remove them. */
 export const TRAFFIC_MANAGER = 'whence-operator-traffic'
 
 export function startTraffic(options: TrafficOptions): Traffic {
@@ -79,7 +79,7 @@ class Showing {
   readonly #stopped = Promise.withResolvers<void>()
   #isStopped = false
   #isAway = false
-  /** What was written last, and over which version: the copy of the cluster lags behind a moment. */
+  /** Last written, and over which version: the copy of the cluster lags a moment behind. */
   readonly #written = new Map<string, { readonly over: string; readonly shown: ShownTraffic | null; atMs: number }>()
 
   constructor(options: TrafficOptions) {
@@ -103,7 +103,7 @@ class Showing {
   }
 
   async #rest(durationMs: number): Promise<void> {
-    // Until there is something to show, a look costs nothing.
+    // Until there is something to show, a round costs nothing.
     const isIdle = this.#options.decision() === null
     const rested = Promise.withResolvers<void>()
     const timer = setTimeout(() => rested.resolve(), isIdle ? Math.min(durationMs, 1_000) : durationMs)
@@ -133,7 +133,7 @@ class Showing {
     }
   }
 
-  /** By website; null where the facts are away: what is shown stays. */
+  /** By website; null if the facts are unreachable: the shown figures stay. */
   async #read(): Promise<ReadonlyMap<string, WebsiteTraffic> | null> {
     const { read, nowMs, metrics, logger } = this.#options
     if (read === null) return new Map()
@@ -145,13 +145,13 @@ class Showing {
       return new Map(rows.map((row) => [row.website, row]))
     } catch (error) {
       metrics.readTraffic('failed')
-      if (!this.#isAway) logger.warn({ why: String(error) }, 'figures of websites stay as they are: facts away')
+      if (!this.#isAway) logger.warn({ why: String(error) }, 'figures of websites stay as they are: facts unreachable')
       this.#isAway = true
       return null
     }
   }
 
-  /** Websites whose figures are to be written, those first that were written longest ago. */
+  /** Websites whose figures must be written, those written longest ago first. */
   #due(decision: Decision, traffic: ReadonlyMap<string, WebsiteTraffic>): Due[] {
     const due: (Due & { readonly atMs: number })[] = []
     const seen = new Set<string>()
@@ -192,7 +192,7 @@ class Showing {
       const over = object.metadata.resourceVersion ?? ''
       this.#written.set(keyOf(object), { over, shown, atMs: performance.now() })
     } catch (error) {
-      // It is due again the next time.
+      // The next round tries again.
       this.#options.logger.debug({ website: keyOf(object), why: String(error) }, 'figures not written')
     }
   }

@@ -1,4 +1,4 @@
-/** All writes to the cluster: by server-side apply under one name, each only where it changes something, and counted. */
+/** All writes to the cluster: server-side apply under one name, only for actual changes, and counted. */
 
 import type { KubeClient } from '../../runtime/kube/client.ts'
 import { APPLY_TYPE, KubeError } from '../../runtime/kube/client.ts'
@@ -8,34 +8,34 @@ import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { RESOURCE_API_VERSION } from '../../domain/resources/resources.ts'
 
-/** By which the API server knows which fields are ours. */
+/** Identifies our fields to the API server. */
 export const FIELD_MANAGER = 'whence-operator'
 
 export interface Writer {
-  /** Applies the object unless what is there, or what was just written in its place, already holds it. */
+  /** Applies the object unless the existing or just written one already holds it. */
   readonly applyWhereNew: (
     isThere: KubeObject | undefined,
     wanted: KubeObject,
     holds: (object: KubeObject) => boolean,
   ) => Promise<void>
   /**
-   * Applies the status, or what of it belongs to this manager; nothing happens where the object is gone. Without a manager, and with a
-   * version in the object's metadata, it is refused where that is no longer the latest. Resolves with the version of the object
-   * after it; empty where it is gone.
+   * Applies the status, or this manager's part of it; does nothing if the object is gone. Without a manager, and with a
+   * version in the object's metadata, it is refused if that version is not the latest. Resolves with the object's
+   * version after the write; empty if the object is gone.
    */
   readonly applyStatus: (kind: ResourceKind, object: KubeObject, status: object, manager?: string) => Promise<string>
-  /** Applies the object, whatever is there. */
+  /** Applies the object unconditionally. */
   readonly apply: (wanted: KubeObject) => Promise<void>
-  /** Nothing happens where the object is gone. */
+  /** Does nothing if the object is gone. */
   readonly remove: (kind: 'ConfigMap' | 'Secret', namespace: string, name: string) => Promise<void>
   readonly create: (path: string, body: object) => Promise<void>
-  /** What was written of this kind may have been deleted since: whether it is there is the copy's to say again. */
+  /** Written objects of this kind may have been deleted: only the copy shows whether they exist. */
   readonly forgetWritten: (kind: string) => void
 }
 
 export interface WriterOptions {
   readonly client: KubeClient
-  /** False ends all writing at once: another operator may be leading by now. */
+  /** False stops all writing at once: another operator may be leading by now. */
   readonly mayWrite: () => boolean
   readonly onWrite: (what: string, result: 'written' | 'refused') => void
 }
@@ -43,9 +43,9 @@ export interface WriterOptions {
 const PLURALS: Readonly<Record<string, string>> = { ConfigMap: 'configmaps', Secret: 'secrets' }
 
 export function createWriter({ client, mayWrite, onWrite }: WriterOptions): Writer {
-  /** What was written last, and which version it took the place of: the copy of the cluster lags behind a moment. */
+  /** Last written, and the version it replaced: the copy of the cluster lags a moment behind. */
   const recent = new Map<string, { readonly over: string; readonly object: KubeObject }>()
-  /** Keys of what was written and may or may not have come to pass: only a write that succeeds tells. */
+  /** Keys of writes that may have succeeded or not; only a later success clears them. */
   const unsure = new Set<string>()
   const counted = async <T>(what: string, write: () => Promise<T>): Promise<T> => {
     if (!mayWrite()) throw new KubeError(0, 'NotLeading', 'this operator does not lead')
@@ -99,15 +99,15 @@ export function createWriter({ client, mayWrite, onWrite }: WriterOptions): Writ
 }
 
 /**
- * What we apply is ours, whoever wrote it last. Warnings about unknown fields would reach nobody, and looking for them
- * makes the API server parse the body a second time.
+ * Fields we apply are ours, whoever wrote them last. Warnings about unknown fields would reach no one, and checking for
+ * them makes the API server parse the body twice.
  */
 function applying(path: string, body: object, manager = FIELD_MANAGER) {
   const query = `fieldManager=${manager}&force=true&fieldValidation=Ignore`
   return { method: 'PATCH', path: `${path}?${query}`, body, contentType: APPLY_TYPE, isAnswerUnread: true } as const
 }
 
-/** Of the answer nothing but names and versions is wanted. */
+/** Only names and versions of the answer are used. */
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
 
 function versionIn(answer: unknown): string {

@@ -1,4 +1,4 @@
-/** Compiles what was gathered into what the cluster has room for. */
+/** Compiles what was gathered, within the room that the cluster has. */
 
 import type { CatalogInput, Compilation } from '../../domain/catalog/compile-catalog.ts'
 import { compileCatalog } from '../../domain/catalog/compile-catalog.ts'
@@ -6,7 +6,10 @@ import type { HeldForms } from '../../domain/catalog/compile-held.ts'
 import type { Gathered } from './gathered.ts'
 import { overflow } from './overflow.ts'
 
-/** Compiles again without what there is no room for, where that is anything. `kept`: null for what follows from namespaces alone. */
+/**
+ * Compiles again without what does not fit, if anything does not. `kept`: null for results that follow from namespaces
+ * alone.
+ */
 export function compileWithin(gathered: Gathered, input: CatalogInput, kept: HeldForms | null): Compilation {
   const { credentialSlots, ownSecrets, before, heldNamespaces, paused } = gathered
   const isHolding = before !== null && heldNamespaces.size + paused.size > 0

@@ -1,4 +1,4 @@
-/** Decides, from what was gathered and nothing else, what the cluster should hold: the catalog, credentials and statuses. */
+/** Decides what the cluster should hold, from the gathered input alone: the catalog, credentials and statuses. */
 
 import type { CatalogProblem } from '../../domain/catalog.ts'
 import { shownName } from '../../domain/catalog/objects.ts'
@@ -22,7 +22,7 @@ export interface Decision {
   readonly inForce: InForce
   readonly version: string
   readonly parts: readonly CatalogPart[]
-  /** Websites that are refused and stay in force all the same. */
+  /** Websites that are refused but stay in force. */
   readonly held: number
   readonly websites: number
   /** Objects with a problem. */
@@ -33,13 +33,13 @@ export interface Decision {
   readonly objects: ReadonlyMap<string, DecidedObject>
 }
 
-/** What one decision leaves for the next, with the same base URL: results that hold as long as what they were made of is the same. */
+/** What one decision passes to the next, for the same base URL: results that hold while their inputs are unchanged. */
 export interface DecisionMemory {
   readonly objects: ObjectMemory
   readonly compile: CompileMemory
   readonly layout: LayoutMemory
   readonly credentials: CredentialMemory
-  /** The one that does change results: what turned from accepted to refused of late. */
+  /** The only part that changes results: what turned from accepted to refused recently. */
   readonly guard: GuardMemory
 }
 
@@ -53,7 +53,7 @@ export function emptyMemory(): DecisionMemory {
   }
 }
 
-/** The memory changes nothing but the time it takes, its guard aside. */
+/** Except for its guard, the memory changes only the time it takes. */
 export function decide(gathered: Gathered, tools: LayoutTools, memory: DecisionMemory): Decision {
   const { resources, secrets, namespaces, partsInUse } = gathered
   memory.objects.decision += 1
@@ -88,8 +88,8 @@ export function decide(gathered: Gathered, tools: LayoutTools, memory: DecisionM
 }
 
 /**
- * Older objects keep their place, so that every pass decides alike. Two that were there before are compared by their ranks
- * of then, which takes less time than comparing texts and says the same.
+ * Older objects take precedence, so that every pass decides alike. Two objects of the previous decision are compared by
+ * their ranks then, which is faster than comparing texts and gives the same order.
  */
 function oldestFirst(objects: KnownObject[], decision: number): readonly KnownObject[] {
   const last = decision - 1
@@ -128,7 +128,7 @@ interface View {
   readonly baseUrl: string
 }
 
-/** The one of the last time where it would say the same. */
+/** The previous decision if it would be the same. */
 function decidedObject(known: KnownObject, problems: readonly CatalogProblem[], view: View): DecidedObject {
   const { kind, object, decided: last } = known
   const figure = areWarnings(problems) ? figureOf(known, view.compilation) : null
@@ -148,7 +148,7 @@ function idOf({ metadata, spec }: KubeObject): string {
   return (spec as SpecInShort).id ?? metadata.name
 }
 
-/** The one thing from outside of the object that its fields are made of. */
+/** The only input from other objects that its fields depend on. */
 function figureOf({ kind, object }: KnownObject, { catalog, websiteCounts }: Compilation): string | number | null {
   if (kind === 'Website') return catalog.websites.get(idOf(object))?.organization.firstInstallPath ?? null
   if (kind !== 'Organization') return null

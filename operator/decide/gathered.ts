@@ -1,4 +1,4 @@
-/** What a decision is made from, as it was gathered. */
+/** The gathered input of a decision. */
 
 import type { Catalog, CatalogProblem, Credentials } from '../../domain/catalog.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
@@ -7,24 +7,24 @@ import type { KubeObject } from '../../runtime/kube/objects.ts'
 /** Everything that a decision depends on. */
 export interface Gathered {
   readonly resources: { readonly [K in ResourceKind]: readonly KubeObject[] }
-  /** Those that a Destination or LogStream refers to, as far as they are there. */
+  /** Existing Secrets that a Destination or LogStream refers to. */
   readonly secrets: readonly KubeObject[]
-  /** Their names and labels alone. */
+  /** Only their names and labels. */
   readonly namespaces: readonly KubeObject[]
-  /** Keys of the parts that the catalog has in the cluster. */
+  /** Keys of the catalog's parts in the cluster. */
   readonly partsInUse: readonly string[]
   /** How many Secrets the credentials of one provider may fill. */
   readonly credentialSlots: number
-  /** `objectKey` of Secrets that are the service's own. */
+  /** `objectKey` of the service's own Secrets. */
   readonly ownSecrets: ReadonlySet<string>
   readonly baseUrl: string
-  /** What the cluster holds and pods go by; null where nothing is known of it. */
+  /** What the cluster holds and the pods use; null if unknown. */
   readonly before: InForce | null
   /** `objectKey` of Websites that a person paused; they are not among the resources. */
   readonly paused: ReadonlySet<string>
-  /** Whose objects cannot be seen. */
+  /** Namespaces whose objects cannot be read. */
   readonly heldNamespaces: ReadonlySet<string>
-  /** Problems that are not the compiler's, by `objectKey`: warnings. */
+  /** Warnings that are not the compiler's, by `objectKey`. */
   readonly warnings: (object: { readonly kind: ResourceKind; readonly namespace: string }) => readonly CatalogProblem[]
   readonly nowMs: number
 }

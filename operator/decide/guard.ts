@@ -1,18 +1,18 @@
 /**
- * Keeps websites in force that turn from accepted to refused in a crowd: that is hardly what their owners want, and more likely
- * a definition, a version or a script gone wrong. Deletions are no refusals, and what a plan no longer allows is meant.
+ * Keeps websites in force if many turn from accepted to refused at once: their owners hardly intend that, and a faulty
+ * definition, version or script is more likely. Deletions are not refusals, and refusals by the plan are intended.
  */
 
 import type { Website } from '../../domain/catalog.ts'
 import type { ProblemReason } from '../../domain/resources/problems.ts'
 
-/** One website that was in force and is refused now. */
+/** One website that was in force and is now refused. */
 export interface TurnedWebsite {
   readonly website: Website
   /** By `destinationKey`. */
   readonly credentials: ReadonlyMap<string, Readonly<Record<string, string>>>
   readonly sinceMs: number
-  /** What its annotation said then: another value lets it go. */
+  /** The value of its annotation at that time: another value releases it. */
   readonly released: string
   isHeld: boolean
 }
@@ -22,17 +22,17 @@ export type GuardMemory = Map<string, TurnedWebsite>
 
 export interface GuardInput {
   readonly nowMs: number
-  /** Websites that would be in force by their objects as they are now. */
+  /** Websites that would be in force by their present objects. */
   readonly accepted: number
-  /** Those whose object is there and refused, as they were in force last; of these, `GuardMemory` may know some already. */
+  /** Websites whose objects exist and are refused, in their last accepted form; `GuardMemory` may know some already. */
   readonly turned: ReadonlyMap<string, Omit<TurnedWebsite, 'isHeld' | 'sinceMs'>>
-  /** Objects that are there and refused: whoever is not among them was deleted, or is accepted again. */
+  /** Existing refused objects: any other was deleted, or is accepted again. */
   readonly refused: ReadonlyMap<string, { readonly released: string }>
 }
 
 const WINDOW_MS = 600_000
 const LEAST = 10
-/** These follow from what somebody decided or deleted. */
+/** These follow from a decision or a deletion by a person. */
 const MEANT: ReadonlySet<string> = new Set<ProblemReason>([
   'PlanLimit',
   'PlanRequired',
@@ -40,12 +40,12 @@ const MEANT: ReadonlySet<string> = new Set<ProblemReason>([
   'RefNotPermitted',
 ])
 
-/** Whether a refusal for this reason may be one that nobody meant. */
+/** Whether a refusal for this reason may be unintended. */
 export function isUnmeant(reason: string): boolean {
   return !MEANT.has(reason)
 }
 
-/** Takes down what is new, and gives back the websites that stay in force as they were. */
+/** Records new refusals, and returns the websites that stay in force as they were. */
 export function guard(memory: GuardMemory, input: GuardInput): ReadonlyMap<string, TurnedWebsite> {
   const released = letGo(memory, input)
   for (const [key, turned] of input.turned) {
@@ -57,7 +57,9 @@ export function guard(memory: GuardMemory, input: GuardInput): ReadonlyMap<strin
   return new Map([...memory].filter(([, { isHeld }]) => isHeld))
 }
 
-/** Forgets those that are refused no longer, or turned long ago, or that a person lets go; gives back the last. */
+/**
+ * Forgets websites that are no longer refused, turned long ago, or were released by a person; returns the last group.
+ */
 function letGo(memory: GuardMemory, { refused, nowMs }: GuardInput): ReadonlySet<string> {
   const released = new Set<string>()
   for (const [key, { isHeld, sinceMs, released: then }] of memory) {

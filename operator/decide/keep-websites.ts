@@ -1,4 +1,4 @@
-/** Finds websites that turn from accepted to refused, and compiles those that the guard keeps as they were in force. */
+/** Finds websites that turn from accepted to refused, and compiles those that the guard keeps in force. */
 
 import type { CatalogProblem, Website } from '../../domain/catalog.ts'
 import { destinationKey } from '../../domain/catalog.ts'
@@ -12,7 +12,7 @@ import type { Gathered } from './gathered.ts'
 import type { GuardMemory, TurnedWebsite } from './guard.ts'
 import { guard, isUnmeant } from './guard.ts'
 
-/** By `objectKey`: websites that stay in force though their objects are refused. */
+/** By `objectKey`: websites that stay in force although their objects are refused. */
 export function guardWebsites(
   { before, resources, nowMs }: Gathered,
   { catalog, problems }: Compilation,
@@ -41,7 +41,7 @@ export function guardWebsites(
   return guard(memory, { nowMs, accepted: accepted.size, turned: new Map(turned), refused })
 }
 
-/** With these in the place that they had. What was said of their objects is said still. */
+/** Compiles again with these websites in their places. The problems of their objects stay. */
 export function compileKept(
   gathered: Gathered,
   {
@@ -75,7 +75,7 @@ export function compileKept(
 }
 
 function keptWarning(object: string): CatalogProblem {
-  const message = 'so many websites were refused at once that each stays in force as it was accepted last'
+  const message = 'too many websites were refused at once, so each stays in force in its last accepted form'
   return { object, source: '', field: '', reason: 'LastAcceptedKept', message, isWarning: true }
 }
 

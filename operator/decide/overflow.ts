@@ -1,4 +1,6 @@
-/** Finds what the catalog in the cluster has no room for, so that every namespace keeps its equal share of the room there is. */
+/**
+ * Finds what does not fit into the catalog in the cluster, so that every namespace keeps an equal share of the room.
+ */
 
 import type { Website } from '../../domain/catalog.ts'
 import { destinationKey } from '../../domain/catalog.ts'
@@ -11,7 +13,7 @@ import { LIMITS } from '../../domain/limits.ts'
 import { PROVIDER_IDS } from '../../domain/model.ts'
 import { credentialBytes } from '../apply/credential-parts.ts'
 
-const NO_ROOM = 'and beside what other namespaces have there is no room for this one; larger shares go first'
+const NO_ROOM = 'and the other namespaces leave no room for this one; the largest shares are cut first'
 
 /** `objectKey` of each, with the reason in words. */
 export function overflow(compilation: Compilation, credentialSlots: number): ReadonlyMap<string, string> {
@@ -28,7 +30,7 @@ function websitesWithoutRoom(websites: readonly Website[]): readonly (readonly [
   return [...withoutRoom(claims, LIMITS.catalogBytes)].map((key) => [key, why] as const)
 }
 
-/** Credentials are cut at whole destinations, which may leave room for nearly one more in each Secret. */
+/** Credentials are split between destinations, which may waste nearly one destination's room in each Secret. */
 function destinationsWithoutRoom(
   { credentials }: Compilation,
   websites: readonly Website[],

@@ -1,4 +1,4 @@
-/** Compares the definitions in the cluster with those that this program was made with, by the digest that each carries. */
+/** Compares the definitions in the cluster with this program's, by the digest in each. */
 
 import { customResourceDefinition, RESOURCE_PLURALS, SCHEMA_HASH_ANNOTATION } from '../../domain/resources/crd.ts'
 import type { Sha256Hex } from '../../domain/origin.ts'
@@ -11,8 +11,8 @@ import type { KubeObject } from '../../runtime/kube/objects.ts'
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
 
 /**
- * Kinds whose definition is another one than this program's; null where the API server does not tell, which is no fault: the
- * right to ask goes beyond namespaces.
+ * Kinds whose definition differs from this program's; null if the API server refuses to answer, which is no fault: the
+ * right to read definitions goes beyond namespaces.
  */
 export async function differingDefinitions(
   client: Pick<KubeClient, 'request'>,

@@ -1,4 +1,4 @@
-/** Finds what is in force now: what the cluster holds, and which namespaces it must be kept for. */
+/** Finds what is in force now: the cluster's catalog, and the namespaces it must be kept for. */
 
 import type { CatalogProblem } from '../../domain/catalog.ts'
 import type { CatalogPlace } from '../../domain/published/place.ts'
@@ -11,7 +11,7 @@ import type { InForce } from '../decide/gathered.ts'
 import type { Publisher } from '../apply/publisher.ts'
 import type { World } from './world.ts'
 
-/** Null where the cluster holds no catalog that can be read. */
+/** Null if the cluster holds no readable catalog. */
 export async function readInForce(
   publisher: Publisher,
   credentials: CredentialStore,
@@ -29,13 +29,14 @@ export async function readInForce(
   }
 }
 
-/** Namespaces that cannot be seen, and what to say on the objects of those of which nothing new is known. */
+/** Namespaces that cannot be read, and the warnings for objects whose changes are not seen. */
 export function heldNamespaces(world: Pick<World, 'namespaceStates' | 'outdated'>, differing: readonly ResourceKind[]) {
   const states = [...world.namespaceStates()]
   const outdated = world.outdated()
   const warning: CatalogProblem = {
     ...{ object: '', source: '', field: '', reason: 'NamespaceUnreadable', isWarning: true },
-    message: 'the operator may no longer read this namespace; what was in force stays so, and no change is taken up',
+    message:
+      'the operator may no longer read this namespace; what was in force stays in force, and changes have no effect',
   }
   const differs: CatalogProblem = {
     ...{ object: '', source: '', field: '', reason: 'DefinitionsDiffer', isWarning: true },
@@ -44,7 +45,7 @@ export function heldNamespaces(world: Pick<World, 'namespaceStates' | 'outdated'
   const none: readonly CatalogProblem[] = []
   return {
     heldNamespaces: new Set(states.flatMap(([namespace, state]) => (state === 'Forbidden' ? [namespace] : []))),
-    // On organisations alone: there are few, and whoever upgrades looks there.
+    // Only on organisations: there are few, and administrators check them after an upgrade.
     warnings: ({ kind, namespace }: { readonly kind: ResourceKind; readonly namespace: string }) => {
       const isDiffering = kind === 'Organization' && differing.length > 0
       if (!isDiffering && !outdated.has(namespace)) return none

@@ -1,4 +1,4 @@
-/** Remembers what was worked out about each object of the cluster, so that a pass over all of them costs little for most. */
+/** Caches results for each object of the cluster, so that a pass over all of them is cheap for unchanged ones. */
 
 import type { CatalogProblem } from '../../domain/catalog.ts'
 import type { SourceObject } from '../../domain/catalog/objects.ts'
@@ -7,14 +7,14 @@ import { RESOURCE_API_VERSION } from '../../domain/resources/resources.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 
-/** One object with what its status should say, its conditions aside. */
+/** One object with its status, except for conditions. */
 export interface DecidedObject {
   readonly kind: ResourceKind
   readonly object: KubeObject
   readonly problems: readonly CatalogProblem[]
-  /** False where a problem leaves it out; one with warnings alone is in force. */
+  /** False if a problem leaves it out; warnings alone do not. */
   readonly isInForce: boolean
-  /** Fields of the status beside its conditions; empty for what is not in force. */
+  /** Fields of its status besides its conditions; empty if it is not in force. */
   readonly fields: DecidedFields
 }
 
@@ -25,24 +25,24 @@ export interface KnownObject {
   readonly object: KubeObject
   /** `objectKey`. */
   readonly key: string
-  /** As problems call it. */
+  /** Its name in problems. */
   readonly shown: string
-  /** Sorts older objects first; names settle what was made within one second. */
+  /** Sorts older objects first; names decide between objects of the same second. */
   readonly age: string
-  /** Without the status, which the compiler does not read. The same one until the spec is another one. */
+  /** Without the status, which the compiler does not read. The same object until the spec changes. */
   readonly source: SourceObject
-  /** Its place by age among those of its kind, in the decision with the number `rankedIn`. */
+  /** Its rank by age within its kind, in the decision with the number `rankedIn`. */
   rank: number
   rankedIn: number
-  /** What was decided last; null before. Of a former status of the same object, until it is decided anew. */
+  /** The last decision; null before. For a former status of the same object, until it is decided again. */
   decided: DecidedObject | null
-  /** The one thing from outside of the object that the fields of that decision are made of. */
+  /** The only input from other objects that the fields of that decision depend on. */
   figure: string | number | null
 }
 
 export interface ObjectMemory {
   readonly known: WeakMap<KubeObject, KnownObject>
-  /** By `key`, with what the API server counts: a new status makes a new object with the same spec. */
+  /** By `key`, with the API server's counters: a new status makes a new object with the same spec. */
   readonly latest: Map<string, { readonly counted: string; readonly known: KnownObject }>
   /** Secrets and namespaces, as the compiler reads them. */
   readonly plain: WeakMap<KubeObject, SourceObject>
@@ -54,7 +54,7 @@ export function emptyObjectMemory(): ObjectMemory {
   return { known: new WeakMap(), latest: new Map(), plain: new WeakMap(), decision: 0 }
 }
 
-/** What is known of an object, or of the same one before its status or spec changed, as far as it still holds. */
+/** What is known of an object, or of its previous status or spec, as far as it still holds. */
 export function knownObject(kind: ResourceKind, object: KubeObject, memory: ObjectMemory): KnownObject {
   const same = memory.known.get(object)
   if (same !== undefined) return same
@@ -88,7 +88,7 @@ export function forgetAllBut(keys: ReadonlyMap<string, unknown>, { latest }: Obj
   for (const key of latest.keys()) if (!keys.has(key)) latest.delete(key)
 }
 
-/** Of a Secret its data, of a namespace its labels. */
+/** The data of a Secret, the labels of a namespace. */
 export function plainSource(kind: 'Secret' | 'Namespace', object: KubeObject, { plain }: ObjectMemory): SourceObject {
   const known = plain.get(object)
   if (known !== undefined) return known
@@ -105,7 +105,7 @@ export function plainSource(kind: 'Secret' | 'Namespace', object: KubeObject, { 
 
 const nowhere = (): string => ''
 
-/** Lists do not say the kind of each object. */
+/** Lists do not contain the kind of each object. */
 function sourceOf(kind: ResourceKind, { metadata, spec }: KubeObject): SourceObject {
   const { name, namespace } = metadata
   const value = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace }, spec }

@@ -1,24 +1,25 @@
-/** Tells of each watched namespace whether its objects can be seen, so that one that cannot stops itself alone. */
+/** The state of each watched namespace, so that one that cannot be read stops only itself. */
 
 import type { Reflector } from '../../runtime/kube/reflector.ts'
 
 /**
- * `Seen`: its objects are known. `Pending`: the first answer is still to come. `Forbidden`: the API server refuses; what was in
- * force from it stays so. `Gone`: there has been no such namespace for ten minutes, and nothing from it counts any more.
+ * `Seen`: its objects are known. `Pending`: the first answer is still missing. `Forbidden`: the API server refuses;
+ * what was in force from it stays in force. `Gone`: the namespace has not existed for ten minutes, and nothing from it
+ * counts any more.
  */
 export type NamespaceState = 'Seen' | 'Pending' | 'Forbidden' | 'Gone'
 
 export interface NamespacesOptions {
-  /** What watches each of them. */
+  /** The watches of each namespace. */
   readonly watches: ReadonlyMap<string, readonly Pick<Reflector, 'isSynced' | 'failure'>[]>
-  /** Whether there is such a namespace; null where nothing tells. */
+  /** Whether the namespace exists; null if that is unknown. */
   readonly exists: (namespace: string) => boolean | null
   readonly nowMs: () => number
 }
 
 export interface Namespaces {
   readonly states: () => ReadonlyMap<string, NamespaceState>
-  /** Those whose objects are known no longer than up to some moment: the API server refuses to tell more. */
+  /** Namespaces whose objects are known only up to some moment: the API server now refuses. */
   readonly outdated: () => ReadonlySet<string>
 }
 

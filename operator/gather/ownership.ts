@@ -1,4 +1,4 @@
-/** Tells which objects are this installation's to look after, where several see one namespace. */
+/** Finds the objects that this installation owns, if several see one namespace. */
 
 import { objectKey } from '../../domain/catalog/objects.ts'
 import type { ResourceKind, ResourceRef } from '../../domain/resources/resources.ts'
@@ -16,19 +16,19 @@ export interface Ownership {
 export interface ForeignObject {
   readonly kind: ResourceKind
   readonly object: KubeObject
-  /** Whose it is. */
+  /** Its owner. */
   readonly installation: string
 }
 
 /**
- * The installation that an object says it is for, or else the one that first wrote its status; null where neither is there: it
- * is anybody's then.
+ * The installation named by an object, or else the first one that wrote its status; null if there is neither: any
+ * installation may take it.
  */
 export function ownerOf({ spec, status }: KubeObject): string | null {
   return textIn(spec) ?? textIn(status)
 }
 
-/** An object without a mark of its own follows what it refers to. */
+/** An object without its own mark follows the object it refers to. */
 export function ownership(resources: Resources, installation: string): Ownership {
   const foreign: ForeignObject[] = []
   const owners = new Map<string, string>()
@@ -47,7 +47,7 @@ export function ownership(resources: Resources, installation: string): Ownership
   return { own, foreign }
 }
 
-/** Takes the websites that a person paused out of the rest. */
+/** Separates the websites that a person paused from the rest. */
 export function withoutPaused(resources: Resources): {
   readonly resources: Resources
   readonly paused: ReadonlySet<string>

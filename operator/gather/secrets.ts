@@ -1,4 +1,4 @@
-/** Keeps the values of those Secrets that are referred to, and of no others: the rest is known by name and version only. */
+/** Reads the values of referenced Secrets, and of no others: the rest is known only by name and version. */
 
 import type { CatalogPlace } from '../../domain/published/place.ts'
 import type { KubeClient } from '../../runtime/kube/client.ts'
@@ -7,14 +7,14 @@ import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { keyOf, stripped } from '../../runtime/kube/objects.ts'
 
 export interface SecretValues {
-  /** The Secrets with these keys (`namespace/name`) as they are now, as far as they are there. */
+  /** The existing Secrets with these keys (`namespace/name`) as they are now. */
   readonly read: (keys: ReadonlySet<string>) => Promise<readonly KubeObject[]>
 }
 
 const AT_ONCE = 16
 
 /**
- * A Secret that may not be read, though it may be seen, keeps the value known before: its namespace must not stop the others.
+ * A Secret that may be listed but not read keeps its last known value: its namespace must not stop the others.
  *
  * `versions` finds the metadata of a Secret by its key: a value is read again only after its version has changed.
  */
@@ -40,12 +40,12 @@ export function createSecretValues(
   }
 }
 
-/** Keys of the Secrets that these objects refer to, whatever else may be wrong with them. */
+/** Keys of the Secrets that these objects refer to, even if the objects are faulty. */
 export function referredSecrets(objects: readonly KubeObject[]): ReadonlySet<string> {
   return new Set(objects.flatMap(refersTo))
 }
 
-/** Objects are never changed in place, and most of them are those of the look before. */
+/** Objects are never changed in place, and most of them are the same as before. */
 const REFERRED = new WeakMap<KubeObject, readonly string[]>()
 
 function refersTo(object: KubeObject): readonly string[] {
@@ -66,7 +66,7 @@ function isOutdated(known: KubeObject | undefined, now: KubeObject | undefined):
   return known?.metadata.resourceVersion !== now?.metadata.resourceVersion
 }
 
-/** Reads objects of the operator's own by name, as they are at this moment; null where there is none. */
+/** Reads the operator's own objects by name, as they are now; null if there is none. */
 export function ownReader(client: KubeClient, { namespace }: CatalogPlace) {
   return async (plural: 'configmaps' | 'secrets', name: string): Promise<KubeObject | null> => {
     try {
@@ -86,7 +86,7 @@ async function readSecret(client: KubeClient, key: string): Promise<KubeObject |
     const secret = stripped((await client.request({ method: 'GET', path })) as KubeObject)
     return keyOf(secret) === key ? secret : null
   } catch (error) {
-    // Deleted a moment ago; its event is on the way.
+    // Deleted a moment ago; its event will arrive.
     if (error instanceof KubeError && error.status === 404) return null
     if (error instanceof KubeError && error.status === 403) return 'forbidden'
     throw error

@@ -1,4 +1,4 @@
-/** Keeps copies of everything in the cluster that the operator's decisions depend on, and of what it has written. */
+/** Keeps copies of everything in the cluster that the operator's decisions depend on, and of its own objects. */
 
 import type { CatalogPlace } from '../../domain/published/place.ts'
 import { objectKey } from '../../domain/catalog/objects.ts'
@@ -24,13 +24,13 @@ export interface WorldOptions {
   readonly place: CatalogPlace
   /** Empty: all. */
   readonly namespaces: readonly string[]
-  /** Whose operator this is. */
+  /** The operator's own installation. */
   readonly installation: string
-  /** Something changed that decisions depend on; called often, and must only take note. */
+  /** Called when something that decisions depend on has changed; called often, and must only take note. */
   readonly onChange: () => void
-  /** Only the status of an object changed, mostly by our own hand: no decision depends on it. */
+  /** Called when only the status of an object changed, mostly by our own write: no decision depends on it. */
   readonly onStatus: (key: string) => void
-  /** Something that the operator may have written is no longer there. */
+  /** Called when an object that the operator may have written is gone. */
   readonly onGone: (kind: 'ConfigMap') => void
   readonly logger: Logger
   readonly metrics: KubeMetrics
@@ -41,17 +41,17 @@ export interface WorldOptions {
 export interface World {
   readonly resources: (kind: ResourceKind) => readonly KubeObject[]
   readonly resource: (kind: ResourceKind, namespace: string, name: string) => KubeObject | undefined
-  /** Metadata alone, by `namespace/name`. */
+  /** Only metadata, by `namespace/name`. */
   readonly secretVersion: (key: string) => KubeObject | undefined
-  /** Names and labels; empty where one namespace alone is watched, which nobody refers to from another one. */
+  /** Names and labels; empty if only one namespace is watched, since no other one can refer to it. */
   readonly namespaces: () => readonly KubeObject[]
   readonly configMap: (name: string) => KubeObject | undefined
   readonly configMaps: () => Iterable<KubeObject>
-  /** Whether all is known that can be: the first answer has come from everywhere, be it a refusal. */
+  /** Whether every first answer has arrived, even if it is a refusal. */
   readonly isReady: () => boolean
-  /** Empty where all are watched at once. */
+  /** Empty if all namespaces are watched at once. */
   readonly namespaceStates: () => ReadonlyMap<string, NamespaceState>
-  /** Namespaces of which nothing new is known, since the API server refuses to tell. */
+  /** Namespaces without news, because the API server refuses. */
   readonly outdated: () => ReadonlySet<string>
   readonly close: () => Promise<void>
 }
@@ -60,7 +60,7 @@ export function watchWorld(options: WorldOptions): World {
   const { place, namespaces } = options
   const start = (name: string, path: string, more: object = {}): Reflector =>
     startReflector({ ...options, onFailure, name, path, ...more })
-  // A refusal is an answer too: what waits for the first one may go on.
+  // A refusal is an answer too: what waits for the first answer may continue.
   const onFailure = (status: number): void => {
     if (status === FORBIDDEN) options.onChange()
   }
@@ -82,7 +82,7 @@ export function watchWorld(options: WorldOptions): World {
   const secrets = everywhere('secrets', '/api/v1', { isMetadataOnly: true })
   const labelled = watchNamespaces(namespaces, (more) => start('namespaces', '/api/v1/namespaces', more), options)
   const own = `/api/v1/namespaces/${place.namespace}`
-  /** What the operator itself writes. */
+  /** The operator's own objects. */
   const maps: Reflector = start('configmaps', `${own}/configmaps`, {
     query: { labelSelector: `${CATALOG_LABEL}=${place.name}` },
     onChange: (key: string | null): void => {
@@ -125,7 +125,7 @@ function spacesOf(
     return watch?.isSynced() === true ? watch.objects.has(`/${namespace}`) : null
   }
   const spaces = createNamespaces({ watches, exists, nowMs })
-  /** Half of a namespace is as good as nothing: what refers to the rest would look wrong. */
+  /** A namespace counts only if all of it is known: references to the rest would look broken. */
   const seen = (reflectors: readonly Reflector[]): readonly Reflector[] => {
     if (namespaces.length === 0) return reflectors
     const states = spaces.states()
@@ -135,8 +135,8 @@ function spacesOf(
 }
 
 /**
- * By name where there is a list, so that no right to look at other namespaces is needed. Only labels matter: annotations of
- * namespaces are written all the time.
+ * By name if there is a list, so that no right to read other namespaces is needed. Only labels matter: annotations of
+ * namespaces change all the time.
  */
 function watchNamespaces(
   names: readonly string[],
@@ -169,8 +169,8 @@ function watchNamespaces(
 }
 
 /**
- * The API server counts a new generation for every change but those of status, labels and annotations. Of these an owner that
- * is another installation, and a wish to be looked at again, are changes too.
+ * The API server counts a new generation for every change except to status, labels and annotations. Two of those matter
+ * as well: an owner that is another installation, and a request to check the object again.
  */
 function sortChanges(kind: ResourceKind, { onChange, onStatus, installation }: WorldOptions) {
   const generations = new Map<string, string>()
@@ -181,7 +181,7 @@ function sortChanges(kind: ResourceKind, { onChange, onStatus, installation }: W
     return [uid, generation, foreign, annotations[RECONCILE_ANNOTATION], annotations[PAUSED_ANNOTATION]].join(' ')
   }
   return {
-    /** A whole list was taken. */
+    /** A full list was read. */
     all(objects: readonly KubeObject[]): void {
       generations.clear()
       for (const object of objects) generations.set(keyOf(object), generationOf(object))
