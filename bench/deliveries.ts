@@ -19,7 +19,6 @@ import { fileURLToPath } from 'node:url'
 
 import { destinationKey, type Destination } from '../domain/catalog.ts'
 import { encodeRecord, recordKey, type DeliveryRecord, type Job, type Topic } from '../domain/records.ts'
-import { lastEntries } from '../delivery/recovery/log-end.ts'
 import { ga4 } from '../delivery/providers/ga4.ts'
 import { meta } from '../delivery/providers/meta.ts'
 import { startGa4StandIn } from '../stand-ins/ga4.ts'
@@ -252,6 +251,7 @@ async function deliver({ plan, log, hotState, url }: Stage): Promise<Run> {
     },
     consume: (...parts) => log.consume(...parts),
     read: (...parts) => log.read(...parts),
+    readLast: (...parts) => log.readLast(...parts),
     lag: () => log.lag(),
     progress: (...parts) => log.progress(...parts),
     health: () => log.health(),
@@ -304,7 +304,7 @@ async function reached(isMet: () => boolean): Promise<void> {
 /** Of the deliveries told of since a moment: the 99th percentile of the time since then. All were enqueued at once. */
 async function latency99(log: EventLog, sinceMs: number): Promise<number> {
   const latencies: number[] = []
-  for await (const entries of lastEntries(log, 'deliveries', 1_000_000)) {
+  for await (const entries of log.readLast('deliveries', { entries: 1_000_000 })) {
     for (const { value } of entries) {
       const record = JSON.parse(value) as DeliveryRecord
       if (record.status === 'delivered' && record.atMs >= sinceMs) latencies.push(record.atMs - sinceMs)

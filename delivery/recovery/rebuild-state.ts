@@ -3,10 +3,11 @@
 import { LIMITS } from '../../domain/limits.ts'
 import { monthOf } from '../../domain/collection/rate.ts'
 import { recordKey } from '../../domain/records.ts'
-import type { HotState, MatchedVisit } from '../../ports/hot-state/hot-state.ts'
+import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
 import type { FactsReader } from '../dispatch/reads.ts'
 import { readPredecessors } from '../state/predecessors.ts'
+import { matchedVisit, settleAnswer, type KnownAnswer } from './settle-answer.ts'
 
 export interface RebuildDeps {
   readonly facts: FactsReader
@@ -83,26 +84,23 @@ async function rebuildAnswers({ facts, hotState, nowMs, onProgress }: RebuildDep
     const rows = await facts.run('installsAfter', { since_ms, limit: PAGE_ROWS, ...after })
     const last = rows.at(-1)
     if (last === undefined) return applied
-    await inParts(rows, (row) => settle(row, hotState))
+    await inParts(rows, (row) => settleAnswer(answerOf(row), `rebuild-${row.event_id}`, hotState))
     onProgress('installs', (applied += rows.length))
     after = { after_website: last.website, after_event_id: last.event_id }
   }
 }
 
-async function settle(row: QueryRow<'installsAfter'>, hotState: RebuildDeps['hotState']): Promise<void> {
-  const { website, visit_id: visitId, visit_issued_at_ms: issuedAtMs, gpc } = row
-  const claim = {
+function answerOf(row: QueryRow<'installsAfter'>): KnownAnswer {
+  const { website, visit_id: visitId, visit_issued_at_ms: visitIssuedAtMs, gpc } = row
+  return {
     website,
     eventId: row.event_id,
     installationId: row.installation_id,
-    owner: `rebuild-${row.event_id}`,
+    receivedAtMs: row.received_at_ms,
+    answer: row.answer,
+    isPending: row.resolution === 'pending',
+    matched: matchedVisit({ website, visitId: visitId === '' ? null : visitId, visitIssuedAtMs, gpc }),
   }
-  // Settled already, or in somebody's hands who will settle it.
-  if ((await hotState.claimInstall(claim)).kind !== 'first') return
-  const matched: MatchedVisit | null =
-    visitId === '' || issuedAtMs === null ? null : { website, visitId, issuedAtMs, gpc }
-  const isPending = row.resolution === 'pending'
-  await hotState.settleInstall({ ...claim, answer: row.answer, isPending, receivedAtMs: row.received_at_ms, matched })
 }
 
 /** Facts never know more than there was: a count that is as high or higher stays. Limits of other months bind nobody. */
@@ -114,7 +112,7 @@ async function rebuildUsage({ facts, hotState, nowMs, onProgress }: RebuildDeps)
   return rows.length
 }
 
-async function inParts<T>(items: readonly T[], apply: (item: T) => Promise<void>): Promise<void> {
+async function inParts<T>(items: readonly T[], apply: (item: T) => Promise<unknown>): Promise<void> {
   for (let from = 0; from < items.length; from += VERBS_AT_ONCE) {
     await Promise.all(items.slice(from, from + VERBS_AT_ONCE).map(apply))
   }

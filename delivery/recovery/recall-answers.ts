@@ -10,42 +10,36 @@ import { LIMITS } from '../../domain/limits.ts'
 import type { ReadEntry } from '../record-reader.ts'
 import type { InstallRecord } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
-import type { HotState, MatchedVisit } from '../../ports/hot-state/hot-state.ts'
-import { newestEntries } from './newest-entries.ts'
+import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import { matchedVisit, settleAnswer, type KnownAnswer } from './settle-answer.ts'
 
 /** No claim is held longer: what was appended earlier was settled, or taken over and settled by the next try. */
 const WINDOW_MS = LIMITS.claimLeaseMs
 
 /** Resolves with how many answers had been lost. Nobody else may work on this log and hot state yet. */
 export async function recallAnswers(parts: {
-  readonly eventLog: Pick<EventLog, 'read'>
+  readonly eventLog: Pick<EventLog, 'readLast'>
   readonly hotState: Pick<HotState, 'claimInstall' | 'settleInstall'>
   readonly read: ReadEntry
 }): Promise<number> {
   const { eventLog, hotState, read } = parts
-  const newest = await newestEntries(eventLog, 'installs', WINDOW_MS)
-  const records = newest.flatMap((entry) => read('install', entry, 'installs') ?? [])
+  const records: InstallRecord[] = []
+  for await (const entries of eventLog.readLast('installs', { windowMs: WINDOW_MS })) {
+    records.push(...entries.flatMap((entry) => read('install', entry, 'installs') ?? []))
+  }
   // Begun in the log's order: of two records of one event the first takes the claim, and the second finds it taken.
-  const outcomes = await Promise.all(records.map((record, index) => recallOne(record, `recall-${index}`, hotState)))
+  const outcomes = await Promise.all(
+    records.map((record, index) => settleAnswer(answerOf(record), `recall-${index}`, hotState)),
+  )
   return outcomes.filter((isRecalled) => isRecalled).length
 }
 
-async function recallOne(
-  { install }: InstallRecord,
-  owner: string,
-  hotState: Pick<HotState, 'claimInstall' | 'settleInstall'>,
-): Promise<boolean> {
-  const { website, eventId, installationId, visitId, visitIssuedAtMs, gpc } = install
-  const claim = { website, eventId, installationId, owner }
-  if ((await hotState.claimInstall(claim)).kind !== 'first') return false
-  const matched: MatchedVisit | null =
-    visitId === null || visitIssuedAtMs === null ? null : { website, visitId, issuedAtMs: visitIssuedAtMs, gpc }
-  await hotState.settleInstall({
-    ...claim,
+function answerOf({ install }: InstallRecord): KnownAnswer {
+  const { website, eventId, installationId, receivedAtMs } = install
+  return {
+    ...{ website, eventId, installationId, receivedAtMs },
     answer: JSON.stringify(install.answer),
     isPending: install.resolution === 'pending',
-    receivedAtMs: install.receivedAtMs,
-    matched,
-  })
-  return true
+    matched: matchedVisit(install),
+  }
 }

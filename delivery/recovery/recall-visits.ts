@@ -8,20 +8,21 @@ import type { ReadEntry } from '../record-reader.ts'
 import type { VisitRecord } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { HotState, IssuedReceipt } from '../../ports/hot-state/hot-state.ts'
-import { newestEntries } from './newest-entries.ts'
 
 /** Four times what the hot state holds back, for disks that are slow. */
 const WINDOW_MS = 2_000
 
 /** Resolves when the hot state knows them. Where one is known to be active or revoked already, that stays. */
 export async function recallVisits(parts: {
-  readonly eventLog: Pick<EventLog, 'read'>
+  readonly eventLog: Pick<EventLog, 'readLast'>
   readonly hotState: Pick<HotState, 'putVisit'>
   readonly read: ReadEntry
 }): Promise<void> {
-  for (const entry of await newestEntries(parts.eventLog, 'visits', WINDOW_MS)) {
-    const record = parts.read('visit', entry, 'visits')
-    if (record !== null) await parts.hotState.putVisit(receiptOf(record))
+  for await (const entries of parts.eventLog.readLast('visits', { windowMs: WINDOW_MS })) {
+    for (const entry of entries) {
+      const record = parts.read('visit', entry, 'visits')
+      if (record !== null) await parts.hotState.putVisit(receiptOf(record))
+    }
   }
 }
 

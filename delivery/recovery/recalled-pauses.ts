@@ -4,14 +4,13 @@ import { destinationKey, type Catalog } from '../../domain/catalog.ts'
 import type { ProviderId } from '../../domain/model.ts'
 import type { ActivityRecord } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
-import { lastEntries } from './log-end.ts'
 import type { ReadEntry } from '../record-reader.ts'
 
 /** Activity is rare; a pause further back is found out again by one refused request. */
 const RECALLED = 10_000
 
 export interface PauseSource {
-  readonly eventLog: Pick<EventLog, 'read'>
+  readonly eventLog: Pick<EventLog, 'readLast'>
   readonly catalog: () => Catalog
   readonly provider: ProviderId
   readonly read: ReadEntry
@@ -20,7 +19,7 @@ export interface PauseSource {
 /** Since when each is paused, in Unix ms, by `destinationKey`; only destinations that this worker delivers to. */
 export async function recallPauses(source: PauseSource): Promise<ReadonlyMap<string, number>> {
   const pausedAtMs = new Map<string, number>()
-  for await (const entries of lastEntries(source.eventLog, 'activity', RECALLED)) {
+  for await (const entries of source.eventLog.readLast('activity', { entries: RECALLED })) {
     for (const stored of entries) {
       const entry = stored.value.includes('"destination_') ? source.read('activity', stored, 'activity') : null
       if (entry === null || !isOurs(source, entry)) continue

@@ -3,7 +3,6 @@
 import type { ProviderId } from '../../domain/model.ts'
 import type { Job } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
-import { lastEntries } from './log-end.ts'
 import type { ReadEntry } from '../record-reader.ts'
 
 /** Copies come from a batch delivered again and from exchanges handed over; both turn up within minutes. */
@@ -37,11 +36,11 @@ export class SettledJobs {
  * sent and written down. So only exchanges under way at the crash are made twice.
  */
 export async function recallSettled(
-  eventLog: Pick<EventLog, 'read'>,
+  eventLog: Pick<EventLog, 'readLast'>,
   { provider, read }: { readonly provider: ProviderId; readonly read: ReadEntry },
 ): Promise<SettledJobs> {
   const settled = new SettledJobs()
-  for await (const entries of lastEntries(eventLog, 'deliveries', RECALLED)) {
+  for await (const entries of eventLog.readLast('deliveries', { entries: RECALLED })) {
     for (const entry of entries) {
       const record = entry.value.includes(WITHOUT_ATTEMPT) ? null : read('delivery', entry, 'deliveries')
       if (record?.provider === provider) settled.add({ jobId: record.jobId, attempts: record.attempts - 1 })

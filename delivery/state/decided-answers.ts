@@ -1,8 +1,8 @@
 /** Tells the hot state what became of pending installs, so that a repeat is told the decision. */
 
-import type { DecisionRecord } from '../../domain/records.ts'
 import type { Batch, BatchOutcome } from '../../ports/event-log/event-log.ts'
-import type { HotState, MatchedVisit } from '../../ports/hot-state/hot-state.ts'
+import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import { matchedVisit } from '../recovery/settle-answer.ts'
 import { STATE_GROUP } from './late-revocations.ts'
 import { createRecordReader, type RecordReaderDeps } from '../record-reader.ts'
 import { consumeReadable, type VersionGuardDeps } from '../version-guard.ts'
@@ -33,8 +33,4 @@ export async function startDecidedAnswers(deps: DecidedAnswersDeps): Promise<{ s
     return { done: batch.entries.length }
   }
   return consumeReadable(deps)('install_decisions', STATE_GROUP, handle, { maxEntries: BATCH_DECISIONS })
-}
-
-function matchedVisit({ website, visitId, visitIssuedAtMs, gpc }: DecisionRecord): MatchedVisit | null {
-  return visitId === null || visitIssuedAtMs === null ? null : { website, visitId, issuedAtMs: visitIssuedAtMs, gpc }
 }

@@ -71,6 +71,13 @@ export interface AppendOptions {
   readonly patienceMs?: number
 }
 
+/** How far back `readLast` reaches. */
+export type Newest =
+  /** The last ones of each partition. */
+  | { readonly entries: number }
+  /** Those appended within this time before the newest entry of the topic, in ms; a store may give a few older ones too. */
+  | { readonly windowMs: number }
+
 export interface TopicLag {
   readonly topic: Topic
   readonly group: string
@@ -111,6 +118,11 @@ export interface EventLog {
   consume(topic: Topic, group: string, handler: BatchHandler, options: ConsumeOptions): Promise<Consumer>
   /** Reads entries without a group, from an offset on; for tools such as replay. */
   read(topic: Topic, fromOffset: number, maxEntries: number): Promise<readonly StoredEntry[]>
+  /**
+   * Reads the newest entries without a group, page by page: in order within a partition, and none that was appended after
+   * the call began is waited for. For a start that must know what happened just before it.
+   */
+  readLast(topic: Topic, newest: Newest): AsyncIterable<readonly StoredEntry[]>
   lag(): Promise<readonly TopicLag[]>
   /** Every entry whose append had resolved before the call lies below `ends`. Rejects while the log is unreachable. */
   progress(topic: Topic, group: string): Promise<TopicProgress>

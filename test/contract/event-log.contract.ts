@@ -3,7 +3,15 @@
 import { expect } from 'chai'
 
 import type { Topic } from '../../domain/records.ts'
-import type { Batch, BatchOutcome, Consumer, Entry, EventLog, StoredEntry } from '../../ports/event-log/event-log.ts'
+import type {
+  Batch,
+  BatchOutcome,
+  Consumer,
+  Entry,
+  EventLog,
+  Newest,
+  StoredEntry,
+} from '../../ports/event-log/event-log.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 
 export interface EventLogHarness {
@@ -466,6 +474,52 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
         await append('only')
         expect(await harness.log.read(TOPIC, 1_000, 10)).to.deep.equal([])
         expect(await harness.log.read(OTHER_TOPIC, 0, 10)).to.deep.equal([])
+      })
+    })
+
+    describe('readLast', () => {
+      const last = async (newest: Newest, topic = TOPIC): Promise<string[]> => {
+        const values: string[] = []
+        for await (const page of harness.log.readLast(topic, newest)) values.push(...page.map(({ value }) => value))
+        return values
+      }
+      const appendInOrder = (first: number, count: number): Promise<void> =>
+        harness.log.append(
+          TOPIC,
+          numbers(count).map((number) => ({ key: 'acme:same', value: `${first + number}` })),
+        )
+
+      it('gives the last entries in order, and all where there are fewer', async () => {
+        await appendInOrder(0, 2_500)
+        await appendInOrder(2_500, 1)
+        expect(await last({ entries: 2_100 })).to.deep.equal(numbers(2_100).map((number) => `${number + 401}`))
+        expect(await last({ entries: 1 })).to.deep.equal(['2500'])
+        expect(await last({ entries: 1_000_000 })).to.have.length(2_501)
+      })
+
+      it('gives what was appended within a time before the newest entry, however long ago that is', async () => {
+        await appendInOrder(0, 3)
+        await harness.advance(3_000)
+        await appendInOrder(3, 2)
+        await harness.advance(100)
+        await appendInOrder(5, 2)
+        await harness.advance(2_000)
+        expect(await last({ windowMs: 1_500 })).to.deep.equal(['3', '4', '5', '6'])
+        expect(await last({ windowMs: 1_000_000 })).to.deep.equal(numbers(7).map(String))
+      })
+
+      it('gives nothing of an empty topic, and moves no group', async () => {
+        await append('only')
+        expect(await last({ entries: 10 }, OTHER_TOPIC)).to.deep.equal([])
+        expect(await last({ windowMs: 1_000 }, OTHER_TOPIC)).to.deep.equal([])
+        expect(await last({ entries: 10 })).to.deep.equal(['only'])
+        expect((await collect('g').then((all) => all.until(1))).values).to.deep.equal(['only'])
+      })
+
+      it('gives the same after a reopen', async () => {
+        await appendInOrder(0, 5)
+        await harness.reopen()
+        expect(await last({ entries: 2 })).to.deep.equal(['3', '4'])
       })
     })
 

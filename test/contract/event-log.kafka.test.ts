@@ -90,6 +90,24 @@ describe('Kafka', function () {
       expect(again[0]).to.have.length(30)
     })
 
+    it('each give their newest entries', async () => {
+      const log = await opened(await created(FOUR_PARTITIONS))
+      await log.append('visits', numbers(400).map(numbered))
+      // Of one key, so that one partition has more than the others.
+      await log.append(
+        'visits',
+        numbers(1_500).map((number) => ({ key: 'one', value: `of one ${number}` })),
+      )
+      const all: string[] = []
+      for await (const page of log.readLast('visits', { entries: 100_000 })) all.push(...page.map(({ value }) => value))
+      expect(new Set(all).size).to.equal(1_900)
+      expect(all.filter((value) => value.startsWith('of one'))).to.deep.equal(numbers(1_500).map((n) => `of one ${n}`))
+      const few: string[] = []
+      for await (const page of log.readLast('visits', { entries: 3 })) few.push(...page.map(({ value }) => value))
+      expect(few).to.have.length(12)
+      expect(few).to.include.members(['of one 1497', 'of one 1498', 'of one 1499'])
+    })
+
     it('are held one by one: a partition that waits keeps no other from going on', async () => {
       const log = await opened(await created(FOUR_PARTITIONS))
       let heldPartition = -1

@@ -66,6 +66,7 @@ function switchedLog(): EventLog & { isAway: boolean; readonly stored: { topic: 
     },
     consume: () => Promise.reject(new Error('nobody consumes here')),
     read: async () => [],
+    async *readLast() {},
     lag: async () => [],
     progress: async () => ({ done: [7], ends: [9] }),
     health() {

@@ -15,6 +15,7 @@ import type {
   Entry,
   EventLog,
   EventLogHealth,
+  Newest,
   StoredEntry,
   TopicLag,
   TopicProgress,
@@ -26,6 +27,7 @@ import { endedWithin, kafkaClient, QUESTION_MS, unavailable } from './client.ts'
 import type { MemberSettings } from './consumer.ts'
 import { startMember } from './consumer.ts'
 import { allLags, lagOf, offsetsSince, positionsOf, progressOf, topicRanges } from './positions.ts'
+import { newestEntries } from './newest.ts'
 import { KafkaSender } from './producer.ts'
 import { TopicReader } from './reader.ts'
 import type { KafkaSettings } from './url.ts'
@@ -194,6 +196,18 @@ class LogInKafka implements EventLog {
   async read(topic: Topic, fromOffset: number, maxEntries: number): Promise<readonly StoredEntry[]> {
     if (this.#isClosed) throw new LogUnavailable('the log is closed')
     return this.#tryAgain(() => this.#reader(topic).read(fromOffset, maxEntries))
+  }
+
+  readLast(topic: Topic, newest: Newest): AsyncIterable<readonly StoredEntry[]> {
+    const topicName = this.#topicName(topic)
+    return newestEntries(newest, {
+      ranges: () => this.#ask((admin) => topicRanges(admin, topicName)),
+      offsetsSince: (sinceMs) => this.#ask((admin) => offsetsSince(admin, topicName, sinceMs)),
+      read: (ranges, maxEntries) => {
+        if (this.#isClosed) throw new LogUnavailable('the log is closed')
+        return this.#tryAgain(() => this.#reader(topic).readRanges(ranges, maxEntries))
+      },
+    })
   }
 
   async lag(): Promise<readonly TopicLag[]> {

@@ -18,10 +18,18 @@ export interface ReaderOptions {
   readonly onIdle: () => void
 }
 
-interface Part {
+/** Offsets of one partition, up to but without `end`. */
+export interface ReadRange {
   readonly partition: number
   readonly from: number
   readonly end: number
+}
+
+export interface PartitionEntries extends ReadRange {
+  readonly entries: readonly StoredEntry[]
+}
+
+interface Part extends ReadRange {
   readonly entries: StoredEntry[]
   isDone: boolean
 }
@@ -55,9 +63,7 @@ export class TopicReader {
    * if that exceeds `maxEntries`, so that reading on from the last offset plus one skips nothing.
    */
   read(fromOffset: number, maxEntries: number): Promise<readonly StoredEntry[]> {
-    const page = this.#last.then(() => this.#read(fromOffset, maxEntries))
-    this.#last = page.catch(() => undefined)
-    return page
+    return this.#inTurn(() => this.#read(fromOffset, maxEntries))
   }
 
   async close(): Promise<void> {
@@ -69,21 +75,32 @@ export class TopicReader {
     await this.#options.ask((admin) => admin.deleteGroups([this.#groupId])).catch(() => undefined)
   }
 
+  /** Up to `maxEntries` entries of each of these ranges, which must exist. */
+  readRanges(ranges: readonly ReadRange[], maxEntries: number): Promise<readonly PartitionEntries[]> {
+    return this.#inTurn(() => this.#entriesOf(ranges, maxEntries))
+  }
+
+  /** One at a time: they share a consumer. */
+  #inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(act)
+    this.#last = result.catch(() => undefined)
+    return result
+  }
+
   async #read(fromOffset: number, maxEntries: number): Promise<readonly StoredEntry[]> {
     const ranges = await this.#options.ask((admin) => topicRanges(admin, this.#options.topicName))
+    const wanted = ranges.map(({ partition, low, end }) => ({ partition, from: Math.max(low, fromOffset), end }))
+    return firstRows(await this.#entriesOf(wanted, maxEntries), maxEntries)
+  }
+
+  async #entriesOf(ranges: readonly ReadRange[], maxEntries: number): Promise<readonly PartitionEntries[]> {
     const parts = ranges
-      .map(({ partition, low, end }) => ({
-        partition,
-        from: Math.max(low, fromOffset),
-        end,
-        entries: [],
-        isDone: false,
-      }))
       .filter(({ from, end }) => from < end)
+      .map((range): Part => ({ ...range, entries: [], isDone: false }))
     if (parts.length === 0 || maxEntries <= 0) return []
     if (this.#idleTimer !== null) clearTimeout(this.#idleTimer)
     try {
-      return firstRows(await this.#collect(parts, maxEntries), maxEntries)
+      return await this.#collect(parts, maxEntries)
     } catch (error) {
       await this.close()
       if (error instanceof LogUnavailable) throw error
@@ -159,12 +176,17 @@ export class TopicReader {
   }
 }
 
-function firstRows(parts: readonly Part[], maxEntries: number): readonly StoredEntry[] {
-  const rows = parts
+function firstRows(parts: readonly PartitionEntries[], maxEntries: number): readonly StoredEntry[] {
+  const rows = byOffset(parts)
+  return rows.slice(0, wholeRows(rows, maxEntries))
+}
+
+/** Entries of several partitions, by offset and then partition. */
+export function byOffset(parts: readonly PartitionEntries[]): readonly StoredEntry[] {
+  return parts
     .flatMap(({ partition, entries }) => entries.map((entry) => ({ partition, entry })))
     .sort((left, right) => left.entry.offset - right.entry.offset || left.partition - right.partition)
     .map(({ entry }) => entry)
-  return rows.slice(0, wholeRows(rows, maxEntries))
 }
 
 function wholeRows(rows: readonly StoredEntry[], maxEntries: number): number {

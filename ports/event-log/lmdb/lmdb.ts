@@ -13,6 +13,7 @@ import type {
   Entry,
   EventLog,
   EventLogHealth,
+  Newest,
   StoredEntry,
   TopicLag,
   TopicProgress,
@@ -55,6 +56,8 @@ export interface LmdbEventLog extends EventLog {
   trim(): Promise<number>
 }
 
+/** What `readLast` hands over at once. */
+const PAGE_ENTRIES = 1_000
 const TRIM_CHUNKS_PER_TRANSACTION = 200
 /** Far more than this service has; bounds what is read at the start. */
 const MAX_GROUPS = 10_000
@@ -157,6 +160,18 @@ class LogInLmdb implements LmdbEventLog {
 
   async read(topic: Topic, fromOffset: number, maxEntries: number): Promise<readonly StoredEntry[]> {
     return this.#topics.read(topic, fromOffset, maxEntries)
+  }
+
+  async *readLast(topic: Topic, newest: Newest): AsyncGenerator<readonly StoredEntry[]> {
+    const { endOffset } = this.#topics.of(topic)
+    let offset = this.#topics.offsetOfNewest(topic, newest)
+    while (offset < endOffset) {
+      const entries = this.#topics.read(topic, offset, Math.min(PAGE_ENTRIES, endOffset - offset))
+      const last = entries.at(-1)
+      if (last === undefined) return
+      yield entries
+      offset = last.offset + 1
+    }
   }
 
   async lag(): Promise<readonly TopicLag[]> {

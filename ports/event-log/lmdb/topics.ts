@@ -7,7 +7,7 @@ import type { LmdbEnvironment } from '../../lmdb/environment.ts'
 import type { WriteOne } from '../../lmdb/committer.ts'
 import type { Table } from '../../lmdb/table.ts'
 
-import type { Entry, StoredEntry } from '../event-log.ts'
+import type { Entry, Newest, StoredEntry } from '../event-log.ts'
 import type { Append } from './appends.ts'
 import type { Chunk } from './chunks.ts'
 import {
@@ -129,6 +129,15 @@ export class Topics {
       offset = firstOffset
     }
     return offset
+  }
+
+  /** Where the newest entries begin. */
+  offsetOfNewest(topic: Topic, newest: Newest): number {
+    const { endOffset } = this.of(topic)
+    if (endOffset === 0) return 0
+    if ('entries' in newest) return Math.max(this.oldestOffset(topic), endOffset - newest.entries)
+    const [last] = this.read(topic, endOffset - 1, 1)
+    return last === undefined ? endOffset : this.offsetSince(topic, last.appendedAtMs - newest.windowMs)
   }
 
   oldestOffset(topic: Topic): number {

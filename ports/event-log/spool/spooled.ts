@@ -27,6 +27,7 @@ import type {
   Entry,
   EventLog,
   EventLogHealth,
+  Newest,
   SpoolHealth,
   StoredEntry,
   TopicLag,
@@ -148,6 +149,10 @@ class LogWithSpool implements SpooledEventLog {
 
   read(topic: Topic, fromOffset: number, maxEntries: number): Promise<readonly StoredEntry[]> {
     return this.#log.read(topic, fromOffset, maxEntries)
+  }
+
+  readLast(topic: Topic, newest: Newest): AsyncIterable<readonly StoredEntry[]> {
+    return this.#log.readLast(topic, newest)
   }
 
   lag(): Promise<readonly TopicLag[]> {

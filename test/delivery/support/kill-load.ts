@@ -6,7 +6,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { lastEntries } from '../../../delivery/recovery/log-end.ts'
 import { startGa4StandIn } from '../../../stand-ins/ga4.ts'
 import { startMetaStandIn } from '../../../stand-ins/meta.ts'
 import { decodeRecord, encodeRecord, recordKey, type DeliveryRecord, type Job } from '../../../domain/records.ts'
@@ -123,7 +122,7 @@ async function enqueue(store: Store, jobs: Record<'ga4' | 'meta', readonly Job[]
 
 async function deliveredIn(store: Store): Promise<Set<string>> {
   const delivered = new Set<string>()
-  for await (const entries of lastEntries(store.log, 'deliveries', 1_000_000)) {
+  for await (const entries of store.log.readLast('deliveries', { entries: 1_000_000 })) {
     const records = entries.map((entry) => decodeRecord<DeliveryRecord>(entry.value))
     for (const { status, jobId } of records) if (status === 'delivered') delivered.add(jobId)
   }
