@@ -458,7 +458,8 @@ whence_hook() (
     if [ "$whence_explains" = yes ]; then
       whence_say "opened $(echo "$whence_found" | awk '$1 == "files" { print $2 }') files of 200 to 1,021 bytes;" \
         "markers: $(whence_count marker) of this website that hold, $(whence_count expired) expired," \
-        "$(whence_count broken) unusable, $(whence_count other) of other websites"
+        "$(whence_count broken) unusable, $(whence_count foreign) of origins that are not its own," \
+        "$(whence_count other) of other websites"
     fi
   }
 
@@ -643,10 +644,11 @@ whence_hook() (
   }
 
   # Turns markers into "marker <time of the visit> <receipt>" if they are this website's and hold, else into one word. The order
-  # of their members does not matter; a member's value that is not as it must be counts as missing.
+  # of their members does not matter; a member's value that is not as it must be counts as missing. One of another origin is not
+  # this website's. (Without a list of origins, as an installer that carries this text itself may have none, any will do.)
   whence_read_markers() {
     # shellcheck disable=SC2016 # They are awk's own.
-    whence_within "$whence_left_s" awk -v website="$whence_website" -v now="${whence_began}000" '
+    whence_within "$whence_left_s" awk -v website="$whence_website" -v origins="$whence_origins" -v now="${whence_began}000" '
       function member(key, value) {
         if (!match($0, "\"" key "\" *: *" value "[ ,}]")) return ""
         value = substr($0, RSTART, RLENGTH - 1)
@@ -658,7 +660,9 @@ whence_hook() (
         receipt = member("receipt", "\"[A-Za-z0-9_-]+\"")
         created = member("created_at", "[0-9]+")
         expires = member("expires_at", "[0-9]+")
+        origin = member("origin", "\"[^\" ]+\"")
         if (member("project", "\"[^\"]*\"") != website) print "other"
+        else if (origins != "" && (origin == "" || !index(" " origins " ", " " origin " "))) print "foreign"
         else if (member("version", "[0-9]+") != 1 || length(receipt) != 43 || length(created) != 13 || expires == "") print "broken"
         else if (expires + 0 <= now + 0) print "expired"
         else print "marker", created, receipt

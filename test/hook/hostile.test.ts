@@ -104,7 +104,7 @@ const PAYLOADS: readonly string[] = [
 function hostileContents(canary: string): Buffer[] {
   const now = Date.now()
   const head = '{"format":"opfs-install-attribution"'
-  const json = (members: string): string => `${head},"version":1,${members}}`
+  const json = (members: string): string => `${head},"version":1,"origin":"https://acme.dev",${members}}`
   const usual = `"created_at":${now},"expires_at":${now + 1e9}`
   const fromPayload = PAYLOADS.flatMap((payload) => {
     const text = payload.replaceAll('CANARY', canary)
@@ -114,6 +114,7 @@ function hostileContents(canary: string): Buffer[] {
       json(`"project":${quoted},"receipt":"${'h'.repeat(43)}",${usual}`),
       json(`"project":"acme-dev","receipt":"${text.slice(0, 43).padEnd(43, '"')}",${usual}`),
       json(`"project":"acme-dev","receipt":"${'h'.repeat(43)}","created_at":${quoted},"expires_at":${text}`),
+      `${head},"version":1,"origin":${quoted},"project":"acme-dev","receipt":"${'h'.repeat(43)}",${usual}}`,
       `${head}${text}`,
     ]
   })

@@ -260,7 +260,7 @@ const ORIGINS: readonly Fixture[] = [
   },
   {
     name: 'Firefox folders of an address without a name',
-    arrange: (home) => void home.firefox(`${FIREFOX}/x`, 'http+++[++1]+3000', marker(1)),
+    arrange: (home) => void home.firefox(`${FIREFOX}/x`, 'http+++[++1]+3000', marker(1, 1000, { origin: 'http://[::1]:3000' })),
     values: { origins: ['http://[::1]:3000'] },
     receipts: [1],
   },
@@ -276,7 +276,10 @@ const ORIGINS: readonly Fixture[] = [
   {
     name: 'fifty origins and thirty profiles',
     arrange: (home) => {
-      for (let n = 0; n < 30; n++) home.firefox(`${FIREFOX}/p${n}`, `https+++s${n}.acme.dev`, marker(n))
+      for (let n = 0; n < 30; n++) {
+        const own = marker(n, n * 1000, { origin: `https://s${n}.acme.dev` })
+        home.firefox(`${FIREFOX}/p${n}`, `https+++s${n}.acme.dev`, own)
+      }
     },
     values: { origins: Array.from({ length: 50 }, (_, index) => `https://s${index}.acme.dev`) },
     receipts: Array.from({ length: 30 }, (_, index) => index),
@@ -334,6 +337,29 @@ const MARKERS: readonly Fixture[] = [
     receipts: [4],
   },
   {
+    name: 'markers of origins that the website does not have',
+    arrange: (home) => {
+      const origins = [
+        ...['https://evil.example', 'http://acme.dev', 'https://acme.dev:8443', 'https://ACME.dev', 'https://acme.de'],
+        ...['https://acme.dev/', 'https://acme.dev http://localhost:8901', ' ', '', 'acme.dev', '.', '\\', '"'],
+      ]
+      origins.forEach((origin, index) => home.chromium(DEFAULT, 10 + index, marker(10 + index, 1, { origin })))
+      const none = marker(2).replace('"origin"', '"source"').slice(0, 1021)
+      home.chromium(DEFAULT, 2, none)
+      home.chromium(DEFAULT, 3, marker(3))
+      home.chromium(DEFAULT, 4, marker(4, 4000, { origin: 'http://localhost:8901' }))
+    },
+    args: ['install_completed', '--explain'],
+    says: /markers: 2 of this website that hold, .* 14 of origins that are not its own/,
+    receipts: [3, 4],
+  },
+  {
+    name: 'a website that names no origins takes markers of any',
+    arrange: (home) => home.chromium(DEFAULT, 1, marker(1, 1000, { origin: 'https://evil.example' })) && undefined,
+    values: { origins: [] },
+    receipts: [1],
+  },
+  {
     name: 'markers that are not padded, beside padded ones',
     arrange: (home) => {
       home.chromium(DEFAULT, 1, marker(1, 1000, { size: 0 }))
@@ -359,7 +385,7 @@ const MARKERS: readonly Fixture[] = [
       home.chromium(
         DEFAULT,
         1,
-        `{"format":"opfs-install-attribution",${rest},"new":{"a":[1]},"project":"acme-dev","version":1}`.padEnd(1021),
+        `{"format":"opfs-install-attribution",${rest},"new":{"a":[1]},"project":"acme-dev","origin" : "https://acme.dev","version":1}`.padEnd(1021),
       )
     },
     receipts: [1],

@@ -8,6 +8,7 @@ const DAY_MS = 86_400_000
 
 export interface MarkerFields {
   readonly project: string
+  readonly origin: string
   readonly receipt: string
   readonly createdAt: number
   readonly expiresAt: number
@@ -32,7 +33,7 @@ export function marker(number: number, ageMs = number * 1000, fields: Partial<Ma
     version: fields.version ?? 1,
     project: fields.project ?? WEBSITE,
     url_id: 'url_0123456789abcdef',
-    origin: 'https://acme.dev',
+    origin: fields.origin ?? 'https://acme.dev',
     receipt: fields.receipt ?? receipt(number),
     created_at: createdAt,
     expires_at: fields.expiresAt ?? createdAt + 30 * DAY_MS,
