@@ -10,6 +10,7 @@ export interface ApiMetrics {
   readonly shed: (what: 'request_record' | 'activity') => void
   readonly lookup: (what: string) => void
   readonly connectionEnded: (why: string) => void
+  readonly matchedOften: () => void
 }
 
 const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
@@ -47,6 +48,11 @@ export function createApiMetrics(registry: Registry): ApiMetrics {
     labelNames: ['why'],
     registers,
   })
+  const matchedOften = new Counter({
+    name: 'whence_matches_over_warning_total',
+    help: 'Installations matched to a visit beyond what `warnings.installationsPerVisit` of its website allows for a day.',
+    registers,
+  })
   return {
     answered: (route, status, code, took) => {
       requests.inc({ route, status: String(status), code })
@@ -55,5 +61,6 @@ export function createApiMetrics(registry: Registry): ApiMetrics {
     shed: (what) => shed.inc({ what }),
     lookup: (what) => lookups.inc({ what }),
     connectionEnded: (why) => ended.inc({ why }),
+    matchedOften: () => matchedOften.inc(),
   }
 }

@@ -62,6 +62,8 @@ export interface Website extends CompiledFrom {
   readonly providers: ReadonlySet<ProviderId>
   readonly retentionDays: number
   readonly hookScan: HookScan
+  /** People are told of a visit that more installations than this are matched to within a day. */
+  readonly installationsPerVisitWarning: number
   /** In order of creation, then name. */
   readonly destinations: readonly Destination[]
   /** Of the website's GA4 destinations, in their order, without repeats. */

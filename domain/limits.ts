@@ -82,6 +82,8 @@ export const LIMITS = {
    * Activity entries about unregistered origins: one per hour and origin, and at most this many per hour and website.
    */
   unregisteredOriginsPerHour: 20,
+  /** Installations that may be matched to one visit within a UTC day before its website's people are told. */
+  installationsPerVisit: { min: 1, max: 1_000_000, fallback: 10 },
 } as const
 
 export interface PlanLimits {

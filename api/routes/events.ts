@@ -27,6 +27,7 @@ import { answerByNow } from '../collection/decided-answer.ts'
 import { installationOf, lookUpInstallation } from '../collection/installations.ts'
 import { cleanerOf, readReceipts, statesOf } from '../collection/receipts.ts'
 import { keepUsage, takeUsage } from '../collection/usage.ts'
+import { noteMatch } from '../collection/visit-matches.ts'
 import { compileValidator } from '../http/validate.ts'
 
 const OWNER_BYTES = 8
@@ -117,6 +118,7 @@ async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Ans
       receivedAtMs: install.receivedAtMs,
       matched: matchedVisit(install),
     })
+    void noteMatch({ install, website: request.website, before: first.installation }, parts)
     return answer(request, install.answer)
   } catch (error) {
     await deps.hotState.releaseInstall(claim)

@@ -59,12 +59,16 @@ function installLines(install: InstallRow, nowMs: number): string[] {
   ]
 }
 
-function visitLines({ install, visits }: Explanation): string[] {
+function visitLines({ install, visits, installationsOfVisit }: Explanation): string[] {
   if (install.visit_id === '') return []
   const visit = visits.find(({ visit_id: visitId }) => visitId === install.visit_id)
   const issuedAtMs = install.visit_issued_at_ms ?? install.received_at_ms
   const before = durationText(install.received_at_ms - issuedAtMs)
-  const head = [`Visit ${install.visit_id}`, `  when       ${timeText(issuedAtMs)} UTC, ${before} before the install`]
+  const head = [
+    `Visit ${install.visit_id}`,
+    `  when       ${timeText(issuedAtMs)} UTC, ${before} before the install`,
+    ...labelled('shared by', installationsOfVisit > 1 ? `${installationsOfVisit} installations in all` : ''),
+  ]
   if (visit === undefined) return [...head, '  (the visit itself is not in ClickHouse: not yet, or no longer)']
   return [...head, ...visitFacts(visit)]
 }

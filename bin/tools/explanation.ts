@@ -13,6 +13,8 @@ export interface Explanation {
   readonly plans: readonly DeliveryPlan[]
   /** The visits that the receipts named, as far as they are known. */
   readonly visits: readonly VisitRow[]
+  /** So many installations are matched to the same visit, this one among them; 0 if the install has no visit. */
+  readonly installationsOfVisit: number
   readonly deliveries: readonly DeliveryRow[]
   readonly attempts: readonly AttemptRow[]
 }
@@ -34,7 +36,15 @@ export async function explainInstall(backend: ToolBackend, install: InstallRow):
     unread: [...(told === null ? ['verdicts'] : []), ...(plans === null ? ['deliveries'] : [])],
     plans: plans ?? [],
     visits,
+    installationsOfVisit: await installationsOfVisit(backend, install),
     deliveries: await backend.run('deliveriesOfInstall', key),
     attempts: await backend.run('attemptsOfInstall', key),
   }
+}
+
+async function installationsOfVisit(backend: ToolBackend, install: InstallRow): Promise<number> {
+  const { website, visit_id, visit_issued_at_ms: sinceMs } = install
+  if (visit_id === '') return 0
+  const [row] = await backend.run('installationsOfVisit', { website, visit_id, since_ms: sinceMs ?? 0 })
+  return row?.installations ?? 0
 }

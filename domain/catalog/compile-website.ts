@@ -108,6 +108,7 @@ export function coreOf(compiler: Reporting, resource: Resource<'Website'>): Webs
     providers: new Set(spec.providers),
     retentionDays: spec.retentionDays,
     hookScan: spec.hook.scan,
+    installationsPerVisitWarning: spec.warnings.installationsPerVisit,
   }
   const core: WebsiteCore = { website: Object.freeze(website), domains, finished: null }
   resource.memo = core

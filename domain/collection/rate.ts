@@ -1,7 +1,7 @@
 /** The rate windows that a request is counted in. Keys contain keyed hashes and website IDs, never an address. */
 
 import { LIMITS, RATE_RULES, type RateRuleName } from '../limits.ts'
-import type { WebsiteId } from '../model.ts'
+import type { VisitId, WebsiteId } from '../model.ts'
 
 export interface RateHit {
   readonly rule: RateRuleName
@@ -36,6 +36,27 @@ export function unregisteredOriginHits(website: WebsiteId, origin: string): read
   return [
     { key: `unregistered:${website}:${origin}`, limit: 1, windowS: HOUR_S },
     { key: `unregistered:${website}`, limit: LIMITS.unregisteredOriginsPerHour, windowS: HOUR_S },
+  ]
+}
+
+const DAY_S = 86_400
+
+/** A visit, and an installation that was matched to it. */
+export interface VisitMatch {
+  readonly website: WebsiteId
+  readonly visitId: VisitId
+  readonly installationId: string
+}
+
+/**
+ * Counts the installations of a visit in a UTC day: the second count is their number. The first hit lets an installation count
+ * once although several of its events come at the same time. It may be forgotten soon: later events are not counted again,
+ * because the hot state then knows what their installation was matched to.
+ */
+export function matchHits({ website, visitId, installationId }: VisitMatch): readonly Omit<RateHit, 'rule'>[] {
+  return [
+    { key: `match:${website}:${visitId}:${installationId}`, limit: 1, windowS: HOUR_S },
+    { key: `matches:${website}:${visitId}`, limit: Number.MAX_SAFE_INTEGER, windowS: DAY_S },
   ]
 }
 

@@ -3,6 +3,7 @@
 import type { Catalog, CompiledFrom, Destination, Organization, Page, Website } from '../catalog.ts'
 import { jsonOf, UnreadableCatalog } from './index.ts'
 import { organizationText } from './text.ts'
+import { LIMITS } from '../limits.ts'
 import type { HookScan, ProviderId, WebsiteId } from '../model.ts'
 
 interface StoredWebsite extends Omit<Website, 'organization' | 'origins' | 'providers' | 'destinations'> {
@@ -104,7 +105,8 @@ function restored(item: StoredWebsite, organization: Organization): Website {
   const pages: readonly Page[] = item.pages
   const { namespace } = organization
   return Object.freeze({
-    ...{ namespace, objectName: item.id },
+    // What earlier versions did not publish.
+    ...{ namespace, objectName: item.id, installationsPerVisitWarning: LIMITS.installationsPerVisit.fallback },
     ...item,
     destinations: item.destinations.map((each) => Object.freeze({ ...{ namespace }, ...each })),
     pages,

@@ -49,6 +49,7 @@ export interface WebsiteSpec extends InstallationSpec {
   readonly providers: readonly ProviderId[]
   readonly retentionDays: number
   readonly hook: { readonly scan: HookScan }
+  readonly warnings: { readonly installationsPerVisit: number }
   readonly allowedNamespaces?: AllowedNamespaces
 }
 
@@ -176,6 +177,21 @@ const website: JsonSchema = {
             'Whether the hook looks for markers: with one line that names the opt-out, without it, or not at all.',
           default: 'Notice',
           enum: HOOK_SCANS,
+        },
+      },
+    },
+    warnings: {
+      type: 'object',
+      description: 'From when on the people of this website are told of something odd.',
+      default: { installationsPerVisit: LIMITS.installationsPerVisit.fallback },
+      properties: {
+        installationsPerVisit: {
+          type: 'integer',
+          description:
+            'So many installations may be matched to one visit within a UTC day; one more leaves an activity entry. Raise it if your visitors pass their install command on.',
+          default: LIMITS.installationsPerVisit.fallback,
+          minimum: LIMITS.installationsPerVisit.min,
+          maximum: LIMITS.installationsPerVisit.max,
         },
       },
     },

@@ -33,6 +33,7 @@ import type {
   DispatchedJobRow,
   FirstInstallRow,
   HandoffRow,
+  InstallationCountRow,
   InstallationVisitRow,
   InstallRow,
   OrganizationUsageRow,
@@ -264,6 +265,16 @@ export const QUERIES = {
     FROM ${decided(`SELECT * FROM ${once('installs')} WHERE ${INSTALLATIONS_ASKED}`, `WHERE ${INSTALLATIONS_ASKED}`)}
     WHERE resolution = 'pending' OR (resolution = 'matched' AND visit_issued_at >= ${at('since_ms')})
     ORDER BY received_at DESC, event_id DESC LIMIT ${MAX_EVENTS} BY website, installation_id LIMIT ${MAX_KEYS}`),
+
+  /** How many installations are matched to a visit, by events from `since_ms` on: the time of the visit bounds what is read. */
+  installationsOfVisit: report<
+    { readonly website: string; readonly visit_id: string; readonly since_ms: number },
+    InstallationCountRow
+  >(`SELECT uniqExact(installation_id) AS installations
+    FROM ${decided(
+      `SELECT * FROM ${once('installs')} WHERE website = {website:String} AND received_at >= ${at('since_ms')}`,
+      `WHERE website = {website:String} AND received_at >= ${at('since_ms')}`,
+    )} WHERE visit_id = {visit_id:String}`),
 
   /** Existing deliveries of these events. */
   dispatchedJobs: lookUp<EventKeys, DispatchedJobRow>(`SELECT ${DISPATCHED_JOB.sql}

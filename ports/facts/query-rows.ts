@@ -53,6 +53,10 @@ export interface ActivationRow {
   readonly issued_at_ms: number
 }
 
+export interface InstallationCountRow {
+  readonly installations: number
+}
+
 /** What the hot state remembers of an install. */
 export const SETTLED_INSTALL = selectFrom('installs', [
   'website',

@@ -128,6 +128,7 @@ describe('whence explain, of one install at all providers', function () {
   this.timeout(90_000)
   const standIns: StandIn[] = []
   let service: TestService
+  let receipt = ''
   let text = ''
 
   before(async () => {
@@ -164,7 +165,7 @@ describe('whence explain, of one install at all providers', function () {
       tiktok: { ttclid: 'canary-ttclid' },
       x: { twclid: 'canary-twclid' },
     }
-    const receipt = await activeReceipt(service.url, { identities })
+    receipt = await activeReceipt(service.url, { identities })
     const eventId = newId()
     await post(`${service.url}/v1/events`, eventBody({ event_id: eventId, receipts: [receipt] }))
     const isTold = (): boolean =>
@@ -190,6 +191,15 @@ describe('whence explain, of one install at all providers', function () {
     ]) {
       expect(text).to.match(words)
     }
+  })
+
+  it('tells how many installations its visit was matched to, if there are others', async () => {
+    expect(text).not.to.contain('shared by')
+    const other = newId()
+    await post(`${service.url}/v1/events`, eventBody({ event_id: other, receipts: [receipt] }))
+    await service.drain('facts-writer')
+    const { stdout } = await whence(['explain', other, '--data', `${service.folder}/data`])
+    expect(stdout).to.match(/^Visit [0-9a-f]{32}\n {2}when .*\n {2}shared by {2}2 installations in all$/m)
   })
 
   it('shows no secret and no identifier', () => {

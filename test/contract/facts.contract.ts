@@ -488,6 +488,27 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         ).to.deep.equal([])
       })
 
+      it('count the installations of a visit, each once, those of decided installs among them', async () => {
+        const website = unique('site')
+        const shared = { website, visitId: visitId(), visitIssuedAtMs: SAMPLE_MS - 1_000, resolution: 'matched' } as const
+        const pending = installRecord({ website, resolution: 'pending', visitId: null, visitIssuedAtMs: null })
+        const twice = unique('installation')
+        await store(facts(), [
+          installRecord({ ...shared, installationId: twice }),
+          installRecord({ ...shared, installationId: twice }),
+          installRecord({ ...shared, installationId: unique('installation') }),
+          installRecord({ ...shared, visitId: visitId() }),
+          installRecord({ ...shared, website: unique('site') }),
+          pending,
+        ])
+        const count = async (since_ms: number) =>
+          (await facts().run('installationsOfVisit', { website, visit_id: shared.visitId, since_ms }))[0]?.installations
+        expect(await count(shared.visitIssuedAtMs)).to.equal(2)
+        await store(facts(), [decisionRecord(pending, { resolution: 'matched', visitId: shared.visitId })])
+        expect(await count(shared.visitIssuedAtMs)).to.equal(3)
+        expect(await count(SAMPLE_MS + 60_000)).to.equal(0)
+      })
+
       it('show a pending install as it was decided, wherever installs are read', async () => {
         const website = unique('site')
         const [open, matched, not] = [1, 2, 3].map((number) =>

@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 
 import { LIMITS } from '../../domain/limits.ts'
+import { matchHits } from '../../domain/collection/rate.ts'
 import type {
   Claim,
   ClaimOutcome,
@@ -607,6 +608,20 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         await harness.state.returnHits([hit('a', 3, DAY_S)], 0)
         await harness.reopen()
         expect(await harness.state.countHits([hit('a', 3, DAY_S)])).to.deep.equal({ kind: 'counted', counts: [3] })
+      })
+
+      it('counts the installations of a visit and a day, each once however many of its events come at a time', async () => {
+        const startMs = Math.ceil(harness.nowMs() / DAY_MS) * DAY_MS
+        harness.setNowMs(startMs + 1_000)
+        const match = (installation: number) =>
+          matchHits({ website: 'acme', visitId: 'ab'.repeat(16), installationId: `installation-${installation}` })
+        const outcomes = await Promise.all(times(90, (index) => harness.state.countHits(match(index % 30))))
+        const counts = outcomes.flatMap((outcome) => (outcome.kind === 'counted' ? [outcome.counts[1]] : []))
+        expect(counts.toSorted((a = 0, b = 0) => a - b)).to.deep.equal(times(30, (index) => index + 1))
+        const other = matchHits({ website: 'acme', visitId: 'cd'.repeat(16), installationId: 'installation-1' })
+        expect(await harness.state.countHits(other)).to.deep.equal({ kind: 'counted', counts: [1, 1] })
+        harness.setNowMs(startMs + DAY_MS)
+        expect(await harness.state.countHits(match(1))).to.deep.equal({ kind: 'counted', counts: [1, 1] })
       })
 
       it('takes an empty list', async () => {

@@ -117,6 +117,7 @@ describe('compileCatalog', () => {
         displayName: 'site',
         retentionDays: 395,
         hookScan: 'Notice',
+        installationsPerVisitWarning: 10,
         pages: [],
       })
       expect(compile(ACME, website('site', { hook: {} })).catalog.websites.get('site')?.hookScan).to.equal('Notice')

@@ -117,6 +117,8 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
     'Bodies of such refusals that one process keeps of an address, a minute; later ones: length and SHA-256',
   unregisteredOriginsPerHour:
     'Activity entries about unregistered origins, an hour and website (one an hour and origin)',
+  installationsPerVisit:
+    "Installations of one visit and UTC day before a website's people are told (`warnings.installationsPerVisit`)",
 }
 
 /** A limit of a kind: at most, from-to, or exactly. */

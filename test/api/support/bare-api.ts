@@ -46,6 +46,7 @@ export function bareCatalog(count = 1): Catalog {
       providers: new Set(PROVIDER_IDS),
       retentionDays: 395,
       hookScan: 'Notice',
+      installationsPerVisitWarning: 10,
       destinations: [],
       measurementIds: [],
     }

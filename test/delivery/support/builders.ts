@@ -79,6 +79,7 @@ export function catalogOf(destinations: readonly Destination[]): Catalog {
     providers: new Set(['ga4']),
     retentionDays: 395,
     hookScan: 'Notice',
+    installationsPerVisitWarning: 10,
     destinations,
     measurementIds: [],
   }
