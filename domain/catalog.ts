@@ -97,6 +97,8 @@ export interface CatalogProblem {
   /** CamelCase, from a closed set, which the operator's conditions share. */
   readonly reason: string
   readonly message: string
+  /** ID of the organisation that the object belongs to, as far as its references tell. */
+  readonly organization?: string
   /** The object is in force nevertheless. */
   readonly isWarning?: true
 }

@@ -7,7 +7,7 @@ import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { CatalogSource } from '../../runtime/catalog/source.ts'
 import { createRandomness, timeOrderedId } from '../../runtime/random.ts'
 
-/** The organisation that an object belongs to cannot always be told, so these entries stand under none. */
+/** An entry stands under no organisation where nothing tells which one the object belongs to. */
 export function reportCatalog(options: {
   readonly catalog: CatalogSource
   readonly eventLog: Pick<EventLog, 'append'>
@@ -21,17 +21,19 @@ export function reportCatalog(options: {
     known = new Set(problems.map(identityOf))
     const entries = fresh.map((problem) => {
       const atMs = nowMs()
+      const { organization = '' } = problem
+      const logRetentionDays = catalog.current().organizations.get(organization)?.logRetentionDays
       const record: ActivityRecord = {
         v: 1,
         kind: 'activity',
         id: timeOrderedId(randomness, atMs),
         atMs,
-        organization: '',
+        organization,
         website: '',
         type: 'catalog_problem',
         subject: problem.object,
         message: [problem.source, problem.field, problem.message].filter((part) => part !== '').join(': '),
-        logRetentionDays: LIMITS.logRetentionDays.fallback,
+        logRetentionDays: logRetentionDays ?? LIMITS.logRetentionDays.fallback,
       }
       return { key: recordKey('', record.id), value: encodeRecord(record) }
     })

@@ -93,13 +93,15 @@ function revision({ objects, sha256Hex }: CatalogInput, { last, digests }: Compi
 }
 
 function compilerOf(input: CatalogInput, problems: CatalogProblem[]): Compiler {
-  const reports = { report: reportTo(problems), warn: reportTo(problems, true) }
+  const owners = new Map<string, string>()
+  const reports = { report: reportTo(problems, { owners }), warn: reportTo(problems, { isWarning: true, owners }) }
   return {
     objects: readObjects(input.objects, reports),
     ...reports,
     ownSecrets: input.ownSecrets ?? new Set(),
     withoutRoom: input.withoutRoom ?? new Map(),
     checkProviderSettings: input.checkProviderSettings ?? (() => []),
+    owners,
     allowed: new Map(),
     organizations: new Map(),
     websites: new Map(),
@@ -136,6 +138,8 @@ function compileAll(input: CatalogInput, digests: PartMemory<string>): Compilati
 
 function addOrganization(compiler: Compiler, resource: Resource<'Organization'>): void {
   const { plan } = resource.spec
+  const id = shownName(resource)
+  compiler.owners.set(resource.key, id)
   const most = PLAN_LIMITS[plan].logRetentionDays
   const logRetentionDays = resource.spec.logRetentionDays ?? Math.min(LIMITS.logRetentionDays.fallback, most)
   if (logRetentionDays > most) {
@@ -145,7 +149,6 @@ function addOrganization(compiler: Compiler, resource: Resource<'Organization'>)
   }
   const displayName = displayNameOf(compiler, resource)
   if (displayName === null) return
-  const id = shownName(resource)
   const counts = { installPaths: [], websiteCount: 0, logStreamCount: 0, finished: null, held: null }
   compiler.organizations.set(resource.key, { id, displayName, plan, logRetentionDays, ...counts })
 }

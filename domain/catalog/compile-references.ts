@@ -16,7 +16,9 @@ export function organizationOf(
   from: ObjectId & { readonly spec: { readonly organizationRef: ResourceRef } },
 ) {
   const ref = { kind: 'Organization', to: from.spec.organizationRef, field: '/spec/organizationRef' } as const
-  return resolveRef(compiler, from, ref, compiler.organizations)
+  const organization = resolveRef(compiler, from, ref, compiler.organizations)
+  if (organization !== null) compiler.owners.set(from.key, organization.id)
+  return organization
 }
 
 /** The draft of the Website, or null after the problem has been reported. */
@@ -25,7 +27,9 @@ export function websiteOf(
   from: ObjectId & { readonly spec: { readonly websiteRef: ResourceRef } },
 ) {
   const ref = { kind: 'Website', to: from.spec.websiteRef, field: '/spec/websiteRef' } as const
-  return resolveRef(compiler, from, ref, compiler.websites)
+  const website = resolveRef(compiler, from, ref, compiler.websites)
+  if (website !== null) compiler.owners.set(from.key, website.organization.id)
+  return website
 }
 
 /** Notes which namespaces the object admits; false after a problem of its own has been reported. */

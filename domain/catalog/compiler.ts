@@ -39,6 +39,8 @@ export interface Compiler {
   readonly checkProviderSettings: ProviderSettingsChecker
   /** Organizations by `objectKey`; paths and websites are added in the order of their creation. */
   readonly organizations: Map<string, OrganizationDraft>
+  /** IDs of the organisations that objects belong to, by `objectKey`. */
+  readonly owners: Map<string, string>
   /** The other namespaces that Organizations and Websites admit, by `objectKey`; includes refused objects. */
   readonly allowed: Map<string, AllowedNamespaces>
   /** Websites by `objectKey`. */

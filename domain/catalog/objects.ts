@@ -81,9 +81,16 @@ export function shownName(object: { readonly namespace: string; readonly name: s
   return object.namespace === DEFAULT_NAMESPACE ? object.name : `${object.namespace}/${object.name}`
 }
 
-/** A report that appends to a list; `isWarning` for objects that stay in force. */
-export function reportTo(problems: CatalogProblem[], isWarning = false): Report {
+/**
+ * A report that appends to a list; `isWarning` for objects that stay in force. `owners` holds the organisations of objects by
+ * `objectKey`, as far as they are known when something is reported.
+ */
+export function reportTo(
+  problems: CatalogProblem[],
+  { isWarning = false, owners = new Map() }: { isWarning?: boolean; owners?: ReadonlyMap<string, string> } = {},
+): Report {
   return (object, reason, field, message) => {
+    const organization = owners.get(object.key)
     const path = field.slice(1).split('/').join('.').replaceAll('~1', '/').replaceAll('~0', '~')
     problems.push({
       object: `${object.kind}/${shownName(object)}`,
@@ -91,6 +98,7 @@ export function reportTo(problems: CatalogProblem[], isWarning = false): Report 
       field,
       reason,
       message: path === '' ? message : `${path}: ${message}`,
+      ...(organization === undefined ? {} : { organization }),
       ...(isWarning ? { isWarning: true as const } : {}),
     })
   }
