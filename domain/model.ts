@@ -142,6 +142,7 @@ export interface Install {
   readonly receivedAtMs: number
   readonly installPath: string | null
   readonly platform: string
+  /** This, and the other facts of the machine that are texts: what was sent, or the JSON of a list of two or more. */
   readonly arch: string
   readonly browsers: readonly string[]
   readonly defaultBrowser: string

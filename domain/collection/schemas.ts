@@ -106,6 +106,7 @@ export const ID_PATTERN = `^[A-Za-z0-9_-]{${LIMITS.idChars.min},${LIMITS.idChars
 const id: Schema = { type: 'string', maxLength: LIMITS.idChars.max, pattern: ID_PATTERN }
 const machineFact = text(LIMITS.machineFactChars)
 const machineFacts: Schema = {
+  description: 'One text or a list of texts; a list is kept whole.',
   anyOf: [machineFact, { type: 'array', maxItems: LIMITS.browsersPerInstall, items: machineFact }],
 }
 

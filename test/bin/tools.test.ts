@@ -83,7 +83,16 @@ describe('the tools', function () {
 
   it('give all of it as JSON', async () => {
     const [explanation] = rowsOf(good(await tool('explain', ids.matched, '--json')))
-    expect(explanation).to.have.keys('install', 'unread', 'verdicts', 'plans', 'visits', 'deliveries', 'attempts')
+    expect(explanation).to.have.keys(
+      'install',
+      'unread',
+      'verdicts',
+      'plans',
+      'visits',
+      'installationsOfVisit',
+      'deliveries',
+      'attempts',
+    )
     expect(explanation?.['deliveries'][0].status).to.equal('delivered')
   })
 
@@ -121,7 +130,14 @@ describe('the tools', function () {
       'rate_limit_reached',
     ])
     const ofAcme = rowsOf(good(await tool('activity', '--organization', 'acme', '--json')))
-    expect(ofAcme.map(({ type }) => type)).to.have.members(['rate_limit_reached', 'origin_not_registered'])
+    expect(ofAcme.map(({ type }) => type)).to.have.members([
+      'rate_limit_reached',
+      'origin_not_registered',
+      'catalog_problem',
+    ])
+    const limit = ofAcme.find(({ type }) => type === 'catalog_problem')
+    expect(limit).to.include({ subject: 'InstallPath/other' })
+    expect(limit?.['message']).to.match(/plan/)
     expect(good(await tool('activity')).stdout).to.include('ORGANIZATION')
   })
 

@@ -490,7 +490,12 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
 
       it('count the installations of a visit, each once, those of decided installs among them', async () => {
         const website = unique('site')
-        const shared = { website, visitId: visitId(), visitIssuedAtMs: SAMPLE_MS - 1_000, resolution: 'matched' } as const
+        const shared = {
+          website,
+          visitId: visitId(),
+          visitIssuedAtMs: SAMPLE_MS - 1_000,
+          resolution: 'matched',
+        } as const
         const pending = installRecord({ website, resolution: 'pending', visitId: null, visitIssuedAtMs: null })
         const twice = unique('installation')
         await store(facts(), [

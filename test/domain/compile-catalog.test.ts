@@ -672,6 +672,27 @@ describe('compileCatalog', () => {
       })
     }
 
+    it('tell whose each object is that has no room, if its references tell', () => {
+      const mine = organization('mine', { plan: 'Free' })
+      const result = compile(
+        mine,
+        website('first', { organizationRef: { name: 'mine' } }),
+        website('second', { organizationRef: { name: 'mine' } }),
+        installPath('p0', { organizationRef: { name: 'mine' } }),
+        installPath('p1', { organizationRef: { name: 'mine' } }),
+        website('lost', { organizationRef: { name: 'nobody' } }),
+        ga4Destination('far', { websiteRef: { name: 'first' } }),
+        KEYS,
+      )
+      const owners = result.problems.map(({ object, reason, organization: owner }) => [object, reason, owner])
+      expect(owners).to.have.deep.members([
+        ['Website/second', 'PlanLimit', 'mine'],
+        ['InstallPath/p1', 'PlanLimit', 'mine'],
+        ['Destination/far', 'PlanRequired', 'mine'],
+        ['Website/lost', 'RefNotFound', undefined],
+      ])
+    })
+
     it('hold log streams to addresses that may be called, and count no other', () => {
       const acme = organization('acme', { plan: 'Enterprise' })
       const toBucket = (endpoint: string) => {

@@ -260,7 +260,8 @@ const ORIGINS: readonly Fixture[] = [
   },
   {
     name: 'Firefox folders of an address without a name',
-    arrange: (home) => void home.firefox(`${FIREFOX}/x`, 'http+++[++1]+3000', marker(1, 1000, { origin: 'http://[::1]:3000' })),
+    arrange: (home) =>
+      void home.firefox(`${FIREFOX}/x`, 'http+++[++1]+3000', marker(1, 1000, { origin: 'http://[::1]:3000' })),
     values: { origins: ['http://[::1]:3000'] },
     receipts: [1],
   },
@@ -385,7 +386,9 @@ const MARKERS: readonly Fixture[] = [
       home.chromium(
         DEFAULT,
         1,
-        `{"format":"opfs-install-attribution",${rest},"new":{"a":[1]},"project":"acme-dev","origin" : "https://acme.dev","version":1}`.padEnd(1021),
+        `{"format":"opfs-install-attribution",${rest},"new":{"a":[1]},"project":"acme-dev","origin" : "https://acme.dev","version":1}`.padEnd(
+          1021,
+        ),
       )
     },
     receipts: [1],
