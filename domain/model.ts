@@ -18,6 +18,8 @@ export type WebsiteId = string
 /** 32 hex digits: the first 16 bytes of a receipt with the bits for tokens and GPC cleared. */
 export type VisitId = string
 
+import type { CodingAgent } from './collection/coding-agent.ts'
+
 export const PROVIDER_IDS = ['ga4', 'google_ads', 'meta', 'tiktok', 'x'] as const
 export type ProviderId = (typeof PROVIDER_IDS)[number]
 
@@ -148,6 +150,8 @@ export interface Install {
   readonly defaultBrowser: string
   readonly timezone: string
   readonly language: string
+  /** Absent if no coding agent named itself, and in records of 0.1.0. */
+  readonly agent?: CodingAgent
   readonly resolution: Resolution
   readonly selectionPolicy: SelectionPolicy
   readonly candidateCount: number

@@ -13,6 +13,7 @@ import {
   type InstallEvent,
   type PathChoice,
 } from '../../domain/collection/install.ts'
+import { codingAgentOf } from '../../domain/collection/coding-agent.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Install, InstallAnswer } from '../../domain/model.ts'
 import { eventHits } from '../../domain/collection/rate.ts'
@@ -141,7 +142,8 @@ async function decide(first: FirstReport, deps: ApiDeps): Promise<Install> {
     receivedAtMs: nowMs,
     nowMs,
   })
-  return recordInstall({ website, event, installPath: path.installPath, result, deliveries, nowMs })
+  const agent = codingAgentOf(exchange.userAgent)
+  return recordInstall({ website, event, installPath: path.installPath, agent, result, deliveries, nowMs })
 }
 
 async function resolveEvent(first: FirstReport, path: PathChoice, deps: ApiDeps): Promise<ResolutionResult> {

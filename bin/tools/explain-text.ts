@@ -55,6 +55,7 @@ function installLines(install: InstallRow, nowMs: number): string[] {
     `  what       ${install.event_type} of ${install.website}, ${path === '' ? 'no install path' : `install path ${path}`}`,
     `  when       ${timeText(atMs)} UTC, ${durationText(nowMs - atMs)} ago`,
     ...labelled('machine', [...machine, ...browsers].join(', ')),
+    ...labelled('run by', install.agent),
     `  result     ${resolution}: ${why}`,
   ]
 }

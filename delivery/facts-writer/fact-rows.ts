@@ -1,5 +1,6 @@
 /** Turns an entry of the event log into the rows it leaves in the fact tables. */
 
+import { unmatchedReason } from '../../domain/collection/unmatched-reason.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { DeliveryStatus, Install, Visit } from '../../domain/model.ts'
 import type {
@@ -176,6 +177,7 @@ function installRow({ install, request, retentionDays }: InstallRecord, place: E
     default_browser: install.defaultBrowser,
     timezone: install.timezone,
     language: install.language,
+    agent: install.agent ?? '',
     ...outcomeColumns(install),
     request_id: request.id,
     retention_days: retentionDays,
@@ -208,6 +210,7 @@ function outcomeColumns(outcome: Pick<Install, keyof Install & keyof DecisionRec
     visit_issued_at: outcome.visitIssuedAtMs,
     gpc: outcome.gpc,
     verdicts: JSON.stringify(outcome.verdicts),
+    reason: unmatchedReason(outcome) ?? '',
     deliveries: JSON.stringify(outcome.deliveries),
     answer: JSON.stringify(outcome.answer),
   }

@@ -1,6 +1,7 @@
 /** Turns an install event into its fact and its answer; `resolve.ts` has chosen its visit. */
 
 import type { Organization, Website } from '../catalog.ts'
+import type { CodingAgent } from './coding-agent.ts'
 import { gaOf } from '../delivery/deliveries.ts'
 import type { DeliveryPlan, EventType, Install, InstallAnswer } from '../model.ts'
 import { COUNTED, type ResolutionResult } from './resolve.ts'
@@ -75,6 +76,7 @@ export interface InstallDecision {
   readonly website: Website
   readonly event: InstallEvent
   readonly installPath: string | null
+  readonly agent: CodingAgent | null
   readonly result: ResolutionResult
   readonly deliveries: readonly DeliveryPlan[]
   readonly nowMs: number
@@ -96,6 +98,7 @@ export function recordInstall(decision: InstallDecision): Install {
     defaultBrowser: event.defaultBrowser,
     timezone: event.timezone,
     language: event.language,
+    ...(decision.agent === null ? {} : { agent: decision.agent }),
     resolution: result.resolution,
     selectionPolicy: result.selectionPolicy,
     candidateCount: result.candidateCount,

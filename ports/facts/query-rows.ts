@@ -41,6 +41,7 @@ export const DECIDED_COLUMNS = [
   'visit_issued_at',
   'gpc',
   'verdicts',
+  'reason',
   'deliveries',
   'answer',
 ] as const

@@ -193,6 +193,20 @@ describe('POST /v1/events', () => {
       expect(JSON.stringify(row)).to.not.include('unknown1')
     })
 
+    it('stores the coding agent that the hook names, and why there is no visit', async () => {
+      const rows = []
+      for (const userAgent of ['whence-hook/1 agent/claude-code', 'whence-hook/1', 'Mozilla/5.0 agent/codex']) {
+        const event = eventBody({ receipts: ['A'.repeat(43)] })
+        await api.post('/v1/events', event, { headers: { 'user-agent': userAgent } })
+        rows.push(await installOf(event['event_id']))
+      }
+      expect(rows.map(({ agent }) => agent)).to.deep.equal(['claude-code', '', ''])
+      expect(rows.map(({ reason }) => reason)).to.deep.equal(['forged', 'forged', 'forged'])
+      const event = eventBody()
+      await api.post('/v1/events', event)
+      expect((await installOf(event['event_id'])).reason).to.equal('no_receipt')
+    })
+
     it('takes the bare minimum', async () => {
       const body = { project: 'acme-dev', event_id: newId(), installation_id: newId(), event_type: 'first_run' }
       expect((await api.post('/v1/events', body)).body).to.deep.include({ resolution: 'unmatched', duplicate: false })

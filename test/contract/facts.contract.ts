@@ -120,6 +120,15 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         }
       })
 
+      it('keeps which coding agent ran an install', async () => {
+        const website = unique('site')
+        const records = [installRecord({ website, agent: 'codex' }), installRecord({ website })]
+        await store(facts(), records)
+        const rows = await facts().run('listInstalls', { ...AROUND, website })
+        const agents = new Map(rows.map(({ event_id, agent }) => [event_id, agent]))
+        expect(records.map(({ install }) => agents.get(install.eventId))).to.deep.equal(['codex', ''])
+      })
+
       it('decides by the place on the log between installs of the same millisecond', async () => {
         const shared = { website: unique('site'), eventId: unique('event') }
         await store(facts(), [installRecord({ ...shared, language: 'second' })], 8)
@@ -543,6 +552,8 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         const [row] = await facts().run('installByEvent', key)
         expect(row).to.include({ resolution: 'matched', visit_id: decision.visitId, candidate_count: 1 })
         expect(JSON.parse(row?.answer ?? '')).to.deep.equal(decision.answer)
+        const [other] = await facts().run('installByEvent', { website, event_id: idOf(not) })
+        expect([row?.reason, other?.reason]).to.deep.equal(['', 'no_receipt'])
         const [byId] = await facts().run('installsByEventId', { event_id: idOf(matched) })
         expect(byId).to.deep.equal(row)
         const from = { since_ms: SAMPLE_MS - 1, limit: 100, after_website: website, after_event_id: '' }

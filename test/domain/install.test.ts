@@ -106,6 +106,7 @@ describe('an install event', () => {
       website: site,
       event,
       installPath: 'cli',
+      agent: 'codex',
       result: resolve({
         nowMs: NOW_MS,
         receipts: [],
@@ -138,6 +139,10 @@ describe('an install event', () => {
       })
     })
 
+    it('is stored with the fact, which names the coding agent that ran the install', () => {
+      expect(install.agent).to.equal('codex')
+    })
+
     it('is stored with the fact, which names the visit and its GPC', () => {
       expect(install).to.deep.include({ visitId: 'v', visitIssuedAtMs: NOW_MS - 1, gpc: true, installPath: 'cli' })
     })
@@ -155,6 +160,7 @@ describe('an install event', () => {
         website: site,
         event,
         installPath: null,
+        agent: null,
         result: COUNTED,
         deliveries: [],
         nowMs: NOW_MS,

@@ -54,6 +54,7 @@ export function decisionRow(
     visit_issued_at_ms: visit.visitIssuedAtMs,
     gpc: false,
     verdicts: '[]',
+    reason: '',
     deliveries: JSON.stringify(install.deliveries),
     answer: JSON.stringify({ ...install.answer, resolution: 'matched' }),
   }

@@ -1,0 +1,32 @@
+/** Which coding agent ran an install, as far as the hook said so. */
+
+/** The names that the hook may send (`whence_agent` in hook/report.sh); a test compares the two. */
+export const CODING_AGENTS = [
+  'claude-code',
+  'cursor',
+  'gemini-cli',
+  'codex',
+  'copilot-cli',
+  'opencode',
+  'goose',
+  'amp',
+  'crush',
+  'devin',
+  'cline',
+  'other',
+] as const
+
+export type CodingAgent = (typeof CODING_AGENTS)[number]
+
+const NAMES: ReadonlySet<string> = new Set(CODING_AGENTS)
+const AGENT = /^whence-hook\/[^ ]{1,32} agent\/([a-z-]{1,32})$/
+
+/**
+ * Reads the hook's `User-Agent`. A name that is not in the list, as a newer hook may send, is `other`; null if the hook
+ * named no agent, or something else sent the report.
+ */
+export function codingAgentOf(userAgent: string): CodingAgent | null {
+  const name = AGENT.exec(userAgent)?.[1]
+  if (name === undefined) return null
+  return NAMES.has(name) ? (name as CodingAgent) : 'other'
+}
