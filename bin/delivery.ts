@@ -1,4 +1,4 @@
-/** `whence delivery --role ROLE`: one role of the delivery side as a process of its own. */
+/** `whence delivery --role ROLE`: one role of the delivery side as a separate process. */
 
 import { PROVIDERS } from '../delivery/providers/index.ts'
 import type { Provider } from '../delivery/providers/provider.ts'
@@ -21,7 +21,7 @@ export function delivery({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
     const role = settings.role ?? ''
     const open = engines(parts)
     const base = { ...parts, registry, eventLog: await open.eventLog() }
-    // Each role opens what it needs and nothing more: a worker has no ClickHouse, the facts-writer no catalog.
+    // Each role opens only what it needs: a worker has no ClickHouse, the facts-writer no catalog.
     if (role === 'facts-writer') await factsWriterRole({ ...base, facts: (await open.facts()).facts })
     else if (role === 'state') await startStateRole(base, open)
     else if (role === 'dispatch') {
@@ -41,7 +41,7 @@ async function startStateRole(base: RoleParts, open: Engines): Promise<void> {
   const hotState = await open.hotState({ whenAway: 'reject', onLost: () => role?.storeLost() })
   const { facts } = await open.facts()
   role = await stateRole({ ...base, hotState, facts })
-  // Nobody watched the store until now: it may have lost something while this role was away or was starting.
+  // The store was not watched until now: it may have lost data while this role was down or starting.
   role.storeLost()
 }
 

@@ -1,4 +1,4 @@
-/** `make demo`: shows by itself, with a real Chromium and the real hook, how a visit becomes a matched install. */
+/** `make demo`: shows automatically, with a real Chromium and the real hook, how a visit becomes a matched install. */
 
 import { access, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -36,7 +36,7 @@ async function main(): Promise<number> {
   let code = 1
   try {
     code = (await show(lifecycle)) ? 0 : 1
-    if (code !== 0) say('\nThis did not go as it should: see above.')
+    if (code !== 0) say('\nThe demo failed: see above.')
   } catch (error) {
     say(`\n${error instanceof Error ? error.message : String(error)}`)
     if (!(error instanceof ChromiumMissing)) for (const line of logLines.slice(-10)) say(line.trimEnd())
@@ -45,7 +45,7 @@ async function main(): Promise<number> {
   return code
 }
 
-/** The three steps twice. True where both installs were matched and delivered. */
+/** All three steps, for two installs. True if both installs were matched and delivered. */
 async function show(lifecycle: Lifecycle): Promise<boolean> {
   say('Whence demo: a visit in a real browser becomes a matched install. Everything stays on this machine.')
   const chromium = await findChromium(process.env)
@@ -56,7 +56,7 @@ async function show(lifecycle: Lifecycle): Promise<boolean> {
   const { site, service, folder } = stage
   const website = service.catalog.current().websites.keys().next().value ?? ''
 
-  title('1. Somebody visits the website')
+  title('1. A visitor opens the website')
   const home = join(folder, 'visitor')
   const browser = await lifecycle.start(
     'chromium',
@@ -70,12 +70,12 @@ async function show(lifecycle: Lifecycle): Promise<boolean> {
   say(`   The page left a marker of ${marker.bytes} bytes:`)
   say(`   ${marker.path.replace(home, '~')}`)
 
-  title('2. They install the product on the same machine')
+  title('2. The visitor installs the product on the same machine')
   await install(site.command, home)
   title('3. Which visit did this install come from?')
   const isFirstRight = await explain(stage, await lastEventId(home, website))
 
-  title('4. Somebody copies the command from the page and runs it on another machine')
+  title('4. A visitor copies the command from the page and runs it on another machine')
   const copied = await browser.copyCommand()
   const elsewhere = join(folder, 'another-machine')
   await install(copied, elsewhere)
@@ -86,7 +86,7 @@ async function show(lifecycle: Lifecycle): Promise<boolean> {
   return isFirstRight && isSecondRight
 }
 
-/** The service, a stand-in for GA4 and the example website, on free ports over a folder that goes away again. */
+/** The service, a stand-in for GA4 and the example website, on free ports, with a temporary folder. */
 async function setTheStage(lifecycle: Lifecycle): Promise<Stage> {
   const folder = await lifecycle.start(
     'temporary folder',
@@ -129,10 +129,10 @@ async function install(command: string, home: string): Promise<void> {
   const began = performance.now()
   const text = await runAtHome(command, home)
   for (const line of text.split('\n')) if (line !== '') say(`   ${line}`)
-  say(`   The hook was done after ${Math.round(performance.now() - began)} ms.`)
+  say(`   The hook took ${Math.round(performance.now() - began)} ms.`)
 }
 
-/** Waits for the delivery and prints what `whence explain` says. True where the install is matched and delivered. */
+/** Waits for the delivery and prints the output of `whence explain`. True if the install is matched and delivered. */
 async function explain({ run, service }: Stage, eventId: string | null): Promise<boolean> {
   if (eventId === null) throw new Error('the hook reported no install')
   const isRight = await isMatchedAndDelivered(service, eventId)

@@ -1,4 +1,4 @@
-/** `whence embedded`: the whole service in one process, with an example website beside it where one is asked for. */
+/** `whence embedded`: the whole service in one process, optionally with an example website. */
 
 import type { RunOutcome } from '../runtime/settings/settings.ts'
 import { startExampleSite } from './example-site.ts'
@@ -11,7 +11,7 @@ import { print } from './tools/output.ts'
 export function embedded({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
   return runProgram('embedded', settings, async ({ logger, lifecycle }) => {
     const { exampleSite, listen, baseUrl } = settings
-    // Nobody who tries the example has accounts for it: without addresses of one's own stand-ins take the deliveries.
+    // People who try the example have no provider accounts: unless addresses are set, stand-ins take the deliveries.
     const inUse = exampleSite === null ? settings : await startStandIns(settings, lifecycle)
     const service = await startService({ settings: inUse, env, logger, lifecycle, nowMs: Date.now, version: version() })
     logger.info({ listen: `${listen.host}:${service.port}`, baseUrl }, 'collecting')

@@ -7,11 +7,11 @@ import type { Catalog, Website } from '../domain/catalog.ts'
 
 export interface ExampleSite {
   readonly port: number
-  /** The page as somebody would reach it from a newsletter. */
+  /** The page as reached from a newsletter. */
   readonly pageUrl: string
   /** The install command that the page shows. */
   readonly command: string
-  /** What a newcomer does next, for the terminal. */
+  /** A newcomer's next steps, for the terminal. */
   readonly steps: string
   readonly close: () => Promise<void>
 }
@@ -20,9 +20,9 @@ export interface ExampleSiteOptions {
   readonly listen: { readonly host: string; readonly port: number }
   readonly catalog: () => Catalog
   readonly baseUrl: string
-  /** Where the stand-in for GA4 shows what it got; null where there is none. */
+  /** Where the stand-in for GA4 shows what it received; null if there is none. */
   readonly ga4Url: string | null
-  /** The command that explains an install; without it the one for a service that runs in the usual data folder. */
+  /** The command that explains an install; the default is for a service in the usual data folder. */
   readonly explain?: string
   /** What ending it does, in a sentence for the terminal. */
   readonly onEnd?: string
@@ -30,7 +30,7 @@ export interface ExampleSiteOptions {
 
 const PAGE = new URL('../examples/site/index.html', import.meta.url)
 
-/** @throws where no website of the catalog has the site's origin, because no visit could be recorded. */
+/** @throws if no website of the catalog has the site's origin, because no visit could be recorded. */
 export async function startExampleSite(options: ExampleSiteOptions): Promise<ExampleSite> {
   const { catalog, baseUrl, ga4Url } = options
   const server = createServer((req, res) => {
@@ -101,7 +101,7 @@ function stepsText({ pageUrl, command, explain, onEnd }: Steps): string {
     `       ${pageUrl}`,
     '  2. Run this command on the same machine, as an installer would (or copy it from the page, with a token in it):',
     `       ${command}`,
-    '  3. See which visit the install came from, why, and what GA4 was told:',
+    '  3. See which visit the install came from, why, and what GA4 received:',
     `       ${explain}`,
     '',
     onEnd,

@@ -1,4 +1,4 @@
-/** `kubectl whence`: explains resources of a cluster, checks files, tries destinations and shows Logs. */
+/** `kubectl whence`: explains resources of a cluster, checks files, tests destinations and shows Logs. */
 
 import { mkdtemp, rm, stat, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -27,7 +27,7 @@ Options:
 `
 
 const EXIT_USAGE = 2
-/** Handed on to kubectl, each with its value. */
+/** Passed on to kubectl, each with its value. */
 const CLUSTER_OPTIONS: Readonly<Record<string, string>> = {
   '-n': '--namespace',
   '--namespace': '--namespace',
@@ -37,7 +37,7 @@ const CLUSTER_OPTIONS: Readonly<Record<string, string>> = {
 
 interface Wish {
   readonly choice: ClusterChoice
-  /** What the command itself reads. */
+  /** The words for the command itself. */
   readonly words: readonly string[]
 }
 
@@ -82,7 +82,7 @@ function splitOption(word: string): readonly [string, string | undefined] {
   return word.startsWith('--') && at > 0 ? [word.slice(0, at), word.slice(at + 1)] : [word, undefined]
 }
 
-/** A single file is checked as a folder that holds nothing else. */
+/** A single file is checked as a folder that contains nothing else. */
 async function lint(words: readonly string[]): Promise<number> {
   const allowsMissing = words.includes('--allow-missing')
   const [option, path, ...rest] = words.filter((word) => word !== '--allow-missing')

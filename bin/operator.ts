@@ -1,4 +1,4 @@
-/** `whence operator`: reconciles the custom resources of a cluster; of several replicas one leads. */
+/** `whence operator`: reconciles the custom resources of a cluster; one of several replicas leads. */
 
 import { hostname } from 'node:os'
 
@@ -56,7 +56,7 @@ export function operator({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
   })
 }
 
-/** Null where no ClickHouse is named: websites then show no figures. */
+/** Null if no ClickHouse is set: websites then show no figures. */
 async function openFacts(parts: EngineParts): Promise<FactsReader | null> {
   if (parts.settings.facts === null) return null
   const { facts } = await engines(parts).facts()

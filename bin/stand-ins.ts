@@ -1,4 +1,7 @@
-/** Starts stand-ins for the providers, in `make run` and as `whence stand-ins`: nothing of a trial then reaches a provider. */
+/**
+ * Starts stand-ins for the providers, in `make run` and as `whence stand-ins`, so that nothing of a trial reaches a
+ * provider.
+ */
 
 import { startGa4StandIn } from '../stand-ins/ga4.ts'
 import { startGoogleAdsStandIn } from '../stand-ins/google-ads.ts'
@@ -26,18 +29,18 @@ interface StandIn {
 
 interface Place {
   readonly host: string
-  /** Of the first; 0 takes free ones for all. */
+  /** Port of the first; 0 takes free ones for all. */
   readonly port: number
 }
 
 const FREE: Place = { host: '127.0.0.1', port: 0 }
-/** With these somebody who tries the service sees what wrong credentials and foreign accounts look like. */
+/** With these rules, a trial shows how wrong credentials and unknown accounts are refused. */
 const RULES = {
   isToken: (token: string) => !token.startsWith('wrong'),
   isOpen: (key: string) => !key.endsWith('404'),
 } as const
 
-/** `whence stand-ins`: says where each listens, as the variable that points a worker at it. */
+/** `whence stand-ins`: logs the address of each, as the variable that points a worker to it. */
 export function standIns({ settings }: RunOutcome): Promise<number> {
   return runProgram('stand-ins', settings, async ({ logger, lifecycle }) => {
     const registry = createRegistry('stand-ins', version())
@@ -51,8 +54,8 @@ export function standIns({ settings }: RunOutcome): Promise<number> {
 }
 
 /**
- * One for every provider whose address is not set. All of them, and not only those that the catalog needs now: a
- * destination added to the watched folder later must find one too. Stopped with the lifecycle.
+ * One for every provider whose address is not set. All of them, not only those that the catalog needs now: a
+ * destination that is added to the watched folder later needs one too. Stopped with the lifecycle.
  */
 export async function startStandIns(settings: Settings, lifecycle: Lifecycle, place = FREE): Promise<Settings> {
   let oauth: GoogleOauthStandIn | undefined
@@ -60,7 +63,7 @@ export async function startStandIns(settings: Settings, lifecycle: Lifecycle, pl
     ga4Url: startGa4StandIn,
     googleOauthUrl: async (options) =>
       (oauth = await startGoogleOauthStandIn({ ...options, isRefreshToken: RULES.isToken })),
-    // Where the tokens are somebody else's, the stand-in cannot know them.
+    // If another service issues the tokens, the stand-in cannot check them.
     googleAdsUrl: (options) => startGoogleAdsStandIn(oauth === undefined ? options : { ...options, ...guardOf(oauth) }),
     metaUrl: startMetaStandIn,
     tiktokUrl: startTiktokStandIn,

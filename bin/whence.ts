@@ -9,7 +9,7 @@ const EXIT_USAGE = 2
 
 type Command = (run: RunOutcome, env: NodeJS.ProcessEnv) => Promise<number>
 
-/** Each is loaded when it is called, so that a tool does not load an engine it never opens. */
+/** Each is loaded on demand, so that a tool does not load an engine it never opens. */
 const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
   embedded: async () => (await import('./embedded.ts')).embedded,
   api: async () => (await import('./api.ts')).api,
@@ -70,9 +70,9 @@ function say(text: string, code: number): number {
 }
 
 if (import.meta.main) {
-  // Also what the engines write: facts and copies of the catalog are for this user alone.
+  // Also for files that the engines write: facts and copies of the catalog are for this user alone.
   process.umask(0o077)
-  // Whoever reads our output may stop early (`whence logs | head`): that is no failure.
+  // A reader may stop early (`whence logs | head`): that is no failure.
   process.stdout.on('error', () => process.exit(0))
   process.exitCode = await main(process.argv.slice(2), process.env)
 }

@@ -1,4 +1,7 @@
-/** Builds the npm package `whence-js` into `sdk/dist/package`: ES modules, once silent and once explaining itself, with their types. */
+/**
+ * Builds the npm package `whence-js` into `sdk/dist/package`: ES modules, in a silent and an explaining build, with
+ * their types.
+ */
 
 import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -14,7 +17,7 @@ const TALKING = 'development'
 /** What users import: `whence-js` and `whence-js/react`. */
 const ENTRIES = ['index', 'react']
 
-/** Empties `outputFolder` and writes the package there; `npm pack` makes its tarball of it. */
+/** Empties `outputFolder` and writes the package there; `npm pack` makes the tarball from it. */
 export async function buildPackage(outputFolder: string): Promise<void> {
   await rm(outputFolder, { recursive: true, force: true })
   await mkdir(outputFolder, { recursive: true })
@@ -43,13 +46,13 @@ async function bundle(outputFolder: string, isTalking: boolean): Promise<void> {
     tsconfigRaw: {},
     define: { DEBUG: String(isTalking) },
     external: ['react'],
-    // Frameworks with server components have to be told that hooks are for the browser.
+    // Frameworks with server components need the mark that hooks are for the browser.
     banner: { js: '"use client";' },
     plugins: [limitsAsNumbers, extrasByImport],
   })
 }
 
-/** A module loads the extras by an import of its own bundle, not as a script of the service. */
+/** A module imports the extras from its own bundle, instead of loading a script of the service. */
 const extrasByImport: Plugin = {
   name: 'extras-by-import',
   setup: (plugin) => {
@@ -57,7 +60,7 @@ const extrasByImport: Plugin = {
   },
 }
 
-/** The public types of a module, with the addresses that they have in the package. */
+/** The public types of a module, with import paths as in the package. */
 async function typesOf(file: string): Promise<string> {
   const options = { isolatedDeclarations: true, declaration: true, stripInternal: true }
   const { outputText } = ts.transpileDeclaration(await readFile(file, 'utf8'), { compilerOptions: options })

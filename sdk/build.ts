@@ -1,4 +1,7 @@
-/** Bundles the SDK into `sdk/dist`: the core, the parts loaded on demand, and a manifest that says what to serve where. */
+/**
+ * Bundles the SDK into `sdk/dist`: the core, the parts loaded on demand, and a manifest of what to serve at which
+ * address.
+ */
 
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
@@ -33,8 +36,8 @@ type MangleCache = Record<string, string | false>
 
 const SOURCE = import.meta.dirname
 /**
- * Property names that never leave the bundles; they are shortened. None of them may be a word of the wire, of the public interface
- * or of the browser. Core and extras share the short forms.
+ * Internal property names, which are shortened. None of them may be a name of the wire, of the public interface or of
+ * the browser. Core and extras share the short names.
  */
 const INTERNAL_NAMES =
   /^(adapters|added|attend|compose|count|currentReceipt|extras|forget|isAllowed|isAutomatic|isDue|google|isUrgent|loading|mayCollect|nowMs|registeredId|report|scopeOf|scopes|send|serviceUrl|running|view|wishes)$/
@@ -42,8 +45,8 @@ const INTERNAL_NAMES =
 const HASH_CHARS = 12
 
 /**
- * Builds into `outputFolder` and removes what an earlier build has left there. The same sources always give the same bytes. The
- * manifest changes last, so that a process which starts meanwhile finds every file that it names.
+ * Builds into `outputFolder` and removes the remains of an earlier build. The same sources always give the same bytes.
+ * The manifest is written last, so that a process that starts meanwhile finds every file in it.
  */
 export async function buildSdk(outputFolder: string): Promise<BuildManifest> {
   const shortNames: MangleCache = {}
@@ -85,7 +88,7 @@ async function bundle(entry: string, mangleCache: MangleCache, define: Record<st
   Object.assign(mangleCache, renamed)
   const [file] = outputFiles
   if (!file) throw new Error(`esbuild wrote nothing for ${entry}`)
-  // esbuild has done the renaming across bundles; terser finds what is left, which is 3 % of what every visitor loads.
+  // esbuild renames across bundles; terser saves another 3 % of what every visitor loads.
   const { code } = await minify(file.text, {
     compress: { passes: 4, ecma: 2022, unsafe_arrows: true, unsafe: true },
     toplevel: true,
@@ -93,7 +96,7 @@ async function bundle(entry: string, mangleCache: MangleCache, define: Record<st
   return Buffer.from(code ?? '')
 }
 
-/** Replaces the module of limits by its evaluated numbers: the table it reads from is for servers. */
+/** Replaces the module of limits by its evaluated numbers: the table behind it is for servers. */
 export const limitsAsNumbers: Plugin = {
   name: 'limits-as-numbers',
   setup: (plugin) => {
@@ -104,7 +107,9 @@ export const limitsAsNumbers: Plugin = {
   },
 }
 
-/** A script that pages name: at an address that always serves the newest version, and at one that never changes. */
+/**
+ * A script that pages reference: at an address that always serves the newest version, and at one that never changes.
+ */
 function describeEntry(name: string, contents: Uint8Array): BuiltFile {
   const immutableUrl = immutable(`/${name}`, contents)
   return { ...describe(name, contents), name: `${name}.js`, url: `/${name}.js`, immutableUrl }
@@ -123,7 +128,7 @@ function describe(name: string, contents: Uint8Array): BuiltFile {
   }
 }
 
-/** The core names the extras by the shorter digest: every visitor loads it. */
+/** The core uses the shorter digest for the extras, because every visitor loads it. */
 function integrityOf(contents: Uint8Array, algorithm: 'sha256' | 'sha384'): string {
   return `${algorithm}-${createHash(algorithm).update(contents).digest('base64')}`
 }

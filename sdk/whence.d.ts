@@ -1,6 +1,6 @@
-/** The public interface of the browser SDK: what `window.whence` offers to a page. */
+/** The public interface of the browser SDK: `window.whence`. */
 
-/** A handoff token with the time until which it counts. */
+/** A handoff token with the time until which it is valid. */
 export interface Handoff {
   /** `wht_` and 43 characters, safe to place unquoted in a shell command. */
   readonly token: string
@@ -13,40 +13,54 @@ export type CustomFields = Readonly<Record<string, string | number | boolean>>
 
 /** Detail of the bubbling `whence:copy` event that a `data-whence-copy` button fires after a copy. */
 export interface CopyDetail {
-  /** True where the copied command carries a token. */
+  /** True if the copied command carries a token. */
   readonly filled: boolean
 }
 
-/** One website's view of the page. `window.whence` is the one that the script tag names. */
+/** One website's view of the page. `window.whence` is that of the script tag's website. */
 export interface Whence {
-  /** The website ID that the script tag, or the call of `scope`, names. */
+  /** The website ID from the script tag, or from the call of `scope`. */
   readonly project: string
   /**
-   * Counts the page if it has not been counted since the document was loaded. Needed only with `data-manual`, or for the pages of
-   * a single-page application without `data-spa`. Resolves when the visit is recorded or given up; never rejects.
+   * Counts the page if it has not been counted since the document was loaded. Needed only with `data-manual`, or for
+   * the pages of a single-page application without `data-spa`. Resolves when the visit is recorded or abandoned; never
+   * rejects.
    */
   start(): Promise<void>
   /** The visitor agrees: from now on the SDK works as if `data-consent` were `granted`. Has no effect under `data-consent="denied"`. */
   grant(): void
-  /** The visitor refuses or withdraws: nothing is read or sent any more, and the markers of this origin and the tab's memory go. */
+  /**
+   * The visitor refuses or withdraws: nothing is read or sent any more, and the markers of this origin and the tab's
+   * memory are deleted.
+   */
   deny(): void
-  /** Asks for a handoff token, at most once per visit. `null` where there is none: no consent, service away. Never rejects. */
+  /**
+   * Requests a handoff token, at most once per visit. `null` if there is none: no consent, service unreachable. Never
+   * rejects.
+   */
   handoff(): Promise<Handoff | null>
   /**
-   * The command with the token filled in, or as it was: where there is no token within two seconds, or no place known to be safe for
-   * one. Never rejects.
+   * The command with the token filled in; unchanged if there is no token within two seconds, or no place known to be
+   * safe for one. Never rejects.
    */
   command(text: string): Promise<string>
-  /** The same at once: filled if the token is already here, else as it was. Safe in a click handler that writes to the clipboard. */
+  /**
+   * The same at once: filled if the token is already loaded, otherwise unchanged. Safe in a click handler that writes
+   * to the clipboard.
+   */
   fill(text: string): string
   /**
-   * Registers a custom adapter: its fields travel with the visit under `identities.custom.<name>`. Register before the visit is
-   * sent, that is from a `push` callback. At most 10; what exceeds a limit is left out. Not called under Global Privacy Control.
+   * Registers a custom adapter: a visit carries its fields under `identities.custom.<name>`. Register it before the
+   * visit is sent, that is in a `push` callback. At most 10; what exceeds a limit is left out. Not called under Global
+   * Privacy Control.
    */
   adapter(name: string, read: () => CustomFields | Promise<CustomFields>): void
   /** The same interface for another website whose registered pages include this one; counts the page for it too. */
   scope(project: string): Whence
-  /** Runs the callback with this interface, at once. Before the script is here, `(window.whence ||= []).push(fn)` queues it. */
+  /**
+   * Runs the callback with this interface, at once. Before the script has loaded, `(window.whence ||= []).push(fn)`
+   * queues it.
+   */
   push(callback: (whence: Whence) => void): void
 }
 
@@ -56,8 +70,8 @@ export type WhenceCallback = (whence: Whence) => void
 declare global {
   interface Window {
     /**
-     * Absent until the script is here. Scripts that run before it queue callbacks with `(window.whence ||= []).push(callback)`; in
-     * TypeScript: `(window.whence ??= [] as unknown as Whence).push(callback)`.
+     * Absent until the script has loaded. Scripts that run before it queue callbacks with `(window.whence ||=
+     * []).push(callback)`; in TypeScript: `(window.whence ??= [] as unknown as Whence).push(callback)`.
      */
     whence?: Whence
   }

@@ -1,4 +1,4 @@
-/** Finds a Chromium on this machine and drives it: one profile in a home folder of its own, one page. */
+/** Finds a Chromium on this machine and controls it: one profile in a home folder of its own, one page. */
 
 import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
@@ -15,7 +15,7 @@ export interface ChromiumWindow {
   readonly version: string
   /** Opens the address and waits until its visit is recorded and the marker activated. */
   readonly visit: (url: string) => Promise<void>
-  /** Clicks the page's copy button and gives what is on the clipboard once the SDK has filled it. */
+  /** Clicks the page's copy button and returns the clipboard's content once the SDK has filled it. */
   readonly copyCommand: () => Promise<string>
   readonly close: () => Promise<void>
 }
@@ -25,7 +25,7 @@ const MACOS_PATHS = [
   '/Applications/Chromium.app/Contents/MacOS/Chromium',
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ]
-/** Nothing of the browser's own traffic, and no first-run pages. */
+/** Disables the browser's own traffic and first-run pages. */
 const ARGUMENTS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -40,7 +40,7 @@ const STEP_MS = 20_000
 const ADVICE = [
   'This needs Chromium or Chrome on this machine. Debian and Ubuntu: sudo apt install chromium.',
   'Fedora: sudo dnf install chromium. macOS: brew install --cask chromium.',
-  'If it is installed under another name, say where: CHROMIUM=/path/to/chromium.',
+  'If it is installed under another name, set CHROMIUM=/path/to/chromium.',
 ].join('\n')
 
 /** @throws ChromiumMissing */
@@ -56,10 +56,10 @@ export async function findChromium(env: Readonly<Record<string, string | undefin
     )
     if (isThere) return path
   }
-  throw new ChromiumMissing(named === '' ? ADVICE : `CHROMIUM=${named} is no program that can be run.\n${ADVICE}`)
+  throw new ChromiumMissing(named === '' ? ADVICE : `CHROMIUM=${named} is not an executable program.\n${ADVICE}`)
 }
 
-/** Where Chromium keeps its profiles below a home folder, which is where the hook looks. */
+/** The folder of Chromium's profiles below a home folder, where the hook looks. */
 export function chromiumFolder(home: string): string {
   return process.platform === 'darwin'
     ? join(home, 'Library/Application Support/Chromium')
@@ -68,7 +68,7 @@ export function chromiumFolder(home: string): string {
 
 /** Starts the browser with the profile of this home folder. @throws ChromiumMissing */
 export async function launchChromium(executablePath: string, home: string): Promise<BrowserContext> {
-  // A development dependency, which an installation for production does not have.
+  // A development dependency, which a production installation does not have.
   const { chromium } = await import('playwright-core').catch(() => {
     throw new ChromiumMissing('The package playwright-core is not installed: npm ci')
   })
@@ -86,7 +86,10 @@ export async function launchChromium(executablePath: string, home: string): Prom
     })
 }
 
-/** A window on the profile of this home folder. @throws ChromiumMissing */
+/**
+ * A window with the profile of this home folder.
+ * @throws ChromiumMissing
+ */
 export async function openChromium(executablePath: string, home: string): Promise<ChromiumWindow> {
   const context = await launchChromium(executablePath, home)
   const page = context.pages()[0] ?? (await context.newPage())
@@ -108,7 +111,7 @@ async function visit(page: Page, url: string): Promise<void> {
 }
 
 async function copyCommand(page: Page): Promise<string> {
-  // The copy takes the token that is there at the moment of the click; a person is slower than this script.
+  // The copy uses the token that is loaded at the click; a person is slower than this script.
   await page.evaluate('window.whence.handoff()')
   await page.evaluate(`document.addEventListener('whence:copy', () => { document.body.dataset.copied = 'yes' })`)
   await page.locator('[data-whence-copy]').click()

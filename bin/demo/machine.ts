@@ -1,4 +1,4 @@
-/** A made-up machine for the demo: a home folder, the install command run in it, and what both leave on disk. */
+/** A simulated machine for the demo: a home folder, the install command run in it, and what both leave on disk. */
 
 import { spawn } from 'node:child_process'
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises'
@@ -7,10 +7,10 @@ import { LIMITS } from '../../domain/limits.ts'
 import { chromiumFolder } from './chromium.ts'
 
 const MARKER_START = '{"format":"opfs-install-attribution"'
-/** The hook promises to be done long before. */
+/** The hook promises to finish long before. */
 const INSTALL_MS = 30_000
 
-/** The marker that a page of this home folder's Chromium left; null where there is none. */
+/** The marker that a page left in this home folder's Chromium profile; null if there is none. */
 export async function findMarker(home: string): Promise<{ readonly path: string; readonly bytes: number } | null> {
   const root = join(chromiumFolder(home), 'Default', 'File System')
   const names = await readdir(root, { recursive: true }).catch(() => [])
@@ -23,11 +23,11 @@ export async function findMarker(home: string): Promise<{ readonly path: string;
   return null
 }
 
-/** Runs a command as a person in this home folder would. Resolves with what it wrote on the terminal. */
+/** Runs a command like a person with this home folder. Resolves with its terminal output. */
 export async function runAtHome(command: string, home: string): Promise<string> {
   await mkdir(home, { recursive: true })
   const { PATH = '', LANG = 'C', TZ = '' } = process.env
-  // Nothing else of our own environment: CI=true or DO_NOT_TRACK would make the hook hold back what is to be shown.
+  // Without the rest of our environment: CI=true or DO_NOT_TRACK would suppress what the demo shows.
   const child = spawn('sh', ['-c', command], {
     env: { PATH, LANG, HOME: home, ...(TZ === '' ? {} : { TZ }) },
     cwd: home,
@@ -45,7 +45,7 @@ export async function runAtHome(command: string, home: string): Promise<string> 
   return text
 }
 
-/** The event that the hook reported last, from the copy it keeps; null where it reported none. */
+/** The event that the hook reported last, from the copy it keeps; null if it reported none. */
 export async function lastEventId(home: string, website: string): Promise<string | null> {
   const state = process.platform === 'darwin' ? 'Library/Application Support' : '.local/state'
   const path = join(home, state, 'whence', website, 'last_request.json')

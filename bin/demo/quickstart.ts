@@ -1,4 +1,4 @@
-/** The quickstart's manifests for an example website that stands at another port than theirs. */
+/** The quickstart's manifests, adapted to an example website on another port. */
 
 import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 const QUICKSTART = new URL('../../examples/quickstart/', import.meta.url)
 
-/** The port that the quickstart's website names. */
+/** The port of the quickstart's website. */
 export const QUICKSTART_SITE_PORT = 8081
 
 /** Copies the files into this folder, with the example website at this port. */
@@ -19,7 +19,7 @@ export async function copyQuickstart(folder: string, sitePort: number): Promise<
   }
 }
 
-/** The port asked for if it is free on the loopback, else any free one; 0 asks for any. */
+/** This port if it is free on the loopback, otherwise any free one; 0 requests any. */
 export async function portLike(wanted: number): Promise<number> {
   const server = createServer()
   const listening = (port: number): Promise<boolean> =>

@@ -1,4 +1,4 @@
-/** `kubectl whence explain KIND/NAME`: whether it is in force, what stands in the way, and what it is compiled to. */
+/** `kubectl whence explain KIND/NAME`: whether an object is in force, what prevents that, and what it compiles to. */
 
 import type { Website } from '../../domain/catalog.ts'
 import { CATALOG_LABEL, INDEX_KEY, indexName } from '../../domain/published/place.ts'
@@ -17,11 +17,14 @@ import {
   withoutNamespace,
 } from './run-kubectl.ts'
 
-/** What is well when it is not true. */
+/** Conditions for which False is the good state. */
 const GOOD_WHEN_FALSE: ReadonlySet<string> = new Set(['Reconciling', 'Stalled', 'Warning'])
 const MAX_REFERENCES = 50
 
-/** Prints, and resolves with 0 where it is in force, 1 where it is not. `target` is `website/NAME`, as kubectl takes it. */
+/**
+ * Prints the explanation, and resolves with 0 if the object is in force, otherwise 1. `target` is `website/NAME`, as
+ * for kubectl.
+ */
 export async function explain(choice: ClusterChoice, target: string): Promise<number> {
   const [kind = '', name = ''] = target.split('/')
   if (name === '') throw new Error('name an object: kubectl whence explain website/NAME')
@@ -46,14 +49,14 @@ function conditionsOf({ status }: ClusterObject): readonly Condition[] {
   return Array.isArray(conditions) ? (conditions as readonly Condition[]) : []
 }
 
-/** What is wrong, with its fix; what is right needs no words. */
+/** What is wrong, with its fix; what is right is not mentioned. */
 function stateLines({ metadata, status }: ClusterObject, conditions: readonly Condition[]): readonly string[] {
   if (conditions.length === 0)
-    return ['  No operator has looked at it: does one run, and does it watch this namespace?']
+    return ['  No operator has processed it: does one run, and does it watch this namespace?']
   const isStale = status?.['observedGeneration'] !== metadata.generation
   const bad = conditions.filter(({ type, status: value }) => (value === 'True') === GOOD_WHEN_FALSE.has(type))
   return [
-    ...(isStale ? ['  The operator has not looked at the latest change yet.'] : []),
+    ...(isStale ? ['  The operator has not processed the latest change yet.'] : []),
     ...bad.flatMap(({ type, status: value, reason, message }) => [
       `  ${type} is ${value} (${reason}): ${message}`,
       ...fixOf(reason).map((fix) => `    ${fix}`),
@@ -73,7 +76,7 @@ function fixOf(reason: string): readonly string[] {
 interface Reference {
   readonly kind: string
   readonly name: string
-  /** Null: that of the object which refers to it. */
+  /** Null: the namespace of the object with the reference. */
   readonly namespace: string | null
 }
 
@@ -101,15 +104,15 @@ async function referenceLines(choice: ClusterChoice, { spec }: ClusterObject): P
     references.map(async ({ kind, name, namespace }) => {
       const place = namespace === null ? choice : inNamespace(choice, namespace)
       const type = kind === 'secret' ? kind : `${kind}.${RESOURCE_GROUP}`
-      // Of a Secret nothing but its name is asked for.
+      // Only the name of a Secret is requested.
       const { code, stderr } = await kubectl(place, ['get', type, name, '-o', 'name'])
-      const state = code === 0 ? 'there' : /\(NotFound\)/.test(stderr) ? 'missing' : 'not to be seen with your rights'
+      const state = code === 0 ? 'there' : /\(NotFound\)/.test(stderr) ? 'missing' : 'hidden from your rights'
       return `  refers to ${kind} ${namespace === null ? '' : `${namespace}/`}${name}: ${state}`
     }),
   )
 }
 
-/** What pods act on, from the catalog itself. */
+/** What the pods use, from the catalog itself. */
 async function compiledLines(
   choice: ClusterChoice,
   { metadata, spec, status }: ClusterObject,
@@ -119,7 +122,7 @@ async function compiledLines(
     ...['configmaps', '--selector', CATALOG_LABEL],
     ...place,
   ])
-  if (found.value === null) return [`  compiled: the catalog is not to be seen with your rights (${found.why})`]
+  if (found.value === null) return [`  compiled: your rights do not allow reading the catalog (${found.why})`]
   oneNamespace(found.value.items, 'catalogs')
   const id = [status?.['id'], spec?.['id']].find((each) => typeof each === 'string') ?? metadata.name
   const website = websitesIn(found.value.items).find((each) => each.id === id)
@@ -135,7 +138,7 @@ async function compiledLines(
   ]
 }
 
-/** Of every catalog in these ConfigMaps; one that is only half there is left out, as pods leave it out. */
+/** From every catalog in these ConfigMaps; incomplete ones are left out, as pods do. */
 function websitesIn(maps: readonly ClusterObject[]): readonly Website[] {
   const byName = new Map(maps.map((map) => [`${map.metadata.namespace}/${map.metadata.name}`, map]))
   return maps.flatMap((map): readonly Website[] => {

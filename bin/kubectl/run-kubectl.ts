@@ -1,4 +1,4 @@
-/** Runs kubectl, with the rights, the context and the namespace of whoever called the plugin. */
+/** Runs kubectl, with the rights, context and namespace of the plugin's caller. */
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,16 +20,19 @@ export interface ClusterObject {
   readonly [member: string]: unknown
 }
 
-/** Options of kubectl that the plugin hands on: where, and as whom. */
+/** Options of kubectl that the plugin passes on: cluster, namespace and user. */
 export interface ClusterChoice {
   readonly options: readonly string[]
-  /** Where the release is; null: looked for in all namespaces, of which only one may have it. */
+  /** Namespace of the release; null: searched in all namespaces, of which only one may have it. */
   readonly releaseNamespace: string | null
 }
 
 const TIMEOUT_MS = 60_000
 
-/** Resolves with how it ended. @throws where kubectl cannot be started. */
+/**
+ * Resolves with its exit code and output.
+ * @throws if kubectl cannot be started.
+ */
 export async function kubectl({ options }: ClusterChoice, words: readonly string[]): Promise<KubectlAnswer> {
   const child = spawn('kubectl', [...words, ...options], { stdio: ['ignore', 'pipe', 'pipe'], timeout: TIMEOUT_MS })
   const parts = { stdout: '', stderr: '' }
@@ -39,7 +42,7 @@ export async function kubectl({ options }: ClusterChoice, words: readonly string
   return { ...parts, code: code ?? 1 }
 }
 
-/** The parsed answer of `kubectl get … -o json`; null with the reason where there is none. */
+/** The parsed answer of `kubectl get … -o json`; null with the reason if there is none. */
 export async function getJson<T>(
   choice: ClusterChoice,
   words: readonly string[],
@@ -49,11 +52,11 @@ export async function getJson<T>(
   return { value: JSON.parse(stdout) as T, why: '' }
 }
 
-/** Replaces standard input and output of the plugin by those of `kubectl exec` in a pod of this component. */
+/** Connects the plugin's standard input and output to `kubectl exec` in a pod of this component. */
 export async function execIn(choice: ClusterChoice, component: string, words: readonly string[]): Promise<number> {
   const selector = `app.kubernetes.io/part-of=whence,app.kubernetes.io/component=${component}`
   const place = choice.releaseNamespace === null ? ['--all-namespaces'] : ['--namespace', choice.releaseNamespace]
-  // A pod lies where the release is, whatever namespace the resources are in.
+  // Pods are in the release's namespace, whatever namespace the resources are in.
   const elsewhere = withoutNamespace(choice)
   const running = ['--field-selector', 'status.phase=Running']
   const pods = await getJson<{ readonly items: readonly ClusterObject[] }>(elsewhere, [
@@ -78,15 +81,15 @@ export async function execIn(choice: ClusterChoice, component: string, words: re
 }
 
 /**
- * Whoever may make objects anywhere can give them our labels, so nothing is chosen among several namespaces.
+ * Anyone who may create objects can give them our labels, so the plugin never chooses among several namespaces.
  * @throws Error that names them
  */
 export function oneNamespace(objects: readonly ClusterObject[], what: string): void {
   const namespaces = [...new Set(objects.map(({ metadata }) => metadata.namespace ?? 'default'))].sort()
-  if (namespaces.length > 1) throw new Error(`there are ${what} in ${namespaces.join(', ')}: say --release-namespace`)
+  if (namespaces.length > 1) throw new Error(`there are ${what} in ${namespaces.join(', ')}: use --release-namespace`)
 }
 
-/** The same cluster and person, in no namespace or in another one. */
+/** The same cluster and person, without a namespace or with another one. */
 export function withoutNamespace(choice: ClusterChoice): ClusterChoice {
   const { options } = choice
   const isKept = (option: string, at: number) => option !== '--namespace' && options[at - 1] !== '--namespace'

@@ -1,6 +1,6 @@
 /**
- * What the tools work on, facts and event log: servers where the settings name them; on one machine a running process,
- * through its socket, or its folders when none runs.
+ * The tools' access to facts and event log: servers if the settings name them; on one machine a running process,
+ * through its socket, or its folders if none runs.
  */
 
 import { existsSync } from 'node:fs'
@@ -33,7 +33,7 @@ export function localBackend(parts: { readonly facts: Facts; readonly eventLog: 
   }
 }
 
-/** @throws DataFolderInUse where a process holds the folder but does not answer; an Error where there is no data. */
+/** @throws DataFolderInUse if a process holds the folder but does not answer; an Error if there is no data. */
 export async function openBackend(settings: Settings): Promise<OpenBackend> {
   const { eventLog: logEngine, facts: factsEngine } = settings
   if (logEngine === null || factsEngine === null) throw new Error('no engines are set')
@@ -41,14 +41,14 @@ export async function openBackend(settings: Settings): Promise<OpenBackend> {
   const live = await connectTools(settings.data)
   if (live !== null) return { ...live, isLive: true, close: () => Promise.resolve() }
   for (const { location } of [logEngine, factsEngine]) {
-    // Opening would make an empty one, and then say that there is nothing in it.
+    // Opening would make an empty folder, and then report that it is empty.
     if (!existsSync(location)) throw new Error(`there is no data in ${location}; --data names the service's folder`)
   }
   return openFolders(logEngine.location, factsEngine.location)
 }
 
 async function openFolders(logFolder: string, factsFolder: string): Promise<OpenBackend> {
-  // After a write that failed nothing of the folder can be trusted any more, this process included.
+  // After a failed write, nothing in the folder can be trusted any more, and neither can this process.
   const onFatal = (error: Error): void => {
     complain(`whence: ${error.message}\n`)
     process.exit(1)
@@ -66,7 +66,7 @@ async function openFolders(logFolder: string, factsFolder: string): Promise<Open
   return { ...localBackend({ facts, eventLog }), isLive: false, close }
 }
 
-/** Each is connected to when it is first asked: most tools need one of the two, and only that one must be named. */
+/** Each is connected on first use: most tools need only one of the two, and only that one must be set. */
 function openServers(logEngine: EngineUrl, factsEngine: EngineUrl): OpenBackend {
   const facts = once(() => connectFacts(factsEngine))
   const eventLog = once(() => connectLog(logEngine))
@@ -83,12 +83,12 @@ function openServers(logEngine: EngineUrl, factsEngine: EngineUrl): OpenBackend 
 }
 
 function connectFacts(engine: EngineUrl): Facts {
-  if (!isServer(engine)) throw new Error('--facts must name a ClickHouse server where --event-log names Kafka')
+  if (!isServer(engine)) throw new Error('--facts must name a ClickHouse server if --event-log names Kafka')
   return clickhouseFacts(openClickHouse(engine.url), { nowMs: Date.now })
 }
 
 async function connectLog(engine: EngineUrl): Promise<EventLog> {
-  if (!isServer(engine)) throw new Error('--event-log must name Kafka where --facts names a ClickHouse server')
+  if (!isServer(engine)) throw new Error('--event-log must name Kafka if --facts names a ClickHouse server')
   const { kafkaEventLog } = await import('../../ports/event-log/kafka/kafka.ts')
   const { parseKafkaUrl } = await import('../../ports/event-log/kafka/url.ts')
   const parsed = parseKafkaUrl(engine.url)
@@ -102,7 +102,7 @@ function isServer({ scheme }: EngineUrl): boolean {
 
 interface Once<T> {
   readonly value: () => Promise<T>
-  /** Null where nobody asked for it, or where it could not be had. */
+  /** Null if it was never used, or if connecting failed. */
   readonly valueIfAsked: () => Promise<T | null>
 }
 

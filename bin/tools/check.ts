@@ -1,4 +1,4 @@
-/** `whence check URL`: looks at a page as a visitor would, and says step by step what works and what to mend. */
+/** `whence check URL`: opens a page as a visitor would, and reports step by step what works and what to fix. */
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ import { complain, print, printJson } from './output.ts'
 const SIGNS = { ok: 'ok     ', problem: 'PROBLEM', skipped: 'skipped' } as const
 const EXIT_USAGE = 2
 
-/** Exits with 0 if nothing is in the way, with 1 if something is, and with 2 if the address cannot be looked at. */
+/** Exits with 0 if there are no problems, with 1 if there are, and with 2 if the page cannot be opened. */
 export async function checkTool(run: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
   const url = URL.parse(run.positionals[0] ?? '')
   if (url === null || !/^https?:$/.test(url.protocol)) {
@@ -32,10 +32,7 @@ export async function checkTool(run: RunOutcome, env: NodeJS.ProcessEnv): Promis
   const named = withFlags(setup, run)
   if (named === null) {
     tell(
-      problem(
-        'script',
-        'Without the script tag the service and the website are not known: name them with --service and --website.',
-      ),
+      problem('script', 'Without the script tag the service and the website are unknown: set --service and --website.'),
     )
   } else {
     await checkService({ ...named, origin: url.origin, path: run.flags.get('--path') }, tell)

@@ -1,4 +1,4 @@
-/** The socket in the data folder through which tools ask a running process; its file mode keeps other users out. */
+/** The socket in the data folder through which tools reach a running process; its file mode excludes other users. */
 
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -16,12 +16,12 @@ export interface ToolServer {
   readonly close: () => Promise<void>
 }
 
-/** The caller holds the data folder, so a socket that lies there already is a dead process's. */
+/** The caller holds the data folder, so an existing socket is a dead process's. */
 export async function serveTools(data: string, backend: ToolBackend & Partial<LiveTools>): Promise<ToolServer> {
   const { socket, address } = placesIn(data)
   for (const path of [socket, address]) rmSync(path, { force: true })
   const isShort = Buffer.byteLength(socket) <= SOCKET_PATH_BYTES
-  // A folder of our own elsewhere: in a shared one, somebody else could be there first.
+  // A private folder elsewhere: in a shared one, another user could create the socket first.
   const path = isShort ? socket : join(mkdtempSync(join(tmpdir(), 'whence-')), 'tools.sock')
   const server = createServer((req, res) => void respond(req, res, backend))
   await new Promise<void>((done, fail) => {
@@ -38,7 +38,7 @@ export async function serveTools(data: string, backend: ToolBackend & Partial<Li
   }
 }
 
-/** Null where no process answers in this data folder. */
+/** Null if no process answers in this data folder. */
 export async function connectTools(data: string): Promise<LiveTools | null> {
   const path = addressIn(data)
   try {
@@ -54,7 +54,7 @@ export async function connectTools(data: string): Promise<LiveTools | null> {
       throw isAway(error) ? new Error('the service has stopped') : error
     }
   }
-  // The other side runs the very same code, so the answers have the ports' own types.
+  // The other side runs the same code, so the answers have the ports' own types.
   const backend: Readonly<Record<Method, (...args: readonly unknown[]) => Promise<unknown>>> = {
     run: (...args) => call('run', args),
     read: (...args) => call('read', args),

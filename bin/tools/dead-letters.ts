@@ -1,4 +1,4 @@
-/** `whence dead-letters` and `whence replay`: deliveries that failed for good, and one more try for them. */
+/** `whence dead-letters` and `whence replay`: deliveries that failed for good, and their retries. */
 
 import { listDeadLetters, replayDeadLetters, REPLAYS_PER_S } from '../../delivery/tools/replay.ts'
 import type { DeadLetterFilter, ReplayStep, UnreadLetters } from '../../delivery/tools/replay.ts'
@@ -12,7 +12,7 @@ import { complain, print, printJson } from './output.ts'
 
 interface ListedLetter {
   readonly letter: DeadLetter
-  /** How its delivery stands now: a letter stays where it is when its job was replayed. */
+  /** The present status of its delivery: a letter stays in the topic when its job is replayed. */
   readonly now: string
 }
 
@@ -58,7 +58,7 @@ export async function replayTool(run: RunOutcome): Promise<number> {
   const perSecond = paceOf(run)
   if (filter === null || perSecond === null) return 2
   if (jobId === undefined && !run.flags.has('--all')) {
-    complain('whence replay: name a job ID (see `whence dead-letters`), or say --all\n')
+    complain('whence replay: name a job ID (see `whence dead-letters`), or use --all\n')
     return 2
   }
   const backend = await openBackend(run.settings)
@@ -69,7 +69,7 @@ export async function replayTool(run: RunOutcome): Promise<number> {
     const { replayed, refused, unread } = await replayDeadLetters(deps, wanted, tell)
     tellUnread(unread)
     if (replayed + refused === 0) {
-      complain('whence replay: no failed delivery fits\n')
+      complain('whence replay: no failed delivery matches\n')
       return 1
     }
     const when = backend.isLive || replayed === 0 ? '' : '; they go out when the service runs'
@@ -80,7 +80,7 @@ export async function replayTool(run: RunOutcome): Promise<number> {
   }
 }
 
-/** On standard error: what can be read is the result. */
+/** On standard error: the readable ones are the result. */
 function tellUnread({ count, newer, offsets }: UnreadLetters): void {
   if (count === 0) return
   const where = `${offsets.join(', ')}${count > offsets.length ? ', …' : ''}`
@@ -88,7 +88,7 @@ function tellUnread({ count, newer, offsets }: UnreadLetters): void {
   complain(`${count} dead letters cannot be read and were left out (offsets ${where})${later}\n`)
 }
 
-/** One line for each, and now and then how far it is: on standard error, where it is not taken for a result. */
+/** One line for each, with the progress now and then: on standard error, apart from the result. */
 function stepTeller(isJson: boolean): (step: ReplayStep) => void {
   let toldAtMs = Date.now()
   return ({ letter: { job }, refusal, done, of }) => {
@@ -97,13 +97,13 @@ function stepTeller(isJson: boolean): (step: ReplayStep) => void {
     else say(`${job.jobId} is not replayed: ${REFUSAL_TEXTS[refusal]}`)
     if (Date.now() - toldAtMs < PROGRESS_EVERY_MS || done === of) return
     toldAtMs = Date.now()
-    complain(`${done} of ${of} looked at\n`)
+    complain(`${done} of ${of} checked\n`)
   }
 }
 
 const PROGRESS_EVERY_MS = 2_000
 
-/** How many replays go out in a second; null, and a word on standard error, where it is no number that may be. */
+/** Replays per second; null, with a message on standard error, if it is not a valid number. */
 function paceOf(run: RunOutcome): number | null {
   const { fallback, max } = REPLAYS_PER_S
   const pace = Number(run.flags.get('--rate') ?? fallback)
@@ -113,8 +113,8 @@ function paceOf(run: RunOutcome): number | null {
 }
 
 const REFUSAL_TEXTS = {
-  deadline_passed: 'its provider would no longer take it',
-  not_failed: 'it does not stand as failed, because it was replayed before or is on its way',
+  deadline_passed: 'its provider would no longer accept it',
+  not_failed: 'its status is not failed, because it was replayed before or is being delivered',
 } as const
 
 async function withStatus(backend: ToolBackend, letters: readonly DeadLetter[]): Promise<readonly ListedLetter[]> {
@@ -129,7 +129,7 @@ async function withStatus(backend: ToolBackend, letters: readonly DeadLetter[]):
   })
 }
 
-/** Null, and a word on standard error, where a moment is none. */
+/** Null, with a message on standard error, if a moment is invalid. */
 function filterOf(run: RunOutcome): DeadLetterFilter | null {
   const nowMs = Date.now()
   const moments = { sinceMs: momentOf(run, '--since', nowMs), untilMs: momentOf(run, '--until', nowMs) }
@@ -140,7 +140,7 @@ function filterOf(run: RunOutcome): DeadLetterFilter | null {
   return Object.fromEntries(given) as DeadLetterFilter
 }
 
-/** Identifiers of the visitor stay on the log. */
+/** Without the visitor's identifiers, which stay on the log. */
 function plain({ letter, now }: ListedLetter): object {
   const { visit, ...job } = letter.job
   return { ...job, visitId: visit.visitId, reason: letter.reason, failedAtMs: letter.failedAtMs, now }

@@ -1,4 +1,4 @@
-/** Tells each delivery of an install as a text for people: how it stands and why, every try, and what is still to come. */
+/** Prints each delivery of an install for people: its status and why, every attempt, and what comes next. */
 
 import { DELIVERY_REASONS } from '../../domain/delivery/deliveries.ts'
 import type { DeliveryPlan } from '../../domain/model.ts'
@@ -6,9 +6,9 @@ import type { AttemptRow, DeliveryRow } from '../../ports/facts/query-rows.ts'
 import type { Explanation } from './explanation.ts'
 import { durationText, timeText } from './table.ts'
 
-/** Of the bodies of an exchange; `--json` has all that is kept. */
+/** Of each body of an exchange; `--json` shows all of what is kept. */
 const EXCERPT_CHARS = 400
-/** Of the tries of one delivery: the first and the last ones. */
+/** Attempts shown of one delivery: the first and the last ones. */
 const SHOWN_TRIES = { first: 2, last: 8 } as const
 
 export function deliveryLines(explanation: Explanation): string[] {
@@ -51,7 +51,7 @@ function attemptLines(attempt: AttemptRow, url: string): string[] {
   const span = durationText(attempt.duration_ms)
   return [
     `    try ${attempt.number}    ${timeText(attempt.started_at_ms)} UTC, ${answer} after ${span}: ${outcome}${code}`,
-    // Where a verdict was asked for later, it was asked elsewhere.
+    // A poll for the verdict uses another address.
     ...below('to', attempt.request_url === url ? '' : attempt.request_url),
     ...below('request', excerpt(attempt.request_body)),
     ...below('answer', excerpt(attempt.response_body)),
@@ -64,7 +64,7 @@ function excerpt(body: string): string {
   return text.length <= EXCERPT_CHARS ? text : `${text.slice(0, EXCERPT_CHARS).toWellFormed()}…`
 }
 
-/** What is still to come, of a delivery that has not ended, and how long a failed one can be replayed. */
+/** The next attempt of an unfinished delivery, and how long a failed one can be replayed. */
 function outlookLines({ status, next_attempt_at_ms: nextAtMs, deadline_at_ms: deadlineAtMs }: DeliveryRow): string[] {
   if (status === 'failed') return indented('replay', deadlineAtMs === null ? '' : `before ${utcText(deadlineAtMs)}`)
   const isOpen = status === 'pending' || status === 'retrying'

@@ -1,4 +1,4 @@
-/** Tells an explanation as a text for people: what happened, which visit it came from and why, who was told. */
+/** Prints an explanation for people: what happened, which visit it came from and why, and the deliveries. */
 
 import type { CandidateVerdict, ReceiptVerdict } from '../../domain/model.ts'
 import type { InstallRow, VisitRow } from '../../ports/facts/query-rows.ts'
@@ -28,7 +28,8 @@ const POLICY_TEXTS: Readonly<Record<string, string>> = {
   none: 'there was nothing to choose from',
 }
 
-const PENDING_TEXT = 'what decides it could not be read when it was reported; it is decided once it can, within an hour'
+const PENDING_TEXT =
+  'the data that decides it could not be read when it was reported; it will be decided within an hour'
 const COUNTED_TEXT = 'the plan only counts installs, or the install path is paused, so nothing was read'
 
 const RESOLUTION_TEXTS: Readonly<Record<string, string>> = { counted: COUNTED_TEXT, pending: PENDING_TEXT }
@@ -81,7 +82,7 @@ function visitFacts(visit: VisitRow): string[] {
   const gpc = visit.gpc ? ', under Global Privacy Control' : ''
   return [
     `  page       ${visit.page_url}`,
-    `  came from  ${visit.source_referrer || visit.referrer || 'nowhere that the browser told'}`,
+    `  came from  ${visit.source_referrer || visit.referrer || 'no referrer'}`,
     ...labelled('campaign', campaign),
     `  known to   ${identities === null ? 'damaged, cannot be read' : providers.length === 0 ? 'no provider' : providers.join(', ')}${gpc}`,
   ]
@@ -93,10 +94,10 @@ function labelled(label: string, text: string): string[] {
 
 function candidateLines({ install, verdicts, unread }: Explanation): string[] {
   if (install.resolution === 'counted') return []
-  if (verdicts.length === 0) return unread.includes('verdicts') ? [] : ['No receipt and no token came with it.']
+  if (verdicts.length === 0) return unread.includes('verdicts') ? [] : ['It carried no receipt and no token.']
   const count = install.selection_policy === 'handoff' ? '' : `, candidates among them: ${install.candidate_count}`
   return [
-    `Receipts and tokens looked at: ${verdicts.length}${count}`,
+    `Receipts and tokens checked: ${verdicts.length}${count}`,
     ...verdicts.map((each) => verdictLine(each, install)),
   ]
 }

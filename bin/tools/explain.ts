@@ -1,4 +1,4 @@
-/** `whence explain`: why an install was matched or not, and how each of its deliveries stands. */
+/** `whence explain`: why an install was matched or not, and the status of its deliveries. */
 
 import type { InstallRow } from '../../ports/facts/query-rows.ts'
 import type { RunOutcome } from '../../runtime/settings/settings.ts'
@@ -29,7 +29,7 @@ export async function explainTool(run: RunOutcome): Promise<number> {
   return 0
 }
 
-/** By event ID, or the newest one where none is named. */
+/** By event ID, or the newest one if none is given. */
 async function findInstalls(
   backend: ToolBackend,
   eventId: string | undefined,

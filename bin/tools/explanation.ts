@@ -1,4 +1,4 @@
-/** Gathers what the facts hold about an install: its candidates, its visits, and each delivery with its attempts. */
+/** Gathers an install's facts: its candidates, its visits, and each delivery with its attempts. */
 
 import { readJsonColumn } from '../../domain/json-column.ts'
 import type { CandidateVerdict, DeliveryPlan } from '../../domain/model.ts'
@@ -7,11 +7,11 @@ import type { ToolBackend } from './live.ts'
 
 export interface Explanation {
   readonly install: InstallRow
-  /** Columns of the install that are damaged; what they say is left out. */
+  /** Damaged columns of the install; their content is left out. */
   readonly unread: readonly string[]
   readonly verdicts: readonly CandidateVerdict[]
   readonly plans: readonly DeliveryPlan[]
-  /** The visits that the receipts named, as far as they are known. */
+  /** The visits of the receipts, as far as they are known. */
   readonly visits: readonly VisitRow[]
   /** So many installations are matched to the same visit, this one among them; 0 if the install has no visit. */
   readonly installationsOfVisit: number

@@ -10,8 +10,8 @@ const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d:
 const MOMENT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})?)?$/
 
 /**
- * A moment in Unix ms: a date, a date with a time (UTC where no zone is named), or an age such as `90m`, `6h`, `2d`.
- * Undefined where the flag is not given; null, and a word on standard error, where it means no moment.
+ * A moment in Unix ms: a date, a date with a time (UTC without a zone), or an age such as `90m`, `6h`, `2d`. Undefined
+ * if the flag is not given; null, with a message on standard error, if it is invalid.
  */
 export function momentOf(run: RunOutcome, flag: string, nowMs: number): number | null | undefined {
   const text = run.flags.get(flag)
@@ -25,7 +25,7 @@ export function momentOf(run: RunOutcome, flag: string, nowMs: number): number |
   return null
 }
 
-/** How many rows are asked for; null, and a word on standard error, where that is no number that a page can hold. */
+/** Number of rows to show; null, with a message on standard error, if it is not valid for a page. */
 export function limitOf(run: RunOutcome): number | null {
   const text = run.flags.get('--limit')
   if (text === undefined) return FALLBACK_ROWS

@@ -1,4 +1,7 @@
-/** `whence logs`, `whence installs` and `whence activity`: as a table or as JSON lines, the newest last, with `--follow`. */
+/**
+ * `whence logs`, `whence installs` and `whence activity`: as a table or as JSON lines, the newest last, with
+ * `--follow`.
+ */
 
 import { setTimeout as wait } from 'node:timers/promises'
 import type { ActivityRow, InstallRow, RequestLogRow, VisitRow } from '../../ports/facts/query-rows.ts'
@@ -13,7 +16,7 @@ const FOLLOW_EVERY_MS = 500
 /** Rows become visible a moment after their time; a follower looks back this far and shows each row once. */
 const FOLLOW_OVERLAP_MS = 10_000
 const REMEMBERED_ROWS = 10_000
-/** Past what any clock can be ahead. */
+/** Further ahead than any clock. */
 const FAR_MS = 86_400_000
 
 interface Period {
@@ -23,13 +26,13 @@ interface Period {
 }
 
 interface Listing<R> {
-  /** What there is none of, where there is none. */
+  /** What the list shows, for the message that there is none. */
   readonly what: string
   readonly columns: readonly Column<R>[]
   readonly idOf: (row: R) => string
   /** Newest first. */
   readonly fetch: (backend: ToolBackend, period: Period) => Promise<readonly R[]>
-  /** Looks up what the table says of rows beyond themselves. */
+  /** Looks up what the table shows beyond the rows themselves. */
   readonly prepare?: (backend: ToolBackend, rows: readonly R[]) => Promise<void>
 }
 
@@ -120,7 +123,7 @@ async function list<R>(run: RunOutcome, listing: Listing<R>): Promise<number> {
   const backend = await openBackend(run.settings)
   try {
     const isFollowing = run.flags.has('--follow')
-    // A folder that this process has opened itself is held: nothing could come, and no service could start.
+    // This process holds the folder it has opened itself: no new rows could come, and no service could start.
     if (isFollowing && !backend.isLive) throw new Error('--follow needs a running service, and none runs on this data')
     const show = printer(backend, listing, run.flags.has('--json'))
     const rows = await listing.fetch(backend, { since_ms: 0, until_ms: Date.now() + FAR_MS, limit })
@@ -133,7 +136,7 @@ async function list<R>(run: RunOutcome, listing: Listing<R>): Promise<number> {
   return 0
 }
 
-/** Goes on until the process is stopped, or the service is. */
+/** Runs until the process or the service is stopped. */
 async function follow<R>(
   backend: ToolBackend,
   listing: Listing<R>,
@@ -153,7 +156,7 @@ async function follow<R>(
 
 type Show<R> = (rows: readonly R[]) => Promise<void>
 
-/** Prints rows that come newest first, oldest first: the end of the output is what a person sees. */
+/** Prints rows that come newest first in reverse: a person sees the end of the output. */
 function printer<R>(backend: ToolBackend, listing: Listing<R>, isJson: boolean): Show<R> {
   const table = createTable(listing.columns, terminalChars())
   return async (rows) => {

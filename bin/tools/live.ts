@@ -1,4 +1,4 @@
-/** What the tools ask for: the stores, and what only a running process can answer. */
+/** What the tools use: the stores, and what only a running process can answer. */
 
 import type { SendTestReport } from '../../delivery/tools/send-test.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
@@ -10,19 +10,19 @@ export interface ToolBackend {
   readonly append: EventLog['append']
 }
 
-/** What a running process answers beyond its stores. */
+/** What a running process offers besides its stores. */
 export interface LiveTools extends ToolBackend {
   readonly sendTest: (wish: SendTestWish) => Promise<SendTestAnswer>
 }
 
 export interface SendTestWish {
   readonly destination: string
-  /** Needed where destinations of several websites bear the name. */
+  /** Needed if destinations of several websites have the name. */
   readonly website: string | null
   readonly isLive: boolean
 }
 
 export type SendTestAnswer =
   | { readonly kind: 'report'; readonly report: SendTestReport }
-  /** No such destination; the message completes `whence send-test: …`. */
+  /** There is no such destination; the message completes `whence send-test: …`. */
   | { readonly kind: 'unknown'; readonly message: string }

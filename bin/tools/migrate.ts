@@ -1,4 +1,4 @@
-/** `whence migrate`: brings ClickHouse's tables and Kafka's topics up to date and says what was done. */
+/** `whence migrate`: brings ClickHouse's tables and Kafka's topics up to date and prints what was done. */
 
 import { checkKafkaTopics } from '../../ports/event-log/kafka/kafka.ts'
 import { parseKafkaUrl } from '../../ports/event-log/kafka/url.ts'
@@ -20,7 +20,7 @@ export async function migrateTool({ settings }: RunOutcome): Promise<number> {
   return eventLog?.scheme === 'kafka' ? migrateTopics(eventLog.url) : 0
 }
 
-/** One process may open chDB's folder. A running service has migrated it when it started. */
+/** Only one process can open chDB's folder. A running service has migrated it at its start. */
 async function migrateFolder(settings: Settings, location: string): Promise<readonly string[]> {
   const lock = await lockDataFolder(`${settings.data}/lmdb`).catch((error: unknown) => {
     if (error instanceof DataFolderInUse) throw new Error(`${error.message}, which did this when it started`)
@@ -33,7 +33,7 @@ async function migrateFolder(settings: Settings, location: string): Promise<read
   }
 }
 
-/** The embedded engine is tried at each opening; a server here, once for all processes that will write to it. */
+/** The embedded engine is tested at each opening; a server here, once for all processes that will write to it. */
 async function migrateServer(url: string): Promise<readonly string[]> {
   const connection = openClickHouse(url)
   try {
@@ -53,7 +53,7 @@ async function migrateOpened(connection: FactsConnection): Promise<readonly stri
   }
 }
 
-/** Creates what is missing; what is there and unsafe is told, because only its owner may change it. */
+/** Creates what is missing; unsafe existing topics are reported, because only their owner may change them. */
 async function migrateTopics(url: string): Promise<number> {
   const parsed = parseKafkaUrl(url)
   if (!parsed.ok) throw new Error(`the event log's address ${parsed.why}`)

@@ -1,4 +1,4 @@
-/** `whence rebuild-state`: fills a Redis that lost its data from ClickHouse, while the service works. */
+/** `whence rebuild-state`: refills a Redis that lost its data from ClickHouse, while the service runs. */
 
 import { rebuildState } from '../../delivery/recovery/rebuild-state.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
@@ -7,7 +7,7 @@ import { redisHotState } from '../../ports/hot-state/redis/redis.ts'
 import type { RunOutcome } from '../../runtime/settings/settings.ts'
 import { complain, print } from './output.ts'
 
-/** Longer than a request may wait: a Redis that is busy being filled is slower. */
+/** Longer than a request may wait: Redis is slower while it is being filled. */
 const VERB_MS = 5_000
 
 export async function rebuildStateTool({ settings }: RunOutcome): Promise<number> {

@@ -1,4 +1,4 @@
-/** `whence send-test`: tries one destination with a marked test event, and prints the provider's verdict. */
+/** `whence send-test`: sends one destination a marked test event, and prints the provider's verdict. */
 
 import { sendTest, type SendTestReport, type SendTestVerdict } from '../../delivery/tools/send-test.ts'
 import { PROVIDERS } from '../../delivery/providers/index.ts'
@@ -22,14 +22,14 @@ export interface SendTestSource {
 
 const EXIT_CODES: { readonly [V in SendTestVerdict]: number } = { passed: 0, refused: 1, unclear: 3 }
 const EXIT_USAGE = 2
-/** Of the provider's words; `--json` has all that is kept. */
+/** Of the provider's answer; `--json` shows all of what is kept. */
 const SHOWN_CHARS = 2_000
 
 export async function sendTestTool(run: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
   const destination = run.flags.get('--destination') ?? run.positionals[0]
   if (destination === undefined) return usage('name the destination: --destination ID')
   const wish = { destination, website: run.flags.get('--website') ?? null, isLive: run.flags.has('--live') }
-  // A running service knows best: its resources, its environment, and the stand-ins that it may have started.
+  // Prefers a running service: it has the resources, the environment, and the stand-ins it may have started.
   const live = await connectTools(run.settings.data)
   const answer = live === null ? await sendTestHere(run.settings, env, wish) : await live.sendTest(wish)
   if (answer.kind === 'unknown') return usage(answer.message)
@@ -39,7 +39,7 @@ export async function sendTestTool(run: RunOutcome, env: NodeJS.ProcessEnv): Pro
   return EXIT_CODES[report.verdict]
 }
 
-/** What a running service does when the tool asks it to. */
+/** A running service's answer to the tool. */
 export async function answerSendTest(source: SendTestSource, wish: SendTestWish): Promise<SendTestAnswer> {
   const found = [...source.catalog.websites.values()]
     .filter(({ id }) => wish.website === null || id === wish.website)
@@ -49,7 +49,7 @@ export async function answerSendTest(source: SendTestSource, wish: SendTestWish)
   if (one === undefined) return { kind: 'unknown', message: unknownText(source.catalog, wish) }
   if (another !== undefined) {
     const websites = found.map(({ website }) => website.id).join(', ')
-    return { kind: 'unknown', message: `several websites have this destination, so say --website: ${websites}` }
+    return { kind: 'unknown', message: `several websites have this destination, so use --website: ${websites}` }
   }
   return trialOf(source, one.destination, { isLive: wish.isLive, origin: one.website.primaryOrigin })
 }
@@ -67,7 +67,7 @@ async function trialOf(
   return { kind: 'report', report: await sendTest(deps, { destination, secrets, ...way }) }
 }
 
-/** Without a running service beside it: from the cluster or the folder of resources, as the delivery roles read it. */
+/** Without a running service: from the cluster or the folder of resources, read like the delivery roles do. */
 async function sendTestHere(settings: Settings, env: NodeJS.ProcessEnv, wish: SendTestWish): Promise<SendTestAnswer> {
   if (settings.catalog !== null) return sendTestInCluster(settings, env, wish)
   const compiled = compileManifests(await readManifests(settings.manifests), { env })

@@ -1,10 +1,10 @@
-/** Draws rows as an aligned table for a terminal, and times as people read them. */
+/** Draws rows as an aligned table for a terminal, and formats times for people. */
 
 import { printable } from '../../domain/printable.ts'
 
 const GAP = '  '
 const CELL_CHARS_MAX = 60
-/** What the last column gets where the terminal is too narrow for the others. */
+/** Width of the last column if the terminal is too narrow for the others. */
 const LAST_CHARS_MIN = 20
 
 export interface Column<R> {
@@ -13,11 +13,11 @@ export interface Column<R> {
 }
 
 export interface Table<R> {
-  /** The lines of these rows, under the head where they are the first; columns only grow, so that pages line up. */
+  /** The lines of these rows, preceded by the head the first time; columns only grow, so that pages line up. */
   readonly lines: (rows: readonly R[]) => string[]
 }
 
-/** `widthChars` is the terminal's; null where the output goes elsewhere, and the last column is then not cut. */
+/** `widthChars` is the terminal's; null if the output goes elsewhere, and the last column is then not truncated. */
 export function createTable<R>(columns: readonly Column<R>[], widthChars: number | null): Table<R> {
   const heads = columns.map(({ head }) => head)
   const widths = heads.map(widthOf)
@@ -46,17 +46,17 @@ export function createTable<R>(columns: readonly Column<R>[], widthChars: number
   }
 }
 
-/** The width of the terminal that standard output is; null where it is none. */
+/** The width of the terminal on standard output; null if there is none. */
 export function terminalChars(): number | null {
   return process.stdout.isTTY ? process.stdout.columns : null
 }
 
-/** `2026-11-21 10:56:27`, in UTC like everything that is stored. */
+/** `2026-11-21 10:56:27`, in UTC like everything stored. */
 export function timeText(ms: number | null): string {
   return ms === null ? '-' : preciseTimeText(ms).slice(0, 19)
 }
 
-/** The same with milliseconds, where order within a second matters. */
+/** The same with milliseconds, for the order within a second. */
 export function preciseTimeText(ms: number): string {
   return new Date(ms).toISOString().slice(0, 23).replace('T', ' ')
 }
@@ -69,7 +69,7 @@ const UNITS = [
   { below: Infinity, size: 86_400_000, name: 'days' },
 ] as const
 
-/** `42 s`, `5 h`: one figure, as people say it. */
+/** `42 s`, `5 h`: one rounded figure. */
 export function durationText(ms: number): string {
   const spanMs = Math.max(0, ms)
   const unit = UNITS.find(({ below }) => spanMs < below) ?? UNITS[UNITS.length - 1]
@@ -84,7 +84,7 @@ function cellText(text: string, isLast: boolean): string {
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/u
 
-/** Columns that the text takes on a terminal: characters of East Asia take two, marks none. */
+/** Columns that the text occupies on a terminal: East Asian characters take two, combining marks none. */
 function widthOf(text: string): number {
   let width = 0
   for (const character of text) width += /\p{Mark}/u.test(character) ? 0 : WIDE.test(character) ? 2 : 1

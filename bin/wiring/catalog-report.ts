@@ -1,4 +1,4 @@
-/** Writes an activity entry for each problem that a changed folder brings, so that `whence activity` and the log know it too. */
+/** Writes an activity entry for each problem of a changed folder, for `whence activity` and the log. */
 
 import type { CatalogProblem } from '../../domain/catalog.ts'
 import { LIMITS } from '../../domain/limits.ts'
@@ -37,7 +37,7 @@ export function reportCatalog(options: {
       }
       return { key: recordKey('', record.id), value: encodeRecord(record) }
     })
-    // An entry that the log does not take is still on the terminal and in /health.
+    // If the log refuses the entry, the terminal and /health still show the problem.
     if (entries.length > 0) eventLog.append('activity', entries).catch(() => undefined)
   }
   report(catalog.problems())

@@ -1,4 +1,4 @@
-/** Opens what a process needs of its cluster: a client for the API, and the catalog that the operator keeps there. */
+/** Opens a process's access to its cluster: a client for the API, and the catalog that the operator keeps there. */
 
 import { Registry } from 'prom-client'
 
@@ -15,13 +15,16 @@ import { openDataFolder } from './data-folder.ts'
 import type { EngineParts } from './engines.ts'
 import { version } from './version.ts'
 
-/** Kubernetes tells its pods where the API is; a setting or a kubeconfig may say otherwise. @throws where none does. */
+/**
+ * Kubernetes gives its pods the address of the API; a setting or a kubeconfig may override it.
+ * @throws if there is none.
+ */
 export async function kubeClientOf(program: string, settings: Settings, env: NodeJS.ProcessEnv): Promise<KubeClient> {
   const userAgent = `whence-${program}/${version()}`
   if (settings.kubeconfig !== null) return clientFor(await readKubeconfig(settings.kubeconfig), userAgent)
   const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '443' } = env
   if (settings.kubeUrl === null && host === '') {
-    throw new Error('outside of a cluster --kubeconfig (WHENCE_KUBECONFIG) must say where its API is')
+    throw new Error('outside of a cluster --kubeconfig (WHENCE_KUBECONFIG) must give the address of its API')
   }
   const url = settings.kubeUrl ?? `https://${host.includes(':') ? `[${host}]` : host}:${port}`
   const { kubeTokenFile: tokenFile, kubeCaFile: caFile } = settings
@@ -35,7 +38,7 @@ export interface CatalogParts extends EngineParts {
   readonly env: NodeJS.ProcessEnv
 }
 
-/** The catalog of a process of its own: from the cluster where a setting says so, else from the folder of manifests. */
+/** The catalog of a separate process: from the cluster if a setting says so, otherwise from the folder of manifests. */
 export async function openCatalog(parts: CatalogParts, program: string): Promise<CatalogSource> {
   const { settings, env, logger, lifecycle, nowMs } = parts
   const { catalog: place, data, manifests, role } = settings
@@ -72,7 +75,7 @@ export async function readCluster(
   const client = await kubeClientOf('tool', settings, env)
   const logger = createLogger({ program: 'tool', level: 'error', format: settings.logFormat })
   const metrics = createKubeMetrics(new Registry())
-  // A folder of its own: the worker beside it keeps its copy under the same name.
+  // A separate folder: the worker beside it keeps its copy under the same name.
   const options = { client, place, provider, folder: `${data}/tools`, metrics, logger, random: Math.random }
   try {
     const source = await openClusterCatalog({ ...options, patienceMs: TOOL_PATIENCE_MS })

@@ -1,4 +1,7 @@
-/** Says once that a disk is full, and once that it is over: in the log of the process and, as far as it is taken, as activity. */
+/**
+ * Reports once that a disk is full, and once that it no longer is: in the process log and, if the log accepts it, as
+ * activity.
+ */
 
 import { LIMITS } from '../../domain/limits.ts'
 import { encodeRecord, recordKey, type ActivityRecord } from '../../domain/records.ts'
@@ -12,13 +15,13 @@ export interface DiskReportParts {
 }
 
 export interface DiskReport {
-  /** For the folder's environment: `isFull` as it has just become. */
+  /** For the folder's environment: `isFull` is the new state. */
   readonly changed: (folder: string, isFull: boolean) => void
   /** Where activity goes from now on. */
   readonly reportTo: (eventLog: Pick<EventLog, 'append'>) => void
 }
 
-const FULL = 'less than 256 MB free: nothing new is taken'
+const FULL = 'less than 256 MB free: nothing new is accepted'
 
 export function diskReport({ logger, nowMs }: DiskReportParts): DiskReport {
   const randomness = createRandomness()
@@ -29,7 +32,7 @@ export function diskReport({ logger, nowMs }: DiskReportParts): DiskReport {
     const id = timeOrderedId(randomness, atMs)
     const own = { id, atMs, organization: '', website: '', logRetentionDays: LIMITS.logRetentionDays.fallback }
     const record: ActivityRecord = { v: 1, kind: 'activity', ...own, type: 'disk_full', subject: folder, message }
-    // The log that is on the full disk refuses the first entry: the second one, when there is room again, says both times.
+    // The log on the full disk refuses the first entry; the second one, when there is room again, contains both times.
     eventLog?.append('activity', [{ key: recordKey('', id), value: encodeRecord(record) }]).catch(() => undefined)
   }
   return {

@@ -1,4 +1,4 @@
-/** Says in metrics how the engines of a process are; every value is read when it is asked for. */
+/** Reports the state of a process's engines as metrics; every value is read at collection time. */
 
 import { Gauge, type Registry } from 'prom-client'
 import type { EventLog, TopicLag } from '../../ports/event-log/event-log.ts'
@@ -9,23 +9,25 @@ export interface ReportedEngines {
   readonly eventLog: Pick<EventLog, 'health' | 'spool'>
   readonly hotState?: Pick<HotState, 'health'>
   readonly facts?: Pick<Facts, 'health'>
-  /** The latest that is known, of all groups. */
+  /** Latest known lag of all groups. */
   readonly lag?: () => readonly TopicLag[]
 }
 
-/** Several parts of a process may call it for the same engines: what is there already stays. */
+/** Several parts of a process may call it for the same engines: existing metrics stay. */
 export function reportEngines(registry: Registry, { eventLog, hotState, facts, lag }: ReportedEngines): void {
   const gauge = gaugeIn(registry)
   reportEventLog(gauge, eventLog)
   reportSpool(gauge, eventLog)
   if (hotState !== undefined) {
-    gauge('whence_hot_state_reachable', '1 where the hot state answers.', () => Number(hotState.health().isReachable))
+    gauge('whence_hot_state_reachable', '1 if the hot state answers.', () => Number(hotState.health().isReachable))
     gauge('whence_hot_state_shared', '0 while this process counts and claims by itself.', () =>
       Number(hotState.health().isShared),
     )
   }
   if (facts !== undefined) {
-    gauge('whence_facts_reachable', '1 where ClickHouse answered last.', () => Number(facts.health().isReachable))
+    gauge('whence_facts_reachable', '1 if the last call to ClickHouse succeeded.', () =>
+      Number(facts.health().isReachable),
+    )
     gauge('whence_facts_last_insert_timestamp_seconds', 'When an insert was last acknowledged.', () =>
       inSeconds(facts.health().lastInsertAtMs),
     )
@@ -34,27 +36,31 @@ export function reportEngines(registry: Registry, { eventLog, hotState, facts, l
 }
 
 function reportEventLog(gauge: MakeGauge, eventLog: Pick<EventLog, 'health'>): void {
-  gauge('whence_event_log_accepting', '1 where appends are taken.', () => Number(eventLog.health().isAccepting))
+  gauge('whence_event_log_accepting', '1 if appends are accepted.', () => Number(eventLog.health().isAccepting))
   gauge('whence_event_log_queued_bytes', 'Bytes that wait to become durable.', () => eventLog.health().queuedBytes)
   gauge(
     'whence_event_log_max_queued_bytes',
-    'So many may wait; above it appends are refused.',
+    'Append queue capacity in bytes; appends are refused above it.',
     () => eventLog.health().maxQueuedBytes,
   )
   gauge('whence_event_log_last_append_timestamp_seconds', 'When an append was last made durable.', () =>
     inSeconds(eventLog.health().lastAppendAtMs),
   )
-  gauge('whence_event_log_last_fetch_timestamp_seconds', 'When a consumer last heard from the log.', () =>
+  gauge('whence_event_log_last_fetch_timestamp_seconds', 'When a consumer last got an answer from the log.', () =>
     inSeconds(eventLog.health().lastFetchAtMs),
   )
 }
 
 function reportSpool(gauge: MakeGauge, eventLog: Pick<EventLog, 'spool'>): void {
   if (eventLog.spool === undefined) return
-  gauge('whence_spool_entries', 'Entries that wait to be brought to the event log.', () => eventLog.spool?.().entries)
+  gauge('whence_spool_entries', 'Entries in the spool that wait for the event log.', () => eventLog.spool?.().entries)
   gauge('whence_spool_bytes', 'Bytes of those entries.', () => eventLog.spool?.().bytes)
-  gauge('whence_spool_max_bytes', 'So many may wait; above it requests are refused.', () => eventLog.spool?.().maxBytes)
-  gauge('whence_spool_oldest_seconds', 'Age of the oldest of those entries; 0 where there is none.', () =>
+  gauge(
+    'whence_spool_max_bytes',
+    'Spool capacity in bytes; requests are refused above it.',
+    () => eventLog.spool?.().maxBytes,
+  )
+  gauge('whence_spool_oldest_seconds', 'Age of the oldest of those entries; 0 if there are none.', () =>
     inSeconds(eventLog.spool?.().oldestAgeMs ?? 0),
   )
 }
@@ -76,7 +82,7 @@ function reportLag(registry: Registry, lag: () => readonly TopicLag[]): void {
 
 type MakeGauge = (name: string, help: string, value: () => number | undefined) => void
 
-/** A value that is not known (yet) is left out. */
+/** Unknown values are left out. */
 function gaugeIn(registry: Registry): MakeGauge {
   return (name, help, value) => {
     if (registry.getSingleMetric(name) !== undefined) return

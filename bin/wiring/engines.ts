@@ -1,4 +1,4 @@
-/** Opens the engines that the settings name. A URL's scheme picks the adapter, here and nowhere else. */
+/** Opens the engines in the settings. A URL's scheme picks the adapter, only here. */
 
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
@@ -21,22 +21,22 @@ export interface EngineParts {
 
 export interface HotStateWish {
   readonly whenAway: 'alone' | 'reject'
-  /** The store came back with other data than it had: restarted, failed over or emptied. */
+  /** Called if the store came back with other data: restarted, failed over or emptied. */
   readonly onLost?: () => void
 }
 
 export interface Engines {
-  /** `hasSpool`: what Kafka cannot take now goes to the folder that the settings name, where they name one. */
+  /** `hasSpool`: what Kafka cannot take now goes to the spool folder, if the settings name one. */
   readonly eventLog: (options?: { readonly hasSpool: boolean }) => Promise<EventLog>
-  /** `whenAway`: whether verbs go on with what the process knows, or reject until the store is back. */
+  /** `whenAway`: whether verbs use the process's own memory while the store is unreachable, or reject. */
   readonly hotState: (options?: HotStateWish) => Promise<HotState>
   readonly facts: () => Promise<{ readonly facts: Facts; readonly connection: FactsConnection }>
 }
 
-/** For what brings a spool's entries to Kafka and deletes them, also on a disk that is full. */
+/** Lets a spool copy its entries to Kafka and delete them even on a full disk. */
 const SPOOL_HEAD_ROOM_BYTES = 16 * 1024 * 1024
 
-/** Nothing is opened before it is asked for; what is opened is closed by the lifecycle, in reverse. */
+/** Engines are opened on first use; the lifecycle closes them in reverse. */
 export function engines(parts: EngineParts): Engines {
   const disk = diskReport(parts)
   const environmentAt = lmdbEnvironments(parts, disk)
@@ -66,7 +66,7 @@ export function engines(parts: EngineParts): Engines {
 
 type EnvironmentAt = (location: string, headRoomBytes?: number) => Promise<LmdbEnvironment>
 
-/** One environment for each folder: the event log and the hot state share its commits. */
+/** One environment per folder: the event log and the hot state share its commits. */
 function lmdbEnvironments({ lifecycle, nowMs }: EngineParts, disk: DiskReport): EnvironmentAt {
   const opened = new Map<string, Promise<LmdbEnvironment>>()
   const open = async (location: string, headRoomBytes: number): Promise<LmdbEnvironment> => {
@@ -100,7 +100,7 @@ interface SpoolFolder {
   readonly environmentAt: EnvironmentAt
 }
 
-/** With a spool a process serves while Kafka is away, so what is unsafe about its topics may be learned later. */
+/** With a spool a process serves while Kafka is unreachable, so its topics may be checked later. */
 async function openKafka(url: string, spool: SpoolFolder | null, parts: EngineParts): Promise<EventLog> {
   const { lifecycle, logger, nowMs } = parts
   const { kafkaEventLog } = await import('../../ports/event-log/kafka/kafka.ts')
@@ -186,7 +186,7 @@ function openServer(url: string, { lifecycle }: EngineParts): Promise<FactsConne
 }
 
 function handlerFailure(logger: Logger): (error: unknown, topic: string, group: string) => void {
-  return (error, topic, group) => logger.warn({ err: error, topic, group }, 'batch failed and comes again')
+  return (error, topic, group) => logger.warn({ err: error, topic, group }, 'batch failed and will be retried')
 }
 
 function required<T>(engine: T | null, name: string): T {

@@ -1,4 +1,4 @@
-/** Gives the operator what it asks the facts, in its own words: it knows no engine. */
+/** Answers the operator's queries of the facts: the operator itself knows no engine. */
 
 import type { FactsReader } from '../../operator/apply/traffic.ts'
 import type { Facts } from '../../ports/facts/facts.ts'

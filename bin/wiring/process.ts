@@ -1,4 +1,4 @@
-/** What every long-running program does around its parts: log, listen to signals, stop in order, end with a code. */
+/** What every long-running program does around its parts: log, handle signals, stop in order, exit with a code. */
 
 import { createLifecycle, type Lifecycle } from '../../runtime/lifecycle.ts'
 import { createLogger, type Logger } from '../../runtime/logger.ts'
@@ -11,10 +11,13 @@ export interface ProcessParts {
 }
 
 const STOP_DEADLINE_MS = 25_000
-/** How long what was left behind, as a socket to an engine that is away, may keep a stopped process from ending. */
+/** How long remains, such as a socket to an unreachable engine, may keep a stopped process from ending. */
 const LEFT_BEHIND_MS = 1_000
 
-/** Runs until a signal or a failure; resolves with the exit code. What `start` throws is told and ends the process. */
+/**
+ * Runs until a signal or a failure; resolves with the exit code. If `start` throws, the error is printed and the
+ * process ends.
+ */
 export async function runProgram(
   program: string,
   settings: Settings,
@@ -27,23 +30,23 @@ export async function runProgram(
     signals: process,
     exit: (code) => process.exit(code),
   })
-  // A part that rejects without anybody waiting is a bug; the process must not go on as if nothing had happened.
+  // An unhandled rejection is a bug; the process must not continue as if nothing had happened.
   process.on('unhandledRejection', (error) => lifecycle.fail('unhandled rejection', error))
   process.on('uncaughtException', (error) => lifecycle.fail('uncaught exception', error))
-  // A part that does not start stops the others first: the reason is told even if all have stopped by then.
+  // A part that fails to start stops the others first; the reason is printed even if all have stopped by then.
   const started = start({ logger, lifecycle }).catch((error: unknown) => {
     complain(`whence ${program}: ${startProblem(error, settings)}\n`)
-    // What failed may be no part of the lifecycle, which then would wait for a signal.
+    // The failed part may be outside the lifecycle, which would then wait for a signal.
     return lifecycle.stop('failure')
   })
-  // What a start waits for may be away; whoever ends the process meanwhile is not kept waiting.
+  // A start may wait for something unreachable; that must not delay an end of the process.
   await Promise.race([started, lifecycle.stopped])
   const code = await lifecycle.stopped
   setTimeout(() => process.exit(code), LEFT_BEHIND_MS).unref()
   return code
 }
 
-/** What kept it from starting; for an address that is taken, which option names another. */
+/** What prevented the start; for an address in use, which option sets another. */
 function startProblem(error: unknown, { listen, metricsListen, exampleSite }: Settings): string {
   const { message, code, port } = error as NodeJS.ErrnoException & { readonly port?: number }
   if (code !== 'EADDRINUSE') return error instanceof Error ? message : String(error)

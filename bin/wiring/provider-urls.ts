@@ -1,4 +1,4 @@
-/** Says where each provider is reached: at its own address, or at the one that the operator sets in its place. */
+/** The address of each provider: its own, or the one that the operator sets instead. */
 
 import type { ProviderId } from '../../domain/model.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
@@ -11,7 +11,7 @@ const PROVIDER_URLS: Readonly<Record<ProviderId, { readonly own: string; readonl
   x: { own: 'https://ads-api.x.com', setting: 'xUrl' },
 }
 
-/** Google's is the only provider that wants access tokens. */
+/** Google is the only provider that needs access tokens. */
 const GOOGLE_OAUTH_URL = 'https://oauth2.googleapis.com'
 
 /** Origin of the provider's API. */
@@ -21,7 +21,7 @@ export function baseUrlOf(provider: ProviderId, settings: Settings): string {
   return typeof value === 'string' ? value : own
 }
 
-/** Origin of the service that gives access tokens. */
+/** Origin of the service that issues access tokens. */
 export function tokenUrlOf(settings: Settings): string {
   return settings.googleOauthUrl ?? GOOGLE_OAUTH_URL
 }

@@ -45,7 +45,7 @@ export async function stateRole({
   )
 }
 
-/** What is left of the role `state` for one process: what it saw itself it need not apply again. */
+/** The part of the role `state` for a single process, which need not apply what it saw itself. */
 export async function stateOfOneProcess({
   lifecycle,
   ...parts

@@ -25,9 +25,9 @@ export interface ApiParts extends EngineParts {
   readonly facts: Facts
   readonly registry: Registry
   readonly version: string
-  /** What the status tells of other parts of this process. */
+  /** What the status contains of other parts of this process. */
   readonly healthOfParts: () => Readonly<Record<string, unknown>>
-  /** Takes what `GET /status` of the metrics port answers. */
+  /** Sets what `GET /status` of the metrics port answers. */
   readonly tellStatus: Probes['tellStatus']
 }
 
@@ -73,7 +73,7 @@ export async function serveApi(parts: ApiParts): Promise<ApiServer> {
 
 const PROBLEMS_MAX = 1_000
 
-/** How this process and its parts are, with names and numbers. */
+/** The state of this process and its parts, with names and figures. */
 function statusOf(parts: ApiParts, lag: Readonly<Record<string, number>>): object {
   const { catalog, eventLog, hotState, facts } = parts
   const { version, organizations, websites } = catalog.current()
@@ -95,9 +95,9 @@ function spoolOf(eventLog: EventLog): { readonly spool?: SpoolHealth } {
 }
 
 export interface Probes extends MetricsServer {
-  /** The process takes work from now on, as long as `check` says so and it is not told to stop. */
+  /** The process accepts work from now on, while `check` returns true and it is not stopping. */
   readonly ready: (check?: () => boolean) => void
-  /** What `GET /status` answers from now on. */
+  /** Sets what `GET /status` answers. */
   readonly tellStatus: (status: () => object) => void
 }
 
@@ -120,7 +120,7 @@ export async function startMetrics({ lifecycle, settings }: EngineParts, registr
   }
 }
 
-/** On one machine the secret file is made at the first start; elsewhere all processes must be given the same one. */
+/** On one machine the secret file is made at the first start; elsewhere all processes must share one. */
 export function keyringOf(settings: Settings, { mayCreate }: { readonly mayCreate: boolean }): Keyring {
   const { secret, secretFile, data } = settings
   if (secret !== null) return createKeyring(parseSecrets(secret))
@@ -134,11 +134,11 @@ interface LagNews {
 }
 
 const LAG_EVERY_MS = 1_000
-/** Asking a broker for the positions of all groups is work; no more than this share of the time goes into it. */
+/** Reading the positions of all groups costs the broker work; it takes at most this share of the time. */
 const LAG_PAUSE_SHARE = 20
 const LAG_PAUSE_MAX_MS = 30_000
 
-/** Keeps what `/health` and the metrics say of the roles' lag no older than a second, where that costs little. */
+/** Keeps the lag in `/health` and the metrics no older than a second, if that costs little. */
 function watchLag(eventLog: Pick<EventLog, 'lag'>, news: LagNews): { stop(): void } {
   let isStopped = false
   let timer: NodeJS.Timeout | null = null
@@ -150,7 +150,7 @@ function watchLag(eventLog: Pick<EventLog, 'lag'>, news: LagNews): { stop(): voi
       for (const { group, entries } of rows) lag[group] = (lag[group] ?? 0) + entries
       Object.assign(news, { lag, rows })
     } catch {
-      // While the log is away, or the process stops, the last figure stands.
+      // While the log is unreachable, or the process stops, the last figure stays.
     }
     if (!isStopped) next((performance.now() - startedMs) * LAG_PAUSE_SHARE)
   }

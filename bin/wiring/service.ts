@@ -1,4 +1,4 @@
-/** Wires the whole service into one process: every role and the api above one set of engines. */
+/** Wires the whole service into one process: every role and the api on one set of engines. */
 
 import type { Registry } from 'prom-client'
 import { PROVIDERS } from '../../delivery/providers/index.ts'
@@ -38,7 +38,7 @@ export interface Service {
   readonly hotState: HotState
 }
 
-/** What every part above the engines is made from. */
+/** What every part above the engines is built from. */
 interface Foundation extends ServiceOptions {
   readonly keys: Keyring
   readonly catalog: CatalogSource
@@ -49,7 +49,7 @@ interface Foundation extends ServiceOptions {
   readonly registry: Registry
 }
 
-/** Who is to hear that the hot state's store has lost something. */
+/** Called when the hot state's store has lost something. */
 interface StoreWatch {
   onLost: () => void
 }
@@ -75,7 +75,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   return { port: api.port, metricsPort: metrics.port, catalog, eventLog, facts, hotState }
 }
 
-/** Engines, keys and catalog, in the order in which they need each other. */
+/** Engines, keys and catalog, in the order of their dependencies. */
 async function layFoundation(options: ServiceOptions): Promise<Foundation> {
   const { settings, lifecycle, logger, nowMs } = options
   openDataFolder(settings.data, logger)
@@ -95,14 +95,14 @@ async function layFoundation(options: ServiceOptions): Promise<Foundation> {
   const read = createRecordReader({ logger, registry }, 'recall')
   await recallVisits({ eventLog, hotState, read })
   const recalled = await recallAnswers({ eventLog, hotState, read })
-  // New records would push those out of the window that the next start looks at.
+  // New records would push those out of the window that the next start reads.
   await hotState.flush()
-  if (recalled > 0) logger.info({ recalled }, 'answers recalled that a crash had cut off')
+  if (recalled > 0) logger.info({ recalled }, 'answers restored that a crash had cut off')
   reportCatalog({ catalog, eventLog, nowMs })
   return { ...options, keys, catalog, eventLog, hotState, store, facts, registry }
 }
 
-/** Facts-writer, late revocations, dispatch and one worker for each provider there is. */
+/** Facts-writer, late revocations, dispatch and one worker per provider. */
 async function startRoles(foundation: Foundation): Promise<ReadonlyMap<ProviderId, Worker>> {
   await factsWriterRole(foundation)
   const refill = await stateOfOneProcess(foundation)

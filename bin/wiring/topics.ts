@@ -1,4 +1,7 @@
-/** Sees to it that no process works on topics that could lose what was acknowledged, also where Kafka is away at its start. */
+/**
+ * Makes sure that no process uses topics that could lose acknowledged entries, even if Kafka is unreachable at its
+ * start.
+ */
 
 import { requireSafeTopics, UnsafeTopics } from '../../ports/event-log/kafka/kafka.ts'
 import type { KafkaSettings } from '../../ports/event-log/kafka/url.ts'
@@ -8,17 +11,17 @@ import type { Logger } from '../../runtime/logger.ts'
 export interface TopicCheckParts {
   readonly lifecycle: Pick<Lifecycle, 'start' | 'fail'>
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
-  /** True: the process may begin while Kafka is away, and is ended once its topics are known to be unsafe. */
+  /** True: the process may start while Kafka is unreachable, and ends once its topics turn out to be unsafe. */
   readonly mayWait: boolean
 }
 
 const AGAIN_MS = 5_000
-/** A broker that stands still takes connections and answers nothing. */
+/** A broker that hangs accepts connections and answers nothing. */
 const FIRST_CHECK_MS = 5_000
-/** Long enough for the others to take over from a broker that is gone. */
+/** Long enough for the other brokers to take over from a lost one. */
 const CHECK_FOR_MS = 45_000
 
-/** @throws UnsafeTopics; where the process may not wait, also what keeps it from knowing */
+/** @throws UnsafeTopics; if the process may not wait, also the error that prevents the check */
 export async function checkTopics(
   kafka: KafkaSettings,
   { lifecycle, logger, mayWait }: TopicCheckParts,

@@ -1,4 +1,4 @@
-/** Starts the SDK on a page and counts the page when it may. */
+/** Starts the SDK on a page and counts the page as soon as that is allowed. */
 
 import * as debug from './debug.ts'
 import type { Page, PageOptions, Scope } from './types.ts'
@@ -9,14 +9,14 @@ import type { Whence } from '../whence.d.ts'
 
 export function boot(options: PageOptions): Whence {
   const { consent = 'granted', pageId, manual, spa } = options.wishes
-  // Without a secure context there is nothing to hash with, and no storage for markers.
+  // An insecure context offers no hashing and no storage for markers.
   const mayCollect = isSecureContext && consent !== 'denied'
   const page: Page = {
     ...options,
     view: viewPage(),
     registeredId: pageId,
     mayCollect,
-    // A misspelt word must not pass for an agreement.
+    // A misspelt word must not count as consent.
     isAllowed: mayCollect && consent === 'granted',
     isAutomatic: manual === undefined,
     scopes: new Map<string, Scope>(),
@@ -24,7 +24,7 @@ export function boot(options: PageOptions): Whence {
       let scope = page.scopes.get(name)
       if (!scope) {
         page.scopes.set(name, (scope = createScope(page, name)))
-        // In a task of its own, so that adapters which the page has queued are registered first.
+        // In a task of its own, so that adapters that the page has queued are registered first.
         setTimeout(() => resume(page))
       }
       return scope

@@ -1,14 +1,14 @@
-/** Reads the coarse hints about the browser that go along with a visit. */
+/** Reads the coarse browser hints that a visit carries. */
 
 interface UserAgentData {
   getHighEntropyValues(names: string[]): Promise<object>
 }
 
-/** The `client` object of a visit. Hints that the browser does not give are absent. Never rejects. */
+/** The `client` object of a visit. Hints that the browser does not offer are absent. Never rejects. */
 export async function readClient(): Promise<object> {
   const { userAgentData, brave } = navigator as Navigator & { userAgentData?: UserAgentData; brave?: object }
   return {
-    // Brands, mobile and platform come unasked.
+    // Brands, mobile and platform are always included.
     ...(await userAgentData?.getHighEntropyValues(['architecture', 'bitness']).catch(() => undefined)),
     brave: !!brave,
     touch: navigator.maxTouchPoints > 0,

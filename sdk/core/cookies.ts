@@ -2,19 +2,20 @@
 
 import { COOKIE_CHARS } from './limits.ts'
 
-/** What the pattern's first group holds; undefined where it does not match. */
+/** The pattern's first group; undefined if it does not match. */
 export const firstGroup = (pattern: RegExp, text = ''): string | undefined => pattern.exec(text)?.[1]
 
-/** Looks up one cookie by name; undefined where it is absent, empty, or longer than an identifier may be. */
+/** Looks up one cookie by name; undefined if it is absent, empty, or longer than an identifier may be. */
 export type ReadCookie = (name: string) => string | undefined
 
 /**
- * Reads from `header`, the value of `document.cookie`. Values are percent-decoded where that is possible. Of several cookies of one
- * name the first counts: browsers list the most specific path first. Names are plain words.
+ * Reads from `header`, the value of `document.cookie`. Values are percent-decoded if possible. Of several cookies with
+ * one name the first counts: browsers list the most specific path first. Names are plain words.
  */
 export function cookieReader(header: string): ReadCookie {
   return (name) => {
-    // An over-long value is left out, never cut: the service refuses it, and a cut one would name somebody else.
+    // An over-long value is left out, never truncated: the service refuses it, and a truncated one could be another
+    // visitor's.
     const value = firstGroup(new RegExp(`(?:^|; )${name}=([^;]{1,${COOKIE_CHARS}})(?:;|$)`), header)
     try {
       return value && decodeURIComponent(value)

@@ -1,4 +1,7 @@
-/** Explains on the console what the SDK does and why it does not, one sentence each with its fix. Part of `browser.debug.js` alone. */
+/**
+ * Explains on the console what the SDK does or does not do, one sentence each with its fix. Only part of
+ * `browser.debug.js`.
+ */
 
 import type { Answer, Page } from './types.ts'
 
@@ -12,7 +15,7 @@ export function say(sentence: string): void {
   console.info(`[whence] ${sentence}`)
 }
 
-/** What the page's owner has to do something about, or to know. */
+/** What the page's owner should fix or know. */
 export function warn(sentence: string): void {
   if (said.has(sentence)) return
   said.add(sentence)
@@ -28,7 +31,7 @@ export function checkPage(page: Page, consent: string): void {
   if (!isSecureContext) warn('The page is not secure, so nothing is counted: serve it over https.')
   if (consent === 'required') say('Waiting for consent: call whence.grant() when the visitor agrees.')
   else if (consent === 'denied')
-    warn('data-consent is "denied": nothing is read, stored or sent, and no call changes that.')
+    warn('data-consent is "denied": nothing is read, stored or sent, and no call can change that.')
   else if (consent !== 'granted')
     warn(`data-consent="${consent}" is not known and counts as "required": use granted, required or denied.`)
   if ((navigator as Navigator & { globalPrivacyControl?: boolean }).globalPrivacyControl)
@@ -57,7 +60,7 @@ export function checkStorage(root: unknown): void {
     )
 }
 
-/** Why a visit was given up. */
+/** Why a visit was abandoned. */
 export function explainFailure(error: unknown): void {
   if (error instanceof DOMException)
     warn(
@@ -70,7 +73,7 @@ export function explainFailure(error: unknown): void {
   else if (!(error instanceof TypeError)) warn(String(error))
 }
 
-/** `path` is that of the request, without the service's address. */
+/** `path` is the request's, without the service's address. */
 export interface Exchange {
   readonly project: string
   readonly path: string
@@ -88,7 +91,7 @@ export function checkAnswer({ isAllowed }: Page, { project, path, answer }: Exch
   if (answer[key]) say(sentence)
 }
 
-/** By path: the key that an answer has if all went well, and what that means. */
+/** By path: the key that a successful answer has, and what success means. */
 const STEPS: Readonly<Record<string, readonly [string, string]>> = {
   'v1/visits': ['marker', 'The visit is recorded.'],
   'v1/visits/activate': [
@@ -103,10 +106,10 @@ const FIXES: Readonly<Record<string, (project: string) => string>> = {
     `No website has the ID "${project}": take the ID of your Website resource for data-project.`,
   origin_not_allowed: (project) => `Add ${location.origin} to the additionalDomains of the website "${project}".`,
   rate_limited: () => 'Wait a minute; if all visitors see it, the service does not trust your proxy (--trust-proxy).',
-  receipt_revoked: () => 'Another tab has opened this page since, and its visit counts: that is as it should be.',
+  receipt_revoked: () => 'Another tab has opened this page since, and its visit counts. This is normal.',
 }
 
-/** Called if a request brought no answer that the page may read: finds out why. */
+/** Called if a request got no answer that the page may read: finds out why. */
 export async function explainSilence(url: string): Promise<void> {
   let isForbidden = false
   const noteViolation = ({ blockedURI }: SecurityPolicyViolationEvent) => {

@@ -1,4 +1,7 @@
-/** Reads what the website's providers know the visitor by, from the cookies of their own tags and from the landing's click IDs. */
+/**
+ * Reads the visitor's identifiers at the website's providers, from the cookies of their own tags and from the landing's
+ * click IDs.
+ */
 
 import type { ReadCookie } from './cookies.ts'
 import { firstGroup } from './cookies.ts'
@@ -21,8 +24,8 @@ export interface Added {
 }
 
 /**
- * Reads GA4 for each measurement ID, and each advertising provider only where `providers` names it. What is not known is
- * undefined, and vanishes in JSON.
+ * Reads GA4 for each measurement ID, and other providers only if `providers` lists them. Unknown values are undefined,
+ * and vanish in JSON.
  */
 export function readIdentities(
   config: BrowserConfig,
@@ -36,7 +39,10 @@ export function readIdentities(
   return identities
 }
 
-/** True once the providers' tags, which load beside the SDK, have written the cookies that a visit should carry. */
+/**
+ * True once the providers' tags, which load in parallel with the SDK, have written the cookies that a visit should
+ * carry.
+ */
 export function areTagsReady({ measurementIds, providers }: BrowserConfig, cookie: ReadCookie): boolean {
   const named = measurementIds.map(sessionCookie)
   return [...named, ...providers.map((provider) => TAG_COOKIES[provider])].every((name) => !name || cookie(name))
@@ -67,7 +73,7 @@ const READERS: Record<string, Read> = {
   }),
   meta: (cookie, { clicks: { fbclid }, landed_at }) => ({
     fbp: cookie('_fbp'),
-    // The pixel's cookie wins, unless it still tells of an earlier click.
+    // The pixel's cookie wins, unless it still holds an earlier click.
     fbc: fbclid && !cookie('_fbc')?.includes(fbclid) ? `fb.1.${landed_at}.${fbclid}` : cookie('_fbc'),
     fbclid,
   }),

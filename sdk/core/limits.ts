@@ -2,7 +2,7 @@
 
 import { LIMITS } from '../../domain/limits.ts'
 
-/** Longest beginning that goes before a click ID where a provider's identifier is made of it. */
+/** Longest prefix that a provider puts before a click ID to form its identifier. */
 const CLICK_PREFIX_CHARS = 24
 
 export const MARKER_BYTES = LIMITS.markerBytes

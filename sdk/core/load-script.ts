@@ -1,25 +1,26 @@
-/** Loads the extras as a script of the service, with the digest that the build has written in. */
+/** Loads the extras as a script of the service, checked against the digest that the build filled in. */
 
 import type { Extras } from './types.ts'
 import type { Page } from './types.ts'
 
-/** Address below the base and digest of the extras: the build writes them in. */
+/** Address of the extras below the base, and their digest: the build fills them in. */
 declare const EXTRAS_PATH: string
 declare const EXTRAS_INTEGRITY: string
 
-/** The script element through which core and extras meet: the page's global names stay one. */
+/** The script element through which core and extras meet, so that the page keeps one global name. */
 export interface ExtrasScript extends HTMLScriptElement {
   whence?: (extras: Extras) => void
 }
 
-/** Calls back with the extras once they are here. Rejects if they cannot be fetched. */
+/** Passes the extras to `take` once they are loaded. Rejects if they cannot be fetched. */
 export async function loadExtras({ serviceUrl, nonce }: Page, take: (extras: Extras) => void): Promise<void> {
   const url = serviceUrl + EXTRAS_PATH
-  // A script under way would hold up the page's load event. This does not, and leaves the script in the browser's cache.
+  // A loading script would delay the page's load event. This fetch does not, and leaves the script in the browser's
+  // cache.
   await fetch(url)
   const script: ExtrasScript = scriptAt(url, nonce)
   script.whence = take
-  // The empty word means anonymous; without it the browser would not check the digest.
+  // The empty string means anonymous; without it the browser would not check the digest.
   script.crossOrigin = ''
   script.integrity = EXTRAS_INTEGRITY
   document.head.append(script)
@@ -30,8 +31,8 @@ interface TrustedTypes {
 }
 
 /**
- * A script element that is in no document yet. Pages that enforce Trusted Types allow the policy `whence`, or do without what is loaded
- * later.
+ * A script element that is not in a document yet. Pages that enforce Trusted Types must allow the policy `whence`, or
+ * go without the parts that are loaded later.
  */
 export function scriptAt(url: string, nonce: string): HTMLScriptElement {
   const script = document.createElement('script')

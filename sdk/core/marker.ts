@@ -5,31 +5,33 @@ import { MARKER_BYTES } from './limits.ts'
 const PREFIX = 'install-attribution-'
 
 /**
- * The root of the origin private file system; null in Safari. Throws or rejects elsewhere where markers cannot be kept: frames of
+ * The root of the origin private file system; null in Safari. Throws or rejects where markers cannot be kept: frames of
  * other sites, private windows that refuse, old browsers.
  */
 export function openStorage(): Promise<FileSystemDirectoryHandle> | null {
-  // Reading another site's window throws. There the storage would be a partition that the hook never looks into.
+  // Throws in another site's frame, whose storage would be a partition that the hook never reads.
   void (top as Window).location.href
-  // A shell cannot read Safari's storage without the system asking the user for access, so nothing is left there.
+  // A shell cannot read Safari's storage without a system prompt for the user, so nothing is stored there.
   return navigator.vendor.startsWith('Apple') ? null : navigator.storage.getDirectory()
 }
 
-/** The file's name, which the website's other pages do not share. */
+/** The file's name, unique to this page of the website. */
 export const markerName = (website: string, urlId: string) => `${PREFIX}${website}-${urlId}.json`
 
-/** The receipt in the page's marker. Null where there is no marker yet, or a broken one: the visit then has no predecessor. */
+/**
+ * The receipt in the page's marker. Null if there is no marker yet, or a broken one: the visit then has no predecessor.
+ */
 export async function readReceipt(root: FileSystemDirectoryHandle, name: string): Promise<string | null> {
   try {
     const file = await (await root.getFileHandle(name)).getFile()
-    // Whether it is a receipt at all, the service knows better; but it takes nothing but text.
+    // The service checks whether it is a receipt, but it accepts only text.
     return String((JSON.parse(await file.text()) as { receipt: unknown }).receipt)
   } catch {
     return null
   }
 }
 
-/** Resolves once the bytes are on disk; rejects where the browser gives no room. */
+/** Resolves once the bytes are on disk; rejects if the browser gives no room. */
 export async function writeMarker(root: FileSystemDirectoryHandle, name: string, marker: object): Promise<void> {
   const stream = await (await root.getFileHandle(name, { create: true })).createWritable()
   // The hook picks candidates by this odd size and by the first bytes, so both are part of the format.
@@ -37,7 +39,7 @@ export async function writeMarker(root: FileSystemDirectoryHandle, name: string,
   await stream.close()
 }
 
-/** Removes every marker that this origin holds: the visitor has withdrawn consent. */
+/** Removes every marker of this origin: the visitor has withdrawn consent. */
 export async function removeMarkers(): Promise<void> {
   const root = await navigator.storage.getDirectory()
   for await (const name of root.keys()) if (name.startsWith(PREFIX)) await root.removeEntry(name)

@@ -1,15 +1,16 @@
-/** Talks to the service: bounded in time, without credentials, and never with an exception. */
+/** Sends requests to the service: bounded in time, without credentials, and never with an exception. */
 
 import type { Answer } from './types.ts'
 import * as debug from './debug.ts'
 
-/** Longest wait for an answer of the service. */
+/** Longest wait for the service's answer. */
 const ANSWER_MS = 8_000
 
 /**
- * The answer, or undefined if none came or it is no JSON. POSTs `body` as JSON if there is one, else GETs. `isLast`: the page is being left, and no answer will be read. Requests with
- * `keepalive` outlive their page; browsers without it have beacons, which reach only a service below the page's own origin, because
- * a beacon to another origin carries credentials and is refused.
+ * The answer, or undefined if none came or it is no JSON. POSTs `body` as JSON if there is one, otherwise GETs.
+ * `isLast`: the page is being left, and no answer will be read. Requests with `keepalive` outlive their page. Browsers
+ * without it use beacons, which only reach a service on the page's own origin, because a beacon to another origin
+ * carries credentials and is refused.
  */
 export async function request(url: string, body?: object, isLast?: boolean): Promise<Answer | undefined> {
   // The request takes its content type from the blob.
@@ -18,9 +19,9 @@ export async function request(url: string, body?: object, isLast?: boolean): Pro
     if (isLast && !('keepalive' in Request.prototype)) return void navigator.sendBeacon(url, json)
     const response = await fetch(url, {
       credentials: 'omit',
-      // Browsers that lack it have a limit of their own, only a longer one.
+      // Browsers without it have their own, longer time-out.
       signal: AbortSignal.timeout?.(ANSWER_MS),
-      // An activation arrives although the visitor has followed a link.
+      // An activation arrives even if the visitor has followed a link.
       ...(json && { method: 'POST', body: json, keepalive: true }),
     })
     return (await response.json()) as Answer

@@ -1,4 +1,6 @@
-/** Counts a page for one website: once per document and path, with marker and activation where the browser keeps markers. */
+/**
+ * Counts a page for one website: once per document and path, with marker and activation if the browser keeps markers.
+ */
 
 import type { Scope, Answer, Page } from './types.ts'
 import * as debug from './debug.ts'
@@ -8,7 +10,7 @@ import { loadExtras, report, resume } from './page.ts'
 import { beginVisit, completeVisit, memoryKey, rememberLanding } from './visit.ts'
 import type { Whence } from '../whence.d.ts'
 
-/** What the service answers to a visit; kept as it is. */
+/** The service's answer to a visit; stored unchanged. */
 interface Marker {
   readonly receipt: string
 }
@@ -17,7 +19,7 @@ export function createScope(page: Page, project: string): Scope {
   const counted = new Set<string>()
 
   const visit = async () => {
-    // A prerendered page counts when it is shown, and never where it is not.
+    // A prerendered page counts once it is shown, and never if it is not.
     if ((document as Document & { prerendering?: boolean }).prerendering) {
       await new Promise((resolve) => document.addEventListener('prerenderingchange', resolve))
     }
@@ -31,7 +33,7 @@ export function createScope(page: Page, project: string): Scope {
     addEventListener('pagehide', send)
     body.previous_receipt = await readReceipt(root, name)
     await completeVisit(page, scope, body)
-    // If the answer is no marker, the next line throws, and the visit is given up.
+    // If the answer is no marker, the next line throws, and the visit is abandoned.
     const { marker } = (await send()) as { marker: Marker }
     if (!marker.receipt) return
     scope.currentReceipt = marker.receipt

@@ -1,21 +1,21 @@
-/** Decides where the visitor came from: a new landing, or the one remembered since an earlier page of the same tab. */
+/** Decides where the visitor came from: a new landing, or the one remembered from an earlier page of the same tab. */
 
 import { firstGroup } from './cookies.ts'
 import { CLICK_ID_CHARS, SOURCE_LIFETIME_MS, UTM_CHARS } from './limits.ts'
 
-/** Parameters that advertising networks put on a link: identifiers of one click, and what Google adds to them. */
+/** Parameters that advertising networks add to a link: IDs of one click, and what Google adds to them. */
 const CLICK_PARAMETER = /^(\w+clid|[gw]braid|gad_\w+)$/
 const UTM_PARAMETER = /^utm_(source|medium|campaign|term|content|id)$/
 
 /**
- * How the visitor reached the website, with the names of the wire where there are any. Kept in the tab's session storage, so that the
- * page with the install command knows it too. It is kept before the service has said which providers the website uses, so it has the
- * click IDs of all of them; a visit carries those of the website's own.
+ * How the visitor reached the website, with the wire's names where there are any. Kept in the tab's session storage, so
+ * that the page with the install command has it too. It is stored before the service has answered which providers the
+ * website uses, so it holds the click IDs of all of them; a visit carries only those of the website's own.
  */
 export interface Landing {
   /** Unix ms. */
   readonly landed_at: number
-  /** Origin and path of the page before, if there was one. */
+  /** Origin and path of the previous page, if there was one. */
   readonly referrer: string | undefined
   readonly utm: Readonly<Record<string, string>>
   /** Origin and path of the landing page. */
@@ -24,7 +24,7 @@ export interface Landing {
   readonly clicks: Readonly<Record<string, string>>
 }
 
-/** The page as the browser shows it. `url` and `referrer` are whole; what leaves this file is not. */
+/** The page as the browser shows it. `url` and `referrer` are complete; only parts of them leave this file. */
 export interface PageView {
   readonly url: string
   readonly referrer: string
@@ -32,8 +32,8 @@ export interface PageView {
 }
 
 /**
- * `gpc`: the browser sends Global Privacy Control, so nothing of an advertising click is read. `recall` gives what the tab remembers, as
- * JSON; it may throw, as storage does that the browser blocks.
+ * `gpc`: the browser sends Global Privacy Control, so nothing of an advertising click is read. `recall` returns what
+ * the tab remembers, as JSON; it may throw, as blocked storage does.
  */
 export function landingOf(page: PageView, gpc: boolean, recall: () => string | null): Landing {
   const seen = observe(page, gpc)
@@ -46,7 +46,7 @@ export function landingOf(page: PageView, gpc: boolean, recall: () => string | n
         : campaign === campaignOf(earlier)
     if (isSame && page.nowMs - earlier.landed_at < SOURCE_LIFETIME_MS) return earlier
   } catch {
-    // Nothing remembered, or nothing that can be read.
+    // Nothing is remembered, or nothing readable.
   }
   return seen
 }
@@ -60,7 +60,8 @@ function observe({ url, referrer, nowMs }: PageView, gpc: boolean): Landing {
   const utm: Record<string, string> = {}
   const clicks: Record<string, string> = {}
   for (const [name, value] of new URL(url).searchParams) {
-    // Over-long values are left out, never cut: the service refuses them, and a cut one would name something else.
+    // Over-long values are left out, never truncated: the service refuses them, and a truncated one would mean
+    // something else.
     const keep = (values: Record<string, string>, key: string | undefined, maxChars: number) => {
       if (key && value && value.length <= maxChars) values[key] = value
     }
@@ -70,12 +71,12 @@ function observe({ url, referrer, nowMs }: PageView, gpc: boolean): Landing {
   return { landed_at: nowMs, referrer: originAndPath(referrer), utm, page: originAndPath(url), clicks }
 }
 
-/** What tells one campaign from another; its words are those of the address. */
+/** What distinguishes campaigns, in the words of the address. */
 export const campaignOf = ({ utm, clicks }: Landing) => JSON.stringify([utm, clicks])
 const NO_CAMPAIGN = '[{},{}]'
 
 /**
- * The last two labels of an address's host. Hosts that share them count as one website: coming back from one's own documentation
- * is no new landing, and where that errs (shared hosting, co.uk) the earlier source is merely kept.
+ * The last two labels of an address's host. Hosts that share them count as one website: returning from one's own
+ * documentation is no new landing. If that is wrong (shared hosting, co.uk), the earlier source is merely kept.
  */
 export const siteOf = (address: string) => new URL(address).hostname.split('.').slice(-2).join()

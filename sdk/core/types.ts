@@ -1,4 +1,7 @@
-/** What the parts of the SDK know of each other: a page, its websites' scopes, and the extras. Types alone, so that they form no circle. */
+/**
+ * The shared types of the SDK's parts: a page, its websites' scopes, and the extras. Only types, so that they form no
+ * import cycle.
+ */
 
 import type { CustomFields, Handoff, Whence } from '../whence.d.ts'
 import type { Added } from './identities.ts'
@@ -14,7 +17,7 @@ export interface VisitBody {
   /** Origin and path. */
   readonly page_url: string | undefined
   readonly referrer: string | undefined
-  /** These two come with time; a visitor who leaves before is counted without them. */
+  /** These two arrive later; a visitor who leaves before is counted without them. */
   identities?: object
   previous_receipt?: string | null
   readonly source: object
@@ -22,49 +25,52 @@ export interface VisitBody {
   readonly client: object
 }
 
-/** What a page asks for: the attributes of the script tag, without `data-`, or the options of the package. All are optional. */
+/**
+ * The page's options: the attributes of the script tag, without `data-`, or the options of the package. All are
+ * optional.
+ */
 export interface Wishes {
   /** `granted` if absent; any word but `granted` and `denied` counts as `required`. */
   readonly consent?: string | undefined
   /** ID of the registered page that the document shows. */
   readonly pageId?: string | undefined
-  /** If present, nothing is counted until a call asks for it. */
+  /** If present, nothing is counted until the page calls `start`. */
   readonly manual?: string | undefined
   /** If present, a route change to another path counts as a page of its own. */
   readonly spa?: string | undefined
-  /** CSS selectors of install commands and of their copy buttons, beside those that are marked. */
+  /** CSS selectors of install commands and of their copy buttons, besides marked elements. */
   readonly commands?: string | undefined
   readonly copyButtons?: string | undefined
-  /** Hosts, beside the page's own website, whose scripts are the vendor's own; separated by spaces. */
+  /** Hosts, besides the page's own website, whose scripts are the vendor's own; separated by spaces. */
   readonly scriptHosts?: string | undefined
 }
 
 export interface PageOptions {
-  /** Address of the service, or of the proxy path in front of it, with a slash at its end. */
+  /** Address of the service, or of a proxy path in front of it, ending in a slash. */
   readonly serviceUrl: string
   /** Website ID. */
   readonly project: string
-  /** Of the script tag; passed on to the extras. */
+  /** From the script tag; passed on to the extras. */
   readonly nonce: string
   readonly wishes: Wishes
 }
 
 export interface Page extends PageOptions {
-  /** The page at the first moment of the script: what the visitor came to, however the page changes it later. */
+  /** The page at the script's first moment: what the visitor came to, however the page changes it later. */
   readonly view: PageView
   /** ID of the registered page that the document shows, until a route change leads elsewhere. */
   registeredId: string | undefined
-  /** False if consent cannot change it: denied for good, or a page that is not secure. */
+  /** False if consent cannot change it: denied for good, or an insecure page. */
   readonly mayCollect: boolean
   /** Changed by `grant` and `deny`. */
   isAllowed: boolean
-  /** False where only a call starts counting. */
+  /** False if only a call starts counting. */
   readonly isAutomatic: boolean
   /** By website ID. */
   readonly scopes: Map<string, Scope>
-  /** The scope of a website, made where there is none; without a name that of the script tag. */
+  /** The scope of a website, made if there is none; without a name, that of the script tag. */
   readonly scopeOf: (project?: string) => Scope
-  /** Set once the extras are here. */
+  /** Set once the extras are loaded. */
   extras?: Extras
   loading?: Promise<Extras | null>
 }
@@ -73,36 +79,39 @@ export interface Page extends PageOptions {
 export interface Scope {
   readonly project: string
   readonly adapters: Map<string, () => CustomFields | Promise<CustomFields>>
-  /** True once the page is to be counted as soon as consent allows. */
+  /** True if the page is to be counted as soon as consent allows. */
   isDue: boolean
-  /** True once a token is asked for: a visit then stops waiting for tags. */
+  /** True once a token is requested: a visit then stops waiting for tags. */
   isUrgent: boolean
   /**
-   * Counts the path unless it is counted already, or as soon as consent allows; resolves when that is done or given up. Never
-   * rejects.
+   * Counts the path, now or as soon as consent allows, unless it is counted already; resolves when that is done or
+   * abandoned. Never rejects.
    */
   readonly count: () => Promise<void>
-  /** Settles when no visit is under way. */
+  /** Settles when no visit is in progress. */
   running: Promise<unknown>
-  /** The receipt of the current visit. That of a handoff-only visit is put here by the extras and lives nowhere else. */
+  /** The receipt of the current visit. The extras set that of a handoff-only visit, which is stored nowhere else. */
   currentReceipt: string | undefined
-  /** Sends nothing without consent; an answer that comes after consent was withdrawn is dropped. */
+  /** Sends nothing without consent; an answer that arrives after consent was withdrawn is dropped. */
   readonly send: (path: string, body?: object, isLast?: boolean) => Promise<Answer>
-  /** The body of a visit, with all but `previous_receipt`. Rejects where the service does not know the website or is away. */
+  /**
+   * The body of a visit, with all but `previous_receipt`. Rejects if the service does not know the website or is
+   * unreachable.
+   */
   readonly compose: () => Promise<VisitBody>
-  /** Removes what was stored in this browser, and counts anew after the next consent. */
+  /** Removes what was stored in this browser, and counts again after the next consent. */
   readonly forget: () => Promise<void>
-  /** What the page's own code sees of the website. */
+  /** The website's interface for the page's own code. */
   readonly whence: Whence
 }
 
-/** What the core calls once the extras are here. */
+/** What the core calls once the extras are loaded. */
 export interface Extras {
-  /** Null where the service gives no token. Never rejects. */
+  /** Null if the service gives no token. Never rejects. */
   readonly handoff: (scope: Scope) => Promise<Handoff | null>
-  /** The command with the token that is already here; undefined where there is none, or no place for it. */
+  /** The command with a token that is already loaded; undefined if there is none, or no place for it. */
   readonly fill: (scope: Scope, text: string) => string | undefined
-  /** The same, waiting for a token that is on its way, but not for long. */
+  /** The same, but waits a short time for a token that is being requested. */
   readonly command: (scope: Scope, text: string) => Promise<string | undefined>
   /** Adds to a visit what only some websites and landings need. Not called under Global Privacy Control. */
   readonly added: (landing: Landing, adapters: Scope['adapters']) => Promise<Added>

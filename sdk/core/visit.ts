@@ -1,4 +1,4 @@
-/** Makes the body of a visit from what the page, its cookies and the tab's memory say. */
+/** Builds the body of a visit from the page, its cookies and the tab's memory. */
 
 import type { VisitBody, Page, Scope } from './types.ts'
 import { readClient } from './client.ts'
@@ -16,7 +16,7 @@ const TAGS_TRIES = 10
 /** The page as it is now: a single-page application may show another address by the time the service has answered. */
 export const viewPage = (): PageView => ({ url: location.href, referrer: document.referrer, nowMs: Date.now() })
 
-/** The body of a visit as far as no request is needed for it. The landing is remembered before anything else. */
+/** The part of a visit's body that needs no request. The landing is remembered before anything else. */
 export async function beginVisit(page: Page, project: string): Promise<VisitBody> {
   const { clicks: _, page: __, ...source } = rememberLanding(page, project)
   const page_url = originAndPath(location.href)
@@ -25,7 +25,10 @@ export async function beginVisit(page: Page, project: string): Promise<VisitBody
   return { project, url_id, page_url, referrer, source, gpc: hasGpc(), client: await readClient() }
 }
 
-/** Adds what the service, the tags and the extras know. Rejects if the service does not know the website or does not answer. */
+/**
+ * Adds what the service, the tags and the extras know. Rejects if the service does not know the website or does not
+ * answer.
+ */
 export async function completeVisit(page: Page, scope: Scope, body: VisitBody): Promise<void> {
   const { project, adapters } = scope
   const landing = rememberLanding(page, project)
@@ -41,30 +44,30 @@ export async function completeVisit(page: Page, scope: Scope, body: VisitBody): 
   identify(needsExtras ? await (await loadExtras(page))?.added(landing, adapters) : undefined)
 }
 
-/** The page's ID where the website has not given it one: the beginning of the digest of origin and path. */
+/** The page's default ID: the beginning of the digest of origin and path. */
 async function urlIdOf(pageUrl: string | undefined): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(pageUrl))
   return `url_${new DataView(digest).getBigUint64(0).toString(16).padStart(16, '0')}`
 }
 
-/** Resolves when the tags' cookies are there, at the latest after two seconds, or as soon as the token is asked for. */
+/** Resolves when the tags' cookies are there, after two seconds at the latest, or as soon as a token is requested. */
 async function waitForTags(config: BrowserConfig, scope: Scope): Promise<void> {
   let tries = TAGS_TRIES
   while (tries-- && !scope.isUrgent && !areTagsReady(config, cookieReader(document.cookie)))
     await new Promise((resolve) => setTimeout(resolve, TAGS_WAIT_MS))
 }
 
-/** Under this name the tab remembers how it came to the website. */
+/** The key of the tab's memory of how it came to the website. */
 export const memoryKey = (project: string) => `whence:${project}`
 
-/** The landing of the tab's visitor, kept in the tab so that later pages know it. Repeating it changes nothing. */
+/** The landing of the tab's visitor, kept in the tab for later pages. Repeating it changes nothing. */
 export function rememberLanding(page: Page, project: string): Landing {
   const key = memoryKey(project)
   const landing = landingOf(page.view, hasGpc(), () => sessionStorage.getItem(key))
   try {
     sessionStorage.setItem(key, JSON.stringify(landing))
   } catch {
-    // Storage that is blocked or full: this page knows its own landing all the same.
+    // Storage is blocked or full: this page still knows its own landing.
   }
   return landing
 }

@@ -1,19 +1,19 @@
-/** Reads the custom adapters of a website, each within its limits and none able to spoil a visit. */
+/** Reads the custom adapters of a website, each within its limits; none can break a visit. */
 
 import { CUSTOM_ADAPTERS, CUSTOM_FIELDS, CUSTOM_VALUE_CHARS } from '../core/limits.ts'
 import type { CustomFields } from '../whence.d.ts'
 
-/** Names that JSON parsers treat with care, and the service therefore refuses, are no names here either. */
+/** Excludes names that JSON parsers treat specially, and that the service therefore refuses. */
 const NAME = /^(?!constructor$|prototype$)[a-z][\w-]{0,63}$/i
 /** An adapter that has not answered by then is left out of the visit. */
 const ADAPTER_MS = 2_000
-/** All adapters together, so that the body stays below what the service takes; later ones are left out. */
+/** Limit for all adapters together, so that the body stays below the service's limit; later ones are left out. */
 const CUSTOM_CHARS = 6_000
 
 /** Custom adapters by name. */
 export type Adapters = ReadonlyMap<string, () => CustomFields | Promise<CustomFields>>
 
-/** The fields by adapter; undefined where there are none. Never rejects. */
+/** The fields by adapter; undefined if there are none. Never rejects. */
 export async function readAdapters(adapters: Adapters): Promise<Record<string, CustomFields> | undefined> {
   const late = new Promise<undefined>((resolve) => setTimeout(resolve, ADAPTER_MS))
   const named = [...adapters].filter(([name]) => NAME.test(name)).slice(0, CUSTOM_ADAPTERS)

@@ -1,4 +1,4 @@
-/** Fills the install commands that a page marks when the visitor copies them, and asks for the token before that. */
+/** Fills a page's marked install commands when the visitor copies them, and requests the token before that. */
 
 import type { FillOptions } from './fill.ts'
 import { withoutPlaceholder } from './fill.ts'
@@ -8,7 +8,7 @@ import type { CopyDetail } from '../whence.d.ts'
 
 const MARKED = '[data-whence-command]'
 
-/** Selectors of the page's commands and copy buttons. `:is` forgives what the page's own selector has got wrong. */
+/** Selectors of the page's commands and copy buttons. `:is` ignores errors in the page's own selector. */
 const commandsOf = ({ wishes: { commands = '' } }: Page) => `:is(${MARKED},${commands})`
 const buttonsOf = ({ wishes: { copyButtons = '' } }: Page) => `:is([data-whence-copy],${copyButtons})`
 
@@ -40,11 +40,11 @@ export function attend(page: Page, tokens: Tokens): void {
 
   const ask = async (scope: Scope, isAhead: boolean) => {
     if (isAhead) {
-      // A scope that is new begins to count in a task of its own.
+      // A new scope begins to count in a task of its own.
       await new Promise((resolve) => setTimeout(resolve))
       await scope.running
     }
-    // Ahead of any intent only where a visit is recorded anyway: a handoff-only visit would be one more.
+    // Before the visitor acts, only if a visit is recorded anyway: otherwise a handoff-only visit would be added.
     if (page.isAllowed && (!isAhead || scope.currentReceipt)) await tokens.handoff(scope)
   }
   if (!('IntersectionObserver' in window)) return
@@ -58,7 +58,7 @@ export function attend(page: Page, tokens: Tokens): void {
   for (const element of document.querySelectorAll(commandsOf(page))) inView.observe(element)
 }
 
-/** How to fill a command that is at this place of the page. */
+/** How to fill a command at this place of the page. */
 export function fillOptionsAt(element: HTMLElement): FillOptions {
   return {
     variable: element.closest<HTMLElement>('[data-whence-variable]')?.dataset['whenceVariable'],
@@ -83,7 +83,10 @@ function fillElement(page: Page, tokens: Tokens, element: HTMLElement): string {
   return tokens.fill(scopeOf(page, element), template, options) ?? withoutPlaceholder(shown)
 }
 
-/** Recognises the vendor's own scripts: those of the page's website, of the service, and of the hosts that the page names. */
+/**
+ * Recognises the vendor's own scripts: those of the page's website, of the service, and of the hosts that the page
+ * lists.
+ */
 function ownScripts({ serviceUrl, wishes: { scriptHosts } }: Page): (url: string) => boolean {
   const named = scriptHosts?.split(' ') ?? []
   return (url) => {
@@ -94,7 +97,7 @@ function ownScripts({ serviceUrl, wishes: { scriptHosts } }: Page): (url: string
   }
 }
 
-/** The command that an event in it, or at its button, is about. */
+/** The command that contains the event's target, or that belongs to its button. */
 function commandNear(page: Page, target: EventTarget | null): HTMLElement | null {
   if (!(target instanceof Element)) return null
   const marked = target.closest<HTMLElement>(commandsOf(page))
@@ -102,15 +105,15 @@ function commandNear(page: Page, target: EventTarget | null): HTMLElement | null
   if (marked || !button) return marked
   const selector = button.dataset['whenceCopy']
   if (selector) return document.querySelector(selector)
-  // Without a selector: the command in the smallest block around the button that holds one.
+  // Without a selector: the command in the smallest block around the button that contains one.
   let block: Element | null = button
   while (block && !block.querySelector(commandsOf(page))) block = block.parentElement
   return block && block.querySelector(commandsOf(page))
 }
 
 /**
- * The page's own handler of the click runs first and is left alone; this write follows and replaces what it copied. Without a token
- * that is the plain command once more.
+ * The page's own click handler runs first and is left alone; this write follows and replaces what it copied. Without a
+ * token that is the plain command again.
  */
 function copyForButton(page: Page, { target }: Event, filled: (element: HTMLElement) => string): void {
   const button = target instanceof Element && target.closest(buttonsOf(page))
@@ -129,7 +132,7 @@ async function writeClipboard(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text)
     return true
   } catch {
-    // Frames without the permission, and pages that are not secure, have only the old way.
+    // Frames without the permission, and insecure pages, have only the old API.
     const area = document.createElement('textarea')
     area.value = text
     document.body.append(area)
@@ -141,8 +144,8 @@ async function writeClipboard(text: string): Promise<boolean> {
 }
 
 /**
- * A selection that holds a whole marked command, or another script's text field or copy event that holds nothing else: what is copied
- * holds the filled one.
+ * Replaces the command by the filled one if the selection contains a whole marked command, or if a text field or
+ * another script's copy event contains nothing else.
  */
 function refillCopy(page: Page, event: ClipboardEvent, filled: (element: HTMLElement) => string): void {
   const { clipboardData, defaultPrevented } = event
@@ -151,9 +154,9 @@ function refillCopy(page: Page, event: ClipboardEvent, filled: (element: HTMLEle
   let text = copied
   for (const element of document.querySelectorAll<HTMLElement>(commandsOf(page))) {
     const shown = shownOf(element)
-    // Elsewhere on the page the same words are prose, unless they are all that is copied.
+    // Elsewhere on the page the same words are prose, unless nothing else is copied.
     const isMeant = copied.trim() === shown || getSelection()?.containsNode(element, true)
-    // A function, because a command may hold what `replace` takes for a pattern.
+    // A function, because a command may contain what `replace` treats as a pattern.
     if (shown && isMeant) text = text.replace(shown, () => filled(element))
   }
   if (text === copied) return
@@ -168,7 +171,7 @@ function selectedText(target: EventTarget | null): string {
   return getSelection()?.toString() ?? ''
 }
 
-/** A listener that cannot throw into the page: its own behaviour stays. */
+/** A listener that cannot throw into the page, whose own behaviour stays. */
 function guarded(listener: (event: Event) => void): (event: Event) => void {
   return (event) => {
     try {

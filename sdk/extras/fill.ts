@@ -1,20 +1,21 @@
-/** Fills a handoff token into an install command, where that cannot change what the command does otherwise. */
+/** Puts a handoff token into an install command, if that cannot change what the command does otherwise. */
 
 import { COMMAND_CHARS } from '../core/limits.ts'
 import type { SimpleCommand, Word } from './shell-words.ts'
 import { readCommands } from './shell-words.ts'
 
-/** The mark that a token replaces. */
+/** The placeholder that a token replaces. */
 const PLACEHOLDER = '{{handoff}}'
-/** The variable that the hook reads the token from, unless the service has another brand. */
+/** The variable from which the hook reads the token, unless the service has another brand. */
 const VARIABLE = 'WHENCE_HANDOFF'
 
 const SHELL = /^(?:\S*\/)?(?:ba|da|z|k|mk|a)?sh$/
 const INTERPRETER = /^(?:\S*\/)?(?:python[\d.]*|node|ruby|perl|php)$/
 const SCRIPT = /^\S*\/\S*\.(?:sh|bash|run)$/
 /**
- * Commands of package managers that run the package's own code with the environment they were given: its install script, or the program
- * itself. pip, pipx install, uv tool install, cargo, gem, pnpm add and bun add run nothing of the vendor's, so a token would reach nobody.
+ * Commands of package managers that run the package's own code with their environment: its install script, or the
+ * program itself. pip, pipx install, uv tool install, cargo, gem, pnpm add and bun add run no code of the vendor, so a
+ * token would have no effect.
  */
 const RUNS_PACKAGE: Readonly<Record<string, RegExp>> = {
   npm: /^(?:i|install|add|exec|x|create|init)\b/,
@@ -35,21 +36,22 @@ const HOOK_EVENT = /^(?:install_started|install_completed|first_run)$/
 export interface FillOptions {
   /** Name of the environment variable; the service's brand in capitals, then `_HANDOFF`. */
   readonly variable?: string | undefined
-  /** True where the visitor's own shell is none that takes `NAME=value command`. */
+  /** True if the visitor's own shell does not support `NAME=value command`. */
   readonly isWindows?: boolean | undefined
   /**
-   * Says of a script's address whether it is the vendor's own. Given for commands that nobody has marked one by one: then only scripts
-   * with such addresses, and the service's hook, get a token. Without it every command is taken for the vendor's.
+   * Whether a script's address is the vendor's own. Given for commands that were not marked one by one: then only
+   * scripts at such addresses, and the service's hook, get a token. Without it every command counts as the vendor's.
    */
   readonly isOwnScript?: ((url: string) => boolean) | undefined
 }
 
 /**
- * The filled command. Undefined where there is no place known to be safe, where a token is in it already, or where the result would be
- * longer than a handoff install command may be.
+ * The filled command. Undefined if no place is known to be safe, if a token is in it already, or if the result would be
+ * too long for an install command.
  *
- * In this order: a `{{handoff}}` is replaced; the service's own hook gets `--handoff TOKEN` behind its last word; a shell that runs
- * any other script, or a package manager, gets the token as a variable, which no installer can mistake for an argument.
+ * In this order: a `{{handoff}}` is replaced; the service's own hook gets `--handoff TOKEN` after its last word; a
+ * shell that runs any other script, or a package manager, gets the token as a variable, which no installer can mistake
+ * for an argument.
  */
 export function fillCommand(text: string, token: string, options: FillOptions = {}): string | undefined {
   const variable = options.variable ?? VARIABLE
@@ -59,7 +61,7 @@ export function fillCommand(text: string, token: string, options: FillOptions = 
   return filled && filled.length <= COMMAND_CHARS ? filled : undefined
 }
 
-/** The command without the mark, and without the option or the variable that the mark is the value of. */
+/** The command without the placeholder, and without the option or variable whose value it is. */
 export function withoutPlaceholder(text: string): string {
   return text.replace(/[ \t]*(?:--?[\w-]+[ =]|\w+=)?["']?\{\{handoff\}\}["']?/g, '').trimStart()
 }
@@ -85,11 +87,11 @@ function placeIn(command: SimpleCommand, assignment: string, token: string, opti
   if (!shape || (isOwnScript && !addressesOf(command).some(isOwnScript))) return undefined
   if (shape === 'hook') return { at: lastEnd(command), inserted: ` --handoff ${token}` }
   if (shape === 'package' && isWindows) return undefined
-  // sudo and doas start with an empty environment, but what env is told goes on.
+  // sudo and doas start with an empty environment, but pass on what env sets.
   return { at: name.word.start, inserted: `${name.isRoot ? 'env ' : ''}${assignment}` }
 }
 
-/** The word that names the program, behind prompts, assignments and programs that run others. */
+/** The word that names the program, after prompts, assignments and programs that run others. */
 interface Name {
   readonly word: Word
   readonly index: number
@@ -103,7 +105,7 @@ function nameOf({ words }: SimpleCommand): Name | undefined {
     if (!word) return undefined
     if (/^(?:sudo|doas)$/.test(word.text)) {
       isRoot = true
-      // Options of sudo; those that take a value are followed by it.
+      // Options of sudo, some with a value.
       while (words[index + 1]?.text.startsWith('-')) index += /^-[ugpCTh]$/.test(words[index + 1]?.text ?? '') ? 2 : 1
     } else if (!/^(?:[$%❯➜]|env|\w+=.*)$/s.test(word.text)) return { word, index, isRoot }
   }
@@ -113,7 +115,7 @@ function nameOf({ words }: SimpleCommand): Name | undefined {
 function shapeOf({ words, feeder }: SimpleCommand, { word, index }: Name): 'hook' | 'script' | 'package' | undefined {
   const operands = words.slice(index + 1)
   if (SHELL.test(word.text)) {
-    // A piped shell reads its arguments only behind -s.
+    // A piped shell reads its arguments only after -s.
     const takesArguments = feeder === undefined || operands.some(({ text }) => /^-\w*s$/.test(text))
     if (takesArguments && operands.some(({ text }) => HOOK_EVENT.test(text))) return 'hook'
     return feeder || operands.length ? 'script' : undefined
@@ -128,7 +130,7 @@ function runsPackage({ text: manager }: Word, operands: readonly Word[]): boolea
   return operands.length > 0 && !!runs?.test(called.join(' '))
 }
 
-/** The web addresses that a command and what feeds it name, those inside a substitution included. */
+/** The web addresses in a command and in what feeds it, including those inside a substitution. */
 function addressesOf({ words, feeder }: SimpleCommand): string[] {
   const own = words.flatMap(({ text }) => text.match(WEB_ADDRESS) ?? [])
   return feeder ? [...addressesOf(feeder), ...own] : own

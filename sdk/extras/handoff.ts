@@ -1,4 +1,4 @@
-/** Asks the service for the handoff token of the current visit, or of one that exists only for it. */
+/** Requests the handoff token of the current visit, or of a visit made only for it. */
 
 import type { FillOptions } from './fill.ts'
 import { fillCommand } from './fill.ts'
@@ -9,20 +9,20 @@ import type { Handoff } from '../whence.d.ts'
 const TOKEN = /^wht_[\w-]{43}$/
 /** Longest wait of `command`. */
 const TOKEN_WAIT_MS = 2_000
-/** After a refusal the service is left alone for so long. */
+/** After a refusal the service gets no request for this long. */
 const PAUSE_MS = 5_000
 
-/** One website's token, on its way or here. */
+/** One website's token, requested or loaded. */
 interface Asked {
   readonly answer: Promise<Handoff | null>
   handoff: Handoff | null
 }
 
-/** Keeps at most one token per visit. `optionsOfPage` counts where a call names none. */
+/** Keeps at most one token per visit. `optionsOfPage` applies if a call has no options. */
 export function createHandoffs(optionsOfPage: () => FillOptions) {
   let isAllowed = () => false
   const tokens = new Map<Scope, Asked>()
-  /** Asks where no token is here or on its way. Null where the service gives none. Never rejects. */
+  /** Requests a token if none is loaded or requested. Null if the service gives none. Never rejects. */
   const handoff = (scope: Scope): Promise<Handoff | null> => {
     if (!isAllowed()) return Promise.resolve(null)
     const known = tokens.get(scope)
@@ -35,17 +35,17 @@ export function createHandoffs(optionsOfPage: () => FillOptions) {
     })
     return asked.answer
   }
-  /** The command with the token that is already here; undefined where there is none, or no place for it. */
+  /** The command with a token that is already loaded; undefined if there is none, or no place for it. */
   const fill = (scope: Scope, text: string, options = optionsOfPage()): string | undefined => {
     const token = isAllowed() && tokens.get(scope)?.handoff?.token
     return token ? fillCommand(text, token, options) : undefined
   }
-  /** The same, waiting for a token that is on its way, but not for long. */
+  /** The same, but waits a short time for a token that is being requested. */
   const command = async (scope: Scope, text: string): Promise<string | undefined> => {
     await Promise.race([handoff(scope), new Promise((resolve) => setTimeout(resolve, TOKEN_WAIT_MS))])
     return fill(scope, text)
   }
-  /** Until this is said, and where it answers false, no token is asked for. */
+  /** Until this is called, and while `consent` returns false, no token is requested. */
   const obey = (consent: () => boolean) => (isAllowed = consent)
   return { handoff, fill, command, obey }
 }
@@ -60,7 +60,7 @@ async function linked(scope: Scope): Promise<Handoff | null> {
   const { project, currentReceipt: receipt } = scope
   if (!receipt) return null
   const answer = await scope.send('v1/handoffs', { project, receipt, gpc: hasGpc() })
-  // Refused for good: another tab's visit has replaced this one, or it is too old. A new visit takes its place.
+  // Refused for good: another tab's visit has replaced this one, or it is too old. A new visit replaces it.
   if (String(answer['error']).startsWith('receipt_')) scope.currentReceipt = undefined
   return readHandoff(answer)
 }

@@ -1,9 +1,9 @@
-/** Builds Google's session attributes: what the landing of an ad click looked like, as unpadded base64url of JSON. */
+/** Builds Google's session attributes: the landing of an ad click, as unpadded base64url of JSON. */
 
 import type { Landing } from '../core/source.ts'
 import { SESSION_ATTRIBUTES_CHARS } from '../core/limits.ts'
 
-/** Above this length the attributes travel without referrer and user agent, which Google treats as optional. */
+/** Above this length the attributes omit referrer and user agent, which Google treats as optional. */
 const LEAN_ABOVE_CHARS = 4_000
 
 /** Google's parameters among those of a landing. */
@@ -19,7 +19,7 @@ export function sessionAttributes(landing: Landing, userAgent: string): string |
     gad_source: clicks['gad_source'],
     gad_campaignid: clicks['gad_campaignid'],
     landing_page_url: `${landing.page ?? ''}?${new URLSearchParams([...campaign, ...ad]).toString()}`,
-    // Google wants microseconds, as a string.
+    // Google requires microseconds, as a string.
     session_start_time_usec: `${landing.landed_at}000`,
   }
   const full = encode({

@@ -1,4 +1,4 @@
-/** Reads a shell command line as far as is needed to place something in it, and says so where it does not understand it. */
+/** Parses a shell command line just enough to insert something, and reports if it cannot. */
 
 /** One word as written, quotes included. Positions count UTF-16 units of the text. */
 export interface Word {
@@ -14,7 +14,7 @@ export interface SimpleCommand {
   readonly feeder: SimpleCommand | undefined
 }
 
-/** No command line that a page shows comes near these; what does is left alone. */
+/** No command line on a page comes near these limits; longer ones are left alone. */
 const STEPS_MAX = 10_000
 const NESTING_MAX = 50
 
@@ -45,7 +45,7 @@ type Step =
   | { readonly kind: 'word' | 'nothing'; readonly end: number }
   | { readonly kind: 'end'; readonly end: number; readonly isPipe: boolean }
 
-/** What begins at `at`. Patterns are sticky, so each looks at this place only. */
+/** The step at `at`. Patterns are sticky, so each tries only this place. */
 function readStep(text: string, at: number): Step | undefined {
   const skipped = matchAt(/(?:[ \t\r]|\\\r?\n|#[^\n]*)/y, text, at)
   if (skipped) return { kind: 'nothing', end: at + skipped.length }
@@ -64,11 +64,11 @@ function matchAt(pattern: RegExp, text: string, at: number): string | undefined 
   return pattern.exec(text)?.[0]
 }
 
-/** Where the word that begins at `start` ends; undefined where something in it is not closed. */
+/** The end of the word that begins at `start`; undefined if something in it is not closed. */
 function endOfWord(text: string, start: number): number | undefined {
-  // A process substitution, <(...) or >(...), is a word of its own.
+  // A process substitution, <(...) or >(...), is a separate word.
   const isSubstitution = matchAt(/[<>]\(/y, text, start) !== undefined
-  // What has to be closed yet, the innermost last.
+  // What is still to be closed, the innermost last.
   const open: string[] = isSubstitution ? [')'] : []
   let at = isSubstitution ? start + 2 : start
   while (at < text.length) {
@@ -83,11 +83,14 @@ function endOfWord(text: string, start: number): number | undefined {
     }
     if (at < 0 || open.length > NESTING_MAX) return undefined
   }
-  // A backslash at the very end would escape what is put behind it.
+  // A backslash at the very end would escape what is inserted after it.
   return open.length === 0 && at === text.length ? at : undefined
 }
 
-/** Steps over an escape, a single-quoted string, what opens a group, or one plain character. Negative where a quote is not closed. */
+/**
+ * Skips an escape, a single-quoted string, the start of a group, or one plain character. Negative if a quote is not
+ * closed.
+ */
 function skipPiece(text: string, at: number, open: string[]): number {
   const char = text.charAt(at)
   const isInDoubleQuotes = open.at(-1) === '"'

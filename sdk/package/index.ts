@@ -8,7 +8,7 @@ export type { CopyDetail, CustomFields, Handoff, Whence, WhenceCallback } from '
 export interface StartOptions {
   /** ID of the website. */
   readonly project: string
-  /** Address of the service, or of the path of your own site that leads to it: `https://whence.example` or `/w`. */
+  /** Address of the service, or of a path of your own site that proxies to it: `https://whence.example` or `/w`. */
   readonly service: string
   /** `required`: nothing is read, stored or sent until `grant()` is called. Default: `granted`. */
   readonly consent?: 'granted' | 'required' | 'denied' | undefined
@@ -18,15 +18,15 @@ export interface StartOptions {
   readonly manual?: boolean | undefined
   /** A route change to another path counts as a page of its own. Default: true. */
   readonly spa?: boolean | undefined
-  /** CSS selectors of install commands and their copy buttons, beside those marked by attributes. */
+  /** CSS selectors of install commands and their copy buttons, besides those marked by attributes. */
   readonly commands?: string | undefined
   readonly copyButtons?: string | undefined
-  /** Hosts, beside the page's own website, whose scripts are yours. */
+  /** Hosts, besides the page's own website, whose scripts are yours. */
   readonly scriptHosts?: readonly string[] | undefined
 }
 
 /**
- * What a server, or a page without the browser's means, gets: every command stays as it is.
+ * The interface on a server, or on a page without the necessary browser features: every command stays as it is.
  *
  * @internal
  */
@@ -44,14 +44,15 @@ export const INERT: Whence = {
 }
 
 /**
- * Starts the SDK on this page and counts the page when it may. A second call joins the first, and so does a script tag: a page is counted
- * once. On a server it does nothing, and what it returns leaves every command as it is. Never throws.
+ * Starts the SDK on this page and counts the page as soon as that is allowed. A second call joins the first, and so
+ * does a script tag: a page is counted once. On a server it does nothing, and the interface it returns leaves every
+ * command as it is. Never throws.
  */
 export function start(options: StartOptions): Whence {
   if (typeof window === 'undefined') return INERT
   try {
     const earlier = window.whence
-    // A script tag, or strict mode's second call, was here before.
+    // A script tag, or the second call of strict mode, has started it already.
     if (earlier && 'scope' in earlier) return earlier.scope(options.project)
     return (window.whence = boot(pageOptionsOf(options)))
   } catch {

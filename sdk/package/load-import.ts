@@ -1,8 +1,8 @@
-/** Loads the extras as a chunk of the page's own bundle: what `load-script.ts` is for the script tag. */
+/** Loads the extras as a chunk of the page's own bundle: the counterpart of `load-script.ts`. */
 
 import type { Extras, Page } from '../core/types.ts'
 
-/** Calls back with the extras once they are here. Rejects if they cannot be fetched. */
+/** Passes the extras to `take` once they are loaded. Rejects if they cannot be fetched. */
 export async function loadExtras(_: Page, take: (extras: Extras) => void): Promise<void> {
   const { extras } = await import('../extras/extras.ts')
   take(extras)

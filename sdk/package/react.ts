@@ -7,8 +7,8 @@ import type { StartOptions } from './index.ts'
 import { INERT, start } from './index.ts'
 
 /**
- * Starts the SDK once the component is on the page, and again only for another website or service. Use it in one place, around or above
- * what shows commands. Until then, and on a server, what it returns leaves every command as it is.
+ * Starts the SDK once the component is on the page, and again only for another website or service. Use it in one place,
+ * around or above the commands. Until then, and on a server, the interface it returns leaves every command as it is.
  */
 export function useWhence(options: StartOptions): Whence {
   const [whence, setWhence] = useState(INERT)
@@ -22,9 +22,9 @@ export interface InstallCommand {
   readonly command: string
   /** True from a copy until another command is shown. */
   readonly isCopied: boolean
-  /** Copies the command, with a token if one is here. Resolves to false if the browser allows no copy. */
+  /** Copies the command, with a token if one is loaded. Resolves to false if the browser does not allow copying. */
   readonly copy: () => Promise<boolean>
-  /** To spread on the copy button: asks for the token when the pointer or the focus comes near, and copies on a click. */
+  /** Props for the copy button: requests the token when pointer or focus comes near, and copies on a click. */
   readonly buttonProps: {
     readonly onClick: MouseEventHandler
     readonly onPointerEnter: PointerEventHandler

@@ -87,7 +87,7 @@ describe('kubectl whence', function () {
     for (const words of [['logs'], ['send-test', 'ads']]) {
       const { code, stderr } = await plugin(...words)
       expect(stderr).to.match(
-        /^kubectl whence: there are pods of [\w-]+ in a-strangers, collecting: say --release-namespace\n$/,
+        /^kubectl whence: there are pods of [\w-]+ in a-strangers, collecting: use --release-namespace\n$/,
       )
       expect(code).to.equal(2)
     }
@@ -100,7 +100,7 @@ describe('kubectl whence', function () {
     const map = (namespace: string) => ({ kind: 'ConfigMap', metadata: { name: 'whence-catalog', namespace } })
     await writeFile(join(folder, 'configmaps.json'), JSON.stringify({ items: ['collecting', 'a-strangers'].map(map) }))
     const { code, stderr } = await plugin('explain', 'website/acme')
-    expect(stderr).to.equal('kubectl whence: there are catalogs in a-strangers, collecting: say --release-namespace\n')
+    expect(stderr).to.equal('kubectl whence: there are catalogs in a-strangers, collecting: use --release-namespace\n')
     expect(code).to.equal(2)
   })
 

@@ -185,7 +185,7 @@ describe('the tools', function () {
     await service.drain()
     const again = await tool('replay', '--all')
     expect(again.status).to.equal(1)
-    expect(again.stdout).to.include('it does not stand as failed')
+    expect(again.stdout).to.include('its status is not failed')
     expect(good(await tool('dead-letters')).stdout).to.match(/delivered +refused: http_400$/m)
   })
 
@@ -202,7 +202,7 @@ describe('the tools', function () {
       `2 dead letters cannot be read and were left out (offsets ${offset}, ${offset + 1}); 1 of them a later release wrote, which can read them\n`,
     )
     const replayed = await tool('replay', '--all')
-    expect(replayed.stdout).to.include('it does not stand as failed')
+    expect(replayed.stdout).to.include('its status is not failed')
     expect(replayed.stderr).to.include('2 dead letters cannot be read')
   })
 

@@ -60,7 +60,7 @@ describe('a spool and a full disk', function () {
     expect(status, stderr).to.equal(0)
     const told = JSON.parse(stdout) as Record<'lines' | 'whileFull' | 'afterwards' | 'entries', any>
     expect(told.lines).to.deep.equal([
-      'error less than 256 MB free: nothing new is taken',
+      'error less than 256 MB free: nothing new is accepted',
       'info there is room on the disk again',
     ])
     expect(told.whileFull).to.include({ isAccepting: false, isDiskFull: true })

@@ -1,4 +1,4 @@
-/** Opens the page in a real Chromium with a fresh profile, and follows what the SDK does there. This records one visit. */
+/** Opens the page in a real Chromium with a fresh profile, and follows what the SDK does. This records one visit. */
 
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Page, Response } from 'playwright-core'
@@ -10,7 +10,7 @@ const LOAD_MS = 30_000
 /** A visit waits up to two seconds for the cookies of tags, and the service has eight to answer. */
 const STEP_MS = 12_000
 const LOOK_MS = 50
-/** Where the page itself starts the SDK, after consent for example, it does so by this name. */
+/** The name of the SDK's interface, which pages use to start it, for example after consent. */
 const INTERFACE_JS = 'typeof window.whence?.scope'
 
 export interface BrowserCheckInput {
@@ -91,7 +91,7 @@ async function refused(check: string, response: Response): Promise<Finding> {
   )
 }
 
-/** The answer to the first POST of a path, null if there is none in time. */
+/** The answer to the first POST to a path; null if there is none in time. */
 async function answerTo(path: string, answers: readonly Response[]): Promise<Response | null> {
   const until = performance.now() + STEP_MS
   for (;;) {
@@ -101,7 +101,7 @@ async function answerTo(path: string, answers: readonly Response[]): Promise<Res
   }
 }
 
-/** Collects what the policy of the page blocks, as `directive address`. */
+/** Collects what the page's policy blocks, as `directive address`. */
 async function watchPolicy(page: Page): Promise<string[]> {
   const blocked: string[] = []
   await page.exposeFunction('whenceCheckBlocked', (each: string) => blocked.push(each))

@@ -1,8 +1,11 @@
-/** What a check of a page has found: one sentence each, with what to do about it. */
+/** Findings of a check of a page: one sentence each, with the fix. */
 
 export interface Finding {
   readonly outcome: 'ok' | 'problem' | 'skipped'
-  /** What was looked at, for programs: `page`, `script`, `website`, `origin`, `hook`, `policy`, `visit`, `marker`, `activation`, `browser`. */
+  /**
+   * The subject, for programs: `page`, `script`, `website`, `origin`, `hook`, `policy`, `visit`, `marker`,
+   * `activation`, `browser`.
+   */
   readonly check: string
   readonly words: string
 }

@@ -1,20 +1,20 @@
-/** Fetches the page and reads which service and website its script tag names. */
+/** Fetches the page and reads service and website from its script tag. */
 
 import { ok, problem, type Tell } from './finding.ts'
 
-/** What the page says of its service. */
+/** The service as the page names it. */
 export interface PageSetup {
   readonly website: string
-  /** With a slash at its end. */
+  /** Ends in a slash. */
   readonly serviceUrl: string
 }
 
 const FETCH_MS = 15_000
-/** Above the largest pages there are; what comes behind it is not looked at. */
+/** More than the largest pages; the rest is ignored. */
 const PAGE_CHARS_MAX = 5_000_000
 const SDK_FILE = /\/browser(?:\.debug)?(?:\.[0-9a-f]{12})?\.js$/
 
-/** Null if the page cannot be had, or its source has no script tag that names a website. */
+/** Null if the page cannot be fetched, or its source has no script tag that names a website. */
 export async function checkPage(url: URL, tell: Tell): Promise<PageSetup | null> {
   const html = await fetchPage(url, tell)
   if (html === null) return null
@@ -73,7 +73,7 @@ function attribute(tag: string, name: string): string | undefined {
   return double ?? single ?? bare
 }
 
-/** The innermost reason of a failed request, which says more than "fetch failed". */
+/** The innermost reason of a failed request, which is more precise than "fetch failed". */
 export function reasonOf(error: unknown): string {
   const { cause, message } = error instanceof Error ? error : { cause: undefined, message: String(error) }
   return cause instanceof Error ? cause.message : message

@@ -1,15 +1,18 @@
-/** Asks the service about the website and the page's origin. Nothing that is asked here is counted. */
+/** Checks the website and the page's origin at the service. These requests are not counted. */
 
 import { ok, problem, type Tell } from './finding.ts'
 import { reasonOf, type PageSetup } from './page.ts'
 
 const ASK_MS = 10_000
-/** Has the form of a receipt and proves nothing. The service judges the origin first, so a refusal of the receipt means that the origin is registered. */
+/**
+ * Has the form of a receipt but is not genuine. The service checks the origin first, so a refusal of the receipt means
+ * that the origin is registered.
+ */
 const NO_RECEIPT = 'A'.repeat(43)
 
 export interface ServiceCheck extends PageSetup {
   readonly origin: string
-  /** The install path whose hook is asked for; the first one if undefined. */
+  /** The install path whose hook is requested; the first one if undefined. */
   readonly path: string | undefined
 }
 
@@ -46,7 +49,7 @@ async function isWebsiteKnown({ serviceUrl, website }: ServiceCheck, tell: Tell)
   return false
 }
 
-/** An activation of a made-up receipt: the origin is judged before the receipt is. */
+/** Activates a made-up receipt: the origin is checked before the receipt. */
 async function checkOrigin({ serviceUrl, website, origin }: ServiceCheck, tell: Tell): Promise<void> {
   const answer = await ask(`${serviceUrl}v1/visits/activate`, {
     method: 'POST',
@@ -63,7 +66,7 @@ async function checkOrigin({ serviceUrl, website, origin }: ServiceCheck, tell: 
     tell(
       problem(
         'origin',
-        `Whether ${origin} is registered could not be found out: the service answers ${answer.status} ${code}.`,
+        `Whether ${origin} is registered could not be determined: the service answers ${answer.status} ${code}.`,
       ),
     )
 }
