@@ -11,8 +11,13 @@ export interface FlagRow {
 export interface CommandRow {
   readonly summary: string
   readonly settings: readonly SettingName[]
-  /** Engines that are optional; every other one that it reads must be named. */
-  readonly optionalEngines?: readonly SettingName[]
+  /**
+   * Where its engines are: in folders of this machine, on servers that several processes share, or, without this, either. Only
+   * servers have to be named, as `requires` says.
+   */
+  readonly engines?: 'folders' | 'servers'
+  /** Settings without which it does not start. */
+  readonly requires?: readonly SettingName[]
   readonly flags: Readonly<Record<string, FlagRow>>
   /** In their order; optional ones in brackets. */
   readonly positionals: readonly string[]
@@ -59,6 +64,7 @@ export const COMMANDS = {
   embedded: {
     summary: 'Run the whole service in one process, on one machine.',
     settings: ['data', 'manifests', ...SECRETS, ...SERVING, 'eventLog', 'facts', ...PROVIDER_URLS, 'exampleSite'],
+    engines: 'folders',
     flags: {},
     positionals: [],
   },
@@ -131,6 +137,8 @@ export const COMMANDS = {
   api: {
     summary: 'Run the collection endpoints as a separate process; any number may run.',
     settings: ['manifests', 'catalog', 'data', ...KUBE, ...SECRETS, ...SERVING, ...ENGINES, 'spool', 'spoolMegabytes'],
+    engines: 'servers',
+    requires: [...ENGINES],
     flags: {},
     positionals: [],
   },
@@ -148,6 +156,8 @@ export const COMMANDS = {
       'logLevel',
       'logFormat',
     ],
+    engines: 'servers',
+    requires: [...ENGINES, 'role'],
     flags: {},
     positionals: [],
   },
@@ -167,8 +177,9 @@ export const COMMANDS = {
       'logLevel',
       'logFormat',
     ],
-    // Only for the figures that it shows.
-    optionalEngines: ['facts'],
+    engines: 'servers',
+    // Not ClickHouse: that is only for the figures that it shows.
+    requires: ['catalog'],
     flags: {},
     positionals: [],
   },
@@ -181,6 +192,8 @@ export const COMMANDS = {
   'rebuild-state': {
     summary: 'Refill a Redis that lost its data from ClickHouse; the service may keep running.',
     settings: ['hotState', 'facts'],
+    engines: 'servers',
+    requires: ['hotState', 'facts'],
     flags: {},
     positionals: [],
   },

@@ -6,7 +6,7 @@ import type { CommandRow } from './commands.ts'
 import { commandNamed, COMMANDS } from './commands.ts'
 import { maskUrl } from './parse.ts'
 import type { FallbackSource, SettingName, SettingRow, Settings } from './table.ts'
-import { FOREIGN_VARIABLES, isSingleMachine, SETTINGS } from './table.ts'
+import { FOREIGN_VARIABLES, SETTINGS } from './table.ts'
 
 export type { Settings } from './table.ts'
 
@@ -43,7 +43,7 @@ export function compileSettings(command: string, argv: readonly string[], env: E
   if (given.wish === 'help') return { kind: 'help', text: commandHelp(command, row) }
   if (given.wish === 'version') return { kind: 'version' }
   const problems: SettingProblem[] = [...given.problems, ...unknownVariables(env)]
-  const texts = textsOf(command, given.options, env)
+  const texts = textsOf(row, given.options, env)
   const settings = parseAll(row, texts, problems)
   problems.push(...crossChecks(command, row, texts))
   if (problems.length > 0) return refused(problems)
@@ -98,9 +98,12 @@ function rowOf(name: SettingName): SettingRow<unknown> {
   return SETTINGS[name]
 }
 
-function textsOf(command: string, options: ReadonlyMap<string, string>, env: Environment): SettingTexts {
+function textsOf(command: CommandRow, options: ReadonlyMap<string, string>, env: Environment): SettingTexts {
   const texts = new Map<SettingName, SettingText>()
-  const above: FallbackSource = { command, text: (name) => texts.get(name as SettingName)?.text ?? '' }
+  const above: FallbackSource = {
+    hasFolders: command.engines !== 'servers',
+    text: (name) => texts.get(name as SettingName)?.text ?? '',
+  }
   for (const name of Object.keys(SETTINGS) as SettingName[]) {
     const row = rowOf(name)
     const option = row.option === null ? undefined : options.get(row.option)
@@ -132,21 +135,15 @@ function parseAll(row: CommandRow, texts: SettingTexts, problems: SettingProblem
 
 /** Checks across settings and commands. */
 function crossChecks(command: string, row: CommandRow, texts: SettingTexts): readonly SettingProblem[] {
-  const problems: SettingProblem[] = []
-  if (command === 'embedded') problems.push(...folderChecks(row, texts))
-  // Tools work on both: the folders of a single process, and the servers of many.
-  if (!isSingleMachine(command)) problems.push(...engineChecks(command, row, texts))
-  if (row.settings.includes('secret')) problems.push(...secretChecks(command, texts))
-  if (command === 'operator' && !texts.has('catalog')) {
-    problems.push({ name: SETTINGS.catalog.env, message: `is required for ${command}` })
-  }
-  if (row.settings.includes('role') && !texts.has('role')) {
-    problems.push({ name: SETTINGS.role.option, message: `is required for ${command}` })
-  }
-  return problems
+  return [
+    ...(row.engines === 'folders' ? folderChecks(row, texts) : []),
+    ...(row.engines === 'servers' ? serverChecks(row, texts) : []),
+    ...missingSettings(command, row, texts),
+    ...(row.settings.includes('secret') ? secretChecks(command, texts) : []),
+  ]
 }
 
-/** One process keeps its engines in folders. */
+/** One process keeps its engines in folders; servers are for several processes. */
 function folderChecks(row: CommandRow, texts: SettingTexts): readonly SettingProblem[] {
   return (['eventLog', 'facts'] as const).flatMap((name) => {
     const given = texts.get(name)
@@ -156,16 +153,23 @@ function folderChecks(row: CommandRow, texts: SettingTexts): readonly SettingPro
   })
 }
 
-/** Several processes cannot share folders: their engines must be servers, and must be named. */
-function engineChecks(command: string, row: CommandRow, texts: SettingTexts): readonly SettingProblem[] {
+/** Several processes cannot share folders. */
+function serverChecks(row: CommandRow, texts: SettingTexts): readonly SettingProblem[] {
   return (['eventLog', 'hotState', 'facts'] as const).flatMap((name) => {
-    if (!row.settings.includes(name)) return []
-    const { env } = SETTINGS[name]
-    const scheme = /^(lmdb|chdb):/.exec(texts.get(name)?.text ?? '')
-    if (scheme !== null) return [{ name: env, message: `${scheme[0]} works only in the embedded program` }]
-    if (texts.has(name) || row.optionalEngines?.includes(name)) return []
-    return [{ name: env, message: `is required for ${command}` }]
+    const scheme = row.settings.includes(name) ? /^(lmdb|chdb):/.exec(texts.get(name)?.text ?? '') : null
+    if (scheme === null) return []
+    return [{ name: SETTINGS[name].env, message: `${scheme[0]} works only in the embedded program` }]
   })
+}
+
+function missingSettings(command: string, row: CommandRow, texts: SettingTexts): readonly SettingProblem[] {
+  return (row.requires ?? [])
+    .filter((name) => !texts.has(name))
+    .map(rowOf)
+    .map(({ env, option, isPartOfCommand }) => ({
+      name: isPartOfCommand === true && option !== null ? option : env,
+      message: `is required for ${command}`,
+    }))
 }
 
 function secretChecks(command: string, texts: SettingTexts): readonly SettingProblem[] {

@@ -37,19 +37,22 @@ export interface SettingRow<T> {
   /** For people, if the default is not a plain text. */
   readonly fallbackDoc?: string
   readonly isSecret?: true
+  /** Messages name the option and not the variable: people give it with the command. */
+  readonly isPartOfCommand?: true
 }
 
 /** The settings that others derive their defaults from, as texts. */
 export interface FallbackSource {
-  readonly command: string
+  /** Whether the command can keep its engines in folders of this machine. */
+  readonly hasFolders: boolean
   readonly text: (name: string) => string
 }
 
 /** Without a cluster the engines are folders under the data folder; with one they must be named. */
 const underData =
   (scheme: string, folder: string) =>
-  ({ command, text }: FallbackSource): string | null =>
-    isSingleMachine(command) ? `${scheme}:${text('data').replace(/\/+$/, '')}/${folder}` : null
+  ({ hasFolders, text }: FallbackSource): string | null =>
+    hasFolders ? `${scheme}:${text('data').replace(/\/+$/, '')}/${folder}` : null
 
 const EMBEDDED_ONLY = 'embedded only'
 
@@ -101,7 +104,7 @@ export const SETTINGS = {
     placeholder: 'FILE',
     doc: 'Master secrets, one a line; the first one signs.',
     parse: parsePath,
-    fallback: ({ command, text }) => (isSingleMachine(command) ? `${text('data').replace(/\/+$/, '')}/secret` : null),
+    fallback: ({ hasFolders, text }) => (hasFolders ? `${text('data').replace(/\/+$/, '')}/secret` : null),
     fallbackDoc: 'made under the data folder',
   },
   secret: {
@@ -199,6 +202,7 @@ export const SETTINGS = {
     parse: parseChoice(DELIVERY_ROLES),
     fallback: null,
     fallbackDoc: 'must be given',
+    isPartOfCommand: true,
   },
   exampleSite: {
     option: '--example-site',
@@ -260,11 +264,6 @@ export type Settings = { readonly [N in SettingName]: ValueOf<(typeof SETTINGS)[
 
 /** Variables with the same prefix that belong to the hook; a shell may have them set. */
 export const FOREIGN_VARIABLES: readonly string[] = ['WHENCE_HANDOFF', 'WHENCE_DISABLED']
-
-/** Whether a command works on the data folder of one machine, so that engines need not be named. */
-export function isSingleMachine(command: string): boolean {
-  return !['api', 'delivery', 'operator', 'rebuild-state'].includes(command)
-}
 
 function providerUrl(env: string, provider: string) {
   return {
