@@ -65,8 +65,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 - { name: facts-writer, role: facts-writer, values: {{ .Values.factsWriter | toJson }}, group: facts-writer, topics: [visits, activations, handoffs, installs, requests, deliveries, activity], scales: true }
 - { name: state, role: state, values: {{ .Values.state | toJson }}, group: state, topics: [activations], scales: false }
 - { name: dispatch, role: dispatch, values: {{ .Values.dispatch | toJson }}, group: dispatch, topics: [installs], scales: true }
-{{- range $id := list "ga4" "google_ads" "meta" "tiktok" "x" }}
-{{- $values := index $.Values.providers $id }}
+{{- range $id, $values := .Values.providers }}
 {{- if $values.enabled }}
 - name: {{ $id | replace "_" "-" }}
   role: {{ $id }}

@@ -157,22 +157,30 @@ annotations:
 - { name: WHENCE_SECRET_FILE, value: /etc/whence/secret/secret }
 {{- end -}}
 
-{{- /* Ports of the stand-ins by what they stand in for, as `whence stand-ins` gives them. */ -}}
+{{- /* Ports of the stand-ins by what they stand in for, as `whence stand-ins` gives them: in alphabetical order. */ -}}
+{{- define "whence.firstStandInPort" -}}
+8090
+{{- end -}}
+
 {{- define "whence.standInPorts" -}}
-{ ga4: 8090, google_ads: 8091, google_oauth: 8092, meta: 8093, tiktok: 8094, x: 8095 }
+{{- $ports := dict -}}
+{{- range $number, $id := keys .Values.providerUrls | sortAlpha }}
+{{- $_ := set $ports $id (add (include "whence.firstStandInPort" $ | int) $number) }}
+{{- end -}}
+{{- toJson $ports -}}
 {{- end -}}
 
 {{- /* Empty without stand-ins. Arguments: root, id. */ -}}
 {{- define "whence.standInUrl" -}}
 {{- if .root.Values.standIns.enabled -}}
-http://{{ include "whence.fullname" .root }}-stand-ins.{{ .root.Release.Namespace }}:{{ index (include "whence.standInPorts" .root | fromYaml) .id }}
+http://{{ include "whence.fullname" .root }}-stand-ins.{{ .root.Release.Namespace }}:{{ index (include "whence.standInPorts" .root | fromJson) .id }}
 {{- end -}}
 {{- end -}}
 
 {{- define "whence.providerEnv" -}}
-{{- range $id, $name := dict "ga4" "WHENCE_GA4_URL" "google_ads" "WHENCE_GOOGLE_ADS_URL" "google_oauth" "WHENCE_GOOGLE_OAUTH_URL" "meta" "WHENCE_META_URL" "tiktok" "WHENCE_TIKTOK_URL" "x" "WHENCE_X_URL" }}
-{{- with default (include "whence.standInUrl" (dict "root" $ "id" $id)) (index $.Values.providerUrls $id) }}
-- { name: {{ $name }}, value: {{ . | quote }} }
+{{- range $id, $url := .Values.providerUrls }}
+{{- with default (include "whence.standInUrl" (dict "root" $ "id" $id)) $url }}
+- { name: WHENCE_{{ upper $id }}_URL, value: {{ . | quote }} }
 {{- end }}
 {{- end }}
 {{- end -}}

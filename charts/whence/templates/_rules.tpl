@@ -53,8 +53,8 @@
 
 {{- define "whence.providerSecrets" -}}
 {{- $names := list -}}
-{{- range $provider := list "ga4" "google-ads" "meta" "tiktok" "x" }}
-{{- $names = concat $names (include "whence.providerSecretsOf" (dict "root" $ "provider" $provider) | fromJsonArray) }}
+{{- range $id, $values := .Values.providers }}
+{{- $names = concat $names (include "whence.providerSecretsOf" (dict "root" $ "provider" ($id | replace "_" "-")) | fromJsonArray) }}
 {{- end -}}
 {{- toJson $names -}}
 {{- end -}}
