@@ -1,7 +1,8 @@
 /** Schemas of the answers, for the OpenAPI document. */
 
 import { ERRORS } from '../domain/errors.ts'
-import { DELIVERY_STATUSES, PLANS, PROVIDER_IDS } from '../domain/model.ts'
+import { DELIVERY_STATUSES, PLANS } from '../domain/model.ts'
+import { PROVIDER_IDS } from '../domain/providers/index.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 

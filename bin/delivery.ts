@@ -3,7 +3,7 @@
 import { PROVIDERS } from '../delivery/providers/index.ts'
 import type { Provider } from '../delivery/providers/provider.ts'
 import type { StateRole } from '../delivery/state/state.ts'
-import { PROVIDER_IDS } from '../domain/model.ts'
+import { PROVIDER_IDS } from '../domain/providers/index.ts'
 import { createRegistry } from '../runtime/metrics.ts'
 import type { RunOutcome } from '../runtime/settings/settings.ts'
 import { openCatalog } from './wiring/cluster.ts'
@@ -47,7 +47,6 @@ async function startStateRole(base: RoleParts, open: Engines): Promise<void> {
 
 function providerOf(role: string): Provider {
   const id = PROVIDER_IDS.find((provider) => provider === role)
-  const provider = id === undefined ? undefined : PROVIDERS[id]
-  if (provider === undefined) throw new Error(`there is no role ${role}`)
-  return provider
+  if (id === undefined) throw new Error(`there is no role ${role}`)
+  return PROVIDERS[id]
 }

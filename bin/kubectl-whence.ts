@@ -4,7 +4,7 @@ import { mkdtemp, rm, stat, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 
-import { PROVIDER_IDS } from '../domain/model.ts'
+import { PROVIDER_IDS } from '../domain/providers/index.ts'
 import { RESOURCE_GROUP } from '../domain/resources/resources.ts'
 import { formatProblems, lintFolder } from '../runtime/catalog/source.ts'
 import { explain } from './kubectl/explain.ts'

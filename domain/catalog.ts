@@ -1,7 +1,8 @@
 /** The compiled configuration as every role sees it: immutable, without credentials, swapped whole. */
 
 import type { AllowedNamespaces } from './resources/allowed-namespaces.ts'
-import type { DestinationMode, EventType, HookScan, Plan, ProviderId, WebsiteId } from './model.ts'
+import type { DestinationMode, EventType, HookScan, Plan, WebsiteId } from './model.ts'
+import type { ProviderId } from './providers/index.ts'
 
 export interface InstallPath {
   readonly id: string

@@ -13,15 +13,13 @@
  * - settings: of a process. catalog: the compiled custom resources.
  */
 
+import type { CodingAgent } from './collection/coding-agent.ts'
+import type { ProviderId, ProviderIdentities } from './providers/index.ts'
+
 /** Website ID, `[a-z0-9-]`, unique in the installation. */
 export type WebsiteId = string
 /** 32 hex digits: the first 16 bytes of a receipt with the bits for tokens and GPC cleared. */
 export type VisitId = string
-
-import type { CodingAgent } from './collection/coding-agent.ts'
-
-export const PROVIDER_IDS = ['ga4', 'google_ads', 'meta', 'tiktok', 'x'] as const
-export type ProviderId = (typeof PROVIDER_IDS)[number]
 
 export const EVENT_TYPES = ['install_started', 'install_completed', 'first_run'] as const
 export type EventType = (typeof EVENT_TYPES)[number]
@@ -41,19 +39,8 @@ export type HookScan = (typeof HOOK_SCANS)[number]
 /** A JSON scalar in `client` and in custom adapters. */
 export type Scalar = string | number | boolean
 
-/** The visitor's identifiers at the providers. Only fields that the website's providers use become facts. */
-export interface Identities {
-  readonly ga4?: Readonly<Record<string, { readonly client_id?: string; readonly session_id?: string }>>
-  readonly google_ads?: {
-    readonly gclid?: string
-    readonly wbraid?: string
-    readonly gbraid?: string
-    readonly gcl_aw?: string
-    readonly session_attributes?: string
-  }
-  readonly meta?: { readonly fbp?: string; readonly fbc?: string; readonly fbclid?: string }
-  readonly tiktok?: { readonly ttp?: string; readonly ttclid?: string; readonly ttclid_at?: number }
-  readonly x?: { readonly twclid?: string; readonly twclid_at?: number }
+/** What the providers know the visitor by. Only fields the website's providers use become facts. */
+export type Identities = ProviderIdentities & {
   readonly custom?: Readonly<Record<string, Readonly<Record<string, Scalar>>>>
 }
 

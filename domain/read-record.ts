@@ -7,7 +7,7 @@
  * version; and a release must read a version before another one writes it.
  */
 
-import { PROVIDER_IDS } from './model.ts'
+import { PROVIDER_IDS } from './providers/index.ts'
 import {
   parseRecord,
   type ActivationRecord,

@@ -85,6 +85,18 @@ export interface StandIn {
   stop(): Promise<void>
 }
 
+/** A stand-in that runs, as far as those who start all of them need it. */
+export interface ProviderStandIn {
+  readonly url: string
+  /** Of those that give access tokens: whether this token is one of theirs. */
+  readonly isToken?: (token: string) => boolean
+  stop(): Promise<void>
+}
+
+export type StartStandIn = (
+  options: GuardedOptions & { readonly isRefreshToken?: (token: string) => boolean },
+) => Promise<ProviderStandIn>
+
 const KEEP = 1_000
 const MAX_BODY_BYTES = 20_000_000
 const MAX_DRIPS = 1_000

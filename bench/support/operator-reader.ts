@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { Registry } from 'prom-client'
 
 import type { Catalog } from '../../domain/catalog.ts'
-import { PROVIDER_IDS } from '../../domain/model.ts'
+import { PROVIDER_IDS } from '../../domain/providers/index.ts'
 import { openClusterCatalog } from '../../runtime/catalog/cluster-catalog.ts'
 import { createKubeClient } from '../../runtime/kube/client.ts'
 import { createKubeMetrics } from '../../runtime/kube/metrics.ts'

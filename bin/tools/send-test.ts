@@ -1,6 +1,7 @@
 /** `whence send-test`: sends one destination a marked test event, and prints the provider's verdict. */
 
 import { sendTest, type SendTestReport, type SendTestVerdict } from '../../delivery/tools/send-test.ts'
+import { PROVIDER_IDS } from '../../domain/providers/index.ts'
 import { PROVIDERS } from '../../delivery/providers/index.ts'
 import { destinationKey, type Catalog, type Credentials, type Destination } from '../../domain/catalog.ts'
 import { compileManifests, formatProblems } from '../../runtime/catalog/source.ts'
@@ -59,11 +60,16 @@ async function trialOf(
   destination: Destination,
   way: { readonly isLive: boolean; readonly origin: string },
 ): Promise<SendTestAnswer> {
-  const provider = PROVIDERS[destination.provider]
-  if (provider === undefined)
+  if (!PROVIDER_IDS.includes(destination.provider))
     return { kind: 'unknown', message: `this version cannot deliver to ${destination.provider}` }
+  const provider = PROVIDERS[destination.provider]
   const secrets = credentials.get(destinationKey(destination.website, destination.id)) ?? {}
-  const deps = { provider, baseUrl: baseUrlOf(provider.id, settings), tokenUrl: tokenUrlOf(settings), nowMs: Date.now }
+  const deps = {
+    provider,
+    baseUrl: baseUrlOf(provider.id, settings),
+    tokenUrl: tokenUrlOf(provider.id, settings),
+    nowMs: Date.now,
+  }
   return { kind: 'report', report: await sendTest(deps, { destination, secrets, ...way }) }
 }
 

@@ -3,7 +3,7 @@
 import { Registry } from 'prom-client'
 
 import type { Catalog, Credentials } from '../../domain/catalog.ts'
-import { PROVIDER_IDS, type ProviderId } from '../../domain/model.ts'
+import { PROVIDER_IDS, type ProviderId } from '../../domain/providers/index.ts'
 import { openCatalogFolder, type CatalogSource } from '../../runtime/catalog/source.ts'
 import { openClusterCatalog } from '../../runtime/catalog/cluster-catalog.ts'
 import { clientFor, createKubeClient, type KubeClient } from '../../runtime/kube/client.ts'

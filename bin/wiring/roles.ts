@@ -99,7 +99,7 @@ export function workerRole(
         ...parts,
         provider,
         baseUrl: baseUrlOf(provider.id, settings),
-        tokenUrl: tokenUrlOf(settings),
+        tokenUrl: tokenUrlOf(provider.id, settings),
         catalog: catalog.current,
         credentials: ownCredentials(provider.id, catalog),
         random: Math.random,

@@ -3,10 +3,10 @@
 import { createHash } from 'node:crypto'
 
 import type { Catalog, Destination } from '../../domain/catalog.ts'
-import { jobFor, jobIdOf, PROVIDER_FACTS, visitSkip, type DeliveryReason } from '../../domain/delivery/deliveries.ts'
+import { PROVIDER_DESCRIPTORS, PROVIDER_IDS } from '../../domain/providers/index.ts'
+import { jobFor, jobIdOf, visitSkip, type DeliveryReason } from '../../domain/delivery/deliveries.ts'
 import type { DeliveryPlan, Install, Visit, WebsiteId } from '../../domain/model.ts'
 import type { DeliveryRecord, InstallRecord, Job } from '../../domain/records.ts'
-import { PROVIDERS } from '../providers/index.ts'
 import type { VisitRef } from './reads.ts'
 
 export interface Dispatched {
@@ -62,7 +62,7 @@ function sha256Hex(text: string): string {
 function skipNow({ record, visit, catalog }: DispatchInput, plan: DeliveryPlan): DeliveryReason | '' {
   const destination = destinationOf(catalog, record.install.website, plan)
   if (destination === null) return 'destination_removed'
-  if (PROVIDERS[plan.provider] === undefined) return 'provider_unknown'
+  if (!PROVIDER_IDS.includes(plan.provider)) return 'provider_unknown'
   if (visit === null) return 'visit_missing'
   return visitSkip(record.install, visit, destination) ?? ''
 }
@@ -96,7 +96,7 @@ function recordOf(input: DispatchInput, plan: DeliveryPlan, reason: string): Del
     attempts: 0,
     atMs: toldAtMs(input, plan, reason),
     nextAttemptAtMs: isSkipped ? null : receivedAtMs,
-    deadlineAtMs: isSkipped ? null : receivedAtMs + PROVIDER_FACTS[plan.provider].maxAgeMs,
+    deadlineAtMs: isSkipped ? null : receivedAtMs + PROVIDER_DESCRIPTORS[plan.provider].maxAgeMs,
     attempt: null,
     installReceivedAtMs: receivedAtMs,
     ...correction(input, plan),

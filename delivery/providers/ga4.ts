@@ -5,7 +5,8 @@
  * [R] reference, [S] sending-events, [U] use-cases, [V] validating-events.
  */
 
-import { isGa4ClientId, PROVIDER_FACTS } from '../../domain/delivery/deliveries.ts'
+import { isGa4ClientId } from '../../domain/delivery/deliveries.ts'
+import { ga4 as descriptor } from '../../domain/providers/ga4.ts'
 import type { SessionMode } from '../../domain/model.ts'
 import type { Job } from '../../domain/records.ts'
 import { httpOutcome } from './http-outcome.ts'
@@ -13,8 +14,6 @@ import type { DestinationContext, Outcome, Provider, ProviderReply, ProviderRequ
 
 export const ga4: Provider = {
   id: 'ga4',
-  secretNames: ['apiSecret'],
-  maxAgeMs: PROVIDER_FACTS.ga4.maxAgeMs,
   request: ga4Request,
   outcome: ga4Outcome,
   testIdentities: ({ measurementId }, atMs) => {
@@ -104,7 +103,7 @@ function timingOf(job: Job, identity: Identity, nowMs: number): Timing {
   }
   const startedAtMs = sessionStartMs(sessionId, job)
   const inSessionAtMs = Math.min(Math.max(startedAtMs, job.visit.issuedAtMs), installAtMs)
-  const isTaken = nowMs - inSessionAtMs <= PROVIDER_FACTS.ga4.maxAgeMs
+  const isTaken = nowMs - inSessionAtMs <= descriptor.maxAgeMs
   const joinableUntilMs = startedAtMs + JOINABLE_MS
   const time = isTaken
     ? 'timestamp inside that session'

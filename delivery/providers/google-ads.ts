@@ -8,7 +8,6 @@
  * [C] google/ads/googleads/v25/errors/conversion_upload_error.proto, TOO_RECENT_EVENT, of the older upload.
  */
 
-import { PROVIDER_FACTS } from '../../domain/delivery/deliveries.ts'
 import type { Accepted, Job } from '../../domain/records.ts'
 import { CLICK_LIFETIME_MS, clickId, installAtMs, isOptedOut, landedAtMs, skip, type Row } from './ad-click.ts'
 import { requestOfMany, requestOfOne } from './ad-click.ts'
@@ -30,9 +29,6 @@ const ROWS = { row: googleRow, envelope: googleEnvelope }
 export const googleAds: Provider = {
   id: 'google_ads',
   // Either of two sets, so no single name is needed.
-  secretNames: [],
-  isComplete: (secrets) => grantOf(secrets) !== null || (secrets['serviceAccountJson'] ?? '') !== '',
-  maxAgeMs: PROVIDER_FACTS.google_ads.maxAgeMs,
   request: (job, destination, nowMs) => requestOfOne(ROWS, job, destination, nowMs),
   outcome: googleOutcome,
   testIdentities: () => ({ google_ads: { gclid: 'whence-send-test' } }),

@@ -1,6 +1,7 @@
-/** The providers that deliveries can be made to; a line here and a file beside it add another. */
+/** The providers that deliveries can be made to. */
+// Made from domain/providers/ by `make docs`; a change here does not last.
 
-import type { ProviderId } from '../../domain/model.ts'
+import type { ProviderId } from '../../domain/providers/index.ts'
 import type { Provider } from './provider.ts'
 import { ga4 } from './ga4.ts'
 import { googleAds } from './google-ads.ts'
@@ -8,4 +9,10 @@ import { meta } from './meta.ts'
 import { tiktok } from './tiktok.ts'
 import { x } from './x.ts'
 
-export const PROVIDERS: { readonly [P in ProviderId]?: Provider } = { ga4, google_ads: googleAds, meta, tiktok, x }
+export const PROVIDERS: { readonly [P in ProviderId]: Provider } = {
+  ga4,
+  google_ads: googleAds,
+  meta,
+  tiktok,
+  x,
+}

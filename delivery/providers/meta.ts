@@ -9,7 +9,6 @@
  * [R] facebookUtils/networkHandler.js of rudderlabs/rudder-transformer, an open connector that meets all of them.
  */
 
-import { PROVIDER_FACTS } from '../../domain/delivery/deliveries.ts'
 import type { Job } from '../../domain/records.ts'
 import { CLICK_LIFETIME_MS, clickId, installAtMs, isOptedOut, landedAtMs, skip, type Row } from './ad-click.ts'
 import { requestOfMany, requestOfOne } from './ad-click.ts'
@@ -21,8 +20,6 @@ const ROWS = { row: metaRow, envelope: metaEnvelope }
 
 export const meta: Provider = {
   id: 'meta',
-  secretNames: ['accessToken'],
-  maxAgeMs: PROVIDER_FACTS.meta.maxAgeMs,
   request: (job, destination, nowMs) => requestOfOne(ROWS, job, destination, nowMs),
   outcome: (reply) => metaOutcome(reply, 1),
   testIdentities: () => ({ meta: { fbclid: 'whence-send-test' } }),

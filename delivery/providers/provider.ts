@@ -1,8 +1,9 @@
-/** What a provider is to the delivery worker: pure functions and a few facts. One file and one line add another. */
+/** What a provider is to the delivery worker: pure functions. What is known of it otherwise is in `domain/providers/`. */
 
 import type { SkipReason } from '../../domain/delivery/deliveries.ts'
 import type { Accepted, Job } from '../../domain/records.ts'
-import type { Identities, ProviderId, SessionMode } from '../../domain/model.ts'
+import type { Identities, SessionMode } from '../../domain/model.ts'
+import type { ProviderId } from '../../domain/providers/index.ts'
 
 /** A request as data. The base address is the operator's; a provider names only path and query. */
 export interface ProviderRequest {
@@ -60,7 +61,7 @@ export type Verdict =
   | { readonly kind: 'resend'; readonly code: string }
 
 export interface DestinationContext {
-  /** The block of the resource as `domain/resources/provider-blocks.ts` checked it, for example `{ measurementId }`. */
+  /** The block of the resource as the provider's descriptor checked it, for example `{ measurementId }`. */
   readonly settings: Readonly<Record<string, unknown>>
   readonly secrets: Readonly<Record<string, string>>
   readonly isValidateOnly: boolean
@@ -69,10 +70,6 @@ export interface DestinationContext {
 
 export interface Provider {
   readonly id: ProviderId
-  /** Names of the credentials a destination must have, as keys of `DestinationContext.secrets`. */
-  readonly secretNames: readonly string[]
-  /** The oldest install the provider takes, in ms; a job's deadline is received time plus this at the latest. */
-  readonly maxAgeMs: number
   /** Pure: the same job at the same time gives the same request. */
   readonly request: (job: Job, destination: DestinationContext, nowMs: number) => ProviderRequest | Skip
   /** Pure. */
@@ -80,8 +77,6 @@ export interface Provider {
   /** Made-up identifiers in the provider's own form, of a click at that moment, for `whence send-test`. */
   readonly testIdentities: (settings: Readonly<Record<string, unknown>>, atMs: number) => Identities
 
-  /** Whether the credentials can be used at all; the default asks for every name of `secretNames`. */
-  readonly isComplete?: (secrets: Readonly<Record<string, string>>) => boolean
   /** The first moment at which the provider takes it, in Unix ms; the job is held until then. */
   readonly notBeforeMs?: (job: Job, destination: DestinationContext) => number
   /** Set where requests need an access token that is fetched with the credentials; `delivery/exchange/auth.ts` does so. */

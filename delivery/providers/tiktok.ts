@@ -7,7 +7,6 @@
  * [S] stape-io/tiktok-tag (template.js, issue 10).
  */
 
-import { PROVIDER_FACTS } from '../../domain/delivery/deliveries.ts'
 import type { Job } from '../../domain/records.ts'
 import {
   clickId,
@@ -27,8 +26,6 @@ const ROWS = { row: tiktokRow, envelope: tiktokEnvelope }
 
 export const tiktok: Provider = {
   id: 'tiktok',
-  secretNames: ['accessToken'],
-  maxAgeMs: PROVIDER_FACTS.tiktok.maxAgeMs,
   request: (job, destination, nowMs) => requestOfOne(ROWS, job, destination, nowMs),
   outcome: tiktokOutcome,
   testIdentities: () => ({ tiktok: { ttclid: 'whence-send-test' } }),

@@ -6,7 +6,6 @@
  * [S] README and template.js of stape-io/twitter-tag (June 2026), which describe the pixel token.
  */
 
-import { PROVIDER_FACTS } from '../../domain/delivery/deliveries.ts'
 import type { Job } from '../../domain/records.ts'
 import { CLICK_LIFETIME_MS, clickId, installAtMs, isOptedOut, landedAtMs, skip, type Row } from './ad-click.ts'
 import { requestOfMany, requestOfOne } from './ad-click.ts'
@@ -18,8 +17,6 @@ const ROWS = { row: xRow, envelope: xEnvelope }
 
 export const x: Provider = {
   id: 'x',
-  secretNames: ['pixelToken'],
-  maxAgeMs: PROVIDER_FACTS.x.maxAgeMs,
   request: (job, destination, nowMs) => requestOfOne(ROWS, job, destination, nowMs),
   outcome: (reply) => xOutcome(reply, 1),
   testIdentities: () => ({ x: { twclid: 'whence-send-test' } }),

@@ -1,7 +1,7 @@
 /** Reads back which destinations were paused before this process, so that a restart neither hammers nor forgets them. */
 
 import { destinationKey, type Catalog } from '../../domain/catalog.ts'
-import type { ProviderId } from '../../domain/model.ts'
+import type { ProviderId } from '../../domain/providers/index.ts'
 import type { ActivityRecord } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { ReadEntry } from '../record-reader.ts'

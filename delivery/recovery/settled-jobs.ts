@@ -1,6 +1,6 @@
 /** Remembers which attempts were made lately, so that a second copy of a job on the log is dropped instead of sent. */
 
-import type { ProviderId } from '../../domain/model.ts'
+import type { ProviderId } from '../../domain/providers/index.ts'
 import type { Job } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { ReadEntry } from '../record-reader.ts'

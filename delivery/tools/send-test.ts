@@ -1,5 +1,6 @@
 /** Tries one destination: sends a marked test event the way deliveries go, and says what the provider thinks of it. */
 
+import { hasCredentials } from '../../domain/providers/credentials.ts'
 import { randomBytes } from 'node:crypto'
 
 import type { Destination } from '../../domain/catalog.ts'
@@ -66,7 +67,7 @@ export async function sendTest(deps: SendTestDeps, goal: SendTestGoal): Promise<
   const { destination, secrets, isLive } = goal
   const job = testJob(deps, goal)
   const report = { ...NOTHING_SENT, ...identityOf(destination), eventId: job.jobId }
-  if (!isComplete(provider, secrets)) {
+  if (!hasCredentials(provider.id, secrets)) {
     return {
       ...report,
       outcome: 'credentials_missing',
@@ -180,10 +181,6 @@ function nextStepOf(outcome: Outcome, request: ProviderRequest, goal: SendTestGo
 
 function identityOf({ website, id, provider, mode }: Destination) {
   return { website, destination: id, provider, mode }
-}
-
-function isComplete(provider: Provider, secrets: Readonly<Record<string, string>>): boolean {
-  return provider.isComplete?.(secrets) ?? provider.secretNames.every((name) => (secrets[name] ?? '') !== '')
 }
 
 const MINUTE_MS = 60_000

@@ -3,7 +3,8 @@
 import { randomBytes } from 'node:crypto'
 
 import { jobAfter, nextStep, type AttemptResult } from '../../domain/delivery/attempts.ts'
-import { PROVIDER_FACTS, type SkipReason } from '../../domain/delivery/deliveries.ts'
+import type { SkipReason } from '../../domain/delivery/deliveries.ts'
+import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Job } from '../../domain/records.ts'
 import { attemptRecord, cleanOutcomes, detailOf, redactedExchange, type LoggedExchange } from './attempt-log.ts'
@@ -225,7 +226,7 @@ async function settleJob(deps: AttemptDeps, result: JobResult): Promise<void> {
   const nowMs = exchanged.endedAtMs
   const attempted = resultOf(outcome, exchanged.reply)
   const after = jobAfter(job, attempted, nowMs)
-  const { dedupeMs } = PROVIDER_FACTS[job.provider]
+  const { dedupeMs } = PROVIDER_DESCRIPTORS[job.provider]
   const step = nextStep(after, attempted, { nowMs, random, dedupeMs })
   const attempt = attemptRecord(exchanged, { request, number: after.attempts, outcome, step })
   const detail = detailOf(exchanged, request, context)

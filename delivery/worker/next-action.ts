@@ -1,6 +1,7 @@
 /** Decides what to do next with a job that was read from the log: send it, wait, hold, end or drop it. */
 
 import { destinationKey, type Catalog, type Credentials, type Destination } from '../../domain/catalog.ts'
+import { hasCredentials } from '../../domain/providers/credentials.ts'
 import type { DeliveryReason } from '../../domain/delivery/deliveries.ts'
 import type { Job } from '../../domain/records.ts'
 import { setupOf, type DestinationGate } from './destination-gate.ts'
@@ -55,16 +56,12 @@ function actionAtDestination(
 ): NextAction {
   const key = destinationKey(job.website, job.destination)
   const secrets = deps.credentials().get(key) ?? {}
-  if (!isComplete(deps.provider, secrets)) return { kind: 'hold', reason: 'credentials_missing' }
+  if (!hasCredentials(deps.provider.id, secrets)) return { kind: 'hold', reason: 'credentials_missing' }
   const notBeforeMs = earliestMs(deps.provider, job, contextOf({ destination, secrets }))
   if (notBeforeMs > nowMs) return { kind: 'hold', reason: 'click_too_fresh', untilMs: notBeforeMs }
   const admission = deps.gate.admit(key, setupOf(destination, secrets), nowMs)
   if (admission.kind === 'hold') return admission
   return { kind: 'send', target: { destination, secrets }, isTrusted: admission.isTrusted }
-}
-
-function isComplete(provider: Provider, secrets: Readonly<Record<string, string>>): boolean {
-  return provider.isComplete?.(secrets) ?? provider.secretNames.every((name) => (secrets[name] ?? '') !== '')
 }
 
 /** Unix ms before which the provider refuses the job. An unreadable job is not held: building its request fails, which ends it. */

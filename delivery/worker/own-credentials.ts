@@ -1,7 +1,7 @@
 /** Narrows the credentials of a folder of manifests to those of one provider, for its worker. */
 
 import { destinationKey, type Catalog, type Credentials } from '../../domain/catalog.ts'
-import type { ProviderId } from '../../domain/model.ts'
+import type { ProviderId } from '../../domain/providers/index.ts'
 
 export interface CredentialSource {
   readonly current: () => Catalog

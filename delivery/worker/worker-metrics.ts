@@ -2,7 +2,7 @@
 
 import { Counter, Gauge, Histogram, type Metric, type Registry } from 'prom-client'
 
-import type { ProviderId } from '../../domain/model.ts'
+import type { ProviderId } from '../../domain/providers/index.ts'
 import type { Verdict } from '../providers/provider.ts'
 
 export interface WorkerMetrics {

@@ -8,10 +8,11 @@ import { hasValue, secretOf, tooLargeKey } from './compile-secrets.ts'
 import type { Compiler, CredentialRef } from './compiler.ts'
 import { displayNameOf, hasRoom, isLeftOut } from './compiler.ts'
 import { LIMITS } from '../limits.ts'
-import type { EventType, ProviderId } from '../model.ts'
-import { EVENT_TYPES, PROVIDER_IDS } from '../model.ts'
-import { PROVIDER_BLOCKS } from '../resources/provider-blocks.ts'
-import type { ProviderBlock } from '../resources/provider-blocks.ts'
+import type { EventType } from '../model.ts'
+import type { ProviderId } from '../providers/index.ts'
+import { EVENT_TYPES } from '../model.ts'
+import type { ProviderBlock } from '../providers/descriptor.ts'
+import { PROVIDER_DESCRIPTORS, PROVIDER_IDS } from '../providers/index.ts'
 import { withDefaults } from '../resources/schema-values.ts'
 
 /** Adds the destination to its website's draft, or reports why it is left out. */
@@ -96,18 +97,20 @@ function coreOf(compiler: Compiler, resource: Resource<'Destination'>): Core | n
 
 function newCore(compiler: Compiler, resource: Resource<'Destination'>): Core | null {
   const { spec } = resource
-  const provider = PROVIDER_BLOCKS[spec.provider]
-  const blocks = PROVIDER_IDS.map((id) => PROVIDER_BLOCKS[id].block).filter((name) => Object.hasOwn(spec, name))
+  const provider = PROVIDER_DESCRIPTORS[spec.provider].block
+  const blocks = PROVIDER_IDS.map((id) => PROVIDER_DESCRIPTORS[id].block.field).filter((name) =>
+    Object.hasOwn(spec, name),
+  )
   const mismatch = (field: string, message: string) => compiler.report(resource, 'ProviderMismatch', field, message)
-  const surplus = blocks.filter((name) => name !== provider.block)
+  const surplus = blocks.filter((name) => name !== provider.field)
   for (const name of surplus) mismatch(`/spec/${name}`, `belongs to another provider than ${spec.provider}`)
-  if (!blocks.includes(provider.block))
-    mismatch('/spec', `the provider ${spec.provider} needs the block ${provider.block}`)
-  if (surplus.length > 0 || !blocks.includes(provider.block)) return null
-  const { [provider.secret.refField]: ref, ...settings } = withDefaults(provider.schema, spec[provider.block]) as {
+  if (!blocks.includes(provider.field))
+    mismatch('/spec', `the provider ${spec.provider} needs the block ${provider.field}`)
+  if (surplus.length > 0 || !blocks.includes(provider.field)) return null
+  const { [provider.secret.refField]: ref, ...settings } = withDefaults(provider.schema, spec[provider.field]) as {
     readonly [field: string]: unknown
   }
-  const field = `/spec/${provider.block}`
+  const field = `/spec/${provider.field}`
   const block = { provider, field, settings: Object.freeze(settings), ref: ref as Block['ref'] }
   return { block, finished: null, access: null }
 }

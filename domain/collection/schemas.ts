@@ -4,6 +4,8 @@ import { CLIENT_SCHEMA } from './client-hints.ts'
 import { MOMENT_MAX_MS } from '../privacy/identities.ts'
 import { LIMITS } from '../limits.ts'
 import { EVENT_TYPES } from '../model.ts'
+import type { IdentifierKind, ProviderDescriptor } from '../providers/descriptor.ts'
+import { PROVIDER_DESCRIPTORS, PROVIDER_IDS } from '../providers/index.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 
@@ -15,12 +17,6 @@ const url = text(LIMITS.urlChars)
 
 const object = (properties: Schema, more: Schema = {}): Schema => ({ type: 'object', properties, ...more })
 
-const ga4Identity = object({
-  client_id: identifier,
-  // A greater number would have lost digits during parsing.
-  session_id: { anyOf: [identifier, { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }] },
-})
-
 const customFields: Schema = {
   type: 'object',
   maxProperties: LIMITS.customFields,
@@ -28,25 +24,28 @@ const customFields: Schema = {
   additionalProperties: { anyOf: [text(LIMITS.customValueChars), { type: 'number' }, { type: 'boolean' }] },
 }
 
-export const MEASUREMENT_ID_PATTERN = '^G-[A-Za-z0-9]{1,32}$'
+const IDENTIFIER_SCHEMAS: { readonly [K in IdentifierKind]: Schema } = {
+  text: identifier,
+  'long text': text(LIMITS.sessionAttributesChars),
+  // A greater number would have lost digits when it was parsed.
+  'text or number': { anyOf: [identifier, { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }] },
+  moment,
+}
 
-const identities = object({
-  ga4: {
+function identitySchema({ identifiers, accounts }: ProviderDescriptor): Schema {
+  const fields = Object.entries(identifiers).map(([name, kind]) => [name, IDENTIFIER_SCHEMAS[kind]])
+  const one = object(Object.fromEntries(fields) as Schema)
+  if (accounts === undefined) return one
+  return {
     type: 'object',
     maxProperties: LIMITS.measurementIdsPerVisit,
-    propertyNames: { pattern: MEASUREMENT_ID_PATTERN },
-    additionalProperties: ga4Identity,
-  },
-  google_ads: object({
-    gclid: identifier,
-    wbraid: identifier,
-    gbraid: identifier,
-    gcl_aw: identifier,
-    session_attributes: text(LIMITS.sessionAttributesChars),
-  }),
-  meta: object({ fbp: identifier, fbc: identifier, fbclid: identifier }),
-  tiktok: object({ ttp: identifier, ttclid: identifier, ttclid_at: moment }),
-  x: object({ twclid: identifier, twclid_at: moment }),
+    propertyNames: { pattern: accounts.idPattern },
+    additionalProperties: one,
+  }
+}
+
+const identities = object({
+  ...Object.fromEntries(PROVIDER_IDS.map((id) => [id, identitySchema(PROVIDER_DESCRIPTORS[id])])),
   custom: {
     type: 'object',
     maxProperties: LIMITS.customAdapters,

@@ -3,7 +3,7 @@
 import type { Website } from '../catalog.ts'
 import { keepClient } from './client-hints.ts'
 import { refuse, type Refusal } from '../errors.ts'
-import { keepIdentities, toMoment } from '../privacy/identities.ts'
+import { keepIdentities, MOMENT_IDENTIFIERS, toMoment } from '../privacy/identities.ts'
 import { LIMITS } from '../limits.ts'
 import type { Utm, Visit, WebsiteId } from '../model.ts'
 import { parsePageUrl, stripReferrer, urlId, type PageAddress, type Sha256Hex } from '../origin.ts'
@@ -153,8 +153,9 @@ function findBadMoment(body: JsonObject): string | null {
   const identities = objectOf(body['identities'])
   const moments: readonly (readonly [string, unknown])[] = [
     ['/source/landed_at', objectOf(body['source'])['landed_at']],
-    ['/identities/tiktok/ttclid_at', objectOf(identities['tiktok'])['ttclid_at']],
-    ['/identities/x/twclid_at', objectOf(identities['x'])['twclid_at']],
+    ...MOMENT_IDENTIFIERS.map(
+      ([provider, name]) => [`/identities/${provider}/${name}`, objectOf(identities[provider])[name]] as const,
+    ),
   ]
   const bad = moments.find(([, value]) => value !== undefined && toMoment(value) === null)
   return bad === undefined ? null : bad[0]

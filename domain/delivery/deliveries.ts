@@ -8,42 +8,14 @@ import type {
   EventType,
   Install,
   InstallAnswer,
-  ProviderId,
   Resolution,
   SessionMode,
   Visit,
 } from '../model.ts'
+import { PROVIDER_DESCRIPTORS, type ProviderId } from '../providers/index.ts'
 import type { Job } from '../records.ts'
 
 const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
-
-export interface ProviderFacts {
-  /** Maximum age of an install at its delivery, in ms after it was received. */
-  readonly maxAgeMs: number
-  /** Advertising providers get nothing of a visit under Global Privacy Control. */
-  readonly isAdvertising: boolean
-  /** How long the provider recognises a repeated ID; null if it never does. */
-  readonly dedupeMs: number | null
-}
-
-/**
- * What the plan must know of each provider before a request is built.
- *
- * - ga4: takes `timestamp_micros` up to 72 h back and silently re-times what is older (Measurement Protocol, use cases);
- *   an hour is kept for clocks and waits.
- * - google_ads: a click counts for at most 90 days; the receipt behind it is gone after 30.
- * - meta: one event older than 7 days refuses its whole request (Conversions API, `event_time`).
- * - tiktok: no limit is documented with certainty; 7 days is what its peers take.
- * - x: bounded by the attribution window of the pixel's event, 30 days unless set wider.
- */
-export const PROVIDER_FACTS: { readonly [P in ProviderId]: ProviderFacts } = {
-  ga4: { maxAgeMs: 71 * HOUR_MS, isAdvertising: false, dedupeMs: null },
-  google_ads: { maxAgeMs: 30 * DAY_MS, isAdvertising: true, dedupeMs: null },
-  meta: { maxAgeMs: 7 * DAY_MS - HOUR_MS, isAdvertising: true, dedupeMs: 48 * HOUR_MS },
-  tiktok: { maxAgeMs: 7 * DAY_MS - HOUR_MS, isAdvertising: true, dedupeMs: 48 * HOUR_MS },
-  x: { maxAgeMs: 30 * DAY_MS, isAdvertising: true, dedupeMs: 48 * HOUR_MS },
-}
 
 interface ReasonRow {
   readonly status: Exclude<DeliveryStatus, 'pending' | 'delivered'>
@@ -150,7 +122,7 @@ export function gaOf(plans: readonly DeliveryPlan[]): InstallAnswer['ga'] {
 /** With the visit at hand: why nothing of it may or can be sent, or null. */
 export function visitSkip(install: Pick<Install, 'gpc'>, visit: Visit, destination: Destination): SkipReason | null {
   const { provider } = destination
-  if (PROVIDER_FACTS[provider].isAdvertising && (install.gpc || visit.gpc)) return 'gpc'
+  if (PROVIDER_DESCRIPTORS[provider].isAdvertising && (install.gpc || visit.gpc)) return 'gpc'
   if (provider !== 'ga4') return visit.identities[provider] === undefined ? 'no_identifier' : null
   const measurementId = destination.settings['measurementId']
   const identity = typeof measurementId === 'string' ? visit.identities.ga4?.[measurementId] : undefined
@@ -198,7 +170,7 @@ export function jobFor(input: JobInput, sha256Hex: Sha256Hex): Job {
     visit: { ...visit, identities: identitiesFor(visit, plan.provider) },
     sessionMode: plan.sessionMode,
     createdAtMs: receivedAtMs,
-    deadlineAtMs: receivedAtMs + PROVIDER_FACTS[plan.provider].maxAgeMs,
+    deadlineAtMs: receivedAtMs + PROVIDER_DESCRIPTORS[plan.provider].maxAgeMs,
     attempts: 0,
     dueAtMs: receivedAtMs,
     unclearSinceMs: null,
@@ -213,7 +185,7 @@ function plannedSkip(destination: Destination, input: PlanInput): SkipReason | n
   if (!destination.eventTypes.includes(input.eventType)) return 'event_type_not_selected'
   if (input.resolution === 'unmatched' || input.resolution === 'counted') return input.resolution
   const ageMs = input.nowMs - input.receivedAtMs
-  return ageMs >= PROVIDER_FACTS[destination.provider].maxAgeMs ? 'too_old' : null
+  return ageMs >= PROVIDER_DESCRIPTORS[destination.provider].maxAgeMs ? 'too_old' : null
 }
 
 function sessionModeFor(destination: Destination, input: PlanInput): SessionMode {

@@ -3,24 +3,28 @@
  * GPC.
  */
 
-import type { Identities, ProviderId } from '../model.ts'
+import type { Identities } from '../model.ts'
+import { ADVERTISING_PROVIDERS, PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../providers/index.ts'
+import type { IdentifierKind } from '../providers/descriptor.ts'
 import { mapTexts, type JsonObject } from '../strict-json.ts'
 
-export const ADVERTISING_PROVIDERS = ['google_ads', 'meta', 'tiktok', 'x'] as const
-export type AdvertisingProvider = (typeof ADVERTISING_PROVIDERS)[number]
+/** Names of advertising identifiers, wherever they stand. */
+export const ADVERTISING_FIELDS: readonly string[] = ADVERTISING_PROVIDERS.flatMap((id) =>
+  Object.keys(PROVIDER_DESCRIPTORS[id].identifiers),
+)
 
-const FIELDS: { readonly [P in AdvertisingProvider]: readonly string[] } = {
-  google_ads: ['gclid', 'wbraid', 'gbraid', 'gcl_aw', 'session_attributes'],
-  meta: ['fbp', 'fbc', 'fbclid'],
-  tiktok: ['ttp', 'ttclid', 'ttclid_at'],
-  x: ['twclid', 'twclid_at'],
-}
-/** Their names, at any depth. */
-export const ADVERTISING_FIELDS: readonly string[] = Object.values(FIELDS).flat()
-const MOMENT_FIELDS: ReadonlySet<string> = new Set(['ttclid_at', 'twclid_at'])
+/** Query parameters that carry advertising identities into a page's address: our providers', and Microsoft's. */
+export const CLICK_PARAMETERS: readonly string[] = [
+  ...ADVERTISING_PROVIDERS.flatMap((id) => PROVIDER_DESCRIPTORS[id].clickParameters),
+  'msclkid',
+]
 
-/** Query parameters that carry advertising identities in a page's address. */
-export const CLICK_PARAMETERS = ['gclid', 'wbraid', 'gbraid', 'dclid', 'fbclid', 'ttclid', 'twclid', 'msclkid'] as const
+/** The identifiers that are moments, each with its way in the body: `['tiktok', 'ttclid_at']`. */
+export const MOMENT_IDENTIFIERS: readonly (readonly [ProviderId, string])[] = PROVIDER_IDS.flatMap((id) =>
+  Object.entries(PROVIDER_DESCRIPTORS[id].identifiers).flatMap(([name, kind]) =>
+    kind === 'moment' ? [[id, name] as const] : [],
+  ),
+)
 
 export interface KeepRules {
   readonly providers: ReadonlySet<ProviderId>
@@ -32,12 +36,10 @@ export interface KeepRules {
 /** `sent` has passed its schema; the result names every field it keeps. */
 export function keepIdentities(sent: JsonObject, { providers, gpc, clean }: KeepRules): Identities {
   const kept: Record<string, unknown> = {}
-  const ga4 = keepGa4(sent['ga4'], clean)
-  if (ga4 !== null) kept['ga4'] = ga4
-  for (const provider of ADVERTISING_PROVIDERS) {
-    if (gpc || !providers.has(provider)) continue
-    const fields = keepFields(sent[provider], FIELDS[provider], clean)
-    if (fields !== null) kept[provider] = fields
+  for (const rules of RULES) {
+    if (rules.isAdvertising && (gpc || !providers.has(rules.id))) continue
+    const fields = keepProvider(sent[rules.id], rules, clean)
+    if (fields !== null) kept[rules.id] = fields
   }
   const custom = sent['custom']
   if (isObject(custom) && Object.keys(custom).length > 0) kept['custom'] = mapTexts(custom, clean)
@@ -47,15 +49,18 @@ export function keepIdentities(sent: JsonObject, { providers, gpc, clean }: Keep
 /** Values of a body sent under GPC that must not be kept in the clear, including those in the page's address. */
 export function advertisingValues(body: JsonObject): readonly string[] {
   const identities = isObject(body['identities']) ? body['identities'] : {}
-  const values = ADVERTISING_PROVIDERS.flatMap((provider) => {
-    const fields = identities[provider]
-    return isObject(fields) ? Object.values(fields).map(String) : []
-  })
+  const values = ADVERTISING_PROVIDERS.flatMap((provider) => leavesOf(identities[provider]))
   const source = isObject(body['source']) ? body['source'] : {}
   return [...values, ...[body['page_url'], body['referrer'], source['referrer']].flatMap(clickValues)]
 }
 
-/** The year 2100: every time column can hold it. */
+/** Every text and number inside; a body is only so deep. */
+function leavesOf(value: unknown): readonly string[] {
+  if (typeof value === 'string' || typeof value === 'number') return [String(value)]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leavesOf) : []
+}
+
+/** The year 2100: what a column of times can surely hold. */
 export const MOMENT_MAX_MS = 4_102_444_800_000
 /** `Date.parse` accepts almost anything as a date; a date must begin like this. */
 const ISO_DATE = /^\d{4}-\d{2}-\d{2}(?:$|T)/
@@ -72,26 +77,44 @@ function clickValues(address: unknown): readonly string[] {
   return CLICK_PARAMETERS.flatMap((name) => query.getAll(name))
 }
 
-function keepGa4(sent: unknown, clean: KeepRules['clean']): Identities['ga4'] | null {
+type Kept = Readonly<Record<string, unknown>>
+type Fields = readonly (readonly [name: string, kind: IdentifierKind])[]
+
+interface ProviderRules {
+  readonly id: ProviderId
+  readonly isAdvertising: boolean
+  readonly hasAccounts: boolean
+  readonly fields: Fields
+}
+
+/** What of the descriptors every visit asks for. */
+const RULES: readonly ProviderRules[] = PROVIDER_IDS.map((id) => {
+  const { isAdvertising, accounts, identifiers } = PROVIDER_DESCRIPTORS[id]
+  return { id, isAdvertising, hasAccounts: accounts !== undefined, fields: Object.entries(identifiers) }
+})
+
+/** One set of identifiers, or one for each account; null if there is none. */
+function keepProvider(sent: unknown, { hasAccounts, fields }: ProviderRules, clean: KeepRules['clean']): Kept | null {
+  if (!hasAccounts) return keepFields(sent, fields, clean)
   if (!isObject(sent)) return null
-  const kept: Record<string, { client_id?: string; session_id?: string }> = {}
-  for (const [measurementId, identity] of Object.entries(sent)) {
-    const fields = keepFields(identity, ['client_id', 'session_id'], clean)
-    if (fields !== null) kept[measurementId] = fields
+  const kept: Record<string, unknown> = {}
+  for (const [account, identity] of Object.entries(sent)) {
+    const own = keepFields(identity, fields, clean)
+    if (own !== null) kept[account] = own
   }
   return Object.keys(kept).length === 0 ? null : kept
 }
 
-function keepFields(sent: unknown, names: readonly string[], clean: KeepRules['clean']): Record<string, never> | null {
+function keepFields(sent: unknown, fields: Fields, clean: KeepRules['clean']): Kept | null {
   if (!isObject(sent)) return null
   const kept: Record<string, unknown> = {}
-  for (const name of names) {
+  for (const [name, kind] of fields) {
     const value = sent[name]
     if (value === undefined || value === '') continue
-    const fact = MOMENT_FIELDS.has(name) ? toMoment(value) : clean(textOf(value))
+    const fact = kind === 'moment' ? toMoment(value) : clean(textOf(value))
     if (fact !== null) kept[name] = fact
   }
-  return Object.keys(kept).length === 0 ? null : (kept as Record<string, never>)
+  return Object.keys(kept).length === 0 ? null : kept
 }
 
 /** Identifiers are texts; those that come as numbers are integers. */

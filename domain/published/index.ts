@@ -7,7 +7,7 @@
 
 import type { CatalogPlace, Slot } from './place.ts'
 import { credentialsPartName, partName, singleCredentialsName, singleShardName, SLOTS } from './place.ts'
-import type { ProviderId } from '../model.ts'
+import type { ProviderId } from '../providers/index.ts'
 
 /** Programs with an older reader keep what they have. */
 const READER = 2

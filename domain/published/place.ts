@@ -1,6 +1,6 @@
 /** Names of the objects that hold the compiled catalog in a cluster: shared by the operator and the readers. */
 
-import type { ProviderId } from '../model.ts'
+import type { ProviderId } from '../providers/index.ts'
 import { RESOURCE_GROUP } from '../resources/resources.ts'
 
 /** The place of the compiled catalog in a cluster. */

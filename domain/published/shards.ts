@@ -4,7 +4,8 @@ import type { Catalog, CompiledFrom, Destination, Organization, Page, Website } 
 import { jsonOf, UnreadableCatalog } from './index.ts'
 import { organizationText } from './text.ts'
 import { LIMITS } from '../limits.ts'
-import type { HookScan, ProviderId, WebsiteId } from '../model.ts'
+import type { HookScan, WebsiteId } from '../model.ts'
+import type { ProviderId } from '../providers/index.ts'
 
 interface StoredWebsite extends Omit<Website, 'organization' | 'origins' | 'providers' | 'destinations'> {
   readonly organization: string

@@ -4,9 +4,9 @@ import { SELECTOR_MESSAGE, VALUES_MESSAGE } from './allowed-namespaces.ts'
 import type { JsonSchema } from './json-schema.ts'
 import { LIMITS, PLAN_LIMITS } from '../limits.ts'
 import type { Plan } from '../model.ts'
-import { PLANS, PROVIDER_IDS } from '../model.ts'
+import { PLANS } from '../model.ts'
 import { MEMBER_RULES } from '../people/member-schema.ts'
-import { PROVIDER_BLOCKS } from './provider-blocks.ts'
+import { PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../providers/index.ts'
 import type { ResourceKind } from './resources.ts'
 
 /** One entry of `x-kubernetes-validations`; the message completes a sentence that begins with the field. */
@@ -113,11 +113,11 @@ function retentionFitsPlan(): CelRule {
   }
 }
 
-function hasOwnBlock(provider: (typeof PROVIDER_IDS)[number]): CelRule {
-  const { block } = PROVIDER_BLOCKS[provider]
+function hasOwnBlock(provider: ProviderId): CelRule {
+  const { field } = PROVIDER_DESCRIPTORS[provider].block
   return {
-    rule: `(self.provider == '${provider}') == has(self.${block})`,
-    message: `must have the block ${block} if the provider is ${provider}, and only then`,
+    rule: `(self.provider == '${provider}') == has(self.${field})`,
+    message: `must have the block ${field} if the provider is ${provider}, and only then`,
   }
 }
 

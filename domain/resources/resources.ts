@@ -4,10 +4,10 @@ import type { AllowedNamespaces } from './allowed-namespaces.ts'
 import { allowedNamespacesSchema } from './allowed-namespaces.ts'
 import type { JsonSchema } from './json-schema.ts'
 import { LIMITS, PLAN_LIMITS } from '../limits.ts'
-import type { DestinationMode, EventType, HookScan, Plan, ProviderId } from '../model.ts'
-import { DESTINATION_MODES, EVENT_TYPES, HOOK_SCANS, PLANS, PROVIDER_IDS } from '../model.ts'
+import type { DestinationMode, EventType, HookScan, Plan } from '../model.ts'
+import { DESTINATION_MODES, EVENT_TYPES, HOOK_SCANS, PLANS } from '../model.ts'
 import { MEMBER_SCHEMA, type MemberSpec } from '../people/member-schema.ts'
-import { PROVIDER_BLOCKS } from './provider-blocks.ts'
+import { PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../providers/index.ts'
 import { address, displayName, id, installation, keyRef, ref, resourceRef } from './resource-fields.ts'
 
 export const RESOURCE_GROUP = 'whence.dev'
@@ -244,7 +244,7 @@ const destination: JsonSchema = {
       minimum: LIMITS.reconstructionHours.min,
       maximum: LIMITS.reconstructionHours.max,
     },
-    ...Object.fromEntries(Object.values(PROVIDER_BLOCKS).map(({ block, schema }) => [block, schema])),
+    ...Object.fromEntries(Object.values(PROVIDER_DESCRIPTORS).map(({ block }) => [block.field, block.schema])),
   },
 }
 

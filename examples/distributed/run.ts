@@ -8,8 +8,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { copyQuickstart, portLike, QUICKSTART_SITE_PORT } from '../../bin/demo/quickstart.ts'
 import { startExampleSite } from '../../bin/example-site.ts'
+import { PROVIDER_ADDRESSES } from '../../domain/providers/addresses.ts'
 import { startStandIns } from '../../bin/stand-ins.ts'
-import { PROVIDER_IDS } from '../../domain/model.ts'
+import { PROVIDER_IDS } from '../../domain/providers/index.ts'
 import { openCatalogFolder } from '../../runtime/catalog/source.ts'
 import { createLifecycle, type Lifecycle } from '../../runtime/lifecycle.ts'
 import { createLogger, type Logger } from '../../runtime/logger.ts'
@@ -100,15 +101,12 @@ interface Start {
 }
 
 function rolesWith(env: Readonly<Record<string, string>>, standIns: Settings): readonly Start[] {
-  const urls = {
-    WHENCE_GA4_URL: standIns.ga4Url,
-    WHENCE_GOOGLE_ADS_URL: standIns.googleAdsUrl,
-    WHENCE_GOOGLE_OAUTH_URL: standIns.googleOauthUrl,
-    WHENCE_META_URL: standIns.metaUrl,
-    WHENCE_TIKTOK_URL: standIns.tiktokUrl,
-    WHENCE_X_URL: standIns.xUrl,
-  }
-  const given = Object.fromEntries(Object.entries(urls).filter((pair): pair is [string, string] => pair[1] !== null))
+  const given = Object.fromEntries(
+    PROVIDER_ADDRESSES.flatMap(({ setting, variable }) => {
+      const url = standIns[setting]
+      return url === null ? [] : [[variable, url]]
+    }),
+  ) as Readonly<Record<string, string>>
   return ROLES.map((role) => ({ words: ['delivery', '--role', role], env: { ...env, ...given } }))
 }
 

@@ -3,8 +3,8 @@
 import { destinationKey } from '../../domain/catalog.ts'
 import type { Compilation } from '../../domain/catalog/compile-catalog.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import type { ProviderId } from '../../domain/model.ts'
-import { PROVIDER_IDS } from '../../domain/model.ts'
+import type { ProviderId } from '../../domain/providers/index.ts'
+import { PROVIDER_IDS } from '../../domain/providers/index.ts'
 import { isSameList } from '../../domain/catalog/unchanged.ts'
 
 /** The texts of each provider, and the alternating keys and values they were made from. */

@@ -17,8 +17,8 @@ import {
   singleCredentialsName,
   SLOTS,
 } from '../../domain/published/place.ts'
-import type { ProviderId } from '../../domain/model.ts'
-import { PROVIDER_IDS } from '../../domain/model.ts'
+import type { ProviderId } from '../../domain/providers/index.ts'
+import { PROVIDER_IDS } from '../../domain/providers/index.ts'
 import type { Sha256Hex } from '../../domain/origin.ts'
 import type { CatalogIndex, CredentialsEntry } from '../../domain/published/index.ts'
 import { credentialsParts } from '../../domain/published/index.ts'

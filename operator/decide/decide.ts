@@ -7,7 +7,7 @@ import type { CatalogPart, LayoutMemory, LayoutTools } from '../../domain/publis
 import { layOut } from '../../domain/published/layout.ts'
 import { emptyCompileMemory } from '../../domain/catalog/compile-catalog.ts'
 import type { Compilation, CompileMemory } from '../../domain/catalog/compile-catalog.ts'
-import type { ProviderId } from '../../domain/model.ts'
+import type { ProviderId } from '../../domain/providers/index.ts'
 import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { credentialParts, type CredentialMemory } from '../apply/credential-parts.ts'

@@ -1,5 +1,6 @@
 /** The commands of `whence`: what each does, which settings it reads, and its own flags and arguments. */
 
+import { PROVIDER_URL_SETTINGS } from '../../domain/providers/addresses.ts'
 import type { SettingName } from './table.ts'
 
 export interface FlagRow {
@@ -27,7 +28,6 @@ const ENGINES = ['eventLog', 'hotState', 'facts'] as const
 /** How a process reaches the API of its cluster. */
 const KUBE = ['kubeconfig', 'kubeUrl', 'kubeTokenFile', 'kubeCaFile'] as const
 const SECRETS = ['secretFile', 'secret'] as const
-const PROVIDER_URLS = ['ga4Url', 'googleAdsUrl', 'googleOauthUrl', 'metaUrl', 'tiktokUrl', 'xUrl'] as const
 const SERVING = [
   'listen',
   'metricsListen',
@@ -63,7 +63,16 @@ const LETTER_FLAGS = {
 export const COMMANDS = {
   embedded: {
     summary: 'Run the whole service in one process, on one machine.',
-    settings: ['data', 'manifests', ...SECRETS, ...SERVING, 'eventLog', 'facts', ...PROVIDER_URLS, 'exampleSite'],
+    settings: [
+      'data',
+      'manifests',
+      ...SECRETS,
+      ...SERVING,
+      'eventLog',
+      'facts',
+      ...PROVIDER_URL_SETTINGS,
+      'exampleSite',
+    ],
     engines: 'folders',
     flags: {},
     positionals: [],
@@ -122,7 +131,7 @@ export const COMMANDS = {
   },
   'send-test': {
     summary: 'Send a destination a marked test event, and print the answer of its provider.',
-    settings: ['data', 'manifests', 'catalog', ...KUBE, ...PROVIDER_URLS],
+    settings: ['data', 'manifests', 'catalog', ...KUBE, ...PROVIDER_URL_SETTINGS],
     flags: {
       '--destination': { placeholder: 'ID', doc: 'The destination to test.' },
       '--website': { placeholder: 'ID', doc: 'Its website, if several have a destination of this name.' },
@@ -152,7 +161,7 @@ export const COMMANDS = {
       ...KUBE,
       'metricsListen',
       ...ENGINES,
-      ...PROVIDER_URLS,
+      ...PROVIDER_URL_SETTINGS,
       'logLevel',
       'logFormat',
     ],
@@ -184,7 +193,7 @@ export const COMMANDS = {
     positionals: [],
   },
   'stand-ins': {
-    summary: 'Run stand-ins for the five providers, for evaluation only: they pass nothing on.',
+    summary: 'Run stand-ins for all providers, for evaluation only: they pass nothing on.',
     settings: ['standInsListen', 'metricsListen', 'logLevel', 'logFormat'],
     flags: {},
     positionals: [],

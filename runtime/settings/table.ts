@@ -1,6 +1,7 @@
 /** THE table of settings: option, environment variable, default and meaning of each, and which command reads it. */
 
-import { PROVIDER_IDS } from '../../domain/model.ts'
+import { PROVIDER_IDS } from '../../domain/providers/index.ts'
+import { PROVIDER_ADDRESSES } from '../../domain/providers/addresses.ts'
 import { CLUSTER_SETTINGS } from './cluster.ts'
 import type { SettingParser } from './parse.ts'
 import {
@@ -13,11 +14,11 @@ import {
   parseLogFormat,
   parseLogLevel,
   parseNetworks,
-  parseOriginUrl,
   parsePath,
   parsePrices,
   parseSecret,
 } from './parse.ts'
+import { PROVIDER_URL_ROWS } from './provider-urls.ts'
 
 /** What a delivery process can do; one process may do several. */
 export const DELIVERY_ROLES = ['facts-writer', 'state', 'dispatch', ...PROVIDER_IDS] as const
@@ -180,12 +181,7 @@ export const SETTINGS = {
     parse: parseCount({ min: 1, max: 1_000_000 }),
     fallback: '1000',
   },
-  ga4Url: providerUrl('WHENCE_GA4_URL', 'GA4'),
-  googleAdsUrl: providerUrl('WHENCE_GOOGLE_ADS_URL', 'the Google Data Manager API'),
-  googleOauthUrl: providerUrl('WHENCE_GOOGLE_OAUTH_URL', 'Google sign-in, which gives access tokens'),
-  metaUrl: providerUrl('WHENCE_META_URL', 'Meta'),
-  tiktokUrl: providerUrl('WHENCE_TIKTOK_URL', 'TikTok'),
-  xUrl: providerUrl('WHENCE_X_URL', 'X'),
+  ...PROVIDER_URL_ROWS,
   brand: {
     option: '--brand',
     env: 'WHENCE_BRAND',
@@ -217,7 +213,7 @@ export const SETTINGS = {
     option: '--stand-ins-listen',
     env: 'WHENCE_STAND_INS_LISTEN',
     placeholder: 'HOST:PORT',
-    doc: 'Address of the first stand-in, for GA4; the others use the next five ports.',
+    doc: `Address of the first stand-in, for ${PROVIDER_ADDRESSES[0]?.what}; the others use the next ${PROVIDER_ADDRESSES.length - 1} ports.`,
     parse: parseListen,
     fallback: '127.0.0.1:8090',
   },
@@ -264,15 +260,3 @@ export type Settings = { readonly [N in SettingName]: ValueOf<(typeof SETTINGS)[
 
 /** Variables with the same prefix that belong to the hook; a shell may have them set. */
 export const FOREIGN_VARIABLES: readonly string[] = ['WHENCE_HANDOFF', 'WHENCE_DISABLED']
-
-function providerUrl(env: string, provider: string) {
-  return {
-    option: null,
-    env,
-    placeholder: 'URL',
-    doc: `Base address of ${provider}: only the origin; the documented path is added.`,
-    parse: parseOriginUrl,
-    fallback: null,
-    fallbackDoc: "the provider's own",
-  } as const
-}

@@ -3,10 +3,11 @@
  * click IDs.
  */
 
+import type { ProviderId } from '../../domain/providers/index.ts'
 import type { ReadCookie } from './cookies.ts'
 import { firstGroup } from './cookies.ts'
+import type { Landing } from './landing.ts'
 import { MEASUREMENT_IDS } from './limits.ts'
-import type { Landing } from './source.ts'
 
 /** The answer of `browser-config`. */
 export interface BrowserConfig {
@@ -35,7 +36,7 @@ export function readIdentities(
 ): Record<string, object | undefined> {
   const identities: Record<string, object | undefined> = { custom: added?.custom }
   for (const provider of ['ga4', ...config.providers])
-    identities[provider] = READERS[provider]?.(cookie, landing, config, added)
+    identities[provider] = (READERS as Readonly<Record<string, Read>>)[provider]?.(cookie, landing, config, added)
   return identities
 }
 
@@ -48,12 +49,17 @@ export function areTagsReady({ measurementIds, providers }: BrowserConfig, cooki
   return [...named, ...providers.map((provider) => TAG_COOKIES[provider])].every((name) => !name || cookie(name))
 }
 
+/** Parameters that advertising networks put on a link: identifiers of one click, and what Google adds to them. */
+export const CLICK_PARAMETER = /^(\w+clid|[gw]braid|gad_\w+)$/
+
+/** Cookies that the tags of providers write once they are loaded, of those that do. */
 const TAG_COOKIES: Readonly<Record<string, string>> = { meta: '_fbp', tiktok: '_ttp' }
 
 const sessionCookie = (measurementId: string) => measurementId.replace('G-', '_ga_')
 
 type Read = (cookie: ReadCookie, landing: Landing, config: BrowserConfig, added?: Added) => object | undefined
-const READERS: Record<string, Read> = {
+/** One for each provider. */
+const READERS: { readonly [P in ProviderId]: Read } = {
   ga4: (cookie, _, { measurementIds }) => {
     // `_ga` ends in the client ID: two numbers joined by a dot.
     const client_id = firstGroup(/(\d+\.\d+)$/, cookie('_ga'))

@@ -1,28 +1,11 @@
 /** Decides where the visitor came from: a new landing, or the one remembered from an earlier page of the same tab. */
 
 import { firstGroup } from './cookies.ts'
+import type { Landing } from './landing.ts'
 import { CLICK_ID_CHARS, SOURCE_LIFETIME_MS, UTM_CHARS } from './limits.ts'
+import { CLICK_PARAMETER } from './identities.ts'
 
-/** Parameters that advertising networks add to a link: IDs of one click, and what Google adds to them. */
-const CLICK_PARAMETER = /^(\w+clid|[gw]braid|gad_\w+)$/
 const UTM_PARAMETER = /^utm_(source|medium|campaign|term|content|id)$/
-
-/**
- * How the visitor reached the website, with the wire's names where there are any. Kept in the tab's session storage, so
- * that the page with the install command has it too. It is stored before the service has answered which providers the
- * website uses, so it holds the click IDs of all of them; a visit carries only those of the website's own.
- */
-export interface Landing {
-  /** Unix ms. */
-  readonly landed_at: number
-  /** Origin and path of the previous page, if there was one. */
-  readonly referrer: string | undefined
-  readonly utm: Readonly<Record<string, string>>
-  /** Origin and path of the landing page. */
-  readonly page: string | undefined
-  /** By the parameter's name. */
-  readonly clicks: Readonly<Record<string, string>>
-}
 
 /** The page as the browser shows it. `url` and `referrer` are complete; only parts of them leave this file. */
 export interface PageView {

@@ -5,7 +5,8 @@
 
 import type { CustomFields, Handoff, Whence } from '../whence.d.ts'
 import type { Added } from './identities.ts'
-import type { Landing, PageView } from './source.ts'
+import type { Landing } from './landing.ts'
+import type { PageView } from './source.ts'
 
 /** The body of an answer. Errors of the service have the key `error`. */
 export type Answer = Readonly<Record<string, unknown>>

@@ -6,7 +6,8 @@ import { cookieReader } from './cookies.ts'
 import type { Added, BrowserConfig } from './identities.ts'
 import { areTagsReady, readIdentities } from './identities.ts'
 import { hasGpc, loadExtras } from './page.ts'
-import type { Landing, PageView } from './source.ts'
+import type { Landing } from './landing.ts'
+import type { PageView } from './source.ts'
 import { campaignOf, landingOf, originAndPath } from './source.ts'
 
 /** How long, and how often, a visit waits for the cookies of tags that load beside the SDK. */

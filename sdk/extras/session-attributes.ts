@@ -1,6 +1,6 @@
 /** Builds Google's session attributes: the landing of an ad click, as unpadded base64url of JSON. */
 
-import type { Landing } from '../core/source.ts'
+import type { Landing } from '../core/landing.ts'
 import { SESSION_ATTRIBUTES_CHARS } from '../core/limits.ts'
 
 /** Above this length the attributes omit referrer and user agent, which Google treats as optional. */

@@ -3,7 +3,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 
-import { PROVIDER_IDS, type Identities } from '../../domain/model.ts'
+import { type Identities } from '../../domain/model.ts'
+import { PROVIDER_IDS } from '../../domain/providers/index.ts'
 import type { Job } from '../../domain/records.ts'
 import type { DestinationContext, ProviderReply, ProviderRequest } from '../../delivery/providers/provider.ts'
 import { ga4 } from '../../delivery/providers/ga4.ts'

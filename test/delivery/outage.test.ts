@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { PROVIDER_IDS, type ProviderId } from '../../domain/model.ts'
+import { PROVIDER_IDS, type ProviderId } from '../../domain/providers/index.ts'
 import { decodeRecord, type DeliveryRecord, type InstallRecord } from '../../domain/records.ts'
 import { startGa4StandIn } from '../../stand-ins/ga4.ts'
 import { startGoogleAdsStandIn } from '../../stand-ins/google-ads.ts'

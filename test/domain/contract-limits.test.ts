@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { PROVIDER_FACTS } from '../../domain/delivery/deliveries.ts'
+import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
 import { LIMITS, PLAN_LIMITS, RATE_RULES } from '../../domain/limits.ts'
 
 describe('the limits of the contract', () => {
@@ -132,7 +132,11 @@ describe('the limits that the contract leaves to the project', () => {
   })
 
   it('end a delivery when its provider takes it no more, and its repeats when it knows them no more', () => {
-    expect(PROVIDER_FACTS).to.deep.equal({
+    const facts = Object.values(PROVIDER_DESCRIPTORS).map(({ id, maxAgeMs, isAdvertising, dedupeMs }) => [
+      id,
+      { maxAgeMs, isAdvertising, dedupeMs },
+    ])
+    expect(Object.fromEntries(facts)).to.deep.equal({
       ga4: { maxAgeMs: 255_600_000, isAdvertising: false, dedupeMs: null },
       google_ads: { maxAgeMs: 2_592_000_000, isAdvertising: true, dedupeMs: null },
       meta: { maxAgeMs: 601_200_000, isAdvertising: true, dedupeMs: 172_800_000 },

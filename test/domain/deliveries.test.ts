@@ -11,11 +11,11 @@ import {
   jobIdOf,
   planDecided,
   planDeliveries,
-  PROVIDER_FACTS,
   visitSkip,
   type PlanInput,
 } from '../../domain/delivery/deliveries.ts'
-import { PROVIDER_IDS, type Identities, type ProviderId } from '../../domain/model.ts'
+import { type Identities } from '../../domain/model.ts'
+import { PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../../domain/providers/index.ts'
 import {
   DAY_MS,
   destinationOf,
@@ -229,7 +229,7 @@ describe('a job', () => {
     expect(jobOf('ga4').deadlineAtMs - NOON_MS).to.equal(71 * HOUR_MS)
     expect(jobOf('meta').deadlineAtMs - NOON_MS).to.be.lessThan(7 * DAY_MS)
     for (const provider of PROVIDER_IDS) {
-      expect(jobOf(provider).deadlineAtMs - NOON_MS).to.equal(PROVIDER_FACTS[provider].maxAgeMs)
+      expect(jobOf(provider).deadlineAtMs - NOON_MS).to.equal(PROVIDER_DESCRIPTORS[provider].maxAgeMs)
     }
   })
 

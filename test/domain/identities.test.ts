@@ -4,7 +4,14 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { keepClient } from '../../domain/collection/client-hints.ts'
 import { advertisingValues, keepIdentities, MOMENT_MAX_MS, toMoment } from '../../domain/privacy/identities.ts'
-import { PROVIDER_IDS, type ProviderId } from '../../domain/model.ts'
+import { hashAdvertising, hashAdvertisingByName } from '../../domain/privacy/redact-gpc.ts'
+import {
+  ADVERTISING_PROVIDERS,
+  PROVIDER_DESCRIPTORS,
+  PROVIDER_IDS,
+  type ProviderId,
+} from '../../domain/providers/index.ts'
+import { createKeyring } from '../../runtime/keyring.ts'
 
 const ALL = new Set<ProviderId>(PROVIDER_IDS)
 const clean = (text: string): string => text.toWellFormed()
@@ -76,6 +83,45 @@ describe('identities', () => {
     expect(values).to.include.members([...'abcdefghijkmopq'])
     expect(values).to.not.include('1.2').and.not.include('l').and.not.include('n')
   })
+})
+
+describe('under Global Privacy Control', () => {
+  const { logHash } = createKeyring(['a-master-secret-that-is-only-for-these-tests'])
+
+  it('there are advertising providers to speak of', () => {
+    expect(ADVERTISING_PROVIDERS).to.deep.equal(PROVIDER_IDS.filter((id) => id !== 'ga4'))
+  })
+
+  for (const id of ADVERTISING_PROVIDERS) {
+    const { identifiers, clickParameters, accounts } = PROVIDER_DESCRIPTORS[id]
+    const fields = Object.fromEntries(
+      Object.entries(identifiers).map(([name, kind], index) => [
+        name,
+        kind === 'moment' ? 1_795_251_875_100 + index : `canary-${name}`,
+      ]),
+    )
+    const values = Object.values(fields).map(String)
+
+    it(`no identifier of ${id} becomes a fact, and each does otherwise`, () => {
+      const sent = { [id]: accounts === undefined ? fields : { account: fields } }
+      expect(keep(sent, ALL, true)).to.deep.equal({})
+      const kept = JSON.stringify(keep(sent))
+      for (const value of values) expect(kept).to.contain(value)
+    })
+
+    it(`no identifier and no click ID of ${id} is legible in a request log, whether the body parses or not`, () => {
+      const query = clickParameters.map((name) => `${name}=canary-click-${name}`).join('&')
+      const identities = { [id]: accounts === undefined ? fields : { account: fields } }
+      const text = JSON.stringify({ identities, page_url: `https://a.example/?${query}`, gpc: true })
+      for (const clean of [
+        hashAdvertising(text, JSON.parse(text), logHash),
+        hashAdvertisingByName(`${text},`, logHash),
+      ]) {
+        expect(clean).to.not.contain('canary')
+        for (const value of values) expect(clean).to.not.contain(value)
+      }
+    })
+  }
 })
 
 describe('a moment', () => {

@@ -28,9 +28,9 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     breaks: 'TikTok knows a repeat for 48 h',
-    file: 'domain/delivery/deliveries.ts',
-    old: 'tiktok: { maxAgeMs: 7 * DAY_MS - HOUR_MS, isAdvertising: true, dedupeMs: 48 * HOUR_MS }',
-    new: 'tiktok: { maxAgeMs: 7 * DAY_MS - HOUR_MS, isAdvertising: true, dedupeMs: 480 * HOUR_MS }',
+    file: 'domain/providers/tiktok.ts',
+    old: 'dedupeMs: hours(48)',
+    new: 'dedupeMs: hours(480)',
     suites: ['test/domain/contract-limits.test.ts'],
   },
   {

@@ -7,8 +7,8 @@ import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
 import { ALLOWED_NAMESPACES_RULES, OBJECT_RULES, SPEC_RULES, textRules } from '../../domain/resources/crd-rules.ts'
 import type { JsonSchema } from '../../domain/resources/json-schema.ts'
 import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
-import { PLANS, PROVIDER_IDS } from '../../domain/model.ts'
-import { PROVIDER_BLOCKS } from '../../domain/resources/provider-blocks.ts'
+import { PLANS } from '../../domain/model.ts'
+import { PROVIDER_DESCRIPTORS, PROVIDER_IDS } from '../../domain/providers/index.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { RESOURCE_KINDS, SPEC_SCHEMAS } from '../../domain/resources/resources.ts'
 import type { KubeAnswer, KubeServer } from '../support/kube.ts'
@@ -397,7 +397,7 @@ function anyObject(): fc.Arbitrary<Manifest> {
 
 /** Random blocks hardly ever fit the provider; mostly keep one, and mostly that of the provider. */
 function withOneBlock(spec: Readonly<Record<string, unknown>>, block: string): Record<string, unknown> {
-  const names = PROVIDER_IDS.map((id) => PROVIDER_BLOCKS[id].block)
+  const names = PROVIDER_IDS.map((id) => PROVIDER_DESCRIPTORS[id].block.field)
   const kept = Object.fromEntries(Object.entries(spec).filter(([name]) => !names.includes(name)))
   return block === 'x' && spec['provider'] !== 'x'
     ? spec
@@ -405,7 +405,7 @@ function withOneBlock(spec: Readonly<Record<string, unknown>>, block: string): R
 }
 
 function own(spec: Readonly<Record<string, unknown>>, provider: string): object {
-  const { block } = PROVIDER_BLOCKS[provider as 'ga4']
+  const { field: block } = PROVIDER_DESCRIPTORS[provider as 'ga4'].block
   return spec[block] === undefined ? {} : { [block]: spec[block] }
 }
 

@@ -3,7 +3,7 @@ import { LIMITS } from '../../domain/limits.ts'
 import { cookieReader } from '../../sdk/core/cookies.ts'
 import type { Added } from '../../sdk/core/identities.ts'
 import { areTagsReady, readIdentities } from '../../sdk/core/identities.ts'
-import type { Landing } from '../../sdk/core/source.ts'
+import type { Landing } from '../../sdk/core/landing.ts'
 
 const ALL = ['ga4', 'google_ads', 'meta', 'tiktok', 'x']
 const LANDED_AT = 1_790_000_000_000

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { LIMITS } from '../../domain/limits.ts'
+import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
 import { landingOf, originAndPath } from '../../sdk/core/source.ts'
 
 const NOW = 1_790_000_000_000
@@ -35,6 +36,13 @@ describe('sdk/source', () => {
         page: 'https://acme.dev/',
         clicks: {},
       })
+    })
+
+    it('holds the click IDs of every provider, under the parameters that its descriptor names', () => {
+      const names = Object.values(PROVIDER_DESCRIPTORS).flatMap(({ clickParameters }) => clickParameters)
+      expect(names).to.include.members(['gclid', 'ttclid'])
+      const { clicks } = land(`https://acme.dev/?${names.map((name) => `${name}=of-${name}`).join('&')}`)
+      expect(clicks).to.deep.equal(Object.fromEntries(names.map((name) => [name, `of-${name}`])))
     })
 
     it('leaves out a campaign value above 150 characters and keeps one of exactly 150', () => {

@@ -1,13 +1,10 @@
 /** Renders what the charts take from elsewhere: the definitions that they carry, and the page of values. */
 
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-
 import { parse } from 'yaml'
 
 import { crdFiles } from './kubernetes.ts'
 import { code, page, table } from './markdown.ts'
-import { ROOT } from '../../test/tidy/source-files.ts'
+import { chartSchema, chartValues } from './providers.ts'
 
 /** As far as the page of values reads a schema. */
 export interface ValueSchema {
@@ -33,8 +30,7 @@ export function chartCrdFiles(): readonly { readonly path: string; readonly text
 
 /** Every value that no other one holds, in the order of the schema. */
 export function valueRows(): readonly ValueRow[] {
-  const read = (name: string) => readFileSync(join(ROOT, 'charts/whence', name), 'utf8')
-  return rowsOf(JSON.parse(read('values.schema.json')) as ValueSchema, parse(read('values.yaml')), '')
+  return rowsOf(JSON.parse(chartSchema()) as ValueSchema, parse(chartValues()), '')
 }
 
 function rowsOf(schema: ValueSchema, values: unknown, path: string): readonly ValueRow[] {

@@ -11,6 +11,7 @@ import { SETTINGS } from '../../runtime/settings/table.ts'
 import type { SettingName, SettingRow } from '../../runtime/settings/table.ts'
 import { chartCrdFiles, chartValuesPage } from './charts.ts'
 import { conditionsPage, crdFiles } from './kubernetes.ts'
+import { providerFiles } from './providers.ts'
 import { resourcesPage } from './resources.ts'
 import { code, number, page, table, unitWords } from './markdown.ts'
 
@@ -25,6 +26,7 @@ export function docsPages(): readonly DocsPage[] {
   return [
     ...crdFiles(),
     ...chartCrdFiles(),
+    ...providerFiles(),
     { path: 'docs/chart-values.md', text: chartValuesPage() },
     { path: 'docs/conditions.md', text: conditionsPage() },
     { path: 'docs/errors.md', text: errorsPage() },

@@ -6,7 +6,7 @@ import type { Admin, ITopicConfig } from 'kafkajs'
 import kafkajs from 'kafkajs'
 
 import { LIMITS } from '../../../domain/limits.ts'
-import { PROVIDER_IDS } from '../../../domain/model.ts'
+import { PROVIDER_IDS } from '../../../domain/providers/index.ts'
 import type { Topic } from '../../../domain/records.ts'
 import { RECORD_TOPICS, TIER_NAMES, WAITING_TIERS } from '../../../domain/records.ts'
 

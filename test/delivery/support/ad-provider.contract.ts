@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 
 import type { Destination } from '../../../domain/catalog.ts'
-import { PROVIDER_FACTS } from '../../../domain/delivery/deliveries.ts'
+import { PROVIDER_DESCRIPTORS } from '../../../domain/providers/index.ts'
 import type { Identities } from '../../../domain/model.ts'
 import type { Job } from '../../../domain/records.ts'
 import type {
@@ -108,7 +108,7 @@ export function describeAdProvider({ provider, destination, context, check, idsI
       fc.property(
         anyIdentities,
         fc.integer({ min: 0, max: 30 * DAY_MS }),
-        fc.integer({ min: 0, max: PROVIDER_FACTS[provider.id].maxAgeMs - 1 }),
+        fc.integer({ min: 0, max: PROVIDER_DESCRIPTORS[provider.id].maxAgeMs - 1 }),
         (identities, agoMs, lateMs) => {
           const issuedAtMs = NOON_MS - agoMs
           const visit = { issuedAtMs, landedAtMs: issuedAtMs - HOUR_MS / 60 }

@@ -1,7 +1,7 @@
 /** Runs dispatch and the workers of all five providers on one log, as the embedded service does, for one install after the other. */
 
 import { destinationKey, type Destination } from '../../../domain/catalog.ts'
-import { PROVIDER_IDS, type ProviderId } from '../../../domain/model.ts'
+import { PROVIDER_IDS, type ProviderId } from '../../../domain/providers/index.ts'
 import { encodeRecord, recordKey, type DeliveryRecord } from '../../../domain/records.ts'
 import { startDispatch } from '../../../delivery/dispatch/dispatch.ts'
 import { PROVIDERS } from '../../../delivery/providers/index.ts'
@@ -52,7 +52,6 @@ export async function startFive({ store, nowMs, urls, exchangeMs = {} }: FiveOpt
   const workers = new Map<ProviderId, Worker>()
   for (const id of PROVIDER_IDS) {
     const provider = PROVIDERS[id]
-    if (provider === undefined) throw new Error(`${id} is missing`)
     const ownMs = exchangeMs[id]
     const more = ownMs === undefined ? {} : { exchangeMs: ownMs }
     const where = { baseUrl: urls[id], tokenUrl: urls.google_oauth, hotState: store.hotState }

@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Registry } from 'prom-client'
 
 import type { CatalogPlace } from '../../../domain/published/place.ts'
-import type { ProviderId } from '../../../domain/model.ts'
+import type { ProviderId } from '../../../domain/providers/index.ts'
 import type { Operator } from '../../../operator/operator.ts'
 import { startOperator } from '../../../operator/operator.ts'
 import type { FactsReader } from '../../../operator/apply/traffic.ts'

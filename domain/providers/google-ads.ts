@@ -1,0 +1,57 @@
+/** Google Ads, reached by the Data Manager API. */
+
+import { days, digits, secretName } from './block-parts.ts'
+import type { ProviderDescriptor } from './descriptor.ts'
+
+export const googleAds = {
+  id: 'google_ads',
+  name: 'Google Ads',
+  isAdvertising: true,
+  // A click counts for at most 90 days; the receipt behind it is gone after 30.
+  maxAgeMs: days(30),
+  dedupeMs: null,
+  identifiers: { gclid: 'text', wbraid: 'text', gbraid: 'text', gcl_aw: 'text', session_attributes: 'long text' },
+  clickParameters: ['gclid', 'wbraid', 'gbraid', 'dclid'],
+  block: {
+    field: 'googleAds',
+    schema: {
+      type: 'object',
+      description: 'A conversion action of Google Ads.',
+      required: ['customerId', 'conversionActionId', 'credentialsRef'],
+      properties: {
+        customerId: { ...digits, description: 'The account that owns the conversion action.' },
+        conversionActionId: { ...digits, description: 'The number of the conversion action, not its resource name.' },
+        loginCustomerId: { ...digits, description: 'The manager account, where access runs through one.' },
+        consent: {
+          type: 'string',
+          description:
+            'What the visitors of this website consented to; left out: unspecified, which Google discards in Europe.',
+          enum: ['Unspecified', 'NotPersonalized', 'Granted'],
+        },
+        credentialsRef: {
+          type: 'object',
+          description: 'A Secret with the keys client-id, client-secret and refresh-token, or service-account.json.',
+          required: ['name'],
+          properties: { name: secretName },
+        },
+      },
+    },
+    secret: {
+      refField: 'credentialsRef',
+      sets: [
+        { 'client-id': 'clientId', 'client-secret': 'clientSecret', 'refresh-token': 'refreshToken' },
+        { 'service-account.json': 'serviceAccountJson' },
+      ],
+    },
+  },
+  api: {
+    url: 'https://datamanager.googleapis.com',
+    setting: 'googleAdsUrl',
+    what: 'the Google Data Manager API',
+  },
+  tokens: {
+    url: 'https://oauth2.googleapis.com',
+    setting: 'googleOauthUrl',
+    what: 'Google sign-in, which gives access tokens',
+  },
+} as const satisfies ProviderDescriptor

@@ -1,0 +1,32 @@
+/** TikTok, reached by the Events API. */
+
+import { days, hours, keyRef, limitedDataUse, token } from './block-parts.ts'
+import type { ProviderDescriptor } from './descriptor.ts'
+
+export const tiktok = {
+  id: 'tiktok',
+  name: 'TikTok',
+  isAdvertising: true,
+  // No limit is documented with certainty; 7 days is what its peers take.
+  maxAgeMs: days(7) - hours(1),
+  dedupeMs: hours(48),
+  identifiers: { ttp: 'text', ttclid: 'text', ttclid_at: 'moment' },
+  clickParameters: ['ttclid'],
+  block: {
+    field: 'tiktok',
+    schema: {
+      type: 'object',
+      description: 'A pixel of TikTok.',
+      required: ['pixelCode', 'accessTokenRef'],
+      properties: {
+        pixelCode: token('The pixel that receives the event.'),
+        accessTokenRef: keyRef,
+        eventName: token('Name of the event at TikTok.', 'Download'),
+        testEventCode: token('From Events Manager, Test Events; used in mode Validate.'),
+        limitedDataUse,
+      },
+    },
+    secret: { refField: 'accessTokenRef', credential: 'accessToken' },
+  },
+  api: { url: 'https://business-api.tiktok.com', setting: 'tiktokUrl', what: 'TikTok' },
+} as const satisfies ProviderDescriptor

@@ -1,0 +1,18 @@
+/** What the tab remembers of how its visitor came. */
+
+/**
+ * How the visitor reached the website, with the names of the wire where there are any. Kept in the tab's session storage, so that the
+ * page with the install command knows it too. It is kept before the service has said which providers the website uses, so it has the
+ * click IDs of all of them; a visit carries those of the website's own.
+ */
+export interface Landing {
+  /** Unix ms. */
+  readonly landed_at: number
+  /** Origin and path of the page before, if there was one. */
+  readonly referrer: string | undefined
+  readonly utm: Readonly<Record<string, string>>
+  /** Origin and path of the landing page. */
+  readonly page: string | undefined
+  /** By the parameter's name. */
+  readonly clicks: Readonly<Record<string, string>>
+}
