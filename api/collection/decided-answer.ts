@@ -1,7 +1,7 @@
 /**
- * What a repeat is told of an event that was answered `pending`: its decision as soon as ClickHouse has it.
+ * Answers a repeat of an event that was answered `pending`: with its decision, as soon as ClickHouse has it.
  *
- * The role `state` puts decisions into the hot state; where it is away or has not come so far, a repeat need not wait for it.
+ * The role `state` copies decisions into the hot state; if it is down or behind, a repeat need not wait for it.
  */
 
 import { readJsonColumn } from '../../domain/json-column.ts'
@@ -11,7 +11,9 @@ import type { Claim, Decision } from '../../ports/hot-state/hot-state.ts'
 import type { ApiDeps } from '../deps.ts'
 import { inTime } from './look-up.ts'
 
-/** The answer that the hot state holds, or the decision that has replaced it. Where ClickHouse is away it stays `pending`. */
+/**
+ * The answer in the hot state, or the decision that has replaced it. If ClickHouse is unreachable it stays `pending`.
+ */
 export async function answerByNow(
   held: string,
   claim: Pick<Claim, 'website' | 'eventId'>,

@@ -1,4 +1,4 @@
-/** One request on its way through the api: what is known of it so far, for the answer and for its one record. */
+/** One request on its way through the api: what is known of it so far, for the answer and for its record. */
 
 import type { IncomingMessage } from 'node:http'
 import type { Request, RequestHandler } from 'express'
@@ -13,29 +13,29 @@ import type { ApiDeps } from '../deps.ts'
 export interface Exchange {
   readonly id: string
   readonly receivedAtMs: number
-  /** Of a steady clock, for durations. */
+  /** From a monotonic clock, for durations. */
   readonly startedMs: number
   readonly method: string
   /** Without the query. */
   readonly path: string
-  /** The header as it came; null where there is none. */
+  /** The header as it came; null if there is none. */
   readonly origin: string | null
   readonly userAgent: string
   readonly hasGpcHeader: boolean
   readonly addressHash: string
-  /** What came of the body; null until it has been read. */
+  /** The result of reading the body; null until it has been read. */
   arrival: RawBody | Aborted | null
   bytes: Buffer
   text: string | null
   isCut: boolean
   body: JsonObject | null
-  /** Whose request it is, as far as it can be told: for the record, whatever is wrong with the request. */
+  /** The website that the request belongs to, as far as known: for the record, whatever is wrong with the request. */
   website: Website | null
-  /** What was counted for it, and when by the process's clock: given back if it is answered `503`. */
+  /** The hits counted for it, with the time by the process's clock: returned if it is answered `503`. */
   counted: { readonly hits: readonly RateHit[]; readonly atMs: number }[]
-  /** Set where the body must not be kept: an organisation over its quota, or bytes that could hide anything. */
+  /** Set if the body must not be kept: an organisation over its quota, or bytes that could hide anything. */
   isWithheld: boolean
-  /** Whether its record is on the log, or on its way there. */
+  /** Whether its record is on the log, or being written. */
   isRecorded: boolean
 }
 
@@ -50,7 +50,7 @@ declare global {
 
 const NO_BYTES = Buffer.alloc(0)
 
-/** The handler that opens the exchange of a request; those behind it find it with `exchangeOf`. */
+/** The handler that opens the exchange of a request; later handlers get it from `exchangeOf`. */
 export function opener(deps: ApiDeps): RequestHandler {
   const addressOf = addressReader(deps.options.trustProxy)
   return (req, _res, next) => {
@@ -59,7 +59,7 @@ export function opener(deps: ApiDeps): RequestHandler {
   }
 }
 
-/** @throws Error where no opener stands before, which is a fault of the route. */
+/** @throws Error if no opener ran before, which is a fault of the route. */
 export function exchangeOf(req: Request): Exchange {
   if (req.exchange === undefined) throw new Error('a request without an exchange')
   return req.exchange
@@ -95,14 +95,14 @@ export function secondsSince(exchange: Exchange): number {
   return (performance.now() - exchange.startedMs) / 1_000
 }
 
-/** A header sent twice arrives joined by commas; one `1` is a wish to be respected. */
+/** A header sent twice arrives joined by commas; a single `1` among them counts. */
 function hasGpc(header: string | string[] | undefined): boolean {
   return String(header ?? '')
     .split(',')
     .some((value) => value.trim() === '1')
 }
 
-/** The address as asked for, without its query; mounted routers must not change what is logged. */
+/** The address as requested, without its query; mounted routers must not change what is logged. */
 export function pathOf(req: IncomingMessage & { originalUrl?: string }): string {
   const url = req.originalUrl ?? req.url ?? '/'
   const query = url.indexOf('?')

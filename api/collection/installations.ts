@@ -1,4 +1,7 @@
-/** Whether an installation was matched before: the hot state's word, and where it may have forgotten, that of ClickHouse. */
+/**
+ * Whether an installation was matched before: from the hot state, or from ClickHouse if the hot state may have
+ * forgotten.
+ */
 
 import { LIMITS } from '../../domain/limits.ts'
 import type { KnownInstallation } from '../../domain/collection/resolve.ts'
@@ -7,13 +10,13 @@ import type { QueryRow } from '../../ports/facts/queries.ts'
 import type { ApiDeps } from '../deps.ts'
 import { areFactsBehind, inTime } from './look-up.ts'
 
-/** Before anything is asked: what the hot state knows for certain. */
+/** Before any look-up: what the hot state knows for certain. */
 export function installationOf(installation: Installation): KnownInstallation {
   if (installation.kind === 'matched' || installation.kind === 'none') return installation
   return { kind: 'undecided' }
 }
 
-/** `undecided` where ClickHouse is away or behind, or where its last event is pending. */
+/** `undecided` if ClickHouse is unreachable or behind, or if its last event is pending. */
 export async function lookUpInstallation(
   { website, installationId }: Claim,
   deps: ApiDeps,

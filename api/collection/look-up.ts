@@ -1,12 +1,12 @@
-/** Looking something up in the facts while a request waits: within a bound, and knowing whether they are behind the log. */
+/** Look-ups in the facts while a request waits: bounded in time, and aware of whether the facts lag behind the log. */
 
 import { FACTS_WRITER_GROUP, hasReached, type DecidingTopic } from '../../domain/collection/facts-lag.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 
-/** The hook waits 5 s in all, so the facts get less than that; what they say later is not heard. */
+/** The hook waits 5 s in total, so the facts get less than that; a later answer is ignored. */
 const LOOKUP_MS = 1_000
 
-/** Rejects where it takes longer than a request can wait. */
+/** Rejects if it takes longer than a request can wait. */
 export async function inTime<T>(lookup: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
@@ -19,7 +19,10 @@ export async function inTime<T>(lookup: Promise<T>): Promise<T> {
   }
 }
 
-/** Whether something of these topics was acknowledged before the call and is not among the facts. Rejects where the log is away. */
+/**
+ * Whether an entry of these topics was acknowledged before the call but is not in the facts yet. Rejects if the log is
+ * unreachable.
+ */
 export async function areFactsBehind(
   topics: readonly DecidingTopic[],
   eventLog: Pick<EventLog, 'progress'>,

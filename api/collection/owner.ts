@@ -1,4 +1,7 @@
-/** Tells whose request it is, whatever is wrong with it: people shall find what was refused to them in their own Logs. */
+/**
+ * Finds the website a request belongs to, even if the request is faulty: people should find refused requests in their
+ * own Logs.
+ */
 
 import type { Website } from '../../domain/catalog.ts'
 import { websiteByOrigin } from '../../domain/catalog-index.ts'
@@ -7,7 +10,10 @@ import { normaliseOrigin } from '../../domain/origin.ts'
 import type { ApiDeps } from '../deps.ts'
 import type { Exchange } from './exchange.ts'
 
-/** Finds the ID in bodies that are no JSON, are cut or were sent as something else. Blanks are bounded, so it takes linear time. */
+/**
+ * Finds the ID in bodies that are no JSON, are truncated or were sent as another type. Blanks are bounded, so it takes
+ * linear time.
+ */
 const PROJECT = new RegExp(`"project"\\s{0,16}:\\s{0,16}"([a-z0-9-]{1,${LIMITS.websiteIdChars}})"`)
 
 /** The website of this ID. */
@@ -16,8 +22,8 @@ export function findWebsite(id: unknown, deps: Pick<ApiDeps, 'catalog'>): Websit
 }
 
 /**
- * The website that the request names: in its path (`id`), else in its body as far as that arrived; else the one that
- * registered its Origin. Null if there is none, or if several registered it.
+ * The website that the request names: in its path (`id`), otherwise in the part of its body that arrived; otherwise the
+ * one that registered its Origin. Null if there is none, or if several registered it.
  */
 export function ownerOf(exchange: Exchange, deps: Pick<ApiDeps, 'catalog'>, id?: unknown): Website | null {
   return findWebsite(id ?? namedIn(exchange), deps) ?? registrantOf(exchange.origin, deps)

@@ -1,6 +1,7 @@
 /**
- * The way of every POST to a collection endpoint, in the decided order of checks: head, size, JSON, fields, website,
- * Origin and page, limits, state. The address limit stands before it, as middleware. One answer and one record come out.
+ * The path of every POST to a collection endpoint, in the decided order of checks: head, size, JSON, fields, website,
+ * Origin and page, limits, state. The address limit runs before it, as middleware. Each request gets one answer and one
+ * record.
  */
 
 import type { Request, RequestHandler, Response } from 'express'
@@ -29,7 +30,7 @@ export interface CheckedRequest {
   readonly website: Website
   /** The website's registered origin that sent this; empty for the native endpoint. */
   readonly origin: string
-  /** Where the request records a visit: its page, found to be the website's. */
+  /** For a request that records a visit: its page, checked to be the website's. */
   readonly page: VisitPage | null
 }
 
@@ -43,9 +44,9 @@ export interface CollectionRoute {
   readonly validate: (body: JsonObject) => Refusal | null
   /** Whether this body records a visit, whose page must then be the website's. */
   readonly isVisit: (body: JsonObject) => boolean
-  /** Narrow before wide. */
+  /** Narrow windows first. */
   readonly hits: (request: CheckedRequest) => readonly RateHit[]
-  /** State and effects. Appends its own record where it leaves a fact; throws `LogUnavailable` where the log cannot. */
+  /** State and effects. Appends its own record if it leaves a fact; throws `LogUnavailable` if the log refuses. */
   readonly handle: (request: CheckedRequest) => Promise<Refusal | Answer>
 }
 
@@ -55,8 +56,8 @@ export interface PipelineParts {
 }
 
 /**
- * Takes the body of a POST, and begins before anything is awaited: what came with the head needs no buffer of the stream
- * then. What is wrong with the request is found out later all the same, with the body for its record.
+ * Reads the body of a POST, starting before the first await: what came with the head then needs no buffer of the
+ * stream. Faults of the request are still found later, with the body for its record.
  */
 export const receive: RequestHandler = async (req, _res, next) => {
   exchangeOf(req).arrival = await readBody(req)
@@ -83,7 +84,7 @@ export interface RefusedExchange {
   readonly headers?: Headers
 }
 
-/** Answers, records and counts a refusal; a body that was not read to its end takes its connection along. */
+/** Answers, records and counts a refusal; if the body was not read to its end, the connection is closed. */
 export function sendRefused(
   { req, res, exchange, refusal, headers = {} }: RefusedExchange,
   { deps, recorder }: Pick<PipelineParts, 'deps' | 'recorder'>,
@@ -94,13 +95,13 @@ export function sendRefused(
   deps.metrics.answered(routeNameOf(req), status, refusal.code, secondsSince(exchange))
 }
 
-/** The collection endpoint that a request came to, in the contract's spelling: one of a handful of names. */
+/** The collection endpoint of a request, in the contract's spelling: one of a handful of names. */
 export function routeNameOf(req: Request): string {
   const { path } = req.route as { readonly path: string }
   return path.includes(':') ? path.replace(/:(\w+)/g, '{$1}') : path
 }
 
-/** Runs the checks and the handler; what they throw becomes the answer that promises nothing. */
+/** Runs the checks and the handler; an exception becomes the `503` or `500` answer. */
 async function settle(
   exchange: Exchange,
   recorder: Recorder,
@@ -122,7 +123,7 @@ async function settle(
   }
 }
 
-/** A request that was promised nothing uses up no window. A hot state that is away must not make the answer worse. */
+/** A request that was not accepted uses up no window. An unreachable hot state must not make the answer worse. */
 async function giveHitsBack(exchange: Exchange, { hotState, nowMs, logger }: ApiDeps): Promise<void> {
   const given = exchange.counted
     .splice(0)
@@ -148,7 +149,7 @@ async function run(
   return (await countHits(route.hits(request), request, parts)) ?? route.handle(request)
 }
 
-/** Whatever the body says: what has an Origin came from a browser, and events come from the hook. */
+/** Whatever the body contains: a request with an Origin came from a browser, and events come from the hook. */
 function refuseBrowser({ caller }: CollectionRoute, { origin }: Exchange): Refusal | null {
   return caller === 'native' && origin !== null ? refuse('native_endpoint') : null
 }
@@ -158,7 +159,10 @@ function refuseBody({ validate }: CollectionRoute, { isCut, body }: Exchange): R
   return body === null ? refuse('invalid_json') : validate(body)
 }
 
-/** Reads the body into the exchange, as bytes, text and object as far as it is each of these; false if nobody waits any more. */
+/**
+ * Reads the body into the exchange, as bytes, text and object as far as it is each of these; false if the client has
+ * disconnected.
+ */
 export async function takeBody(
   req: Request,
   exchange: Exchange,
@@ -168,7 +172,7 @@ export async function takeBody(
   exchange.bytes = raw.bytes
   exchange.isCut = raw.kind === 'aborted' || raw.isCut
   exchange.text = decodeBody(raw.bytes)
-  // What is compressed could hold receipts that nobody looked for.
+  // A compressed body could hide receipts.
   exchange.isWithheld = isEncoded(req)
   const isWhole = exchange.text !== null && !exchange.isCut && !exchange.isWithheld
   exchange.body = isWhole ? parseStrictJson(exchange.text ?? '') : null
@@ -195,12 +199,12 @@ function checkSender(
   return page.kind === 'refused' ? page : { ...request, page }
 }
 
-/** Browsers must call from a registered origin, the hook must not come from a browser at all. */
+/** Browsers must call from a registered origin; the hook must not be called from a browser at all. */
 function checkOrigin(route: CollectionRoute, exchange: Exchange, website: Website): string | Refusal {
   const sent = exchange.origin
   if (route.caller === 'native') return ''
   if (sent === null) return refuse('origin_not_allowed')
-  // Browsers send the normal form, so the slow way is for others only.
+  // Browsers send the normal form, so only others take the slow path.
   const origin = website.origins.has(sent) ? sent : normaliseOrigin(sent)
   return origin !== null && website.origins.has(origin) ? origin : refuse('origin_not_allowed')
 }

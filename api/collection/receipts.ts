@@ -1,4 +1,4 @@
-/** Reads receipts and their state: what they prove by themselves, then the hot state, then ClickHouse. */
+/** Reads receipts and their states: first the receipts themselves, then the hot state, then ClickHouse. */
 
 import type { Catalog, Website } from '../../domain/catalog.ts'
 import { websitesByOrganization } from '../../domain/catalog-index.ts'
@@ -15,10 +15,10 @@ import type { ApiDeps } from '../deps.ts'
 import { areFactsBehind, inTime } from './look-up.ts'
 import type { CheckedRequest } from './pipeline.ts'
 
-/** MACs for nothing that a request may cost beside one for each of its receipts: all websites of the largest plan, once. */
+/** Most extra MACs of a request, besides one for each of its receipts: all websites of the largest plan, once. */
 const SIBLING_MISSES_MAX = PLAN_LIMITS.Enterprise.websites
 
-/** The receipt of an activation or handoff, proven: genuine and from this origin. */
+/** The verified receipt of an activation or handoff: genuine and from this origin. */
 export function requireReceipt({ body, website, origin }: CheckedRequest, deps: ApiDeps): Refusal | ReceiptClaims {
   const claims = readReceipt(deps.keys, website.id, body['receipt'] as string)
   if (claims === null) return refuse('receipt_not_found')
@@ -33,7 +33,7 @@ export function refOf(website: WebsiteId, claims: ReceiptClaims): ReceiptRef {
   return { website, visitId: claims.visitId, issuedAtMs: claims.issuedAtMs }
 }
 
-/** Makes texts of a request fit to be facts: without receipts of the organisation's websites. */
+/** Prepares texts of a request to become facts: without receipts of the organisation's websites. */
 export function cleanerOf(
   website: Website,
   { keys, catalog }: Pick<ApiDeps, 'keys' | 'catalog'>,
@@ -42,12 +42,12 @@ export function cleanerOf(
   return factCleaner(keys, website.id, nowMs, siblingsOf(website, catalog()))
 }
 
-/** IDs of its organisation's websites, its own among them. */
+/** IDs of all websites of its organisation, including its own. */
 export function siblingsOf({ organization }: Website, catalog: Catalog): readonly WebsiteId[] {
   return websitesByOrganization(catalog).get(organization.id) ?? []
 }
 
-/** What the event's receipts are worth before any look-up. */
+/** The event's receipts, checked without any look-up. */
 export function readReceipts(
   texts: readonly string[],
   website: Website,
@@ -62,8 +62,8 @@ export function readReceipts(
 }
 
 /**
- * States of the receipts that could be candidates. What the hot state has forgotten is asked of ClickHouse, in one query, and
- * so is whom one replaced whose predecessor is unknown. `undecided` where ClickHouse is away or behind.
+ * States of the receipts that could be candidates. What the hot state has forgotten is looked up in ClickHouse, in one
+ * query, as are unknown predecessors. `undecided` if ClickHouse is unreachable or behind.
  */
 export async function statesOf(
   receipts: readonly ReadReceipt[],
@@ -88,7 +88,7 @@ export async function statesOf(
   return withRevocations(known, recalled)
 }
 
-/** One that the hot state still called active may be what a forgotten one has replaced. */
+/** A receipt that the hot state called active may have been replaced by a forgotten one. */
 function withRevocations(
   known: ReadonlyMap<VisitId, KnownState>,
   recalled: ReadonlyMap<VisitId, KnownState>,
@@ -98,7 +98,9 @@ function withRevocations(
 
 const OPEN_STATES: ReadonlySet<KnownState> = new Set<KnownState>(['unknown', 'predecessor_unknown'])
 
-/** Null where they gave no answer in time. Whether they are behind is asked first: what is there by then is in the rows. */
+/**
+ * Null if the facts did not answer in time. Their lag is checked first, so that the rows contain everything up to then.
+ */
 async function askFacts(
   refs: readonly ReceiptRef[],
   deps: ApiDeps,
@@ -120,8 +122,8 @@ function receiptFacts(refs: readonly ReceiptRef[], deps: ApiDeps): Promise<reado
 }
 
 /**
- * Asks ClickHouse for receipts that the hot state does not know and tells the hot state what it said. ClickHouse away means
- * unknown: what asks here goes on without.
+ * Looks up receipts in ClickHouse that the hot state does not know, and passes the result to the hot state. If
+ * ClickHouse is unreachable they stay unknown, and the caller continues without them.
  */
 export async function recall(refs: readonly ReceiptRef[], deps: ApiDeps): Promise<ReadonlyMap<VisitId, KnownState>> {
   if (refs.length === 0) return new Map()
@@ -134,13 +136,13 @@ export async function recall(refs: readonly ReceiptRef[], deps: ApiDeps): Promis
 
 interface Recalling {
   readonly deps: ApiDeps
-  /** Known to be so already, though ClickHouse may not have their activations yet. */
+  /** Known to be active already, though ClickHouse may not have their activations yet. */
   readonly active: ReadonlySet<VisitId>
-  /** False where a revocation may be on its way to ClickHouse: then the hot state learns only what cannot change. */
+  /** False if a revocation may not have reached ClickHouse yet: then the hot state only learns what cannot change. */
   readonly isSure: boolean
 }
 
-/** What an active one replaced is revoked, whether it was asked for or not. */
+/** The predecessor of an active receipt is revoked, whether it was requested or not. */
 async function apply(
   rows: readonly ReceiptFactsRow[],
   refs: readonly ReceiptRef[],
@@ -161,7 +163,10 @@ async function apply(
   return states
 }
 
-/** `told` is what the hot state learns: one that was active has revoked what it replaced, though it may be revoked by now. */
+/**
+ * `told` is what the hot state learns: an active receipt has revoked its predecessor, though it may be revoked itself
+ * by now.
+ */
 function readFacts(
   row: ReceiptFactsRow,
   website: WebsiteId,
@@ -174,7 +179,7 @@ function readFacts(
   return { told: ['active'], previous, standing: previous === 'unknown' ? 'predecessor_unknown' : 'active' }
 }
 
-/** The visit says it; an activation may be in ClickHouse before its visit. */
+/** The visit contains it; an activation may reach ClickHouse before its visit. */
 function previousOf(website: WebsiteId, row: ReceiptFactsRow): Predecessor {
   const visitId = row.previous_visit_id
   if (visitId !== '') return { website, visitId, issuedAtMs: issuedAtOfVisit(visitId) }
@@ -182,9 +187,9 @@ function previousOf(website: WebsiteId, row: ReceiptFactsRow): Predecessor {
 }
 
 /**
- * Asks whether another website of the same organisation signed a receipt, which only `explain` tells apart. All askings
- * together get a bounded number of misses, so that made-up receipts cost the same whatever the catalog's size; once they
- * are used up, the answer is no. The website that signed the last one is tried first.
+ * Checks whether another website of the same organisation signed a receipt, which only `explain` shows. All checks of a
+ * request share a bounded number of misses, so that made-up receipts cost the same whatever the catalog's size; once
+ * they are used up, the answer is no. The website that signed the last one is tried first.
  */
 function siblingTest(
   website: Website,

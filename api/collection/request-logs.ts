@@ -1,4 +1,7 @@
-/** Makes the one record of a request and appends it: waited for where something was accepted, not for a refusal. */
+/**
+ * Makes the one record of a request and appends it; the answer waits for it if something was accepted, but not for a
+ * refusal.
+ */
 
 import { hash } from 'node:crypto'
 import type { Website } from '../../domain/catalog.ts'
@@ -15,17 +18,20 @@ import { createFloods } from '../http/floods.ts'
 
 export interface FactAppend {
   readonly topic: RecordTopic
-  /** The record's own ID below its website: it decides the partition, so repeats of one thing meet there. */
+  /** The record's own ID within its website: it decides the partition, so that repeats meet there. */
   readonly id: string
   readonly build: (request: RequestLog) => LogRecord
-  /** What the request has waited for something else, in ms: the log gets less time then, so that the answer is not late. */
+  /**
+   * How long the request has waited for other things, in ms: the log then gets less time, so that the answer is not
+   * late.
+   */
   readonly waitedMs?: number
 }
 
 export interface Recorder {
   /** Resolves when the record is durable; rejects with `LogUnavailable`. */
   readonly accept: (exchange: Exchange, fact: FactAppend | null) => Promise<void>
-  /** Appends a refusal or a read without waiting; what the log does not take is counted. */
+  /** Appends a refusal or a read without waiting; failures are counted. */
   readonly note: (exchange: Exchange, status: number, code: string) => void
   /** One activity entry: the first refusal in a window. */
   readonly limitReached: (website: Website, rule: RateRuleName) => void
@@ -33,10 +39,10 @@ export interface Recorder {
 }
 
 const LINE_CHARS_MAX = 512
-/** However long a request has waited, a log that is well is given this long. */
+/** A healthy log always gets at least this long, however long the request has waited. */
 const APPEND_MS_MIN = LIMITS.appendDeadlineMs / 4
 
-/** Refusals that are given before the limits have counted a request, or because they have. */
+/** Refusals that are sent before the limits have counted a request, or because of them. */
 const UNBOUNDED_CODES: ReadonlySet<string> = new Set([
   'rate_limited',
   'method_not_allowed',
@@ -91,7 +97,7 @@ interface NotedAnswer {
   /** 0 if the client left before there was one. */
   readonly status: number
   readonly code: string
-  /** Whether length and digest stand for the body. */
+  /** Whether length and digest replace the body. */
   readonly isDigest: boolean
 }
 
@@ -122,10 +128,10 @@ function digestOf({ bytes }: Exchange): RedactedBody {
   return { body: `sha256:${hash('sha256', bytes, 'hex')}`, bodyForm: 'digest', isRedacted: false }
 }
 
-/** The members where receipts and tokens belong. */
+/** The members that contain receipts and tokens. */
 const RECEIPT_MEMBERS = ['receipt', 'receipts', 'previous_receipt', 'handoff'] as const
 
-/** What stands there, if the body could be read. */
+/** Their values, if the body could be read. */
 function sentReceipts(body: JsonObject | null): Pick<RedactOptions, 'sentReceipts'> {
   if (body === null) return {}
   const texts = RECEIPT_MEMBERS.flatMap((name) => body[name]).filter((text) => typeof text === 'string')
@@ -148,14 +154,14 @@ function keptBody(exchange: Exchange, redact: RedactOptions): RedactedBody {
   return { ...kept, isRedacted: kept.isRedacted || allowed !== raw }
 }
 
-/** Under Global Privacy Control advertising identities stand as hashes, in bodies that were refused too. */
+/** Under Global Privacy Control advertising identities are replaced by hashes, in refused bodies too. */
 function withoutAdvertising(raw: string, exchange: Exchange, { hash }: RedactOptions): string {
   const { body } = exchange
   if (body !== null) return saysGpc(exchange) ? hashAdvertising(raw, body, hash) : raw
   return saysGpc(exchange) || mentionsGpc(raw) ? hashAdvertisingByName(raw, hash) : raw
 }
 
-/** Global Privacy Control, by the body's word or the browser's header. */
+/** Global Privacy Control, from the body or the browser's header. */
 export function saysGpc(exchange: Exchange): boolean {
   return exchange.hasGpcHeader || exchange.body?.['gpc'] === true
 }

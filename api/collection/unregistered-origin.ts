@@ -1,4 +1,4 @@
-/** Tells a website's people of pages that tried to count for it from an origin that it has not registered. */
+/** Notifies a website's owners of pages on unregistered origins that tried to count for it. */
 
 import type { Website } from '../../domain/catalog.ts'
 import { normaliseOrigin } from '../../domain/origin.ts'
@@ -7,8 +7,9 @@ import type { ApiDeps } from '../deps.ts'
 import type { Recorder } from './request-logs.ts'
 
 /**
- * Writes an activity entry if the origin can be a page's and the website has not registered it: at most one an hour for each origin, and a
- * bounded number an hour for each website. Never rejects. Callers do not wait for it, because the answer does not depend on it.
+ * Writes an activity entry if the origin can be a page's and the website has not registered it: at most one per hour
+ * and origin, and a bounded number per hour and website. Never rejects. Callers need not wait, because the answer does
+ * not depend on it.
  */
 export async function noteUnregisteredOrigin(
   website: Website,

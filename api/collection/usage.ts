@@ -1,4 +1,4 @@
-/** Counts tracked events against the plan's monthly quota and says when it is used up. */
+/** Counts tracked events against the plan's monthly quota and reports when it is used up. */
 
 import type { Website } from '../../domain/catalog.ts'
 import { PLAN_LIMITS } from '../../domain/limits.ts'
@@ -9,7 +9,7 @@ import type { Exchange } from './exchange.ts'
 import type { Recorder } from './request-logs.ts'
 
 export interface TakenUsage {
-  /** Over the quota of a plan that is cut off: the request is answered as usual and nothing is stored. */
+  /** Over the quota of a plan that is cut off: the request is answered as usual but nothing is stored. */
   readonly isUnrecorded: boolean
   /** For a record that could not be made durable. */
   readonly giveBack: () => Promise<void>
@@ -44,7 +44,7 @@ export async function takeUsage(
   return { isUnrecorded: outcome.isOver, giveBack }
 }
 
-/** Does the work of a counted request; gives the count back where the work fails. */
+/** Does the work of a counted request; takes the count back if the work fails. */
 export async function keepUsage<T>(usage: TakenUsage, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

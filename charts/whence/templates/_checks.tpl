@@ -1,4 +1,4 @@
-{{- /* What is wrong with the values and no schema can say. Told all at once, before anything runs. */ -}}
+{{- /* Faults of the values that a schema cannot express. Reported all at once, before anything runs. */ -}}
 
 {{- define "whence.checkValues" -}}
 {{- $problems := list -}}
@@ -26,7 +26,7 @@
 {{- with .Values.api -}}
 {{- if and .spool.enabled .autoscaling.enabled }}{{ $problems = append $problems "api.autoscaling.enabled=false: a pod that goes takes its spool along, so nothing may scale api.spool away" }}{{ end -}}
 {{- if and .autoscaling.enabled (gt (int .autoscaling.minReplicas) (int .autoscaling.maxReplicas)) }}{{ $problems = append $problems "api.autoscaling.minReplicas: at most api.autoscaling.maxReplicas" }}{{ end -}}
-{{- /* What may wait, the room that the disk keeps free, and a tenth for the file system. */ -}}
+{{- /* The bytes that may wait, the free space that the service keeps, and a tenth for the file system. */ -}}
 {{- $need := mulf 1.1 (mulf 1000000.0 (add 256 .spool.megabytes)) -}}
 {{- if and .spool.enabled (lt (include "whence.bytes" .spool.size | float64) $need) -}}
 {{- $problems = append $problems (printf "api.spool.size: %s cannot hold %d MB, for which it takes %.0fM at least" .spool.size (int .spool.megabytes) (divf $need 1000000.0)) -}}
@@ -48,7 +48,7 @@
 {{- mulf (regexFind "^[0-9.]+" . | float64) (index $units (regexFind "[A-Za-z]+$" .)) -}}
 {{- end -}}
 
-{{- /* Watched namespaces that are not there, as a YAML list; empty where helm does not ask the cluster, as for a template. */ -}}
+{{- /* Missing watched namespaces, as a YAML list; empty if helm has no access to the cluster, as in `helm template`. */ -}}
 {{- define "whence.missingNamespaces" -}}
 {{- $wanted := include "whence.namespaces" . | fromYamlArray -}}
 {{- $missing := list -}}

@@ -1,4 +1,4 @@
-{{- /* Names, labels and the list of components: what every template asks. */ -}}
+{{- /* Names, labels and the list of components: used by every template. */ -}}
 
 {{- define "whence.name" -}}
 {{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
@@ -26,7 +26,7 @@ app.kubernetes.io/part-of: whence
 {{- end }}
 {{- end -}}
 
-{{- /* Of every object, beside those of its own; nothing if there are none. Arguments: root; own: annotations that win. */ -}}
+{{- /* For every object, besides its own; nothing if there are none. Arguments: root; own: annotations that win. */ -}}
 {{- define "whence.annotations" -}}
 {{- with mergeOverwrite (dict) (default (dict) .root.Values.commonAnnotations) (default (dict) .own) -}}
 annotations:
@@ -51,7 +51,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- if eq .Values.profile "cluster" }}true{{ end -}}
 {{- end -}}
 
-{{- /* Namespaces whose custom resources the operator reads, as a YAML list; empty where it reads all. */ -}}
+{{- /* Namespaces whose custom resources the operator reads, as a YAML list; empty if it reads all. */ -}}
 {{- define "whence.namespaces" -}}
 {{- if .Values.watch.allNamespaces -}}
 []
@@ -78,7 +78,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 {{- end -}}
 
-{{- /* Components that speak to providers, as a JSON list. */ -}}
+{{- /* Components that send requests to providers, as a JSON list. */ -}}
 {{- define "whence.deliveringComponents" -}}
 {{- if include "whence.isCluster" . -}}
 {{- $names := list -}}

@@ -1,6 +1,6 @@
-{{- /* Who reaches what. A test unites the rules of each component and holds them against this. */ -}}
+{{- /* Allowed connections. A test compares the rules of each component with this list. */ -}}
 
-{{- /* Components by the place that they reach, as YAML. The migration has a policy of its own. */ -}}
+{{- /* Components by destination, as YAML. The migration has its own policy. */ -}}
 {{- define "whence.reaches" -}}
 {{- $providers := list -}}
 {{- range include "whence.deliveryComponents" . | fromYamlArray }}{{ if hasKey . "provider" }}{{ $providers = append $providers .name }}{{ end }}{{ end -}}

@@ -1,4 +1,4 @@
-{{- /* Pods: what all of them have in common, and what gives each its settings. */ -}}
+{{- /* Pods: their common parts, and the settings of each. */ -}}
 
 {{- /* Values `pods` with those of the component's own `pod`: maps are merged, lists replaced. Arguments: root; own: the component's values. */ -}}
 {{- define "whence.podValues" -}}
@@ -23,7 +23,7 @@ readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end -}}
 
-{{- /* Where pods run and how they end. Arguments: root, own, component; `revision` is the label that tells one version's pods from another's. */ -}}
+{{- /* Placement and termination of pods. Arguments: root, own, component; `revision` is the label that distinguishes the pods of versions. */ -}}
 {{- define "whence.placement" -}}
 {{- $root := .root -}}
 {{- $pods := include "whence.podValues" . | fromJson -}}
@@ -192,7 +192,7 @@ http://{{ include "whence.fullname" .root }}-stand-ins.{{ .root.Release.Namespac
 {{- end }}
 {{- end -}}
 
-{{- /* A token of our own length of life, for the one audience that needs it; the default one is switched off. */ -}}
+{{- /* A token with its own lifetime and only the audience it needs; the default token is disabled. */ -}}
 {{- define "whence.tokenVolume" -}}
 - name: kubernetes
   projected:
@@ -218,7 +218,7 @@ http://{{ include "whence.fullname" .root }}-stand-ins.{{ .root.Release.Namespac
 - { name: secret, mountPath: /etc/whence/secret, readOnly: true }
 {{- end -}}
 
-{{- /* Authorities and client certificates that the engines' addresses name, as in `ca=/etc/whence/engines/ca.crt`. */ -}}
+{{- /* Certificate files that the engines' addresses refer to, as in `ca=/etc/whence/engines/ca.crt`. */ -}}
 {{- define "whence.engineVolume" -}}
 {{- with .Values.engineFiles.existingSecret }}
 - name: engines
@@ -246,7 +246,7 @@ http://{{ include "whence.fullname" .root }}-stand-ins.{{ .root.Release.Namespac
 - { name: WHENCE_DATA, value: /var/lib/whence }
 {{- end -}}
 
-{{- /* Endpoints forget a pod a moment after it was told to end. Takes the root. */ -}}
+{{- /* Endpoints drop a pod a moment after its termination begins. Argument: the root. */ -}}
 {{- define "whence.preStop" -}}
 {{- if gt (int .Values.pods.preStopSleepSeconds) 0 }}
 lifecycle: { preStop: { sleep: { seconds: {{ .Values.pods.preStopSleepSeconds }} } } }
@@ -270,7 +270,7 @@ livenessProbe:
   failureThreshold: 6
 {{- end -}}
 
-{{- /* The operator is ready once it knows what it decides about. */ -}}
+{{- /* The operator is ready once it has read everything that its decisions depend on. */ -}}
 {{- define "whence.operatorProbes" -}}
 startupProbe:
   httpGet: { path: /live, port: metrics }
@@ -304,8 +304,8 @@ livenessProbe:
 {{- end -}}
 
 {{- /*
-How many pods. Where something else scales them, as many as there are now: without a number helm would take the one away that was
-there before, and the API server would put a 1 in its place. Arguments: root, name, wanted, isScaled.
+Number of pods. If something else scales them, the present number: without one helm would remove the previous number, and the API
+server would set it to 1. Arguments: root, name, wanted, isScaled.
 */ -}}
 {{- define "whence.replicas" -}}
 {{- if not .isScaled -}}

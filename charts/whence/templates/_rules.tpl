@@ -1,4 +1,4 @@
-{{- /* Rights, in one place: a test holds them against what the programs are seen to use. */ -}}
+{{- /* All rights: a test compares them with the requests that the programs make. */ -}}
 
 {{- define "whence.resourceRules" -}}
 - apiGroups: [whence.dev]
@@ -19,7 +19,7 @@
 - apiGroups: ['']
   resources: [configmaps]
   verbs: [get, list, watch, create, patch, delete]
-{{- /* Server-side apply names what it makes, so that even making these Secrets can be a right by name. */}}
+{{- /* Server-side apply names its object, so that even creating these Secrets can be a right by name. */}}
 - apiGroups: ['']
   resources: [secrets]
   resourceNames: {{ include "whence.providerSecrets" . }}

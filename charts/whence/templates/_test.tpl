@@ -1,4 +1,4 @@
-{{- /* What `helm test` needs: an organisation, a website and a path that nobody else uses. */ -}}
+{{- /* What `helm test` needs: an organisation, a website and a path of its own. */ -}}
 
 {{- define "whence.testId" -}}
 {{ include "whence.fullname" . }}-test
