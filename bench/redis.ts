@@ -11,8 +11,8 @@ import { randomBytes } from 'node:crypto'
 import type { HotState, ReceiptRef } from '../ports/hot-state/hot-state.ts'
 import { redisHotState } from '../ports/hot-state/redis/redis.ts'
 import { startRedis, type RedisServer } from '../test/support/redis.ts'
+import { DAY_MS } from '../domain/durations.ts'
 
-const DAY_MS = 86_400_000
 const LEARN_AT_ONCE = 1_000
 const CALLS_AT_ONCE = 256
 const CALLS_MS = 2_000

@@ -1,12 +1,9 @@
 /** THE table of limits: sizes, counts, times, plans and rates. Names end with the unit. */
 
 import type { Plan } from './model.ts'
+import { DAY_MS, DAY_S, HOUR_MS, HOUR_S, MINUTE_MS, MINUTE_S, SECOND_MS } from './durations.ts'
 
 const KIB = 1024
-const SECOND_MS = 1000
-const MINUTE_MS = 60 * SECOND_MS
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 
 export const LIMITS = {
   bodyBytes: 16 * KIB,
@@ -134,10 +131,6 @@ export const PLAN_LIMITS: { readonly [P in Plan]: PlanLimits } = {
     isCutOffOverQuota: false,
   },
 }
-
-const MINUTE_S = 60
-const HOUR_S = 3_600
-const DAY_S = 86_400
 
 /** Fixed windows aligned to the clock: a window's number is the Unix time divided by `windowS`. */
 export const RATE_RULES = {

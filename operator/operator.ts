@@ -5,7 +5,7 @@
  * do not lead keep their copies up to date and write nothing.
  */
 
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 
 import type { Registry } from 'prom-client'
@@ -40,6 +40,7 @@ import type { World } from './gather/world.ts'
 import { watchWorld } from './gather/world.ts'
 import type { Writer } from './apply/writer.ts'
 import { createWriter } from './apply/writer.ts'
+import { sha256Hex } from '../common/digest.ts'
 
 export interface OperatorOptions {
   readonly client: KubeClient
@@ -89,7 +90,6 @@ const TIDY = 'tidy'
 const TIDY_MS = 30_000
 const FORBIDDEN_RETRY_MS = 30_000
 
-const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
 const pack = (text: string): string => gzipSync(text).toString('base64')
 const nonce = (): string => randomBytes(16).toString('hex')
 

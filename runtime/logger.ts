@@ -4,7 +4,7 @@ import { isatty } from 'node:tty'
 
 import pino from 'pino'
 
-import { printable, printableJson } from '../domain/printable.ts'
+import { printable, printableJson } from '../common/printable.ts'
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]

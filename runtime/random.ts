@@ -33,6 +33,6 @@ export function createRandomness(): Randomness {
 }
 
 /** Ascending with time and unique: 12 hex digits of the Unix time in ms, then 16 random ones. */
-export function timeOrderedId(randomness: Randomness, nowMs: number): string {
+export function timeOrderedId(randomness: Pick<Randomness, 'hex'>, nowMs: number): string {
   return nowMs.toString(16).padStart(12, '0') + randomness.hex(8)
 }

@@ -8,8 +8,8 @@
 import { Findings, isObject, isText, parsed, type Json } from './checks.ts'
 import { createGuard, startStandIn } from './server.ts'
 import type { GuardedOptions, Judgement, SimulatedRequest, StandIn } from './server.ts'
+import { DAY_S } from '../domain/durations.ts'
 
-const DAY_S = 86_400
 const MAX_EVENTS = 1_000
 const ACTION_SOURCES =
   'website app email phone_call chat physical_store system_generated business_messaging other'.split(' ')

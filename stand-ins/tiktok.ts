@@ -9,8 +9,8 @@
 import { Findings, isObject, isText, parsed, type Json } from './checks.ts'
 import { createGuard, startStandIn } from './server.ts'
 import type { GuardedOptions, Judgement, StandIn } from './server.ts'
+import { DAY_S } from '../domain/durations.ts'
 
-const DAY_S = 86_400
 const MAX_EVENTS = 1_000
 const TOP_FIELDS = ['event_source', 'event_source_id', 'data', 'test_event_code', 'partner_name']
 const EVENT_FIELDS = 'event event_time event_id user properties page app ad lead limited_data_use'.split(' ')

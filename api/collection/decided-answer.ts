@@ -4,7 +4,7 @@
  * The role `state` copies decisions into the hot state; if it is down or behind, a repeat need not wait for it.
  */
 
-import { readJsonColumn } from '../../domain/json-column.ts'
+import { readJsonColumn } from '../../common/json-column.ts'
 import type { InstallAnswer } from '../../domain/model.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
 import type { Claim, Decision } from '../../ports/hot-state/hot-state.ts'

@@ -2,21 +2,14 @@
 
 import { FACTS_WRITER_GROUP, hasReached, type DecidingTopic } from '../../domain/collection/facts-lag.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
+import { within } from '../../common/deadline.ts'
 
 /** The hook waits 5 s in total, so the facts get less than that; a later answer is ignored. */
 const LOOKUP_MS = 1_000
 
 /** Rejects if it takes longer than a request can wait. */
-export async function inTime<T>(lookup: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${LOOKUP_MS} ms`)), LOOKUP_MS)
-  })
-  try {
-    return await Promise.race([lookup, late])
-  } finally {
-    clearTimeout(timer)
-  }
+export function inTime<T>(lookup: Promise<T>): Promise<T> {
+  return within(lookup, LOOKUP_MS)
 }
 
 /**

@@ -19,8 +19,8 @@ import { corsHeaders } from '../http/origin-guard.ts'
 import { findWebsite, ownerOf } from './owner.ts'
 import { sendJson, sendRefusal, type Headers } from '../http/reply.ts'
 import type { Recorder } from './request-logs.ts'
-import { sha256Hex } from './sha256.ts'
 import { noteUnregisteredOrigin } from './unregistered-origin.ts'
+import { sha256Hex } from '../../common/digest.ts'
 
 /** A request that passed every check that needs no state. */
 export interface CheckedRequest {

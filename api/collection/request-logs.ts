@@ -3,7 +3,6 @@
  * refusal.
  */
 
-import { hash } from 'node:crypto'
 import type { Website } from '../../domain/catalog.ts'
 import { LIMITS, PLAN_LIMITS, type RateRuleName } from '../../domain/limits.ts'
 import { encodeRecord, recordKey } from '../../domain/records.ts'
@@ -15,6 +14,7 @@ import { timeOrderedId } from '../../runtime/random.ts'
 import type { ApiDeps } from '../deps.ts'
 import type { Exchange } from './exchange.ts'
 import { createFloods } from '../http/floods.ts'
+import { sha256Hex } from '../../common/digest.ts'
 
 export interface FactAppend {
   readonly topic: RecordTopic
@@ -125,7 +125,7 @@ function requestLog(exchange: Exchange, answer: NotedAnswer, deps: ApiDeps): Req
 }
 
 function digestOf({ bytes }: Exchange): RedactedBody {
-  return { body: `sha256:${hash('sha256', bytes, 'hex')}`, bodyForm: 'digest', isRedacted: false }
+  return { body: `sha256:${sha256Hex(bytes)}`, bodyForm: 'digest', isRedacted: false }
 }
 
 /** The members that contain receipts and tokens. */

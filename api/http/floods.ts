@@ -1,6 +1,7 @@
 /** Bounds the records of refusals that no rate limit bounds: records per second, and bodies per minute and address. */
 
 import { LIMITS } from '../../domain/limits.ts'
+import { MINUTE_MS, SECOND_MS } from '../../domain/durations.ts'
 
 export interface Floods {
   /** Whether another record of such a refusal may go to the log. */
@@ -9,8 +10,6 @@ export interface Floods {
   readonly takesBody: (addressHash: string) => boolean
 }
 
-const SECOND_MS = 1_000
-const MINUTE_MS = 60_000
 /** Addresses whose bodies are counted in one minute; bodies of others are not kept. */
 const ADDRESSES_MAX = 100_000
 

@@ -1,11 +1,11 @@
 /** `GET /skills/<brand>-setup/...`: what a coding agent needs to set Whence up in a repository. */
 
-import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ApiOptions } from '../deps.ts'
 import { CACHE_SHORT, staticFile, type StaticFile } from '../static-files.ts'
+import { sha256Hex } from '../../common/digest.ts'
 
 const SOURCE = fileURLToPath(new URL('../skills', import.meta.url))
 const TYPES: Readonly<Record<string, string>> = {
@@ -34,7 +34,7 @@ export function skillFiles(options: ApiOptions, hookSha256: string): [string, St
     name: `${options.brand}-setup`,
     version: options.version,
     base_url: options.baseUrl,
-    files: rendered.map(({ name, content }) => ({ path: name, sha256: sha256(content) })),
+    files: rendered.map(({ name, content }) => ({ path: name, sha256: sha256Hex(content) })),
     hook: { url: `${options.baseUrl}/report.sh`, sha256: hookSha256 },
   }
   const manifestFile = staticFile({
@@ -64,8 +64,4 @@ function fill(text: string, options: ApiOptions): string {
     .replaceAll('{{base_url}}', () => options.baseUrl)
     .replaceAll('{{brand}}', options.brand)
     .replaceAll('{{BRAND}}', options.brand.toUpperCase().replaceAll('-', '_'))
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
 }

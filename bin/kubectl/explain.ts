@@ -5,7 +5,7 @@ import { CATALOG_LABEL, INDEX_KEY, indexName } from '../../domain/published/plac
 import { fromShards } from '../../domain/published/shards.ts'
 import { CONDITION_REASONS, type Condition } from '../../domain/resources/conditions.ts'
 import { RESOURCE_GROUP } from '../../domain/resources/resources.ts'
-import { printable } from '../../domain/printable.ts'
+import { printable } from '../../common/printable.ts'
 import { wholeCatalog } from '../../runtime/catalog/whole-catalog.ts'
 import { print } from '../tools/output.ts'
 import {

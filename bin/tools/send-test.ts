@@ -11,7 +11,7 @@ import { readCluster } from '../wiring/cluster.ts'
 import { baseUrlOf, tokenUrlOf } from '../wiring/provider-urls.ts'
 import { connectTools } from './control.ts'
 import { durationText } from './table.ts'
-import { printable } from '../../domain/printable.ts'
+import { printable } from '../../common/printable.ts'
 import { complain, print, printJson } from './output.ts'
 import type { SendTestWish, SendTestAnswer } from './live.ts'
 

@@ -7,6 +7,7 @@ import { requireSafeTopics, UnsafeTopics } from '../../ports/event-log/kafka/kaf
 import type { KafkaSettings } from '../../ports/event-log/kafka/url.ts'
 import type { Lifecycle } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { within } from '../../common/deadline.ts'
 
 export interface TopicCheckParts {
   readonly lifecycle: Pick<Lifecycle, 'start' | 'fail'>
@@ -32,7 +33,7 @@ export async function checkTopics(
     for (const { topic, message } of problems) logger.warn({ topic, message }, 'unsafe topic')
   }
   try {
-    return await (mayWait ? inTime(check()) : check())
+    return await (mayWait ? within(check(), FIRST_CHECK_MS) : check())
   } catch (error) {
     if (!mayWait || error instanceof UnsafeTopics) throw error
     logger.error({ err: error }, 'event log away: its topics are checked when it is back')
@@ -59,15 +60,4 @@ export async function checkTopics(
       if (timer !== null) clearTimeout(timer)
     },
   )
-}
-
-async function inTime(check: Promise<void>): Promise<void> {
-  const late = Promise.withResolvers<void>()
-  const timer = setTimeout(() => late.reject(new Error(`no answer within ${FIRST_CHECK_MS} ms`)), FIRST_CHECK_MS)
-  check.catch(() => undefined)
-  try {
-    await Promise.race([check, late.promise])
-  } finally {
-    clearTimeout(timer)
-  }
 }

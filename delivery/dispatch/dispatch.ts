@@ -3,7 +3,7 @@
 import type { Registry } from 'prom-client'
 
 import type { Catalog } from '../../domain/catalog.ts'
-import { holdMs, JITTER, leavesTierAtMs, tierFor } from '../../domain/delivery/attempts.ts'
+import { holdMs, JITTER, tierFor } from '../../domain/delivery/attempts.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Visit } from '../../domain/model.ts'
 import {
@@ -22,6 +22,7 @@ import { deliveriesOf, visitNeededBy, type Dispatched } from './plan.ts'
 import { readVisits, type FactsReader, type VisitRef } from './reads.ts'
 import { FirstRecords, type OwnArrival } from './first-records.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { takeDue } from '../tiers.ts'
 import { createRecordReader, unreadableRowCounter, type ReadEntry } from '../record-reader.ts'
 import { consumeReadable } from '../version-guard.ts'
 
@@ -105,22 +106,13 @@ class Dispatcher {
   }
 
   async takeParked(batch: Batch, tier: TierName): Promise<BatchOutcome> {
-    const arrivals: OwnArrival[] = []
-    let done = 0
-    for (const entry of batch.entries) {
-      const parked = this.#read('parkedInstall', entry, batch.topic)
-      if (parked !== null) {
-        const leavesAtMs = leavesTierAtMs({ dueAtMs: parked.dueAtMs, enteredAtMs: entry.appendedAtMs, tier })
-        if (leavesAtMs > this.#deps.nowMs()) {
-          await this.#dispatch(arrivals)
-          return { done, resumeAtMs: leavesAtMs }
-        }
-        arrivals.push({ ...parked, superseded: null })
-      }
-      done += 1
-    }
-    await this.#dispatch(arrivals)
-    return { done }
+    const { due, outcome } = takeDue(batch, {
+      tier,
+      nowMs: this.#deps.nowMs,
+      read: (entry) => this.#read('parkedInstall', entry, batch.topic),
+    })
+    await this.#dispatch(due.map((parked) => ({ ...parked, superseded: null })))
+    return outcome
   }
 
   /** Those whose facts are there go first, so that no one waits for another's. */

@@ -5,6 +5,7 @@ import type { QueryRow } from '../../ports/facts/queries.ts'
 import type { Arrival } from './decide-pending.ts'
 import type { Superseded } from './plan.ts'
 import { readDispatched, readFirsts, type DispatchedBefore, type FactsReader } from './reads.ts'
+import { BoundedMap } from '../../common/bounded-map.ts'
 
 export interface OwnArrival extends Arrival {
   /** What a later record of the same event has led to already. */
@@ -26,7 +27,7 @@ const REMEMBERED = 100_000
 
 export class FirstRecords {
   readonly #facts: FactsReader
-  readonly #known = new Map<string, Known>()
+  readonly #known = new BoundedMap<string, Known>(REMEMBERED)
 
   constructor(facts: FactsReader) {
     this.#facts = facts
@@ -63,11 +64,6 @@ export class FirstRecords {
   remember(arrival: OwnArrival, then: Pick<Known, 'isParked' | 'skipped'>): void {
     const { record } = arrival
     this.#known.set(eventKey(arrival), { receivedAtMs: receivedAtMs(arrival), requestId: record.request.id, ...then })
-    if (this.#known.size <= REMEMBERED) return
-    for (const oldest of this.#known.keys()) {
-      this.#known.delete(oldest)
-      break
-    }
   }
 }
 

@@ -1,13 +1,12 @@
 /** Decides, with the visit at hand, what each planned delivery of an install becomes: a job, or the reason why not. */
 
-import { createHash } from 'node:crypto'
-
 import type { Catalog, Destination } from '../../domain/catalog.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS } from '../../domain/providers/index.ts'
 import { jobFor, jobIdOf, visitSkip, type DeliveryReason } from '../../domain/delivery/deliveries.ts'
 import type { DeliveryPlan, Install, Visit, WebsiteId } from '../../domain/model.ts'
 import type { DeliveryRecord, InstallRecord, Job } from '../../domain/records.ts'
 import type { VisitRef } from './reads.ts'
+import { sha256Hex } from '../../common/digest.ts'
 
 export interface Dispatched {
   readonly records: readonly DeliveryRecord[]
@@ -53,10 +52,6 @@ export function deliveriesOf(input: DispatchInput): Dispatched {
 export function visitNeededBy(install: Install): VisitRef | null {
   const isNeeded = install.deliveries.some((plan) => plan.status === 'pending')
   return isNeeded && install.visitId !== null ? { website: install.website, visitId: install.visitId } : null
-}
-
-function sha256Hex(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
 }
 
 function skipNow({ record, visit, catalog }: DispatchInput, plan: DeliveryPlan): DeliveryReason | '' {

@@ -1,6 +1,6 @@
 /** What dispatch reads of the facts: which events have deliveries already, and the visits behind new ones. */
 
-import { readJsonColumn } from '../../domain/json-column.ts'
+import { readJsonColumn } from '../../common/json-column.ts'
 import type {
   CandidateVerdict,
   DeliveryPlan,

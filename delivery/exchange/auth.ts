@@ -6,6 +6,8 @@ import { httpOutcome } from '../providers/http-outcome.ts'
 import { jsonObject } from '../providers/json-answer.ts'
 import type { OauthGrant, Outcome, ProviderReply, ProviderRequest } from '../providers/provider.ts'
 import { createSender } from './send.ts'
+import { MINUTE_MS } from '../../domain/durations.ts'
+import { BoundedMap } from '../../common/bounded-map.ts'
 
 export interface TokensOptions {
   /** Origin of the token service, for example `https://oauth2.googleapis.com`. */
@@ -28,7 +30,6 @@ export interface Tokens {
   close(): void
 }
 
-const MINUTE_MS = 60_000
 /** A token is renewed so long before its end, so that none runs out on its way. */
 const RENEW_MS = 5 * MINUTE_MS
 /** For a token whose answer names no end. */
@@ -46,7 +47,7 @@ interface Kept {
 /** The cache is keyed by a digest, so that no credential lies in it in the clear. */
 export function createTokens(options: TokensOptions): Tokens {
   const sender = createSender({ baseUrl: options.baseUrl, exchangeMs: options.exchangeMs })
-  const kept = new Map<string, Kept>()
+  const kept = new BoundedMap<string, Kept>(KEPT)
   const underWay = new Map<string, Promise<TokenResult>>()
 
   async function fetchToken(key: string, grant: OauthGrant): Promise<TokenResult> {
@@ -57,10 +58,6 @@ export function createTokens(options: TokensOptions): Tokens {
     if (answer === null) return none(tokenOutcome(reply))
     const renewAtMs = options.nowMs() + answer.lifetimeS * 1_000 - RENEW_MS
     kept.set(key, { token: answer.token, renewAtMs })
-    for (const oldest of kept.keys()) {
-      if (kept.size <= KEPT) break
-      kept.delete(oldest)
-    }
     return { kind: 'token', token: answer.token }
   }
 

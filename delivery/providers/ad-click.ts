@@ -2,8 +2,7 @@
 
 import type { Job } from '../../domain/records.ts'
 import type { DestinationContext, ProviderBatch, ProviderRequest, Skip } from './provider.ts'
-
-const DAY_MS = 86_400_000
+import { DAY_MS } from '../../domain/durations.ts'
 
 /** No advertising provider takes a click older than this, whatever window is set. */
 export const CLICK_LIFETIME_MS = 90 * DAY_MS

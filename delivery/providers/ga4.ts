@@ -11,6 +11,7 @@ import type { SessionMode } from '../../domain/model.ts'
 import type { Job } from '../../domain/records.ts'
 import { httpOutcome } from './http-outcome.ts'
 import type { DestinationContext, Outcome, Provider, ProviderReply, ProviderRequest, Skip } from './provider.ts'
+import { HOUR_MS } from '../../domain/durations.ts'
 
 export const ga4: Provider = {
   id: 'ga4',
@@ -22,7 +23,6 @@ export const ga4: Provider = {
   },
 }
 
-const HOUR_MS = 3_600_000
 /** Google joins an event to a web session only if the request comes within a day of the session's start [U]. */
 const JOINABLE_MS = 24 * HOUR_MS
 /** Longest value of a custom parameter in a standard property [S, limitations]. */

@@ -15,6 +15,7 @@ import { requestOfMany, requestOfOne } from './ad-click.ts'
 import { httpOutcome } from './http-outcome.ts'
 import { integerOf, jsonObject, objectOf, textOf, type JsonObject } from './json-answer.ts'
 import type { DestinationContext, Outcome, Provider, ProviderReply, ProviderRequest, Skip } from './provider.ts'
+import { MINUTE_MS } from '../../domain/durations.ts'
 
 const ROWS = { row: metaRow, envelope: metaEnvelope }
 
@@ -36,7 +37,6 @@ export const meta: Provider = {
 
 /** Versions of the Conversions API live for two years at least [U]. */
 const VERSION = 'v26.0'
-const MINUTE_MS = 60_000
 
 function metaRow(job: Job, destination: DestinationContext, nowMs: number): Row | Skip {
   if (isOptedOut(job)) return skip('gpc')

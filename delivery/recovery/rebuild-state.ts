@@ -8,6 +8,7 @@ import type { QueryRow } from '../../ports/facts/queries.ts'
 import type { FactsReader } from '../dispatch/reads.ts'
 import { readPredecessors } from '../state/predecessors.ts'
 import { matchedVisit, settleAnswer, type KnownAnswer } from './settle-answer.ts'
+import { DAY_MS } from '../../domain/durations.ts'
 
 export interface RebuildDeps {
   readonly facts: FactsReader
@@ -27,7 +28,6 @@ export interface RebuildReport {
 const PAGE_ROWS = 5_000
 /** Verbs under way at once: more would only wait in the queue to the store. */
 const VERBS_AT_ONCE = 500
-const DAY_MS = 86_400_000
 /** Of an activation's row, as `activationsAfter` gives it. */
 const REVOKED = 2
 

@@ -6,10 +6,11 @@
  * crash in between repeats both, which changes nothing.
  */
 
+import { takeDue } from '../tiers.ts'
 import { Counter } from 'prom-client'
 import type { Registry } from 'prom-client'
 
-import { holdMs, JITTER, leavesTierAtMs, tierFor } from '../../domain/delivery/attempts.ts'
+import { holdMs, JITTER, tierFor } from '../../domain/delivery/attempts.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import {
   encodeRecord,
@@ -26,6 +27,7 @@ import type { FactsReader } from '../dispatch/reads.ts'
 import { readPredecessors, type Predecessors } from './predecessors.ts'
 import { createRecordReader, type ReadEntry } from '../record-reader.ts'
 import { consumeReadable } from '../version-guard.ts'
+import { within } from '../../common/deadline.ts'
 
 export interface LateRevocationDeps {
   readonly eventLog: Pick<EventLog, 'append' | 'consume'>
@@ -113,26 +115,19 @@ export class LateRevocations {
   }
 
   async #takeWaiting(batch: Batch, tier: TierName): Promise<BatchOutcome> {
-    const due: ActivationRecord[] = []
-    for (const [done, entry] of batch.entries.entries()) {
-      const waiting = this.#read('waitingActivation', entry, batch.topic)
-      if (waiting === null) continue
-      const { dueAtMs, record } = waiting
-      const leavesAtMs = leavesTierAtMs({ dueAtMs, enteredAtMs: entry.appendedAtMs, tier })
-      if (leavesAtMs > this.#deps.nowMs()) {
-        await this.take(due)
-        return { done, resumeAtMs: leavesAtMs }
-      }
-      due.push(record)
-    }
-    await this.take(due)
-    return { done: batch.entries.length }
+    const { due, outcome } = takeDue(batch, {
+      tier,
+      nowMs: this.#deps.nowMs,
+      read: (entry) => this.#read('waitingActivation', entry, batch.topic),
+    })
+    await this.take(due.map(({ record }) => record))
+    return outcome
   }
 
   /** Those that are there; none where the facts gave no answer in time. */
   async #predecessorsOf(records: readonly ActivationRecord[]): Promise<Predecessors> {
     try {
-      return await within(LOOKUP_MS, readPredecessors(this.#deps.facts, records))
+      return await within(readPredecessors(this.#deps.facts, records), LOOKUP_MS)
     } catch (error) {
       this.#deps.logger.warn({ err: error }, 'predecessors could not be looked up')
       return new Map()
@@ -186,16 +181,4 @@ function givenUpCounter(registry: Registry | undefined): Counter | null {
     help: 'Activations whose visit never came, so that nobody knows which receipt they revoked.',
     registers: [registry],
   })
-}
-
-async function within<T>(mostMs: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${mostMs} ms`)), mostMs)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }

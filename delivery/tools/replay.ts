@@ -5,6 +5,7 @@ import { encodeRecord, recordKey, type DeadLetter, type DeliveryRecord } from '.
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { FactsReader } from '../dispatch/reads.ts'
 import { appendWithRetries } from '../worker/job-journal.ts'
+import { SECOND_MS } from '../../domain/durations.ts'
 
 export interface DeadLetterFilter {
   readonly website?: string
@@ -116,8 +117,6 @@ async function replaySome(deps: ReplayDeps, letters: readonly DeadLetter[]): Pro
   await Promise.all(allowed.map(({ letter }) => replayOne(deps, letter)))
   return steps
 }
-
-const SECOND_MS = 1_000
 
 function wait(waitMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, waitMs))

@@ -10,6 +10,7 @@ import { exchange, type Exchanged } from '../exchange/exchange.ts'
 import { hide, hideInBody } from '../exchange/hide.ts'
 import type { DestinationContext, Outcome, Provider, ProviderRequest } from '../providers/provider.ts'
 import { createSender, targetOf } from '../exchange/send.ts'
+import { MINUTE_MS } from '../../domain/durations.ts'
 
 export interface SendTestDeps {
   readonly provider: Provider
@@ -183,7 +184,6 @@ function identityOf({ website, id, provider, mode }: Destination) {
   return { website, destination: id, provider, mode }
 }
 
-const MINUTE_MS = 60_000
 /** Old enough for Google to know of it, were it a real one. */
 const CLICK_AGE_MS = 7 * 60 * MINUTE_MS
 

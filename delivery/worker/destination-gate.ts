@@ -2,8 +2,8 @@
 
 import type { Destination } from '../../domain/catalog.ts'
 import type { DeliveryReason } from '../../domain/delivery/deliveries.ts'
+import { MINUTE_MS } from '../../domain/durations.ts'
 
-const MINUTE_MS = 60_000
 const WINDOW_MINUTES = 5
 /** The breaker opens at this share of failures in the window, once there were enough requests to judge ... */
 const FAILING_SHARE = 0.7

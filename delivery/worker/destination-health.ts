@@ -9,6 +9,7 @@ import { setupOf, type DestinationGate } from './destination-gate.ts'
 import type { JobJournal } from './job-journal.ts'
 import type { Verdict } from '../providers/provider.ts'
 import type { DeliveryTarget } from './next-action.ts'
+import { timeOrderedId } from '../../runtime/random.ts'
 
 export interface OutcomeDeps {
   readonly gate: DestinationGate
@@ -56,7 +57,7 @@ async function announce(deps: OutcomeDeps, job: Job, type: string, message: stri
   await deps.journal.activity({
     v: 1,
     kind: 'activity',
-    id: nowMs.toString(16).padStart(12, '0') + randomBytes(8).toString('hex'),
+    id: timeOrderedId({ hex: (count) => randomBytes(count).toString('hex') }, nowMs),
     atMs: nowMs,
     organization: job.organization,
     website: job.website,

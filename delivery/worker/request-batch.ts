@@ -4,6 +4,7 @@ import { destinationKey } from '../../domain/catalog.ts'
 import type { Job } from '../../domain/records.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { DeliveryTarget, NextAction } from './next-action.ts'
+import { BoundedMap } from '../../common/bounded-map.ts'
 
 /** Never empty; every job goes to the same destination, as it is configured now. */
 export interface RequestBatch {
@@ -88,20 +89,14 @@ const REMEMBERED = 10_000
  * destination that refuses many jobs does not cause every batch to be sent again at every size.
  */
 export class BatchSizes {
-  readonly #sizes = new Map<string, number>()
+  readonly #sizes = new BoundedMap<string, number>(REMEMBERED)
 
   most(key: string): number {
     return this.#sizes.get(key) ?? Number.POSITIVE_INFINITY
   }
 
   refused(key: string, jobs: number): void {
-    this.#sizes.delete(key)
     this.#sizes.set(key, Math.max(1, Math.ceil(jobs / 2)))
-    if (this.#sizes.size <= REMEMBERED) return
-    for (const oldest of this.#sizes.keys()) {
-      this.#sizes.delete(oldest)
-      break
-    }
   }
 
   /** `jobs`: how many one request carried; only a full one shows that more would be accepted. */

@@ -3,9 +3,9 @@
 import type { Registry } from 'prom-client'
 
 import type { Catalog, Credentials } from '../../domain/catalog.ts'
-import { leavesTierAtMs } from '../../domain/delivery/attempts.ts'
+import { takeDue } from '../tiers.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import { TIER_NAMES, type Job, type TierName, type Topic } from '../../domain/records.ts'
+import { TIER_NAMES, type TierName, type Topic } from '../../domain/records.ts'
 import type { Batch, BatchOutcome, Consumer, EventLog } from '../../ports/event-log/event-log.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import { createTokens, type Tokens } from '../exchange/auth.ts'
@@ -115,22 +115,8 @@ async function takeBatch(
   batch: Batch,
   tier: TierName | null,
 ): Promise<BatchOutcome> {
-  const jobs: Job[] = []
-  let resumeAtMs: number | null = null
-  let done = 0
-  for (const entry of batch.entries) {
-    const job = read('job', entry, batch.topic)
-    if (job !== null && tier !== null) {
-      const leavesAtMs = leavesTierAtMs({ dueAtMs: job.dueAtMs, enteredAtMs: entry.appendedAtMs, tier })
-      if (leavesAtMs > nowMs()) {
-        resumeAtMs = leavesAtMs
-        break
-      }
-    }
-    done += 1
-    if (job !== null) jobs.push(job)
-  }
+  const { due, outcome } = takeDue(batch, { tier, nowMs, read: (entry) => read('job', entry, batch.topic) })
   // Nearest deadline first: if not all can be sent in time, as many as possible are.
-  await runner.take(jobs.sort((a, b) => a.deadlineAtMs - b.deadlineAtMs))
-  return resumeAtMs === null ? { done } : { done, resumeAtMs }
+  await runner.take(due.toSorted((a, b) => a.deadlineAtMs - b.deadlineAtMs))
+  return outcome
 }

@@ -2,6 +2,7 @@
 
 import { LIMITS, RATE_RULES, type RateRuleName } from '../limits.ts'
 import type { VisitId, WebsiteId } from '../model.ts'
+import { DAY_MS, DAY_S, HOUR_S } from '../durations.ts'
 
 export interface RateHit {
   readonly rule: RateRuleName
@@ -29,8 +30,6 @@ export function eventHits(website: WebsiteId, addressHash: string): readonly Rat
   return [hit('events_per_address_minute', both), hit('events_per_address_day', both), hit('events', website)]
 }
 
-const HOUR_S = 3_600
-
 /** Counted for an activity entry about an origin that the website has not registered. */
 export function unregisteredOriginHits(website: WebsiteId, origin: string): readonly Omit<RateHit, 'rule'>[] {
   return [
@@ -38,8 +37,6 @@ export function unregisteredOriginHits(website: WebsiteId, origin: string): read
     { key: `unregistered:${website}`, limit: LIMITS.unregisteredOriginsPerHour, windowS: HOUR_S },
   ]
 }
-
-const DAY_S = 86_400
 
 /** A visit, and an installation that was matched to it. */
 export interface VisitMatch {
@@ -65,7 +62,6 @@ function hit(rule: RateRuleName, subject: string): RateHit {
   return { rule, key: `${rule}:${subject}`, limit, windowS }
 }
 
-const DAY_MS = 86_400_000
 let latest = { day: -1, month: '' }
 
 /**

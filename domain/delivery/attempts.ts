@@ -2,10 +2,7 @@
 
 import type { DeliveryReason } from './deliveries.ts'
 import { TIER_NAMES, TIERS, type Job, type TierName } from '../records.ts'
-
-const SECOND_MS = 1_000
-const MINUTE_MS = 60 * SECOND_MS
-const DAY_MS = 86_400 * SECOND_MS
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../durations.ts'
 
 /** Waits after the first, second, ... failed attempt; the last one repeats. The first attempt does not wait. */
 export const BACKOFF_MS: readonly number[] = TIER_NAMES.map((tier) => TIERS[tier] * SECOND_MS)

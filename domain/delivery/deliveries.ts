@@ -1,5 +1,6 @@
 /** Decides what becomes of an install at each destination of its website, and makes its delivery jobs. */
 
+import type { Sha256Hex } from '../origin.ts'
 import type { Destination } from '../catalog.ts'
 import { LIMITS } from '../limits.ts'
 import type {
@@ -14,8 +15,7 @@ import type {
 } from '../model.ts'
 import { PROVIDER_DESCRIPTORS, type ProviderId } from '../providers/index.ts'
 import type { Job } from '../records.ts'
-
-const HOUR_MS = 3_600_000
+import { HOUR_MS } from '../durations.ts'
 
 interface ReasonRow {
   readonly status: Exclude<DeliveryStatus, 'pending' | 'delivered'>
@@ -133,9 +133,6 @@ export function visitSkip(install: Pick<Install, 'gpc'>, visit: Visit, destinati
 export function isGa4ClientId(value: string | undefined): value is string {
   return value !== undefined && /^[1-9][0-9]{0,19}\.[1-9][0-9]{0,19}$/.test(value)
 }
-
-/** SHA-256 of the text in UTF-8 as lower-case hex; the domain computes no digests itself. */
-export type Sha256Hex = (text: string) => string
 
 /** 32 hex digits that are the same for every attempt, repeat and replay of one delivery: its key at the provider. */
 export function jobIdOf(

@@ -1,9 +1,8 @@
 /** Pieces that the blocks of several providers are made of. */
 
 import type { JsonSchema } from '../resources/json-schema.ts'
+import { DAY_MS, HOUR_MS } from '../durations.ts'
 
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 export const hours = (count: number): number => count * HOUR_MS
 export const days = (count: number): number => count * DAY_MS
 

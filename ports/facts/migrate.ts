@@ -1,11 +1,12 @@
 /** Brings the tables up to date: numbered SQL files, each applied once, in order, by one migrator at a time. */
 
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { FactsConnection, TableLayout } from './engine/connection.ts'
 import { engineCode } from './engine/engine-codes.ts'
+import { sha256Hex } from '../../common/digest.ts'
 
 /** The connection supplies what is absent. */
 export interface MigrateSettings extends TableLayout {
@@ -69,7 +70,7 @@ export async function readMigrations(folder: URL): Promise<readonly Migration[]>
   return Promise.all(
     names.map(async (name) => {
       const text = await readFile(new URL(name, folder), 'utf8')
-      return { name, text, checksum: createHash('sha256').update(text).digest('hex') }
+      return { name, text, checksum: sha256Hex(text) }
     }),
   )
 }

@@ -8,13 +8,13 @@
 import type { ColumnType } from './column-types.ts'
 import { FACT_TABLES, TABLE_COLUMNS, type FactTable } from './columns.ts'
 import { RowsRefused, type FactRow } from './facts.ts'
+import { DAY_MS } from '../../domain/durations.ts'
 
 /** This service's own code in `RowsRefused`, besides the engine's numbers. */
 export const OUT_OF_RANGE = 'OUT_OF_RANGE'
 
 const UINT16_MAX = 0xffff
 const UINT32_MAX = 0xffff_ffff
-const DAY_MS = 86_400_000
 /** The end of 2099: every version of DateTime64 holds it, and a TTL can still be added. */
 const TIME_MAX_MS = 4_102_444_799_999
 

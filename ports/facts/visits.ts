@@ -1,6 +1,6 @@
 /** The table of visits: its columns, the row of a visit, and the visit of a row. A new field needs all three. */
 
-import { readJsonColumn } from '../../domain/json-column.ts'
+import { readJsonColumn } from '../../common/json-column.ts'
 import type { Identities, Utm, Visit } from '../../domain/model.ts'
 import type { InsertRow, ReadRow } from './column-types.ts'
 

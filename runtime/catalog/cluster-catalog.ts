@@ -22,6 +22,7 @@ import { type Reflector, startReflector } from '../kube/reflector.ts'
 import type { Logger } from '../logger.ts'
 import type { PartsMemory } from './whole-catalog.ts'
 import { wholeCatalog } from './whole-catalog.ts'
+import { endedWithin } from '../../common/deadline.ts'
 
 export interface ClusterCatalogOptions {
   readonly client: KubeClient
@@ -123,10 +124,7 @@ class ClusterCatalog {
   }
 
   async #isThereWithin(deadlineMs: number): Promise<boolean> {
-    const late = Promise.withResolvers<void>()
-    const timer = setTimeout(() => late.resolve(), deadlineMs)
-    await Promise.race([this.#first.promise, late.promise])
-    clearTimeout(timer)
+    await endedWithin(this.#first.promise, deadlineMs)
     return this.#catalog !== null
   }
 

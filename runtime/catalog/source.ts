@@ -1,7 +1,5 @@
 /** Keeps the catalog compiled from a watched folder: swapped whole, and only for one that compiles. */
 
-import { createHash } from 'node:crypto'
-
 import type { Catalog, CatalogProblem, Credentials } from '../../domain/catalog.ts'
 import { isBlocking } from '../../domain/resources/problems.ts'
 import type { Compilation } from '../../domain/catalog/compile-catalog.ts'
@@ -13,6 +11,7 @@ import { watchFolder } from './folder-watch.ts'
 import type { Logger } from '../logger.ts'
 import { ManifestsUnreadable, parseManifests, readManifests, rememberingParser } from './manifests.ts'
 import type { ManifestFile, ParsedManifests } from './manifests.ts'
+import { sha256Hex } from '../../common/digest.ts'
 
 export interface CatalogSource {
   /** The catalog in force. Read it once per request: the next call may return another. */
@@ -108,7 +107,7 @@ function compileParsed(
 ): FolderCompilation {
   const compilation = compileCatalog({
     objects: parsed.objects,
-    sha256Hex: (text) => createHash('sha256').update(text).digest('hex'),
+    sha256Hex,
     ...(checkProviderSettings === undefined ? {} : { checkProviderSettings }),
   })
   // While a document cannot be read, references to it only seem broken.

@@ -1,13 +1,12 @@
 /** Reads a catalog from the ConfigMaps that hold it, if it is complete. */
 
-import { createHash } from 'node:crypto'
-
 import type { CatalogPlace } from '../../domain/published/place.ts'
 import { INDEX_KEY, indexName, SHARD_KEY } from '../../domain/published/place.ts'
 import type { CatalogIndex } from '../../domain/published/index.ts'
 import { catalogParts, readIndex } from '../../domain/published/index.ts'
 import { memberOf, unpacked } from './members.ts'
 import type { KubeObject } from '../kube/objects.ts'
+import { sha256Hex } from '../../common/digest.ts'
 
 export interface WholeCatalog {
   readonly index: CatalogIndex
@@ -52,7 +51,7 @@ function knownPart(memory: PartsMemory, name: string, packed: string | null): Kn
   const known = memory.get(name)
   if (known?.packed === packed) return known
   const text = unpacked(packed)
-  const part = { packed, text, digest: createHash('sha256').update(text).digest('hex') }
+  const part = { packed, text, digest: sha256Hex(text) }
   memory.set(name, part)
   return part
 }

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import { createTable, durationText, preciseTimeText, timeText } from '../../bin/tools/table.ts'
-import { printable } from '../../domain/printable.ts'
+import { printable } from '../../common/printable.ts'
 
 interface Row {
   readonly name: string

@@ -12,7 +12,7 @@ import fc from 'fast-check'
 
 import type { LiveTools } from '../../bin/tools/live.ts'
 import { serveTools, type ToolServer } from '../../bin/tools/control.ts'
-import { printable, printableJson, printableLines } from '../../domain/printable.ts'
+import { printable, printableJson, printableLines } from '../../common/printable.ts'
 import { COMMANDS } from '../../runtime/settings/commands.ts'
 import { textLine } from '../../runtime/logger.ts'
 import { sourceFiles } from '../tidy/source-files.ts'

@@ -9,15 +9,16 @@ import type { SourceFile } from './source-files.ts'
 /** What the files of a folder may import from, itself included. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   domain: ['domain'],
-  ports: ['ports', 'domain'],
-  runtime: ['runtime', 'ports', 'domain'],
-  api: ['api', 'runtime', 'ports', 'domain'],
-  delivery: ['delivery', 'runtime', 'ports', 'domain'],
-  operator: ['operator', 'runtime', 'ports', 'domain'],
+  common: ['common'],
+  ports: ['ports', 'common', 'domain'],
+  runtime: ['runtime', 'ports', 'common', 'domain'],
+  api: ['api', 'runtime', 'ports', 'common', 'domain'],
+  delivery: ['delivery', 'runtime', 'ports', 'common', 'domain'],
+  operator: ['operator', 'runtime', 'ports', 'common', 'domain'],
   hook: ['hook', 'domain'],
   sdk: ['sdk', 'domain'],
   'stand-ins': ['stand-ins', 'domain'],
-  bin: ['bin', 'api', 'delivery', 'operator', 'stand-ins', 'runtime', 'ports', 'domain'],
+  bin: ['bin', 'api', 'delivery', 'operator', 'stand-ins', 'runtime', 'ports', 'common', 'domain'],
 }
 
 /** Folders that reach no package and nothing of Node, with the files that are exempt because they only build. */

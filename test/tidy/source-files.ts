@@ -22,6 +22,7 @@ export const PRODUCT_FOLDERS = [
   'sdk',
   'runtime',
   'ports',
+  'common',
   'domain',
 ] as const
 

@@ -40,6 +40,9 @@ const RUNTIME_FILES = [
   'settings/table.ts',
 ]
 
+/** Small pieces without a subject; the same holds for them. */
+const COMMON_FILES = ['bounded-map.ts', 'deadline.ts', 'digest.ts', 'json-column.ts', 'printable.ts']
+
 /** Where a number of the contract stands for something else: file and number, and what it is there. */
 const OTHER_MEANINGS: Readonly<Record<string, string>> = {
   'api/server.ts repeats 16384': 'the header block, not the body',
@@ -208,6 +211,13 @@ describe('runtime/', () => {
   it('is a closed list', () => {
     const files = sourceFiles(['runtime'], ['.ts']).map(({ path }) => path.replace('runtime/', ''))
     expect(files).to.deep.equal(RUNTIME_FILES)
+  })
+})
+
+describe('common/', () => {
+  it('is a closed list', () => {
+    const files = sourceFiles(['common'], ['.ts']).map(({ path }) => path.replace('common/', ''))
+    expect(files).to.deep.equal(COMMON_FILES)
   })
 })
 

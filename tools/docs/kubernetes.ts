@@ -1,7 +1,5 @@
 /** Renders what is made from the kinds for clusters: the definitions in crds/, and the page of condition reasons. */
 
-import { createHash } from 'node:crypto'
-
 import { stringify } from 'yaml'
 
 import { CONDITION_REASONS, CONDITION_TYPES } from '../../domain/resources/conditions.ts'
@@ -9,8 +7,7 @@ import type { ConditionType } from '../../domain/resources/conditions.ts'
 import { customResourceDefinition, RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
 import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
 import { code, page, table } from './markdown.ts'
-
-const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
+import { sha256Hex } from '../../common/digest.ts'
 
 /** One file per kind. */
 export function crdFiles(): readonly { readonly path: string; readonly text: string }[] {

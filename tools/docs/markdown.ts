@@ -1,6 +1,5 @@
 /** The few pieces of Markdown that generated pages are made of. */
-
-const DAY_MS = 86_400_000
+import { DAY_MS } from '../../domain/durations.ts'
 
 /** A whole page: title, where it comes from, and its parts. */
 export function page(title: string, source: string, parts: readonly string[]): string {

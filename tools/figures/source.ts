@@ -18,6 +18,7 @@ const FOLDERS = [
   'api',
   'bench',
   'bin',
+  'common',
   'delivery',
   'domain',
   'hook',

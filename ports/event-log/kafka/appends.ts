@@ -5,14 +5,12 @@
 import type { Topic } from '../../../domain/records.ts'
 
 import type { AppendPatience } from '../append-patience.ts'
-import { nextLookMs } from '../append-patience.ts'
 import type { Entry } from '../event-log.ts'
 import { LogUnavailable } from '../event-log.ts'
+import { answer, WaitingAppends, type AppendBounds, type WaitingAppend } from '../waiting-appends.ts'
 
-export interface AppendBounds {
-  readonly maxBytes: number
-  readonly maxEntries: number
-  /** Most bytes of one batch, which may all go to one partition; brokers bound the batch of a partition. */
+export interface KafkaQueueOptions extends AppendBounds {
+  /** Most bytes of one batch; the broker's own bound is on the batch of one partition. */
   readonly batchBytes: number
 }
 
@@ -29,22 +27,14 @@ export interface SendFailure {
   readonly isRetriable: boolean
 }
 
-interface WaitingAppend {
-  readonly entries: readonly Entry[]
-  readonly bytes: number
-  /** On the monotonic clock. */
-  readonly sinceMs: number
-  readonly patience: AppendPatience
-  readonly resolve: () => void
-  readonly reject: (error: Error) => void
+interface PartlyStored extends WaitingAppend {
   /** Entries from the front that are durable. */
   stored: number
-  isAnswered: boolean
 }
 
 interface Lane {
   readonly topic: Topic
-  readonly waiting: WaitingAppend[]
+  readonly waiting: PartlyStored[]
   /** Entries of the batch in flight: the first entries of `waiting` that are not yet stored. */
   underWay: number
   /** Since when a batch has been in flight or retried, restarted with each batch stored; null if none is. */
@@ -63,25 +53,21 @@ export function entryBytes({ key, value }: Entry): number {
  * order per key through every retry; what arrives meanwhile forms the next batch.
  */
 export class KafkaAppendQueue {
-  readonly #bounds: AppendBounds
+  readonly #batchBytes: number
+  readonly #all: WaitingAppends
   readonly #lanes = new Map<Topic, Lane>()
-  #bytes = 0
-  #entries = 0
-  #timer: NodeJS.Timeout | null = null
-  #timerAtMs = Number.POSITIVE_INFINITY
-  #drained: (() => void)[] = []
-  #expiredAtMs = Number.NEGATIVE_INFINITY
 
-  constructor(bounds: AppendBounds) {
-    this.#bounds = bounds
+  constructor(options: KafkaQueueOptions) {
+    this.#batchBytes = options.batchBytes
+    this.#all = new WaitingAppends(options, () => this.#endOverdue())
   }
 
   get bytes(): number {
-    return this.#bytes
+    return this.#all.bytes
   }
 
   get isFull(): boolean {
-    return this.#bytes >= this.#bounds.maxBytes || this.#entries >= this.#bounds.maxEntries
+    return this.#all.isFull
   }
 
   /** How long the slowest topic has stored nothing although entries wait, in ms. */
@@ -91,20 +77,15 @@ export class KafkaAppendQueue {
 
   /** When an append was last refused at its deadline, if none has been stored since; on the monotonic clock. */
   get expiredAtMs(): number {
-    return this.#expiredAtMs
+    return this.#all.expiredAtMs
   }
 
   /** Rejects at once if the entries do not fit, otherwise when they failed or reached their deadline. */
   add(topic: Topic, entries: readonly Entry[], patience: AppendPatience): Promise<void> {
     let bytes = 0
     for (const entry of entries) bytes += entryBytes(entry)
-    if (this.#bytes + bytes > this.#bounds.maxBytes || this.#entries + entries.length > this.#bounds.maxEntries) {
-      return Promise.reject(new LogUnavailable('the append queue is full'))
-    }
-    const sinceMs = performance.now()
-    this.#bytes += bytes
-    this.#entries += entries.length
-    this.#armTimer(sinceMs + Math.min(patience.deadlineMs, patience.patienceMs))
+    const sinceMs = this.#all.enter(entries, bytes, patience)
+    if (sinceMs === null) return Promise.reject(new LogUnavailable('the append queue is full'))
     return new Promise((resolve, reject) => {
       const append = { entries, bytes, sinceMs, patience, resolve, reject, stored: 0, isAnswered: false }
       this.#lane(topic).waiting.push(append)
@@ -122,7 +103,7 @@ export class KafkaAppendQueue {
 
   /** Resolves when nothing waits any more; bounded by the deadlines and by the bound on each send. */
   drained(): Promise<void> {
-    return this.#entries === 0 ? Promise.resolve() : new Promise((resolve) => this.#drained.push(resolve))
+    return this.#all.drained()
   }
 
   #lane(topic: Topic): Lane {
@@ -137,7 +118,7 @@ export class KafkaAppendQueue {
     const taken: Entry[] = []
     let bytes = 0
     for (const append of lane.waiting) {
-      const isWhole = append.stored === 0 && bytes + append.bytes <= this.#bounds.batchBytes
+      const isWhole = append.stored === 0 && bytes + append.bytes <= this.#batchBytes
       if (isWhole) {
         for (const entry of append.entries) taken.push(entry)
         bytes += append.bytes
@@ -147,10 +128,10 @@ export class KafkaAppendQueue {
         const entry = append.entries[index]
         if (entry === undefined) break
         bytes += entryBytes(entry)
-        if (bytes > this.#bounds.batchBytes && taken.length > 0) break
+        if (bytes > this.#batchBytes && taken.length > 0) break
         taken.push(entry)
       }
-      if (bytes > this.#bounds.batchBytes) break
+      if (bytes > this.#batchBytes) break
     }
     lane.underWay = taken.length
     if (taken.length === 0) {
@@ -166,7 +147,7 @@ export class KafkaAppendQueue {
     lane.underWay = 0
     if (failure === null) {
       lane.stuckSinceMs = null
-      this.#expiredAtMs = Number.NEGATIVE_INFINITY
+      this.#all.stored()
     }
     let isOver = 0
     for (const append of lane.waiting) {
@@ -174,19 +155,11 @@ export class KafkaAppendQueue {
       const part = Math.min(left, append.entries.length - append.stored)
       left -= part
       if (failure === null) append.stored += part
-      else if (!failure.isRetriable) this.#answer(append, unavailable(failure.error))
-      if (append.stored === append.entries.length) this.#answer(append, null)
+      else if (!failure.isRetriable) answer(append, unavailable(failure.error))
+      if (append.stored === append.entries.length) answer(append, null)
       if (append.isAnswered) isOver++
     }
     if (isOver > 0) this.#forgetAnswered(lane)
-    this.#afterChange()
-  }
-
-  #answer(append: WaitingAppend, failure: Error | null): void {
-    if (append.isAnswered) return
-    append.isAnswered = true
-    if (failure === null) append.resolve()
-    else append.reject(failure)
   }
 
   /** Skips the batch in flight, which counts its entries. */
@@ -197,53 +170,19 @@ export class KafkaAppendQueue {
       const isUnderWay = left > 0
       left -= Math.min(left, append.entries.length - append.stored)
       if (append.isAnswered && !isUnderWay) {
-        this.#bytes -= append.bytes
-        this.#entries -= append.entries.length
+        this.#all.leave(append)
       } else lane.waiting[kept++] = append
     }
     lane.waiting.length = kept
   }
 
-  #afterChange(): void {
-    if (this.#entries > 0) return
-    if (this.#timer !== null) clearTimeout(this.#timer)
-    this.#timer = null
-    this.#timerAtMs = Number.POSITIVE_INFINITY
-    for (const resolve of this.#drained.splice(0)) resolve()
-  }
-
-  /**
-   * One timer for all appends: set to the earliest deadline, and only moved if it fires or a sooner deadline arrives.
-   */
-  #armTimer(atMs: number): void {
-    if (atMs >= this.#timerAtMs) return
-    if (this.#timer !== null) clearTimeout(this.#timer)
-    this.#timerAtMs = atMs
-    // After a stall of the event loop, news of stored entries runs after the timers that are overdue.
-    const look = (): void => void setImmediate(() => this.#endOverdue())
-    this.#timer = setTimeout(look, Math.max(0, atMs - performance.now()))
-  }
-
   #endOverdue(): void {
-    this.#timer = null
-    this.#timerAtMs = Number.POSITIVE_INFINITY
     const nowMs = performance.now()
-    const overdue = new LogUnavailable('the entries were not durable by their deadline')
     for (const lane of this.#lanes.values()) {
-      const log = { nowMs, stuckMs: stuckMsOf(lane) }
-      for (const append of lane.waiting) {
-        if (append.isAnswered) continue
-        const lookMs = nextLookMs(append, log)
-        if (lookMs !== null) this.#armTimer(lookMs)
-        else {
-          this.#expiredAtMs = nowMs
-          this.#answer(append, overdue)
-        }
-      }
+      this.#all.endOverdue(lane.waiting, { nowMs, stuckMs: stuckMsOf(lane) })
       // What is in flight may still be stored. What was not sent must never be: its caller got an error.
       this.#forgetAnswered(lane)
     }
-    this.#afterChange()
   }
 }
 

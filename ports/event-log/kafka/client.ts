@@ -51,14 +51,6 @@ export function unavailable(message: string, error: unknown): LogUnavailable {
   return new LogUnavailable(`${message}: ${why}`, { cause: error })
 }
 
-/** Resolves when the work has ended, successfully or not, or after `forMs`. */
-export async function endedWithin(work: Promise<unknown>, forMs: number): Promise<void> {
-  const late = Promise.withResolvers<void>()
-  const timer = setTimeout(() => late.resolve(), forMs)
-  await Promise.race([work.catch(() => undefined), late.promise])
-  clearTimeout(timer)
-}
-
 export function storedEntry({ offset, key, value, timestamp }: KafkaMessage): StoredEntry {
   return {
     key: key?.toString() ?? '',

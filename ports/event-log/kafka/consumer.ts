@@ -6,9 +6,10 @@ import type { ConsumerGroupJoinEvent, EachBatchPayload, Consumer as KafkaConsume
 
 import type { Consumer } from '../event-log.ts'
 import { LogUnavailable } from '../event-log.ts'
-import { endedWithin, storedEntry } from './client.ts'
+import { storedEntry } from './client.ts'
 import { PartitionFlow } from './flow.ts'
 import type { MemberPlace, MemberSettings } from './member.ts'
+import { endedWithin } from '../../../common/deadline.ts'
 
 export type { MemberPlace, MemberSettings } from './member.ts'
 

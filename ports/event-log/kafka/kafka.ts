@@ -23,7 +23,7 @@ import type {
 import { LogUnavailable } from '../event-log.ts'
 import { patienceOf } from '../append-patience.ts'
 import { entryBytes, KafkaAppendQueue } from './appends.ts'
-import { endedWithin, kafkaClient, QUESTION_MS, unavailable } from './client.ts'
+import { kafkaClient, QUESTION_MS, unavailable } from './client.ts'
 import type { MemberSettings } from './consumer.ts'
 import { startMember } from './consumer.ts'
 import { allLags, lagOf, offsetsSince, positionsOf, progressOf, topicRanges } from './positions.ts'
@@ -32,6 +32,7 @@ import { KafkaSender } from './producer.ts'
 import { TopicReader } from './reader.ts'
 import type { KafkaSettings } from './url.ts'
 import { ALL_TOPICS } from './topic-layout.ts'
+import { endedWithin } from '../../../common/deadline.ts'
 
 export { checkKafkaTopics, requireSafeTopics, UnsafeTopics } from './topics.ts'
 

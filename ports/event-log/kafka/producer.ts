@@ -7,6 +7,7 @@ import type { Topic } from '../../../domain/records.ts'
 
 import type { Entry } from '../event-log.ts'
 import type { KafkaAppendQueue, SendFailure, Sending } from './appends.ts'
+import { within } from '../../../common/deadline.ts'
 
 export interface KafkaSenderOptions {
   readonly topicName: (topic: Topic) => string
@@ -77,22 +78,18 @@ export class KafkaSender {
 
   /** Never throws, and ends in bounded time; the late success of an abandoned send is ignored. */
   async #send(topic: Topic, entries: readonly Entry[]): Promise<SendFailure | null> {
-    const stuck = Promise.withResolvers<never>()
     const stuckMs = STUCK_AFTER_REQUESTS * this.#options.requestMs
-    const timer = setTimeout(() => stuck.reject(new Error('Kafka did not answer in time')), stuckMs)
     let producer: Promise<Producer> | null = null
     try {
       if (this.#isClosed) throw new Error('the log is closed')
       producer = this.#connected()
-      await Promise.race([this.#sendBy(producer, topic, entries), stuck.promise])
+      await within(this.#sendBy(producer, topic, entries), stuckMs, () => new Error('Kafka did not answer in time'))
       return null
     } catch (error) {
       const failure = failureOf(error)
       // A new producer looks up the leaders; kafkajs would use a dead leader until its metadata is five minutes old.
       if (failure.isRetriable) this.#discard(producer)
       return failure
-    } finally {
-      clearTimeout(timer)
     }
   }
 

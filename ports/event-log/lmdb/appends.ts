@@ -3,9 +3,9 @@
 import type { Topic } from '../../../domain/records.ts'
 
 import type { AppendPatience } from '../append-patience.ts'
-import { nextLookMs } from '../append-patience.ts'
 import type { Entry } from '../event-log.ts'
 import { LogUnavailable } from '../event-log.ts'
+import { answer, WaitingAppends, type AppendBounds, type WaitingAppend } from '../waiting-appends.ts'
 import { entryBytes } from './chunks.ts'
 
 export interface Append {
@@ -14,62 +14,42 @@ export interface Append {
   readonly bytes: number
 }
 
-interface WaitingAppend extends Append {
-  /** On the monotonic clock. */
-  readonly sinceMs: number
-  readonly patience: AppendPatience
-  readonly resolve: () => void
-  readonly reject: (error: Error) => void
-  isAnswered: boolean
-}
-
-export interface AppendBounds {
-  readonly maxBytes: number
-  readonly maxEntries: number
+export interface AppendQueueOptions extends AppendBounds {
   /** How long the log has been stuck, in ms; 0 if it makes progress. */
   readonly stuckMs: () => number
 }
 
 /** Both bounds count what waits and what is being written. */
 export class AppendQueue {
-  readonly #bounds: AppendBounds
-  #waiting: WaitingAppend[] = []
+  readonly #stuckMs: () => number
+  readonly #all: WaitingAppends
+  #waiting: (WaitingAppend & Append)[] = []
   readonly #underWay = new Set<readonly WaitingAppend[]>()
-  #bytes = 0
-  #entries = 0
-  #timer: NodeJS.Timeout | null = null
-  #timerAtMs = Number.POSITIVE_INFINITY
-  #drained: (() => void)[] = []
-  #expiredAtMs = Number.NEGATIVE_INFINITY
 
-  constructor(bounds: AppendBounds) {
-    this.#bounds = bounds
+  constructor(options: AppendQueueOptions) {
+    this.#stuckMs = options.stuckMs
+    this.#all = new WaitingAppends(options, () => this.#endOverdue())
   }
 
   get bytes(): number {
-    return this.#bytes
+    return this.#all.bytes
   }
 
   get isFull(): boolean {
-    return this.#bytes >= this.#bounds.maxBytes || this.#entries >= this.#bounds.maxEntries
+    return this.#all.isFull
   }
 
   /** When an append was last refused at its deadline, if none has been stored since; on the monotonic clock. */
   get expiredAtMs(): number {
-    return this.#expiredAtMs
+    return this.#all.expiredAtMs
   }
 
   /** Rejects at once if the entries do not fit, otherwise when they failed or reached their deadline. */
   add(topic: Topic, entries: readonly Entry[], patience: AppendPatience): Promise<void> {
     let bytes = 0
     for (const entry of entries) bytes += entryBytes(entry)
-    if (this.#bytes + bytes > this.#bounds.maxBytes || this.#entries + entries.length > this.#bounds.maxEntries) {
-      return Promise.reject(new LogUnavailable('the append queue is full'))
-    }
-    const sinceMs = performance.now()
-    this.#bytes += bytes
-    this.#entries += entries.length
-    this.#armTimer(sinceMs + Math.min(patience.deadlineMs, patience.patienceMs))
+    const sinceMs = this.#all.enter(entries, bytes, patience)
+    if (sinceMs === null) return Promise.reject(new LogUnavailable('the append queue is full'))
     return new Promise((resolve, reject) => {
       this.#waiting.push({ topic, entries, bytes, sinceMs, patience, resolve, reject, isAnswered: false })
     })
@@ -83,67 +63,27 @@ export class AppendQueue {
     return { appends: taken, settle: (failure) => this.#settle(taken, failure) }
   }
 
-  /** Resolves when nothing waits any more; bounded by the deadlines. */
+  /** Resolves when nothing waits any more; the deadlines bound that. */
   drained(): Promise<void> {
-    return this.#entries === 0 ? Promise.resolve() : new Promise((resolve) => this.#drained.push(resolve))
+    return this.#all.drained()
   }
 
   #settle(taken: readonly WaitingAppend[], failure: LogUnavailable | null): void {
     if (!this.#underWay.delete(taken)) return
-    if (failure === null) this.#expiredAtMs = Number.NEGATIVE_INFINITY
+    if (failure === null) this.#all.stored()
     for (const append of taken) {
-      this.#forget(append)
-      if (append.isAnswered) continue
-      append.isAnswered = true
-      if (failure === null) append.resolve()
-      else append.reject(failure)
+      answer(append, failure)
+      this.#all.leave(append)
     }
-    this.#afterChange()
-  }
-
-  #forget(append: Append): void {
-    this.#bytes -= append.bytes
-    this.#entries -= append.entries.length
-  }
-
-  #afterChange(): void {
-    if (this.#waiting.length > 0 || this.#underWay.size > 0) return
-    if (this.#timer !== null) clearTimeout(this.#timer)
-    this.#timer = null
-    this.#timerAtMs = Number.POSITIVE_INFINITY
-    for (const resolve of this.#drained.splice(0)) resolve()
-  }
-
-  /**
-   * One timer for all appends: set to the earliest deadline, and only moved if it fires or a sooner deadline arrives.
-   */
-  #armTimer(atMs: number): void {
-    if (atMs >= this.#timerAtMs) return
-    if (this.#timer !== null) clearTimeout(this.#timer)
-    this.#timerAtMs = atMs
-    // After a stall of the event loop, news of stored entries runs after the timers that are overdue.
-    const look = (): void => void setImmediate(() => this.#endOverdue())
-    this.#timer = setTimeout(look, Math.max(0, atMs - performance.now()))
   }
 
   #endOverdue(): void {
-    this.#timer = null
-    this.#timerAtMs = Number.POSITIVE_INFINITY
-    const log = { nowMs: performance.now(), stuckMs: this.#bounds.stuckMs() }
-    const overdue = new LogUnavailable('the entries were not durable by their deadline')
-    for (const append of [...[...this.#underWay].flat(), ...this.#waiting]) {
-      if (append.isAnswered) continue
-      const lookMs = nextLookMs(append, log)
-      if (lookMs !== null) this.#armTimer(lookMs)
-      else {
-        append.isAnswered = true
-        this.#expiredAtMs = log.nowMs
-        append.reject(overdue)
-      }
-    }
+    const log = { nowMs: performance.now(), stuckMs: this.#stuckMs() }
+    for (const underWay of this.#underWay) this.#all.endOverdue(underWay, log)
+    this.#all.endOverdue(this.#waiting, log)
     // What is being written may still be stored. What is only queued must never be: its caller got an error.
-    for (const append of this.#waiting) if (append.isAnswered) this.#forget(append)
-    this.#waiting = this.#waiting.filter((append) => !append.isAnswered)
-    this.#afterChange()
+    const overdue = this.#waiting.filter(({ isAnswered }) => isAnswered)
+    this.#waiting = this.#waiting.filter(({ isAnswered }) => !isAnswered)
+    for (const append of overdue) this.#all.leave(append)
   }
 }

@@ -1,6 +1,7 @@
 /** Lets appends wait until a topic's spool is empty: otherwise a steady stream would pass through it for ever. */
 
 import type { Topic } from '../../../domain/records.ts'
+import { endedWithin } from '../../../common/deadline.ts'
 
 /** Waiting appends hold their entries in memory; any beyond this go through the spool. */
 const MAX_WAITING = 20_000
@@ -30,11 +31,8 @@ export class SpoolHandovers {
   }
 
   async #waitFor(end: Promise<void>, forMs: number): Promise<void> {
-    const timeout = Promise.withResolvers<void>()
-    const timer = setTimeout(() => timeout.resolve(), forMs)
     this.#waiting++
-    await Promise.race([end, timeout.promise])
+    await endedWithin(end, forMs)
     this.#waiting--
-    clearTimeout(timer)
   }
 }

@@ -11,8 +11,8 @@ import type { Table } from '../../lmdb/table.ts'
 
 import type { Claim, ClaimOutcome, Decision, Installation, MatchedVisit, Settlement } from '../hot-state.ts'
 import type { Leases } from '../leases.ts'
+import { DAY_MS } from '../../../domain/durations.ts'
 
-const DAY_MS = 86_400_000
 const KEEP_MS = LIMITS.answerMemoryDays * DAY_MS
 const DAY_DIGITS = 6
 /** Keys listed by one entry of the index of days. */

@@ -5,12 +5,12 @@ import { hash } from 'node:crypto'
 import { issuedAtOfVisit } from '../../../domain/receipt.ts'
 
 import type { Claim, Installation, MatchedVisit, Predecessor, ReceiptRef } from '../hot-state.ts'
+import { DAY_MS } from '../../../domain/durations.ts'
 
 const ID_BYTES = 16
 const VISIT_BYTES = 16
 const DAY_BYTES = 4
 const TIME_BYTES = 6
-const DAY_MS = 86_400_000
 const NOTHING = Buffer.alloc(0)
 /** As in shared.lua; any other first byte is a visit that the first release wrote. */
 const MATCHED = 2

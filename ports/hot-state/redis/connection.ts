@@ -9,6 +9,7 @@ import type { Redis } from 'ioredis'
 
 import type { StoreLife } from './verbs.ts'
 import { defineScripts, type RunScript, type ScriptArgument, type ScriptName } from './scripts.ts'
+import { endedWithin } from '../../../common/deadline.ts'
 
 /** Redis did not answer in time or refused; the verb may have run or not. Carries no keys and no values. */
 export class RedisUnavailable extends Error {
@@ -86,12 +87,7 @@ export class RedisConnection {
       () => this.#probeAndGoOn(),
       () => undefined,
     )
-    let timer: NodeJS.Timeout | undefined
-    const waited = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, waitMs)
-    })
-    await Promise.race([answered, waited])
-    clearTimeout(timer)
+    await endedWithin(answered, waitMs)
   }
 
   /** @throws RedisUnavailable, at the latest at the deadline */

@@ -19,8 +19,9 @@ import { openCounters } from '../lmdb/counters.ts'
 import { openInstalls } from '../lmdb/installs.ts'
 import { nameOf, unlessOver, type Issued, type IssuedReceipts } from '../lmdb/issued.ts'
 import { openReceipts } from '../lmdb/receipts.ts'
-import { BoundedMap, memoryTable } from './memory.ts'
+import { memoryTable } from './memory.ts'
 import type { SessionVerbs } from '../session-verbs.ts'
+import { BoundedMap } from '../../../common/bounded-map.ts'
 
 const MAX_RECEIPTS = 20_000
 const MAX_INSTALLS = 20_000
@@ -79,7 +80,7 @@ type ReceiptVerbs = Pick<StandIn, 'putVisit' | 'activate' | 'receiptStates' | 'l
 function receiptVerbs(nowMs: () => number): ReceiptVerbs {
   const issued = issuedInMemory(nowMs)
   const receipts = openReceipts(memoryTable(MAX_RECEIPTS), issued, nowMs)
-  const seenAtMs = new BoundedMap<number>(MAX_RECEIPTS)
+  const seenAtMs = new BoundedMap<string, number>(MAX_RECEIPTS)
   const see = ({ website, visitId, issuedAtMs }: ReceiptRef): void =>
     seenAtMs.set(`${website}/${visitId}/${issuedAtMs}`, nowMs())
   const isFresh = ({ website, visitId, issuedAtMs }: ReceiptRef): boolean =>
@@ -115,7 +116,7 @@ function receiptVerbs(nowMs: () => number): ReceiptVerbs {
 }
 
 function issuedInMemory(nowMs: () => number): IssuedReceipts {
-  const issued = new BoundedMap<Issued>(MAX_RECEIPTS)
+  const issued = new BoundedMap<string, Issued>(MAX_RECEIPTS)
   return {
     put: (receipt) => issued.set(nameOf(receipt), { putAtMs: nowMs(), previous: receipt.previous }),
     find: (receipt) => unlessOver(issued.get(nameOf(receipt)) ?? null, nowMs()),
@@ -125,7 +126,7 @@ function issuedInMemory(nowMs: () => number): IssuedReceipts {
 
 /** Counts on from Redis's last figure, so that a quota stays about right. */
 function usageVerbs(): Pick<StandIn, 'addUsage' | 'returnUsage' | 'readUsage' | 'raiseUsage' | 'noteUsage'> {
-  const usages = new BoundedMap<{ used: number; isToldOver: boolean }>(MAX_USAGES)
+  const usages = new BoundedMap<string, { used: number; isToldOver: boolean }>(MAX_USAGES)
   const usageOf = (organization: string, month: string): { used: number; isToldOver: boolean } =>
     usages.get(`${month}/${organization}`) ?? { used: 0, isToldOver: false }
   const keep = ({ organization, month }: Omit<UsageRequest, 'quota'>, used: number, isToldOver: boolean): void =>

@@ -15,6 +15,7 @@ import {
 } from './codec.ts'
 import type { RunScript } from './scripts.ts'
 import { sessionVerbs } from './sessions.ts'
+import { DAY_MS } from '../../../domain/durations.ts'
 
 /** An ID of the data's present life: it changes after a restart or failover, and if the store was emptied. */
 export interface StoreLife {
@@ -25,7 +26,6 @@ export interface StoreLife {
 
 export type RedisVerbs = Omit<HotState, 'flush' | 'health' | 'close'>
 
-const DAY_MS = 86_400_000
 /** A day's states expire with its last receipt, with a margin for clocks that are late. */
 const KEEP_PAST_DAY_MS = LIMITS.receiptLifetimeMs + LIMITS.clockSkewMs
 const ANSWER_MEMORY_MS = LIMITS.answerMemoryDays * DAY_MS

@@ -1,0 +1,8 @@
+/** Digests of texts and bytes. */
+
+import { hash } from 'node:crypto'
+
+/** The SHA-256 of UTF-8 text or of bytes, as 64 hexadecimal digits in lower case. */
+export function sha256Hex(content: string | NodeJS.ArrayBufferView): string {
+  return hash('sha256', content, 'hex')
+}

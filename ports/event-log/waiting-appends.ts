@@ -1,0 +1,121 @@
+/** What appends that wait have in common with every store: the bounds of their queue, one timer for their deadlines, and its end. */
+
+import { nextLookMs, type AppendPatience, type WaitingTimes } from './append-patience.ts'
+import { LogUnavailable, type Entry } from './event-log.ts'
+
+export interface AppendBounds {
+  readonly maxBytes: number
+  readonly maxEntries: number
+}
+
+export interface WaitingAppend extends WaitingTimes {
+  readonly entries: readonly Entry[]
+  readonly bytes: number
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
+  isAnswered: boolean
+}
+
+/** All times are of the monotonic clock, in ms. The bounds count what waits and what is under way to the store. */
+export class WaitingAppends {
+  readonly #bounds: AppendBounds
+  readonly #onDue: () => void
+  #bytes = 0
+  #entries = 0
+  #appends = 0
+  #timer: NodeJS.Timeout | null = null
+  #timerAtMs = Number.POSITIVE_INFINITY
+  #drained: (() => void)[] = []
+  #expiredAtMs = Number.NEGATIVE_INFINITY
+
+  /** Calls `onDue` when a deadline may have passed; it answers with `endOverdue`. */
+  constructor(bounds: AppendBounds, onDue: () => void) {
+    this.#bounds = bounds
+    this.#onDue = onDue
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get isFull(): boolean {
+    return this.#bytes >= this.#bounds.maxBytes || this.#entries >= this.#bounds.maxEntries
+  }
+
+  /** When an append was refused because its time was over and none has been stored since. */
+  get expiredAtMs(): number {
+    return this.#expiredAtMs
+  }
+
+  /** Since when the append waits; null if it does not fit any more. */
+  enter(entries: readonly Entry[], bytes: number, patience: AppendPatience): number | null {
+    if (this.#bytes + bytes > this.#bounds.maxBytes || this.#entries + entries.length > this.#bounds.maxEntries) {
+      return null
+    }
+    const sinceMs = performance.now()
+    this.#bytes += bytes
+    this.#entries += entries.length
+    this.#appends++
+    this.#armTimer(sinceMs + Math.min(patience.deadlineMs, patience.patienceMs))
+    return sinceMs
+  }
+
+  /** It neither waits any more nor is it under way. */
+  leave({ bytes, entries }: Pick<WaitingAppend, 'bytes' | 'entries'>): void {
+    this.#bytes -= bytes
+    this.#entries -= entries.length
+    this.#appends--
+    if (this.#appends > 0) return
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    this.#timerAtMs = Number.POSITIVE_INFINITY
+    for (const resolve of this.#drained.splice(0)) resolve()
+  }
+
+  /** Something was stored: the log gets on. */
+  stored(): void {
+    this.#expiredAtMs = Number.NEGATIVE_INFINITY
+  }
+
+  /** Resolves when nothing waits any more; the deadlines bound that. */
+  drained(): Promise<void> {
+    return this.#appends === 0 ? Promise.resolve() : new Promise((resolve) => this.#drained.push(resolve))
+  }
+
+  /** Refuses those whose time is over, and sets the timer for the others. They leave only when the caller says so. */
+  endOverdue(appends: Iterable<WaitingAppend>, log: { readonly nowMs: number; readonly stuckMs: number }): void {
+    for (const append of appends) {
+      if (append.isAnswered) continue
+      const lookMs = nextLookMs(append, log)
+      if (lookMs !== null) this.#armTimer(lookMs)
+      else {
+        this.#expiredAtMs = log.nowMs
+        answer(append, new LogUnavailable('the entries were not durable by their deadline'))
+      }
+    }
+  }
+
+  /** One timer for all: it stands at the earliest deadline and is set anew only when it fires or is too late. */
+  #armTimer(atMs: number): void {
+    if (atMs >= this.#timerAtMs) return
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timerAtMs = atMs
+    // If the event loop stood still, what was stored meanwhile is reported behind its timers.
+    const look = (): void => void setImmediate(() => this.#look())
+    this.#timer = setTimeout(look, Math.max(0, atMs - performance.now()))
+  }
+
+  #look(): void {
+    this.#timer = null
+    this.#timerAtMs = Number.POSITIVE_INFINITY
+    this.#onDue()
+  }
+}
+
+/** Answers an append once; `failure` is null if it is durable. */
+export function answer(append: WaitingAppend, failure: Error | null): void {
+  if (append.isAnswered) return
+  append.isAnswered = true
+  if (failure === null) append.resolve()
+  else append.reject(failure)
+}
