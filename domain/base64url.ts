@@ -6,8 +6,11 @@
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const INVALID = 255
 
-const VALUES = new Uint8Array(128).fill(INVALID)
-for (let index = 0; index < ALPHABET.length; index++) VALUES[ALPHABET.charCodeAt(index)] = index
+/** By character code. */
+const VALUES = Uint8Array.from({ length: 128 }, (_, code) => {
+  const value = ALPHABET.indexOf(String.fromCharCode(code))
+  return value === -1 ? INVALID : value
+})
 
 export function encodeBase64url(bytes: Uint8Array): string {
   let text = ''

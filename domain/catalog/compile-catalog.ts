@@ -9,6 +9,7 @@
 import type { Catalog, CatalogProblem, Credentials, Organization, Website } from '../catalog.ts'
 import type { PartMemory } from '../published/parts.ts'
 import { ofParts } from '../published/parts.ts'
+import { CatalogTexts } from '../published/text.ts'
 import type { Resource, SourceObject } from './objects.ts'
 import { readObjects, reportTo, shownName } from './objects.ts'
 import { compileDestination } from './compile-destination.ts'
@@ -50,8 +51,9 @@ export interface CompileMemory {
   last: { readonly objects: readonly SourceObject[]; readonly compilation: Compilation } | null
 }
 
-export function emptyCompileMemory(): CompileMemory {
-  return { digests: { parts: [] }, last: null }
+/** `texts`: of another memory, for a compilation of much the same objects that has no other part in it. */
+export function emptyCompileMemory(texts = new CatalogTexts()): CompileMemory {
+  return { digests: { parts: [], texts }, last: null }
 }
 
 export interface Compilation {
@@ -166,7 +168,7 @@ function addInstallPath(compiler: Compiler, resource: Resource<'InstallPath'>): 
   const room = { count: 'installPaths', wanted: installPaths.length + 1, field: '' } as const
   if (!hasRoom(compiler, resource, plan, room)) return
   const installPath = { id, displayName, isPaused: resource.spec.paused }
-  installPaths.push(unchanged(resource.spec, Object.freeze(installPath)))
+  installPaths.push(unchanged(resource, Object.freeze(installPath)))
 }
 
 function assemble(compiler: Compiler, sha256Hex: Sha256Hex, digests: PartMemory<string>): Catalog {
@@ -212,7 +214,7 @@ function finishOrganization(
   const firstInstallPath = isFound && named !== undefined ? named : oldest
   const own = { id, ...compiledFrom(resource), displayName, plan, logRetentionDays }
   const organization = { ...own, installPaths, firstInstallPath }
-  return unchanged(resource.spec, Object.freeze(organization))
+  return unchanged(resource, Object.freeze(organization))
 }
 
 /** The organisation stays, with its oldest path: dropping all its websites would be out of proportion. */

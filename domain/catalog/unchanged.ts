@@ -4,17 +4,19 @@
  */
 
 import type { InstallPath, Organization } from '../catalog.ts'
-
-/** By the checked spec it was made from, which stays one object as long as the resource is unchanged. */
-const BEFORE = new WeakMap<object, InstallPath | Organization>()
+import type { Resource } from './objects.ts'
 
 /**
- * `made`, or the equal object that the same spec gave before. Members are compared by identity, lists by their entries.
+ * `made`, or the equal object that the same resource gave before. Members are compared by identity, lists by their
+ * entries.
  */
-export function unchanged<T extends InstallPath | Organization>(spec: object, made: T): T {
-  const before = BEFORE.get(spec) as T | undefined
-  if (before !== undefined && isSame(before, made)) return before
-  BEFORE.set(spec, made)
+export function unchanged<T extends InstallPath | Organization>(
+  resource: Resource<'InstallPath'> | Resource<'Organization'>,
+  made: T,
+): T {
+  const before = resource.memo as T | null
+  if (before !== null && isSame(before, made)) return before
+  resource.memo = made
   return made
 }
 

@@ -2,7 +2,7 @@
 
 import { LIMITS, RATE_RULES, type RateRuleName } from '../limits.ts'
 import type { VisitId, WebsiteId } from '../model.ts'
-import { DAY_MS, DAY_S, HOUR_S } from '../durations.ts'
+import { DAY_S, HOUR_S } from '../durations.ts'
 
 export interface RateHit {
   readonly rule: RateRuleName
@@ -62,14 +62,9 @@ function hit(rule: RateRuleName, subject: string): RateHit {
   return { rule, key: `${rule}:${subject}`, limit, windowS }
 }
 
-let latest = { day: -1, month: '' }
-
-/**
- * UTC calendar month of a moment, `2026-11`: the unit of the quota. Cached, because every request needs it and dates
- * are slow to make.
- */
+/** UTC calendar month of a moment, `2026-11`: the unit of the quota. Built from numbers, as `toISOString` is slow. */
 export function monthOf(nowMs: number): string {
-  const day = Math.floor(nowMs / DAY_MS)
-  if (day !== latest.day) latest = { day, month: new Date(nowMs).toISOString().slice(0, 7) }
-  return latest.month
+  const date = new Date(nowMs)
+  const month = date.getUTCMonth() + 1
+  return `${date.getUTCFullYear()}-${month < 10 ? '0' : ''}${month}`
 }

@@ -6,6 +6,7 @@
 
 import type { Catalog, Organization, Website } from '../catalog.ts'
 import { partText, type Part } from './parts.ts'
+import { CatalogTexts } from './text.ts'
 import { LIMITS } from '../limits.ts'
 import type { Sha256Hex } from '../origin.ts'
 import { isSameList } from '../catalog/unchanged.ts'
@@ -27,7 +28,14 @@ export interface LayoutTools {
 
 /** What one layout passes to the next: it changes only the time it takes, and which sizes of parts are good enough. */
 export interface LayoutMemory {
+  readonly texts: CatalogTexts
+  /** Of hashed IDs, in binary. */
+  readonly digits: WeakMap<Item, string>
   parts: ReadonlyMap<string, { readonly part: Part; readonly made: CatalogPart }>
+}
+
+export function emptyLayoutMemory(texts = new CatalogTexts()): LayoutMemory {
+  return { texts, digits: new WeakMap(), parts: new Map() }
 }
 
 /** Nobody can make many IDs whose hashes share this many digits. */
@@ -45,11 +53,11 @@ export function layOut(
   catalog: Pick<Catalog, 'organizations' | 'websites'>,
   inUse: readonly string[],
   tools: LayoutTools,
-  memory: LayoutMemory = { parts: new Map() },
+  memory: LayoutMemory = emptyLayoutMemory(),
 ): readonly CatalogPart[] {
   const before = memory.parts
   const tree = treeOf(before.size > 0 ? before.keys() : inUse)
-  const layout: Layout = { tree, before, made: new Map(), tools }
+  const layout: Layout = { tree, before, made: new Map(), tools, memory }
   for (const [key, part] of spread(itemsOf(catalog), '', layout)) place(key, part, layout)
   mergeSmall(layout)
   const keys = [...layout.made.keys()].sort()
@@ -63,6 +71,7 @@ interface Layout {
   readonly before: LayoutMemory['parts']
   readonly made: Map<string, { readonly part: Part; readonly made: CatalogPart }>
   readonly tools: LayoutTools
+  readonly memory: Pick<LayoutMemory, 'texts' | 'digits'>
 }
 
 type Item = Organization | Website
@@ -80,10 +89,10 @@ function itemsOf({ organizations, websites }: Pick<Catalog, 'organizations' | 'w
   return { organizations: [...organizations.values()], websites: [...websites.values()] }
 }
 
-function spread(items: Part, from: string, { tree, tools }: Layout): ReadonlyMap<string, Part> {
+function spread(items: Part, from: string, { tree, tools, memory }: Layout): ReadonlyMap<string, Part> {
   const parts = new Map<string, { organizations: Organization[]; websites: Website[] }>()
   const partOf = (item: Item) => {
-    const digits = digitsOf(item, tools.sha256Hex)
+    const digits = digitsOf(item, tools.sha256Hex, memory.digits)
     let length = from.length
     while (length < MOST_DIGITS && tree.has(digits.slice(0, length))) length += 1
     const key = digits.slice(0, length)
@@ -108,10 +117,10 @@ function place(key: string, part: Part, layout: Layout): void {
 }
 
 /** Null if it is too large and can be split. */
-function madeOf(key: string, part: Part, { before, tools }: Layout): CatalogPart | null {
+function madeOf(key: string, part: Part, { before, tools, memory }: Layout): CatalogPart | null {
   const last = before.get(key)
   if (last !== undefined && isSamePart(last.part, part)) return last.made
-  const text = partText(part)
+  const text = partText(part, memory.texts)
   const canBeCut = part.organizations.length + part.websites.length > 1 && key.length < MOST_DIGITS
   if (canBeCut && text.length > LIMITS.catalogPartBytes * SURELY_TOO_LARGE) return null
   const packed = tools.pack(text)
@@ -140,14 +149,12 @@ function entryOf<T>(map: ReadonlyMap<string, T>, key: string): readonly (readonl
   return value === undefined ? [] : [[key, value]]
 }
 
-const DIGITS = new WeakMap<Item, string>()
-
-function digitsOf(item: Item, sha256Hex: Sha256Hex): string {
-  const known = DIGITS.get(item)
+function digitsOf(item: Item, sha256Hex: Sha256Hex, cached: LayoutMemory['digits']): string {
+  const known = cached.get(item)
   if (known !== undefined) return known
   const hex = sha256Hex(item.id).slice(0, MOST_DIGITS / 4)
   const digits = [...hex].map((digit) => Number.parseInt(digit, 16).toString(2).padStart(4, '0')).join('')
-  DIGITS.set(item, digits)
+  cached.set(item, digits)
   return digits
 }
 

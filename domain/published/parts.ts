@@ -4,7 +4,7 @@
  */
 
 import type { Catalog, Organization, Website } from '../catalog.ts'
-import { organizationText, sortedById, websiteText } from './text.ts'
+import { sortedById, type CatalogTexts } from './text.ts'
 import { isSameList } from '../catalog/unchanged.ts'
 
 export interface Part {
@@ -14,6 +14,7 @@ export interface Part {
 
 /** What was made of each part last time; empty at first. */
 export interface PartMemory<T> {
+  readonly texts: CatalogTexts
   parts: readonly { readonly part: Part; readonly made: T }[]
 }
 
@@ -28,7 +29,7 @@ export function ofParts<T>(
   const isComparable = before.length === count
   memory.parts = spread(catalog, count).map((part, number) => {
     const last = isComparable ? before[number] : undefined
-    return last !== undefined && isSame(last.part, part) ? last : { part, made: make(partText(part)) }
+    return last !== undefined && isSame(last.part, part) ? last : { part, made: make(partText(part, memory.texts)) }
   })
   return memory.parts.map(({ made }) => made)
 }
@@ -50,9 +51,9 @@ function isSame(a: Part, b: Part): boolean {
 }
 
 /** In the order of IDs, in whatever order they came. */
-export function partText({ organizations, websites }: Part): string {
-  const organizationTexts = sortedById(organizations).map(organizationText)
-  const websiteTexts = sortedById(websites).map(websiteText)
+export function partText({ organizations, websites }: Part, texts: CatalogTexts): string {
+  const organizationTexts = sortedById(organizations).map((each) => texts.organization(each))
+  const websiteTexts = sortedById(websites).map((each) => texts.website(each))
   return `{"organizations":[${organizationTexts.join(',')}],"websites":[${websiteTexts.join(',')}]}`
 }
 

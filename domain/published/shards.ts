@@ -2,7 +2,7 @@
 
 import type { Catalog, CompiledFrom, Destination, Organization, Page, Website } from '../catalog.ts'
 import { jsonOf, UnreadableCatalog } from './index.ts'
-import { organizationText } from './text.ts'
+import { CatalogTexts } from './text.ts'
 import { LIMITS } from '../limits.ts'
 import type { HookScan, WebsiteId } from '../model.ts'
 import type { ProviderId } from '../providers/index.ts'
@@ -21,13 +21,14 @@ interface StoredShard {
 
 /** What one catalog passes to the next, which then shares everything unchanged. Holds only the latest. */
 export interface ShardMemory {
+  readonly texts: CatalogTexts
   catalog: Catalog | null
   /** By their text. */
   shards: ReadonlyMap<string, ReadShard>
 }
 
 export function emptyShardMemory(): ShardMemory {
-  return { catalog: null, shards: new Map() }
+  return { texts: new CatalogTexts(), catalog: null, shards: new Map() }
 }
 
 interface ReadShard {
@@ -44,7 +45,7 @@ interface ReadShard {
  */
 export function fromShards(version: string, texts: readonly string[], memory = emptyShardMemory()): Catalog {
   const { catalog: before } = memory
-  const shards = texts.map((text) => memory.shards.get(text) ?? read(text, before))
+  const shards = texts.map((text) => memory.shards.get(text) ?? read(text, memory))
   const organizations = new Map(shards.flatMap((shard) => shard.organizations.map((each) => [each.id, each] as const)))
   const areAllSame = before !== null && isSameMap(before.organizations, organizations)
   const websites = new Map<WebsiteId, Website>()
@@ -65,16 +66,16 @@ export function fromShards(version: string, texts: readonly string[], memory = e
   return catalog
 }
 
-function read(text: string, before: Catalog | null): ReadShard {
+function read(text: string, memory: ShardMemory): ReadShard {
   const { organizations, websites } = jsonOf(text) as StoredShard
-  const own = organizations.map((each) => kept({ ...sourceOf(each.id), ...each }, before))
+  const own = organizations.map((each) => kept({ ...sourceOf(each.id), ...each }, memory))
   return { text, organizations: own, stored: websites, websites: null }
 }
 
 /** An organisation stays the same object while its content is the same: websites of all shards refer to it. */
-function kept(organization: Organization, before: Catalog | null): Organization {
-  const last = before?.organizations.get(organization.id)
-  const isSame = last !== undefined && organizationText(last) === organizationText(organization)
+function kept(organization: Organization, { catalog, texts }: ShardMemory): Organization {
+  const last = catalog?.organizations.get(organization.id)
+  const isSame = last !== undefined && texts.organization(last) === texts.organization(organization)
   return isSame ? last : Object.freeze(organization)
 }
 

@@ -1,7 +1,7 @@
 /** Compiles what was gathered, within the room that the cluster has. */
 
 import type { CatalogInput, Compilation } from '../../domain/catalog/compile-catalog.ts'
-import { compileCatalog } from '../../domain/catalog/compile-catalog.ts'
+import { compileCatalog, emptyCompileMemory } from '../../domain/catalog/compile-catalog.ts'
 import type { HeldForms } from '../../domain/catalog/compile-held.ts'
 import type { Gathered } from './gathered.ts'
 import { overflow } from './overflow.ts'
@@ -14,9 +14,11 @@ export function compileWithin(gathered: Gathered, input: CatalogInput, kept: Hel
   const { credentialSlots, ownSecrets, before, heldNamespaces, paused } = gathered
   const isHolding = before !== null && heldNamespaces.size + paused.size > 0
   const held = kept ?? (isHolding ? { ...before, namespaces: heldNamespaces, websites: paused } : null)
-  const compilation = compileCatalog({ ...input, ownSecrets, held })
-  const withoutRoom = overflow(compilation, credentialSlots)
+  const { memory = emptyCompileMemory() } = input
+  const { texts } = memory.digests
+  const compilation = compileCatalog({ ...input, ownSecrets, held, memory })
+  const withoutRoom = overflow(compilation, credentialSlots, texts)
   if (withoutRoom.size === 0) return compilation
   const { objects, sha256Hex } = input
-  return compileCatalog({ objects, sha256Hex, ownSecrets, held, withoutRoom })
+  return compileCatalog({ objects, sha256Hex, ownSecrets, held, withoutRoom, memory: emptyCompileMemory(texts) })
 }

@@ -4,7 +4,7 @@ import type { CatalogProblem } from '../../domain/catalog.ts'
 import { shownName } from '../../domain/catalog/objects.ts'
 import { areWarnings } from '../../domain/resources/problems.ts'
 import type { CatalogPart, LayoutMemory, LayoutTools } from '../../domain/published/layout.ts'
-import { layOut } from '../../domain/published/layout.ts'
+import { emptyLayoutMemory, layOut } from '../../domain/published/layout.ts'
 import { emptyCompileMemory } from '../../domain/catalog/compile-catalog.ts'
 import type { Compilation, CompileMemory } from '../../domain/catalog/compile-catalog.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'
@@ -44,10 +44,11 @@ export interface DecisionMemory {
 }
 
 export function emptyMemory(): DecisionMemory {
+  const compile = emptyCompileMemory()
   return {
     objects: emptyObjectMemory(),
-    compile: emptyCompileMemory(),
-    layout: { parts: new Map() },
+    compile,
+    layout: emptyLayoutMemory(compile.digests.texts),
     credentials: new Map(),
     guard: new Map(),
   }

@@ -7,6 +7,7 @@ import type { CatalogInput, Compilation } from '../../domain/catalog/compile-cat
 import { websiteKey } from '../../domain/catalog/compile-held.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { RECONCILE_ANNOTATION } from '../gather/annotations.ts'
+import { emptyCompileMemory } from '../../domain/catalog/compile-catalog.ts'
 import { compileWithin } from './compile-within.ts'
 import type { Gathered } from './gathered.ts'
 import type { GuardMemory, TurnedWebsite } from './guard.ts'
@@ -67,7 +68,8 @@ export function compileKept(
     websites: new Set([...kept.keys(), ...paused]),
   }
   const { objects, sha256Hex } = input
-  const compilation = compileWithin(gathered, { objects, sha256Hex }, held)
+  const memory = emptyCompileMemory(input.memory?.digests.texts)
+  const compilation = compileWithin(gathered, { objects, sha256Hex, memory }, held)
   const names = new Set(forms.map(({ website }) => shownOf(website)))
   const isKept = ({ object }: CatalogProblem) => names.has(object)
   const problems = [...compilation.problems.filter((each) => !isKept(each)), ...compiled.problems.filter(isKept)]

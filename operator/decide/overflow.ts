@@ -5,7 +5,7 @@
 import type { Website } from '../../domain/catalog.ts'
 import { destinationKey } from '../../domain/catalog.ts'
 import { objectKey } from '../../domain/catalog/objects.ts'
-import { websiteText } from '../../domain/published/text.ts'
+import type { CatalogTexts } from '../../domain/published/text.ts'
 import type { Compilation } from '../../domain/catalog/compile-catalog.ts'
 import type { Claim } from '../../domain/published/fair-share.ts'
 import { withoutRoom } from '../../domain/published/fair-share.ts'
@@ -16,15 +16,25 @@ import { credentialBytes } from '../apply/credential-parts.ts'
 const NO_ROOM = 'and the other namespaces leave no room for this one; the largest shares are cut first'
 
 /** `objectKey` of each, with the reason in words. */
-export function overflow(compilation: Compilation, credentialSlots: number): ReadonlyMap<string, string> {
+export function overflow(
+  compilation: Compilation,
+  credentialSlots: number,
+  texts: CatalogTexts,
+): ReadonlyMap<string, string> {
   const websites = [...compilation.catalog.websites.values()]
-  return new Map([...websitesWithoutRoom(websites), ...destinationsWithoutRoom(compilation, websites, credentialSlots)])
+  return new Map([
+    ...websitesWithoutRoom(websites, texts),
+    ...destinationsWithoutRoom(compilation, websites, credentialSlots),
+  ])
 }
 
-function websitesWithoutRoom(websites: readonly Website[]): readonly (readonly [string, string])[] {
+function websitesWithoutRoom(
+  websites: readonly Website[],
+  texts: CatalogTexts,
+): readonly (readonly [string, string])[] {
   const claims = websites.map((website): Claim => {
     const key = objectKey('Website', website.namespace, website.objectName)
-    return { key, owner: website.namespace, bytes: websiteText(website).length }
+    return { key, owner: website.namespace, bytes: texts.website(website).length }
   })
   const why = `all websites together may have ${LIMITS.catalogBytes} bytes, ${NO_ROOM}`
   return [...withoutRoom(claims, LIMITS.catalogBytes)].map((key) => [key, why] as const)

@@ -8,7 +8,7 @@ import fc from 'fast-check'
 
 import type { Catalog } from '../../domain/catalog.ts'
 import type { LayoutMemory } from '../../domain/published/layout.ts'
-import { layOut } from '../../domain/published/layout.ts'
+import { emptyLayoutMemory, layOut } from '../../domain/published/layout.ts'
 import { CREDENTIALS_KEY, NONCE_KEY } from '../../domain/published/place.ts'
 import { fromShards } from '../../domain/published/shards.ts'
 import { withoutRoom } from '../../domain/published/fair-share.ts'
@@ -69,7 +69,7 @@ describe('parts of a catalog', () => {
   it('change one by one, and become one again when there is little left', () => {
     const acme = organization('acme')
     const world = many(20, (n) => largeSite(`site-${n}`))
-    const memory: LayoutMemory = { parts: new Map() }
+    const memory = emptyLayoutMemory()
     const before = textsOf(compile(acme, ...world).catalog, memory)
     const renamed = world.map((site, n) => (n === 7 ? website('site-7', { displayName: 'New' }) : site))
     const after = textsOf(compile(acme, ...renamed).catalog, memory)

@@ -4,7 +4,14 @@ import { expect } from 'chai'
 
 import { LIMITS } from '../../domain/limits.ts'
 import { PRODUCT_FOLDERS, sourceFiles } from './source-files.ts'
-import { contractLiterals, impurities, leftovers, openingProblem, UNMISTAKABLE_NUMBERS } from './sources.ts'
+import {
+  contractLiterals,
+  impurities,
+  leftovers,
+  moduleState,
+  openingProblem,
+  UNMISTAKABLE_NUMBERS,
+} from './sources.ts'
 
 const sample = (text: string, path = 'domain/x.ts') => ({ path, text })
 
@@ -43,6 +50,9 @@ const RUNTIME_FILES = [
 /** Small pieces without a subject; the same holds for them. */
 const COMMON_FILES = ['bounded-map.ts', 'deadline.ts', 'digest.ts', 'json-column.ts', 'printable.ts']
 
+/** A cache by constant text: patterns of our own schemas, whose compilation would cost more than the rest of a check. */
+const MODULE_STATE = ['domain/resources/json-schema.ts keeps COMPILED']
+
 /** Where a number of the contract stands for something else: file and number, and what it is there. */
 const OTHER_MEANINGS: Readonly<Record<string, string>> = {
   'api/server.ts repeats 16384': 'the header block, not the body',
@@ -79,6 +89,27 @@ describe('the domain', () => {
     const text =
       'interface A { process: string; fetch(): void }\nexport const f = (a: A, atMs: number) => [a.process, new Date(atMs), Date.UTC(2026, 1), Math.max(1, 2), a instanceof Date]\nexport type D = Date'
     expect(impurities(sample(text))).to.deep.equal([])
+  })
+
+  const STATE = [
+    'let latest = 0',
+    'const CACHE = new WeakMap<object, string>()',
+    'const SEEN = new Set<string>()\nexport const f = (a: string) => SEEN.add(a)',
+    'const KNOWN: Record<string, number> = {}\nexport const f = (a: string) => (KNOWN[a] = 1)',
+    'const LIST: string[] = []\nexport const f = (a: string) => LIST.push(a)',
+  ]
+  for (const text of STATE) {
+    it(`may not keep ${text}`, () => expect(moduleState(sample(text))).to.have.length(1))
+  }
+
+  it('may keep what nobody writes to, and write to what a call made', () => {
+    const text =
+      'const NAMES = new Set(["a"])\nexport const f = () => { const made = new Set(NAMES); made.add("b"); return made }'
+    expect(moduleState(sample(text))).to.deep.equal([])
+  })
+
+  it('keeps nothing between calls', () => {
+    expect(sourceFiles(['domain'], ['.ts']).flatMap(moduleState)).to.deep.equal(MODULE_STATE)
   })
 
   it('reads no clock, draws no chance and does no I/O', () => {

@@ -55,6 +55,47 @@ function isReference(node: ts.Identifier): boolean {
   return !ts.isQualifiedName(parent) && !ts.isParameter(parent) && !ts.isMethodSignature(parent)
 }
 
+const WRITING_CALLS = new Set(['set', 'add', 'delete', 'clear', 'push', 'pop', 'shift', 'unshift', 'splice', 'sort'])
+
+/** What a module keeps between calls: a `let`, a cache, or a value that the file itself writes to. */
+export function moduleState(file: SourceFile): readonly string[] {
+  const source = parse(file)
+  const declared = source.statements.filter(ts.isVariableStatement).flatMap(({ declarationList }) => {
+    const isConstant = (declarationList.flags & ts.NodeFlags.Const) !== 0
+    return declarationList.declarations.map(({ name, initializer }) => ({
+      name: name.getText(),
+      initializer,
+      isConstant,
+    }))
+  })
+  const written = writtenNames(source)
+  return declared.flatMap(({ name, initializer, isConstant }) => {
+    const isWeak = initializer !== undefined && /^new Weak(Map|Set)\b/.test(initializer.getText())
+    return !isConstant || isWeak || written.has(name) ? [`${file.path} keeps ${name}`] : []
+  })
+}
+
+/** Names of which a member is assigned or removed, or a method is called that changes them. */
+function writtenNames(source: ts.SourceFile): ReadonlySet<string> {
+  const names = nodesIn(source).flatMap((node) => {
+    if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)) {
+      const { name, expression } = node.expression
+      return WRITING_CALLS.has(name.text) ? [expression.getText()] : []
+    }
+    const target =
+      ts.isBinaryExpression(node) &&
+      /=$/.test(node.operatorToken.getText()) &&
+      !/^[=!<>]=/.test(node.operatorToken.getText())
+        ? node.left
+        : ts.isDeleteExpression(node)
+          ? node.expression
+          : null
+    const isMember = target !== null && (ts.isPropertyAccessExpression(target) || ts.isElementAccessExpression(target))
+    return isMember ? [target.expression.getText()] : []
+  })
+  return new Set(names)
+}
+
 /** Null where a file opens with a sentence that says what it decides or does; else what is wrong. */
 export function openingProblem(file: SourceFile): string | null {
   const text =
