@@ -333,6 +333,8 @@ describe('dispatch', () => {
         facts.show(late)
         stage.clock.advance(5_000)
         await until(async () => (await jobs()).includes('event-1'))
+        // The job is written before what is said of it.
+        await until(async () => (await told()).length > 0)
         expect(await told()).to.deep.equal([['pending', '', undefined, NOON_MS]])
       })
 
