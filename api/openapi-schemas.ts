@@ -4,10 +4,10 @@ import { ERRORS } from '../domain/errors.ts'
 import { DELIVERY_STATUSES, PLANS } from '../domain/model.ts'
 import { PROVIDER_IDS } from '../domain/providers/index.ts'
 
-export type Json = Readonly<Record<string, unknown>>
+export type SchemaJson = Readonly<Record<string, unknown>>
 
 /** By the names that the paths refer to. */
-export function componentSchemas(): Json {
+export function componentSchemas(): SchemaJson {
   const string = { type: 'string' }
   const integer = { type: 'integer' }
   const recorded = { const: false, description: 'Present if a Free organisation is over its quota.' }
@@ -60,9 +60,13 @@ export function componentSchemas(): Json {
   }
 }
 
-function fileSchemas(): Json {
+function fileSchemas(): SchemaJson {
   const digest = { type: 'string', pattern: '^[0-9a-f]{64}$' }
-  const object = (properties: Json): Json => ({ type: 'object', required: Object.keys(properties), properties })
+  const object = (properties: SchemaJson): SchemaJson => ({
+    type: 'object',
+    required: Object.keys(properties),
+    properties,
+  })
   return {
     Limits: object({
       plans: { type: 'object', required: PLANS, additionalProperties: { type: 'object' } },
@@ -87,7 +91,7 @@ function fileSchemas(): Json {
   }
 }
 
-function eventAnswer(recorded: Json): Json {
+function eventAnswer(recorded: SchemaJson): SchemaJson {
   const delivery = {
     type: 'object',
     required: ['destination', 'status', 'session_mode'],

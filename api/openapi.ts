@@ -8,7 +8,7 @@ import {
   HANDOFF_VISIT_SCHEMA,
   VISIT_SCHEMA,
 } from '../domain/collection/schemas.ts'
-import { componentSchemas, type Json } from './openapi-schemas.ts'
+import { componentSchemas, type SchemaJson } from './openapi-schemas.ts'
 
 const COLLECTION_CODES: readonly ErrorCode[] = [
   'invalid_request',
@@ -46,7 +46,7 @@ export interface DocumentOptions {
   readonly brand: string
 }
 
-export function openApiDocument(options: DocumentOptions): Json {
+export function openApiDocument(options: DocumentOptions): SchemaJson {
   return {
     openapi: '3.1.0',
     info: {
@@ -61,7 +61,7 @@ export function openApiDocument(options: DocumentOptions): Json {
   }
 }
 
-function collectionPaths(): Json {
+function collectionPaths(): SchemaJson {
   const browser: readonly ErrorCode[] = ['origin_not_allowed']
   return {
     '/v1/visits': {
@@ -103,7 +103,7 @@ function collectionPaths(): Json {
   }
 }
 
-function readPaths(): Json {
+function readPaths(): SchemaJson {
   const codes: readonly ErrorCode[] = [...MESSAGE_CODES, 'website_not_found', 'rate_limited']
   const website = parameter('website')
   return {
@@ -138,8 +138,13 @@ function readPaths(): Json {
   }
 }
 
-function filePaths(brand: string): Json {
-  const file = (operationId: string, summary: string, answer: Json, ...parameters: readonly Json[]): Json => ({
+function filePaths(brand: string): SchemaJson {
+  const file = (
+    operationId: string,
+    summary: string,
+    answer: SchemaJson,
+    ...parameters: readonly SchemaJson[]
+  ): SchemaJson => ({
     get: {
       operationId,
       summary,
@@ -174,24 +179,24 @@ function filePaths(brand: string): Json {
   }
 }
 
-const NOT_MODIFIED: Json = { description: "The client's copy is still current." }
+const NOT_MODIFIED: SchemaJson = { description: "The client's copy is still current." }
 
 /** A family of files whose names are not listed here. */
-function withMissing(path: Json): Json {
-  const { responses, ...get } = path['get'] as Json
-  return { get: { ...get, responses: { ...(responses as Json), ...errorAnswers(['not_found']) } } }
+function withMissing(path: SchemaJson): SchemaJson {
+  const { responses, ...get } = path['get'] as SchemaJson
+  return { get: { ...get, responses: { ...(responses as SchemaJson), ...errorAnswers(['not_found']) } } }
 }
 
 interface Posted {
   readonly operationId: string
   readonly summary: string
-  readonly schema: Json
+  readonly schema: SchemaJson
   /** Component that describes the answer. */
   readonly answer: string
   readonly codes: readonly ErrorCode[]
 }
 
-function posted({ operationId, summary, schema, answer, codes }: Posted): Json {
+function posted({ operationId, summary, schema, answer, codes }: Posted): SchemaJson {
   return {
     operationId,
     summary,
@@ -201,7 +206,7 @@ function posted({ operationId, summary, schema, answer, codes }: Posted): Json {
 }
 
 /** One response for each status, with the codes that it may carry. */
-function errorAnswers(codes: readonly ErrorCode[]): Json {
+function errorAnswers(codes: readonly ErrorCode[]): SchemaJson {
   const byStatus = new Map<number, ErrorCode[]>()
   for (const code of codes) byStatus.set(ERRORS[code].status, [...(byStatus.get(ERRORS[code].status) ?? []), code])
   const rows = [...byStatus].map(([status, list]) => [
@@ -215,24 +220,24 @@ function errorAnswers(codes: readonly ErrorCode[]): Json {
       },
     },
   ])
-  return Object.fromEntries(rows) as Json
+  return Object.fromEntries(rows) as SchemaJson
 }
 
-function jsonAnswer(name: string): Json {
+function jsonAnswer(name: string): SchemaJson {
   return {
     description: name,
     content: { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } },
   }
 }
 
-function textAnswer(type: string): Json {
+function textAnswer(type: string): SchemaJson {
   return { description: 'Text', content: { [type]: { schema: { type: 'string' } } } }
 }
 
-function anyJson(): Json {
+function anyJson(): SchemaJson {
   return { 'application/json': { schema: { type: 'object' } } }
 }
 
-function parameter(name: string): Json {
+function parameter(name: string): SchemaJson {
   return { name, in: 'path', required: true, schema: { type: 'string' } }
 }

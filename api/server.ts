@@ -64,7 +64,7 @@ export async function listen(
   address: { readonly host: string; readonly port: number },
   { onBroken, onEnded, connections }: ServerParts = BARE,
 ): Promise<ApiServer> {
-  const server = createServer({ ...SERVER_OPTIONS, ...bornWith(app) }, app as unknown as RequestListener)
+  const server = createServer({ ...SERVER_OPTIONS, ...withExpressPrototypes(app) }, app as unknown as RequestListener)
   server.maxHeadersCount = HEADER_LINES_MAX + 1
   guardSockets(server, onBroken)
   limitConnections(server, { ...CONNECTION_LIMITS, ...connections }, onEnded)
@@ -87,7 +87,10 @@ export async function listen(
  * Express replaces the prototypes of every request and response, which discards V8's shapes. Objects created with the
  * right prototypes need no change, which halves the cost of Express (docs/performance.md).
  */
-function bornWith(app: Express): { IncomingMessage: typeof IncomingMessage; ServerResponse: typeof ServerResponse } {
+function withExpressPrototypes(app: Express): {
+  IncomingMessage: typeof IncomingMessage
+  ServerResponse: typeof ServerResponse
+} {
   function Incoming(this: IncomingMessage, socket: Socket): void {
     Reflect.apply(IncomingMessage as unknown as (socket: Socket) => void, this, [socket])
   }

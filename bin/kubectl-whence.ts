@@ -35,7 +35,7 @@ const CLUSTER_OPTIONS: Readonly<Record<string, string>> = {
   '--kubeconfig': '--kubeconfig',
 }
 
-interface Wish {
+interface SendTestOptions {
   readonly choice: ClusterChoice
   /** The words for the command itself. */
   readonly words: readonly string[]
@@ -59,7 +59,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-function wishOf(argv: readonly string[]): Wish {
+function wishOf(argv: readonly string[]): SendTestOptions {
   const options: string[] = []
   const words: string[] = []
   let releaseNamespace: string | null = null

@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 
 import { owningClient } from '../operator/apply/owned-objects.ts'
 import { startOperator } from '../operator/operator.ts'
-import type { FactsReader } from '../operator/apply/traffic.ts'
+import type { TrafficFacts } from '../operator/apply/traffic.ts'
 import { createRegistry } from '../runtime/metrics.ts'
 import type { RunOutcome } from '../runtime/settings/settings.ts'
 import { kubeClientOf } from './wiring/cluster.ts'
@@ -57,7 +57,7 @@ export function operator({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
 }
 
 /** Null if no ClickHouse is set: websites then show no figures. */
-async function openFacts(parts: EngineParts): Promise<FactsReader | null> {
+async function openFacts(parts: EngineParts): Promise<TrafficFacts | null> {
   if (parts.settings.facts === null) return null
   const { facts } = await engines(parts).facts()
   return factsReader(facts)

@@ -15,13 +15,13 @@ import { runProgram } from './wiring/process.ts'
 import { startMetrics } from './wiring/serve-api.ts'
 import { version } from './wiring/version.ts'
 
-interface Place {
+interface ListenPlace {
   readonly host: string
   /** Port of the first; 0 takes free ones for all. */
   readonly port: number
 }
 
-const FREE: Place = { host: '127.0.0.1', port: 0 }
+const FREE: ListenPlace = { host: '127.0.0.1', port: 0 }
 /** With these rules, a trial shows how wrong credentials and unknown accounts are refused. */
 const RULES = {
   isToken: (token: string) => !token.startsWith('wrong'),

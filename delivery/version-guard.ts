@@ -30,12 +30,12 @@ export function consumeReadable(deps: VersionGuardDeps): EventLog['consume'] {
   }
 }
 
-interface Guard {
+interface PartitionGuard {
   readonly holds: Holds
   readonly nowMs: () => number
 }
 
-function guarded(handler: BatchHandler, { holds, nowMs }: Guard): BatchHandler {
+function guarded(handler: BatchHandler, { holds, nowMs }: PartitionGuard): BatchHandler {
   return async (batch): Promise<BatchOutcome | void> => {
     const end = batch.entries.findIndex(({ value }) => newerVersionOf(value) !== null)
     if (end === 0) {

@@ -46,7 +46,7 @@ export interface Destination {
   readonly settings: Readonly<Record<string, unknown>>
 }
 
-export interface Page {
+export interface RegisteredPage {
   readonly id: string
   readonly origin: string
   readonly path: string
@@ -59,7 +59,7 @@ export interface Website extends CompiledFrom {
   readonly primaryOrigin: string
   /** All registered origins, normalised: the primary one, additional domains and those of pages. */
   readonly origins: ReadonlySet<string>
-  readonly pages: readonly Page[]
+  readonly pages: readonly RegisteredPage[]
   readonly providers: ReadonlySet<ProviderId>
   readonly retentionDays: number
   readonly hookScan: HookScan

@@ -97,12 +97,12 @@ const isListOfCandidates: Check = (value) =>
   value === undefined || (Array.isArray(value) && value.every((each) => isText(memberOf(each, 'visitId'))))
 const isListOfPlans: Check = (value) => Array.isArray(value) && value.every(isPlan)
 
-interface Member {
+interface KnownField {
   readonly path: readonly string[]
   readonly isRight: Check
 }
 
-function shape(members: Readonly<Record<string, Check>>, under: readonly string[] = []): readonly Member[] {
+function shape(members: Readonly<Record<string, Check>>, under: readonly string[] = []): readonly KnownField[] {
   return Object.entries(members).map(([path, isRight]) => ({ path: [...under, ...path.split('.')], isRight }))
 }
 
@@ -144,7 +144,7 @@ const JOB = {
 }
 
 /** What readers use without checking: a record that lacks it would fail a whole batch. */
-const SHAPES: { readonly [K in ReadableKind]: readonly Member[] } = {
+const SHAPES: { readonly [K in ReadableKind]: readonly KnownField[] } = {
   fact: shape({ kind: isText }),
   visit: shape({
     'visit.website': isText,

@@ -40,7 +40,7 @@ interface LeaseSpec {
   readonly leaseTransitions?: number
 }
 
-interface Lease {
+interface LeaseObject {
   readonly metadata: { readonly resourceVersion?: string }
   readonly spec?: LeaseSpec
 }
@@ -62,7 +62,7 @@ class Election {
   readonly abort = new AbortController()
   isLeading = false
   readonly #options: LeaderOptions
-  #lease: Lease | null = null
+  #lease: LeaseObject | null = null
   #seenVersion = ''
   #seenAtMs = 0
   #renewedAtMs = 0
@@ -106,7 +106,7 @@ class Election {
     this.#won()
   }
 
-  #see(lease: Lease): void {
+  #see(lease: LeaseObject): void {
     const version = lease.metadata.resourceVersion ?? ''
     this.#lease = lease
     if (version === this.#seenVersion) return
@@ -115,12 +115,12 @@ class Election {
   }
 
   /** By our own clock: unchanged for less than its duration. */
-  #isFresh(lease: Lease): boolean {
+  #isFresh(lease: LeaseObject): boolean {
     const durationMs = (lease.spec?.leaseDurationSeconds ?? DURATION_S) * 1_000
     return performance.now() - this.#seenAtMs < durationMs
   }
 
-  #claim(before: Lease | null): LeaseSpec {
+  #claim(before: LeaseObject | null): LeaseSpec {
     const now = this.#now()
     const { identity } = this.#options
     const { acquireTime = now, leaseTransitions = 0 } = before?.spec ?? {}
@@ -157,10 +157,10 @@ class Election {
     this.#options.onLost()
   }
 
-  async #read(): Promise<Lease | null> {
+  async #read(): Promise<LeaseObject | null> {
     try {
       const signal = AbortSignal.any([this.abort.signal, AbortSignal.timeout(RENEW_DEADLINE_MS / 2)])
-      return (await this.#options.client.request({ method: 'GET', path: this.#path(), signal })) as Lease
+      return (await this.#options.client.request({ method: 'GET', path: this.#path(), signal })) as LeaseObject
     } catch (error) {
       if (error instanceof KubeError && error.status === 404) return null
       throw error
@@ -179,7 +179,7 @@ class Election {
     }
     const path = method === 'POST' ? this.#path().slice(0, -name.length - 1) : this.#path()
     const signal = AbortSignal.timeout(RENEW_DEADLINE_MS / 2)
-    const lease = (await client.request({ method, path, body, signal })) as Lease
+    const lease = (await client.request({ method, path, body, signal })) as LeaseObject
     this.#lease = lease
     this.#seenVersion = lease.metadata.resourceVersion ?? ''
     this.#seenAtMs = performance.now()

@@ -31,7 +31,7 @@ import { createOperatorMetrics } from './metrics.ts'
 import { createPublisher } from './apply/publisher.ts'
 import { createSecretValues, ownReader, referredSecrets } from './gather/secrets.ts'
 import { createStatuses } from './apply/statuses.ts'
-import type { FactsReader } from './apply/traffic.ts'
+import type { TrafficFacts } from './apply/traffic.ts'
 import { startTraffic } from './apply/traffic.ts'
 import { createWorkQueue, type Urgency } from './work-queue.ts'
 import type { ForeignObject, Resources } from './gather/ownership.ts'
@@ -58,7 +58,7 @@ export interface OperatorOptions {
   /** Names of the service's own Secrets in the catalog's namespace. */
   readonly ownSecrets: readonly string[]
   /** Source of the websites' figures and the destinations' states; null if they are not shown. */
-  readonly readFacts: FactsReader | null
+  readonly readFacts: TrafficFacts | null
   /** Time between two readings of these figures; set by tests. */
   readonly trafficIntervalMs?: number
   /** Time between two checks of the Secrets with credentials; set by tests. */
@@ -94,15 +94,15 @@ const pack = (text: string): string => gzipSync(text).toString('base64')
 const nonce = (): string => randomBytes(16).toString('hex')
 
 export function startOperator(options: OperatorOptions): Operator {
-  const operating = new Operating(options)
+  const loop = new OperatorLoop(options)
   return {
-    isLeading: () => operating.leader.isLeading(),
-    isReady: () => operating.isReady(),
-    close: () => operating.close(),
+    isLeading: () => loop.leader.isLeading(),
+    isReady: () => loop.isReady(),
+    close: () => loop.close(),
   }
 }
 
-class Operating {
+class OperatorLoop {
   readonly leader
   readonly #options: OperatorOptions
   readonly #world

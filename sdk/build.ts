@@ -40,7 +40,7 @@ const SOURCE = import.meta.dirname
  * the browser. Core and extras share the short names.
  */
 const INTERNAL_NAMES =
-  /^(adapters|added|attend|compose|count|currentReceipt|extras|forget|isAllowed|isAutomatic|isDue|google|isUrgent|loading|mayCollect|nowMs|registeredId|report|scopeOf|scopes|send|serviceUrl|running|view|wishes)$/
+  /^(adapters|added|attend|compose|count|currentReceipt|extras|forget|isAllowed|isAutomatic|isDue|google|isUrgent|loading|mayCollect|nowMs|registeredId|report|scopeOf|scopes|send|serviceUrl|running|view|tagAttributes)$/
 /** Digits of the SHA-256 in an immutable address. */
 const HASH_CHARS = 12
 

@@ -31,7 +31,7 @@ function start(tag: HTMLScriptElement): void {
   const earlier = window.whence as Whence | WhenceCallback[] | undefined
   // The page contains the script twice: another website joins the first one's interface; the same one is there already.
   if (earlier && 'scope' in earlier) return void earlier.scope(project)
-  const whence = (window.whence = boot({ serviceUrl, nonce, project, wishes: dataset }))
+  const whence = (window.whence = boot({ serviceUrl, nonce, project, tagAttributes: dataset }))
   // Each in a separate task, so that one that throws does not stop the others.
   earlier?.forEach((callback) => queueMicrotask(() => callback(whence)))
 }

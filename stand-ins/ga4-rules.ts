@@ -5,6 +5,8 @@
  * sending-events (limitations) and validating-events (codes).
  */
 
+import type { Json } from './checks.ts'
+
 export interface ValidationMessage {
   readonly fieldPath: string
   readonly description: string
@@ -78,13 +80,12 @@ const FIELDS: ReadonlySet<string> = new Set([
   'events',
 ])
 
-type Json = Readonly<Record<string, unknown>>
-type Report = (fieldPath: string, validationCode: ValidationMessage['validationCode'], description: string) => void
+type AddMessage = (fieldPath: string, validationCode: ValidationMessage['validationCode'], description: string) => void
 
 /** Everything wrong with it, in the form the validation server answers; empty where it is valid. */
 export function checkGa4Hit(hit: Ga4Hit): ValidationMessage[] {
   const messages: ValidationMessage[] = []
-  const report: Report = (fieldPath, validationCode, description) => {
+  const report: AddMessage = (fieldPath, validationCode, description) => {
     messages.push({ fieldPath, description, validationCode })
   }
   checkQuery(hit.query, report)
@@ -96,14 +97,14 @@ export function checkGa4Hit(hit: Ga4Hit): ValidationMessage[] {
   return messages
 }
 
-function checkQuery(query: URLSearchParams, report: Report): void {
+function checkQuery(query: URLSearchParams, report: AddMessage): void {
   const measurementId = query.get('measurement_id') ?? ''
   if (measurementId === '') report('measurement_id', 'VALUE_REQUIRED', 'A measurement_id is required for web streams.')
   else if (!/^G-[A-Z0-9]+$/.test(measurementId)) report('measurement_id', 'VALUE_INVALID', 'Not a measurement ID.')
   if ((query.get('api_secret') ?? '') === '') report('api_secret', 'VALUE_REQUIRED', 'An api_secret is required.')
 }
 
-function checkBody(body: Json, nowMs: number, report: Report): void {
+function checkBody(body: Json, nowMs: number, report: AddMessage): void {
   for (const field of Object.keys(body)) {
     if (!FIELDS.has(field)) report(field, 'VALUE_INVALID', `There is no field [${field}].`)
   }
@@ -122,7 +123,7 @@ function checkBody(body: Json, nowMs: number, report: Report): void {
   checkEvents(body['events'], nowMs, report)
 }
 
-function checkEvents(events: unknown, nowMs: number, report: Report): void {
+function checkEvents(events: unknown, nowMs: number, report: AddMessage): void {
   if (!Array.isArray(events) || events.length === 0) {
     return report('events', 'VALUE_REQUIRED', 'At least one event is required.')
   }
@@ -143,7 +144,7 @@ interface NameRules {
   readonly prefixes: readonly string[]
 }
 
-function checkName(path: string, name: unknown, rules: NameRules, report: Report): void {
+function checkName(path: string, name: unknown, rules: NameRules, report: AddMessage): void {
   if (typeof name !== 'string' || name === '') return report(path, 'VALUE_REQUIRED', 'A name is required.')
   if (name.length > MAX.nameChars) report(path, 'NAME_INVALID', 'A name has at most 40 characters.')
   if (rules.reserved.has(name) || rules.prefixes.some((prefix) => name.startsWith(prefix))) {
@@ -154,7 +155,7 @@ function checkName(path: string, name: unknown, rules: NameRules, report: Report
   }
 }
 
-function checkParams(path: string, params: unknown, nowMs: number, report: Report): void {
+function checkParams(path: string, params: unknown, nowMs: number, report: AddMessage): void {
   if (!isObject(params)) return report(path, 'VALUE_INVALID', 'Parameters are an object.')
   const names = Object.keys(params)
   if (names.length > MAX.params) report(path, 'EXCEEDED_MAX_ENTITIES', 'At most 25 parameters are taken.')
@@ -174,7 +175,7 @@ function checkParams(path: string, params: unknown, nowMs: number, report: Repor
   }
 }
 
-function checkParamValue(path: string, name: string, value: unknown, report: Report): void {
+function checkParamValue(path: string, name: string, value: unknown, report: AddMessage): void {
   if (name === 'items' && Array.isArray(value)) return
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') {
     return report(path, 'VALUE_INVALID', 'A parameter is a text or a number.')
@@ -184,7 +185,7 @@ function checkParamValue(path: string, name: string, value: unknown, report: Rep
   }
 }
 
-function checkTime(path: string, micros: unknown, nowMs: number, report: Report): void {
+function checkTime(path: string, micros: unknown, nowMs: number, report: AddMessage): void {
   if (micros === undefined) return
   const atMs = Number(textOf(micros)) / 1_000
   if (!Number.isInteger(atMs * 1_000) || atMs <= 0) return report(path, 'VALUE_INVALID', 'Must be Unix microseconds.')
@@ -192,7 +193,7 @@ function checkTime(path: string, micros: unknown, nowMs: number, report: Report)
   if (atMs - nowMs > AHEAD_MS) report(path, 'VALUE_OUT_OF_BOUNDS', 'Must not be in the future.')
 }
 
-function checkConsent(consent: unknown, report: Report): void {
+function checkConsent(consent: unknown, report: AddMessage): void {
   if (consent === undefined) return
   if (!isObject(consent)) return report('consent', 'VALUE_INVALID', 'Must be an object.')
   for (const [field, value] of Object.entries(consent)) {
@@ -202,7 +203,7 @@ function checkConsent(consent: unknown, report: Report): void {
   }
 }
 
-function checkUserProperties(properties: unknown, report: Report): void {
+function checkUserProperties(properties: unknown, report: AddMessage): void {
   if (properties === undefined) return
   if (!isObject(properties)) return report('user_properties', 'VALUE_INVALID', 'Must be an object.')
   const entries = Object.entries(properties)

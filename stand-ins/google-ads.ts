@@ -7,7 +7,7 @@
 
 import { Findings, isObject, isText, parsed, type Json } from './checks.ts'
 import { createGuard, startStandIn } from './server.ts'
-import type { GuardedOptions, Judgement, SimulatedRequest, StandIn } from './server.ts'
+import type { GuardedOptions, Judgement, SimulatedRequest, StandInServer } from './server.ts'
 
 /** How a request is judged later: every event the same way, or some of them otherwise. */
 export interface GoogleVerdict {
@@ -23,7 +23,7 @@ export interface GoogleAdsOptions extends GuardedOptions {
   readonly judge?: (events: readonly Json[]) => GoogleVerdict
 }
 
-interface Taken {
+interface ReceivedEvents {
   readonly events: readonly Json[]
   readonly atMs: number
 }
@@ -46,8 +46,8 @@ const IDENTIFIERS =
 const CONSENTS = ['CONSENT_GRANTED', 'CONSENT_DENIED', 'CONSENT_STATUS_UNSPECIFIED']
 
 /** Answers `events:ingest` and `requestStatus:retrieve`; a fault's key is the account, or for the latter `status`. */
-export function startGoogleAdsStandIn(options: GoogleAdsOptions): Promise<StandIn> {
-  const taken = new Map<string, Taken>()
+export function startGoogleAdsStandIn(options: GoogleAdsOptions): Promise<StandInServer> {
+  const taken = new Map<string, ReceivedEvents>()
   const guard = createGuard(options)
   return startStandIn(options, (request) => {
     const address = `${request.method} ${request.url.pathname}`
@@ -81,7 +81,7 @@ export function checkGoogleAdsRequest(body: string, nowMs: number): readonly str
   return findings.all
 }
 
-function judgeIngest(request: SimulatedRequest, key: string, taken: Map<string, Taken>): Judgement {
+function judgeIngest(request: SimulatedRequest, key: string, taken: Map<string, ReceivedEvents>): Judgement {
   const messages = checkGoogleAdsRequest(request.body, request.nowMs)
   if (messages.length > 0) return refusal(key, 400, 'INVALID_ARGUMENT', { reason: 'INVALID_ARGUMENT', messages })
   const top = parsed(request.body)
@@ -94,7 +94,7 @@ function judgeIngest(request: SimulatedRequest, key: string, taken: Map<string, 
 function judgeStatus(
   { url, nowMs }: SimulatedRequest,
   options: GoogleAdsOptions,
-  taken: Map<string, Taken>,
+  taken: Map<string, ReceivedEvents>,
 ): Judgement {
   const request = taken.get(url.searchParams.get('requestId') ?? '')
   if (request === undefined) return refusal('status', 404, 'NOT_FOUND', { reason: 'NOT_FOUND' })

@@ -9,7 +9,7 @@ import { verify } from 'node:crypto'
 
 import { isText, parsed, type Json } from './checks.ts'
 import { startStandIn } from './server.ts'
-import type { Judgement, SimulatedRequest, StandIn, StandInOptions } from './server.ts'
+import type { Judgement, SimulatedRequest, StandInServer, StandInOptions } from './server.ts'
 
 export interface GoogleOauthOptions extends StandInOptions {
   /** Whether this refresh token is good; by default every one is that is not empty. */
@@ -20,7 +20,7 @@ export interface GoogleOauthOptions extends StandInOptions {
   readonly lifetimeS?: number
 }
 
-export interface GoogleOauthStandIn extends StandIn {
+export interface GoogleOauthStandIn extends StandInServer {
   /** Whether a token was given, has not ended, and was not withdrawn. */
   isToken(token: string): boolean
   /** Withdraws every token that was given. */

@@ -7,7 +7,7 @@
 
 import { Findings, isObject, isText, parsed, type Json } from './checks.ts'
 import { createGuard, startStandIn } from './server.ts'
-import type { GuardedOptions, Judgement, SimulatedRequest, StandIn } from './server.ts'
+import type { GuardedOptions, Judgement, SimulatedRequest, StandInServer } from './server.ts'
 import { DAY_S } from '../domain/durations.ts'
 
 const MAX_EVENTS = 1_000
@@ -25,7 +25,7 @@ const USER_FIELDS = (
 ).split(' ')
 
 /** Answers `POST /v<number>/<pixel>/events`; a fault's key is the pixel. */
-export function startMetaStandIn(options: GuardedOptions): Promise<StandIn> {
+export function startMetaStandIn(options: GuardedOptions): Promise<StandInServer> {
   const guard = createGuard(options)
   return startStandIn(options, (request) => {
     const pixel = /^\/v[0-9]+\.[0-9]+\/([0-9]+)\/events$/.exec(request.url.pathname)?.[1]
@@ -134,7 +134,7 @@ function checkDataProcessing(event: Json, path: string, findings: Findings): voi
   findings.expect(isPlace, `${path}data_processing_options need country and state`)
 }
 
-interface Refusal {
+interface MetaRefusal {
   readonly code: number
   readonly subcode?: number | undefined
   readonly status: number
@@ -143,7 +143,7 @@ interface Refusal {
 }
 
 /** Meta's words repeat what was sent, as the real ones do. */
-function refusal(key: string, { code, subcode, status, messages, isTransient = false }: Refusal): Judgement {
+function refusal(key: string, { code, subcode, status, messages, isTransient = false }: MetaRefusal): Judgement {
   const error = {
     message: messages[0] ?? 'The request was refused.',
     type: 'OAuthException',

@@ -74,7 +74,7 @@ export interface RecordedRequest {
   readonly answered: number
 }
 
-export interface StandIn {
+export interface StandInServer {
   readonly url: string
   /** The last ones kept, oldest first. */
   requests(): readonly RecordedRequest[]
@@ -110,7 +110,7 @@ const SECRET_BODY = 'application/x-www-form-urlencoded'
 export async function startStandIn(
   options: StandInOptions,
   judge: (request: SimulatedRequest) => Judgement | null,
-): Promise<StandIn> {
+): Promise<StandInServer> {
   const recorded: RecordedRequest[] = []
   const faults = new Map<string, Fault>()
   const keep = options.keep ?? KEEP
@@ -172,13 +172,13 @@ export async function startStandIn(
 }
 
 /** What stands before a provider's own rules. */
-export interface Guard {
+export interface RequestGuard {
   readonly isToken: (token: string, key: string) => boolean
   readonly isOpen: (key: string) => boolean
   readonly hasRoom: (nowMs: number) => boolean
 }
 
-export function createGuard({ isToken, isOpen, perMinute }: GuardedOptions): Guard {
+export function createGuard({ isToken, isOpen, perMinute }: GuardedOptions): RequestGuard {
   return {
     isToken: (token, key) => token !== '' && (isToken?.(token, key) ?? true),
     isOpen: (key) => isOpen?.(key) ?? true,

@@ -8,7 +8,7 @@
 
 import { Findings, isObject, isText, parsed, type Json } from './checks.ts'
 import { createGuard, startStandIn } from './server.ts'
-import type { GuardedOptions, Judgement, StandIn } from './server.ts'
+import type { GuardedOptions, Judgement, StandInServer } from './server.ts'
 import { DAY_S } from '../domain/durations.ts'
 
 const MAX_EVENTS = 1_000
@@ -20,7 +20,7 @@ const USER_FIELDS = (
 ).split(' ')
 
 /** Answers the event address of version 1.3; a fault's key is the pixel code. */
-export function startTiktokStandIn(options: GuardedOptions): Promise<StandIn> {
+export function startTiktokStandIn(options: GuardedOptions): Promise<StandInServer> {
   const guard = createGuard(options)
   return startStandIn(options, (request) => {
     if (request.method !== 'POST' || request.url.pathname !== '/open_api/v1.3/event/track/') return null

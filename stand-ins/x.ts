@@ -7,7 +7,7 @@
 
 import { Findings, isObject, isText, parsed, type Json } from './checks.ts'
 import { createGuard, startStandIn } from './server.ts'
-import type { GuardedOptions, Judgement, StandIn } from './server.ts'
+import type { GuardedOptions, Judgement, StandInServer } from './server.ts'
 
 const MAX_CONVERSIONS = 500
 const FIELDS =
@@ -20,7 +20,7 @@ export interface XStandInOptions extends GuardedOptions {
 }
 
 /** Answers `POST /12/measurement/conversions/<pixel>`; a fault's key is the pixel. */
-export function startXStandIn(options: XStandInOptions): Promise<StandIn> {
+export function startXStandIn(options: XStandInOptions): Promise<StandInServer> {
   const guard = createGuard(options)
   return startStandIn(options, (request) => {
     const key = /^\/12\/measurement\/conversions\/([^/]+)$/.exec(request.url.pathname)?.[1]

@@ -7,7 +7,7 @@
 import { readJsonColumn } from '../../common/json-column.ts'
 import type { InstallAnswer } from '../../domain/model.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
-import type { Claim, Decision } from '../../ports/hot-state/hot-state.ts'
+import type { Claim, DecidedAnswer } from '../../ports/hot-state/hot-state.ts'
 import type { ApiDeps } from '../deps.ts'
 import { inTime } from './look-up.ts'
 
@@ -41,7 +41,7 @@ async function lookUpDecision(
   return rows[0]
 }
 
-function decisionOf(row: QueryRow<'decisionsByEvents'>): Decision {
+function decisionOf(row: QueryRow<'decisionsByEvents'>): DecidedAnswer {
   const { website, visit_id: visitId, visit_issued_at_ms: issuedAtMs, gpc } = row
   return {
     website,

@@ -34,7 +34,7 @@ export interface CheckedRequest {
   readonly page: VisitPage | null
 }
 
-export interface Answer {
+export interface AcceptedAnswer {
   readonly kind: 'answer'
   readonly body: object
 }
@@ -47,7 +47,7 @@ export interface CollectionRoute {
   /** Narrow windows first. */
   readonly hits: (request: CheckedRequest) => readonly RateHit[]
   /** State and effects. Appends its own record if it leaves a fact; throws `LogUnavailable` if the log refuses. */
-  readonly handle: (request: CheckedRequest) => Promise<Refusal | Answer>
+  readonly handle: (request: CheckedRequest) => Promise<Refusal | AcceptedAnswer>
 }
 
 export interface PipelineParts {
@@ -106,8 +106,8 @@ async function settle(
   exchange: Exchange,
   recorder: Recorder,
   deps: ApiDeps,
-  work: () => Promise<Refusal | Answer | null>,
-): Promise<Refusal | Answer | null> {
+  work: () => Promise<Refusal | AcceptedAnswer | null>,
+): Promise<Refusal | AcceptedAnswer | null> {
   try {
     const outcome = await work()
     if (outcome?.kind === 'answer' && !exchange.isRecorded) await recorder.accept(exchange, null)
@@ -135,7 +135,7 @@ async function run(
   route: CollectionRoute,
   parts: PipelineParts,
   { req, exchange }: { readonly req: Request; readonly exchange: Exchange },
-): Promise<Refusal | Answer | null> {
+): Promise<Refusal | AcceptedAnswer | null> {
   const headRefusal = checkHead(req)
   if (!(await takeBody(req, exchange, parts))) return null
   const { body } = exchange

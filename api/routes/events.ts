@@ -23,7 +23,7 @@ import { EVENT_SCHEMA } from '../../domain/collection/schemas.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import type { Claim, ClaimOutcome, Installation, MatchedVisit } from '../../ports/hot-state/hot-state.ts'
 import type { ApiDeps } from '../deps.ts'
-import type { Answer, CheckedRequest, CollectionRoute, PipelineParts } from '../collection/pipeline.ts'
+import type { AcceptedAnswer, CheckedRequest, CollectionRoute, PipelineParts } from '../collection/pipeline.ts'
 import { answerByNow } from '../collection/decided-answer.ts'
 import { installationOf, lookUpInstallation } from '../collection/installations.ts'
 import { cleanerOf, readReceipts, statesOf } from '../collection/receipts.ts'
@@ -97,7 +97,7 @@ interface FirstReport {
 }
 
 /** Gather, decide, apply; a failure releases the claim, so that a retry need not wait for the lease. */
-async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Answer> {
+async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<AcceptedAnswer> {
   const { request, event, claim } = first
   const { deps, recorder } = parts
   try {
@@ -183,6 +183,6 @@ function matchedVisit(install: Install): MatchedVisit | null {
 }
 
 /** The event's ID as it was sent, even if it is stored as a hash. */
-function answer({ body: sent }: CheckedRequest, body: InstallAnswer): Answer {
+function answer({ body: sent }: CheckedRequest, body: InstallAnswer): AcceptedAnswer {
   return { kind: 'answer', body: { ...body, event_id: sent['event_id'] } }
 }

@@ -5,7 +5,7 @@ import { expiresAtMs, isExpired, issueToken, type ReceiptClaims } from '../../do
 import { HANDOFF_RECEIPT_SCHEMA, HANDOFF_VISIT_SCHEMA } from '../../domain/collection/schemas.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import { checkVisitFields } from '../../domain/collection/visit.ts'
-import type { Answer, CheckedRequest, CollectionRoute, PipelineParts } from '../collection/pipeline.ts'
+import type { AcceptedAnswer, CheckedRequest, CollectionRoute, PipelineParts } from '../collection/pipeline.ts'
 import { isRefusal, recall, refOf, requireReceipt } from '../collection/receipts.ts'
 import { saysGpc } from '../collection/request-logs.ts'
 import { keepUsage } from '../collection/usage.ts'
@@ -29,7 +29,7 @@ function isVisit(body: JsonObject): boolean {
   return body['receipt'] === undefined
 }
 
-async function handOffReceipt(request: CheckedRequest, parts: PipelineParts): Promise<Refusal | Answer> {
+async function handOffReceipt(request: CheckedRequest, parts: PipelineParts): Promise<Refusal | AcceptedAnswer> {
   const { exchange, website } = request
   const claims = requireReceipt(request, parts.deps)
   if (isRefusal(claims)) return claims
@@ -58,7 +58,7 @@ async function handOffReceipt(request: CheckedRequest, parts: PipelineParts): Pr
   return answer(request, claims, parts)
 }
 
-async function handOffNewVisit(request: CheckedRequest, parts: PipelineParts): Promise<Answer> {
+async function handOffNewVisit(request: CheckedRequest, parts: PipelineParts): Promise<AcceptedAnswer> {
   const admitted = await admit(request, parts, { isHandoffOnly: true })
   const { usage, claims, receipt } = admitted
   if (usage.isUnrecorded) return answer(request, claims, parts, { receipt, recorded: false })
@@ -106,7 +106,7 @@ function answer(
   claims: ReceiptClaims,
   { deps }: PipelineParts,
   more: { readonly receipt?: string; readonly recorded?: false } = {},
-): Answer {
+): AcceptedAnswer {
   const token = issueToken(deps.keys, website.id, claims, saysGpc(exchange))
   return { kind: 'answer', body: { ok: true, token, expires_at: expiresAtMs(claims.issuedAtMs), ...more } }
 }

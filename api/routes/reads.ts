@@ -16,7 +16,7 @@ import { noteUnregisteredOrigin } from '../collection/unregistered-origin.ts'
 const CONFIG_CACHE = 'public, max-age=60'
 const SCRIPT_CACHE = 'public, max-age=300'
 
-interface Read {
+interface ReadRequest {
   readonly exchange: Exchange
   readonly website: Website
   readonly req: Request
@@ -59,7 +59,7 @@ export function reportScript(parts: PipelineParts, hookBody: string): RequestHan
 /** Finds the website, calls `answer` for the rest, and logs the read without waiting for the log. */
 function readRoute(
   { deps, recorder }: PipelineParts,
-  answer: (read: Read) => { readonly status: number; readonly code: ErrorCode | '' },
+  answer: (read: ReadRequest) => { readonly status: number; readonly code: ErrorCode | '' },
 ): RequestHandler {
   return (req, res) => {
     const exchange = exchangeOf(req)
@@ -74,7 +74,7 @@ function readRoute(
 }
 
 function refuseRead(
-  { req, res }: Pick<Read, 'req' | 'res'>,
+  { req, res }: Pick<ReadRequest, 'req' | 'res'>,
   code: ErrorCode,
   deps: ApiDeps,
 ): { readonly status: number; readonly code: ErrorCode } {
@@ -82,7 +82,7 @@ function refuseRead(
 }
 
 function send(
-  { req, res }: Read,
+  { req, res }: ReadRequest,
   answer: { readonly type: string; readonly text: string; readonly headers: Headers },
 ): { readonly status: number; readonly code: '' } {
   return { status: sendTagged(req, res, answer), code: '' }

@@ -3,7 +3,7 @@
 import { visitHits } from '../../domain/collection/rate.ts'
 import { VISIT_SCHEMA } from '../../domain/collection/schemas.ts'
 import { admitVisit, checkVisitFields, markerOf, type AdmittedVisit } from '../../domain/collection/visit.ts'
-import type { Answer, CheckedRequest, CollectionRoute, PipelineParts } from '../collection/pipeline.ts'
+import type { AcceptedAnswer, CheckedRequest, CollectionRoute, PipelineParts } from '../collection/pipeline.ts'
 import { siblingsOf } from '../collection/receipts.ts'
 import { saysGpc } from '../collection/request-logs.ts'
 import { keepUsage, takeUsage, type TakenUsage } from '../collection/usage.ts'
@@ -24,7 +24,7 @@ export function visitsRoute(parts: PipelineParts): CollectionRoute {
       const marker = markerOf(visit, receipt)
       if (usage.isUnrecorded) return { kind: 'answer', body: { marker, recorded: false } }
       await keepUsage(usage, () => applyVisit(request, admitted, parts))
-      return { kind: 'answer', body: { marker } } satisfies Answer
+      return { kind: 'answer', body: { marker } } satisfies AcceptedAnswer
     },
   }
 }

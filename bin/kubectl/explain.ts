@@ -73,7 +73,7 @@ function fixOf(reason: string): readonly string[] {
   return fix === undefined ? [] : [fix]
 }
 
-interface Reference {
+interface ShownReference {
   readonly kind: string
   readonly name: string
   /** Null: the namespace of the object with the reference. */
@@ -83,9 +83,9 @@ interface Reference {
 const KIND_OF_FIELD: Readonly<Record<string, string>> = { organizationRef: 'organization', websiteRef: 'website' }
 
 /** Every `xxxRef` of a spec; those that are not of our own kinds are Secrets. */
-function referencesIn(value: unknown): readonly Reference[] {
+function referencesIn(value: unknown): readonly ShownReference[] {
   if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([field, inner]: [string, unknown]): readonly Reference[] => {
+  return Object.entries(value).flatMap(([field, inner]: [string, unknown]): readonly ShownReference[] => {
     const { name, namespace } = (inner ?? {}) as { readonly name?: unknown; readonly namespace?: unknown }
     if (!field.endsWith('Ref') || typeof name !== 'string') return referencesIn(inner)
     const elsewhere = typeof namespace === 'string' ? namespace : null

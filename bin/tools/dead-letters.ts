@@ -7,7 +7,7 @@ import type { RunOutcome } from '../../runtime/settings/settings.ts'
 import { openBackend } from './backend.ts'
 import type { ToolBackend } from './live.ts'
 import { limitOf, momentOf } from './flags.ts'
-import { createTable, terminalChars, timeText, type Column } from './table.ts'
+import { createTable, terminalChars, timeText, type TextColumn } from './table.ts'
 import { complain, print, printJson } from './output.ts'
 
 interface ListedLetter {
@@ -16,7 +16,7 @@ interface ListedLetter {
   readonly now: string
 }
 
-const COLUMNS: readonly Column<ListedLetter>[] = [
+const COLUMNS: readonly TextColumn<ListedLetter>[] = [
   { head: 'FAILED (UTC)', cell: ({ letter }) => timeText(letter.failedAtMs) },
   { head: 'JOB ID', cell: ({ letter }) => letter.job.jobId },
   { head: 'WEBSITE', cell: ({ letter }) => letter.job.website },

@@ -9,7 +9,7 @@ import type { RunOutcome } from '../../runtime/settings/settings.ts'
 import { openBackend } from './backend.ts'
 import type { ToolBackend } from './live.ts'
 import { limitOf } from './flags.ts'
-import { createTable, preciseTimeText, terminalChars, timeText, type Column } from './table.ts'
+import { createTable, preciseTimeText, terminalChars, timeText, type TextColumn } from './table.ts'
 import { complain, print, printJson } from './output.ts'
 
 const FOLLOW_EVERY_MS = 500
@@ -19,7 +19,7 @@ const REMEMBERED_ROWS = 10_000
 /** Further ahead than any clock. */
 const FAR_MS = 86_400_000
 
-interface Period {
+interface ListRange {
   readonly since_ms: number
   readonly until_ms: number
   readonly limit: number
@@ -28,10 +28,10 @@ interface Period {
 interface Listing<R> {
   /** What the list shows, for the message that there is none. */
   readonly what: string
-  readonly columns: readonly Column<R>[]
+  readonly columns: readonly TextColumn<R>[]
   readonly idOf: (row: R) => string
   /** Newest first. */
-  readonly fetch: (backend: ToolBackend, period: Period) => Promise<readonly R[]>
+  readonly fetch: (backend: ToolBackend, period: ListRange) => Promise<readonly R[]>
   /** Looks up what the table shows beyond the rows themselves. */
   readonly prepare?: (backend: ToolBackend, rows: readonly R[]) => Promise<void>
 }
@@ -74,7 +74,7 @@ export async function activityTool(run: RunOutcome): Promise<number> {
   })
 }
 
-const LOG_COLUMNS: readonly Column<RequestLogRow>[] = [
+const LOG_COLUMNS: readonly TextColumn<RequestLogRow>[] = [
   { head: 'TIME (UTC)', cell: (row) => preciseTimeText(row.received_at_ms) },
   { head: 'WEBSITE', cell: (row) => row.website || '-' },
   { head: 'REQUEST', cell: (row) => `${row.method} ${row.path}` },
@@ -85,7 +85,7 @@ const LOG_COLUMNS: readonly Column<RequestLogRow>[] = [
   { head: 'BODY', cell: (row) => (row.body_form === 'withheld' ? '(not kept)' : row.body) },
 ]
 
-const INSTALL_COLUMNS: readonly Column<InstallRow>[] = [
+const INSTALL_COLUMNS: readonly TextColumn<InstallRow>[] = [
   { head: 'TIME (UTC)', cell: (row) => timeText(row.received_at_ms) },
   { head: 'WEBSITE', cell: (row) => row.website },
   { head: 'EVENT ID', cell: (row) => row.event_id },
@@ -94,7 +94,7 @@ const INSTALL_COLUMNS: readonly Column<InstallRow>[] = [
   { head: 'POLICY', cell: (row) => row.selection_policy },
 ]
 
-const ACTIVITY_COLUMNS: readonly Column<ActivityRow>[] = [
+const ACTIVITY_COLUMNS: readonly TextColumn<ActivityRow>[] = [
   { head: 'TIME (UTC)', cell: (row) => timeText(row.noticed_at_ms) },
   { head: 'ORGANIZATION', cell: (row) => row.organization || '-' },
   { head: 'WEBSITE', cell: (row) => row.website || '-' },

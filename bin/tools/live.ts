@@ -12,17 +12,17 @@ export interface ToolBackend {
 
 /** What a running process offers besides its stores. */
 export interface LiveTools extends ToolBackend {
-  readonly sendTest: (wish: SendTestWish) => Promise<SendTestAnswer>
+  readonly sendTest: (request: SendTestRequest) => Promise<SendTestResult>
 }
 
-export interface SendTestWish {
+export interface SendTestRequest {
   readonly destination: string
   /** Needed if destinations of several websites have the name. */
   readonly website: string | null
   readonly isLive: boolean
 }
 
-export type SendTestAnswer =
+export type SendTestResult =
   | { readonly kind: 'report'; readonly report: SendTestReport }
   /** There is no such destination; the message completes `whence send-test: …`. */
   | { readonly kind: 'unknown'; readonly message: string }

@@ -13,7 +13,7 @@ import { connectTools } from './control.ts'
 import { durationText } from './table.ts'
 import { printable } from '../../common/printable.ts'
 import { complain, print, printJson } from './output.ts'
-import type { SendTestWish, SendTestAnswer } from './live.ts'
+import type { SendTestRequest, SendTestResult } from './live.ts'
 
 export interface SendTestSource {
   readonly settings: Settings
@@ -29,10 +29,10 @@ const SHOWN_CHARS = 2_000
 export async function sendTestTool(run: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
   const destination = run.flags.get('--destination') ?? run.positionals[0]
   if (destination === undefined) return usage('name the destination: --destination ID')
-  const wish = { destination, website: run.flags.get('--website') ?? null, isLive: run.flags.has('--live') }
+  const request = { destination, website: run.flags.get('--website') ?? null, isLive: run.flags.has('--live') }
   // Prefers a running service: it has the resources, the environment, and the stand-ins it may have started.
   const live = await connectTools(run.settings.data)
-  const answer = live === null ? await sendTestHere(run.settings, env, wish) : await live.sendTest(wish)
+  const answer = live === null ? await sendTestHere(run.settings, env, request) : await live.sendTest(request)
   if (answer.kind === 'unknown') return usage(answer.message)
   const { report } = answer
   if (run.flags.has('--json')) printJson([report])
@@ -41,25 +41,25 @@ export async function sendTestTool(run: RunOutcome, env: NodeJS.ProcessEnv): Pro
 }
 
 /** A running service's answer to the tool. */
-export async function answerSendTest(source: SendTestSource, wish: SendTestWish): Promise<SendTestAnswer> {
+export async function answerSendTest(source: SendTestSource, request: SendTestRequest): Promise<SendTestResult> {
   const found = [...source.catalog.websites.values()]
-    .filter(({ id }) => wish.website === null || id === wish.website)
+    .filter(({ id }) => request.website === null || id === request.website)
     .flatMap((website) => website.destinations.map((destination) => ({ destination, website })))
-    .filter(({ destination }) => destination.id === wish.destination)
+    .filter(({ destination }) => destination.id === request.destination)
   const [one, another] = found
-  if (one === undefined) return { kind: 'unknown', message: unknownText(source.catalog, wish) }
+  if (one === undefined) return { kind: 'unknown', message: unknownText(source.catalog, request) }
   if (another !== undefined) {
     const websites = found.map(({ website }) => website.id).join(', ')
     return { kind: 'unknown', message: `several websites have this destination, so use --website: ${websites}` }
   }
-  return trialOf(source, one.destination, { isLive: wish.isLive, origin: one.website.primaryOrigin })
+  return trialOf(source, one.destination, { isLive: request.isLive, origin: one.website.primaryOrigin })
 }
 
 async function trialOf(
   { settings, credentials }: SendTestSource,
   destination: Destination,
   way: { readonly isLive: boolean; readonly origin: string },
-): Promise<SendTestAnswer> {
+): Promise<SendTestResult> {
   if (!PROVIDER_IDS.includes(destination.provider))
     return { kind: 'unknown', message: `this version cannot deliver to ${destination.provider}` }
   const provider = PROVIDERS[destination.provider]
@@ -74,27 +74,31 @@ async function trialOf(
 }
 
 /** Without a running service: from the cluster or the folder of resources, read like the delivery roles do. */
-async function sendTestHere(settings: Settings, env: NodeJS.ProcessEnv, wish: SendTestWish): Promise<SendTestAnswer> {
-  if (settings.catalog !== null) return sendTestInCluster(settings, env, wish)
+async function sendTestHere(
+  settings: Settings,
+  env: NodeJS.ProcessEnv,
+  request: SendTestRequest,
+): Promise<SendTestResult> {
+  if (settings.catalog !== null) return sendTestInCluster(settings, env, request)
   const compiled = compileManifests(await readManifests(settings.manifests), { env })
   if (!compiled.isAccepted) {
     throw new Error(`the manifests in ${settings.manifests} do not compile:\n${formatProblems(compiled.problems)}`)
   }
-  return answerSendTest({ settings, ...compiled }, wish)
+  return answerSendTest({ settings, ...compiled }, request)
 }
 
 /** Reads what a worker of the destination's provider reads: the pod's rights decide whether it may. */
 async function sendTestInCluster(
   settings: Settings,
   env: NodeJS.ProcessEnv,
-  wish: SendTestWish,
-): Promise<SendTestAnswer> {
+  request: SendTestRequest,
+): Promise<SendTestResult> {
   const websites = (await readCluster(settings, env, null)).catalog.websites.values()
-  const wanted = [...websites].flatMap((website) => website.destinations).find(({ id }) => id === wish.destination)
-  return answerSendTest({ settings, ...(await readCluster(settings, env, wanted?.provider ?? null)) }, wish)
+  const wanted = [...websites].flatMap((website) => website.destinations).find(({ id }) => id === request.destination)
+  return answerSendTest({ settings, ...(await readCluster(settings, env, wanted?.provider ?? null)) }, request)
 }
 
-function unknownText(catalog: Catalog, { destination }: SendTestWish): string {
+function unknownText(catalog: Catalog, { destination }: SendTestRequest): string {
   const ids = [...catalog.websites.values()].flatMap((website) => website.destinations.map(({ id }) => id))
   const known = ids.length === 0 ? 'there is none' : `there are ${[...new Set(ids)].slice(0, 20).join(', ')}`
   return `there is no destination ${destination}; ${known}`

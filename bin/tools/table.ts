@@ -7,18 +7,18 @@ const CELL_CHARS_MAX = 60
 /** Width of the last column if the terminal is too narrow for the others. */
 const LAST_CHARS_MIN = 20
 
-export interface Column<R> {
+export interface TextColumn<R> {
   readonly head: string
   readonly cell: (row: R) => string
 }
 
-export interface Table<R> {
+export interface TextTable<R> {
   /** The lines of these rows, preceded by the head the first time; columns only grow, so that pages line up. */
   readonly lines: (rows: readonly R[]) => string[]
 }
 
 /** `widthChars` is the terminal's; null if the output goes elsewhere, and the last column is then not truncated. */
-export function createTable<R>(columns: readonly Column<R>[], widthChars: number | null): Table<R> {
+export function createTable<R>(columns: readonly TextColumn<R>[], widthChars: number | null): TextTable<R> {
   const heads = columns.map(({ head }) => head)
   const widths = heads.map(widthOf)
   const last = columns.length - 1

@@ -19,7 +19,7 @@ export interface EngineParts {
   readonly nowMs: () => number
 }
 
-export interface HotStateWish {
+export interface HotStateOptions {
   readonly whenAway: 'alone' | 'reject'
   /** Called if the store came back with other data: restarted, failed over or emptied. */
   readonly onLost?: () => void
@@ -29,7 +29,7 @@ export interface Engines {
   /** `hasSpool`: what Kafka cannot take now goes to the spool folder, if the settings name one. */
   readonly eventLog: (options?: { readonly hasSpool: boolean }) => Promise<EventLog>
   /** `whenAway`: whether verbs use the process's own memory while the store is unreachable, or reject. */
-  readonly hotState: (options?: HotStateWish) => Promise<HotState>
+  readonly hotState: (options?: HotStateOptions) => Promise<HotState>
   readonly facts: () => Promise<{ readonly facts: Facts; readonly connection: FactsConnection }>
 }
 
@@ -147,7 +147,7 @@ async function openLmdbState(environment: LmdbEnvironment, { lifecycle }: Engine
 
 async function openRedis(
   url: string,
-  { whenAway, onLost = () => undefined }: HotStateWish,
+  { whenAway, onLost = () => undefined }: HotStateOptions,
   { lifecycle, logger }: EngineParts,
 ): Promise<HotState> {
   const { redisHotState } = await import('../../ports/hot-state/redis/redis.ts')

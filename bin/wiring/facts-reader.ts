@@ -1,9 +1,9 @@
 /** Answers the operator's queries of the facts: the operator itself knows no engine. */
 
-import type { FactsReader } from '../../operator/apply/traffic.ts'
+import type { TrafficFacts } from '../../operator/apply/traffic.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 
-export function factsReader(facts: Pick<Facts, 'run'>): FactsReader {
+export function factsReader(facts: Pick<Facts, 'run'>): TrafficFacts {
   return {
     traffic: ({ sinceMs, untilMs }) => facts.run('traffic', { since_ms: sinceMs, until_ms: untilMs }),
     destinationStates: async () => {

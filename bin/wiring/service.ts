@@ -22,7 +22,7 @@ import { keyringOf, serveApi, startMetrics } from './serve-api.ts'
 import { serveTools } from '../tools/control.ts'
 import { localBackend } from '../tools/backend.ts'
 import { answerSendTest } from '../tools/send-test.ts'
-import type { SendTestWish } from '../tools/live.ts'
+import type { SendTestRequest } from '../tools/live.ts'
 
 export interface ServiceOptions extends EngineParts {
   readonly env: Readonly<Record<string, string | undefined>>
@@ -58,8 +58,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const foundation = await layFoundation(options)
   const { catalog, eventLog, facts, hotState, lifecycle, settings, registry } = foundation
   const workers = await startRoles(foundation)
-  const sendTest = (wish: SendTestWish) =>
-    answerSendTest({ settings, catalog: catalog.current(), credentials: catalog.credentials() }, wish)
+  const sendTest = (request: SendTestRequest) =>
+    answerSendTest({ settings, catalog: catalog.current(), credentials: catalog.credentials() }, request)
   const backend = { ...localBackend({ facts, eventLog }), sendTest }
   await lifecycle.start(
     'tools',

@@ -39,7 +39,7 @@ const ASSERTION_S = 3_600
 /** Tokens kept; the one that was fetched first goes first. */
 const KEPT = 10_000
 
-interface Kept {
+interface CachedToken {
   readonly token: string
   readonly renewAtMs: number
 }
@@ -47,7 +47,7 @@ interface Kept {
 /** The cache is keyed by a digest, so that no credential lies in it in the clear. */
 export function createTokens(options: TokensOptions): Tokens {
   const sender = createSender({ baseUrl: options.baseUrl, exchangeMs: options.exchangeMs })
-  const kept = new BoundedMap<string, Kept>(KEPT)
+  const kept = new BoundedMap<string, CachedToken>(KEPT)
   const underWay = new Map<string, Promise<TokenResult>>()
 
   async function fetchToken(key: string, grant: OauthGrant): Promise<TokenResult> {

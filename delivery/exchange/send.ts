@@ -70,7 +70,7 @@ function exchange(
       resolve(noReply('unsendable', { isUnclear: false }))
       return
     }
-    const seen: Seen = { isConnected: false, answer: null, chunks: [], bytes: 0 }
+    const seen: PartialReply = { isConnected: false, answer: null, chunks: [], bytes: 0 }
     const timer = setTimeout(() => finish('timeout'), options.exchangeMs)
 
     /** The first call decides; later events of the dying connection change nothing. */
@@ -91,14 +91,14 @@ function exchange(
 }
 
 /** What was observed of an exchange so far. */
-interface Seen {
+interface PartialReply {
   isConnected: boolean
   answer: IncomingMessage | null
   readonly chunks: Buffer[]
   bytes: number
 }
 
-function collect(answer: IncomingMessage, seen: Seen, finish: (failure: string) => void): void {
+function collect(answer: IncomingMessage, seen: PartialReply, finish: (failure: string) => void): void {
   seen.answer = answer
   answer.on('data', (chunk: Buffer) => {
     const room = LIMITS.outboundBodyBytes - seen.bytes
@@ -112,7 +112,7 @@ function collect(answer: IncomingMessage, seen: Seen, finish: (failure: string) 
 }
 
 /** A status that arrived is told even if the body did not: for some providers the status alone is the answer. */
-function replyOf(seen: Seen, failure: string): ProviderReply {
+function replyOf(seen: PartialReply, failure: string): ProviderReply {
   if (seen.answer === null) return noReply(failure, { isUnclear: seen.isConnected })
   return {
     status: seen.answer.statusCode ?? 0,

@@ -61,7 +61,7 @@ export async function callOutbound(request: OutboundRequest, parts: OutboundPart
 }
 
 /** What was observed of an exchange so far. */
-interface Seen {
+interface PartialAnswer {
   answer: IncomingMessage | null
   readonly chunks: Buffer[]
   bytes: number
@@ -69,7 +69,7 @@ interface Seen {
 
 function exchanged(request: OutboundRequest, socket: TLSSocket, signal: AbortSignal): Promise<ProviderReply> {
   return new Promise((resolve) => {
-    const seen: Seen = { answer: null, chunks: [], bytes: 0 }
+    const seen: PartialAnswer = { answer: null, chunks: [], bytes: 0 }
     const abort = (): void => finish('timeout')
     /** The first call decides; later events of the dying connection change nothing. */
     function finish(failure: string): void {
@@ -116,7 +116,7 @@ function start(request: OutboundRequest, socket: TLSSocket): ClientRequest {
 }
 
 /** Nothing is ever unpacked, so that a small answer cannot become a large one. */
-function collect(answer: IncomingMessage, seen: Seen, finish: (failure: string) => void): void {
+function collect(answer: IncomingMessage, seen: PartialAnswer, finish: (failure: string) => void): void {
   seen.answer = answer
   const encoding = answer.headers['content-encoding'] ?? 'identity'
   if (encoding !== 'identity') {
@@ -134,7 +134,7 @@ function collect(answer: IncomingMessage, seen: Seen, finish: (failure: string) 
 }
 
 /** A status that arrived is told even if the body did not. */
-function replyOf(seen: Seen, failure: string): ProviderReply {
+function replyOf(seen: PartialAnswer, failure: string): ProviderReply {
   if (seen.answer === null) return noReply(failure, failure !== 'unsendable')
   return {
     status: seen.answer.statusCode ?? 0,

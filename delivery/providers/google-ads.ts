@@ -9,10 +9,20 @@
  */
 
 import type { Accepted, Job } from '../../domain/records.ts'
-import { CLICK_LIFETIME_MS, clickId, installAtMs, isOptedOut, landedAtMs, skip, type Row } from './ad-click.ts'
-import { requestOfMany, requestOfOne } from './ad-click.ts'
+import {
+  CLICK_LIFETIME_MS,
+  clickId,
+  installAtMs,
+  isOptedOut,
+  landedAtMs,
+  skip,
+  type Row,
+  requestOfMany,
+  requestOfOne,
+} from './ad-click.ts'
 import { httpOutcome } from './http-outcome.ts'
-import { codeWord, jsonObject, objectOf, objectsOf, textOf, type JsonObject } from './json-answer.ts'
+import { codeWord, jsonObject, objectOf, objectsOf, textOf } from './json-answer.ts'
+import type { JsonObject } from '../../domain/strict-json.ts'
 import type {
   DestinationContext,
   OauthGrant,

@@ -1,6 +1,6 @@
 /** Reads values of unknown shape out of providers' answers and checked settings without trusting any of them. */
 
-export type JsonObject = Readonly<Record<string, unknown>>
+import type { JsonObject } from '../../domain/strict-json.ts'
 
 /** Empty for what is no JSON object. */
 export function jsonObject(body: string): JsonObject {

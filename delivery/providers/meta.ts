@@ -10,10 +10,20 @@
  */
 
 import type { Job } from '../../domain/records.ts'
-import { CLICK_LIFETIME_MS, clickId, installAtMs, isOptedOut, landedAtMs, skip, type Row } from './ad-click.ts'
-import { requestOfMany, requestOfOne } from './ad-click.ts'
+import {
+  CLICK_LIFETIME_MS,
+  clickId,
+  installAtMs,
+  isOptedOut,
+  landedAtMs,
+  skip,
+  type Row,
+  requestOfMany,
+  requestOfOne,
+} from './ad-click.ts'
 import { httpOutcome } from './http-outcome.ts'
-import { integerOf, jsonObject, objectOf, textOf, type JsonObject } from './json-answer.ts'
+import { integerOf, jsonObject, objectOf, textOf } from './json-answer.ts'
+import type { JsonObject } from '../../domain/strict-json.ts'
 import type { DestinationContext, Outcome, Provider, ProviderReply, ProviderRequest, Skip } from './provider.ts'
 import { MINUTE_MS } from '../../domain/durations.ts'
 

@@ -57,7 +57,7 @@ interface PreparedJob {
   readonly request: ProviderRequest
 }
 
-interface AttemptContext {
+interface BatchAttempt {
   readonly batch: RequestBatch
   readonly context: DestinationContext
   readonly startedAtMs: number
@@ -86,7 +86,7 @@ interface BatchPart {
 }
 
 /** Splits a batch that is refused as a whole, down to single jobs; each part is recorded before the next one is sent. */
-async function sendPart(deps: AttemptDeps, attempt: AttemptContext, part: BatchPart): Promise<void> {
+async function sendPart(deps: AttemptDeps, attempt: BatchAttempt, part: BatchPart): Promise<void> {
   const { ready, refusedWith } = part
   const startedAtMs = deps.nowMs()
   if (startedAtMs - attempt.startedAtMs > LAST_PART_MS) {
@@ -108,11 +108,7 @@ async function sendPart(deps: AttemptDeps, attempt: AttemptContext, part: BatchP
   await sendHalves(deps, attempt, { ready, refusedWith: [...refusedWith, reply.status] })
 }
 
-async function sendHalves(
-  deps: AttemptDeps,
-  attempt: AttemptContext,
-  { ready, refusedWith }: BatchPart,
-): Promise<void> {
+async function sendHalves(deps: AttemptDeps, attempt: BatchAttempt, { ready, refusedWith }: BatchPart): Promise<void> {
   // The quota was taken for one request only.
   deps.quotas.spend(attempt.context, { requests: 2, deliveries: ready.length }, deps.nowMs())
   const middle = Math.ceil(ready.length / 2)
@@ -129,7 +125,7 @@ function outcomesOf(outcome: readonly Verdict[] | Verdict, jobs: number): readon
 /** A verdict is requested once for all jobs that wait for it, whichever batches they are in. */
 function exchangeOnce(
   deps: AttemptDeps,
-  { batch, context }: AttemptContext,
+  { batch, context }: BatchAttempt,
   { ready, request }: { ready: readonly PreparedJob[]; request: ProviderRequest },
 ): Promise<{ answer: ExchangeResult; isFresh: boolean }> {
   const ask = async (): Promise<ExchangeResult> => {
@@ -185,7 +181,7 @@ interface PartResult {
   readonly isFresh: boolean
 }
 
-async function settlePart(deps: AttemptDeps, attempt: AttemptContext, result: PartResult): Promise<void> {
+async function settlePart(deps: AttemptDeps, attempt: BatchAttempt, result: PartResult): Promise<void> {
   const { part, outcomes, answer, isFresh } = result
   const worst = worstOf(outcomes)
   if (isFresh && worst !== undefined) deps.metrics.attempt(worst.kind, answer.endedAtMs - answer.startedAtMs)

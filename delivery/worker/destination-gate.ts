@@ -39,7 +39,7 @@ interface Pause {
   probeAtMs: number
 }
 
-interface DestinationState {
+interface BreakerState {
   minutes: { readonly minute: number; total: number; failed: number }[]
   failuresInARow: number
   openedAtMs: number | null
@@ -52,7 +52,7 @@ interface DestinationState {
 
 /** State of one worker process. After a restart every destination is trusted unless it was paused. */
 export class DestinationGate {
-  readonly #states = new Map<string, DestinationState>()
+  readonly #states = new Map<string, BreakerState>()
 
   /** `setup`: the credentials and settings in force, as `setupOf` joins them; compared, never shown. */
   admit(destination: string, setup: string, nowMs: number): Admission {
@@ -140,14 +140,14 @@ export class DestinationGate {
       }))
   }
 
-  #touch(destination: string, nowMs: number): DestinationState {
+  #touch(destination: string, nowMs: number): BreakerState {
     const known = this.#states.get(destination)
     if (known !== undefined) {
       known.lastAtMs = nowMs
       return known
     }
     if (this.#states.size >= SWEEP_SIZE) this.#sweep(nowMs)
-    const state: DestinationState = {
+    const state: BreakerState = {
       minutes: [],
       failuresInARow: 0,
       openedAtMs: null,
@@ -177,7 +177,7 @@ export function setupOf(destination: Destination, secrets: Readonly<Record<strin
   return JSON.stringify([destination.settings, secrets])
 }
 
-function count(state: DestinationState, nowMs: number, { isFailure }: { isFailure: boolean }): void {
+function count(state: BreakerState, nowMs: number, { isFailure }: { isFailure: boolean }): void {
   const minute = Math.floor(nowMs / MINUTE_MS)
   state.minutes = state.minutes.filter((entry) => minute - entry.minute < WINDOW_MINUTES)
   let current = state.minutes.at(-1)
@@ -189,7 +189,7 @@ function count(state: DestinationState, nowMs: number, { isFailure }: { isFailur
   if (isFailure) current.failed += 1
 }
 
-function isFailing(state: DestinationState): boolean {
+function isFailing(state: BreakerState): boolean {
   if (state.failuresInARow >= FAILURES_IN_A_ROW) return true
   const total = state.minutes.reduce((sum, entry) => sum + entry.total, 0)
   const failed = state.minutes.reduce((sum, entry) => sum + entry.failed, 0)

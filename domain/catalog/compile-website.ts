@@ -1,6 +1,6 @@
 /** Compiles one Website: its origins and pages, its place in the plan, and its ID among all others. */
 
-import type { Organization, Page, Website } from '../catalog.ts'
+import type { Organization, RegisteredPage, Website } from '../catalog.ts'
 import type { Resource } from './objects.ts'
 import { organizationOf } from './compile-references.ts'
 import type { ProblemReason } from '../resources/problems.ts'
@@ -54,7 +54,7 @@ export function registerPages(compiler: Compiler, resource: Resource<'Website'>)
 }
 
 interface PageClaim {
-  readonly page: Page
+  readonly page: RegisteredPage
   readonly origins: ReadonlySet<string>
   readonly plan: Plan
   /** Characters of the pages that were taken so far. */
@@ -193,8 +193,8 @@ function domainsOf(compiler: Reporting, resource: Resource<'Website'>): Readonly
   return isSound ? domains : null
 }
 
-function pagesOf(compiler: Reporting, resource: Resource<'Website'>): readonly Page[] | null {
-  const pages = new Map<string, Page>()
+function pagesOf(compiler: Reporting, resource: Resource<'Website'>): readonly RegisteredPage[] | null {
+  const pages = new Map<string, RegisteredPage>()
   let isSound = true
   const refuse = (field: string, message: string) => {
     compiler.report(resource, 'InvalidField', field, message)

@@ -1,7 +1,7 @@
 /** What the steps of the catalog compiler share: drafts, counts against the plan, names and IDs. */
 
 import type { AllowedNamespaces } from '../resources/allowed-namespaces.ts'
-import type { CompiledFrom, Destination, InstallPath, Organization, Page, Website } from '../catalog.ts'
+import type { CompiledFrom, Destination, InstallPath, Organization, RegisteredPage, Website } from '../catalog.ts'
 import type { CheckedObjects, ObjectId, Report, Resource } from './objects.ts'
 import { LIMITS } from '../limits.ts'
 import type { Plan } from '../model.ts'
@@ -76,7 +76,7 @@ export interface WebsiteDraft {
 }
 
 export interface Registered {
-  readonly pages: readonly Page[]
+  readonly pages: readonly RegisteredPage[]
   readonly origins: ReadonlySet<string>
 }
 

@@ -113,7 +113,7 @@ export interface Reports {
 
 /** Checks every object by itself. Refused ones are reported and left out; objects of other groups are ignored. */
 export function readObjects(objects: readonly SourceObject[], reports: Reports): CheckedObjects {
-  const reading: Reading = {
+  const reading: ReadObjects = {
     resources: { Organization: [], Website: [], InstallPath: [], Destination: [], LogStream: [], Member: [] },
     secrets: new Map(),
     namespaces: new Map(),
@@ -123,7 +123,7 @@ export function readObjects(objects: readonly SourceObject[], reports: Reports):
   return reading
 }
 
-interface Reading {
+interface ReadObjects {
   readonly resources: { readonly [K in ResourceKind]: Resource<K>[] }
   readonly secrets: Map<string, SecretObject>
   readonly namespaces: Map<string, Labels>
@@ -138,7 +138,7 @@ interface RawObject {
   readonly data?: Readonly<Record<string, string>>
 }
 
-function readObject(source: SourceObject, reading: Reading, reports: Reports): void {
+function readObject(source: SourceObject, reading: ReadObjects, reports: Reports): void {
   const { report } = reports
   if (source.read !== undefined) {
     if (!isFirst(source.read, reading, report)) return
@@ -191,7 +191,7 @@ function readResource(id: ObjectId, raw: RawObject): Resource<ResourceKind> {
 }
 
 /** Whether no earlier object has this name; a duplicate is reported. */
-function isFirst(id: ObjectId, { seen }: Reading, report: Report): boolean {
+function isFirst(id: ObjectId, { seen }: ReadObjects, report: Report): boolean {
   const before = seen.size
   seen.add(id.key)
   if (seen.size > before || id.name === '') return true
@@ -199,7 +199,7 @@ function isFirst(id: ObjectId, { seen }: Reading, report: Report): boolean {
   return false
 }
 
-function keep(object: Resource<ResourceKind> | SecretObject, { resources, secrets }: Reading): void {
+function keep(object: Resource<ResourceKind> | SecretObject, { resources, secrets }: ReadObjects): void {
   if ('values' in object) secrets.set(object.key, object)
   else (resources[object.kind] as Resource<ResourceKind>[]).push(object)
 }

@@ -3,15 +3,15 @@
 import { LIMITS } from '../limits.ts'
 import { mapMember, type JsonObject } from '../strict-json.ts'
 
-type Schema = Readonly<Record<string, unknown>>
+type HintSchema = Readonly<Record<string, unknown>>
 
 const BRANDS_MAX = 16
 const BRAND_CHARS_MAX = 64
 
-const hint: Schema = { type: 'string', maxLength: LIMITS.clientHintChars }
-const yesOrNo: Schema = { type: 'boolean' }
+const hint: HintSchema = { type: 'string', maxLength: LIMITS.clientHintChars }
+const yesOrNo: HintSchema = { type: 'boolean' }
 /** A list of `{ brand, version }`, or the header's text. */
-const brands: Schema = {
+const brands: HintSchema = {
   anyOf: [
     hint,
     {
@@ -28,7 +28,7 @@ const brands: Schema = {
 }
 
 /** Names from `navigator.userAgentData.getHighEntropyValues`, and those that the contract adds. */
-const HINTS: Readonly<Record<string, Schema>> = {
+const HINTS: Readonly<Record<string, HintSchema>> = {
   brands,
   fullVersionList: brands,
   uaFullVersion: hint,
@@ -47,7 +47,7 @@ const HINTS: Readonly<Record<string, Schema>> = {
 }
 
 /** Schema of a visit's `client`; other members are ignored, as everywhere. */
-export const CLIENT_SCHEMA: Schema = { type: 'object', properties: HINTS }
+export const CLIENT_SCHEMA: HintSchema = { type: 'object', properties: HINTS }
 
 /** The known hints of `sent`, which has passed its schema, with every text cleaned. */
 export function keepClient(sent: JsonObject, clean: (text: string) => string): JsonObject {

@@ -17,7 +17,7 @@ import { PROVIDER_DESCRIPTORS, type ProviderId } from '../providers/index.ts'
 import type { Job } from '../records.ts'
 import { HOUR_MS } from '../durations.ts'
 
-interface ReasonRow {
+interface DeliveryReasonRow {
   readonly status: Exclude<DeliveryStatus, 'pending' | 'delivered'>
   readonly when: string
 }
@@ -60,7 +60,7 @@ export const DELIVERY_REASONS = {
     when: 'An attempt ended without a clear answer, and the provider would no longer recognise a repeat.',
   },
   unreadable_job: { status: 'failed', when: 'No request could be built from it; this is a fault of the service.' },
-} as const satisfies Record<string, ReasonRow>
+} as const satisfies Record<string, DeliveryReasonRow>
 
 export type DeliveryReason = keyof typeof DELIVERY_REASONS
 /** The reasons that end a delivery as `skipped`. */

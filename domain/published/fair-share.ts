@@ -1,6 +1,6 @@
 /** Decides who is left out if there is not room for all: no owner loses a place because of another owner's demand. */
 
-export interface Claim {
+export interface SpaceClaim {
   readonly key: string
   /** The party that shares with others, for example a namespace. */
   readonly owner: string
@@ -11,7 +11,7 @@ export interface Claim {
  * Keys of the claims that do not fit into `capacity` bytes. Owners who need no more than an equal share get everything;
  * what they leave is shared equally among the others. Within one owner the first claims keep their place.
  */
-export function withoutRoom(claims: readonly Claim[], capacity: number): ReadonlySet<string> {
+export function withoutRoom(claims: readonly SpaceClaim[], capacity: number): ReadonlySet<string> {
   const total = claims.reduce((sum, { bytes }) => sum + bytes, 0)
   if (total <= capacity) return new Set()
   const byOwner = [...Map.groupBy(claims, ({ owner }) => owner).values()]

@@ -1,6 +1,6 @@
 /** Reassembles a catalog from the texts of its parts. */
 
-import type { Catalog, CompiledFrom, Destination, Organization, Page, Website } from '../catalog.ts'
+import type { Catalog, CompiledFrom, Destination, Organization, RegisteredPage, Website } from '../catalog.ts'
 import { jsonOf, UnreadableCatalog } from './index.ts'
 import { CatalogTexts } from './text.ts'
 import { LIMITS } from '../limits.ts'
@@ -104,7 +104,7 @@ function restoredAll(
 
 function restored(item: StoredWebsite, organization: Organization): Website {
   const scan: HookScan = item.hookScan
-  const pages: readonly Page[] = item.pages
+  const pages: readonly RegisteredPage[] = item.pages
   const { namespace } = organization
   return Object.freeze({
     // What earlier versions did not publish.

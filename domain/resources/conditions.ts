@@ -33,7 +33,7 @@ export interface Condition {
   readonly message: string
 }
 
-interface ReasonRow {
+interface ConditionReasonRow {
   readonly meaning: string
   readonly fix: string
 }
@@ -62,7 +62,7 @@ const STATE_REASONS = {
     meaning: 'The catalog that holds it could not be written yet; what was in force before stays in force.',
     fix: "See the operator's log and its metric whence_operator_writes_total; it retries by itself.",
   },
-} as const satisfies Record<string, ReasonRow>
+} as const satisfies Record<string, ConditionReasonRow>
 
 /** Reasons that only a folder has, never an object in a cluster. */
 const FOLDER_ONLY: ReadonlySet<string> = new Set([
@@ -74,9 +74,11 @@ const FOLDER_ONLY: ReadonlySet<string> = new Set([
 ])
 
 /** Every reason that a condition may carry, with its meaning and its fix. */
-export const CONDITION_REASONS: Readonly<Record<string, ReasonRow>> = {
+export const CONDITION_REASONS: Readonly<Record<string, ConditionReasonRow>> = {
   ...STATE_REASONS,
-  ...Object.fromEntries(Object.entries<ReasonRow>(PROBLEM_REASONS).filter(([reason]) => !FOLDER_ONLY.has(reason))),
+  ...Object.fromEntries(
+    Object.entries<ConditionReasonRow>(PROBLEM_REASONS).filter(([reason]) => !FOLDER_ONLY.has(reason)),
+  ),
 }
 
 export interface ConditionsInput {

@@ -2,7 +2,7 @@
 
 import type { CatalogProblem } from '../catalog.ts'
 
-interface ReasonRow {
+interface ProblemReasonRow {
   readonly meaning: string
   readonly fix: string
   /**
@@ -136,14 +136,14 @@ export const PROBLEM_REASONS = {
     fix: 'Choose a larger plan.',
     isBlocking: false,
   },
-} as const satisfies Record<string, ReasonRow>
+} as const satisfies Record<string, ProblemReasonRow>
 
 export type ProblemReason = keyof typeof PROBLEM_REASONS
 
 /** Whether a folder with this problem must not replace a working catalog. A warning never prevents that. */
 export function isBlocking({ reason, isWarning }: Pick<CatalogProblem, 'reason' | 'isWarning'>): boolean {
   if (isWarning === true) return false
-  const rows: Readonly<Record<string, ReasonRow>> = PROBLEM_REASONS
+  const rows: Readonly<Record<string, ProblemReasonRow>> = PROBLEM_REASONS
   return rows[reason]?.isBlocking ?? true
 }
 

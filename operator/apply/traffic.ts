@@ -16,7 +16,7 @@ import { createPauses } from './pauses.ts'
 import type { Writer } from './writer.ts'
 
 /** The operator's queries of the facts. Both reject if the facts are unreachable. */
-export interface FactsReader {
+export interface TrafficFacts {
   /** Counts of every website with traffic in the period. */
   readonly traffic: (period: {
     readonly sinceMs: number
@@ -28,7 +28,7 @@ export interface FactsReader {
 
 export interface TrafficOptions {
   /** Null: nothing is shown, and what was shown before is removed. */
-  readonly read: FactsReader | null
+  readonly read: TrafficFacts | null
   readonly writer: Writer
   /** Null while there is none, and if this operator does not lead. */
   readonly decision: () => Decision | null

@@ -132,10 +132,10 @@ interface View {
 /** The previous decision if it would be the same. */
 function decidedObject(known: KnownObject, problems: readonly CatalogProblem[], view: View): DecidedObject {
   const { kind, object, decided: last } = known
-  const figure = areWarnings(problems) ? figureOf(known, view.compilation) : null
-  const isSame = last?.problems.length === 0 && problems.length === 0 && known.figure === figure
+  const externalInput = areWarnings(problems) ? externalInputOf(known, view.compilation) : null
+  const isSame = last?.problems.length === 0 && problems.length === 0 && known.externalInput === externalInput
   if (isSame && last.object === object) return last
-  known.figure = figure
+  known.externalInput = externalInput
   if (isSame) return { kind, object, problems, isInForce: true, fields: last.fields }
   const isInForce = areWarnings(problems)
   return { kind, object, problems, isInForce, fields: isInForce ? fieldsOf(known, view.baseUrl) : {} }
@@ -150,19 +150,22 @@ function idOf({ metadata, spec }: KubeObject): string {
 }
 
 /** The only input from other objects that its fields depend on. */
-function figureOf({ kind, object }: KnownObject, { catalog, websiteCounts }: Compilation): string | number | null {
+function externalInputOf(
+  { kind, object }: KnownObject,
+  { catalog, websiteCounts }: Compilation,
+): string | number | null {
   if (kind === 'Website') return catalog.websites.get(idOf(object))?.organization.firstInstallPath ?? null
   if (kind !== 'Organization') return null
   const { name, namespace = '' } = object.metadata
   return websiteCounts.get(shownName({ name, namespace })) ?? 0
 }
 
-function fieldsOf({ kind, object, figure }: KnownObject, baseUrl: string): DecidedFields {
+function fieldsOf({ kind, object, externalInput }: KnownObject, baseUrl: string): DecidedFields {
   const id = idOf(object)
   if (kind === 'InstallPath') return { id }
-  if (kind === 'Organization') return { websites: figure }
+  if (kind === 'Organization') return { websites: externalInput }
   if (kind !== 'Website') return {}
-  const path = figure === null ? '' : `/paths/${figure}`
+  const path = externalInput === null ? '' : `/paths/${externalInput}`
   return {
     id,
     snippet: `<script async src="${baseUrl}/browser.js" data-project="${id}"></script>`,

@@ -7,7 +7,7 @@ import { destinationKey } from '../../domain/catalog.ts'
 import { objectKey } from '../../domain/catalog/objects.ts'
 import type { CatalogTexts } from '../../domain/published/text.ts'
 import type { Compilation } from '../../domain/catalog/compile-catalog.ts'
-import type { Claim } from '../../domain/published/fair-share.ts'
+import type { SpaceClaim } from '../../domain/published/fair-share.ts'
 import { withoutRoom } from '../../domain/published/fair-share.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { PROVIDER_IDS } from '../../domain/providers/index.ts'
@@ -32,7 +32,7 @@ function websitesWithoutRoom(
   websites: readonly Website[],
   texts: CatalogTexts,
 ): readonly (readonly [string, string])[] {
-  const claims = websites.map((website): Claim => {
+  const claims = websites.map((website): SpaceClaim => {
     const key = objectKey('Website', website.namespace, website.objectName)
     return { key, owner: website.namespace, bytes: texts.website(website).length }
   })
@@ -50,7 +50,7 @@ function destinationsWithoutRoom(
     const claims = websites.flatMap((website) =>
       website.destinations
         .filter((destination) => destination.provider === provider)
-        .map(({ id, namespace }): Claim => {
+        .map(({ id, namespace }): SpaceClaim => {
           const key = destinationKey(website.id, id)
           const bytes = credentialBytes(key, credentials.get(key) ?? {})
           return { key: objectKey('Destination', namespace, id), owner: namespace, bytes }

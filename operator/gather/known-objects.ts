@@ -36,8 +36,8 @@ export interface KnownObject {
   rankedIn: number
   /** The last decision; null before. For a former status of the same object, until it is decided again. */
   decided: DecidedObject | null
-  /** The only input from other objects that the fields of that decision depend on. */
-  figure: string | number | null
+  /** The only input from other objects that the decided fields depend on. */
+  externalInput: string | number | null
 }
 
 export interface ObjectMemory {
@@ -73,7 +73,7 @@ function newObject(kind: ResourceKind, object: KubeObject, before: KnownObject |
   const { name, namespace = '', creationTimestamp = '' } = object.metadata
   const age = `${creationTimestamp}\n${namespace}\n${name}`
   return {
-    ...{ kind, object, age, figure: null, decided: null },
+    ...{ kind, object, age, externalInput: null, decided: null },
     key: objectKey(kind, namespace, name),
     shown: `${kind}/${shownName({ name, namespace })}`,
     source: sourceOf(kind, object),

@@ -114,7 +114,7 @@ type InstallationKeys = {
 }
 const INSTALLATIONS_ASKED =
   'website IN {websites:Array(String)} AND installation_id IN {installation_ids:Array(String)}'
-type Install = { readonly website: string; readonly event_id: string }
+type InstallKey = { readonly website: string; readonly event_id: string }
 
 /** `since_ms` (inclusive) and `until_ms` (exclusive) bound the time. */
 type Period = { readonly since_ms: number; readonly until_ms: number; readonly limit: number }
@@ -237,7 +237,7 @@ export const QUERIES = {
   ),
 
   /** The install of an event, with the answer it got. */
-  installByEvent: lookUp<Install, InstallRow>(`SELECT ${INSTALL.sql}
+  installByEvent: lookUp<InstallKey, InstallRow>(`SELECT ${INSTALL.sql}
     FROM ${installs('website = {website:String} AND event_id = {event_id:String}')} LIMIT 1`),
 
   /** Event IDs are unique only per website, so one ID may find installs of several. */
@@ -280,10 +280,10 @@ export const QUERIES = {
   dispatchedJobs: lookUp<EventKeys, DispatchedJobRow>(`SELECT ${DISPATCHED_JOB.sql}
     FROM ${once('deliveries')} PREWHERE ${EVENTS_ASKED} LIMIT ${MAX_KEYS}`),
 
-  deliveriesOfInstall: report<Install, DeliveryRow>(`SELECT ${DELIVERY.sql} FROM ${once('deliveries')}
+  deliveriesOfInstall: report<InstallKey, DeliveryRow>(`SELECT ${DELIVERY.sql} FROM ${once('deliveries')}
     PREWHERE website = {website:String} AND event_id = {event_id:String} ORDER BY destination LIMIT ${MAX_ATTEMPTS}`),
 
-  attemptsOfInstall: report<Install, AttemptRow>(`SELECT ${ATTEMPT.sql} FROM ${once('attempts')}
+  attemptsOfInstall: report<InstallKey, AttemptRow>(`SELECT ${ATTEMPT.sql} FROM ${once('attempts')}
     PREWHERE website = {website:String} AND event_id = {event_id:String}
     ORDER BY destination, started_at, number LIMIT ${MAX_ATTEMPTS}`),
 

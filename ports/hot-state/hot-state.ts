@@ -86,7 +86,7 @@ export interface Settlement extends Claim {
 }
 
 /** The decision about an install event that was pending. */
-export type Decision = Omit<Settlement, 'owner' | 'isPending'>
+export type DecidedAnswer = Omit<Settlement, 'owner' | 'isPending'>
 
 export interface Hit {
   /** Class and keyed hash or website; must not contain a client address in the clear. */
@@ -147,7 +147,7 @@ export interface HotState extends SessionVerbs {
   keepInstall(claim: Claim, decision: string): Promise<void>
   settleInstall(settlement: Settlement): Promise<void>
   /** Replaces a pending or missing answer by the decision; a final answer stays. */
-  decideInstall(decision: Decision): Promise<void>
+  decideInstall(decision: DecidedAnswer): Promise<void>
   /** Releases a claim after a failure, so that a retry need not wait for the lease to end. */
   releaseInstall(claim: Claim): Promise<void>
   /** Counts all hits in the current windows of the store's clock, or none if one is at its limit. */

@@ -26,7 +26,7 @@ export class ManifestsUnreadable extends Error {
   override readonly name = 'ManifestsUnreadable'
 }
 
-type Environment = Readonly<Record<string, string | undefined>>
+type Variables = Readonly<Record<string, string | undefined>>
 
 const MAX_FILES = 20_000
 const MAX_FILE_BYTES = 16 * 1024 * 1024
@@ -67,7 +67,7 @@ export async function folderSignature(folder: string): Promise<string> {
 }
 
 /** Parses files, already in order. `${NAME}` is replaced inside Secrets only; values of Secrets never reach a message. */
-export function parseManifests(files: readonly ManifestFile[], env: Environment): ParsedManifests {
+export function parseManifests(files: readonly ManifestFile[], env: Variables): ParsedManifests {
   const parsed = files.map((file) => parseManifest(file, env))
   return { objects: parsed.flatMap(({ objects }) => objects), problems: parsed.flatMap(({ problems }) => problems) }
 }
@@ -76,7 +76,7 @@ export function parseManifests(files: readonly ManifestFile[], env: Environment)
  * The same, but caches the result of each file's text: parsing takes most of the time, and a change affects few files.
  * The environment must not change.
  */
-export function rememberingParser(env: Environment): (files: readonly ManifestFile[]) => ParsedManifests {
+export function rememberingParser(env: Variables): (files: readonly ManifestFile[]) => ParsedManifests {
   let known = new Map<string, { readonly text: string; readonly parsed: ParsedManifests }>()
   return (files) => {
     const next: typeof known = new Map()
@@ -94,14 +94,14 @@ export function rememberingParser(env: Environment): (files: readonly ManifestFi
   }
 }
 
-function parseManifest(file: ManifestFile, env: Environment): ParsedManifests {
+function parseManifest(file: ManifestFile, env: Variables): ParsedManifests {
   const objects: SourceObject[] = []
   const problems: CatalogProblem[] = []
   const lines = new LineCounter()
   const documents = parseAllDocuments(file.text, { lineCounter: lines, prettyErrors: false, merge: true })
   // An empty stream has no documents; the library then returns an empty array of its own kind.
   Array.from(documents as Iterable<Document.Parsed>).forEach((document, index) => {
-    const place: Place = { file: file.name, document: index + 1, lines }
+    const place: DocumentPlace = { file: file.name, document: index + 1, lines }
     const object = readDocument(document, place, problems)
     if (object === null) return
     for (const each of itemsOf(object, problems)) {
@@ -112,7 +112,7 @@ function parseManifest(file: ManifestFile, env: Environment): ParsedManifests {
   return { objects, problems }
 }
 
-interface Place {
+interface DocumentPlace {
   readonly file: string
   readonly document: number
   readonly lines: LineCounter
@@ -147,7 +147,11 @@ async function readManifest(folder: string, name: string): Promise<ManifestFile 
 }
 
 /** The object of one document, or null if it is empty or broken; broken ones are added to the problems. */
-function readDocument(document: Document.Parsed, place: Place, problems: CatalogProblem[]): SourceObject | null {
+function readDocument(
+  document: Document.Parsed,
+  place: DocumentPlace,
+  problems: CatalogProblem[],
+): SourceObject | null {
   const broken = (line: number, message: string) => problems.push(fileProblem(place, line, 'InvalidYaml', message))
   for (const error of document.errors.slice(0, MAX_ERRORS_PER_DOCUMENT)) {
     broken(place.lines.linePos(error.pos[0]).line, firstLine(error.message))
@@ -192,7 +196,7 @@ function asKubernetesReads(key: unknown, scalar: { value: unknown; type?: unknow
 }
 
 /** `$${NAME}` means the text `${NAME}` itself. */
-function expandSecret(object: SourceObject, env: Environment, problems: CatalogProblem[]): void {
+function expandSecret(object: SourceObject, env: Variables, problems: CatalogProblem[]): void {
   const { kind, metadata, stringData } = object.value as {
     readonly kind?: unknown
     readonly metadata?: { readonly name?: unknown } | null
@@ -215,16 +219,16 @@ function expandSecret(object: SourceObject, env: Environment, problems: CatalogP
   }
 }
 
-function fileProblem(place: Place, line: number, reason: ProblemReason, message: string): CatalogProblem {
+function fileProblem(place: DocumentPlace, line: number, reason: ProblemReason, message: string): CatalogProblem {
   return { object: `File/${place.file}`, source: sourceOf(place, line), field: '', reason, message }
 }
 
-function sourceOf(place: Place, line: number): string {
+function sourceOf(place: DocumentPlace, line: number): string {
   return `${place.file}, document ${place.document}, line ${line}`
 }
 
 /** The line of a field's name, or of the nearest existing parent. */
-function lineOfField(root: Node, field: string, document: Document.Parsed, place: Place): number {
+function lineOfField(root: Node, field: string, document: Document.Parsed, place: DocumentPlace): number {
   let line = lineOf(root, place)
   let node: unknown = root
   for (const step of field.split('/').slice(1)) {
@@ -247,7 +251,7 @@ function childOf(node: unknown, name: string): { readonly at: unknown; readonly 
   return item === undefined ? null : { at: item, node: item }
 }
 
-function lineOf(node: Node, place: Place): number {
+function lineOf(node: Node, place: DocumentPlace): number {
   return place.lines.linePos(node.range?.[0] ?? 0).line
 }
 

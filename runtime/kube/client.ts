@@ -153,7 +153,7 @@ function headersOf(
   return body === undefined ? common : { ...common, 'content-type': contentType }
 }
 
-interface Sending {
+interface RequestParts {
   readonly url: URL
   readonly agent: Agent | false
   readonly tls: Omit<KubeIdentity, 'authorization'>
@@ -161,7 +161,7 @@ interface Sending {
   readonly asked: KubeRequest
 }
 
-function headOf({ url, agent, tls, headers, asked }: Sending): Promise<IncomingMessage> {
+function headOf({ url, agent, tls, headers, asked }: RequestParts): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const { method, path, body, signal } = asked
     const base = { host: url.hostname, port: url.port === '' ? 443 : url.port, agent, ...tls, headers, method, path }

@@ -25,7 +25,13 @@ const WISHES: Readonly<Record<string, GivenArguments['wish']>> = {
 
 /** Takes `--name value` and `--name=value`; after `--` everything is an argument. */
 export function readArguments(argv: readonly string[], command: CommandRow): GivenArguments {
-  const reading: Reading = { options: new Map(), flags: new Map(), positionals: [], problems: [], wish: null }
+  const reading: ArgumentsInProgress = {
+    options: new Map(),
+    flags: new Map(),
+    positionals: [],
+    problems: [],
+    wish: null,
+  }
   const words = [...argv]
   let isOver = false
   for (let word = words.shift(); word !== undefined; word = words.shift()) {
@@ -37,7 +43,7 @@ export function readArguments(argv: readonly string[], command: CommandRow): Giv
   return reading
 }
 
-interface Reading {
+interface ArgumentsInProgress {
   readonly options: Map<string, string>
   readonly flags: Map<string, string>
   readonly positionals: string[]
@@ -45,7 +51,7 @@ interface Reading {
   wish: GivenArguments['wish']
 }
 
-function readOption(word: string, rest: string[], command: CommandRow, reading: Reading): void {
+function readOption(word: string, rest: string[], command: CommandRow, reading: ArgumentsInProgress): void {
   const equals = word.indexOf('=')
   const name = equals < 0 ? word : word.slice(0, equals)
   const value = equals < 0 ? null : word.slice(equals + 1)
@@ -69,7 +75,7 @@ interface Target {
   readonly takesValue: boolean
 }
 
-function takeOption(target: Target, value: string | null, rest: string[], reading: Reading): void {
+function takeOption(target: Target, value: string | null, rest: string[], reading: ArgumentsInProgress): void {
   const { name } = target
   const into = target.isSetting ? reading.options : reading.flags
   if (into.has(name)) reading.problems.push({ name, message: 'is given twice' })
@@ -78,7 +84,12 @@ function takeOption(target: Target, value: string | null, rest: string[], readin
   else reading.problems.push({ name, message: 'takes no value' })
 }
 
-function takeValue(name: string, value: string | undefined, into: Map<string, string>, reading: Reading): void {
+function takeValue(
+  name: string,
+  value: string | undefined,
+  into: Map<string, string>,
+  reading: ArgumentsInProgress,
+): void {
   if (value === undefined || value === '') reading.problems.push({ name, message: 'needs a value' })
   else into.set(name, value)
 }
@@ -107,7 +118,7 @@ function unknownOption(name: string, command: CommandRow): string {
     : `is not an option of this command; did you mean ${meant}?`
 }
 
-function checkPositionals(command: CommandRow, { positionals, problems }: Reading): void {
+function checkPositionals(command: CommandRow, { positionals, problems }: ArgumentsInProgress): void {
   command.positionals.forEach((name, index) => {
     if (positionals[index] === undefined && !name.startsWith('[')) problems.push({ name, message: 'is missing' })
   })

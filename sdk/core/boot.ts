@@ -8,7 +8,7 @@ import { viewPage } from './visit.ts'
 import type { Whence } from '../whence.d.ts'
 
 export function boot(options: PageOptions): Whence {
-  const { consent = 'granted', pageId, manual, spa } = options.wishes
+  const { consent = 'granted', pageId, manual, spa } = options.tagAttributes
   // An insecure context offers no hashing and no storage for markers.
   const mayCollect = isSecureContext && consent !== 'denied'
   const page: Page = {

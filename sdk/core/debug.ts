@@ -3,7 +3,7 @@
  * `browser.debug.js`.
  */
 
-import type { Answer, Page } from './types.ts'
+import type { ServiceAnswer, Page } from './types.ts'
 
 const said = new Set<string>()
 
@@ -42,7 +42,7 @@ export function checkPage(page: Page, consent: string): void {
   addEventListener('load', () => checkCommands(page))
 }
 
-function checkCommands({ wishes: { commands = '' } }: Page): void {
+function checkCommands({ tagAttributes: { commands = '' } }: Page): void {
   if (!document.querySelector(`:is([data-whence-command],${commands})`))
     say('No install command is marked on this page: add data-whence-command to the element that shows it.')
   for (const button of document.querySelectorAll<HTMLElement>('[data-whence-copy]')) {
@@ -74,13 +74,13 @@ export function explainFailure(error: unknown): void {
 }
 
 /** `path` is the request's, without the service's address. */
-export interface Exchange {
+export interface AnsweredRequest {
   readonly project: string
   readonly path: string
-  readonly answer: Answer
+  readonly answer: ServiceAnswer
 }
 
-export function checkAnswer({ isAllowed }: Page, { project, path, answer }: Exchange): void {
+export function checkAnswer({ isAllowed }: Page, { project, path, answer }: AnsweredRequest): void {
   if (!isAllowed) return
   const { error, field, message } = answer
   if (typeof error === 'string') {

@@ -36,7 +36,12 @@ export function readIdentities(
 ): Record<string, object | undefined> {
   const identities: Record<string, object | undefined> = { custom: added?.custom }
   for (const provider of ['ga4', ...config.providers])
-    identities[provider] = (READERS as Readonly<Record<string, Read>>)[provider]?.(cookie, landing, config, added)
+    identities[provider] = (READERS as Readonly<Record<string, IdentityReader>>)[provider]?.(
+      cookie,
+      landing,
+      config,
+      added,
+    )
   return identities
 }
 
@@ -57,9 +62,9 @@ const TAG_COOKIES: Readonly<Record<string, string>> = { meta: '_fbp', tiktok: '_
 
 const sessionCookie = (measurementId: string) => measurementId.replace('G-', '_ga_')
 
-type Read = (cookie: ReadCookie, landing: Landing, config: BrowserConfig, added?: Added) => object | undefined
+type IdentityReader = (cookie: ReadCookie, landing: Landing, config: BrowserConfig, added?: Added) => object | undefined
 /** One for each provider. */
-const READERS: { readonly [P in ProviderId]: Read } = {
+const READERS: { readonly [P in ProviderId]: IdentityReader } = {
   ga4: (cookie, _, { measurementIds }) => {
     // `_ga` ends in the client ID: two numbers joined by a dot.
     const client_id = firstGroup(/(\d+\.\d+)$/, cookie('_ga'))

@@ -1,6 +1,6 @@
 /** Sends requests to the service: bounded in time, without credentials, and never with an exception. */
 
-import type { Answer } from './types.ts'
+import type { ServiceAnswer } from './types.ts'
 import * as debug from './debug.ts'
 
 /** Longest wait for the service's answer. */
@@ -12,7 +12,7 @@ const ANSWER_MS = 8_000
  * without it use beacons, which only reach a service on the page's own origin, because a beacon to another origin
  * carries credentials and is refused.
  */
-export async function request(url: string, body?: object, isLast?: boolean): Promise<Answer | undefined> {
+export async function request(url: string, body?: object, isLast?: boolean): Promise<ServiceAnswer | undefined> {
   // The request takes its content type from the blob.
   const json = body && new Blob([JSON.stringify(body)], { type: 'application/json' })
   try {
@@ -24,7 +24,7 @@ export async function request(url: string, body?: object, isLast?: boolean): Pro
       // An activation arrives even if the visitor has followed a link.
       ...(json && { method: 'POST', body: json, keepalive: true }),
     })
-    return (await response.json()) as Answer
+    return (await response.json()) as ServiceAnswer
   } catch {
     if (DEBUG) void debug.explainSilence(url)
     return

@@ -1,8 +1,7 @@
 /** What all scopes of a page share: its options, consent, and the loading of the extras. */
 
-import type { Page } from './types.ts'
+import type { Page, Extras } from './types.ts'
 import * as debug from './debug.ts'
-import type { Extras } from './types.ts'
 import { loadExtras as load } from './load-script.ts'
 
 /** Longest wait for the extras; after it, a visit or a copied command goes without them. */
@@ -55,7 +54,8 @@ export function loadExtras(page: Page): Promise<Extras | null> {
 }
 
 /** Selects what makes a page need the extras. `:is` ignores errors in the page's own selector. */
-const commandsOf = ({ wishes: { commands = '' } }: Page) => `:is([data-whence-command],[data-whence-copy],${commands})`
+const commandsOf = ({ tagAttributes: { commands = '' } }: Page) =>
+  `:is([data-whence-command],[data-whence-copy],${commands})`
 
 /** Problems are for the page's owner, who sees them with `data-debug`; the page itself never sees an error. */
 export const report = (problem: unknown) => {

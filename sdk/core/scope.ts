@@ -2,7 +2,7 @@
  * Counts a page for one website: once per document and path, with marker and activation if the browser keeps markers.
  */
 
-import type { Scope, Answer, Page } from './types.ts'
+import type { Scope, ServiceAnswer, Page } from './types.ts'
 import * as debug from './debug.ts'
 import { markerName, openStorage, readReceipt, removeMarkers, writeMarker } from './marker.ts'
 import { request } from './net.ts'
@@ -11,7 +11,7 @@ import { beginVisit, completeVisit, memoryKey, rememberLanding } from './visit.t
 import type { Whence } from '../whence.d.ts'
 
 /** The service's answer to a visit; stored unchanged. */
-interface Marker {
+interface IssuedMarker {
   readonly receipt: string
 }
 
@@ -27,14 +27,14 @@ export function createScope(page: Page, project: string): Scope {
     if (DEBUG) debug.checkStorage(root)
     if (!root) return
     const name = markerName(project, body.url_id)
-    let sent: Promise<Answer> | undefined
+    let sent: Promise<ServiceAnswer> | undefined
     const send = (leaving?: Event): unknown => (sent ??= scope.send('v1/visits', body, !!leaving))
     // A visitor who leaves is counted with what is known by then. Once the visit is sent this does nothing.
     addEventListener('pagehide', send)
     body.previous_receipt = await readReceipt(root, name)
     await completeVisit(page, scope, body)
     // If the answer is no marker, the next line throws, and the visit is abandoned.
-    const { marker } = (await send()) as { marker: Marker }
+    const { marker } = (await send()) as { marker: IssuedMarker }
     if (!marker.receipt) return
     scope.currentReceipt = marker.receipt
     await writeMarker(root, name, marker)

@@ -9,7 +9,7 @@ import type { Landing } from './landing.ts'
 import type { PageView } from './source.ts'
 
 /** The body of an answer. Errors of the service have the key `error`. */
-export type Answer = Readonly<Record<string, unknown>>
+export type ServiceAnswer = Readonly<Record<string, unknown>>
 
 /** What a page sends. */
 export interface VisitBody {
@@ -30,7 +30,7 @@ export interface VisitBody {
  * The page's options: the attributes of the script tag, without `data-`, or the options of the package. All are
  * optional.
  */
-export interface Wishes {
+export interface TagAttributes {
   /** `granted` if absent; any word but `granted` and `denied` counts as `required`. */
   readonly consent?: string | undefined
   /** ID of the registered page that the document shows. */
@@ -53,7 +53,7 @@ export interface PageOptions {
   readonly project: string
   /** From the script tag; passed on to the extras. */
   readonly nonce: string
-  readonly wishes: Wishes
+  readonly tagAttributes: TagAttributes
 }
 
 export interface Page extends PageOptions {
@@ -94,7 +94,7 @@ export interface Scope {
   /** The receipt of the current visit. The extras set that of a handoff-only visit, which is stored nowhere else. */
   currentReceipt: string | undefined
   /** Sends nothing without consent; an answer that arrives after consent was withdrawn is dropped. */
-  readonly send: (path: string, body?: object, isLast?: boolean) => Promise<Answer>
+  readonly send: (path: string, body?: object, isLast?: boolean) => Promise<ServiceAnswer>
   /**
    * The body of a visit, with all but `previous_receipt`. Rejects if the service does not know the website or is
    * unreachable.

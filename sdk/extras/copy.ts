@@ -9,17 +9,17 @@ import type { CopyDetail } from '../whence.d.ts'
 const MARKED = '[data-whence-command]'
 
 /** Selectors of the page's commands and copy buttons. `:is` ignores errors in the page's own selector. */
-const commandsOf = ({ wishes: { commands = '' } }: Page) => `:is(${MARKED},${commands})`
-const buttonsOf = ({ wishes: { copyButtons = '' } }: Page) => `:is([data-whence-copy],${copyButtons})`
+const commandsOf = ({ tagAttributes: { commands = '' } }: Page) => `:is(${MARKED},${commands})`
+const buttonsOf = ({ tagAttributes: { copyButtons = '' } }: Page) => `:is([data-whence-copy],${copyButtons})`
 
 /** What the listeners need of the handoffs. */
-export interface Tokens {
+export interface HandoffTokens {
   readonly handoff: (scope: Scope) => Promise<unknown>
   readonly fill: (scope: Scope, text: string, options?: FillOptions) => string | undefined
 }
 
 /** Starts to listen; called once per page. */
-export function attend(page: Page, tokens: Tokens): void {
+export function attend(page: Page, tokens: HandoffTokens): void {
   const filled = (element: HTMLElement) => fillElement(page, tokens, element)
   addEventListener(
     'click',
@@ -76,7 +76,7 @@ const shownOf = (element: HTMLElement) =>
     : element.innerText
   ).trim()
 
-function fillElement(page: Page, tokens: Tokens, element: HTMLElement): string {
+function fillElement(page: Page, tokens: HandoffTokens, element: HTMLElement): string {
   const shown = shownOf(element)
   const options = { ...fillOptionsAt(element), isOwnScript: element.matches(MARKED) ? undefined : ownScripts(page) }
   const template = element.dataset['whenceTemplate'] ?? shown
@@ -87,7 +87,7 @@ function fillElement(page: Page, tokens: Tokens, element: HTMLElement): string {
  * Recognises the vendor's own scripts: those of the page's website, of the service, and of the hosts that the page
  * lists.
  */
-function ownScripts({ serviceUrl, wishes: { scriptHosts } }: Page): (url: string) => boolean {
+function ownScripts({ serviceUrl, tagAttributes: { scriptHosts } }: Page): (url: string) => boolean {
   const named = scriptHosts?.split(' ') ?? []
   return (url) => {
     const { hostname } = new URL(url)

@@ -75,12 +75,17 @@ function placed(text: string, token: string, variable: string, options: FillOpti
   return undefined
 }
 
-interface Place {
+interface TokenPlace {
   readonly at: number
   readonly inserted: string
 }
 
-function placeIn(command: SimpleCommand, assignment: string, token: string, options: FillOptions): Place | undefined {
+function placeIn(
+  command: SimpleCommand,
+  assignment: string,
+  token: string,
+  options: FillOptions,
+): TokenPlace | undefined {
   const { isWindows, isOwnScript } = options
   const name = nameOf(command)
   const shape = name && shapeOf(command, name)

@@ -2,7 +2,7 @@
 
 import type { FillOptions } from './fill.ts'
 import { fillCommand } from './fill.ts'
-import type { Answer, Scope } from '../core/types.ts'
+import type { ServiceAnswer, Scope } from '../core/types.ts'
 import { hasGpc } from '../core/page.ts'
 import type { Handoff } from '../whence.d.ts'
 
@@ -73,6 +73,6 @@ async function alone(scope: Scope): Promise<Handoff | null> {
   return readHandoff(answer)
 }
 
-function readHandoff({ token, expires_at: expiresAt }: Answer): Handoff | null {
+function readHandoff({ token, expires_at: expiresAt }: ServiceAnswer): Handoff | null {
   return typeof token === 'string' && TOKEN.test(token) && typeof expiresAt === 'number' ? { token, expiresAt } : null
 }

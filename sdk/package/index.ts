@@ -66,7 +66,7 @@ function pageOptionsOf(options: StartOptions): Parameters<typeof boot>[0] {
     project,
     serviceUrl: new URL(`${service.replace(/\/$/, '')}/`, location.href).href,
     nonce: '',
-    wishes: {
+    tagAttributes: {
       consent,
       pageId,
       manual: manual ? '' : undefined,

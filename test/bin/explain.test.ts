@@ -7,7 +7,7 @@ import type { Explanation } from '../../bin/tools/explanation.ts'
 import { startGoogleAdsStandIn } from '../../stand-ins/google-ads.ts'
 import { startGoogleOauthStandIn } from '../../stand-ins/google-oauth.ts'
 import { startMetaStandIn } from '../../stand-ins/meta.ts'
-import type { StandIn } from '../../stand-ins/server.ts'
+import type { StandInServer } from '../../stand-ins/server.ts'
 import { startTiktokStandIn } from '../../stand-ins/tiktok.ts'
 import { startXStandIn } from '../../stand-ins/x.ts'
 import { DELIVERY_REASONS } from '../../domain/delivery/deliveries.ts'
@@ -126,7 +126,7 @@ spec: { websiteRef: { name: acme-dev }, displayName: D, provider: ${provider}, m
 
 describe('whence explain, of one install at all providers', function () {
   this.timeout(90_000)
-  const standIns: StandIn[] = []
+  const standIns: StandInServer[] = []
   let service: TestService
   let receipt = ''
   let text = ''

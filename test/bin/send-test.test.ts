@@ -9,7 +9,7 @@ import { connectTools, serveTools, type ToolServer } from '../../bin/tools/contr
 import type { ToolBackend } from '../../bin/tools/live.ts'
 import { answerSendTest } from '../../bin/tools/send-test.ts'
 import { startXStandIn } from '../../stand-ins/x.ts'
-import type { StandIn } from '../../stand-ins/server.ts'
+import type { StandInServer } from '../../stand-ins/server.ts'
 import { compileManifests } from '../../runtime/catalog/source.ts'
 import { readManifests } from '../../runtime/catalog/manifests.ts'
 import { compileSettings } from '../../runtime/settings/settings.ts'
@@ -49,7 +49,7 @@ spec:
 describe('whence send-test', function () {
   this.timeout(60_000)
   let folder: string
-  let standIn: StandIn
+  let standIn: StandInServer
   let manifests: string
 
   before(async () => {

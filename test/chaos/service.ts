@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startGa4StandIn, type Ga4StandIn } from '../../stand-ins/ga4.ts'
 import { startMetaStandIn } from '../../stand-ins/meta.ts'
-import type { StandIn } from '../../stand-ins/server.ts'
+import type { StandInServer } from '../../stand-ins/server.ts'
 import { kafkaEventLog } from '../../ports/event-log/kafka/kafka.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
@@ -43,7 +43,7 @@ export interface ChaosService {
   readonly facts: Facts
   readonly eventLog: EventLog
   readonly ga4: Ga4StandIn
-  readonly meta: StandIn
+  readonly meta: StandInServer
   readonly folder: string
   /** When processes went on without Redis, as they said so themselves. */
   readonly alone: readonly Alone[]

@@ -6,7 +6,7 @@ import { checkGoogleAdsRequest, startGoogleAdsStandIn } from '../../stand-ins/go
 import { checkMetaRequest, startMetaStandIn } from '../../stand-ins/meta.ts'
 import { checkTiktokRequest, startTiktokStandIn } from '../../stand-ins/tiktok.ts'
 import { checkXRequest, startXStandIn } from '../../stand-ins/x.ts'
-import type { StandIn } from '../../stand-ins/server.ts'
+import type { StandInServer } from '../../stand-ins/server.ts'
 import { DAY_MS, NOON_MS } from './support/builders.ts'
 
 const NOON_S = NOON_MS / 1_000
@@ -136,7 +136,7 @@ describe('the rules of the stand-ins', () => {
 })
 
 describe('a stand-in', () => {
-  let standIn: StandIn | null = null
+  let standIn: StandInServer | null = null
   afterEach(async () => standIn?.stop())
 
   async function post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<any> {
@@ -217,7 +217,7 @@ describe('a stand-in', () => {
 })
 
 /** Asks once, with a token in every form, and stops the stand-in. */
-async function answerOf(standIn: StandIn, path: string, body: object): Promise<Record<string, any>> {
+async function answerOf(standIn: StandInServer, path: string, body: object): Promise<Record<string, any>> {
   const headers = { authorization: 'Bearer t', 'access-token': 't', 'x-pixel-token': 't' }
   const response = await fetch(standIn.url + path, { method: 'POST', headers, body: JSON.stringify(body) })
   const answer = (await response.json()) as Record<string, any>

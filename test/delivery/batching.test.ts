@@ -14,7 +14,7 @@ import { AnswerCache } from '../../delivery/worker/answer-cache.ts'
 import { startGoogleAdsStandIn, type GoogleVerdict } from '../../stand-ins/google-ads.ts'
 import { startGoogleOauthStandIn } from '../../stand-ins/google-oauth.ts'
 import { startMetaStandIn } from '../../stand-ins/meta.ts'
-import type { RecordedRequest, StandIn } from '../../stand-ins/server.ts'
+import type { RecordedRequest, StandInServer } from '../../stand-ins/server.ts'
 import { startTiktokStandIn } from '../../stand-ins/tiktok.ts'
 import { startXStandIn } from '../../stand-ins/x.ts'
 import { AD_DESTINATIONS, adJob } from './support/ad-install.ts'
@@ -44,7 +44,7 @@ function stale(job: Job): Job {
   return { ...job, install: { ...job.install, receivedAtMs: NOON_MS - 8 * DAY_MS } }
 }
 
-const sizesAt = (standIn: StandIn, list: string): number[] =>
+const sizesAt = (standIn: StandInServer, list: string): number[] =>
   standIn.requests().flatMap(({ body }: RecordedRequest) => {
     const rows = (body as Record<string, unknown> | null)?.[list]
     return Array.isArray(rows) ? [rows.length] : []
@@ -52,7 +52,7 @@ const sizesAt = (standIn: StandIn, list: string): number[] =>
 
 describe('deliveries in one request', () => {
   let stage: AdStage
-  let standIn: StandIn
+  let standIn: StandInServer
   let clock: TestClock
 
   const set = async (
@@ -180,8 +180,8 @@ describe('deliveries in one request', () => {
 
 describe("deliveries in one request to Google, and Google's verdict", () => {
   let stage: AdStage
-  let ads: StandIn
-  let oauth: StandIn
+  let ads: StandInServer
+  let oauth: StandInServer
   let clock: TestClock
   let verdict: GoogleVerdict
 

@@ -6,7 +6,7 @@ import type { Verdict } from '../../delivery/providers/provider.ts'
 import { googleAds } from '../../delivery/providers/google-ads.ts'
 import { checkGoogleAdsRequest, startGoogleAdsStandIn, type GoogleVerdict } from '../../stand-ins/google-ads.ts'
 import { startGoogleOauthStandIn, type GoogleOauthStandIn } from '../../stand-ins/google-oauth.ts'
-import type { StandIn } from '../../stand-ins/server.ts'
+import type { StandInServer } from '../../stand-ins/server.ts'
 import type { Identities } from '../../domain/model.ts'
 import type { Job } from '../../domain/records.ts'
 import { AD_DESTINATIONS, adJob, CLICKED_AT_MS, IDENTITIES } from './support/ad-install.ts'
@@ -267,7 +267,7 @@ describe("the meaning of Google's later verdict", () => {
 })
 
 describe('a worker for Google Ads', () => {
-  let ads: StandIn
+  let ads: StandInServer
   let oauth: GoogleOauthStandIn
   let stage: AdStage
   let clock: TestClock

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 
 import { meta } from '../../delivery/providers/meta.ts'
 import { checkMetaRequest, startMetaStandIn } from '../../stand-ins/meta.ts'
-import type { StandIn } from '../../stand-ins/server.ts'
+import type { StandInServer } from '../../stand-ins/server.ts'
 import { AD_DESTINATIONS, adJob, CLICKED_AT_MS, IDENTITIES } from './support/ad-install.ts'
 import { AdStage } from './support/ad-stage.ts'
 import {
@@ -154,7 +154,7 @@ describe("the meaning of Meta's answers", () => {
 })
 
 describe('a worker for Meta', () => {
-  let standIn: StandIn
+  let standIn: StandInServer
   let stage: AdStage
   let clock: TestClock
 

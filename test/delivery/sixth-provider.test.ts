@@ -9,7 +9,7 @@ import type { Provider } from '../../delivery/providers/provider.ts'
 import { listDeadLetters, replayDeadLetters } from '../../delivery/tools/replay.ts'
 import { sendTest } from '../../delivery/tools/send-test.ts'
 import { PROVIDERS } from '../../delivery/providers/index.ts'
-import { startStandIn, type StandIn } from '../../stand-ins/server.ts'
+import { startStandIn, type StandInServer } from '../../stand-ins/server.ts'
 import { adJob } from './support/ad-install.ts'
 import { AdStage } from './support/ad-stage.ts'
 import { PRODUCT_FOLDERS, sourceFiles } from '../tidy/source-files.ts'
@@ -49,7 +49,7 @@ const destination = destinationOf({ id: 'acme-sixth', provider: 'x', settings: {
 const secrets = { pixelToken: 'canary-key' }
 
 describe('a sixth provider', () => {
-  let standIn: StandIn
+  let standIn: StandInServer
   let stage: AdStage
   let clock: TestClock
 

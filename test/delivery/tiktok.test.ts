@@ -4,7 +4,7 @@ import { expect } from 'chai'
 
 import { tiktok } from '../../delivery/providers/tiktok.ts'
 import { checkTiktokRequest, startTiktokStandIn } from '../../stand-ins/tiktok.ts'
-import type { StandIn } from '../../stand-ins/server.ts'
+import type { StandInServer } from '../../stand-ins/server.ts'
 import { AD_DESTINATIONS, adJob, IDENTITIES } from './support/ad-install.ts'
 import { AdStage } from './support/ad-stage.ts'
 import {
@@ -120,7 +120,7 @@ describe("the meaning of TikTok's answers", () => {
 })
 
 describe('a worker for TikTok', () => {
-  let standIn: StandIn
+  let standIn: StandInServer
   let stage: AdStage
   let clock: TestClock
 

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 
 import { x } from '../../delivery/providers/x.ts'
 import { checkXRequest, startXStandIn } from '../../stand-ins/x.ts'
-import type { StandIn } from '../../stand-ins/server.ts'
+import type { StandInServer } from '../../stand-ins/server.ts'
 import { AD_DESTINATIONS, adJob } from './support/ad-install.ts'
 import { AdStage } from './support/ad-stage.ts'
 import {
@@ -119,7 +119,7 @@ describe("the meaning of X's answers", () => {
 })
 
 describe('a worker for X', () => {
-  let standIn: StandIn
+  let standIn: StandInServer
   let stage: AdStage
   let clock: TestClock
 

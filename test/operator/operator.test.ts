@@ -18,7 +18,7 @@ import type { AuditEvent, KubeServer } from '../support/kube.ts'
 import { kubeTools, startKube } from '../support/kube.ts'
 import { ga4Destination, installPath, logStream, organization, website } from '../support/manifests.ts'
 import { factsReader } from '../../bin/wiring/facts-reader.ts'
-import type { FactsReader } from '../../operator/apply/traffic.ts'
+import type { TrafficFacts } from '../../operator/apply/traffic.ts'
 import type { Stage, StartedOperator } from './support/stage.ts'
 import { BASE_URL, openStage, PLACE, until } from './support/stage.ts'
 
@@ -35,7 +35,7 @@ describe('the operator', function () {
   let clickhouse: ClickHouseServer
   let facts: Facts
   let readings = 0
-  const readFacts: FactsReader = {
+  const readFacts: TrafficFacts = {
     traffic: async (period) => {
       const rows = await factsReader(facts).traffic(period)
       readings += 1

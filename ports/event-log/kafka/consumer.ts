@@ -26,12 +26,12 @@ const FETCH_BYTES_PER_PARTITION = 1024 * 1024
 
 /** Resolves when the member has joined its group, possibly without partitions. */
 export async function startMember(place: MemberPlace, settings: MemberSettings): Promise<Consumer> {
-  const member = new Member(place, settings)
+  const member = new GroupConsumer(place, settings)
   await member.start()
   return member
 }
 
-class Member implements Consumer {
+class GroupConsumer implements Consumer {
   readonly #place: MemberPlace
   readonly #settings: MemberSettings
   readonly #flows = new Map<number, PartitionFlow>()

@@ -29,11 +29,11 @@ function keepIdleQueuesQuiet(): void {
   }
 }
 
-interface Encoder {
+interface WireEncoder {
   buf: Buffer
   offset: number
   ensureAvailable(bytes: number): void
-  writeUVarInt?(value: number): Encoder
+  writeUVarInt?(value: number): WireEncoder
 }
 
 const MOST_VARINT_BYTES = 5
@@ -42,7 +42,7 @@ const MORE_BITS = 0xff_ff_ff_80
 /** kafkajs makes two buffers for each such number, and a record has six: a tenth of the work of sending. */
 function writeNumbersInPlace(): void {
   const { prototype } = createRequire(import.meta.url)('kafkajs/src/protocol/encoder') as {
-    readonly prototype: Encoder
+    readonly prototype: WireEncoder
   }
   if (prototype.writeUVarInt === undefined) throw new Error('kafkajs is not the version that this service was made for')
   prototype.writeUVarInt = function (value) {

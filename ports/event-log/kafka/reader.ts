@@ -29,13 +29,13 @@ export interface PartitionEntries extends ReadRange {
   readonly entries: readonly StoredEntry[]
 }
 
-interface Part extends ReadRange {
+interface PartitionSlice extends ReadRange {
   readonly entries: StoredEntry[]
   isDone: boolean
 }
 
-interface Query {
-  readonly parts: ReadonlyMap<number, Part>
+interface RangeRead {
+  readonly parts: ReadonlyMap<number, PartitionSlice>
   readonly maxEntries: number
   readonly finished: PromiseWithResolvers<void>
 }
@@ -49,7 +49,7 @@ export class TopicReader {
   readonly #options: ReaderOptions
   readonly #groupId: string
   #consumer: Promise<Consumer> | null = null
-  #query: Query | null = null
+  #query: RangeRead | null = null
   #last: Promise<unknown> = Promise.resolve()
   #idleTimer: NodeJS.Timeout | null = null
 
@@ -96,7 +96,7 @@ export class TopicReader {
   async #entriesOf(ranges: readonly ReadRange[], maxEntries: number): Promise<readonly PartitionEntries[]> {
     const parts = ranges
       .filter(({ from, end }) => from < end)
-      .map((range): Part => ({ ...range, entries: [], isDone: false }))
+      .map((range): PartitionSlice => ({ ...range, entries: [], isDone: false }))
     if (parts.length === 0 || maxEntries <= 0) return []
     if (this.#idleTimer !== null) clearTimeout(this.#idleTimer)
     try {
@@ -110,7 +110,7 @@ export class TopicReader {
     }
   }
 
-  async #collect(parts: readonly Part[], maxEntries: number): Promise<readonly Part[]> {
+  async #collect(parts: readonly PartitionSlice[], maxEntries: number): Promise<readonly PartitionSlice[]> {
     const { topicName } = this.#options
     const finished = Promise.withResolvers<void>()
     const timer = setTimeout(() => finished.reject(new LogUnavailable('reading took too long')), READ_MS)

@@ -30,7 +30,7 @@ export interface GroupOptions {
   readonly onHandlerFailure: (error: unknown, topic: Topic, group: string) => void
 }
 
-interface Member {
+interface GroupMember {
   readonly handler: BatchHandler
   readonly options: ConsumeOptions
 }
@@ -42,9 +42,9 @@ const MAX_BATCH_CHARS = 16 * 1024 * 1024
 export class Group {
   readonly #source: GroupSource
   readonly #options: GroupOptions
-  #members: Member[] = []
+  #members: GroupMember[] = []
   #position: number
-  #inHand: { readonly member: Member; readonly ended: Promise<void> } | null = null
+  #inHand: { readonly member: GroupMember; readonly ended: Promise<void> } | null = null
   #failures = 0
   #heldUntilMs = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | null = null
@@ -94,7 +94,7 @@ export class Group {
     await inHand
   }
 
-  async #stop(member: Member): Promise<void> {
+  async #stop(member: GroupMember): Promise<void> {
     this.#members = this.#members.filter((other) => other !== member)
     if (this.#members.length === 0) this.#clearTimer()
     if (this.#inHand?.member === member) await this.#inHand.ended
@@ -137,7 +137,7 @@ export class Group {
     return oldest === undefined ? 0 : oldest.appendedAtMs + lingerMs - nowMs
   }
 
-  async #hand({ handler, options }: Member): Promise<void> {
+  async #hand({ handler, options }: GroupMember): Promise<void> {
     try {
       const entries = await this.#readInSlices(options.maxEntries)
       if (entries.length === 0) return

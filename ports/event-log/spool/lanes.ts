@@ -4,7 +4,7 @@ import type { Topic } from '../../../domain/records.ts'
 
 import type { Entry, SpoolHealth, StoredEntry } from '../event-log.ts'
 
-interface Lane {
+interface SpoolLane {
   entries: number
   bytes: number
   /** Appends to the spool that have not ended. */
@@ -42,7 +42,7 @@ export function* partsOf(entries: readonly StoredEntry[]): Iterable<readonly Sto
 
 /** An append with an unknown outcome stays counted until its topic is found empty: too much, never too little. */
 export class SpoolLanes {
-  readonly #lanes = new Map<Topic, Lane>()
+  readonly #lanes = new Map<Topic, SpoolLane>()
   readonly #maxBytes: number
   readonly #nowMs: () => number
 
@@ -114,7 +114,7 @@ export class SpoolLanes {
     return { entries: this.entries, bytes: this.bytes, maxBytes: this.#maxBytes, oldestAgeMs }
   }
 
-  #add(topic: Topic, more: { readonly entries: number; readonly bytes: number; readonly atMs: number }): Lane {
+  #add(topic: Topic, more: { readonly entries: number; readonly bytes: number; readonly atMs: number }): SpoolLane {
     const lane = this.#lanes.get(topic) ?? { entries: 0, bytes: 0, underWay: 0, oldestAtMs: more.atMs }
     if (lane.entries === 0) lane.oldestAtMs = more.atMs
     lane.entries += more.entries
@@ -123,7 +123,7 @@ export class SpoolLanes {
     return lane
   }
 
-  #sum(of: (lane: Lane) => number): number {
+  #sum(of: (lane: SpoolLane) => number): number {
     let sum = 0
     for (const lane of this.#lanes.values()) sum += of(lane)
     return sum

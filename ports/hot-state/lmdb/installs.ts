@@ -9,7 +9,7 @@
 import { LIMITS } from '../../../domain/limits.ts'
 import type { Table } from '../../lmdb/table.ts'
 
-import type { Claim, ClaimOutcome, Decision, Installation, MatchedVisit, Settlement } from '../hot-state.ts'
+import type { Claim, ClaimOutcome, DecidedAnswer, Installation, MatchedVisit, Settlement } from '../hot-state.ts'
 import type { Leases } from '../leases.ts'
 import { DAY_MS } from '../../../domain/durations.ts'
 
@@ -18,7 +18,7 @@ const DAY_DIGITS = 6
 /** Keys listed by one entry of the index of days. */
 const KEYS_PER_ENTRY = 100
 
-interface Answer {
+interface StoredAnswer {
   readonly atMs: number
   readonly answer: string
   /** A decision will replace it. */
@@ -48,7 +48,7 @@ export interface Installs {
   keep(claim: Claim, decision: string): void
   /** Does nothing if another owner holds the claim. */
   settle(settlement: Settlement): void
-  decide(decision: Decision): void
+  decide(decision: DecidedAnswer): void
   release(claim: Claim): void
   hasUnsaved(): boolean
   /** Writes what was settled to the table. */
@@ -67,7 +67,7 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
   }
   return {
     claim(claim): ClaimOutcome {
-      const settled = read<Answer>(answerKey(claim))
+      const settled = read<StoredAnswer>(answerKey(claim))
       if (settled !== null) return { kind: 'settled', answer: settled.answer }
       if (!leases.take(answerKey(claim), claim.owner, LIMITS.claimLeaseMs)) return { kind: 'busy' }
       const kept = read<KeptDecision>(decisionKey(claim))?.decision ?? null
@@ -81,7 +81,7 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
       const key = answerKey(settlement)
       if (leases.isHeldByOther(key, settlement.owner)) return
       leases.release(key, settlement.owner)
-      if (read<Answer>(key) !== null) return
+      if (read<StoredAnswer>(key) !== null) return
       const atMs = nowMs()
       const { answer, isPending = false, receivedAtMs, matched, eventId } = settlement
       write(key, { atMs, answer, ...(isPending ? { isPending } : {}) })
@@ -91,7 +91,7 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
     },
     decide(decision) {
       const key = answerKey(decision)
-      const known = read<Answer>(key)
+      const known = read<StoredAnswer>(key)
       if (known !== null && known.isPending !== true) return
       const atMs = nowMs()
       const { answer, receivedAtMs, matched, eventId } = decision
@@ -110,7 +110,7 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
 
 interface InstallMemory {
   readonly read: <T extends { readonly atMs: number }>(key: string) => T | null
-  readonly write: (key: string, value: Answer | KeptDecision | StoredInstallation) => void
+  readonly write: (key: string, value: StoredAnswer | KeptDecision | StoredInstallation) => void
   /** Drops a key that will not be read again; what is stored already expires in time. */
   readonly passOver: (key: string) => void
   readonly forget: (key: string) => void

@@ -97,13 +97,16 @@ export async function lmdbHotState(
   }
 }
 
-interface Kept {
+interface DeferredWrites {
   readonly hasUnsaved: () => boolean
   readonly save: () => void
 }
 
 /** Saves what is only in memory; `saveSoon` returns its argument. */
-function saver(kept: readonly Kept[], saveEveryMs: number): { save: () => void; saveSoon: <T>(outcome: T) => T } {
+function saver(
+  kept: readonly DeferredWrites[],
+  saveEveryMs: number,
+): { save: () => void; saveSoon: <T>(outcome: T) => T } {
   let timer: NodeJS.Timeout | null = null
   const save = (): void => {
     if (timer !== null) clearTimeout(timer)

@@ -7,7 +7,7 @@
 
 import type { Activation, HotState, ReceiptRef } from '../hot-state.ts'
 import { RedisUnavailable } from './connection.ts'
-import type { StandIn } from './stand-in.ts'
+import type { LocalHotState } from './local-hot-state.ts'
 import type { RedisVerbs } from './verbs.ts'
 import type { SessionVerbs } from '../session-verbs.ts'
 
@@ -32,7 +32,7 @@ const MESSAGES_AT_ONCE = 500
 const TELL_FIRST_MS = 1_000
 
 /** `nowMs` bounds how long writes are replayed before reads go to Redis again. */
-export function fallBack(shared: RedisVerbs, alone: StandIn, nowMs: () => number): Fallback {
+export function fallBack(shared: RedisVerbs, alone: LocalHotState, nowMs: () => number): Fallback {
   let isShared = false
   let isHandingOver = false
   let isWanted = false
@@ -85,7 +85,7 @@ export function fallBack(shared: RedisVerbs, alone: StandIn, nowMs: () => number
 /** Runs a verb on Redis, or `instead` locally. */
 type Either = <T>(
   ask: (shared: RedisVerbs) => Promise<T>,
-  instead: (alone: StandIn, tell: (message: Message) => void) => Promise<T>,
+  instead: (alone: LocalHotState, tell: (message: Message) => void) => Promise<T>,
 ) => Promise<T>
 
 /** True if Redis took the oldest writes; those that did not reach it stay in the list. */
@@ -102,7 +102,7 @@ async function deliver(messages: Message[], shared: RedisVerbs): Promise<boolean
 
 function receiptVerbs(
   either: Either,
-  known: StandIn,
+  known: LocalHotState,
 ): Pick<HotState, 'putVisit' | 'activate' | 'receiptStates' | 'learn'> {
   return {
     async putVisit(receipt) {
@@ -147,7 +147,7 @@ function receiptVerbs(
 /**
  * If Redis does not know a receipt that this process saw issued a moment ago, Redis has lost it and learns it again.
  */
-async function activateByOwnWord(receipt: ReceiptRef, either: Either, known: StandIn): Promise<Activation> {
+async function activateByOwnWord(receipt: ReceiptRef, either: Either, known: LocalHotState): Promise<Activation> {
   const own = await known.activate(receipt)
   if (own.kind === 'unknown' || own.kind === 'revoked') return own
   const learnt = { ...receipt, previous: own.revoked }
@@ -219,7 +219,7 @@ function installVerbs(
 
 function countVerbs(
   either: Either,
-  known: StandIn,
+  known: LocalHotState,
 ): Pick<HotState, 'countHits' | 'returnHits' | 'addUsage' | 'returnUsage' | 'readUsage' | 'raiseUsage'> {
   return {
     countHits: (hits) =>

@@ -4,7 +4,7 @@ import type { HotState } from '../hot-state.ts'
 import { redisClient } from './client.ts'
 import { MOST_STRETCHED, RedisConnection } from './connection.ts'
 import { fallBack } from './fallback.ts'
-import { standIn } from './stand-in.ts'
+import { localHotState } from './local-hot-state.ts'
 import { parseRedisUrl } from './url.ts'
 import { redisVerbs } from './verbs.ts'
 
@@ -79,7 +79,7 @@ export async function redisHotState(url: string, options: RedisHotStateOptions =
   })
   const fallback = fallBack(
     redisVerbs(connection.run, () => connection.life, clock),
-    standIn(clock ?? Date.now),
+    localHotState(clock ?? Date.now),
     () => performance.now(),
   )
   await connection.open(connectWaitMs)

@@ -10,7 +10,7 @@ import { listen, type ServerParts } from '../../../api/server.ts'
 import type { Catalog, Organization, Website } from '../../../domain/catalog.ts'
 import { PROVIDER_IDS } from '../../../domain/providers/index.ts'
 import type { SessionVerbs } from '../../../ports/hot-state/session-verbs.ts'
-import { standIn } from '../../../ports/hot-state/redis/stand-in.ts'
+import { localHotState } from '../../../ports/hot-state/redis/local-hot-state.ts'
 import { createLogger } from '../../../runtime/logger.ts'
 import { createRandomness } from '../../../runtime/random.ts'
 import { KEYS } from './keys.ts'
@@ -73,7 +73,7 @@ const NO_SESSIONS: SessionVerbs = {
 
 function bareDeps(catalog: Catalog): ApiDeps {
   const hotState = {
-    ...standIn(Date.now),
+    ...localHotState(Date.now),
     countHits: async (hits: readonly unknown[]) => ({ kind: 'counted', counts: hits.map(() => 1) }) as const,
     flush: () => Promise.resolve(),
     health: () => ({ isReachable: true, isShared: true }),

@@ -12,7 +12,7 @@ import type { CatalogPlace } from '../../../domain/published/place.ts'
 import type { ProviderId } from '../../../domain/providers/index.ts'
 import type { Operator } from '../../../operator/operator.ts'
 import { startOperator } from '../../../operator/operator.ts'
-import type { FactsReader } from '../../../operator/apply/traffic.ts'
+import type { TrafficFacts } from '../../../operator/apply/traffic.ts'
 import { openClusterCatalog } from '../../../runtime/catalog/cluster-catalog.ts'
 import type { CatalogSource } from '../../../runtime/catalog/source.ts'
 import type { KubeClient } from '../../../runtime/kube/client.ts'
@@ -46,7 +46,7 @@ export interface Stage {
   readonly folder: string
   readonly tokenFile: string
   /** An operator; ended with the stage if not before. */
-  operator(identity?: string, readFacts?: FactsReader | null, more?: OperatorChoice): StartedOperator
+  operator(identity?: string, readFacts?: TrafficFacts | null, more?: OperatorChoice): StartedOperator
   /** A reader of the catalog, as api and workers are. */
   catalog(provider?: ProviderId | null, folder?: string): Promise<CatalogSource>
   client(name: string): KubeClient

@@ -31,14 +31,14 @@ const MAX_USAGES = 20_000
 const TRUST_MS = 5_000
 const TIDY_EVERY_MS = 1_000
 
-export interface StandIn extends Omit<HotState, 'flush' | 'health' | 'close' | keyof SessionVerbs> {
+export interface LocalHotState extends Omit<HotState, 'flush' | 'health' | 'close' | keyof SessionVerbs> {
   /** Notes what passed between this process and Redis, in case Redis becomes unreachable next. */
   noteIssued(receipt: IssuedReceipt): void
   noteActive(receipt: ReceiptRef, revoked: Predecessor): void
   noteUsage(usage: UsageRequest, used: number): void
 }
 
-export function standIn(nowMs: () => number): StandIn {
+export function localHotState(nowMs: () => number): LocalHotState {
   const leases = memoryLeases(nowMs)
   const installs = openInstalls(memoryTable(MAX_INSTALLS), leases, nowMs)
   const counters = openCounters(memoryTable(MAX_DAY_COUNTS), nowMs)
@@ -75,7 +75,10 @@ function unsure(outcome: ClaimOutcome): ClaimOutcome {
   return isUnsure ? { ...outcome, installation: { kind: 'unknown' } } : outcome
 }
 
-type ReceiptVerbs = Pick<StandIn, 'putVisit' | 'activate' | 'receiptStates' | 'learn' | 'noteIssued' | 'noteActive'>
+type ReceiptVerbs = Pick<
+  LocalHotState,
+  'putVisit' | 'activate' | 'receiptStates' | 'learn' | 'noteIssued' | 'noteActive'
+>
 
 function receiptVerbs(nowMs: () => number): ReceiptVerbs {
   const issued = issuedInMemory(nowMs)
@@ -125,7 +128,7 @@ function issuedInMemory(nowMs: () => number): IssuedReceipts {
 }
 
 /** Counts on from Redis's last figure, so that a quota stays about right. */
-function usageVerbs(): Pick<StandIn, 'addUsage' | 'returnUsage' | 'readUsage' | 'raiseUsage' | 'noteUsage'> {
+function usageVerbs(): Pick<LocalHotState, 'addUsage' | 'returnUsage' | 'readUsage' | 'raiseUsage' | 'noteUsage'> {
   const usages = new BoundedMap<string, { used: number; isToldOver: boolean }>(MAX_USAGES)
   const usageOf = (organization: string, month: string): { used: number; isToldOver: boolean } =>
     usages.get(`${month}/${organization}`) ?? { used: 0, isToldOver: false }
