@@ -1,4 +1,4 @@
-/** Reads entries for a role: one that cannot be read is counted and told, and never ends a batch. */
+/** Reads entries for a role: an unreadable one is counted and logged, and never ends a batch. */
 
 import { Counter, type Registry } from 'prom-client'
 
@@ -12,18 +12,21 @@ export interface RecordReaderDeps {
   readonly registry?: Registry
 }
 
-/** Null for an entry that cannot be read: it would come again for ever. The facts-writer keeps those of its topics apart. */
+/**
+ * Null for an unreadable entry, which would otherwise be redelivered for ever. The facts-writer keeps those of its
+ * topics.
+ */
 export type ReadEntry = <K extends ReadableKind>(
   kind: K,
   entry: Pick<StoredEntry, 'key' | 'value' | 'offset'>,
   topic: Topic,
 ) => ReadableRecords[K] | null
 
-/** `role` says in the metrics who could not read it. */
+/** `role` names the reader in the metrics. */
 export function createRecordReader({ logger, registry }: RecordReaderDeps, role: string): ReadEntry {
   const count = unreadableCounter(registry)
   const told = new Set<Topic>()
-  // Only a start that reads back meets these: consumers stop in front of them. There may be thousands.
+  // Only a start that reads back meets these: consumers stop before them. There may be thousands.
   const tellNewer = (topic: Topic, version: number): void => {
     if (told.has(topic)) return
     told.add(topic)
@@ -42,13 +45,13 @@ export function createRecordReader({ logger, registry }: RecordReaderDeps, role:
 }
 
 function unreadableCounter(registry: Registry | undefined): Counter<'role' | 'topic'> | null {
-  const help = 'Entries of the event log that a role could not read and passed over.'
+  const help = 'Entries of the event log that a role could not read and skipped.'
   return counterIn(registry, { name: 'whence_unreadable_entries_total', help, labelNames: ['role', 'topic'] })
 }
 
-/** Of rows of the facts whose JSON is damaged. */
+/** For rows of the facts whose JSON is damaged. */
 export function unreadableRowCounter(registry: Registry | undefined): Counter<'table'> | null {
-  const help = 'Rows of the facts that could not be read and were taken for missing.'
+  const help = 'Rows of the facts that could not be read and count as missing.'
   return counterIn(registry, { name: 'whence_unreadable_rows_total', help, labelNames: ['table'] })
 }
 

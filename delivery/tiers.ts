@@ -1,4 +1,4 @@
-/** Takes what is due out of a batch of a tier, the topics in which entries wait for a time. */
+/** Takes the due entries from a batch of a tier, a topic in which entries wait for a time. */
 
 import { leavesTierAtMs } from '../domain/delivery/attempts.ts'
 import type { TierName } from '../domain/records.ts'
@@ -6,7 +6,7 @@ import type { Batch, BatchOutcome, StoredEntry } from '../ports/event-log/event-
 
 export interface DueEntries<T> {
   readonly due: readonly T[]
-  /** Of the batch, once the due ones are handled. */
+  /** For the batch, once the due ones are handled. */
   readonly outcome: BatchOutcome
 }
 
@@ -14,11 +14,14 @@ export interface TierReading<T> {
   /** Null for a topic in which nothing waits: all entries are due. */
   readonly tier: TierName | null
   readonly nowMs: () => number
-  /** Null for an entry that cannot be read; it counts as done. */
+  /** Null for an unreadable entry; it counts as done. */
   readonly read: (entry: StoredEntry) => T | null
 }
 
-/** Entries from the front that are due; the first that is not ends them, and the batch comes again from there when it is. */
+/**
+ * Entries from the front that are due. The first that is not due ends them, and the batch is redelivered from there
+ * when it is.
+ */
 export function takeDue<T extends { readonly dueAtMs: number }>(
   { entries }: Batch,
   { tier, nowMs, read }: TierReading<T>,

@@ -1,8 +1,9 @@
 /**
- * Stops a reader in front of a record that a later release wrote: nothing of it is skipped or set aside.
+ * Stops a reader before a record that a later release wrote: nothing is skipped or set aside.
  *
- * During a rolling upgrade, and on the way back, old and new processes share the log. What is too new holds its partition
- * until a process that can read it has the partition; all other partitions go on. The hold is counted and told once.
+ * During a rolling upgrade, and on the way back, old and new processes share the log. A record that is too new holds
+ * its partition until a process that can read it owns the partition; all other partitions continue. The hold is
+ * counted, and logged once.
  */
 
 import { Gauge, type Registry } from 'prom-client'
@@ -19,10 +20,10 @@ export interface VersionGuardDeps {
   readonly registry?: Registry
 }
 
-/** How long a partition is held before it is looked at again: only another process can read what is there. */
+/** How long a partition is held before it is checked again: only another process can read its next record. */
 export const HOLD_MS = 10_000
 
-/** As `EventLog.consume`, for a handler that reads records. */
+/** Like `EventLog.consume`, for a handler that reads records. */
 export function consumeReadable(deps: VersionGuardDeps): EventLog['consume'] {
   return (topic, group, handler, options) => {
     const holds = holdsOf(deps, group)
@@ -79,7 +80,7 @@ function holdsOf({ logger, registry, nowMs }: VersionGuardDeps, group: string): 
 }
 
 const NAME = 'whence_held_partitions'
-/** A partition may be another process's by now: what was not seen held for so long is not held here. */
+/** Another process may own the partition by now: a hold that was not confirmed for this long has ended here. */
 const FORGET_MS = 3 * HOLD_MS
 
 interface HeldPartition {
@@ -108,7 +109,7 @@ function newGauge(registry: Registry, nowMs: () => number): HoldsGauge {
   const nameOf = ({ topic, role, partition }: HeldPartition): string => `${topic}/${role}/${partition}`
   new Gauge({
     name: NAME,
-    help: 'Partitions that wait for a later release: it wrote what this one cannot read.',
+    help: 'Partitions that wait for a later release, which wrote records that this one cannot read.',
     labelNames: ['topic', 'role'],
     registers: [registry],
     collect() {

@@ -1,8 +1,9 @@
 /**
- * Decides installs that were pending: once the facts hold everything that lay on the log when dispatch first saw the
+ * Decides installs that were pending: once the facts hold everything that was on the log when dispatch first saw the
  * install, or when the longest wait is over.
  *
- * A decision says how things stood when the event was received, so whoever makes it, and whenever, it comes out the same.
+ * A decision describes the state when the event was received, so it comes out the same whichever process makes it, and
+ * whenever.
  */
 
 import type { Catalog } from '../../domain/catalog.ts'
@@ -23,19 +24,19 @@ import type { EventLog } from '../../ports/event-log/event-log.ts'
 import { readDecisions, type FactsReader } from './reads.ts'
 import { readKnowledge } from './decision-facts.ts'
 
-/** An install on its way through dispatch, fresh or parked before. */
+/** An install in dispatch, fresh or parked before. */
 export interface Arrival {
   readonly record: InstallRecord
   readonly firstSeenAtMs: number
-  /** Of a pending one that has been looked at before. */
+  /** For a pending one that was read before. */
   readonly ends?: LogEnds
 }
 
 export interface Decided<A extends Arrival> {
-  /** Those that were not pending as they came; the others with their decision in place of what was reported. */
+  /** Those that were not pending as they came; the others with their decision applied. */
   readonly ready: readonly A[]
   readonly waiting: readonly A[]
-  /** To be on the log before anything follows from them. */
+  /** Must be on the log before anything follows from them. */
   readonly decisions: readonly DecisionRecord[]
 }
 
@@ -71,7 +72,7 @@ export function isPending({ record }: Arrival): boolean {
   return record.install.resolution === 'pending'
 }
 
-/** Each waits for what lay on the log when it was first seen; later entries say nothing of it. */
+/** Each waits for what was on the log when it was first seen; later entries do not matter for it. */
 async function whoIsDue<A extends Arrival>(
   arrivals: readonly A[],
   { eventLog, nowMs }: DecideDeps,
@@ -116,7 +117,7 @@ async function decideAll<A extends Arrival>(arrivals: readonly A[], deps: Decide
   return { ready, waiting, decisions }
 }
 
-/** Null while an earlier event of its installation is pending itself. */
+/** Null while an earlier event of its installation is itself pending. */
 function decideOne(
   arrival: Arrival,
   known: LaterKnowledge | undefined,

@@ -1,4 +1,7 @@
-/** What the facts say of pending installs: how their receipts and installations stood when each event was received. */
+/**
+ * What the facts show about pending installs: the states of their receipts and installations when each event was
+ * received.
+ */
 
 import { LIMITS } from '../../domain/limits.ts'
 import type { Install, VisitId } from '../../domain/model.ts'
@@ -48,7 +51,7 @@ async function readMatches(
   return Map.groupBy(rows, (row) => recordKey(row.website, row.installation_id))
 }
 
-/** A receipt that an active one names as its predecessor is revoked, also where no row says it yet. */
+/** The predecessor of an active receipt is revoked, even if there is no row for that yet. */
 function statesAt(install: Install, histories: ReadonlyMap<string, History>): ReadonlyMap<VisitId, KnownState> {
   const states = new Map<VisitId, KnownState>()
   const replaced = new Set<VisitId>()
@@ -68,7 +71,7 @@ function isBy(atMs: number | null, { receivedAtMs }: Install): boolean {
   return atMs !== null && atMs <= receivedAtMs
 }
 
-/** What the installation's event right before this one says. Rows come newest first. */
+/** The result of the installation's previous event. Rows come newest first. */
 function installationAt(install: Install, rows: readonly Match[]): KnownInstallation {
   const before = rows.find((row) => isBefore(row, install))
   if (before === undefined) return { kind: 'none' }

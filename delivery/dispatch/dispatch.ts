@@ -1,4 +1,4 @@
-/** Turns each recorded install into its deliveries: a record of every one, and a job for those that are to be made. */
+/** Turns each recorded install into its deliveries: a record for each, and a job for those that are to be made. */
 
 import type { Registry } from 'prom-client'
 
@@ -31,7 +31,7 @@ export interface DispatchDeps {
   readonly facts: FactsReader
   readonly catalog: () => Catalog
   readonly nowMs: () => number
-  /** From 0 up to, but not including, 1. */
+  /** In [0, 1). */
   readonly random: () => number
   readonly logger: Logger
   readonly registry?: Registry
@@ -43,15 +43,17 @@ export interface Dispatch {
 
 const GROUP = 'dispatch'
 const BATCH_INSTALLS = 500
-/** Under load one question to ClickHouse then serves many installs; on an idle system nobody notices. */
+/** Under load one query of ClickHouse then serves many installs; on an idle system the delay is not noticeable. */
 const LINGER_MS = 25
 const APPEND_DEADLINE_MS = 5_000
-/** A visit of the same second may be a moment away from ClickHouse; these looks cost less than the shortest tier. */
+/** A visit of the same second may reach ClickHouse in a moment; these retries cost less than the shortest tier. */
 const LOOKS_MS = [20, 40, 80, 160, 250, 250]
-/** After looks in vain there are none for this long: ClickHouse is behind, and the tier is the better place to wait. */
+/**
+ * After retries in vain there are none for this long: ClickHouse is behind, and the tier is the better place to wait.
+ */
 const LOOKS_PAUSE_MS = 5_000
 
-/** Consumes `installs` and the waiting rooms of those whose visit is not there yet; each at its own pace. */
+/** Consumes `installs` and the tiers of installs whose visit is missing; each at its own pace. */
 export async function startDispatch(deps: DispatchDeps): Promise<Dispatch> {
   const dispatcher = new Dispatcher(deps)
   const consume = consumeReadable(deps)
@@ -76,7 +78,7 @@ export async function startDispatch(deps: DispatchDeps): Promise<Dispatch> {
 /** Holds never exceed half an hour. */
 const PARKING_TIERS: readonly TierName[] = TIER_NAMES.filter((tier) => TIERS[tier] <= TIERS['30m'])
 
-/** Owns what this process remembers: events seen lately, and whether looking again is worth while. */
+/** Holds this process's memory: recent events, and whether retrying a look-up is worthwhile. */
 class Dispatcher {
   readonly #deps: DispatchDeps
   readonly #firsts: FirstRecords
@@ -115,7 +117,7 @@ class Dispatcher {
     return outcome
   }
 
-  /** Those whose facts are there go first, so that no one waits for another's. */
+  /** Installs whose facts are there go first, so that none waits for another's. */
   async #dispatch(all: readonly OwnArrival[]): Promise<void> {
     let waiting = await this.#advance(await this.#firsts.among(all))
     for (const lookMs of this.#looks()) {
@@ -128,7 +130,7 @@ class Dispatcher {
     await Promise.all(waiting.map((arrival) => this.#park(arrival)))
   }
 
-  /** Takes each as far as the facts allow; returns those that wait for them. */
+  /** Advances each install as far as the facts allow; returns those that must wait for them. */
   async #advance(arrivals: readonly OwnArrival[]): Promise<readonly OwnArrival[]> {
     if (arrivals.length === 0) return []
     const { ready, waiting, decisions } = await decidePending(arrivals, this.#deps)
@@ -151,7 +153,7 @@ class Dispatcher {
     return readVisits(this.#deps.facts, [...needed.values()], this.#onUnreadableVisit)
   }
 
-  /** Writes the deliveries of all that can be decided now; returns the others. */
+  /** Writes the deliveries of all installs that can be decided now; returns the others. */
   async #finish(arrivals: readonly OwnArrival[], visits: ReadonlyMap<string, Visit>): Promise<OwnArrival[]> {
     const waiting: OwnArrival[] = []
     const ready: { arrival: OwnArrival; dispatched: Dispatched }[] = []
@@ -178,7 +180,7 @@ class Dispatcher {
 
   /**
    * Jobs before records: an event whose records have reached ClickHouse counts as dispatched, so its jobs must be on
-   * the log by then. A crash in between repeats jobs, with the same IDs.
+   * the log by then. A crash in between repeats jobs with the same IDs.
    */
   async #write(dispatched: readonly Dispatched[]): Promise<void> {
     const jobs = Map.groupBy(
@@ -219,7 +221,7 @@ class Dispatcher {
   }
 }
 
-/** A pending install is decided also where nobody is to be told. */
+/** A pending install is decided even without deliveries. */
 function hasWork({ install }: InstallRecord): boolean {
   return install.deliveries.length > 0 || install.resolution === 'pending'
 }

@@ -1,4 +1,4 @@
-/** Finds the record of each event that decides: the one that was received first, whichever process saw which. */
+/** Finds the record of each event that decides: the first one received, whichever process saw which. */
 
 import { recordKey } from '../../domain/records.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
@@ -8,21 +8,21 @@ import { readDispatched, readFirsts, type DispatchedBefore, type FactsReader } f
 import { BoundedMap } from '../../common/bounded-map.ts'
 
 export interface OwnArrival extends Arrival {
-  /** What a later record of the same event has led to already. */
+  /** Deliveries that a later record of the same event has caused already. */
   readonly superseded: Superseded | null
 }
 
-/** What this process did with an event lately; the rows of it may not have reached ClickHouse yet. */
+/** What this process did with an event recently; its rows may not have reached ClickHouse yet. */
 interface Known {
-  /** Of the record that it dispatched or parked. */
+  /** For the record that it dispatched or parked. */
   readonly receivedAtMs: number
   readonly requestId: string
   readonly isParked: boolean
-  /** Destinations for which nothing was to be done, by this record or by a later one that it supersedes. */
+  /** Destinations without a delivery, by this record or by a later one that it supersedes. */
   readonly skipped: ReadonlySet<string>
 }
 
-/** Events seen lately whose rows may not have reached ClickHouse yet. */
+/** Recent events whose rows may not have reached ClickHouse yet. */
 const REMEMBERED = 100_000
 
 export class FirstRecords {
@@ -34,9 +34,9 @@ export class FirstRecords {
   }
 
   /**
-   * The record that was received first decides, as it does among the rows of ClickHouse; a second one, from a crash or a
-   * lost claim, makes no second delivery. Where the second one was dispatched before the first was known, the first takes its
-   * place: a skip is undone, and jobs have the IDs of those that are out already.
+   * The record that was received first decides, as among the rows of ClickHouse; a second one, from a crash or a lost
+   * claim, causes no second delivery. If the second one was dispatched before the first was known, the first replaces
+   * it: a skip is undone, and jobs have the IDs of those already sent.
    */
   async among(all: readonly OwnArrival[]): Promise<OwnArrival[]> {
     const firsts = new Map<string, OwnArrival>()
@@ -67,7 +67,7 @@ export class FirstRecords {
   }
 }
 
-/** What is received before the record that is known takes its place; what is parked comes back as that very record. */
+/** A record received before the known one replaces it; a parked one comes back as that very record. */
 function mayFollow(arrival: OwnArrival, known: Known | undefined): boolean {
   if (known === undefined || receivedAtMs(arrival) < known.receivedAtMs) return true
   const isSame = receivedAtMs(arrival) === known.receivedAtMs && arrival.record.request.id === known.requestId
@@ -75,8 +75,8 @@ function mayFollow(arrival: OwnArrival, known: Known | undefined): boolean {
 }
 
 /**
- * The first one is on the log as well: it comes by itself, waits, or was dispatched. A retry appends the install again that
- * was decided for the try before it, with the time of that one; which of two such records ClickHouse shows says nothing.
+ * The first record is on the log as well: it will be read, waits, or was dispatched. A retry appends the install that
+ * was decided for the previous try again, with its time; which of two such records ClickHouse shows does not matter.
  */
 function isLaterThan(arrival: OwnArrival, first: QueryRow<'firstInstalls'> | undefined): boolean {
   if (first === undefined || receivedAtMs(arrival) < first.received_at_ms) return false

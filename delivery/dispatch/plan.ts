@@ -1,4 +1,6 @@
-/** Decides, with the visit at hand, what each planned delivery of an install becomes: a job, or the reason why not. */
+/**
+ * Decides, with the visit at hand, what becomes of each planned delivery of an install: a job, or the reason why not.
+ */
 
 import type { Catalog, Destination } from '../../domain/catalog.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS } from '../../domain/providers/index.ts'
@@ -15,21 +17,21 @@ export interface Dispatched {
 
 export interface DispatchInput {
   readonly record: InstallRecord
-  /** Null where none is needed, or where it never turned up. */
+  /** Null if none is needed, or if it never arrived. */
   readonly visit: Visit | null
   readonly catalog: Catalog
   readonly nowMs: number
-  /** What a later record of the same event led to, if it was dispatched before this one. */
+  /** What a later record of the same event caused, if it was dispatched before this one. */
   readonly superseded: Superseded | null
 }
 
-/** Deliveries that were skipped by a record of the event that turned out not to be its first. */
+/** Deliveries that were skipped because of a record that was not the event's first. */
 export interface Superseded {
   readonly receivedAtMs: number
   readonly skipped: ReadonlySet<string>
 }
 
-/** Nothing of it depends on the time, except that an expired wait for the visit is told when it ended. */
+/** Independent of the time, except that an expired wait for the visit records when it ended. */
 export function deliveriesOf(input: DispatchInput): Dispatched {
   const { install } = input.record
   const decided = install.deliveries.map((plan) => {
@@ -68,8 +70,8 @@ function destinationOf(catalog: Catalog, website: WebsiteId, plan: DeliveryPlan)
 }
 
 /**
- * The first record of a delivery bears the time of the install, not of its writing: written once more after a crash, it
- * is the same and never covers what happened since.
+ * The first record of a delivery carries the time of the install, not of its writing: written again after a crash, it
+ * is the same and never covers later states.
  */
 function recordOf(input: DispatchInput, plan: DeliveryPlan, reason: string): DeliveryRecord {
   const { install, request, retentionDays } = input.record

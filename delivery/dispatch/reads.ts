@@ -1,4 +1,4 @@
-/** What dispatch reads of the facts: which events have deliveries already, and the visits behind new ones. */
+/** Dispatch's queries of the facts: which events have deliveries already, and the visits of new ones. */
 
 import { readJsonColumn } from '../../common/json-column.ts'
 import type {
@@ -17,7 +17,7 @@ import type { Facts } from '../../ports/facts/facts.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
 import { visitOfRow } from '../../ports/facts/visits.ts'
 
-/** All that reading needs of the facts. */
+/** The part of the facts that queries need. */
 export type FactsReader = Pick<Facts, 'run'>
 
 export interface EventRef {
@@ -30,15 +30,15 @@ export interface VisitRef {
   readonly visitId: VisitId
 }
 
-/** What ClickHouse knows of an event's deliveries. */
+/** An event's deliveries in ClickHouse. */
 export interface DispatchedBefore {
-  /** When the earliest record of the install was received that any of them comes from; 0 where no row says it. */
+  /** When the earliest install record behind any of them was received; 0 if no row has it. */
   readonly receivedAtMs: number
-  /** Destinations for which nothing was to be done. */
+  /** Destinations without a delivery. */
   readonly skipped: readonly string[]
 }
 
-/** Those of the events that have deliveries, by `recordKey`; one query. */
+/** The events among these that have deliveries, by `recordKey`; one query. */
 export async function readDispatched(
   facts: FactsReader,
   events: readonly EventRef[],
@@ -55,7 +55,7 @@ export async function readDispatched(
   return dispatched
 }
 
-/** Which record of an event came first, as far as ClickHouse knows them, by `recordKey`; one query. */
+/** The first record of each event in ClickHouse, by `recordKey`; one query. */
 export async function readFirsts(
   facts: FactsReader,
   events: readonly EventRef[],
@@ -69,8 +69,8 @@ export function keysOf(events: readonly EventRef[]): { websites: string[]; event
 }
 
 /**
- * The visits that are there, by `recordKey` of website and visit ID; one query. A row that cannot be read counts as not there
- * (yet), so that it holds up nobody else's; `onUnreadable` hears of it.
+ * The visits that are there, by `recordKey` of website and visit ID; one query. An unreadable row counts as missing, so
+ * that it holds up no other; `onUnreadable` is called for it.
  */
 export async function readVisits(
   facts: FactsReader,
@@ -91,7 +91,7 @@ export async function readVisits(
   return found
 }
 
-/** What decisions say of events that were pending, by `recordKey`; one query. One that is damaged can be made again. */
+/** The decisions about pending events, by `recordKey`; one query. A damaged one can be made again. */
 export async function readDecisions(
   facts: FactsReader,
   events: readonly EventRef[],

@@ -1,4 +1,7 @@
-/** Gets access tokens for credentials of OAuth 2.0 and keeps them: one request at a time for each, renewed before they end. */
+/**
+ * Gets access tokens for OAuth 2.0 credentials and caches them: one request at a time for each, renewed before they
+ * expire.
+ */
 
 import { createHash, createSign } from 'node:crypto'
 
@@ -13,30 +16,30 @@ export interface TokensOptions {
   /** Origin of the token service, for example `https://oauth2.googleapis.com`. */
   readonly baseUrl: string
   readonly nowMs: () => number
-  /** For one request to the token service, in ms. */
+  /** Time limit of one request to the token service, in ms. */
   readonly exchangeMs: number
 }
 
 export type TokenResult =
   | { readonly kind: 'token'; readonly token: string }
-  /** What the missing token means for the delivery that wanted it. */
+  /** The outcome of a delivery that lacks the token. */
   | { readonly kind: 'none'; readonly outcome: Outcome }
 
 export interface Tokens {
   /** Never rejects. */
   get(grant: OauthGrant): Promise<TokenResult>
-  /** Forgets a token that was refused; another one that came since stays. */
+  /** Forgets a refused token; a newer one stays. */
   drop(grant: OauthGrant, token: string): void
   close(): void
 }
 
-/** A token is renewed so long before its end, so that none runs out on its way. */
+/** A token is renewed this long before it expires, so that none expires in flight. */
 const RENEW_MS = 5 * MINUTE_MS
-/** For a token whose answer names no end. */
+/** For a token whose answer gives no lifetime. */
 const LIFETIME_S = 3_600
-/** An assertion is good for an hour at most; that is also how Google issues tokens for it. */
+/** An assertion is valid for an hour at most; Google issues tokens for it with the same lifetime. */
 const ASSERTION_S = 3_600
-/** Tokens kept; the one that was fetched first goes first. */
+/** Tokens cached; the oldest goes first. */
 const KEPT = 10_000
 
 interface CachedToken {
@@ -44,7 +47,7 @@ interface CachedToken {
   readonly renewAtMs: number
 }
 
-/** The cache is keyed by a digest, so that no credential lies in it in the clear. */
+/** The cache is keyed by a digest, so that it holds no credential in the clear. */
 export function createTokens(options: TokensOptions): Tokens {
   const sender = createSender({ baseUrl: options.baseUrl, exchangeMs: options.exchangeMs })
   const kept = new BoundedMap<string, CachedToken>(KEPT)
@@ -88,7 +91,7 @@ function none(outcome: Outcome): TokenResult {
   return { kind: 'none', outcome }
 }
 
-/** Null where the key cannot sign. */
+/** Null if the key cannot sign. */
 function tokenRequest(grant: OauthGrant, nowMs: number): ProviderRequest | null {
   const form = formOf(grant, nowMs)
   if (form === null) return null
@@ -131,7 +134,7 @@ function base64url(text: string): string {
   return Buffer.from(text).toString('base64url')
 }
 
-/** RFC 6749, section 5.1; null where the answer holds no token. */
+/** RFC 6749, section 5.1; null if the answer contains no token. */
 function tokenAnswer(reply: ProviderReply): { token: string; lifetimeS: number } | null {
   if (reply.status !== 200 || reply.failure !== '') return null
   const answer = jsonObject(reply.body)
@@ -141,7 +144,7 @@ function tokenAnswer(reply: ProviderReply): { token: string; lifetimeS: number }
   return { token, lifetimeS: Number.isFinite(lifetimeS) ? lifetimeS : LIFETIME_S }
 }
 
-/** A 400 names what is wrong with the credentials (RFC 6749, section 5.2); what else goes wrong may pass. */
+/** A 400 means faulty credentials (RFC 6749, section 5.2); other failures may pass. */
 function tokenOutcome(reply: ProviderReply): Outcome {
   const plain = httpOutcome(reply)
   const error = jsonObject(reply.body)['error']

@@ -1,4 +1,4 @@
-/** Brings one request to its provider and back with what it means: checked here, or sent with a token where one is needed. */
+/** Sends one request to its provider and returns its outcome: checked here, or sent, with a token if one is needed. */
 
 import type { Tokens } from './auth.ts'
 import type { Outcome, OauthGrant, Provider, ProviderReply, ProviderRequest } from '../providers/provider.ts'
@@ -12,7 +12,7 @@ export interface ExchangeDeps {
 }
 
 export interface Exchanged<O> {
-  /** As it was sent, so that what must be hidden includes the token. */
+  /** As it was sent, so that the token is redacted too. */
   readonly request: ProviderRequest
   readonly reply: ProviderReply
   readonly outcome: O | Outcome
@@ -20,7 +20,7 @@ export interface Exchanged<O> {
 
 const NOTHING_SENT: ProviderReply = { status: 0, headers: {}, body: '', failure: '', isUnclear: false }
 
-/** Never rejects. `judge` is the provider's own reading of an answer; it is not asked where nothing was sent. */
+/** Never rejects. `judge` is the provider's interpretation of an answer; it is not called if nothing was sent. */
 export async function exchange<O>(
   deps: ExchangeDeps,
   request: ProviderRequest,
@@ -41,7 +41,7 @@ export async function exchange<O>(
   return exchangeWithToken({ ...deps, tokens: deps.tokens }, request, grant, judge)
 }
 
-/** A token may be withdrawn before its end: a refused one is renewed once, and then the provider's word stands. */
+/** A token may be revoked early: after a refusal it is renewed once, and the second answer counts. */
 async function exchangeWithToken<O>(
   deps: ExchangeDeps & { readonly tokens: Tokens },
   request: ProviderRequest,

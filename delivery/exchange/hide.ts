@@ -1,4 +1,4 @@
-/** Takes secrets and identifiers out of an exchange before it is kept. */
+/** Removes secrets and identifiers from an exchange before it is stored. */
 
 import { LIMITS } from '../../domain/limits.ts'
 

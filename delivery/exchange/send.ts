@@ -9,21 +9,21 @@ import type { ProviderReply, ProviderRequest } from '../providers/provider.ts'
 export interface SenderOptions {
   /** Origin of the provider, for example `https://www.google-analytics.com`; the operator's own setting. */
   readonly baseUrl: string
-  /** For the whole exchange, from the name look-up to the last byte of the body; the default is 10 s. */
+  /** Time limit of the whole exchange, from the name look-up to the last byte of the body; the default is 10 s. */
   readonly exchangeMs?: number
 }
 
 export interface Sender {
-  /** Never rejects: what goes wrong is a reply with `failure`. */
+  /** Never rejects: a failure is a reply with `failure`. */
   send(request: ProviderRequest): Promise<ProviderReply>
-  /** Ends idle connections; exchanges under way end by themselves. */
+  /** Closes idle connections; exchanges in flight end by themselves. */
   close(): void
 }
 
-/** Providers close idle connections after a minute or more; leaving first avoids sending into a closing one. */
+/** Providers close idle connections after a minute or more; closing first avoids sending into a closing one. */
 const IDLE_CONNECTION_MS = 15_000
 
-/** `node:http` instead of fetch: it tells whether a connection was made, which decides if a failure is unclear. */
+/** `node:http` instead of fetch: it shows whether a connection was made, which decides if a failure is unclear. */
 export function createSender(options: SenderOptions): Sender {
   const base = new URL(options.baseUrl)
   const isSecure = base.protocol === 'https:'
@@ -45,7 +45,7 @@ export function createSender(options: SenderOptions): Sender {
   }
 }
 
-/** Path and query as they go onto the wire. */
+/** Path and query as sent. */
 export function targetOf(request: Pick<ProviderRequest, 'path' | 'query'>): string {
   const query = new URLSearchParams(request.query).toString()
   return query === '' ? request.path : `${request.path}?${query}`
@@ -66,7 +66,7 @@ function exchange(
     try {
       outgoing = start(request)
     } catch {
-      // A header or path that cannot stand in HTTP: nothing left this process.
+      // A header or path that HTTP does not allow: nothing left this process.
       resolve(noReply('unsendable', { isUnclear: false }))
       return
     }

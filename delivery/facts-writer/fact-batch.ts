@@ -1,7 +1,7 @@
 /**
- * Writes one batch of the event log into the fact tables, keeping apart what cannot become a fact.
+ * Writes one batch of the event log into the fact tables, and separates what cannot become a fact.
  *
- * A row that the engine refuses is found by halving and kept in `poison_records`; it never holds up the others.
+ * A row that the engine refuses is found by bisection and kept in `poison_records`; it never holds up the others.
  */
 
 import { readRecord } from '../../domain/read-record.ts'
@@ -18,15 +18,15 @@ export interface BatchReport {
   readonly rows: ReadonlyMap<FactTable, number>
 }
 
-/** Text of one batch: bounds the memory of a batch of large bodies, here and in the engine. */
+/** Limit for the text of one batch, which bounds memory here and in the engine. */
 const MAX_BATCH_CHARS = 32 * 1024 * 1024
-/** Entries decoded before other work gets its turn: about 3 ms of them. */
+/** Entries decoded before other work runs: about 3 ms of them. */
 const ENTRIES_PER_SLICE = 100
 /** Characters kept of an entry that could not become a fact. */
 const MAX_POISON_CHARS = 65_536
 const UNDECODABLE = 'UNDECODABLE'
 
-/** Rejects with `FactsUnavailable`, and then nothing is known of the batch; repeating it is safe. */
+/** Rejects with `FactsUnavailable`, and then the state of the batch is unknown; repeating it is safe. */
 export async function writeBatch(facts: Facts, batch: Batch, nowMs: () => number): Promise<BatchReport> {
   try {
     return await writeAtOnce(facts, batch)
@@ -36,7 +36,9 @@ export async function writeBatch(facts: Facts, batch: Batch, nowMs: () => number
   }
 }
 
-/** The way of every healthy batch. Rows become text as they are made, so that little lives until the insert. */
+/**
+ * The path of every healthy batch. Rows become text as they are made, so that little stays in memory until the insert.
+ */
 async function writeAtOnce(facts: Facts, batch: Batch): Promise<BatchReport> {
   const collected = facts.startBatch()
   const rows = new Map<FactTable, number>()
@@ -55,7 +57,7 @@ async function writeAtOnce(facts: Facts, batch: Batch): Promise<BatchReport> {
   return { done, rows }
 }
 
-/** @throws RowsRefused where the entry is none of ours or a value is out of range; some rows may then be added */
+/** @throws RowsRefused if the entry is not one of ours or a value is out of range; some rows may then be added */
 function addRows(entry: StoredEntry, place: EntryPlace, add: AddRow): void {
   const reading = readRecord('fact', entry.value)
   if (reading.kind !== 'record') throw new RowsRefused(UNDECODABLE)
@@ -72,7 +74,7 @@ interface TableRows {
   readonly sources: StoredEntry[]
 }
 
-/** The way of a batch with an entry that cannot be read or a row that is refused: all others land, these are kept. */
+/** The path of a batch with an unreadable entry or a refused row: all others are inserted, these are kept apart. */
 async function writeApart(facts: Facts, batch: Batch, nowMs: () => number): Promise<BatchReport> {
   const poison: FactRow[] = []
   const keep = (entry: StoredEntry, table: FactTable | '', reason: string): void => {
@@ -118,7 +120,7 @@ async function gather(
   return tables
 }
 
-/** As many entries from the front as stay within the text of one batch, and at least one. */
+/** As many entries from the front as fit the text limit of a batch, and at least one. */
 function withinChars(entries: readonly StoredEntry[]): readonly StoredEntry[] {
   let chars = 0
   const end = entries.findIndex((entry, index) => (chars += entry.value.length) > MAX_BATCH_CHARS && index > 0)
@@ -130,7 +132,7 @@ interface Refused {
   readonly engineCode: string
 }
 
-/** Inserts all rows but those the engine refuses, which it finds by halving: some 28 inserts for one in 10,000. */
+/** Inserts all rows except those the engine refuses, which it finds by bisection: some 28 inserts for one in 10,000. */
 async function insertOrIsolate(facts: Facts, table: FactTable, rows: readonly FactRow[]): Promise<readonly Refused[]> {
   const refused: Refused[] = []
   const open: { readonly start: number; readonly end: number }[] = [{ start: 0, end: rows.length }]
@@ -152,7 +154,7 @@ function placeOf(batch: Batch, entry: StoredEntry): EntryPlace {
   return { topic: batch.topic, partition: batch.partition, offset: entry.offset }
 }
 
-/** Lets the event loop serve others. */
+/** Lets other work run on the event loop. */
 async function turn(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve))
 }

@@ -1,4 +1,4 @@
-/** Turns an entry of the event log into the rows it leaves in the fact tables. */
+/** Turns an entry of the event log into rows of the fact tables. */
 
 import { unmatchedReason } from '../../domain/collection/unmatched-reason.ts'
 import { LIMITS } from '../../domain/limits.ts'
@@ -16,7 +16,7 @@ import type {
 import type { FactTable, RowOf } from '../../ports/facts/columns.ts'
 import { visitColumns } from '../../ports/facts/visits.ts'
 
-/** Where an entry stands on the log; every row carries it for tracing. */
+/** The position of an entry on the log; every row carries it for tracing. */
 export interface EntryPlace {
   readonly topic: string
   readonly partition: number
@@ -25,7 +25,7 @@ export interface EntryPlace {
 
 export type AddRow = <T extends FactTable>(table: T, row: RowOf<T>) => void
 
-/** Gives `add` every row of one record. Equal records at equal places leave equal rows. */
+/** Passes every row of one record to `add`. Equal records at equal positions give equal rows. */
 export function addFactRows(record: LogRecord, place: EntryPlace, add: AddRow): void {
   switch (record.kind) {
     case 'visit':
@@ -57,7 +57,7 @@ export function addFactRows(record: LogRecord, place: EntryPlace, add: AddRow): 
   add('request_logs', requestLogRow(record.request, record.kind, place))
 }
 
-/** The row that keeps an entry, or one row of it, that could not become a fact. `table` is empty for a whole entry. */
+/** The row for an entry, or one row of it, that could not become a fact. `table` is empty for a whole entry. */
 export function poisonRow(
   place: EntryPlace,
   poison: { readonly table: FactTable | ''; readonly reason: string; readonly value: string },
@@ -77,24 +77,24 @@ export function poisonRow(
 }
 
 /**
- * Row versions are whole numbers below 2^53: a time in the upper part, the end of the offset in the lower, so that two
- * rows of one key never tie and a replay of the log decides the same way again. The offset counts down where the
- * first wins.
+ * Row versions are whole numbers below 2^53: a time in the upper part, the last digits of the offset in the lower, so
+ * that two rows of one key never tie and a replay of the log decides the same way again. If the first row wins, the
+ * offset counts down.
  */
 const OFFSET_SPAN = 512
-/** Above every time that a row may carry, in ms; 2^42. */
+/** More than every time in a row, in ms; 2^42. */
 const TIME_SPAN_MS = 4_398_046_511_104
 
-/** Greater for what came earlier: the first one wins. */
+/** Greater for the earlier row: the first one wins. */
 export function firstWins(atMs: number, offset: number): number {
   return (TIME_SPAN_MS - 1 - atMs) * OFFSET_SPAN + (OFFSET_SPAN - 1 - (offset % OFFSET_SPAN))
 }
 
 /**
- * Greater for the later state of a delivery. An end is never undone by a state that only looks later because another
- * machine's clock runs ahead, and having been delivered outranks every other end. A failed delivery may be replayed, so
- * a state that is later by more than clocks differ takes its place; a retry likewise outranks the state it follows from.
- * States that correct a skip are not below it, so that time decides.
+ * Greater for the later state of a delivery. A final state is never undone by one that only looks later because another
+ * machine's clock is ahead, and `delivered` outranks every other final state. A failed delivery may be replayed, so a
+ * state that is later by more than clocks differ replaces it; a retry likewise outranks the state before it. States
+ * that correct a skip do not rank below it, so that time decides.
  */
 export function latestWins(status: DeliveryStatus, atMs: number, offset: number, corrects = false): number {
   const weight = STATUS_WEIGHTS[status]
@@ -127,7 +127,7 @@ function visitRow(visit: Visit, retentionDays: number, place: EntryPlace): RowOf
   }
 }
 
-/** The receipt that became active, and the one that was thereby revoked: each is found by its own visit ID. */
+/** The receipt that became active, and the one that it revoked: each is found by its own visit ID. */
 function addActivation(record: ActivationRecord, place: EntryPlace, add: AddRow): void {
   const shared = {
     website: record.website,

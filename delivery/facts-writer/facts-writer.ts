@@ -1,8 +1,8 @@
 /**
- * The facts-writer role: consumes every record topic and inserts what it says into the fact tables.
+ * The facts-writer role: consumes every record topic and inserts the records into the fact tables.
  *
  * The position on the log moves only after every insert of a batch is acknowledged, and inserts can be repeated, so
- * killing this role at any moment loses nothing and shows nothing twice.
+ * killing this role at any moment loses nothing and duplicates nothing.
  */
 
 import { performance } from 'node:perf_hooks'
@@ -34,15 +34,15 @@ export interface FactsWriterOptions {
   /** How long a small batch waits for more entries, in ms. */
   readonly lingerMs: number
   /**
-   * How long to rest after a batch, in multiples of the time it took, while the event loop is busy with other work.
-   * 0 for a process that does nothing else.
+   * How long to rest after a batch, in multiples of its duration, while the event loop is busy with other work. 0 for a
+   * process that does nothing else.
    */
   readonly politeness: number
-  /** How long to let entries gather at most after a batch of some size, in ms. */
+  /** How long entries may gather at most after a batch of some size, in ms. */
   readonly gatherMs: number
   /**
-   * The same while the event loop is busy. An insert of 2,000 entries costs 57 µs of processor time for each, merges
-   * included, one of 8,000 less than half of that, so this is what a busy process saves most by.
+   * The same while the event loop is busy. An insert of 2,000 entries costs 57 µs of processor time for each, including
+   * merges, one of 8,000 less than half of that, so this is a busy process's largest saving.
    */
   readonly busyGatherMs: number
   /** The older the oldest entry of a batch, the shorter the rest; from this age on there is none. */
@@ -57,21 +57,21 @@ const DEFAULTS: FactsWriterOptions = {
   busyGatherMs: 4_000,
   maxLagMs: 10_000,
 }
-/** Below this size the system is as good as idle, and what happened shall show at once. */
+/** Below this size the system is nearly idle, and entries should appear at once. */
 const GATHER_FROM_ENTRIES = 100
-/** Share of the largest batch that is enough; the rest is room for a rate that grows meanwhile. */
+/** Share of the largest batch that is enough; the rest is room for a growing rate. */
 const ENOUGH = 0.8
-/** Share of its time the event loop must be busy before this role makes room. */
+/** How busy the event loop must be, as a share of its time, before this role yields. */
 const BUSY_UTILIZATION = 0.6
 const MAX_REST_MS = 2_000
 const RETRY_PAUSE_MS = { first: 250, max: 10_000 } as const
 
-/** What a stop leaves to an insert under way; whatever takes longer may never end. */
+/** How long a stop waits for an insert in flight; one that takes longer may never end. */
 const LAST_INSERT_MS = 3_000
 
 /**
- * Starts consuming. `stop` resolves when the batches in hand are finished and committed, or given up: these come again, to the
- * next process, and whoever closes the facts ends the insert.
+ * Starts consuming. `stop` resolves when the current batches are committed or abandoned: abandoned ones are redelivered
+ * to the next process, and closing the facts ends their insert.
  */
 export async function startFactsWriter(deps: FactsWriterDeps): Promise<{ stop(): Promise<void> }> {
   const options = { ...DEFAULTS, ...deps.options }
@@ -98,7 +98,7 @@ export async function startFactsWriter(deps: FactsWriterDeps): Promise<{ stop():
 
 export interface FinishedBatch {
   readonly entries: number
-  /** Since the batch before it was read, of the same topic and partition: the time in which its entries came. */
+  /** Since the previous batch of the same topic and partition was read: the time in which its entries came. */
   readonly sinceMs: number
   readonly tookMs: number
   readonly lagMs: number
@@ -106,7 +106,7 @@ export interface FinishedBatch {
   readonly utilization: number
 }
 
-/** How long to rest after a batch, in ms: for other work of this process, and for more entries. Nothing while we are late. */
+/** How long to rest after a batch, in ms: for other work of this process, and for more entries. 0 if this role lags. */
 export function restAfter(batch: FinishedBatch, options: RestOptions): number {
   if (batch.lagMs >= options.maxLagMs) return 0
   const patience = 1 - batch.lagMs / options.maxLagMs
@@ -119,14 +119,14 @@ export function restAfter(batch: FinishedBatch, options: RestOptions): number {
 
 export type RestOptions = Omit<FactsWriterOptions, 'lingerMs'>
 
-/** Until about enough entries for a batch will be there; nothing where this one was full, as more of them may wait already. */
+/** Until about enough entries for a batch will be there; 0 if this batch was full, as more of them may be waiting. */
 function gatheringAfter(batch: FinishedBatch, mostMs: number, { maxEntries }: RestOptions): number {
   if (batch.entries < GATHER_FROM_ENTRIES || batch.entries >= maxEntries) return 0
   const enoughMs = (maxEntries * ENOUGH * batch.sinceMs) / batch.entries
   return Math.min(mostMs, Math.max(0, enoughMs - batch.tookMs))
 }
 
-/** How long to wait before the same batch is tried again, after so many failures in a row. */
+/** How long to wait before the same batch is retried, after this many failures in a row. */
 function retryPauseMs(failures: number): number {
   return Math.min(RETRY_PAUSE_MS.first * 2 ** Math.min(failures - 1, 10), RETRY_PAUSE_MS.max)
 }
@@ -155,7 +155,7 @@ function createHandler(
     failures += 1
     const pauseMs = retryPauseMs(failures)
     const reason = error instanceof Error ? error.message : 'unknown'
-    if (failures === 1) logger.warn({ topic, reason, pauseMs }, 'facts are not writable, trying again')
+    if (failures === 1) logger.warn({ topic, reason, pauseMs }, 'facts are not writable, retrying')
     return { done: 0, resumeAtMs: nowMs() + pauseMs }
   }
 
@@ -188,7 +188,7 @@ function createHandler(
   }
 }
 
-/** Rejects as soon as the signal comes; what was begun goes on without anybody waiting for it. */
+/** Rejects as soon as the signal fires; work that was begun continues unawaited. */
 async function unlessAborted<T>(signal: AbortSignal, act: () => Promise<T>): Promise<T> {
   signal.throwIfAborted()
   const aborted = Promise.withResolvers<never>()

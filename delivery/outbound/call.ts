@@ -1,4 +1,4 @@
-/** Calls an address that a tenant gave, and nothing else: https, public, no redirects, ten seconds and 64 KB in all. */
+/** Calls an address given by a tenant, and nothing else: https, public, no redirects, ten seconds and 64 KB in all. */
 
 import { request as startRequest, type ClientRequest, type IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
@@ -10,22 +10,22 @@ import type { ProviderReply } from '../providers/provider.ts'
 import { connectVetted, NotConnected, type ConnectParts } from './connect.ts'
 
 export interface OutboundRequest {
-  /** As the tenant wrote it; it is vetted on every call, as names change hands. */
+  /** As the tenant wrote it; it is vetted on every call, because names can be repointed. */
   readonly url: string
   readonly method: 'POST' | 'PUT' | 'GET'
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Buffer
-  /** Values that must not stand in what is logged of the call: keys, signatures, identifiers. */
+  /** Values that must not be logged: keys, signatures, identifiers. */
   readonly secrets: readonly string[]
 }
 
 export interface OutboundParts extends Partial<ConnectParts> {
   readonly policy?: OutboundPolicy
-  /** For the whole call, from the name look-up to the last byte; the default is 10 s. */
+  /** Time limit of the whole call, from the name look-up to the last byte; the default is 10 s. */
   readonly callMs?: number
 }
 
-/** What may be kept of a call. */
+/** What may be stored about a call. */
 export interface OutboundLog {
   readonly url: string
   readonly responseStatus: number
@@ -35,14 +35,14 @@ export interface OutboundLog {
 
 export interface OutboundAnswer {
   /**
-   * `failure` is empty where an answer came, else `unsendable`, `address_refused`, `name_unknown`, `connection`, `tls`,
-   * `timeout`, `too_large` or `encoded`. A redirect is an answer like any other: its status stands here.
+   * `failure` is empty if an answer came, otherwise `unsendable`, `address_refused`, `name_unknown`, `connection`,
+   * `tls`, `timeout`, `too_large` or `encoded`. A redirect is an answer like any other, with its status.
    */
   readonly reply: ProviderReply
   readonly log: OutboundLog
 }
 
-/** Never rejects. A connection carries one call, so that no later one goes where this one's name pointed. */
+/** Never rejects. A connection carries one call, so that no later one uses an address that was vetted for this one. */
 export async function callOutbound(request: OutboundRequest, parts: OutboundParts = {}): Promise<OutboundAnswer> {
   const { policy = PUBLIC_ONLY, callMs = LIMITS.webhookMs } = parts
   const target = parseOutboundUrl(request.url, policy)
@@ -88,13 +88,13 @@ function exchanged(request: OutboundRequest, socket: TLSSocket, signal: AbortSig
     if (signal.aborted) abort()
     outgoing.on('error', () => finish('connection'))
     outgoing.on('response', (answer) => collect(answer, seen, finish))
-    // A switch of protocols would hand over the bare socket; nobody asked for one.
+    // A protocol upgrade would hand over the bare socket; none was requested.
     outgoing.on('upgrade', () => finish('connection'))
     outgoing.end(request.body)
   })
 }
 
-/** Plain HTTP on a connection that is encrypted already; without an agent none is kept. */
+/** Plain HTTP on a connection that is already encrypted; without an agent none is kept. */
 function start(request: OutboundRequest, socket: TLSSocket): ClientRequest {
   const url = new URL(request.url)
   const headers = {
@@ -155,7 +155,7 @@ function answerOf({ url, secrets }: OutboundRequest, reply: ProviderReply): Outb
   return { reply, log }
 }
 
-/** Paths and queries of webhooks are often their only secret: no more than the origin is shown. */
+/** Paths and queries of webhooks are often their only secret: only the origin is shown. */
 function shownUrl(text: string): string {
   if (!URL.canParse(text)) return '[not an address]'
   const { origin, pathname, search } = new URL(text)

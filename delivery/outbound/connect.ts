@@ -1,4 +1,4 @@
-/** Connects to an address that a tenant gave: resolves it once, vets every answer, and vets again what was reached. */
+/** Connects to an address given by a tenant: resolves it once, vets every result, and vets the connected peer again. */
 
 import { Resolver } from 'node:dns/promises'
 import { connect as connectTcp, type Socket } from 'node:net'
@@ -20,19 +20,19 @@ export class NotConnected extends Error {
 
 export interface ConnectParts {
   readonly policy: OutboundPolicy
-  /** All addresses of a name, of both families; rejects where there is none. The default asks the name servers. */
+  /** All addresses of a name, of both families; rejects if there is none. The default queries the name servers. */
   readonly resolve?: (name: string, signal: AbortSignal) => Promise<readonly string[]>
-  /** Name servers to ask in place of the machine's, as `127.0.0.1:53`. */
+  /** Name servers to use instead of the machine's, as `127.0.0.1:53`. */
   readonly nameServers?: readonly string[]
   /** Opens a TCP connection to an address that was vetted. */
   readonly dial?: (address: string, port: number) => Socket
-  /** Certificates to trust in place of the platform's, as PEM. */
+  /** Certificates to trust instead of the platform's, as PEM. */
   readonly trustedPem?: string
 }
 
-/** So many addresses of one name are vetted; a longer answer is nobody's. */
+/** Most addresses of one name that are vetted; no real name has more. */
 const MOST_ADDRESSES = 64
-/** So many of them are tried, one after the other. */
+/** Most of them that are tried, one after the other. */
 const MOST_DIALS = 3
 
 /**
@@ -46,7 +46,7 @@ export async function connectVetted(
 ): Promise<TLSSocket> {
   const { policy, dial = (host, port) => connectTcp({ host, port }) } = parts
   const addresses = target.isLiteral ? [target.host] : await addressesOf(target.host, parts, signal)
-  // One bad answer among good ones is how rebinding begins: then none is called.
+  // One bad address among good ones is the sign of DNS rebinding: then none is called.
   if (!addresses.every((address) => isCallable(address, policy))) throw new NotConnected('address_refused')
   const socket = await firstReached(addresses.slice(0, MOST_DIALS), (address) => dial(address, target.port), signal)
   const reached = socket.remoteAddress ?? ''
@@ -65,7 +65,7 @@ async function addressesOf(name: string, parts: ConnectParts, signal: AbortSigna
   return addresses
 }
 
-/** Straight from the name servers: no hosts file, no search list, and no thread of the process's pool to wait in. */
+/** Directly from the name servers: no hosts file, no search list, and no thread of the process's pool. */
 async function askNameServers(
   name: string,
   signal: AbortSignal,
@@ -102,7 +102,7 @@ async function encrypted(
   trustedPem: string | undefined,
   signal: AbortSignal,
 ): Promise<TLSSocket> {
-  // An IP address may not stand in the server name of the handshake; the certificate is held against it all the same.
+  // The handshake's server name must not be an IP address; the certificate is checked against it all the same.
   const name = isLiteral ? { host } : { host, servername: host }
   const trust = trustedPem === undefined ? {} : { ca: trustedPem }
   const secure = connectTls({ socket, ...name, ...trust, ALPNProtocols: ['http/1.1'], minVersion: 'TLSv1.2' })
@@ -130,7 +130,7 @@ function opened(socket: Socket, event: string, signal: AbortSignal): Promise<Soc
     const succeed = (): void => give(() => resolve(socket))
     const fail = (): void => give(() => reject(new NotConnected('connection')))
     const abort = (): void => void socket.destroy()
-    // Stays for the life of the socket: an error that nobody listens to ends the process. `close` follows it.
+    // Stays for the life of the socket: an unhandled error ends the process. `close` follows it.
     socket.on('error', () => undefined)
     socket.once(event, succeed).once('close', fail)
     signal.addEventListener('abort', abort, { once: true })

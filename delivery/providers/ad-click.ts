@@ -1,13 +1,13 @@
-/** What the advertising providers' builders share: opt-out, the shape of click IDs, and the moments they count from. */
+/** Shared by the advertising providers' builders: opt-out, the form of click IDs, and the times they count from. */
 
 import type { Job } from '../../domain/records.ts'
 import type { DestinationContext, ProviderBatch, ProviderRequest, Skip } from './provider.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 
-/** No advertising provider takes a click older than this, whatever window is set. */
+/** No advertising provider accepts a click older than this, whatever window is set. */
 export const CLICK_LIFETIME_MS = 90 * DAY_MS
 
-/** Global Privacy Control of the visit, or of the token that matched it: then nothing may be built at all. */
+/** Global Privacy Control of the visit, or of the token that matched it: then no request may be built. */
 export function isOptedOut(job: Job): boolean {
   return job.install.gpc || job.visit.gpc
 }
@@ -26,12 +26,12 @@ export function landedAtMs(job: Job): number {
   return job.visit.landedAtMs ?? job.visit.issuedAtMs
 }
 
-/** Of the install, and never ahead of the clock that sends it. */
+/** Time of the install, but never ahead of the sender's clock. */
 export function installAtMs(job: Job, nowMs: number): number {
   return Math.min(job.install.receivedAtMs, nowMs)
 }
 
-/** One delivery in a provider's form, and what is told of it. */
+/** One delivery in a provider's form, with what `explain` shows of it. */
 export interface Row {
   readonly body: Readonly<Record<string, unknown>>
   /** Which identifiers it uses, for `explain`. */
@@ -42,7 +42,7 @@ export interface Row {
 
 export interface RowProvider {
   readonly row: (job: Job, destination: DestinationContext, nowMs: number) => Row | Skip
-  /** Everything of the request but what the rows tell. */
+  /** Everything of the request except the rows. */
   readonly envelope: (
     rows: readonly Row[],
     destination: DestinationContext,
@@ -61,7 +61,7 @@ export function requestOfOne(
   return { ...envelope([built], destination), sessionMode: job.sessionMode, detail: built.detail }
 }
 
-/** @throws where a job has no row, which the caller has sorted out. */
+/** @throws if a job has no row; the caller must have removed those. */
 export function requestOfMany({ row, envelope }: RowProvider): ProviderBatch['request'] {
   return (jobs, destination, nowMs) => {
     const rows = jobs.map((job) => {

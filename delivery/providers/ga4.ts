@@ -1,8 +1,8 @@
 /**
- * GA4: what one install looks like in Google's Measurement Protocol, and what Google's answers mean.
+ * GA4: the form of an install in Google's Measurement Protocol, and the meaning of Google's answers.
  *
- * Sources, under developers.google.com/analytics/devguides/collection/protocol/ga4 (read in November 2026):
- * [R] reference, [S] sending-events, [U] use-cases, [V] validating-events.
+ * Sources, under developers.google.com/analytics/devguides/collection/protocol/ga4 (read in November 2026): [R]
+ * reference, [S] sending-events, [U] use-cases, [V] validating-events.
  */
 
 import { isGa4ClientId } from '../../domain/delivery/deliveries.ts'
@@ -35,7 +35,7 @@ interface Identity {
   readonly session_id?: string
 }
 
-/** What the event says of session and time, and how `explain` tells it. */
+/** Session and time of the event, and their description for `explain`. */
 interface Timing {
   readonly sessionId: string | null
   readonly atMs: number
@@ -48,13 +48,14 @@ function ga4Request(job: Job, destination: DestinationContext, nowMs: number): P
   const apiSecret = textOf(destination.secrets['apiSecret'])
   const identity: Identity = job.visit.identities.ga4?.[measurementId] ?? {}
   const clientId = identity.client_id
-  // An invented client ID would be taken and would make a new user who never visited [R, client_id]: nothing is sent.
+  // An invented client ID would be accepted and would create a new user who never visited [R, client_id]: nothing is
+  // sent.
   if (!isGa4ClientId(clientId)) return { kind: 'skip', reason: 'no_client_id' }
 
   const timing = timingOf(job, identity, nowMs)
   const body = {
     client_id: clientId,
-    // Microseconds: milliseconds would be taken without an error and put into 1970 [R].
+    // Microseconds: milliseconds would be accepted without an error and dated 1970 [R].
     timestamp_micros: timing.atMs * 1_000,
     ...consentOf(job),
     // Advised for validation only: there it also refuses wrong types and times past the limit [V].
@@ -72,15 +73,15 @@ function ga4Request(job: Job, destination: DestinationContext, nowMs: number): P
     sessionMode: timing.sessionMode,
     detail: timing.detail,
     secrets: [apiSecret, clientId, ...(timing.sessionId === null ? [] : [timing.sessionId])],
-    // The validation server looks at neither the measurement ID nor the secret [V].
+    // The validation server checks neither the measurement ID nor the secret [V].
     ...(destination.isValidateOnly ? { validation: UNCHECKED } : {}),
   }
 }
 
 /**
- * Inside the reconstruction window the event carries the visit's session and, while Google takes it, the visit's own
- * moment, which lies inside that session; later it carries the true time of the install. A time past the limit would
- * be replaced without a word [R, timestamp_micros], so none is ever sent: the job expires first.
+ * Inside the reconstruction window the event carries the visit's session and, while Google accepts it, the visit's own
+ * time, which lies inside that session; later it carries the true time of the install. Google silently replaces a time
+ * past the limit [R, timestamp_micros], so none is ever sent: the job expires first.
  */
 function timingOf(job: Job, identity: Identity, nowMs: number): Timing {
   const installAtMs = Math.min(job.install.receivedAtMs, nowMs)
@@ -120,7 +121,7 @@ function timingOf(job: Job, identity: Identity, nowMs: number): Timing {
   }
 }
 
-/** A web session's ID is the Unix second it began; where the value cannot be that, the visit's own time stands in. */
+/** A web session's ID is the Unix second it began; if the value cannot be that, the visit's own time is used. */
 function sessionStartMs(sessionId: string, job: Job): number {
   const startMs = Number(sessionId) * 1_000
   const isPlausible = Math.abs(startMs - job.visit.issuedAtMs) <= JOINABLE_MS
@@ -133,8 +134,8 @@ function isSessionId(value: string | undefined): value is string {
 }
 
 /**
- * Of the visit go session and time, of the install its ID, time, platform and path. Page, referrer and UTM values stay
- * here: GA4 has its own from the session, and sending them again could overrule it.
+ * Session and time come from the visit; ID, time, platform and path from the install. Page, referrer and UTM values are
+ * not sent: GA4 has its own from the session, and sending them again could override it.
  */
 function paramsOf(job: Job, timing: Timing): Record<string, string | number> {
   const { installPath, platform, receivedAtMs } = job.install
@@ -150,8 +151,8 @@ function paramsOf(job: Job, timing: Timing): Record<string, string | number> {
 }
 
 /**
- * Under Global Privacy Control both are denied. Without it nothing is said: Google then goes by the consent that this
- * client gave on the website [R, consent], which the service does not know and must not overrule.
+ * Under Global Privacy Control both are denied. Without it the field is omitted: Google then uses the consent that this
+ * client gave on the website [R, consent], which the service does not know and must not override.
  */
 function consentOf(job: Job): { consent?: { ad_user_data: 'DENIED'; ad_personalization: 'DENIED' } } {
   const isOptedOut = job.install.gpc || job.visit.gpc
@@ -167,7 +168,7 @@ function ga4Outcome(reply: ProviderReply, destination: DestinationContext): Outc
   return httpOutcome(reply)
 }
 
-/** No message means valid; it says nothing of the API secret, which the validation server does not check [V]. */
+/** No message means valid; the API secret is not covered, because the validation server does not check it [V]. */
 function verdictOf(reply: ProviderReply): Outcome {
   const messages = validationMessages(reply.body)
   if (messages === null) return { kind: 'retry', code: 'unreadable_verdict' }
@@ -177,7 +178,7 @@ function verdictOf(reply: ProviderReply): Outcome {
   return { kind: 'refused', code: `${first}${more}` }
 }
 
-/** Code and field of each message; null where the answer is not what the documentation shows. */
+/** Code and field of each message; null if the answer is not as documented. */
 function validationMessages(body: string): readonly string[] | null {
   const answer = parseObject(body)
   const messages = answer?.['validationMessages']

@@ -51,7 +51,7 @@ export const googleAds: Provider = {
     { counts: 'requests', units: 100_000, perMs: 86_400_000, bucketOf: projectOf },
   ],
   batch: {
-    // As many as a request may hold; one invalid event refuses them all [L, E].
+    // As many as a request may hold; one invalid event fails them all [L, E].
     maxJobs: 2_000,
     request: requestOfMany(ROWS),
     outcomes(reply, jobs, destination) {
@@ -61,11 +61,11 @@ export const googleAds: Provider = {
   },
 }
 
-/** A click younger than this is not known to conversion imports yet [C]; Data Manager names the error, not the time. */
+/** Conversion imports do not know a click younger than this yet [C]; Data Manager documents the error, not the time. */
 const FRESH_CLICK_MS = 6 * 3_600_000
 
 const SCOPE = 'https://www.googleapis.com/auth/datamanager'
-/** Named inside an assertion; the address that a key file holds is its author's, so nothing is ever sent there. */
+/** Named inside an assertion; the address in a key file is its author's, so nothing is ever sent there. */
 const AUDIENCE = 'https://oauth2.googleapis.com/token'
 
 interface Click {
@@ -74,13 +74,13 @@ interface Click {
   readonly atMs: number
 }
 
-/** One identifier goes out: a gclid first, as a braid does not suit every kind of conversion action [M]. */
+/** One identifier is sent: a gclid if there is one, as a braid does not suit every kind of conversion action [M]. */
 function clickOf(job: Job): Click | null {
   const { gclid, wbraid, gbraid, gcl_aw: cookie } = job.visit.identities.google_ads ?? {}
   const kept = /^GCL\.([0-9]{10})\.(.+)$/.exec(cookie ?? '')
   const cookieId = clickId(kept?.[2])
   const id = clickId(gclid) ?? cookieId
-  // The cookie tells when the click was, if it tells of this one.
+  // The cookie has the time of the click, if it is for this click.
   const clickedAtMs = id !== null && id === cookieId ? Number(kept?.[1]) * 1_000 : landedAtMs(job)
   if (id !== null) return { field: 'gclid', id, atMs: Math.min(clickedAtMs, job.visit.issuedAtMs) }
   for (const [field, value] of [
@@ -93,7 +93,7 @@ function clickOf(job: Job): Click | null {
   return null
 }
 
-/** Validation looks at the request alone, so there is nothing to wait for. */
+/** Validation checks only the request, so there is nothing to wait for. */
 function notBeforeMs(job: Job, destination: DestinationContext): number {
   const click = clickOf(job)
   return click === null || destination.isValidateOnly ? 0 : click.atMs + FRESH_CLICK_MS
@@ -111,7 +111,7 @@ function googleRow(job: Job, destination: DestinationContext, nowMs: number): Ro
       // Google's key for repeats [P, event].
       transactionId: job.jobId,
       eventTimestamp: new Date(installAtMs(job, nowMs)).toISOString(),
-      // Optional by the definition, and demanded of Google Ads by the running service.
+      // Optional in the definition, but the service requires it for Google Ads.
       eventSource: 'WEB',
       adIdentifiers: { [click.field]: click.id, ...(attributes === null ? {} : { sessionAttributes: attributes }) },
       ...consentOf(destination),
@@ -128,8 +128,8 @@ function sessionAttributes(job: Job): string | null {
 }
 
 /**
- * What the website's owner states of its visitors. Without a statement the field is left out: whether a visitor consented
- * is not known here, and claiming it would be wrong.
+ * The consent of the visitors as stated by the website's owner. Without a statement the field is omitted: the service
+ * does not know whether a visitor consented, and claiming it would be wrong.
  */
 function consentOf({ settings }: DestinationContext): JsonObject {
   const { consent } = settings
@@ -147,7 +147,7 @@ function googleEnvelope(
   const loginCustomerId = textOf(settings['loginCustomerId'])
   const target = {
     operatingAccount: account(settings['customerId']),
-    // Where access is direct, naming a manager is refused as missing permission.
+    // With direct access, naming a manager is refused as missing permission.
     ...(loginCustomerId === '' ? {} : { loginAccount: account(loginCustomerId) }),
     // The number of the conversion action, not its resource name [M].
     productDestinationId: textOf(settings['conversionActionId']),
@@ -167,7 +167,7 @@ function googleEnvelope(
   }
 }
 
-/** A set of three for a person's consent, or the key file of a service account. */
+/** Three values for a person's consent, or the key file of a service account. */
 function grantOf(secrets: Readonly<Record<string, string>>): OauthGrant | null {
   const { clientId = '', clientSecret = '', refreshToken = '', serviceAccountJson = '' } = secrets
   if (clientId !== '' && clientSecret !== '' && refreshToken !== '') {
@@ -181,17 +181,19 @@ function grantOf(secrets: Readonly<Record<string, string>>): OauthGrant | null {
   return { kind: 'assertion', issuer, privateKeyPem, keyId, scope: SCOPE, audience: AUDIENCE }
 }
 
-/** The project that owns the credentials: a client's ID begins with its number, a service account's address ends in it. */
+/**
+ * The project that owns the credentials: a client's ID begins with its number, a service account's address ends in it.
+ */
 function projectOf({ secrets }: DestinationContext): string {
   const grant = grantOf(secrets)
   if (grant?.kind === 'refresh_token') return grant.clientId.split('-')[0] ?? ''
   return grant?.issuer.split('@').at(-1) ?? ''
 }
 
-/** 200 means taken for processing; what became of it is told later [D]. */
+/** 200 means accepted for processing; the verdict comes later [D]. */
 function googleOutcome(reply: ProviderReply, destination: DestinationContext): Outcome {
   if (reply.status !== 200) return errorOutcome(reply)
-  // A body that broke off may hold everything but the end; without the ID there is nothing to ask with.
+  // A truncated body may lack only its end; without the ID the verdict cannot be requested.
   if (reply.failure !== '') return { kind: 'retry', code: 'unreadable_answer' }
   if (destination.isValidateOnly) return { kind: 'delivered', code: 'validated' }
   const reference = textOf(jsonObject(reply.body)['requestId'])
@@ -200,7 +202,7 @@ function googleOutcome(reply: ProviderReply, destination: DestinationContext): O
 }
 
 const THROTTLED: ReadonlySet<string> = new Set(['RESOURCE_EXHAUSTED'])
-/** The first two by the service's own configuration [P], the others as what they say of the service. */
+/** The first two by the service's own configuration [P], the others by their meaning. */
 const PASSING: ReadonlySet<string> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'INTERNAL', 'ABORTED', 'UNKNOWN'])
 
 function errorOutcome(reply: ProviderReply): Outcome {
@@ -230,11 +232,11 @@ function verdictRequest(accepted: Accepted, _destination: DestinationContext): P
 }
 
 const REASON_PREFIX = /^PROCESSING_ERROR_REASON_/
-/** The same conversion was counted before: what a repeat is for. */
+/** The same conversion was counted before, as a repeat should be. */
 const COUNTED: ReadonlySet<string> = new Set(['DUPLICATE_TRANSACTION_ID', 'DUPLICATE_GCLID'])
 const MAY_PASS: ReadonlySet<string> = new Set(['TOO_RECENT_CLICK', 'INTERNAL_ERROR'])
 
-/** Counts are all that is told, never which event: a mixed verdict stays one over the whole request [D]. */
+/** Only counts are reported, never which event: a mixed verdict stays one for the whole request [D]. */
 function verdictOutcome(reply: ProviderReply): Verdict {
   if (reply.status !== 200) {
     const outcome = errorOutcome(reply)

@@ -1,14 +1,14 @@
-/** What an exchange without success means, as far as HTTP alone tells; a provider asks this after its own rules. */
+/** The outcome of a failed exchange as far as HTTP shows it; a provider uses this after its own rules. */
 
 import type { Outcome, ProviderReply } from './provider.ts'
 
-/** Statuses that may pass by themselves beside those from 500 on (RFC 9110; 425: RFC 8470). */
+/** Statuses that may pass by themselves besides those from 500 on (RFC 9110; 425: RFC 8470). */
 const PASSING: ReadonlySet<number> = new Set([408, 425])
 
 /** A redirect is refused like any other wrong address: a secret must not follow it to another host. */
 export function httpOutcome(reply: ProviderReply): Outcome {
   const { status } = reply
-  // All that a request holds unchecked are credentials: one that cannot stand in a header is a wrong one.
+  // Only credentials go into a request unchecked: a value that a header does not allow is a wrong credential.
   if (reply.failure === 'unsendable') return { kind: 'credentials', code: reply.failure }
   if (status === 0) return { kind: 'retry', code: reply.failure }
   const code = `http_${status}`

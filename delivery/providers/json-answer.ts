@@ -1,8 +1,8 @@
-/** Reads values of unknown shape out of providers' answers and checked settings without trusting any of them. */
+/** Reads values of unknown shape from providers' answers and from checked settings, trusting none of them. */
 
 import type { JsonObject } from '../../domain/strict-json.ts'
 
-/** Empty for what is no JSON object. */
+/** Empty if it is no JSON object. */
 export function jsonObject(body: string): JsonObject {
   try {
     return objectOf(JSON.parse(body))
@@ -15,22 +15,22 @@ export function objectOf(value: unknown): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
 }
 
-/** Objects of a list; empty for what is no list. */
+/** Objects of a list; empty if it is no list. */
 export function objectsOf(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.map(objectOf) : []
 }
 
-/** Empty for what is no text. */
+/** Empty if it is no text. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** Null for what is no whole number. */
+/** Null if it is no whole number. */
 export function integerOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) ? value : null
 }
 
-/** A provider's own code as it may be shown: words, digits and a few marks; empty for anything else. */
+/** A provider's own code if it is safe to show: words, digits and a few marks; empty for anything else. */
 export function codeWord(value: unknown): string {
   const text = textOf(value)
   return /^[A-Za-z0-9_.:-]{1,80}$/.test(text) ? text : ''

@@ -1,12 +1,12 @@
 /**
- * Meta: what one install looks like in the Conversions API, and what Meta's answers mean.
+ * Meta: the form of an install in the Conversions API, and the meaning of Meta's answers.
  *
- * Sources, under developers.facebook.com (read in November 2026):
- * [E] documentation/ads-commerce/conversions-api/parameters/server-event (2026-02-12),
- * [F] documentation/ads-commerce/conversions-api/parameters/fbp-and-fbc (2026-01-09),
- * [U] docs/marketing-api/conversions-api/using-the-api, [D] docs/marketing-apis/data-processing-options,
- * [L] docs/marketing-api/overview/rate-limiting; and for the meaning of error codes
- * [R] facebookUtils/networkHandler.js of rudderlabs/rudder-transformer, an open connector that meets all of them.
+ * Sources, under developers.facebook.com (read in November 2026): [E]
+ * documentation/ads-commerce/conversions-api/parameters/server-event (2026-02-12), [F]
+ * documentation/ads-commerce/conversions-api/parameters/fbp-and-fbc (2026-01-09), [U]
+ * docs/marketing-api/conversions-api/using-the-api, [D] docs/marketing-apis/data-processing-options, [L]
+ * docs/marketing-api/overview/rate-limiting; and for the meaning of error codes [R] facebookUtils/networkHandler.js of
+ * rudderlabs/rudder-transformer, an open connector that handles all of them.
  */
 
 import type { Job } from '../../domain/records.ts'
@@ -35,7 +35,7 @@ export const meta: Provider = {
   outcome: (reply) => metaOutcome(reply, 1),
   testIdentities: () => ({ meta: { fbclid: 'whence-send-test' } }),
   batch: {
-    // As many as a request may hold; one bad event refuses them all, and no row is named [U].
+    // As many as a request may hold; one bad event fails them all, and none is named [U].
     maxJobs: 1_000,
     request: requestOfMany(ROWS),
     outcomes(reply, jobs) {
@@ -64,7 +64,7 @@ function metaRow(job: Job, destination: DestinationContext, nowMs: number): Row 
       event_time: Math.floor(installAtMs(job, nowMs) / 1_000),
       // With the name of the event Meta's key for repeats, for 48 h [E].
       event_id: job.jobId,
-      // `website` demands the visitor's user agent, which the service does not keep [E].
+      // `website` requires the visitor's user agent, which the service does not keep [E].
       action_source: 'system_generated',
       // Click IDs go in the clear and unchanged, never hashed [F].
       user_data: { ...(fbc === null ? {} : { fbc: fbc.value }), ...(fbp === null ? {} : { fbp }) },
@@ -91,13 +91,13 @@ function metaEnvelope(
     headers: { 'content-type': 'application/json', authorization: `Bearer ${accessToken}` },
     body: JSON.stringify({ data: rows.map(({ body }) => body), ...(isTest ? { test_event_code: testEventCode } : {}) }),
     secrets: [accessToken, ...rows.flatMap((row) => row.secrets)],
-    // Meta has no way of asking without counting: it uses test events like any other [U].
+    // Meta has no validation that does not count: it counts test events like any other [U].
     ...(isTest ? { validation: 'sent as a test event, which Meta shows under Test Events and also counts' } : {}),
     ...(isValidateOnly && !isTest ? { checkedHere: [] } : {}),
   }
 }
 
-/** The cookie wins; else it is built from the click ID and the moment at which that was first seen [F]. */
+/** The cookie wins; otherwise it is built from the click ID and the time at which that was first seen [F]. */
 function fbcOf(job: Job, nowMs: number): { value: string; name: string } | null {
   const { fbc, fbclid } = job.visit.identities.meta ?? {}
   if (fbc !== undefined && isFreshClick(fbc, nowMs)) return { value: fbc, name: 'fbc of the cookie' }
@@ -107,7 +107,7 @@ function fbcOf(job: Job, nowMs: number): { value: string; name: string } | null 
   return isFreshClick(value, nowMs) ? { value, name: 'fbc from fbclid' } : null
 }
 
-/** A malformed one refuses its whole batch, and so does a click older than 90 days or from the future [F]. */
+/** A malformed one fails its whole batch, and so does a click older than 90 days or from the future [F]. */
 function isFreshClick(fbc: string, nowMs: number): boolean {
   const atMs = Number(
     /^fb\.[0-9]{1,2}\.([0-9]{13})\.[A-Za-z0-9_~-][A-Za-z0-9_.~-]{0,999}$/.exec(fbc)?.[1] ?? Number.NaN,
@@ -121,8 +121,8 @@ function isBrowserId(fbp: string | undefined): fbp is string {
 }
 
 /**
- * An empty list says explicitly that nothing is limited. Meta finds the state by the visitor's address where both numbers
- * are 0 [D]; no address is kept, so a limit names the one state whose number is documented, and holds for everybody.
+ * An empty list explicitly limits nothing. If both numbers are 0, Meta derives the state from the visitor's address
+ * [D]; no address is kept, so a limit names the one state whose number is documented, and applies to all visitors.
  */
 function dataProcessing(isLimited: boolean): JsonObject {
   if (!isLimited) return { data_processing_options: [] }
@@ -133,7 +133,7 @@ function dataProcessing(isLimited: boolean): JsonObject {
   }
 }
 
-/** Error codes by what they call for [R, L]; a subcode is written behind a slash. */
+/** Error codes by the necessary reaction [R, L]; a subcode follows a slash. */
 const THROTTLED: ReadonlySet<number> = new Set([4, 17, 32, 613, 80_003, 80_004])
 const CREDENTIALS: ReadonlySet<string> = new Set(['3', '10', '190', '294', '100/33'])
 const PASSING: ReadonlySet<number> = new Set([1, 2, 341, 368, 5_000, 21_009])
@@ -146,12 +146,12 @@ function metaOutcome(reply: ProviderReply, sent: number): Outcome {
   if (code !== null) return errorOutcome(reply, error, code)
   if (reply.status === 200) return receivedOutcome(answer, sent)
   const plain = httpOutcome(reply)
-  // Meta's own refusals are JSON; a page of HTML comes from something in front of it [R].
+  // Meta's own refusals are JSON; a page of HTML comes from a server in front of it [R].
   const isForeign = plain.kind === 'refused' && reply.status >= 400
   return isForeign ? { kind: 'retry', code: `${plain.code} unreadable` } : plain
 }
 
-/** A count that does not fit is no reason to send all of them again: there is no telling which ones are missing. */
+/** A count that does not match is no reason to send all of them again: the missing ones are unknown. */
 function receivedOutcome(answer: JsonObject, sent: number): Outcome {
   const received = integerOf(answer['events_received'])
   if (received === null) return { kind: 'retry', code: 'unreadable_answer' }

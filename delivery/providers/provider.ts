@@ -1,4 +1,4 @@
-/** What a provider is to the delivery worker: pure functions. What is known of it otherwise is in `domain/providers/`. */
+/** A provider as the delivery worker uses it: pure functions. Other facts about it are in `domain/providers/`. */
 
 import type { SkipReason } from '../../domain/delivery/deliveries.ts'
 import type { Accepted, Job } from '../../domain/records.ts'
@@ -15,14 +15,11 @@ export interface ProviderRequest {
   /** What was used of the visit, for `explain`. */
   readonly sessionMode: SessionMode
   readonly detail: string
-  /** Values that must not stand in what is logged of the exchange: secrets and identifiers. */
+  /** Values that must not be logged: secrets and identifiers. */
   readonly secrets: readonly string[]
-  /**
-   * Where mode `Validate` has nothing to ask at the provider: the faults found here, none of them meaning valid. Such a
-   * request is recorded and never sent.
-   */
+  /** For `Validate` without a test endpoint: our findings; empty = valid. Such a request is recorded and never sent. */
   readonly checkedHere?: readonly string[]
-  /** In mode `Validate`, where it does not hold that nothing is reported: what holds instead, for `explain`. */
+  /** In mode `Validate`, if the usual "nothing is reported" is wrong: what applies instead, for `explain`. */
   readonly validation?: string
 }
 
@@ -32,12 +29,12 @@ export interface Skip {
   readonly reason: SkipReason
 }
 
-/** An answer, or what happened instead of one. `status` is 0 where no answer came. */
+/** An answer, or the reason why there is none. `status` is 0 if no answer came. */
 export interface ProviderReply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Why there was no answer: `timeout`, `connection`, `unsendable`, `too_large`; empty where there was one. */
+  /** Why there was no answer: `timeout`, `connection`, `unsendable`, `too_large`; empty if there was one. */
   readonly failure: string
   /** Whether the request may have reached the provider although no clear answer came. */
   readonly isUnclear: boolean
@@ -49,15 +46,15 @@ export type Outcome =
   | { readonly kind: 'throttled'; readonly code: string; readonly retryAfter: string | null }
   | { readonly kind: 'credentials'; readonly code: string }
   | { readonly kind: 'refused'; readonly code: string }
-  /** Taken, and judged later: `reference` is what the provider is asked with. Only where it has `verdict`. */
+  /** Accepted, and judged later: `reference` is for requesting the verdict. Only if the provider has `verdict`. */
   | { readonly kind: 'accepted'; readonly code: string; readonly reference: string }
 
-/** What the provider says later of a delivery that it took. */
+/** The provider's later verdict on a delivery that it accepted. */
 export type Verdict =
   | Outcome
   /** Not judged yet. */
   | { readonly kind: 'undecided'; readonly code: string }
-  /** Judged too early: the same delivery, under the same ID, may be taken later. */
+  /** Judged too early: the same delivery, under the same ID, may be accepted later. */
   | { readonly kind: 'resend'; readonly code: string }
 
 export interface DestinationContext {
@@ -77,33 +74,33 @@ export interface Provider {
   /** Made-up identifiers in the provider's own form, of a click at that moment, for `whence send-test`. */
   readonly testIdentities: (settings: Readonly<Record<string, unknown>>, atMs: number) => Identities
 
-  /** The first moment at which the provider takes it, in Unix ms; the job is held until then. */
+  /** The first moment at which the provider accepts it, in Unix ms; the job is held until then. */
   readonly notBeforeMs?: (job: Job, destination: DestinationContext) => number
-  /** Set where requests need an access token that is fetched with the credentials; `delivery/exchange/auth.ts` does so. */
+  /** Set if requests need an access token that is fetched with the credentials; `delivery/exchange/auth.ts` does so. */
   readonly auth?: ProviderAuth
-  /** Set where the provider takes a delivery first and tells later whether it counts. */
+  /** Set if the provider accepts a delivery first and judges it later. */
   readonly verdict?: ProviderVerdict
-  /** Set where one request can carry several deliveries of one destination. */
+  /** Set if one request can carry several deliveries of one destination. */
   readonly batch?: ProviderBatch
-  /** What the provider documents that it takes in a time; nothing is sent beyond any of them. */
+  /** The provider's documented limits per period; nothing is sent beyond any of them. */
   readonly quotas?: readonly ProviderQuota[]
 }
 
 export interface ProviderQuota {
-  /** A question about a verdict counts as neither. */
+  /** Requests for a verdict count as neither. */
   readonly counts: 'requests' | 'deliveries'
   readonly units: number
   readonly perMs: number
-  /** Whose quota it is, for example the account; no secret. Pure. */
+  /** The owner of the quota, for example the account; no secret. Pure. */
   readonly bucketOf: (destination: DestinationContext) => string
 }
 
 export interface ProviderAuth {
-  /** What is asked of the token service, or null for credentials that nothing can be made of. */
+  /** The request to the token service, or null for unusable credentials. */
   readonly grant: (secrets: Readonly<Record<string, string>>) => OauthGrant | null
 }
 
-/** The two ways in which a server gets an access token of OAuth 2.0 without a person. */
+/** The two ways for a server to get an OAuth 2.0 access token without a person. */
 export type OauthGrant =
   /** RFC 6749, section 6. */
   | {
@@ -112,7 +109,7 @@ export type OauthGrant =
       readonly clientSecret: string
       readonly refreshToken: string
     }
-  /** RFC 7523: an assertion signed with RS256. `audience` is named in it, and is not where it is sent. */
+  /** RFC 7523: an assertion signed with RS256. `audience` is part of it, not the address it is sent to. */
   | {
       readonly kind: 'assertion'
       readonly issuer: string
@@ -122,26 +119,26 @@ export type OauthGrant =
       readonly audience: string
     }
 
-/** A job that was taken has `accepted`; until it is judged these stand in for `request` and `outcome`. */
+/** An accepted job has `accepted`; until it is judged these replace `request` and `outcome`. */
 export interface ProviderVerdict {
   /** Pure. */
   readonly request: (accepted: Accepted, destination: DestinationContext) => ProviderRequest
-  /** Pure. The kinds mean what they mean for the delivery, except that `retry` and `throttled` ask once more. */
+  /** Pure. Outcomes apply to the delivery, except that `retry` and `throttled` repeat the request for the verdict. */
   readonly outcome: (reply: ProviderReply) => Verdict
 }
 
 /**
- * Several deliveries of one destination, and so of one set of credentials, in one request. The caller leaves out jobs for
- * which `Provider.request` gives a skip, and passes at most `maxJobs`.
+ * Several deliveries of one destination, and so with one set of credentials, in one request. The caller leaves out jobs
+ * for which `Provider.request` returns a skip, and passes at most `maxJobs`.
  */
 export interface ProviderBatch {
-  /** As many as one answer can be told apart for; at most what the provider documents. */
+  /** As many as one answer can distinguish; at most the provider's documented limit. */
   readonly maxJobs: number
   /** Pure. The body holds the jobs in their order; `secrets` are those of all of them. */
   readonly request: (jobs: readonly Job[], destination: DestinationContext, nowMs: number) => ProviderRequest
   /**
-   * Pure. One outcome per job, in their order. `split` where the provider refused all of them and the fault may be one
-   * job's: each half is then sent by itself, down to single jobs, which `Provider.outcome` judges.
+   * Pure. One outcome per job, in their order. `split` if the provider refused all of them and one job may be at fault:
+   * each half is then sent separately, down to single jobs, which `Provider.outcome` judges.
    */
   readonly outcomes: (
     reply: ProviderReply,

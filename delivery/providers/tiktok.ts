@@ -1,10 +1,10 @@
 /**
- * TikTok: what one install looks like in the Events API 1.3 ("Events 2.0"), and what TikTok's answers mean.
+ * TikTok: the form of an install in the Events API 1.3 ("Events 2.0"), and the meaning of TikTok's answers.
  *
- * The reference at business-api.tiktok.com could not be read in November 2026. Sources are TikTok's help pages
- * [H] ads.tiktok.com/help (Events API, event deduplication, attribution windows), and connectors that agree:
- * [R] src/v0/destinations/tiktok_ads of rudderlabs/rudder-transformer, with its README and business logic,
- * [S] stape-io/tiktok-tag (template.js, issue 10).
+ * The reference at business-api.tiktok.com could not be read in November 2026. Sources are TikTok's help pages [H]
+ * ads.tiktok.com/help (Events API, event deduplication, attribution windows), and connectors that agree: [R]
+ * src/v0/destinations/tiktok_ads of rudderlabs/rudder-transformer, with its README and business logic, [S]
+ * stape-io/tiktok-tag (template.js, issue 10).
  */
 
 import type { Job } from '../../domain/records.ts'
@@ -61,7 +61,7 @@ function tiktokRow(job: Job, destination: DestinationContext, nowMs: number): Ro
       event_time: Math.floor(installAtMs(job, nowMs) / 1_000),
       // With pixel and event TikTok's key for repeats, for 48 h [H]; always a text, or it is refused [S, issue 10].
       event_id: job.jobId,
-      // Both go in the clear; what is unknown is left out, never sent empty [R].
+      // Both are sent in the clear; unknown ones are omitted, never sent empty [R].
       user: { ...(ttclid === null ? {} : { ttclid }), ...(ttp === null ? {} : { ttp }) },
       page: { url: job.visit.pageUrl },
       properties: { content_type: 'product' },
@@ -88,7 +88,7 @@ function tiktokEnvelope(
   }
   return {
     method: 'POST',
-    // Without the last slash the address is another one [R].
+    // Without the trailing slash it is a different address [R].
     path: '/open_api/v1.3/event/track/',
     query: {},
     headers: { 'content-type': 'application/json', 'access-token': accessToken },
@@ -100,12 +100,12 @@ function tiktokEnvelope(
 }
 
 const OK = 0
-/** Some of the events were taken; connectors count it as a success, as it names none to send again [R]. */
+/** Some of the events were accepted; connectors treat it as a success, as it names none to send again [R]. */
 const PARTIAL = 20_001
 const THROTTLED: ReadonlySet<number> = new Set([40_100])
 const CREDENTIALS: ReadonlySet<number> = new Set([40_001, 40_105])
 
-/** Most answers are HTTP 200 whatever they say: the code in the body decides [R]. */
+/** Most answers are HTTP 200 whatever their content: the code in the body decides [R]. */
 function tiktokOutcome(reply: ProviderReply): Outcome {
   const { status } = reply
   if (status === 429 || status >= 500) return httpOutcome(reply)

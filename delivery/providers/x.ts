@@ -1,8 +1,8 @@
 /**
- * X: what one install looks like in the Conversion API for the web, and what X's answers mean.
+ * X: the form of an install in the Conversion API for the web, and the meaning of X's answers.
  *
- * Sources, read in November 2026: [W] docs.x.com/x-ads-api/measurement/web-conversions, [L] docs.x.com/x-ads-api/
- * fundamentals/rate-limiting, [E] docs.x.com/x-ads-api/fundamentals/error-codes-and-responses, and
+ * Sources, read in November 2026: [W] docs.x.com/x-ads-api/measurement/web-conversions, [L]
+ * docs.x.com/x-ads-api/fundamentals/rate-limiting, [E] docs.x.com/x-ads-api/fundamentals/error-codes-and-responses, and
  * [S] README and template.js of stape-io/twitter-tag (June 2026), which describe the pixel token.
  */
 
@@ -20,12 +20,13 @@ export const x: Provider = {
   request: (job, destination, nowMs) => requestOfOne(ROWS, job, destination, nowMs),
   outcome: (reply) => xOutcome(reply, 1),
   testIdentities: () => ({ x: { twclid: 'whence-send-test' } }),
-  // 60,000 events in a quarter of an hour for an account; another page says 100,000 requests, so the lower holds [L].
+  // 60,000 events in a quarter of an hour per account; another page says 100,000 requests, so the lower limit applies
+  // [L].
   quotas: [
     { counts: 'deliveries', units: 60_000, perMs: 900_000, bucketOf: ({ settings }) => textOf(settings['pixelId']) },
   ],
   batch: {
-    // As many as a request may hold; it is taken whole or not at all [W].
+    // As many as a request may hold; it is accepted as a whole or not at all [W].
     maxJobs: 500,
     request: requestOfMany(ROWS),
     outcomes(reply, jobs) {
@@ -36,7 +37,7 @@ export const x: Provider = {
 }
 
 function xRow(job: Job, destination: DestinationContext, nowMs: number): Row | Skip {
-  // The API has no field for an opt-out: its documentation leaves it to the advertiser to send nothing [W].
+  // The API has no field for an opt-out: its documentation requires the advertiser to send nothing [W].
   if (isOptedOut(job)) return skip('gpc')
   const { twclid: sent, twclid_at: clickedAtMs } = job.visit.identities.x ?? {}
   const twclid = clickId(sent)
@@ -47,11 +48,11 @@ function xRow(job: Job, destination: DestinationContext, nowMs: number): Row | S
     body: {
       // With milliseconds and a zone, or it is refused [W].
       conversion_time: new Date(installAtMs(job, nowMs)).toISOString(),
-      // An event of the account, made beforehand; it is no ID of this conversion [W].
+      // An event of the account, created beforehand; not an ID of this conversion [W].
       event_id: textOf(destination.settings['eventId']),
       // With the event X's key for repeats, for 48 h [W].
       conversion_id: job.jobId,
-      // One object per identifier. Address and user agent would need each other, and neither is kept [W].
+      // One object per identifier. Address and user agent would require each other, and neither is kept [W].
       identifiers: [{ twclid }],
       number_items: 1,
     },
@@ -75,7 +76,7 @@ function xEnvelope(
     headers: { 'content-type': 'application/json', 'x-pixel-token': pixelToken },
     body: JSON.stringify({ conversions: rows.map(({ body }) => body) }),
     secrets: [pixelToken, ...rows.flatMap((row) => row.secrets)],
-    // There is no facility for tests [W].
+    // There is no test facility [W].
     ...(isValidateOnly ? { checkedHere: faultsOf(pixelId, textOf(settings['eventId'])) } : {}),
   }
 }
@@ -87,7 +88,7 @@ function faultsOf(pixelId: string, eventId: string): string[] {
   return [...(isPixel ? [] : ['pixelId is no pixel ID']), ...(isEvent ? [] : ['eventId is no event ID'])]
 }
 
-/** What X calls an unknown pixel or event, and a token without access to it: somebody has to set it right [E]. */
+/** X's statuses for an unknown pixel or event, and for a token without access to it: a person must fix that [E]. */
 const CONFIGURATION: ReadonlySet<number> = new Set([401, 403, 404])
 /** A lock of X's own that was not free in time [E]. */
 const LOCKED = 423
@@ -102,7 +103,7 @@ function xOutcome(reply: ProviderReply, sent: number): Outcome {
     return { kind: 'delivered', code: processed === sent ? 'processed' : `processed ${processed} of ${sent}` }
   }
   const plain = httpOutcome(reply)
-  // Only X's own words count as a setting that is wrong: any web server in between may answer 404.
+  // Only X's own error codes count as a wrong setting: any web server in between may answer 404.
   const words = objectsOf(answer['errors']).map((error) => codeWord(error['code']))
   const code = words.find((word) => word !== '') ?? plain.code
   if (status === LOCKED) return { kind: 'retry', code }
@@ -111,7 +112,7 @@ function xOutcome(reply: ProviderReply, sent: number): Outcome {
   return { ...plain, code }
 }
 
-/** The end of the window as a date of HTTP, where it is told: Unix seconds in either of two headers [L]. */
+/** The end of the window as an HTTP date, if known: Unix seconds in either of two headers [L]. */
 function resetDate(reply: ProviderReply): string | null {
   const text = reply.headers['x-account-rate-limit-reset'] ?? reply.headers['x-rate-limit-reset'] ?? ''
   return /^[0-9]{10}$/.test(text) ? new Date(Number(text) * 1_000).toUTCString() : null

@@ -1,4 +1,4 @@
-/** Fills a hot state that was lost from the facts: the states of receipts, the answers that installs were given, and usage. */
+/** Refills a lost hot state from the facts: the states of receipts, the answers to installs, and usage. */
 
 import { LIMITS } from '../../domain/limits.ts'
 import { monthOf } from '../../domain/collection/rate.ts'
@@ -14,26 +14,26 @@ export interface RebuildDeps {
   readonly facts: FactsReader
   readonly hotState: Pick<HotState, 'learn' | 'claimInstall' | 'settleInstall' | 'raiseUsage'>
   readonly nowMs: () => number
-  /** Told after each page how many rows have been applied so far. */
+  /** Called after each page with the number of rows applied so far. */
   readonly onProgress: (what: 'activations' | 'installs' | 'organizations', rows: number) => void
 }
 
 export interface RebuildReport {
   readonly activations: number
   readonly installs: number
-  /** Whose usage of this month is known again. */
+  /** Number of organisations whose usage of this month is restored. */
   readonly organizations: number
 }
 
 const PAGE_ROWS = 5_000
-/** Verbs under way at once: more would only wait in the queue to the store. */
+/** Concurrent verbs: more would only wait in the store's queue. */
 const VERBS_AT_ONCE = 500
-/** Of an activation's row, as `activationsAfter` gives it. */
+/** In an activation's row, as in `activationsAfter`. */
 const REVOKED = 2
 
 /**
- * May run while the service works, and again: states only climb, and an event that is settled stays as it is. What the
- * facts do not hold yet the role `state` applies from the log; of usage it is counted when this is run again.
+ * May run while the service works, and again: states only move forward, and a settled event stays as it is. What is not
+ * in the facts yet, the role `state` applies from the log; usage is completed when this runs again.
  */
 export async function rebuildState(deps: RebuildDeps): Promise<RebuildReport> {
   const activations = await rebuildReceipts(deps)
@@ -55,7 +55,7 @@ async function rebuildReceipts({ facts, hotState, nowMs, onProgress }: RebuildDe
   }
 }
 
-/** What an activation replaced its visit says; one whose visit may still come leaves that open. */
+/** The visit shows what an activation replaced; if the visit may still arrive, that stays open. */
 async function learnPage(
   rows: readonly QueryRow<'activationsAfter'>[],
   { facts, hotState, nowMs }: Pick<RebuildDeps, 'facts' | 'hotState' | 'nowMs'>,
@@ -103,7 +103,9 @@ function answerOf(row: QueryRow<'installsAfter'>): KnownAnswer {
   }
 }
 
-/** Facts never know more than there was: a count that is as high or higher stays. Limits of other months bind nobody. */
+/**
+ * Facts never hold more than happened: a count that is as high or higher stays. Other months do not matter for limits.
+ */
 async function rebuildUsage({ facts, hotState, nowMs, onProgress }: RebuildDeps): Promise<number> {
   const month = monthOf(nowMs())
   const rows = await facts.run('usageOfAll', { since_ms: Date.parse(`${month}-01T00:00:00Z`) })

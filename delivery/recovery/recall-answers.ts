@@ -1,9 +1,10 @@
 /**
- * Closes the gap that a kill can leave between an install's record and the answer that is remembered for it.
+ * Closes the gap that a kill can leave between an install's record and its remembered answer.
  *
- * An install event is answered once its record is on the log and its answer is in the hot state, in this order. A process
- * that ends in between has the record alone: the next try of that event would be decided anew, perhaps otherwise than
- * what is stored and delivered. So before a process takes requests it looks at the newest records of the log.
+ * An install event is answered once its record is on the log and its answer is in the hot state, in this order. A
+ * process that ends in between leaves only the record: the next try of that event would be decided again, perhaps
+ * differently from what is stored and delivered. So before a process accepts requests it reads the newest records of
+ * the log.
  */
 
 import { LIMITS } from '../../domain/limits.ts'
@@ -13,10 +14,10 @@ import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import { matchedVisit, settleAnswer, type KnownAnswer } from './settle-answer.ts'
 
-/** No claim is held longer: what was appended earlier was settled, or taken over and settled by the next try. */
+/** No claim is held longer: earlier entries were settled, or taken over and settled by the next try. */
 const WINDOW_MS = LIMITS.claimLeaseMs
 
-/** Resolves with how many answers had been lost. Nobody else may work on this log and hot state yet. */
+/** Resolves with the number of lost answers. No other process may use this log and hot state yet. */
 export async function recallAnswers(parts: {
   readonly eventLog: Pick<EventLog, 'readLast'>
   readonly hotState: Pick<HotState, 'claimInstall' | 'settleInstall'>
@@ -27,7 +28,7 @@ export async function recallAnswers(parts: {
   for await (const entries of eventLog.readLast('installs', { windowMs: WINDOW_MS })) {
     records.push(...entries.flatMap((entry) => read('install', entry, 'installs') ?? []))
   }
-  // Begun in the log's order: of two records of one event the first takes the claim, and the second finds it taken.
+  // Started in the log's order: of two records of one event the first takes the claim, and the second finds it taken.
   const outcomes = await Promise.all(
     records.map((record, index) => settleAnswer(answerOf(record), `recall-${index}`, hotState)),
   )

@@ -1,6 +1,6 @@
 /**
- * Tells the hot state again which receipts were issued last: it keeps them in memory for a moment before it stores them, and a
- * kill in that moment would leave visits that were answered, and that nobody could activate until they are in ClickHouse.
+ * Restores the receipts issued last to the hot state. It buffers them in memory for a moment before it stores them; a
+ * kill in that moment would leave answered visits that could not be activated until they are in ClickHouse.
  */
 
 import { issuedAtOfVisit } from '../../domain/receipt.ts'
@@ -9,10 +9,10 @@ import type { VisitRecord } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { HotState, IssuedReceipt } from '../../ports/hot-state/hot-state.ts'
 
-/** Four times what the hot state holds back, for disks that are slow. */
+/** Four times the hot state's buffering time, for slow disks. */
 const WINDOW_MS = 2_000
 
-/** Resolves when the hot state knows them. Where one is known to be active or revoked already, that stays. */
+/** Resolves when the hot state has them. Receipts known to be active or revoked stay so. */
 export async function recallVisits(parts: {
   readonly eventLog: Pick<EventLog, 'readLast'>
   readonly hotState: Pick<HotState, 'putVisit'>

@@ -1,4 +1,4 @@
-/** Reads back which destinations were paused before this process, so that a restart neither hammers nor forgets them. */
+/** Reads back which destinations were paused before this process, so that a restart neither floods nor forgets them. */
 
 import { destinationKey, type Catalog } from '../../domain/catalog.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'
@@ -6,7 +6,7 @@ import type { ActivityRecord } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { ReadEntry } from '../record-reader.ts'
 
-/** Activity is rare; a pause further back is found out again by one refused request. */
+/** Activity is rare; an older pause is rediscovered by one refused request. */
 const RECALLED = 10_000
 
 export interface PauseSource {

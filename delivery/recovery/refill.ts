@@ -1,8 +1,8 @@
 /**
- * Fills a hot state that has forgotten something from the facts, without anybody's command, and says when it is whole again.
+ * Refills a hot state that has lost data from the facts, automatically, and marks it complete again.
  *
- * Until then whoever asks for an installation that the hot state does not know asks the facts. What was recorded after the
- * loss the hot state has been told; what was recorded before is among the facts once they have caught up with the log.
+ * Until then, look-ups of an installation that the hot state does not know go to the facts. The hot state has
+ * everything recorded after the loss; what was recorded before is in the facts once they have caught up with the log.
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
@@ -17,7 +17,7 @@ import { rebuildState } from './rebuild-state.ts'
 
 export interface RefillDeps {
   readonly eventLog: Pick<EventLog, 'progress'>
-  /** Must reject where the store is away. */
+  /** Must reject if the store is unreachable. */
   readonly hotState: Pick<
     HotState,
     'forgotten' | 'restored' | 'claimJob' | 'releaseJob' | 'learn' | 'claimInstall' | 'settleInstall' | 'raiseUsage'
@@ -25,7 +25,7 @@ export interface RefillDeps {
   readonly facts: FactsReader
   readonly logger: Pick<Logger, 'info' | 'warn'>
   readonly nowMs: () => number
-  /** Names this process among those that could do it. */
+  /** Identifies this process among those that could refill. */
   readonly owner: string
 }
 
@@ -35,7 +35,7 @@ const LEASE_MS = 30_000
 const AGAIN_MS = 1_000
 
 export interface Refill {
-  /** The store may have lost something. Does nothing where it is whole. */
+  /** The store may have lost something. Does nothing if it is complete. */
   request(): void
   stop(): Promise<void>
 }
@@ -69,7 +69,7 @@ export function createRefill(deps: RefillDeps): Refill {
   }
 }
 
-/** True where the store is whole now; false where it must be tried again. */
+/** True if the store is complete now; false if this must be retried. */
 async function attempt(deps: RefillDeps, signal: AbortSignal): Promise<boolean> {
   const { hotState, facts, nowMs, owner, logger } = deps
   const life = await hotState.forgotten()
@@ -84,7 +84,7 @@ async function attempt(deps: RefillDeps, signal: AbortSignal): Promise<boolean> 
     const report = await rebuildState({ facts, hotState, nowMs, onProgress })
     await hotState.restored(life)
     logger.info({ ...report }, 'the hot state was filled from the facts')
-    // Where it was lost once more meanwhile, it is not whole.
+    // If it lost data again meanwhile, it is not complete.
     return (await hotState.forgotten()) === null
   } finally {
     await hotState.releaseJob(JOB, owner)

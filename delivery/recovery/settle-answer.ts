@@ -1,11 +1,11 @@
-/** Gives the hot state back the answer to an install that it does not know, be it read from the log or from the facts. */
+/** Restores the answer to an install in the hot state, read from the log or from the facts. */
 
 import type { HotState, MatchedVisit, Settlement } from '../../ports/hot-state/hot-state.ts'
 
-/** What was answered, without the claim's owner. */
+/** An answer without the claim's owner. */
 export type KnownAnswer = Omit<Settlement, 'owner'>
 
-/** False where the event is settled already, or claimed by somebody who will settle it. */
+/** False if the event is already settled, or claimed by a caller that will settle it. */
 export async function settleAnswer(
   known: KnownAnswer,
   owner: string,
@@ -17,7 +17,7 @@ export async function settleAnswer(
   return true
 }
 
-/** Null where the install was matched to none. */
+/** Null if the install was not matched. */
 export function matchedVisit(install: {
   readonly website: string
   readonly visitId: string | null

@@ -1,19 +1,21 @@
-/** Remembers which attempts were made lately, so that a second copy of a job on the log is dropped instead of sent. */
+/** Remembers recent attempts, so that a second copy of a job on the log is dropped instead of sent. */
 
 import type { ProviderId } from '../../domain/providers/index.ts'
 import type { Job } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { ReadEntry } from '../record-reader.ts'
 
-/** Copies come from a batch delivered again and from exchanges handed over; both turn up within minutes. */
+/** Copies come from redelivered batches and from backup copies; both turn up within minutes. */
 const REMEMBERED = 100_000
 
-/** Records of `deliveries` that are read back at the start: more than what batches in hand at a crash can have left. */
+/**
+ * Records of `deliveries` that are read back at the start: more than the batches in progress at a crash can have left.
+ */
 const RECALLED = 10_000
-/** A record without an attempt tells of nothing that was sent; most are such, and need not be decoded. */
+/** A record without an attempt means that nothing was sent; most are such, and need not be decoded. */
 const WITHOUT_ATTEMPT = '"attempt":null'
 
-/** Oldest forgotten first. What is forgotten may be sent once more if a copy turns up, under the same ID. */
+/** The oldest is forgotten first. A forgotten job may be sent once more if a copy turns up, under the same ID. */
 export class SettledJobs {
   readonly #keys = new Set<string>()
 
@@ -32,8 +34,8 @@ export class SettledJobs {
 }
 
 /**
- * What was settled before this process: a crash brings whole batches again, and the log tells which of their jobs were
- * sent and written down. So only exchanges under way at the crash are made twice.
+ * What was settled before this process: a crash redelivers whole batches, and the log shows which of their jobs were
+ * sent and recorded. So only exchanges in flight at the crash are repeated.
  */
 export async function recallSettled(
   eventLog: Pick<EventLog, 'readLast'>,
@@ -49,7 +51,7 @@ export async function recallSettled(
   return settled
 }
 
-/** A job and how often it was tried before: every entry of one key is the same attempt. */
+/** A job and its number of earlier tries: every entry with one key is the same attempt. */
 export function attemptKey(job: Pick<Job, 'jobId' | 'attempts'>): string {
   return `${job.jobId}:${job.attempts}`
 }

@@ -1,4 +1,4 @@
-/** Tells the hot state what became of pending installs, so that a repeat is told the decision. */
+/** Copies the decisions about pending installs into the hot state, so that repeats get them. */
 
 import type { Batch, BatchOutcome } from '../../ports/event-log/event-log.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
@@ -8,13 +8,13 @@ import { createRecordReader, type RecordReaderDeps } from '../record-reader.ts'
 import { consumeReadable, type VersionGuardDeps } from '../version-guard.ts'
 
 export interface DecidedAnswersDeps extends VersionGuardDeps, RecordReaderDeps {
-  /** Must reject where the store is away, so that the batch comes again. */
+  /** Must reject if the store is unreachable, so that the batch is redelivered. */
   readonly hotState: Pick<HotState, 'decideInstall' | 'flush'>
 }
 
 const BATCH_DECISIONS = 500
 
-/** Of several decisions about one event the first on the log is told; the hot state keeps it. */
+/** Of several decisions about one event the first on the log counts; the hot state keeps it. */
 export async function startDecidedAnswers(deps: DecidedAnswersDeps): Promise<{ stop(): Promise<void> }> {
   const { hotState } = deps
   const read = createRecordReader(deps, STATE_GROUP)

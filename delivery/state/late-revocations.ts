@@ -35,7 +35,7 @@ export interface LateRevocationDeps {
   readonly facts: FactsReader
   readonly logger: Logger
   readonly nowMs: () => number
-  /** From 0 up to, but not including, 1. */
+  /** In [0, 1). */
   readonly random: () => number
   readonly registry?: Registry
 }
@@ -43,14 +43,14 @@ export interface LateRevocationDeps {
 export const STATE_GROUP = 'state'
 const BATCH_ACTIVATIONS = 500
 const APPEND_DEADLINE_MS = 5_000
-/** The facts may be slow or hang: then the activations wait once more. */
+/** The facts may be slow or hang: then the activations keep waiting. */
 const LOOKUP_MS = 5_000
-/** How the records that wait look on the log; all others need not be decoded. */
+/** Marks the records that wait; all others need not be decoded. */
 const UNKNOWN_MARK = '"isPredecessorUnknown":true'
-/** Nobody waits for it, and a process that serves requests too shall not be woken for each activation. */
+/** No caller waits for it, and a process that also serves requests should not be woken for each activation. */
 const LINGER_MS = 250
 
-/** For a process whose hot state needs no activation applied again: looks at those alone whose predecessor is unknown. */
+/** For a process whose hot state needs no activation applied again: handles only those with an unknown predecessor. */
 export async function startLateRevocations(deps: LateRevocationDeps): Promise<{ stop(): Promise<void> }> {
   const late = new LateRevocations(deps)
   const read = createRecordReader(deps, STATE_GROUP)
@@ -86,7 +86,7 @@ export class LateRevocations {
     this.#read = createRecordReader(deps, STATE_GROUP)
   }
 
-  /** Begins to take up what waits. */
+  /** Starts to consume the waiting activations. */
   async start(): Promise<void> {
     const consume = consumeReadable(this.#deps)
     try {
@@ -105,7 +105,7 @@ export class LateRevocations {
     await Promise.all(this.#consumers.map((consumer) => consumer.stop()))
   }
 
-  /** Of these activations, those whose predecessor is unknown: revokes it now, or as soon as their visits are there. */
+  /** Handles those with an unknown predecessor: revokes it now, or as soon as their visits arrive. */
   async take(records: readonly ActivationRecord[]): Promise<void> {
     const open = records.filter(({ isPredecessorUnknown }) => isPredecessorUnknown === true)
     if (open.length === 0) return
@@ -124,7 +124,7 @@ export class LateRevocations {
     return outcome
   }
 
-  /** Those that are there; none where the facts gave no answer in time. */
+  /** The known ones; none if the facts did not answer in time. */
   async #predecessorsOf(records: readonly ActivationRecord[]): Promise<Predecessors> {
     try {
       return await within(readPredecessors(this.#deps.facts, records), LOOKUP_MS)
@@ -159,10 +159,10 @@ export class LateRevocations {
     await this.#append(`state.${tierFor(waitMs)}`, keyOf(record), encodeRecord(waiting))
   }
 
-  /** Its visit is no longer on the log either, so it will never be there. */
+  /** Its visit is no longer on the log either, so it will never arrive. */
   #giveUp({ website, visitId }: ActivationRecord): void {
     this.#givenUp?.inc()
-    this.#deps.logger.error({ website, visitId }, 'no visit for an activation: what it replaced stays unknown')
+    this.#deps.logger.error({ website, visitId }, 'no visit for an activation: its predecessor stays unknown')
   }
 
   async #append(topic: 'activations' | `state.${TierName}`, key: string, value: string): Promise<void> {
@@ -178,7 +178,7 @@ function givenUpCounter(registry: Registry | undefined): Counter | null {
   if (registry === undefined) return null
   return new Counter({
     name: 'whence_predecessors_given_up_total',
-    help: 'Activations whose visit never came, so that nobody knows which receipt they revoked.',
+    help: 'Activations whose visit never arrived, so that the receipt they revoked is unknown.',
     registers: [registry],
   })
 }

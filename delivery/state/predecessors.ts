@@ -1,11 +1,14 @@
-/** What the facts know of which receipt another one replaced: their visits say it. */
+/** What the facts know about which receipt another one replaced, from their visits. */
 
 import { issuedAtOfVisit } from '../../domain/receipt.ts'
 import { recordKey } from '../../domain/records.ts'
 import type { ReceiptRef } from '../../ports/hot-state/hot-state.ts'
 import type { FactsReader } from '../dispatch/reads.ts'
 
-/** By `recordKey` of website and visit ID: the receipt that was replaced, or null for none. Absent where the visit is not there. */
+/**
+ * By `recordKey` of website and visit ID: the receipt that was replaced, or null for none. Absent if the visit is
+ * missing.
+ */
 export type Predecessors = ReadonlyMap<string, ReceiptRef | null>
 
 /** One query; at most `MAX_KEYS` receipts. */

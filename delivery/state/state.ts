@@ -1,7 +1,7 @@
 /**
- * The role `state`: applies activations from the log to the hot state again, so that a store that lost some learns them, fills
- * it from the facts where it was lost (`refill.ts`), revokes late what could not be revoked at once (`late-revocations.ts`), and
- * tells it what became of pending installs (`decided-answers.ts`).
+ * The role `state` keeps the hot state complete: it applies activations from the log again, in case a store has lost
+ * some, refills a lost store from the facts (`refill.ts`), makes late revocations (`late-revocations.ts`), and copies
+ * the decisions about pending installs (`decided-answers.ts`).
  */
 
 import type { ActivationRecord } from '../../domain/records.ts'
@@ -13,22 +13,25 @@ import { createRecordReader } from '../record-reader.ts'
 import { createRefill, type RefillDeps } from '../recovery/refill.ts'
 import { consumeReadable } from '../version-guard.ts'
 
-/** The hot state must reject where the store is away, so that the batch comes again. */
+/** The hot state must reject if the store is unreachable, so that the batch is redelivered. */
 export type StateDeps = LateRevocationDeps & DecidedAnswersDeps & RefillDeps
 
 const BATCH_ACTIVATIONS = 500
 
-/** What a failover of the store can have lost, and more: it is asynchronous, and takes seconds. */
+/** More than a failover of the store can have lost: replication is asynchronous, and takes seconds. */
 const REWIND_MS = 600_000
 const REWIND_AGAIN_MS = 2_000
 
 export interface StateRole {
-  /** The store has lost something: applies the last ten minutes again, as soon as the log lets it, and all that the facts know. */
+  /**
+   * The store has lost something: applies the last ten minutes again, as soon as the log allows, and everything in the
+   * facts.
+   */
   storeLost(): void
   stop(): Promise<void>
 }
 
-/** States only climb, so applying one again, or late, changes nothing that is newer. */
+/** States only move forward, so applying one again, or late, changes nothing that is newer. */
 export async function startState(deps: StateDeps): Promise<StateRole> {
   const { hotState } = deps
   const late = new LateRevocations(deps)
@@ -64,7 +67,7 @@ export async function startState(deps: StateDeps): Promise<StateRole> {
   }
 }
 
-/** What is rewound are the activations alone: those that wait know by themselves when they are due. */
+/** Only activations are rewound: waiting entries have their own due times. */
 function rewinding(consumer: Consumer, { logger, nowMs }: Pick<StateDeps, 'logger' | 'nowMs'>): StateRole {
   let lostAtMs: number | null = null
   let timer: NodeJS.Timeout | null = null

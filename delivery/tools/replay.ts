@@ -1,4 +1,4 @@
-/** Lists deliveries that failed for good and sends them again, under their old IDs, where that still makes sense. */
+/** Lists deliveries that failed for good and sends them again, under their old IDs, if that still makes sense. */
 
 import { readRecord } from '../../domain/read-record.ts'
 import { encodeRecord, recordKey, type DeadLetter, type DeliveryRecord } from '../../domain/records.ts'
@@ -13,10 +13,10 @@ export interface DeadLetterFilter {
   /** The beginning of the reason, for example `refused` or `refused: http_400`. */
   readonly reason?: string
   readonly jobId?: string
-  /** From the first, to before the second; Unix ms of the failure. */
+  /** From the first (inclusive) to the second (exclusive); Unix ms of the failure. */
   readonly sinceMs?: number
   readonly untilMs?: number
-  /** Most letters taken; the newest. */
+  /** Most letters to take; the newest. */
   readonly limit?: number
 }
 
@@ -24,16 +24,18 @@ export interface ReplayDeps {
   readonly eventLog: Pick<EventLog, 'append' | 'read'>
   readonly facts: FactsReader
   readonly nowMs: () => number
-  /** Replays go out at this pace, so that they do not crowd out what is fresh; the default is 50. */
+  /** Replays are sent at this rate, so that they do not crowd out fresh jobs; the default is 50. */
   readonly perSecond?: number
-  /** Resolves after so many ms; the default waits. */
+  /** Resolves after this many ms; the default waits. */
   readonly pause?: (waitMs: number) => Promise<void>
 }
 
-/** `deadline_passed`: the provider would no longer take it. `not_failed`: it was replayed before, or has not ended. */
+/**
+ * `deadline_passed`: the provider would no longer accept it. `not_failed`: it was replayed before, or has not ended.
+ */
 export type ReplayRefusal = 'deadline_passed' | 'not_failed'
 
-/** What became of one letter, and how far the whole is. */
+/** The result of one letter, and the progress of the whole. */
 export interface ReplayStep {
   readonly letter: DeadLetter
   readonly refusal: ReplayRefusal | null
@@ -47,12 +49,12 @@ export interface ReplayResult {
   readonly unread: UnreadLetters
 }
 
-/** Dead letters that this release cannot read; they stay where they are, and nothing is done for them. */
+/** Dead letters that this release cannot read; they stay where they are and are not handled. */
 export interface UnreadLetters {
   readonly count: number
-  /** Of those, written by a later release, which can read them. */
+  /** Those written by a later release, which can read them. */
   readonly newer: number
-  /** Where the first of them lie on the log. */
+  /** Offsets of the first of them. */
   readonly offsets: readonly number[]
 }
 
@@ -64,7 +66,7 @@ export interface ListedLetters {
 export const REPLAYS_PER_S = { fallback: 50, max: 1_000 } as const
 
 const MOST_LISTED = 1_000
-/** Letters that one replay looks at, the newest; what is remembered of each is its place on the log. */
+/** Most letters that one replay reads, the newest; only their offsets are kept in memory. */
 const MOST_REPLAYED = 200_000
 const READ_ENTRIES = 500
 const OFFSETS_TOLD = 10
@@ -72,7 +74,9 @@ const OFFSETS_TOLD = 10
 /** Offsets by job ID, ascending. */
 type LastLetters = ReadonlyMap<string, number>
 
-/** The last letter of each job, where it fits the filter; oldest failure first. Reads the topic twice from its start. */
+/**
+ * The last letter of each job, if it matches the filter; oldest failure first. Reads the topic twice from its start.
+ */
 export async function listDeadLetters(
   eventLog: Pick<EventLog, 'read'>,
   filter: DeadLetterFilter = {},
@@ -84,8 +88,9 @@ export async function listDeadLetters(
 }
 
 /**
- * Puts jobs back to their worker, under their old IDs and at a bounded pace. `onStep` hears of every letter that fits the
- * filter, oldest failure first. Stopped in between, it has done what it told; a second call goes on with the rest.
+ * Returns jobs to their worker, under their old IDs and at a bounded rate. `onStep` is called for every letter that
+ * matches the filter, oldest failure first. If it is stopped, all reported replays are done; a second call continues
+ * with the rest.
  */
 export async function replayDeadLetters(
   deps: ReplayDeps,
@@ -96,7 +101,7 @@ export async function replayDeadLetters(
   const { last, unread } = await lastLetters(eventLog, filter, Math.min(filter.limit ?? MOST_REPLAYED, MOST_REPLAYED))
   let [replayed, done] = [0, 0]
   for await (const letters of lettersAt(eventLog, last, perSecond)) {
-    // What is refused costs the providers nothing, so only replays wait for their second.
+    // Refusals cost the providers nothing, so only replays count towards the rate.
     if (replayed > 0) await pause(SECOND_MS)
     for (const { letter, refusal } of await replaySome(deps, letters)) {
       replayed += refusal === null ? 1 : 0
@@ -123,8 +128,8 @@ function wait(waitMs: number): Promise<void> {
 }
 
 /**
- * Where on the log the last letter of each job lies, if it fits: an older one knows nothing of the attempts since. Of more
- * than `most`, the newest. One that cannot be read hides no other.
+ * Offset of each job's last letter, if it matches: an older one lacks the attempts since. Of more than `most`, the
+ * newest. An unreadable letter hides no other.
  */
 async function lastLetters(
   eventLog: Pick<EventLog, 'read'>,
@@ -165,12 +170,12 @@ async function* lettersAt(
   for await (const entries of entriesFrom(eventLog, first)) {
     const wanted = entries.flatMap(({ offset, value }) => {
       const reading = readRecord('deadLetter', value)
-      // A log of several partitions has several entries at one offset, of which others are none of ours.
+      // A log of several partitions has several entries at one offset; the others do not belong here.
       return reading.kind === 'record' && last.get(reading.record.job.jobId) === offset ? [reading.record] : []
     })
     for (let from = 0; from < wanted.length; from += most) yield wanted.slice(from, from + most)
     left -= wanted.length
-    // Letters that came meanwhile are for another time; without an end, reading could go on for ever.
+    // Letters that arrive meanwhile are left for another run; otherwise reading might never end.
     if (left === 0) return
   }
 }
@@ -199,7 +204,7 @@ function fits({ job, reason, failedAtMs }: DeadLetter, filter: DeadLetterFilter)
   )
 }
 
-/** Keys of those whose delivery stands as failed: a letter stays on the log after its job was replayed. */
+/** Keys of letters whose delivery is still failed: a letter stays on the log after its job was replayed. */
 async function failedNow(facts: FactsReader, letters: readonly DeadLetter[]): Promise<ReadonlySet<string>> {
   const rows = await facts.run('dispatchedJobs', {
     websites: letters.map(({ job }) => job.website),
@@ -214,7 +219,7 @@ function refusalOf({ job }: DeadLetter, failed: ReadonlySet<string>, nowMs: numb
   return failed.has(deliveryKey(job.website, job.install.eventId, job.destination)) ? null : 'not_failed'
 }
 
-/** Attempts are counted on, so that the worker does not take the job for one that it has settled. */
+/** The attempt count continues, so that the worker does not take the job for a settled one. */
 async function replayOne(deps: ReplayDeps, { job }: DeadLetter): Promise<void> {
   const nowMs = deps.nowMs()
   const key = recordKey(job.website, job.jobId)

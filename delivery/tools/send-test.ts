@@ -1,4 +1,4 @@
-/** Tries one destination: sends a marked test event the way deliveries go, and says what the provider thinks of it. */
+/** Tests one destination: sends a marked test event like a delivery, and reports the provider's verdict. */
 
 import { hasCredentials } from '../../domain/providers/credentials.ts'
 import { randomBytes } from 'node:crypto'
@@ -15,7 +15,7 @@ import { MINUTE_MS } from '../../domain/durations.ts'
 export interface SendTestDeps {
   readonly provider: Provider
   readonly baseUrl: string
-  /** Origin of the service that gives access tokens, for a provider that needs them. */
+  /** Origin of the service that issues access tokens, for a provider that needs them. */
   readonly tokenUrl: string
   readonly nowMs: () => number
   /** For each exchange, in ms; the default is the limit of 10 s. */
@@ -25,44 +25,44 @@ export interface SendTestDeps {
 export interface SendTestGoal {
   readonly destination: Destination
   readonly secrets: Readonly<Record<string, string>>
-  /** Sends what counts, whatever the destination's mode is; else the provider's facility for tests is used. */
+  /** Sends a real event, whatever the destination's mode is; otherwise the provider's test facility is used. */
   readonly isLive: boolean
   /** Of the website: the page that the made-up visitor was on. */
   readonly origin: string
 }
 
 /**
- * `passed`: the provider takes it, as far as it was asked. `refused`: something must be set right first. `unclear`: it
+ * `passed`: the provider accepts it, as far as it was checked. `refused`: something must be fixed first. `unclear`: it
  * gave no clear answer, and may give one later.
  */
 export type SendTestVerdict = 'passed' | 'refused' | 'unclear'
 
-/** Without secrets and identifiers, as everything that is kept of an exchange. */
+/** Without secrets and identifiers, like everything stored about an exchange. */
 export interface SendTestReport {
   readonly website: string
   readonly destination: string
   readonly provider: string
   readonly mode: string
   readonly verdict: SendTestVerdict
-  /** What kind of outcome a delivery would have had, or `credentials_missing` or `skipped`. */
+  /** The outcome a delivery would have had, or `credentials_missing` or `skipped`. */
   readonly outcome: string
   readonly code: string
-  /** How it was tried, in words. */
+  /** How it was tested, in words. */
   readonly facility: string
   /** What to do now, in words. */
   readonly nextStep: string
   /** Names the event at the provider; begins with `whence-test-`. */
   readonly eventId: string
-  /** Empty where nothing was sent. */
+  /** Empty if nothing was sent. */
   readonly requestUrl: string
   readonly requestBody: string
-  /** 0 where no answer came. */
+  /** 0 if no answer came. */
   readonly responseStatus: number
   readonly responseBody: string
   readonly durationMs: number
 }
 
-/** Never rejects. Nothing is written to the log, and no delivery comes of it. */
+/** Never rejects. Nothing is written to the log, and it causes no delivery. */
 export async function sendTest(deps: SendTestDeps, goal: SendTestGoal): Promise<SendTestReport> {
   const { provider } = deps
   const { destination, secrets, isLive } = goal
@@ -155,8 +155,8 @@ const VERDICTS: { readonly [K in Outcome['kind']]: SendTestVerdict } = {
 }
 
 function facilityOf(request: ProviderRequest, { isLive }: SendTestGoal): string {
-  if (isLive) return 'sent for real, so that it counts'
-  if (request.checkedHere !== undefined) return 'checked here, nothing was sent: there is no facility for tests to ask'
+  if (isLive) return 'sent as a real event, so that it counts'
+  if (request.checkedHere !== undefined) return 'checked here, nothing was sent: the provider has no test facility'
   return request.validation ?? "sent to the provider's validation, nothing is reported"
 }
 
@@ -165,18 +165,18 @@ function nextStepOf(outcome: Outcome, request: ProviderRequest, goal: SendTestGo
   switch (outcome.kind) {
     case 'delivered':
       if (request.checkedHere !== undefined)
-        return 'Credentials are not tried by this. --live sends it for real; it then counts.'
+        return 'This does not test the credentials. --live sends a real event; it then counts.'
       return mode === 'Live' ? 'Nothing is left to do.' : 'Set the mode to Live when deliveries are to count.'
     case 'accepted':
-      return 'The provider took it and judges it later; it says so in its own reports.'
+      return 'The provider accepted it and judges it later; its own reports show the verdict.'
     case 'credentials':
       return 'Correct the credentials, and what they give access to: the provider refuses them.'
     case 'refused':
-      return 'Correct the settings that the provider names, then try again.'
+      return 'Correct the settings in the answer of the provider, then try again.'
     case 'throttled':
-      return `Try again ${outcome.retryAfter === null ? 'later' : `after ${outcome.retryAfter}`}: the provider takes no more right now.`
+      return `Try again ${outcome.retryAfter === null ? 'later' : `after ${outcome.retryAfter}`}: the provider accepts no more right now.`
     case 'retry':
-      return 'No clear answer came: see whether the address can be reached from here, and try again.'
+      return 'No clear answer came: check whether the address can be reached from here, and try again.'
   }
 }
 
@@ -184,10 +184,10 @@ function identityOf({ website, id, provider, mode }: Destination) {
   return { website, destination: id, provider, mode }
 }
 
-/** Old enough for Google to know of it, were it a real one. */
+/** Old enough for Google to know it if it were real. */
 const CLICK_AGE_MS = 7 * 60 * MINUTE_MS
 
-/** An install of this moment after a visit a few hours ago, with identifiers that nobody has. */
+/** An install of this moment after a visit a few hours ago, with identifiers that belong to no person. */
 function testJob({ provider, nowMs }: SendTestDeps, { destination, origin }: SendTestGoal): Job {
   const atMs = nowMs()
   const visitAtMs = atMs - CLICK_AGE_MS

@@ -184,7 +184,7 @@ describe('facts-writer', () => {
     await write(flaky)
     expect(await facts.run('listLogs', { ...AROUND, website })).to.have.lengthOf(1)
     expect(lines.map((line) => line.message)).to.deep.equal([
-      'facts are not writable, trying again',
+      'facts are not writable, retrying',
       'facts are writable again',
     ])
   })
