@@ -40,7 +40,7 @@ const RECEIPT_CODES: readonly ErrorCode[] = [
   'receipt_revoked',
 ]
 
-export interface DocumentOptions {
+interface DocumentOptions {
   readonly baseUrl: string
   readonly version: string
   readonly brand: string

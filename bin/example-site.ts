@@ -16,7 +16,7 @@ export interface ExampleSite {
   readonly close: () => Promise<void>
 }
 
-export interface ExampleSiteOptions {
+interface ExampleSiteOptions {
   readonly listen: { readonly host: string; readonly port: number }
   readonly catalog: () => Catalog
   readonly baseUrl: string

@@ -4,13 +4,13 @@ import { leavesTierAtMs } from '../domain/delivery/attempts.ts'
 import type { TierName } from '../domain/records.ts'
 import type { Batch, BatchOutcome, StoredEntry } from '../ports/event-log/event-log.ts'
 
-export interface DueEntries<T> {
+interface DueEntries<T> {
   readonly due: readonly T[]
   /** For the batch, once the due ones are handled. */
   readonly outcome: BatchOutcome
 }
 
-export interface TierReading<T> {
+interface TierReading<T> {
   /** Null for a topic in which nothing waits: all entries are due. */
   readonly tier: TierName | null
   readonly nowMs: () => number

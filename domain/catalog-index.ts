@@ -26,7 +26,7 @@ export const websiteByOrigin = perCatalog(({ websites }): ReadonlyMap<string, We
 })
 
 /** `live` if any destination is `Live`, otherwise `validate`; `none` without destinations. */
-export type DeliveryMode = 'live' | 'validate' | 'none'
+type DeliveryMode = 'live' | 'validate' | 'none'
 
 /** Of all destinations, and of the GA4 ones among them. */
 export const deliveryModes = perCatalog(({ websites }): { readonly all: DeliveryMode; readonly ga4: DeliveryMode } => {

@@ -83,7 +83,7 @@ export const LIMITS = {
   installationsPerVisit: { min: 1, max: 1_000_000, fallback: 10 },
 } as const
 
-export interface PlanLimits {
+interface PlanLimits {
   readonly installPaths: number
   readonly websites: number
   readonly domainsPerWebsite: number

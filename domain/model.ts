@@ -37,7 +37,7 @@ export const HOOK_SCANS = ['Notice', 'Silent', 'Disabled'] as const
 export type HookScan = (typeof HOOK_SCANS)[number]
 
 /** A JSON scalar in `client` and in custom adapters. */
-export type Scalar = string | number | boolean
+type Scalar = string | number | boolean
 
 /** What the providers know the visitor by. Only fields the website's providers use become facts. */
 export type Identities = ProviderIdentities & {

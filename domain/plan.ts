@@ -4,7 +4,7 @@ import { PLAN_LIMITS } from './limits.ts'
 import type { Plan } from './model.ts'
 
 /** What a plan counts, by the name of its limit, with singular and plural. */
-export const PLAN_COUNTS = {
+const PLAN_COUNTS = {
   installPaths: ['install path', 'install paths'],
   websites: ['website', 'websites'],
   domainsPerWebsite: [
@@ -18,7 +18,7 @@ export const PLAN_COUNTS = {
 export type PlanCount = keyof typeof PLAN_COUNTS
 
 /** The contract's two codes for creation beyond a plan's limit; `message` is what the plan allows. */
-export interface PlanRefusal {
+interface PlanRefusal {
   readonly code: 'plan_limit' | 'plan_required'
   readonly message: string
 }

@@ -24,7 +24,7 @@ import {
 } from './records.ts'
 
 /** The versions that this release reads; it writes the oldest that its neighbours read too. */
-export const READABLE_VERSIONS = { oldest: 1, newest: 1 } as const
+const READABLE_VERSIONS = { oldest: 1, newest: 1 } as const
 
 /** What readers request, by name. */
 export interface ReadableRecords {
@@ -44,7 +44,7 @@ export interface ReadableRecords {
 export type ReadableKind = keyof ReadableRecords
 
 /** `newer`: a later release wrote it, and will read it. `unreadable`: no release will; `why` quotes nothing of it. */
-export type Reading<T> =
+type Reading<T> =
   | { readonly kind: 'record'; readonly record: T }
   | { readonly kind: 'newer'; readonly version: number }
   | { readonly kind: 'unreadable'; readonly why: string }

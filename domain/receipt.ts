@@ -15,10 +15,8 @@ const TAG_START = 12
 const MAC_BYTES = 16
 const KEY_ID_BITS = 0b0000_1111
 
-export const RECEIPT_FLAGS = { token: 0x80, handoffOnly: 0x40, unrecorded: 0x20, gpc: 0x10 } as const
+const RECEIPT_FLAGS = { token: 0x80, handoffOnly: 0x40, unrecorded: 0x20, gpc: 0x10 } as const
 export const TOKEN_PREFIX = 'wht_'
-
-export const RECEIPT_PATTERN = '^[A-Za-z0-9_-]{43}$'
 
 /** The keyed computations behind receipts; `runtime/keyring.ts` holds the keys and truncates the outputs. */
 export interface ReceiptKeys {
@@ -32,7 +30,7 @@ export interface ReceiptKeys {
   readonly originTag: (keyId: number, website: WebsiteId, origin: string) => Uint8Array
 }
 
-export interface NewReceipt {
+interface NewReceipt {
   readonly website: WebsiteId
   readonly origin: string
   readonly issuedAtMs: number

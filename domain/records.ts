@@ -17,7 +17,7 @@ export const RECORD_TOPICS = [
 ] as const
 export type RecordTopic = (typeof RECORD_TOPICS)[number]
 
-export type JobTopic = `deliver.${ProviderId}` | `deliver.${ProviderId}.${TierName}`
+type JobTopic = `deliver.${ProviderId}` | `deliver.${ProviderId}.${TierName}`
 /**
  * Installs (`dispatch`) and activations (`state`) that wait for facts wait in tiers; jobs that failed for good go to
  * `dead-letters`.

@@ -9,7 +9,7 @@ import type { KubeClient } from '../runtime/kube/client.ts'
 import { KubeError } from '../runtime/kube/client.ts'
 import type { Logger } from '../runtime/logger.ts'
 
-export interface LeaderOptions {
+interface LeaderOptions {
   readonly client: KubeClient
   readonly namespace: string
   readonly name: string
@@ -22,7 +22,7 @@ export interface LeaderOptions {
   readonly nowMs: () => number
 }
 
-export interface Leader {
+interface Leader {
   readonly isLeading: () => boolean
   /** Stops, and releases the Lease so that another operator need not wait for its end. */
   readonly close: () => Promise<void>

@@ -20,7 +20,7 @@ export interface OperatorMetrics {
   readonly leading: (isLeading: boolean) => void
 }
 
-export interface DecidedCounts {
+interface DecidedCounts {
   readonly websites: number
   readonly refused: number
   /** Websites that are refused but stay in force. */

@@ -42,7 +42,7 @@ import type { Writer } from './apply/writer.ts'
 import { createWriter } from './apply/writer.ts'
 import { sha256Hex } from '../common/digest.ts'
 
-export interface OperatorOptions {
+interface OperatorOptions {
   readonly client: KubeClient
   readonly place: CatalogPlace
   /** Empty: all. */

@@ -3,7 +3,7 @@
 /** Changes by people come first; work of a start or a full pass waits behind them. */
 export type Urgency = 'now' | 'later'
 
-export interface WorkQueueOptions {
+interface WorkQueueOptions {
   /** Does the work of the key; rejects if it must be retried. */
   readonly handle: (key: string) => Promise<void>
   readonly concurrency: number
@@ -13,7 +13,7 @@ export interface WorkQueueOptions {
   readonly leastDelayMs: (error: unknown) => number
 }
 
-export interface WorkQueue {
+interface WorkQueue {
   /** Requests work on a key. A request before it began changes nothing; during the work, it is repeated afterwards. */
   readonly put: (key: string, urgency: Urgency) => void
   /** Keys that wait or run, including those that wait after a failure. */

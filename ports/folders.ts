@@ -15,7 +15,7 @@ const PERMISSIONS = 0o7777
 const OUR_ENTRY = /^(catalog-.*\.json|chdb|data\.mdb|inbox|lmdb|secret|spool|tools|tools\.sock|whence\.lock)$/
 
 /** `open`: other users can read it, and it is not ours to change. */
-export type FolderPrivacy = 'private' | 'open'
+type FolderPrivacy = 'private' | 'open'
 
 /**
  * Makes a folder and its missing parents, for this user only. Level by level: Node's own recursion never ends if a file

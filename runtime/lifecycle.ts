@@ -2,7 +2,7 @@
 
 import type { Logger } from './logger.ts'
 
-export type StopReason = 'SIGTERM' | 'SIGINT' | 'failure' | 'request'
+type StopReason = 'SIGTERM' | 'SIGINT' | 'failure' | 'request'
 
 export interface Lifecycle {
   /**
@@ -20,7 +20,7 @@ export interface Lifecycle {
   readonly stopped: Promise<number>
 }
 
-export interface LifecycleOptions {
+interface LifecycleOptions {
   readonly logger: Logger
   /** For all parts together, in ms; parts that have not closed by then are logged and abandoned. */
   readonly stopDeadlineMs: number
@@ -30,7 +30,7 @@ export interface LifecycleOptions {
   readonly exit: (code: number) => void
 }
 
-export interface SignalSource {
+interface SignalSource {
   readonly on: (signal: 'SIGTERM' | 'SIGINT', listener: () => void) => unknown
   readonly off: (signal: 'SIGTERM' | 'SIGINT', listener: () => void) => unknown
 }

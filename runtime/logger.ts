@@ -9,10 +9,10 @@ import { printable, printableJson } from '../common/printable.ts'
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-export type LogFields = Readonly<Record<string, unknown>>
+type LogFields = Readonly<Record<string, unknown>>
 
 /** Takes fields and a fixed lower-case message, or only a message. An error goes under the field `err`. */
-export interface LogMethod {
+interface LogMethod {
   (fields: LogFields, message: string): void
   (message: string): void
 }
@@ -30,7 +30,7 @@ export interface Logger {
 export const LOG_FORMATS = ['auto', 'json', 'text'] as const
 export type LogFormat = (typeof LOG_FORMATS)[number]
 
-export interface LoggerOptions {
+interface LoggerOptions {
   readonly program: string
   readonly level: LogLevel
   /** Default `auto`. */

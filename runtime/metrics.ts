@@ -12,7 +12,7 @@ export interface ListenAddress {
   readonly port: number
 }
 
-export interface StatusParts {
+interface StatusParts {
   /** True by default. */
   readonly isReady?: () => boolean
   /** State of the process and its parts; may name objects of the configuration, never secrets. */

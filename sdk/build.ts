@@ -12,7 +12,7 @@ import type { Plugin } from 'esbuild'
 import { minify } from 'terser'
 
 /** One file of the bundle as the service serves it. Addresses are relative to the base address. */
-export interface BuiltFile {
+interface BuiltFile {
   /** Path below `sdk/dist`. */
   readonly name: string
   /** Address that always serves the newest version; for parts the immutable one. */

@@ -20,7 +20,7 @@ export interface ValidationMessage {
     | 'NAME_DUPLICATED'
 }
 
-export interface Ga4Hit {
+interface Ga4Hit {
   readonly query: URLSearchParams
   readonly body: string
   readonly nowMs: number

@@ -7,7 +7,7 @@ import { answeredStatus, applyFault, jsonOrText, listen, readBody, sendJson, sto
 
 export type { Fault }
 
-export interface Ga4StandInOptions {
+interface Ga4StandInOptions {
   /** 0 takes a free one. */
   readonly port: number
   /** Requests kept for reading; older ones are dropped, and still counted. */

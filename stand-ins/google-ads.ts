@@ -16,7 +16,7 @@ export interface GoogleVerdict {
   readonly reasons?: readonly string[]
 }
 
-export interface GoogleAdsOptions extends GuardedOptions {
+interface GoogleAdsOptions extends GuardedOptions {
   /** Taken requests are judged so late; until then they are PROCESSING. The default is 20 minutes. */
   readonly judgedAfterMs?: number
   /** The default is success. */

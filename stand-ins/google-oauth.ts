@@ -11,7 +11,7 @@ import { isText, parsed, type Json } from './checks.ts'
 import { startStandIn } from './server.ts'
 import type { Judgement, SimulatedRequest, StandInServer, StandInOptions } from './server.ts'
 
-export interface GoogleOauthOptions extends StandInOptions {
+interface GoogleOauthOptions extends StandInOptions {
   /** Whether this refresh token is good; by default every one is that is not empty. */
   readonly isRefreshToken?: (token: string) => boolean
   /** The service account whose assertions are checked by its key; without it, none is taken. */

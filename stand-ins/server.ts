@@ -172,7 +172,7 @@ export async function startStandIn(
 }
 
 /** What stands before a provider's own rules. */
-export interface RequestGuard {
+interface RequestGuard {
   readonly isToken: (token: string, key: string) => boolean
   readonly isOpen: (key: string) => boolean
   readonly hasRoom: (nowMs: number) => boolean

@@ -14,7 +14,7 @@ const FIELDS =
   'conversion_time event_id identifiers conversion_id value price_currency number_items description contents'.split(' ')
 const IDENTIFIERS = ['twclid', 'hashed_email', 'hashed_phone_number', 'ip_address', 'user_agent']
 
-export interface XStandInOptions extends GuardedOptions {
+interface XStandInOptions extends GuardedOptions {
   /** Events of the account; by default every well-formed one is. */
   readonly isEvent?: (eventId: string) => boolean
 }

@@ -65,7 +65,7 @@ export function exchangeOf(req: Request): Exchange {
   return req.exchange
 }
 
-export function openExchange(req: IncomingMessage, deps: ApiDeps, addressHash: string): Exchange {
+function openExchange(req: IncomingMessage, deps: ApiDeps, addressHash: string): Exchange {
   const receivedAtMs = deps.nowMs()
   const { headers } = req
   return {
@@ -103,7 +103,7 @@ function hasGpc(header: string | string[] | undefined): boolean {
 }
 
 /** The address as requested, without its query; mounted routers must not change what is logged. */
-export function pathOf(req: IncomingMessage & { originalUrl?: string }): string {
+function pathOf(req: IncomingMessage & { originalUrl?: string }): string {
   const url = req.originalUrl ?? req.url ?? '/'
   const query = url.indexOf('?')
   return query === -1 ? url : url.slice(0, query)

@@ -76,7 +76,7 @@ export function collect(route: CollectionRoute, parts: PipelineParts): RequestHa
   }
 }
 
-export interface RefusedExchange {
+interface RefusedExchange {
   readonly req: Request
   readonly res: Response
   readonly exchange: Exchange

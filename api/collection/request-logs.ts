@@ -16,7 +16,7 @@ import type { Exchange } from './exchange.ts'
 import { createFloods } from '../http/floods.ts'
 import { sha256Hex } from '../../common/digest.ts'
 
-export interface FactAppend {
+interface FactAppend {
   readonly topic: RecordTopic
   /** The record's own ID within its website: it decides the partition, so that repeats meet there. */
   readonly id: string

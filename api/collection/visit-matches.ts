@@ -8,7 +8,7 @@ import type { ApiDeps } from '../deps.ts'
 import type { Recorder } from './request-logs.ts'
 
 /** An install that was just recorded, and what its installation had been matched to before. */
-export interface NewMatch {
+interface NewMatch {
   readonly install: Install
   readonly website: Website
   readonly before: Installation

@@ -3,7 +3,7 @@
 import { LIMITS } from '../../domain/limits.ts'
 import { MINUTE_MS, SECOND_MS } from '../../domain/durations.ts'
 
-export interface Floods {
+interface Floods {
   /** Whether another record of such a refusal may go to the log. */
   readonly takesRecord: () => boolean
   /** Whether it may include the body; otherwise length and digest replace it. */

@@ -6,7 +6,7 @@ import { addressHit } from '../../domain/collection/rate.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Request, Response } from 'express'
 
-export interface AddressLimitOptions {
+interface AddressLimitOptions {
   readonly hotState: HotState
   readonly nowMs: () => number
   /** Keyed hash of the client's address: the middleware never sees the address. */

@@ -14,7 +14,7 @@ export function sendJson(res: ServerResponse, value: unknown, headers: Headers =
   sendText(res, { status: 200, type: 'application/json; charset=utf-8', text: JSON.stringify(value), headers })
 }
 
-export interface TextAnswer {
+interface TextAnswer {
   readonly status: number
   readonly type: string
   readonly text: string

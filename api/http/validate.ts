@@ -6,7 +6,7 @@ import { KNOWN_MEMBERS } from '../../domain/collection/schemas.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import { invalidField } from '../../domain/collection/visit.ts'
 
-export type Validator = (body: JsonObject) => Refusal | null
+type Validator = (body: JsonObject) => Refusal | null
 
 export function compileValidator(schema: object): Validator {
   // One error is enough for an answer, and stopping there keeps the worst body cheap. Unknown members are ignored.

@@ -12,7 +12,7 @@ import { CACHE_FOREVER, CACHE_SHORT, staticFile, type StaticFile } from '../stat
 import { limitsFile } from './limits.ts'
 import { skillFiles } from './skills.ts'
 
-export interface PublicFiles {
+interface PublicFiles {
   /** The hook's source, as served by `/report.sh` and at the end of every served script. */
   readonly hookBody: string
   readonly byPath: ReadonlyMap<string, StaticFile>

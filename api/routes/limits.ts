@@ -14,7 +14,7 @@ export function limitsFile(prices: Readonly<Record<string, unknown>> | null): St
 }
 
 /** Field names keep their units (`...Bytes`, `...Ms`, `...Chars`). Prices are null if the operator set none. */
-export function limitsBody(prices: Readonly<Record<string, unknown>> | null): object {
+function limitsBody(prices: Readonly<Record<string, unknown>> | null): object {
   return {
     plans: PLAN_LIMITS,
     prices: Object.fromEntries(PLANS.map((plan) => [plan, prices?.[plan] ?? null])),

@@ -89,7 +89,7 @@ function send(
 }
 
 /** Sends text with a strong ETag, or 304 if the client has it already. Returns the status. */
-export function sendTagged(
+function sendTagged(
   req: Request,
   res: Response,
   answer: { readonly type: string; readonly text: string; readonly headers: Headers; readonly etag?: string },
@@ -106,6 +106,6 @@ export function sendTagged(
   return 200
 }
 
-export function etagOf(text: string): string {
+function etagOf(text: string): string {
   return `"${createHash('sha256').update(text).digest('base64url')}"`
 }

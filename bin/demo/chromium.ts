@@ -10,7 +10,7 @@ export class ChromiumMissing extends Error {
   override readonly name = 'ChromiumMissing'
 }
 
-export interface ChromiumWindow {
+interface ChromiumWindow {
   /** Such as `Chromium 148.0.7778.96`. */
   readonly version: string
   /** Opens the address and waits until its visit is recorded and the marker activated. */

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-export interface KubectlAnswer {
+interface KubectlAnswer {
   readonly code: number
   readonly stdout: string
   readonly stderr: string

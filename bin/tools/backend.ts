@@ -18,7 +18,7 @@ import { connectTools } from './control.ts'
 import { complain } from './output.ts'
 import type { ToolBackend } from './live.ts'
 
-export interface OpenBackend extends ToolBackend {
+interface OpenBackend extends ToolBackend {
   /** Whether a running process answers; changes made here then take effect at once. */
   readonly isLive: boolean
   readonly close: () => Promise<void>

@@ -12,7 +12,7 @@ export interface TextColumn<R> {
   readonly cell: (row: R) => string
 }
 
-export interface TextTable<R> {
+interface TextTable<R> {
   /** The lines of these rows, preceded by the head the first time; columns only grow, so that pages line up. */
   readonly lines: (rows: readonly R[]) => string[]
 }

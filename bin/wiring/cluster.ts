@@ -33,7 +33,7 @@ export async function kubeClientOf(program: string, settings: Settings, env: Nod
 
 const TOOL_PATIENCE_MS = 10_000
 
-export interface CatalogParts extends EngineParts {
+interface CatalogParts extends EngineParts {
   readonly registry: Registry
   readonly env: NodeJS.ProcessEnv
 }

@@ -9,7 +9,7 @@ import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { createRandomness, timeOrderedId } from '../../runtime/random.ts'
 
-export interface DiskReportParts {
+interface DiskReportParts {
   readonly logger: Pick<Logger, 'info' | 'error'>
   readonly nowMs: () => number
 }

@@ -5,7 +5,7 @@ import type { EventLog, TopicLag } from '../../ports/event-log/event-log.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 
-export interface ReportedEngines {
+interface ReportedEngines {
   readonly eventLog: Pick<EventLog, 'health' | 'spool'>
   readonly hotState?: Pick<HotState, 'health'>
   readonly facts?: Pick<Facts, 'health'>

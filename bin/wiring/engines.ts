@@ -19,7 +19,7 @@ export interface EngineParts {
   readonly nowMs: () => number
 }
 
-export interface HotStateOptions {
+interface HotStateOptions {
   readonly whenAway: 'alone' | 'reject'
   /** Called if the store came back with other data: restarted, failed over or emptied. */
   readonly onLost?: () => void

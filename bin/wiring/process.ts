@@ -5,7 +5,7 @@ import { createLogger, type Logger } from '../../runtime/logger.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
 import { complain } from '../tools/output.ts'
 
-export interface ProcessParts {
+interface ProcessParts {
   readonly logger: Logger
   readonly lifecycle: Lifecycle
 }

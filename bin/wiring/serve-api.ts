@@ -17,7 +17,7 @@ import type { Settings } from '../../runtime/settings/settings.ts'
 import { reportEngines } from './engine-metrics.ts'
 import type { EngineParts } from './engines.ts'
 
-export interface ApiParts extends EngineParts {
+interface ApiParts extends EngineParts {
   readonly keys: Keyring
   readonly catalog: CatalogSource
   readonly eventLog: EventLog
@@ -94,7 +94,7 @@ function spoolOf(eventLog: EventLog): { readonly spool?: SpoolHealth } {
   return eventLog.spool === undefined ? {} : { spool: eventLog.spool() }
 }
 
-export interface Probes extends MetricsServer {
+interface Probes extends MetricsServer {
   /** The process accepts work from now on, while `check` returns true and it is not stopping. */
   readonly ready: (check?: () => boolean) => void
   /** Sets what `GET /status` answers. */

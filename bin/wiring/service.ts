@@ -24,7 +24,7 @@ import { localBackend } from '../tools/backend.ts'
 import { answerSendTest } from '../tools/send-test.ts'
 import type { SendTestRequest } from '../tools/live.ts'
 
-export interface ServiceOptions extends EngineParts {
+interface ServiceOptions extends EngineParts {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly version: string
 }

@@ -32,7 +32,7 @@ export interface Arrival {
   readonly ends?: LogEnds
 }
 
-export interface Decided<A extends Arrival> {
+interface Decided<A extends Arrival> {
   /** Those that were not pending as they came; the others with their decision applied. */
   readonly ready: readonly A[]
   readonly waiting: readonly A[]
@@ -68,7 +68,7 @@ export async function decidePending<A extends Arrival>(arrivals: readonly A[], d
   }
 }
 
-export function isPending({ record }: Arrival): boolean {
+function isPending({ record }: Arrival): boolean {
   return record.install.resolution === 'pending'
 }
 

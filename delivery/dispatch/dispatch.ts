@@ -26,7 +26,7 @@ import { takeDue } from '../tiers.ts'
 import { createRecordReader, unreadableRowCounter, type ReadEntry } from '../record-reader.ts'
 import { consumeReadable } from '../version-guard.ts'
 
-export interface DispatchDeps {
+interface DispatchDeps {
   readonly eventLog: EventLog
   readonly facts: FactsReader
   readonly catalog: () => Catalog

@@ -15,7 +15,7 @@ export interface Dispatched {
   readonly jobs: readonly Job[]
 }
 
-export interface DispatchInput {
+interface DispatchInput {
   readonly record: InstallRecord
   /** Null if none is needed, or if it never arrived. */
   readonly visit: Visit | null

@@ -20,7 +20,7 @@ import { visitOfRow } from '../../ports/facts/visits.ts'
 /** The part of the facts that queries need. */
 export type FactsReader = Pick<Facts, 'run'>
 
-export interface EventRef {
+interface EventRef {
   readonly website: WebsiteId
   readonly eventId: string
 }
@@ -64,7 +64,7 @@ export async function readFirsts(
   return new Map(rows.map((row) => [recordKey(row.website, row.event_id), row]))
 }
 
-export function keysOf(events: readonly EventRef[]): { websites: string[]; event_ids: string[] } {
+function keysOf(events: readonly EventRef[]): { websites: string[]; event_ids: string[] } {
   return { websites: events.map(({ website }) => website), event_ids: events.map(({ eventId }) => eventId) }
 }
 
@@ -105,7 +105,7 @@ export async function readDecisions(
   return decisions
 }
 
-export type DecidedPart = Pick<
+type DecidedPart = Pick<
   Install,
   | 'resolution'
   | 'selectionPolicy'

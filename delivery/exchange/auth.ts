@@ -12,7 +12,7 @@ import { createSender } from './send.ts'
 import { MINUTE_MS } from '../../domain/durations.ts'
 import { BoundedMap } from '../../common/bounded-map.ts'
 
-export interface TokensOptions {
+interface TokensOptions {
   /** Origin of the token service, for example `https://oauth2.googleapis.com`. */
   readonly baseUrl: string
   readonly nowMs: () => number
@@ -20,7 +20,7 @@ export interface TokensOptions {
   readonly exchangeMs: number
 }
 
-export type TokenResult =
+type TokenResult =
   | { readonly kind: 'token'; readonly token: string }
   /** The outcome of a delivery that lacks the token. */
   | { readonly kind: 'none'; readonly outcome: Outcome }

@@ -6,7 +6,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { LIMITS } from '../../domain/limits.ts'
 import type { ProviderReply, ProviderRequest } from '../providers/provider.ts'
 
-export interface SenderOptions {
+interface SenderOptions {
   /** Origin of the provider, for example `https://www.google-analytics.com`; the operator's own setting. */
   readonly baseUrl: string
   /** Time limit of the whole exchange, from the name look-up to the last byte of the body; the default is 10 s. */

@@ -19,7 +19,7 @@ import { writeBatch } from './fact-batch.ts'
 import type { BatchReport } from './fact-batch.ts'
 import { consumeReadable } from '../version-guard.ts'
 
-export interface FactsWriterDeps {
+interface FactsWriterDeps {
   readonly eventLog: EventLog
   readonly facts: Facts
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
@@ -28,7 +28,7 @@ export interface FactsWriterDeps {
   readonly options?: Partial<FactsWriterOptions>
 }
 
-export interface FactsWriterOptions {
+interface FactsWriterOptions {
   /** Most entries in one batch. */
   readonly maxEntries: number
   /** How long a small batch waits for more entries, in ms. */
@@ -96,7 +96,7 @@ export async function startFactsWriter(deps: FactsWriterDeps): Promise<{ stop():
   return { stop }
 }
 
-export interface FinishedBatch {
+interface FinishedBatch {
   readonly entries: number
   /** Since the previous batch of the same topic and partition was read: the time in which its entries came. */
   readonly sinceMs: number
@@ -117,7 +117,7 @@ export function restAfter(batch: FinishedBatch, options: RestOptions): number {
   )
 }
 
-export type RestOptions = Omit<FactsWriterOptions, 'lingerMs'>
+type RestOptions = Omit<FactsWriterOptions, 'lingerMs'>
 
 /** Until about enough entries for a batch will be there; 0 if this batch was full, as more of them may be waiting. */
 function gatheringAfter(batch: FinishedBatch, mostMs: number, { maxEntries }: RestOptions): number {

@@ -9,7 +9,7 @@ import { hide, hideInBody } from '../exchange/hide.ts'
 import type { ProviderReply } from '../providers/provider.ts'
 import { connectVetted, NotConnected, type ConnectParts } from './connect.ts'
 
-export interface OutboundRequest {
+interface OutboundRequest {
   /** As the tenant wrote it; it is vetted on every call, because names can be repointed. */
   readonly url: string
   readonly method: 'POST' | 'PUT' | 'GET'
@@ -26,14 +26,14 @@ export interface OutboundParts extends Partial<ConnectParts> {
 }
 
 /** What may be stored about a call. */
-export interface OutboundLog {
+interface OutboundLog {
   readonly url: string
   readonly responseStatus: number
   readonly responseBody: string
   readonly failure: string
 }
 
-export interface OutboundAnswer {
+interface OutboundAnswer {
   /**
    * `failure` is empty if an answer came, otherwise `unsendable`, `address_refused`, `name_unknown`, `connection`,
    * `tls`, `timeout`, `too_large` or `encoded`. A redirect is an answer like any other, with its status.

@@ -7,7 +7,7 @@ import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { isCallable, type OutboundPolicy, type OutboundTarget } from '../../domain/catalog/outbound-address.ts'
 
 /** Why there is no connection. `address_refused`: it leads, or led, to an address that may not be called. */
-export type ConnectFailure = 'address_refused' | 'name_unknown' | 'connection' | 'tls'
+type ConnectFailure = 'address_refused' | 'name_unknown' | 'connection' | 'tls'
 
 export class NotConnected extends Error {
   readonly failure: ConnectFailure

@@ -40,7 +40,7 @@ export interface Row {
   readonly secrets: readonly string[]
 }
 
-export interface RowProvider {
+interface RowProvider {
   readonly row: (job: Job, destination: DestinationContext, nowMs: number) => Row | Skip
   /** Everything of the request except the rows. */
   readonly envelope: (

@@ -95,7 +95,7 @@ export interface ProviderQuota {
   readonly bucketOf: (destination: DestinationContext) => string
 }
 
-export interface ProviderAuth {
+interface ProviderAuth {
   /** The request to the token service, or null for unusable credentials. */
   readonly grant: (secrets: Readonly<Record<string, string>>) => OauthGrant | null
 }
@@ -120,7 +120,7 @@ export type OauthGrant =
     }
 
 /** An accepted job has `accepted`; until it is judged these replace `request` and `outcome`. */
-export interface ProviderVerdict {
+interface ProviderVerdict {
   /** Pure. */
   readonly request: (accepted: Accepted, destination: DestinationContext) => ProviderRequest
   /** Pure. Outcomes apply to the delivery, except that `retry` and `throttled` repeat the request for the verdict. */

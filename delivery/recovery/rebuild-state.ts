@@ -10,7 +10,7 @@ import { readPredecessors } from '../state/predecessors.ts'
 import { matchedVisit, settleAnswer, type KnownAnswer } from './settle-answer.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 
-export interface RebuildDeps {
+interface RebuildDeps {
   readonly facts: FactsReader
   readonly hotState: Pick<HotState, 'learn' | 'claimInstall' | 'settleInstall' | 'raiseUsage'>
   readonly nowMs: () => number
@@ -18,7 +18,7 @@ export interface RebuildDeps {
   readonly onProgress: (what: 'activations' | 'installs' | 'organizations', rows: number) => void
 }
 
-export interface RebuildReport {
+interface RebuildReport {
   readonly activations: number
   readonly installs: number
   /** Number of organisations whose usage of this month is restored. */

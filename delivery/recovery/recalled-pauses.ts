@@ -9,7 +9,7 @@ import type { ReadEntry } from '../record-reader.ts'
 /** Activity is rare; an older pause is rediscovered by one refused request. */
 const RECALLED = 10_000
 
-export interface PauseSource {
+interface PauseSource {
   readonly eventLog: Pick<EventLog, 'readLast'>
   readonly catalog: () => Catalog
   readonly provider: ProviderId

@@ -14,7 +14,7 @@ import { createRefill, type RefillDeps } from '../recovery/refill.ts'
 import { consumeReadable } from '../version-guard.ts'
 
 /** The hot state must reject if the store is unreachable, so that the batch is redelivered. */
-export type StateDeps = LateRevocationDeps & DecidedAnswersDeps & RefillDeps
+type StateDeps = LateRevocationDeps & DecidedAnswersDeps & RefillDeps
 
 const BATCH_ACTIVATIONS = 500
 

@@ -43,7 +43,7 @@ export interface ReplayStep {
   readonly of: number
 }
 
-export interface ReplayResult {
+interface ReplayResult {
   readonly replayed: number
   readonly refused: number
   readonly unread: UnreadLetters
@@ -58,7 +58,7 @@ export interface UnreadLetters {
   readonly offsets: readonly number[]
 }
 
-export interface ListedLetters {
+interface ListedLetters {
   readonly letters: readonly DeadLetter[]
   readonly unread: UnreadLetters
 }

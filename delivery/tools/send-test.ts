@@ -12,7 +12,7 @@ import type { DestinationContext, Outcome, Provider, ProviderRequest } from '../
 import { createSender, targetOf } from '../exchange/send.ts'
 import { MINUTE_MS } from '../../domain/durations.ts'
 
-export interface SendTestDeps {
+interface SendTestDeps {
   readonly provider: Provider
   readonly baseUrl: string
   /** Origin of the service that issues access tokens, for a provider that needs them. */
@@ -22,7 +22,7 @@ export interface SendTestDeps {
   readonly exchangeMs?: number
 }
 
-export interface SendTestGoal {
+interface SendTestGoal {
   readonly destination: Destination
   readonly secrets: Readonly<Record<string, string>>
   /** Sends a real event, whatever the destination's mode is; otherwise the provider's test facility is used. */

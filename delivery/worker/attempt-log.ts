@@ -21,13 +21,13 @@ export interface LoggedExchange {
   readonly refusedWith: readonly number[]
 }
 
-export interface RedactedExchange {
+interface RedactedExchange {
   readonly requestUrl: string
   readonly responseBody: string
 }
 
 /** What concerns one delivery of an exchange. */
-export interface LoggedPart {
+interface LoggedPart {
   /** As it would have been sent alone: its own entry in the provider's envelope and no other. */
   readonly request: ProviderRequest
   readonly number: number

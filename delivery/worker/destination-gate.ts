@@ -19,7 +19,7 @@ const SWEEP_SIZE = 2_000
 const RAMP_MS = 10_000
 const RAMP_STEPS = 10
 
-export type Admission =
+type Admission =
   /** `isTrusted`: nothing failed there recently, so the batch may wait for the answer. */
   { readonly kind: 'admit'; readonly isTrusted: boolean } | { readonly kind: 'hold'; readonly reason: DeliveryReason }
 

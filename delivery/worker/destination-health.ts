@@ -11,7 +11,7 @@ import type { Verdict } from '../providers/provider.ts'
 import type { DeliveryTarget } from './next-action.ts'
 import { timeOrderedId } from '../../runtime/random.ts'
 
-export interface OutcomeDeps {
+interface OutcomeDeps {
   readonly gate: DestinationGate
   readonly journal: Pick<JobJournal, 'activity'>
   readonly logger: Pick<Logger, 'warn'>

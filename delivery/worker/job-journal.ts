@@ -23,7 +23,7 @@ const APPEND_PAUSE_MS = 250
 /** Some ms pass between the decision to wait 30 s and the choice of a tier; they must not select a shorter tier. */
 const DECIDED_AGO_MS = 1_000
 
-export interface JournalDeps {
+interface JournalDeps {
   readonly eventLog: Pick<EventLog, 'append'>
   readonly nowMs: () => number
   /** From 0 up to, but not including, 1. */
@@ -32,7 +32,7 @@ export interface JournalDeps {
 }
 
 /** What a delivery record states in addition to the job's own facts. */
-export interface RecordedOutcome {
+interface RecordedOutcome {
   readonly status: DeliveryStatus
   readonly reason: DeliveryReason | ''
   readonly sessionMode: SessionMode

@@ -23,7 +23,7 @@ import { Slots, type SlotClaim } from './slots.ts'
 import { BUSY_MS, contextOf, nextActionFor, type NextAction } from './next-action.ts'
 import { createWorkerMetrics, NO_METRICS, type WorkerGauges } from './worker-metrics.ts'
 
-export interface JobRunnerDeps {
+interface JobRunnerDeps {
   readonly provider: Provider
   /** Origin of the provider's API. */
   readonly baseUrl: string

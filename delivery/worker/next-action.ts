@@ -23,7 +23,7 @@ export type NextAction =
   /** `isTrusted`: nothing failed there recently, so the batch may wait for the answer. */
   | { readonly kind: 'send'; readonly target: DeliveryTarget; readonly isTrusted: boolean }
 
-export interface NextActionDeps {
+interface NextActionDeps {
   readonly provider: Provider
   readonly catalog: () => Catalog
   readonly credentials: () => Credentials

@@ -3,7 +3,7 @@
 import { destinationKey, type Catalog, type Credentials } from '../../domain/catalog.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'
 
-export interface CredentialSource {
+interface CredentialSource {
   readonly current: () => Catalog
   readonly credentials: () => Credentials
 }

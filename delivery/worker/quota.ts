@@ -14,7 +14,7 @@ const REFILL = 0.75
 /** At this many buckets, full ones are forgotten: a full bucket equals a new one. */
 const SWEEP_SIZE = 2_000
 
-export interface Spending {
+interface Spending {
   readonly requests: number
   readonly deliveries: number
 }

@@ -20,7 +20,7 @@ export interface ReadyJob {
   readonly action: Extract<NextAction, { kind: 'send' }>
 }
 
-export interface BatchRules {
+interface BatchRules {
   readonly provider: Provider
   /** The most jobs that one request to this destination may carry at present. */
   readonly maxJobs: (key: string) => number

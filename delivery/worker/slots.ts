@@ -1,6 +1,6 @@
 /** Limits concurrent requests, per destination and in total; if slots are scarce, organisations share them fairly. */
 
-export interface SlotLimits {
+interface SlotLimits {
   readonly perKey: number
   readonly total: number
 }

@@ -19,7 +19,7 @@ import { createSender } from '../exchange/send.ts'
 import { recallSettled } from '../recovery/settled-jobs.ts'
 import { consumeReadable } from '../version-guard.ts'
 
-export interface WorkerDeps {
+interface WorkerDeps {
   readonly provider: Provider
   /** Origin of the provider's API: its own, or a stand-in from the settings. */
   readonly baseUrl: string
@@ -38,7 +38,7 @@ export interface WorkerDeps {
   readonly exchangeMs?: number
 }
 
-export interface WorkerHealth {
+interface WorkerHealth {
   readonly inFlight: number
   /** Destinations whose breaker is open or that are paused. */
   readonly troubled: readonly DestinationHealth[]

@@ -59,7 +59,7 @@ function finished(
 }
 
 /** GA4 uses our event names; the advertising providers would count one install three times. */
-export function defaultEventTypes(provider: ProviderId): readonly EventType[] {
+function defaultEventTypes(provider: ProviderId): readonly EventType[] {
   return provider === 'ga4' ? EVENT_TYPES : ['install_completed']
 }
 

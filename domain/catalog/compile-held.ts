@@ -26,7 +26,7 @@ export const NOTHING_HELD: HeldForms = {
   ...{ credentials: new Map(), namespaces: new Set(), websites: new Set() },
 }
 
-export function organizationKey({ namespace, objectName }: Pick<Organization, 'namespace' | 'objectName'>): string {
+function organizationKey({ namespace, objectName }: Pick<Organization, 'namespace' | 'objectName'>): string {
   return objectKey('Organization', namespace, objectName)
 }
 

@@ -75,7 +75,7 @@ export interface WebsiteDraft {
   readonly destinations: Destination[]
 }
 
-export interface Registered {
+interface Registered {
   readonly pages: readonly RegisteredPage[]
   readonly origins: ReadonlySet<string>
 }

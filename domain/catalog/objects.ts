@@ -69,7 +69,7 @@ export type Report = (object: ObjectId, reason: ProblemReason, field: string, me
 const DEFAULT_NAMESPACE = 'default'
 const SERVICE_ACCOUNT_TOKEN = 'kubernetes.io/service-account-token'
 /** No object may refer to a Secret that has this label with the value `true`. */
-export const RESERVED_LABEL = `${RESOURCE_GROUP}/reserved`
+const RESERVED_LABEL = `${RESOURCE_GROUP}/reserved`
 
 /** Kind, namespace and name in one text; no two objects share it. */
 export function objectKey(kind: string, namespace: string, name: string): string {
@@ -105,7 +105,7 @@ export function reportTo(
 }
 
 /** Receives the findings of a reading. */
-export interface Reports {
+interface Reports {
   readonly report: Report
   /** The object stays in force. */
   readonly warn: Report

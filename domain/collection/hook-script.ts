@@ -21,7 +21,7 @@ export interface HookScriptValues {
 }
 
 /** `Website.spec.hook.scan`. */
-export type HookScanMode = 'Notice' | 'Silent' | 'Disabled'
+type HookScanMode = 'Notice' | 'Silent' | 'Disabled'
 
 /** Lines before the body in a served script; `tail -n +10` therefore prints the body. */
 export const HOOK_BLOCK_LINES = 9

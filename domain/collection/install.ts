@@ -72,7 +72,7 @@ export function isOnlyCounted(organization: Organization, path: PathChoice): boo
   return organization.plan === 'Free' || path.isPaused
 }
 
-export interface InstallDecision {
+interface InstallDecision {
   readonly website: Website
   readonly event: InstallEvent
   readonly installPath: string | null

@@ -39,7 +39,7 @@ export function unregisteredOriginHits(website: WebsiteId, origin: string): read
 }
 
 /** A visit, and an installation that was matched to it. */
-export interface VisitMatch {
+interface VisitMatch {
   readonly website: WebsiteId
   readonly visitId: VisitId
   readonly installationId: string

@@ -17,7 +17,7 @@ export interface ReadReceipt {
  */
 export type KnownState = 'issued' | 'active' | 'predecessor_unknown' | 'revoked' | 'unknown' | 'undecided'
 
-export interface ChosenVisit {
+interface ChosenVisit {
   readonly visitId: VisitId
   readonly issuedAtMs: number
   readonly gpc: boolean

@@ -101,7 +101,7 @@ export const HANDOFF_RECEIPT_SCHEMA = object(
 
 export const ACTIVATION_SCHEMA = object({ project, receipt: { type: 'string' } }, { required: ['project', 'receipt'] })
 
-export const ID_PATTERN = `^[A-Za-z0-9_-]{${LIMITS.idChars.min},${LIMITS.idChars.max}}$`
+const ID_PATTERN = `^[A-Za-z0-9_-]{${LIMITS.idChars.min},${LIMITS.idChars.max}}$`
 const id: Schema = { type: 'string', maxLength: LIMITS.idChars.max, pattern: ID_PATTERN }
 const machineFact = text(LIMITS.machineFactChars)
 const machineFacts: Schema = {

@@ -17,7 +17,7 @@ const CLOSEST_FIRST = [
 ] as const satisfies readonly ReceiptVerdict[]
 
 /** `no_receipt`: it brought none, nor a token. Whether it found a browser at all stands in the install's `browsers`. */
-export type UnmatchedReason = (typeof CLOSEST_FIRST)[number] | 'no_receipt'
+type UnmatchedReason = (typeof CLOSEST_FIRST)[number] | 'no_receipt'
 
 /** Null for an install that is not `unmatched`. */
 export function unmatchedReason({

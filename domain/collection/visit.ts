@@ -11,7 +11,7 @@ import { expiresAtMs, isFromOrigin, issueReceipt, readReceipt, type ReceiptClaim
 import { factCleaner, type RedactKeys } from '../privacy/redact.ts'
 import type { JsonObject } from '../strict-json.ts'
 
-export interface VisitContext {
+interface VisitContext {
   readonly website: Website
   readonly page: VisitPage
   /** The request's origin, already checked to be registered. */
@@ -36,7 +36,7 @@ export interface AdmittedVisit {
   readonly previous: ReceiptClaims | null
 }
 
-export interface Marker {
+interface Marker {
   readonly format: 'opfs-install-attribution'
   readonly version: 1
   readonly project: string

@@ -5,7 +5,7 @@ import { TIER_NAMES, TIERS, type Job, type TierName } from '../records.ts'
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../durations.ts'
 
 /** Waits after the first, second, ... failed attempt; the last one repeats. The first attempt does not wait. */
-export const BACKOFF_MS: readonly number[] = TIER_NAMES.map((tier) => TIERS[tier] * SECOND_MS)
+const BACKOFF_MS: readonly number[] = TIER_NAMES.map((tier) => TIERS[tier] * SECOND_MS)
 
 /** Every wait is lengthened by up to this fraction, so that jobs that failed together do not return together. */
 export const JITTER = 0.2
@@ -45,7 +45,7 @@ export type NextStep =
   | { readonly kind: 'expired'; readonly reason: DeliveryReason }
   | { readonly kind: 'failed'; readonly reason: DeliveryReason }
 
-export interface AttemptContext {
+interface AttemptContext {
   readonly nowMs: number
   /** In [0, 1). */
   readonly random: number

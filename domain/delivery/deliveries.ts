@@ -144,7 +144,7 @@ export function jobIdOf(
   return sha256Hex(text).slice(0, 32)
 }
 
-export interface JobInput {
+interface JobInput {
   readonly install: Install
   readonly visit: Visit
   readonly plan: DeliveryPlan

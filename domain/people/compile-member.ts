@@ -10,7 +10,7 @@ import type { Member } from './member.ts'
 import { MEMBER_RULES, type MemberSpec } from './member-schema.ts'
 
 /** What the members before this one have taken up. */
-export interface MemberCounts {
+interface MemberCounts {
   /** By the ID of the organisation. */
   readonly seats: Map<string, number>
   /** Organisation and identity. */

@@ -4,7 +4,7 @@
  */
 
 /** A match: from `start` up to, but not including, `end`. */
-export interface Found {
+interface Found {
   readonly start: number
   readonly end: number
 }

@@ -26,7 +26,7 @@ export const MOMENT_IDENTIFIERS: readonly (readonly [ProviderId, string])[] = PR
   ),
 )
 
-export interface KeepRules {
+interface KeepRules {
   readonly providers: ReadonlySet<ProviderId>
   readonly gpc: boolean
   /** Prepares a text to become a fact. */

@@ -3,7 +3,7 @@
 import type { ProviderAddress } from './descriptor.ts'
 import { PROVIDER_DESCRIPTORS, type ProviderUrlSetting } from './index.ts'
 
-export interface ReplaceableAddress extends ProviderAddress {
+interface ReplaceableAddress extends ProviderAddress {
   readonly setting: ProviderUrlSetting
   /** In the chart: `google_oauth`. */
   readonly value: string

@@ -42,7 +42,7 @@ export interface ProviderBlock {
 }
 
 /** One reference inside a block. Either it names a key, or the Secret holds one of several sets of keys. */
-export type SecretReading =
+type SecretReading =
   | { readonly refField: string; readonly credential: string }
   /** From Secret key to credential name; the first set whose keys are all present is used. */
   | { readonly refField: string; readonly sets: readonly Readonly<Record<string, string>>[] }

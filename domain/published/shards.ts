@@ -20,7 +20,7 @@ interface StoredShard {
 }
 
 /** What one catalog passes to the next, which then shares everything unchanged. Holds only the latest. */
-export interface ShardMemory {
+interface ShardMemory {
   readonly texts: CatalogTexts
   catalog: Catalog | null
   /** By their text. */

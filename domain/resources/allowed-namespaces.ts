@@ -9,7 +9,7 @@ export interface AllowedNamespaces {
 }
 
 /** As everywhere in Kubernetes: all requirements must hold, and an empty selector matches everything. */
-export interface LabelSelector {
+interface LabelSelector {
   readonly matchLabels?: Readonly<Record<string, string>>
   readonly matchExpressions?: readonly LabelRequirement[]
 }

@@ -81,7 +81,7 @@ export const CONDITION_REASONS: Readonly<Record<string, ConditionReasonRow>> = {
   ),
 }
 
-export interface ConditionsInput {
+interface ConditionsInput {
   readonly kind: ResourceKind
   readonly generation: number
   /** The compiler's problems with this object. */

@@ -9,7 +9,7 @@ import type { ResourceKind } from './resources.ts'
 import { RESOURCE_API_VERSION, RESOURCE_GROUP, SPEC_SCHEMAS } from './resources.ts'
 
 /** Plain data, ready to be printed as YAML or JSON. */
-export type KubeData = Readonly<Record<string, unknown>>
+type KubeData = Readonly<Record<string, unknown>>
 
 /** Plural name of each kind, as used in API paths. */
 export const RESOURCE_PLURALS: { readonly [K in ResourceKind]: string } = {

@@ -65,7 +65,7 @@ export function closestName(name: string, candidates: readonly string[]): string
 }
 
 /** One step of a JSON pointer, escaped. */
-export function pointerStep(name: string | number): string {
+function pointerStep(name: string | number): string {
   return `/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`
 }
 

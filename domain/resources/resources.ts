@@ -16,7 +16,7 @@ export const RESOURCE_API_VERSION = `${RESOURCE_GROUP}/v1alpha1`
 export const RESOURCE_KINDS = ['Organization', 'Website', 'InstallPath', 'Destination', 'LogStream', 'Member'] as const
 export type ResourceKind = (typeof RESOURCE_KINDS)[number]
 
-export interface ObjectRef {
+interface ObjectRef {
   readonly name: string
 }
 
@@ -31,7 +31,7 @@ interface InstallationSpec {
   readonly installation?: string
 }
 
-export interface OrganizationSpec extends InstallationSpec {
+interface OrganizationSpec extends InstallationSpec {
   readonly displayName?: string
   readonly plan: Plan
   readonly logRetentionDays?: number
@@ -39,7 +39,7 @@ export interface OrganizationSpec extends InstallationSpec {
   readonly allowedNamespaces?: AllowedNamespaces
 }
 
-export interface WebsiteSpec extends InstallationSpec {
+interface WebsiteSpec extends InstallationSpec {
   readonly organizationRef: ResourceRef
   readonly id?: string
   readonly displayName?: string
@@ -53,14 +53,14 @@ export interface WebsiteSpec extends InstallationSpec {
   readonly allowedNamespaces?: AllowedNamespaces
 }
 
-export interface InstallPathSpec extends InstallationSpec {
+interface InstallPathSpec extends InstallationSpec {
   readonly organizationRef: ResourceRef
   readonly id?: string
   readonly displayName?: string
   readonly paused: boolean
 }
 
-export interface DestinationSpec extends InstallationSpec {
+interface DestinationSpec extends InstallationSpec {
   readonly websiteRef: ResourceRef
   readonly displayName?: string
   readonly provider: ProviderId
@@ -71,7 +71,7 @@ export interface DestinationSpec extends InstallationSpec {
   readonly [block: string]: unknown
 }
 
-export interface LogStreamSpec extends InstallationSpec {
+interface LogStreamSpec extends InstallationSpec {
   readonly organizationRef: ResourceRef
   readonly displayName?: string
   readonly s3?: { readonly credentialsRef: ObjectRef; readonly [field: string]: unknown }

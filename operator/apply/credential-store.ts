@@ -28,7 +28,7 @@ import type { CredentialsIndex } from './catalog-object.ts'
 import { catalogObject } from './catalog-object.ts'
 import type { Writer } from './writer.ts'
 
-export interface CredentialStoreOptions {
+interface CredentialStoreOptions {
   readonly writer: Pick<Writer, 'apply' | 'remove'>
   readonly place: CatalogPlace
   /** How many parts the credentials of one provider may have. */

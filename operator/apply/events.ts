@@ -7,7 +7,7 @@ import type { Logger } from '../../runtime/logger.ts'
 import type { Transition } from './statuses.ts'
 import type { Writer } from './writer.ts'
 
-export interface EventsOptions {
+interface EventsOptions {
   readonly writer: Writer
   /** Name of this operator's pod. */
   readonly identity: string
@@ -21,13 +21,13 @@ const REFILL_MS = 1_000
 const NOTE_CHARS = 1_000
 
 /** The content of one event. */
-export interface Told {
+interface Told {
   readonly type: 'Normal' | 'Warning'
   readonly reason: string
   readonly message: string
 }
 
-export interface Events {
+interface Events {
   readonly transition: (transition: Transition) => void
   readonly tell: (kind: ResourceKind, object: KubeObject, told: Told) => void
 }

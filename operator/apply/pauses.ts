@@ -18,7 +18,7 @@ export interface DestinationState {
   readonly sinceMs: number
 }
 
-export interface PausesOptions {
+interface PausesOptions {
   readonly writer: Writer
   readonly current: (destination: KubeObject) => KubeObject | undefined
 }

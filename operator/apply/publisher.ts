@@ -18,7 +18,7 @@ import type { Writer } from './writer.ts'
 import { catalogObject } from './catalog-object.ts'
 import type { Content } from './catalog-object.ts'
 
-export interface PublisherOptions {
+interface PublisherOptions {
   readonly writer: Pick<Writer, 'applyWhereNew' | 'remove'>
   readonly place: CatalogPlace
   /** Copies of the objects in the cluster, which may be a moment old. */

@@ -9,7 +9,7 @@ import { ownerOf } from '../gather/ownership.ts'
 import type { Writer } from './writer.ts'
 import { RECONCILE_ANNOTATION } from '../gather/annotations.ts'
 
-export interface StatusesOptions {
+interface StatusesOptions {
   readonly writer: Writer
   /** The object as it is in the cluster now, by `objectKey`. */
   readonly current: (key: string) => KubeObject | undefined
@@ -27,7 +27,7 @@ export interface Transition {
   readonly after: Condition
 }
 
-export interface Statuses {
+interface Statuses {
   /** Keys of the objects whose status may need a write; cheap for unchanged ones. */
   readonly review: (decision: Decision, isPublished: boolean) => readonly string[]
   /** Writes the status of one object if it has to be. */

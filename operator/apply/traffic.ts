@@ -26,7 +26,7 @@ export interface TrafficFacts {
   readonly destinationStates: () => Promise<readonly DestinationState[]>
 }
 
-export interface TrafficOptions {
+interface TrafficOptions {
   /** Null: nothing is shown, and what was shown before is removed. */
   readonly read: TrafficFacts | null
   readonly writer: Writer
@@ -41,7 +41,7 @@ export interface TrafficOptions {
   readonly intervalMs?: number
 }
 
-export interface Traffic {
+interface Traffic {
   readonly close: () => Promise<void>
 }
 
@@ -55,7 +55,7 @@ const AT_ONCE = 4
 const REST = 20
 
 /** A separate field manager: the other fields of the status are applied without these, which must not remove them. */
-export const TRAFFIC_MANAGER = 'whence-operator-traffic'
+const TRAFFIC_MANAGER = 'whence-operator-traffic'
 
 export function startTraffic(options: TrafficOptions): Traffic {
   const showing = new Showing(options)

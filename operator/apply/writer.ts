@@ -9,7 +9,7 @@ import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { RESOURCE_API_VERSION } from '../../domain/resources/resources.ts'
 
 /** Identifies our fields to the API server. */
-export const FIELD_MANAGER = 'whence-operator'
+const FIELD_MANAGER = 'whence-operator'
 
 export interface Writer {
   /** Applies the object unless the existing or just written one already holds it. */
@@ -33,7 +33,7 @@ export interface Writer {
   readonly forgetWritten: (kind: string) => void
 }
 
-export interface WriterOptions {
+interface WriterOptions {
   readonly client: KubeClient
   /** False stops all writing at once: another operator may be leading by now. */
   readonly mayWrite: () => boolean

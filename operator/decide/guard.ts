@@ -20,7 +20,7 @@ export interface TurnedWebsite {
 /** By `objectKey`. */
 export type GuardMemory = Map<string, TurnedWebsite>
 
-export interface GuardInput {
+interface GuardInput {
   readonly nowMs: number
   /** Websites that would be in force by their present objects. */
   readonly accepted: number

@@ -9,7 +9,7 @@ import type { Reflector } from '../../runtime/kube/reflector.ts'
  */
 export type NamespaceState = 'Seen' | 'Pending' | 'Forbidden' | 'Gone'
 
-export interface NamespacesOptions {
+interface NamespacesOptions {
   /** The watches of each namespace. */
   readonly watches: ReadonlyMap<string, readonly Pick<Reflector, 'isSynced' | 'failure'>[]>
   /** Whether the namespace exists; null if that is unknown. */
@@ -17,7 +17,7 @@ export interface NamespacesOptions {
   readonly nowMs: () => number
 }
 
-export interface Namespaces {
+interface Namespaces {
   readonly states: () => ReadonlyMap<string, NamespaceState>
   /** Namespaces whose objects are known only up to some moment: the API server now refuses. */
   readonly outdated: () => ReadonlySet<string>

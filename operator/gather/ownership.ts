@@ -8,7 +8,7 @@ import { PAUSED_ANNOTATION } from './annotations.ts'
 
 export type Resources = { readonly [K in ResourceKind]: readonly KubeObject[] }
 
-export interface Ownership {
+interface Ownership {
   readonly own: Resources
   readonly foreign: readonly ForeignObject[]
 }

@@ -6,7 +6,7 @@ import { KubeError } from '../../runtime/kube/client.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { keyOf, stripped } from '../../runtime/kube/objects.ts'
 
-export interface SecretValues {
+interface SecretValues {
   /** The existing Secrets with these keys (`namespace/name`) as they are now. */
   readonly read: (keys: ReadonlySet<string>) => Promise<readonly KubeObject[]>
 }

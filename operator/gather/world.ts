@@ -19,7 +19,7 @@ import { ownerOf } from './ownership.ts'
 
 const FORBIDDEN = 403
 
-export interface WorldOptions {
+interface WorldOptions {
   readonly client: KubeClient
   readonly place: CatalogPlace
   /** Empty: all. */

@@ -11,7 +11,7 @@ import type { CollectedRows } from './row-batch.ts'
 import { readSupportedSettings } from './engine/settings.ts'
 import type { SupportedSettings } from './engine/settings.ts'
 
-export interface ClickHouseFactsOptions {
+interface ClickHouseFactsOptions {
   readonly nowMs: () => number
 }
 

@@ -7,9 +7,9 @@ import { KEPT, selectList, type Columns, type InsertRow, type ReadColumn, type R
 import { VISIT_COLUMNS } from './visits.ts'
 
 /** How much one insert may cover: an insert into several partitions of a table is not atomic. */
-export type PartitionSpan = 'month' | 'day'
+type PartitionSpan = 'month' | 'day'
 
-export interface TableColumns {
+interface TableColumns {
   readonly columns: Columns
   /** The time column that decides the partition; null if the table has only one. */
   readonly partitionedBy: { readonly column: string; readonly span: PartitionSpan } | null
@@ -197,12 +197,12 @@ export type FactTable = keyof typeof TABLE_COLUMNS
 /** In the order in which a batch is inserted. */
 export const FACT_TABLES = Object.keys(TABLE_COLUMNS) as readonly FactTable[]
 
-export type ColumnsOf<T extends FactTable> = (typeof TABLE_COLUMNS)[T]['columns']
+type ColumnsOf<T extends FactTable> = (typeof TABLE_COLUMNS)[T]['columns']
 /** A row of this table as it is inserted. */
 export type RowOf<T extends FactTable> = InsertRow<ColumnsOf<T>>
 
 /** Columns that a query reads of one table: their SELECT list and the type of their rows. */
-export interface Selection<R> {
+interface Selection<R> {
   readonly sql: string
   /** Never set; carries the type of the rows. */
   readonly row?: R

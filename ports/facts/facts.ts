@@ -14,7 +14,7 @@ export type FactRow = Readonly<Record<string, unknown>>
 /**
  * Rows to be inserted, kept as the engine's text: 10,000 row objects cost the garbage collector more than the insert.
  */
-export interface RowBatch {
+interface RowBatch {
   /** Characters of text collected so far. */
   readonly chars: number
   /** Throws `RowsRefused` if the row does not fit its columns; the batch is then unchanged. */

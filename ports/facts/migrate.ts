@@ -9,12 +9,12 @@ import { engineCode } from './engine/engine-codes.ts'
 import { sha256Hex } from '../../common/digest.ts'
 
 /** The connection supplies what is absent. */
-export interface MigrateSettings extends TableLayout {
+interface MigrateSettings extends TableLayout {
   /** Folder of the numbered files; the default is `sql/` beside this file. */
   readonly folder?: URL
 }
 
-export interface Migration {
+interface Migration {
   /** For example `0001_facts.sql`. */
   readonly name: string
   readonly text: string
@@ -65,7 +65,7 @@ export async function migrate(connection: FactsConnection, settings: MigrateSett
 type Render = (text: string) => string
 
 /** Reads the files in the order of their numbers. */
-export async function readMigrations(folder: URL): Promise<readonly Migration[]> {
+async function readMigrations(folder: URL): Promise<readonly Migration[]> {
   const names = (await readdir(folder)).filter((name) => FILE_NAME.test(name)).sort()
   return Promise.all(
     names.map(async (name) => {

@@ -49,7 +49,7 @@ import type {
 } from './query-rows.ts'
 
 /** Most keys of one look-up, and so most rows it returns. */
-export const MAX_KEYS = 10_000
+const MAX_KEYS = 10_000
 /** Most rows of one page of a list; `LIMITS.logsPerPage` is what users see. */
 const MAX_PAGE = 10_000
 const MAX_ATTEMPTS = 1_000
@@ -122,13 +122,13 @@ type Period = { readonly since_ms: number; readonly until_ms: number; readonly l
 type After = { readonly since_ms: number; readonly limit: number; readonly after_website: string }
 type Filters<F extends string, V = string> = { readonly [K in F]?: V }
 
-export type LogFilters = Period &
+type LogFilters = Period &
   Filters<'organization' | 'website' | 'code' | 'path' | 'before_id'> &
   Filters<'status' | 'before_ms', number>
-export type InstallFilters = Period &
+type InstallFilters = Period &
   Filters<'organization' | 'website' | 'installation_id' | 'resolution' | 'before_id'> &
   Filters<'before_ms', number>
-export type DeliveryFilters = Period & Filters<'organization' | 'website' | 'destination' | 'status'>
+type DeliveryFilters = Period & Filters<'organization' | 'website' | 'destination' | 'status'>
 
 const CONDITIONS: Readonly<Record<string, string>> = {
   organization: 'organization = {organization:String}',

@@ -11,7 +11,7 @@ import { RowsRefused, type FactRow } from './facts.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 
 /** This service's own code in `RowsRefused`, besides the engine's numbers. */
-export const OUT_OF_RANGE = 'OUT_OF_RANGE'
+const OUT_OF_RANGE = 'OUT_OF_RANGE'
 
 const UINT16_MAX = 0xffff
 const UINT32_MAX = 0xffff_ffff

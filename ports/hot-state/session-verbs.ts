@@ -5,7 +5,7 @@
  * serves them from its own memory. When a verb resolves, its changes outlive the process.
  */
 
-export interface NewSession {
+interface NewSession {
   /** Keyed hash or digest of the cookie's content, never the content itself. */
   readonly id: string
   /** Whose session it is: `p_` and 16 hex digits. */

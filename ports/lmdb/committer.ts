@@ -21,12 +21,12 @@ interface Write {
 }
 
 /** Called with null when the transaction is on disk, or with the error; a second call must do nothing. */
-export type Settle = (failure: Error | null) => void
+type Settle = (failure: Error | null) => void
 
 /** A store that takes part: called at the start of each transaction; returns null if it has nothing to write. */
-export type Contributor = (write: WriteOne) => Settle | null
+type Contributor = (write: WriteOne) => Settle | null
 
-export interface CommitterOptions {
+interface CommitterOptions {
   /** Folder whose file system is watched. */
   readonly folder: string
   /** Below this much free space nothing new is accepted. */

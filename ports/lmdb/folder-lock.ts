@@ -19,7 +19,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { makePrivateFolder } from '../folders.ts'
 
-export interface FolderLock {
+interface FolderLock {
   /** Releases the folder; a second call does nothing. */
   release(): Promise<void>
 }

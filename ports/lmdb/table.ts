@@ -15,7 +15,7 @@ export interface Table {
   range(bounds: TableRange): { readonly key: string; readonly value: string }[]
 }
 
-export interface TableRange {
+interface TableRange {
   readonly start: string
   readonly end: string
   readonly limit: number

@@ -24,7 +24,7 @@ import type { PartsMemory } from './whole-catalog.ts'
 import { wholeCatalog } from './whole-catalog.ts'
 import { endedWithin } from '../../common/deadline.ts'
 
-export interface ClusterCatalogOptions {
+interface ClusterCatalogOptions {
   readonly client: KubeClient
   readonly place: CatalogPlace
   /** The provider whose credentials are read as well; null for roles that need none. */
@@ -39,7 +39,7 @@ export interface ClusterCatalogOptions {
 }
 
 /** Neither the cluster nor the disk has a catalog: a start must not answer as if there were no websites. */
-export class NoCatalog extends Error {
+class NoCatalog extends Error {
   override readonly name = 'NoCatalog'
 }
 

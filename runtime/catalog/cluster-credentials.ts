@@ -15,7 +15,7 @@ import type { KubeClient } from '../kube/client.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import type { Logger } from '../logger.ts'
 
-export interface CredentialFetcherOptions {
+interface CredentialFetcherOptions {
   readonly client: KubeClient
   readonly place: CatalogPlace
   /** Called when requested credentials have arrived. */
@@ -24,7 +24,7 @@ export interface CredentialFetcherOptions {
   readonly random: () => number
 }
 
-export interface CredentialFetcher {
+interface CredentialFetcher {
   /** The credentials in these parts; null while some are missing, which starts fetching them. */
   readonly of: (parts: readonly NamedPart[]) => Credentials | null
   readonly close: () => Promise<void>

@@ -7,12 +7,12 @@ import { makePrivateFolder } from '../../ports/folders.ts'
 import type { Logger } from '../logger.ts'
 
 /** A whole catalog as the cluster holds it, without credentials. */
-export interface KeptCatalog {
+interface KeptCatalog {
   readonly version: string
   readonly shards: readonly string[]
 }
 
-export interface CatalogCopy {
+interface CatalogCopy {
   /** Null if there is no readable one. */
   readonly read: () => Promise<KeptCatalog | null>
   /** Writes it soon; of several in quick succession only the last. */

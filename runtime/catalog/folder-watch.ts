@@ -12,11 +12,11 @@ export type FolderState =
   | { readonly kind: 'files'; readonly files: readonly ManifestFile[] }
   | { readonly kind: 'unreadable'; readonly message: string }
 
-export interface FolderWatch {
+interface FolderWatch {
   readonly close: () => Promise<void>
 }
 
-export interface FolderWatchOptions {
+interface FolderWatchOptions {
   readonly folder: string
   /** What is in force already; the first change is compared with it. */
   readonly initial: readonly ManifestFile[]

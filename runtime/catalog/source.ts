@@ -32,7 +32,7 @@ export interface CatalogChange {
   readonly isAccepted: boolean
 }
 
-export interface CatalogFolderOptions {
+interface CatalogFolderOptions {
   readonly folder: string
   /** Values for `${NAME}` inside Secrets. */
   readonly env: Readonly<Record<string, string | undefined>>
@@ -41,7 +41,7 @@ export interface CatalogFolderOptions {
   readonly nowMs: () => number
 }
 
-export interface FolderCompilation extends Compilation {
+interface FolderCompilation extends Compilation {
   /** Whether the folder may take effect; problems that only exclude single objects do not prevent it. */
   readonly isAccepted: boolean
 }

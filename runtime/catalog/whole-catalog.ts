@@ -8,7 +8,7 @@ import { memberOf, unpacked } from './members.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { sha256Hex } from '../../common/digest.ts'
 
-export interface WholeCatalog {
+interface WholeCatalog {
   readonly index: CatalogIndex
   /** Texts of its parts. */
   readonly texts: readonly string[]

@@ -7,7 +7,7 @@ import { finished } from 'node:stream/promises'
 import { createSecureContext, type SecureContext } from 'node:tls'
 
 /** Address of the API server, and this client's identity there. */
-export interface KubeAddress {
+interface KubeAddress {
   /** For example `https://10.0.0.1:443`. */
   readonly url: string
   /** A token that is replaced from time to time, as kubelet does with a ServiceAccount's. */
@@ -68,7 +68,7 @@ export class KubeError extends Error {
   }
 }
 
-export const JSON_TYPE = 'application/json'
+const JSON_TYPE = 'application/json'
 export const APPLY_TYPE = 'application/apply-patch+yaml'
 
 const TOKEN_KEEP_MS = 60_000

@@ -15,7 +15,7 @@ import type { KubeMetrics } from './metrics.ts'
 import type { KubeObject } from './objects.ts'
 import { keyOf, stripped } from './objects.ts'
 
-export interface ReflectorOptions {
+interface ReflectorOptions {
   readonly client: KubeClient
   /** For metrics and log lines, for example `websites`. */
   readonly name: string

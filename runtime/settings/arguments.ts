@@ -5,7 +5,7 @@ import type { CommandRow } from './commands.ts'
 import { SETTINGS } from './table.ts'
 import type { SettingRow } from './table.ts'
 
-export interface GivenArguments {
+interface GivenArguments {
   /** Values of settings by option. */
   readonly options: ReadonlyMap<string, string>
   /** The command's own flags; a switch holds an empty text. */

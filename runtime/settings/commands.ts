@@ -3,7 +3,7 @@
 import { PROVIDER_URL_SETTINGS } from '../../domain/providers/addresses.ts'
 import type { SettingName } from './table.ts'
 
-export interface FlagRow {
+interface FlagRow {
   /** Null for a switch. */
   readonly placeholder: string | null
   readonly doc: string
@@ -236,8 +236,6 @@ export const COMMANDS = {
     positionals: [],
   },
 } as const satisfies Record<string, CommandRow>
-
-export type CommandName = keyof typeof COMMANDS
 
 /** The row of a command, or null if there is none of this name. */
 export function commandNamed(name: string): CommandRow | null {

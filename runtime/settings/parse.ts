@@ -13,7 +13,7 @@ import { LOG_FORMATS, LOG_LEVELS } from '../logger.ts'
 import type { LogFormat, LogLevel } from '../logger.ts'
 import type { ListenAddress } from '../metrics.ts'
 
-export type ParsedSetting<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string }
+type ParsedSetting<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string }
 export type SettingParser<T> = (text: string) => ParsedSetting<T>
 
 /** The address of an engine; the scheme picks the adapter. */

@@ -10,9 +10,9 @@ import { FOREIGN_VARIABLES, SETTINGS } from './table.ts'
 
 export type { Settings } from './table.ts'
 
-export type Environment = Readonly<Record<string, string | undefined>>
+type Environment = Readonly<Record<string, string | undefined>>
 
-export interface SettingProblem {
+interface SettingProblem {
   /** The option or variable as it was given: `--listen`, `WHENCE_LISTEN`. */
   readonly name: string
   /** Completes a sentence that begins with the name; never repeats the value. */
@@ -72,7 +72,7 @@ export function overview(): string {
 }
 
 /** The help text of one command, made from the tables. */
-export function commandHelp(command: string, row: CommandRow): string {
+function commandHelp(command: string, row: CommandRow): string {
   const options = [
     ...Object.entries(row.flags).map(([name, flag]) => ({ name, ...flag })),
     ...row.settings.map((name) => settingHelp(rowOf(name))),
@@ -197,7 +197,7 @@ function unknownCommand(command: string): SettingProblem {
 }
 
 /** Also used for options: the unknown name, and its likely meaning. */
-export function unknownMessage(what: string, name: string, known: readonly string[]): string {
+function unknownMessage(what: string, name: string, known: readonly string[]): string {
   const meant = closestName(name, known)
   return meant === null
     ? `is not a ${what} that whence knows`

@@ -30,7 +30,7 @@ export interface VisitBody {
  * The page's options: the attributes of the script tag, without `data-`, or the options of the package. All are
  * optional.
  */
-export interface TagAttributes {
+interface TagAttributes {
   /** `granted` if absent; any word but `granted` and `denied` counts as `required`. */
   readonly consent?: string | undefined
   /** ID of the registered page that the document shows. */

@@ -11,7 +11,7 @@ const ADAPTER_MS = 2_000
 const CUSTOM_CHARS = 6_000
 
 /** Custom adapters by name. */
-export type Adapters = ReadonlyMap<string, () => CustomFields | Promise<CustomFields>>
+type Adapters = ReadonlyMap<string, () => CustomFields | Promise<CustomFields>>
 
 /** The fields by adapter; undefined if there are none. Never rejects. */
 export async function readAdapters(adapters: Adapters): Promise<Record<string, CustomFields> | undefined> {

@@ -13,7 +13,7 @@ const commandsOf = ({ tagAttributes: { commands = '' } }: Page) => `:is(${MARKED
 const buttonsOf = ({ tagAttributes: { copyButtons = '' } }: Page) => `:is([data-whence-copy],${copyButtons})`
 
 /** What the listeners need of the handoffs. */
-export interface HandoffTokens {
+interface HandoffTokens {
   readonly handoff: (scope: Scope) => Promise<unknown>
   readonly fill: (scope: Scope, text: string, options?: FillOptions) => string | undefined
 }

@@ -44,6 +44,22 @@ const RESERVED: Readonly<Record<string, string>> = {
   react: 'sdk/package/',
 }
 
+/** Programs, what is built or handed over as a file, and tools of the build. */
+export const ENTRIES: readonly string[] = [
+  'bin/whence.ts',
+  'bin/kubectl-whence.ts',
+  'bin/demo.ts',
+  'sdk/build.ts',
+  'sdk/build-package.ts',
+  'sdk/package/index.ts',
+  'sdk/package/react.ts',
+  'sdk/package/load-import.ts',
+  'sdk/main.ts',
+  'sdk/extras-script.ts',
+  'sdk/define.d.ts',
+  'sdk/whence.d.ts',
+]
+
 /** Every specifier that a file imports: static, for side effects, types, re-exports and dynamic ones. */
 export function importsOf({ text }: SourceFile): readonly string[] {
   return ts.preProcessFile(text, true, true).importedFiles.map(({ fileName }) => fileName)

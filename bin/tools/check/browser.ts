@@ -13,7 +13,7 @@ const LOOK_MS = 50
 /** The name of the SDK's interface, which pages use to start it, for example after consent. */
 const INTERFACE_JS = 'typeof window.whence?.scope'
 
-export interface BrowserCheckInput {
+interface BrowserCheckInput {
   readonly url: URL
   readonly setup: PageSetup | null
   readonly executable: string

@@ -10,7 +10,7 @@ const ASK_MS = 10_000
  */
 const NO_RECEIPT = 'A'.repeat(43)
 
-export interface ServiceCheck extends PageSetup {
+interface ServiceCheck extends PageSetup {
   readonly origin: string
   /** The install path whose hook is requested; the first one if undefined. */
   readonly path: string | undefined

@@ -9,7 +9,7 @@ import type { Entry } from '../event-log.ts'
 import { LogUnavailable } from '../event-log.ts'
 import { answer, WaitingAppends, type AppendBounds, type WaitingAppend } from '../waiting-appends.ts'
 
-export interface KafkaQueueOptions extends AppendBounds {
+interface KafkaQueueOptions extends AppendBounds {
   /** Most bytes of one batch; the broker's own bound is on the batch of one partition. */
   readonly batchBytes: number
 }

@@ -20,7 +20,7 @@ const AUTHENTICATE_MS = 5_000
 /** Time-out of consumers' and admin requests, in ms; fetches, joins and new topics have longer ones. */
 export const QUESTION_MS = 5_000
 
-export interface KafkaClientOptions {
+interface KafkaClientOptions {
   /** How long one request may take before it counts as lost, in ms. */
   readonly requestMs: number
 }

@@ -30,7 +30,7 @@ export interface FlowBudget {
 }
 
 /** A batch as Kafka delivered it. */
-export interface FetchedBatch {
+interface FetchedBatch {
   /** In order, not empty. */
   readonly entries: readonly StoredEntry[]
   /** Offset after the newest entry of the partition. */

@@ -5,7 +5,7 @@ import type { PartitionRange } from './positions.ts'
 import { byOffset, type PartitionEntries, type ReadRange } from './reader.ts'
 
 /** What is asked of one topic. */
-export interface NewestSource {
+interface NewestSource {
   readonly ranges: () => Promise<readonly PartitionRange[]>
   readonly offsetsSince: (sinceMs: number) => Promise<ReadonlyMap<number, number>>
   readonly read: (ranges: readonly ReadRange[], maxEntries: number) => Promise<readonly PartitionEntries[]>

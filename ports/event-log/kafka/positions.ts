@@ -48,7 +48,7 @@ export async function positionsOf(
   return positions
 }
 
-export interface LagQuery {
+interface LagQuery {
   readonly groupId: string
   readonly topicName: string
   /** Null for all. */
@@ -75,7 +75,7 @@ export async function progressOf(admin: Admin, groupId: string, topicName: strin
   }
 }
 
-export interface GroupNames {
+interface GroupNames {
   readonly topicName: (topic: Topic) => string
   /** Null for a group of another service. */
   readonly parse: (groupId: string) => { readonly group: string; readonly topic: Topic } | null

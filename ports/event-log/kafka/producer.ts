@@ -9,7 +9,7 @@ import type { Entry } from '../event-log.ts'
 import type { KafkaAppendQueue, SendFailure, Sending } from './appends.ts'
 import { within } from '../../../common/deadline.ts'
 
-export interface KafkaSenderOptions {
+interface KafkaSenderOptions {
   readonly topicName: (topic: Topic) => string
   readonly nowMs: () => number
   /** How long the first append of a batch waits for more to join it, in ms. */

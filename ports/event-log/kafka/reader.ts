@@ -9,7 +9,7 @@ import { LogUnavailable } from '../event-log.ts'
 import { storedEntry } from './client.ts'
 import { topicRanges } from './positions.ts'
 
-export interface ReaderOptions {
+interface ReaderOptions {
   readonly kafka: Kafka
   readonly ask: <T>(question: (admin: Admin) => Promise<T>) => Promise<T>
   readonly topicName: string

@@ -12,7 +12,7 @@ import { RECORD_TOPICS, TIER_NAMES, WAITING_TIERS } from '../../../domain/record
 
 import type { TopicLayout } from './url.ts'
 
-export interface TopicPlan {
+interface TopicPlan {
   readonly topic: Topic
   readonly keepMs: number
 }
@@ -33,7 +33,7 @@ export interface TopicReport {
 }
 
 /** Largest batch of one partition that the broker must accept; the adapter's own batches stay below it. */
-export const MIN_MESSAGE_BYTES = 1024 * 1024
+const MIN_MESSAGE_BYTES = 1024 * 1024
 /** Kafka's own default; slightly more than ours, so it is left unset. */
 const MESSAGE_BYTES = 1_048_588
 const LED_MS = 30_000
@@ -51,11 +51,11 @@ export const ALL_TOPICS: readonly Topic[] = [
   'dead-letters',
 ]
 
-export function topicPlan(topic: Topic): TopicPlan {
+function topicPlan(topic: Topic): TopicPlan {
   return { topic, keepMs: topic === 'dead-letters' ? LIMITS.deadLetterKeepMs : LIMITS.eventLogKeepMs }
 }
 
-export interface TopicCheck {
+interface TopicCheck {
   readonly prefix: string
   readonly layout: TopicLayout
   readonly topics: readonly Topic[]
@@ -153,7 +153,7 @@ interface TopicState {
 }
 
 /** Each completes a sentence that begins with the topic. */
-export function settingProblems({ settings, replicas }: TopicState, plan: TopicPlan, layout: TopicLayout): string[] {
+function settingProblems({ settings, replicas }: TopicState, plan: TopicPlan, layout: TopicLayout): string[] {
   const number = (name: string): number => Number(settings.get(name) ?? 0)
   const problems: string[] = []
   if (replicas < layout.replication) problems.push(`has ${replicas} copies and needs ${layout.replication}`)

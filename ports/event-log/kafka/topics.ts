@@ -48,7 +48,7 @@ export class UnsafeTopics extends Error {
   }
 }
 
-export interface SafeTopicsOptions {
+interface SafeTopicsOptions {
   readonly topics?: readonly Topic[]
   /** How long to retry while any broker answers, in ms: others may be down, or about to take over. */
   readonly forMs?: number

@@ -14,7 +14,7 @@ export interface Append {
   readonly bytes: number
 }
 
-export interface AppendQueueOptions extends AppendBounds {
+interface AppendQueueOptions extends AppendBounds {
   /** How long the log has been stuck, in ms; 0 if it makes progress. */
   readonly stuckMs: () => number
 }

@@ -17,7 +17,7 @@ export interface Chunk {
 }
 
 /** A chunk as LMDB stores it. */
-export interface StoredChunk {
+interface StoredChunk {
   readonly key: Buffer
   readonly value: Buffer
 }

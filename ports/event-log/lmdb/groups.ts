@@ -7,7 +7,7 @@ import type { Topic } from '../../../domain/records.ts'
 import type { Batch, BatchHandler, BatchOutcome, ConsumeOptions, Consumer, StoredEntry } from '../event-log.ts'
 
 /** What a group needs of the log. */
-export interface GroupSource {
+interface GroupSource {
   readonly nowMs: () => number
   endOffset(): number
   read(fromOffset: number, maxEntries: number): readonly StoredEntry[]

@@ -28,7 +28,7 @@ const CHUNK_BYTES = 64 * 1024
 const RECENT_BYTES = 16 * 1024 * 1024
 const MAX_BATCH_BYTES = 16 * 1024 * 1024
 
-export interface TopicLog {
+interface TopicLog {
   readonly topic: Topic
   /** Offset after the last durable entry. */
   endOffset: number

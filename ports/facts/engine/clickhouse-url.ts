@@ -9,7 +9,7 @@ export interface ClickHouseTls {
   readonly keyFile: string | null
 }
 
-export interface ClickHouseSettings {
+interface ClickHouseSettings {
   /** `http(s)://user:password@host:port/database`, without parameters. */
   readonly url: string
   /** Null for plain HTTP, and if the system's certificate authorities suffice. */
@@ -17,7 +17,7 @@ export interface ClickHouseSettings {
   readonly layout: TableLayout
 }
 
-export type ClickHouseUrl =
+type ClickHouseUrl =
   { readonly ok: true; readonly value: ClickHouseSettings } | { readonly ok: false; readonly why: string }
 
 const KNOWN = ['ca', 'cert', 'key', 'replicated', 'cluster']

@@ -23,7 +23,7 @@ const MAX_OPEN_CONNECTIONS = 8
  */
 const IDLE_SOCKET_TTL_MS = 1_500
 
-export interface ClickHouseOptions {
+interface ClickHouseOptions {
   /** After this time a statement's outcome is unknown. */
   readonly requestTimeoutMs?: number
 }

@@ -7,7 +7,7 @@ import type { EngineSettings, FactsConnection } from './connection.ts'
  * Acknowledged means stored (no asynchronous insert), no row is dropped as a duplicate of another insert (the tables do
  * that by key), and no value is skipped, defaulted or adjusted to fit.
  */
-export const INSERT_SETTINGS: EngineSettings = {
+const INSERT_SETTINGS: EngineSettings = {
   async_insert: 0,
   insert_deduplicate: 0,
   deduplicate_insert: 'disable',
@@ -33,8 +33,8 @@ const QUERY_SETTINGS: EngineSettings = {
 }
 
 /** For look-ups within a request, bounded by seconds, and for everything else. */
-export const LOOK_UP_SETTINGS: EngineSettings = { ...QUERY_SETTINGS, max_execution_time: 2 }
-export const REPORT_SETTINGS: EngineSettings = { ...QUERY_SETTINGS, max_execution_time: 30 }
+const LOOK_UP_SETTINGS: EngineSettings = { ...QUERY_SETTINGS, max_execution_time: 2 }
+const REPORT_SETTINGS: EngineSettings = { ...QUERY_SETTINGS, max_execution_time: 30 }
 
 export interface SupportedSettings {
   readonly insert: EngineSettings

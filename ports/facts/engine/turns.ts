@@ -1,6 +1,6 @@
 /** Runs one task at a time; urgent ones go first. */
 
-export interface Turns {
+interface Turns {
   take<T>(isUrgent: boolean, task: () => Promise<T>): Promise<T>
   /** Resolves when nothing runs and nothing waits. */
   idle(): Promise<void>

@@ -30,7 +30,7 @@ interface Window {
   readonly counts: Map<string, Count>
 }
 
-export interface Counters {
+interface Counters {
   countHits(hits: readonly Hit[]): HitOutcome
   returnHits(hits: readonly Hit[], agoMs: number): void
   addUsage(usage: UsageRequest): UsageOutcome

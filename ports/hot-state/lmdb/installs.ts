@@ -42,7 +42,7 @@ interface StoredInstallation {
 /** What one event contributes to its installation. */
 type Said = StoredInstallation & { readonly receivedAtMs: number }
 
-export interface Installs {
+interface Installs {
   claim(claim: Claim): ClaimOutcome
   /** Does nothing if another owner holds the claim. */
   keep(claim: Claim, decision: string): void

@@ -26,7 +26,7 @@ export interface IssuedReceipts {
   forget(receipt: ReceiptRef): void
 }
 
-export interface StoredIssuedReceipts extends IssuedReceipts {
+interface StoredIssuedReceipts extends IssuedReceipts {
   hasUnsaved(): boolean
   /** Writes what was put to the table. */
   save(): void

@@ -17,7 +17,7 @@ const PREDECESSOR_UNKNOWN = 'A?'
 /** A receipt's own lifetime decides; the extra day keeps clocks that differ from deleting a state early. */
 const KEEP_STATE_MS = LIMITS.receiptLifetimeMs + 86_400_000
 
-export interface Receipts {
+interface Receipts {
   activate(receipt: ReceiptRef): Activation
   stateOf(receipt: ReceiptRef): ReceiptStanding
   learn(receipt: IssuedReceipt, state: ReceiptState): void

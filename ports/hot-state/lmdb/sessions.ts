@@ -24,7 +24,7 @@ interface StoredGeneration {
   readonly number: number
 }
 
-export interface LmdbSessions {
+interface LmdbSessions {
   readonly verbs: SessionVerbs
   /** Deletes up to `limit` expired entries; returns how many. */
   readonly sweep: (limit: number) => number

@@ -51,7 +51,7 @@ export function encodePrevious(previous: Predecessor): Buffer {
 }
 
 /** A receipt within one website: its visit ID, and its issue time if the visit ID carries another one. */
-export function encodeRef({ visitId, issuedAtMs }: ReceiptRef): Buffer {
+function encodeRef({ visitId, issuedAtMs }: ReceiptRef): Buffer {
   const visit = Buffer.from(visitId, 'hex')
   if (visit.length !== VISIT_BYTES) throw new TypeError('a visit ID has 32 hex digits')
   if (issuedAtOfVisit(visitId) === issuedAtMs) return visit
@@ -66,7 +66,7 @@ export function decodePredecessor(website: string, bytes: Buffer): Predecessor {
 }
 
 /** Null for no bytes. */
-export function decodeRef(website: string, bytes: Buffer): ReceiptRef | null {
+function decodeRef(website: string, bytes: Buffer): ReceiptRef | null {
   if (bytes.length === 0) return null
   const visitId = bytes.toString('hex', 0, VISIT_BYTES)
   const issuedAtMs = bytes.length === VISIT_BYTES ? issuedAtOfVisit(visitId) : bytes.readUIntBE(VISIT_BYTES, TIME_BYTES)

@@ -16,7 +16,7 @@ export class RedisUnavailable extends Error {
   override readonly name = 'RedisUnavailable'
 }
 
-export interface RedisConnectionOptions {
+interface RedisConnectionOptions {
   readonly prefix: string
   readonly deadlineMs: number
   readonly probeEveryMs: number

@@ -12,9 +12,9 @@ import type { RedisVerbs } from './verbs.ts'
 import type { SessionVerbs } from '../session-verbs.ts'
 
 /** A write to replay when Redis is back; replaying it twice must change nothing but counts of usage. */
-export type Message = (shared: RedisVerbs) => Promise<unknown>
+type Message = (shared: RedisVerbs) => Promise<unknown>
 
-export interface Fallback {
+interface Fallback {
   readonly verbs: RedisVerbs
   isShared(): boolean
   /** Replays the buffered writes to Redis, then returns to it. */

@@ -6,7 +6,7 @@
  * with TLS `ca`, `cert` and `key` (paths of PEM files) and `servername`.
  */
 
-export interface RedisHost {
+interface RedisHost {
   readonly host: string
   readonly port: number
 }

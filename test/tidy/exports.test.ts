@@ -1,0 +1,74 @@
+/** What a file exports somebody imports. Each check is first shown what it must refuse. */
+
+import { expect } from 'chai'
+
+import { unusedExports, unusedValues } from './exports.ts'
+import { ENTRIES } from './imports.ts'
+import { PRODUCT_FOLDERS, sourceFiles } from './source-files.ts'
+
+const sample = (path: string, text: string) => ({ path, text })
+
+/** Parts of a file that a test looks at by themselves, since by way of the whole it would see too little of them. */
+const FOR_TESTS: readonly string[] = [
+  'delivery/facts-writer/fact-rows.ts#firstWins',
+  'delivery/facts-writer/fact-rows.ts#latestWins',
+  'delivery/facts-writer/facts-writer.ts#restAfter',
+  'delivery/outbound/call.ts#callOutbound',
+  'delivery/version-guard.ts#HOLD_MS',
+  'domain/collection/coding-agent.ts#CODING_AGENTS',
+  'domain/collection/hook-script.ts#HOOK_BLOCK_LINES',
+  'domain/delivery/attempts.ts#MAX_ATTEMPTS',
+  'domain/delivery/attempts.ts#backoffMs',
+  'domain/delivery/attempts.ts#retryAfterMs',
+  'domain/model.ts#RECEIPT_VERDICTS',
+  'domain/privacy/redact.ts#redactText',
+  'operator/apply/publisher.ts#holds',
+  'ports/facts/engine/self-test.ts#EngineUnfit',
+  'ports/facts/engine/self-test.ts#changedSettings',
+  'ports/facts/migrate.ts#MigrationRefused',
+  'ports/lmdb/committer.ts#StorageFailed',
+  'runtime/catalog/folder-watch.ts#settle',
+  'runtime/catalog/source.ts#CatalogRefused',
+  'runtime/keyring.ts#SecretProblem',
+  'runtime/keyring.ts#hmacSha256',
+  'runtime/logger.ts#redactText',
+  'runtime/logger.ts#redactValue',
+  'runtime/logger.ts#textLine',
+  'stand-ins/google-ads.ts#checkGoogleAdsRequest',
+  'stand-ins/meta.ts#checkMetaRequest',
+  'stand-ins/tiktok.ts#checkTiktokRequest',
+  'stand-ins/x.ts#checkXRequest',
+]
+
+describe('exports', () => {
+  it('that nobody imports are found, in every form', () => {
+    const a = sample(
+      'api/a.ts',
+      'export const one = 1, two = 2\nexport function three() {}\nexport class Four {}\nexport interface Five {}\nexport type Six = 6\nconst own = 7',
+    )
+    const all = ['one', 'two', 'three', 'Four', 'Five', 'Six'].map((name) => `api/a.ts#${name}`)
+    expect(unusedExports([a], [])).to.deep.equal(all)
+    expect(unusedValues([a], [])).to.deep.equal(all.slice(0, 4))
+    const user = sample(
+      'api/b.ts',
+      "import { one as uno, type Five } from './a.ts'\nexport { three } from './a.ts'\ntype X = import('./a.ts').Six",
+    )
+    expect(unusedExports([a], [user])).to.deep.equal(['api/a.ts#two', 'api/a.ts#Four'])
+    expect(unusedExports([a], [sample('api/b.ts', "import './a.ts'")])).to.deep.equal(all)
+    expect(unusedExports([a], [sample('bin/b.ts', "const a = await import('../api/a.ts')")])).to.deep.equal([])
+    expect(unusedExports([a], [sample('bin/b.ts', "import * as a from '../api/a.ts'")])).to.deep.equal([])
+  })
+
+  const product = sourceFiles(PRODUCT_FOLDERS, ['.ts'])
+  const programs = sourceFiles(['bench', 'tools', 'examples'], ['.ts'])
+  const isEntry = (each: string): boolean => ENTRIES.includes(each.split('#')[0] ?? '')
+
+  it('of the product are imported by another file', () => {
+    const tests = sourceFiles(['test'], ['.ts', '.tsx'])
+    expect(unusedExports(product, [...programs, ...tests]).filter((each) => !isEntry(each))).to.deep.equal([])
+  })
+
+  it('of values are there for tests alone only where the list says so', () => {
+    expect(unusedValues(product, programs).filter((each) => !isEntry(each))).to.have.members(FOR_TESTS)
+  })
+})
