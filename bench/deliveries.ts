@@ -1,12 +1,12 @@
 /**
- * Measures the delivery worker: `node bench/deliveries.ts [runs] [deliveries] [waiting]`; 1,000,000 waiting is the figure
- * to reach, 100,000 the default.
+ * Measures the delivery worker: `node bench/deliveries.ts [runs] [deliveries] [waiting]`; the target is 1,000,000
+ * waiting, the default 100,000.
  *
- * Each run is a process of its own: it fills a real LMDB log with jobs of ten destinations, then times how long the worker
- * takes until each is delivered and written down; the provider's stand-in is another process. Prints medians:
- * deliveries a second, CPU time per delivery of the worker's process, and what that makes a second on one core; the same
- * with so many others waiting in a tier, and the memory these cost; and the same with one destination of ten, in whose
- * place nobody answers, with the rate and the 99th percentile of the nine others against those without it.
+ * Each run is a separate process: it fills a real LMDB log with jobs of ten destinations, then times how long the
+ * worker takes until each is delivered and recorded; the provider's stand-in is another process. Prints medians:
+ * deliveries per second, CPU time per delivery of the worker's process, and the resulting rate on one core; the same
+ * with many others waiting in a tier, and their memory; and the same with one of ten destinations never answering, with
+ * the rate and the 99th percentile of the nine others relative to a run without it.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -75,7 +75,7 @@ async function main(runs: number, deliveries: number, waiting: number): Promise<
   await compareHole(runs, { ...base, provider: 'ga4' })
 }
 
-/** Each run with the hole has one without it right before: what else the machine does then weighs on both. */
+/** Each run with the hole follows one without it, so that other load on the machine affects both. */
 async function compareHole(runs: number, plan: Plan): Promise<void> {
   const pairs: { alone: Run; holed: Run }[] = []
   for (let run = 0; run < runs; run += 1)
@@ -129,7 +129,7 @@ async function textOf(child: ChildProcess): Promise<string> {
   return text
 }
 
-/** Says its address, and answers until it is ended. */
+/** Prints its address, and answers until it is ended. */
 async function standIn(provider: ProviderName): Promise<void> {
   const options = { port: 0, keep: 1 }
   const standIn = provider === 'ga4' ? await startGa4StandIn(options) : await startMetaStandIn(options)
@@ -144,7 +144,7 @@ function destinations(provider: ProviderName): Destination[] {
   })
 }
 
-/** In turns over the destinations; the first one's are left out of what is measured where it is a black hole. */
+/** Takes turns over the destinations; jobs of the first one are not measured if it is a black hole. */
 function jobsOf(plan: Plan, count: number, first = 0): Job[] {
   const nowMs = Date.now()
   const issuedAtMs = nowMs - HOUR_MS
@@ -183,7 +183,7 @@ async function measure(plan: Plan): Promise<Run> {
   })
   const [url] = (await once(stranger.stdout, 'data')) as [Buffer]
   const [self, filled] = [fileURLToPath(import.meta.url), [folder, JSON.stringify(plan)]]
-  // By a process of its own, whose memory is not measured.
+  // By a separate process, whose memory is not measured.
   const filler = spawn(process.execPath, [self, '--fill', ...filled], { stdio: ['ignore', 'pipe', 'inherit'] })
   await textOf(filler)
   try {
@@ -240,7 +240,7 @@ async function deliver({ plan, log, hotState, url }: Stage): Promise<Run> {
     all.map((each) => [destinationKey(WEBSITE, each.id), { apiSecret: API_SECRET, accessToken: 'token' }]),
   )
   const jobs = jobsOf(plan, plan.deliveries).filter((job) => plan.hasHole || isWell(job))
-  // A few beforehand, so that code is compiled and connections are made.
+  // A few beforehand, so that code is compiled and connections are open.
   const beforehand = jobsOf(plan, WARM_UP, 2_000_000_000).filter(isWell)
   await append(log, `deliver.${plan.provider}`, beforehand)
   let told = 0
@@ -288,7 +288,7 @@ function isWell({ destination }: Job): boolean {
   return destination !== 'bench-0'
 }
 
-/** The record's text, for decoding it here would be measured too. */
+/** Searches the record's text, because decoding it here would be measured too. */
 function isDelivered(value: string): boolean {
   return value.includes('"status":"delivered"')
 }
@@ -301,7 +301,7 @@ async function reached(isMet: () => boolean): Promise<void> {
   }
 }
 
-/** Of the deliveries told of since a moment: the 99th percentile of the time since then. All were enqueued at once. */
+/** The 99th percentile of the time since `sinceMs` over the recorded deliveries. All were enqueued at once. */
 async function latency99(log: EventLog, sinceMs: number): Promise<number> {
   const latencies: number[] = []
   for await (const entries of log.readLast('deliveries', { entries: 1_000_000 })) {
@@ -313,7 +313,7 @@ async function latency99(log: EventLog, sinceMs: number): Promise<number> {
   return latencies.toSorted((left, right) => left - right)[Math.floor(latencies.length * 0.99)] ?? Number.NaN
 }
 
-/** What the log's mapped file takes is the page cache's. */
+/** The log's mapped file belongs to the page cache. */
 async function privateMib(): Promise<number> {
   globalThis.gc?.()
   const status = await readFile('/proc/self/status', 'utf8')

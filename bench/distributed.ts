@@ -1,14 +1,15 @@
 /**
- * Measures `whence api` on a real Kafka and a real Redis, and the facts-writer behind it:
- * `node bench/distributed.ts [visit] [event] [outage] [lag]`, all of them without a word; each with
- * `--rounds 3 --seconds 10` for the first two, `--outage-seconds 60` and `--lag-seconds 300`.
+ * Measures `whence api` on a real Kafka and a real Redis, and the facts-writer behind it: `node bench/distributed.ts
+ * [visit] [event] [outage] [lag]`, by default all of them; with `--rounds 3 --seconds 10` for the first two,
+ * `--outage-seconds 60` and `--lag-seconds 300`.
  *
- * visit, event (the cheapest one: no receipt, no destination; `bench/http.ts` has the dear one): durable requests a second of one api process, of the embedded service and of bare node:http in turns
- * (server on core 0, wrk on core 1; the broker and Redis run on both), and the same for each second of processor time
- * of the server, which others on the machine change little; once with all memory of the machine and once with that of the
- * chart's pod. outage: resident memory of that api before and in an outage
- * of the broker under full load. lag: of the facts-writer under a steady rate of visits, and how long it takes to be gone;
- * ClickHouse is its engine behind the tests' HTTP fixture, which shares the machine as well.
+ * visit, event (the cheapest one: no receipt, no destination; `bench/http.ts` has the expensive one): durable requests
+ * per second of one api process, of the embedded service and of bare node:http in turns (server on core 0, wrk on core
+ * 1; the broker and Redis run on both), and the same per second of the server's processor time, which other load on the
+ * machine hardly affects; once with all memory of the machine and once with that of the chart's pod. outage: resident
+ * memory of that api before and in an outage of the broker under full load. lag: that of the facts-writer under a
+ * steady rate of visits, and how long it takes to clear; ClickHouse is its engine behind the tests' HTTP fixture, which
+ * shares the machine as well.
  */
 
 import type { ChildProcess } from 'node:child_process'
@@ -59,7 +60,7 @@ const RATE_PER_S = 5_000
 const STEP_MS = 50
 const SECRET = 'only-for-measuring-only-for-measuring'
 const MOST_WAIT_S = 120
-/** Just after an outage the broker has much to take. */
+/** Just after an outage the broker has a backlog. */
 const APPEND_MS = 30_000
 
 const unknown = positionals.filter((word) => !PARTS.some((part) => part === word))
@@ -86,7 +87,7 @@ function settingsOf({ env }: Engines): Readonly<Record<string, string>> {
   return { ...env, WHENCE_SECRET: SECRET, WHENCE_TRUST_PROXY: '127.0.0.0/8', WHENCE_LOG_LEVEL: 'error' }
 }
 
-/** `nodeOptions` as in NODE_OPTIONS; without them Node.js takes what the machine has. */
+/** `nodeOptions` as in NODE_OPTIONS; without them Node.js uses the machine's memory. */
 async function startApi(nodeOptions = ''): Promise<Api> {
   const port = await freePort()
   const words = ['bin/whence.ts', 'api', '--listen', `127.0.0.1:${port}`, '--metrics-listen', '127.0.0.1:0']
@@ -167,7 +168,7 @@ function tell(what: string, figures: readonly Figures[], bare: readonly Figures[
   console.log(`  p50 ${of('p50Ms').toFixed(1)} ms, p99 ${of('p99Ms').toFixed(1)} ms, every answer 2xx`)
 }
 
-/** A wrk that runs in this process's way would keep it from looking: the load comes in short pieces. */
+/** wrk blocks this process and with it the measurements: so the load comes in short pieces. */
 async function measureOutage(): Promise<void> {
   const script = scriptOf('visit')
   const { port, child } = await startApi()
@@ -230,7 +231,7 @@ async function visitsAt(log: EventLog, startedMs: number): Promise<number> {
   let appended = 0
   while (performance.now() - startedMs < lagS * 1_000) {
     const due = Math.floor(((performance.now() - startedMs) / 1_000) * RATE_PER_S) - appended
-    // What a busy machine left behind comes in pieces that the queue to Kafka has room for.
+    // A backlog left by a busy machine is sent in pieces that fit the queue to Kafka.
     const entries = Array.from({ length: Math.min(due, RATE_PER_S) }, () => visitEntry((appended += 1), Date.now()))
     await log.append('visits', entries, { deadlineMs: APPEND_MS })
     await wait(STEP_MS)
@@ -243,7 +244,7 @@ async function lagOf(log: EventLog): Promise<number> {
   return rows.filter(({ group }) => group === 'facts-writer').reduce((sum, { entries }) => sum + entries, 0)
 }
 
-/** Seconds until nothing waits. */
+/** Seconds until the lag is gone. */
 async function caughtUp(log: EventLog): Promise<number> {
   const startedMs = performance.now()
   while ((await lagOf(log)) > 0) {

@@ -27,7 +27,7 @@ interface Run {
   readonly p99Ms: number
 }
 
-/** Made beforehand: what it costs to encode JSON is not the log's. */
+/** Made beforehand: the cost of encoding JSON is not the log's. */
 const visits = Array.from({ length: 4_096 }, (_, number) => visit(number))
 
 for (const depth of DEPTHS) {
@@ -84,7 +84,7 @@ async function load(log: EventLog, depth: number, forMs: number): Promise<Run> {
   }
 }
 
-/** About what a visit with its request log weighs; part of it differs each time, as it does there. */
+/** About the size of a visit with its request log; part of it differs each time, as in reality. */
 function visit(number: number): Entry {
   const id = ((number * 2_654_435_761) % 2 ** 32).toString(16).padStart(8, '0').repeat(4)
   const client = Array.from({ length: 12 }, (_, index) => [`fact_${index}`, `${id.slice(index)} of some length`])

@@ -1,10 +1,10 @@
 /**
  * Measures the facts-writer: `node bench/facts-writer.ts [runs] [records]`.
  *
- * Each run is a process of its own on one core (taskset, Linux): it fills a real LMDB event log with visits, then times
- * how long the facts-writer takes until every one is committed, so from the disk of the log to the synced disk of chDB,
- * two rows per record. Prints medians: records a second, CPU time per record, the longest that the event loop was held,
- * and resident memory before and after.
+ * Each run is a separate process on one core (taskset, Linux): it fills a real LMDB event log with visits, then times
+ * how long the facts-writer takes until every one is committed: from the log on disk to chDB synced to disk, two rows
+ * per record. Prints medians: records per second, CPU time per record, the longest block of the event loop, and
+ * resident memory before and after.
  */
 
 import { execFile } from 'node:child_process'
@@ -39,7 +39,10 @@ interface Run {
   readonly end: Resident
 }
 
-/** Resident memory in MiB. LMDB maps its file, so what is read of the log counts as resident until it is needed. */
+/**
+ * Resident memory in MiB. LMDB maps its file, so parts of the log that were read count as resident until the memory is
+ * needed.
+ */
 interface Resident {
   readonly all: number
   readonly anonymous: number

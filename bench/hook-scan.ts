@@ -90,7 +90,7 @@ function marker(): string {
   )
 }
 
-/** As Chromium names them: 200 files for each of a hundred websites. */
+/** Named as in Chromium: 200 files for each of a hundred websites. */
 function nameOf(number: number): string {
   const digits = String(Math.floor(number / 100)).padStart(8, '0')
   return `${String(number % 100).padStart(3, '0')}/t/${digits.slice(4, 6)}/${digits}`
