@@ -1,8 +1,8 @@
 /**
- * How long an install takes, from the answer of its report, to its row in ClickHouse and to its request at a provider:
- * the embedded service, and the service as many processes on Kafka, Redis and ClickHouse over HTTP, idle but for one event
- * at a time, and a stand-in that records. For one event it is the row that is looked for, every 20 ms, which is part of the
- * figure; for the next the request, and ClickHouse is left alone meanwhile.
+ * How long an install takes, from the answer to its report, until its row is in ClickHouse and its request at a
+ * provider: for the embedded service, and for separate processes on Kafka, Redis and ClickHouse over HTTP, idle except
+ * for one event at a time, with a stand-in that records. For one event the row is polled every 20 ms, which is part of
+ * the figure; for the next the request, without queries of ClickHouse.
  *
  * Use: node bench/latency.ts [events] [embedded|distributed]
  */
@@ -29,7 +29,7 @@ const LOOK_EVERY_MS = 20
 const PATIENCE_MS = 30_000
 const ROOT = new URL('..', import.meta.url).pathname
 
-/** Moments at which the stand-in got a request, in the order of their coming; it answers as GA4 does. */
+/** When the stand-in received each request, in order; it answers like GA4. */
 const arrivals: number[] = []
 
 type Facts = Pick<ToolBackend, 'run'>
@@ -79,7 +79,7 @@ async function measure(name: string, { url, facts }: Target, goalMs: number): Pr
 }
 
 async function measured(url: string, facts: Facts, index: number): Promise<{ row: number; request: number }> {
-  // One visitor each: the limits for one address would be what is measured.
+  // One visitor each: otherwise the limits per address would be measured.
   const headers = { 'Content-Type': 'application/json', 'X-Forwarded-For': `198.51.100.${index % 250}` }
   const ask = async (path: string, body: object, origin: string | null) => {
     const reply = await send(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body), origin })

@@ -1,12 +1,12 @@
 /**
  * Measures the operator on a real kube-apiserver: `node bench/operator.ts [websites] [changes seconds] [idle minutes]`.
  *
- * Applies 10,000 websites, starts the operator as a process of its own and three readers of the catalog, as an api has one,
- * and prints: how many statuses a bare loop writes; when the catalog is in force in every reader after a cold start; when every
- * website is Ready, with the writes of statuses that this took, from the API server's audit log; how long a change takes from
- * kubectl's request until the last reader has it, at 20 changes a second; what is written while nothing changes; the operator's
- * memory; and how long a rotated Secret and the repair of what somebody else deleted take. The servers share the machine; GOGC
- * says how eagerly the API server collects garbage (400 unless given).
+ * Applies 10,000 websites, starts the operator as a separate process and three readers of the catalog like those of an
+ * api, and prints: how many statuses a bare loop writes; when the catalog is in force in every reader after a cold
+ * start; when every website is Ready, and the status writes for that, from the API server's audit log; how long a
+ * change takes from kubectl's request until the last reader has it, at 20 changes a second; what is written while
+ * nothing changes; the operator's memory; and how long a rotated Secret and the repair of a deleted object take. The
+ * servers share the machine; GOGC controls how eagerly the API server collects garbage (default 400).
  */
 
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -196,7 +196,7 @@ async function measureChanges(): Promise<void> {
     await pause(1_000 / CHANGES_PER_S)
   }
   await Promise.all(requests)
-  // A website that was changed twice within one pass is only ever seen with its later name.
+  // If a website changes twice within one pass, readers only ever see its later name.
   await until('the last change is seen', () => api.every(({ seen }) => seen.has([...sent.keys()].at(-1) ?? '')))
   const tookMs = [...sent]
     .filter(([name]) => api.every(({ seen }) => seen.has(name)))

@@ -2,9 +2,9 @@
  * One provider of five down, in real time: `node bench/outage.ts [seconds] [installs a second]`.
  *
  * Dispatch and all five workers in one process on a real LMDB log, the stand-ins in another. Installs come at a steady
- * pace while all is well, while one provider answers 503, and while it does not answer at all; each part with a process
- * and a log of its own. Prints the 99th percentile from an install's entry on the log to the record that its provider has
- * it, of the four others, and how it compares with that of the first part: 2 is the most allowed.
+ * rate while all is well, while one provider answers 503, and while it does not answer at all; each part with its own
+ * process and log. Prints the 99th percentile for the four other providers, from an install's entry on the log to the
+ * record of its delivery, and its ratio to the first part: at most 2 is allowed.
  */
 
 import { spawn } from 'node:child_process'
@@ -39,7 +39,7 @@ interface Figures {
   readonly late: number
 }
 
-/** The pace keeps below Google's 300 requests a minute, which would be what is measured. */
+/** The rate stays below Google's 300 requests a minute, which would otherwise be measured. */
 const DOWN = 'meta'
 const EVERY_MS = 50
 const WARM_UP = 40
@@ -82,7 +82,7 @@ async function run(part: Part): Promise<Figures> {
   return JSON.parse(text) as Figures
 }
 
-/** Says their addresses, and answers until it is ended. */
+/** Prints their addresses, and answers until it is ended. */
 async function standIns(fault: Fault | null): Promise<void> {
   const options = { port: 0, keep: 1 }
   const meta = await startMetaStandIn(options)
@@ -126,7 +126,7 @@ async function measure({ seconds, perS, fault }: Part): Promise<Figures> {
   }
 }
 
-/** Waits until the four others have all of so many installs; returns how many deliveries are missing when patience ends. */
+/** Waits until the four others have all `installs`; returns how many deliveries are missing at the time-out. */
 async function allThere(log: EventLog, installs: number): Promise<number> {
   const endsAtMs = Date.now() + PATIENCE_MS
   const there = new Set<string>()
@@ -143,7 +143,7 @@ async function allThere(log: EventLog, installs: number): Promise<number> {
   return installs * 4 - there.size
 }
 
-/** In ms, of the installs taken in since then. */
+/** In ms, for the installs received since then. */
 async function waitsSince(log: EventLog, sinceMs: number): Promise<number[]> {
   const takenInAtMs = new Map<string, number>()
   for await (const { value } of entriesOf(log, 'installs')) {

@@ -1,6 +1,7 @@
 /**
- * Runs every benchmark one after another, or those that are named: `npm run -s bench -- http facts-writer`. Each heading
- * names what bare node:http does on this machine at that hour, as figures of two machines cannot be compared without it.
+ * Runs all benchmarks in sequence, or those that are named: `npm run -s bench -- http facts-writer`. Each heading shows
+ * the rate of bare node:http on this machine at that time, because figures of two machines cannot be compared without
+ * it.
  */
 
 import { spawnSync } from 'node:child_process'
@@ -32,6 +33,6 @@ for (const name of named.length === 0 ? known : named) {
 }
 rmSync(folder, { recursive: true, force: true })
 if (failed.length > 0) {
-  console.error(`\nFailed, or short of what is to be reached: ${failed.join(', ')}`)
+  console.error(`\nFailed, or below the target: ${failed.join(', ')}`)
   process.exitCode = 1
 }

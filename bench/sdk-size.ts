@@ -1,4 +1,4 @@
-/** Prints what the SDK weighs, raw, with gzip and with brotli: `node bench/sdk-size.ts`. */
+/** Prints the size of the SDK, raw, with gzip and with brotli: `node bench/sdk-size.ts`. */
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import os from 'node:os'
@@ -6,7 +6,7 @@ import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { buildSdk } from '../sdk/build.ts'
 
-/** What every visitor loads may weigh this much with brotli at quality 11. */
+/** Target size of what every visitor loads, with brotli at quality 11. */
 const CORE_BROTLI_BYTES = 3 * 1024
 
 const folder = await mkdtemp(path.join(os.tmpdir(), 'whence-sdk-size-'))

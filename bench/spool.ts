@@ -1,8 +1,9 @@
 /**
- * Measures how fast a spool is brought to Kafka: `node bench/spool.ts [arrivals a second] [seconds of outage]`.
+ * Measures how fast a spool is copied to Kafka: `node bench/spool.ts [arrivals a second] [seconds of outage]`.
  *
- * A broker of its own (one node, one copy) is killed; entries of 1.5 KB go on arriving, into the spool. When the broker is
- * back they go on arriving too, and the time until the spool is empty is taken. Broker and process share the machine.
+ * A separate broker (one node, one copy) is killed; entries of 1.5 KB keep arriving, into the spool. They also keep
+ * arriving when the broker is back, while the time until the spool is empty is measured. Broker and process share the
+ * machine.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -64,7 +65,7 @@ async function measure(log: SpooledEventLog): Promise<void> {
   const rate = drained / tookS
   const verdict = rate >= TIMES_FASTER * perS ? 'reached' : 'missed'
   console.log(`drained: ${Math.round(rate)}/s in ${tookS.toFixed(1)} s, ${(rate / perS).toFixed(1)} times the arrivals`)
-  // Of all threads, arrivals included: what a core of its own would do, however busy this machine is.
+  // Of all threads, including arrivals: the rate of a dedicated core, however busy this machine is.
   const perCpuS = drained / ((cpu.user + cpu.system) / 1e6)
   console.log(
     `  ${Math.round(perCpuS)} for each second of processor time, ${(perCpuS / perS).toFixed(1)} times the arrivals`,
@@ -72,7 +73,7 @@ async function measure(log: SpooledEventLog): Promise<void> {
   console.log(`at least ${TIMES_FASTER} times: ${verdict}; refused: ${load.refused()}`)
 }
 
-/** True at the first look at which fewer entries wait than at the one before. */
+/** True if fewer entries wait than at the previous check. */
 function hasShrunk(log: SpooledEventLog): boolean {
   const { entries } = log.spool()
   const isLess = entries < most

@@ -1,6 +1,7 @@
 /**
- * How long one request can hold the event loop: the worst 16 KB of each kind that we could think of, one after another,
- * each sent many times to a whole service in this process. The target is 20 ms; `idle` is what the machine itself adds.
+ * How long one request can block the event loop: the worst 16 KB of each kind that we could think of, one after
+ * another, each sent many times to a whole service in this process. The target is 20 ms; `idle` is what the machine
+ * itself adds.
  *
  * Use: node bench/worst-bodies.ts [repeats]
  */
@@ -24,7 +25,7 @@ function filled(start: string, end: string, make: (left: number) => string): str
 const repeat = (piece: string) => (left: number) => piece.repeat(Math.floor(left / Buffer.byteLength(piece)))
 const open = (body: object): string => JSON.stringify(body).slice(0, -1)
 
-/** Receipts that prove themselves, so that each costs its MAC and a look-up. */
+/** Genuine receipts, so that each costs its MAC and a look-up. */
 function genuineReceipts(count: number): string[] {
   return Array.from({ length: count }, (_, index) => {
     const random = Uint8Array.from([index, 1, 2, 3, 4])
@@ -108,7 +109,9 @@ async function ask(path: string, body: string): Promise<number> {
   return (await send(service.url + path, { method: 'POST', headers, body, origin })).status
 }
 
-/** The longest hold in each of the repeats: their median is the request's doing, their largest also the machine's. */
+/**
+ * The longest block in each of the repeats: their median comes from the request, their maximum also from the machine.
+ */
 async function holdMs(work: () => Promise<unknown>): Promise<readonly [number, number]> {
   const holds: number[] = []
   for (let count = 0; count < REPEATS; count++) {
@@ -117,7 +120,7 @@ async function holdMs(work: () => Promise<unknown>): Promise<readonly [number, n
     await work()
     delay.disable()
     holds.push(delay.max / 1e6)
-    // The other roles of this process take what the log holds in batches: that is not this request's doing.
+    // The other roles of this process read the log in batches: that is not caused by this request.
     await service.drain('facts-writer')
   }
   holds.sort((a, b) => a - b)

@@ -1,8 +1,8 @@
-/** Small checks that the stand-ins' rules are written with; each says what is wrong with a value, or nothing. */
+/** Small checks for the stand-ins' rules; each reports what is wrong with a value, or nothing. */
 
 export type Json = Readonly<Record<string, unknown>>
 
-/** Null for what is no JSON object. */
+/** Null if it is no JSON object. */
 export function parsed(body: string): Json | null {
   try {
     const value: unknown = JSON.parse(body)
@@ -24,7 +24,7 @@ export function isText(value: unknown): value is string {
 export class Findings {
   readonly all: string[] = []
 
-  /** True where the value is as it should be. */
+  /** True if the value is right. */
   expect(isRight: boolean, finding: string): boolean {
     if (!isRight) this.all.push(finding)
     return isRight
@@ -34,7 +34,7 @@ export class Findings {
     for (const field of Object.keys(value)) this.expect(known.includes(field), `${path}${field} is no field`)
   }
 
-  /** Left out is right; else it must be one of these. */
+  /** It may be absent; otherwise it must be one of these. */
   oneOf(value: unknown, values: readonly unknown[], path: string): void {
     this.expect(value === undefined || values.includes(value), `${path} must be one of ${values.join(', ')}`)
   }

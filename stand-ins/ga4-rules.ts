@@ -1,5 +1,6 @@
 /**
- * Checks a Measurement Protocol request against Google's documented rules; shares nothing with what builds our requests.
+ * Checks a Measurement Protocol request against Google's documented rules; shares no code with the builder of our
+ * requests.
  *
  * Sources: developers.google.com/analytics/devguides/collection/protocol/ga4, pages reference (fields, reserved names),
  * sending-events (limitations) and validating-events (codes).
@@ -38,7 +39,7 @@ const MAX = {
   ageMs: 72 * 3_600_000,
 } as const
 
-/** Two clocks on one machine agree; more than this ahead is a time that has not been. */
+/** Two processes on one machine share a clock; more than this ahead is in the future. */
 const AHEAD_MS = 1_000
 
 const LONGER_VALUES: Readonly<Record<string, number>> = { page_title: 300, page_referrer: 420, page_location: 1_000 }
@@ -82,7 +83,7 @@ const FIELDS: ReadonlySet<string> = new Set([
 
 type AddMessage = (fieldPath: string, validationCode: ValidationMessage['validationCode'], description: string) => void
 
-/** Everything wrong with it, in the form the validation server answers; empty where it is valid. */
+/** Everything wrong with it, in the form of the validation server's answers; empty if it is valid. */
 export function checkGa4Hit(hit: Ga4Hit): ValidationMessage[] {
   const messages: ValidationMessage[] = []
   const report: AddMessage = (fieldPath, validationCode, description) => {

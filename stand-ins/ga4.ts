@@ -1,4 +1,4 @@
-/** A stand-in for GA4 that records what it is sent, judges it by Google's documented rules, and can be told to fail. */
+/** A stand-in for GA4 that records requests, checks them against Google's documented rules, and can be told to fail. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 
@@ -10,23 +10,23 @@ export type { Fault }
 interface Ga4StandInOptions {
   /** 0 takes a free one. */
   readonly port: number
-  /** Requests kept for reading; older ones are dropped, and still counted. */
+  /** Requests kept for reading; older ones are dropped, but still counted. */
   readonly keep?: number
   readonly nowMs?: () => number
 }
 
-/** One request as it came, with the verdict; of the secret only whether there was one. */
+/** One request as it came, with its findings; for the secret, only whether there was one. */
 export interface RecordedHit {
   readonly number: number
   readonly receivedAtMs: number
   readonly path: string
   readonly measurementId: string
   readonly hasSecret: boolean
-  /** The body as JSON where it is one, else as text. */
+  /** The body as JSON if it is JSON, otherwise as text. */
   readonly body: unknown
-  /** What Google's documented rules refuse in it; empty where it is valid. */
+  /** What Google's documented rules refuse in it; empty if it is valid. */
   readonly messages: readonly ValidationMessage[]
-  /** 0 where no answer was given. */
+  /** 0 if no answer was given. */
   readonly answered: number
 }
 
@@ -37,7 +37,7 @@ export interface Ga4StandIn {
   requests(): readonly RecordedHit[]
   /** All since the start. */
   total(): number
-  /** Applies to one measurement ID, or with `*` to all; null heals it. */
+  /** Applies to one measurement ID, or with `*` to all; null ends it. */
   fail(measurementId: string, fault: Fault | null): void
   stop(): Promise<void>
 }
@@ -46,8 +46,8 @@ const KEEP = 1_000
 const MAX_BODY_BYTES = 1_000_000
 
 /**
- * Answers `/mp/collect` and `/debug/mp/collect` as Google does, `GET /requests` with what it recorded, and takes
- * `POST /faults` as the other stand-ins do; a fault's key is the measurement ID.
+ * Answers `/mp/collect` and `/debug/mp/collect` like Google, `GET /requests` with what it recorded, and accepts `POST
+ * /faults` like the other stand-ins; a fault's key is the measurement ID.
  */
 export async function startGa4StandIn(options: Ga4StandInOptions): Promise<Ga4StandIn> {
   const standIn = new StandIn(options.keep ?? KEEP, options.nowMs ?? Date.now)
@@ -98,11 +98,11 @@ class StandIn {
     if (fault !== null && fault.kind !== 'delay') return applyFault(fault, request.socket, response)
     if (fault !== null) await new Promise((resolve) => setTimeout(resolve, fault.waitMs))
     if (isDebug) sendJson(response, { validationMessages: messages })
-    // Google answers so to everything, also to what it then throws away.
+    // Google gives this answer to everything, even to what it then discards.
     else response.writeHead(204).end()
   }
 
-  /** Any other method than that of a fault reads. */
+  /** Any method other than POST reads. */
   async #answerItself(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method !== 'POST') return sendJson(response, { total: this.total, requests: this.hits })
     const body = await readBody(request, MAX_BODY_BYTES)

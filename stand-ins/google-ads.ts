@@ -1,5 +1,6 @@
 /**
- * A stand-in for Google's Data Manager API that knows its documented rules, and nothing of how our requests are built.
+ * A stand-in for Google's Data Manager API that follows its documented rules, independently of the builder of our
+ * requests.
  *
  * Sources: google/ads/datamanager/v1/*.proto in googleapis/googleapis, and under developers.google.com/data-manager/api
  * devguides/limits, devguides/diagnostics, devguides/concepts/understand-errors (November 2026).
@@ -9,7 +10,7 @@ import { Findings, isObject, isText, parsed, type Json } from './checks.ts'
 import { createGuard, startStandIn } from './server.ts'
 import type { GuardedOptions, Judgement, SimulatedRequest, StandInServer } from './server.ts'
 
-/** How a request is judged later: every event the same way, or some of them otherwise. */
+/** The later verdict on a request: the same for every event, or different for some of them. */
 export interface GoogleVerdict {
   readonly requestStatus: 'PROCESSING' | 'SUCCESS' | 'PARTIAL_SUCCESS' | 'FAILED'
   /** Without its prefix, for example `TOO_RECENT_CLICK`. */
@@ -17,7 +18,7 @@ export interface GoogleVerdict {
 }
 
 interface GoogleAdsOptions extends GuardedOptions {
-  /** Taken requests are judged so late; until then they are PROCESSING. The default is 20 minutes. */
+  /** How long after acceptance a request is judged; until then it is PROCESSING. The default is 20 minutes. */
   readonly judgedAfterMs?: number
   /** The default is success. */
   readonly judge?: (events: readonly Json[]) => GoogleVerdict

@@ -12,18 +12,18 @@ import { startStandIn } from './server.ts'
 import type { Judgement, SimulatedRequest, StandInServer, StandInOptions } from './server.ts'
 
 interface GoogleOauthOptions extends StandInOptions {
-  /** Whether this refresh token is good; by default every one is that is not empty. */
+  /** Whether this refresh token is valid; by default every non-empty one is. */
   readonly isRefreshToken?: (token: string) => boolean
-  /** The service account whose assertions are checked by its key; without it, none is taken. */
+  /** The service account whose assertions are checked with its key; without it, all are refused. */
   readonly account?: { readonly email: string; readonly publicKeyPem: string }
-  /** Of the tokens given, in seconds; the default is an hour. */
+  /** Lifetime of the issued tokens, in seconds; the default is an hour. */
   readonly lifetimeS?: number
 }
 
 export interface GoogleOauthStandIn extends StandInServer {
-  /** Whether a token was given, has not ended, and was not withdrawn. */
+  /** Whether a token was issued, has not expired, and was not revoked. */
   isToken(token: string): boolean
-  /** Withdraws every token that was given. */
+  /** Revokes every issued token. */
   withdraw(): void
 }
 

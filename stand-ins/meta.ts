@@ -1,5 +1,6 @@
 /**
- * A stand-in for Meta's Conversions API that knows its documented rules, and nothing of how our requests are built.
+ * A stand-in for Meta's Conversions API that follows its documented rules, independently of the builder of our
+ * requests.
  *
  * Sources, under developers.facebook.com: documentation/ads-commerce/conversions-api/parameters/server-event and
  * fbp-and-fbc, docs/marketing-api/conversions-api/using-the-api and /support (November 2026).
@@ -32,7 +33,7 @@ export function startMetaStandIn(options: GuardedOptions): Promise<StandInServer
     if (request.method !== 'POST' || pixel === undefined) return null
     const token = tokenOf(request)
     if (!guard.isToken(token, pixel)) return refusal(pixel, { code: 190, status: 401, messages: [] })
-    // What does not exist and what the token may not see look alike.
+    // A missing pixel and one that the token may not see get the same answer.
     if (!guard.isOpen(pixel)) return refusal(pixel, { code: 100, subcode: 33, status: 400, messages: [] })
     if (!guard.hasRoom(request.nowMs))
       return refusal(pixel, { code: 80_004, status: 400, messages: [], isTransient: true })
@@ -142,7 +143,7 @@ interface MetaRefusal {
   readonly isTransient?: boolean
 }
 
-/** Meta's words repeat what was sent, as the real ones do. */
+/** Meta's error messages repeat what was sent, as the real ones do. */
 function refusal(key: string, { code, subcode, status, messages, isTransient = false }: MetaRefusal): Judgement {
   const error = {
     message: messages[0] ?? 'The request was refused.',

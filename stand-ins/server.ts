@@ -1,9 +1,9 @@
-/** What all stand-ins for providers share: recording, faults on demand, and answers that fail in the ways of networks. */
+/** Shared by all stand-ins for providers: recording, faults on demand, and answers that fail like networks do. */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
-/** How requests end that a fault applies to, instead of being answered properly. */
+/** How requests under a fault end, instead of getting a proper answer. */
 export type Fault =
   | {
       readonly kind: 'status'
@@ -11,11 +11,11 @@ export type Fault =
       readonly headers?: Readonly<Record<string, string>>
       readonly body?: string
     }
-  /** Takes the request and never answers. */
+  /** Accepts the request and never answers. */
   | { readonly kind: 'hang' }
   /** Answers 200 and then a byte at a time, without end. */
   | { readonly kind: 'drip'; readonly everyMs: number }
-  /** Cuts the connection once the request is there. */
+  /** Closes the connection once the request has arrived. */
   | { readonly kind: 'reset' }
   /** Answers properly, later. */
   | { readonly kind: 'delay'; readonly waitMs: number }
@@ -23,20 +23,20 @@ export type Fault =
 export interface StandInOptions {
   /** 0 takes a free one. */
   readonly port: number
-  /** The address of this machine that it listens on; without it only this machine reaches it. */
+  /** The address of this machine to listen on; by default only this machine reaches it. */
   readonly host?: string
-  /** Requests kept for reading; older ones are dropped, and still counted. */
+  /** Requests kept for reading; older ones are dropped, but still counted. */
   readonly keep?: number
   readonly nowMs?: () => number
 }
 
-/** Of the stand-ins that stand behind a credential. */
+/** For the stand-ins that require a credential. */
 export interface GuardedOptions extends StandInOptions {
-  /** Whether this token opens this pixel or account; by default every token does that is not empty. */
+  /** Whether this token is valid for this pixel or account; by default every non-empty token is. */
   readonly isToken?: (token: string, key: string) => boolean
-  /** Whether a good token gives access to this pixel or account; by default it does. */
+  /** Whether a valid token has access to this pixel or account; by default it has. */
   readonly isOpen?: (key: string) => boolean
-  /** Requests taken in one minute of the clock; the rest are throttled in the provider's own words. */
+  /** Requests accepted in one minute of the clock; the rest are throttled in the provider's own form. */
   readonly perMinute?: number
 }
 
@@ -48,18 +48,18 @@ export interface SimulatedRequest {
   readonly nowMs: number
 }
 
-/** What the rules of a provider make of a request. */
+/** A provider's rules applied to a request. */
 export interface Judgement {
-  /** Pixel, account or client: what a fault can be set for. */
+  /** Pixel, account or client: faults are set for it. */
   readonly key: string
-  /** What the documented rules refuse in it; empty where it is valid. */
+  /** What the documented rules refuse in it; empty if it is valid. */
   readonly messages: readonly string[]
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body: unknown
 }
 
-/** One request as it came, with the verdict; of tokens only whether there was one. */
+/** One request as it came, with its findings; for tokens, only whether there was one. */
 export interface RecordedRequest {
   readonly number: number
   readonly receivedAtMs: number
@@ -67,10 +67,10 @@ export interface RecordedRequest {
   readonly path: string
   readonly key: string
   readonly hasToken: boolean
-  /** The body as JSON where it is one, else as text. */
+  /** The body as JSON if it is JSON, otherwise as text. */
   readonly body: unknown
   readonly messages: readonly string[]
-  /** 0 where no answer was given. */
+  /** 0 if no answer was given. */
   readonly answered: number
 }
 
@@ -80,15 +80,15 @@ export interface StandInServer {
   requests(): readonly RecordedRequest[]
   /** All since the start. */
   total(): number
-  /** Applies to one key, or with `*` to all; null heals it. */
+  /** Applies to one key, or with `*` to all; null ends it. */
   fail(key: string, fault: Fault | null): void
   stop(): Promise<void>
 }
 
-/** A stand-in that runs, as far as those who start all of them need it. */
+/** A running stand-in, as far as the code that starts all of them needs it. */
 export interface ProviderStandIn {
   readonly url: string
-  /** Of those that give access tokens: whether this token is one of theirs. */
+  /** For those that issue access tokens: whether this token is one of theirs. */
   readonly isToken?: (token: string) => boolean
   stop(): Promise<void>
 }
@@ -104,8 +104,8 @@ const TOKEN_HEADERS = ['authorization', 'access-token', 'x-pixel-token']
 const SECRET_BODY = 'application/x-www-form-urlencoded'
 
 /**
- * `judge` answers null for what the provider has no address for. `GET /requests` shows what was recorded, and
- * `POST /faults` with `{ "key": "*", "fault": { "kind": "hang" } }` makes requests fail; the fault `null` heals them.
+ * `judge` returns null for addresses that the provider does not have. `GET /requests` shows what was recorded, and
+ * `POST /faults` with `{ "key": "*", "fault": { "kind": "hang" } }` makes requests fail; the fault `null` ends that.
  */
 export async function startStandIn(
   options: StandInOptions,
@@ -122,7 +122,7 @@ export async function startStandIn(
     else faults.set(key, fault)
   }
 
-  /** What is asked of the stand-in itself; true where that was all. */
+  /** Handles requests to the stand-in itself; true if this was one. */
   function answerItself({ method, url, body }: SimulatedRequest, response: ServerResponse): boolean {
     const isFault = method === 'POST' && url.pathname === '/faults'
     if (isFault) {
@@ -171,7 +171,7 @@ export async function startStandIn(
   }
 }
 
-/** What stands before a provider's own rules. */
+/** The checks before a provider's own rules. */
 interface RequestGuard {
   readonly isToken: (token: string, key: string) => boolean
   readonly isOpen: (key: string) => boolean
@@ -186,7 +186,7 @@ export function createGuard({ isToken, isOpen, perMinute }: GuardedOptions): Req
   }
 }
 
-/** Whether one more request fits into a minute of at most so many; without a limit any does. */
+/** Whether one more request fits into the minute's limit; always, without a limit. */
 function createQuota(perMinute: number | undefined): (nowMs: number) => boolean {
   let minute = 0
   let taken = 0
@@ -255,7 +255,7 @@ function drip(response: ServerResponse, everyMs: number): void {
   response.on('close', () => clearInterval(timer))
 }
 
-/** Null where it is longer than that, or breaks off. */
+/** Null if it is longer than that, or breaks off. */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<string | null> {
   const chunks: Buffer[] = []
   let bytes = 0

@@ -1,6 +1,6 @@
 /**
- * A stand-in for TikTok's Events API 1.3 that knows its rules as help pages and connectors agree on them, and nothing of
- * how our requests are built. Almost every answer is HTTP 200, with the verdict inside.
+ * A stand-in for TikTok's Events API 1.3 that follows the rules on which help pages and connectors agree, independently
+ * of the builder of our requests. Almost every answer is HTTP 200, with the verdict inside.
  *
  * Sources: ads.tiktok.com/help (Events API, event deduplication), README and business logic of tiktok_ads in
  * rudderlabs/rudder-transformer, stape-io/tiktok-tag (November 2026).

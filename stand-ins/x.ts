@@ -1,5 +1,5 @@
 /**
- * A stand-in for X's Conversion API that knows its documented rules, and nothing of how our requests are built.
+ * A stand-in for X's Conversion API that follows its documented rules, independently of the builder of our requests.
  *
  * Sources: docs.x.com/x-ads-api/measurement/web-conversions and the pages on rate limits and error codes beside it, and
  * the README of stape-io/twitter-tag for the pixel token (November 2026).
@@ -15,7 +15,7 @@ const FIELDS =
 const IDENTIFIERS = ['twclid', 'hashed_email', 'hashed_phone_number', 'ip_address', 'user_agent']
 
 interface XStandInOptions extends GuardedOptions {
-  /** Events of the account; by default every well-formed one is. */
+  /** Events of the account; by default every well-formed one. */
   readonly isEvent?: (eventId: string) => boolean
 }
 
@@ -106,7 +106,7 @@ function checkHashes(identifier: Json, path: string, findings: Findings): void {
   }
 }
 
-/** X's words name the parameter and repeat its value. */
+/** X's error messages name the parameter and repeat its value. */
 function refusal(key: string, status: number, code: string, messages: readonly string[] = []): Judgement {
   const errors = messages.length === 0 ? [{ code, message: code, parameter: '' }] : []
   const named = messages.map((message) => ({ code, message, parameter: message.split(' ')[0] ?? '' }))

@@ -1,4 +1,4 @@
-/** The ceiling that figures are compared with: node:http that reads a body, parses it as JSON and answers 200. */
+/** The ceiling for comparisons: node:http that reads a body, parses it as JSON and answers 200. */
 
 import { createServer } from 'node:http'
 

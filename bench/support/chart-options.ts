@@ -1,4 +1,4 @@
-/** What the chart gives a program of Node.js: what is measured is what is installed. */
+/** The chart's settings for Node.js, so that the benchmark measures what is installed. */
 
 import { readFileSync } from 'node:fs'
 
@@ -14,7 +14,7 @@ export function operatorOptions(): string {
   return chartValues().operator.nodeOptions
 }
 
-/** With the heap that Node.js takes within the pod's limit of memory, which is half of it. */
+/** With the heap that Node.js takes within the pod's memory limit, which is half of it. */
 export function apiOptions(): string {
   const { api, pods } = chartValues()
   const limitMb = Number(/^(\d+)Mi$/.exec(api.resources.limits.memory)?.[1])

@@ -1,4 +1,4 @@
-/** Answers every request as GA4 does and looks at none, so that it costs the machine as little as it can. */
+/** Answers every request like GA4 without reading it, so that it costs the machine as little as possible. */
 
 import { createServer } from 'node:http'
 

@@ -1,9 +1,10 @@
 /**
- * The load of the HTTP benchmarks by wrk on core 1, servers on core 0: visits of 900 bytes, and install events of two kinds.
+ * The load of the HTTP benchmarks by wrk on core 1, servers on core 0: visits of 900 bytes, and install events of two
+ * kinds.
  *
- * `event` is the cheapest one there is: it carries no receipt, and its website has no destination, so nothing is resolved,
- * planned or delivered. `matched` is the dear one: it carries the active receipt of a visit, its organisation has an install
- * path and its website a live GA4 destination, to which each of them is delivered.
+ * `event` is the cheapest kind: it carries no receipt, and its website has no destination, so nothing is resolved,
+ * planned or delivered. `matched` is the expensive one: it carries the active receipt of a visit, its organisation has
+ * an install path and its website a live GA4 destination, to which each of them is delivered.
  */
 
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
@@ -15,16 +16,16 @@ import { urlIdOf } from '../../test/support/requests.ts'
 import { median, needTools } from './rounds.ts'
 
 const CONNECTIONS = 64
-/** Until the compiler has seen some 20,000 requests: before, a third more of the core goes into each. */
+/** The compiler needs some 20,000 requests; before that, each takes a third more of the core. */
 export const WARM_UP_S = 15
 const ORGANIZATIONS = 16
-/** Of the Enterprise plan; with fewer, the limit of 6,000 visits a minute and website would be what is measured. */
+/** Of the Enterprise plan; with fewer, the limit of 6,000 visits per minute and website would be measured. */
 const WEBSITES_EACH = 25
 const ROOT = new URL('../..', import.meta.url).pathname
 
 export interface Figures {
   readonly perSecond: number
-  /** Requests for each second of processor time that the server used; not a number where its ID was not given. */
+  /** Requests per second of processor time of the server; NaN if its process ID was not given. */
   readonly perCpuSecond: number
   readonly p50Ms: number
   readonly p99Ms: number
@@ -43,7 +44,7 @@ function websites(): string[] {
   return Array.from({ length: ORGANIZATIONS * WEBSITES_EACH }, (_, index) => `site-${index}`)
 }
 
-/** `matched`: with what makes an install event dear, the credential of its destinations included. */
+/** `matched`: with everything that makes an install event expensive, including the credential of its destinations. */
 export function writeManifests(folder: string, load: Load = 'visit'): void {
   mkdirSync(folder, { recursive: true })
   const isDear = load === 'matched'
@@ -74,7 +75,10 @@ function destinationOf(website: string): string {
 const ACTIVATED = 2_000
 const ACTIVATING_AT_ONCE = 32
 
-/** Makes visits at a running service and activates them, spread over all websites. @throws if one is refused */
+/**
+ * Makes visits at a running service and activates them, spread over all websites.
+ * @throws if one is refused
+ */
 export async function activatedVisits(port: number): Promise<readonly Activated[]> {
   const all = websites()
   const done: Activated[] = []
@@ -102,7 +106,7 @@ async function posted(port: number, path: string, body: string, address: string)
   return JSON.parse(text)
 }
 
-/** One body, 900 bytes long but for the website's name. */
+/** One body, 900 bytes long except for the website's name. */
 function visitOf(website: string): string {
   const pageUrl = 'https://acme.dev/docs/getting-started/install'
   const visit = {
@@ -137,8 +141,8 @@ function visitOf(website: string): string {
 }
 
 /**
- * Each request has its own client address and a website drawn from all, so that no limit is what is measured; `activated`
- * are what matched events draw from.
+ * Each request has its own client address and a random website, so that no limit is measured; matched events draw from
+ * `activated`.
  */
 export function luaScript(load: Load, activated: readonly Activated[] = []): string {
   if ((load === 'matched') !== activated.length > 0) throw new Error('matched events need visits, and others need none')
@@ -216,8 +220,8 @@ export async function stop(child: ChildProcess): Promise<void> {
 }
 
 /**
- * `pid`: of the server. A run with answers other than 2xx is no figure of what the service can do, so it is none at all;
- * `mayFail` is for a fault whose answers are not what is measured.
+ * `pid`: of the server. A run with answers other than 2xx gives no figure of the service's capacity, so it counts as
+ * failed; `mayFail` is for a fault whose answers are not measured.
  *
  * @throws if wrk is missing or fails, and unless every answer was 2xx
  */
@@ -242,7 +246,10 @@ export interface WrkOptions {
   readonly mayFail?: boolean
 }
 
-/** What wrk printed. @throws if a figure is not there */
+/**
+ * Parses wrk's output.
+ * @throws if a figure is missing
+ */
 export function figuresOf(printed: string, cpuS: number): Figures {
   const number = (pattern: RegExp): number => {
     const found = pattern.exec(printed)?.[1]
@@ -269,7 +276,7 @@ const QUIET_S = 3
 const QUIET_SHARE = 0.1
 const MOST_WAIT_S = 300
 
-/** Processor seconds of a process by the time that nothing is left to do of what it was given. */
+/** Processor seconds of a process once it has finished all its work. */
 export async function cpuWhenQuiet(pid: number | undefined): Promise<number> {
   let before = cpuSeconds(pid)
   let quietS = 0
@@ -295,7 +302,7 @@ export function residentMb(pid: number | undefined): number {
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024
 }
 
-/** Of bare node:http, the ceiling of the same run. */
+/** For bare node:http, the ceiling of the same run. */
 export async function measureBare(script: string, seconds: number): Promise<Figures> {
   const port = await freePort()
   const child = startPinned(['bench/support/bare-http.ts', String(port)])
@@ -306,7 +313,9 @@ export async function measureBare(script: string, seconds: number): Promise<Figu
   return figures
 }
 
-/** Requests a second of bare node:http with 900-byte visits: what tells one machine, or one hour of it, from another. */
+/**
+ * Requests per second of bare node:http with 900-byte visits: it makes machines, and hours of one machine, comparable.
+ */
 export async function bareRate(folder: string): Promise<number> {
   const script = join(folder, 'bare.lua')
   writeFileSync(script, luaScript('visit'))

@@ -1,18 +1,17 @@
-/** What the API server of a benchmark can do at most, which is the ceiling of whoever writes to it. */
+/** What the API server of a benchmark can do at most: the ceiling of every client that writes to it. */
 
 import { conditionsOf } from '../../domain/resources/conditions.ts'
 import { createWriter } from '../../operator/apply/writer.ts'
 import type { KubeClient } from '../../runtime/kube/client.ts'
 import { website } from '../../test/support/manifests.ts'
 
-/** Enough for the server to collect garbage as often as it has to. */
+/** Enough for the server to collect garbage at its usual rate. */
 const SAMPLE = 3_000
 const LANES = 32
 
 /**
- * First statuses of websites that the server takes in a second from a loop around the operator's own writer, with nothing else
- * of it and nobody watching. The
- * namespace must be there; its websites are deleted afterwards.
+ * First statuses of websites per second that the server takes from a loop around the operator's own writer, without the
+ * rest of the operator and without watches. The namespace must exist; its websites are deleted afterwards.
  */
 export async function statusesPerSecond(client: KubeClient, namespace: string): Promise<number> {
   const websites = `/apis/whence.dev/v1alpha1/namespaces/${namespace}/websites`
@@ -33,7 +32,7 @@ export async function statusesPerSecond(client: KubeClient, namespace: string): 
   return SAMPLE / tookS
 }
 
-/** Of the size that the operator's have. */
+/** Of the same size as the operator's. */
 function statusOf(name: string): object {
   const now = new Date().toISOString().replace(/\.\d+/, '')
   const ready = { kind: 'Website', generation: 1, problems: [], isPublished: true, previous: [], now } as const
@@ -46,7 +45,7 @@ function statusOf(name: string): object {
   }
 }
 
-/** Works through all of it, many at once. */
+/** Works through all items, many at once. */
 export async function inLanes<T>(work: Iterator<T>, run: (item: T) => Promise<void>): Promise<void> {
   const lane = async (): Promise<void> => {
     for (let next = work.next(); next.done !== true; next = work.next()) await run(next.value)

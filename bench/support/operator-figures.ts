@@ -1,4 +1,4 @@
-/** What the benchmark of the operator reads and reckons: memory of processes, ranks of times. */
+/** What the benchmark of the operator reads and computes: memory of processes, percentiles of times. */
 
 import { readFileSync } from 'node:fs'
 

@@ -1,10 +1,10 @@
-/** What every benchmark holds to: the tools it needs are there, and a figure is the median of at least three rounds. */
+/** Shared by all benchmarks: the necessary tools exist, and a figure is the median of at least three rounds. */
 
 import { spawnSync } from 'node:child_process'
 
 const LEAST_ROUNDS = 3
 
-/** @throws unless all of these commands are there; a benchmark without its tools would print zeros */
+/** @throws unless all of these commands exist; a benchmark without its tools would print zeros */
 export function needTools(...tools: readonly string[]): void {
   const missing = tools.filter((tool) => spawnSync('sh', ['-c', `command -v ${tool}`]).status !== 0)
   if (missing.length > 0)
@@ -20,7 +20,10 @@ export function roundsFrom(text: string | undefined, fallback: number): number {
   throw new Error(`${String(text)} rounds give no median: at least ${LEAST_ROUNDS}`)
 }
 
-/** The middle one, or the mean of the two in the middle. @throws if there is none, or one is no number */
+/**
+ * The middle one, or the mean of the two in the middle.
+ * @throws if there is none, or one is no number
+ */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other)
   const [low, high] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]]

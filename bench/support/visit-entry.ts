@@ -4,7 +4,7 @@ import { encodeRecord, recordKey } from '../../domain/records.ts'
 import type { VisitRecord } from '../../domain/records.ts'
 import type { Entry } from '../../ports/event-log/event-log.ts'
 
-/** A visit as the example page makes it, with its request log: about 2.2 KB, of which the body is 0.9 KB. */
+/** A visit like the example page's, with its request log: about 2.2 KB, of which the body is 0.9 KB. */
 export function visitEntry(number: number, nowMs: number): Entry {
   const random = (chars: number): string => {
     let text = ''

@@ -1,4 +1,4 @@
-/** Renders what the charts take from elsewhere: the definitions that they carry, and the page of values. */
+/** Renders the generated parts of the charts: their copies of the definitions, and the page of values. */
 
 import { parse } from 'yaml'
 
@@ -6,7 +6,7 @@ import { crdFiles } from './kubernetes.ts'
 import { code, page, table } from './markdown.ts'
 import { chartSchema, chartValues } from './providers.ts'
 
-/** As far as the page of values reads a schema. */
+/** The part of a schema that the page of values uses. */
 export interface ValueSchema {
   readonly type?: string
   readonly description?: string
@@ -15,7 +15,7 @@ export interface ValueSchema {
 }
 
 export interface ValueRow {
-  /** With dots, as `--set` takes it. */
+  /** With dots, as for `--set`. */
   readonly path: string
   readonly schema: ValueSchema
   readonly fallback: unknown
@@ -23,12 +23,12 @@ export interface ValueRow {
 
 const CHARTS = ['charts/whence', 'charts/whence-crds']
 
-/** Charts carry the definitions as files of their own: helm packs nothing from outside. */
+/** Charts contain copies of the definitions: helm packs nothing from outside. */
 export function chartCrdFiles(): readonly { readonly path: string; readonly text: string }[] {
   return CHARTS.flatMap((chart) => crdFiles().map(({ path, text }) => ({ path: `${chart}/files/${path}`, text })))
 }
 
-/** Every value that no other one holds, in the order of the schema. */
+/** Every value that contains no others, in the order of the schema. */
 export function valueRows(): readonly ValueRow[] {
   return rowsOf(JSON.parse(chartSchema()) as ValueSchema, parse(chartValues()), '')
 }

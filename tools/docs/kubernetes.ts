@@ -1,4 +1,4 @@
-/** Renders what is made from the kinds for clusters: the definitions in crds/, and the page of condition reasons. */
+/** Renders what clusters need of the kinds: the definitions in crds/, and the page of condition reasons. */
 
 import { stringify } from 'yaml'
 
@@ -22,20 +22,20 @@ export function crdFiles(): readonly { readonly path: string; readonly text: str
 
 const TYPE_WORDS: { readonly [T in ConditionType]: string } = {
   Accepted: 'The object is valid, has its place in the plan, and no older one has its ID.',
-  ResolvedRefs: 'What it refers to, Secrets included, is there and accepted.',
-  Programmed: 'The catalog that the pods watch has been written with it. Pods take it up by themselves within moments.',
+  ResolvedRefs: 'Everything it refers to, including Secrets, exists and is accepted.',
+  Programmed: 'The catalog that the pods watch has been written with it. Pods load it by themselves within moments.',
   Ready: 'All of the three above. `kubectl wait --for=condition=Ready` waits for it.',
-  Reconciling: 'There, and True, only while the operator still has something to write for it.',
+  Reconciling: 'Present, and True, only while the operator still has something to write for it.',
   Stalled:
-    'There, and True, only as long as nothing but a change of this object, or of one that it refers to, can make it ready.',
+    'Present, and True, only while nothing but a change of this object, or of one that it refers to, can make it ready.',
   Warning:
-    'There, and True, only while something of an object that is in force is passed over or left out: a field that its definition knows and the operator does not, or a page that cannot have its origin.',
+    'Present, and True, only while something of an object that is in force is ignored or left out: a field that its definition knows and the operator does not, or a page that cannot have its origin.',
 }
 
 export function conditionsPage(): string {
   return page('Conditions', 'domain/resources/conditions.ts and domain/resources/problems.ts', [
-    'The operator keeps these conditions on every custom resource, with `observedGeneration`, the generation of the spec that they are about. ' +
-      'A condition is written only when it says something new.',
+    'The operator keeps these conditions on every custom resource, with `observedGeneration`, the generation of the spec that they describe. ' +
+      'A condition is written only when it changes.',
     table(
       ['Condition', 'What it says'],
       [
@@ -43,7 +43,7 @@ export function conditionsPage(): string {
         [
           code('Delivering'),
           'Of a Destination whose deliveries were once paused: False while the provider refuses its credentials. ' +
-            'Workers tell it through ClickHouse, so it is there with `--facts` only, and up to a minute late.',
+            'Workers report it through ClickHouse, so it is present only with `--facts`, and up to a minute late.',
         ],
       ],
     ),

@@ -1,7 +1,7 @@
-/** The few pieces of Markdown that generated pages are made of. */
+/** The Markdown elements of generated pages. */
 import { DAY_MS } from '../../domain/durations.ts'
 
-/** A whole page: title, where it comes from, and its parts. */
+/** A whole page: title, source, and its parts. */
 export function page(title: string, source: string, parts: readonly string[]): string {
   const origin = `<!-- Made from ${source} by \`make docs\`; a change here does not last. -->`
   return `${[`# ${title}`, origin, ...parts].join('\n\n')}\n`

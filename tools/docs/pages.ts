@@ -1,4 +1,4 @@
-/** Renders the pages of docs/ that are made from tables, so that page and program cannot drift apart. */
+/** Renders the pages of docs/ that come from tables, so that page and program agree. */
 
 import { openApiDocument } from '../../api/openapi.ts'
 import { version } from '../../bin/wiring/version.ts'
@@ -21,7 +21,7 @@ export interface DocsPage {
   readonly text: string
 }
 
-/** Every generated page, as it must stand in the repository. */
+/** Every generated page, as it must be in the repository. */
 export function docsPages(): readonly DocsPage[] {
   return [
     ...crdFiles(),
@@ -37,7 +37,7 @@ export function docsPages(): readonly DocsPage[] {
   ]
 }
 
-/** As the service serves it, with an address that stands for any. */
+/** As the service serves it, with an example address. */
 function openApiPage(): string {
   const document = openApiDocument({ baseUrl: 'https://whence.example', version: version(), brand: 'whence' })
   return `${JSON.stringify(document, null, 2)}\n`
@@ -100,7 +100,7 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   webhookMs: 'An outbound webhook request',
   reconstructionHours: "Reconstruction window: the install counts toward the visit's own session",
   retentionDays: 'Visits and installs are kept',
-  logRetentionDays: "Logs are kept, up to the plan's maximum; the default is that maximum where it is less",
+  logRetentionDays: "Logs are kept, up to the plan's maximum; the default is that maximum if it is less",
   limitsCacheS: '`/api/limits` may be cached for',
   preflightCacheS: 'A preflight answer may be cached for',
   answerMemoryDays: 'The answer to an `event_id` is remembered for',
@@ -109,8 +109,8 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   issuedMemoryMs: 'A receipt that is never activated is remembered for',
   eventLogKeepMs: 'Records stay on the event log for',
   deadLetterKeepMs: 'Dead letters stay ready for replay for',
-  appendDeadlineMs: 'An event log that takes nothing any more has, before the answer is `503`,',
-  appendPatienceMs: 'One that is merely slow has, before the answer is `503`,',
+  appendDeadlineMs: 'Time for a stuck event log before the answer is `503`',
+  appendPatienceMs: 'Time for a slow one before the answer is `503`',
   unavailableRetryS: '`Retry-After` of a `503`',
   visitMissingMs: 'An install waits for its visit to be stored for',
   clockSkewMs: 'A clock may be ahead by',
@@ -120,7 +120,7 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   unregisteredOriginsPerHour:
     'Activity entries about unregistered origins, an hour and website (one an hour and origin)',
   installationsPerVisit:
-    "Installations of one visit and UTC day before a website's people are told (`warnings.installationsPerVisit`)",
+    "Installations of one visit and UTC day before the website's members are notified (`warnings.installationsPerVisit`)",
 }
 
 /** A limit of a kind: at most, from-to, or exactly. */
@@ -137,7 +137,7 @@ function limitText(name: string, value: unknown): string {
   return fallback === undefined ? range : `${range}; default ${number(fallback)}`
 }
 
-/** What a plan fixes, in the words of the table's first column. */
+/** A plan's limits, in the words of the table's first column. */
 const PLAN_WORDS = {
   installPaths: 'Install paths',
   websites: 'Websites',
@@ -164,7 +164,7 @@ function limitsPage(): string {
   const limits = (Object.keys(LIMITS) as LimitName[]).map((name) => [LIMIT_WORDS[name], limitText(name, LIMITS[name])])
   return page('Limits', 'domain/limits.ts', [
     '`GET /api/limits` answers the same as JSON.',
-    '## Plans\n\nPer organisation. Past a count, creation answers `402` `plan_limit`, or `plan_required` where the plan allows none; a ' +
+    '## Plans\n\nPer organisation. Past a count, creation answers `402` `plan_limit`, or `plan_required` if the plan allows none; a ' +
       'resource gets the reason `PlanLimit` or `PlanRequired` and is left out, and older ones keep their place. Past the monthly quota, ' +
       'Free is only counted; paid plans are never cut off.',
     table(['', ...PLANS], plans),
@@ -204,9 +204,9 @@ function settingsPage(): string {
   return page('Settings', 'runtime/settings/table.ts and runtime/settings/commands.ts', [
     'Use: `npm run -s whence -- COMMAND [options]`; in the image the command is `whence`. An option wins over its environment variable, ' +
       'an empty variable counts as absent. Everything that is wrong or unknown, `WHENCE_` variables included, is reported at once, by ' +
-      'name, before anything starts. `--check` prints the settings with secrets masked and ends; `--help` and `--version` do as they say.',
+      'name, before anything starts. `--check` prints the settings with secrets masked and ends; `--help` and `--version` work as usual.',
     table(['Option', 'Variable', 'Default', 'Meaning'], rows),
-    '`WHENCE_HANDOFF` and `WHENCE_DISABLED` belong to the hook and are passed over here.',
+    '`WHENCE_HANDOFF` and `WHENCE_DISABLED` belong to the hook and are ignored here.',
     '## Commands',
     table(['Command', 'What it does', 'Options and variables it reads'], commands),
   ])

@@ -1,6 +1,6 @@
 /**
- * Writes what follows from the descriptors of providers and cannot be derived when the program runs: two indexes of
- * modules, and the chart's lists. Where a module is still missing, the compiler names it.
+ * Writes what the descriptors of providers determine but the program cannot derive at run time: two indexes of modules,
+ * and the chart's lists. If a module is missing, the compiler names it.
  */
 
 import { readFileSync } from 'node:fs'

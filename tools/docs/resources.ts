@@ -1,4 +1,4 @@
-/** Renders docs/resources.md: the fields of every kind, Secrets, and every reason for which an object is refused. */
+/** Renders docs/resources.md: the fields of every kind, Secrets, and every reason for refusing an object. */
 
 import { PROBLEM_REASONS } from '../../domain/resources/problems.ts'
 import type { JsonSchema } from '../../domain/resources/json-schema.ts'
@@ -20,7 +20,7 @@ the terminal and in \`/status\` of the metrics port; \`whence lint -f FOLDER\` p
 
 Credentials are Kubernetes Secrets (\`apiVersion: v1\`, \`kind: Secret\`) in the namespace of the resource that refers to them, with \`stringData\` or
 base64 in \`data\`. In the folder, \`\${NAME}\` inside \`stringData\` takes the value of an environment variable, so that no secret need be written
-down; \`$\${NAME}\` stands for the text itself. Nowhere else is anything replaced.`
+down; \`$\${NAME}\` means the text itself. Nothing else is replaced.`
 
 export function resourcesPage(): string {
   const kinds = RESOURCE_KINDS.map((kind) => kindSection(kind, SPEC_SCHEMAS[kind]))
@@ -32,12 +32,12 @@ export function resourcesPage(): string {
   ])
   return page('Custom resources', 'domain/resources/resources.ts and domain/resources/problems.ts', [
     `All are \`apiVersion: ${RESOURCE_API_VERSION}\` and namespaced. The same YAML is applied with kubectl and read from a folder by the embedded ` +
-      'program. A field that is not listed is refused, never ignored (in a cluster the API server leaves it out, or says so with `--validate=strict`). Names of objects are lower-case letters, digits, hyphens and dots. ' +
+      'program. A field that is not listed is refused, never ignored (in a cluster the API server removes it, or reports it with `--validate=strict`). Names of objects are lower-case letters, digits, hyphens and dots. ' +
       'References are to objects of the same namespace, unless they name another one and the object that is referred to allows it ' +
-      '(`allowedNamespaces`). In a folder, `Namespace` manifests give the labels that selectors look at.',
+      '(`allowedNamespaces`). In a folder, `Namespace` manifests give the labels that selectors match.',
     ...kinds,
     ABOUT_FOLDERS,
-    '## Reasons\n\nThe same words stand in `/status` of the metrics port, in `whence lint` and in the conditions of resources. "Blocks" is about a folder; in a ' +
+    '## Reasons\n\nThe same words appear in `/status` of the metrics port, in `whence lint` and in the conditions of resources. "Blocks" is about a folder; in a ' +
       'cluster only the object itself is left out.',
     table(['Reason', 'What is wrong', 'What to do', 'In a folder it'], reasons),
   ])

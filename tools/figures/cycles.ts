@@ -51,7 +51,7 @@ function literal(node: ts.Node | undefined): ts.StringLiteralLike | null {
   return node !== undefined && ts.isStringLiteralLike(node) ? node : null
 }
 
-/** Nothing of it is left at run time, or it names types alone. */
+/** Nothing of it is left at run time, or it names only types. */
 function isOfTypes(node: ts.Node): boolean {
   if (ts.isImportTypeNode(node)) return true
   if (ts.isExportDeclaration(node)) return node.isTypeOnly
