@@ -12,7 +12,7 @@ import { join } from 'node:path'
 
 import type { Entry, EventLog } from '../ports/event-log/event-log.ts'
 import { lmdbEventLog } from '../ports/event-log/lmdb/lmdb.ts'
-import { openLmdb } from '../ports/lmdb/environment.ts'
+import { openLmdb } from '../ports/shared/lmdb/environment.ts'
 import { roundsFrom } from './support/rounds.ts'
 
 const DEPTHS = [1, 16, 64, 256, 1_024]

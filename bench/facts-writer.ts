@@ -23,7 +23,7 @@ import { lmdbEventLog } from '../ports/event-log/lmdb/lmdb.ts'
 import { clickhouseFacts } from '../ports/facts/clickhouse.ts'
 import { openChdb } from '../ports/facts/engine/connect-chdb.ts'
 import { migrate } from '../ports/facts/migrate.ts'
-import { openLmdb } from '../ports/lmdb/environment.ts'
+import { openLmdb } from '../ports/shared/lmdb/environment.ts'
 import { median, needTools, roundsFrom } from './support/rounds.ts'
 import { visitEntry } from './support/visit-entry.ts'
 

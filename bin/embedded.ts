@@ -6,7 +6,7 @@ import { runProgram } from './wiring/process.ts'
 import { startService } from './wiring/service.ts'
 import { startStandIns } from './stand-ins.ts'
 import { version } from './wiring/version.ts'
-import { print } from './tools/output.ts'
+import { print } from './tools/print/output.ts'
 
 export function embedded({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
   return runProgram('embedded', settings, async ({ logger, lifecycle }) => {

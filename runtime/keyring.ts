@@ -4,7 +4,7 @@ import { hash, hkdfSync, randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { ReceiptKeys } from '../domain/receipt.ts'
-import { makeFolder } from '../ports/folders.ts'
+import { makeFolder } from '../ports/shared/folders.ts'
 
 const SECRET_CHARS_MIN = 32
 /** Of random texts of 32 hexadecimal digits, one in twenty million has fewer different ones. */

@@ -11,11 +11,11 @@ import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
 import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
-import { openLmdb } from '../../ports/lmdb/environment.ts'
+import { openLmdb } from '../../ports/shared/lmdb/environment.ts'
 import type { EngineUrl } from '../../runtime/settings/parse.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
 import { connectTools } from './control.ts'
-import { complain } from './output.ts'
+import { complain } from './print/output.ts'
 import type { ToolBackend } from './live.ts'
 
 interface OpenBackend extends ToolBackend {

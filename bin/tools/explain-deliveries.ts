@@ -4,7 +4,7 @@ import { DELIVERY_REASONS } from '../../domain/delivery/deliveries.ts'
 import type { DeliveryPlan } from '../../domain/model.ts'
 import type { AttemptRow, DeliveryRow } from '../../ports/facts/query-rows.ts'
 import type { Explanation } from './explanation.ts'
-import { durationText, timeText } from './table.ts'
+import { durationText, timeText } from './print/table.ts'
 
 /** Of each body of an exchange; `--json` shows all of what is kept. */
 const EXCERPT_CHARS = 400

@@ -7,9 +7,9 @@ import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
 import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import { requireEveryInsert } from '../../ports/facts/engine/self-test.ts'
-import { DataFolderInUse, lockDataFolder } from '../../ports/lmdb/folder-lock.ts'
+import { DataFolderInUse, lockDataFolder } from '../../ports/shared/lmdb/folder-lock.ts'
 import type { RunOutcome, Settings } from '../../runtime/settings/settings.ts'
-import { print } from './output.ts'
+import { print } from './print/output.ts'
 
 export async function migrateTool({ settings }: RunOutcome): Promise<number> {
   const { facts, eventLog } = settings

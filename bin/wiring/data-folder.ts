@@ -1,6 +1,6 @@
 /** The folder that a process keeps its data in. */
 
-import { makePrivateFolder } from '../../ports/folders.ts'
+import { makePrivateFolder } from '../../ports/shared/folders.ts'
 import type { Logger } from '../../runtime/logger.ts'
 
 /**

@@ -6,7 +6,7 @@ import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
 import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
-import type { LmdbEnvironment } from '../../ports/lmdb/environment.ts'
+import type { LmdbEnvironment } from '../../ports/shared/lmdb/environment.ts'
 import type { Lifecycle } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
@@ -70,7 +70,7 @@ type EnvironmentAt = (location: string, headRoomBytes?: number) => Promise<LmdbE
 function lmdbEnvironments({ lifecycle, nowMs }: EngineParts, disk: DiskReport): EnvironmentAt {
   const opened = new Map<string, Promise<LmdbEnvironment>>()
   const open = async (location: string, headRoomBytes: number): Promise<LmdbEnvironment> => {
-    const { openLmdb } = await import('../../ports/lmdb/environment.ts')
+    const { openLmdb } = await import('../../ports/shared/lmdb/environment.ts')
     const onFatal = (error: Error): void => lifecycle.fail('lmdb', error)
     const onSpace = (isFull: boolean): void => disk.changed(location, isFull)
     return lifecycle.start(

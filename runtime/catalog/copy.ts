@@ -3,7 +3,7 @@
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-import { makePrivateFolder } from '../../ports/folders.ts'
+import { makePrivateFolder } from '../../ports/shared/folders.ts'
 import type { Logger } from '../logger.ts'
 
 /** A whole catalog as the cluster holds it, without credentials. */

@@ -8,7 +8,7 @@ import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import { lmdbHotState } from '../../ports/hot-state/lmdb/lmdb.ts'
-import type { LmdbEnvironment } from '../../ports/lmdb/environment.ts'
+import type { LmdbEnvironment } from '../../ports/shared/lmdb/environment.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { deleteFolder, openTestEnvironment, temporaryFolder } from '../contract/lmdb-harness.ts'
 

@@ -2,7 +2,7 @@
 
 import type { LmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
-import type { LmdbEnvironment } from '../../ports/lmdb/environment.ts'
+import type { LmdbEnvironment } from '../../ports/shared/lmdb/environment.ts'
 
 import type { EventLogBounds, EventLogHarness } from './event-log.contract.ts'
 import { eventLogContract } from './event-log.contract.ts'

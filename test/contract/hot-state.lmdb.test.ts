@@ -2,7 +2,7 @@
 
 import type { LmdbHotState } from '../../ports/hot-state/lmdb/lmdb.ts'
 import { lmdbHotState } from '../../ports/hot-state/lmdb/lmdb.ts'
-import type { LmdbEnvironment } from '../../ports/lmdb/environment.ts'
+import type { LmdbEnvironment } from '../../ports/shared/lmdb/environment.ts'
 
 import type { HotStateHarness } from './hot-state.contract.ts'
 import { hotStateContract } from './hot-state.contract.ts'

@@ -5,8 +5,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import type { LmdbEnvironment } from '../../ports/lmdb/environment.ts'
-import { openLmdb } from '../../ports/lmdb/environment.ts'
+import type { LmdbEnvironment } from '../../ports/shared/lmdb/environment.ts'
+import { openLmdb } from '../../ports/shared/lmdb/environment.ts'
 
 export interface TestClock {
   nowMs: () => number

@@ -9,7 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 import { diskReport } from '../../bin/wiring/disk-report.ts'
 import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
-import { openLmdb } from '../../ports/lmdb/environment.ts'
+import { openLmdb } from '../../ports/shared/lmdb/environment.ts'
 
 const [folder = ''] = process.argv.slice(2)
 const MIB = 1024 * 1024

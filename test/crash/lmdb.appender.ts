@@ -8,8 +8,8 @@ import { writeSync } from 'node:fs'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import { lmdbHotState } from '../../ports/hot-state/lmdb/lmdb.ts'
-import { StorageFailed } from '../../ports/lmdb/committer.ts'
-import { openLmdb } from '../../ports/lmdb/environment.ts'
+import { StorageFailed } from '../../ports/shared/lmdb/committer.ts'
+import { openLmdb } from '../../ports/shared/lmdb/environment.ts'
 
 const [folder = '', firstId = '0', inFlight = '64', count = 'Infinity'] = process.argv.slice(2)
 

@@ -10,7 +10,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { LogUnavailable, type EventLog } from '../../ports/event-log/event-log.ts'
 import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import { SPOOL_LOG_OPTIONS, spooledEventLog, type SpooledEventLog } from '../../ports/event-log/spool/spooled.ts'
-import { openLmdb } from '../../ports/lmdb/environment.ts'
+import { openLmdb } from '../../ports/shared/lmdb/environment.ts'
 
 const [folder = ''] = process.argv.slice(2)
 const HEAD_ROOM_BYTES = 4 * 1024 * 1024

@@ -13,7 +13,7 @@ import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
 import { FactsUnavailable } from '../../ports/facts/facts.ts'
-import { openLmdb } from '../../ports/lmdb/environment.ts'
+import { openLmdb } from '../../ports/shared/lmdb/environment.ts'
 import { visitRecord } from '../contract/fact-samples.ts'
 
 describe('a ClickHouse that takes connections and never answers', function () {

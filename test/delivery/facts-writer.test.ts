@@ -22,8 +22,8 @@ import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { FactsUnavailable } from '../../ports/facts/facts.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
-import { openLmdb } from '../../ports/lmdb/environment.ts'
-import type { LmdbEnvironment } from '../../ports/lmdb/environment.ts'
+import { openLmdb } from '../../ports/shared/lmdb/environment.ts'
+import type { LmdbEnvironment } from '../../ports/shared/lmdb/environment.ts'
 import {
   activationRecord,
   activityRecord,

@@ -6,7 +6,7 @@ import { Registry } from 'prom-client'
 import { consumeReadable, HOLD_MS } from '../../delivery/version-guard.ts'
 import type { Batch, BatchHandler, EventLog } from '../../ports/event-log/event-log.ts'
 import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
-import type { LmdbEnvironment } from '../../ports/lmdb/environment.ts'
+import type { LmdbEnvironment } from '../../ports/shared/lmdb/environment.ts'
 import { deleteFolder, openTestEnvironment, temporaryFolder } from '../contract/lmdb-harness.ts'
 
 const OPTIONS = { maxEntries: 100 }

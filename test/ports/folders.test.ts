@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { makeFolder } from '../../ports/folders.ts'
+import { makeFolder } from '../../ports/shared/folders.ts'
 
 describe('makeFolder', () => {
   let root: string

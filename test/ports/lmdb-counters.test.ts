@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 
 import { openCounters } from '../../ports/hot-state/lmdb/counters.ts'
-import type { Table } from '../../ports/lmdb/table.ts'
+import type { Table } from '../../ports/shared/lmdb/table.ts'
 
 const MOST_KEYS = 500_000
 

@@ -8,8 +8,8 @@ import type { StoredEntry } from '../../ports/event-log/event-log.ts'
 import type { LmdbEventLog, LmdbEventLogOptions } from '../../ports/event-log/lmdb/lmdb.ts'
 import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import { lmdbHotState } from '../../ports/hot-state/lmdb/lmdb.ts'
-import type { LmdbEnvironment } from '../../ports/lmdb/environment.ts'
-import { openLmdb } from '../../ports/lmdb/environment.ts'
+import type { LmdbEnvironment } from '../../ports/shared/lmdb/environment.ts'
+import { openLmdb } from '../../ports/shared/lmdb/environment.ts'
 import { deleteFolder, openTestEnvironment, temporaryFolder, testClock } from '../contract/lmdb-harness.ts'
 
 const DAY_MS = 86_400_000

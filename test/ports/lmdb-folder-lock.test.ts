@@ -7,7 +7,7 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 
-import { DataFolderInUse, lockDataFolder } from '../../ports/lmdb/folder-lock.ts'
+import { DataFolderInUse, lockDataFolder } from '../../ports/shared/lmdb/folder-lock.ts'
 import type { Appender } from '../crash/lmdb.processes.ts'
 import { startAppender } from '../crash/lmdb.processes.ts'
 

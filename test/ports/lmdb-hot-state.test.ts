@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { LIMITS } from '../../domain/limits.ts'
 import type { LmdbHotState } from '../../ports/hot-state/lmdb/lmdb.ts'
 import { lmdbHotState } from '../../ports/hot-state/lmdb/lmdb.ts'
-import type { LmdbEnvironment } from '../../ports/lmdb/environment.ts'
+import type { LmdbEnvironment } from '../../ports/shared/lmdb/environment.ts'
 import {
   deleteFolder,
   holdWriteLock,

@@ -26,7 +26,7 @@ const FOR_TESTS: readonly string[] = [
   'ports/facts/engine/self-test.ts#EngineUnfit',
   'ports/facts/engine/self-test.ts#changedSettings',
   'ports/facts/migrate.ts#MigrationRefused',
-  'ports/lmdb/committer.ts#StorageFailed',
+  'ports/shared/lmdb/committer.ts#StorageFailed',
   'runtime/catalog/folder-watch.ts#settle',
   'runtime/catalog/source.ts#CatalogRefused',
   'runtime/keyring.ts#SecretProblem',

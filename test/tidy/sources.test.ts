@@ -245,6 +245,20 @@ describe('runtime/', () => {
   })
 })
 
+describe('folders', () => {
+  /** More than one looks through at a glance. Generated files and charts have an order that their tools ask for. */
+  const MOST_FILES = 15
+
+  it('of the product hold no more files than one sees at a glance', () => {
+    const counts = new Map<string, number>()
+    for (const { path } of sourceFiles([...PRODUCT_FOLDERS, 'tools', 'bench'], ['.ts', '.lua', '.sql', '.sh'])) {
+      const folder = path.slice(0, path.lastIndexOf('/'))
+      counts.set(folder, (counts.get(folder) ?? 0) + 1)
+    }
+    expect([...counts].filter(([, count]) => count > MOST_FILES)).to.deep.equal([])
+  })
+})
+
 describe('common/', () => {
   it('is a closed list', () => {
     const files = sourceFiles(['common'], ['.ts']).map(({ path }) => path.replace('common/', ''))

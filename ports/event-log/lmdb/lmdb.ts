@@ -2,8 +2,8 @@
 
 import type { Topic } from '../../../domain/records.ts'
 import { LIMITS } from '../../../domain/limits.ts'
-import type { LmdbEnvironment } from '../../lmdb/environment.ts'
-import type { Table } from '../../lmdb/table.ts'
+import type { LmdbEnvironment } from '../../shared/lmdb/environment.ts'
+import type { Table } from '../../shared/lmdb/table.ts'
 
 import type {
   AppendOptions,

@@ -3,9 +3,9 @@
 import type { Database } from 'lmdb'
 
 import type { Topic } from '../../../domain/records.ts'
-import type { LmdbEnvironment } from '../../lmdb/environment.ts'
-import type { WriteOne } from '../../lmdb/committer.ts'
-import type { Table } from '../../lmdb/table.ts'
+import type { LmdbEnvironment } from '../../shared/lmdb/environment.ts'
+import type { WriteOne } from '../../shared/lmdb/committer.ts'
+import type { Table } from '../../shared/lmdb/table.ts'
 
 import type { Entry, Newest, StoredEntry } from '../event-log.ts'
 import type { Append } from './appends.ts'

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
 import { createClient } from '@clickhouse/client'
 import type { ClickHouseClient, ClickHouseClientConfigOptions } from '@clickhouse/client'
 
-import { makePrivateFolder } from '../../folders.ts'
+import { makePrivateFolder } from '../../shared/folders.ts'
 import { settingsClause } from './connection.ts'
 import type { FactsConnection, InsertStatement, QueryParameters } from './connection.ts'
 import { selfTest } from './self-test.ts'

@@ -7,7 +7,7 @@
  * loses what was counted in that moment, and at most that share of each long window.
  */
 
-import type { Table } from '../../lmdb/table.ts'
+import type { Table } from '../../shared/lmdb/table.ts'
 
 import type { Hit, HitOutcome, KnownUsage, UsageOutcome, UsageRequest } from '../hot-state.ts'
 

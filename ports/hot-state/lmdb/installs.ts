@@ -7,7 +7,7 @@
  */
 
 import { LIMITS } from '../../../domain/limits.ts'
-import type { Table } from '../../lmdb/table.ts'
+import type { Table } from '../../shared/lmdb/table.ts'
 
 import type { Claim, ClaimOutcome, DecidedAnswer, Installation, MatchedVisit, Settlement } from '../hot-state.ts'
 import type { Leases } from '../leases.ts'

@@ -8,7 +8,7 @@
  */
 
 import { LIMITS } from '../../../domain/limits.ts'
-import type { Table } from '../../lmdb/table.ts'
+import type { Table } from '../../shared/lmdb/table.ts'
 
 import type { IssuedReceipt, Predecessor, ReceiptRef } from '../hot-state.ts'
 

@@ -4,7 +4,7 @@
  * Verbs resolve before their writes are stored: what a crash loses is on the log, and a start restores it from there.
  */
 
-import type { LmdbEnvironment } from '../../lmdb/environment.ts'
+import type { LmdbEnvironment } from '../../shared/lmdb/environment.ts'
 
 import type { HotState } from '../hot-state.ts'
 import { memoryLeases } from '../leases.ts'

@@ -7,7 +7,7 @@
  */
 
 import { LIMITS } from '../../../domain/limits.ts'
-import type { Table } from '../../lmdb/table.ts'
+import type { Table } from '../../shared/lmdb/table.ts'
 
 import type { Activation, IssuedReceipt, Predecessor, ReceiptRef, ReceiptStanding, ReceiptState } from '../hot-state.ts'
 import type { IssuedReceipts } from './issued.ts'

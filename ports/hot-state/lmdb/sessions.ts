@@ -1,6 +1,6 @@
 /** Sessions and one-time values, in the table: they are few, and each is stored before its verb resolves. */
 
-import type { Table } from '../../lmdb/table.ts'
+import type { Table } from '../../shared/lmdb/table.ts'
 
 import { GENERATION_MS, type SessionVerbs } from '../session-verbs.ts'
 

@@ -1,7 +1,7 @@
 /** Tables and lists in memory with a bound: the oldest entry goes first. */
 
 import { BoundedMap } from '../../../common/bounded-map.ts'
-import type { Table } from '../../lmdb/table.ts'
+import type { Table } from '../../shared/lmdb/table.ts'
 
 /** A table that is never stored. */
 export function memoryTable(limit: number): Table {

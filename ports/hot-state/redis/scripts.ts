@@ -4,37 +4,15 @@ import { readFileSync } from 'node:fs'
 
 import type { Redis } from 'ioredis'
 
-/** Named after their files in `lua/`. */
-const SCRIPTS = [
-  'put_visit',
-  'activate',
-  'learn',
-  'receipt_states',
-  'claim_install',
-  'keep_install',
-  'settle_install',
-  'decide_install',
-  'release_install',
-  'count_hits',
-  'return_hits',
-  'add_usage',
-  'return_usage',
-  'read_usage',
-  'raise_usage',
-  'claim_job',
-  'release_job',
-  'put_session',
-  'read_session',
-  'drop_session',
-  'drop_sessions_of',
-  'put_once',
-  'read_once',
-  'take_once',
-  'mark_whole',
-  'read_whole',
-  'probe',
-] as const
-export type ScriptName = (typeof SCRIPTS)[number]
+/** By folder of `lua/`; each is named after its file. */
+const SCRIPTS = {
+  receipts: ['put_visit', 'activate', 'learn', 'receipt_states'],
+  installs: ['claim_install', 'keep_install', 'settle_install', 'decide_install', 'release_install'],
+  limits: ['count_hits', 'return_hits', 'add_usage', 'return_usage', 'read_usage', 'raise_usage'],
+  sessions: ['put_session', 'read_session', 'drop_session', 'drop_sessions_of', 'put_once', 'read_once', 'take_once'],
+  store: ['claim_job', 'release_job', 'mark_whole', 'read_whole', 'probe'],
+} as const
+export type ScriptName = (typeof SCRIPTS)[keyof typeof SCRIPTS][number]
 export type ScriptArgument = string | number | Buffer
 
 /** Runs a script: texts come back as bytes, numbers as numbers. */
@@ -80,12 +58,14 @@ export function defineScripts(client: Redis, prefix: string): RunScript {
 }
 
 function verbsScript(): string {
-  const verbs = SCRIPTS.map(
-    (name) => `VERBS.${name} = function(ARGV)\nNOW = clock_ms(ARGV[1])\n${readScript(name)}end\n`,
+  const verbs = Object.entries(SCRIPTS).flatMap(([folder, names]) =>
+    names.map(
+      (name) => `VERBS.${name} = function(ARGV)\nNOW = clock_ms(ARGV[1])\n${readScript(`${folder}/${name}`)}end\n`,
+    ),
   )
   return [readScript('shared'), 'local VERBS = {}\n', ...verbs, readScript('run')].join('\n')
 }
 
-function readScript(name: string): string {
-  return readFileSync(new URL(`lua/${name}.lua`, import.meta.url), 'utf8')
+function readScript(path: string): string {
+  return readFileSync(new URL(`lua/${path}.lua`, import.meta.url), 'utf8')
 }

@@ -7,7 +7,7 @@ import { startFactsWriter } from '../../../delivery/facts-writer/facts-writer.ts
 import { lmdbEventLog } from '../../../ports/event-log/lmdb/lmdb.ts'
 import { clickhouseFacts } from '../../../ports/facts/clickhouse.ts'
 import { openChdb } from '../../../ports/facts/engine/connect-chdb.ts'
-import { openLmdb } from '../../../ports/lmdb/environment.ts'
+import { openLmdb } from '../../../ports/shared/lmdb/environment.ts'
 
 const [logFolder = '', factsFolder = ''] = process.argv.slice(2)
 const onFatal = (error: Error): void => {

@@ -22,7 +22,7 @@ import type { EventLog } from '../../../ports/event-log/event-log.ts'
 import { lmdbEventLog } from '../../../ports/event-log/lmdb/lmdb.ts'
 import type { HotState } from '../../../ports/hot-state/hot-state.ts'
 import { lmdbHotState } from '../../../ports/hot-state/lmdb/lmdb.ts'
-import { openLmdb } from '../../../ports/lmdb/environment.ts'
+import { openLmdb } from '../../../ports/shared/lmdb/environment.ts'
 import { SILENT_LOGGER } from '../../../runtime/logger.ts'
 import { API_SECRET, catalogOf, destinationOf, NOON_MS, WEBSITE } from './builders.ts'
 

@@ -1,11 +1,11 @@
 /** Prints an explanation for people: what happened, which visit it came from and why, and the deliveries. */
 
-import type { CandidateVerdict, ReceiptVerdict } from '../../domain/model.ts'
-import type { InstallRow, VisitRow } from '../../ports/facts/query-rows.ts'
-import { deliveryLines } from './explain-deliveries.ts'
-import type { Explanation } from './explanation.ts'
-import { readJsonColumn } from '../../common/json-column.ts'
-import { printable } from '../../common/printable.ts'
+import type { CandidateVerdict, ReceiptVerdict } from '../../../domain/model.ts'
+import type { InstallRow, VisitRow } from '../../../ports/facts/query-rows.ts'
+import { deliveryLines } from '../explain-deliveries.ts'
+import type { Explanation } from '../explanation.ts'
+import { readJsonColumn } from '../../../common/json-column.ts'
+import { printable } from '../../../common/printable.ts'
 import { durationText, preciseTimeText, timeText } from './table.ts'
 
 const VERDICT_TEXTS: { readonly [V in ReceiptVerdict]: string } = {
