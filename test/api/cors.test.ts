@@ -63,7 +63,7 @@ spec: { organizationRef: { name: acme }, displayName: other, primaryOrigin: 'htt
       }
     })
 
-    it('allows GET and HEAD where these are what there is', async () => {
+    it('allows GET and HEAD if these are the methods', async () => {
       for (const path of GETS) {
         const { headers } = await preflight(path, TEST_ORIGIN, 'GET')
         expect(headers.get('access-control-allow-methods')).to.equal('GET, HEAD')
@@ -88,7 +88,7 @@ spec: { organizationRef: { name: acme }, displayName: other, primaryOrigin: 'htt
   })
 
   describe('an answer', () => {
-    it('echoes a registered origin and varies with it, also where it refuses', async () => {
+    it('echoes a registered origin and varies with it, even in a refusal', async () => {
       for (const origin of REGISTERED.slice(0, 3)) {
         const sound = await api.post('/v1/visits', visitBody({ page_url: `${origin}/install` }), { origin })
         const refused = await api.post('/v1/visits', '{', { origin })
@@ -105,7 +105,7 @@ spec: { organizationRef: { name: acme }, displayName: other, primaryOrigin: 'htt
       expect(reply.headers.get('access-control-allow-origin')).to.equal('https://other.dev')
     })
 
-    it('varies with the origin where there is none and where it is foreign, so that no cache mixes them up', async () => {
+    it('varies with the origin even without one and with a foreign one, so that no cache mixes them up', async () => {
       for (const origin of [null, ...FOREIGN]) {
         const { headers } = await api.visit({}, { origin })
         expect(headers.get('vary'), String(origin)).to.equal('Origin')

@@ -229,7 +229,7 @@ describe('POST /v1/events', () => {
       })
     })
 
-    it('leaves the event unmatched where it is unusable, and is never an error', async () => {
+    it('leaves the event unmatched if it is unusable, and is never an error', async () => {
       const expired = issueReceipt(KEYS, {
         website: 'acme-dev',
         origin: TEST_ORIGIN,
@@ -306,7 +306,7 @@ describe('POST /v1/events', () => {
       expect(body).to.deep.include({ selection_policy: 'latest_visit', candidate_count: 1 })
     })
 
-    it('steps in where a token or all receipts are unusable', async () => {
+    it('steps in if a token or all receipts are unusable', async () => {
       const first = eventBody({ receipts: [await api.activeReceipt()] })
       await api.post('/v1/events', first)
       const installation_id = first['installation_id']
@@ -361,7 +361,7 @@ spec: { organizationRef: { name: acme }, displayName: other, primaryOrigin: 'htt
       expect((await api.post('/v1/events', { ...event, project: 'other-dev' })).body['duplicate']).to.equal(true)
     })
 
-    it('is told apart by case and by every character', async () => {
+    it('is distinguished by case and by every character', async () => {
       const id = `Event-${newId()}`
       expect((await report({ event_id: id }))['duplicate']).to.equal(false)
       expect((await report({ event_id: id.toLowerCase() }))['duplicate']).to.equal(false)
@@ -376,7 +376,7 @@ spec: { organizationRef: { name: acme }, displayName: other, primaryOrigin: 'htt
       return (await installOf(event['event_id'])).install_path
     }
 
-    it("is the organisation's first one where it is missing or unknown", async () => {
+    it("is the organisation's first one if it is missing or unknown", async () => {
       for (const sent of ['cli', undefined, null, '', 'nothing', '__proto__', 'x'.repeat(5_000)]) {
         expect(await pathOf(sent)).to.equal('cli')
       }

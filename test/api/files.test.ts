@@ -80,7 +80,7 @@ describe('public files', () => {
       expect((await api.get('/browser.js', { headers: { 'If-None-Match': '"x"' } })).status).to.equal(200)
     })
 
-    it('is packed with brotli before gzip, where the client takes it', async () => {
+    it('is packed with brotli before gzip, if the client accepts it', async () => {
       const plain = await raw('/browser.js')
       const unpack = { br: brotliDecompressSync, gzip: gunzipSync, none: (bytes: Buffer) => bytes }
       const rows: readonly (readonly [string, keyof typeof unpack])[] = [
@@ -172,7 +172,7 @@ describe('public files', () => {
       }
     })
 
-    it('installs nothing where a file does not match its digest', async () => {
+    it('installs nothing if a file does not match its digest', async () => {
       const folder = await mkdtemp(join(tmpdir(), 'whence-skill-'))
       try {
         // A curl of our own, first in the path, that spoils one file on its way.

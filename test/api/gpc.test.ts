@@ -37,7 +37,7 @@ describe('Global Privacy Control', () => {
     ['by a header that came twice', {}, { headers: { 'Sec-GPC': '0, 1' } }],
   ]
   for (const [name, more, options] of WAYS) {
-    it(`told ${name} keeps GA4 and drops the rest, in facts and Logs`, async () => {
+    it(`requested ${name} keeps GA4 and drops the rest, in facts and Logs`, async () => {
       const mark = newId()
       const page = `https://acme.dev/install?gclid=gclid-${mark}&fbclid=${encodeURIComponent(`fbclid/${mark}`)}`
       const { body } = await api.visit(

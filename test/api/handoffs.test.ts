@@ -119,7 +119,7 @@ describe('POST /v1/handoffs', () => {
   })
 
   describe('refusals of a receipt', () => {
-    it('are 404 receipt_not_found where it is forged or foreign', async () => {
+    it('are 404 receipt_not_found if it is forged or foreign', async () => {
       const { receipt } = await visited()
       for (const forged of ['x', 'A'.repeat(43), receipt.slice(0, -1) + (receipt.endsWith('A') ? 'E' : 'A')]) {
         const reply = await api.handoff({ receipt: forged })
@@ -135,7 +135,7 @@ describe('POST /v1/handoffs', () => {
       expect(reply.body).to.deep.equal({ error: 'origin_mismatch' })
     })
 
-    it('are 409 receipt_revoked once it was replaced, also where only ClickHouse remembers it', async () => {
+    it('are 409 receipt_revoked once it was replaced, even if only ClickHouse remembers it', async () => {
       const first = await api.activeReceipt()
       await api.activeReceipt({ previous_receipt: first })
       const reply = await api.handoff({ receipt: first })

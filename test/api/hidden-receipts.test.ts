@@ -13,7 +13,7 @@ spec: { organizationRef: { name: acme }, displayName: sister.dev, primaryOrigin:
 `
 const digest = (text: string): string => createHash('sha256').update(text).digest('base64url')
 
-describe('receipts in places where none belongs', () => {
+describe('receipts in places for other values', () => {
   let api: Api
   before(async () => {
     api = await startApi({ manifests: { ...MANIFESTS, 'sister.yaml': SIBLING } })
@@ -60,7 +60,7 @@ describe('receipts in places where none belongs', () => {
     expect(JSON.stringify(logs)).to.not.include(sister)
   })
 
-  it('are told from IDs of the same length, which stay as they came', async () => {
+  it('are distinguished from IDs of the same length, which stay as they came', async () => {
     const event = eventBody({
       event_id: digest(newId()),
       installation_id: randomBytes(32).toString('base64url'),

@@ -78,7 +78,7 @@ describe('Logs', () => {
     expect(new Set(rows.map(({ id }) => id)).size).to.equal(16)
   })
 
-  it('name the website and the origin where there are any', async () => {
+  it('name the website and the origin if there are any', async () => {
     const { agent, options } = asAgent()
     await api.visit({}, { ...options, origin: 'https://evil.example' })
     await api.post('/v1/visits', '[]', options)
@@ -139,7 +139,7 @@ describe('Logs', () => {
       expect(rows.every(({ code }) => code === 'body_too_large')).to.equal(true)
     })
 
-    it('is withheld where it was compressed, as nobody looks for receipts inside', async () => {
+    it('is withheld if it was compressed, because receipts inside would be hidden', async () => {
       const { agent, options } = asAgent()
       const { receipt } = (await api.visit()).body['marker']
       const sent = gzipSync(JSON.stringify({ receipt }))
@@ -237,7 +237,7 @@ describe('Logs of an organisation that says how long', () => {
     })
   }
 
-  it('are kept so long, and as short as can be if nobody knows whose they are', async () => {
+  it('are kept as long as the plan says, and as short as possible if their owner is unknown', async () => {
     await api.visit()
     await api.event()
     await api.post('/v1/visits', visitBody({ page_url: 3 }))

@@ -20,7 +20,7 @@ describe('the OpenAPI document', () => {
   })
   after(() => api.stop())
 
-  it('stands in docs/openapi.json as the program makes it', () => {
+  it('is in docs/openapi.json as the program makes it', () => {
     expect(JSON.parse(read('docs/openapi.json'))).to.deep.equal(JSON.parse(JSON.stringify(DOCUMENT)))
   })
 

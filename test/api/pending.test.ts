@@ -88,7 +88,7 @@ describe('a pending install', function () {
       })
     })
 
-    it('is told to a repeat as it was decided though nobody tells the hot state, which then knows it too', async () => {
+    it('is given to a repeat as it was decided even if the hot state does not have it, which then gets it too', async () => {
       api = await startApi()
       const receipt = await forgottenReceipt()
       const speak = silence('receiptFacts', 'receiptHistory', 'decisionsByEvents')
@@ -149,7 +149,7 @@ describe('a pending install', function () {
     })
   })
 
-  describe('after a try whose end nobody knows', () => {
+  describe('after a try with an unknown end', () => {
     const installs = async () => (await api.service.eventLog.read('installs', 0, 100)).map(({ value }) => value)
     /** Stores what it is given and says that it did not, so often. */
     const lie = (times: number): void => {
@@ -219,7 +219,7 @@ describe('a pending install', function () {
       expect(body).to.deep.include({ resolution: 'matched', candidate_count: 0, selection_policy: 'same_installation' })
     })
 
-    it('leaves it pending where ClickHouse is silent, answers in time, and follows the installation later', async () => {
+    it('leaves it pending if ClickHouse is silent, answers in time, and follows the installation later', async () => {
       const first = eventBody({ receipts: [await api.activeReceipt()] })
       await api.post('/v1/events', first)
       await api.service.drain('facts-writer')

@@ -85,7 +85,7 @@ describe('an organisation on Free', () => {
       expect(await used()).to.equal(PLAN_LIMITS.Free.trackedEventsPerMonth)
     })
 
-    it('is told once in the activity of the organisation', async () => {
+    it('is recorded once in the activity of the organisation', async () => {
       await api.service.drain('facts-writer')
       const period = { since_ms: nowMs() - 1e9, until_ms: nowMs() + 1e9, limit: 100, organization: 'acme' }
       const rows = (await api.service.facts.run('listActivity', period)).filter(({ type }) => type === 'quota_reached')
@@ -120,7 +120,7 @@ describe('an organisation on Free', () => {
       expect(await api.service.hotState.receiptStates([ref])).to.deep.equal(['unknown'])
     })
 
-    it('does not remember an event that it did not record, and goes on remembering those that it did', async () => {
+    it('does not remember an event that it did not record, and still remembers those that it did', async () => {
       await leave(0)
       const event = eventBody()
       for (let time = 0; time < 3; time++) {
@@ -128,7 +128,7 @@ describe('an organisation on Free', () => {
       }
     })
 
-    it('stands in Logs without the bodies', async () => {
+    it('is in Logs without the bodies', async () => {
       const agent = `agent-${newId()}`
       const options = { headers: { 'User-Agent': agent } }
       const visit = await api.visit({}, options)

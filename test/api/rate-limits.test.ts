@@ -112,7 +112,7 @@ describe('rate limits', () => {
       expect((await api.get(CONFIG, { address })).status).to.equal(429)
     })
 
-    it('counts who tells no readable address by the address of the peer', async () => {
+    it('counts clients without a readable address by the address of the peer', async () => {
       const replies = await repeat(240, (index) =>
         api.get(CONFIG, { address: ['', 'unknown', '_hidden', 'x'.repeat(2_000), '999'][index % 5]! }),
       )
@@ -144,7 +144,7 @@ describe('rate limits', () => {
       expect((await api.post('/v1/visits', 'x'.repeat(20_000), client)).headers.get('connection')).to.equal('close')
     })
 
-    it('stands in Logs with its body and in the activity of the website once a minute', async () => {
+    it('is in Logs with its body and in the activity of the website once a minute', async () => {
       const client = { address: freshAddress() }
       await repeat(240, () => api.get(CONFIG, client))
       const body = JSON.stringify(visitBody({ referrer: 'https://limited.example/' }))

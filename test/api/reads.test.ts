@@ -16,7 +16,7 @@ describe('GET endpoints of a website', () => {
   after(() => api.stop())
 
   describe('GET /v1/projects/{website}/browser-config', () => {
-    it('tells the measurement IDs of the GA4 destinations and the providers', async () => {
+    it('returns the measurement IDs of the GA4 destinations and the providers', async () => {
       const { status, body } = await api.get(CONFIG)
       expect(status).to.equal(200)
       expect(body).to.deep.equal({ measurementIds: ['G-TEST000001'], providers: ['ga4', 'google_ads', 'meta'] })
@@ -33,7 +33,7 @@ describe('GET endpoints of a website', () => {
       expect(foreign.headers.get('access-control-allow-origin')).to.equal(null)
     })
 
-    it('may be cached for a minute and is not sent again where it has not changed', async () => {
+    it('may be cached for a minute and is not sent again if it has not changed', async () => {
       const first = await api.get(CONFIG)
       expect(first.headers.get('cache-control')).to.equal('public, max-age=60')
       const etag = first.headers.get('etag')!

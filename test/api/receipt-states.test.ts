@@ -78,7 +78,7 @@ describe('the states of receipts', () => {
     expect([parts.asked, parts.lookups, parts.learnt]).to.deep.equal([[], [], []])
   })
 
-  it('are none where there are no receipts that could be candidates', async () => {
+  it('are none without receipts that could be candidates', async () => {
     let isAsked = false
     parts.deps.hotState.receiptStates = async () => {
       isAsked = true
@@ -146,7 +146,7 @@ describe('the states of receipts', () => {
     ])
   })
 
-  it('have a predecessor that nobody knows if the activation is in ClickHouse before its visit', async () => {
+  it('have an unknown predecessor if the activation is in ClickHouse before its visit', async () => {
     parts.rows = [row(ONE, { is_active: true, is_recorded: false })]
     expect(await parts.states(ONE)).to.deep.equal({ [ONE.visitId]: 'predecessor_unknown' })
     expect(parts.learnt).to.deep.equal([[{ ...refOf(WEBSITE, ONE), previous: 'unknown' }, 'active']])

@@ -49,13 +49,13 @@ describe('receipts of an install event', () => {
     expect(large.macs).to.be.at.most(RECEIPTS + 25)
   })
 
-  it('cost one MAC each if no key or no time of this service stands in them', () => {
+  it('cost one MAC each if they contain no key or no time of this service', () => {
     const implausible = [forge(1).replace(/^./, (first) => (first === 'z' ? 'y' : 'z')), 'A'.repeat(43), '-'.repeat(43)]
     const late = issue('site-1', -3_600_000)
     expect(read([...implausible, late], catalogOf(25, 0)).macs).to.be.at.most(4)
   })
 
-  it('are still told apart if another website of the organisation signed them', () => {
+  it('are still distinguished if another website of the organisation signed them', () => {
     const foreign = Array.from({ length: RECEIPTS }, (_, index) => issue('site-24', index))
     const { receipts, macs } = read(foreign, catalogOf(25, 0))
     expect(receipts.every(({ claims, isForeign }) => claims === null && isForeign)).to.equal(true)

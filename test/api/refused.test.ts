@@ -139,7 +139,7 @@ describe('refused requests', () => {
       })
     }
 
-    it('and of nobody if several websites registered the Origin', async () => {
+    it('and of no website if several websites registered the Origin', async () => {
       const { agent, options } = asAgent({ origin: 'https://shared.dev' })
       await api.post('/v1/visits', '{', options)
       expect((await rowsOf(agent))[0]).to.include({ code: 'invalid_json', website: '', organization: '' })
@@ -260,7 +260,7 @@ for (const store of ['LMDB', 'Redis'] as const) {
       await api.post('/v1/visits', '{', { address, origin: 'https://acme.dev' })
     }
 
-    it('is told to every organisation that it met, once a minute', async () => {
+    it('is recorded for every organisation that it met, once a minute', async () => {
       let beganMs: number
       // Redis goes by its own clock. A try that a new minute cuts in two says nothing.
       do {

@@ -398,7 +398,7 @@ describe('every collection endpoint that takes a body', () => {
       }
     })
 
-    it('are 400 invalid_request where the path itself is broken', async () => {
+    it('are 400 invalid_request if the path itself is broken', async () => {
       const reply = await api.get('/v1/projects/%ff/report.sh')
       expect(reply.status).to.equal(400)
       expect(reply.body).to.deep.equal({ error: 'invalid_request' })

@@ -69,7 +69,7 @@ describe('a restart', () => {
     expect((await now.event()).status).to.equal(200)
   })
 
-  it('with a new secret in front goes on reading what the old one signed, and signs with the new one', async () => {
+  it('with a new secret in front still reads what the old one signed, and signs with the new one', async () => {
     let now = await start()
     const old = await now.activeReceipt()
     const oldInactive = (await now.visit()).body['marker'].receipt

@@ -17,7 +17,7 @@ describe('a server that stops', () => {
     return listen(app, { host: '127.0.0.1', port: 0 })
   }
 
-  it('answers connections that nobody has accepted yet, and ends them', async () => {
+  it('answers connections that were not accepted yet, and ends them', async () => {
     const { port, close } = await start()
     const answers = Array.from({ length: CALLERS }, () => {
       const socket = connect(port, '127.0.0.1')
@@ -33,7 +33,7 @@ describe('a server that stops', () => {
     await closed
   })
 
-  it('tells clients that keep their connections to let go of them', async () => {
+  it('makes clients that keep their connections close them', async () => {
     const { port, close } = await start()
     const agent = new Agent({ keepAlive: true })
     const call = (): Promise<string | undefined> =>

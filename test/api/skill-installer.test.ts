@@ -86,7 +86,7 @@ describe("the skill's installer", () => {
     expect(calls().at(-1)).to.match(/--proto =http,https .* http:\/\/127\.0\.0\.1:8080\//)
   })
 
-  it('installs nothing on a machine that cannot tell digests', () => {
+  it('installs nothing on a machine without a program for digests', () => {
     rmSync(at('bin/sha256sum'))
     const { status, stderr } = install()
     expect(stderr).to.equal('neither sha256sum nor shasum gives a digest; nothing was installed\n')
@@ -182,7 +182,7 @@ describe("the skill's installer", () => {
     expect(taken).to.be.greaterThan(20)
   })
 
-  it('quotes whatever stands in its address', () => {
+  it('quotes every character of its address', () => {
     const text = rendered("https://acme.dev/it's;$(touch x)").get('install.sh') ?? ''
     const line = text.split('\n').find((each) => each.startsWith('root='))
     const { stdout } = spawnSync('sh', ['-c', `${line}\nprintf %s "$root"`], { encoding: 'utf8', cwd: at('home') })

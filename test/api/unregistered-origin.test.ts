@@ -27,7 +27,7 @@ describe('origins that are not registered', () => {
   }
   const read = (origin: string) => api.get(CONFIG, { origin })
 
-  it('are told when a page asks for its configuration, or sends a visit', async () => {
+  it('are recorded when a page asks for its configuration, or sends a visit', async () => {
     await read('https://www.acme.dev')
     expect((await api.visit({}, { origin: 'https://staging.acme.dev' })).status).to.equal(403)
     const told = await entries()
@@ -38,7 +38,7 @@ describe('origins that are not registered', () => {
     }
   })
 
-  it('are told once an hour', async () => {
+  it('are recorded once an hour', async () => {
     for (let times = 0; times < 3; times++) await read('https://www.acme.dev')
     expect(await entries()).to.have.length(1)
     api.service.advance(HOUR_MS)
@@ -46,13 +46,13 @@ describe('origins that are not registered', () => {
     expect(await entries()).to.have.length(1)
   })
 
-  it('are told for twenty origins an hour and website at most', async () => {
+  it('are recorded for twenty origins an hour and website at most', async () => {
     expect(LIMITS.unregisteredOriginsPerHour).to.equal(20)
     for (let index = 0; index < 25; index++) await read(`https://n${index}.example`)
     expect(await entries()).to.have.length(20)
   })
 
-  it('are nothing to tell if they are registered, or no origin of a page', async () => {
+  it('are not recorded if they are registered, or no origin of a page', async () => {
     for (const origin of ['https://acme.dev', 'null', 'https://', 'x'.repeat(300)]) await read(origin)
     expect(await entries()).to.have.length(0)
   })

@@ -56,7 +56,7 @@ for (const store of ['LMDB', 'Redis'] as const) {
         await new Promise((resolve) => setTimeout(resolve, 25))
     }
 
-    it('is told once, when there is one more than the website allows', async () => {
+    it('is recorded once, when there is one more than the website allows', async () => {
       const receipt = await api.activeReceipt()
       const before = await counted()
       await installs(receipt, THRESHOLD)
@@ -114,7 +114,7 @@ for (const store of ['LMDB', 'Redis'] as const) {
       expect(await entries(receipt)).to.have.length(1)
     })
 
-    it('is told also if its installs reached several processes', async function () {
+    it('is recorded also if its installs reached several processes', async function () {
       if (redis === null) return this.skip()
       const receipt = await api.activeReceipt()
       const { visitId } = claimsOf(receipt)

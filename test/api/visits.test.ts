@@ -262,7 +262,7 @@ describe('POST /v1/visits', () => {
       }
     })
 
-    it('comes before the website where no website is needed to see it', async () => {
+    it('comes before the website if it shows without a website', async () => {
       for (const more of [{ page_url: 'install' }, { source: { landed_at: 'soon' } }]) {
         expect((await api.visit({ project: 'nobody', ...more })).body['error']).to.equal('invalid_field')
       }
@@ -330,18 +330,18 @@ describe('POST /v1/visits', () => {
       expect(await matches(visit.body['marker'].receipt)).to.equal(true)
     })
 
-    it('is revoked even where it was not yet active', async () => {
+    it('is revoked even if it was not yet active', async () => {
       const first = (await api.visit()).body['marker'].receipt
       await replace(first)
       expect((await api.activate(first)).body).to.deep.equal({ error: 'receipt_revoked' })
     })
 
-    it('stands in the fact of the newer visit', async () => {
+    it('is in the fact of the newer visit', async () => {
       const first = await api.activeReceipt()
       expect((await factOf(await replace(first))).previous_visit_id).to.equal(claimsOf(first).visitId)
     })
 
-    it('is ignored where it is forged, of another kind, or of another origin', async () => {
+    it('is ignored if it is forged, of another kind, or of another origin', async () => {
       const elsewhere = await api.activeReceipt({ page_url: 'https://docs.acme.dev/x' }, 'https://docs.acme.dev')
       const handoffOnly = (await api.handoff({ url_id: 'install-page', page_url: `${TEST_ORIGIN}/install` })).body[
         'receipt'

@@ -58,7 +58,7 @@ describe('whence check', function () {
     expect(status).to.equal(0)
   })
 
-  it('leaves out what needs a browser where there is none, and says what that is', async () => {
+  it('skips what needs a browser if there is none, and lists it', async () => {
     const without = await whence(['check', `${origin}/good`], { CHROMIUM: '/nowhere/chromium' })
     expect(without.stdout).to.match(/skipped .*for want of a Chromium: whether a Content Security Policy/)
     expect(without.status).to.equal(0)

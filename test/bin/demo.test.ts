@@ -30,7 +30,7 @@ describe('the demo', function () {
     expect((await readdir(temporary)).filter((name) => name.startsWith('whence-'))).to.deep.equal([])
   })
 
-  it('says how to get a Chromium where there is none', async () => {
+  it('says how to get a Chromium if there is none', async () => {
     const { status, stdout } = await demo({ CHROMIUM: '/no/such/chromium' })
     expect(status).to.equal(1)
     expect(stdout).to.include('/no/such/chromium').and.to.include('apt install chromium')

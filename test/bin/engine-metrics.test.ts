@@ -15,7 +15,7 @@ const IDLE: EventLogHealth = {
 }
 
 describe('metrics of engines', () => {
-  it('tell the state at the time they are read, and leave out what is not known', async () => {
+  it('show the state at the time they are read, and leave out unknown values', async () => {
     const registry = createRegistry('test', '1')
     let health = IDLE
     const lag = [{ topic: 'visits' as const, group: 'facts-writer', entries: 7 }]
@@ -48,7 +48,7 @@ describe('metrics of engines', () => {
     ])
   })
 
-  it('of a spool are there where there is one', async () => {
+  it('of a spool are present if there is one', async () => {
     const registry = createRegistry('test', '1')
     const spool = () => ({ entries: 3, bytes: 40, maxBytes: 100, oldestAgeMs: 2_000 })
     reportEngines(registry, { eventLog: { health: () => IDLE, spool } })

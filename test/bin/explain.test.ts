@@ -60,7 +60,7 @@ function told(delivery: Partial<DeliveryRow>, attempts: readonly Partial<Attempt
 }
 
 describe('the explanation of a delivery', () => {
-  it('tells of each try request, answer, duration and next step, and then what is still to come', () => {
+  it('shows for each try request, answer, duration and next step, and then what is still to come', () => {
     expect(told({}, [{}, { number: 2, response_status: 0, response_body: '', code: 'timeout', duration_ms: 10_001 }]))
       .to.equal(`Deliveries
   out (meta): retrying, attempt_failed: ${DELIVERY_REASONS.attempt_failed.when}
@@ -180,7 +180,7 @@ describe('whence explain, of one install at all providers', function () {
     await Promise.all(standIns.map((standIn) => standIn.stop()))
   })
 
-  it('tells what each of them said, and what follows', () => {
+  it('shows the answer of each, and what follows', () => {
     for (const words of [
       /acme-ga4 \(ga4\): delivered\n(?: {4}.*\n)+? {4}try 1 .*answered 204 .*: delivered \(accepted\)\n {6}request {2}\{"client_id":"\[hidden\]"/,
       /acme-google \(google_ads\): retrying, click_too_fresh: .*\n {4}next try .*UTC\n {4}until/,
@@ -193,7 +193,7 @@ describe('whence explain, of one install at all providers', function () {
     }
   })
 
-  it('tells how many installations its visit was matched to, if there are others', async () => {
+  it('shows how many installations its visit was matched to, if there are others', async () => {
     expect(text).not.to.contain('shared by')
     const other = newId()
     await post(`${service.url}/v1/events`, eventBody({ event_id: other, receipts: [receipt] }))

@@ -109,7 +109,7 @@ describe('kubectl whence', function () {
     expect(() => unpacked(bomb())).to.throw('larger than any that an operator writes')
   })
 
-  it('checks files whose Secrets and other ends lie elsewhere, if it is told so', async () => {
+  it('checks files whose Secrets and other ends lie elsewhere, on request', async () => {
     const website =
       'apiVersion: whence.dev/v1alpha1\nkind: Website\nmetadata: { name: w }\nspec: { organizationRef: { name: away }, primaryOrigin: "https://w.dev" }\n'
     await writeFile(join(folder, 'w.yaml'), website)

@@ -77,7 +77,7 @@ describe('the life of the service', function () {
     expect(brokenPromises(clients.operations, stored)).to.deep.equal([])
   })
 
-  it('shows no client address to whoever debugs the libraries it uses', async () => {
+  it('shows no client address in the debugging output of its libraries', async () => {
     const { url, stderr, ready } = (child = await begin({ env: { DEBUG: '*' } }))
     await ready
     await send(`${url}/v1/visits`, { method: 'POST', headers: { 'X-Forwarded-For': '203.0.113.77' } })

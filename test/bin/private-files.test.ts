@@ -77,12 +77,12 @@ describe('the data folder', function () {
     )
   }
 
-  it('is closed to others with everything in it where it is new', async () => {
+  it('is closed to others with everything in it if it is new', async () => {
     await serve()
     expect(await openIn(data)).to.deep.equal([])
   })
 
-  it('is closed where an older version or another umask has left it open', async () => {
+  it('is closed if an older version or another umask has left it open', async () => {
     for (const folder of [data, join(data, 'chdb'), join(data, 'lmdb'), join(data, 'chdb', 'inbox')]) {
       await mkdir(folder)
       await chmod(folder, 0o755)
@@ -91,7 +91,7 @@ describe('the data folder', function () {
     expect(await openIn(data)).to.deep.equal([])
   })
 
-  it('is closed to all but the group where it is a volume that was handed over by its group', async () => {
+  it('is closed to all but the group if it is a volume that was handed over by its group', async () => {
     await mkdir(data)
     await chmod(data, 0o2775)
     await serve()
@@ -119,7 +119,7 @@ describe('the data folder', function () {
     expect((await stat(data)).mode & 0o777, 'what is not ours stays as it is').to.equal(0o777)
   })
 
-  it('is refused where its secret is open to other users, without a word of the secret', async () => {
+  it('is refused if its secret is open to other users, without showing the secret', async () => {
     await mkdir(data)
     await writeFile(join(data, 'secret'), `${TEST_SECRET}\n`)
     for (const mode of [0o644, 0o640]) {
@@ -135,7 +135,7 @@ describe('the data folder', function () {
     }
   })
 
-  it('is told of by a warning where it is mounted and open', function () {
+  it('gets a warning if it is mounted and open', function () {
     if (process.platform !== 'linux') this.skip()
     const warnings: unknown[] = []
     const logger = {

@@ -83,7 +83,7 @@ describe('whence send-test', function () {
     expect(standIn.total()).to.equal(before)
   })
 
-  it('ends with 1 where it is refused, 3 where no clear answer came, and 2 where it is asked wrongly', async () => {
+  it('exits with 1 if it is refused, 3 if no clear answer came, and 2 if it is called wrongly', async () => {
     const refused = await run(['acme-x', '--live', '--json'], 'canary-wrong')
     expect(refused.status).to.equal(1)
     expect(JSON.parse(refused.stdout)).to.include({ verdict: 'refused', code: 'UNAUTHORIZED_ACCESS' })
@@ -98,7 +98,7 @@ describe('whence send-test', function () {
     expect((await run([])).status).to.equal(2)
   })
 
-  it('asks a running service where one runs, with its resources and addresses', async () => {
+  it('uses a running service if there is one, with its resources and addresses', async () => {
     const data = join(folder, 'live')
     await mkdir(data)
     const env = { X_TOKEN: TOKEN, WHENCE_X_URL: standIn.url, WHENCE_MANIFESTS: manifests }

@@ -51,7 +51,7 @@ describe('tables of the tools', () => {
     expect(lines.join('')).to.not.match(/\p{Cc}|\p{Bidi_Control}/u)
   })
 
-  it('tell times in UTC and spans in one figure', () => {
+  it('show times in UTC and spans as one figure', () => {
     const atMs = Date.UTC(2026, 10, 21, 9, 5, 7, 42)
     expect(timeText(atMs)).to.equal('2026-11-21 09:05:07')
     expect(preciseTimeText(atMs)).to.equal('2026-11-21 09:05:07.042')

@@ -53,7 +53,7 @@ describe('the tools', function () {
     return ran
   }
 
-  it('tell of an install which visit it came from, and why', async () => {
+  it('show which visit an install came from, and why', async () => {
     const { stdout } = good(await tool('explain', ids.matched))
     for (const words of [
       'matched: the newest candidate',
@@ -67,13 +67,13 @@ describe('the tools', function () {
     expect(stdout).to.match(/-> visit [0-9a-f]{32} of .*: active, a candidate/)
   })
 
-  it('tell why an install was not matched', async () => {
+  it('show why an install was not matched', async () => {
     const { stdout } = good(await tool('explain', ids.replaced))
     expect(stdout).to.include('unmatched').and.to.include('revoked, a newer visit replaced it')
     expect(stdout).to.include('forged, it was not issued by this service')
   })
 
-  it('explain the newest install where none is named, and say where there is none', async () => {
+  it('explain the newest install if none is named, and say if there is none', async () => {
     expect(good(await tool('explain')).stdout).to.include(`Install ${ids.failing}`)
     const unknown = await tool('explain', 'no-such-event')
     expect(unknown).to.include({ status: 1, stdout: '' })
@@ -189,7 +189,7 @@ describe('the tools', function () {
     expect(good(await tool('dead-letters')).stdout).to.match(/delivered +refused: http_400$/m)
   })
 
-  it('show and replay failed deliveries beside others that cannot be read, and say where those lie', async () => {
+  it('show and replay failed deliveries beside others that cannot be read, and give the offsets of those', async () => {
     const [first] = await service.eventLog.read('dead-letters', 0, 1)
     await service.eventLog.append('dead-letters', [
       { key: 'k', value: '{"v":1,"job":' },
@@ -227,7 +227,7 @@ describe('the tools', function () {
     expect(problem).to.include.keys('object', 'source', 'field', 'reason', 'message')
   })
 
-  it('name the process that has the data where they need it for themselves', async () => {
+  it('name the process that has the data if they need it for themselves', async () => {
     const refused = await tool('migrate')
     expect(refused.status).to.equal(1)
     expect(refused.stderr).to.match(/in use by process \d+/)
@@ -266,7 +266,7 @@ describe('the tools', function () {
       expect(stderr).to.include('needs a running service')
     })
 
-    it('make no data where there is none', async () => {
+    it('make no data if there is none', async () => {
       const { status, stderr } = await whence(['installs', '--data', join(folder, 'elsewhere')])
       expect(status).to.equal(1)
       expect(stderr).to.include('there is no data in')

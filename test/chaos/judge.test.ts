@@ -360,7 +360,7 @@ const CASES: readonly [name: string, rule: string, bend: (kept: Kept) => void][]
 ]
 
 describe('the judge of chaos runs', () => {
-  it('finds nothing where every promise was kept', () => {
+  it('finds nothing if every promise was kept', () => {
     expect(judge(historyOf(keptHistory()))).to.deep.equal({ violations: [], tolerated: new Map() })
   })
 
@@ -466,7 +466,7 @@ describe('the tolerances of chaos runs', () => {
     expect(rulesOf(kept)).to.deep.equal([])
   })
 
-  it('forgive an older receipt alone for as long as nobody can know its successor', () => {
+  it('forgive only an older receipt, and only while its successor cannot be known', () => {
     const kept = keptHistory()
     bend(kept, 'dead', latest(OLD))
     kept.disturbances.push(memory)
@@ -477,7 +477,7 @@ describe('the tolerances of chaos runs', () => {
     expect(rulesOf(kept)).to.deep.equal(['revoked_matched'])
   })
 
-  it('forgive an activation that lies in a spool where Redis forgot it as well, and not one that another api took', () => {
+  it('forgive an activation that is in a spool if Redis forgot it as well, and not one that another api took', () => {
     const kept = keptHistory()
     bend(kept, 'both', { ...latest(OTHER, 1) })
     kept.disturbances.push(memory, log)
@@ -488,7 +488,7 @@ describe('the tolerances of chaos runs', () => {
 })
 
 describe('the story of a violation', () => {
-  it('tells the calls, the row, the deliveries and the hits in their order, and nothing of others', () => {
+  it('lists the calls, the row, the deliveries and the hits in their order, and nothing of others', () => {
     const kept = keptHistory()
     bend(kept, 'dead', latest(OLD))
     kept.disturbances.push({ name: 'dispatch killed', part: 'role', beganMs: 1_000_000, endedMs: 1_001_000 })

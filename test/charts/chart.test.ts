@@ -143,7 +143,7 @@ describe('the chart', function () {
     }
   })
 
-  it('mounts no token by default, and a short-lived one where the API server is needed', () => {
+  it('mounts no token by default, and a short-lived one if the API server is needed', () => {
     for (const { spec, of } of everyPod()) {
       expect(spec['automountServiceAccountToken'], of).to.equal(false)
       const env = spec['containers'].flatMap((it: KubeManifest) => it['env'] ?? [])
@@ -264,7 +264,7 @@ describe('the chart', function () {
     for (const { metadata } of own) expect(metadata.annotations).to.include({ 'helm.sh/hook': 'test' })
   })
 
-  it('gives no wildcard, reads Secrets only where custom resources lie, and keeps organisations apart', () => {
+  it('gives no wildcard, reads Secrets only in namespaces of custom resources, and keeps organisations apart', () => {
     for (const [name, manifests] of rendered)
       for (const { kind, metadata, rules = [] } of manifests) {
         if (!/Role$/.test(kind)) continue

@@ -222,7 +222,7 @@ describe('the chart on a real API server', function () {
       expect(await helm('status', 'whence')).to.match(/STATUS: deployed[^]*helm test whence/)
     })
 
-    it('takes up what kubectl applies, ties an install to its visit and tells GA4', async () => {
+    it('takes up what kubectl applies, ties an install to its visit and reports it to GA4', async () => {
       await kube.kubectl(['apply', '-n', ns, '-f', '-'], [...Object.values(MANIFESTS), LOG_STREAM].join('\n---\n'))
       await kube.kubectl(['wait', '-n', ns, '--for=condition=Ready', 'website/acme-dev', '--timeout=60s'])
       await until('the website is known to the api', async () => ((await journey().catch(() => '')) === 'matched' ? true : null))
@@ -263,7 +263,7 @@ describe('the chart on a real API server', function () {
       expect(items.map(({ metadata }: KubeManifest) => metadata.name)).to.deep.equal(['acme-dev'])
     })
 
-    it('goes on through an upgrade and a rollback', async () => {
+    it('keeps working through an upgrade and a rollback', async () => {
       const before = kubelet.starts('whence-api')
       await helm('upgrade', 'whence', CHART, '-f', valueFile('cluster'), '-f', values, '--set', 'brand=origin')
       await until('the api was replaced', () => (kubelet.starts('whence-api') === before + 1 ? true : null))

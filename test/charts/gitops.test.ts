@@ -49,7 +49,7 @@ describe('the examples for GitOps', function () {
       },
     })
 
-    it('that tells what is in force from what is refused', () => {
+    it('that distinguishes what is in force from what is refused', () => {
       expect(healthOf(website(1, [['Accepted', 'True', 'Accepted'], ['Ready', 'True', 'Ready']]))).to.deep.equal({
         status: 'Healthy',
         message: 'words of Ready',

@@ -49,7 +49,7 @@ describe('the image', () => {
     }
   })
 
-  it('runs as nobody, from the command line that the chart gives arguments to', async () => {
+  it('runs as an unprivileged user, from the command line that the chart gives arguments to', async () => {
     const final = (await steps()).filter(({ stage }) => stage === 'final')
     const last = (instruction: string) => final.findLast((step) => step.instruction === instruction)?.words
     expect(last('USER')).to.equal('65532:65532')

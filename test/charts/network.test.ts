@@ -160,7 +160,7 @@ describe("the chart's network policies", function () {
     ])
   })
 
-  it('let nobody reach the metrics unless the values name them', () => {
+  it('let no peer reach the metrics unless the values name them', () => {
     for (const [name, manifests] of all) {
       const open = policiesOf(manifests)
         .flatMap(({ spec }): readonly KubeManifest[] => spec.ingress ?? [])

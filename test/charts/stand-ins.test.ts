@@ -36,7 +36,7 @@ describe('the chart with stand-ins', function () {
     return Object.fromEntries(urls.map(({ name: each, value = '' }) => [each, value]))
   }
 
-  it('points every worker at them, and at the address of its own where a provider has one', async () => {
+  it('points every worker at them, or at the address of its own if a provider has one', async () => {
     const urls = urlsOf(await render(helm, 'stand-ins'), 'w-whence-meta')
     const standIns = Object.entries(PORTS).map(([name, port]) => [name, `http://w-whence-stand-ins.acme:${port}`])
     expect(urls).to.deep.equal({ ...Object.fromEntries(standIns), WHENCE_TIKTOK_URL: 'http://tiktok.acme:8090' })

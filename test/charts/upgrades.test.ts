@@ -71,7 +71,7 @@ describe('a release that changes, on a real API server', function () {
   }
   const list = async (path: string): Promise<readonly KubeManifest[]> => (await kube.want(path)).items
 
-  it('is refused with words where a watched namespace is not there, before anything of it is', async () => {
+  it('is refused with a message if a watched namespace is missing, before anything of it exists', async () => {
     const words = await said(helm('install', 'whence', CHART, ...setting('watch.namespaces={whence,not-there,nor-there}')))
     expect(words).to.match(/watch\.namespaces: there is no namespace not-there, nor-there; make it first/)
     expect(await list(`/apis/batch/v1/namespaces/${ns}/jobs`)).to.deep.equal([])

@@ -27,7 +27,7 @@ describe("the chart's values", function () {
       (error: { readonly stderr: string }) => error.stderr,
     )
 
-  it('are refused where they contradict each other or leave the network open', async () => {
+  it('are refused if they contradict each other or leave the network open', async () => {
     const wrong: readonly (readonly [string, RegExp])[] = [
       ['api.autoscaling.enabled=true,api.autoscaling.minReplicas=5,api.autoscaling.maxReplicas=3', /minReplicas: at most api\.autoscaling\.maxReplicas/],
       ['api.spool.enabled=true,api.spool.size=1Gi,api.spool.megabytes=1000', /1Gi cannot hold 1000 MB, for which it takes 1382M/],
@@ -132,7 +132,7 @@ describe("the chart's values", function () {
     expect(data('w-text')).to.not.equal(undefined)
   })
 
-  it('mount the keys of engines only where engines are reached', async () => {
+  it('mount the keys of engines only into pods that reach engines', async () => {
     const manifests = await render(helm, 'stand-ins', ['engineFiles.existingSecret=files'])
     const volumes = (of: string) => JSON.stringify(pod(manifests, of).spec['volumes'] ?? [])
     expect(volumes('Deployment w-whence-api')).to.contain('"files"')

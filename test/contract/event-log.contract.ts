@@ -299,7 +299,7 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
         expect(left.count()).to.equal(before)
       })
 
-      it('begins a new group at the oldest entry, or at the newest where asked', async () => {
+      it('begins a new group at the oldest entry, or at the newest on request', async () => {
         await append('early')
         const newest: string[] = []
         const consumer = await harness.log.consume(
@@ -337,7 +337,7 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
         expect((await collect('g').then((all) => all.until(1))).values).to.deep.equal(['behind'])
       })
 
-      it('goes on after a reopen where the group stood', async () => {
+      it("continues after a reopen at the group's position", async () => {
         await harness.log.append(
           TOPIC,
           numbers(5).map((number) => ({ key: 'acme:same', value: `${number}` })),
@@ -374,7 +374,7 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
           numbers(count).map((number) => ({ key: 'acme:same', value: `${first + number}` })),
         )
 
-      it('hands over again what was appended since then, in order, and goes on from there', async () => {
+      it('hands over again what was appended since then, in order, and continues from there', async () => {
         await appendInOrder(0, 3)
         await harness.advance(20)
         const sinceMs = harness.nowMs()
@@ -421,7 +421,7 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
         expect((await collect('g', 4).then((all) => all.until(4))).values.join('')).to.equal('0123')
       })
 
-      it('goes back where this consumer was handed nothing so far, because the group had done everything', async () => {
+      it('goes back even if this consumer was handed nothing so far, because the group had done everything', async () => {
         const sinceMs = harness.nowMs() - 1
         await appendInOrder(0, 3)
         const before = await collect('g', 3)
@@ -489,7 +489,7 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
           numbers(count).map((number) => ({ key: 'acme:same', value: `${first + number}` })),
         )
 
-      it('gives the last entries in order, and all where there are fewer', async () => {
+      it('gives the last entries in order, and all if there are fewer', async () => {
         await appendInOrder(0, 2_500)
         await appendInOrder(2_500, 1)
         expect(await last({ entries: 2_100 })).to.deep.equal(numbers(2_100).map((number) => `${number + 401}`))
@@ -537,7 +537,7 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
     describe('progress', () => {
       const sum = (offsets: readonly number[]): number => offsets.reduce((total, offset) => total + offset, 0)
 
-      it('tells by partition how far a group has come, and where the topic ends', async () => {
+      it('shows by partition how far a group has come, and where the topic ends', async () => {
         const all = await collect('g')
         await harness.log.append(TOPIC, numbers(3).map(String).map(entry))
         await all.until(3)

@@ -145,14 +145,14 @@ describe('Kafka', function () {
       expect(await tooLarge).to.be.instanceOf(RangeError)
     })
 
-    it('are refused where the topic is missing', async () => {
+    it('are refused if the topic is missing', async () => {
       const log = await opened(kafkaSettings(broker))
       expect(await rejection(log.append('visits', [{ key: 'k', value: 'v' }]))).to.be.instanceOf(LogUnavailable)
       expect(log.health().isAccepting).to.equal(false)
     })
   })
 
-  describe('a broker that stands still', () => {
+  describe('a broker that hangs', () => {
     it('stores nothing, has every append answered meanwhile, and takes new ones afterwards', async () => {
       const log = await opened(await created(FOUR_PARTITIONS), { maxQueuedBytes: 100_000 })
       await log.append('visits', [numbered(0)])
@@ -172,7 +172,7 @@ describe('Kafka', function () {
       expect(log.health().isAccepting).to.equal(true)
     })
 
-    it('makes a silent consumer be made anew, which goes on where it stood', async () => {
+    it('recreates a silent consumer, which continues at its position', async () => {
       const failures: string[] = []
       const log = await opened(await created(FOUR_PARTITIONS), {
         stalledMs: 600,
@@ -273,14 +273,14 @@ describe('Kafka', function () {
       expect(await requireSafeTopics(settings)).to.deep.equal([])
     })
 
-    it('are refused while they are missing, even where unsafe ones are allowed', async () => {
+    it('are refused while they are missing, even if unsafe ones are allowed', async () => {
       const settings = kafkaSettings(broker, 'replication=1&unsafe=allow')
       const refusal = await rejection(requireSafeTopics(settings, { topics: ['visits'] }))
       expect(refusal).to.be.instanceOf(UnsafeTopics)
       expect(String(refusal)).to.include('is missing')
     })
 
-    it('are refused where they could lose what was acknowledged, unless told to', async () => {
+    it('are refused if they could lose what was acknowledged, unless that is allowed', async () => {
       const settings = kafkaSettings(broker, 'replication=1')
       const admin = kafkaClient(settings, { requestMs: 10_000 }).admin()
       const unsafe = {
@@ -346,7 +346,7 @@ describe('Kafka', function () {
       expect(await roundTrip(settingsOf(`kafka://${broker.tls}?${query}`))).to.deep.equal(['7'])
     })
 
-    it('does not talk over TLS to a broker whose certificate nobody vouches for', async () => {
+    it('does not talk over TLS to a broker with an untrusted certificate', async () => {
       const log = await opened(settingsOf(`kafka://${broker.tls}?tls=1&replication=1&prefix=tls.`))
       expect(await rejection(log.append('visits', [numbered(0)]))).to.be.instanceOf(LogUnavailable)
     })

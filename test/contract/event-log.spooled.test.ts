@@ -137,7 +137,7 @@ describe('a spool', () => {
     await until(() => valuesOf(log, 'installs').length === 1)
   })
 
-  it('lets nobody have come past what it holds', async () => {
+  it('lets no group have passed what it holds', async () => {
     const log = switchedLog()
     const spooled = await open(log)
     expect(await spooled.progress('activations', 'facts-writer')).to.deep.equal({ done: [7], ends: [9] })
@@ -175,7 +175,7 @@ describe('a spool', () => {
     await until(() => log.stored.length === 1)
   })
 
-  it('goes on after a restart where it stood, and knows what it holds', async () => {
+  it('continues after a restart at its position, and knows what it holds', async () => {
     const log = switchedLog()
     log.isAway = true
     let spooled = await open(log)

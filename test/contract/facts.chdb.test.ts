@@ -143,7 +143,7 @@ describe('Facts on chDB', () => {
     }
   })
 
-  it('tells an engine that drops what looks like a repeat from one that does not', async () => {
+  it('detects an engine that drops what looks like a repeat', async () => {
     await requireEveryInsert(connection)
     let inserts = 0
     const dropping = {

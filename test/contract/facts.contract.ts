@@ -222,7 +222,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         )
       })
 
-      it('is made well-formed where it holds lone surrogates', async () => {
+      it('is made well-formed if it holds lone surrogates', async () => {
         const website = unique('site')
         await store(facts(), [requestRecord({ website, userAgent: 'a\ud800b', body: '\udfff' })])
         const [row] = await facts().run('listLogs', { ...AROUND, website })
@@ -323,7 +323,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         ])
       })
 
-      it('tell moments of any year as they were stored', async () => {
+      it('return moments of any year as they were stored', async () => {
         const website = unique('site')
         const moments = Array.from({ length: 13 }, (_, digits) => 10 ** digits - 1)
         const visits = [...moments, Date.UTC(2099, 11, 31)].map((landedAtMs) => visitRecord({ website, landedAtMs }))
@@ -345,7 +345,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         expect(rows).to.have.lengthOf(visits.length)
       })
 
-      it('tell the state of receipts, also of one whose visit is not there yet', async () => {
+      it('return the state of receipts, even of one whose visit is not there yet', async () => {
         const website = unique('site')
         const [issued, active, revoked, unseen, unknown] = [
           visitId(),
@@ -374,7 +374,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         expect(states.has(unknown)).to.equal(false)
       })
 
-      it('tell when receipts became active and were revoked, and which one each replaced', async () => {
+      it('return when receipts became active and were revoked, and which one each replaced', async () => {
         const website = unique('site')
         const [older, newer, never] = [visitId(), visitId(), visitId()]
         const activation = { website, visitId: newer, revokedVisitId: older, revokedIssuedAtMs: SAMPLE_MS - 9_000 }
@@ -610,7 +610,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         ])
       })
 
-      it('tell the attempts of an install in their order', async () => {
+      it('return the attempts of an install in their order', async () => {
         const shared = { website: unique('site'), eventId: unique('event') }
         await store(facts(), [
           deliveryRecord({

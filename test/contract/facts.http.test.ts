@@ -120,7 +120,7 @@ describe('Facts over HTTP', function () {
     await patient.close()
   })
 
-  it('are unavailable, and not refused, while nobody answers, and there again with the server', async () => {
+  it('are unavailable, and not refused, while no server answers, and there again with the server', async () => {
     const organization = unique('away')
     const rows = visits(organization, 10)
     expect(await server.end()).to.equal(0)

@@ -104,7 +104,7 @@ describe('migrations', () => {
     expect(String(await refusal())).to.contain('9002_between.sql comes before 9003_late.sql')
   })
 
-  it('give the lock back and leave no trace where a statement fails, and go on from there', async () => {
+  it('release the lock and leave no trace if a statement fails, and continue from there', async () => {
     await writeFile(join(sql, '9002_broken.sql'), 'CREATE TABLE broken (n NoSuchType) ENGINE = Memory;\n')
     const error = await refusal()
     expect(String(error)).to.contain('NoSuchType')

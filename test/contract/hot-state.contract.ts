@@ -97,7 +97,7 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         expect(await harness.state.activate(refOf(first))).to.deep.equal({ kind: 'revoked' })
       })
 
-      it('tells a second activation what the first one revoked, also after a reopening', async () => {
+      it('returns to a second activation what the first one revoked, also after a reopening', async () => {
         const first = await activated()
         const second = await put(refOf(first))
         await harness.state.activate(refOf(second))
@@ -134,7 +134,7 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         expect(await states(first, second)).to.deep.equal(['revoked', 'active'])
       })
 
-      it('takes over each state that it is told', async () => {
+      it('takes over each state that it learns', async () => {
         const [issued, active, revoked] = [issue(), issue(), issue()]
         await harness.state.learn(issued, 'issued')
         await harness.state.learn(active, 'active')
@@ -169,7 +169,7 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         })
       })
 
-      it('revokes a predecessor that it learns late, and tells it from then on', async () => {
+      it('revokes a predecessor that it learns late, and returns it from then on', async () => {
         const first = await activated()
         const second = issue('unknown')
         await harness.state.learn(second, 'active')
@@ -188,7 +188,7 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         expect(await harness.state.activate(refOf(issued))).to.deep.equal({ kind: 'already_active', revoked: null })
       })
 
-      it('forgets no predecessor that it knows, and raises no revoked receipt, when it is told of an unknown one', async () => {
+      it('forgets no predecessor that it knows, and raises no revoked receipt, when it learns of an unknown one', async () => {
         const first = await activated()
         const second = await activated(refOf(first))
         for (const known of [first, second]) await harness.state.learn({ ...known, previous: 'unknown' }, 'active')
@@ -369,7 +369,7 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         })
       })
 
-      it('keeps a decision for whoever is first next, also after a reopening, and forgets it once it is settled', async () => {
+      it('keeps a decision for the next first caller, also after a reopening, and forgets it once it is settled', async () => {
         await harness.state.claimInstall(claimOf('event-1', 'first'))
         await harness.state.keepInstall(claimOf('event-1', 'first'), 'the decision')
         expect((await harness.state.claimInstall(claimOf('event-1', 'next'))).kind).to.equal('busy')
@@ -444,7 +444,7 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         expect((await claimFirst('event-3')).installation).to.deep.equal({ kind: 'matched', visit: newer })
       })
 
-      it('takes a decision about an event that it has forgotten, or that somebody works on', async () => {
+      it('takes a decision about an event that it has forgotten, or that another caller works on', async () => {
         const { owner: _owner, ...event } = claimOf('event-1', 'nobody')
         await harness.state.claimInstall(claimOf('event-1', 'at work'))
         await harness.state.decideInstall({ ...event, answer: 'decided', receivedAtMs: 1_000, matched: null })
@@ -458,7 +458,7 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         expect(outcome).to.deep.equal({ kind: 'settled', answer: 'decided' })
       })
 
-      it('is whole once what it had forgotten was told again, and stays so over a reopening', async () => {
+      it('is complete once what it had forgotten was restored, and stays so over a reopening', async () => {
         expect(await harness.state.forgotten()).to.equal(null)
         await harness.reopen()
         expect(await harness.state.forgotten()).to.equal(null)
@@ -650,14 +650,14 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         expect(await harness.state.readUsage('acme', '2026-11')).to.equal(2)
       })
 
-      it('stops exactly at the quota under concurrency, and tells one caller that it was the first', async () => {
+      it('stops exactly at the quota under concurrency, and reports to one caller that it was the first', async () => {
         const outcomes = await Promise.all(times(2_000, () => harness.state.addUsage(usage(1_500))))
         expect(outcomes.filter(({ isOver }) => !isOver).length).to.equal(1_500)
         expect(outcomes.filter(({ isFirstOver }) => isFirstOver).length).to.equal(1)
         expect(await harness.state.readUsage('acme', '2026-11')).to.equal(1_500)
       })
 
-      it('counts without an end where there is no quota', async () => {
+      it('counts without a limit if there is no quota', async () => {
         for (let time = 0; time < 3; time++) {
           expect((await harness.state.addUsage(usage(null))).isOver).to.equal(false)
         }
@@ -674,7 +674,7 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         expect(await harness.state.addUsage(usage(1))).to.deep.equal({ used: 1, isOver: true, isFirstOver: true })
       })
 
-      it('is raised to what is known to be recorded, never lowered, and still knows whom it told', async () => {
+      it('is raised to what is known to be recorded, never lowered, and still knows whom it notified', async () => {
         const known = (atLeast: number) => ({ organization: 'acme', month: '2026-11', atLeast })
         await harness.state.raiseUsage(known(5))
         await harness.state.raiseUsage(known(3))
@@ -691,7 +691,7 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         expect(await harness.state.readUsage('acme', '2027-01')).to.equal(0)
       })
 
-      it('remembers usage across a reopen, and whom it told', async () => {
+      it('remembers usage across a reopen, and whom it notified', async () => {
         for (let time = 0; time < 3; time++) await harness.state.addUsage(usage(2))
         await harness.reopen()
         expect(await harness.state.readUsage('acme', '2026-11')).to.equal(2)

@@ -62,7 +62,7 @@ describe('HotState on Redis', () => {
     await state.close()
   })
 
-  it('is away for a wrong password, and does not tell it', async () => {
+  it('is away for a wrong password, and does not show it', async () => {
     const reasons: string[] = []
     const url = `redis://whence:hunter2@127.0.0.1:${server.port}`
     const state = await redisHotState(url, { connectWaitMs: 300, onUnreachable: (reason) => reasons.push(reason) })

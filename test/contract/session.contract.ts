@@ -61,7 +61,7 @@ export function sessionContract(name: string, open: () => Promise<HotStateHarnes
       expect([await isThere('d'), await isThere('e')]).to.deep.equal([false, true])
     })
 
-    it('stay valid for their whole time, however long ago somebody signed out everywhere', async () => {
+    it('stay valid for their whole time, however long ago the person signed out everywhere', async () => {
       await harness.state.dropSessionsOf(ANNA)
       harness.setNowMs(harness.nowMs() + 6 * 86_400_000)
       await put('a')

@@ -32,7 +32,7 @@ describe('LMDB and the disk', function () {
     expect(Math.min(...tookMs)).to.be.at.least(delayMs)
   })
 
-  it('refuses everything after a failed sync, tells so once and never tries again', async () => {
+  it('refuses everything after a failed sync, reports so once and never retries', async () => {
     const appender = startAppender({
       folder,
       firstId: 0,

@@ -34,7 +34,7 @@ describe('the judge of crash tests', () => {
   const repeat = event({ answer: { ...ANSWER, duplicate: true } })
   const kept = [visit, activation, first, repeat]
 
-  it('finds nothing where every promise was kept', () => {
+  it('finds nothing if every promise was kept', () => {
     expect(brokenPromises(kept, storedAfter(kept))).to.deep.equal([])
   })
 
@@ -45,7 +45,7 @@ describe('the judge of crash tests', () => {
     expect(brokenPromises([visit, activation, cutOff], storedAfter([visit, activation], none))).to.deep.equal([])
   })
 
-  it('forgives another answer where the hot state was lost, and no second row or delivery', () => {
+  it('forgives another answer if the hot state was lost, and no second row or delivery', () => {
     const anew = [...kept, event({ answer: { ...ANSWER, resolution: 'unmatched' } })]
     expect(brokenWithoutMemory(anew, storedAfter(anew))).to.deep.equal([])
     const [row] = storedAfter(kept).installs

@@ -31,7 +31,7 @@ describe('a spool and a full disk', function () {
   })
   after(() => rm(folder, { recursive: true, force: true }))
 
-  it('refuses what it has no room for, loses nothing that it took, and goes on when there is room again', async () => {
+  it('refuses what it has no room for, loses nothing that it took, and continues when there is room again', async () => {
     const { status, stdout, stderr } = await run([
       ...apart,
       'sh',

@@ -63,7 +63,7 @@ describe('access tokens', () => {
     expect(oauth.total()).to.equal(2)
   })
 
-  it('are forgotten when refused, but not where a newer one came since', async () => {
+  it('are forgotten when refused, but not if a newer one came since', async () => {
     const first = await tokens.get(REFRESH)
     const token = first.kind === 'token' ? first.token : ''
     tokens.drop(REFRESH, token)
@@ -81,7 +81,7 @@ describe('access tokens', () => {
     expect(oauth.requests()[0]).to.deep.include({ key: EMAIL, messages: [] })
   })
 
-  it('do not come for a key that signs nothing, and nobody is asked', async () => {
+  it('do not come for a key that signs nothing, and no request is sent', async () => {
     const grant = grantOf(JSON.stringify({ ...KEY_FILE, private_key: 'garbage' }))
     const outcome = { kind: 'credentials', code: 'token: unusable_key' }
     expect(await tokens.get(grant!)).to.deep.equal({ kind: 'none', outcome })

@@ -76,7 +76,7 @@ describe('deliveries in one request', () => {
     [tiktok, AD_DESTINATIONS.tiktok, startTiktokStandIn, 'data'],
     [x, AD_DESTINATIONS.x, startXStandIn, 'conversions'],
   ] as const) {
-    it(`go to ${provider.id} together, and each is told of as if it had gone alone`, async () => {
+    it(`go to ${provider.id} together, and each is recorded as if it had gone alone`, async () => {
       standIn = await start({ port: 0, nowMs: clock.nowMs })
       await set(provider, destination)
       const sent = jobs(30, destination)
@@ -93,7 +93,7 @@ describe('deliveries in one request', () => {
     })
   }
 
-  it('are halved where one of them spoils all, until only that one fails', async () => {
+  it('are halved if one of them spoils all, until only that one fails', async () => {
     standIn = await startMetaStandIn({ port: 0, nowMs: clock.nowMs })
     await set(meta, AD_DESTINATIONS.meta)
     const sent = jobs(64, AD_DESTINATIONS.meta).map((job, index) => (index === 20 ? stale(job) : job))
@@ -212,7 +212,7 @@ describe("deliveries in one request to Google, and Google's verdict", () => {
     expect(questions()).to.equal(1)
   })
 
-  it('fails all of them where it fails the request, with the reason', async () => {
+  it('fails all of them if it fails the request, with the reason', async () => {
     verdict = { requestStatus: 'FAILED', reasons: ['INVALID_GCLID'] }
     clock.advance(31 * MINUTE_MS)
     const records = await stage.recorded(50)
@@ -220,7 +220,7 @@ describe("deliveries in one request to Google, and Google's verdict", () => {
     expect(records.at(-1)?.attempt?.code).to.contain('INVALID_GCLID')
   })
 
-  it('stays one over the request where it is mixed', async () => {
+  it('stays one for the request if it is mixed', async () => {
     verdict = { requestStatus: 'PARTIAL_SUCCESS', reasons: ['INVALID_GCLID'] }
     clock.advance(31 * MINUTE_MS)
     const records = await stage.recorded(50)
@@ -276,7 +276,7 @@ describe('request batches', () => {
 })
 
 describe('what is asked once', () => {
-  it('is asked for once by all who want it within half a minute, and again where asking failed', async () => {
+  it('is requested once for all who need it within half a minute, and again if that failed', async () => {
     const answers = new AnswerCache<number>()
     let asked = 0
     const ask = async (): Promise<number> => {

@@ -117,7 +117,7 @@ describe('deciding pending installs', () => {
       })
     }
 
-    it('revokes what an active one names as its predecessor, also where no row says so yet', async () => {
+    it('revokes what an active one names as its predecessor, even if no row says so yet', async () => {
       facts.histories.push(activeHistory({ previous_visit_id: OLDER }), activeHistory({ visit_id: OLDER }))
       const decision = await decide(two())
       expect(decision?.verdicts.map((each) => each.verdict)).to.deep.equal(['active', 'revoked'])
@@ -171,7 +171,7 @@ describe('deciding pending installs', () => {
       expect(await decide(alone())).to.include({ resolution: 'unmatched' })
     })
 
-    it('only where it has no candidate of its own', async () => {
+    it('only if it has no candidate of its own', async () => {
       facts.histories.push(activeHistory())
       facts.matches.push(matchRow(pendingInstall(), { visit_id: OLDER }))
       expect(await decide()).to.include({ selectionPolicy: 'latest_visit', visitId: FIRST })

@@ -75,7 +75,7 @@ describe('what dispatch reads from ClickHouse', () => {
     })
   })
 
-  it('is no visit whose row is damaged, which is told, while all others are read', async () => {
+  it('does not contain a visit whose row is damaged, which is reported, while all others are read', async () => {
     const [fine, broken] = [visitOf({ visitId: '1'.repeat(32) }), visitOf({ visitId: '2'.repeat(32) })]
     await store(visitRecord(fine), visitRecord(broken))
     await connection.command(

@@ -132,7 +132,7 @@ describe('dispatch', () => {
     expect(facts.asked).to.deep.equal(['dispatchedJobs', 'firstInstalls', 'visitsByIds'])
   })
 
-  it('asks for no visit where nothing is pending', async () => {
+  it('reads no visit if nothing is pending', async () => {
     await start()
     await report(numbered(1, { resolution: 'unmatched' }), numbered(2, { resolution: 'counted' }))
     await until(async () => (await stage.records()).length === 2)
@@ -184,7 +184,7 @@ describe('dispatch', () => {
       expect(await jobs()).to.deep.equal(['event-1', 'event-2'])
     })
 
-    it('follows the record that was received first where it lies behind the other one', async () => {
+    it('follows the record that was received first even if it is behind the other one', async () => {
       const { deliveries } = numbered(1).install
       const skipped = deliveries.map((plan) => ({
         ...plan,
@@ -280,7 +280,7 @@ describe('dispatch', () => {
         await until(async () => (await jobs()).includes('event-1'))
       })
 
-      it('undoes what the later one led to while nobody could know of the first', async () => {
+      it('undoes what the later one led to while the first could not be known', async () => {
         await start()
         await report(first())
         await until(async () => (await parked('5s')).length === 1)
@@ -440,7 +440,7 @@ describe('dispatch', () => {
       expect((await stage.records())[0]).to.include({ status: 'pending', sessionMode: 'original_session_window' })
     })
 
-    it('looks again within the second where the facts are nearly there', async () => {
+    it('looks again within the second if the facts are nearly there', async () => {
       await start()
       facts.show(visitOf())
       facts.histories.push(activeHistory())
@@ -450,7 +450,7 @@ describe('dispatch', () => {
       expect(await parked('5s')).to.deep.equal([])
     })
 
-    it('goes on from a decision that was made before a crash, and makes no other', async () => {
+    it('continues from a decision that was made before a crash, and makes no other', async () => {
       await start()
       facts.show(visitOf())
       const { install } = open()
@@ -461,7 +461,7 @@ describe('dispatch', () => {
       expect(await decisions()).to.deep.equal([])
     })
 
-    it('decides it also where there is no destination to tell', async () => {
+    it('decides it even if there is no destination', async () => {
       await start()
       await factsWriter()
       await report(open({ deliveries: [] }))
@@ -494,7 +494,7 @@ describe('dispatch', () => {
     await until(async () => (await jobs()).length === 1)
   })
 
-  it('goes on past an entry that it cannot read', async () => {
+  it('continues past an unreadable entry', async () => {
     await start()
     facts.show(visitOf())
     await stage.store.log.append('installs', [

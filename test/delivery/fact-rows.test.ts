@@ -83,7 +83,7 @@ describe('row versions of a correction', () => {
   const corrected = (state: (typeof DELIVERY_STATUSES)[number], atMs: number): number =>
     latestWins(state, atMs, 0, true)
 
-  it('let it take the place of a skip that was told before, and no other place', () => {
+  it('let it replace a skip that was recorded before, and nothing else', () => {
     fc.assert(
       fc.property(time, status, offset, (atMs, state, at) => {
         expect(corrected(state, atMs + 1)).to.be.greaterThan(latestWins('skipped', atMs, at))
@@ -93,7 +93,7 @@ describe('row versions of a correction', () => {
     )
   })
 
-  it('tell its story in the order in which it happens', () => {
+  it('order its states as they happen', () => {
     const story = (['pending', 'retrying', 'failed', 'expired', 'delivered'] as const).map((state, step) =>
       corrected(state, SAMPLE_MS + step * 20_000),
     )
@@ -114,7 +114,7 @@ describe('rows of a record', () => {
     }
   })
 
-  it('move the state of both receipts where an activation revoked one', () => {
+  it('move the state of both receipts if an activation revoked one', () => {
     const [active, revoked] = [visitId(), visitId()] as const
     const ids = { visitId: active, revokedVisitId: revoked, revokedIssuedAtMs: SAMPLE_MS - 1 }
     const rows = rowsOf(activationRecord({ website: 'acme', ...ids })).filter(([table]) => table === 'activations')

@@ -128,7 +128,7 @@ describe('facts-writer', () => {
     expect(JSON.stringify(lines)).not.to.contain('canary')
   })
 
-  it('keeps entries that are no records, and goes on', async () => {
+  it('keeps entries that are no records, and continues', async () => {
     const website = unique('site')
     const bad = [
       'no json',
@@ -150,7 +150,7 @@ describe('facts-writer', () => {
     expect(undecodable).to.include.members(bad)
   })
 
-  it('keeps the entry, and no row of it, where only one of its rows is refused by its shape', async () => {
+  it('keeps the entry, and no row of it, if only one of its rows is refused by its shape', async () => {
     const website = unique('site')
     const broken = { ...visitRecord({ website }), visit: null } as unknown as LogRecord
     await append('visits', broken, visitRecord({ website }))
@@ -228,7 +228,7 @@ describe('facts-writer', () => {
     await role.stop()
   })
 
-  it('counts rows and tells its lag as metrics', async () => {
+  it('counts rows and reports its lag as metrics', async () => {
     const registry = new Registry()
     await append('visits', visitRecord({ website: unique('site') }))
     await write(facts, registry)
@@ -271,14 +271,14 @@ describe('facts-writer', () => {
     it('is in proportion to the work while the event loop is busy', () => {
       expect(restAfter(one, options)).to.equal(200)
     })
-    it('shrinks with the lag and ends where the lag is at its bound', () => {
+    it('shrinks with the lag and ends when the lag is at its bound', () => {
       expect(restAfter({ ...one, lagMs: 5_000 }, options)).to.equal(100)
       expect(restAfter({ ...one, lagMs: 10_000 }, options)).to.equal(0)
     })
     it('is bounded', () => {
       expect(restAfter({ ...one, tookMs: 60_000, utilization: 1 }, options)).to.equal(2_000)
     })
-    it('lets entries gather under load, in a process of its own too, and longer where the event loop is busy', () => {
+    it('lets entries gather under load, in a process of its own too, and longer if the event loop is busy', () => {
       const quiet = { ...one, tookMs: 10, utilization: 0 }
       const rests = [99, 100, 4_999].map((entries) => restAfter({ ...quiet, entries }, options))
       expect(rests).to.deep.equal([0, 400, 400])

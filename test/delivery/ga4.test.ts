@@ -144,7 +144,7 @@ describe('the GA4 request', () => {
     expect(bodyOf(built(jobOf()))).not.to.have.property('consent')
   })
 
-  it('leaves out platform and install path where there are none', () => {
+  it('leaves out platform and install path if there are none', () => {
     const params = bodyOf(built(jobOf({ install: { platform: '', installPath: null } }))).events[0].params
     expect(Object.keys(params)).to.deep.equal(['session_id', 'engagement_time_msec', 'install_id', 'install_time'])
   })

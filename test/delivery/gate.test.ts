@@ -127,7 +127,7 @@ describe('a pause recalled after a restart', () => {
     expect(kinds).to.deep.equal(['admit', 'hold', 'hold', 'admit'])
   })
 
-  it('is not told of again where it goes on, and is where it ends', () => {
+  it('is not recorded again if it continues, but is if it ends', () => {
     const gate = recalled()
     expect(gate.pause('a', { reason: 'credentials_refused', setup: 'now' }, NOON_MS)).to.equal(false)
     expect(gate.health()[0]?.sinceMs).to.equal(NOON_MS - MINUTE_MS)
@@ -154,7 +154,7 @@ describe('slots', () => {
     expect([1, 2, 3].map(() => slots.tryTake(at('a', 'acme', 2)))).to.deep.equal([true, true, false])
   })
 
-  it('go to whoever waited longest among those that can have one', async () => {
+  it('go to the claim that waited longest among those that can have one', async () => {
     const slots = new Slots({ perKey: 1, total: 2 })
     const order: string[] = []
     slots.tryTake(at('a'))
@@ -256,7 +256,7 @@ describe('the quota of a provider', () => {
     expect(taken).to.equal(5)
   })
 
-  it('counts deliveries where the provider does, and lets even a large request through in the end', () => {
+  it('counts deliveries if the provider does, and lets even a large request through in the end', () => {
     const quotas = new Quotas([perMinute(100, 'deliveries')])
     expect(quotas.take(context('a'), { requests: 1, deliveries: 60 }, NOON_MS)).to.equal(null)
     const roomAtMs = quotas.take(context('a'), { requests: 1, deliveries: 60 }, NOON_MS) ?? 0
@@ -285,7 +285,7 @@ describe('the queue of a busy destination', () => {
     expect(pace.book('a', 5_000, NOON_MS + HOUR_MS) - NOON_MS - HOUR_MS).to.equal(5_000)
   })
 
-  it('puts nobody off for more than half an hour at once', () => {
+  it('defers no job for more than half an hour at once', () => {
     const pace = new QueuePace(1)
     for (let exchange = 0; exchange < 100; exchange += 1) pace.took('a', 10_000, NOON_MS)
     const booked = Array.from({ length: 1_000 }, () => pace.book('a', 5_000, NOON_MS) - NOON_MS)

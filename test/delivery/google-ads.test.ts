@@ -94,7 +94,7 @@ describe('the Google Ads request', () => {
     expect(googleAds.request(aged(oldestS), context, SOON_MS)).to.have.property('body')
   })
 
-  it('states the consent that the destination states, and none where it states none', () => {
+  it('states the consent that the destination states, and none if it states none', () => {
     const consentOf = (consent?: string) => {
       const settings = { ...destination.settings, ...(consent === undefined ? {} : { consent }) }
       const request = built(googleAds, adJob(destination), { ...context, settings })
@@ -110,7 +110,7 @@ describe('the Google Ads request', () => {
     })
   })
 
-  it('names the manager account only where access runs through one', () => {
+  it('names the manager account only if access runs through one', () => {
     const settings = { ...destination.settings, loginCustomerId: '555' }
     const request = built(googleAds, adJob(destination), { ...context, settings })
     expect(bodyOf(request).destinations[0].loginAccount).to.deep.equal({ accountType: 'GOOGLE_ADS', accountId: '555' })
@@ -142,7 +142,7 @@ describe('a click that is too fresh for Google', () => {
     expect(notBefore(IDENTITIES.google_ads)).to.equal(CLICKED_AT_MS + 6 * HOUR_MS)
   })
 
-  it('is held until six hours after the landing where the cookie is missing or tells of another click', () => {
+  it('is held until six hours after the landing if the cookie is missing or holds another click', () => {
     const landedAtMs = NOON_MS - 2 * HOUR_MS - MINUTE_MS
     expect(notBefore({ gclid: 'a' })).to.equal(landedAtMs + 6 * HOUR_MS)
     expect(notBefore({ gclid: 'a', gcl_aw: 'GCL.1700000000.b' })).to.equal(landedAtMs + 6 * HOUR_MS)
@@ -259,7 +259,7 @@ describe("the meaning of Google's later verdict", () => {
     it(`${name} is ${kind}`, () => expect(given).to.deep.equal({ kind, code }))
   }
 
-  it('is asked for again where the question fails, and never ends a delivery by that', () => {
+  it('is requested again if the request fails, which never ends a delivery', () => {
     const asked = (status: number) => googleAds.verdict?.outcome(replyOf({ status })).kind
     expect([404, 400].map(asked)).to.deep.equal(['undecided', 'undecided'])
     expect([500, 429, 401].map(asked)).to.deep.equal(['retry', 'throttled', 'credentials'])
@@ -307,7 +307,7 @@ describe('a worker for Google Ads', () => {
     await oauth.stop()
   })
 
-  it('delivers, asks half an hour later, and tells the verdict', async () => {
+  it('delivers, polls half an hour later, and records the verdict', async () => {
     await stage.enqueue(job())
     const [taken] = await stage.recorded(1)
     expect(taken).to.include({ status: 'retrying', reason: 'awaiting_verdict', detail: 'gclid' })
@@ -388,7 +388,7 @@ describe('a worker for Google Ads', () => {
     expect(oauth.total()).to.equal(2)
   })
 
-  it('gets a new token at once where one was withdrawn, and makes one attempt of it', async () => {
+  it('gets a new token at once if one was withdrawn, and makes one attempt of it', async () => {
     await stage.enqueue(job(1))
     await stage.recorded(1)
     oauth.withdraw()
@@ -398,7 +398,7 @@ describe('a worker for Google Ads', () => {
     expect(ingests()).to.have.lengthOf(3)
   })
 
-  it('pauses the destination where the refresh token is refused, and says why', async () => {
+  it('pauses the destination if the refresh token is refused, and says why', async () => {
     stage.setup.secrets = { ...SECRETS, refreshToken: 'revoked' }
     await stage.enqueue(job())
     const [record] = await stage.recorded(1)
@@ -408,7 +408,7 @@ describe('a worker for Google Ads', () => {
     expect(ads.total()).to.equal(0)
   })
 
-  it('tries again where the token service is away', async () => {
+  it('retries if the token service is away', async () => {
     oauth.fail('*', { kind: 'status', status: 503 })
     await stage.enqueue(job())
     const [record] = await stage.recorded(1)

@@ -29,7 +29,7 @@ const TRIES = 400
 const PAUSE_MS = 25
 const TRUST_MS = 5_100
 
-describe('a revocation whose visit nobody could ask', function () {
+describe('a revocation whose visit could not be read', function () {
   this.timeout(120_000)
   let redis: RedisServer
   before(async function () {
@@ -111,7 +111,7 @@ describe('a revocation whose visit nobody could ask', function () {
       expect(decided).to.deep.include({ resolution: 'unmatched', candidate_count: 0 })
     })
 
-    it('holds in one process as well, where the visit was forgotten before it could be asked for', async () => {
+    it('holds in one process as well, if the visit was forgotten before it could be read', async () => {
       api = await startApi()
       const release = holdFacts()
       const first = await api.activeReceipt()
@@ -190,7 +190,7 @@ describe('a revocation whose visit nobody could ask', function () {
     const activations = async (): Promise<readonly ActivationRecord[]> =>
       (await eventLog.read('activations', 0, 100)).map(({ value }) => decodeRecord<ActivationRecord>(value))
 
-    it('is kept over restarts until the visit is there, then told to the hot state and to the log', async () => {
+    it('is kept over restarts until the visit is there, then passed to the hot state and to the log', async () => {
       const [first, second] = [receipt(now), receipt(now)]
       await hotState.learn({ ...first, previous: null }, 'active')
       const role = await start()
@@ -217,7 +217,7 @@ describe('a revocation whose visit nobody could ask', function () {
       expect(completed).to.deep.include({ laterField: 'kept' })
     })
 
-    it('is looked up at once where the visit is there by then, and adds nothing where it replaced none', async () => {
+    it('is looked up at once if the visit is there by then, and adds nothing if it replaced none', async () => {
       const second = receipt(now)
       await store(facts, [visitRecord(second)])
       await start()

@@ -53,7 +53,7 @@ describe('the Meta request', () => {
     })
   })
 
-  it('prefers the cookie to the click ID, and builds from the click ID where there is none', () => {
+  it('prefers the cookie to the click ID, and builds from the click ID if there is none', () => {
     const { fbclid } = IDENTITIES.meta
     expect(userOf({ fbc: 'fb.2.1795168600000.IwAR_x-1.AQ', fbclid })).to.deep.equal({
       fbc: 'fb.2.1795168600000.IwAR_x-1.AQ',
@@ -75,7 +75,7 @@ describe('the Meta request', () => {
   })
 
   for (const identities of [{}, { fbp: 'x' }, { fbc: 'x', fbclid: 'with space' }]) {
-    it(`is not made where nothing is left of ${JSON.stringify(identities)}`, () => {
+    it(`is not made if nothing is left of ${JSON.stringify(identities)}`, () => {
       const job = adJob(destination, { identities: { meta: identities } })
       expect(meta.request(job, context, SOON_MS)).to.deep.equal({ kind: 'skip', reason: 'no_identifier' })
     })
@@ -88,7 +88,7 @@ describe('the Meta request', () => {
     expect(named({ pixelId: '1' }).data[0].event_name).to.equal('CLIInstall')
   })
 
-  it('asks for limited data use with all three fields where the destination is set so', () => {
+  it('asks for limited data use with all three fields if the destination is set so', () => {
     const settings = { ...destination.settings, limitedDataUse: true }
     const request = built(meta, adJob(destination), { ...context, settings })
     expect(bodyOf(request).data[0]).to.deep.include({

@@ -82,7 +82,7 @@ describe('dead letters', () => {
     expect(await list({ limit: 1 })).to.have.length(1)
   })
 
-  it('are replayed with the same IDs, and are told as pending and then as delivered', async () => {
+  it('are replayed with the same IDs, and are recorded as pending and then as delivered', async () => {
     const result = await replay({ jobId: jobs[0]?.jobId ?? '' })
     expect(result.replayed.map((letter) => letter.job.jobId)).to.deep.equal([jobs[0]?.jobId])
     await until(async () => (await stage.statuses()).get('event-0001') === 'delivered')
@@ -102,7 +102,7 @@ describe('dead letters', () => {
     expect(result.refused.map(({ reason }) => reason)).to.deep.equal(Array(3).fill('deadline_passed'))
   })
 
-  it('are not replayed where the delivery does not stand as failed any more', async () => {
+  it('are not replayed if the delivery is no longer failed', async () => {
     facts.deliveries[0] = { ...facts.deliveries[0]!, status: 'delivered' }
     const result = await replay({ destination: 'acme-ga4' })
     expect(result.refused.map(({ letter, reason }) => [letter.job.install.eventId, reason])).to.deep.equal([
@@ -111,7 +111,7 @@ describe('dead letters', () => {
     expect(result.replayed.map((letter) => letter.job.install.eventId)).to.deep.equal(['event-0002'])
   })
 
-  it('are sent once where the same replay is asked for twice at the same time', async () => {
+  it('are sent once if the same replay is requested twice at the same time', async () => {
     await Promise.all([replay({ destination: 'other' }), replay({ destination: 'other' })])
     await until(async () => (await stage.statuses()).get('event-0003') === 'delivered')
     stage.clock.advance(6_000)
@@ -151,7 +151,7 @@ describe('dead letters', () => {
     expect({ replayed: result.replayed.length, unread: result.unread }).to.deep.equal({ replayed: 3, unread })
   })
 
-  it('are told apart where several partitions have them at one offset', async () => {
+  it('are distinguished if several partitions have them at one offset', async () => {
     const [mine, other] = await stage.store.log.read('dead-letters', 0, 2)
     if (mine === undefined || other === undefined) throw new Error('no letters')
     const entries = [mine, { ...other, offset: mine.offset }]
@@ -193,7 +193,7 @@ describe('dead letters', () => {
     ).to.deep.equal([10, 11, 12, 13, 14, 15, 16, 17, 18, 19])
   })
 
-  it('that are refused make nobody wait', async () => {
+  it('that are refused delay no others', async () => {
     stage.clock.advance(71 * HOUR_MS)
     const pause = (): Promise<void> => Promise.reject(new Error('waited'))
     expect((await replay({}, { perSecond: 1, pause })).refused).to.have.length(3)

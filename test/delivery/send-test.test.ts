@@ -142,7 +142,7 @@ describe('a test of a destination', () => {
       expect(report.nextStep).to.contain('Set the mode to Live')
     })
 
-    it(`tells at ${id} that the credentials are wrong, or that nobody looked at them`, async () => {
+    it(`reports at ${id} that the credentials are wrong, or were not checked`, async () => {
       const { wrongToken } = cases[id]
       const report = await tried(id, { token: 'canary-wrong' })
       if (wrongToken === null) {
@@ -155,7 +155,7 @@ describe('a test of a destination', () => {
       expect(report.nextStep).to.contain('Correct the credentials')
     })
 
-    it(`tells at ${id} that the provider takes no more now`, async () => {
+    it(`reports at ${id} that the provider takes no more now`, async () => {
       const report = await tried(id, { fault: { kind: 'status', status: 429, headers: { 'retry-after': '77' } } })
       expect(report).to.include({ verdict: 'unclear', outcome: 'throttled', responseStatus: 429 })
       expect(report.nextStep).to.contain('77')
@@ -169,12 +169,12 @@ describe('a test of a destination', () => {
     })
   }
 
-  it('tells what is missing before anything is sent', async () => {
+  it('reports what is missing before anything is sent', async () => {
     expect(await tried('meta', { token: '' })).to.include({ outcome: 'credentials_missing', verdict: 'refused' })
     expect(standIn.total()).to.equal(0)
   })
 
-  it('sends nothing where there is no facility for tests, and says how it could be tried for real', async () => {
+  it('sends nothing if there is no test facility, and says how to send a real event', async () => {
     const report = await tried('x', { isLive: false })
     expect(report).to.include({ verdict: 'passed', code: 'checked_here', requestUrl: '', responseStatus: 0 })
     expect(report.nextStep).to.contain('--live')
@@ -183,11 +183,11 @@ describe('a test of a destination', () => {
     expect(await tried('x', { isLive: false, settings: { pixelId: 'Not A Pixel' } })).to.include({ verdict: 'refused' })
   })
 
-  it('tells that the provider judges later what was sent for real', async () => {
+  it('reports that the provider judges a real event later', async () => {
     expect(await tried('google_ads', { isLive: true })).to.include({ verdict: 'passed', outcome: 'accepted' })
   })
 
-  it('tells of a provider that cannot be reached', async () => {
+  it('reports a provider that cannot be reached', async () => {
     const report = await tried('meta', { fault: { kind: 'hang' } })
     expect(report).to.include({ verdict: 'unclear', outcome: 'retry', code: 'timeout' })
   })

@@ -84,14 +84,14 @@ describe('an exchange with a provider', () => {
     expect(hits).to.equal(1)
   })
 
-  it('ends at its limit where nobody answers, and says that the request may have arrived', async () => {
+  it('ends at its limit if no server answers, and says that the request may have arrived', async () => {
     const url = await serve(() => undefined)
     const startedAtMs = Date.now()
     expect(await sendTo(url, { exchangeMs: 200 })).to.deep.include({ status: 0, failure: 'timeout', isUnclear: true })
     expect(Date.now() - startedAtMs).to.be.at.least(195)
   })
 
-  it('ends at its limit where the body drips without end, and keeps the status that came', async () => {
+  it('ends at its limit if the body drips without end, and keeps the status that came', async () => {
     const url = await serve((_request, response) => {
       response.writeHead(200)
       const timer = setInterval(() => response.write(' '), 20)
@@ -100,7 +100,7 @@ describe('an exchange with a provider', () => {
     expect(await sendTo(url, { exchangeMs: 200 })).to.deep.include({ status: 200, failure: 'timeout', isUnclear: true })
   })
 
-  it('ends at its limit where even the head drips', async () => {
+  it('ends at its limit if even the head drips', async () => {
     const url = await serveRaw((socket) => {
       const timer = setInterval(() => socket.write('H'), 20)
       socket.on('close', () => clearInterval(timer))
@@ -131,14 +131,14 @@ describe('an exchange with a provider', () => {
     expect(await sendTo(url)).to.deep.include({ status: 200, failure: '', isUnclear: false })
   })
 
-  it('is clear that nothing arrived where there was no connection', async () => {
+  it('is clear that nothing arrived if there was no connection', async () => {
     const url = await serve(() => undefined)
     await closing.pop()?.()
     expect(await sendTo(url)).to.deep.include({ status: 0, failure: 'connection', isUnclear: false })
     expect(await sendTo('http://nowhere.invalid')).to.deep.include({ status: 0, isUnclear: false })
   })
 
-  it('is clear that nothing arrived where the connection never became a secure one', async () => {
+  it('is clear that nothing arrived if the connection never became a secure one', async () => {
     const url = await serveRaw((socket) => socket.once('data', () => socket.end('no TLS here')))
     expect(await sendTo(url.replace('http:', 'https:'))).to.deep.include({
       status: 0,
@@ -147,12 +147,12 @@ describe('an exchange with a provider', () => {
     })
   })
 
-  it('is unclear where the connection broke after the request', async () => {
+  it('is unclear if the connection broke after the request', async () => {
     const url = await serveRaw((socket) => socket.once('data', () => socket.resetAndDestroy()))
     expect(await sendTo(url)).to.deep.include({ status: 0, failure: 'connection', isUnclear: true })
   })
 
-  it('is unclear where the answer broke off in its body', async () => {
+  it('is unclear if the answer broke off in its body', async () => {
     const url = await serveRaw((socket) =>
       socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf')),
     )
@@ -164,7 +164,7 @@ describe('an exchange with a provider', () => {
     expect(await sendTo(url)).to.deep.include({ status: 0, failure: 'connection', isUnclear: true })
   })
 
-  it('refuses a header that cannot stand in HTTP before anything is sent', async () => {
+  it('refuses a header that HTTP does not allow before anything is sent', async () => {
     const url = await serve(() => undefined)
     const request = { ...REQUEST, headers: { 'x-token': 'a\r\nb' } }
     expect(await sendTo(url, { request })).to.deep.include({ status: 0, failure: 'unsendable', isUnclear: false })

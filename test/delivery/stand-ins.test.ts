@@ -119,7 +119,7 @@ describe('the GA4 stand-in', () => {
     expect(last?.messages).to.have.length(1)
   })
 
-  it('shows the last requests as JSON, and keeps no more than it was told', async () => {
+  it('shows the last requests as JSON, and keeps no more than its setting', async () => {
     const answer = (await (await fetch(`${standIn.url}/requests`)).json()) as any
     expect(answer.requests).to.have.length(5)
     expect(answer.total).to.equal(standIn.total())
@@ -131,7 +131,7 @@ describe('the GA4 stand-in', () => {
     expect((await fetch(`${standIn.url}/mp/collect`)).status).to.equal(404)
   })
 
-  it('fails for one measurement ID alone, in the way it is told, until it is healed', async () => {
+  it('fails for one measurement ID alone, in the way that was set, until that ends', async () => {
     standIn.fail('G-ABC1234567', { kind: 'status', status: 429, headers: { 'retry-after': '9' } })
     const failed = await post('/mp/collect', VALID)
     expect([failed.status, failed.headers.get('retry-after')]).to.deep.equal([429, '9'])

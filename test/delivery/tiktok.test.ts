@@ -54,7 +54,7 @@ describe('the TikTok request', () => {
     })
   })
 
-  it('leaves out a click that no window reaches any more, and is not made where nothing is left', () => {
+  it('leaves out a click that no window reaches any more, and is not made if nothing is left', () => {
     const at = (ttclid_at: number, more: object = {}) =>
       adJob(destination, { identities: { tiktok: { ttclid: 'a', ttclid_at, ...more } } })
     const userOf = (job: ReturnType<typeof at>) => bodyOf(built(tiktok, job, context)).data[0].user
@@ -159,7 +159,7 @@ describe('a worker for TikTok', () => {
     expect(await stage.activityTypes()).to.deep.equal(['destination_paused'])
   })
 
-  it('waits where TikTok throttles inside a 200, and delivers then', async () => {
+  it('waits if TikTok throttles inside a 200, and delivers then', async () => {
     await set({ perMinute: 0 })
     await stage.enqueue(adJob(destination))
     const [record] = await stage.recorded(1)
@@ -179,7 +179,7 @@ describe('a worker for TikTok', () => {
     expect(JSON.stringify(record)).not.to.contain(IDENTITIES.tiktok.ttclid)
   })
 
-  it('in mode Validate sends a test event where there is a code for it', async () => {
+  it('in mode Validate sends a test event if there is a code for it', async () => {
     await set()
     const settings = { ...destination.settings, testEventCode: 'TEST1' }
     stage.setup.destination = { ...destination, mode: 'Validate', settings }

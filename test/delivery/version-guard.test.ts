@@ -65,7 +65,7 @@ describe('a reader in front of a record of a later release', () => {
     expect(await heldIn()).to.deep.equal(['whence_held_partitions{topic="visits",role="reader"} 1'])
   })
 
-  it('is told once, however often it looks again', async () => {
+  it('is reported once, however often it looks again', async () => {
     let looks = 0
     const counting = { consume: counted(() => looks++) }
     const logger = { error: (fields: object): void => void errors.push(fields) } as never
@@ -79,7 +79,7 @@ describe('a reader in front of a record of a later release', () => {
     expect(errors.length).to.equal(1)
   })
 
-  it('leaves it to a reader that knows it, from where it stood', async () => {
+  it('leaves it to a reader that knows it, from its position', async () => {
     seen.length = 0
     await append('visits', 1, 2, 1)
     const old = await consume()('visits', 'reader', remember, OPTIONS)

@@ -35,7 +35,7 @@ describe('the delivery worker', () => {
   }
   afterEach(() => stage.strike())
 
-  it('sends a job that Google would take, and tells so once', async () => {
+  it('sends a job that Google would take, and records that once', async () => {
     await set()
     await stage.enqueue(jobOf())
     await until(async () => (await stage.records()).length === 1)
@@ -164,7 +164,7 @@ describe('the delivery worker', () => {
     expect(stage.standIn.total()).to.equal(0)
   })
 
-  it('holds the jobs of a destination that was paused since, tells it once, and sends them when it is back', async () => {
+  it('holds the jobs of a destination that was paused since, records it once, and sends them when it is back', async () => {
     await set({ destinations: [destinationOf({ mode: 'Paused' })] })
     await stage.enqueue(jobOf())
     await until(async () => (await stage.inTier('5s')).length === 1)
@@ -201,7 +201,7 @@ describe('the delivery worker', () => {
     expect(stage.standIn.total()).to.equal(2)
   })
 
-  it('ends a job that no request can be built of as failed, and goes on', async () => {
+  it('ends a job that no request can be built of as failed, and continues', async () => {
     await set()
     const broken = { ...jobOf(), visit: { ...visitOf(), identities: null } } as unknown as Job
     await stage.enqueue(broken, eventJob(2))
@@ -229,7 +229,7 @@ describe('the delivery worker', () => {
     await until(async () => (await stage.statuses()).get('event-0001') === 'delivered')
   })
 
-  it('goes on past an entry that it cannot read', async () => {
+  it('continues past an unreadable entry', async () => {
     await set()
     await stage.store.log.append('deliver.ga4', [
       { key: 'x', value: '{"v":0}' },
@@ -316,7 +316,7 @@ describe('wrong credentials', () => {
     await until(async () => (await stage.statuses()).get('event-0003') === 'delivered')
   })
 
-  it('are remembered over a restart: one request tries them, and the activity tells the end and not the beginning again', async () => {
+  it('are remembered over a restart: one request tries them, and the activity records the end but not the beginning again', async () => {
     await stage.restart()
     await stage.enqueue(eventJob(2), eventJob(3), eventJob(4))
     await until(async () => (await stage.statuses()).size === 4)

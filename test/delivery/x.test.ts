@@ -100,7 +100,7 @@ describe("the meaning of X's answers", () => {
   ]
   describeOutcomes(x, context, rows)
 
-  it('takes the end of the rate window for the wait, unless it is told one', () => {
+  it('takes the end of the rate window for the wait, unless it is given one', () => {
     const throttled = (headers: Record<string, string>) => x.outcome(replyOf({ status: 429, headers }), context)
     const reset = { 'x-rate-limit-reset': '1795176000' }
     expect(throttled(reset)).to.include({ retryAfter: 'Fri, 20 Nov 2026 12:00:00 GMT' })

@@ -128,7 +128,7 @@ describe('the schedule of attempts', () => {
     )
   })
 
-  it('gives up after the most attempts, as failed, where no deadline ends it before', () => {
+  it('gives up after the most attempts, as failed, if no deadline ends it before', () => {
     const job = jobWith({ deadlineAtMs: NOON_MS + 1_000 * DAY_MS })
     const { attemptsAtMs, step } = liveThrough(job, RETRY, { random: 0, dedupeMs: null })
     expect(attemptsAtMs).to.have.length(MAX_ATTEMPTS)
@@ -364,7 +364,7 @@ describe('a delivery that was taken and is judged later', () => {
     expect(jobAfter(taken(), UNCLEAR, NOON_MS).unclearSinceMs).to.equal(null)
   })
 
-  it('goes back to be sent where it came too early, six hours later, or to be replayed where it failed', () => {
+  it('goes back to be sent if it came too early, six hours later, or to be replayed if it failed', () => {
     const again = jobAfter(taken(), { ...UNDECIDED, kind: 'resend' }, NOON_MS)
     expect(again).not.to.have.property('accepted')
     const step = nextStep(again, { ...UNDECIDED, kind: 'resend' }, { ...context, nowMs: NOON_MS })

@@ -178,7 +178,7 @@ describe('compileCatalog', () => {
       expect(compile(ACME, website('site', { displayName: '🦊'.repeat(81) })).problems).to.have.length(1)
     })
 
-    it('wants an ID where the name of the object cannot be one', () => {
+    it('requires an ID if the name of the object cannot be one', () => {
       const dotted = compile(ACME, website('acme.dev', { primaryOrigin: 'https://acme.dev' }))
       expect(findings(dotted)[0]).to.contain('Website/acme.dev InvalidField spec.id: is missing')
       const named = compile(ACME, website('acme.dev', { id: 'acme-dev', primaryOrigin: 'https://acme.dev' }))
@@ -520,7 +520,7 @@ describe('compileCatalog', () => {
       ])
     })
 
-    it('reach another namespace where both sides want it, and count toward the plan of the one that is referred to', () => {
+    it('reach another namespace if both sides allow it, and count toward the plan of the one that is referred to', () => {
       const allowedNamespaces = { from: 'Selector', selector: { matchLabels: { team: 'shop' } } }
       const elsewhere = { organizationRef: { name: 'acme', namespace: 'default' } }
       const result = compile(
@@ -672,7 +672,7 @@ describe('compileCatalog', () => {
       })
     }
 
-    it('tell whose each object is that has no room, if its references tell', () => {
+    it('show whose each object is that has no room, if its references tell', () => {
       const mine = organization('mine', { plan: 'Free' })
       const result = compile(
         mine,

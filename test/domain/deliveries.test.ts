@@ -50,7 +50,7 @@ describe('the plan of deliveries', () => {
     ])
   })
 
-  it('gives none where the website has no destination, and says `not_queued`', () => {
+  it('gives none if the website has no destination, and says `not_queued`', () => {
     const plans = planOf({ destinations: [] })
     expect(plans).to.deep.equal([])
     expect(gaOf(plans)).to.deep.equal({ status: 'not_queued', deliveries: [] })
@@ -125,7 +125,7 @@ describe('the plan of a pending install', () => {
     expect(decided('matched', NOON_MS - 10 * DAY_MS)[0]).to.deep.equal(['acme-ga4', 'pending', '', 'client_only'])
   })
 
-  it('is skipped where there is nobody to report', () => {
+  it('is skipped if there is no visitor to report', () => {
     expect(decided('unmatched', null)).to.deep.equal([
       ['acme-ga4', 'skipped', 'unmatched', 'none'],
       ['paused', 'skipped', 'destination_paused', 'none'],
@@ -152,7 +152,7 @@ describe('what the visit itself rules out', () => {
     x: { twclid: 'x' },
   }
 
-  it('sends nothing to advertising providers where the visit or the receipt says GPC, and still sends to GA4', () => {
+  it('sends nothing to advertising providers if the visit or the receipt carries GPC, and still sends to GA4', () => {
     for (const provider of PROVIDER_IDS) {
       const destination = destinationOf({ provider })
       const expected = provider === 'ga4' ? null : 'gpc'

@@ -69,11 +69,11 @@ describe('an install event', () => {
       ['second', true],
     ])
 
-    it('is the one that was sent where the organisation has it', () => {
+    it('is the one that was sent if the organisation has it', () => {
       expect(chooseInstallPath(organizationOfTwo, 'second')).to.deep.equal({ installPath: 'second', isPaused: true })
     })
 
-    it('is the first one where it is missing or unknown', () => {
+    it('is the first one if it is missing or unknown', () => {
       for (const sent of [null, '', 'third', '__proto__']) {
         expect(chooseInstallPath(organizationOfTwo, sent)).to.deep.equal({ installPath: 'first', isPaused: false })
       }
@@ -86,11 +86,11 @@ describe('an install event', () => {
       }
     })
 
-    it('is none where the organisation has none', () => {
+    it('is none if the organisation has none', () => {
       expect(chooseInstallPath(organizationWith([]), 'first')).to.deep.equal({ installPath: null, isPaused: false })
     })
 
-    it('is only counted where it is paused, and always on Free', () => {
+    it('is only counted if it is paused, and always on Free', () => {
       const open = { installPath: 'x', isPaused: false }
       const paused = { installPath: 'x', isPaused: true }
       expect(isOnlyCounted(organizationWith([], 'Free'), open)).to.equal(true)

@@ -99,7 +99,7 @@ describe('checkSchema', () => {
     expect(checkSchema({ type: 'object', properties: {} }, JSON.parse('{"__proto__":1}'))).to.have.length(1)
   })
 
-  it('repeats a text only where it was to be one of a few short words', () => {
+  it('repeats a text only if it had to be one of a few short words', () => {
     const text: JsonSchema = { type: 'string', pattern: '^[a-z]+$', maxLength: 3 }
     expect(JSON.stringify(checkSchema(text, 'HUNTER2'))).not.to.contain('HUNTER2')
     const choice: JsonSchema = { type: 'string', enum: ['Free'] }

@@ -16,7 +16,7 @@ describe('rate windows', () => {
     ])
   })
 
-  it('of an event stand narrow before wide', () => {
+  it('of an event are narrow before wide', () => {
     const rules = eventHits('site', 'hash').map(({ rule }) => rule)
     expect(rules).to.deep.equal(['events_per_address_minute', 'events_per_address_day', 'events'])
   })

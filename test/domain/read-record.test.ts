@@ -98,7 +98,7 @@ describe('reading a record', () => {
 })
 
 describe('the version of an entry', () => {
-  it('is found in front of a record, and is null for what this release can read or nobody can', () => {
+  it('is found in front of a record, and is null for what this release can read or no release can', () => {
     for (const kind of KINDS) {
       expect(newerVersionOf(textOf(WHOLE[kind]))).to.equal(null)
       expect(newerVersionOf(textOf({ ...WHOLE[kind], v: 2 }))).to.equal(2)

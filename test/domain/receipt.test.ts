@@ -102,14 +102,14 @@ describe('receipts and handoff tokens', () => {
     )
   })
 
-  it('tells the origin of its visit from every other', () => {
+  it('distinguishes the origin of its visit from every other', () => {
     const row = vectors.receipts[0]!
     const claims = readReceipt(keys, row.website, row.receipt)!
     expect(isFromOrigin(keys, row.website, claims, row.origin)).to.equal(true)
     expect(isFromOrigin(keys, row.website, claims, 'https://docs.acme.dev')).to.equal(false)
   })
 
-  it('goes on reading receipts of a secret that was moved to the second place', () => {
+  it('still reads receipts of a secret that was moved to the second place', () => {
     const rotated = createKeyring([...secrets].reverse())
     const row = vectors.receipts[0]!
     expect(readReceipt(rotated, row.website, row.receipt)?.visitId).to.equal(row.visit_id)
@@ -134,7 +134,7 @@ describe('base64url', () => {
     )
   })
 
-  it('reads a text only where that is the one spelling of its bytes', () => {
+  it('reads a text only if that is the one spelling of its bytes', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 44 }), (text) => {
         const bytes = decodeBase64url(text)
@@ -200,7 +200,7 @@ describe('the cheap look at a text that may be a receipt', () => {
     return issueReceipt(signer, { ...more, issuedAtMs, isHandoffOnly: false, isUnrecorded: false, gpc: false }).text
   }
 
-  it('takes every receipt of a key in use, and of no other, whoever the website is', () => {
+  it('takes every receipt of a key in use, and of no other, whatever the website', () => {
     const text = issuedAt(NOW_MS - 1_000)
     expect(couldBeReceipt(keys, text, NOW_MS)).to.equal(true)
     expect(couldBeReceipt({ hasKey: () => false }, text, NOW_MS)).to.equal(false)

@@ -48,7 +48,7 @@ describe('a record on the log', () => {
     expect(encodeRecord(recordOf(body)).endsWith(`\n${body}`)).to.equal(true)
   })
 
-  it('is refused in a version that nobody knows', () => {
+  it('is refused in an unknown version', () => {
     expect(() => decodeRecord('{"v":2}')).to.throw(/unknown version 2/)
     expect(() => decodeRecord('{"v":2,"request":{}}\nbody')).to.throw(/unknown version 2/)
   })

@@ -43,7 +43,7 @@ describe('advertising identities in a body that was sent under Global Privacy Co
     )
   })
 
-  it('are hashed where they are numbers', () => {
+  it('are hashed if they are numbers', () => {
     expect(
       clean('{"identities":{"tiktok":{"ttclid_at":1795251875123}},"source":{"landed_at":1795251875123.0}}'),
     ).to.equal(
@@ -78,7 +78,7 @@ describe('advertising identities in a body that was sent under Global Privacy Co
     )
   })
 
-  it('are hashed by the names of their fields where the body did not parse', () => {
+  it('are hashed by the names of their fields if the body did not parse', () => {
     const text =
       '{"gpc" : true,"identities":{"meta":{"fbp": "fb.1.2"},"tiktok":{"ttclid_at":17}},"page_url":"https://a/?gclid=z'
     expect(mentionsGpc(text)).to.equal(true)

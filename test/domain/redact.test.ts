@@ -78,7 +78,7 @@ const HIDINGS: readonly (readonly [string, (secret: string) => string | Buffer])
 
 describe('what the request logs keep of a body', () => {
   for (const [name, hide] of HIDINGS) {
-    it(`shows no receipt and no token that stands ${name}`, () => {
+    it(`shows no receipt and no token ${name}`, () => {
       for (let seed = 0; seed < 40; seed++) {
         const { receipt, token } = issue(seed, seed % 2 === 1)
         for (const secret of [receipt, token]) {

@@ -255,14 +255,14 @@ describe('the resolution of an install', () => {
       })
     })
 
-    it('matches where there is a visit and names none where there is not', () => {
+    it('matches if there is a visit and names none if there is not', () => {
       holds((_, result) => {
         expect(result.visit !== null).to.equal(result.resolution === 'matched')
         expect(result.selectionPolicy === 'none').to.equal(result.resolution === 'unmatched')
       })
     })
 
-    it('is pending exactly where a receipt that could be a candidate cannot be judged, and names nothing then', () => {
+    it('is pending exactly if a receipt that could be a candidate cannot be judged, and names nothing then', () => {
       holds((given, result) => {
         const asked = lookupsOf(given.receipts, given.nowMs)
         const states = asked.map(({ visitId }) => given.states.get(visitId) ?? 'unknown')
@@ -296,7 +296,7 @@ describe('the resolution of an install', () => {
       )
     })
 
-    it('waits for an installation that cannot be looked up only where there is no candidate', () => {
+    it('waits for an installation that cannot be looked up only if there is no candidate', () => {
       holds((given, known) => {
         const result = resolve({ ...given, installation: { kind: 'undecided' } })
         const isByItself = known.resolution === 'matched' && known.selectionPolicy !== 'same_installation'

@@ -36,7 +36,7 @@ describe('the service as many processes', function () {
     ga4: { 'G-TEST000001': { client_id: clientId, session_id: '1790000000' } },
   })
 
-  it('ties an install to its visit, stores one row and tells GA4', async () => {
+  it('ties an install to its visit, stores one row and reports it to GA4', async () => {
     const clientId = '1111111111.1790000001'
     const receipt = await activeReceipt(system.url, { identities: identityOf(clientId) })
     const event = eventBody({ receipts: [receipt] })

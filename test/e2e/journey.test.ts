@@ -81,7 +81,7 @@ function journey(start: StartSystem, kind: BrowserKind, shells: readonly string[
     })
   }
 
-  it('is told as a story by `whence explain`', async () => {
+  it('is explained by `whence explain`', async () => {
     const story = await system.tool('explain', lastEventId)
     for (const words of [lastEventId, system.website, 'matched', 'newsletter', 'acme-ga4', 'delivered', 'session']) {
       expect(story).to.include(words)
@@ -118,7 +118,7 @@ function journey(start: StartSystem, kind: BrowserKind, shells: readonly string[
     expect(await system.tool('explain', older.request?.['event_id'])).to.include('a newer visit replaced it')
   })
 
-  it('has told the page nothing', () => {
+  it('has shown the page nothing', () => {
     expect(window.complaints).to.deep.equal([])
   })
 
@@ -133,7 +133,7 @@ function journey(start: StartSystem, kind: BrowserKind, shells: readonly string[
     expect(await verdictsOf(system, installed)).to.deep.equal(['expired'])
   })
 
-  it('leaves nothing behind from a private window, where the copied command still works', async () => {
+  it('leaves nothing behind from a private window, in which the copied command still works', async () => {
     await window.close()
     const privateHome = join(folder, 'private')
     window = await kind.openPrivate(privateHome)

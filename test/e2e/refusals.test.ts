@@ -93,7 +93,7 @@ function refusals(wiring: string, start: StartSystem, shells: readonly string[])
         })
       }
 
-      it('goes on as before when the service is back', async () => {
+      it('works as before when the service is back', async () => {
         await running.system.reopen()
         await running.window.visit(running.system.pageUrl)
         const installed = await install({ command: running.system.command, home })

@@ -66,7 +66,7 @@ export function breakingPartsUnderLoad({ links, place }: FaultParts): void {
     }
 
     for (let round = 0; round < LONG.rounds; round++) {
-      it(`goes on while every role is killed (${round + 1})`, async () => {
+      it(`keeps working while every role is killed (${round + 1})`, async () => {
         // Kafka takes half a minute to give up on a killed member; they wait for that at the same time.
         const restarts: Promise<void>[] = []
         for (const role of ROLES) {
@@ -78,7 +78,7 @@ export function breakingPartsUnderLoad({ links, place }: FaultParts): void {
         await Promise.all(restarts)
       })
 
-      it(`goes on when the broker and ClickHouse were killed (${round + 1})`, async () => {
+      it(`keeps working when the broker and ClickHouse were killed (${round + 1})`, async () => {
         const { kafka, clickhouse } = engines
         await kafka.kill()
         await wait(BEAT_MS)
@@ -121,7 +121,7 @@ export function breakingPartsUnderLoad({ links, place }: FaultParts): void {
         await answering()
       })
 
-      it(`goes on while links to the log and to ClickHouse are cut and slow (${round + 1})`, async () => {
+      it(`keeps working while links to the log and to ClickHouse are cut and slow (${round + 1})`, async () => {
         for (const name of ['kafka', 'clickhouse']) {
           await links().delay(name, 200, 100)
           await wait(BEAT_MS * 2)
@@ -135,7 +135,7 @@ export function breakingPartsUnderLoad({ links, place }: FaultParts): void {
         }
       })
 
-      it(`goes on while second processes of roles join and leave (${round + 1})`, async () => {
+      it(`keeps working while second processes of roles join and leave (${round + 1})`, async () => {
         const joined = await Promise.all(
           (['facts-writer', 'dispatch', 'ga4'] as const).map((role) => service.add(role)),
         )

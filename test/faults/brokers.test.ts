@@ -70,7 +70,7 @@ describe('three Kafka brokers', function () {
     await cluster.heal()
   })
 
-  it('go on, and let everything start, while the leader of the installs stands still for 20 s', async () => {
+  it('keep working, and let everything start, while the leader of the installs hangs for 20 s', async () => {
     const victim = await cluster.leaderOf('installs', 0)
     victim.pause()
     const [started] = await Promise.all([startAll(), wait(STOPPED_MS)])

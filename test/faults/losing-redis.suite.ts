@@ -47,7 +47,7 @@ export function losingRedis({ place }: FaultParts): void {
       for (const server of servers ?? []) await server.stop()
     })
 
-    it('stores and delivers everything once, and refuses nobody for long', async () => {
+    it('stores and delivers everything once, and refuses no request for long', async () => {
       const clients = new Clients()
       const load = clients.start({ url: service.url, websites: LOAD_WEBSITES, clients: CLIENTS })
       for (let round = 0; round < LONG.rounds; round++) await loseRedis(servers, sentinel)

@@ -100,7 +100,7 @@ export function refillingRedis(serviceOf: () => Distributed): void {
       expect((await report({ receipts: [receipt] })).body).to.deep.include({ selection_policy: 'latest_visit' })
     })
 
-    it('decides what is pending although the role `state` is away, and tells a repeat', async () => {
+    it('decides what is pending although the role `state` is away, and gives it to a repeat', async () => {
       const service = serviceOf()
       const page = { project: WEBSITE, page_url: `${LOAD_ORIGIN}/install` }
       const old = await activeReceipt(service.url, page, LOAD_ORIGIN)

@@ -290,7 +290,7 @@ describe('hook: faults', function () {
       expect(recorder.under('/forbidden')[0]?.body['receipts']).to.deep.equal([receipt(2)])
     })
 
-    it('belongs to somebody else: neither read nor written', async function () {
+    it('belongs to another user: neither read nor written', async function () {
       if (!isRoot) this.skip()
       const own = buildHome(join(folder.path, 'foreign'))
       own.chromium(`${CHROME}/Default`, 1, marker(1))

@@ -61,7 +61,7 @@ describe('hook: many files', function () {
     expect(stderr).to.include('opened 1 files')
   })
 
-  it('opens no more than 20,000 files, however many look right, and stops where they are slow to read', async () => {
+  it('opens no more than 20,000 files, however many look right, and stops if they are slow to read', async () => {
     const home = buildHome(join(folder.path, 'same-size'))
     fill(join(home.path, CHROME, 'Default'), FILES + 500, 'x'.repeat(1_021))
     const { receipts, stderr } = await report(home.path)

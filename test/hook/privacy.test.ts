@@ -230,7 +230,7 @@ describe('hook: privacy', function () {
     }
   })
 
-  it('prints nothing at all for whoever opted out', async () => {
+  it('prints nothing at all for people who opted out', async () => {
     const script = servedScript({ baseUrl: recorder.baseUrl })
     const outcome = await run({
       script,
@@ -267,7 +267,7 @@ describe('hook: privacy', function () {
     expect(await idOf(WEBSITE)).to.not.equal(first)
   })
 
-  it('keeps its files below XDG_STATE_HOME where that is set', async () => {
+  it('keeps its files below XDG_STATE_HOME if that is set', async () => {
     const state = join(folder.path, 'xdg-state')
     await run({
       script: servedScript({ baseUrl: recorder.baseUrl }),
@@ -294,12 +294,12 @@ describe('hook: privacy', function () {
       expect(shown).to.include(recorder.baseUrl).and.to.include('DO_NOT_TRACK=1').and.to.include('browser')
     })
 
-    it('speaks of no browser where none is looked at', async () => {
+    it('mentions no browser if none is searched', async () => {
       const shown = await onTerminal('Notice', `install_completed --handoff ${TOKEN}`)
       expect(shown).to.include('DO_NOT_TRACK=1').and.not.to.include('browser')
     })
 
-    it('is left out where the website is set to Silent', async () => {
+    it('is left out if the website is set to Silent', async () => {
       expect(await onTerminal('Silent', 'install_completed')).to.equal('')
     })
   })

@@ -157,7 +157,7 @@ describe('hook: recipes', function () {
       { name: 'rust', file: 'main.rs', tool: 'rustc', build: ['rustc', '-o', 'acme', 'main.rs'], start: ['./acme'] },
     ]
     for (const { name, file, tool, build, start } of LANGUAGES) {
-      it(`${name}: reports once, in the background, also where there is no home folder`, async function () {
+      it(`${name}: reports once, in the background, even without a home folder`, async function () {
         if (!isInstalled(tool)) this.skip()
         writeFileSync(join(place, file), recipe(`first-run-${name}`))
         // Tools that stand in for others need the home folder of whoever installed them.
@@ -217,7 +217,7 @@ describe('hook: recipes', function () {
     expect(summary()).to.deep.equal([['install_completed', []]])
   })
 
-  it('GitHub Actions: without a visit where CI is set, and not at all with the variable of the recipe', async () => {
+  it('GitHub Actions: without a visit if CI is set, and not at all with the variable of the recipe', async () => {
     const [, name = '', value = ''] = /^ +(\w+): (\S+)$/m.exec(recipe('github-actions')) ?? []
     const env = { ...environment(), CI: 'true' }
     await execute(['sh'], env, recipe('installer'))

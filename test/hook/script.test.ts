@@ -44,13 +44,13 @@ describe('hook script', () => {
     expect(script.endsWith(`\n${HOOK_SOURCE}`)).to.equal(true)
   })
 
-  it('gives the body back to whoever wants to compare its digest', () => {
+  it('returns the body for comparing its digest', () => {
     const tail = spawnSync('tail', ['-n', `+${HOOK_BLOCK_LINES + 1}`], { input: renderHookScript(HOOK_SOURCE, VALUES) })
     const digest = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex')
     expect(digest(tail.stdout)).to.equal(digest(HOOK_SOURCE))
   })
 
-  it('leaves the path empty where there is none', () => {
+  it('leaves the path empty if there is none', () => {
     expect(renderHookScript(HOOK_SOURCE, { ...VALUES, path: null })).to.include("\nwhence_path=''\n")
   })
 
@@ -152,7 +152,7 @@ describe('hook script', () => {
     }
   })
 
-  it('keeps to lines that fit a screen and to functions that fit a glance', () => {
+  it('has lines that fit a screen and functions that are short', () => {
     const lines = HOOK_SOURCE.split('\n')
     expect(
       lines.filter((line) => line.length > 132 && line !== lines.at(-1)),

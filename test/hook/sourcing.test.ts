@@ -111,13 +111,13 @@ describe('hook: the caller stays as it was', function () {
     expect(stdout).to.equal('this line is data\n')
   })
 
-  it('lets a pipe from curl end cleanly, and what stands behind it in the same input run', async () => {
+  it('lets a pipe from curl end cleanly, and what follows it in the same input run', async () => {
     const script = `${servedScript({ baseUrl: recorder.baseUrl })}\necho after`
     const outcome = await run({ script, args: ['first_run'], env: { HOME: home } })
     expect(outcome).to.deep.equal({ status: 0, stdout: 'after\n', stderr: '' })
   })
 
-  it('leaves the install alone where output is closed or nobody reads it', async () => {
+  it('leaves the install alone if output is closed or not read', async () => {
     const sent = recorder.all.length
     const lines = [
       '>&-',

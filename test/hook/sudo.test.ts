@@ -117,7 +117,7 @@ describe('hook: under sudo', function () {
     })
   }
 
-  it('does so in every shell, and where sudo kept the HOME of its caller, as on macOS', async () => {
+  it('does so in every shell, and if sudo kept the HOME of its caller, as on macOS', async () => {
     for (const [index, shell] of SHELLS.filter(({ argv }) => isInstalled(argv[0])).entries()) {
       const body = await report({ name: `shell-${index}`, home: visitor.path, shell })
       expect(body['receipts'], shell.name).to.deep.equal([receipt(1)])
@@ -149,7 +149,7 @@ describe('hook: under sudo', function () {
     expect(body['receipts']).to.deep.equal([receipt(9)])
   })
 
-  it('a SUDO_USER that nobody is, or that is no name: no scan', async () => {
+  it('a SUDO_USER that does not exist, or that is no name: no scan', async () => {
     for (const [index, user] of ['nobody-here', '-u root', '$(id)', '../root', 'a b'].entries()) {
       const body = await report({ name: `odd-${index}`, user })
       expect(body['receipts'], user).to.deep.equal([])

@@ -95,7 +95,7 @@ describe('a namespace that cannot be seen', () => {
     expect(look(b, { before: after.inForce }).inForce.catalog.websites.size, 'it is gone').to.equal(0)
   })
 
-  it('is told from one whose answer is still to come, and is gone ten minutes after it was seen to be', () => {
+  it('is distinguished from one without an answer yet, and is gone ten minutes after it was seen to be', () => {
     let now = 0
     const watch = (isSynced: boolean, failure: number | null) => ({ isSynced: () => isSynced, failure: () => failure })
     const watches = new Map([
@@ -119,7 +119,7 @@ describe('a namespace that cannot be seen', () => {
 })
 
 describe('a website that is paused', () => {
-  it('stays as it was in force, keeps its ID and origin, and goes on when the annotation is taken away', () => {
+  it('stays as it was in force, keeps its ID and origin, and continues when the annotation is removed', () => {
     const before = look({
       Organization: [acme('a')],
       Website: [site('a', 'site')],
@@ -227,7 +227,7 @@ describe('websites that are refused in a crowd', () => {
     expect(few(world(many(9, WRONG)), 1).inForce.catalog.websites.size).to.equal(0)
   })
 
-  it('keep their organisation and destinations where these are refused with them', () => {
+  it('keep their organisation and destinations if these are refused with them', () => {
     const next = sequence()
     const sites = [...many(12), site('a', 'site')]
     const before = next(world(sites, { Destination: [out('a', 'out')], secrets: [keys('a')] }), 0)

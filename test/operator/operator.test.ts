@@ -319,7 +319,7 @@ describe('the operator', function () {
     await kube.want(path('Website', 'guest', 'site'), { method: 'DELETE' })
   })
 
-  it('says what is missing, never lets a broken object disturb another one, and tells the transition as an event', async () => {
+  it('says what is missing, never lets a broken object disturb another one, and reports the transition as an event', async () => {
     await kube.apply(at('broken', [website('orphan', { id: 'broken-orphan' })]))
     const missing = await becomes('Website', 'broken', 'orphan', 'ResolvedRefs', 'False', 'RefNotFound')
     expect(missing.message).to.contain('there is no Organization acme in namespace broken')

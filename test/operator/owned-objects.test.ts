@@ -59,7 +59,7 @@ describe('objects of the operator', () => {
     expect(requests.at(-1)).to.deep.equal({ method: 'DELETE', path: `${CORE}/configmaps/x` })
   })
 
-  it('name the owner that was there last while it cannot be read, and none where there is none', async () => {
+  it('name the owner that was there last while it cannot be read, and none if there is none', async () => {
     await written(`${CORE}/secrets/x`)
     isAway = true
     nowMs = 60_000

@@ -209,7 +209,7 @@ describe('publishing', () => {
     expect(failures).to.be.greaterThan(40)
   })
 
-  it('writes nothing where nothing is new, nor does the operator that comes next', async () => {
+  it('writes nothing if nothing is new, nor does the operator that comes next', async () => {
     const cluster = fakeCluster()
     const published = publishedOf('token-1')
     await publisherFor(cluster).publish(published)
@@ -256,7 +256,7 @@ describe('publishing', () => {
     ])
   })
 
-  it('notices Secrets that somebody changed, takes away what is out of use, and keeps nothing of a withdrawn credential', async () => {
+  it('notices changed Secrets, removes unused ones, and keeps nothing of a withdrawn credential', async () => {
     const cluster = fakeCluster()
     let now = 0
     const publisher = publisherFor(cluster, () => now)
@@ -301,7 +301,7 @@ describe('room for many owners', () => {
     )
   })
 
-  it('leaves out destinations of the one who fills the Secrets, and nobody else', () => {
+  it('leaves out destinations of the one who fills the Secrets, and of no other', () => {
     const at = (second: number) => ({ creationTimestamp: `2026-01-01T00:00:${String(second).padStart(2, '0')}Z` })
     const object = (namespace: string, name: string, second: number, spec: object) => ({
       metadata: { namespace, name, ...at(second) },

@@ -50,7 +50,7 @@ describe('tenants and installations', function () {
   const statusWrites = async () =>
     (await kube.audit()).filter(({ verb, objectRef }) => verb === 'patch' && objectRef?.subresource === 'status').length
 
-  it('do not fight where two installations see one namespace: the second leaves alone what the first has, and says so once', async () => {
+  it('do not fight if two installations see one namespace: the second leaves alone what the first has, and says so once', async () => {
     stage.operator('operator-one', null, { installation: 'one' })
     await kube.apply(at('shop', [organization('acme'), website('site', { id: 'shop-site' })]))
     await isReady('shop', 'site')

@@ -91,7 +91,7 @@ describe('watches', function () {
     return metric?.values.reduce((sum, { value }) => sum + value, 0) ?? 0
   }
 
-  it('go on where they were after the connection broke, without listing again', async () => {
+  it('continue where they were after the connection broke, without listing again', async () => {
     const reflector = watch()
     await reflector.synced
     const lists = await total('whence_kube_lists_total')
@@ -115,7 +115,7 @@ describe('watches', function () {
     link.mend()
   })
 
-  it('list again when history is gone, and tell what was deleted meanwhile', async () => {
+  it('list again when history is gone, and report what was deleted meanwhile', async () => {
     await kube.apply([website('doomed')])
     const reflector = watch()
     await until('it has all', () => isCopy(reflector))
@@ -250,7 +250,7 @@ describe('watches', function () {
       expect(seen.every((size, index) => size >= (seen[index - 1] ?? 0))).to.equal(true)
     })
 
-    it('wait as long as a throttling server asks them to, and go on where they were', async () => {
+    it('wait as long as a throttling server asks them to, and continue where they were', async () => {
       const reflector = watch()
       await until('it has all', () => isCopy(reflector))
       const lists = await total('whence_kube_lists_total')
@@ -273,7 +273,7 @@ describe('watches', function () {
       expect(refusals.find(({ labels }) => labels['status'] === '429')?.value).to.be.greaterThan(0)
     })
 
-    it(`survive that the API server stands still for ${STOP_MS / 1_000} s: pods go on, also new ones, and nothing is missed`, async () => {
+    it(`survive that the API server hangs for ${STOP_MS / 1_000} s: pods keep working, even new ones, and nothing is missed`, async () => {
       const reflector = watch()
       await until('it has all', () => isCopy(reflector))
       const seen: boolean[] = []

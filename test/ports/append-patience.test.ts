@@ -12,7 +12,7 @@ const ENTRY = { key: 'k', value: 'v' }
 const SHORT = { deadlineMs: 20, patienceMs: 60_000 }
 
 describe('the patience of an append', () => {
-  it('lasts until the deadline where the log is stuck', () => {
+  it('lasts until the deadline if the log is stuck', () => {
     const append = { sinceMs: 0, patience: PATIENCE }
     expect(nextLookMs(append, { nowMs: 999, stuckMs: 5_000 })).to.equal(1_000)
     expect(nextLookMs(append, { nowMs: 1_000, stuckMs: 1_000 })).to.equal(null)
@@ -28,7 +28,7 @@ describe('the patience of an append', () => {
     expect(nextLookMs(append, { nowMs: 3_500, stuckMs: 0 })).to.equal(null)
   })
 
-  it('is shorter than the deadline where the caller says so', () => {
+  it('is shorter than the deadline if the caller says so', () => {
     const append = { sinceMs: 0, patience: { deadlineMs: 500, patienceMs: 500 } }
     expect(nextLookMs(append, { nowMs: 500, stuckMs: 0 })).to.equal(null)
   })

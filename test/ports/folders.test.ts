@@ -28,7 +28,7 @@ describe('makeFolder', () => {
     expect(() => makeFolder(join(root, 'file', 'a'))).to.throw(/cannot be made \(ENOTDIR\)/)
   })
 
-  it('ends where a file system refuses new names', function () {
+  it('ends if a file system refuses new names', function () {
     if (process.platform !== 'linux') this.skip()
     expect(() => makeFolder('/proc/whence/data')).to.throw('the folder /proc/whence/data cannot be made (ENOENT)')
   })

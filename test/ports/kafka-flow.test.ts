@@ -82,7 +82,7 @@ describe('a partition on Kafka', () => {
     expect(staged.seen).to.have.length(1)
   })
 
-  it('begins again where the partition was cut below what is done', async () => {
+  it('begins again if the partition was cut below what is done', async () => {
     const staged = stage()
     staged.flow.accept({ entries: entries(100, 103), endOffset: 103 })
     await until(() => staged.commits.length === 1)
@@ -127,7 +127,7 @@ describe('a partition on Kafka', () => {
     expect(staged.seen).to.deep.equal(['0,1,2,3,4', '2,3,4'])
   })
 
-  it('commits nothing of a batch of which nothing is done, and hands it over again at the time that it is told', async () => {
+  it('commits nothing of a batch of which nothing is done, and hands it over again at the given time', async () => {
     const resumeAtMs = Date.now() + 30
     const handedOverAtMs: number[] = []
     const staged = stage(async () => {

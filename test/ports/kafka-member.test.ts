@@ -33,7 +33,7 @@ describe('a member of a Kafka group', () => {
     member = await startMember(placeOn(kafka, lagOf), { ...SETTINGS, ...more })
   }
 
-  it('is made anew where its commits are refused by a coordinator that is none any more', async () => {
+  it('is recreated if its commits are refused by a former coordinator', async () => {
     const kafka = new FakeKafka()
     await start(kafka)
     kafka.latest.commit = () => Promise.reject(protocolError('NOT_COORDINATOR_FOR_GROUP'))
@@ -41,7 +41,7 @@ describe('a member of a Kafka group', () => {
     await until(() => kafka.consumers.length > 1 && kafka.latest.committed === 8)
   })
 
-  it('stays where a commit fails once', async () => {
+  it('stays if a commit fails once', async () => {
     const kafka = new FakeKafka()
     await start(kafka, { uncommittedMs: 60_000 })
     const { latest } = kafka
@@ -55,7 +55,7 @@ describe('a member of a Kafka group', () => {
     expect(kafka.consumers).to.have.length(1)
   })
 
-  it('is made anew where it fetches on and no heartbeat is answered any more', async () => {
+  it('is recreated if it keeps fetching but no heartbeat is answered any more', async () => {
     const kafka = new FakeKafka()
     await start(kafka, { silentMs: 80 })
     const [first] = kafka.consumers
@@ -68,7 +68,7 @@ describe('a member of a Kafka group', () => {
     clearInterval(fetching)
   })
 
-  it('asks again how much waits where that could not be told', async () => {
+  it('reads the lag again if that failed', async () => {
     const kafka = new FakeKafka()
     let questions = 0
     await start(kafka, { stalledMs: 80, silentMs: 60_000 }, async () => {

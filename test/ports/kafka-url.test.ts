@@ -45,7 +45,7 @@ describe('a kafka: URL', () => {
     )
   })
 
-  it('asks for TLS, with files where there are some', () => {
+  it('asks for TLS, with files if there are some', () => {
     expect(accepted('kafka://b?tls=1').tls).to.deep.equal({ caFile: null, certFile: null, keyFile: null })
     const { tls } = accepted('kafka://b?tls=1&ca=/a/ca.pem&cert=/a/c.pem&key=/a/k.pem')
     expect(tls).to.deep.equal({ caFile: '/a/ca.pem', certFile: '/a/c.pem', keyFile: '/a/k.pem' })

@@ -90,7 +90,7 @@ describe('LMDB event log', () => {
       expect(await valuesOf('dead-letters')).to.deep.equal([])
     })
 
-    it('goes on counting where an emptied topic stopped, so that no group misses what follows', async () => {
+    it('keeps counting where an emptied topic stopped, so that no group misses what follows', async () => {
       await append('visits', 'a', 'b', 'c')
       await pass('visits', 'g', 3)
       clock.set(clock.nowMs() + 8 * DAY_MS)
@@ -130,7 +130,7 @@ describe('LMDB event log', () => {
     expect(environment.committer.count - before).to.equal(1)
   })
 
-  it('refuses entries and takes none where the disk has too little room', async () => {
+  it('refuses entries and takes none if the disk has too little room', async () => {
     await close()
     const minFreeBytes = 2 ** 60
     environment = await openLmdb(folder, { nowMs: clock.nowMs, onFatal: () => undefined, minFreeBytes })

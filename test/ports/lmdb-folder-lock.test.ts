@@ -75,7 +75,7 @@ describe('Data folder lock', () => {
     expect(tryFlock()).to.equal(0)
   })
 
-  it('locks where flock is missing, against processes that have it and that lack it', async function () {
+  it('locks if flock is missing, against processes that have it and that lack it', async function () {
     if (process.platform !== 'linux') this.skip()
     const withoutFlock = { PATH: '/nonexistent' }
     const { child, ended } = await hold(withoutFlock)

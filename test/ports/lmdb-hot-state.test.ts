@@ -159,7 +159,7 @@ describe('LMDB hot state', () => {
     expect((await stored()).map((key) => key.split('/')[0])).to.have.members(['hits', 'usage'])
   })
 
-  it('stores a day window from a fiftieth of its limit on, and goes on counting from there after a restart', async () => {
+  it('stores a day window from a fiftieth of its limit on, and keeps counting from there after a restart', async () => {
     const hit = { key: 'address', limit: 500, windowS: 86_400 }
     for (let count = 1; count < 10; count++) await state.countHits([hit])
     expect(await stored()).to.deep.equal([])

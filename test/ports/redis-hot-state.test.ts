@@ -160,7 +160,7 @@ describe('Redis hot state', () => {
       expect(outcomes.filter(({ kind }) => kind === 'counted').length).to.equal(777)
     }).timeout(40_000)
 
-    it('goes on after the scripts were forgotten', async () => {
+    it('keeps working after the scripts were forgotten', async () => {
       const state = await open()
       const known = receipt()
       await state.putVisit({ ...known, previous: null })
@@ -169,7 +169,7 @@ describe('Redis hot state', () => {
       expect(state.health()).to.deep.equal({ isReachable: true, isShared: true })
     })
 
-    it('says that Redis was emptied, and goes on', async () => {
+    it('reports that Redis was emptied, and keeps working', async () => {
       const runs: (string | null)[] = []
       const state = await open({ onNewRun: (run, before) => runs.push(before, run) })
       const known = receipt()
@@ -231,7 +231,7 @@ describe('Redis hot state', () => {
   })
 
   describe('while Redis is away', () => {
-    it('lets no verb hang on a Redis that stands still', async () => {
+    it('lets no verb hang on a Redis that hangs', async () => {
       const state = await open()
       const known = receipt()
       await state.learn({ ...known, previous: null }, 'active')
@@ -348,7 +348,7 @@ describe('Redis hot state', () => {
       expect(await state.claimJob('job', 'b', 1_000)).to.equal(false)
     })
 
-    it('tells Redis what happened when it is back, before it asks it again', async () => {
+    it('replays to Redis what happened when it is back, before it reads from it again', async () => {
       const [state, other] = [await open(), await open()]
       const [first, second, visit] = [receipt(), receipt(), receipt()]
       await state.addUsage({ organization: 'acme', month: MONTH, quota: null })
@@ -377,7 +377,7 @@ describe('Redis hot state', () => {
       expect(await other.readUsage('acme', MONTH)).to.be.within(2, 3)
     })
 
-    it('rejects where it is told to, until Redis is back', async () => {
+    it('rejects if it is set to, until Redis is back', async () => {
       const state = await open({ whenAway: 'reject' })
       const known = receipt()
       freeze()
@@ -393,7 +393,7 @@ describe('Redis hot state', () => {
       expect(await state.receiptStates([known])).to.deep.equal(['active'])
     })
 
-    it('goes on where Redis is full, and says why without saying what', async () => {
+    it('keeps working if Redis is full, and reports why without any content', async () => {
       const reasons: string[] = []
       const state = await open({ onUnreachable: (reason) => reasons.push(reason) })
       server.cli('config', 'set', 'maxmemory', '1')
@@ -419,7 +419,7 @@ describe('Redis hot state', () => {
   })
 
   describe('with Sentinel', () => {
-    it('follows a failover, and tells the new server what happened meanwhile', async () => {
+    it('follows a failover, and replays to the new server what happened meanwhile', async () => {
       const master = await startRedis({ settings: ['repl-diskless-sync-delay 0'] })
       const replica = await startRedis({ settings: [`replicaof 127.0.0.1 ${master.port}`] })
       const sentinel = await startSentinel('whence', master.port)

@@ -186,7 +186,7 @@ describe('catalog folder', () => {
     expect(opened.current().organizations.has('acme')).to.equal(true)
   })
 
-  it('keeps what is in force when the folder itself goes, and goes on when it comes back', async () => {
+  it('keeps what is in force when the folder itself goes, and continues when it comes back', async () => {
     const opened = await open()
     const before = opened.current()
     renameSync(folder, `${folder}-away`)
@@ -220,7 +220,7 @@ describe('catalog folder', () => {
     expect((await open()).current().websites.size).to.equal(0)
   })
 
-  it('tells nobody any more who has had enough, nor after it is closed', async () => {
+  it('calls no listener that has unsubscribed, nor after it is closed', async () => {
     const opened = await open()
     const seen: CatalogChange[] = []
     const end = opened.onChange((next) => seen.push(next))

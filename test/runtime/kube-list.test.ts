@@ -27,7 +27,7 @@ describe('a list of the API server', () => {
   const metadata = fc.record({ resourceVersion: fc.string(), continue: fc.string() }, { requiredKeys: [] })
   const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 5 })
 
-  it('gives the objects and what stands around them, in either order of members, whatever the chunks', async () => {
+  it('returns the objects and what surrounds them, in either order of members, whatever the chunks', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(object), metadata, sizes, fc.boolean(), async (items, about, cuts, isHeadFirst) => {
         const list = isHeadFirst ? { kind: 'L[{"', metadata: about, items } : { items, kind: '\\"]}', metadata: about }
@@ -37,7 +37,7 @@ describe('a list of the API server', () => {
     )
   })
 
-  it('is refused where it breaks off', async () => {
+  it('is refused if it breaks off', async () => {
     const text = JSON.stringify({ items: [{ metadata: { name: 'a' } }, { metadata: { name: 'b' } }], metadata: {} })
     for (let length = 0; length < text.length; length += 1) {
       const refused = await read(text.slice(0, length), [7]).then(

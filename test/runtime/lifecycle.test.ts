@@ -64,7 +64,7 @@ describe('lifecycle', () => {
     expect(story).to.deep.equal(['open log', 'close log'])
   })
 
-  it('goes on stopping when a part fails to, and ends badly', async () => {
+  it('continues stopping when a part fails to, and exits with a failure', async () => {
     const { lifecycle, story, lines, part } = setUp()
     await part('log')
     await lifecycle.start('state', () => 0, () => Promise.reject(new Error('disk full'))) // prettier-ignore

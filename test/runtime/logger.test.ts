@@ -95,7 +95,7 @@ describe('logger', () => {
     expect(redactValue(Buffer.from('canary'))).to.equal('[6 bytes]')
   })
 
-  it('writes for people where that is asked for, one line each, in which nothing steers the terminal', () => {
+  it('writes for people on request, one line each, in which nothing controls the terminal', () => {
     const lines: string[] = []
     const logger = createLogger({ program: 'test', level: 'info', format: 'text', write: (line) => lines.push(line) })
     logger.warn(

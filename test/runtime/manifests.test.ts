@@ -149,7 +149,7 @@ describe('manifests', () => {
       })
     })
 
-    it('are the only place where that happens', () => {
+    it('are the only objects in which that happens', () => {
       const text = 'kind: Website\nmetadata: { name: "${KEY}" }\nstringData: { key: "${KEY}" }\n'
       expect(JSON.stringify(values(text, { KEY: 'hunter2' }))).not.to.contain('hunter2')
     })
@@ -211,7 +211,7 @@ describe('manifests', () => {
     expect(values(list.join('\n'), { MISSING: 'x' })[1]).to.deep.include({ stringData: { key: 'x' } })
   })
 
-  it('may refer to what lies elsewhere where that is allowed, but not wrongly to what is there', async () => {
+  it('may refer to objects elsewhere if that is allowed, but not wrongly to what is there', async () => {
     const object = (kind: string, name: string, spec: object) =>
       JSON.stringify({ apiVersion: 'whence.dev/v1alpha1', kind, metadata: { name }, spec })
     const ga4 = (name: string, secret: string) =>

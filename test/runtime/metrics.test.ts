@@ -37,7 +37,7 @@ describe('metrics server', () => {
     }
   })
 
-  it('answers probes while somebody holds all the connections that it gives to one peer', async () => {
+  it('answers probes while one client holds all the connections that it gives to one peer', async () => {
     const server = await serveMetrics(createRegistry('test', '1'), { host: '127.0.0.1', port: 0 })
     const sockets = Array.from({ length: 300 }, () => connect(server.port, '127.0.0.1').on('error', () => undefined))
     try {

@@ -147,7 +147,7 @@ describe('sdk in Chromium', function () {
       })
     })
 
-    it('tells of the address that the visitor came to, although the page tidies it up at once', async () => {
+    it('reports the address that the visitor came to, although the page tidies it up at once', async () => {
       service.config = { measurementIds: ['G-A1'], providers: ['ga4'] }
       const url = site.add(
         `${script()}<script>onload = () => setTimeout(() => history.replaceState({}, '', '/tidy'))</script>`,
@@ -391,7 +391,7 @@ describe('sdk in Chromium', function () {
       expect(await visits()).to.have.length(1)
     })
 
-    it('counts each path once where data-spa asks for it', async () => {
+    it('counts each path once if data-spa is set', async () => {
       const url = site.add(script('data-spa data-page-id="start"'))
       await page.goto(url)
       await service.waitFor('/activate')
@@ -406,7 +406,7 @@ describe('sdk in Chromium', function () {
       expect(all[1]?.body.url_id).to.match(/^url_/)
     })
 
-    it('counts once although the script stands in the page twice', async () => {
+    it('counts once although the script is in the page twice', async () => {
       await page.goto(site.add(script() + script()))
       await service.waitFor('/activate')
       await page.waitForLoadState('load')
@@ -414,7 +414,7 @@ describe('sdk in Chromium', function () {
       expect(await visits()).to.have.length(1)
     })
 
-    it('counts for each website where scripts of two stand in the page', async () => {
+    it('counts for each website if scripts of two are in the page', async () => {
       await page.goto(site.add(script() + script().replace('acme-dev', 'other-dev')))
       const all = await service.waitFor('/activate', 2)
       expect(all.map(({ body }) => body.project).sort()).to.deep.equal(['acme-dev', 'other-dev'])
@@ -466,7 +466,7 @@ describe('sdk in Chromium', function () {
       expect(await clipboard()).to.match(/^Run\s+curl.*WHENCE_HANDOFF=wht_[\w-]{43} sh\s/s)
     })
 
-    it('stay as they are where the same words stand elsewhere in the page', async () => {
+    it('stay as they are if the same words are elsewhere in the page', async () => {
       await page.goto(site.add(`${script()}<p id="prose">Do not run ${COMMAND} twice</p>${INSTALL}`))
       await service.waitFor('/v1/handoffs')
       await tokenHere()
@@ -475,7 +475,7 @@ describe('sdk in Chromium', function () {
       expect(await clipboard()).to.equal(`Do not run ${COMMAND} twice`)
     })
 
-    it('stay as they are where only a part of one is selected', async () => {
+    it('stay as they are if only a part of one is selected', async () => {
       await page.goto(site.add(script() + INSTALL))
       await service.waitFor('/v1/handoffs')
       await tokenHere()
@@ -502,7 +502,7 @@ describe('sdk in Chromium', function () {
       }
     })
 
-    it('are copied plain at once where the token is not here yet, and filled when it is', async () => {
+    it('are copied plain at once if the token is not loaded yet, and filled when it is', async () => {
       service.misbehave.set('/v1/handoffs', 'hang')
       await page.goto(site.add(script() + INSTALL))
       await service.waitFor('/v1/handoffs')
@@ -614,7 +614,7 @@ describe('sdk in Chromium', function () {
       expect(service.requests.filter(({ path: where }) => where === '/v1/handoffs')).to.have.length(1)
     })
 
-    it('makes a visit of its own where another tab has replaced the receipt', async () => {
+    it('makes a visit of its own if another tab has replaced the receipt', async () => {
       service.misbehave.set('/v1/handoffs', { status: 409, body: '{"error":"receipt_revoked"}' })
       await page.goto(site.add(script()))
       await service.waitFor('/activate')
@@ -680,7 +680,7 @@ describe('sdk in Chromium', function () {
     })
   })
 
-  describe('where the service is away', () => {
+  describe('if the service is unreachable', () => {
     const works = async () => {
       await page.click('[data-whence-copy]')
       await page.waitForFunction(`navigator.clipboard.readText().then((text) => text === ${JSON.stringify(COMMAND)})`)
@@ -765,7 +765,7 @@ describe('sdk in Chromium', function () {
       await service.waitFor('/v1/handoffs')
     })
 
-    it('works where Trusted Types are enforced', async () => {
+    it('works if Trusted Types are enforced', async () => {
       await page.goto(site.add(script() + INSTALL, policy("require-trusted-types-for 'script'; trusted-types whence")))
       await service.waitFor('/v1/handoffs')
     })
@@ -787,7 +787,7 @@ describe('sdk in Chromium', function () {
       expect(noise.splice(0).join()).to.include('integrity')
     })
 
-    it('asks for the extras once where they may be cached', async () => {
+    it('requests the extras once if they may be cached', async () => {
       const caching = await startRecordingService(bundle)
       try {
         caching.cacheControl = 'public, max-age=31536000, immutable'

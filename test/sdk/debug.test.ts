@@ -88,7 +88,7 @@ describe('sdk with data-debug', function () {
     await says(new RegExp(`origin_not_allowed.*Add ${site.origin} to the additionalDomains`))
   })
 
-  it('tells an origin that is registered nowhere from a service that is away', async () => {
+  it('distinguishes an unregistered origin from an unreachable service', async () => {
     service.misbehave.set('/browser-config', 'withoutCors')
     await page.goto(site.add(script()))
     await says(new RegExp(`${site.origin} is registered for no website`))

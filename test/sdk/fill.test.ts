@@ -97,7 +97,7 @@ describe('sdk/fill', () => {
     })
   })
 
-  describe('a command that nobody has marked', () => {
+  describe('a command that is not marked', () => {
     const isOwnScript = (url: string) => new URL(url).hostname.endsWith('acme.dev')
     const guess = (text: string) =>
       fillCommand(text, TOKEN, { isOwnScript })?.replaceAll(`WHENCE_HANDOFF=${TOKEN}`, 'V')
@@ -181,7 +181,7 @@ describe('sdk/fill', () => {
       expect(fill('a {{handoff}} b {{handoff}}')).to.equal('a T b T')
     })
 
-    it('vanishes with its option or variable where there is no token', () => {
+    it('vanishes with its option or variable if there is no token', () => {
       const CASES: [string, string][] = [
         ['acme init --handoff {{handoff}} --yes', 'acme init --yes'],
         ['acme init --handoff={{handoff}}', 'acme init'],

@@ -78,7 +78,7 @@ describe('sdk in Firefox', function () {
       expect(noise).to.deep.equal([])
     })
 
-    it('counts each path once where data-spa asks for it', async () => {
+    it('counts each path once if data-spa is set', async () => {
       const page = await firefox.browser.newPage()
       await page.goto(site.add(script('data-spa')))
       await service.waitFor('/v1/visits/activate')
@@ -117,7 +117,7 @@ describe('sdk in Firefox', function () {
       expect(noise).to.deep.equal([])
     })
 
-    it('copies the plain command where the service is away', async () => {
+    it('copies the plain command if the service is unreachable', async () => {
       service.misbehave.set('/v1/handoffs', 'hang')
       const page = await firefox.browser.newPage()
       await page.goto(site.add(script() + INSTALL))

@@ -40,7 +40,7 @@ describe('sdk/identities', () => {
       expect(ga4).to.deep.equal({ 'G-ABC123': { client_id: '1234567890.1790000000', session_id: '1790000100' } })
     })
 
-    it('reads the newer layout where a tag has percent-encoded it', () => {
+    it('reads the newer layout if a tag has percent-encoded it', () => {
       const { ga4 } = read(`${CLIENT}; _ga_ABC123=GS2.1.s1790000100%24o28%24g0`)
       expect(ga4['G-ABC123'].session_id).to.equal('1790000100')
     })
@@ -65,7 +65,7 @@ describe('sdk/identities', () => {
       }
     })
 
-    it('sends nothing without a client ID, and no session where the cookie is none', () => {
+    it('sends nothing without a client ID, and no session if the cookie is none', () => {
       expect(read('_ga_ABC123=GS1.1.1790000100.3')).not.to.have.property('ga4')
       expect(read('_ga=denied')).not.to.have.property('ga4')
       expect(read(`${CLIENT}; _ga_ABC123=nonsense`).ga4['G-ABC123']).to.deep.equal({
@@ -117,7 +117,7 @@ describe('sdk/identities', () => {
       expect(meta).to.deep.equal({ fbc: 'fb.1.1789999999999.IwAR1.AQQ', fbclid: 'IwAR1' })
     })
 
-    it('builds fbc from a click that no cookie tells of, with the time of the landing', () => {
+    it('builds fbc from a click that no cookie holds, with the time of the landing', () => {
       const { meta } = read('_fbc=fb.1.1.Earlier', landing({ fbclid: 'IwAR2' }))
       expect(meta).to.deep.equal({ fbc: `fb.1.${LANDED_AT}.IwAR2`, fbclid: 'IwAR2' })
     })

@@ -9,7 +9,7 @@ const landed = (url: string, referrer = 'https://www.google.com/search?q=x') =>
 const decode = (text: string | undefined): any => JSON.parse(Buffer.from(text ?? '', 'base64url').toString())
 
 describe('sdk/session-attributes', () => {
-  it('tell of the landing in unpadded base64url', () => {
+  it('describe the landing in unpadded base64url', () => {
     const text = sessionAttributes(
       landed('https://acme.dev/start?gad_source=1&gad_campaignid=77&gclid=abc&email=a@b.c#top'),
       'Agent/1',
@@ -31,16 +31,16 @@ describe('sdk/session-attributes', () => {
     }
   })
 
-  it('are absent where no Google ad led to the page', () => {
+  it('are absent if no Google ad led to the page', () => {
     expect(sessionAttributes(landed('https://acme.dev/?utm_source=google&xgclid=1'), 'A')).to.equal(undefined)
   })
 
-  it('leave out referrer and user agent where they would grow long', () => {
+  it('leave out referrer and user agent if they would grow long', () => {
     const attributes = decode(sessionAttributes(landed('https://acme.dev/?gclid=a'), 'A'.repeat(4_000)))
     expect(attributes).to.have.all.keys('landing_page_url', 'session_start_time_usec')
   })
 
-  it('are absent where even that is longer than the service takes', () => {
+  it('are absent if even that is longer than the service takes', () => {
     const url = (chars: number) => `https://acme.dev/${'a'.repeat(chars)}?gclid=x`
     expect(sessionAttributes(landed(url(4_000)), 'A')?.length).to.be.at.most(LIMITS.sessionAttributesChars)
     expect(sessionAttributes(landed(url(LIMITS.sessionAttributesChars)), 'A')).to.equal(undefined)

@@ -120,7 +120,7 @@ describe('sdk/source', () => {
       expect(land('https://acme.dev/', '', EARLIER, last).landed_at).to.equal(last)
     })
 
-    it('does not keep a page from landing where it is broken', () => {
+    it('does not keep a page from landing if it is broken', () => {
       for (const broken of ['', '{', 'null', '[]', '7', '"x"', '{"landed_at":"x"}']) {
         expect(landingOf(page('https://acme.dev/'), false, () => broken).landed_at).to.equal(NOW)
       }

@@ -94,7 +94,7 @@ describe('the reporter', () => {
     expect(code).to.equal(0)
   })
 
-  it('leaves the closing lines to whoever asks for a report, failures of hooks included', async () => {
+  it('leaves the closing lines to the caller of a report, failures of hooks included', async () => {
     const reportFile = join(folder, 'report.json')
     const { output, code } = await run(
       `describe('a', () => { after(() => { throw new Error('late') }); it('passes', () => undefined) })`,

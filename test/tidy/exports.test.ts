@@ -41,7 +41,7 @@ const FOR_TESTS: readonly string[] = [
 ]
 
 describe('exports', () => {
-  it('that nobody imports are found, in every form', () => {
+  it('without an import are found, in every form', () => {
     const a = sample(
       'api/a.ts',
       'export const one = 1, two = 2\nexport function three() {}\nexport class Four {}\nexport interface Five {}\nexport type Six = 6\nconst own = 7',
@@ -68,7 +68,7 @@ describe('exports', () => {
     expect(unusedExports(product, [...programs, ...tests]).filter((each) => !isEntry(each))).to.deep.equal([])
   })
 
-  it('of values are there for tests alone only where the list says so', () => {
+  it('of values exist for tests alone only if the list says so', () => {
     expect(unusedValues(product, programs).filter((each) => !isEntry(each))).to.have.members(FOR_TESTS)
   })
 })

@@ -110,7 +110,7 @@ describe('imports', () => {
     expect(missing).to.deep.equal([])
   })
 
-  it('find files that nobody reaches', () => {
+  it('find unreached files', () => {
     const files = [
       sample('bin/whence.ts', "import './a.ts'"),
       sample('bin/a.ts', "const b = () => import('../api/b.ts')"),

@@ -17,7 +17,7 @@ describe('names of types', () => {
     expect(repeatedTypeNames(files)).to.deep.equal(['Page: a.ts, b.ts'])
   })
 
-  it('stand for one idea each in the product', () => {
+  it('mean one idea each in the product', () => {
     const repeated = repeatedTypeNames(sourceFiles(PRODUCT_FOLDERS, ['.ts']))
     expect(repeated.filter((line) => !ALLOWED.includes(line.split(':')[0] ?? ''))).to.deep.equal([])
     expect(ALLOWED.length).to.be.at.most(5)

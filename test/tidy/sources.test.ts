@@ -102,7 +102,7 @@ describe('the domain', () => {
     it(`may not keep ${text}`, () => expect(moduleState(sample(text))).to.have.length(1))
   }
 
-  it('may keep what nobody writes to, and write to what a call made', () => {
+  it('may keep what is never written to, and write to what a call made', () => {
     const text =
       'const NAMES = new Set(["a"])\nexport const f = () => { const made = new Set(NAMES); made.add("b"); return made }'
     expect(moduleState(sample(text))).to.deep.equal([])
@@ -219,13 +219,13 @@ describe('the numbers of the contract', () => {
     it(`may not be repeated as in ${text}`, () => expect(contractLiterals(sample(text, 'api/x.ts'))).to.have.length(1))
   }
 
-  it('may be part of another number, or mean something else where no contract is spoken', () => {
+  it('may be part of another number, or mean something else outside of the contract', () => {
     expect(contractLiterals(sample('const bytes = 16 * 1024 * 1024', 'api/x.ts'))).to.deep.equal([])
     expect(contractLiterals(sample('const chunk = 64 * 1024', 'ports/x.ts'))).to.deep.equal([])
     expect(contractLiterals(sample('const port = 8080', 'api/x.ts'))).to.deep.equal([])
   })
 
-  it('stand in domain/limits.ts and nowhere else', () => {
+  it('are in domain/limits.ts and nowhere else', () => {
     const files = sourceFiles(PRODUCT_FOLDERS, ['.ts']).filter(({ path }) => path !== 'domain/limits.ts')
     const found = files.flatMap(contractLiterals)
     const isExplained = (finding: string) =>
@@ -273,7 +273,7 @@ describe('entries of the event log', () => {
       ? [path]
       : []
 
-  it('are known where they are read without a guard', () => {
+  it('are found if they are read without a guard', () => {
     const text = "import { decodeRecord } from '../domain/records.ts'"
     expect(unguarded(sample(text, 'delivery/x.ts'))).to.deep.equal(['delivery/x.ts'])
     expect(unguarded(sample(text, 'domain/read-record.ts'))).to.deep.equal([])

@@ -82,7 +82,7 @@ describe('two releases on one log', function () {
     expectAllDone(JSON.parse(await next.run(place)) as LogReport, { behind: ['state state.30s'] })
   })
 
-  it('goes on with what lies before a record of a later release, which then does the rest, and nothing twice', async () => {
+  it('continues with what is before a record of a later release, which then does the rest, and nothing twice', async () => {
     const place = join(folder, 'between')
     await appendTo(place, sampleEntries())
     await next.run('write', place)

@@ -39,7 +39,7 @@ describe('names that tenants give', () => {
     return { failure: reply.failure, dialled }
   }
 
-  it('are asked for once in each family, as they stand, and lead to every address that was found', async () => {
+  it('are looked up once in each family, as they are, and lead to every address that was found', async () => {
     expect(await call({ A: [V4, '1.1.1.1'], AAAA: [V6] })).to.deep.equal({
       failure: 'connection',
       dialled: [V4, '1.1.1.1', V6],
@@ -47,7 +47,7 @@ describe('names that tenants give', () => {
     expect(server.asked.toSorted()).to.deep.equal([`A ${NAME}`, `AAAA ${NAME}`])
   })
 
-  it('lead somewhere where only one family has an answer', async () => {
+  it('lead somewhere if only one family has an answer', async () => {
     expect((await call({ A: [V4] })).dialled).to.deep.equal([V4])
     expect((await call({ AAAA: [V6] })).dialled).to.deep.equal([V6])
   })
@@ -70,7 +70,7 @@ describe('names that tenants give', () => {
     })
   }
 
-  it('lead nowhere where an alias ends in a private network, and on where it does not', async () => {
+  it('lead nowhere if an alias ends in a private network, and on if it does not', async () => {
     expect(await call({ alias: 'inside.acme.dev', A: ['192.168.0.1'] })).to.deep.equal({
       failure: 'address_refused',
       dialled: [],
@@ -86,7 +86,7 @@ describe('names that tenants give', () => {
     expect(server.asked).to.have.length(4)
   })
 
-  it('that nobody knows, that have no address, or whose server fails, are told apart from refused ones', async () => {
+  it('that are unknown, that have no address, or whose server fails, are distinguished from refused ones', async () => {
     for (const answer of [{ code: 3 }, {}, { code: 2 }]) {
       expect(await call(answer), JSON.stringify(answer)).to.deep.equal({ failure: 'name_unknown', dialled: [] })
     }

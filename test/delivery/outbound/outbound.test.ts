@@ -148,7 +148,7 @@ describe('calls to addresses of tenants', () => {
     expect(canary.touched).to.equal(0)
   })
 
-  it('send nothing where the connection ended elsewhere than at the vetted address', async () => {
+  it('send nothing if the connection ended elsewhere than at the vetted address', async () => {
     const parts = { ...net(), dial: (_address: string, wanted: number) => connect(wanted, '127.0.0.1') }
     const { reply } = await post(`https://acme.dev:${canary.port}/`, parts)
     expect(reply.failure).to.equal('address_refused')
@@ -168,7 +168,7 @@ describe('calls to addresses of tenants', () => {
     expect([canary.touched, received.length]).to.deep.equal([0, 20])
   })
 
-  it('try the next vetted address where one does not answer, and tell an unknown name', async () => {
+  it('try the next vetted address if one does not answer, and report an unknown name', async () => {
     const parts = net(['1.1.1.1', '8.8.8.8'])
     const dial = (address: string, wanted: number): Socket =>
       address === '1.1.1.1' ? connect(1, '127.0.0.1') : (parts.dial?.(address, wanted) ?? connect(1))
@@ -178,7 +178,7 @@ describe('calls to addresses of tenants', () => {
     expect((await post('https://acme.dev/', broken)).reply.failure).to.equal('name_unknown')
   })
 
-  it('trust no certificate of another name, and none that nobody vouches for', async () => {
+  it('trust no certificate of another name, and none from an untrusted authority', async () => {
     expect((await post('https://elsewhere.dev/', net())).reply).to.include({ failure: 'tls', isUnclear: false })
     const { trustedPem: _trusted, ...untrusting } = net()
     expect((await post('https://acme.dev/', untrusting)).reply.failure).to.equal('tls')

@@ -84,7 +84,7 @@ const CLIENT = Object.values(IDENTITIES.ga4)[0]?.client_id ?? ''
 export function describeAdProvider({ provider, destination, context, check, idsIn }: Case): void {
   const validate = { ...context, isValidateOnly: true }
 
-  it('holds no identifier of another provider, even where the job does', () => {
+  it('holds no identifier of another provider, even if the job does', () => {
     const request = JSON.stringify(built(provider, leakyJob(destination), context))
     for (const value of foreignTo(provider.id)) expect(request).not.to.contain(value)
     expect(request).not.to.contain('news.example').and.not.to.contain('newsletter')
@@ -102,7 +102,7 @@ export function describeAdProvider({ provider, destination, context, check, idsI
     )
   })
 
-  it("keeps every rule the provider documents and holds nobody else's identifiers, whatever the visit holds", () => {
+  it("keeps every rule the provider documents and holds no other provider's identifiers, whatever the visit holds", () => {
     let sent = 0
     fc.assert(
       fc.property(

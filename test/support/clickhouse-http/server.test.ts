@@ -128,7 +128,7 @@ describe('ClickHouse fixture', function () {
     expect(await rows()).to.equal('')
   })
 
-  it('packs and unpacks gzip where the client asks for it', async () => {
+  it('packs and unpacks gzip if the client asks for it', async () => {
     const query = 'INSERT INTO numbers FORMAT TabSeparated'
     await ask(gzipSync('1\tone\n'), { query }, { 'content-encoding': 'gzip' })
     const settings = { database: 'whence', enable_http_compression: '1', query: 'SELECT * FROM numbers' }
@@ -180,7 +180,7 @@ describe('ClickHouse fixture with a password', function () {
   })
   after(() => server.stop())
 
-  it('lets its user in by each of three ways, and nobody else', async () => {
+  it('lets only its user in, by each of three ways', async () => {
     const { origin } = new URL(server.url)
     const basic = (password: string): Record<string, string> => ({
       authorization: `Basic ${Buffer.from(`writer:${password}`).toString('base64')}`,
@@ -202,7 +202,7 @@ describe('ClickHouse fixture with a password', function () {
 })
 
 describe('Statements of the ClickHouse fixture', () => {
-  it('end where the rows of an insert begin', () => {
+  it('end at the rows of an insert', () => {
     const split = (statement: string): readonly (string | undefined)[] => {
       const found = splitInsert(Buffer.from(statement))
       return [found?.head.trim(), found?.format, found?.rows.toString()]
