@@ -6,14 +6,56 @@ import type { Entry } from '../../ports/event-log/event-log.ts'
 
 /** A visit like the example page's, with its request log: about 2.2 KB, of which the body is 0.9 KB. */
 export function visitEntry(number: number, nowMs: number): Entry {
-  const random = (chars: number): string => {
+  const random = randomOf(number)
+  const issuedAtMs = nowMs + Math.floor(number / 10)
+  const time = issuedAtMs.toString(16).padStart(12, '0')
+  const visitId = `01${time}${random(10)}${random(8)}`
+  const { page, identities, client, source } = sentBy(number, nowMs)
+  const sent = { project: 'acme-dev', ...page, identities, previous_receipt: null, source, gpc: false, client }
+  const record: VisitRecord = {
+    v: 1,
+    kind: 'visit',
+    request: requestOf(JSON.stringify(sent), {
+      id: `${time}${random(16)}`,
+      receivedAtMs: issuedAtMs,
+      addressHash: random(32),
+    }),
+    visit: {
+      website: 'acme-dev',
+      visitId,
+      organization: 'acme',
+      issuedAtMs,
+      urlId: page.url_id,
+      origin: 'https://acme.dev',
+      pageUrl: page.page_url,
+      referrer: page.referrer,
+      sourceReferrer: source.referrer,
+      landedAtMs: source.landed_at,
+      utm: source.utm,
+      identities,
+      client,
+      gpc: false,
+      isHandoffOnly: false,
+      previousVisitId: null,
+    },
+    retentionDays: 395,
+  }
+  return { key: recordKey('acme-dev', visitId), value: encodeRecord(record) }
+}
+
+/** Hex digits that look random and are the same for the same visit. */
+function randomOf(number: number): (chars: number) => string {
+  return (chars) => {
     let text = ''
     for (let seed = number + 1; text.length < chars; seed++)
       text += Math.imul(seed, 2_654_435_761).toString(16).replace('-', 'f')
     return text.slice(0, chars)
   }
-  const time = (nowMs + Math.floor(number / 10)).toString(16).padStart(12, '0')
-  const visitId = `01${time}${random(10)}${random(8)}`
+}
+
+/** What the SDK sends. */
+function sentBy(number: number, nowMs: number) {
+  const random = randomOf(number)
   const identities = {
     ga4: { 'G-ABC1234567': { client_id: `${number}.1795254036`, session_id: `17952${number}` } },
     google_ads: { gclid: random(60), gcl_aw: random(80) },
@@ -27,57 +69,28 @@ export function visitEntry(number: number, nowMs: number): Entry {
     referrer: 'https://www.google.com/',
   }
   const source = { referrer: 'https://www.google.com/', utm, landed_at: nowMs + number - 1_000 }
-  const body = JSON.stringify({
-    project: 'acme-dev',
-    ...page,
-    identities,
-    previous_receipt: null,
-    source,
-    gpc: false,
-    client,
-  })
-  const record: VisitRecord = {
-    v: 1,
-    kind: 'visit',
-    request: {
-      id: `${time}${random(16)}`,
-      receivedAtMs: nowMs + Math.floor(number / 10),
-      durationMs: 1.234,
-      website: 'acme-dev',
-      organization: 'acme',
-      method: 'POST',
-      path: '/v1/visits',
-      status: 200,
-      code: '',
-      origin: 'https://acme.dev',
-      userAgent:
-        'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36',
-      addressHash: random(32),
-      body,
-      bodyForm: 'text',
-      bodyBytes: body.length,
-      isRedacted: false,
-      logRetentionDays: 30,
-    },
-    visit: {
-      website: 'acme-dev',
-      visitId,
-      organization: 'acme',
-      issuedAtMs: nowMs + Math.floor(number / 10),
-      urlId: page.url_id,
-      origin: 'https://acme.dev',
-      pageUrl: page.page_url,
-      referrer: page.referrer,
-      sourceReferrer: source.referrer,
-      landedAtMs: source.landed_at,
-      utm,
-      identities,
-      client,
-      gpc: false,
-      isHandoffOnly: false,
-      previousVisitId: null,
-    },
-    retentionDays: 395,
+  return { identities, client, page, source }
+}
+
+function requestOf(
+  body: string,
+  own: Pick<VisitRecord['request'], 'id' | 'receivedAtMs' | 'addressHash'>,
+): VisitRecord['request'] {
+  return {
+    ...own,
+    durationMs: 1.234,
+    website: 'acme-dev',
+    organization: 'acme',
+    method: 'POST',
+    path: '/v1/visits',
+    status: 200,
+    code: '',
+    origin: 'https://acme.dev',
+    userAgent: 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36',
+    body,
+    bodyForm: 'text',
+    bodyBytes: body.length,
+    isRedacted: false,
+    logRetentionDays: 30,
   }
-  return { key: recordKey('acme-dev', visitId), value: encodeRecord(record) }
 }
