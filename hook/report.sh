@@ -1,5 +1,5 @@
 #!/bin/sh
-# whence-hook: the part of an installer that tells a service "this program was just installed", so that its makers learn
+# whence-hook: the part of an installer that reports to a service "this program was just installed", so that its makers learn
 # which visit of their website the install came from. It is meant to be read: nothing in it is packed or hidden.
 #
 #   sh report.sh install_completed [--handoff TOKEN] [--print] [--explain] [--help]
@@ -20,7 +20,7 @@
 # HOW TO REFUSE: DO_NOT_TRACK=1, WHENCE_DISABLED=1 or a file /etc/whence/disabled. Then it neither looks nor sends.
 #
 # WHAT IT PROMISES ITS CALLER: exit status 0, nothing on standard output (but "--print"), nothing taken from standard input, at
-# most 9.5 seconds, and no variable, function, trap, option or file left behind in the caller, even where it is sourced.
+# most 9.5 seconds, and no variable, function, trap, option or file left behind in the caller, even if it is sourced.
 #
 # The service writes these settings before this text, and nothing else:
 #   whence_website   the website's ID            whence_base_url   the service's address
@@ -76,7 +76,7 @@ whence_hook() (
   }
 
   whence_report_and_end_alarm() {
-    trap 'exit 0' USR1 # Dying of it would make ksh93 say so.
+    trap 'exit 0' USR1 # Dying from it would make ksh93 print a message.
     whence_report
     kill -KILL "$whence_alarm"
   }
@@ -102,7 +102,7 @@ whence_hook() (
     # shellcheck disable=SC2086 # One argument for each process.
     kill -KILL $whence_children
     IFS=$whence_newline
-    # No caller switches USR1 off, but it takes effect only when what the work waits for has ended. KILL ksh93 would speak about.
+    # No caller blocks USR1, but it takes effect only when what the work waits for has ended. About KILL, ksh93 would print a message.
     if [ "$whence_children" = "$whence_alarm" ]; then kill -KILL "$whence_worker"; else kill -USR1 "$whence_worker"; fi
   }
 
@@ -160,7 +160,7 @@ whence_hook() (
   }
 
   whence_say() {
-    IFS=' ' # It stands between the parts of "$*".
+    IFS=' ' # It separates the parts of "$*".
     printf 'whence: %s\n' "$*" >&3
     IFS=$whence_newline
   }
@@ -283,7 +283,7 @@ whence_hook() (
     whence_say "this install is reported to $whence_base_url$whence_scope. To refuse: DO_NOT_TRACK=1"
   }
 
-  # ---- Programs that get only so much time --------------------------------------------------------------------------------
+  # ---- Programs with a limit of time ---------------------------------------------------------------------------------------
 
   # Runs a program for at most $1 seconds (macOS has no "timeout"): a clock and a watcher run beside each other, and whichever
   # is done first ends the other. While all goes well no signal has to arrive at the right moment, which ksh93 may miss.
@@ -304,8 +304,8 @@ whence_hook() (
   }
 
   # Runs a program and then ends the clock; or ends the program, if USR1 comes first (a caller may have switched TERM off, but
-  # nobody does that to USR1). With exec the program takes the place of the background shell: the process number is its own,
-  # and no alias or function of the caller's stands in between.
+  # but not USR1). With exec the program takes the place of the background shell: the process number is its own,
+  # and no alias or function of the caller comes in between.
   whence_watch() {
     exec "$@" <&6 6<&- 2>/dev/null &
     whence_child=$!
@@ -332,7 +332,7 @@ whence_hook() (
   # ---- Whose home folder --------------------------------------------------------------------------------------------------
 
   # Sets whence_home to the home folder that may be used, or to '' and whence_homeless to the reason. Root never looks into the
-  # home folder of somebody else: under sudo each access to it is made as the person who called sudo, or not at all.
+  # home folder of another user: under sudo each access to it is made as the person who called sudo, or not at all.
   whence_choose_person() {
     whence_switch=''
     whence_signal=KILL
@@ -468,7 +468,7 @@ whence_hook() (
   }
 
   # Sets whence_roots: "<browser> <folder>" a line, for all folders in which browsers keep profiles; the default browser's first,
-  # if the environment tells it. Safari is not among them: its files are in a container that macOS protects.
+  # if the environment names it. Safari is not among them: its files are in a container that macOS protects.
   whence_list_roots() {
     whence_roots=''
     if [ "$whence_system" = Darwin ]; then
@@ -549,7 +549,7 @@ whence_hook() (
     whence_add_roots waterfox "$2/net.waterfox.waterfox/.waterfox"
   }
 
-  # Sets whence_folders: the folders to search, one a line. find is asked for each root as "<root>" (printed if it is a folder, no
+  # Sets whence_folders: the folders to search, one a line. find gets each root as "<root>" (printed if it is a folder, no
   # link, and the person's own) and as "<root>/." (whose folders, the profiles, it prints as "<root>/./<profile>").
   whence_find_folders() {
     whence_folders=''
@@ -590,7 +590,7 @@ whence_hook() (
   }
 
   # Firefox's kind has a folder for each origin (https://a.example:8443 is https+++a.example+8443) and each container tab. Those
-  # of this website are asked for by name; others are not even listed. More than 1,500 might not fit into one command line.
+  # of this website are searched by name; others are not even listed. More than 1,500 might not fit into one command line.
   whence_add_origin_folders() {
     if [ -z "$whence_firefox_profiles" ]; then return 0; fi
     whence_origin_names=$(echo "$whence_origins" | tr ' :/' '\n++')
