@@ -102,7 +102,7 @@ whence_hook() (
     # shellcheck disable=SC2086 # One argument for each process.
     kill -KILL $whence_children
     IFS=$whence_newline
-    # No caller blocks USR1, but it takes effect only when what the work waits for has ended. About KILL, ksh93 would print a message.
+    # No caller blocks USR1, but it takes effect only when what the work waits for has ended. ksh93 prints a message on KILL.
     if [ "$whence_children" = "$whence_alarm" ]; then kill -KILL "$whence_worker"; else kill -USR1 "$whence_worker"; fi
   }
 
@@ -303,8 +303,8 @@ whence_hook() (
     wait "$whence_watcher"
   }
 
-  # Runs a program and then ends the clock; or ends the program, if USR1 comes first (a caller may have switched TERM off, but
-  # but not USR1). With exec the program takes the place of the background shell: the process number is its own,
+  # Runs a program and then ends the clock; or ends the program, if USR1 comes first (a caller may have switched TERM off,
+  # but hardly USR1). With exec the program takes the place of the background shell: the process number is its own,
   # and no alias or function of the caller comes in between.
   whence_watch() {
     exec "$@" <&6 6<&- 2>/dev/null &
@@ -398,8 +398,8 @@ whence_hook() (
     whence_within_as_person 1 sh -c 'umask 077; mkdir -p "$1" && rm -f "$1/$2" && cat >"$1/$2"' sh "$whence_state" "$1"
   }
 
-  # Sets whence_installation, a random name of this installation that is made from nothing of the machine. Who deletes the file
-  # gets a new one. Where it cannot be kept it holds for this run.
+  # Sets whence_installation, a random name of this installation that is made from nothing of the machine. Deleting the file
+  # gives a new one. If it cannot be kept it is valid for this run.
   whence_find_installation() {
     whence_installation=''
     if [ -n "$whence_state" ]; then

@@ -50,7 +50,7 @@ describe('connections held for nothing', () => {
     const send = (): void => own.forEach((socket) => socket.writable && socket.write(text))
     drips.push(setInterval(send, PATIENCE_MS / 4))
   }
-  /** A client with an address of its own, which asks again and again until `isOver`. Every answer must be `200`. */
+  /** A client with its own address that repeats its request until `isOver`. Every answer must be `200`. */
   const serveHonest = async (isOver: () => boolean): Promise<number> => {
     const began = performance.now()
     let answers = 0

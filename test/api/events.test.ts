@@ -1,4 +1,4 @@
-/** `POST /v1/events`: which visit an install belongs to, told once. */
+/** `POST /v1/events`: which visit an install belongs to, reported once. */
 
 import { expect } from 'chai'
 import { LIMITS } from '../../domain/limits.ts'
@@ -157,7 +157,7 @@ describe('POST /v1/events', () => {
 
     it('takes 64 receipts', async () => {
       const receipts = [...Array.from({ length: 63 }, () => issue()), await api.activeReceipt()]
-      // Receipts that nobody has heard of are judged once ClickHouse has everything.
+      // Receipts that no store knows are judged once ClickHouse has everything.
       await api.service.drain('facts-writer')
       const body = await report({ receipts })
       expect(body).to.deep.include({ resolution: 'matched', candidate_count: 1 })

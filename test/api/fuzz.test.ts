@@ -55,7 +55,7 @@ const oddValue = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 })).value
 
-/** Where the fields of a body lie, so that what is put there is looked at. */
+/** Places of a body's fields, so that injected values are read. */
 const PLACES: readonly (readonly string[])[] = [
   ...[
     'project',

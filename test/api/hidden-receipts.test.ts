@@ -1,4 +1,4 @@
-/** A genuine receipt is stored as a hash wherever somebody puts it; what only looks like one stays as it came. */
+/** A genuine receipt is stored as a hash in any field; a text that only looks like one stays as it came. */
 
 import { createHash, randomBytes } from 'node:crypto'
 import { expect } from 'chai'

@@ -1,4 +1,4 @@
-/** One event, told a thousand times at once: one row, one delivery, one first answer. */
+/** One event, reported a thousand times at once: one row, one delivery, one first answer. */
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -44,7 +44,7 @@ describe('a thousand concurrent reports of one event', () => {
   }).timeout(60_000)
 })
 
-/** A slow machine may tell some to come again while the first one is not done. */
+/** On a slow machine some may have to retry while the first one is not done. */
 async function answered(post: () => Promise<Reply>): Promise<Reply> {
   for (let tries = 1; ; tries++) {
     const reply = await post()

@@ -1,4 +1,4 @@
-/** How requests of one turn of the event loop go on together. */
+/** How requests of one turn of the event loop run together. */
 
 import { expect } from 'chai'
 import type { Request, Response } from 'express'

@@ -1,4 +1,4 @@
-/** Logs: one record of every request, with its exact body and nobody's address or receipt. */
+/** Logs: one record of every request, with its exact body but without addresses and receipts. */
 
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'

@@ -1,4 +1,4 @@
-/** An install that cannot be judged when it is reported is pending, and then told everywhere as it was decided. */
+/** An install that cannot be judged when it is reported is pending, and later shown everywhere as it was decided. */
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -32,7 +32,7 @@ describe('a pending install', function () {
     api.service.facts.run('deliveriesOfInstall', { website: 'acme-dev', event_id: eventId })
   const decided = (eventId: string): Promise<void> =>
     until(async () => ((await rowOf(eventId))?.resolution ?? 'pending') !== 'pending')
-  /** The facts are asked in vain until the function that is returned is called. */
+  /** Queries of the facts fail until the returned function is called. */
   const silence = (...queries: string[]): (() => void) => {
     const { facts } = api.service
     const run = facts.run.bind(facts)

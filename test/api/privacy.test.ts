@@ -1,4 +1,4 @@
-/** Receipts, tokens and client addresses stand in no store, no diagnostic and no metric, however they were hidden. */
+/** Receipts, tokens and client addresses are in no store, no diagnostic and no metric, however they were hidden. */
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

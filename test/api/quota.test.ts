@@ -11,7 +11,7 @@ const START_MS = Date.UTC(2026, 10, 21, 12)
 
 describe('an organisation on Free', () => {
   let api: Api
-  /** What the service's clock is ahead of the real one: it goes on by itself. */
+  /** How far the service's clock is ahead of the real one; it keeps running. */
   let aheadMs = START_MS - Date.now()
   const nowMs = (): number => Date.now() + aheadMs
   const setNow = (ms: number): void => void (aheadMs = ms - Date.now())

@@ -7,13 +7,13 @@ import { newId } from '../support/requests.ts'
 import { eventBody, freshAddress, startApi, type Api } from './support/api.ts'
 import { exchangeRaw, FIN, type Piece, type RawAnswer, type RawExchange } from './support/raw.ts'
 
-/** `200`, or the code of the refusal; `closed` where the connection ends without a word. */
+/** `200`, or the code of the refusal; `closed` if the connection ends without an answer. */
 type Outcome = ErrorCode | number | 'closed'
 
 interface Case {
   readonly name: string
   readonly pieces: () => readonly Piece[]
-  /** The answers in their order; alternatives where HTTP leaves the choice. */
+  /** The answers in their order; alternatives if HTTP leaves the choice. */
   readonly outcome: readonly Outcome[]
   readonly isClosed?: boolean
 }

@@ -1,4 +1,7 @@
-/** Where the state of a receipt comes from: the hot state, ClickHouse for what that has forgotten, and what both then know. */
+/**
+ * The sources of a receipt's state: the hot state, ClickHouse for what that has forgotten, and what both know
+ * afterwards.
+ */
 
 import { expect } from 'chai'
 
@@ -29,7 +32,7 @@ function row({ visitId }: ReceiptClaims, more: Partial<ReceiptFactsRow> = {}): R
   return { visit_id: visitId, ...nothing, ...more } as ReceiptFactsRow
 }
 
-/** The parts of the api that are asked, and what they were asked and told. */
+/** The parts of the api that are called, and their calls. */
 class Parts {
   hot = new Map<string, KnownState>()
   rows: readonly ReceiptFactsRow[] | Error | 'silent' = []

@@ -1,4 +1,4 @@
-/** What it costs to look at receipts that somebody made up, counted in MACs. */
+/** The cost of checking made-up receipts, counted in MACs. */
 
 import { expect } from 'chai'
 import { readReceipts } from '../../api/collection/receipts.ts'

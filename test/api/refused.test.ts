@@ -1,4 +1,4 @@
-/** What becomes of refused requests: whose Logs they are in, what of them is kept, and who is told of a limit. */
+/** What becomes of refused requests: whose Logs they are in, what is kept of them, and who is notified of a limit. */
 
 import { createHash } from 'node:crypto'
 import { connect } from 'node:net'

@@ -1,4 +1,4 @@
-/** A server that is told to stop cuts nobody off: neither who is connected nor who is on the way. */
+/** A server that is stopped cuts off no client: neither connected ones nor arriving ones. */
 
 import { Agent, get } from 'node:http'
 import { connect } from 'node:net'

@@ -97,7 +97,7 @@ describe("the skill's installer", () => {
   it('does with either of the two programs', () => {
     rmSync(at('bin/sha256sum'))
     const own = where('shasum')
-    // A stand-in where the machine has none: what counts is how it is called.
+    // A substitute if the machine has none: only its call matters.
     if (own === '') writeFileSync(at('bin/shasum'), `#!/bin/sh\n[ "$*" = '-a 256' ] && exec ${where('sha256sum')}\n`)
     else symlinkSync(own, at('bin/shasum'))
     if (own === '') chmodSync(at('bin/shasum'), 0o755)

@@ -145,7 +145,7 @@ describe('a ClickHouse that is away', () => {
       const { receipt } = (await api.visit()).body['marker']
       // An hour later the hot state has forgotten a receipt that was never activated.
       api.service.advance(3_700_000)
-      // The roles behind the log go on reading; only the request's own look-up finds nobody.
+      // The roles behind the log keep reading; only the request's own look-up fails.
       api.service.facts.run = (query, params) => (query === 'receiptFacts' ? broken() : run(query, params))
       const { body } = await api.event({ receipts: [receipt] })
       expect(body).to.deep.include({ resolution: 'pending', candidate_count: 0, selection_policy: 'none' })

@@ -1,4 +1,4 @@
-/** What a website's people are told of pages that try to count from an origin that they have not registered. */
+/** What a website's activity shows of pages that try to count from an origin that it has not registered. */
 
 import { expect } from 'chai'
 import { LIMITS } from '../../domain/limits.ts'

@@ -1,4 +1,7 @@
-/** A visit that unusually many installations are matched to is told to its website's people, whichever hot state counts. */
+/**
+ * A visit that unusually many installations are matched to is reported to its website's people, whichever hot state
+ * counts.
+ */
 
 import { expect } from 'chai'
 import { matchHits } from '../../domain/collection/rate.ts'

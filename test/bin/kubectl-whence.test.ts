@@ -1,4 +1,4 @@
-/** The plugin of kubectl, with a kubectl that records what it is asked; a real one is part of test/charts. */
+/** The plugin of kubectl, with a kubectl that records its calls; a real one is part of test/charts. */
 
 import { execFile } from 'node:child_process'
 import { chmod, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'

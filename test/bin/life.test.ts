@@ -187,7 +187,7 @@ async function otherFolder(folder: string): Promise<string> {
   return other
 }
 
-/** Asks again and again until there is something to return; generous, because the machine may be busy. */
+/** Repeats until there is something to return; generous, because the machine may be busy. */
 async function until<T>(ask: () => T | Promise<T>): Promise<NonNullable<T>> {
   const deadlineMs = performance.now() + PATIENCE_MS
   for (;;) {

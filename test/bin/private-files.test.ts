@@ -16,7 +16,7 @@ import { PROGRAM, startProgram, type Running } from './support/run-whence.ts'
 
 const QUICKSTART = new URL('../../examples/quickstart', import.meta.url).pathname
 const UMASK_AS_IT_COMES = '022'
-/** The user of the image; only root can become somebody else, anybody else tests with their own user. */
+/** The user of the image; only root can become another user, all others test with their own. */
 const IMAGE_USER = 65_532
 const isRoot = process.getuid?.() === 0
 const PATIENCE_MS = 30_000

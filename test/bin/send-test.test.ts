@@ -111,7 +111,7 @@ describe('whence send-test', function () {
       sendTest: (wish) => answerSendTest({ settings: outcome.settings, ...compiled }, wish),
     })
     try {
-      // The tool itself is told neither resources nor address.
+      // The tool itself gets neither resources nor address.
       const ran = await whence(['send-test', '--destination', 'acme-x', '--live', '--data', data], {})
       expect(ran.status, ran.stderr).to.equal(0)
       const live = await connectTools(data)

@@ -1,4 +1,6 @@
-/** `whence stand-ins` and `whence send-test` together, as somebody tries the service: right, with a wrong token, with a foreign account. */
+/**
+ * `whence stand-ins` and `whence send-test` together, as in a trial: right, with a wrong token, with a foreign account.
+ */
 
 import { expect } from 'chai'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -14,7 +16,7 @@ interface Case {
   readonly block: (id: string) => string
   readonly secrets: (token: string) => string
   readonly id: string
-  /** What is no account of these credentials; null where the provider's test facility looks at none. */
+  /** An account that these credentials cannot access; null if the provider's test facility checks none. */
   readonly foreignId: string | null
   /** What the provider says of a wrong token; null as above. */
   readonly wrongToken: string | null
@@ -185,7 +187,7 @@ describe('whence stand-ins', function () {
   })
 })
 
-/** The variables that point a program at the stand-ins, from the line in which they say that they listen; null where they end. */
+/** The variables that point a program at the stand-ins, from the line that logs their addresses; null if they end. */
 function saidUrls({ child, ended }: Running): Promise<Readonly<Record<string, string>> | null> {
   return new Promise((resolve, reject) => {
     let text = ''

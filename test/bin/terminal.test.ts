@@ -1,4 +1,4 @@
-/** Nothing that was stored or comes from outside steers the terminal of whoever uses a tool, with `--json` as without. */
+/** No stored text and none from outside controls the terminal of a tool's user, with `--json` or without. */
 
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'

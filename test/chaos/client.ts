@@ -1,4 +1,4 @@
-/** Sends the calls of chaos runs to the processes of the api and writes down what each was told. */
+/** Sends the calls of chaos runs to the processes of the api and records the answer to each. */
 
 import { randomBytes, randomInt } from 'node:crypto'
 import { Agent, request } from 'node:http'
@@ -25,7 +25,7 @@ export interface Plan {
 /** What must not be found again in any store. */
 export interface Canaries {
   readonly addresses: Set<string>
-  /** Receipts and tokens, without what stands before a token. */
+  /** Receipts and tokens, without the prefix of a token. */
   readonly secrets: Set<string>
   /** Identities that came along with Global Privacy Control. */
   readonly optedOut: Set<string>
@@ -75,7 +75,7 @@ export class Client {
     if (gpc === true && identity !== undefined) this.canaries.optedOut.add(identity.meta)
   }
 
-  /** Of nobody else, as behind a proxy; in a spelling that nothing has by accident. */
+  /** An address of its own, as behind a proxy; in a spelling that occurs nowhere by accident. */
   #address(): string {
     const part = (): string => randomInt(0x1000, 0x10000).toString(16)
     const address = `2001:db8:${part()}:${part()}:${part()}:${part()}:${part()}:${part()}`
@@ -89,10 +89,10 @@ export function receiptIn(answer: Readonly<Record<string, any>>): string | undef
   return answer['marker']?.receipt ?? answer['receipt']
 }
 
-/** The visit that a receipt names, or a token without what stands before it. */
+/** The visit of a receipt, or of a token without its prefix. */
 export function visitOf(receipt: string): string {
   const bytes = Buffer.from(receipt, 'base64url').subarray(0, 16)
-  // The bits that tell receipts from tokens and carry GPC are no part of the visit's ID.
+  // The bits that distinguish receipts from tokens and carry GPC are not part of the visit's ID.
   bytes[0] = (bytes[0] ?? 0) & 0b0110_1111
   return bytes.toString('hex')
 }
@@ -130,13 +130,13 @@ function post(url: string, agent: Agent, headers: Record<string, string>, body: 
   })
 }
 
-/** If nobody listens any more, nothing can have happened. */
+/** If no process listens any more, nothing can have happened. */
 function silent(silence: Silence): Told {
   return { outcome: silence === 'unreachable' ? 'refused' : 'unknown', status: 0, silence, answer: {} }
 }
 
 function read(status: number, text: string): Told {
-  // A 503 promises nothing: what was asked for may have happened.
+  // A 503 promises nothing: the request may have had its effect.
   const unknown: Told = { outcome: 'unknown', status, silence: '', answer: {} }
   if (status === 503) return unknown
   try {

@@ -3,8 +3,8 @@
 /** `refused`: an answer that promises nothing; `unknown`: no answer, or a 503, so it may or may not have happened. */
 export type Outcome = 'ok' | 'refused' | 'unknown'
 /**
- * Why there is no answer: nobody listened, the connection broke before the request was answered, it broke on a connection
- * that had been idle (which a client cannot tell from its end), or it took too long.
+ * Why there is no answer: no process listened, the connection broke before the request was answered, it broke on a
+ * connection that had been idle (which a client cannot distinguish from its end), or it took too long.
  */
 export type Silence = '' | 'unreachable' | 'reset' | 'reset while idle' | 'late'
 export type Kind = 'visit' | 'activation' | 'handoff' | 'event'
@@ -24,7 +24,7 @@ export interface Call {
   readonly tag: string
   readonly kind: Kind
   readonly website: string
-  /** The process that was asked. */
+  /** The process that was called. */
   readonly api: string
   /** Unix ms of the machine that everything runs on. */
   readonly beganMs: number
@@ -35,7 +35,7 @@ export interface Call {
   /** Empty with an answer. */
   readonly silence: Silence
   readonly answer: Readonly<Record<string, any>>
-  /** The visit that was made, activated or handed off; empty where no answer named it. */
+  /** The visit that was made, activated or handed off; empty if no answer named it. */
   readonly visit: string
   /** Of a visit: the one it names as its predecessor, or empty. */
   readonly previous: string
@@ -59,13 +59,13 @@ export interface StoredInstall {
   readonly resolution: string
   readonly selection_policy: string
   readonly candidate_count: number
-  /** Empty where nothing was matched. */
+  /** Empty if nothing was matched. */
   readonly visit_id: string
-  /** JSON of the answer it stands for. */
+  /** JSON of the answer in the row. */
   readonly answer: string
   /** JSON of its deliveries as they were planned. */
   readonly deliveries: string
-  /** The tag of the call whose record this is; empty where that call is not in Logs. */
+  /** The tag of the call whose record this is; empty if that call is not in Logs. */
   readonly tag: string
 }
 
@@ -126,7 +126,7 @@ export interface Stored {
 /** The part that was broken; `memory`: what Redis knows was lost or out of reach for a process. */
 export type Part = 'memory' | 'log' | 'facts' | 'provider' | 'role'
 
-/** How the name of a disturbance ends whose process was asked to end. */
+/** Suffix of the name of a disturbance whose process was stopped by a signal. */
 export const IN_PEACE = 'stopped in peace'
 
 /** Something that was broken for a while. */
@@ -149,10 +149,10 @@ export interface History {
 export interface Violation {
   readonly rule: string
   readonly website: string
-  /** The event or the visit it is about; empty where it is about neither. */
+  /** The event or the visit concerned; empty if there is none. */
   readonly subject: string
   readonly sentence: string
-  /** The call that shows it, where one does. */
+  /** The call that shows it, if one does. */
   readonly call: Call | null
 }
 
@@ -171,7 +171,7 @@ export function eventsOf(calls: readonly Call[]): ReadonlyMap<string, readonly E
 
 export type EventCall = Call & { readonly event: SentEvent }
 
-/** An answer without what tells a repeat from the first one. */
+/** An answer without the member that distinguishes a repeat from the first one. */
 export function withoutDuplicate(answer: Readonly<Record<string, any>>): string {
   const { duplicate: _, ...rest } = answer
   return JSON.stringify(rest)

@@ -1,4 +1,7 @@
-/** What clients were told is what is stored, once as the first answer and then as a repeat, and what `explain` says. */
+/**
+ * What clients were answered is what is stored, once as the first answer and then as a repeat, and what `explain`
+ * shows.
+ */
 
 import {
   eventsOf,

@@ -48,7 +48,7 @@ function judgeFields(row: StoredInstall, call: EventCall): Violation[] {
 }
 
 interface Earlier {
-  /** Visits that this installation was matched to, of which the last one must count where there is any. */
+  /** Visits that this installation was matched to, of which the last one must count if there is any. */
   readonly certain: readonly string[]
   readonly possible: readonly string[]
 }

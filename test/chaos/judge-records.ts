@@ -49,7 +49,7 @@ function judgeVisit(call: Call, { visits, handoffs }: History['stored']): Violat
   return lost.map(([what]) => about(call, 'lost', `was answered ok and ${what}`))
 }
 
-/** What nobody has replaced must not be revoked. */
+/** A receipt that was not replaced must not be revoked. */
 function judgeRevoked(calls: readonly Call[], visits: History['stored']['visits'], receipts: Receipts): Violation[] {
   return calls
     .filter(({ kind, visit }) => kind === 'visit' && visits.get(visit)?.is_revoked === true)

@@ -1,4 +1,4 @@
-/** The judge of chaos runs, on made-up histories: it finds every kind of violation, and nothing where all was kept. */
+/** The judge of chaos runs, on made-up histories: it finds every kind of violation, and nothing if all was kept. */
 
 import { expect } from 'chai'
 import type { Call, Disturbance, History, Hit, Stored, StoredDelivery, StoredInstall, StoredVisit } from './history.ts'
@@ -167,7 +167,7 @@ function historyOf({ calls, installs, deliveries, hits, visits, more, disturbanc
 const rulesOf = (kept: Kept): string[] => [...new Set(judge(historyOf(kept)).violations.map(({ rule }) => rule))]
 const callOf = (kept: Kept, eventId: string): Call => kept.calls.find(({ event }) => event?.eventId === eventId) as Call
 
-/** Bends the row of an event and, unless told otherwise, what its client was told. */
+/** Changes the row of an event and, unless `isTold` is false, its client's answer. */
 function bend(kept: Kept, eventId: string, more: Partial<StoredInstall>, isTold = true): void {
   const index = kept.installs.findIndex(({ event_id }) => event_id === eventId)
   const row = { ...(kept.installs[index] as StoredInstall), ...more }
@@ -409,7 +409,7 @@ describe('the judge of chaos runs', () => {
     kept.calls[kept.calls.length - 1] = { ...retry, answer: { ...retry.answer, duplicate: false } }
     bend(kept, 'both', { tag: retry.tag }, false)
     expect(rulesOf(kept)).to.deep.equal([])
-    // Nobody had sent it at that time.
+    // No client had sent it at that time.
     bend(kept, 'both', { received_at_ms: retry.beganMs + 1 }, false)
     expect(rulesOf(kept)).to.include('wrong_row')
   })

@@ -1,6 +1,6 @@
 /**
- * Holds what clients were told against what is stored and what reached the providers: not only that every record is there
- * once, but that every decision is the right one. What is found is a violation unless `tolerances.ts` allows it.
+ * Compares what clients were answered with what is stored and what reached the providers: not only that every record
+ * exists once, but that every decision is right. A finding is a violation unless `tolerances.ts` allows it.
  */
 
 import { judgeAnswers } from './judge-answers.ts'

@@ -1,6 +1,6 @@
 /**
- * People who visit, come back, copy a command and install, at their own pace: new ones come all the time, and some wait so
- * long between two steps that whatever breaks does so in between.
+ * People who visit, come back, copy a command and install, at their own pace: new ones come all the time, and some wait
+ * so long between two steps that any disturbance falls in between.
  */
 
 import { randomInt } from 'node:crypto'
@@ -27,7 +27,7 @@ export interface PeopleOptions {
 }
 
 export interface People {
-  /** Nobody new comes; those who are there finish without waiting any longer. */
+  /** No new people come; those who are there finish without waiting any longer. */
   readonly stop: () => Promise<void>
 }
 
@@ -221,7 +221,7 @@ class Person {
     }
   }
 
-  /** Until it is answered or nobody wants to know any more; every try may reach another process. */
+  /** Until it is answered or given up; every try may reach another process. */
   async #try(plan: Plan): Promise<Call | null> {
     const { apis, client } = this.#options
     for (let tries = 0; tries < MOST_TRIES; tries++) {
@@ -234,7 +234,7 @@ class Person {
     return null
   }
 
-  /** Mostly moments, sometimes so long that the world changes. */
+  /** Mostly moments, sometimes long enough for changes to happen. */
   async #pause(): Promise<void> {
     const chance = this.#dice.next()
     const mostMs = chance < 0.7 ? 500 : chance < 0.92 ? 5_000 : 45_000

@@ -40,7 +40,7 @@ export async function searchFolders(
   return { findings, files, bytes, controls: found }
 }
 
-/** Every canary in a text, in whatever plain coding it stands there. */
+/** Every canary in a text, in any plain encoding. */
 export function canariesIn(content: string, canaries: Canaries, texts: readonly string[]): string[] {
   const fixed = [COOKIE_CANARY, ...texts]
   const found = new Set<string>()
@@ -63,7 +63,7 @@ function readingsOf(content: string): string[] {
   return [content, ...(decoded === content ? [] : [decoded]), content.replaceAll('\0', '')]
 }
 
-/** A secret may stand anywhere within longer runs of its letters. */
+/** A secret may be anywhere within longer runs of its letters. */
 function* secretsIn(content: string, secrets: ReadonlySet<string>): Iterable<string> {
   for (const [run] of content.matchAll(SECRET_RUN)) {
     for (let at = 0; at + SECRET_CHARS <= run.length; at++) {

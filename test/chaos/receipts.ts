@@ -38,7 +38,7 @@ export class Receipts {
     this.#times.set(visit, times)
   }
 
-  /** When an activation was answered for the first time; Infinity where none was. */
+  /** When an activation was first answered; Infinity if none was. */
   activeMs(visit: string): number {
     return this.#times.get(visit)?.activeMs ?? Infinity
   }

@@ -25,7 +25,7 @@ import { startChaosService } from './service.ts'
 import { storyOf } from './story.ts'
 import { TOLERANCES } from './tolerances.ts'
 
-/** Of one rule so many stories are told; the others would be the same. */
+/** Most stories printed for one rule; the others would be the same. */
 const MOST_STORIES = 5
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 

@@ -47,7 +47,7 @@ export interface ChaosService {
   readonly folder: string
   /** When processes went on without Redis, as they said so themselves. */
   readonly alone: readonly Alone[]
-  /** Ends that nobody asked for, and those that were not clean, with the last words of the process. */
+  /** Unrequested or unclean ends, with the last output of the process. */
   readonly badEnds: readonly string[]
   readonly program: (name: ProcessName) => Program
   /** Resolves with its exit code or signal when it has ended. */

@@ -16,7 +16,7 @@ const QUIET_LOOKS = 3
 const PAGE_ROWS = 10_000
 const KEYS_AT_ONCE = 5_000
 
-/** Resolves with null, or with what is left where it takes too long. */
+/** Resolves with null, or with what is left if it takes too long. */
 export async function settle({ eventLog, facts }: ChaosService): Promise<string | null> {
   const deadlineMs = performance.now() + SETTLE_MS
   let quiet = 0
@@ -30,7 +30,7 @@ export async function settle({ eventLog, facts }: ChaosService): Promise<string 
 }
 
 async function leftOver(eventLog: ChaosService['eventLog'], facts: Facts): Promise<string[]> {
-  // Asked in this order: what leaves a waiting room becomes an open delivery before it is settled.
+  // Read in this order: an entry that leaves a waiting room becomes an open delivery before it is settled.
   const waiting = (await eventLog.lag()).filter(({ entries }) => entries > 0)
   const period = { since_ms: 0, until_ms: Date.now() * 2, limit: 1 }
   const open = await Promise.all(
@@ -144,7 +144,7 @@ function metaHits({ body, answered, receivedAtMs }: RecordedRequest): Hit[] {
   }))
 }
 
-/** What `whence explain --json` says of some events, each asked by a process of its own as a person would. */
+/** The output of `whence explain --json` for some events, each from a separate process as for a person. */
 export async function explain(
   { engines }: Pick<ChaosService, 'engines'>,
   rows: readonly Pick<StoredInstall, 'website' | 'event_id'>[],

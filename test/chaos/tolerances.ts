@@ -6,17 +6,17 @@ import { Receipts } from './receipts.ts'
 
 interface Tolerance {
   readonly name: string
-  /** What is documented, in short, and where. */
+  /** The documented sentence, in short, and its page. */
   readonly sentence: string
   readonly rules: readonly string[]
   readonly allows: (violation: Violation, history: History) => boolean
 }
 
-/** How long after an activation the role `state` may take to revoke a predecessor that nobody knew at that moment. */
+/** How long after an activation the role `state` may take to revoke a predecessor that was unknown at that moment. */
 const REVOKED_WITHIN_MS = 60_000
 /** How long an api may take to empty its spool after the log is back. */
 const SPOOLED_FOR_MS = 30_000
-/** A process that loses sight of Redis goes on alone for moments more. */
+/** A process that loses sight of Redis continues alone for a moment longer. */
 const MARGIN_MS = 2_000
 
 export const TOLERANCES: readonly Tolerance[] = [

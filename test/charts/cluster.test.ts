@@ -115,7 +115,9 @@ describe('the chart on a real API server', function () {
     }
 
     it('is taken whole, and all its pods in a namespace that enforces the restricted standard', async () => {
-      /** What each text stands for, and the first set of values that it is of: most sets have most of it in common. */
+      /**
+       * The object of each text, and the first set of values that contains it: most sets have most objects in common.
+       */
       const objects = new Map<string, { readonly object: KubeManifest; readonly of: string }>()
       const accounts = new Map([['default', { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } }]])
       for (const [of, all] of await renderAll(tools.helm)) {

@@ -63,7 +63,7 @@ describe('the image', () => {
     const made = commands.flatMap(({ words }) => words.split(' && ')).find((command) => command.endsWith(' /var/lib/whence'))
     expect(made).to.match(/^install -d -m 0700 -o 65532 -g 65532 /)
     await inFolder(async (folder) => {
-      // Only root may give it to somebody else.
+      // Only root may give it to another user.
       const own = process.getuid?.() === 0 ? made : made?.replace(/ -[og] \d+/g, '')
       await run('sh', ['-c', `umask 022; ${own?.replace('/var/lib/whence', `${folder}/data`)}`])
       const { mode, uid } = await stat(join(folder, 'data'))

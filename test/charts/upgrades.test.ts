@@ -81,7 +81,7 @@ describe('a release that changes, on a real API server', function () {
   it('lets the migration through a policy of its own before anything else of the release is there', async () => {
     const denies = { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name: 'deny', namespace: ns }, spec: { podSelector: {}, policyTypes: ['Ingress', 'Egress'] } }
     await kube.kubectl(['apply', '-f', '-'], JSON.stringify(denies))
-    // Nobody runs the Job here, so the installation ends while it waits for it.
+    // The Job never runs here, so the installation ends while it waits for it.
     expect(await said(helm('install', 'whence', CHART, ...setting(), '--timeout', '5s'))).to.match(/timed out|deadline/)
     const [job] = await list(`/apis/batch/v1/namespaces/${ns}/jobs`)
     const policies = await list(`/apis/networking.k8s.io/v1/namespaces/${ns}/networkpolicies`)

@@ -1,4 +1,4 @@
-/** The chart's values: what does not go together is refused with words, and what teams set is where they expect it. */
+/** The chart's values: contradictions are refused with a message, and what teams set has its effect. */
 
 import { expect } from 'chai'
 

@@ -390,7 +390,7 @@ describe('Kafka', function () {
       await until(() => seen.has('-2') && acknowledged.every((value) => seen.has(value)))
       const stored = new Set((await log.read('visits', 0, 1_000_000)).map(({ value }) => value))
       expect(acknowledged.filter((value) => !stored.has(value))).to.deep.equal([])
-      // Its first question was asked while nobody answered.
+      // Its first request was sent while no broker answered.
       await until(async () => {
         const { done, ends } = await late.progress('visits', 'g')
         return done.join() === ends.join()

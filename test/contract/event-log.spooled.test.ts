@@ -18,7 +18,7 @@ const ROOM: SpoolOptions = { maxBytes: 64 * 1024 * 1024 }
 eventLogContract('a spool in front of LMDB', async (bounds: EventLogBounds = {}): Promise<EventLogHarness> => {
   const folders = await Promise.all([temporaryFolder(), temporaryFolder()])
   const clock = testClock()
-  // A bounded queue refuses at once only where the spool behind it has no room either.
+  // A bounded queue refuses at once only if the spool behind it has no room either.
   const isBounded = Object.keys(bounds).length > 0
   let opened: { readonly log: SpooledEventLog; close(): Promise<void> }
   const open = async (): Promise<void> => {
@@ -54,7 +54,7 @@ eventLogContract('a spool in front of LMDB', async (bounds: EventLogBounds = {})
   }
 })
 
-/** A log that a test switches off and on; what it took stands in `stored`. */
+/** A log that a test switches off and on; what it took is in `stored`. */
 function switchedLog(): EventLog & { isAway: boolean; readonly stored: { topic: Topic; entry: Entry }[] } {
   const stored: { topic: Topic; entry: Entry }[] = []
   return {

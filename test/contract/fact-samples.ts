@@ -1,4 +1,4 @@
-/** Builds records as they stand on the event log, each complete and different only where a test says so. */
+/** Builds records as they are on the event log, each complete and different only if a test says so. */
 
 import { addFactRows } from '../../delivery/facts-writer/fact-rows.ts'
 import type { EntryPlace } from '../../delivery/facts-writer/fact-rows.ts'
@@ -157,7 +157,7 @@ export function installRecord(changes: Partial<Install> = {}): InstallRecord {
   return { v: 1, kind: 'install', request: log, install: own, retentionDays: 395 }
 }
 
-/** The decision that a pending install is matched to a visit; or not, where `changes` say so. */
+/** The decision that a pending install is matched to a visit; or not, if `changes` say so. */
 export function decisionRecord({ install }: InstallRecord, changes: Partial<DecisionRecord> = {}): DecisionRecord {
   const { website, organization, eventId, installationId, receivedAtMs, deliveries, answer } = install
   const outcome = {

@@ -383,7 +383,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
           visitRecord({ website, visitId: newer, previousVisitId: older }),
           activationRecord({ website, visitId: older, activatedAtMs: SAMPLE_MS + 1 }),
           activationRecord({ ...activation, activatedAtMs: SAMPLE_MS + 3 }),
-          // The same once more, as a browser may ask twice: the first time counts.
+          // The same again, as a browser may repeat it: the first time counts.
           activationRecord({ ...activation, activatedAtMs: SAMPLE_MS + 4 }),
         ]
         await store(facts(), records)

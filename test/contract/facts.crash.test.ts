@@ -59,7 +59,7 @@ describe('facts after a crash', function () {
 
 interface Child {
   readonly pid: number
-  /** `killed` where the process ended before it acknowledged. */
+  /** `killed` if the process ended before it acknowledged. */
   insert(rows: number, table?: string): Promise<'inserted' | 'killed'>
   /** Resolves when the process is gone. */
   kill(): Promise<void>

@@ -163,7 +163,7 @@ describe('migrations', () => {
   }
 })
 
-/** Asks again until it is so; the test's own timeout is the bound. */
+/** Repeats until it is so; the test's own timeout is the bound. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve))
 }

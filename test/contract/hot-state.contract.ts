@@ -670,7 +670,7 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         await harness.state.returnUsage(usage(1))
         expect(await harness.state.readUsage('acme', '2026-11')).to.equal(0)
         expect(await harness.state.addUsage(usage(1))).to.deep.equal({ used: 1, isOver: false, isFirstOver: false })
-        // Nor does it pass for a month whose quota somebody was told of.
+        // Nor does it pass for a month whose quota was already reported.
         expect(await harness.state.addUsage(usage(1))).to.deep.equal({ used: 1, isOver: true, isFirstOver: true })
       })
 

@@ -55,7 +55,7 @@ describe('HotState on Redis', () => {
         return outcome.used
       }),
     )
-    // 64 at a time, the script sent once more where it was not known, and a probe that may fall in between.
+    // 64 at a time, the script sent once more if it was not known, and a probe that may fall in between.
     expect(calls() - before).to.be.within(1, 8)
     const inOrder = Array.from({ length: 200 }, (_, place) => Math.floor(place / 2) + 1)
     expect(answers).to.deep.equal(inOrder)

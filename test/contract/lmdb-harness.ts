@@ -27,7 +27,7 @@ export async function deleteFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
 }
 
-/** A failure that a test did not ask for is an error of its own. */
+/** A failure that a test did not cause is an error. */
 export function openTestEnvironment(folder: string, nowMs: () => number): Promise<LmdbEnvironment> {
   const onFatal = (error: Error): void => {
     setImmediate(() => {

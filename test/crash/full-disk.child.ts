@@ -1,6 +1,6 @@
 /**
- * A process for the test of a full disk: an embedded log on the small disk in FOLDER, which somebody else fills and frees.
- * Usage: node full-disk.child.ts FOLDER. Prints one line of JSON with what was said.
+ * A process for the test of a full disk: an embedded log on the small disk in FOLDER, which the test fills and frees.
+ * Usage: node full-disk.child.ts FOLDER. Prints its results as one line of JSON.
  */
 
 import { rmSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** Starts the crash tests' appender as a process, under strace where asked, and reads what it prints. */
+/** Starts the crash tests' appender as a process, under strace on request, and reads its output. */
 
 import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -60,7 +60,7 @@ export function startAppender(options: AppenderOptions): Appender {
   }
 }
 
-/** True where strace can watch a process here. Its absence is a failure in CI and a skip elsewhere. */
+/** True if strace can watch a process here. Its absence is a failure in CI and a skip elsewhere. */
 export function canTrace(): boolean {
   const isPossible = spawnSync('strace', ['-qq', '-o', '/dev/null', 'true']).status === 0
   if (!isPossible && process.env['CI'] === 'true') throw new Error('strace does not work here')

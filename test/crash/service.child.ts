@@ -63,7 +63,7 @@ export function startChild({
     throw new Error(`the service ended before it was ready (${status ?? signal}): ${stderr}`)
   })
   const ready = Promise.race([collecting.promise, early])
-  // Whoever kills it while it starts does not wait for it to be ready.
+  // A test that kills it while it starts does not wait for it to be ready.
   ready.catch(() => undefined)
   return {
     url: `http://127.0.0.1:${port}`,
@@ -75,7 +75,7 @@ export function startChild({
   }
 }
 
-/** The test's own environment without settings of a service that somebody has set in their shell. */
+/** The test's own environment without settings of a service from the developer's shell. */
 export function cleanEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('WHENCE_')))
 }

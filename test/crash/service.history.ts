@@ -1,4 +1,7 @@
-/** What clients did and were told, held against what is stored: the promises of a service that may be killed any time. */
+/**
+ * What clients did and were answered, compared with what is stored: the promises of a service that may be killed any
+ * time.
+ */
 
 /** `unknown`: no answer came, so it may or may not have happened. */
 export type Outcome = 'ok' | 'refused' | 'unknown'
@@ -8,13 +11,13 @@ export interface Operation {
   readonly tag: string
   readonly kind: 'visit' | 'activation' | 'handoff' | 'event'
   readonly website: string
-  /** The event's ID; of all others the visit's, or empty where no answer named it. */
+  /** The event's ID; for all others the visit's, or empty if no answer named it. */
   readonly subject: string
-  /** The visit that an event's receipt or token names, or that a visit replaces; empty where there is none. */
+  /** The visit of an event's receipt or token, or the visit that a visit replaces; empty if there is none. */
   readonly names: string
   readonly hasToken: boolean
   readonly outcome: Outcome
-  /** 0 where there was none. */
+  /** 0 if there was none. */
   readonly status: number
   readonly answer: Readonly<Record<string, any>>
   readonly beganAt: number
@@ -61,7 +64,7 @@ export function brokenWithoutMemory(operations: readonly Operation[], stored: St
   ]
 }
 
-/** Every broken promise in a sentence; empty where all were kept. */
+/** Every broken promise in a sentence; empty if all were kept. */
 export function brokenPromises(operations: readonly Operation[], stored: Stored): readonly string[] {
   return [
     ...logPromises(operations, stored),
@@ -89,7 +92,7 @@ function visitPromises(operations: readonly Operation[], { visitIds, activeVisit
       broken.push(`${kind} ${tag} was answered and its visit is not there`)
     if (kind === 'activation' && !activeVisitIds.has(subject)) broken.push(`activation ${tag} was answered and is lost`)
   }
-  // An unanswered request cannot be told by its ID, but it made one visit at most.
+  // An unanswered request has no ID, but it made one visit at most.
   const answered = new Set(
     operations.filter(({ outcome, kind }) => outcome === 'ok' && kind !== 'event').map(subjectOf),
   )
@@ -119,7 +122,7 @@ function rowPromises(key: string, events: readonly Operation[], { length }: read
   return length > 1 ? [`event ${key} has ${length} rows`] : []
 }
 
-/** What a client was told is what stands in the row, and what the deliveries are made of. */
+/** A client's answer equals the row, and the deliveries follow from it. */
 function answerPromises(key: string, events: readonly Operation[], row: StoredInstall | undefined): string[] {
   if (row === undefined) return []
   const stored = withoutDuplicate(JSON.parse(row.answer))

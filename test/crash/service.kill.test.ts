@@ -15,14 +15,14 @@ import { Clients } from './service.load.ts'
 import { LOAD_MANIFESTS, LOAD_WEBSITES } from './service.manifests.ts'
 import { readStored, settle } from './service.stored.ts'
 
-/** `npm run -s chaos` asks for 300. */
+/** `npm run -s chaos` uses 300. */
 const CYCLES = Number(process.env['WHENCE_CRASH_CYCLES'] ?? 20)
 /** A long run shows that it lives. */
 const TOLD_EVERY = 50
 const CYCLE_BUDGET_MS = 15_000
 const SETTLING_MS = 180_000
 const LONGEST_LIFE_MS = 600
-/** Every so often it is killed while it starts, where it reads back what the last kill left. */
+/** Every so often it is killed during its start, in which it reads back what the last kill left. */
 const KILL_AT_START_EVERY = 5
 const LONGEST_START_MS = 1_200
 const CLIENTS = 16

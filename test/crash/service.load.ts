@@ -1,4 +1,4 @@
-/** Clients that visit, activate, hand off and install without pause, and write down what they were told. */
+/** Clients that visit, activate, hand off and install without pause, and record the answers. */
 
 import { randomInt } from 'node:crypto'
 import { Agent, request } from 'node:http'
@@ -44,7 +44,7 @@ export class Clients {
   readonly #answered: EventTry[] = []
 
   start({ url, websites, clients }: LoadOptions): Load {
-    // A client may report an event twice at once, and one more repeats what is old: nobody waits for a connection.
+    // A client may report an event twice at once, and another repeats old ones: none waits for a connection.
     const agent = new Agent({ keepAlive: true, maxSockets: clients * 2 + 1, timeout: IDLE_MS })
     let isStopped = false
     const one = async (): Promise<void> => {
@@ -182,7 +182,7 @@ function send(url: string, agent: Agent, headers: Record<string, string>, body: 
       },
     )
     outgoing.on('timeout', () => outgoing.destroy())
-    // Where nobody listens any more, nothing can have happened.
+    // If no process listens any more, nothing can have happened.
     outgoing.on('error', ({ code }: NodeJS.ErrnoException) =>
       resolve(code === 'ECONNREFUSED' ? { ...unknown, outcome: 'refused' } : unknown),
     )
@@ -209,11 +209,11 @@ function receiptIn(answer: Readonly<Record<string, any>>): string | undefined {
   return answer['marker']?.receipt ?? answer['receipt']
 }
 
-/** The visit that a receipt or the body of a token names; empty where there is none. */
+/** The visit of a receipt or of a token's body; empty if there is none. */
 function visitIdOf(text: string | undefined): string {
   if (text === undefined) return ''
   const bytes = Buffer.from(text, 'base64url').subarray(0, 16)
-  // The bits that tell receipts from tokens and carry GPC are no part of the visit's ID.
+  // The bits that distinguish receipts from tokens and carry GPC are not part of the visit's ID.
   bytes[0] = (bytes[0] ?? 0) & 0b0110_1111
   return bytes.toString('hex')
 }

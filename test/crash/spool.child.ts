@@ -1,6 +1,6 @@
 /**
- * A process for the test of a full disk: a spool on the disk in FOLDER in front of a log that is away until it is told
- * otherwise. Usage: node spool.child.ts FOLDER. Prints one line of JSON with what was answered and what the log received.
+ * A process for the test of a full disk: a spool on the disk in FOLDER in front of a log that is away until a command
+ * ends that. Usage: node spool.child.ts FOLDER. Prints the answers and what the log received as one line of JSON.
  */
 
 import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'

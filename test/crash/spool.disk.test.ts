@@ -9,7 +9,7 @@ import { expect } from 'chai'
 const CHILD = join(import.meta.dirname, 'spool.child.ts')
 const FULL_CHILD = join(import.meta.dirname, 'full-disk.child.ts')
 const MOUNT = 'mount -t tmpfs -o size=32m tmpfs "$1" && shift && exec "$@"'
-/** Ways to a mount that nobody else sees: as root or with a user namespace, else with sudo. */
+/** Ways to a private mount: as root or with a user namespace, otherwise with sudo. */
 const APARTS: readonly (readonly string[])[] = [
   ['unshare', '-rm'],
   ['sudo', '-n', 'unshare', '-m'],

@@ -1,4 +1,4 @@
-/** The stand-ins: that each of their rules really refuses what it is about, and that they fail in every way they are told to. */
+/** The stand-ins: each of their rules really refuses what it should, and they fail in every way that is set. */
 
 import { expect } from 'chai'
 
@@ -216,7 +216,7 @@ describe('a stand-in', () => {
   })
 })
 
-/** Asks once, with a token in every form, and stops the stand-in. */
+/** Sends one request with a token in every form, and stops the stand-in. */
 async function answerOf(standIn: StandInServer, path: string, body: object): Promise<Record<string, any>> {
   const headers = { authorization: 'Bearer t', 'access-token': 't', 'x-pixel-token': 't' }
   const response = await fetch(standIn.url + path, { method: 'POST', headers, body: JSON.stringify(body) })

@@ -1,4 +1,4 @@
-/** Access tokens: what is asked for, what is kept, and what an answer without a token means. */
+/** Access tokens: what is requested, what is cached, and what an answer without a token means. */
 
 import { generateKeyPairSync } from 'node:crypto'
 

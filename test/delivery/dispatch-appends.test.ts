@@ -43,7 +43,7 @@ describe('what dispatch appends', () => {
     ...log,
     consume: (...words) => log.consume(...words),
     append: async (topic, entries, options) => {
-      // A broker refuses later than the call returns: whoever does not wait for it goes on meanwhile.
+      // A broker refuses after the call has returned: code that does not wait for it continues meanwhile.
       await new Promise((resolve) => setTimeout(resolve, 5))
       if (topic === 'deliver.ga4' && failuresLeft > 0) {
         failuresLeft -= 1

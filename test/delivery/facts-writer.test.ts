@@ -349,7 +349,7 @@ function nowish() {
   return { since_ms: Date.now() - 600_000, until_ms: Date.now() + 600_000, limit: 1_000 }
 }
 
-/** Asks again until it is so; the test's own timeout is the bound. */
+/** Repeats until it is so; the test's own timeout is the bound. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5))
 }

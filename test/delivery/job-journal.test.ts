@@ -6,7 +6,7 @@ import { appendWithRetries } from '../../delivery/worker/job-journal.ts'
 
 const ENTRY = { key: 'k', value: 'v' }
 
-/** Fails so many appends and takes the others. */
+/** Fails this many appends and takes the others. */
 function logThatFails(failures: number) {
   const tried: unknown[] = []
   const append = async (topic: string, entries: readonly unknown[]): Promise<void> => {

@@ -1,4 +1,4 @@
-/** A revocation that nobody could name when its receipt was activated takes effect once the visit is in ClickHouse. */
+/** A revocation that was unknown when its receipt was activated takes effect once the visit is in ClickHouse. */
 
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -93,7 +93,7 @@ describe('a revocation whose visit could not be read', function () {
       await settled()
       const { facts } = api.service
       const run = facts.run.bind(facts)
-      // Nobody is told of the visit while the receipt is activated: the look-up is late, as behind a busy ClickHouse.
+      // The visit stays unknown while the receipt is activated: the look-up is late, as behind a busy ClickHouse.
       const isAsked = (query: string): boolean => query === 'receiptFacts' || query === 'previousVisits'
       facts.run = (query, params) => (isAsked(query) ? Promise.reject(new Error('busy')) : run(query, params))
       const release = holdFacts()
@@ -103,7 +103,7 @@ describe('a revocation whose visit could not be read', function () {
       facts.run = run
       const both = await api.event({ receipts: [first, second] })
       expect(both.body).to.deep.include({ resolution: 'matched', candidate_count: 1 })
-      // Whether its installation was matched before nobody knows yet.
+      // Whether its installation was matched before is not known yet.
       const alone = await api.event({ receipts: [first] })
       release()
       await settled()

@@ -18,7 +18,7 @@ import { MINUTE_MS, NOON_MS } from './support/builders.ts'
 import { isAtProvider, startFive, type Five } from './support/five-providers.ts'
 import { openStore, until, type Store } from './support/harness.ts'
 
-/** What one request costs on the clock of these tests, whoever it goes to: a busy machine, seen from its queue. */
+/** The duration of one request on these tests' clock, to any provider: a busy machine, seen from its queue. */
 const REQUEST_MS = 10
 const INSTALLS_A_MINUTE = 8
 /** Dispatch waits this long on the clock for more installs. */
@@ -26,7 +26,7 @@ const LINGER_MS = 25
 /** Of this machine's time: a request to a silent provider is given up after it. */
 const EXCHANGE_MS = 250
 
-/** Stands still but for requests and what the test adds. */
+/** Advances only for requests and by what the test adds. */
 class WorkClock {
   #nowMs = NOON_MS
   readonly nowMs = (): number => this.#nowMs

@@ -1,4 +1,4 @@
-/** A provider's worker holds nobody else's credentials. */
+/** A provider's worker holds no other provider's credentials. */
 
 import { expect } from 'chai'
 

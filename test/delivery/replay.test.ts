@@ -185,7 +185,7 @@ describe('dead letters', () => {
     const { replayed, steps } = await replay({ destination: 'gone' }, { perSecond: 100, pause })
     expect(replayed.map(({ job }) => job.jobId)).to.deep.equal(many.map(({ job }) => job.jobId))
     expect(steps.at(-1)).to.include({ done: 700, of: 700 })
-    // At most a hundred between two pauses; where a page of the log ends, fewer.
+    // At most a hundred between two pauses; fewer at the end of a page of the log.
     expect(pauses.length).to.be.within(6, 8)
     const range = { destination: 'gone', sinceMs: first.failedAtMs + 10, untilMs: first.failedAtMs + 20 }
     expect(

@@ -30,9 +30,9 @@ interface Case {
   readonly destination: Destination
   readonly start: () => Promise<StandIn>
   readonly secrets: (token: string) => Readonly<Record<string, string>>
-  /** Whether the provider has to be asked for real, as it has no facility for tests. */
+  /** Whether a real event must be sent, as the provider has no test facility. */
   readonly isLive: boolean
-  /** The provider's code for a wrong token; null where no test of the provider's would tell. */
+  /** The provider's code for a wrong token; null if no test at the provider shows it. */
   readonly wrongToken: string | null
   /** What the provider's own rules refuse, and with which code. */
   readonly bad: { readonly settings?: object; readonly fault?: Fault }

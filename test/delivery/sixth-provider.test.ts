@@ -18,12 +18,12 @@ import { destinationOf, NOON_MS } from './support/builders.ts'
 import { FactsDouble } from './support/facts-double.ts'
 import { TestClock, until } from './support/harness.ts'
 
-/** What stands in comments names providers as examples. */
+/** Comments name providers as examples. */
 function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*(?:\/\/|#).*$/gm, '')
 }
 
-/** Begin of the file. It borrows the name of X, as names stand in a table of the domain. */
+/** Start of the file. It borrows the name of X, as names are in a table of the domain. */
 const sixth: Provider = {
   id: 'x',
   request(job, { settings, secrets }) {

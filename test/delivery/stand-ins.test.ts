@@ -1,4 +1,4 @@
-/** The GA4 stand-in refuses what Google's documentation says it refuses, and fails the way it is told. */
+/** The GA4 stand-in refuses what Google's documentation says it refuses, and fails in the way that is set. */
 
 import { expect } from 'chai'
 

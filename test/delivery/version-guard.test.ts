@@ -1,4 +1,6 @@
-/** What a later release wrote holds its own partition and no other, is told once, and is there for whoever can read it. */
+/**
+ * A record of a later release holds only its own partition, is reported once, and stays for a process that can read it.
+ */
 
 import { expect } from 'chai'
 import { Registry } from 'prom-client'
@@ -85,7 +87,7 @@ describe('a reader in front of a record of a later release', () => {
     const old = await consume()('visits', 'reader', remember, OPTIONS)
     await until(async () => errors.length === 1)
     await old.stop()
-    // The hold is the old process's own; after its time nothing tells of it any more.
+    // The hold belongs to the old process; after its time no metric shows it any more.
     now += 3 * HOLD_MS
     expect(await heldIn()).to.deep.equal([])
     await eventLog.consume('visits', 'reader', remember, OPTIONS)

@@ -1,4 +1,4 @@
-/** Under Global Privacy Control no advertising identity stands in what the request logs keep. */
+/** Under Global Privacy Control no advertising identity is in what the request logs keep. */
 
 import { expect } from 'chai'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-/** Receipts and tokens never stand in what the request logs keep, however they are hidden. */
+/** Receipts and tokens are never in what the request logs keep, however they are hidden. */
 
 import { expect } from 'chai'
 import fc from 'fast-check'

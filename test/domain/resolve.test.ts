@@ -32,7 +32,7 @@ interface VectorCase {
   readonly receipts: readonly VectorReceipt[]
   readonly handoff?: VectorReceipt
   readonly installation_visit?: VectorReceipt
-  /** Whether the installation was matched before cannot be told now. */
+  /** Whether the installation was matched before is not known now. */
   readonly installation_undecided?: boolean
   readonly only_counted?: boolean
   /** What a pending one becomes once its facts are there: states by name, and the visit of its installation. */
@@ -79,7 +79,7 @@ function readOf(receipt: VectorReceipt): ReadReceipt {
     : { claims: null, isForeign: receipt.is === 'other_website' }
 }
 
-/** As a store would answer: states of those that were asked for and no others. */
+/** As a store would answer: only states of the requested receipts. */
 function inputOf(vector: VectorCase): ResolutionInput {
   const { receipts, handoff } = vector
   const read = receipts.map(readOf)

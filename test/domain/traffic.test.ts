@@ -1,4 +1,4 @@
-/** The figures that a website shows: rounded, steady, and silent where nothing has ever happened. */
+/** The figures that a website shows: rounded, steady, and absent if nothing has ever happened. */
 
 import { expect } from 'chai'
 import fc from 'fast-check'

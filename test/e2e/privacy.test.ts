@@ -1,4 +1,4 @@
-/** What must not be kept stands in no file of Kafka, of Redis or of the spool, byte by byte, while many processes work. */
+/** What must not be kept is in no file of Kafka, of Redis or of the spool, byte by byte, while many processes work. */
 
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -71,7 +71,7 @@ describe('privacy of the distributed service', function () {
     for (const [place, folder] of Object.entries(places)) {
       for (const [name, text] of await filesBelow(folder)) files.set(`${place} ${name}`, text)
     }
-    // A search shows something only where it looks at what is there.
+    // A search proves something only if it finds what is there.
     const holding = (what: string): string[] =>
       [...files].filter(([, text]) => text.includes(what)).map(([name]) => name)
     for (const file of [
@@ -91,7 +91,7 @@ describe('privacy of the distributed service', function () {
 
 const REDIS_SETTINGS = { rdbcompression: 'no', 'aof-use-rdb-preamble': 'no' }
 
-/** A visitor under Global Privacy Control with advertising identities, who installs; and a cookie that nobody asked for. */
+/** A visitor under Global Privacy Control with advertising identities, who installs; and an unrelated cookie. */
 async function optOut({ visit, activate, event }: Calls): Promise<void> {
   const identities = { meta: { fbp: FBP }, google_ads: { gclid: GCLID }, ga4: { 'G-TEST000001': GA4 } }
   const headers = { Cookie: COOKIE }

@@ -1,4 +1,4 @@
-/** `make run-distributed` as somebody would follow it: start it, do the three steps, end it with Ctrl-C. */
+/** `make run-distributed` as a user would follow it: start it, do the three steps, end it with Ctrl-C. */
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'

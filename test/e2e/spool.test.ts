@@ -93,7 +93,7 @@ describe('a spool in front of a real broker', function () {
       const program = startProgram(['api', '--listen', `127.0.0.1:${port}`], {
         env: {
           WHENCE_EVENT_LOG: url,
-          // Nobody is there: collection goes on without either.
+          // Neither is running: collection works without them.
           WHENCE_HOT_STATE: `redis://127.0.0.1:${await freePort()}`,
           WHENCE_FACTS: `http://127.0.0.1:${await freePort()}/whence`,
           WHENCE_MANIFESTS: manifests,
@@ -140,14 +140,14 @@ function settingsOf(url: string): KafkaSettings {
   return parsed.value
 }
 
-/** A failure that no test asked for is an error of its own. */
+/** A failure that no test caused is an error. */
 function fail(error: Error): void {
   setImmediate(() => {
     throw error
   })
 }
 
-/** Distinct visits on the log: what Kafka took without saying so stands there twice. */
+/** Distinct visits on the log: what Kafka took without an answer is there twice. */
 async function readAll(log: EventLog, wanted: number): Promise<number> {
   const keys = new Set<string>()
   const consumer = await log.consume(

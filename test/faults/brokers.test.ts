@@ -1,4 +1,6 @@
-/** The service on three Kafka brokers of which one is dead, stands still or comes back: what runs stays, what starts starts. */
+/**
+ * The service on three Kafka brokers of which one is dead, hangs or comes back: what runs stays, what starts starts.
+ */
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -43,7 +45,7 @@ describe('three Kafka brokers', function () {
     delivered += 1
   }
 
-  /** Everything that was reported has come to the provider, and every role stands at the end of its topics. */
+  /** Everything that was reported has reached the provider, and every role is at the end of its topics. */
   const everythingGoesOn = async (): Promise<void> => {
     await service.drain()
     const sent = new Set(service.ga4.requests().map(({ body }) => JSON.stringify(body)))

@@ -30,7 +30,7 @@ export function losingRedis({ place }: FaultParts): void {
       servers[1].cli('replicaof', '127.0.0.1', String(servers[0].port))
       await until(() => servers[1].cli('info', 'replication').includes('master_link_status:up'))
       sentinel = await startSentinel(NAME, servers[0].port)
-      // A Sentinel that knows of no replica yet has nobody to promote.
+      // A Sentinel that knows of no replica yet cannot promote one.
       await until(() => sentinel.cli('sentinel', 'replicas', NAME).includes(String(servers[1].port)))
       const WHENCE_HOT_STATE = `redis://127.0.0.1:${sentinel.port}/0?sentinel=${NAME}`
       service = await startDistributed({

@@ -19,13 +19,13 @@ import { LONG } from './lengths.ts'
 
 /** On a busy machine more would take longer than a window. */
 const REQUESTS = LONG.isLong ? 10_000 : 2_000
-/** To each pod; the rest waits here and not in the pods, where Redis would seem slow for want of the processor. */
+/** To each pod; the rest waits here and not in the pods, in which Redis would seem slow for lack of processor time. */
 const SOCKETS = 16
 const AWAY = 'hot state away'
 const PODS = 4
 const WARM_UP = 400
 const HOUR_MS = 3_600_000
-/** How far ahead or behind each pod's clock is; the limits ask Redis. */
+/** How far ahead or behind each pod's clock is; the limits use Redis's. */
 const SKEWS_MS = [0, 40_000, -40_000, HOUR_MS]
 const TRIES = 6
 const SWAPS = 10
@@ -73,7 +73,8 @@ export function manyPods({ place }: FaultParts): void {
         const before = { window: windowAt(), aways: aways() }
         const all = Array.from({ length: REQUESTS }, (_, index) => visit(pods[index % PODS]?.url ?? '', address))
         const statuses = Map.groupBy(await Promise.all(all), (status) => status)
-        // Over the end of a window twice as many are right; and where a busy machine let Redis seem away, each counted alone.
+        // Across the end of a window twice as many are right; and if a busy machine made Redis seem away, each pod
+        // counted alone.
         const isTold = windowAt() === before.window && aways() === before.aways
         if (!isTold && tries < TRIES) continue
         const counts = Object.fromEntries([...statuses].map(([status, some]) => [status, some.length]))
@@ -135,7 +136,7 @@ function randomAddress(): string {
   return `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}`
 }
 
-/** The status, or 0 where no answer came. */
+/** The status, or 0 if no answer came. */
 function sendVisit(url: string, agent: Agent, address: string): Promise<number> {
   const headers = { 'Content-Type': 'application/json', Origin: TEST_ORIGIN, 'X-Forwarded-For': address }
   return new Promise((resolve) => {
@@ -150,7 +151,7 @@ function sendVisit(url: string, agent: Agent, address: string): Promise<number> 
 
 interface Balancer {
   readonly url: string
-  /** New requests go to the other one from now on; those under way stay where they are. */
+  /** New requests go to the other one from now on; those in flight stay. */
   readonly swap: (from: string, to: string) => void
   readonly close: () => Promise<void>
 }

@@ -105,7 +105,7 @@ export function refillingRedis(serviceOf: () => Distributed): void {
       const page = { project: WEBSITE, page_url: `${LOAD_ORIGIN}/install` }
       const old = await activeReceipt(service.url, page, LOAD_ORIGIN)
       await activeReceipt(service.url, { ...page, previous_receipt: old }, LOAD_ORIGIN)
-      // Nobody says that Redis is whole, and the facts lag: whether the installation was matched before cannot be known.
+      // Redis is not marked complete, and the facts lag: whether the installation was matched before cannot be known.
       await service.program('facts-writer').end('SIGTERM')
       await report({})
       const event = { event_id: newId(), installation_id: newId(), receipts: [old] }

@@ -7,12 +7,12 @@ import type { Distributed } from '../support/distributed.ts'
 const SETTLE_MS = 150_000
 const PAUSE_MS = 250
 
-/** Resolves when every topic is worked off and no delivery is open; throws with what is left where that takes too long. */
+/** Resolves when every topic is worked off and no delivery is open; throws with what is left if that takes too long. */
 export async function settled({ eventLog, facts, drain }: Distributed): Promise<void> {
   const deadlineMs = performance.now() + SETTLE_MS
   for (;;) {
     await drain()
-    // Asked in this order: what leaves a waiting room becomes an open delivery before it is settled.
+    // Read in this order: an entry that leaves a waiting room becomes an open delivery before it is settled.
     const waiting = (await eventLog.lag()).filter(({ entries }) => entries > 0)
     const period = { since_ms: 0, until_ms: Date.now() * 2, limit: 1 }
     const open = await Promise.all(

@@ -103,7 +103,7 @@ describe('hook: deadline', function () {
   it('the clock says that time is up: no scan and no request', async () => {
     const path = join(folder.path, 'late')
     mkdirSync(path)
-    // The first call tells the start, every later one that 9 seconds have gone.
+    // The first call returns the start, every later one that 9 seconds have passed.
     const text = `#!/bin/sh\nif mkdir ${join(path, 'asked')}; then echo 1700000000; else echo 1700000009; fi\n`
     writeFileSync(join(path, 'date'), text, { mode: 0o755 })
     const script = servedScript({ baseUrl: `${recorder.baseUrl}/late` })

@@ -360,7 +360,7 @@ function mkPath(path: string): string {
   return path
 }
 
-/** The shell that was told to end may outlive its parent by a moment. */
+/** A shell that gets a signal may outlive its parent by a moment. */
 async function waitUntil(holds: () => boolean): Promise<void> {
   for (let tries = 0; tries < 500 && !holds(); tries++) await new Promise((resolve) => setTimeout(resolve, 20))
 }

@@ -8,7 +8,7 @@ import { buildHome, CHROME, chromiumName, FIREFOX, marker, receipt, type Home } 
 import { startRecorder, type Recorder } from './support/recorder.ts'
 import { isInstalled, run, servedScript, SHELLS, temporaryFolder } from './support/shells.ts'
 
-/** What an attacker would write where a name, a value or a line is expected; CANARY stands for a file that must not appear. */
+/** What an attacker would write instead of a name, a value or a line; CANARY is a file that must not appear. */
 const PAYLOADS: readonly string[] = [
   ...[
     '$(touch CANARY)',

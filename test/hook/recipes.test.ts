@@ -1,4 +1,4 @@
-/** The recipes of docs/hook-recipes.md, run as they stand there against a service that records what it gets. */
+/** The recipes of docs/hook-recipes.md, run as printed there against a service that records what it gets. */
 
 import { expect } from 'chai'
 import { spawn } from 'node:child_process'
@@ -134,7 +134,7 @@ describe('hook: recipes', function () {
     })
   })
 
-  /** Waits for what a program sends that nobody waits for. */
+  /** Waits for a report that the program itself does not wait for. */
   async function reported(number: number): Promise<void> {
     for (let tries = 0; tries < 1_000 && bodies.length < number; tries++)
       await new Promise((resolve) => setTimeout(resolve, 20))
@@ -160,7 +160,7 @@ describe('hook: recipes', function () {
       it(`${name}: reports once, in the background, even without a home folder`, async function () {
         if (!isInstalled(tool)) this.skip()
         writeFileSync(join(place, file), recipe(`first-run-${name}`))
-        // Tools that stand in for others need the home folder of whoever installed them.
+        // Tools that replace others need the home folder of the user who installed them.
         const own = { ...process.env, GOFLAGS: '-mod=mod', GOCACHE: join(place, 'go-cache') } as Environment
         if (build) {
           const built = await execute(build, own)

@@ -46,7 +46,7 @@ describe('hook: under sudo', function () {
     const onlyRoots = visitor.chromium(`${CHROME}/Default`, 2, marker(2))
     spawnSync('chown', ['-R', `${VISITOR_ID}:${VISITOR_ID}`, visitor.path])
     chmodSync(visitor.path, 0o700)
-    // Whoever reads as root would read this one too.
+    // A process that reads as root would read this one too.
     chownSync(onlyRoots, 0, 0)
     chmodSync(onlyRoots, 0o600)
   })

@@ -98,7 +98,7 @@ class MochaRunner implements TestRunner {
         tests.push({ ...named(test.fullTitle()), timeSpentMs: test.duration ?? 0, status: TestStatus.Success })
       })
       runner.on('fail', (test, error: Error) => {
-        // A hook that fails stands for the test that it was for.
+        // A hook that fails counts as its test.
         const title = test.ctx?.currentTest?.fullTitle() ?? test.fullTitle()
         tests.push({
           ...named(title),

@@ -4,7 +4,7 @@ export interface Mutation {
   /** What would break, as a test could say it. */
   readonly breaks: string
   readonly file: string
-  /** Text of the file; stands there exactly once. */
+  /** Text of the file; occurs there exactly once. */
   readonly old: string
   readonly new: string
   /** Test files, at least one of which must fail. */

@@ -185,7 +185,7 @@ function memberExamples(add: (kind: ResourceKind, message: string, good: Manifes
   add('Member', 'must be a time', invited({}), invited({ expiresAt: '2026-11-29 06:00:00Z' }))
 }
 
-/** The messages of all rules that stand anywhere in a schema. */
+/** The messages of all rules in a schema, at any depth. */
 function textMessages(schema: JsonSchema): readonly string[] {
   const below = [...Object.values(schema.properties ?? {}), ...(schema.items === undefined ? [] : [schema.items])]
   return [...textRules(schema).map(({ message }) => message), ...below.flatMap(textMessages)]

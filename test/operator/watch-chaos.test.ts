@@ -311,7 +311,7 @@ describe('watches', function () {
       )
       expect(second.isLeading()).to.equal(false)
       expect(await holder()).to.equal('operator-a')
-      // A lease that somebody took: whoever led stops by itself, and the other one waits for the end of it.
+      // A stolen lease: the leader stops by itself, and the other one waits for its end.
       const stolen = await kube.want(LEASE)
       await kube.want(LEASE, {
         method: 'PUT',

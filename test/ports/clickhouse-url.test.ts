@@ -1,4 +1,4 @@
-/** The URL of a ClickHouse server: everything that teams set about it stands there. */
+/** The URL of a ClickHouse server contains everything that teams set about it. */
 
 import { expect } from 'chai'
 

@@ -1,4 +1,4 @@
-/** A member of a Kafka group whose coordinator moved: it is made anew, however kafkajs's own consumer goes on. */
+/** A member of a Kafka group whose coordinator moved: it is recreated, whatever kafkajs's own consumer does. */
 
 import { expect } from 'chai'
 import type { Kafka } from 'kafkajs'
@@ -86,7 +86,7 @@ describe('a member of a Kafka group', () => {
 type EventName = 'GROUP_JOIN' | 'FETCH' | 'HEARTBEAT' | 'CRASH'
 type Fetched = (payload: unknown) => Promise<void>
 
-/** What `startMember` asks of kafkajs's consumer, with one partition. */
+/** The part of kafkajs's consumer that `startMember` uses, with one partition. */
 class FakeConsumer {
   readonly events = { GROUP_JOIN: 'GROUP_JOIN', FETCH: 'FETCH', HEARTBEAT: 'HEARTBEAT', CRASH: 'CRASH' } as const
   committed: number | null = null

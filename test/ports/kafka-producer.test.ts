@@ -1,4 +1,4 @@
-/** What the producer asks of Kafka: all replicas in sync have a record before its append counts. */
+/** What the producer requires of Kafka: all replicas in sync have a record before its append counts. */
 
 import { expect } from 'chai'
 import type { Kafka, ProducerRecord } from 'kafkajs'

@@ -156,7 +156,7 @@ describe('catalog folder', () => {
     unlinkSync(join(folder, '2.yaml'))
     symlinkSync(join(root, 'target.yaml'), join(folder, '2.yaml'))
     await open()
-    // The second change comes when everything is at rest: no notice of the folder tells of it.
+    // The second change comes when everything is idle: no notification of the folder reports it.
     for (const days of [60, 61]) {
       writeFileSync(join(root, 'target.yaml'), websiteYaml('site', days))
       await change(hasRetention(days))

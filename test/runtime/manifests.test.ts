@@ -1,4 +1,4 @@
-/** Reading YAML: where things stand, what Secrets take from the environment, and what a broken file says. */
+/** Reading YAML: the places of fields, what Secrets take from the environment, and the messages for a broken file. */
 
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -258,7 +258,7 @@ describe('manifests', () => {
 
   it('that may not be read are named, for anyone but root', async function () {
     if (process.getuid?.() === 0) {
-      // Root reads everything; what it cannot read is a folder where a file should be, which is passed over.
+      // Root reads everything; what it cannot read is a folder instead of a file, which is skipped.
       expect(await readManifests(folder)).to.deep.equal([])
       return
     }

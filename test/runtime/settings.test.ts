@@ -1,4 +1,6 @@
-/** Settings: where each value comes from, and that everything wrong is said at once, by name, without showing secrets. */
+/**
+ * Settings: the source of each value, and that everything wrong is reported at once, by name, without showing secrets.
+ */
 
 import { expect } from 'chai'
 

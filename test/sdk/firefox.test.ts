@@ -37,10 +37,10 @@ describe('sdk in Firefox', function () {
   const collected = () =>
     service.requests.filter(({ path: where }) => where.startsWith('/v1/')).map(({ path: where }) => where)
 
-  /** Opens a page that fails the test where the SDK is heard of. */
+  /** Opens a page that fails the test if the SDK prints anything. */
   async function watched(firefox: PuppeteerInstance, noise: string[]): Promise<Page> {
     const page = await firefox.browser.newPage()
-    // Firefox asks for an icon that these pages do not have, and complains where a policy forbids it.
+    // Firefox requests an icon that these pages do not have, and complains if a policy forbids it.
     const hear = (text: string) => text.includes('favicon') || noise.push(text)
     page.on('pageerror', (error) => hear(String(error)))
     page.on('console', (message) => hear(message.text()))

@@ -16,7 +16,7 @@ import { startRecordingService } from './support/recording-service.ts'
 import type { Site } from './support/site.ts'
 import { startSite } from './support/site.ts'
 
-/** What a page loads before anything is asked for on top. */
+/** What a page loads before it requests anything more. */
 const CORE_BROTLI_BYTES = 4 * 1024
 const ROOT = path.join(import.meta.dirname, '../..')
 

@@ -25,7 +25,7 @@ export interface ClickHouseServer {
   resume(): void
   /** SIGKILL; resolves when it is gone. */
   kill(): Promise<void>
-  /** SIGTERM; resolves to its exit code, or null where it had to be killed. */
+  /** SIGTERM; resolves to its exit code, or null if it had to be killed. */
   end(): Promise<number | null>
   /** Starts it again on the same port and data. */
   restart(): Promise<void>
@@ -36,11 +36,11 @@ export interface ClickHouseServer {
 export interface ClickHouseServerOptions {
   readonly user?: string
   readonly password?: string
-  /** Made where it is missing. */
+  /** Created if it is missing. */
   readonly database?: string
   /** HTTPS with a certificate of its own, which the URL names as `ca`. */
   readonly isTls?: boolean
-  /** Its own process group: Ctrl-C in a terminal reaches only whoever started it. */
+  /** Its own process group: Ctrl-C in a terminal reaches only the process that started it. */
   readonly isDetached?: boolean
 }
 

@@ -32,9 +32,9 @@ export interface Distributed {
   readonly program: (role: Role) => Program
   /** Ends a role as a crash would, or in peace, and starts it again. Resolves when it works. */
   readonly restart: (role: Role, signal?: 'SIGKILL' | 'SIGTERM') => Promise<void>
-  /** Starts one more process of a role, with settings of its own; whoever does so may end it, else `stop` does. */
+  /** Starts one more process of a role, with its own settings; the caller may end it, otherwise `stop` does. */
   readonly add: (role: Role, env?: Readonly<Record<string, string>>) => Promise<Program & { readonly url: string }>
-  /** Moves the wall clock of every process; what asks the engines' own clocks stays. */
+  /** Moves the wall clock of every process; the engines' own clocks stay. */
   readonly advance: (ms: number) => void
   /** Writes manifests into the watched folder. */
   readonly apply: (files: Readonly<Record<string, string>>) => Promise<void>
@@ -159,7 +159,7 @@ async function writeAll(folder: string, files: Readonly<Record<string, string>>)
 async function drain(eventLog: EventLog): Promise<void> {
   let quiet = 0
   for (let tries = 0; tries < DRAIN_TRIES; tries++) {
-    // While the broker or a group's coordinator comes back nobody can say how far a role is.
+    // While the broker or a group's coordinator comes back a role's progress is unknown.
     const lag = await eventLog.lag().catch(() => null)
     const waiting = lag?.filter(({ topic, entries }) => entries > 0 && !/\.\d+[smh]$/.test(topic))
     quiet = waiting?.length === 0 ? quiet + 1 : 0

@@ -13,7 +13,7 @@ import { startRedis, type RedisServer } from './redis.ts'
 
 export type EngineEnv = Readonly<Record<'WHENCE_EVENT_LOG' | 'WHENCE_HOT_STATE' | 'WHENCE_FACTS', string>>
 
-/** Where processes find Kafka, and what a test can do to all of it. */
+/** The processes' address of Kafka, and what a test can do to it. */
 export type EngineKafka = Pick<
   KafkaBroker,
   'plain' | 'linked' | 'folder' | 'pause' | 'resume' | 'kill' | 'restart' | 'stop'
@@ -21,7 +21,7 @@ export type EngineKafka = Pick<
 
 export interface Engines {
   readonly kafka: EngineKafka
-  /** Its brokers one by one, where there are three. */
+  /** Its brokers one by one, if there are three. */
   readonly cluster: KafkaCluster | null
   readonly redis: RedisServer
   readonly clickhouse: ClickHouseServer
@@ -41,7 +41,7 @@ export interface Engines {
 export interface EnginesOptions {
   /** Folder of Kafka's jars, from `kafkaJars`. */
   readonly jars: string
-  /** Told what is being started. */
+  /** Called with what is being started. */
   readonly onProgress?: (what: string) => void
   /** Lines of `redis.conf`. */
   readonly redisSettings?: readonly string[]
@@ -54,7 +54,7 @@ export interface EnginesOptions {
   readonly links?: Links
 }
 
-/** Where starting one fails, those before it are ended. */
+/** If starting one fails, those before it are ended. */
 export async function startEngines(options: EnginesOptions): Promise<Engines> {
   const { onProgress: say = () => undefined, isDetached = false, isCluster = false, partitions = 2, links } = options
   const closers: (() => Promise<unknown>)[] = []

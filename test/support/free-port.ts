@@ -6,8 +6,8 @@ import { createServer } from 'node:net'
 
 const HOST = '127.0.0.1'
 /**
- * Below those that Linux gives to outgoing connections (net.ipv4.ip_local_port_range begins at 32768): a port that the system
- * chose is soon somebody's again, and the program that it was meant for finds it taken.
+ * Below those that Linux gives to outgoing connections (net.ipv4.ip_local_port_range begins at 32768): a port that the
+ * system chose is soon reused, and the program that it was meant for finds it taken.
  */
 const [FIRST, END] = [20_000, 32_000]
 const MOST_TRIES = 200

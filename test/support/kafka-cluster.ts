@@ -45,7 +45,7 @@ export interface KafkaCluster {
 }
 
 export interface ClusterOptions {
-  /** Their own process groups: Ctrl-C in a terminal reaches only whoever started them. */
+  /** Their own process groups: Ctrl-C in a terminal reaches only the process that started them. */
   readonly isDetached?: boolean
 }
 
@@ -177,7 +177,7 @@ async function ask<T>(broker: ClusterBroker, question: (admin: Admin) => Promise
     await admin.connect()
     return await question(admin)
   } finally {
-    // Without an end where the broker is stopped.
+    // Never resolves if the broker is stopped.
     void admin.disconnect().catch(() => undefined)
   }
 }

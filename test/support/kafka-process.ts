@@ -28,7 +28,7 @@ export interface BrokerPlan {
   readonly port: number
   /** The broker takes requests when it lists this one. */
   readonly nodeId: number
-  /** Its own process group: Ctrl-C in a terminal reaches only whoever started it. */
+  /** Its own process group: Ctrl-C in a terminal reaches only the process that started it. */
   readonly isDetached: boolean
 }
 

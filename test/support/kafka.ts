@@ -34,8 +34,8 @@ export interface KafkaBroker extends BrokerProcess {
 }
 
 /**
- * Null where Java or Maven is missing, unless CI=true: then that is an error. The first call fetches the jars;
- * `onProgress` is told so line by line.
+ * Null if Java or Maven is missing, unless CI=true: then that is an error. The first call fetches the jars and calls
+ * `onProgress` with each line.
  */
 export async function kafkaJars(onProgress: (line: string) => void = () => undefined): Promise<string | null> {
   try {
@@ -52,11 +52,11 @@ export async function kafkaJars(onProgress: (line: string) => void = () => undef
 }
 
 export interface KafkaOptions {
-  /** Its own process group: Ctrl-C in a terminal reaches only whoever started it. */
+  /** Its own process group: Ctrl-C in a terminal reaches only the process that started it. */
   readonly isDetached?: boolean
   /**
-   * Told the port of one more listener, without authentication: resolves with the port at which clients are to reach it,
-   * which is a proxy's. `linked` then names that one.
+   * Called with the port of one more listener, without authentication: resolves with the port at which clients reach
+   * it, which is a proxy's. `linked` then names that one.
    */
   readonly linkTo?: (port: number) => Promise<number>
 }
@@ -105,7 +105,7 @@ interface Ports {
   readonly tls: number
   readonly controller: number
   readonly link: number
-  /** What `link` is told to clients as. */
+  /** The port of `link` that clients use. */
   readonly linked: number
 }
 

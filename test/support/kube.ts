@@ -38,7 +38,7 @@ export interface CallOptions {
   readonly method?: string
   readonly body?: unknown
   readonly contentType?: string
-  /** The administrator's where it is absent. */
+  /** The administrator's by default. */
   readonly token?: string
 }
 
@@ -74,11 +74,11 @@ export interface KubeServer {
   call(path: string, options?: CallOptions): Promise<KubeAnswer>
   /** Like `call`, and throws unless the answer is 2xx. */
   want(path: string, options?: CallOptions): Promise<any>
-  /** Server-side apply of whole objects with this field manager; throws where one is refused. */
+  /** Server-side apply of whole objects with this field manager; throws if one is refused. */
   apply(objects: readonly object[], fieldManager?: string): Promise<void>
   /** kubectl as the administrator, or with another kubeconfig; resolves with its standard output. */
   kubectl(args: readonly string[], input?: string): Promise<string>
-  /** Makes a ServiceAccount where there is none and gives back a token of it. */
+  /** Creates a ServiceAccount if there is none and returns a token of it. */
   serviceAccountToken(namespace: string, name: string): Promise<string>
   /** Writes a kubeconfig for this token; gives back its path. */
   kubeconfigFor(token: string): Promise<string>
@@ -99,7 +99,7 @@ export interface KubeServer {
   stop(): Promise<void>
 }
 
-/** Null where Go or etcd is missing, unless CI=true: then that is an error. The first call builds the programs. */
+/** Null if Go or etcd is missing, unless CI=true: then that is an error. The first call builds the programs. */
 export async function kubeTools(): Promise<KubeTools | null> {
   try {
     await run('etcd', ['--version'], { timeout: CALL_MS })

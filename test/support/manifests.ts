@@ -1,4 +1,4 @@
-/** Builders of custom resources as plain objects: each gives a valid one, which a test bends where it wants to. */
+/** Builders of custom resources as plain objects: each gives a valid one, which a test changes as it needs. */
 
 import { createHash } from 'node:crypto'
 

@@ -1,6 +1,6 @@
 /**
- * Preloaded into a process (`node --import`): moves its wall clock by the milliseconds that stand in the file which
- * `MOVED_CLOCK` names. Timers and `performance` stay as they are, as when somebody sets a machine's clock.
+ * Preloaded into a process (`node --import`): moves its wall clock by the milliseconds in the file that `MOVED_CLOCK`
+ * names. Timers and `performance` stay as they are, as when a machine's clock is set.
  */
 
 import { readFileSync } from 'node:fs'

@@ -22,11 +22,11 @@ export interface ProgramOptions {
   readonly env: Readonly<Record<string, string>>
   /** Preloads and the like, before the program. */
   readonly nodeWords?: readonly string[]
-  /** Its own process group: Ctrl-C in a terminal reaches only whoever started it. */
+  /** Its own process group: Ctrl-C in a terminal reaches only the process that started it. */
   readonly isDetached?: boolean
   /** Keeps what it writes on standard output: for tools, which say little. */
   readonly isHeard?: boolean
-  /** Told every line that it writes on standard error. */
+  /** Called with every line on its standard error. */
   readonly onLine?: (line: string) => void
 }
 
@@ -60,7 +60,7 @@ export function startProgram(words: readonly string[], options: ProgramOptions):
     throw new Error(`whence ${words.join(' ')} ended before it was ready (${how}): ${stderr}`)
   })
   const ready = Promise.race([working.promise, early])
-  // Whoever kills it while it starts does not wait for it to be ready.
+  // A test that kills it while it starts does not wait for it to be ready.
   ready.catch(() => undefined)
   return {
     pid: child.pid ?? 0,

@@ -31,9 +31,9 @@ export interface RedisServerOptions {
   /** Arguments for `redis-cli`, for example of a user. */
   readonly cliArguments?: readonly string[]
   readonly isSentinel?: boolean
-  /** Listens for TLS alone; the certificate stands among the settings. */
+  /** Listens only for TLS; the certificate is in the settings. */
   readonly isTls?: boolean
-  /** Its own process group: Ctrl-C in a terminal reaches only whoever started it. */
+  /** Its own process group: Ctrl-C in a terminal reaches only the process that started it. */
   readonly isDetached?: boolean
 }
 
@@ -41,7 +41,7 @@ const HOST = '127.0.0.1'
 const START_MS = 15_000
 const CLI_MS = 10_000
 
-/** Where `redis-server` is missing a test that needs it says so; that is a failure on a build machine. */
+/** If `redis-server` is missing a test that needs it says so; that is a failure on a build machine. */
 export function hasRedisServer(): boolean {
   const isThere = spawnSync('redis-server', ['--version'], { timeout: CLI_MS }).status === 0
   if (!isThere && process.env['CI'] === 'true') throw new Error('redis-server is missing: sh test/install-tools.sh')

@@ -10,7 +10,7 @@ import { exitCodeOf, notRunLines, summaryLine, timeLines, type RunReport } from 
 const ROOT = join(import.meta.dirname, '../..')
 const { EVENT_SUITE_BEGIN, EVENT_SUITE_END, EVENT_TEST_PENDING } = Mocha.Runner.constants
 
-/** With `--reporter-option report=FILE` the report goes into that file for whoever runs several processes. */
+/** With `--reporter-option report=FILE` the report goes into that file, for runs of several processes. */
 export default class SummaryReporter extends Mocha.reporters.Spec {
   readonly #runner: Mocha.Runner
   readonly #reportFile: string | undefined

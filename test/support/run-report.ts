@@ -1,4 +1,4 @@
-/** What is told about a test run: the tally, the seconds of each file, and what this machine could not run. */
+/** The report of a test run: the tally, the seconds of each file, and what this machine could not run. */
 
 /** What became of all tests of a run. */
 export interface Tally {
@@ -7,7 +7,7 @@ export interface Tally {
   readonly skipped: number
 }
 
-/** What one mocha process tells about its run; files are named from the project's root. */
+/** The report of one mocha process; files are named from the project's root. */
 export interface RunReport {
   readonly tally: Tally
   /** Wall seconds of each file, hooks included. */

@@ -30,7 +30,7 @@ export interface TestService extends Service {
 
 export interface TestServiceOptions {
   readonly manifests?: Readonly<Record<string, string>>
-  /** An existing folder of an earlier service, to go on with its data. */
+  /** An existing folder of an earlier service, to continue with its data. */
   readonly folder?: string
   readonly env?: Readonly<Record<string, string>>
   /** A clock of the test's own; real time, moved by `advance`, without it. */
@@ -144,7 +144,7 @@ async function drain(service: Service, group?: string): Promise<void> {
   let quiet = 0
   for (let tries = 0; tries < DRAIN_TRIES; tries++) {
     const lag = await service.eventLog.lag()
-    // Waiting rooms hold what is not due yet; nobody waits for those.
+    // Waiting rooms hold what is not due yet; they are not waited for.
     const asked = lag.filter((row) => group === undefined || row.group === group)
     const waiting = asked.filter(({ topic, entries }) => entries > 0 && !/\.\d+[smh]$/.test(topic))
     quiet = waiting.length === 0 ? quiet + 1 : 0

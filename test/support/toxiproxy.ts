@@ -13,7 +13,7 @@ export interface Links {
   /** Cut: connections break and new ones are refused. */
   readonly cut: (name: string) => Promise<void>
   readonly mend: (name: string) => Promise<void>
-  /** Every answer comes so much later, within the jitter; 0 takes the delay away. */
+  /** Delays every answer by this much, within the jitter; 0 removes the delay. */
   readonly delay: (name: string, ms: number, jitterMs?: number) => Promise<void>
   readonly stop: () => Promise<void>
 }
@@ -23,7 +23,7 @@ const BUILD_MS = 300_000
 const START_TRIES = 200
 const START_PAUSE_MS = 50
 
-/** Null where Go is missing, unless CI=true: then that is an error. The first call builds it. */
+/** Null if Go is missing, unless CI=true: then that is an error. The first call builds it. */
 export async function toxiproxyProgram(): Promise<string | null> {
   try {
     const { stdout } = await promisify(execFile)(FETCH, [], { timeout: BUILD_MS })

@@ -1,4 +1,4 @@
-/** What a file exports somebody imports. Each check is first shown what it must refuse. */
+/** Every export of a file is imported. Each check is first shown what it must refuse. */
 
 import { expect } from 'chai'
 

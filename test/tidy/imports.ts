@@ -27,7 +27,7 @@ const WITHOUT_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   sdk: ['sdk/build.ts', 'sdk/build-package.ts', 'sdk/package/react.ts'],
 }
 
-/** An engine or framework is named by its own adapter and by nobody else. */
+/** An engine or framework is named only by its own adapter. */
 const RESERVED: Readonly<Record<string, string>> = {
   kafkajs: 'ports/event-log/',
   ioredis: 'ports/hot-state/',
@@ -109,7 +109,7 @@ function packageProblem(path: string, specifier: string, folder: string): string
   return owner === undefined || path.startsWith(owner) ? null : `imports ${name}, which only ${owner} may name`
 }
 
-/** Groups of files that import each other around, types included: whoever reads one of them has to read all. */
+/** Groups of files that import each other in a cycle, types included: to read one of them is to read all. */
 export function importCircles(files: readonly SourceFile[]): readonly string[] {
   const paths = new Set(files.map(({ path }) => path))
   const targets = new Map(files.map((file) => [file.path, targetsOf(file).filter((target) => paths.has(target))]))
@@ -144,7 +144,7 @@ export function packageOf(specifier: string): string {
   return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
 }
 
-/** Product files that no other file of the product reaches from these entries: nobody would miss them. */
+/** Product files that no other file of the product reaches from these entries. */
 export function deadFiles(files: readonly SourceFile[], entries: readonly string[]): readonly string[] {
   const byPath = new Map(files.map((file) => [file.path, file]))
   const reached = new Set<string>()

@@ -42,7 +42,7 @@ function pathsBelow(folder: string): readonly string[] {
   try {
     entries = readdirSync(join(ROOT, folder), { withFileTypes: true })
   } catch {
-    // A folder that nobody has needed yet.
+    // A folder that does not exist yet.
     return []
   }
   return entries.flatMap((entry) => {

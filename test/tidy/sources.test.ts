@@ -53,7 +53,7 @@ const COMMON_FILES = ['bounded-map.ts', 'deadline.ts', 'digest.ts', 'json-column
 /** A cache by constant text: patterns of our own schemas, whose compilation would cost more than the rest of a check. */
 const MODULE_STATE = ['domain/resources/json-schema.ts keeps COMPILED']
 
-/** Where a number of the contract stands for something else: file and number, and what it is there. */
+/** Places in which a number of the contract means something else: file and number, and its meaning there. */
 const OTHER_MEANINGS: Readonly<Record<string, string>> = {
   'api/server.ts repeats 16384': 'the header block, not the body',
   'sdk/extras/adapters.ts repeats 6000': 'all custom fields together, so that a visit stays within its body',
@@ -246,7 +246,7 @@ describe('runtime/', () => {
 })
 
 describe('folders', () => {
-  /** More than one looks through at a glance. Generated files and charts have an order that their tools ask for. */
+  /** More than a reader takes in at a glance. Generated files and charts have an order that their tools require. */
   const MOST_FILES = 15
 
   it('of the product hold no more files than one sees at a glance', () => {

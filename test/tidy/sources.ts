@@ -47,7 +47,7 @@ function isPureMath(user: ts.Node): boolean {
   return ts.isPropertyAccessExpression(user) && user.name.text !== 'random'
 }
 
-/** A name that stands for a value of that name, not for a member, a property or a type's field. */
+/** A name that refers to a value of that name, not to a member, a property or a type's field. */
 function isReference(node: ts.Identifier): boolean {
   const { parent } = node
   if (ts.isPropertyAccessExpression(parent)) return parent.expression === node
@@ -96,7 +96,7 @@ function writtenNames(source: ts.SourceFile): ReadonlySet<string> {
   return new Set(names)
 }
 
-/** Null where a file opens with a sentence that says what it decides or does; else what is wrong. */
+/** Null if a file opens with a sentence that says what it decides or does; otherwise what is wrong. */
 export function openingProblem(file: SourceFile): string | null {
   const text =
     file.path.endsWith('.sh') || file.text.startsWith('#!') ? shellOpening(file.text) : blockOpening(file.text)
@@ -238,7 +238,7 @@ function commentsOf(source: ts.SourceFile): readonly Comment[] {
   return [...comments.values()]
 }
 
-/** Numbers of the contract that are unlike any other: whoever writes one of them, anywhere, means the limit. */
+/** Numbers of the contract that are unlike any other: any use of one of them means the limit. */
 export const UNMISTAKABLE_NUMBERS: ReadonlySet<number> = new Set(
   [
     ...numbersOf(LIMITS),
@@ -272,7 +272,7 @@ function isOrdinary(number: number): boolean {
   )
 }
 
-/** Where a file writes such a number out, as one literal or as a product of literals. */
+/** Places in which a file writes such a number out, as one literal or as a product of literals. */
 export function contractLiterals(file: SourceFile): readonly string[] {
   const source = parse(file)
   const found: string[] = []

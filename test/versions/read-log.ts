@@ -1,7 +1,7 @@
 /**
- * Runs every reader of this tree's release on a log, and tells what became of it: `node test/versions/read-log.ts FOLDER`.
+ * Runs every reader of this tree's release on a log, and prints the results: `node test/versions/read-log.ts FOLDER`.
  *
- * `write` in front of the folder appends the samples of this tree's release instead.
+ * `write` before the folder appends the samples of this tree's release instead.
  */
 
 import { join } from 'node:path'

@@ -72,7 +72,7 @@ describe('two releases on one log', function () {
     expect(old.behind).to.deep.equal(READ_BY)
     expect(old).to.deep.include({ delivered: [], letters: [], unreadLetters: 1, unreadable: 0 })
     expect(Object.values(old.rows)).to.deep.equal(Object.values(old.rows).map(() => 0))
-    // The activation that waits goes on waiting: its visit is not there.
+    // The waiting activation keeps waiting: its visit is not there.
     expectAllDone(JSON.parse(await next.run(place)) as LogReport, { behind: ['state state.30s'] })
   })
 

@@ -17,9 +17,9 @@ export interface CallOptions {
   /** Absent: the registered origin for the browsers' endpoints, none for others. Null: none. */
   readonly origin?: string | null
   readonly headers?: Readonly<Record<string, string>>
-  /** What the proxy in front tells of the client; a fresh one without it. */
+  /** The client address that the proxy in front reports; a fresh one by default. */
   readonly address?: string
-  /** False where the answer is not the api's own. */
+  /** False if the answer is not the api's own. */
   readonly isDocumented?: boolean
 }
 

@@ -59,7 +59,7 @@ export function bareCatalog(count = 1): Catalog {
   }
 }
 
-/** Collection asks for none of them. */
+/** Collection uses none of them. */
 const refused = (): Promise<never> => Promise.reject(new Error('the api knows no sessions'))
 const NO_SESSIONS: SessionVerbs = {
   putSession: refused,

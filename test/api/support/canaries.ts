@@ -121,7 +121,7 @@ export async function filesBelow(folder: string): Promise<Map<string, string>> {
   return new Map(await Promise.all(read))
 }
 
-/** Files that are written ahead are mostly zeros, which nobody needs to search. */
+/** Preallocated files are mostly zeros, which need no search. */
 function withoutGaps(text: string): string {
   const parts = text.split('\0'.repeat(32))
   return parts.filter((part) => part !== '').join('\0')

@@ -21,7 +21,7 @@ const validators = new Map<string, ValidateFunction>()
 /** Every error code that any answer of this run has carried. */
 export const SEEN_CODES = new Set<string>()
 
-/** Throws where an answer says what the document does not. */
+/** Throws if an answer is not as documented. */
 export function expectDocumented(method: string, path: string, reply: Reply): void {
   const where = `${method} ${path} ${reply.status} ${reply.text.slice(0, 200)}`
   if (reply.status >= 400) expectError(where, reply, method === 'HEAD')

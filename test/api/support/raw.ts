@@ -21,7 +21,7 @@ export interface RawExchange {
   readonly rest: string
 }
 
-/** So long nothing must come, after everything was sent, before an open connection counts as quiet. */
+/** How long nothing must come, after everything was sent, before an open connection counts as quiet. */
 const QUIET_MS = 3_000
 
 /** Sends the pieces, text as Latin-1, and collects what comes until the service closes or falls quiet. */
@@ -77,7 +77,7 @@ function parseAnswers(text: string): Pick<RawExchange, 'answers' | 'rest'> {
   return { answers, rest }
 }
 
-/** The first whole answer in `text`; null where there is none. */
+/** The first complete answer in `text`; null if there is none. */
 function takeAnswer(text: string): (RawAnswer & { readonly size: number }) | null {
   const end = text.indexOf('\r\n\r\n')
   const [statusLine = '', ...lines] = text.slice(0, Math.max(0, end)).split('\r\n')

@@ -191,7 +191,7 @@ function bodyCases(): Case[] {
 
 type Body = Record<string, unknown>
 
-/** Where a text may stand in a body, and how long it may be there. */
+/** Places of texts in a body, and their maximum lengths. */
 const FIELDS: readonly (readonly [path: string, chars: number, place: (text: string) => Body])[] = [
   ['/v1/visits', 15_000, (text) => visitBody({ other: text })],
   ['/v1/visits', 15_000, (text) => visitBody({ gpc: true, other: text })],
@@ -280,7 +280,7 @@ function fieldCases(): Case[] {
   )
 }
 
-/** The longest text below the limit: escapes make it longer than what was asked for. */
+/** The longest text below the limit: escapes make it longer than requested. */
 function fitted(make: (chars: number) => string, size: number): string {
   let room = BODY_BYTES
   for (;;) {

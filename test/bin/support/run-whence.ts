@@ -1,4 +1,7 @@
-/** Runs the command line as a process of its own: what people see is the whole program, and its output is where they see it. */
+/**
+ * Runs the command line as a separate process: what people see is the whole program, and its output is where they see
+ * it.
+ */
 
 import { spawn, type ChildProcess } from 'node:child_process'
 
@@ -25,7 +28,7 @@ export function whence(words: readonly string[], env: Readonly<Record<string, st
   return startWhence(words, env).ended
 }
 
-/** A line of shell, for what depends on pipes; `$WHENCE` stands for the program. */
+/** A line of shell, for what depends on pipes; `$WHENCE` is the program. */
 export function shell(line: string): Promise<Ran> {
   const program = `'${process.execPath}' '${PROGRAM}'`
   return startProgram('bash', ['-c', `set -o pipefail; ${line.replaceAll('$WHENCE', program)}`], {}).ended

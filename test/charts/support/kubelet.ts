@@ -21,7 +21,7 @@ import type { KubeManifest } from './render.ts'
 import { freePort } from '../../support/free-port.ts'
 
 export interface Kubelet {
-  /** Where the port of this workload can be reached, for example `http://127.0.0.1:12345`. */
+  /** The address of this workload's port, for example `http://127.0.0.1:12345`. */
   readonly url: (workload: string, port: string) => string
   /** What each process wrote, the latest of it. */
   readonly output: () => string
@@ -129,7 +129,7 @@ class Playing {
     for (const [path, { item, kind }] of wanted) await this.#keep(path, item, kind)
   }
 
-  /** Starts it where it does not run as it should, and says how it is. */
+  /** Starts it if it does not run as it should, and reports its state. */
   async #keep(path: string, item: KubeManifest, kind: string): Promise<void> {
     const pod = kind === 'pods' ? item : item['spec'].template
     const digest = createHash('sha256').update(JSON.stringify([pod.spec, item['metadata'].uid])).digest('hex')
@@ -252,7 +252,7 @@ class Playing {
     return ports
   }
 
-  /** `http://NAME:PORT` of each Service, and where a process behind it answers. */
+  /** `http://NAME:PORT` of each Service, and the address of a process behind it. */
   async #services(): Promise<readonly (readonly [string, string])[]> {
     const { items } = await this.#kube.want(`/api/v1/namespaces/${this.#namespace}/services`)
     return items.flatMap(({ metadata, spec }: KubeManifest) =>

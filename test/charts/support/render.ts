@@ -62,7 +62,7 @@ const SWITCHES: readonly (readonly string[])[] = [
 
 let all: Promise<ReadonlyMap<string, readonly KubeManifest[]>> | null = null
 
-/** Every listed set of values, and combinations in which any two choices meet. Rendered once for all who ask. */
+/** Every listed set of values, and combinations in which any two choices meet. Rendered once for all callers. */
 export function renderAll(helm: string): Promise<ReadonlyMap<string, readonly KubeManifest[]>> {
   all ??= (async () => {
     const rendered = new Map<string, readonly KubeManifest[]>()
@@ -74,7 +74,7 @@ export function renderAll(helm: string): Promise<ReadonlyMap<string, readonly Ku
   return all
 }
 
-/** Hooks and tests included. `sets` are as in `--set`; with none of them it is the value set as it stands. */
+/** Hooks and tests included. `sets` are as in `--set`; without any it is the value set as it is. */
 export async function render(
   helm: string,
   valueSet: string,
@@ -112,7 +112,7 @@ export function podsOf(manifests: readonly KubeManifest[]): readonly RenderedPod
   })
 }
 
-/** Rows in which any two choices of any two switches stand together at least once. */
+/** Rows in which any two choices of any two switches occur together at least once. */
 function pairwise<T>(switches: readonly (readonly T[])[]): readonly (readonly T[])[] {
   const open = new Set<string>()
   const pairs = (row: readonly (number | null)[]): readonly string[] =>

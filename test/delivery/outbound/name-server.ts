@@ -16,7 +16,7 @@ export interface NameAnswer {
 export interface NameServer {
   /** As `dns.Resolver#setServers` takes it. */
   readonly address: string
-  /** What was asked, in order: `A hooks.acme.dev`. */
+  /** The questions, in order: `A hooks.acme.dev`. */
   readonly asked: string[]
   /** `round` counts the questions of this type for this name from 0. */
   answer: (name: string, round: number) => NameAnswer

@@ -1,4 +1,4 @@
-/** What calls to addresses of tenants promise: they go where they may, nowhere else, and end in time and size. */
+/** The promises of calls to tenants' addresses: they go only where they may, and end in time and size. */
 
 import { expect } from 'chai'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -72,7 +72,7 @@ describe('calls to addresses of tenants', () => {
     canary.bytes = 0
   })
 
-  /** Every address leads to this machine: a loopback one to where it points, others to the server, in disguise. */
+  /** Every address leads to this machine: a loopback one to its own port, others to the server, in disguise. */
   function net(answers: readonly string[] = ['93.184.215.14'], dialled: string[] = []): OutboundParts {
     return {
       policy: { ports: [443, 8443, port, canary.port], networks: [] },

@@ -46,7 +46,7 @@ export interface Case {
   readonly context: DestinationContext
   /** What the provider's documented rules refuse in a body. */
   readonly check: (body: string, nowMs: number) => readonly string[]
-  /** Where in the body the ID of each delivery stands. */
+  /** The place of each delivery's ID in the body. */
   readonly idsIn: (body: any) => readonly string[]
 }
 
@@ -191,7 +191,7 @@ export function describeOutcomes(provider: Provider, context: DestinationContext
   }
 }
 
-/** What HTTP alone tells, the same for every provider. */
+/** What HTTP alone shows, the same for every provider. */
 export const PLAIN_ROWS: readonly OutcomeRow[] = [
   ['no answer', { status: 0, failure: 'timeout', isUnclear: true }, 'retry', 'timeout'],
   ['no connection', { status: 0, failure: 'connection' }, 'retry', 'connection'],

@@ -89,7 +89,7 @@ export class AdStage {
     return this.#all<DeliveryRecord>('deliveries')
   }
 
-  /** The records once there are so many. */
+  /** The records once there are `count`. */
   async recorded(count: number): Promise<DeliveryRecord[]> {
     await until(async () => (await this.records()).length >= count)
     return this.records()

@@ -18,13 +18,13 @@ export interface FiveOptions {
   readonly nowMs: () => number
   /** The stand-ins' origins; that of Google's token service beside them. */
   readonly urls: Readonly<Record<ProviderId | 'google_oauth', string>>
-  /** For one exchange of a provider, in ms, where the limit of 10 s is too long for a test. */
+  /** Time limit of one exchange with a provider, in ms, if 10 s is too long for a test. */
   readonly exchangeMs?: Readonly<Partial<Record<ProviderId, number>>>
 }
 
 export interface Five {
   readonly workers: ReadonlyMap<ProviderId, Worker>
-  /** Takes in so many installs that every provider hears of. */
+  /** Receives `count` installs, each delivered to every provider. */
   report(count: number): Promise<void>
   stop(): Promise<void>
 }

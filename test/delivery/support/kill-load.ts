@@ -1,4 +1,7 @@
-/** Kills workers with kill -9 while they deliver, one request each to GA4 and many together to Meta, and tells what arrived. */
+/**
+ * Kills workers with kill -9 while they deliver, one request each to GA4 and many together to Meta, and reports what
+ * arrived.
+ */
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'

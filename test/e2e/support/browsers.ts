@@ -1,4 +1,4 @@
-/** Chromium and Firefox behind one face, each with the profile of a home folder where the hook looks for it. */
+/** Chromium and Firefox with one interface, each with the profile of a home folder in which the hook looks for it. */
 
 import { existsSync } from 'node:fs'
 import { cp, mkdir } from 'node:fs/promises'
@@ -17,7 +17,7 @@ export interface Window {
   readonly copyWithoutService: () => Promise<string>
   /** The GA4 client ID that the page's cookie holds. */
   readonly clientId: () => Promise<string>
-  /** What the page complained about: errors that nobody caught. */
+  /** The page's complaints: uncaught errors. */
   readonly complaints: readonly string[]
   readonly close: () => Promise<void>
 }
@@ -26,7 +26,7 @@ export interface BrowserKind {
   readonly name: string
   /** What the hook calls it. */
   readonly hookName: string
-  /** An ordinary window; the profile of an earlier one goes on. */
+  /** An ordinary window; it reuses the profile of an earlier one. */
   readonly open: (home: string) => Promise<Window>
   /** A private window of the same profile. */
   readonly openPrivate: (home: string) => Promise<Window>

@@ -19,7 +19,7 @@ import type { System, SystemOptions } from './system.ts'
 const ORGANIZATION = 'acme'
 const WEBSITE = 'acme-dev'
 const USAGE_AT_ONCE = 100
-/** The machine may be busy, and nobody waits for these. */
+/** The machine may be busy, and no caller waits for these. */
 const USAGE_DEADLINE_MS = 20_000
 
 let shared: Promise<Engines> | null = null
@@ -74,7 +74,9 @@ export async function placeInShared(): Promise<Engines> {
 
 let users = 0
 
-/** Says, where a suite is described, that its systems share engines with those of other suites: the last one ends them. */
+/**
+ * Says, while a suite is described, that its systems share engines with those of other suites: the last one ends them.
+ */
 export function sharesEngines(): void {
   users += 1
   after(async () => {
@@ -83,7 +85,7 @@ export function sharesEngines(): void {
   })
 }
 
-// Where only some of the suites are run, none of them is the last.
+// If only some of the suites are run, none of them is the last.
 after(endSharedEngines)
 
 async function endSharedEngines(): Promise<void> {
@@ -98,7 +100,7 @@ async function startShared(): Promise<Engines> {
   return startEngines({ jars })
 }
 
-/** Counts what a month of a website would, before the service is asked anything. */
+/** Counts a month's events of a website, before the service gets any request. */
 async function useUpQuota(redisUrl: string, quota: number): Promise<void> {
   const hotState = await redisHotState(redisUrl, { whenAway: 'reject', deadlineMs: USAGE_DEADLINE_MS })
   const usage = { organization: ORGANIZATION, month: monthOf(Date.now()), quota: null }

@@ -8,7 +8,7 @@ export interface Gate {
   readonly connections: () => number
   /** Lets connections through to this port of this machine. */
   readonly open: (port: number) => Promise<void>
-  /** `refusing`: nobody listens. `silent`: connections are taken and never answered. */
+  /** `refusing`: no process listens. `silent`: connections are accepted and never answered. */
   readonly shut: (how: 'refusing' | 'silent') => Promise<void>
   readonly close: () => Promise<void>
 }
@@ -55,7 +55,7 @@ export async function makeGate(): Promise<Gate> {
 function track(socket: Socket, sockets: Set<Socket>): Socket {
   sockets.add(socket)
   socket.on('close', () => sockets.delete(socket))
-  // Either side may hang up at any time; the other one is told by the close that follows.
+  // Either side may disconnect at any time; the close that follows notifies the other one.
   socket.on('error', () => undefined)
   return socket
 }

@@ -10,7 +10,7 @@ export interface Installed {
   readonly stdout: string
   readonly stderr: string
   readonly tookMs: number
-  /** The request that the hook says it sent; null where it sent none. */
+  /** The request that the hook reports as sent; null if it sent none. */
   readonly request: Readonly<Record<string, any>> | null
 }
 

@@ -23,7 +23,7 @@ export interface System {
   readonly drain: () => Promise<void>
   /** What `whence explain --json` says of an event. */
   readonly explain: (eventId: string) => Promise<Explanation>
-  /** What `whence` prints for these words; fails where its exit status is not 0. */
+  /** The output of `whence` for these words; fails if its exit status is not 0. */
   readonly tool: (...words: readonly string[]) => Promise<string>
   /** What the stand-in for GA4 received. */
   readonly ga4Hits: () => readonly RecordedHit[]

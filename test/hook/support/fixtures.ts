@@ -15,7 +15,7 @@ export interface Fixture {
   readonly env?: Environment
   readonly args?: readonly string[]
   readonly values?: Partial<HookScriptValues>
-  /** Numbers of the expected receipts, in order; `null` where no request may be sent. */
+  /** Numbers of the expected receipts, in order; `null` if no request may be sent. */
   readonly receipts: readonly number[] | null
   /** Members that the body must have with these values; `undefined` for those it must not have. */
   readonly body?: Readonly<Record<string, unknown>>
@@ -29,7 +29,7 @@ export interface Fixture {
 const TOKEN = 'wht_0123456789012345678901234567890123456789abc'
 const DEFAULT = `${CHROME}/Default`
 
-/** One marker in each place where a browser may keep its profiles on Linux. */
+/** One marker in each place in which a browser may keep its profiles on Linux. */
 const LINUX_ROOTS: readonly (readonly [string, string])[] = [
   ['chrome', '.config/google-chrome'],
   ['chrome', '.config/google-chrome-beta'],
@@ -90,7 +90,7 @@ const ROOTS: readonly Fixture[] = [
       browsers: ['chrome', 'chromium', 'edge', 'brave', 'opera', 'vivaldi', 'firefox', 'librewolf', 'zen', 'waterfox'],
     },
   },
-  // One by one where a browser's folder is shared with nothing else, so that a mix-up of names would show.
+  // One by one if a browser's folder is shared with nothing else, so that a mix-up of names would show.
   ...LINUX_ROOTS.filter(([, root]) => /microsoft-edge$|Brave-Browser$|^\.zen|^snap\/firefox|vivaldi/.test(root)).map(
     ([browser, root]): Fixture => ({
       name: `only ${browser} in ~/${root}`,

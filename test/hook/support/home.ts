@@ -17,7 +17,7 @@ export interface MarkerFields {
   readonly size: number
 }
 
-/** 43 characters that sort by their number and are told apart at a glance. */
+/** 43 characters that sort by their number and differ visibly. */
 export function receipt(number: number): string {
   return `r${String(number).padStart(5, '0')}${'_'.repeat(36)}x`
 }

@@ -68,9 +68,9 @@ export interface Run {
   readonly script: string
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** User and group to run as; only root may ask for it. */
+  /** User and group to run as; only root may set it. */
   readonly userId?: number
-  /** Programs that stand before the shell, such as strace. */
+  /** Programs that run the shell, such as strace. */
   readonly wrapper?: readonly string[]
 }
 
@@ -125,7 +125,7 @@ export function toolFolder(parent: string, tools: readonly string[], time: 'rest
   return folder
 }
 
-/** Where a program lies; looked up once, as each test has dozens of them. */
+/** Path of a program; looked up once, as each test has dozens of them. */
 export function programPath(name: string): string {
   const found = foundPrograms.get(name) ?? pathOf(name)
   if (found === null) throw new Error(`${name} is not installed (see CONTRIBUTING.md)`)

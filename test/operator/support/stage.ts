@@ -38,7 +38,7 @@ export interface OperatorChoice {
   readonly installation?: string
   readonly place?: CatalogPlace
   readonly namespaces?: readonly string[]
-  /** Whose rights it has; the administrator's where it is absent. */
+  /** Whose rights it has; the administrator's by default. */
   readonly tokenFile?: string
 }
 
@@ -55,7 +55,7 @@ export interface Stage {
 
 export const quiet = createLogger({ program: 'test', level: 'silent', format: 'json' })
 
-/** `url` and `caFile`: of the API server, or of what stands in front of it. */
+/** `url` and `caFile`: of the API server, or of a proxy in front of it. */
 export async function openStage(kube: KubeServer, url = kube.url, caFile = kube.caFile): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'whence-operator-'))
   const tokenFile = join(folder, 'token')

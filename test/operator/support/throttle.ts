@@ -13,7 +13,7 @@ export interface Throttle {
   readonly port: number
   /** Requests that were refused so far. */
   readonly refused: () => number
-  /** True: from now on everything is refused; what runs already goes on. */
+  /** True: from now on everything is refused; running requests continue. */
   readonly storm: (isStorm: boolean) => void
   readonly close: () => Promise<void>
 }

@@ -39,7 +39,7 @@ export interface RecordingService {
 
 const DAY_MS = 86_400_000
 
-/** `bundle` is the folder that the build wrote. `prefix` stands before every path, as behind a site's own proxy. */
+/** `bundle` is the folder that the build wrote. `prefix` precedes every path, as behind a site's own proxy. */
 export async function startRecordingService(bundle: string, prefix = ''): Promise<RecordingService> {
   const waiting: (() => void)[] = []
   const server = createServer((request, response) => void answer(request, response))

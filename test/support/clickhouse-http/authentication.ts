@@ -8,7 +8,7 @@ import { header } from './request.ts'
 
 export interface Account {
   readonly user: string
-  /** Empty: none is asked for. */
+  /** Empty: none is required. */
   readonly password: string
 }
 

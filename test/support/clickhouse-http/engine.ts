@@ -40,7 +40,7 @@ const ARGUMENTS = {
 
 const IS_INSERT = /^\s*INSERT\b/i
 
-/** `database` is made where it is missing. */
+/** `database` is created if it is missing. */
 export async function startEngine(folder: string, database: string): Promise<Engine> {
   const path = resolve(folder)
   const inbox = join(path, 'inbox')

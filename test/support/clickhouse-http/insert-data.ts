@@ -1,4 +1,4 @@
-/** Finds where the text of a statement ends and the rows of an insert begin, and which format an answer is in. */
+/** Finds the end of a statement's text and the beginning of an insert's rows, and the format of an answer. */
 
 export interface SplitInsert {
   /** The statement without its FORMAT or VALUES. */
@@ -17,7 +17,7 @@ const REST_OF_LINE = /[^\S\n]*\n?/y
 /** After these the rows come from a query, or from somewhere else that the engine reads itself. */
 const HAS_NO_ROWS: ReadonlySet<string> = new Set(['SELECT', 'WITH', 'FROM', 'WATCH'])
 
-/** Null for everything but an insert whose rows stand in the request. Rows may be any bytes. */
+/** Null for everything but an insert with its rows in the request. Rows may be any bytes. */
 export function splitInsert(statement: Buffer): SplitInsert | null {
   const text = beginning(statement)
   let before: Token | null = null
@@ -35,7 +35,7 @@ export function splitInsert(statement: Buffer): SplitInsert | null {
   return null
 }
 
-/** The last FORMAT of a statement that stands in no bracket and no quotes. */
+/** The last FORMAT of a statement that is in no bracket and no quotes. */
 export function formatOf(statement: string): string | null {
   let format: string | null = null
   let before = ''

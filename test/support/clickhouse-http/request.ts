@@ -7,7 +7,7 @@ import { formatOf, splitInsert } from './insert-data.ts'
 import { RequestRefused } from './refusals.ts'
 
 export interface Statement {
-  /** Without its rows and their format, where it is an insert that carries rows. */
+  /** Without its rows and their format, if it is an insert that carries rows. */
   readonly text: string
   readonly rows: { readonly format: string; readonly bytes: Buffer } | null
   /** The format of the answer. */
@@ -35,16 +35,16 @@ const OWN_PARAMETERS: ReadonlySet<string> = new Set([
   'decompress',
   'role',
 ])
-/** Refused where asked for, rather than passed over. */
+/** Refused if requested, rather than ignored. */
 const NOT_HERE: readonly string[] = ['session_id', 'compress', 'decompress', 'role']
 const NAME = /^\w+$/
 
-/** What all requests together may hold; false where it is used up. */
+/** What all requests together may hold; false if it is used up. */
 export interface Memory {
   take(bytes: number): boolean
 }
 
-/** Rejects with `RequestRefused`, or with the socket's error where the body broke off. */
+/** Rejects with `RequestRefused`, or with the socket's error if the body broke off. */
 export async function readStatement(request: IncomingMessage, url: URL, memory: Memory): Promise<Statement> {
   refuseWhatIsNotHere(url)
   const body = await takeForm(request, url, unpack(request, await readBody(request, memory)))

@@ -1,4 +1,4 @@
-/** The ClickHouse fixture keeps to the HTTP interface as far as the tests over it rest on that. */
+/** The ClickHouse fixture implements the HTTP interface as far as the tests rely on it. */
 
 import { once } from 'node:events'
 import { request } from 'node:http'
