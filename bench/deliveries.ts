@@ -32,6 +32,7 @@ import { SILENT_LOGGER } from '../runtime/logger.ts'
 import { adJob } from '../test/delivery/support/ad-install.ts'
 import { API_SECRET, catalogOf, destinationOf, HOUR_MS, visitOf, WEBSITE } from '../test/delivery/support/builders.ts'
 import { jobOf } from '../test/delivery/support/jobs.ts'
+import { median } from './support/rounds.ts'
 
 const DESTINATIONS = 10
 const APPEND_ENTRIES = 500
@@ -318,8 +319,4 @@ async function privateMib(): Promise<number> {
   globalThis.gc?.()
   const status = await readFile('/proc/self/status', 'utf8')
   return Number(/RssAnon:\s+(\d+) kB/.exec(status)?.[1]) / KIB_PER_MIB
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((left, right) => left - right)[values.length >> 1] ?? Number.NaN
 }

@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import type { Entry, EventLog } from '../ports/event-log/event-log.ts'
 import { lmdbEventLog } from '../ports/event-log/lmdb/lmdb.ts'
 import { openLmdb } from '../ports/shared/lmdb/environment.ts'
-import { roundsFrom } from './support/rounds.ts'
+import { median, roundsFrom } from './support/rounds.ts'
 
 const DEPTHS = [1, 16, 64, 256, 1_024]
 const FILLER = 'field=value; '.repeat(40)
@@ -91,8 +91,4 @@ function visit(number: number): Entry {
   const request = { id, path: '/v1/visits', body: `${id}${FILLER}`, origin: 'https://acme.dev', addressHash: id }
   const visit = { visitId: id, pageUrl: 'https://acme.dev/docs/install', client: Object.fromEntries(client) }
   return { key: `acme-dev:${id}`, value: JSON.stringify({ v: 1, kind: 'visit', request, visit }) }
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((left, right) => left - right)[values.length >> 1] ?? Number.NaN
 }

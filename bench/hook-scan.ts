@@ -12,6 +12,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { renderHookScript } from '../domain/collection/hook-script.ts'
+import { median } from './support/rounds.ts'
 
 const [runs = 11, files = 20_000] = process.argv.slice(2, 4).map(Number)
 const shells = (process.argv[4] ?? 'dash,bash').split(',')
@@ -103,8 +104,4 @@ function write(path: string, content: Buffer): void {
 
 function times(count: number, run: () => number): number[] {
   return Array.from({ length: count }, run)
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
 }

@@ -12,7 +12,7 @@ import { kafkaClient } from '../ports/event-log/kafka/client.ts'
 import { checkKafkaTopics, kafkaEventLog } from '../ports/event-log/kafka/kafka.ts'
 import { parseKafkaUrl } from '../ports/event-log/kafka/url.ts'
 import { kafkaJars, startKafka } from '../test/support/kafka.ts'
-import { roundsFrom } from './support/rounds.ts'
+import { median, roundsFrom } from './support/rounds.ts'
 
 const DEPTHS = [1, 64, 256, 1_024]
 const FILLER = 'field=value; '.repeat(40)
@@ -125,8 +125,4 @@ function visit(number: number): Entry {
   const request = { id, path: '/v1/visits', body: `${id}${FILLER}`, origin: 'https://acme.dev', addressHash: id }
   const facts = { visitId: id, pageUrl: 'https://acme.dev/docs/install', client: Object.fromEntries(client) }
   return { key: `acme-dev:${id}`, value: JSON.stringify({ v: 1, kind: 'visit', request, visit: facts }) }
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((left, right) => left - right)[values.length >> 1] ?? Number.NaN
 }

@@ -24,7 +24,8 @@ import { ga4Destination, installPath, organization, secret, website } from '../t
 import { startProgram } from '../test/support/programs.ts'
 import { operatorOptions } from './support/chart-options.ts'
 import { inLanes, statusesPerSecond } from './support/kube-ceiling.ts'
-import { at, median, memoryOf, seconds } from './support/operator-figures.ts'
+import { at, memoryOf, seconds } from './support/operator-figures.ts'
+import { median } from './support/rounds.ts'
 
 const [websites = 10_000, changesS = 30, idleMinutes = 0.5] = process.argv.slice(2).map(Number)
 const PER_ORGANIZATION = 25

@@ -12,6 +12,7 @@ import type { HotState, ReceiptRef } from '../ports/hot-state/hot-state.ts'
 import { redisHotState } from '../ports/hot-state/redis/redis.ts'
 import { startRedis, type RedisServer } from '../test/support/redis.ts'
 import { DAY_MS } from '../domain/durations.ts'
+import { median } from './support/rounds.ts'
 
 const LEARN_AT_ONCE = 1_000
 const CALLS_AT_ONCE = 256
@@ -109,8 +110,4 @@ function receipt(daysAgo: number): ReceiptRef {
 
 function usedMemory(server: RedisServer): number {
   return Number(/^used_memory:(\d+)/m.exec(server.cli('info', 'memory'))?.[1])
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((left, right) => left - right)[values.length >> 1] ?? Number.NaN
 }

@@ -12,13 +12,6 @@ export function at(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
 
-export function median(values: readonly number[]): number {
-  return at(
-    [...values].sort((a, b) => a - b),
-    0.5,
-  )
-}
-
 export function seconds(ms: number): string {
   return `${(ms / 1_000).toFixed(1)} s`
 }

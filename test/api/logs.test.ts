@@ -15,6 +15,7 @@ import {
   type CallOptions,
 } from './support/api.ts'
 import { claimsOf, KEYS } from './support/keys.ts'
+import { until } from '../support/until.ts'
 
 const escapeAll = (text: string): string =>
   [...text].map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
@@ -247,8 +248,3 @@ describe('Logs of an organisation that says how long', () => {
     expect(await keptDays('requests', 2)).to.have.members(['/v1/visits 400 19', '/v1/visits 404 7'])
   })
 })
-
-/** Waits for a condition; the test's own timeout bounds it. */
-async function until(isMet: () => Promise<boolean>): Promise<void> {
-  while (!(await isMet())) await new Promise((resolve) => setTimeout(resolve, 5))
-}

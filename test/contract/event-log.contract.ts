@@ -13,6 +13,7 @@ import type {
   StoredEntry,
 } from '../../ports/event-log/event-log.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
+import { until } from '../support/until.ts'
 
 export interface EventLogHarness {
   /** The log under test; another object after `reopen`. */
@@ -649,11 +650,6 @@ function numbers(count: number): number[] {
 
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
-}
-
-/** The test's own timeout bounds the wait. */
-async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 2))
 }
 
 async function eventually(attempt: () => Promise<void>): Promise<void> {

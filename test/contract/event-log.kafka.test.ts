@@ -13,6 +13,7 @@ import { KAFKA_USER, kafkaJars, startKafka } from '../support/kafka.ts'
 
 import { eventLogContract } from './event-log.contract.ts'
 import { createTopics, kafkaHarness, kafkaSettings, openKafka } from './kafka-harness.ts'
+import { until } from '../support/until.ts'
 
 const FOUR_PARTITIONS = 'partitions=4&replication=1'
 
@@ -405,11 +406,6 @@ function numbered(number: number): Entry {
 
 function numbers(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index)
-}
-
-/** The test's own timeout bounds the wait. */
-async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
 async function rejection(promise: Promise<unknown>): Promise<unknown> {

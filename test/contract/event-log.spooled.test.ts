@@ -11,6 +11,7 @@ import type { SpoolOptions, SpooledEventLog } from '../../ports/event-log/spool/
 import type { EventLogBounds, EventLogHarness } from './event-log.contract.ts'
 import { eventLogContract } from './event-log.contract.ts'
 import { deleteFolder, holdWriteLock, openTestEnvironment, temporaryFolder, testClock } from './lmdb-harness.ts'
+import { until } from '../support/until.ts'
 
 const QUICK = { retryMs: { first: 1, most: 20 }, recheckMs: 5 } as const
 const ROOM: SpoolOptions = { maxBytes: 64 * 1024 * 1024 }
@@ -237,11 +238,6 @@ function valuesOf(log: { readonly stored: readonly { topic: Topic; entry: Entry 
 
 function numbers(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index)
-}
-
-/** The test's own timeout bounds the wait. */
-async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 2))
 }
 
 async function rejection(promise: Promise<unknown>): Promise<unknown> {

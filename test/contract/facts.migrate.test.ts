@@ -13,6 +13,7 @@ import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
 import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
 import { FACT_TABLES } from '../../ports/facts/columns.ts'
 import { migrate, MigrationRefused } from '../../ports/facts/migrate.ts'
+import { until } from '../support/until.ts'
 
 const SQL_FOLDER = new URL('../../ports/facts/sql/', import.meta.url)
 const FIRST_RELEASE = '0001_facts.sql'
@@ -162,8 +163,3 @@ describe('migrations', () => {
     return (rows as readonly { readonly name: string }[]).map((row) => row.name)
   }
 })
-
-/** Repeats until it is so; the test's own timeout is the bound. */
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve))
-}

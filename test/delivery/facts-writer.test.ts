@@ -36,6 +36,7 @@ import {
   unique,
   visitRecord,
 } from '../contract/fact-samples.ts'
+import { until } from '../support/until.ts'
 
 const CHILD = fileURLToPath(new URL('./support/facts-writer-child.ts', import.meta.url))
 
@@ -347,9 +348,4 @@ describe('facts-writer', () => {
 
 function nowish() {
   return { since_ms: Date.now() - 600_000, until_ms: Date.now() + 600_000, limit: 1_000 }
-}
-
-/** Repeats until it is so; the test's own timeout is the bound. */
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5))
 }

@@ -24,6 +24,7 @@ import { claimsOf } from '../api/support/keys.ts'
 import { activationRecord, store, visitRecord } from '../contract/fact-samples.ts'
 import { deleteFolder, openTestEnvironment, temporaryFolder } from '../contract/lmdb-harness.ts'
 import { hasRedisServer, startRedis, type RedisServer } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const TRIES = 400
 const PAUSE_MS = 25
@@ -270,9 +271,4 @@ describe('a revocation whose visit could not be read', function () {
 function receipt(issuedAtMs: number): ReceiptRef {
   const visitId = `00${issuedAtMs.toString(16).padStart(12, '0')}${randomBytes(9).toString('hex')}`
   return { website: 'acme', visitId, issuedAtMs }
-}
-
-/** The test's own timeout bounds the wait. */
-async function until(isTrue: () => Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await pause(10)
 }

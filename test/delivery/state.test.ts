@@ -13,6 +13,7 @@ import { redisHotState } from '../../ports/hot-state/redis/redis.ts'
 import { createLogger } from '../../runtime/logger.ts'
 import { deleteFolder, openTestEnvironment, temporaryFolder } from '../contract/lmdb-harness.ts'
 import { hasRedisServer, startRedis, type RedisServer } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const logger = createLogger({ program: 'test', level: 'silent', format: 'json' })
 const MINUTE_MS = 60_000
@@ -152,9 +153,4 @@ function installRow(eventId: string, { visitId }: ReceiptRef, issuedAtMs: number
     received_at_ms: issuedAtMs,
     ...visit,
   }
-}
-
-/** The test's own timeout bounds the wait. */
-async function until(isTrue: () => Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 10))
 }

@@ -10,6 +10,7 @@ import type { Batch, BatchHandler, EventLog } from '../../ports/event-log/event-
 import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import type { LmdbEnvironment } from '../../ports/shared/lmdb/environment.ts'
 import { deleteFolder, openTestEnvironment, temporaryFolder } from '../contract/lmdb-harness.ts'
+import { until } from '../support/until.ts'
 
 const OPTIONS = { maxEntries: 100 }
 
@@ -119,8 +120,3 @@ describe('a reader in front of a record of a later release', () => {
     }
   }
 })
-
-/** The test's own timeout bounds the wait. */
-async function until(isTrue: () => Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 5))
-}

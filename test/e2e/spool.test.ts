@@ -3,7 +3,6 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
 import { kafkaEventLog, checkKafkaTopics } from '../../ports/event-log/kafka/kafka.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
@@ -16,6 +15,7 @@ import { startProgram, type Program } from '../support/programs.ts'
 import { post, visitBody } from '../support/requests.ts'
 import { freePort } from '../support/free-port.ts'
 import { MANIFESTS, TEST_ORIGIN, TEST_SECRET } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 describe('a spool in front of a real broker', function () {
   this.timeout(180_000)
@@ -165,9 +165,4 @@ async function readAll(log: EventLog, wanted: number): Promise<number> {
 
 function numbers(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index)
-}
-
-/** The test's own timeout bounds the wait. */
-async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await wait(5)
 }

@@ -12,6 +12,7 @@ import { RedisConnection } from '../../ports/hot-state/redis/connection.ts'
 import { parseRedisUrl } from '../../ports/hot-state/redis/url.ts'
 import { redisHotState, type RedisHotStateOptions } from '../../ports/hot-state/redis/redis.ts'
 import { hasRedisServer, startRedis, startSentinel, type RedisServer } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const WEBSITE = 'acme-dev'
 const MONTH = '2026-11'
@@ -571,9 +572,4 @@ function receiptsOfOneBucket(count: number): readonly ReceiptRef[] {
 
 function claim(eventId: string, owner = 'owner'): Claim {
   return { website: WEBSITE, eventId, installationId: 'installation-1', owner }
-}
-
-/** The test's own time limit bounds it. */
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  while (!(await condition())) await pause(20)
 }

@@ -8,7 +8,8 @@ import { join } from 'node:path'
 
 import { PROVIDER_ADDRESSES } from '../../domain/providers/addresses.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS } from '../../domain/providers/index.ts'
-import { ROOT } from '../../test/tidy/source-files.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
 
 const VALUES = 'charts/whence/values.yaml'
 const VALUES_SCHEMA = 'charts/whence/values.schema.json'

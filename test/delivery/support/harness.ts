@@ -25,6 +25,9 @@ import { lmdbHotState } from '../../../ports/hot-state/lmdb/lmdb.ts'
 import { openLmdb } from '../../../ports/shared/lmdb/environment.ts'
 import { SILENT_LOGGER } from '../../../runtime/logger.ts'
 import { API_SECRET, catalogOf, destinationOf, NOON_MS, WEBSITE } from './builders.ts'
+import { until } from '../../support/until.ts'
+
+export { until }
 
 /** Begins at noon of the builders and runs on; `advance` jumps ahead. */
 export class TestClock {
@@ -162,9 +165,4 @@ export class Stage {
 
 export function credentialsOf(destinations: readonly Destination[]): Credentials {
   return new Map(destinations.map((each) => [destinationKey(WEBSITE, each.id), { apiSecret: API_SECRET }]))
-}
-
-/** Waits for a condition; the test's own timeout bounds it. */
-export async function until(isMet: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isMet())) await new Promise((resolve) => setTimeout(resolve, 5))
 }
