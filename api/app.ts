@@ -15,6 +15,7 @@ import {
   receive,
   sendRefused,
   takeBody,
+  type CheckedRequest,
   type CollectionRoute,
   type PipelineParts,
 } from './collection/pipeline.ts'
@@ -55,7 +56,7 @@ function collectionRoutes(app: Express, parts: PipelineParts, hookBody: string):
   const open = opener(parts.deps)
   const limit = limitAddresses(parts)
   const step = inStep()
-  const post = (path: string, route: CollectionRoute): void => {
+  const post = <Checked extends CheckedRequest>(path: string, route: CollectionRoute<Checked>): void => {
     app
       .route(`/v1${path}`)
       .options(preflight(parts.deps.catalog, ['POST']))
@@ -108,7 +109,6 @@ function limitAddresses(parts: PipelineParts): RequestHandler {
       const exchange = exchangeOf(req)
       // Read for the record, and so that the connection can stay open: a proxy may share it among many clients.
       if (!(await takeBody(req, exchange, parts))) return
-      exchange.website = ownerOf(exchange, deps, req.params['website'])
       await tellOfLimit(exchange, parts)
       sendRefused({ req, res, exchange, refusal: refuse('rate_limited', { retryAfter: retryAfterS }) }, parts)
     },
@@ -116,8 +116,9 @@ function limitAddresses(parts: PipelineParts): RequestHandler {
 }
 
 /** One activity entry per organisation and window for an address over its limit. */
-async function tellOfLimit({ website, addressHash }: Exchange, { deps, recorder }: PipelineParts): Promise<void> {
+async function tellOfLimit(exchange: Exchange, { deps, recorder }: PipelineParts): Promise<void> {
+  const website = ownerOf(exchange, deps)
   if (website === null) return
-  const outcome = await deps.hotState.countHits([toldHit(website.organization.id, addressHash)])
+  const outcome = await deps.hotState.countHits([toldHit(website.organization.id, exchange.addressHash)])
   if (outcome.kind === 'counted') recorder.limitReached(website, 'collection')
 }

@@ -2,7 +2,6 @@
 
 import type { IncomingMessage } from 'node:http'
 import type { Request, RequestHandler } from 'express'
-import type { Website } from '../../domain/catalog.ts'
 import type { RateHit } from '../../domain/collection/rate.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import { timeOrderedId } from '../../runtime/random.ts'
@@ -23,20 +22,33 @@ export interface Exchange {
   readonly userAgent: string
   readonly hasGpcHeader: boolean
   readonly addressHash: string
-  /** The result of reading the body; null until it has been read. */
+  /** The website ID in the path; undefined if the path has none. */
+  readonly namedWebsite: unknown
+  /** The hits counted for it, oldest first: returned if it is answered `503`. */
+  readonly counted: CountedHits[]
+  /** The bytes of the body as they were read; null before. Written once, by the pipeline. */
   arrival: RawBody | Aborted | null
-  bytes: Buffer
-  text: string | null
-  isCut: boolean
-  body: JsonObject | null
-  /** The website that the request belongs to, as far as known: for the record, whatever is wrong with the request. */
-  website: Website | null
-  /** The hits counted for it, with the time by the process's clock: returned if it is answered `503`. */
-  counted: { readonly hits: readonly RateHit[]; readonly atMs: number }[]
-  /** Set if the body must not be kept: an organisation over its quota, or bytes that could hide anything. */
-  isWithheld: boolean
-  /** Whether its record is on the log, or being written. */
-  isRecorded: boolean
+  /** What the body contains; empty before it has been read. Written once, by the pipeline. */
+  content: RequestContent
+}
+
+interface CountedHits {
+  readonly hits: readonly RateHit[]
+  /** When they were counted, by the process's clock. */
+  readonly atMs: number
+}
+
+/** The body of a request, as far as it is each of these. */
+export interface RequestContent {
+  readonly bytes: Buffer
+  /** Null if the bytes are not UTF-8. */
+  readonly text: string | null
+  /** Null if it is not whole, compressed, or not a JSON object. */
+  readonly body: JsonObject | null
+  /** Whether bytes are missing at its end. */
+  readonly isCut: boolean
+  /** Compressed bytes could hide receipts, so they are never kept. */
+  readonly isEncoded: boolean
 }
 
 declare global {
@@ -48,7 +60,7 @@ declare global {
   }
 }
 
-const NO_BYTES = Buffer.alloc(0)
+const NO_CONTENT: RequestContent = { bytes: Buffer.alloc(0), text: null, body: null, isCut: false, isEncoded: false }
 
 /** The handler that opens the exchange of a request; later handlers get it from `exchangeOf`. */
 export function opener(deps: ApiDeps): RequestHandler {
@@ -65,28 +77,23 @@ export function exchangeOf(req: Request): Exchange {
   return req.exchange
 }
 
-function openExchange(req: IncomingMessage, deps: ApiDeps, addressHash: string): Exchange {
+function openExchange(req: Request, deps: ApiDeps, addressHash: string): Exchange {
   const receivedAtMs = deps.nowMs()
   const { headers } = req
   return {
     id: timeOrderedId(deps.randomness, receivedAtMs),
     receivedAtMs,
     startedMs: performance.now(),
-    method: req.method ?? '',
+    method: req.method,
     path: pathOf(req),
     origin: headers.origin ?? null,
     userAgent: headers['user-agent'] ?? '',
     hasGpcHeader: hasGpc(headers['sec-gpc']),
     addressHash,
-    arrival: null,
-    bytes: NO_BYTES,
-    text: null,
-    isCut: false,
-    body: null,
-    website: null,
+    namedWebsite: req.params['website'],
     counted: [],
-    isWithheld: false,
-    isRecorded: false,
+    arrival: null,
+    content: NO_CONTENT,
   }
 }
 

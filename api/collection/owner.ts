@@ -8,7 +8,7 @@ import { websiteByOrigin } from '../../domain/catalog-index.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { normaliseOrigin } from '../../domain/origin.ts'
 import type { ApiDeps } from '../deps.ts'
-import type { Exchange } from './exchange.ts'
+import type { Exchange, RequestContent } from './exchange.ts'
 
 /**
  * Finds the ID in bodies that are no JSON, are truncated or were sent as another type. Blanks are bounded, so it takes
@@ -25,11 +25,11 @@ export function findWebsite(id: unknown, deps: Pick<ApiDeps, 'catalog'>): Websit
  * The website that the request names: in its path (`id`), otherwise in the part of its body that arrived; otherwise the
  * one that registered its Origin. Null if there is none, or if several registered it.
  */
-export function ownerOf(exchange: Exchange, deps: Pick<ApiDeps, 'catalog'>, id?: unknown): Website | null {
-  return findWebsite(id ?? namedIn(exchange), deps) ?? registrantOf(exchange.origin, deps)
+export function ownerOf(exchange: Exchange, deps: Pick<ApiDeps, 'catalog'>): Website | null {
+  return findWebsite(exchange.namedWebsite ?? namedIn(exchange.content), deps) ?? registrantOf(exchange.origin, deps)
 }
 
-function namedIn({ body, text, bytes }: Exchange): unknown {
+function namedIn({ body, text, bytes }: RequestContent): unknown {
   if (body !== null) return body['project']
   return bytes.length === 0 ? undefined : PROJECT.exec(text ?? bytes.toString('latin1'))?.[1]
 }

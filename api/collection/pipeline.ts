@@ -9,18 +9,16 @@ import { refuse, type Refusal } from '../../domain/errors.ts'
 import type { RateHit } from '../../domain/collection/rate.ts'
 import type { Website } from '../../domain/catalog.ts'
 import { normaliseOrigin } from '../../domain/origin.ts'
-import { checkPage, type VisitPage } from '../../domain/collection/visit.ts'
 import { parseStrictJson, type JsonObject } from '../../domain/strict-json.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 import { checkHead, decodeBody, isEncoded, readBody } from '../http/body.ts'
 import type { ApiDeps } from '../deps.ts'
-import { exchangeOf, secondsSince, type Exchange } from './exchange.ts'
+import { exchangeOf, secondsSince, type Exchange, type RequestContent } from './exchange.ts'
 import { corsHeaders } from '../http/origin-guard.ts'
-import { findWebsite, ownerOf } from './owner.ts'
+import { findWebsite } from './owner.ts'
 import { sendJson, sendRefusal, type Headers } from '../http/reply.ts'
 import type { Recorder } from './request-logs.ts'
 import { noteUnregisteredOrigin } from './unregistered-origin.ts'
-import { sha256Hex } from '../../common/digest.ts'
 
 /** A request that passed every check that needs no state. */
 export interface CheckedRequest {
@@ -30,24 +28,25 @@ export interface CheckedRequest {
   readonly website: Website
   /** The website's registered origin that sent this; empty for the native endpoint. */
   readonly origin: string
-  /** For a request that records a visit: its page, checked to be the website's. */
-  readonly page: VisitPage | null
 }
 
 export interface AcceptedAnswer {
   readonly kind: 'answer'
   readonly body: object
+  /** Over the quota: nothing was stored, and the request log does not keep the body. */
+  readonly isUnrecorded?: boolean
 }
 
-export interface CollectionRoute {
+/** `Checked`: what a request of this route is once every check that needs no state is passed. */
+export interface CollectionRoute<Checked extends CheckedRequest = CheckedRequest> {
   readonly caller: 'browser' | 'native'
   readonly validate: (body: JsonObject) => Refusal | null
-  /** Whether this body records a visit, whose page must then be the website's. */
-  readonly isVisit: (body: JsonObject) => boolean
+  /** The route's own check, after website and Origin: that a visit's page is the website's. */
+  readonly check: (request: CheckedRequest) => Checked | Refusal
   /** Narrow windows first. */
-  readonly hits: (request: CheckedRequest) => readonly RateHit[]
+  readonly hits: (request: Checked) => readonly RateHit[]
   /** State and effects. Appends its own record if it leaves a fact; throws `LogUnavailable` if the log refuses. */
-  readonly handle: (request: CheckedRequest) => Promise<Refusal | AcceptedAnswer>
+  readonly handle: (request: Checked) => Promise<Refusal | AcceptedAnswer>
 }
 
 export interface PipelineParts {
@@ -64,11 +63,14 @@ export const receive: RequestHandler = async (req, _res, next) => {
   next()
 }
 
-export function collect(route: CollectionRoute, parts: PipelineParts): RequestHandler {
-  const { deps, recorder } = parts
+export function collect<Checked extends CheckedRequest>(
+  route: CollectionRoute<Checked>,
+  parts: PipelineParts,
+): RequestHandler {
+  const { deps } = parts
   return async (req, res) => {
     const exchange = exchangeOf(req)
-    const outcome = await settle(exchange, recorder, deps, () => run(route, parts, { req, exchange }))
+    const outcome = await settle(exchange, deps, () => run(route, parts, { req, exchange }))
     if (outcome === null || res.destroyed) return
     if (outcome.kind === 'refused') return sendRefused({ req, res, exchange, refusal: outcome }, parts)
     sendJson(res, outcome.body, corsHeaders(req, deps.catalog()))
@@ -89,9 +91,9 @@ export function sendRefused(
   { req, res, exchange, refusal, headers = {} }: RefusedExchange,
   { deps, recorder }: Pick<PipelineParts, 'deps' | 'recorder'>,
 ): void {
-  const close = exchange.isCut ? { Connection: 'close' } : {}
+  const close = exchange.content.isCut ? { Connection: 'close' } : {}
   const status = sendRefusal(res, refusal, { ...corsHeaders(req, deps.catalog()), ...close, ...headers })
-  if (!exchange.isRecorded) recorder.note(exchange, status, refusal.code)
+  if (!recorder.hasRecorded(exchange)) recorder.note(exchange, status, refusal.code)
   deps.metrics.answered(routeNameOf(req), status, refusal.code, secondsSince(exchange))
 }
 
@@ -104,13 +106,11 @@ export function routeNameOf(req: Request): string {
 /** Runs the checks and the handler; an exception becomes the `503` or `500` answer. */
 async function settle(
   exchange: Exchange,
-  recorder: Recorder,
   deps: ApiDeps,
   work: () => Promise<Refusal | AcceptedAnswer | null>,
 ): Promise<Refusal | AcceptedAnswer | null> {
   try {
     const outcome = await work()
-    if (outcome?.kind === 'answer' && !exchange.isRecorded) await recorder.accept(exchange, null)
     if (outcome?.kind === 'refused' && outcome.code === 'unavailable') await giveHitsBack(exchange, deps)
     return outcome
   } catch (error) {
@@ -131,30 +131,44 @@ async function giveHitsBack(exchange: Exchange, { hotState, nowMs, logger }: Api
   await Promise.all(given).catch((error: unknown) => logger.warn({ err: error }, 'hits could not be given back'))
 }
 
-async function run(
-  route: CollectionRoute,
+async function run<Checked extends CheckedRequest>(
+  route: CollectionRoute<Checked>,
   parts: PipelineParts,
   { req, exchange }: { readonly req: Request; readonly exchange: Exchange },
 ): Promise<Refusal | AcceptedAnswer | null> {
   const headRefusal = checkHead(req)
   if (!(await takeBody(req, exchange, parts))) return null
-  const { body } = exchange
+  const { body } = exchange.content
   const website = findWebsite(body?.['project'], parts.deps)
-  exchange.website = website ?? ownerOf(exchange, parts.deps)
-  const refusal = refuseBrowser(route, exchange) ?? headRefusal ?? refuseBody(route, exchange)
+  const refusal = refuseBrowser(route, exchange) ?? headRefusal ?? refuseBody(route, exchange.content)
   if (refusal !== null || body === null) return refusal
-  const request =
-    website === null ? refuse('website_not_found') : checkSender(route, { body, website, exchange }, parts)
+  if (website === null) return refuse('website_not_found')
+  const sent = checkSender(route, { body, website, exchange }, parts)
+  const request = sent.kind === 'refused' ? sent : route.check(sent)
   if (request.kind === 'refused') return request
-  return (await countHits(route.hits(request), request, parts)) ?? route.handle(request)
+  return (await countHits(route.hits(request), request, parts)) ?? handle(route, request, parts)
+}
+
+/** Records the request if the route has not: an answer is sent only once its record is durable. */
+async function handle<Checked extends CheckedRequest>(
+  route: CollectionRoute<Checked>,
+  request: Checked,
+  { recorder }: PipelineParts,
+): Promise<Refusal | AcceptedAnswer> {
+  const outcome = await route.handle(request)
+  if (outcome.kind === 'answer' && !recorder.hasRecorded(request.exchange)) {
+    const { exchange, website } = request
+    await recorder.accept({ exchange, website, isUnrecorded: outcome.isUnrecorded === true }, null)
+  }
+  return outcome
 }
 
 /** Whatever the body contains: a request with an Origin came from a browser, and events come from the hook. */
-function refuseBrowser({ caller }: CollectionRoute, { origin }: Exchange): Refusal | null {
+function refuseBrowser({ caller }: Pick<CollectionRoute, 'caller'>, { origin }: Exchange): Refusal | null {
   return caller === 'native' && origin !== null ? refuse('native_endpoint') : null
 }
 
-function refuseBody({ validate }: CollectionRoute, { isCut, body }: Exchange): Refusal | null {
+function refuseBody({ validate }: Pick<CollectionRoute, 'validate'>, { isCut, body }: RequestContent): Refusal | null {
   if (isCut) return refuse('body_too_large')
   return body === null ? refuse('invalid_json') : validate(body)
 }
@@ -166,25 +180,22 @@ function refuseBody({ validate }: CollectionRoute, { isCut, body }: Exchange): R
 export async function takeBody(
   req: Request,
   exchange: Exchange,
-  { deps, recorder }: Pick<PipelineParts, 'deps' | 'recorder'>,
+  { recorder }: Pick<PipelineParts, 'recorder'>,
 ): Promise<boolean> {
   const raw = await (exchange.arrival ?? readBody(req))
-  exchange.bytes = raw.bytes
-  exchange.isCut = raw.kind === 'aborted' || raw.isCut
-  exchange.text = decodeBody(raw.bytes)
-  // A compressed body could hide receipts.
-  exchange.isWithheld = isEncoded(req)
-  const isWhole = exchange.text !== null && !exchange.isCut && !exchange.isWithheld
-  exchange.body = isWhole ? parseStrictJson(exchange.text ?? '') : null
+  const isCut = raw.kind === 'aborted' || raw.isCut
+  const text = decodeBody(raw.bytes)
+  const encoded = isEncoded(req)
+  const body = text === null || isCut || encoded ? null : parseStrictJson(text)
+  exchange.content = { bytes: raw.bytes, text, body, isCut, isEncoded: encoded }
   if (raw.kind === 'body') return true
-  exchange.website = ownerOf(exchange, deps)
   recorder.note(exchange, 0, 'aborted')
   return false
 }
 
-/** The sender's origin and, for a visit, its page. */
+/** The sender's origin must be the website's. */
 function checkSender(
-  route: CollectionRoute,
+  route: Pick<CollectionRoute, 'caller'>,
   { body, website, exchange }: Pick<CheckedRequest, 'body' | 'website' | 'exchange'>,
   parts: PipelineParts,
 ): CheckedRequest | Refusal {
@@ -193,14 +204,11 @@ function checkSender(
     if (exchange.origin !== null) void noteUnregisteredOrigin(website, exchange.origin, parts)
     return origin
   }
-  const request: CheckedRequest = { kind: 'checked', exchange, body, website, origin, page: null }
-  if (!route.isVisit(body)) return request
-  const page = checkPage(body, { website, origin, sha256Hex })
-  return page.kind === 'refused' ? page : { ...request, page }
+  return { kind: 'checked', exchange, body, website, origin }
 }
 
 /** Browsers must call from a registered origin; the hook must not be called from a browser at all. */
-function checkOrigin(route: CollectionRoute, exchange: Exchange, website: Website): string | Refusal {
+function checkOrigin(route: Pick<CollectionRoute, 'caller'>, exchange: Exchange, website: Website): string | Refusal {
   const sent = exchange.origin
   if (route.caller === 'native') return ''
   if (sent === null) return refuse('origin_not_allowed')

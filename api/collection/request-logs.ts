@@ -12,7 +12,8 @@ import { redactBody, redactLine, type RedactOptions, type RedactedBody } from '.
 import type { JsonObject } from '../../domain/strict-json.ts'
 import { timeOrderedId } from '../../runtime/random.ts'
 import type { ApiDeps } from '../deps.ts'
-import type { Exchange } from './exchange.ts'
+import type { Exchange, RequestContent } from './exchange.ts'
+import { ownerOf } from './owner.ts'
 import { createFloods } from '../http/floods.ts'
 import { sha256Hex } from '../../common/digest.ts'
 
@@ -28,9 +29,18 @@ interface FactAppend {
   readonly waitedMs?: number
 }
 
+interface AcceptedRequest {
+  readonly exchange: Exchange
+  readonly website: Website
+  /** The organisation is over its quota: the body is not kept. */
+  readonly isUnrecorded?: boolean
+}
+
 export interface Recorder {
   /** Resolves when the record is durable; rejects with `LogUnavailable`. */
-  readonly accept: (exchange: Exchange, fact: FactAppend | null) => Promise<void>
+  readonly accept: (request: AcceptedRequest, fact: FactAppend | null) => Promise<void>
+  /** Whether the exchange's record is on the log, or being written. */
+  readonly hasRecorded: (exchange: Exchange) => boolean
   /** Appends a refusal or a read without waiting; failures are counted. */
   readonly note: (exchange: Exchange, status: number, code: string) => void
   /** One activity entry: the first refusal in a window. */
@@ -53,6 +63,7 @@ const UNBOUNDED_CODES: ReadonlySet<string> = new Set([
 
 export function createRecorder(deps: ApiDeps): Recorder {
   const floods = createFloods(deps.nowMs)
+  const recorded = new WeakSet<Exchange>()
   const appendQuietly = (topic: RecordTopic, key: string, value: string, what: 'request_record' | 'activity'): void => {
     deps.eventLog.append(topic, [{ key, value }]).catch(() => deps.metrics.shed(what))
   }
@@ -64,20 +75,23 @@ export function createRecorder(deps: ApiDeps): Recorder {
     appendQuietly('activity', recordKey(entry.website, id), encodeRecord(record), 'activity')
   }
   return {
-    accept: (exchange, fact) => {
-      exchange.isRecorded = true
-      const request = requestLog(exchange, { status: 200, code: '', isDigest: false }, deps)
+    hasRecorded: (exchange) => recorded.has(exchange),
+    accept: ({ exchange, website, isUnrecorded }, fact) => {
+      recorded.add(exchange)
+      const form = isUnrecorded === true ? 'withheld' : 'kept'
+      const request = requestLog(exchange, { website, status: 200, code: '', form }, deps)
       const record: LogRecord = fact === null ? { v: 1, kind: 'request', request } : fact.build(request)
       const key = recordKey(request.website, fact?.id ?? request.id)
       const deadlineMs = Math.max(APPEND_MS_MIN, LIMITS.appendDeadlineMs - (fact?.waitedMs ?? 0))
       return deps.eventLog.append(fact?.topic ?? 'requests', [{ key, value: encodeRecord(record) }], { deadlineMs })
     },
     note: (exchange, status, code) => {
-      exchange.isRecorded = true
+      recorded.add(exchange)
       const isUnbounded = UNBOUNDED_CODES.has(code)
       if (isUnbounded && !floods.takesRecord()) return deps.metrics.shed('request_record')
-      const isDigest = isUnbounded && exchange.bytes.length > 0 && !floods.takesBody(exchange.addressHash)
-      const request = requestLog(exchange, { status, code, isDigest }, deps)
+      const isDigest = isUnbounded && exchange.content.bytes.length > 0 && !floods.takesBody(exchange.addressHash)
+      const form = isDigest ? 'digest' : 'kept'
+      const request = requestLog(exchange, { website: ownerOf(exchange, deps), status, code, form }, deps)
       const value = encodeRecord({ v: 1, kind: 'request', request })
       appendQuietly('requests', recordKey(request.website, request.id), value, 'request_record')
     },
@@ -94,15 +108,17 @@ export function createRecorder(deps: ApiDeps): Recorder {
 }
 
 interface NotedAnswer {
+  /** As far as it is known. */
+  readonly website: Website | null
   /** 0 if the client left before there was one. */
   readonly status: number
   readonly code: string
-  /** Whether length and digest replace the body. */
-  readonly isDigest: boolean
+  /** What is kept of the body: `digest` is its length and its hash. */
+  readonly form: 'kept' | 'digest' | 'withheld'
 }
 
 function requestLog(exchange: Exchange, answer: NotedAnswer, deps: ApiDeps): RequestLog {
-  const { website } = exchange
+  const { website } = answer
   const redact: RedactOptions = { hash: deps.keys.logHash, hasKey: deps.keys.hasKey, nowMs: exchange.receivedAtMs }
   const clean = (text: string): string => redactLine(text, LINE_CHARS_MAX, redact)
   return {
@@ -118,13 +134,19 @@ function requestLog(exchange: Exchange, answer: NotedAnswer, deps: ApiDeps): Req
     origin: clean(exchange.origin ?? ''),
     userAgent: clean(exchange.userAgent),
     addressHash: exchange.addressHash,
-    ...(answer.isDigest ? digestOf(exchange) : keptBody(exchange, redact)),
-    bodyBytes: exchange.bytes.length,
+    ...bodyOf(exchange, answer.form, redact),
+    bodyBytes: exchange.content.bytes.length,
     logRetentionDays: website?.organization.logRetentionDays ?? LIMITS.logRetentionDays.min,
   }
 }
 
-function digestOf({ bytes }: Exchange): RedactedBody {
+function bodyOf(exchange: Exchange, form: NotedAnswer['form'], redact: RedactOptions): RedactedBody {
+  if (form === 'digest') return digestOf(exchange.content)
+  const isWithheld = form === 'withheld' || exchange.content.isEncoded
+  return isWithheld ? { body: '', bodyForm: 'withheld', isRedacted: false } : keptBody(exchange, redact)
+}
+
+function digestOf({ bytes }: RequestContent): RedactedBody {
   return { body: `sha256:${sha256Hex(bytes)}`, bodyForm: 'digest', isRedacted: false }
 }
 
@@ -139,15 +161,14 @@ function sentReceipts(body: JsonObject | null): Pick<RedactOptions, 'sentReceipt
 }
 
 function keptBody(exchange: Exchange, redact: RedactOptions): RedactedBody {
-  if (exchange.isWithheld) return { body: '', bodyForm: 'withheld', isRedacted: false }
-  const { bytes, isCut, text } = exchange
+  const { bytes, isCut, text, body } = exchange.content
   const raw = text ?? bytes.toString('latin1')
   const allowed = withoutAdvertising(raw, exchange, redact)
   const kept = redactBody(
     { text: text === null ? null : allowed, latin1: () => allowed, isCut },
     {
       ...redact,
-      ...sentReceipts(exchange.body),
+      ...sentReceipts(body),
       toBase64: (latin1) => Buffer.from(latin1, 'latin1').toString('base64'),
     },
   )
@@ -156,14 +177,14 @@ function keptBody(exchange: Exchange, redact: RedactOptions): RedactedBody {
 
 /** Under Global Privacy Control advertising identities are replaced by hashes, in refused bodies too. */
 function withoutAdvertising(raw: string, exchange: Exchange, { hash }: RedactOptions): string {
-  const { body } = exchange
+  const { body } = exchange.content
   if (body !== null) return saysGpc(exchange) ? hashAdvertising(raw, body, hash) : raw
   return saysGpc(exchange) || mentionsGpc(raw) ? hashAdvertisingByName(raw, hash) : raw
 }
 
 /** Global Privacy Control, from the body or the browser's header. */
 export function saysGpc(exchange: Exchange): boolean {
-  return exchange.hasGpcHeader || exchange.body?.['gpc'] === true
+  return exchange.hasGpcHeader || exchange.content.body?.['gpc'] === true
 }
 
 function retentionOf(deps: ApiDeps, organization: string): number {

@@ -8,18 +8,19 @@ import type { ApiDeps } from '../deps.ts'
 import type { Exchange } from './exchange.ts'
 import type { Recorder } from './request-logs.ts'
 
-export interface TakenUsage {
+export interface CountedEvent {
   /** Over the quota of a plan that is cut off: the request is answered as usual but nothing is stored. */
   readonly isUnrecorded: boolean
   /** For a record that could not be made durable. */
   readonly giveBack: () => Promise<void>
 }
 
-export async function takeUsage(
+/** Counts one tracked event, and records an activity if it is the first beyond the quota. */
+export async function countTrackedEvent(
   { exchange, website }: { readonly exchange: Exchange; readonly website: Website },
   deps: ApiDeps,
   recorder: Recorder,
-): Promise<TakenUsage> {
+): Promise<CountedEvent> {
   const { organization } = website
   const plan = PLAN_LIMITS[organization.plan]
   const quota = plan.trackedEventsPerMonth
@@ -39,13 +40,12 @@ export async function takeUsage(
       message: `The ${organization.plan} plan's ${quota} tracked events of ${usage.month} are used up.`,
     })
   }
-  exchange.isWithheld = outcome.isOver
   const giveBack = outcome.isOver ? () => Promise.resolve() : () => deps.hotState.returnUsage(usage)
   return { isUnrecorded: outcome.isOver, giveBack }
 }
 
 /** Does the work of a counted request; takes the count back if the work fails. */
-export async function keepUsage<T>(usage: TakenUsage, work: () => Promise<T>): Promise<T> {
+export async function uncountOnFailure<T>(usage: CountedEvent, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

@@ -5,7 +5,6 @@ import { ERRORS, refuse, type ErrorCode } from '../../domain/errors.ts'
 import { isLargeUnread } from './body.ts'
 import type { ApiDeps } from '../deps.ts'
 import { exchangeOf, opener } from '../collection/exchange.ts'
-import { ownerOf } from '../collection/owner.ts'
 import { sendRefused, takeBody, type PipelineParts } from '../collection/pipeline.ts'
 import { sendRefusal, type Headers } from './reply.ts'
 
@@ -37,7 +36,6 @@ function refuser({ deps, recorder }: PipelineParts): (req: Request, res: Respons
     if (!req.originalUrl.startsWith(COLLECTION)) return
     open(req, res, () => undefined)
     const exchange = exchangeOf(req)
-    exchange.website = ownerOf(exchange, deps)
     recorder.note(exchange, ERRORS[code].status, code)
   }
 }
@@ -83,7 +81,6 @@ export function wrongMethod(allowed: readonly string[], parts: PipelineParts): R
   return async (req, res) => {
     const exchange = exchangeOf(req)
     if (!(await takeBody(req, exchange, parts))) return
-    exchange.website = ownerOf(exchange, parts.deps, req.params['website'])
     sendRefused({ req, res, exchange, refusal, headers: allow }, parts)
   }
 }

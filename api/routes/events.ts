@@ -27,7 +27,7 @@ import type { AcceptedAnswer, CheckedRequest, CollectionRoute, PipelineParts } f
 import { answerByNow } from '../collection/decided-answer.ts'
 import { installationOf, lookUpInstallation } from '../collection/installations.ts'
 import { cleanerOf, readReceipts, statesOf } from '../collection/receipts.ts'
-import { keepUsage, takeUsage } from '../collection/usage.ts'
+import { countTrackedEvent, uncountOnFailure } from '../collection/usage.ts'
 import { noteMatch } from '../collection/visit-matches.ts'
 import { compileValidator } from '../http/validate.ts'
 
@@ -39,7 +39,7 @@ export function eventsRoute(parts: PipelineParts): CollectionRoute {
   return {
     caller: 'native',
     validate: (body) => bySchema(body) ?? refuseBoth(body),
-    isVisit: () => false,
+    check: (request) => request,
     hits: ({ website, exchange }) => eventHits(website.id, exchange.addressHash),
     handle: async (request) => {
       const { body, website, exchange } = request
@@ -101,12 +101,12 @@ async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Acc
   const { request, event, claim } = first
   const { deps, recorder } = parts
   try {
-    const usage = await takeUsage(request, deps, recorder)
+    const usage = await countTrackedEvent(request, deps, recorder)
     if (usage.isUnrecorded) {
       await deps.hotState.releaseInstall(claim)
-      return answer(request, unrecordedAnswer(event.eventId))
+      return { ...answer(request, unrecordedAnswer(event.eventId)), isUnrecorded: true }
     }
-    const install = await keepUsage(usage, async () => {
+    const install = await uncountOnFailure(usage, async () => {
       const decided = await decide(first, deps)
       // Kept beside the append: a failed append may still have been stored, and the next try must give the same answer.
       await Promise.all([append(decided, first, parts), deps.hotState.keepInstall(claim, JSON.stringify(decided))])
@@ -167,9 +167,8 @@ async function append(
   { request, waitedMs }: FirstReport,
   { recorder }: PipelineParts,
 ): Promise<void> {
-  const { exchange, website } = request
-  const { retentionDays } = website
-  await recorder.accept(exchange, {
+  const { retentionDays } = request.website
+  await recorder.accept(request, {
     topic: 'installs',
     id: install.eventId,
     build: (log) => ({ v: 1, kind: 'install', request: log, install, retentionDays }),

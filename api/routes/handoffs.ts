@@ -7,20 +7,21 @@ import type { JsonObject } from '../../domain/strict-json.ts'
 import { checkVisitFields } from '../../domain/collection/visit.ts'
 import type { AcceptedAnswer, CheckedRequest, CollectionRoute, PipelineParts } from '../collection/pipeline.ts'
 import { isRefusal, recall, refOf, requireReceipt } from '../collection/receipts.ts'
+import { withPage, type VisitRequest } from '../collection/visit-page.ts'
 import { saysGpc } from '../collection/request-logs.ts'
-import { keepUsage } from '../collection/usage.ts'
+import { uncountOnFailure } from '../collection/usage.ts'
 import { compileValidator } from '../http/validate.ts'
 import { admit, type AdmittedRequest } from './visits.ts'
 
-export function handoffsRoute(parts: PipelineParts): CollectionRoute {
+export function handoffsRoute(parts: PipelineParts): CollectionRoute<CheckedRequest | VisitRequest> {
   const receiptForm = compileValidator(HANDOFF_RECEIPT_SCHEMA)
   const visitForm = compileValidator(HANDOFF_VISIT_SCHEMA)
   return {
     caller: 'browser',
     validate: (body) => (isVisit(body) ? (visitForm(body) ?? checkVisitFields(body)) : receiptForm(body)),
-    isVisit,
+    check: (request) => (isVisit(request.body) ? withPage(request) : request),
     hits: () => [],
-    handle: (request) => (isVisit(request.body) ? handOffNewVisit(request, parts) : handOffReceipt(request, parts)),
+    handle: (request) => ('page' in request ? handOffNewVisit(request, parts) : handOffReceipt(request, parts)),
   }
 }
 
@@ -34,12 +35,9 @@ async function handOffReceipt(request: CheckedRequest, parts: PipelineParts): Pr
   const claims = requireReceipt(request, parts.deps)
   if (isRefusal(claims)) return claims
   if (isExpired(claims.issuedAtMs, exchange.receivedAtMs)) return refuse('receipt_expired')
-  if (claims.isUnrecorded) {
-    exchange.isWithheld = true
-    return answer(request, claims, parts)
-  }
+  if (claims.isUnrecorded) return { ...answer(request, claims, parts), isUnrecorded: true }
   if (!claims.isHandoffOnly && (await isRevoked(request, claims, parts))) return refuse('receipt_revoked')
-  await parts.recorder.accept(exchange, {
+  await parts.recorder.accept(request, {
     topic: 'handoffs',
     id: claims.visitId,
     build: (log) => ({
@@ -58,21 +56,22 @@ async function handOffReceipt(request: CheckedRequest, parts: PipelineParts): Pr
   return answer(request, claims, parts)
 }
 
-async function handOffNewVisit(request: CheckedRequest, parts: PipelineParts): Promise<AcceptedAnswer> {
+async function handOffNewVisit(request: VisitRequest, parts: PipelineParts): Promise<AcceptedAnswer> {
   const admitted = await admit(request, parts, { isHandoffOnly: true })
   const { usage, claims, receipt } = admitted
-  if (usage.isUnrecorded) return answer(request, claims, parts, { receipt, recorded: false })
-  await keepUsage(usage, () => recordHandoffVisit(request, admitted, parts))
+  if (usage.isUnrecorded) return { ...answer(request, claims, parts, { receipt, recorded: false }), isUnrecorded: true }
+  await uncountOnFailure(usage, () => recordHandoffVisit(request, admitted, parts))
   return answer(request, claims, parts, { receipt })
 }
 
 async function recordHandoffVisit(
-  { exchange, website }: CheckedRequest,
+  request: VisitRequest,
   { visit }: AdmittedRequest,
   { recorder }: PipelineParts,
 ): Promise<void> {
+  const { website } = request
   const { retentionDays } = website
-  await recorder.accept(exchange, {
+  await recorder.accept(request, {
     topic: 'handoffs',
     id: visit.visitId,
     build: (log) => ({

@@ -8,7 +8,7 @@ import { renderHookScript } from '../../domain/collection/hook-script.ts'
 import type { ApiDeps } from '../deps.ts'
 import { exchangeOf, secondsSince, type Exchange } from '../collection/exchange.ts'
 import { corsHeaders } from '../http/origin-guard.ts'
-import { findWebsite, ownerOf } from '../collection/owner.ts'
+import { findWebsite } from '../collection/owner.ts'
 import { routeNameOf, type PipelineParts } from '../collection/pipeline.ts'
 import { sendRefusal, sendText, type Headers } from '../http/reply.ts'
 import { noteUnregisteredOrigin } from '../collection/unregistered-origin.ts'
@@ -64,7 +64,6 @@ function readRoute(
   return (req, res) => {
     const exchange = exchangeOf(req)
     const website = findWebsite(req.params['website'], deps)
-    exchange.website = website ?? ownerOf(exchange, deps)
     const read = { exchange, req, res }
     const { status, code } =
       website === null ? refuseRead(read, 'website_not_found', deps) : answer({ ...read, website })

@@ -18,17 +18,14 @@ export function visitsActivateRoute(parts: PipelineParts): CollectionRoute {
   return {
     caller: 'browser',
     validate: compileValidator(ACTIVATION_SCHEMA),
-    isVisit: () => false,
+    check: (request) => request,
     hits: () => [],
     handle: async (request) => {
       const claims = requireReceipt(request, parts.deps)
       if (isRefusal(claims)) return claims
       if (claims.isHandoffOnly) return refuse('receipt_not_activatable')
       if (isExpired(claims.issuedAtMs, request.exchange.receivedAtMs)) return refuse('receipt_expired')
-      if (claims.isUnrecorded) {
-        request.exchange.isWithheld = true
-        return OK
-      }
+      if (claims.isUnrecorded) return { ...OK, isUnrecorded: true }
       return applyActivation(request, claims, parts)
     },
   }
@@ -45,7 +42,7 @@ async function applyActivation(
   const predecessor = activation.kind === 'unknown' ? 'unknown' : activation.revoked
   const revoked = predecessor === 'unknown' ? null : predecessor
   // A known activation is appended again: the first time may have failed between state and log.
-  await parts.recorder.accept(exchange, {
+  await parts.recorder.accept(request, {
     topic: 'activations',
     id: claims.visitId,
     build: (log) => ({

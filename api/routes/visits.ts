@@ -3,42 +3,42 @@
 import { visitHits } from '../../domain/collection/rate.ts'
 import { VISIT_SCHEMA } from '../../domain/collection/schemas.ts'
 import { admitVisit, checkVisitFields, markerOf, type AdmittedVisit } from '../../domain/collection/visit.ts'
-import type { AcceptedAnswer, CheckedRequest, CollectionRoute, PipelineParts } from '../collection/pipeline.ts'
+import type { AcceptedAnswer, CollectionRoute, PipelineParts } from '../collection/pipeline.ts'
 import { siblingsOf } from '../collection/receipts.ts'
+import { withPage, type VisitRequest } from '../collection/visit-page.ts'
 import { saysGpc } from '../collection/request-logs.ts'
-import { keepUsage, takeUsage, type TakenUsage } from '../collection/usage.ts'
+import { countTrackedEvent, uncountOnFailure, type CountedEvent } from '../collection/usage.ts'
 import { compileValidator } from '../http/validate.ts'
 
 const RANDOM_BYTES = 5
 
-export function visitsRoute(parts: PipelineParts): CollectionRoute {
+export function visitsRoute(parts: PipelineParts): CollectionRoute<VisitRequest> {
   const bySchema = compileValidator(VISIT_SCHEMA)
   return {
     caller: 'browser',
     validate: (body) => bySchema(body) ?? checkVisitFields(body),
-    isVisit: () => true,
+    check: withPage,
     hits: ({ website }) => visitHits(website.id),
     handle: async (request) => {
       const admitted = await admit(request, parts, { isHandoffOnly: false })
       const { visit, receipt, usage } = admitted
       const marker = markerOf(visit, receipt)
-      if (usage.isUnrecorded) return { kind: 'answer', body: { marker, recorded: false } }
-      await keepUsage(usage, () => applyVisit(request, admitted, parts))
+      if (usage.isUnrecorded) return { kind: 'answer', body: { marker, recorded: false }, isUnrecorded: true }
+      await uncountOnFailure(usage, () => applyVisit(request, admitted, parts))
       return { kind: 'answer', body: { marker } } satisfies AcceptedAnswer
     },
   }
 }
 
-export type AdmittedRequest = AdmittedVisit & { readonly usage: TakenUsage }
+export type AdmittedRequest = AdmittedVisit & { readonly usage: CountedEvent }
 
 /** Counts the tracked event and makes the visit; also for visits made only for a handoff. */
 export async function admit(
-  { exchange, body, website, origin, page }: CheckedRequest,
+  { exchange, body, website, origin, page }: VisitRequest,
   { deps, recorder }: PipelineParts,
   form: { readonly isHandoffOnly: boolean },
 ): Promise<AdmittedRequest> {
-  if (page === null) throw new Error('a visit whose page was not checked')
-  const usage = await takeUsage({ exchange, website }, deps, recorder)
+  const usage = await countTrackedEvent({ exchange, website }, deps, recorder)
   const admitted = admitVisit(body, {
     website,
     page,
@@ -54,13 +54,13 @@ export async function admit(
   return { ...admitted, usage }
 }
 
-async function applyVisit(request: CheckedRequest, admitted: AdmittedRequest, parts: PipelineParts): Promise<void> {
+async function applyVisit(request: VisitRequest, admitted: AdmittedRequest, parts: PipelineParts): Promise<void> {
   const { visit, previous } = admitted
   const { retentionDays } = request.website
   const refOf = (visitId: string, issuedAtMs: number) => ({ website: visit.website, visitId, issuedAtMs })
   // Neither depends on the other.
   await Promise.all([
-    parts.recorder.accept(request.exchange, {
+    parts.recorder.accept(request, {
       topic: 'visits',
       id: visit.visitId,
       build: (log) => ({ v: 1, kind: 'visit', request: log, visit, retentionDays }),

@@ -154,8 +154,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a repeat is recorded before it is answered',
     file: 'api/collection/pipeline.ts',
-    old: 'await recorder.accept(exchange, null)',
-    new: 'void recorder.accept(exchange, null).catch(() => undefined)',
+    old: 'await recorder.accept({ exchange, website, isUnrecorded: outcome.isUnrecorded === true }, null)',
+    new: 'void recorder.accept({ exchange, website }, null).catch(() => undefined)',
     suites: ['test/api/unavailable.test.ts'],
   },
   {
