@@ -2,15 +2,38 @@
  * The words of Whence as types.
  *
  * Terminology
- * - website: what the wire calls `project`; identified by a website ID.
+ * Collection
+ * - website: what the API calls `project`; identified by a website ID.
+ * - organisation: owns websites, has a plan. install path: where an organisation's installs are counted; never just "path".
  * - visit: one recorded page view; its ID is inside its receipt.
- * - receipt: the 43 characters that prove a visit; the marker in the browser carries it.
- * - handoff: the token that carries a visit inside an install command; the wire calls it `token`.
- * - install: an install event reported by the hook; the wire calls it an event.
- * - install path: where an organisation's installs are counted; never shortened to "path".
- * - job: one delivery of one install to one destination. attempt: one try of a job.
- * - record: an entry on the event log. request log: the product's Logs. logger: process diagnostics.
- * - settings: of a process. catalog: the compiled custom resources.
+ * - receipt: the 43 characters that prove a visit. marker: the value in the browser's storage that carries a receipt.
+ * - activation: the browser has stored the marker; only then may the receipt match, and the one it replaced is revoked.
+ * - handoff: the token that carries a visit inside an install command; the API calls it `token`.
+ * - install: an install event reported by the hook; the API calls it an event. installation: one installed copy, with an ID.
+ * - hook: the shell script that an installer runs. SDK: the script in the browser; extras: its part that only some pages load.
+ * - candidate: a receipt or token in a report that may decide it. resolution: which visit an install came from, or that it has
+ *   none; pending if that cannot be known yet, until a decision follows. tracked event: what a plan's quota counts.
+ * - exchange: one request and its answer, with the api or with a provider. GPC: Global Privacy Control.
+ *
+ * Delivery
+ * - provider: an analytics or advertising service. destination: a website's account there. target: a destination with its
+ *   credentials, as configured now.
+ * - plan: what an install's answer says about its deliveries. job: one delivery of one install to one destination.
+ * - attempt: one try of a job. request batch: the jobs that one request carries. outcome: what a provider's reply means for a
+ *   job. verdict: what a provider says later about a job that it accepted.
+ * - tier: a topic in which jobs wait. backup copy: a job's entry in a tier while its attempt is in flight.
+ * - hold: a job waits until something outside changes. pause: a destination whose credentials were refused gets no jobs.
+ * - circuit breaker: stops sending to a destination that keeps failing. slot: a place among the concurrent requests.
+ * - dead letter: a failed job, kept for a replay. stand-in: a server that answers as a provider does, for trials and tests.
+ *
+ * Storage and configuration
+ * - event log: the durable queue of records. record: an entry on it. topic, partition, offset, group: as in Kafka.
+ * - hot state: what must be known within a request; facts: the rows in ClickHouse, from which it can be filled again.
+ * - spool: entries on disk that Kafka could not take yet. claim: a right to handle an event or job that expires by itself.
+ * - request log: the product's Logs. activity: what an organisation is told about. logger: process diagnostics.
+ * - resource: a custom resource, or a document of a manifest. catalog: the compiled resources; part, shard, index: its form in
+ *   a cluster. in force: what the service works with now. problem, condition: what is wrong with a resource, and its status.
+ * - settings: of a process. role: a task of a process (api, facts-writer, dispatch, state, worker). keyring: its secret keys.
  */
 
 import type { CodingAgent } from './collection/coding-agent.ts'
