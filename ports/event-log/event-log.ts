@@ -57,9 +57,15 @@ export interface Consumer {
    * partitions may then have gone back.
    */
   rewind(sinceMs: number): Promise<void>
-  /** Stops after the current batch; resolves when its outcome is committed. */
+  /**
+   * Stops after the current batch; resolves when its outcome is committed. A batch that takes longer than `IN_HAND_MS` is
+   * given up: its outcome is ignored, and it is redelivered.
+   */
   stop(): Promise<void>
 }
+
+/** What a stop leaves to a batch in hand, in ms; a process has 25 s for all its parts. */
+export const IN_HAND_MS = 8_000
 
 export interface AppendOptions {
   /** How long the caller waits for a stuck log, in ms; the default is `LIMITS.appendDeadlineMs`. */

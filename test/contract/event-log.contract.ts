@@ -33,6 +33,7 @@ export interface EventLogHarness {
 export interface EventLogBounds {
   readonly maxQueuedEntries?: number
   readonly maxQueuedBytes?: number
+  readonly inHandMs?: number
 }
 
 const TOPIC: Topic = 'visits'
@@ -336,6 +337,25 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
         await stopping
         await harness.reopen()
         expect((await collect('g').then((all) => all.until(1))).values).to.deep.equal(['behind'])
+      })
+
+      it('gives up a batch whose handler hangs and redelivers it; its late end is ignored', async () => {
+        await harness.close()
+        harness = await open({ inHandMs: 50 })
+        const started = Promise.withResolvers<void>()
+        const hanging = Promise.withResolvers<void>()
+        const handler = (): Promise<void> => {
+          started.resolve()
+          return hanging.promise
+        }
+        const consumer = await harness.log.consume(TOPIC, 'g', handler, { maxEntries: 1 })
+        await append('in hand')
+        await started.promise
+        await consumer.stop()
+        hanging.resolve()
+        await turn()
+        await harness.reopen()
+        expect((await collect('g').then((all) => all.until(1))).values).to.deep.equal(['in hand'])
       })
 
       it("continues after a reopen at the group's position", async () => {

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import type { Kafka } from 'kafkajs'
-import { setTimeout as wait } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import type { Consumer } from '../../ports/event-log/event-log.ts'
 import { startMember, type MemberPlace, type MemberSettings } from '../../ports/event-log/kafka/consumer.ts'
 
@@ -21,6 +21,7 @@ const SETTINGS: MemberSettings = {
   silentMs: 60_000,
   uncommittedMs: 50,
   joinMs: 5_000,
+  inHandMs: 5_000,
   onFetch: () => undefined,
   onFailure: () => undefined,
 }
@@ -80,6 +81,17 @@ describe('a member of a Kafka group', () => {
     await until(() => kafka.consumers.length > 1)
     clearInterval(fetching)
     expect(questions).to.equal(2)
+  })
+
+  it('stops at once while it waits to be made anew', async () => {
+    const kafka = new FakeKafka()
+    let isFailing = false
+    await start(kafka, { retryMs: { first: 60_000, most: 60_000 }, onFailure: () => (isFailing = true) })
+    kafka.latest.emit('CRASH', { error: new Error('the broker is away') })
+    await until(() => isFailing)
+    await turn()
+    await member?.stop()
+    expect(kafka.consumers).to.have.length(1)
   })
 })
 

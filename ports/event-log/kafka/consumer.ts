@@ -13,8 +13,6 @@ import { endedWithin } from '../../../common/deadline.ts'
 
 export type { MemberPlace, MemberSettings } from './member.ts'
 
-/** How long a stop waits for the current batches; the whole process has 25 s. */
-const IN_HAND_MS = 10_000
 const DISCONNECT_MS = 5_000
 /**
  * How long the old consumer may take to leave before a new one is made; a silent broker will not answer that either.
@@ -40,7 +38,7 @@ class GroupConsumer implements Consumer {
   /** Partitions whose start is still being looked up; what is fetched of them is dropped. */
   readonly #starting = new Set<number>()
   #consumer: KafkaConsumer | null = null
-  #isStopping = false
+  readonly #stopping = new AbortController()
   #stopped: Promise<void> | null = null
   #restarting: Promise<void> | null = null
   #failures = 0
@@ -103,17 +101,21 @@ class GroupConsumer implements Consumer {
     }
   }
 
+  get #isStopping(): boolean {
+    return this.#stopping.signal.aborted
+  }
+
   stop(): Promise<void> {
     this.#stopped ??= this.#stop()
     return this.#stopped
   }
 
   async #stop(): Promise<void> {
-    this.#isStopping = true
+    this.#stopping.abort()
     for (const timer of this.#timers) clearInterval(timer)
     const flows = [...this.#flows.values()]
     for (const flow of flows) flow.end({ isLost: false })
-    await endedWithin(Promise.all(flows.map(({ ended }) => ended)), IN_HAND_MS)
+    await endedWithin(Promise.all(flows.map(({ ended }) => ended)), this.#settings.inHandMs)
     // What a batch waits for may never answer. The batch is redelivered, and its late outcome is ignored.
     for (const flow of flows) flow.end({ isLost: true })
     await this.#restarting
@@ -303,7 +305,7 @@ class GroupConsumer implements Consumer {
       await this.#disconnect(LEAVE_MS)
       this.#starting.clear()
       for (const partition of this.#flows.keys()) this.#progressAtMs.set(partition, performance.now())
-      if (!this.#isStopping) await wait(delayMs)
+      await wait(delayMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined)
     })().finally(() => {
       this.#restarting = null
       if (!this.#isStopping) void this.#connect()

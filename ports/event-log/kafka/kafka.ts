@@ -20,7 +20,7 @@ import type {
   TopicLag,
   TopicProgress,
 } from '../event-log.ts'
-import { LogUnavailable } from '../event-log.ts'
+import { IN_HAND_MS, LogUnavailable } from '../event-log.ts'
 import { patienceOf } from '../append-patience.ts'
 import { entryBytes, KafkaAppendQueue } from './appends.ts'
 import { kafkaClient, QUESTION_MS, unavailable } from './client.ts'
@@ -57,6 +57,7 @@ export interface KafkaEventLogOptions {
   readonly silentMs?: number
   readonly uncommittedMs?: number
   readonly joinMs?: number
+  readonly inHandMs?: number
   /** How long a failing request to Kafka is retried, in ms. */
   readonly askForMs?: number
   /** Memory that all consumers of this log share, in bytes of values. */
@@ -98,6 +99,7 @@ const DEFAULTS = {
   silentMs: 13_000,
   uncommittedMs: 8_000,
   joinMs: 60_000,
+  inHandMs: IN_HAND_MS,
   askForMs: 20_000,
   maxFetchedBytes: 64 * KIB * KIB,
   onHandlerFailure: () => undefined,

@@ -26,6 +26,8 @@ export interface MemberSettings {
   readonly silentMs: number
   /** And after commits have failed for this long, in ms. */
   readonly uncommittedMs: number
+  /** How long a stop waits for the current batches, in ms. */
+  readonly inHandMs: number
   /** How long `start` waits to join the group, in ms. */
   readonly joinMs: number
   readonly onFetch: () => void

@@ -27,12 +27,23 @@ export interface GroupOptions {
   readonly recheckMs: number
   /** In [0, 1); spreads the pauses. */
   readonly random: () => number
+  /** What a stop leaves to a batch in hand, in ms. */
+  readonly inHandMs: number
   readonly onHandlerFailure: (error: unknown, topic: Topic, group: string) => void
 }
 
 interface GroupMember {
   readonly handler: BatchHandler
   readonly options: ConsumeOptions
+}
+
+/** A batch and who has it. */
+interface InHand {
+  readonly member: GroupMember
+  /** Resolves when it has ended or was given up. */
+  readonly ended: PromiseWithResolvers<void>
+  /** Given up: what becomes of it counts for nothing. */
+  isLost: boolean
 }
 
 /** About 2 ms of decoding. */
@@ -44,7 +55,7 @@ export class Group {
   readonly #options: GroupOptions
   #members: GroupMember[] = []
   #position: number
-  #inHand: { readonly member: GroupMember; readonly ended: Promise<void> } | null = null
+  #inHand: InHand | null = null
   #failures = 0
   #heldUntilMs = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | null = null
@@ -84,28 +95,40 @@ export class Group {
     this.#clearTimer()
     // Members take turns: the current one goes to the back.
     this.#members.push(...this.#members.splice(0, 1))
-    this.#inHand = { member, ended: this.#hand(member).finally(() => this.#released()) }
+    const inHand: InHand = { member, ended: Promise.withResolvers<void>(), isLost: false }
+    this.#inHand = inHand
+    void this.#hand(inHand).finally(() => inHand.isLost || this.#released(inHand))
   }
 
   /** Stops all members; one may be stopping already, with a batch in progress. */
   async close(): Promise<void> {
-    const inHand = this.#inHand?.ended
+    const inHand = this.#inHand
     await Promise.all(this.#members.map((member) => this.#stop(member)))
-    await inHand
+    await inHand?.ended.promise
   }
 
   async #stop(member: GroupMember): Promise<void> {
     this.#members = this.#members.filter((other) => other !== member)
     if (this.#members.length === 0) this.#clearTimer()
-    if (this.#inHand?.member === member) await this.#inHand.ended
+    if (this.#inHand?.member === member) await this.#endOf(this.#inHand)
     await this.#source.durable()
+  }
+
+  async #endOf(inHand: InHand): Promise<void> {
+    const giveUp = (): void => {
+      inHand.isLost = true
+      this.#released(inHand)
+    }
+    const timer = setTimeout(giveUp, this.#options.inHandMs)
+    await inHand.ended.promise
+    clearTimeout(timer)
   }
 
   async #rewind(sinceMs: number): Promise<void> {
     const offset = this.#source.offsetSince(sinceMs)
     this.#rewindTo = Math.min(offset, this.#rewindTo ?? offset)
     if (this.#inHand === null) this.#goBack()
-    else await this.#inHand.ended
+    else await this.#inHand.ended.promise
     await this.#source.durable()
   }
 
@@ -137,14 +160,16 @@ export class Group {
     return oldest === undefined ? 0 : oldest.appendedAtMs + lingerMs - nowMs
   }
 
-  async #hand({ handler, options }: GroupMember): Promise<void> {
+  async #hand(inHand: InHand): Promise<void> {
+    const { handler, options } = inHand.member
     try {
       const entries = await this.#readInSlices(options.maxEntries)
       if (entries.length === 0) return
       const batch: Batch = { topic: this.#options.topic, partition: 0, entries }
-      this.#apply(entries, await handler(batch))
+      const outcome = await handler(batch)
+      if (!inHand.isLost) this.#apply(entries, outcome)
     } catch (error) {
-      this.#failed(error)
+      if (!inHand.isLost) this.#failed(error)
     }
   }
 
@@ -190,8 +215,9 @@ export class Group {
     this.#wakeIn(delayMs)
   }
 
-  #released(): void {
+  #released(inHand: InHand): void {
     this.#inHand = null
+    inHand.ended.resolve()
     this.#goBack()
     if (this.#members.length === 0) return this.#clearTimer()
     // Lets the event loop turn between two batches, so that handlers that end at once do not starve others.

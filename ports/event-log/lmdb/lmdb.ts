@@ -18,7 +18,7 @@ import type {
   TopicLag,
   TopicProgress,
 } from '../event-log.ts'
-import { LogUnavailable } from '../event-log.ts'
+import { IN_HAND_MS, LogUnavailable } from '../event-log.ts'
 import { patienceOf } from '../append-patience.ts'
 import { AppendQueue } from './appends.ts'
 import { isKeyShort } from './chunks.ts'
@@ -39,6 +39,7 @@ export interface LmdbEventLogOptions {
   readonly stuckMs?: number
   readonly retryMs?: GroupOptions['retryMs']
   readonly recheckMs?: number
+  readonly inHandMs?: number
   /** In [0, 1). */
   readonly random?: () => number
   /** Called for each handler that threw, with its error. */
@@ -71,6 +72,7 @@ const DEFAULTS = {
   stuckMs: 2_500,
   retryMs: { first: 100, most: 30_000 },
   recheckMs: 1_000,
+  inHandMs: IN_HAND_MS,
   random: Math.random,
   onHandlerFailure: () => undefined,
   keepMs: (topic: Topic) => (topic === 'dead-letters' ? LIMITS.deadLetterKeepMs : LIMITS.eventLogKeepMs),
