@@ -7,10 +7,12 @@ import { startDispatch } from '../../delivery/dispatch/dispatch.ts'
 import { startFactsWriter } from '../../delivery/facts-writer/facts-writer.ts'
 import { startLateRevocations } from '../../delivery/state/late-revocations.ts'
 import { ownCredentials } from '../../delivery/worker/own-credentials.ts'
+import { PROVIDERS } from '../../delivery/providers/index.ts'
 import type { Provider } from '../../delivery/providers/provider.ts'
 import { startState, type StateRole } from '../../delivery/state/state.ts'
 import { startWorker, type Worker } from '../../delivery/worker/worker.ts'
 import type { Registry } from 'prom-client'
+import type { ProviderId } from '../../domain/providers/index.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
@@ -82,28 +84,42 @@ export async function dispatchRole({
   )
 }
 
-export function workerRole(
-  provider: Provider,
-  {
-    lifecycle,
-    catalog,
-    settings,
-    ...parts
-  }: RoleParts & { readonly hotState: HotState; readonly catalog: CatalogSource },
-): Promise<Worker> {
+type WorkerParts = RoleParts & { readonly hotState: HotState; readonly catalog: CatalogSource }
+
+export async function workerRole(provider: Provider, parts: WorkerParts): Promise<void> {
   reportEngines(parts.registry, parts)
-  return lifecycle.start(
+  await parts.lifecycle.start(
     provider.id,
-    () =>
-      startWorker({
-        ...parts,
-        provider,
-        baseUrl: baseUrlOf(provider.id, settings),
-        tokenUrl: tokenUrlOf(provider.id, settings),
-        catalog: catalog.current,
-        credentials: ownCredentials(provider.id, catalog),
-        random: Math.random,
-      }),
+    () => openWorker(provider, parts),
     (role) => role.stop(),
   )
+}
+
+/** One for each provider there is. They stop at the same time: each may wait for a provider that hangs. */
+export async function workerRoles(parts: WorkerParts): Promise<ReadonlyMap<ProviderId, Worker>> {
+  const workers = new Map<ProviderId, Worker>()
+  const stop = async (): Promise<void> => void (await Promise.all([...workers.values()].map((worker) => worker.stop())))
+  const start = async (): Promise<void> => {
+    try {
+      for (const provider of Object.values(PROVIDERS)) workers.set(provider.id, await openWorker(provider, parts))
+    } catch (error) {
+      await stop()
+      throw error
+    }
+  }
+  reportEngines(parts.registry, parts)
+  await parts.lifecycle.start('workers', start, stop)
+  return workers
+}
+
+function openWorker(provider: Provider, { catalog, settings, lifecycle: _, ...parts }: WorkerParts): Promise<Worker> {
+  return startWorker({
+    ...parts,
+    provider,
+    baseUrl: baseUrlOf(provider.id, settings),
+    tokenUrl: tokenUrlOf(provider.id, settings),
+    catalog: catalog.current,
+    credentials: ownCredentials(provider.id, catalog),
+    random: Math.random,
+  })
 }

@@ -1,7 +1,6 @@
 /** Wires the whole service into one process: every role and the api on one set of engines. */
 
 import type { Registry } from 'prom-client'
-import { PROVIDERS } from '../../delivery/providers/index.ts'
 import { createRecordReader } from '../../delivery/record-reader.ts'
 import type { Worker } from '../../delivery/worker/worker.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'
@@ -17,7 +16,7 @@ import { openDataFolder } from './data-folder.ts'
 import { engines, type EngineParts } from './engines.ts'
 import { recallAnswers } from '../../delivery/recovery/recall-answers.ts'
 import { recallVisits } from '../../delivery/recovery/recall-visits.ts'
-import { dispatchRole, factsWriterRole, stateOfOneProcess, workerRole } from './roles.ts'
+import { dispatchRole, factsWriterRole, stateOfOneProcess, workerRoles } from './roles.ts'
 import { keyringOf, serveApi, startMetrics } from './serve-api.ts'
 import { serveTools } from '../tools/control.ts'
 import { localBackend } from '../tools/backend.ts'
@@ -108,7 +107,5 @@ async function startRoles(foundation: Foundation): Promise<ReadonlyMap<ProviderI
   const refill = await stateOfOneProcess(foundation)
   foundation.store.onLost = () => refill.request()
   await dispatchRole(foundation)
-  const workers = new Map<ProviderId, Worker>()
-  for (const provider of Object.values(PROVIDERS)) workers.set(provider.id, await workerRole(provider, foundation))
-  return workers
+  return workerRoles(foundation)
 }

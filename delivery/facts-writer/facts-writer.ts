@@ -17,6 +17,7 @@ import type { Facts } from '../../ports/facts/facts.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { writeBatch } from './fact-batch.ts'
 import type { BatchReport } from './fact-batch.ts'
+import { unlessAborted } from '../unless-aborted.ts'
 import { consumeReadable } from '../version-guard.ts'
 
 interface FactsWriterDeps {
@@ -185,19 +186,6 @@ function createHandler(
     const mine = last.then(() => handle(batch))
     last = mine.catch(() => undefined)
     return mine
-  }
-}
-
-/** Rejects as soon as the signal fires; work that was begun continues unawaited. */
-async function unlessAborted<T>(signal: AbortSignal, act: () => Promise<T>): Promise<T> {
-  signal.throwIfAborted()
-  const aborted = Promise.withResolvers<never>()
-  const abort = (): void => aborted.reject(new Error('given up, as the process is stopping'))
-  signal.addEventListener('abort', abort, { once: true })
-  try {
-    return await Promise.race([act(), aborted.promise])
-  } finally {
-    signal.removeEventListener('abort', abort)
   }
 }
 

@@ -14,6 +14,7 @@ import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { FactsReader } from '../dispatch/reads.ts'
 import { rebuildState } from './rebuild-state.ts'
+import { unlessAborted } from '../unless-aborted.ts'
 
 export interface RefillDeps {
   readonly eventLog: Pick<EventLog, 'progress'>
@@ -70,7 +71,8 @@ export function createRefill(deps: RefillDeps): Refill {
 }
 
 /** True if the store is complete now; false if this must be retried. */
-async function attempt(deps: RefillDeps, signal: AbortSignal): Promise<boolean> {
+async function attempt(given: RefillDeps, signal: AbortSignal): Promise<boolean> {
+  const deps = untilAborted(given, signal)
   const { hotState, facts, nowMs, owner, logger } = deps
   const life = await hotState.forgotten()
   if (life === null) return true
@@ -88,6 +90,16 @@ async function attempt(deps: RefillDeps, signal: AbortSignal): Promise<boolean> 
     return (await hotState.forgotten()) === null
   } finally {
     await hotState.releaseJob(JOB, owner)
+  }
+}
+
+/** What it asks may hang, and must not keep the process from stopping. */
+function untilAborted(deps: RefillDeps, signal: AbortSignal): RefillDeps {
+  const { eventLog, facts } = deps
+  return {
+    ...deps,
+    eventLog: { progress: (topic, group) => unlessAborted(signal, () => eventLog.progress(topic, group)) },
+    facts: { run: (query, params) => unlessAborted(signal, () => facts.run(query, params)) },
   }
 }
 

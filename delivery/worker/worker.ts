@@ -36,6 +36,8 @@ interface WorkerDeps {
   readonly registry?: Registry
   /** Time limit of one exchange, in ms; the default is 10 s. */
   readonly exchangeMs?: number
+  /** How long a stop waits for attempts in flight, in ms; the default covers the longest exchange. */
+  readonly stopMs?: number
 }
 
 interface WorkerHealth {
@@ -46,12 +48,17 @@ interface WorkerHealth {
 
 export interface Worker {
   health(): WorkerHealth
-  /** Takes no more jobs; resolves once every attempt in flight has ended and is recorded. */
+  /**
+   * Takes no more jobs; resolves once every attempt in flight has ended and is recorded, or is given up: its job is still on the
+   * log, and is retried with the same ID.
+   */
   stop(): Promise<void>
 }
 
 /** Jobs in one batch from the log; small, so that a batch delivered again after a crash repeats little. */
 const BATCH_JOBS = 128
+/** How long a stop waits for attempts in flight, from its beginning. */
+const STOP_MS = LIMITS.webhookMs + 2_000
 /** More if one request can carry many jobs. */
 const BATCH_JOBS_PER_REQUEST = 512
 
@@ -78,8 +85,11 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const consume = consumeReadable(deps)
   const consumers: Consumer[] = []
   const stop = async (): Promise<void> => {
+    const late = Promise.withResolvers<void>()
+    const timer = setTimeout(() => late.resolve(), deps.stopMs ?? STOP_MS)
     await Promise.all(consumers.map((consumer) => consumer.stop()))
-    await runner.settled()
+    await Promise.race([runner.settled(), late.promise])
+    clearTimeout(timer)
     sender.close()
     tokens?.close()
   }

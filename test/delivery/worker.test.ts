@@ -266,6 +266,21 @@ describe('the delivery worker', () => {
     await stage.worker?.stop()
     expect([...(await stage.statuses()).values()]).to.deep.equal(Array(4).fill('delivered'))
   })
+
+  it('gives up what does not end when it is stopped, and sends it again under the same ID after its next start', async () => {
+    await set({ exchangeMs: 600_000, stopMs: 50 })
+    stage.standIn.fail('*', { kind: 'hang' })
+    await stage.enqueue(jobOf())
+    await until(() => stage.standIn.total() === 1)
+    await stage.worker?.stop()
+    stage.standIn.fail('*', null)
+    await stage.restart()
+    stage.clock.advance(HOUR_MS)
+    await until(async () => [...(await stage.statuses()).values()].includes('delivered'))
+    const hits = stage.standIn.requests()
+    expect(hits.map(({ answered }) => answered)).to.deep.equal([0, 204])
+    expect(hits[1]?.body).to.deep.equal(hits[0]?.body)
+  })
 })
 
 describe('wrong credentials', () => {

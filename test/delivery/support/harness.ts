@@ -65,6 +65,7 @@ export async function openStore(folder: string, nowMs: () => number): Promise<St
 export interface StageOptions {
   readonly destinations?: readonly Destination[]
   readonly exchangeMs?: number
+  readonly stopMs?: number
   readonly random?: number
 }
 
@@ -112,6 +113,7 @@ export class Stage {
       random: () => this.#options.random ?? 0,
       logger: SILENT_LOGGER,
       ...(this.#options.exchangeMs === undefined ? {} : { exchangeMs: this.#options.exchangeMs }),
+      ...(this.#options.stopMs === undefined ? {} : { stopMs: this.#options.stopMs }),
     })
     return this.worker
   }
