@@ -19,6 +19,8 @@ export interface Operation {
   readonly outcome: Outcome
   /** 0 if there was none. */
   readonly status: number
+  /** What Node.js calls it where a connection broke; else absent. */
+  readonly brokenBy?: string
   readonly answer: Readonly<Record<string, any>>
   readonly beganAt: number
   readonly endedAt: number

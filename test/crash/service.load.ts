@@ -24,6 +24,7 @@ const MOST_REPEATS = 20
 interface Sent {
   readonly outcome: Outcome
   readonly status: number
+  readonly brokenBy?: string
   readonly answer: Readonly<Record<string, any>>
 }
 
@@ -184,7 +185,7 @@ function send(url: string, agent: Agent, headers: Record<string, string>, body: 
     outgoing.on('timeout', () => outgoing.destroy())
     // If no process listens any more, nothing can have happened.
     outgoing.on('error', ({ code }: NodeJS.ErrnoException) =>
-      resolve(code === 'ECONNREFUSED' ? { ...unknown, outcome: 'refused' } : unknown),
+      resolve({ ...unknown, brokenBy: code ?? 'timeout', ...(code === 'ECONNREFUSED' ? { outcome: 'refused' } : {}) }),
     )
     outgoing.end(body)
   })

@@ -5,10 +5,12 @@ import { kafkaJars } from '../support/kafka.ts'
 import { hasRedisServer } from '../support/redis.ts'
 import { startLinks, toxiproxyProgram, type Links } from '../support/toxiproxy.ts'
 import { breakingPartsUnderLoad } from './breaking.suite.ts'
+import { stoppingHalfWay } from './halfway.suite.ts'
 import { losingRedis } from './losing-redis.suite.ts'
 import { manyPods } from './pods.suite.ts'
 import { refillingRedis } from './refilling.suite.ts'
 import { replayingTheLog } from './replaying.suite.ts'
+import { stoppingWhileOthersHang } from './stopping.suite.ts'
 
 describe('faults of the distributed service', function () {
   this.timeout(180_000)
@@ -31,6 +33,8 @@ describe('faults of the distributed service', function () {
   const place = (): Promise<Engines> => placeIn(engines, (places += 1))
   const parts = { links: () => links, place }
   breakingPartsUnderLoad(parts)
+  stoppingWhileOthersHang(parts)
+  stoppingHalfWay(parts)
   losingRedis(parts)
   replayingTheLog(parts, refillingRedis)
   manyPods(parts)
