@@ -8,7 +8,11 @@ import { expect } from 'chai'
 
 const CHILD = join(import.meta.dirname, 'spool.child.ts')
 const FULL_CHILD = join(import.meta.dirname, 'full-disk.child.ts')
-const MOUNT = 'mount -t tmpfs -o size=32m tmpfs "$1" && shift && exec "$@"'
+const API_CHILD = join(import.meta.dirname, 'full-spool.child.ts')
+const mount = (size: string): string => `mount -t tmpfs -o size=${size} tmpfs "$1" && shift && exec "$@"`
+const MOUNT = mount('32m')
+/** Above the 256 MB that the service leaves free. */
+const ROOMY_MOUNT = mount('400m')
 /** Ways to a private mount: as root or with a user namespace, otherwise with sudo. */
 const APARTS: readonly (readonly string[])[] = [
   ['unshare', '-rm'],
@@ -68,6 +72,20 @@ describe('a spool and a full disk', function () {
     expect(told.entries).to.have.length(1)
     expect(told.entries[0]).to.include({ type: 'disk_full', subject: 'log' })
     expect(told.entries[0].message).to.match(/^There is room on the disk again; it was full since 20/)
+  })
+
+  it('of an api are said once in its log and in its status, which is not ready meanwhile, and nothing it took is lost', async () => {
+    const command = [...apart, 'sh', '-c', ROOMY_MOUNT, 'sh', folder, process.execPath, API_CHILD, folder]
+    const { status, stdout, stderr } = await run(command)
+    expect(status, stderr).to.equal(0)
+    const { whileFull, afterwards, messages, code } = JSON.parse(stdout) as Record<string, any>
+    expect(whileFull).to.deep.include({ ready: 503, entries: whileFull.taken })
+    expect(whileFull.log).to.include({ isAccepting: false, isDiskFull: true })
+    expect(afterwards.ready).to.equal(200)
+    expect(afterwards.log).to.include({ isAccepting: true }).and.not.have.property('isDiskFull')
+    expect(afterwards.entries).to.be.at.least(afterwards.taken)
+    expect(messages).to.deep.equal(['less than 256 MB free: nothing new is taken', 'there is room on the disk again'])
+    expect(code).to.equal(0)
   })
 })
 
