@@ -1,8 +1,5 @@
 import { Ajv } from 'ajv'
 import { expect } from 'chai'
-import { mkdtemp, rm } from 'node:fs/promises'
-import os from 'node:os'
-import path from 'node:path'
 import type { Page } from 'playwright-core'
 import {
   ACTIVATION_SCHEMA,
@@ -12,14 +9,13 @@ import {
 } from '../../domain/collection/schemas.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { BuildManifest } from '../../sdk/build.ts'
-import { buildSdk } from '../../sdk/build.ts'
 import type { ChromiumInstance } from './support/browsers.ts'
 import { markersOnDisk, openChromium } from './support/browsers.ts'
 import { COMMAND, FILLED, INSTALL } from './support/command.ts'
 import type { Recorded, RecordingService } from './support/recording-service.ts'
 import { startRecordingService } from './support/recording-service.ts'
 import type { Site } from './support/site.ts'
-import { startSite } from './support/site.ts'
+import { openStage, type SdkStage } from './support/stage.ts'
 
 const ajv = new Ajv({ allErrors: true })
 const SHAPES: Record<string, ReturnType<typeof ajv.compile>[]> = {
@@ -37,6 +33,7 @@ describe('sdk in Chromium', function () {
   this.timeout(60_000)
   let bundle: string
   let manifest: BuildManifest
+  let stage: SdkStage
   let service: RecordingService
   let site: Site
   let chromium: ChromiumInstance
@@ -45,17 +42,13 @@ describe('sdk in Chromium', function () {
   let noise: string[]
 
   before(async () => {
-    bundle = await mkdtemp(path.join(os.tmpdir(), 'whence-sdk-bundle-'))
-    manifest = await buildSdk(bundle)
-    service = await startRecordingService(bundle)
-    site = await startSite()
+    stage = await openStage()
+    ;({ bundle, manifest, service, site } = stage)
     chromium = await openChromium()
   })
   after(async () => {
     await chromium?.close()
-    await site?.close()
-    await service?.close()
-    await rm(bundle, { recursive: true, force: true })
+    await stage?.close()
   })
 
   beforeEach(async () => {

@@ -1,22 +1,19 @@
 import { expect } from 'chai'
-import { mkdtemp, rm } from 'node:fs/promises'
-import os from 'node:os'
-import path from 'node:path'
 import type { Page } from 'playwright-core'
 import { buildSdk } from '../../sdk/build.ts'
 import type { ChromiumInstance } from './support/browsers.ts'
 import { openChromium } from './support/browsers.ts'
 import { COMMAND, INSTALL } from './support/command.ts'
 import type { RecordingService } from './support/recording-service.ts'
-import { startRecordingService } from './support/recording-service.ts'
 import type { Site } from './support/site.ts'
-import { startSite } from './support/site.ts'
+import { openStage, type SdkStage } from './support/stage.ts'
 
 const SENTENCE_MS = 30_000
 
 describe('sdk with data-debug', function () {
   this.timeout(60_000)
   let bundle: string
+  let stage: SdkStage
   let service: RecordingService
   let site: Site
   let chromium: ChromiumInstance
@@ -24,17 +21,13 @@ describe('sdk with data-debug', function () {
   let sentences: string[]
 
   before(async () => {
-    bundle = await mkdtemp(path.join(os.tmpdir(), 'whence-sdk-bundle-'))
-    await buildSdk(bundle)
-    service = await startRecordingService(bundle)
-    site = await startSite()
+    stage = await openStage()
+    ;({ bundle, service, site } = stage)
     chromium = await openChromium()
   })
   after(async () => {
     await chromium?.close()
-    await site?.close()
-    await service?.close()
-    await rm(bundle, { recursive: true, force: true })
+    await stage?.close()
   })
   beforeEach(async () => {
     service.reset()

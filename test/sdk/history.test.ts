@@ -1,32 +1,21 @@
 import { expect } from 'chai'
-import { mkdtemp, rm } from 'node:fs/promises'
-import os from 'node:os'
-import path from 'node:path'
 import type { Browser } from 'puppeteer-core'
-import { buildSdk } from '../../sdk/build.ts'
 import { openChromiumWithHistory, openFirefox } from './support/browsers.ts'
 import type { RecordingService } from './support/recording-service.ts'
-import { startRecordingService } from './support/recording-service.ts'
 import type { Site } from './support/site.ts'
-import { startSite } from './support/site.ts'
+import { openStage, type SdkStage } from './support/stage.ts'
 
 describe('sdk and the history of a browser', function () {
   this.timeout(60_000)
-  let bundle: string
+  let stage: SdkStage
   let service: RecordingService
   let site: Site
 
   before(async () => {
-    bundle = await mkdtemp(path.join(os.tmpdir(), 'whence-sdk-bundle-'))
-    await buildSdk(bundle)
-    service = await startRecordingService(bundle)
-    site = await startSite()
+    stage = await openStage()
+    ;({ service, site } = stage)
   })
-  after(async () => {
-    await site?.close()
-    await service?.close()
-    await rm(bundle, { recursive: true, force: true })
-  })
+  after(() => stage?.close())
   beforeEach(() => service.reset())
 
   const script = () => `<script async src="${service.url}/browser.js" data-project="acme-dev"></script>`

@@ -1,15 +1,11 @@
 import { expect } from 'chai'
-import { mkdtemp, rm } from 'node:fs/promises'
-import os from 'node:os'
-import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { buildSdk } from '../../sdk/build.ts'
 import type { ChromiumInstance, PuppeteerInstance } from './support/browsers.ts'
 import { openChromium, openFirefox } from './support/browsers.ts'
 import type { RecordingService } from './support/recording-service.ts'
 import { startRecordingService } from './support/recording-service.ts'
 import type { Site } from './support/site.ts'
-import { startSite } from './support/site.ts'
+import { openStage, type SdkStage } from './support/stage.ts'
 
 /** What both drivers' pages can do. */
 interface Tab {
@@ -21,21 +17,16 @@ interface Tab {
 describe('sdk, visitors who leave at once', function () {
   this.timeout(60_000)
   let bundle: string
+  let stage: SdkStage
   let service: RecordingService
   let site: Site
   let tab: Tab
 
   before(async () => {
-    bundle = await mkdtemp(path.join(os.tmpdir(), 'whence-sdk-bundle-'))
-    await buildSdk(bundle)
-    service = await startRecordingService(bundle)
-    site = await startSite()
+    stage = await openStage()
+    ;({ bundle, service, site } = stage)
   })
-  after(async () => {
-    await site?.close()
-    await service?.close()
-    await rm(bundle, { recursive: true, force: true })
-  })
+  after(() => stage?.close())
   beforeEach(() => {
     service.reset()
     // GA4 and Google Ads are configured and blocked, as they are for many developers: their cookies never come.

@@ -7,14 +7,12 @@ import { brotliCompressSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import ts from 'typescript'
 import { buildPackage } from '../../sdk/build-package.ts'
-import { buildSdk } from '../../sdk/build.ts'
 import type { ChromiumInstance } from './support/browsers.ts'
 import { openChromium } from './support/browsers.ts'
 import { FILLED, INSTALL } from './support/command.ts'
 import type { RecordingService } from './support/recording-service.ts'
-import { startRecordingService } from './support/recording-service.ts'
 import type { Site } from './support/site.ts'
-import { startSite } from './support/site.ts'
+import { openStage, type SdkStage } from './support/stage.ts'
 
 /** What a page loads before it requests anything more. */
 const CORE_BROTLI_BYTES = 4 * 1024
@@ -121,22 +119,20 @@ describe('the package whence-js', function () {
   })
 
   describe('on a page', () => {
+    let stage: SdkStage
     let service: RecordingService
     let site: Site
     let chromium: ChromiumInstance
     let page: Page
 
     before(async () => {
-      const bundle = path.join(folder, 'bundle')
-      await buildSdk(bundle)
-      service = await startRecordingService(bundle)
-      site = await startSite()
+      stage = await openStage()
+      ;({ service, site } = stage)
       chromium = await openChromium()
     })
     after(async () => {
       await chromium?.close()
-      await site?.close()
-      await service?.close()
+      await stage?.close()
     })
     beforeEach(async () => {
       service.reset()
