@@ -11,6 +11,8 @@ import { createGuard, startStandIn } from './server.ts'
 import type { GuardedOptions, Judgement, SimulatedRequest, StandInServer } from './server.ts'
 import { DAY_S } from '../domain/durations.ts'
 
+/** Of the Graph API in November 2026: each is in force for about two years, and three come out in a year. */
+const VERSIONS = { oldest: 21, newest: 26 }
 const MAX_EVENTS = 1_000
 const ACTION_SOURCES =
   'website app email phone_call chat physical_store system_generated business_messaging other'.split(' ')
@@ -29,8 +31,11 @@ const USER_FIELDS = (
 export function startMetaStandIn(options: GuardedOptions): Promise<StandInServer> {
   const guard = createGuard(options)
   return startStandIn(options, (request) => {
-    const pixel = /^\/v[0-9]+\.[0-9]+\/([0-9]+)\/events$/.exec(request.url.pathname)?.[1]
+    const [, version, pixel] = /^\/v([0-9]+)\.0\/([0-9]+)\/events$/.exec(request.url.pathname) ?? []
     if (request.method !== 'POST' || pixel === undefined) return null
+    const code = versionProblem(Number(version))
+    if (code !== null)
+      return refusal(pixel, { code, status: 400, messages: ['The version of the API in the address.'] })
     const token = tokenOf(request)
     if (!guard.isToken(token, pixel)) return refusal(pixel, { code: 190, status: 401, messages: [] })
     // A missing pixel and one that the token may not see get the same answer.
@@ -47,6 +52,12 @@ export function startMetaStandIn(options: GuardedOptions): Promise<StandInServer
       body: { events_received: events.length, messages: [], fbtrace_id: 'A1' },
     }
   })
+}
+
+/** Null for a version that is in force; else the code of one that is over, or is none yet. */
+function versionProblem(version: number): number | null {
+  if (version < VERSIONS.oldest) return 2_635
+  return version > VERSIONS.newest ? 2_500 : null
 }
 
 /** Everything wrong with a request's body; one bad event is enough to refuse all of them. */

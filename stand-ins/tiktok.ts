@@ -65,7 +65,8 @@ function checkEvent(event: Json, path: string, nowMs: number, findings: Findings
   findings.expect(isTime, `${path}event_time must be whole seconds`)
   if (isTime) {
     const agoS = nowMs / 1_000 - atS
-    findings.expect(agoS > -60 && agoS <= 28 * DAY_S, `${path}event_time is out of range`)
+    // The strictest of what connectors say: no limit is documented with certainty.
+    findings.expect(agoS > -60 && agoS <= 7 * DAY_S, `${path}event_time is out of range`)
   }
   const limited = event['limited_data_use']
   findings.expect(limited === undefined || typeof limited === 'boolean', `${path}limited_data_use must be a boolean`)

@@ -9,7 +9,8 @@ import type { Appender } from './lmdb.processes.ts'
 import { canTrace, idsOf, startAppender } from './lmdb.processes.ts'
 
 describe('LMDB and the disk', function () {
-  this.timeout(30_000)
+  // Only ends a test that hangs: under strace each start takes long.
+  this.timeout(120_000)
   let folder: string
 
   before(function () {

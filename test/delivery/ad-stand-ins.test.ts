@@ -62,7 +62,7 @@ const BAD: { readonly [P in keyof typeof checks]: readonly [string, object][] } 
     ['no event', { event: '' }],
     ['an ID that is a number', { event_id: 5 }],
     ['milliseconds', { event_time: NOON_MS }],
-    ['29 days', { event_time: NOON_S - 29 * 86_400 }],
+    ['a minute above seven days', { event_time: NOON_S - 7 * 86_400 - 60 }],
     ['no user', { user: undefined }],
     ['an empty user', { user: {} }],
     ['an empty identifier', { user: { ttp: '' } }],
@@ -154,6 +154,21 @@ describe('a stand-in', () => {
     expect(refused).to.include({ status: 400 })
     expect(refused.error).to.include({ code: 100, error_subcode: 2_804_003 })
     expect(await post(path, { data: [META, META] }, auth)).to.include({ status: 200, events_received: 2 })
+  })
+
+  it('of Meta knows the versions of the Graph API that are in force, and refuses older and newer ones', async () => {
+    standIn = await startMetaStandIn({ port: 0, nowMs })
+    const codes: unknown[] = []
+    for (const version of ['v20.0', 'v21.0', 'v26.0', 'v27.0']) {
+      const { status, error } = await post(`/${version}/123/events`, { data: [META] }, auth)
+      codes.push([status, error?.code])
+    }
+    expect(codes).to.deep.equal([
+      [400, 2_635],
+      [200, undefined],
+      [200, undefined],
+      [400, 2_500],
+    ])
   })
 
   it('of Meta wants a token and, beyond its limit, patience', async () => {

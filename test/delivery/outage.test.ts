@@ -45,7 +45,8 @@ interface Scene {
   readonly strike: () => Promise<void>
 }
 
-async function setScene(): Promise<Scene> {
+/** `silentMs`: how long Meta may be silent, of this machine's time, before a request to it is given up. */
+async function setScene(silentMs = EXCHANGE_MS): Promise<Scene> {
   const clock = new WorkClock()
   const options = {
     port: 0,
@@ -69,15 +70,16 @@ async function setScene(): Promise<Scene> {
   }
   const folder = await mkdtemp(join(tmpdir(), 'whence-outage-'))
   const store = await openStore(folder, clock.nowMs)
-  const five = await startFive({ store, nowMs: clock.nowMs, urls, exchangeMs: { meta: EXCHANGE_MS } })
+  const five = await startFive({ store, nowMs: clock.nowMs, urls, exchangeMs: { meta: silentMs } })
   return {
     ...{ clock, store, five },
     fail: (provider, fault) => standIns[provider].fail('*', fault),
     asked: (provider) => standIns[provider].total(),
     strike: async () => {
+      // What hangs at one of them ends with it.
+      await Promise.all(Object.values(standIns).map((standIn) => standIn.stop()))
       await five.stop()
       await store.close()
-      await Promise.all(Object.values(standIns).map((standIn) => standIn.stop()))
       await rm(folder, { recursive: true, force: true })
     },
   }
@@ -163,4 +165,23 @@ describe('an hour without one provider of five', () => {
       return (await latencies(ill)).get('meta')?.length === 60 * INSTALLS_A_MINUTE
     })
   }).timeout(120_000)
+
+  it('that hangs holds no other up: all that they get arrives while the first request to it has no answer yet', async () => {
+    const scene = await setScene(10 * MINUTE_MS)
+    scenes.push(scene)
+    scene.fail('meta', { kind: 'hang' })
+    await scene.five.report(INSTALLS_A_MINUTE)
+    await until(() => {
+      scene.clock.advance(LINGER_MS)
+      return scene.asked('meta') > 0
+    })
+    await scene.five.report(INSTALLS_A_MINUTE)
+    await until(async () => {
+      scene.clock.advance(LINGER_MS)
+      const others = [...(await latencies(scene))].filter(([id]) => id !== 'meta')
+      return others.every(([, waits]) => waits.length === 2 * INSTALLS_A_MINUTE)
+    })
+    expect(scene.five.workers.get('meta')?.health().inFlight).to.be.greaterThan(0)
+    expect((await latencies(scene)).get('meta')).to.deep.equal([])
+  }).timeout(60_000)
 })

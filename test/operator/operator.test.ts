@@ -266,7 +266,10 @@ describe('the operator', function () {
   it('lets older objects keep their place in the plan, and puts the younger ones in force when there is room', async () => {
     await kube.apply(at('plans', [organization('acme', { plan: 'Free' }), installPath('cli')]))
     await kube.apply(at('plans', [website('older', { id: 'plans-older' })]))
-    await new Promise((resolve) => setTimeout(resolve, 1_100))
+    const { body: older } = await kube.call(path('Website', 'plans', 'older'))
+    const olderAtMs = Date.parse(older.metadata.creationTimestamp)
+    // Times of objects are whole seconds, and both processes share one clock.
+    await until('the next second has begun', async () => Date.now() >= olderAtMs + 1_000)
     await kube.apply(at('plans', [website('a-younger', { id: 'plans-younger' }), logStream('logs')]))
     const refused = await becomes('Website', 'plans', 'a-younger', 'Accepted', 'False', 'PlanLimit')
     expect(refused.message).to.contain('the plan Free allows 1 website')
