@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 
 import { deliveryLines } from '../../bin/tools/explain-deliveries.ts'
+import { tell } from '../../bin/tools/print/explain-text.ts'
 import type { Explanation } from '../../bin/tools/explanation.ts'
 import { startGoogleAdsStandIn } from '../../stand-ins/google-ads.ts'
 import { startGoogleOauthStandIn } from '../../stand-ins/google-oauth.ts'
@@ -95,6 +96,31 @@ describe('the explanation of a delivery', () => {
       .to.contain(`${'x'.repeat(400)}…`)
       .and.to.contain('30 more; --json')
     expect(text.match(/ {4}try /g)).to.have.length(10)
+  })
+})
+
+describe('the explanation of an install that is pending', () => {
+  const AT_MS = Date.UTC(2026, 10, 21, 12)
+  const VISIT = '0123456789abcdef0123456789abcdef'
+  const explanation = {
+    install: {
+      ...{ website: 'acme-dev', event_id: 'event-1', event_type: 'install_completed', received_at_ms: AT_MS },
+      ...{ resolution: 'pending', selection_policy: 'none', candidate_count: 0, install_path: 'cli' },
+      ...{ platform: 'linux', arch: 'x86_64', timezone: '', language: '', browsers: [], agent: '', visit_id: '' },
+    },
+    verdicts: [{ visitId: VISIT, issuedAtMs: AT_MS - 60_000, verdict: 'undecided' }],
+    plans: [{ destination: 'out', provider: 'ga4', status: 'pending', reason: '', sessionMode: 'client_only' }],
+    ...{ unread: [], visits: [], deliveries: [], attempts: [] },
+  } as unknown as Explanation
+
+  it('says what is not known yet and until when it is decided, and claims no visit', () => {
+    const text = tell(explanation, AT_MS + 5_000)
+    expect(text).to.match(/^  result     pending: .*could not be read.* within an hour$/m)
+    expect(text).to.match(
+      new RegExp(`^     visit ${VISIT} of 2026-11-21 11:59:00\\.000: undecided, .*cannot be told yet$`, 'm'),
+    )
+    expect(text).to.contain('candidates among them: 0').and.to.contain('out (ga4): pending')
+    expect(text).not.to.match(/^Visit |->|undefined/m)
   })
 })
 
