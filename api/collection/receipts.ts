@@ -83,12 +83,12 @@ export async function statesOf(
     asked === null ? new Map<VisitId, KnownState>() : await apply(asked.rows, open, { deps, active, isSure })
   for (const { visitId } of open) {
     const state = recalled.get(visitId) ?? known.get(visitId) ?? 'unknown'
-    known.set(visitId, isSure || state === 'revoked' || active.has(visitId) ? state : 'undecided')
+    known.set(visitId, isSure || active.has(visitId) ? state : 'undecided')
   }
   return withRevocations(known, recalled)
 }
 
-/** A receipt that the hot state called active may have been replaced by a forgotten one. */
+/** Revoked stays revoked. So does a receipt that the hot state still called active and a forgotten one has replaced. */
 function withRevocations(
   known: ReadonlyMap<VisitId, KnownState>,
   recalled: ReadonlyMap<VisitId, KnownState>,

@@ -1,7 +1,7 @@
 /** The cost of checking made-up receipts, counted in MACs. */
 
 import { expect } from 'chai'
-import { readReceipts } from '../../api/collection/receipts.ts'
+import { cleanerOf, readReceipts } from '../../api/collection/receipts.ts'
 import type { Website } from '../../domain/catalog.ts'
 import { issueReceipt } from '../../domain/receipt.ts'
 import { KEYS } from './support/keys.ts'
@@ -52,7 +52,25 @@ describe('receipts of an install event', () => {
   it('cost one MAC each if they contain no key or no time of this service', () => {
     const implausible = [forge(1).replace(/^./, (first) => (first === 'z' ? 'y' : 'z')), 'A'.repeat(43), '-'.repeat(43)]
     const late = issue('site-1', -3_600_000)
-    expect(read([...implausible, late], catalogOf(25, 0)).macs).to.be.at.most(4)
+    const { macs, receipts } = read([late, ...implausible], catalogOf(25, 0))
+    expect(macs).to.be.at.most(4)
+    expect(receipts).to.deep.equal(Array(4).fill({ claims: null, isForeign: false }))
+  })
+
+  it('cost nothing beside one MAC for each sibling that could have signed them, and nothing for one of its own', () => {
+    expect(read([forge(1)], catalogOf(1, 0)).macs).to.equal(1)
+    expect(read([forge(1)], catalogOf(4, 0)).macs).to.equal(4)
+    expect(read([issue('site-0', 1)], catalogOf(25, 0)).macs).to.equal(1)
+  })
+
+  it('are cleaned out of texts, those of the other websites of the organisation too, and of no others', () => {
+    const websites = catalogOf(3, 2)
+    const catalog = { version: '', organizations: new Map(), websites, origins: new Set<string>() }
+    const clean = cleanerOf(websites.get('site-0')!, { keys: KEYS, catalog: () => catalog }, NOW_MS)
+    const [own, sibling, strange] = [issue('site-0', 1), issue('site-2', 2), issue('s-1', 3)]
+    const cleaned = clean(`a ${own} b ${sibling} c ${strange} d`)
+    expect(cleaned).not.to.contain(own).and.not.to.contain(sibling)
+    expect(cleaned).to.contain(`c ${strange} d`)
   })
 
   it('are still distinguished if another website of the organisation signed them', () => {

@@ -85,9 +85,17 @@ describe('deciding pending installs', () => {
     it('for an earlier event of its installation that is pending itself, an hour at most', async () => {
       const install = pendingInstall({ openCandidates: [] })
       facts.matches.push(matchRow(install, { resolution: 'pending', visit_id: '', visit_issued_at_ms: null }))
-      expect(await decide(install)).to.equal(null)
+      const { ready, waiting } = await decidePending([arrival(install)], deps())
+      expect([ready.length, waiting.length]).to.deep.equal([0, 1])
       nowMs = NOON_MS + HOUR_MS
       expect(await decide(install)).to.include({ resolution: 'unmatched' })
+    })
+
+    it('and lets what is decided already go on', async () => {
+      done = [5, 4]
+      const plain = arrival({ ...pendingInstall(), resolution: 'unmatched' })
+      const { ready, waiting } = await decidePending([plain, arrival()], deps())
+      expect([ready, waiting.length]).to.deep.equal([[plain], 1])
     })
 
     it('counts partitions that a position is not known of as not begun', () => {
@@ -176,6 +184,16 @@ describe('deciding pending installs', () => {
       facts.matches.push(matchRow(pendingInstall(), { visit_id: OLDER }))
       expect(await decide()).to.include({ selectionPolicy: 'latest_visit', visitId: FIRST })
     })
+  })
+
+  it('decides also for a website that is gone by then, and leaves its deliveries as they were planned', async () => {
+    facts.histories.push(activeHistory())
+    const install = pendingInstall()
+    const catalog = () => ({ ...catalogOf([]), websites: new Map() })
+    const { decisions } = await decidePending([arrival(install)], { ...deps(), catalog })
+    expect(decisions[0]?.resolution).to.equal('matched')
+    const planned = install.deliveries.map((plan) => ({ ...plan, sessionMode: 'client_only' }))
+    expect(decisions[0]?.deliveries).to.deep.equal(planned)
   })
 
   it('asks for many in a few questions', async () => {

@@ -199,7 +199,11 @@ describe('dispatch', () => {
       await report(numbered(1), hasty(), numbered(2))
       await until(async () => (await stage.records()).length === 3)
       expect(await jobs()).to.deep.equal(['event-1', 'event-2'])
-      expect((await stage.records()).map((record) => record.status)).to.deep.equal(['skipped', 'pending', 'pending'])
+      expect((await stage.records()).map(({ status, corrects }) => [status, corrects])).to.deep.equal([
+        ['skipped', undefined],
+        ['pending', true],
+        ['pending', undefined],
+      ])
     })
 
     it('follows the first row over a restart, by what ClickHouse holds', async () => {

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
 import { startFactsWriter } from '../../delivery/facts-writer/facts-writer.ts'
 import { encodeRecord, type LogRecord } from '../../domain/records.ts'
-import type { Batch } from '../../ports/event-log/event-log.ts'
+import type { Batch, EventLog } from '../../ports/event-log/event-log.ts'
 import { type FactTable } from '../../ports/facts/columns.ts'
 import { FactsUnavailable, RowsRefused, type FactRow, type Facts } from '../../ports/facts/facts.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
@@ -87,6 +87,38 @@ describe('a batch of the facts-writer', () => {
     expect(memory.rows.get('poison_records')).to.have.length(1)
   })
 
+  it('is cut where its text reaches the bound', async () => {
+    const memory = new MemoryFacts()
+    memory.charsOf = () => 16 * MIB
+    expect((await writeBatch(memory.facts, batchOf(requests(4)), Date.now)).done).to.equal(2)
+  })
+
+  it('takes an entry that is above the bound by itself, also if it is refused', async () => {
+    const memory = new MemoryFacts()
+    memory.refuses = (row) => row['status'] === 200
+    const large = requestRecord({ status: 200, userAgent: 'a'.repeat(33 * MIB) })
+    const { done } = await writeBatch(memory.facts, batchOf([large, ...requests(2)]), Date.now)
+    expect(done).to.equal(1)
+    expect(memory.rows.get('poison_records')).to.have.length(1)
+  })
+
+  it('tells how many rows became facts and how many were kept apart, and of which table', async () => {
+    const memory = new MemoryFacts()
+    memory.refuses = (row) => row['status'] === 201
+    const batch = batchOf(requests(3))
+    const unreadable = { key: 'k', value: 'no record', offset: 3, appendedAtMs: 0 }
+    const { rows } = await writeBatch(memory.facts, { ...batch, entries: [...batch.entries, unreadable] }, Date.now)
+    expect([...rows]).to.have.deep.members([
+      ['request_logs', 2],
+      ['poison_records', 2],
+    ])
+    const kept = (memory.rows.get('poison_records') ?? []).map(({ fact_table: table, reason }) => [table, reason])
+    expect(kept).to.have.deep.members([
+      ['request_logs', 'OUT_OF_RANGE'],
+      ['', 'UNDECODABLE'],
+    ])
+  })
+
   for (const refused of [[], [2]] as const) {
     it(`above the bound of its text arrives whole, in parts, ${refused.length === 0 ? '' : 'one row apart'}`, async () => {
       const stage = await Stage.set()
@@ -109,6 +141,23 @@ describe('a batch of the facts-writer', () => {
       }
     })
   }
+
+  it('is taken from no topic where the role could not join one of them', async () => {
+    const refusal = new Error('no place in the group')
+    const joined: string[] = []
+    const left: string[] = []
+    const eventLog = {
+      consume: async (topic: string) => {
+        if (joined.length === 2) throw refusal
+        joined.push(topic)
+        return { stop: async () => void left.push(topic) }
+      },
+    } as unknown as EventLog
+    const deps = { eventLog, facts: new MemoryFacts().facts, logger: SILENT_LOGGER, nowMs: Date.now }
+    expect(await startFactsWriter(deps).catch((error: unknown) => error)).to.equal(refusal)
+    expect(left).to.deep.equal(joined)
+    expect(joined).to.have.length(2)
+  })
 
   it('is given up, with nothing kept as poison, if the engine goes away while a refused row is looked for', async () => {
     const memory = new MemoryFacts()

@@ -16,6 +16,7 @@ import {
   SAMPLE_MS,
   visit,
   visitId,
+  visitRecord,
 } from '../contract/fact-samples.ts'
 
 const PLACE = { topic: 'activations', partition: 3, offset: 77 }
@@ -122,6 +123,20 @@ describe('rows of a record', () => {
       [active, 'activated', SAMPLE_MS],
       [revoked, 'revoked', SAMPLE_MS - 1],
     ])
+  })
+
+  it('move the state of one receipt where nobody knows when the replaced one was issued', () => {
+    const ids = { revokedVisitId: visitId(), revokedIssuedAtMs: null }
+    const rows = rowsOf(activationRecord({ website: 'acme', ...ids })).filter(([table]) => table === 'activations')
+    expect(rows.map(([, row]) => row['effect'])).to.deep.equal(['activated'])
+  })
+
+  it('are empty where a visit names no campaign and an install no path', () => {
+    const [[, bare] = []] = rowsOf(visitRecord({ utm: {} }))
+    const campaign = ['source', 'medium', 'campaign', 'term', 'content', 'id'].map((name) => bare?.[`utm_${name}`])
+    expect(campaign).to.deep.equal(Array(6).fill(''))
+    const [[, install] = []] = rowsOf(installRecord({ installPath: null }))
+    expect(install?.['install_path']).to.equal('')
   })
 
   it('hold the visit of a handoff that recorded one of its own', () => {

@@ -109,6 +109,20 @@ describe('receipts and handoff tokens', () => {
     expect(isFromOrigin(keys, row.website, claims, 'https://docs.acme.dev')).to.equal(false)
   })
 
+  it('names its visit by its first 16 bytes in hexadecimal, without the marks of tokens and GPC', () => {
+    const random = fc.uint8Array({ minLength: 5, maxLength: 5 })
+    fc.assert(
+      fc.property(random, fc.boolean(), fc.constantFrom(0, 16, 4_096), (bytes, gpc, moreMs) => {
+        const flags = { isHandoffOnly: false, isUnrecorded: false, gpc }
+        const receipt = { website: 'acme-dev', origin: 'https://acme.dev', issuedAtMs: 1_795_251_875_088 + moreMs }
+        const { text, claims } = issueReceipt(keys, { ...receipt, random: bytes, ...flags })
+        const body = decodeBase64url(text)!.slice(0, 16)
+        body[0]! &= 0b0110_1111
+        expect(claims.visitId).to.equal(Buffer.from(body).toString('hex'))
+      }),
+    )
+  })
+
   it('still reads receipts of a secret that was moved to the second place', () => {
     const rotated = createKeyring([...secrets].reverse())
     const row = vectors.receipts[0]!

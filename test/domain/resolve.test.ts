@@ -103,6 +103,20 @@ function installationOf(
 }
 
 describe('the resolution of an install', () => {
+  it('says which visit a token names, used or not', () => {
+    const fresh = claimsOf({ name: 'fresh', visit_id: 'a' })
+    for (const [claims, verdict] of [
+      [fresh, 'handoff'],
+      [{ ...fresh, issuedAtMs: VECTORS.now - LIMITS.receiptLifetimeMs - 1 }, 'expired'],
+      [{ ...fresh, isUnrecorded: true }, 'unrecorded'],
+      [{ ...fresh, issuedAtMs: VECTORS.now + LIMITS.clockSkewMs + 1 }, 'forged'],
+    ] as const) {
+      const given = inputOf({ ...VECTORS.cases[0]!, receipts: [] })
+      const { verdicts } = resolve({ ...given, handoff: { claims, isForeign: false } })
+      expect(verdicts).to.deep.equal([{ visitId: 'a', issuedAtMs: claims.issuedAtMs, verdict }])
+    }
+  })
+
   describe('by the vectors', () => {
     it('rests on the limits that they state', () => {
       expect(VECTORS.lifetime_ms).to.equal(LIMITS.receiptLifetimeMs)

@@ -46,6 +46,8 @@ class MochaRunner implements TestRunner {
     const { spec = [], timeoutMs = 5_000 } = (options as Settings).mocha ?? {}
     this.#mocha = new Mocha({ timeout: timeoutMs, reporter: Mocha.reporters.Base })
     this.#mocha.cleanReferencesAfterRun(false)
+    // What a mutant left behind may fail when its run is over and mocha does not listen any more: no reason to end.
+    process.on('uncaughtException', () => undefined)
     for (const file of spec) this.#mocha.addFile(file)
     // A test is known by its full title; what runs in a hook counts for the test that is next.
     const shared = this.#shared

@@ -106,9 +106,9 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     breaks: 'a parked install waits in its room',
-    file: 'delivery/dispatch/dispatch.ts',
-    old: 'if (leavesAtMs > this.#deps.nowMs()) {',
-    new: 'if (false) {',
+    file: 'delivery/tiers.ts',
+    old: 'if (leavesAtMs > nowMs()) return',
+    new: 'if (false) return',
     suites: ['test/delivery/dispatch-appends.test.ts'],
   },
   {
@@ -284,7 +284,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the hook command names the first install path',
     file: 'operator/decide/decide.ts',
-    old: "const path = figure === null ? '' : `/paths/${figure}`",
+    old: "const path = externalInput === null ? '' : `/paths/${externalInput}`",
     new: "const path = ''",
     suites: ['test/operator/decide.test.ts'],
   },

@@ -9,4 +9,228 @@ export interface Survivor {
   readonly reason: string
 }
 
-export const SURVIVORS: readonly Survivor[] = []
+interface Place {
+  readonly file: string
+  readonly line: string
+  readonly reason: string
+}
+
+/** Several mutants of one line that the same reason holds for. */
+function survivors({ file, line, reason }: Place, ...changed: readonly string[]): readonly Survivor[] {
+  return changed.map((each) => ({ file, line, changed: each, reason }))
+}
+
+const RESOLVE = 'domain/collection/resolve.ts'
+const RECEIPT = 'domain/receipt.ts'
+const RECEIPTS = 'api/collection/receipts.ts'
+const DECIDE = 'delivery/dispatch/decide-pending.ts'
+const DISPATCHER = 'delivery/dispatch/dispatch.ts'
+const PLAN = 'delivery/dispatch/plan.ts'
+const BATCH = 'delivery/facts-writer/fact-batch.ts'
+
+const NO_DESTINATION = 'A text in the place of a destination has no name, so no plan finds it.'
+const VERY_MILLISECOND = 'It differs in that very millisecond alone; the next look, a moment later, does the same.'
+
+const RESOLUTION: readonly Survivor[] = [
+  ...survivors(
+    {
+      file: RESOLVE,
+      line: "{ verdicts, openCandidates = [] }: Pick<Install, 'verdicts' | 'openCandidates'>,",
+      reason: 'A text in the place of a candidate has no visit, so it has no state either and is none.',
+    },
+    `{ verdicts, openCandidates = ["Stryker was here"] }: Pick<Install, 'verdicts' | 'openCandidates'>,`,
+  ),
+  ...survivors(
+    {
+      file: RESOLVE,
+      line: "if (verdict.verdict === 'handoff' && handoff.claims !== null) {",
+      reason: 'Only a token with claims gets that verdict; the comparison tells the compiler so.',
+    },
+    "if (verdict.verdict === 'handoff' && true) {",
+  ),
+  ...survivors(
+    {
+      file: RESOLVE,
+      line: "verdicts: verdicts.map((each) => ({ ...each, verdict: judged.get(each.visitId ?? '') ?? each.verdict })),",
+      reason: 'No visit has this ID, nor an empty one.',
+    },
+    'verdicts: verdicts.map((each) => ({ ...each, verdict: judged.get(each.visitId ?? "Stryker was here!") ?? each.verdict })),',
+  ),
+  ...survivors(
+    {
+      file: RESOLVE,
+      line: 'return one.visitId > other.visitId',
+      reason: 'Each visit is a candidate once, so two candidates never have one ID.',
+    },
+    'return one.visitId >= other.visitId',
+  ),
+  ...survivors(
+    {
+      file: RESOLVE,
+      line: 'if (one.issuedAtMs !== other.issuedAtMs) return one.issuedAtMs > other.issuedAtMs',
+      reason: 'The two times differ where they are compared.',
+    },
+    'if (one.issuedAtMs !== other.issuedAtMs) return one.issuedAtMs >= other.issuedAtMs',
+  ),
+]
+
+const ASKED_FOR = 'Every receipt that is looked at was asked for, so it is in the map.'
+const RECEIPT_SURVIVORS: readonly Survivor[] = [
+  ...survivors(
+    { file: RECEIPTS, line: 'return []', reason: "A text in the place of a row names no visit, so it is nobody's." },
+    'return ["Stryker was here"]',
+  ),
+  ...survivors(
+    {
+      file: RECEIPTS,
+      line: "const open = wanted.filter(({ visitId }) => OPEN_STATES.has(known.get(visitId) ?? 'unknown'))",
+      reason: ASKED_FOR,
+    },
+    'const open = wanted.filter(({ visitId }) => OPEN_STATES.has(known.get(visitId) ?? ""))',
+  ),
+  ...survivors(
+    {
+      file: RECEIPTS,
+      line: "const state = recalled.get(visitId) ?? known.get(visitId) ?? 'unknown'",
+      reason: ASKED_FOR,
+    },
+    'const state = recalled.get(visitId) ?? known.get(visitId) ?? ""',
+  ),
+  ...survivors(
+    {
+      file: RECEIPTS,
+      line: "const active = new Set(open.flatMap(({ visitId }) => (known.get(visitId) === 'unknown' ? [] : [visitId])))",
+      reason: 'No visit has this ID, so that it is active changes nothing.',
+    },
+    `const active = new Set(open.flatMap(({ visitId }) => (known.get(visitId) === 'unknown' ? ["Stryker was here"] : [visitId])))`,
+  ),
+  ...survivors(
+    {
+      file: RECEIPTS,
+      line: "const asked = { website: refs[0]?.website ?? '', visit_ids: refs.map(({ visitId }) => visitId) }",
+      reason: 'Both callers ask for one receipt at least.',
+    },
+    'const asked = { website: refs[0]?.website ?? "Stryker was here!", visit_ids: refs.map(({ visitId }) => visitId) }',
+    "const asked = { website: refs[0].website ?? '', visit_ids: refs.map(({ visitId }) => visitId) }",
+  ),
+  ...survivors(
+    {
+      file: RECEIPTS,
+      line: 'return websitesByOrganization(catalog).get(organization.id) ?? []',
+      reason: 'A website of the catalog is among those of its organisation.',
+    },
+    'return websitesByOrganization(catalog).get(organization.id) ?? ["Stryker was here"]',
+  ),
+  ...survivors(
+    {
+      file: RECEIPT,
+      line: 'if (text.length !== LIMITS.receiptChars) return null',
+      reason: 'The MAC of another length equals none; only the look at it is saved.',
+    },
+    'if (false) return null',
+  ),
+  ...survivors(
+    {
+      file: RECEIPT,
+      line: 'for (let index = 0; index < left.length; index++) difference |= (left[index] ?? 0) ^ (right[index] ?? 0)',
+      reason: 'Behind their equal ends both have nothing, which is the same.',
+    },
+    'for (let index = 0; index <= left.length; index++) difference |= (left[index] ?? 0) ^ (right[index] ?? 0)',
+  ),
+]
+
+const FACTS_WRITER: readonly Survivor[] = [
+  ...survivors(
+    {
+      file: 'delivery/facts-writer/facts-writer.ts',
+      line: "const reason = error instanceof Error ? error.message : 'unknown'",
+      reason: 'Words of a log line about something thrown that is no Error, which no part does.',
+    },
+    'const reason = error instanceof Error ? error.message : ""',
+  ),
+  ...survivors(
+    {
+      file: BATCH,
+      line: "if (reading.kind !== 'record') throw new RowsRefused(UNDECODABLE)",
+      reason: 'Without it the rows of the missing record cannot be made, which is refused in the same words.',
+    },
+    "if (reading.kind !== 'record') ;",
+    'if (false) throw new RowsRefused(UNDECODABLE)',
+  ),
+  ...survivors(
+    {
+      file: BATCH,
+      line: 'if (index > 0 && index % ENTRIES_PER_SLICE === 0) await turn()',
+      reason: 'When other work gets its turn; the rows are the same.',
+    },
+    'if (true) await turn()',
+    'if (index > 0 || index % ENTRIES_PER_SLICE === 0) await turn()',
+    'if (true && index % ENTRIES_PER_SLICE === 0) await turn()',
+    'if (index >= 0 && index % ENTRIES_PER_SLICE === 0) await turn()',
+    'if (index <= 0 && index % ENTRIES_PER_SLICE === 0) await turn()',
+    'if (index > 0 && index % ENTRIES_PER_SLICE !== 0) await turn()',
+    'if (index > 0 && index * ENTRIES_PER_SLICE === 0) await turn()',
+  ),
+]
+
+const DISPATCH: readonly Survivor[] = [
+  ...survivors(
+    {
+      file: DECIDE,
+      line: 'destinations: deps.catalog().websites.get(install.website)?.destinations ?? [],',
+      reason: NO_DESTINATION,
+    },
+    'destinations: deps.catalog().websites.get(install.website)?.destinations ?? ["Stryker was here"],',
+  ),
+  ...survivors(
+    {
+      file: DECIDE,
+      line: "known.installation.kind === 'undecided' ? { kind: 'none' } : known.installation",
+      reason: 'Whatever is neither matched nor undecided counts as none.',
+    },
+    "known.installation.kind === 'undecided' ? {} : known.installation",
+    `known.installation.kind === 'undecided' ? { kind: "" } : known.installation`,
+  ),
+  ...survivors(
+    {
+      file: DISPATCHER,
+      line: 'const isGivenUp = nowMs - arrival.firstSeenAtMs >= LIMITS.visitMissingMs',
+      reason: VERY_MILLISECOND,
+    },
+    'const isGivenUp = nowMs - arrival.firstSeenAtMs > LIMITS.visitMissingMs',
+  ),
+  ...survivors(
+    {
+      file: DISPATCHER,
+      line: 'return this.#deps.nowMs() >= this.#looksAgainAtMs ? LOOKS_MS : []',
+      reason: VERY_MILLISECOND,
+    },
+    'return this.#deps.nowMs() > this.#looksAgainAtMs ? LOOKS_MS : []',
+  ),
+  ...survivors(
+    {
+      file: DISPATCHER,
+      line: "return new Set(records.flatMap(({ status, destination }) => (status === 'skipped' ? [destination] : [])))",
+      reason: 'No destination has this name, so that it was skipped changes nothing.',
+    },
+    `return new Set(records.flatMap(({ status, destination }) => (status === 'skipped' ? [destination] : ["Stryker was here"])))`,
+  ),
+  ...survivors(
+    {
+      file: PLAN,
+      line: 'const destinations = catalog.websites.get(website)?.destinations ?? []',
+      reason: NO_DESTINATION,
+    },
+    'const destinations = catalog.websites.get(website)?.destinations ?? ["Stryker was here"]',
+  ),
+  ...survivors(
+    {
+      file: PLAN,
+      line: "if (reason !== '' || input.visit === null) return []",
+      reason: 'Without its visit a delivery has a reason; the comparison tells the compiler so.',
+    },
+    "if (reason !== '' || false) return []",
+  ),
+]
+
+export const SURVIVORS: readonly Survivor[] = [...RESOLUTION, ...RECEIPT_SURVIVORS, ...DISPATCH, ...FACTS_WRITER]

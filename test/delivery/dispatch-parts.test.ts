@@ -1,0 +1,287 @@
+/** The parts of dispatch on their own: which record of an event decides, what its deliveries become, what rows of the facts say. */
+
+import { expect } from 'chai'
+import { Registry } from 'prom-client'
+
+import type { Arrival } from '../../delivery/dispatch/decide-pending.ts'
+import { startDispatch } from '../../delivery/dispatch/dispatch.ts'
+import { FirstRecords, type OwnArrival } from '../../delivery/dispatch/first-records.ts'
+import { deliveriesOf, visitNeededBy, type Superseded } from '../../delivery/dispatch/plan.ts'
+import { readDecisions, readDispatched } from '../../delivery/dispatch/reads.ts'
+import type { Install } from '../../domain/model.ts'
+import { encodeRecord, recordKey, type InstallRecord } from '../../domain/records.ts'
+import type { Batch, EventLog } from '../../ports/event-log/event-log.ts'
+import type { DecisionRow, DispatchedJobRow, FirstInstallRow } from '../../ports/facts/query-rows.ts'
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
+import {
+  catalogOf,
+  destinationOf,
+  HOUR_MS,
+  installOf,
+  NOON_MS,
+  recordOf,
+  visitOf,
+  WEBSITE,
+} from './support/builders.ts'
+import { FactsDouble } from './support/facts-double.ts'
+import { decisionRow, pendingInstall } from './support/pending.ts'
+
+const EVENT = 'event-0001'
+
+function arrivalOf(overrides: Partial<Install> = {}, requestId = '1'): OwnArrival {
+  const record = recordOf(installOf({ overrides }))
+  return {
+    record: { ...record, request: { ...record.request, id: requestId } },
+    firstSeenAtMs: NOON_MS,
+    superseded: null,
+  }
+}
+
+function firstRowOf({ record: { install, request } }: Arrival): FirstInstallRow {
+  return {
+    ...{ website: install.website, event_id: install.eventId, received_at_ms: install.receivedAtMs },
+    ...{ request_id: request.id, installation_id: install.installationId, event_type: install.eventType },
+    ...{ visit_id: install.visitId ?? '', answer: JSON.stringify(install.answer) },
+  }
+}
+
+function dispatchedRow(overrides: Partial<DispatchedJobRow> = {}): DispatchedJobRow {
+  const skipped = { status: 'skipped', install_received_at_ms: NOON_MS }
+  return { website: WEBSITE, event_id: EVENT, destination: 'acme-ga4', ...skipped, ...overrides }
+}
+
+describe('the record of an event that decides', () => {
+  let facts: FactsDouble
+  let firsts: FirstRecords
+  beforeEach(() => {
+    facts = new FactsDouble()
+    firsts = new FirstRecords(facts)
+  })
+  const requestIds = (arrivals: readonly OwnArrival[]): string[] => arrivals.map(({ record }) => record.request.id)
+
+  it('is the one that lies first where two of a batch were received in the same millisecond', async () => {
+    expect(requestIds(await firsts.among([arrivalOf({}, '1'), arrivalOf({}, '2')]))).to.deep.equal(['1'])
+  })
+
+  it('may be told in another record that says the same, also of an install without a visit', async () => {
+    for (const overrides of [{}, { resolution: 'unmatched', deliveries: [] }] as const) {
+      facts.firsts.splice(0, facts.firsts.length, firstRowOf(arrivalOf(overrides, '9')))
+      expect(requestIds(await firsts.among([arrivalOf(overrides, '1')]))).to.deep.equal(['1'])
+    }
+    facts.firsts.splice(0, facts.firsts.length, firstRowOf(arrivalOf({ eventType: 'first_run' }, '9')))
+    expect(await firsts.among([arrivalOf({}, '1')])).to.deep.equal([])
+  })
+
+  it('takes the place of everything later that led to something, here or elsewhere', async () => {
+    const later = arrivalOf({ receivedAtMs: NOON_MS + 5 }, '2')
+    const superseded = async (): Promise<Superseded | null | undefined> =>
+      (await firsts.among([arrivalOf({}, '1')]))[0]?.superseded
+    expect(await superseded()).to.equal(null)
+    facts.deliveries.push(dispatchedRow({ install_received_at_ms: NOON_MS + 9 }))
+    expect(await superseded()).to.deep.equal({ receivedAtMs: NOON_MS + 9, skipped: new Set(['acme-ga4']) })
+    firsts.remember(later, { isParked: false, skipped: new Set(['here']) })
+    expect(await superseded()).to.deep.equal({ receivedAtMs: NOON_MS + 9, skipped: new Set(['here', 'acme-ga4']) })
+    facts.deliveries.length = 0
+    expect(await superseded()).to.deep.equal({ receivedAtMs: NOON_MS + 5, skipped: new Set(['here']) })
+  })
+
+  it('is remembered for the last 100,000 events, and for none before them', async () => {
+    const remembered = { isParked: false, skipped: new Set<string>() }
+    const event = (number: number): OwnArrival => arrivalOf({ eventId: `event-${number}` })
+    const { record } = event(0)
+    const quick = (number: number): OwnArrival => ({
+      ...event(0),
+      record: { ...record, install: { ...record.install, eventId: `event-${number}` } },
+    })
+    for (let number = 0; number < 100_000; number++) firsts.remember(quick(number), remembered)
+    const repeat = (number: number) => firsts.among([quick(number)])
+    expect(await repeat(0)).to.deep.equal([])
+    firsts.remember(quick(100_000), remembered)
+    expect(await repeat(0)).to.have.length(1)
+    expect(await repeat(1)).to.deep.equal([])
+  })
+})
+
+describe('the deliveries of an install', () => {
+  type DispatchInput = Parameters<typeof deliveriesOf>[0]
+  const input = (more: Partial<DispatchInput> = {}): DispatchInput => ({
+    record: recordOf(installOf()),
+    visit: visitOf(),
+    catalog: catalogOf([destinationOf()]),
+    nowMs: NOON_MS + 7,
+    superseded: null,
+    ...more,
+  })
+  const told = (more: Partial<DispatchInput> = {}) => {
+    const { records, jobs } = deliveriesOf(input(more))
+    return { ...records[0], jobs: jobs.length }
+  }
+
+  it('go to the very destination that was planned: its name and its provider', () => {
+    const gone = { status: 'skipped', reason: 'destination_removed', jobs: 0 }
+    expect(told({ catalog: catalogOf([destinationOf({ provider: 'meta' })]) })).to.include(gone)
+    expect(told({ catalog: catalogOf([destinationOf({ id: 'other' })]) })).to.include(gone)
+    expect(told({ catalog: { ...catalogOf([]), websites: new Map() } })).to.include(gone)
+    expect(told()).to.include({ status: 'pending', reason: '', jobs: 1 })
+  })
+
+  it('go nowhere if this release does not know their provider', () => {
+    const destination = destinationOf({ provider: 'sixth' as 'ga4' })
+    const record = recordOf(installOf())
+    const deliveries = record.install.deliveries.map((plan) => ({ ...plan, provider: 'sixth' as 'ga4' }))
+    const planned = { ...record, install: { ...record.install, deliveries } }
+    const expected = { status: 'skipped', reason: 'provider_unknown', jobs: 0 }
+    expect(told({ record: planned, catalog: catalogOf([destination]) })).to.include(expected)
+  })
+
+  it('that wait for their visit in vain are told when that ended, on no earlier clock than the install', () => {
+    expect(told({ visit: null })).to.include({ reason: 'visit_missing', atMs: NOON_MS + 7, jobs: 0 })
+    expect(told({ visit: null, nowMs: NOON_MS - HOUR_MS })).to.include({ reason: 'visit_missing', atMs: NOON_MS })
+  })
+
+  it('that correct a skip are told behind it, however the clocks stand', () => {
+    const superseded = { receivedAtMs: NOON_MS + 20, skipped: new Set(['acme-ga4']) }
+    expect(told({ superseded })).to.include({ corrects: true, atMs: NOON_MS + 21 })
+    expect(told({ superseded, nowMs: NOON_MS + 99 })).to.include({ corrects: true, atMs: NOON_MS + 99 })
+    expect(told({ superseded: { ...superseded, skipped: new Set(['other']) } })).to.include({ atMs: NOON_MS })
+  })
+
+  it('need the visit only if one of them is to be made and there is one', () => {
+    const paused = installOf({ destinations: [destinationOf({ mode: 'Paused' })] })
+    const { visitId } = visitOf()
+    expect(visitNeededBy(installOf())).to.deep.equal({ website: WEBSITE, visitId })
+    expect(visitNeededBy(paused)).to.equal(null)
+    expect(visitNeededBy(installOf({ overrides: { visitId: null } }))).to.equal(null)
+  })
+})
+
+describe('what rows of the facts say to dispatch', () => {
+  const event = { website: WEBSITE, eventId: EVENT }
+  const key = recordKey(WEBSITE, EVENT)
+
+  it('is the earliest install that an event had deliveries of, and what was skipped', async () => {
+    const facts = new FactsDouble()
+    facts.deliveries.push(
+      dispatchedRow({ destination: 'one', install_received_at_ms: NOON_MS + 3 }),
+      dispatchedRow({ destination: 'two', install_received_at_ms: NOON_MS + 1, status: 'delivered' }),
+      dispatchedRow({ destination: 'three', install_received_at_ms: NOON_MS + 2 }),
+    )
+    const expected = { receivedAtMs: NOON_MS + 1, skipped: ['one', 'three'] }
+    expect([...(await readDispatched(facts, [event]))]).to.deep.equal([[key, expected]])
+  })
+
+  it('is the whole decision of an install that was pending, with or without a visit', async () => {
+    const facts = new FactsDouble()
+    const install = pendingInstall()
+    const visit = { visitId: visitOf().visitId, visitIssuedAtMs: visitOf().issuedAtMs }
+    const row = decisionRow(install, visit)
+    facts.decisions.push(row)
+    const told = {
+      ...{ resolution: 'matched', selectionPolicy: 'latest_visit', candidateCount: 1, gpc: false, ...visit },
+      ...{ verdicts: [], deliveries: install.deliveries, answer: { ...install.answer, resolution: 'matched' } },
+    }
+    expect([...(await readDecisions(facts, [event]))]).to.deep.equal([[key, told]])
+    facts.decisions[0] = { ...row, visit_id: '', visit_issued_at_ms: null }
+    const [[, without] = []] = await readDecisions(facts, [event])
+    expect(without).to.include({ visitId: null, visitIssuedAtMs: null })
+  })
+
+  for (const column of ['verdicts', 'deliveries', 'answer'] as const) {
+    it(`is no decision where its ${column} are damaged`, async () => {
+      const facts = new FactsDouble()
+      const visit = { visitId: visitOf().visitId, visitIssuedAtMs: visitOf().issuedAtMs }
+      const row: DecisionRow = { ...decisionRow(pendingInstall(), visit), [column]: '{' }
+      facts.decisions.push(row)
+      expect([...(await readDecisions(facts, [event]))]).to.deep.equal([])
+    })
+  }
+})
+
+describe('dispatch, as a consumer of the log', () => {
+  interface Started {
+    readonly handlers: Map<string, (batch: Batch) => Promise<unknown>>
+    readonly appended: [string, readonly { readonly value: string }[]][]
+    readonly stopped: string[]
+    readonly log: EventLog
+  }
+  /** A log that keeps handlers, so that a test hands them batches itself. */
+  function doubleLog(refusedAt = Infinity): Started {
+    const handlers: Started['handlers'] = new Map()
+    const appended: Started['appended'] = []
+    const stopped: string[] = []
+    const log = {
+      consume: async (topic: string, _group: string, handler: (batch: Batch) => Promise<unknown>) => {
+        if (handlers.size === refusedAt) throw new Error('no place in the group')
+        handlers.set(topic, handler)
+        return { stop: async () => void stopped.push(topic) }
+      },
+      append: async (topic: string, entries: readonly { readonly value: string }[]) =>
+        void appended.push([topic, entries]),
+    } as unknown as EventLog
+    return { handlers, appended, stopped, log }
+  }
+  const batchOf = (...records: readonly InstallRecord[]): Batch => ({
+    ...{ topic: 'installs', partition: 0 },
+    entries: records.map((record, offset) => ({
+      ...{ key: recordKey(WEBSITE, record.install.eventId), value: encodeRecord(record) },
+      ...{ offset, appendedAtMs: NOON_MS },
+    })),
+  })
+  const late = (number: number): InstallRecord =>
+    recordOf(installOf({ visit: visitOf({ visitId: 'f'.repeat(32) }), overrides: { eventId: `late-${number}` } }))
+
+  const begun = async (facts: FactsDouble, more: Partial<Parameters<typeof startDispatch>[0]> = {}) => {
+    const started = doubleLog()
+    const clock = { nowMs: NOON_MS }
+    const dispatch = await startDispatch({
+      ...{ eventLog: started.log, facts, catalog: () => catalogOf([destinationOf()]), nowMs: () => clock.nowMs },
+      ...{ random: () => 0, logger: SILENT_LOGGER, ...more },
+    })
+    const hand = (...records: readonly InstallRecord[]) => started.handlers.get('installs')?.(batchOf(...records))
+    return { ...started, dispatch, hand, clock }
+  }
+
+  it('leaves no consumer behind where one of its topics cannot be joined', async () => {
+    const { log, handlers, stopped } = doubleLog(2)
+    const deps = { facts: new FactsDouble(), catalog: () => catalogOf([]), nowMs: () => NOON_MS, random: () => 0 }
+    const failure = await startDispatch({ ...deps, eventLog: log, logger: SILENT_LOGGER }).catch(String)
+    expect(failure).to.contain('no place in the group')
+    expect(stopped).to.deep.equal([...handlers.keys()])
+  })
+
+  it('asks nothing for an install that has nothing to be made of', async () => {
+    const facts = new FactsDouble()
+    const { hand, appended } = await begun(facts)
+    await hand(recordOf(installOf({ overrides: { resolution: 'unmatched', deliveries: [] } })))
+    expect([facts.asked, appended]).to.deep.equal([[], []])
+  })
+
+  it('looks again for a visit soon, but not soon again after it has looked in vain', async () => {
+    const facts = new FactsDouble()
+    const { hand, appended, clock } = await begun(facts)
+    const looks = (): number => facts.asked.filter((query) => query === 'visitsByIds').length
+    await hand(late(1))
+    expect(looks()).to.equal(7)
+    clock.nowMs += 4_999
+    await hand(late(2))
+    expect(looks()).to.equal(8)
+    clock.nowMs += 5_001
+    await hand(late(3))
+    expect(looks()).to.equal(15)
+    expect(appended.map(([topic]) => topic)).to.deep.equal(Array(3).fill('dispatch.5s'))
+  })
+
+  it('counts a visit whose row is damaged, and says which it is', async () => {
+    const facts = new FactsDouble()
+    const { visitId } = visitOf()
+    facts.show(visitOf())
+    facts.damaged.add(visitId)
+    const registry = new Registry()
+    const errors: unknown[] = []
+    const logger = { ...SILENT_LOGGER, error: (...words: unknown[]) => void errors.push(words) }
+    const { hand } = await begun(facts, { registry, logger: logger })
+    await hand(recordOf(installOf()))
+    expect(await registry.metrics()).to.match(/whence_unreadable_rows_total\{table="visits"\} 7\n/)
+    expect(errors[0]).to.deep.equal([{ website: WEBSITE, visitId }, 'visit cannot be read'])
+  })
+})
