@@ -22,6 +22,7 @@ RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
 COPY api ./api
 COPY bin ./bin
 COPY common ./common
+COPY dashboard ./dashboard
 COPY delivery ./delivery
 COPY domain ./domain
 COPY hook ./hook

@@ -68,6 +68,7 @@ export default tseslint.config(
   {
     files: [
       'api/**/*.ts',
+      'dashboard/**/*.ts',
       'delivery/**/*.ts',
       'ports/**/*.ts',
       'common/**/*.ts',

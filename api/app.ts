@@ -46,6 +46,8 @@ export function createApp(deps: ApiDeps): Express {
   collectionRoutes(app, parts, files.hookBody)
   getRoute(app, '/health', health(deps), deps)
   for (const [path, file] of files.byPath) getRoute(app, path, serveStatic(file), deps)
+  const { beside } = deps
+  if (beside !== undefined) app.use((req, res, next) => (beside(req, res) ? undefined : next()))
   app.use(notFound(deps))
   app.use(lastResort(parts))
   return app

@@ -1,5 +1,6 @@
 /** Everything the routes may use, passed to them once: the ports, the catalog and the process's own data. */
 
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Catalog } from '../domain/catalog.ts'
 import type { EventLog } from '../ports/event-log/event-log.ts'
 import type { Facts } from '../ports/facts/facts.ts'
@@ -20,6 +21,8 @@ export interface ApiDeps {
   readonly randomness: Randomness
   readonly logger: Logger
   readonly metrics: ApiMetrics
+  /** Answers what no route here does, as the dashboard of the same process; false for what it does not know either. */
+  readonly beside?: ((req: IncomingMessage, res: ServerResponse) => boolean) | undefined
   readonly options: ApiOptions
 }
 

@@ -3,7 +3,7 @@
 import type { RunOutcome } from '../runtime/settings/settings.ts'
 import { startExampleSite } from './example-site.ts'
 import { runProgram } from './wiring/process.ts'
-import { startService } from './wiring/service.ts'
+import { startService, type Service } from './wiring/service.ts'
 import { startStandIns } from './stand-ins.ts'
 import { version } from './wiring/version.ts'
 import { print } from './tools/print/output.ts'
@@ -23,5 +23,15 @@ export function embedded({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
       (server) => server.close(),
     )
     print(site.steps)
+    print(await signInSteps(service))
   })
+}
+
+/** Of the example, where nobody can sign in otherwise: a link that makes whoever tries it Owner of the organisation. */
+const TRIAL_PERSON = 'you@whence.example'
+
+async function signInSteps({ catalog, signInLink }: Service): Promise<string> {
+  const [ownerOf = null] = catalog.current().organizations.keys()
+  const link = await signInLink({ email: TRIAL_PERSON, ownerOf }).catch(() => null)
+  return link === null ? '' : `\n  To sign in to the dashboard, once and within 15 minutes: ${link}\n\n`
 }

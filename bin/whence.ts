@@ -16,6 +16,7 @@ const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
   delivery: async () => (await import('./delivery.ts')).delivery,
   operator: async () => (await import('./operator.ts')).operator,
   'stand-ins': async () => (await import('./stand-ins.ts')).standIns,
+  'sign-in-link': async () => (await import('./tools/sign-in-link.ts')).signInLinkTool,
   migrate: async () => (await import('./tools/migrate.ts')).migrateTool,
   explain: async () => (await import('./tools/explain.ts')).explainTool,
   logs: async () => (await import('./tools/lists.ts')).logsTool,

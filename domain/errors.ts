@@ -30,6 +30,7 @@ export const ERRORS = {
     when: 'An install event carries a handoff token together with receipts.',
     chosenBy: 'decisions',
   },
+  unauthenticated: { status: 401, when: 'Nobody is signed in, or the session is over.', chosenBy: 'decisions' },
   plan_limit: { status: 402, when: 'A resource was created beyond a count limit of the plan.', chosenBy: 'contract' },
   plan_required: { status: 402, when: 'A resource was created that the plan does not allow.', chosenBy: 'contract' },
   origin_not_allowed: {
@@ -43,6 +44,17 @@ export const ERRORS = {
     chosenBy: 'decisions',
   },
   native_endpoint: { status: 403, when: 'An install event was sent with an Origin header.', chosenBy: 'contract' },
+  forbidden: { status: 403, when: 'The role in the organisation does not allow it.', chosenBy: 'decisions' },
+  cross_origin: {
+    status: 403,
+    when: "A request to the dashboard that does not come from the service's own pages.",
+    chosenBy: 'project',
+  },
+  sign_in_refused: {
+    status: 403,
+    when: 'The link, the code or the answer of the identity provider is not valid (any more).',
+    chosenBy: 'project',
+  },
   website_not_found: { status: 404, when: 'No website has this ID.', chosenBy: 'decisions' },
   install_path_not_found: {
     status: 404,
@@ -61,6 +73,29 @@ export const ERRORS = {
     chosenBy: 'decisions',
   },
   request_timeout: { status: 408, when: 'The request did not arrive completely in time.', chosenBy: 'project' },
+  code_required: {
+    status: 409,
+    when: 'The link was opened in another browser than the one that asked for it: the code in the mail is needed too.',
+    chosenBy: 'project',
+  },
+  already_member: { status: 409, when: 'The organisation has a member of this address or group.', chosenBy: 'project' },
+  last_owner: { status: 409, when: 'The organisation would be left without an Owner.', chosenBy: 'project' },
+  person_limit: {
+    status: 409,
+    when: 'The person owns or belongs to as many organisations as anybody may.',
+    chosenBy: 'project',
+  },
+  managed_elsewhere: {
+    status: 409,
+    when: 'Git or another tool manages the object; `manager` names it.',
+    chosenBy: 'decisions',
+  },
+  conflict: { status: 412, when: 'Somebody changed the object meanwhile.', chosenBy: 'decisions' },
+  invitation_over: {
+    status: 410,
+    when: 'The invitation was used, replaced by a newer one, withdrawn, or is over.',
+    chosenBy: 'project',
+  },
   receipt_not_activatable: {
     status: 409,
     when: 'The receipt belongs to a visit that exists only for a handoff.',
@@ -86,6 +121,11 @@ export const ERRORS = {
   },
   headers_too_large: { status: 431, when: 'The header block is too large.', chosenBy: 'project' },
   internal: { status: 500, when: 'A fault of the service; the request may be repeated.', chosenBy: 'project' },
+  mail_not_configured: {
+    status: 503,
+    when: 'The installation sends no mail, or has no identity provider.',
+    chosenBy: 'project',
+  },
   unavailable: {
     status: 503,
     when: 'The record could not be made durable; nothing was promised and the request may be repeated.',

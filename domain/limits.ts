@@ -55,6 +55,10 @@ export const LIMITS = {
   hookTotalMs: 5 * SECOND_MS,
   dashboardSessionMs: 7 * DAY_MS,
   invitationMs: 7 * DAY_MS,
+  dashboardBodyBytes: 64 * KIB,
+  signInMs: 15 * MINUTE_MS,
+  signInCodeTries: 5,
+  groupMembershipMs: HOUR_MS,
   paymentWebhookAgeMs: 5 * MINUTE_MS,
   webhookMs: 10 * SECOND_MS,
   reconstructionHours: { min: 1, max: 168, fallback: 72 },
@@ -150,3 +154,12 @@ export const RATE_RULES = {
 } as const satisfies Record<string, { limit: number; windowS: number; per: string }>
 
 export type RateRuleName = keyof typeof RATE_RULES
+
+/** Windows of our own, which the contract does not name: they hold up whoever tries addresses and codes. */
+export const SIGN_IN_RULES = {
+  sign_ins: { limit: 10, windowS: MINUTE_S, per: 'client address' },
+  /** By both, so that nobody can use up the links of somebody else. */
+  sign_in_mails: { limit: 5, windowS: HOUR_S, per: 'e-mail address and client address' },
+  /** Beyond it no mail is sent, and the answer stays the same. */
+  sign_in_mails_in_all: { limit: 30, windowS: HOUR_S, per: 'e-mail address' },
+} as const satisfies Record<string, { limit: number; windowS: number; per: string }>

@@ -13,6 +13,7 @@ const OTHERS = 0o007
 const MAC_BYTES = 16
 const TAG_BYTES = 4
 const HASH_HEX_CHARS = 32
+const PERSON_HEX_CHARS = 16
 const CACHE_ENTRIES = 10_000
 
 export interface Keyring extends ReceiptKeys {
@@ -22,6 +23,12 @@ export interface Keyring extends ReceiptKeys {
   readonly addressHash: (address: string, nowMs: number) => string
   /** Signs and checks cursors of paged answers. */
   readonly cursorMac: (text: string) => string
+  /** A person by address: `p_` and 16 hex digits. */
+  readonly personId: (email: string) => string
+  /** For names of Member objects, 32 hex digits. */
+  readonly memberHash: (text: string) => string
+  /** For keys and codes while somebody signs in, 32 hex digits. */
+  readonly signInHash: (text: string) => string
 }
 
 /** A master secret is unusable; the message says why without showing it. */
@@ -106,6 +113,9 @@ interface KeySet {
   readonly originTag: Mac
   readonly logHash: Mac
   readonly cursor: Mac
+  readonly person: Mac
+  readonly member: Mac
+  readonly signIn: Mac
 }
 
 function keySet(secret: string): KeySet {
@@ -116,6 +126,9 @@ function keySet(secret: string): KeySet {
     originTag: macOf('origin tag'),
     logHash: macOf('log hash'),
     cursor: macOf('cursor'),
+    person: macOf('person'),
+    member: macOf('member'),
+    signIn: macOf('sign in'),
   }
 }
 
@@ -182,6 +195,9 @@ function hashes(secret: string, keys: KeySet): Omit<Keyring, keyof ReceiptKeys> 
     logHash: (value) => hashHex(keys.logHash, value),
     addressHash: addressHasher(secret),
     cursorMac: (text) => hashHex(keys.cursor, text),
+    personId: (email) => `p_${hashHex(keys.person, email).slice(0, PERSON_HEX_CHARS)}`,
+    memberHash: (text) => hashHex(keys.member, text),
+    signInHash: (text) => hashHex(keys.signIn, text),
   }
 }
 

@@ -13,6 +13,14 @@ export interface ToolBackend {
 /** What a running process offers besides its stores. */
 export interface LiveTools extends ToolBackend {
   readonly sendTest: (request: SendTestRequest) => Promise<SendTestResult>
+  /** The address of a link; rejects with the reason in words. */
+  readonly signInLink: (request: SignInLinkRequest) => Promise<string>
+}
+
+export interface SignInLinkRequest {
+  readonly email: string
+  /** ID of an organisation whose Owner the person becomes; null for none. */
+  readonly ownerOf: string | null
 }
 
 export interface SendTestRequest {

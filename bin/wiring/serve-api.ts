@@ -3,6 +3,7 @@
 import { fileURLToPath } from 'node:url'
 import type { Registry } from 'prom-client'
 import { createApp } from '../../api/app.ts'
+import type { ApiDeps } from '../../api/deps.ts'
 import { connectionPeer } from '../../api/http/client-address.ts'
 import { createApiMetrics } from '../../api/metrics.ts'
 import { listen, type ApiServer, type ServerParts } from '../../api/server.ts'
@@ -25,6 +26,8 @@ interface ApiParts extends EngineParts {
   readonly facts: Facts
   readonly registry: Registry
   readonly version: string
+  /** Answers what the api itself does not, where it is asked for that; else false. */
+  readonly beside?: ApiDeps['beside']
   /** What the status contains of other parts of this process. */
   readonly healthOfParts: () => Readonly<Record<string, unknown>>
   /** Sets what `GET /status` of the metrics port answers. */

@@ -8,10 +8,11 @@ import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
-import { openCatalogFolder, type CatalogSource } from '../../runtime/catalog/source.ts'
+import { openCatalogFolder, type CatalogSource, type FolderCatalog } from '../../runtime/catalog/source.ts'
 import type { Keyring } from '../../runtime/keyring.ts'
 import { createRegistry } from '../../runtime/metrics.ts'
 import { reportCatalog } from './catalog-report.ts'
+import { openDashboard, type OpenDashboard } from './dashboard.ts'
 import { openDataFolder } from './data-folder.ts'
 import { engines, type EngineParts } from './engines.ts'
 import { recallAnswers } from '../../delivery/recovery/recall-answers.ts'
@@ -35,12 +36,13 @@ export interface Service {
   readonly eventLog: EventLog
   readonly facts: Facts
   readonly hotState: HotState
+  readonly signInLink: OpenDashboard['signInLink']
 }
 
 /** What every part above the engines is built from. */
 interface Foundation extends ServiceOptions {
   readonly keys: Keyring
-  readonly catalog: CatalogSource
+  readonly catalog: FolderCatalog
   readonly eventLog: EventLog
   readonly hotState: HotState
   readonly store: StoreWatch
@@ -59,7 +61,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const workers = await startRoles(foundation)
   const sendTest = (request: SendTestRequest) =>
     answerSendTest({ settings, catalog: catalog.current(), credentials: catalog.credentials() }, request)
-  const backend = { ...localBackend({ facts, eventLog }), sendTest }
+  const dashboard = await openDashboard(foundation)
+  const backend = { ...localBackend({ facts, eventLog }), sendTest, signInLink: dashboard.signInLink }
   await lifecycle.start(
     'tools',
     () => serveTools(settings.data, backend),
@@ -69,9 +72,17 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const healthOfParts = () => ({
     workers: Object.fromEntries([...workers].map(([id, worker]) => [id, worker.health()])),
   })
-  const api = await serveApi({ ...foundation, healthOfParts, tellStatus: metrics.tellStatus })
+  const api = await serveApi({ ...foundation, beside: dashboard.serve, healthOfParts, tellStatus: metrics.tellStatus })
   metrics.ready(() => eventLog.health().isAccepting)
-  return { port: api.port, metricsPort: metrics.port, catalog, eventLog, facts, hotState }
+  return {
+    port: api.port,
+    metricsPort: metrics.port,
+    catalog,
+    eventLog,
+    facts,
+    hotState,
+    signInLink: dashboard.signInLink,
+  }
 }
 
 /** Engines, keys and catalog, in the order of their dependencies. */
@@ -81,7 +92,12 @@ async function layFoundation(options: ServiceOptions): Promise<Foundation> {
   const keys = keyringOf(settings, { mayCreate: true })
   const catalog = await lifecycle.start(
     'catalog',
-    () => openCatalogFolder({ folder: settings.manifests, env: options.env, logger, nowMs }),
+    () =>
+      openCatalogFolder({
+        folder: settings.manifests,
+        written: settings.dashboardFolder,
+        ...{ env: options.env, logger, nowMs },
+      }),
     (source) => source.close(),
   )
   const open = engines(options)

@@ -26,11 +26,11 @@ interface InvitationSpec {
 /** Lower case, so that one person is one text. `\x27` is the apostrophe, which the rules of definitions cannot quote. */
 const EMAIL_PATTERN = String.raw`^[!#-&\x27*+./0-9=?^-~-]{1,64}@[a-z0-9-]+([.][a-z0-9-]+)+$`
 /** RFC 5321, as corrected by its erratum 1690. */
-const EMAIL_CHARS = 254
+export const EMAIL_CHARS = 254
 const TIME_PATTERN = '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$'
-const INVITATION_ID_CHARS = 32
+export const INVITATION_ID_CHARS = 32
 
-const EMAIL_SCHEMA: JsonSchema = {
+export const EMAIL_SCHEMA: JsonSchema = {
   type: 'string',
   description: 'Address of a person, who is in as soon as it is proven.',
   minLength: 3,

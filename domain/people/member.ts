@@ -2,7 +2,7 @@
 
 import type { MemberRole } from '../model.ts'
 
-type MemberIdentity =
+export type MemberIdentity =
   | { readonly kind: 'person'; readonly email: string }
   /** A claim of the identity provider; whoever has it is in. */
   | { readonly kind: 'group'; readonly group: string }
@@ -19,7 +19,7 @@ export interface Member {
   readonly invitation: Invitation | null
 }
 
-interface Invitation {
+export interface Invitation {
   readonly id: string
   readonly expiresAtMs: number
 }

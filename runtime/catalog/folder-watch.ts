@@ -4,8 +4,8 @@ import { watch } from 'node:fs'
 import type { FSWatcher } from 'node:fs'
 
 import type { Logger } from '../logger.ts'
-import type { ManifestFile } from './manifests.ts'
-import { folderSignature, isManifestName, ManifestsUnreadable, readManifests } from './manifests.ts'
+import type { ManifestFile, ManifestFolders } from './manifests.ts'
+import { compareNames, folderSignature, isManifestName, ManifestsUnreadable, readManifests } from './manifests.ts'
 
 /** What the folder holds: files in order, or why it cannot be read. */
 export type FolderState =
@@ -13,11 +13,12 @@ export type FolderState =
   | { readonly kind: 'unreadable'; readonly message: string }
 
 interface FolderWatch {
+  /** Reads at once, without waiting for writing to come to rest; resolves when it has been taken up. */
+  readonly refresh: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
-interface FolderWatchOptions {
-  readonly folder: string
+interface FolderWatchOptions extends ManifestFolders {
   /** What is in force already; the first change is compared with it. */
   readonly initial: readonly ManifestFile[]
   readonly nowMs: () => number
@@ -61,7 +62,7 @@ export function settle(
     goneSince.set(name, since)
     texts.set(name, text)
   }
-  const files = [...texts].map(([name, text]) => ({ name, text })).sort((a, b) => (a.name < b.name ? -1 : 1))
+  const files = [...texts].map(([name, text]) => ({ name, text })).sort((a, b) => compareNames(a.name, b.name))
   const oldest = Math.min(...goneSince.values())
   return { files, goneSince, recheckAtMs: Number.isFinite(oldest) ? oldest + GONE_MS : null }
 }
@@ -69,7 +70,7 @@ export function settle(
 export function watchFolder(options: FolderWatchOptions): FolderWatch {
   const watcher = new FolderWatcher(options)
   watcher.open()
-  return { close: () => watcher.close() }
+  return { refresh: () => watcher.refresh(), close: () => watcher.close() }
 }
 
 class FolderWatcher {
@@ -78,7 +79,7 @@ class FolderWatcher {
   #unreadableSinceMs: number | null = null
   #isUnreadableTold = false
   #firstTouchMs: number | null = null
-  #notices: FSWatcher | null = null
+  #notices: readonly (FSWatcher | null)[] = []
   #readTimer: NodeJS.Timeout | undefined
   #pollTimer: NodeJS.Timeout | undefined
   #isClosed = false
@@ -90,7 +91,9 @@ class FolderWatcher {
   }
 
   open(): void {
-    this.#notices = startNotices(this.#options.folder, () => this.#touch(), this.#options.logger)
+    const { folder, written, logger } = this.#options
+    const folders = written === null ? [folder] : [folder, written]
+    this.#notices = folders.map((each) => startNotices(each, () => this.#touch(), logger))
     void this.#poll(null)
   }
 
@@ -98,7 +101,12 @@ class FolderWatcher {
     this.#isClosed = true
     clearTimeout(this.#readTimer)
     clearTimeout(this.#pollTimer)
-    this.#notices?.close()
+    for (const notices of this.#notices) notices?.close()
+    await this.#reading
+  }
+
+  async refresh(): Promise<void> {
+    this.#reading = this.#reading.then(() => this.#read())
     await this.#reading
   }
 
@@ -121,7 +129,7 @@ class FolderWatcher {
 
   async #read(): Promise<void> {
     try {
-      this.#take(await readManifests(this.#options.folder))
+      this.#take(await readManifests(this.#options.folder, this.#options.written))
     } catch (error) {
       if (error instanceof ManifestsUnreadable) this.#takeUnreadable(error.message)
       else this.#options.logger.error({ err: error }, 'folder of manifests could not be read')
@@ -155,7 +163,7 @@ class FolderWatcher {
 
   async #poll(before: string | null): Promise<void> {
     const startedAtMs = performance.now()
-    const signature = await folderSignature(this.#options.folder)
+    const signature = await folderSignature(this.#options)
     if (this.#isClosed) return
     if (signature !== before) this.#touch()
     const tookMs = performance.now() - startedAtMs

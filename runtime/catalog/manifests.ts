@@ -3,7 +3,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseAllDocuments, visit } from 'yaml'
+import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseAllDocuments, stringify, visit } from 'yaml'
 import type { Document, Node } from 'yaml'
 
 import type { CatalogProblem } from '../../domain/catalog.ts'
@@ -40,18 +40,59 @@ export function isManifestName(name: string): boolean {
   return /\.ya?ml$/i.test(name) && !/^[.#~]/.test(name)
 }
 
+/** Begins the names of files that the dashboard wrote. */
+export const WRITTEN_PREFIX = 'dashboard/'
+
+/** Where manifests lie. */
+export interface ManifestFolders {
+  readonly folder: string
+  /** Where the dashboard writes; null where nothing is written. It need not be there. */
+  readonly written: string | null
+}
+
+/** Order of creation: what the dashboard wrote is younger than what lies beside it. */
+export function compareNames(a: string, b: string): number {
+  const isWritten = (name: string): number => (name.startsWith(WRITTEN_PREFIX) ? 1 : 0)
+  return isWritten(a) - isWritten(b) || (a < b ? -1 : 1)
+}
+
 /**
- * All manifests of a folder, by name, without its subfolders. A file that vanishes meanwhile is skipped.
+ * All manifests of a folder, by name, without its subfolders, then those that the dashboard wrote. A file that vanishes
+ * meanwhile is skipped.
  * @throws ManifestsUnreadable
  */
-export async function readManifests(folder: string): Promise<readonly ManifestFile[]> {
+export async function readManifests(folder: string, written: string | null = null): Promise<readonly ManifestFile[]> {
+  const own = await filesIn(folder)
+  if (written === null || !(await isThere(written))) return own
+  const more = await filesIn(written)
+  return [...own, ...more.map(({ name, text }) => ({ name: `${WRITTEN_PREFIX}${name}`, text }))]
+}
+
+async function filesIn(folder: string): Promise<readonly ManifestFile[]> {
   const names = await manifestNames(folder)
   const files = await Promise.all(names.map((name) => readManifest(folder, name)))
   return files.filter((file) => file !== null)
 }
 
+async function isThere(folder: string): Promise<boolean> {
+  return stat(folder).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** An object as the text of a file. */
+export function manifestText(object: object): string {
+  return stringify(object, { lineWidth: 0 })
+}
+
 /** Changes whenever a manifest is written, added, removed or linked elsewhere; reads no file. */
-export async function folderSignature(folder: string): Promise<string> {
+export async function folderSignature({ folder, written }: ManifestFolders): Promise<string> {
+  const own = await signatureOf(folder)
+  return written === null ? own : `${own}\n\n${await signatureOf(written)}`
+}
+
+async function signatureOf(folder: string): Promise<string> {
   try {
     const names = await manifestNames(folder)
     const stats = await Promise.all(names.map((name) => stat(join(folder, name)).catch(() => null)))

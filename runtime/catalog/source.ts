@@ -4,6 +4,7 @@ import type { Catalog, CatalogProblem, Credentials } from '../../domain/catalog.
 import { isBlocking } from '../../domain/resources/problems.ts'
 import type { Compilation } from '../../domain/catalog/compile-catalog.ts'
 import { compileCatalog } from '../../domain/catalog/compile-catalog.ts'
+import type { Member } from '../../domain/people/member.ts'
 import type { ProviderSettingsChecker } from '../../domain/catalog/compiler.ts'
 import { withoutMissing } from '../../domain/resources/missing-references.ts'
 import type { FolderState } from './folder-watch.ts'
@@ -24,6 +25,14 @@ export interface CatalogSource {
   readonly close: () => Promise<void>
 }
 
+/** One that is compiled from a folder in this very process. */
+export interface FolderCatalog extends CatalogSource {
+  /** Who may do what, of the catalog in force. */
+  readonly members: () => readonly Member[]
+  /** Takes up what lies in the folder at once. */
+  readonly refresh: () => Promise<void>
+}
+
 export interface CatalogChange {
   readonly catalog: Catalog
   readonly previous: Catalog
@@ -34,6 +43,8 @@ export interface CatalogChange {
 
 interface CatalogFolderOptions {
   readonly folder: string
+  /** Where the dashboard writes; null or absent where there is none. */
+  readonly written?: string | null
   /** Values for `${NAME}` inside Secrets. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly checkProviderSettings?: ProviderSettingsChecker
@@ -60,11 +71,11 @@ export class CatalogRefused extends Error {
  * Reads and compiles a folder, and watches it from then on.
  * @throws CatalogRefused if the folder cannot be read or does not compile: a start must not serve half of it.
  */
-export async function openCatalogFolder(options: CatalogFolderOptions): Promise<CatalogSource> {
-  const { folder, logger } = options
-  const initial = await filesOf(folder)
+export async function openCatalogFolder(options: CatalogFolderOptions): Promise<FolderCatalog> {
+  const { folder, logger, written = null, nowMs } = options
+  const initial = await filesOf(folder, written)
   const parse = rememberingParser(options.env)
-  const compile = (files: readonly ManifestFile[]) => compileParsed(parse(files), options.checkProviderSettings)
+  const compile = (files: readonly ManifestFile[]) => compileParsed(parse(files), { ...options, nowMs: nowMs() })
   let compilation = compile(initial)
   if (!compilation.isAccepted) throw new CatalogRefused(folder, compilation.problems)
   let problems = compilation.problems
@@ -80,10 +91,12 @@ export async function openCatalogFolder(options: CatalogFolderOptions): Promise<
     logOutcome(logger, change)
     for (const listener of listeners) notify(listener, change, logger)
   }
-  const watching = watchFolder({ folder, initial, nowMs: options.nowMs, logger, onChange: take })
+  const watching = watchFolder({ folder, written, initial, nowMs, logger, onChange: take })
   return {
     current: () => compilation.catalog,
     credentials: () => compilation.credentials,
+    members: () => compilation.members,
+    refresh: watching.refresh,
     problems: () => problems,
     onChange: (listener) => {
       listeners.add(listener)
@@ -96,18 +109,22 @@ export async function openCatalogFolder(options: CatalogFolderOptions): Promise<
 /** Compiles files as a folder: `whence lint` prints exactly what the embedded program would report. */
 export function compileManifests(
   files: readonly ManifestFile[],
-  { env, checkProviderSettings }: Pick<CatalogFolderOptions, 'env' | 'checkProviderSettings'>,
+  options: Pick<CatalogFolderOptions, 'env' | 'checkProviderSettings'> & { readonly nowMs?: number },
 ): FolderCompilation {
-  return compileParsed(parseManifests(files, env), checkProviderSettings)
+  return compileParsed(parseManifests(files, options.env), options)
 }
 
 function compileParsed(
   parsed: ParsedManifests,
-  checkProviderSettings: ProviderSettingsChecker | undefined,
+  {
+    checkProviderSettings,
+    nowMs,
+  }: { readonly checkProviderSettings?: ProviderSettingsChecker; readonly nowMs?: number },
 ): FolderCompilation {
   const compilation = compileCatalog({
     objects: parsed.objects,
     sha256Hex,
+    ...(nowMs === undefined ? {} : { nowMs }),
     ...(checkProviderSettings === undefined ? {} : { checkProviderSettings }),
   })
   // While a document cannot be read, references to it only seem broken.
@@ -145,9 +162,9 @@ export function formatProblems(problems: readonly CatalogProblem[]): string {
     .join('\n')
 }
 
-async function filesOf(folder: string): Promise<readonly ManifestFile[]> {
+async function filesOf(folder: string, written: string | null): Promise<readonly ManifestFile[]> {
   try {
-    return await readManifests(folder)
+    return await readManifests(folder, written)
   } catch (error) {
     if (error instanceof ManifestsUnreadable) throw new CatalogRefused(folder, [unreadable(folder, error.message)])
     throw error

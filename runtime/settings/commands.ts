@@ -39,6 +39,16 @@ const SERVING = [
   'logLevel',
   'logFormat',
 ] as const
+/** How people sign in to the dashboard, and how mail goes out. */
+const PEOPLE = [
+  'oidcIssuer',
+  'oidcClientId',
+  'oidcClientSecretFile',
+  'oidcTrustDomains',
+  'oidcGroupsClaim',
+  'smtpUrl',
+  'mailFrom',
+] as const
 /** Tools talk to a running process through its data folder; only if none runs do they open these. */
 const TOOL = ['data', 'eventLog', 'facts'] as const
 
@@ -66,8 +76,10 @@ export const COMMANDS = {
     settings: [
       'data',
       'manifests',
+      'dashboardFolder',
       ...SECRETS,
       ...SERVING,
+      ...PEOPLE,
       'eventLog',
       'facts',
       ...PROVIDER_URL_SETTINGS,
@@ -75,6 +87,18 @@ export const COMMANDS = {
     ],
     engines: 'folders',
     flags: {},
+    positionals: [],
+  },
+  'sign-in-link': {
+    summary: 'Print a link that signs somebody in to the dashboard once, within 15 minutes.',
+    settings: ['data'],
+    flags: {
+      '--email': {
+        placeholder: 'ADDRESS',
+        doc: 'Whom it signs in; the rights are those of the members of this address.',
+      },
+      '--owner-of': { placeholder: 'ID', doc: 'Make this person Owner of this organisation as well.' },
+    },
     positionals: [],
   },
   migrate: {

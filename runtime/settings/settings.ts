@@ -140,6 +140,7 @@ function crossChecks(command: string, row: CommandRow, texts: SettingTexts): rea
     ...(row.engines === 'servers' ? serverChecks(row, texts) : []),
     ...missingSettings(command, row, texts),
     ...(row.settings.includes('secret') ? secretChecks(command, texts) : []),
+    ...(row.settings.includes('oidcIssuer') ? peopleChecks(texts) : []),
   ]
 }
 
@@ -170,6 +171,17 @@ function missingSettings(command: string, row: CommandRow, texts: SettingTexts):
       name: isPartOfCommand === true && option !== null ? option : env,
       message: `is required for ${command}`,
     }))
+}
+
+/** What belongs together: each of these makes the others necessary. */
+function peopleChecks(texts: SettingTexts): readonly SettingProblem[] {
+  const groups = [['oidcIssuer', 'oidcClientId', 'oidcClientSecretFile'] as const, ['smtpUrl', 'mailFrom'] as const]
+  return groups.flatMap((group) => {
+    const given = group.find((name) => texts.has(name))
+    const missing = group.filter((name) => !texts.has(name))
+    if (given === undefined) return []
+    return missing.map((name) => ({ name: SETTINGS[name].env, message: `is required with ${SETTINGS[given].env}` }))
+  })
 }
 
 function secretChecks(command: string, texts: SettingTexts): readonly SettingProblem[] {

@@ -3,6 +3,7 @@
 import { PROVIDER_IDS } from '../../domain/providers/index.ts'
 import { PROVIDER_ADDRESSES } from '../../domain/providers/addresses.ts'
 import { CLUSTER_SETTINGS } from './cluster.ts'
+import { PEOPLE_SETTINGS } from './people.ts'
 import type { SettingParser } from './parse.ts'
 import {
   parseBaseUrl,
@@ -226,6 +227,7 @@ export const SETTINGS = {
     fallback: null,
     fallbackDoc: 'none',
   },
+  ...PEOPLE_SETTINGS,
   ...CLUSTER_SETTINGS,
   logLevel: {
     option: '--log-level',

@@ -10,8 +10,23 @@ import { KEYS } from './support/keys.ts'
 import { SEEN_CODES } from './support/openapi-check.ts'
 import { exchangeRaw } from './support/raw.ts'
 
-/** Codes of the contract that only a dashboard can answer: it creates things, collection does not. */
-const NOT_HERE = ['plan_limit', 'plan_required'] as const
+/** Codes that only the dashboard answers. */
+const NOT_HERE = [
+  'unauthenticated',
+  'plan_limit',
+  'plan_required',
+  'forbidden',
+  'cross_origin',
+  'sign_in_refused',
+  'code_required',
+  'already_member',
+  'last_owner',
+  'person_limit',
+  'managed_elsewhere',
+  'conflict',
+  'invitation_over',
+  'mail_not_configured',
+] as const
 
 type Answer = { readonly status: number; readonly error: string }
 type Provoke = (api: Api) => Promise<Answer>

@@ -13,12 +13,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ports: ['ports', 'common', 'domain'],
   runtime: ['runtime', 'ports', 'common', 'domain'],
   api: ['api', 'runtime', 'ports', 'common', 'domain'],
+  dashboard: ['dashboard', 'runtime', 'ports', 'common', 'domain'],
   delivery: ['delivery', 'runtime', 'ports', 'common', 'domain'],
   operator: ['operator', 'runtime', 'ports', 'common', 'domain'],
   hook: ['hook', 'domain'],
   sdk: ['sdk', 'domain'],
   'stand-ins': ['stand-ins', 'domain'],
-  bin: ['bin', 'api', 'delivery', 'operator', 'stand-ins', 'runtime', 'ports', 'common', 'domain'],
+  bin: ['bin', 'api', 'dashboard', 'delivery', 'operator', 'stand-ins', 'runtime', 'ports', 'common', 'domain'],
 }
 
 /** Folders that reach no package and nothing of Node, with the files that are exempt because they only build. */
@@ -37,6 +38,8 @@ const RESERVED: Readonly<Record<string, string>> = {
   '@kubernetes/client-node': 'runtime/kube/',
   express: 'api/',
   'express-rate-limit': 'api/',
+  'openid-client': 'dashboard/sign-in/',
+  nodemailer: 'dashboard/mail/',
   pino: 'runtime/logger.ts',
   yaml: 'runtime/catalog/manifests.ts',
   esbuild: 'sdk/',

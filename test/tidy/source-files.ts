@@ -15,6 +15,7 @@ export const ROOT = join(import.meta.dirname, '../..')
 export const PRODUCT_FOLDERS = [
   'bin',
   'api',
+  'dashboard',
   'delivery',
   'operator',
   'stand-ins',

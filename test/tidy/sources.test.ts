@@ -42,6 +42,7 @@ const RUNTIME_FILES = [
   'settings/cluster.ts',
   'settings/commands.ts',
   'settings/parse.ts',
+  'settings/people.ts',
   'settings/provider-urls.ts',
   'settings/settings.ts',
   'settings/table.ts',

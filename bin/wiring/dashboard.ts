@@ -1,0 +1,91 @@
+/** Opens the dashboard beside the api in one process: its sessions, mail, identity provider, and the folder it writes to. */
+
+import { readFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+
+import { addressReader } from '../../api/http/client-address.ts'
+import { createDashboard } from '../../dashboard/dashboard.ts'
+import type { Serve } from '../../dashboard/http/serve.ts'
+import { createOutbox, type Outbox } from '../../dashboard/mail/outbox.ts'
+import { smtpMailer } from '../../dashboard/mail/smtp.ts'
+import { ownerWish } from '../../dashboard/people/first-owner.ts'
+import { folderDirectory } from '../../dashboard/resources/folder-directory.ts'
+import { folderWriter } from '../../dashboard/resources/folder-writer.ts'
+import { startDiscovery, type Discovery } from '../../dashboard/sign-in/discovery.ts'
+import { makeSignInLink } from '../../dashboard/sign-in/operator-link.ts'
+import { servePage } from '../../dashboard/sign-in/page.ts'
+import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { FolderCatalog } from '../../runtime/catalog/source.ts'
+import type { Keyring } from '../../runtime/keyring.ts'
+import { createRandomness } from '../../runtime/random.ts'
+import type { Settings } from '../../runtime/settings/settings.ts'
+import type { SignInLinkRequest } from '../tools/live.ts'
+import type { EngineParts } from './engines.ts'
+
+interface DashboardWiring extends EngineParts {
+  readonly keys: Keyring
+  readonly hotState: HotState
+  readonly catalog: FolderCatalog
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+export interface OpenDashboard {
+  readonly serve: Serve
+  /** The address of a link. Throws an Error with the reason where the person cannot be made Owner. */
+  readonly signInLink: (request: SignInLinkRequest) => Promise<string>
+}
+
+export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboard> {
+  const { settings, keys, hotState, catalog, env, logger, nowMs } = parts
+  const randomness = createRandomness()
+  const addressOf = addressReader(settings.trustProxy)
+  const directory = folderDirectory(catalog)
+  const { manifests: folder, dashboardFolder: written, baseUrl } = settings
+  const writer = folderWriter({ folder, written, env, refresh: catalog.refresh, nowMs })
+  const api = createDashboard({
+    ...{ baseUrl, hotState, directory, writer, keys, randomness, nowMs, logger },
+    addressHashOf: (req: IncomingMessage) => keys.addressHash(addressOf(req), nowMs()),
+    outbox: await openOutbox(parts),
+    discovery: await openDiscovery(parts),
+    claimRules: { trustedDomains: settings.oidcTrustDomains, groupsClaim: settings.oidcGroupsClaim },
+  })
+  return {
+    serve: (req, res) => servePage(req, res) || api(req, res),
+    async signInLink({ email, ownerOf }) {
+      if (ownerOf !== null) {
+        const outcome = await ownerWish({ directory, writer, hash: keys.memberHash }, { email, organization: ownerOf })
+        if (outcome !== null) throw new Error(outcome)
+      }
+      return makeSignInLink(hotState, randomness, { email, baseUrl })
+    },
+  }
+}
+
+async function openOutbox({ settings, lifecycle, logger }: DashboardWiring): Promise<Outbox | null> {
+  const { smtpUrl: url, mailFrom: from } = settings
+  if (url === null || from === null) return null
+  return lifecycle.start(
+    'mail',
+    () => createOutbox({ mailer: smtpMailer({ url, from }), logger }),
+    (outbox) => outbox.close(),
+  )
+}
+
+async function openDiscovery({ settings, lifecycle, logger }: DashboardWiring): Promise<Discovery | null> {
+  const { oidcIssuer: issuer, oidcClientId: clientId } = settings
+  if (issuer === null || clientId === null) return null
+  const clientSecret = clientSecretOf(settings)
+  return lifecycle.start(
+    'identity provider',
+    () => startDiscovery({ issuer, clientId, clientSecret, logger }),
+    (discovery) => discovery.close(),
+  )
+}
+
+function clientSecretOf({ oidcClientSecretFile: file }: Settings): string {
+  try {
+    return readFileSync(file ?? '', 'utf8').trim()
+  } catch (error) {
+    throw new Error("the identity provider's secret file cannot be read", { cause: error })
+  }
+}

@@ -1,0 +1,50 @@
+/** Reads a body of the dashboard's API: JSON, at most 64 KB, whole. */
+
+import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
+
+import { refuse, type Refusal } from '../../domain/errors.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import { checkSchema, type JsonSchema } from '../../domain/resources/json-schema.ts'
+import { parseStrictJson, type JsonObject } from '../../domain/strict-json.ts'
+
+type ReadBody = { readonly kind: 'object'; readonly value: JsonObject } | Refusal
+
+/** Null where the client went away. */
+export async function readObject(req: IncomingMessage, schema: JsonSchema): Promise<ReadBody | null> {
+  const refused = refuseHead(req)
+  if (refused !== null) return refused
+  const bytes = await readBytes(req)
+  if (bytes === null) return null
+  if (bytes === 'too large') return refuse('body_too_large')
+  const parsed = isUtf8(bytes) ? parseStrictJson(bytes.toString('utf8')) : null
+  if (parsed === null) return refuse('invalid_json')
+  const [finding] = checkSchema(schema, parsed)
+  if (finding !== undefined) return refuse('invalid_field', { field: finding.field, message: finding.message })
+  return { kind: 'object', value: parsed }
+}
+
+function refuseHead({ headers }: IncomingMessage): Refusal | null {
+  const [type = '', ...parameters] = (headers['content-type'] ?? '').split(';').map((part) => part.trim().toLowerCase())
+  const isPlain = parameters.every((each) => each === '' || each === 'charset=utf-8')
+  if (type !== 'application/json' || !isPlain) return refuse('unsupported_media_type')
+  return (headers['content-encoding'] ?? 'identity') === 'identity' ? null : refuse('unsupported_encoding')
+}
+
+/** Never more than the limit; what is longer is not read on. */
+function readBytes(req: IncomingMessage): Promise<Buffer | 'too large' | null> {
+  const most = LIMITS.dashboardBodyBytes
+  if (Number(req.headers['content-length'] ?? 0) > most) return Promise.resolve('too large')
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    req.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= most) chunks.push(chunk)
+      else resolve('too large')
+    })
+    req.on('end', () => resolve(Buffer.concat(chunks)))
+    req.on('error', () => resolve(null))
+    req.on('close', () => resolve(null))
+  })
+}

@@ -1,0 +1,53 @@
+/** Which windows a request of the dashboard is counted in. Keys carry keyed hashes and digests, never an address. */
+
+import { RATE_RULES, SIGN_IN_RULES } from '../../domain/limits.ts'
+import type { Hit } from '../../ports/hot-state/hot-state.ts'
+import type { Session } from '../sessions/sessions.ts'
+import type { RouteRow } from './route.ts'
+
+interface Who {
+  readonly session: Session | null
+  readonly addressHash: string
+}
+
+export function hitsOf({ rate }: RouteRow, { session, addressHash }: Who): readonly Hit[] {
+  switch (rate) {
+    case 'read':
+      // Whoever is not signed in has no session to count by.
+      return [hit('dashboard_reads', session?.id ?? `address:${addressHash}`, RATE_RULES.dashboard_reads)]
+    case 'write':
+      return [hit('dashboard_writes', addressHash, RATE_RULES.dashboard_writes)]
+    case 'sign-in':
+      return [
+        hit('sign_ins', addressHash, SIGN_IN_RULES.sign_ins),
+        hit('dashboard_writes', addressHash, RATE_RULES.dashboard_writes),
+      ]
+    case 'callback':
+      return [hit('sign_ins', addressHash, SIGN_IN_RULES.sign_ins)]
+  }
+}
+
+export function invitationHit(organization: string): Hit {
+  return hit('invitations', organization, RATE_RULES.invitations)
+}
+
+export function mailHits(mailHash: string, addressHash: string): readonly Hit[] {
+  return [hit('sign_in_mails', `${mailHash}:${addressHash}`, SIGN_IN_RULES.sign_in_mails)]
+}
+
+export function mailInAllHit(mailHash: string): Hit {
+  return hit('sign_in_mails_in_all', mailHash, SIGN_IN_RULES.sign_in_mails_in_all)
+}
+
+/** Tries of the code that stands in a mail. */
+export function codeHit(link: string, tries: number): Hit {
+  return { key: `sign_in_code:${link}`, limit: tries, windowS: 86_400 }
+}
+
+function hit(
+  rule: string,
+  subject: string,
+  { limit, windowS }: { readonly limit: number; readonly windowS: number },
+): Hit {
+  return { key: `${rule}:${subject}`, limit, windowS }
+}

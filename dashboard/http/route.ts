@@ -1,0 +1,57 @@
+/** What a route of the dashboard's API is: one row that the server, the tests and OpenAPI walk. */
+
+import type { JsonSchema } from '../../domain/resources/json-schema.ts'
+import type { MemberRole } from '../../domain/model.ts'
+
+/** Null: anybody. `Person`: whoever is signed in. A role: in the organisation that the path names. */
+type Need = 'Person' | MemberRole | null
+
+/** `callback`: from another website, as the identity provider's; counted and checked by its own handler. */
+type RateClass = 'read' | 'write' | 'sign-in' | 'callback'
+
+export interface RouteRow {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** Segments with a colon are parameters; one that is called `organization` says whose role counts. */
+  readonly path: string
+  readonly needs: Need
+  readonly rate: RateClass
+  readonly summary: string
+  /** Of the body of a POST or PUT, which is then required. */
+  readonly body?: JsonSchema
+}
+
+/** Methods that change nothing, on every route. */
+export function isRead({ method }: Pick<RouteRow, 'method'>): boolean {
+  return method === 'GET'
+}
+
+/** Whether a request to this route must come from the service's own pages. */
+export function isOwnOriginOnly({ rate }: Pick<RouteRow, 'rate'>): boolean {
+  return rate !== 'callback'
+}
+
+/** The values of a path's parameters; null where the path is another one. */
+export function matchPath(pattern: string, path: string): Readonly<Record<string, string>> | null {
+  const wanted = pattern.split('/')
+  const given = path.split('/')
+  if (wanted.length !== given.length) return null
+  const found: Record<string, string> = {}
+  for (const [place, segment] of wanted.entries()) {
+    const value = decoded(given[place] ?? '')
+    if (value === null || value === '') {
+      if (segment !== '' || value === null) return null
+      continue
+    }
+    if (segment.startsWith(':')) found[segment.slice(1)] = value
+    else if (segment !== value) return null
+  }
+  return found
+}
+
+function decoded(segment: string): string | null {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,211 @@
+/**
+ * The way of every request to the dashboard's API: route, method, own origin, session, limits, role, body, handler. One
+ * answer comes out, and one line of the process log with the ID that the answer carries.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+import { ERRORS, refuse, type Refusal } from '../../domain/errors.ts'
+import type { Directory } from '../resources/directory.ts'
+import { rolesOf } from '../../domain/people/standing.ts'
+import { isAtLeast } from '../../domain/people/roles.ts'
+import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
+import type { Session, Sessions } from '../sessions/sessions.ts'
+import { readObject } from './body.ts'
+import type { Answer, Call, Handler, HandlerOutcome, OrganizationScope } from './call.ts'
+import { cookieRules, type CookieRules } from './cookies.ts'
+import { isOwnOrigin } from './own-origin.ts'
+import { hitsOf } from './limits.ts'
+import { isOwnOriginOnly, isRead, matchPath, type RouteRow } from './route.ts'
+
+interface Route {
+  readonly row: RouteRow
+  readonly handle: Handler
+}
+
+export interface ServeParts {
+  readonly routes: readonly Route[]
+  readonly baseUrl: string
+  readonly sessions: Sessions
+  readonly directory: Directory
+  readonly hotState: Pick<HotState, 'countHits'>
+  /** Keyed hash under the key of the day; the address itself is seen by nothing else. */
+  readonly addressHashOf: (req: IncomingMessage) => string
+  readonly randomness: Randomness
+  readonly nowMs: () => number
+  readonly logger: Logger
+}
+
+/** Answers a request whose path it knows; false for all others, which are somebody else's. */
+export type Serve = (req: IncomingMessage, res: ServerResponse) => boolean
+
+export function createServe(parts: ServeParts): Serve {
+  const cookies = cookieRules(parts.baseUrl)
+  return (req, res) => {
+    const [path = '/', query = ''] = (req.url ?? '/').split('?', 2)
+    if (!path.startsWith('/api/')) return false
+    const request: Requested = {
+      req,
+      path,
+      query: new URLSearchParams(query),
+      requestId: timeOrderedId(parts.randomness, parts.nowMs()),
+    }
+    void respond(request, res, { ...parts, cookies })
+    return true
+  }
+}
+
+interface Requested {
+  readonly req: IncomingMessage
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly requestId: string
+}
+
+type Parts = ServeParts & { readonly cookies: CookieRules }
+
+async function respond(request: Requested, res: ServerResponse, parts: Parts): Promise<void> {
+  const startedMs = performance.now()
+  const { method = '' } = request.req
+  const found = findRoute(request, parts.routes)
+  const outcome = await outcomeOf(request, found, parts).catch((error: unknown): HandlerOutcome => {
+    parts.logger.error({ err: error, request: request.requestId }, 'request of the dashboard failed')
+    // Nobody may be taken for signed in, or for somebody without rights, because a store is away.
+    return refuse(isStoreAway(error) ? 'unavailable' : 'internal')
+  })
+  if (outcome === null) return
+  const allow = 'allow' in found ? { Allow: found.allow } : {}
+  const status = send(res, outcome, { 'X-Request-Id': request.requestId, ...allow }, parts.cookies)
+  const route = 'route' in found ? found.route.row.path : ''
+  const ms = Math.round(performance.now() - startedMs)
+  // The route's pattern: what stands in its place may be somebody's.
+  parts.logger.debug({ request: request.requestId, method, route, status, ms }, 'dashboard')
+}
+
+function isStoreAway(error: unknown): boolean {
+  return error instanceof Error && ['RedisUnavailable', 'LogUnavailable'].includes(error.name)
+}
+
+type RouteMatch =
+  | { readonly route: Route; readonly params: Readonly<Record<string, string>> }
+  /** The methods that the path has. */
+  | { readonly allow: string }
+  | { readonly unknown: true }
+
+function findRoute({ req, path }: Requested, routes: readonly Route[]): RouteMatch {
+  const here = routes.flatMap((route) => {
+    const params = matchPath(route.row.path, path)
+    return params === null ? [] : [{ route, params }]
+  })
+  const method = req.method === 'HEAD' ? 'GET' : req.method
+  const found = here.find(({ route }) => route.row.method === method)
+  if (found !== undefined) return found
+  if (here.length === 0) return { unknown: true }
+  const methods = here.map(({ route }) => route.row.method)
+  return { allow: [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].join(', ') }
+}
+
+/** Null where the client went away. */
+async function outcomeOf(request: Requested, found: RouteMatch, parts: Parts): Promise<HandlerOutcome | null> {
+  if ('allow' in found) return refuse('method_not_allowed')
+  if ('unknown' in found) return refuse('not_found')
+  const { route, params } = found
+  const { row } = route
+  const { headers } = request.req
+  if (isOwnOriginOnly(row) && !isOwnOrigin(headers, parts.baseUrl, isRead(row))) return refuse('cross_origin')
+  const cookie = parts.cookies.read(headers.cookie, 'session')
+  const session = cookie === null ? null : await parts.sessions.read(cookie)
+  const addressHash = parts.addressHashOf(request.req)
+  const limited = await refuseByRate(row, { session, addressHash }, parts)
+  if (limited !== null) return limited
+  const scope = scopeOf(row, { params, session }, parts.directory)
+  if (scope !== null && 'code' in scope) return scope
+  const body = row.body === undefined ? EMPTY : await readObject(request.req, row.body)
+  if (body === null || body.kind === 'refused') return body
+  const call: Call = {
+    requestId: request.requestId,
+    nowMs: parts.nowMs(),
+    ...{ params, query: request.query, body: body.value, addressHash, session, scope },
+    browser: parts.cookies.read(headers.cookie, 'browser'),
+  }
+  return route.handle(call)
+}
+
+const EMPTY = { kind: 'object', value: {} } as const
+
+async function refuseByRate(
+  row: RouteRow,
+  who: { readonly session: Session | null; readonly addressHash: string },
+  { hotState }: Parts,
+): Promise<Refusal | null> {
+  const hits = hitsOf(row, who)
+  if (hits.length === 0) return null
+  const outcome = await hotState.countHits(hits)
+  return outcome.kind === 'counted' ? null : refuse('rate_limited', { retryAfter: outcome.retryAfterS })
+}
+
+/** An organisation that one has no part in is answered like one that does not exist. */
+function scopeOf(
+  { needs }: RouteRow,
+  { params, session }: { readonly params: Readonly<Record<string, string>>; readonly session: Session | null },
+  directory: Directory,
+): OrganizationScope | Refusal | null {
+  if (needs === null) return null
+  if (session === null) return refuse('unauthenticated')
+  if (needs === 'Person') return null
+  const id = params['organization'] ?? ''
+  const role = rolesOf(session, directory.members()).get(id)
+  const organization = directory.organizations().get(id)
+  if (role === undefined || organization === undefined) return refuse('not_found')
+  return isAtLeast(role, needs) ? { organization, role } : refuse('forbidden')
+}
+
+const COMMON_HEADERS = {
+  'X-Content-Type-Options': 'nosniff',
+  'Cache-Control': 'no-store',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+} as const
+
+function send(
+  res: ServerResponse,
+  outcome: HandlerOutcome,
+  headers: Readonly<Record<string, string>>,
+  cookies: CookieRules,
+): number {
+  const { status, body, more } = outcome.kind === 'refused' ? refusalParts(outcome, res) : answerParts(outcome, cookies)
+  const text = body === undefined ? '' : JSON.stringify(body)
+  const type = body === undefined ? {} : { 'Content-Type': 'application/json; charset=utf-8' }
+  res.writeHead(status, { ...COMMON_HEADERS, ...headers, ...more, ...type, 'Content-Length': Buffer.byteLength(text) })
+  res.end(res.req.method === 'HEAD' ? undefined : text)
+  return status
+}
+
+interface SentParts {
+  readonly status: number
+  readonly body: object | undefined
+  readonly more: Readonly<Record<string, string | string[]>>
+}
+
+function refusalParts({ code, extra }: Refusal, res: ServerResponse): SentParts {
+  const retry = code === 'rate_limited' ? { 'Retry-After': String(extra?.['retryAfter'] ?? 1) } : {}
+  // A body may have been left unread, which would else be taken for the next request.
+  const connection = res.req.complete ? {} : { Connection: 'close' }
+  return { status: ERRORS[code].status, body: { error: code, ...extra }, more: { ...retry, ...connection } }
+}
+
+function answerParts(outcome: Answer, cookies: CookieRules): SentParts {
+  const { status, body, location } = outcome
+  const lines = cookieLines(outcome, cookies)
+  const target = location === undefined ? {} : { Location: location }
+  return { status, body, more: { ...target, ...(lines.length === 0 ? {} : { 'Set-Cookie': lines }) } }
+}
+
+function cookieLines({ cookies = {} }: Answer, rules: CookieRules): string[] {
+  return (['session', 'browser'] as const).flatMap((name) => {
+    const change = cookies[name]
+    return change === undefined ? [] : [rules.write(name, change)]
+  })
+}

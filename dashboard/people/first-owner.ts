@@ -1,0 +1,33 @@
+/** Makes somebody Owner on the word of whoever runs the service: the first one, and when no other way is left. */
+
+import type { MemberIdentity } from '../../domain/people/member.ts'
+import { membersOf, type Directory } from '../resources/directory.ts'
+import type { ResourceWriter } from '../resources/writer.ts'
+import { memberName } from './names.ts'
+import { memberSpec } from './spec.ts'
+
+interface OwnerParts {
+  readonly directory: Directory
+  readonly writer: ResourceWriter
+  readonly hash: (text: string) => string
+}
+
+/** Null where the person is Owner now; else why not, in words. */
+export async function ownerWish(
+  { directory, writer, hash }: OwnerParts,
+  wish: { readonly email: string; readonly organization: string },
+): Promise<string | null> {
+  const organization = directory.organizations().get(wish.organization)
+  if (organization === undefined) return 'there is no organisation of this ID'
+  const identity: MemberIdentity = { kind: 'person', email: wish.email }
+  const known = membersOf(directory, organization.id).find(
+    (member) => member.identity.kind === 'person' && member.identity.email === wish.email,
+  )
+  if (known?.role === 'Owner' && known.invitation === null) return null
+  if (known !== undefined) return 'the person is a member with another role or an open invitation: change that one'
+  const { namespace, objectName, id } = organization
+  const spec = memberSpec({ organization: objectName, identity, role: 'Owner', invitation: null })
+  const outcome = await writer.create({ kind: 'Member', namespace, name: memberName(id, identity, hash), spec })
+  if (outcome.kind === 'written') return null
+  return outcome.kind === 'refused' ? outcome.message : 'there is a member of this address already'
+}

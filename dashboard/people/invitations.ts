@@ -1,0 +1,147 @@
+/** Invitations: made, sent again, accepted. Of any number of acceptances at once exactly one is written. */
+
+import { refuse, type Refusal } from '../../domain/errors.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import { refuseByMembers, refuseByPerson, refuseMemberChange } from '../../domain/people/change-member.ts'
+import type { Invitation, Member, MemberIdentity } from '../../domain/people/member.ts'
+import { invitationsOf } from '../../domain/people/standing.ts'
+import { INVITATION_ID_CHARS } from '../../domain/people/member-schema.ts'
+import type { MemberRole } from '../../domain/model.ts'
+import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { Randomness } from '../../runtime/random.ts'
+import {
+  answer,
+  optionalText,
+  scopeOf,
+  sessionOf,
+  textOf,
+  type Call,
+  type Handler,
+  type HandlerOutcome,
+} from '../http/call.ts'
+import { invitationHit } from '../http/limits.ts'
+import type { Outbox } from '../mail/outbox.ts'
+import { invitationMail } from '../mail/texts.ts'
+import { membersOf } from '../resources/directory.ts'
+import { memberOfPath, outcomeOf, refOf, type MemberParts } from './members.ts'
+import { memberName } from './names.ts'
+import { memberSpec } from './spec.ts'
+
+interface InvitationParts extends MemberParts {
+  readonly hotState: Pick<HotState, 'countHits'>
+  /** Null: no mail; the link is then in the answer for whoever invites to hand on. */
+  readonly outbox: Outbox | null
+  readonly randomness: Randomness
+  readonly baseUrl: string
+  readonly hash: (text: string) => string
+}
+
+/** A person is invited and joins by accepting; a group is in at once. */
+export function invite(parts: InvitationParts): Handler {
+  return async (call) => {
+    const { organization, role: actor } = scopeOf(call)
+    const identity = identityOf(call)
+    if (identity === null) {
+      return refuse('invalid_field', { field: '', message: 'must have either email or group, and not both' })
+    }
+    const role = textOf(call, 'role') as MemberRole
+    const members = membersOf(parts.directory, organization.id)
+    const refused =
+      refuseMemberChange(actor, { before: null, after: role }, members) ??
+      refuseKnown(identity, members) ??
+      refuseByMembers(organization.plan, members, call.nowMs) ??
+      (await refuseMore(organization.id, parts))
+    if (refused !== null) return refused
+    const invitation = identity.kind === 'group' ? null : newInvitation(call, parts.randomness)
+    const { namespace, objectName } = organization
+    const name = memberName(organization.id, identity, parts.hash)
+    const spec = memberSpec({ organization: objectName, identity, role, invitation })
+    const outcome = await parts.writer.create({ kind: 'Member', namespace, name, spec })
+    // There is one of this name already, which the directory does not show yet.
+    if (outcome.kind === 'conflict') return refuse('already_member')
+    return outcome.kind === 'written' ? told({ call, name, identity, role, invitation }, parts) : outcomeOf(outcome)
+  }
+}
+
+/** A new link; the one before is void from now on. */
+export function inviteAgain(parts: InvitationParts): Handler {
+  return async (call) => {
+    const { organization, role: actor } = scopeOf(call)
+    const before = memberOfPath(call, parts.directory)
+    if (before?.invitation === null || before === null) return refuse('not_found')
+    const change = { before, after: before.role }
+    const refused =
+      refuseMemberChange(actor, change, membersOf(parts.directory, organization.id)) ??
+      (await refuseMore(organization.id, parts))
+    if (refused !== null) return refused
+    const invitation = newInvitation(call, parts.randomness)
+    const stored = await parts.writer.read(refOf(before))
+    if (stored === null) return refuse('conflict')
+    const spec = memberSpec({ ...before, organization: organization.objectName, invitation })
+    const outcome = await parts.writer.replace({ ...refOf(before), spec }, stored.version)
+    return outcome.kind === 'written' ? told({ call, ...before, invitation }, parts) : outcomeOf(outcome)
+  }
+}
+
+/** Only whoever has proven the invited address may; the ID in the link names the one invitation that is valid. */
+export function accept({ directory, writer }: MemberParts): Handler {
+  return async (call) => {
+    const { email } = sessionOf(call)
+    const id = textOf(call, 'invitation')
+    const members = directory.members()
+    const found = invitationsOf(email, members, call.nowMs).find(({ invitation }) => invitation?.id === id)
+    if (found === undefined) return refuse('invitation_over')
+    const refused = refuseByPerson(email, found.role, members)
+    if (refused !== null) return refused
+    const stored = await writer.read(refOf(found))
+    const open = stored?.spec['invitation'] as { readonly id?: string } | undefined
+    if (stored === null || open?.id !== id) return refuse('invitation_over')
+    const { invitation: _invitation, ...spec } = stored.spec
+    const outcome = await writer.replace({ ...refOf(found), spec }, stored.version)
+    if (outcome.kind === 'conflict') return refuse('invitation_over')
+    return outcome.kind === 'written'
+      ? answer({ organization: found.organization, role: found.role })
+      : outcomeOf(outcome)
+  }
+}
+
+function identityOf(call: Call): MemberIdentity | null {
+  const email = optionalText(call, 'email')
+  const group = optionalText(call, 'group')
+  if ((email === null) === (group === null)) return null
+  return email === null ? { kind: 'group', group: group ?? '' } : { kind: 'person', email }
+}
+
+function refuseKnown(identity: MemberIdentity, members: readonly Member[]): Refusal | null {
+  const text = JSON.stringify(identity)
+  return members.some((member) => JSON.stringify(member.identity) === text) ? refuse('already_member') : null
+}
+
+async function refuseMore(organization: string, { hotState }: InvitationParts): Promise<Refusal | null> {
+  const counted = await hotState.countHits([invitationHit(organization)])
+  return counted.kind === 'counted' ? null : refuse('rate_limited', { retryAfter: counted.retryAfterS })
+}
+
+function newInvitation({ nowMs }: Call, randomness: Randomness): Invitation {
+  return { id: randomness.hex(INVITATION_ID_CHARS / 2), expiresAtMs: nowMs + LIMITS.invitationMs }
+}
+
+interface SentInvitation {
+  readonly call: Call
+  readonly name: string
+  readonly identity: MemberIdentity
+  readonly role: MemberRole
+  readonly invitation: Invitation | null
+}
+
+function told(
+  { call, name, identity, role, invitation }: SentInvitation,
+  { outbox, baseUrl }: InvitationParts,
+): HandlerOutcome {
+  if (invitation === null || identity.kind === 'group') return answer({ name }, { status: 201 })
+  const link = `${baseUrl}/sign-in#invitation=${invitation.id}`
+  if (outbox === null) return answer({ name, link }, { status: 201 })
+  const { displayName } = scopeOf(call).organization
+  outbox.put(invitationMail(identity.email, { link, organization: displayName, role }))
+  return answer({ name }, { status: 201 })
+}

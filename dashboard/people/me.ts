@@ -1,0 +1,47 @@
+/** Who is signed in, where they belong, and how they sign out. */
+
+import { invitationsOf, rolesOf } from '../../domain/people/standing.ts'
+import type { Directory } from '../resources/directory.ts'
+import { answer, DONE, scopeOf, sessionOf, type Handler } from '../http/call.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import { LIMITS } from '../../domain/limits.ts'
+
+export function readMe(directory: Directory): Handler {
+  return async (call) => {
+    const session = sessionOf(call)
+    const members = directory.members()
+    const organizations = directory.organizations()
+    return answer({
+      person: session.person,
+      email: session.email,
+      signedInBy: session.method,
+      sessionEndsAt: session.signedInAtMs + LIMITS.dashboardSessionMs,
+      organizations: [...rolesOf(session, members)].flatMap(([id, role]) => {
+        const organization = organizations.get(id)
+        return organization === undefined ? [] : [{ id, displayName: organization.displayName, role }]
+      }),
+      invitations: invitationsOf(session.email, members, call.nowMs).flatMap(({ organization, role, invitation }) => {
+        const found = organizations.get(organization)
+        if (found === undefined || invitation === null) return []
+        return [{ id: invitation.id, organization: found.displayName, role, expiresAt: invitation.expiresAtMs }]
+      }),
+    })
+  }
+}
+
+export function signOut(sessions: Sessions): Handler {
+  return async (call) => {
+    const session = sessionOf(call)
+    if (call.body['everywhere'] === true) await sessions.endAllOf(session)
+    await sessions.end(session)
+    return { ...DONE, cookies: { session: null } }
+  }
+}
+
+export function readOrganization(): Handler {
+  return async (call) => {
+    const { organization, role } = scopeOf(call)
+    const { id, displayName, plan } = organization
+    return answer({ id, displayName, plan, role })
+  }
+}

@@ -1,0 +1,138 @@
+/** Members of an organisation: seen, changed, removed. Each change names the member as it was last seen. */
+
+import { refuse, type Refusal } from '../../domain/errors.ts'
+import { refuseByPerson, refuseLastOwner, refuseMemberChange } from '../../domain/people/change-member.ts'
+import type { Member } from '../../domain/people/member.ts'
+import { mayDo } from '../../domain/people/roles.ts'
+import type { MemberRole } from '../../domain/model.ts'
+import { answer, DONE, scopeOf, sessionOf, textOf, type Call, type Handler, type HandlerOutcome } from '../http/call.ts'
+import { membersOf, type Directory } from '../resources/directory.ts'
+import type { ResourceAddress, ResourceWriter, StoredObject, WriteOutcome } from '../resources/writer.ts'
+import { memberSpec } from './spec.ts'
+
+export interface MemberParts {
+  readonly directory: Directory
+  readonly writer: ResourceWriter
+}
+
+export function listMembers(directory: Directory): Handler {
+  return async (call) => {
+    const { organization, role } = scopeOf(call)
+    const seesAddresses = mayDo(role, 'readAddresses')
+    const members = membersOf(directory, organization.id).map((member) => shown(member, seesAddresses))
+    return answer({ members })
+  }
+}
+
+function shown({ name, identity, role, invitation }: Member, seesAddresses: boolean): object {
+  const address = identity.kind === 'person' && seesAddresses ? { email: identity.email } : {}
+  return {
+    name,
+    kind: identity.kind,
+    ...(identity.kind === 'group' ? { group: identity.group } : address),
+    role,
+    ...(invitation === null ? {} : { invitedUntil: invitation.expiresAtMs }),
+  }
+}
+
+export function changeMember({ directory, writer }: MemberParts): Handler {
+  return async (call) => {
+    const { organization, role: actor } = scopeOf(call)
+    const members = directory.members()
+    const before = memberOfPath(call, directory)
+    if (before === null) return refuse('not_found')
+    const after = textOf(call, 'role') as MemberRole
+    const others = members.filter((member) => member !== before)
+    const refused = refuseMemberChange(actor, { before, after }, members) ?? refuseNewOwner(before, after, others)
+    if (refused !== null) return refused
+    const spec = memberSpec({ ...before, organization: organization.objectName, role: after })
+    return rewrite(writer, before, (stored) => writer.replace({ ...refOf(before), spec }, stored.version))
+  }
+}
+
+function refuseNewOwner(
+  { identity, invitation }: Member,
+  after: MemberRole,
+  others: readonly Member[],
+): Refusal | null {
+  if (identity.kind === 'group' || invitation !== null || after !== 'Owner') return null
+  return refuseByPerson(identity.email, after, others)
+}
+
+export function removeMember({ directory, writer }: MemberParts): Handler {
+  return async (call) => {
+    const before = memberOfPath(call, directory)
+    if (before === null) return refuse('not_found')
+    const refused = refuseMemberChange(scopeOf(call).role, { before, after: null }, directory.members())
+    return refused ?? remove(writer, before)
+  }
+}
+
+/** Takes oneself out; who is in by a group alone cannot. */
+export function leave({ directory, writer }: MemberParts): Handler {
+  return async (call) => {
+    const { email } = sessionOf(call)
+    const { organization } = scopeOf(call)
+    const own = membersOf(directory, organization.id).find(
+      ({ identity, invitation }) => identity.kind === 'person' && identity.email === email && invitation === null,
+    )
+    if (own === undefined) return refuse('not_found')
+    return refuseLastOwner(own, null, directory.members()) ?? remove(writer, own)
+  }
+}
+
+function remove(writer: ResourceWriter, member: Member): Promise<HandlerOutcome> {
+  return rewrite(writer, member, (stored) => writer.remove(refOf(member), stored.version))
+}
+
+/** Reads the object as it is, makes sure that it is what was judged, and writes with the version that was read. */
+async function rewrite(
+  writer: ResourceWriter,
+  member: Member,
+  write: (stored: StoredObject) => Promise<WriteOutcome>,
+): Promise<HandlerOutcome> {
+  const stored = await writer.read(refOf(member))
+  if (stored === null || !isSame(stored, member)) return refuse('conflict')
+  return outcomeOf(await write(stored))
+}
+
+/** The directory may be a moment behind what is stored. */
+function isSame({ spec }: StoredObject, { role, invitation }: Member): boolean {
+  const { role: storedRole, invitation: storedInvitation } = spec as {
+    readonly role?: string
+    readonly invitation?: { readonly id?: string }
+  }
+  return storedRole === role && storedInvitation?.id === invitation?.id
+}
+
+export function outcomeOf(outcome: WriteOutcome): HandlerOutcome {
+  switch (outcome.kind) {
+    case 'written':
+      return DONE
+    case 'conflict':
+      return refuse('conflict')
+    case 'managed_elsewhere':
+      return refuse('managed_elsewhere', { manager: outcome.manager })
+    case 'refused':
+      return refuse(CODES[outcome.reason] ?? 'invalid_field', { field: outcome.field, message: outcome.message })
+  }
+}
+
+/** Reasons of the compiler, which judges races, as codes of the API. */
+const CODES: Readonly<Record<string, 'plan_limit' | 'plan_required' | 'person_limit' | 'already_member'>> = {
+  PlanLimit: 'plan_limit',
+  PlanRequired: 'plan_required',
+  PersonLimit: 'person_limit',
+  Duplicate: 'already_member',
+}
+
+export function refOf({ namespace, name }: Member): ResourceAddress {
+  return { kind: 'Member', namespace, name }
+}
+
+/** One of the organisation of the path alone: others are as if they were not there. */
+export function memberOfPath(call: Call, directory: Directory): Member | null {
+  const { organization } = scopeOf(call)
+  const name = call.params['member']
+  return membersOf(directory, organization.id).find((member) => member.name === name) ?? null
+}

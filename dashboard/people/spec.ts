@@ -1,0 +1,31 @@
+/** The spec of a Member as the dashboard writes it. */
+
+import type { Invitation, MemberIdentity } from '../../domain/people/member.ts'
+import type { MemberRole } from '../../domain/model.ts'
+
+interface MemberWish {
+  /** Name of the Organization object. */
+  readonly organization: string
+  readonly identity: MemberIdentity
+  readonly role: MemberRole
+  readonly invitation: Invitation | null
+}
+
+export function memberSpec({
+  organization,
+  identity,
+  role,
+  invitation,
+}: MemberWish): Readonly<Record<string, unknown>> {
+  return {
+    organizationRef: { name: organization },
+    ...(identity.kind === 'person' ? { email: identity.email } : { group: identity.group }),
+    role,
+    ...(invitation === null ? {} : { invitation: { id: invitation.id, expiresAt: timeText(invitation.expiresAtMs) } }),
+  }
+}
+
+/** RFC 3339 in UTC, whole seconds. */
+function timeText(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`
+}

@@ -1,0 +1,166 @@
+/**
+ * Writes objects into the folder of the embedded program: one file an object, put in place by a rename, so that a crash
+ * leaves the one before or the new one. One process writes, and one write follows another.
+ */
+
+import { sha256Hex } from '../../common/digest.ts'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import type { CatalogProblem } from '../../domain/catalog.ts'
+import { shownName } from '../../domain/catalog/objects.ts'
+import { RESOURCE_API_VERSION } from '../../domain/resources/resources.ts'
+import { compileManifests } from '../../runtime/catalog/source.ts'
+import {
+  manifestText,
+  parseManifests,
+  readManifests,
+  WRITTEN_PREFIX,
+  type ManifestFile,
+} from '../../runtime/catalog/manifests.ts'
+import type { ResourceAddress, ResourceWriter, StoredObject, WriteOutcome, WrittenObject } from './writer.ts'
+
+interface FolderWriterOptions {
+  readonly folder: string
+  /** Where this writer, and nobody else, writes; made with the first file. */
+  readonly written: string
+  /** Where `${NAME}` inside Secrets is looked up. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Makes what was written take effect. */
+  readonly refresh: () => Promise<void>
+  readonly nowMs: () => number
+}
+
+const DEFAULT_NAMESPACE = 'default'
+const TIME_DIGITS = 13
+/** Counts as an object that is gone at once, where a missing file would be waited for. */
+const REMOVED = '# removed\n'
+
+export function folderWriter(options: FolderWriterOptions): ResourceWriter {
+  let last: Promise<unknown> = Promise.resolve()
+  const alone = <T>(work: () => Promise<T>): Promise<T> => {
+    const next = last.then(work)
+    last = next.catch(() => undefined)
+    return next
+  }
+  return {
+    read: (ref) => alone(async () => (await find(ref, options)).found?.stored ?? null),
+    create: (object) =>
+      alone(async () => {
+        const { found, files } = await find(object, options)
+        if (found !== null) return { kind: 'conflict' }
+        return put({ object, file: newName(object, options), files }, options)
+      }),
+    replace: (object, version) =>
+      alone(async () => {
+        const { found, files } = await find(object, options)
+        const refused = refuseChange(found, version)
+        return refused ?? put({ object, file: found?.file ?? '', files }, options)
+      }),
+    remove: (ref, version) =>
+      alone(async () => {
+        const { found } = await find(ref, options)
+        const refused = refuseChange(found, version)
+        if (refused !== null || found === null) return refused ?? { kind: 'conflict' }
+        await store(found.file, REMOVED, options)
+        await options.refresh()
+        await rm(pathOf(found.file, options), { force: true })
+        return { kind: 'written' }
+      }),
+  }
+}
+
+interface FoundManifest {
+  readonly stored: StoredObject
+  readonly file: string
+}
+
+interface Plain {
+  readonly kind?: string
+  readonly metadata?: { readonly name?: string; readonly namespace?: string }
+  readonly spec?: Readonly<Record<string, unknown>>
+}
+
+async function find(
+  ref: ResourceAddress,
+  { folder, written, env }: FolderWriterOptions,
+): Promise<{ readonly found: FoundManifest | null; readonly files: readonly ManifestFile[] }> {
+  const files = await readManifests(folder, written)
+  for (const file of files) {
+    for (const { value } of parseManifests([file], env).objects) {
+      const { kind, metadata, spec = {} } = (value ?? {}) as Plain
+      const isIt =
+        kind === ref.kind && metadata?.name === ref.name && (metadata.namespace ?? DEFAULT_NAMESPACE) === ref.namespace
+      if (!isIt) continue
+      const managedBy = file.name.startsWith(WRITTEN_PREFIX) ? null : file.name
+      return { found: { stored: { ...ref, spec, version: versionOf(spec), managedBy }, file: file.name }, files }
+    }
+  }
+  return { found: null, files }
+}
+
+function refuseChange(found: FoundManifest | null, version: string): WriteOutcome | null {
+  if (found === null) return { kind: 'conflict' }
+  const { managedBy } = found.stored
+  if (managedBy !== null) return { kind: 'managed_elsewhere', manager: managedBy }
+  return found.stored.version === version ? null : { kind: 'conflict' }
+}
+
+interface Putting {
+  readonly object: WrittenObject
+  /** As among the files. */
+  readonly file: string
+  readonly files: readonly ManifestFile[]
+}
+
+/** What would be refused is not written: the compiler looks at the whole folder with the change in it. */
+async function put({ object, file, files }: Putting, options: FolderWriterOptions): Promise<WriteOutcome> {
+  const { kind, namespace, name, spec } = object
+  const text = manifestText({
+    ...{ apiVersion: RESOURCE_API_VERSION, kind },
+    metadata: { name, ...(namespace === DEFAULT_NAMESPACE ? {} : { namespace }) },
+    spec,
+  })
+  const after = [...files.filter((each) => each.name !== file), { name: file, text }]
+  const { problems } = compileManifests(after, { env: options.env, nowMs: options.nowMs() })
+  const problem = problems.find(
+    (each: CatalogProblem) => each.isWarning !== true && each.object === `${kind}/${shownName(object)}`,
+  )
+  if (problem !== undefined) {
+    return { kind: 'refused', reason: problem.reason, field: problem.field, message: problem.message }
+  }
+  await store(file, text, options)
+  await options.refresh()
+  return { kind: 'written' }
+}
+
+/** On the disk when it resolves, whole or not at all. */
+async function store(file: string, text: string, options: FolderWriterOptions): Promise<void> {
+  const path = pathOf(file, options)
+  await mkdir(options.written, { recursive: true, mode: 0o700 })
+  const temporary = join(options.written, `.${path.slice(options.written.length + 1)}.tmp`)
+  const handle = await open(temporary, 'w', 0o600)
+  try {
+    await handle.writeFile(text)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  await rename(temporary, path)
+  const folder = await open(options.written, 'r')
+  await folder.sync().finally(() => folder.close())
+}
+
+function pathOf(file: string, { written }: FolderWriterOptions): string {
+  return join(written, file.slice(WRITTEN_PREFIX.length))
+}
+
+/** Begins with the time, since the older of two objects keeps its place. */
+function newName({ kind, namespace, name }: ResourceAddress, { nowMs }: FolderWriterOptions): string {
+  const time = String(nowMs()).padStart(TIME_DIGITS, '0')
+  return `${WRITTEN_PREFIX}${time}-${kind.toLowerCase()}-${namespace}-${name}.yaml`
+}
+
+function versionOf(spec: object): string {
+  return sha256Hex(JSON.stringify(spec))
+}

@@ -1,0 +1,56 @@
+/** Learns what the identity provider offers, in the background: a provider that is away keeps nothing from starting. */
+
+import * as client from 'openid-client'
+
+import type { Logger } from '../../runtime/logger.ts'
+
+interface DiscoveryOptions {
+  readonly issuer: string
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly logger: Logger
+  /** For tests: between two tries. */
+  readonly retryMs?: number
+}
+
+export interface Discovery {
+  /** Null until the provider has been reached once. */
+  readonly current: () => client.Configuration | null
+  readonly close: () => void
+}
+
+const RETRY_MS = 5_000
+/** Keys and addresses change seldom; the library fetches keys anew where a signature names an unknown one. */
+const REFRESH_MS = 6 * 3_600_000
+const TIMEOUT_S = 10
+
+export function startDiscovery(options: DiscoveryOptions): Discovery {
+  const { issuer, clientId, clientSecret, logger, retryMs = RETRY_MS } = options
+  let current: client.Configuration | null = null
+  let timer: NodeJS.Timeout | undefined
+  let isClosed = false
+  const url = new URL(issuer)
+  // Only where somebody tries it on a machine of their own.
+  const isLoopback = url.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
+  const execute = isLoopback ? [client.allowInsecureRequests] : []
+  const look = async (): Promise<void> => {
+    let nextMs = REFRESH_MS
+    try {
+      const found = await client.discovery(url, clientId, clientSecret, undefined, { execute, timeout: TIMEOUT_S })
+      if (current === null) logger.info({ issuer }, 'identity provider found')
+      current = found
+    } catch (error) {
+      logger.warn({ issuer, why: error instanceof Error ? error.message : '' }, 'identity provider not reached')
+      nextMs = current === null ? retryMs : REFRESH_MS
+    }
+    if (!isClosed) timer = setTimeout(() => void look(), nextMs).unref()
+  }
+  void look()
+  return {
+    current: () => current,
+    close() {
+      isClosed = true
+      clearTimeout(timer)
+    },
+  }
+}

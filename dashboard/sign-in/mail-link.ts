@@ -1,0 +1,106 @@
+/**
+ * Signing in by a link in a mail. The browser that asked opens it with one click; any other browser needs the code of the
+ * mail too, so that a scanner that opens links and presses buttons gets nowhere. Only a POST changes anything.
+ */
+
+import { randomInt } from 'node:crypto'
+
+import { refuse } from '../../domain/errors.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import { isKnown } from '../../domain/people/standing.ts'
+import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { Randomness } from '../../runtime/random.ts'
+import { answer, optionalText, textOf, type Call, type Handler, type HandlerOutcome } from '../http/call.ts'
+import { codeHit, mailHits, mailInAllHit } from '../http/limits.ts'
+import type { Outbox } from '../mail/outbox.ts'
+import { signInMail } from '../mail/texts.ts'
+import type { Directory } from '../resources/directory.ts'
+import { sha256Hex } from '../../common/digest.ts'
+import { secretText, type Sessions } from '../sessions/sessions.ts'
+import { finishSignIn } from './finish.ts'
+
+interface MailLinkParts {
+  readonly hotState: HotState
+  readonly sessions: Sessions
+  readonly directory: Directory
+  /** Null: the installation sends no mail. */
+  readonly outbox: Outbox | null
+  readonly randomness: Randomness
+  readonly baseUrl: string
+  /** Keyed hash of an address or code, for keys and records. */
+  readonly hash: (text: string) => string
+}
+
+interface LinkRecord {
+  readonly email: string
+  /** Digest of the cookie of the browser that asked. */
+  readonly browser: string
+  /** Keyed hash of the code and the link. */
+  readonly code: string
+}
+
+const CODE_DIGITS = 8
+
+/** The same answer for every address, as soon for one as for another: what follows happens behind it. */
+export function askForMail(parts: MailLinkParts): Handler {
+  return async (call) => {
+    if (parts.outbox === null) return refuse('mail_not_configured')
+    const email = textOf(call, 'email').toLowerCase()
+    const mailHash = parts.hash(email)
+    const counted = await parts.hotState.countHits(mailHits(mailHash, call.addressHash))
+    if (counted.kind === 'exceeded') return refuse('rate_limited', { retryAfter: counted.retryAfterS })
+    const browser = call.browser ?? secretText(parts.randomness)
+    const token = secretText(parts.randomness)
+    const code = String(randomInt(10 ** CODE_DIGITS)).padStart(CODE_DIGITS, '0')
+    const link = sha256Hex(token)
+    const record: LinkRecord = { email, browser: sha256Hex(browser), code: parts.hash(`${link} ${code}`) }
+    await parts.hotState.putOnce(`mail-link/${link}`, JSON.stringify(record), LIMITS.signInMs)
+    if (isKnown(email, parts.directory.members())) void post(parts, { email, mailHash, token, code })
+    return answer({ ok: true }, { status: 202, cookies: { browser: { value: browser, forMs: LIMITS.signInMs } } })
+  }
+}
+
+interface Letter {
+  readonly email: string
+  readonly mailHash: string
+  readonly token: string
+  readonly code: string
+}
+
+async function post(
+  { hotState, outbox, baseUrl }: MailLinkParts,
+  { email, mailHash, token, code }: Letter,
+): Promise<void> {
+  const counted = await hotState.countHits([mailInAllHit(mailHash)]).catch(() => null)
+  if (counted?.kind === 'counted') outbox?.put(signInMail(email, { link: `${baseUrl}/sign-in#mail=${token}`, code }))
+}
+
+export function confirmMail(parts: MailLinkParts): Handler {
+  return async (call) => {
+    const link = sha256Hex(textOf(call, 'token'))
+    const key = `mail-link/${link}`
+    const text = await parts.hotState.readOnce(key)
+    if (text === null) return refuse('sign_in_refused')
+    const record = JSON.parse(text) as LinkRecord
+    const refused = await refuseBrowser(call, { link, record }, parts)
+    if (refused !== null) return refused
+    // Of several at once only one gets it.
+    if ((await parts.hotState.takeOnce(key)) === null) return refuse('sign_in_refused')
+    return finishSignIn(call, parts.sessions, { email: record.email, method: 'mail', groups: [] })
+  }
+}
+
+/** The browser that asked needs no code; another one has five tries, and then the link is void. */
+async function refuseBrowser(
+  call: Call,
+  { link, record }: { readonly link: string; readonly record: LinkRecord },
+  { hotState, hash }: MailLinkParts,
+): Promise<HandlerOutcome | null> {
+  if (call.browser !== null && sha256Hex(call.browser) === record.browser) return null
+  const code = optionalText(call, 'code')
+  if (code === null) return refuse('code_required')
+  const counted = await hotState.countHits([codeHit(link, LIMITS.signInCodeTries)])
+  if (counted.kind === 'counted') return hash(`${link} ${code}`) === record.code ? null : refuse('sign_in_refused')
+  await hotState.takeOnce(`mail-link/${link}`)
+  return refuse('sign_in_refused')
+}

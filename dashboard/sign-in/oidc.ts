@@ -1,0 +1,122 @@
+/** Signing in through OpenID Connect: authorisation code with PKCE, state and nonce, bound to the browser that began. */
+
+import * as client from 'openid-client'
+
+import { refuse } from '../../domain/errors.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import { readClaims, type ClaimRules } from '../../domain/people/oidc-claims.ts'
+import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import type { Randomness } from '../../runtime/random.ts'
+import { answer, optionalText, type Answer, type Call, type Handler, type HandlerOutcome } from '../http/call.ts'
+import { sha256Hex } from '../../common/digest.ts'
+import { secretText, type Sessions } from '../sessions/sessions.ts'
+import { finishSignIn } from './finish.ts'
+import type { Discovery } from './discovery.ts'
+
+interface OidcParts {
+  readonly hotState: Pick<SessionVerbs, 'putOnce' | 'takeOnce'>
+  readonly sessions: Sessions
+  /** Null: the installation has no identity provider. */
+  readonly discovery: Discovery | null
+  readonly rules: ClaimRules
+  readonly randomness: Randomness
+  readonly baseUrl: string
+  readonly logger: Logger
+}
+
+interface OidcAttempt {
+  readonly nonce: string
+  readonly verifier: string
+  readonly returnTo: string
+}
+
+const CALLBACK = '/api/sign-in/oidc/callback'
+const SCOPE = 'openid email profile'
+
+export function startOidc(parts: OidcParts): Handler {
+  return async (call) => {
+    const { discovery, randomness, hotState, baseUrl } = parts
+    if (discovery === null) return refuse('mail_not_configured')
+    const config = discovery.current()
+    if (config === null) return refuse('unavailable')
+    const browser = call.browser ?? secretText(randomness)
+    const state = secretText(randomness)
+    const returnTo = ownPath(optionalText(call, 'returnTo') ?? '/')
+    const attempt: OidcAttempt = { nonce: secretText(randomness), verifier: secretText(randomness), returnTo }
+    await hotState.putOnce(attemptKey(browser, state), JSON.stringify(attempt), LIMITS.signInMs)
+    const url = client.buildAuthorizationUrl(config, {
+      redirect_uri: `${baseUrl}${CALLBACK}`,
+      scope: SCOPE,
+      code_challenge: await client.calculatePKCECodeChallenge(attempt.verifier),
+      code_challenge_method: 'S256',
+      ...{ state, nonce: attempt.nonce },
+    })
+    return answer({ url: url.href }, { cookies: { browser: { value: browser, forMs: LIMITS.signInMs } } })
+  }
+}
+
+/** What the identity provider sends the browser back to: ends on a page of ours, signed in or with the reason. */
+export function finishOidc(parts: OidcParts): Handler {
+  return async (call) => {
+    const config = parts.discovery?.current() ?? null
+    const attempt = config === null ? null : await takeAttempt(call, parts)
+    if (config === null || attempt === null) return failed()
+    // The configured address, never the Host header: it is part of what the provider checks.
+    const url = new URL(`${parts.baseUrl}${CALLBACK}?${call.query.toString()}`)
+    const proven = await redeem(config, url, { attempt, state: call.query.get('state') ?? '', parts })
+    if (proven === null) return failed()
+    const finished: Answer = await finishSignIn(call, parts.sessions, { ...proven, method: 'oidc' })
+    const { body: _body, ...rest } = finished
+    return { ...rest, status: 303, location: attempt.returnTo }
+  }
+}
+
+async function takeAttempt({ browser, query }: Call, { hotState }: OidcParts): Promise<OidcAttempt | null> {
+  const state = query.get('state')
+  if (browser === null || state === null) return null
+  const text = await hotState.takeOnce(attemptKey(browser, state))
+  return text === null ? null : (JSON.parse(text) as OidcAttempt)
+}
+
+interface Redemption {
+  readonly attempt: OidcAttempt
+  readonly state: string
+  readonly parts: OidcParts
+}
+
+async function redeem(config: client.Configuration, url: URL, { attempt, state, parts }: Redemption) {
+  try {
+    const tokens = await client.authorizationCodeGrant(config, url, {
+      pkceCodeVerifier: attempt.verifier,
+      expectedNonce: attempt.nonce,
+      expectedState: state,
+      idTokenExpected: true,
+    })
+    const claims = tokens.claims()
+    if (claims === undefined) return null
+    const { userinfo_endpoint: endpoint } = config.serverMetadata()
+    // Some providers give the address there alone.
+    const more = endpoint === undefined ? {} : await client.fetchUserInfo(config, tokens.access_token, claims.sub)
+    const proven = readClaims({ ...claims, ...more }, parts.rules)
+    if (proven === null) parts.logger.warn({}, 'the identity provider gave no proven address')
+    return proven
+  } catch (error) {
+    const { code, error: reason } = error as { readonly code?: string; readonly error?: string }
+    parts.logger.warn({ code, reason }, 'the answer of the identity provider was refused')
+    return null
+  }
+}
+
+function failed(): HandlerOutcome {
+  return { kind: 'answer', status: 303, location: '/sign-in#failed', cookies: { browser: null } }
+}
+
+/** A page of ours alone: one slash, and no backslash, which browsers read as one. */
+function ownPath(path: string): string {
+  return /^\/(?![/\\])[\x21-\x7e]*$/.test(path) && !path.includes('\\') ? path : '/'
+}
+
+function attemptKey(browser: string, state: string): string {
+  return `oidc/${sha256Hex(`${browser} ${state}`)}`
+}

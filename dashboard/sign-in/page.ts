@@ -1,0 +1,58 @@
+/** The page on which people sign in: plain HTML and one script. What stands behind # in its address reaches no server. */
+
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+const SCRIPT = readFileSync(new URL('page.js', import.meta.url), 'utf8')
+const INTEGRITY = `sha256-${createHash('sha256').update(SCRIPT).digest('base64')}`
+const HTML = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Sign in to Whence</title>
+<main>
+<h1>Sign in to Whence</h1>
+<p id="status" role="status"></p>
+<form id="by-link" hidden><p><label>Code from the mail <input id="code" inputmode="numeric" autocomplete="one-time-code" pattern="[0-9]{8}" hidden></label></p><p><button>Sign in</button></p></form>
+<form id="by-mail" hidden><p><label>E-mail address <input id="email" type="email" autocomplete="email" required></label></p><p><button>Send me a link</button></p></form>
+<form id="by-oidc" hidden><p><button>Sign in with your organisation</button></p></form>
+<section id="me" hidden><ul id="organizations"></ul><form id="sign-out"><p><button>Sign out</button></p></form></section>
+</main>
+<script src="/sign-in.js" integrity="${INTEGRITY}" defer></script>
+</html>
+`
+
+const COMMON = {
+  'X-Content-Type-Options': 'nosniff',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+} as const
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** Answers for the page and its script; false for everything else. */
+export function servePage(req: IncomingMessage, res: ServerResponse): boolean {
+  const isRead = req.method === 'GET' || req.method === 'HEAD'
+  const [path] = (req.url ?? '').split('?', 1)
+  if (!isRead || (path !== '/sign-in' && path !== '/sign-in.js')) return false
+  const isScript = path === '/sign-in.js'
+  const text = isScript ? SCRIPT : HTML
+  res.writeHead(200, {
+    ...COMMON,
+    'Content-Type': isScript ? 'text/javascript; charset=utf-8' : 'text/html; charset=utf-8',
+    'Content-Length': Buffer.byteLength(text),
+    ...(isScript
+      ? { 'Cache-Control': 'no-cache' }
+      : { 'Cache-Control': 'no-store', 'Content-Security-Policy': POLICY }),
+  })
+  res.end(req.method === 'HEAD' ? undefined : text)
+  return true
+}

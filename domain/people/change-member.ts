@@ -1,0 +1,55 @@
+/** Decides who may change which member, and what stands against it. */
+
+import { refuse, type Refusal } from '../errors.ts'
+import { LIMITS, PLAN_LIMITS } from '../limits.ts'
+import type { MemberRole, Plan } from '../model.ts'
+import { refuseByPlan } from '../plan.ts'
+import type { Member } from './member.ts'
+import { mayDo } from './roles.ts'
+
+/** `before` null: it is new; `after` null: it goes. */
+interface MemberChange {
+  readonly before: Member | null
+  readonly after: MemberRole | null
+}
+
+/** Judged by the role on the member before and after, and by what the organisation would be left with. */
+export function refuseMemberChange(
+  actor: MemberRole,
+  change: MemberChange,
+  members: readonly Member[],
+): Refusal | null {
+  const roles = [change.before?.role ?? null, change.after]
+  const action = roles.includes('Owner') ? 'manageOwners' : 'inviteMembers'
+  if (!mayDo(actor, action)) return refuse('forbidden')
+  return change.before === null ? null : refuseLastOwner(change.before, change.after, members)
+}
+
+/** One who leaves needs no right, but an organisation keeps an Owner. */
+export function refuseLastOwner(before: Member, after: MemberRole | null, members: readonly Member[]): Refusal | null {
+  if (!isOwner(before) || after === 'Owner') return null
+  const others = members.filter((other) => other.organization === before.organization && other.name !== before.name)
+  return others.some(isOwner) ? null : refuse('last_owner')
+}
+
+function isOwner({ identity, role, invitation }: Member): boolean {
+  return role === 'Owner' && identity.kind === 'person' && invitation === null
+}
+
+/** Whether the plan has room for one more; invitations count until they are over. */
+export function refuseByMembers(plan: Plan, members: readonly Member[], nowMs: number): Refusal | null {
+  const used = members.filter(({ invitation }) => invitation === null || invitation.expiresAtMs > nowMs).length
+  const refusal = refuseByPlan(plan, 'members', used + 1)
+  if (refusal === null) return null
+  return refuse(refusal.code, { limit: 'members', used, allowed: PLAN_LIMITS[plan].members, plan })
+}
+
+/** Whether the person may be in one organisation more, as what. */
+export function refuseByPerson(email: string, role: MemberRole, members: readonly Member[]): Refusal | null {
+  const own = members.filter(
+    ({ identity, invitation }) => invitation === null && identity.kind === 'person' && identity.email === email,
+  )
+  const owned = own.filter((member) => member.role === 'Owner').length + (role === 'Owner' ? 1 : 0)
+  const isOver = own.length + 1 > LIMITS.organizationsJoined || owned > LIMITS.organizationsOwned
+  return isOver ? refuse('person_limit') : null
+}

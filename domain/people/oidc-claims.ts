@@ -1,0 +1,40 @@
+/** Decides whose address the claims of an identity provider prove. */
+
+export interface ClaimRules {
+  /** Domains whose addresses count though the provider says nothing of verification. */
+  readonly trustedDomains: readonly string[]
+  /** Name of the claim that lists groups; null: groups are not read. */
+  readonly groupsClaim: string | null
+}
+
+interface ProvenClaims {
+  readonly email: string
+  readonly groups: readonly string[]
+}
+
+const GROUPS_MAX = 500
+const EMAIL = /^[^\s@]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+$/
+const EMAIL_CHARS = 254
+
+/**
+ * Null where the address is not proven. `email_verified` counts as true or "true"; where it is absent the domain must be
+ * trusted. What the provider says to be unverified is never believed.
+ */
+export function readClaims(claims: Readonly<Record<string, unknown>>, rules: ClaimRules): ProvenClaims | null {
+  const { email, email_verified: verified } = claims
+  if (typeof email !== 'string') return null
+  const address = email.toLowerCase()
+  if (address.length > EMAIL_CHARS || !EMAIL.test(address)) return null
+  const isProven = verified === undefined ? isTrusted(address, rules) : verified === true || verified === 'true'
+  return isProven ? { email: address, groups: groupsOf(claims, rules) } : null
+}
+
+function isTrusted(address: string, { trustedDomains }: ClaimRules): boolean {
+  return trustedDomains.includes(address.slice(address.lastIndexOf('@') + 1))
+}
+
+function groupsOf(claims: Readonly<Record<string, unknown>>, { groupsClaim }: ClaimRules): readonly string[] {
+  const value = groupsClaim === null ? undefined : claims[groupsClaim]
+  if (!Array.isArray(value)) return []
+  return value.filter((group): group is string => typeof group === 'string').slice(0, GROUPS_MAX)
+}

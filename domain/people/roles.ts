@@ -1,0 +1,28 @@
+/** THE table of roles: what each may do. Checks, docs and pages are made from it. */
+
+import { MEMBER_ROLES, type MemberRole } from '../model.ts'
+
+/** The least role that each thing takes. Every role may what those below it may. */
+const ROLE_ACTIONS = {
+  read: { least: 'Viewer', what: 'see everything but secrets and the addresses of members' },
+  leave: { least: 'Viewer', what: 'leave the organisation' },
+  readAddresses: { least: 'Member', what: 'see the addresses of members' },
+  inviteMembers: { least: 'Admin', what: 'invite, change and remove members who are not owners' },
+  manageOwners: { least: 'Owner', what: 'make, change and remove owners' },
+} as const satisfies Record<string, { readonly least: MemberRole; readonly what: string }>
+
+type RoleAction = keyof typeof ROLE_ACTIONS
+
+/** Whether somebody with this role may do what takes the other; null: no role at all. */
+export function isAtLeast(role: MemberRole | null, least: MemberRole): boolean {
+  return role !== null && MEMBER_ROLES.indexOf(role) <= MEMBER_ROLES.indexOf(least)
+}
+
+export function mayDo(role: MemberRole | null, action: RoleAction): boolean {
+  return isAtLeast(role, ROLE_ACTIONS[action].least)
+}
+
+/** The one that may more. */
+export function higherRole(a: MemberRole | null, b: MemberRole): MemberRole {
+  return a !== null && isAtLeast(a, b) ? a : b
+}

@@ -1,0 +1,36 @@
+/** What a person is, by the members that name them: the only source of rights. */
+
+import type { MemberRole } from '../model.ts'
+import type { Member } from './member.ts'
+import { higherRole } from './roles.ts'
+
+/** Who is asking, as far as it was proven. */
+export interface ProvenIdentity {
+  /** Verified, in lower case. */
+  readonly email: string
+  /** As the identity provider told them lately; empty where that is too long ago. */
+  readonly groups: readonly string[]
+}
+
+/** Roles by the ID of the organisation. Invitations give none. */
+export function rolesOf(who: ProvenIdentity, members: readonly Member[]): ReadonlyMap<string, MemberRole> {
+  const roles = new Map<string, MemberRole>()
+  for (const { identity, organization, role, invitation } of members) {
+    const isNamed = identity.kind === 'person' ? identity.email === who.email : who.groups.includes(identity.group)
+    if (isNamed && invitation === null) roles.set(organization, higherRole(roles.get(organization) ?? null, role))
+  }
+  return roles
+}
+
+/** Open invitations of the person. */
+export function invitationsOf(email: string, members: readonly Member[], nowMs: number): readonly Member[] {
+  return members.filter(
+    ({ identity, invitation }) =>
+      identity.kind === 'person' && identity.email === email && invitation !== null && invitation.expiresAtMs > nowMs,
+  )
+}
+
+/** Whether somebody with this address has anything to do here: a member, invited or not, that names them. */
+export function isKnown(email: string, members: readonly Member[]): boolean {
+  return members.some(({ identity }) => identity.kind === 'person' && identity.email === email)
+}

@@ -1,0 +1,131 @@
+/** The rows of the table of settings that are about people: how they sign in, and how mail goes out. */
+
+import { EMAIL_CHARS } from '../../domain/people/member-schema.ts'
+import { parsePath, type SettingParser } from './parse.ts'
+
+const TEXT_CHARS = 1_024
+const ADDRESS = /^[^\s@<>"]+@[A-Za-z0-9.-]+$/
+const NAMED_ADDRESS = /^(?:[^<>"@\r\n]{1,80} )?<?([^\s<>]+)>?$/
+const DOMAIN = /^[a-z0-9-]+(\.[a-z0-9-]+)+$/
+
+const parseIssuer: SettingParser<string> = (text) => {
+  const url = URL.canParse(text) ? new URL(text) : null
+  const isLoopback = url !== null && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback)
+  const isPlain = url?.username === '' && url.search === '' && url.hash === ''
+  return isSafe && isPlain
+    ? { ok: true, value: text }
+    : { ok: false, why: 'must be the https address of the identity provider, as it calls itself' }
+}
+
+const parsePlainText: SettingParser<string> = (text) =>
+  text.length <= TEXT_CHARS && /^[\x21-\x7e]+$/.test(text)
+    ? { ok: true, value: text }
+    : { ok: false, why: `must be at most ${TEXT_CHARS} plain characters without spaces` }
+
+const parseDomains: SettingParser<readonly string[]> = (text) => {
+  const domains = text
+    .split(',')
+    .map((part) => part.trim().toLowerCase())
+    .filter((part) => part !== '')
+  const wrong = domains.findIndex((domain) => !DOMAIN.test(domain))
+  return wrong >= 0
+    ? { ok: false, why: `entry ${wrong + 1} is not a domain, as in acme.dev` }
+    : { ok: true, value: domains }
+}
+
+const parseSmtpUrl: SettingParser<string> = (text) => {
+  const url = URL.canParse(text) ? new URL(text) : null
+  const isSmtp = url !== null && ['smtp:', 'smtps:'].includes(url.protocol) && url.hostname !== ''
+  const isPlain = url !== null && ['', '/'].includes(url.pathname) && url.search === '' && url.hash === ''
+  return isSmtp && isPlain
+    ? { ok: true, value: text }
+    : { ok: false, why: 'must be an address such as smtp://USER:PASSWORD@mail.acme.dev:587, or smtps:' }
+}
+
+const parseMailFrom: SettingParser<string> = (text) => {
+  const address = NAMED_ADDRESS.exec(text)?.[1] ?? ''
+  return ADDRESS.test(address) && address.length <= EMAIL_CHARS
+    ? { ok: true, value: text }
+    : { ok: false, why: 'must be an address such as whence@acme.dev, or Whence <whence@acme.dev>' }
+}
+
+const NO_OIDC = 'none: no OpenID Connect'
+const NO_MAIL = 'none: no mail'
+
+export const PEOPLE_SETTINGS = {
+  dashboardFolder: {
+    option: '--dashboard-folder',
+    env: 'WHENCE_DASHBOARD_FOLDER',
+    placeholder: 'FOLDER',
+    doc: 'Where the dashboard writes its custom resources; read beside --manifests.',
+    parse: parsePath,
+    fallback: ({ text }: { readonly text: (name: string) => string }) =>
+      `${text('manifests').replace(/\/+$/, '')}/dashboard`,
+    fallbackDoc: '`dashboard` in the folder of manifests',
+  },
+  oidcIssuer: {
+    option: '--oidc-issuer',
+    env: 'WHENCE_OIDC_ISSUER',
+    placeholder: 'URL',
+    doc: 'The identity provider that people sign in with.',
+    parse: parseIssuer,
+    fallback: null,
+    fallbackDoc: NO_OIDC,
+  },
+  oidcClientId: {
+    option: '--oidc-client-id',
+    env: 'WHENCE_OIDC_CLIENT_ID',
+    placeholder: 'ID',
+    doc: 'What the identity provider calls this installation.',
+    parse: parsePlainText,
+    fallback: null,
+    fallbackDoc: NO_OIDC,
+  },
+  oidcClientSecretFile: {
+    option: '--oidc-client-secret-file',
+    env: 'WHENCE_OIDC_CLIENT_SECRET_FILE',
+    placeholder: 'FILE',
+    doc: 'Holds the secret that the identity provider gave.',
+    parse: parsePath,
+    fallback: null,
+    fallbackDoc: NO_OIDC,
+  },
+  oidcTrustDomains: {
+    option: '--oidc-trust-domains',
+    env: 'WHENCE_OIDC_TRUST_DOMAINS',
+    placeholder: 'DOMAINS',
+    doc: 'Domains whose addresses count as verified though the provider does not say so, separated by commas.',
+    parse: parseDomains,
+    fallback: '',
+    fallbackDoc: 'none',
+  },
+  oidcGroupsClaim: {
+    option: '--oidc-groups-claim',
+    env: 'WHENCE_OIDC_GROUPS_CLAIM',
+    placeholder: 'NAME',
+    doc: "The claim that lists a person's groups.",
+    parse: parsePlainText,
+    fallback: null,
+    fallbackDoc: 'none: groups are not read',
+  },
+  smtpUrl: {
+    option: '--smtp-url',
+    env: 'WHENCE_SMTP_URL',
+    placeholder: 'URL',
+    doc: 'The mail server: smtp://USER:PASSWORD@HOST:587, which goes over to TLS if it can, or smtps:.',
+    parse: parseSmtpUrl,
+    fallback: null,
+    fallbackDoc: NO_MAIL,
+    isSecret: true,
+  },
+  mailFrom: {
+    option: '--mail-from',
+    env: 'WHENCE_MAIL_FROM',
+    placeholder: 'ADDRESS',
+    doc: 'The sender of mails.',
+    parse: parseMailFrom,
+    fallback: null,
+    fallbackDoc: NO_MAIL,
+  },
+} as const

@@ -1,0 +1,202 @@
+/** Members and invitations: who may do what, and that at most one of many acceptances counts. */
+
+import { expect } from 'chai'
+
+import { LIMITS } from '../../domain/limits.ts'
+import { organizationOf, startStage, type Stage, type Told } from './support/stage.ts'
+
+const ROLES = {
+  Owner: 'owner@acme.dev',
+  Admin: 'admin@acme.dev',
+  Member: 'member@acme.dev',
+  Viewer: 'viewer@acme.dev',
+} as const
+type Role = keyof typeof ROLES
+
+describe('members', () => {
+  let stage: Stage
+  beforeEach(async () => {
+    const members = Object.fromEntries(Object.entries(ROLES).map(([role, email]) => [email, role]))
+    const small = organizationOf('small', { plan: 'Standard', members: { 'boss@small.dev': 'Owner' } })
+    stage = await startStage({ manifests: `${organizationOf('acme', { members })}---\n${small}` })
+  })
+  afterEach(() => stage?.stop())
+
+  const as = (role: Role): Promise<string> => stage.signIn(ROLES[role])
+  let addresses = 0
+  const write = (method: string, path: string, cookies: string, body?: object): Promise<Told> =>
+    stage.ask(method, `/api/organizations/${path}`, {
+      cookies,
+      body,
+      address: `10.1.${addresses >> 8}.${addresses++ % 256}`,
+    })
+  const invite = (cookies: string, body: object, organization = 'acme'): Promise<Told> =>
+    write('POST', `${organization}/members`, cookies, body)
+  const accept = (cookies: string, invitation: string): Promise<Told> =>
+    stage.ask('POST', '/api/invitations/accept', {
+      cookies,
+      body: { invitation },
+      address: `10.2.${addresses >> 8}.${addresses++ % 256}`,
+    })
+  const invitationFor = async (email: string): Promise<string> => {
+    await stage.mailSent()
+    const mails = stage.mails.filter((mail) => mail.includes(`To: ${email}`))
+    return /#invitation=([0-9a-f]{32})/.exec(mails.at(-1) ?? '')?.[1] ?? ''
+  }
+  const rolesOf = async (cookies: string): Promise<Record<string, string>> => {
+    const { body } = await stage.ask('GET', '/api/me', { cookies })
+    return Object.fromEntries(
+      (body['organizations'] as { id: string; role: string }[]).map(({ id, role }) => [id, role]),
+    )
+  }
+
+  it('are invited by mail, and are in once they have proven the address and accepted', async () => {
+    const told = await invite(await as('Admin'), { email: 'new@acme.dev', role: 'Viewer' })
+    expect([told.status, Object.keys(told.body)]).to.deep.equal([201, ['name']])
+    expect(told.body['name']).to.match(/^m-[0-9a-f]{12}$/)
+    const person = await stage.signIn('new@acme.dev')
+    expect(await rolesOf(person)).to.deep.equal({})
+    const id = await invitationFor('new@acme.dev')
+    const { body: me } = await stage.ask('GET', '/api/me', { cookies: person })
+    expect(me['invitations']).to.have.length(1)
+    expect(me['invitations'][0]).to.include({ id, organization: 'acme Ltd', role: 'Viewer' })
+    expect((await accept(await as('Viewer'), id)).body).to.deep.equal({ error: 'invitation_over' })
+    expect((await accept(person, id)).body).to.deep.equal({ organization: 'acme', role: 'Viewer' })
+    expect(await rolesOf(person)).to.deep.equal({ acme: 'Viewer' })
+    expect((await accept(person, id)).body).to.deep.equal({ error: 'invitation_over' })
+    const names = (await stage.writtenFiles()).join()
+    expect(names).to.not.include('new@')
+    expect(names).to.match(/^\d{13}-member-default-m-[0-9a-f]{12}\.yaml$/)
+  })
+
+  it('are written once, of 100 acceptances at once', async () => {
+    await invite(await as('Admin'), { email: 'new@acme.dev', role: 'Viewer' })
+    const id = await invitationFor('new@acme.dev')
+    const person = await stage.signIn('new@acme.dev')
+    const told = await Promise.all(Array.from({ length: 100 }, () => accept(person, id)))
+    expect(told.filter(({ status }) => status === 200)).to.have.length(1)
+    expect(told.filter(({ body }) => body['error'] === 'invitation_over')).to.have.length(99)
+    expect(await stage.writtenFiles()).to.have.length(1)
+  })
+
+  it('cannot accept an invitation that was sent again, withdrawn, or is over', async () => {
+    const admin = await as('Admin')
+    const person = await stage.signIn('new@acme.dev')
+    const { body } = await invite(admin, { email: 'new@acme.dev', role: 'Viewer' })
+    const first = await invitationFor('new@acme.dev')
+    expect((await write('POST', `acme/members/${body['name']}/invitation`, admin, undefined)).status).to.equal(201)
+    const second = await invitationFor('new@acme.dev')
+    expect(second).to.not.equal(first)
+    expect((await accept(person, first)).status).to.equal(410)
+    expect((await write('DELETE', `acme/members/${body['name']}`, admin)).status).to.equal(204)
+    expect((await accept(person, second)).status).to.equal(410)
+    expect(await stage.writtenFiles()).to.deep.equal([])
+    await invite(admin, { email: 'new@acme.dev', role: 'Viewer' })
+    const third = await invitationFor('new@acme.dev')
+    stage.advance(LIMITS.invitationMs)
+    expect((await accept(await stage.signIn('new@acme.dev'), third)).status).to.equal(410)
+  })
+
+  it('lose their rights with the next request, in every session', async () => {
+    const admin = await as('Admin')
+    await invite(admin, { email: 'new@acme.dev', role: 'Admin' })
+    const person = await stage.signIn('new@acme.dev')
+    await accept(person, await invitationFor('new@acme.dev'))
+    const { body } = await stage.ask('GET', '/api/organizations/acme/members', { cookies: person })
+    const { name } = (body['members'] as { name: string; email: string }[]).find(
+      ({ email }) => email === 'new@acme.dev',
+    ) ?? { name: '' }
+    await write('PUT', `acme/members/${name}`, admin, { role: 'Viewer' })
+    expect((await invite(person, { email: 'x@acme.dev', role: 'Viewer' })).body).to.deep.equal({ error: 'forbidden' })
+    await write('DELETE', `acme/members/${name}`, admin)
+    expect((await stage.ask('GET', '/api/organizations/acme', { cookies: person })).status).to.equal(404)
+  })
+
+  it('are changed by Admins, and owners by Owners alone', async () => {
+    const admin = await as('Admin')
+    expect((await invite(admin, { email: 'new@acme.dev', role: 'Owner' })).body).to.deep.equal({ error: 'forbidden' })
+    expect((await invite(await as('Owner'), { email: 'new@acme.dev', role: 'Owner' })).status).to.equal(201)
+    const { body } = await stage.ask('GET', '/api/organizations/acme/members', { cookies: admin })
+    const { name } = (body['members'] as { name: string; email: string }[]).find(
+      ({ email }) => email === 'new@acme.dev',
+    ) ?? { name: '' }
+    expect((await write('PUT', `acme/members/${name}`, admin, { role: 'Viewer' })).status).to.equal(403)
+    expect((await write('DELETE', `acme/members/${name}`, admin)).status).to.equal(403)
+    expect((await write('POST', `acme/members/${name}/invitation`, admin)).status).to.equal(403)
+  })
+
+  it('keep an Owner who is a person', async () => {
+    const owner = await as('Owner')
+    expect((await write('PUT', 'acme/members/acme-0', owner, { role: 'Admin' })).body).to.deep.equal({
+      error: 'last_owner',
+    })
+    expect((await write('DELETE', 'acme/members/acme-0', owner)).body).to.deep.equal({ error: 'last_owner' })
+    expect((await write('POST', 'acme/leave', owner)).body).to.deep.equal({ error: 'last_owner' })
+    await invite(owner, { group: 'bosses', role: 'Owner' })
+    expect((await write('DELETE', 'acme/members/acme-0', owner)).body).to.deep.equal({ error: 'last_owner' })
+  })
+
+  it('in files of somebody else are read-only, and the answer names the file', async () => {
+    const told = await write('DELETE', 'acme/members/acme-3', await as('Admin'))
+    expect([told.status, told.body]).to.deep.equal([409, { error: 'managed_elsewhere', manager: 'all.yaml' }])
+    expect((await write('POST', 'acme/leave', await as('Viewer'))).body['error']).to.equal('managed_elsewhere')
+  })
+
+  it('fit the plan, pending ones included, also of invitations at once', async () => {
+    const boss = await stage.signIn('boss@small.dev')
+    const told = await Promise.all(
+      Array.from({ length: 6 }, (_, place) => invite(boss, { email: `p${place}@small.dev`, role: 'Viewer' }, 'small')),
+    )
+    expect(told.filter(({ status }) => status === 201)).to.have.length(2)
+    expect(new Set(told.filter(({ status }) => status !== 201).map(({ body }) => body['error']))).to.deep.equal(
+      new Set(['plan_limit']),
+    )
+    const { body } = await invite(boss, { email: 'late@small.dev', role: 'Viewer' }, 'small')
+    expect(body).to.deep.equal({ error: 'plan_limit', limit: 'members', used: 3, allowed: 3, plan: 'Standard' })
+  })
+
+  it('are invited once, and 20 times a day in an organisation', async () => {
+    const admin = await as('Admin')
+    expect((await invite(admin, { email: ROLES.Viewer, role: 'Viewer' })).body).to.deep.equal({
+      error: 'already_member',
+    })
+    const both = await Promise.all([0, 1].map(() => invite(admin, { email: 'new@acme.dev', role: 'Viewer' })))
+    expect(both.map(({ status }) => status).sort()).to.deep.equal([201, 409])
+    const { body } = await stage.ask('GET', '/api/organizations/acme/members', { cookies: admin })
+    const { name } = (body['members'] as { name: string; email: string }[]).find(
+      ({ email }) => email === 'new@acme.dev',
+    ) ?? { name: '' }
+    const statuses = []
+    for (let times = 0; times < 20; times++)
+      statuses.push((await write('POST', `acme/members/${name}/invitation`, admin)).status)
+    expect(statuses.filter((status) => status === 429).length).to.be.within(1, 3)
+    expect(statuses.at(-1)).to.equal(429)
+  })
+
+  it('own 5 organisations at most', async () => {
+    for (let place = 0; place < 5; place++)
+      await stage.apply(`o${place}.yaml`, organizationOf(`o${place}`, { members: { 'rich@acme.dev': 'Owner' } }))
+    await invite(await as('Owner'), { email: 'rich@acme.dev', role: 'Owner' })
+    const person = await stage.signIn('rich@acme.dev')
+    expect((await accept(person, await invitationFor('rich@acme.dev'))).body).to.deep.equal({ error: 'person_limit' })
+  })
+
+  it('show their addresses to Members and above alone', async () => {
+    for (const role of Object.keys(ROLES) as Role[]) {
+      const { text } = await stage.ask('GET', '/api/organizations/acme/members', { cookies: await as(role) })
+      expect(text.includes('owner@acme.dev'), role).to.equal(role !== 'Viewer')
+    }
+  })
+
+  it('name either a person or a group, with a role that there is', async () => {
+    const admin = await as('Admin')
+    for (const body of [
+      { role: 'Viewer' },
+      { email: 'a@b.dev', group: 'g', role: 'Viewer' },
+      { email: 'a@b.dev' },
+      { email: 'A@b.dev', role: 'Viewer' },
+      { email: 'a@b.dev', role: 'Root' },
+    ])
+      expect((await invite(admin, body)).body['error'], JSON.stringify(body)).to.equal('invalid_field')
+  })
+})

@@ -1,0 +1,180 @@
+/** Signing in through a real identity provider, and every answer of one that must not sign anybody in. */
+
+import { setTimeout as pause } from 'node:timers/promises'
+
+import { expect } from 'chai'
+
+import { LIMITS } from '../../domain/limits.ts'
+import { freePort } from '../support/free-port.ts'
+import { CLIENT_SECRET, startIdentityProvider, type IdentityProvider } from './support/identity-provider.ts'
+import { organizationOf, startStage, type Stage, type Told } from './support/stage.ts'
+
+const GROUP = `---
+apiVersion: whence.dev/v1alpha1
+kind: Member
+metadata: { name: team }
+spec: { organizationRef: { name: acme }, group: platform, role: Admin }
+`
+
+describe('signing in through OpenID Connect', () => {
+  let stage: Stage
+  let provider: IdentityProvider
+  before(async () => {
+    const port = await freePort()
+    const redirectUri = `http://127.0.0.1:${port}/api/sign-in/oidc/callback`
+    provider = await startIdentityProvider({ redirectUri, ids: ['whence', 'other'] })
+    stage = await startStage({
+      manifests: organizationOf('acme', { members: { 'anna@acme.dev': 'Owner' } }) + GROUP,
+      oidc: { issuer: provider.issuer, clientId: 'whence', clientSecret: CLIENT_SECRET },
+      trustedDomains: ['trusted.dev'],
+      port,
+    })
+    await until(async () => (await begin()).status === 200)
+  })
+  beforeEach(() => {
+    provider.claims = { sub: 'anna', email: 'Anna@acme.dev', email_verified: true }
+  })
+  after(async () => {
+    await stage?.stop()
+    await provider?.stop()
+  })
+
+  let addresses = 0
+  const freshAddress = (): string => `10.9.${addresses >> 8}.${addresses++ % 256}`
+  const begin = (body: object = {}, cookies = ''): Promise<Told> =>
+    stage.ask('POST', '/api/sign-in/oidc', { body, cookies, address: freshAddress() })
+  const comeBack = (url: string, cookies: string): Promise<Told> =>
+    stage.ask('GET', url.slice(stage.url.length), {
+      cookies,
+      address: freshAddress(),
+      headers: { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' },
+    })
+  const whole = async (bend: (url: URL) => void = () => undefined): Promise<Told> => {
+    const begun = await begin({ returnTo: '/logs?x=1' })
+    const url = new URL(String(begun.body['url']))
+    bend(url)
+    return comeBack(await provider.authorize(url.href), begun.cookies)
+  }
+  const isRefused = (told: Told): void => {
+    expect([told.status, told.headers.get('location'), told.cookies]).to.deep.equal([303, '/sign-in#failed', ''])
+  }
+
+  it('takes a proven address, in lower case, and comes back to where it began', async () => {
+    const told = await whole()
+    expect([told.status, told.headers.get('location')]).to.deep.equal([303, '/logs?x=1'])
+    const { body } = await stage.ask('GET', '/api/me', { cookies: told.cookies })
+    expect(body).to.include({ email: 'anna@acme.dev', signedInBy: 'oidc' })
+    expect(body['organizations']).to.deep.equal([{ id: 'acme', displayName: 'acme Ltd', role: 'Owner' }])
+  })
+
+  it('comes back to paths of the service alone', async () => {
+    for (const returnTo of [
+      '//evil.example',
+      '/\\evil.example',
+      'https://evil.example',
+      '/a\\b',
+      'javascript:alert(1)',
+      '/a b',
+    ]) {
+      const begun = await begin({ returnTo })
+      const told = await comeBack(await provider.authorize(String(begun.body['url'])), begun.cookies)
+      expect(told.headers.get('location'), returnTo).to.equal('/')
+    }
+  })
+
+  const VERIFIED: readonly (readonly [unknown, string, boolean])[] = [
+    [true, 'anna@acme.dev', true],
+    ['true', 'anna@acme.dev', true],
+    [false, 'anna@acme.dev', false],
+    ['false', 'anna@acme.dev', false],
+    [1, 'anna@acme.dev', false],
+    [undefined, 'anna@acme.dev', false],
+    [undefined, 'anna@trusted.dev', true],
+    [undefined, 'anna@not-trusted.dev', false],
+    [undefined, 'trusted.dev@acme.dev', false],
+    [false, 'anna@trusted.dev', false],
+    [true, 'no address', false],
+  ]
+  for (const [verified, email, isProven] of VERIFIED) {
+    it(`${isProven ? 'takes' : 'refuses'} ${email} with email_verified ${JSON.stringify(verified)}`, async () => {
+      provider.claims = { sub: 'anna', email, ...(verified === undefined ? {} : { email_verified: verified }) }
+      const told = await whole()
+      if (isProven) expect(told.cookies).to.match(/^session=/)
+      else isRefused(told)
+    })
+  }
+
+  it('refuses an answer without the browser that began, to another one, and a second time', async () => {
+    const begun = await begin()
+    const url = await provider.authorize(String(begun.body['url']))
+    isRefused(await comeBack(url, ''))
+    isRefused(await comeBack(url, (await begin()).cookies))
+    expect((await comeBack(url, begun.cookies)).cookies).to.match(/^session=/)
+    isRefused(await comeBack(url, begun.cookies))
+  })
+
+  it('refuses another state, nonce, verifier, issuer and client', async () => {
+    isRefused(await whole((url) => url.searchParams.set('state', 'A'.repeat(43))))
+    isRefused(await whole((url) => url.searchParams.set('nonce', 'another')))
+    isRefused(await whole((url) => url.searchParams.set('code_challenge', 'B'.repeat(43))))
+    isRefused(await whole((url) => url.searchParams.set('client_id', 'other')))
+    const begun = await begin()
+    const url = new URL(await provider.authorize(String(begun.body['url'])))
+    url.searchParams.set('iss', 'https://evil.example')
+    isRefused(await comeBack(url.href, begun.cookies))
+  })
+
+  it('refuses an attempt that is older than 15 minutes, and a code that was never given', async () => {
+    const begun = await begin()
+    const url = await provider.authorize(String(begun.body['url']))
+    stage.advance(LIMITS.signInMs)
+    isRefused(await comeBack(url, begun.cookies))
+    const next = await begin()
+    const made = new URL(await provider.authorize(String(next.body['url'])))
+    made.searchParams.set('code', 'C'.repeat(43))
+    isRefused(await comeBack(made.href, next.cookies))
+  })
+
+  it('gives the roles of groups for an hour', async () => {
+    provider.claims = { sub: 'bert', email: 'bert@acme.dev', email_verified: true, groups: ['platform', 7] }
+    const told = await whole()
+    const rolesOf = async (): Promise<unknown> =>
+      (await stage.ask('GET', '/api/me', { cookies: told.cookies })).body['organizations']
+    expect(await rolesOf()).to.deep.equal([{ id: 'acme', displayName: 'acme Ltd', role: 'Admin' }])
+    stage.advance(LIMITS.groupMembershipMs)
+    expect(await rolesOf()).to.deep.equal([])
+  })
+
+  it('does not keep the program from starting while the provider is away, and finds it when it comes', async () => {
+    const port = await freePort()
+    const [own, at] = [await freePort(), await freePort()]
+    const oidc = { issuer: `http://127.0.0.1:${at}`, clientId: 'whence', clientSecret: CLIENT_SECRET }
+    const lone = await startStage({ manifests: organizationOf('acme'), oidc, port: own })
+    expect((await lone.ask('POST', '/api/sign-in/oidc', { body: {} })).body).to.deep.equal({ error: 'unavailable' })
+    const late = await startIdentityProvider({ redirectUri: `http://127.0.0.1:${port}/`, ids: ['whence'] }, at)
+    await until(
+      async () => (await lone.ask('POST', '/api/sign-in/oidc', { body: {}, address: freshAddress() })).status === 200,
+    )
+    await lone.stop()
+    await late.stop()
+  })
+
+  it('is not offered where there is no provider', async () => {
+    const without = await startStage({ manifests: organizationOf('acme') })
+    expect((await without.ask('GET', '/api/sign-in')).body).to.deep.equal({ mail: true, oidc: false })
+    expect((await without.ask('POST', '/api/sign-in/oidc', { body: {} })).body).to.deep.equal({
+      error: 'mail_not_configured',
+    })
+    await without.stop()
+  })
+})
+
+const TRIES = 200
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    if (await condition()) return
+    await pause(50)
+  }
+  throw new Error('it did not come true')
+}

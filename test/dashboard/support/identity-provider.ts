@@ -1,0 +1,93 @@
+/** A real identity provider (oidc-provider) that asks nobody: tests say whom it signs in, and with which claims. */
+
+import { createServer } from 'node:http'
+
+import Provider from 'oidc-provider'
+
+import { freePort } from '../../support/free-port.ts'
+
+export interface IdentityProvider {
+  readonly issuer: string
+  /** Whom the next sign-in is about. */
+  claims: Readonly<Record<string, unknown>>
+  /** Follows an authorisation as a browser would, to the address that it sends the browser back to. */
+  readonly authorize: (url: string) => Promise<string>
+  readonly stop: () => Promise<void>
+}
+
+export interface Clients {
+  readonly redirectUri: string
+  readonly ids: readonly string[]
+}
+
+export const CLIENT_SECRET = 'a-secret-for-tests-only'
+const STEPS_MAX = 10
+
+export async function startIdentityProvider({ redirectUri, ids }: Clients, port?: number): Promise<IdentityProvider> {
+  const at = port ?? (await freePort())
+  const issuer = `http://127.0.0.1:${at}`
+  const holder: { claims: Readonly<Record<string, unknown>> } = { claims: {} }
+  const provider = new Provider(issuer, {
+    clients: ids.map((id) => ({ client_id: id, client_secret: CLIENT_SECRET, redirect_uris: [redirectUri] })),
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['groups'] },
+    // Into the ID token as well as into userinfo.
+    conformIdTokenClaims: false,
+    features: { devInteractions: { enabled: false } },
+    cookies: { keys: ['only for tests'] },
+    findAccount: (_context, sub) => ({ accountId: sub, claims: () => Promise.resolve({ sub, ...holder.claims }) }),
+    interactions: { url: (_context, interaction) => `/interaction/${interaction.uid}` },
+    async loadExistingGrant(context) {
+      const { client, session } = context.oidc
+      const grant = new provider.Grant({
+        clientId: client?.clientId ?? '',
+        accountId: session?.accountId ?? '',
+      })
+      grant.addOIDCScope('openid email profile')
+      await grant.save()
+      return grant
+    },
+  })
+  const callback = provider.callback()
+  const server = createServer((req, res) => {
+    if (!(req.url ?? '').startsWith('/interaction/')) return void callback(req, res)
+    const { sub } = holder.claims
+    const login = { accountId: typeof sub === 'string' ? sub : 'somebody' }
+    void provider.interactionFinished(req, res, { login }, { mergeWithLastSubmission: false })
+  })
+  await new Promise<void>((done) => server.listen(at, '127.0.0.1', done))
+  return {
+    issuer,
+    get claims() {
+      return holder.claims
+    },
+    set claims(claims) {
+      holder.claims = claims
+    },
+    authorize: (url) => follow(url, redirectUri),
+    stop: () =>
+      new Promise((done) => {
+        server.close(() => done())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+async function follow(start: string, redirectUri: string): Promise<string> {
+  const cookies = new Map<string, string>()
+  let url = start
+  for (let steps = 0; steps < STEPS_MAX; steps++) {
+    if (url.startsWith(redirectUri)) return url
+    const response = await fetch(url, {
+      redirect: 'manual',
+      headers: { Cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') },
+    })
+    for (const line of response.headers.getSetCookie()) {
+      const [name = '', value = ''] = (line.split(';')[0] ?? '').split('=', 2)
+      cookies.set(name, value)
+    }
+    const location = response.headers.get('location')
+    if (location === null) throw new Error(`the provider stopped at ${response.status}: ${await response.text()}`)
+    url = new URL(location, url).href
+  }
+  throw new Error('the provider sends in circles')
+}

@@ -1,0 +1,213 @@
+/** The dashboard's API over real parts: LMDB, a watched folder, an SMTP server; a clock that tests can move. */
+
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { SMTPServer } from 'smtp-server'
+
+import { createDashboard } from '../../../dashboard/dashboard.ts'
+import { createOutbox } from '../../../dashboard/mail/outbox.ts'
+import { smtpMailer } from '../../../dashboard/mail/smtp.ts'
+import { folderDirectory } from '../../../dashboard/resources/folder-directory.ts'
+import { folderWriter } from '../../../dashboard/resources/folder-writer.ts'
+import { startDiscovery } from '../../../dashboard/sign-in/discovery.ts'
+import { makeSignInLink } from '../../../dashboard/sign-in/operator-link.ts'
+import type { HotState } from '../../../ports/hot-state/hot-state.ts'
+import { lmdbHotState } from '../../../ports/hot-state/lmdb/lmdb.ts'
+import { openLmdb } from '../../../ports/shared/lmdb/environment.ts'
+import { openCatalogFolder } from '../../../runtime/catalog/source.ts'
+import { createKeyring } from '../../../runtime/keyring.ts'
+import { createLogger } from '../../../runtime/logger.ts'
+import { createRandomness } from '../../../runtime/random.ts'
+import { freePort } from '../../support/free-port.ts'
+
+export interface Asked {
+  readonly cookies?: string
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  /** Client address; each has windows of its own. */
+  readonly address?: string
+}
+
+export interface Told {
+  readonly status: number
+  readonly body: Record<string, any>
+  readonly text: string
+  readonly headers: Headers
+  /** What `Cookie` would say with the cookies that were set. */
+  readonly cookies: string
+}
+
+export interface Stage {
+  readonly url: string
+  readonly hotState: HotState
+  readonly logLines: readonly string[]
+  /** Texts of the mails that arrived. */
+  readonly mails: readonly string[]
+  readonly ask: (method: string, path: string, asked?: Asked) => Promise<Told>
+  /** Gives the cookie of a new session. */
+  readonly signIn: (email: string) => Promise<string>
+  readonly mailSent: () => Promise<void>
+  readonly apply: (name: string, text: string) => Promise<void>
+  readonly writtenFiles: () => Promise<readonly string[]>
+  readonly advance: (ms: number) => void
+  readonly nowMs: () => number
+  readonly stop: () => Promise<void>
+}
+
+export interface StageOptions {
+  readonly manifests: string
+  readonly oidc?: { readonly issuer: string; readonly clientId: string; readonly clientSecret: string }
+  readonly trustedDomains?: readonly string[]
+  readonly hotState?: (nowMs: () => number) => Promise<HotState>
+  readonly port?: number
+}
+
+export const SECRET = 'only-for-tests-only-for-tests-only-for-tests'
+const OWN_PAGE = { 'Sec-Fetch-Site': 'same-origin' }
+
+export async function startStage(options: StageOptions): Promise<Stage> {
+  const folder = await mkdtemp(join(tmpdir(), 'whence-dashboard-'))
+  const manifests = join(folder, 'manifests')
+  const written = join(folder, 'written')
+  await mkdir(manifests)
+  await writeFile(join(manifests, 'all.yaml'), options.manifests)
+  let offsetMs = 0
+  const nowMs = () => Date.now() + offsetMs
+  const logLines: string[] = []
+  const logger = createLogger({ program: 'test', level: 'debug', write: (line) => void logLines.push(line) })
+  const catalog = await openCatalogFolder({ folder: manifests, written, env: {}, logger, nowMs })
+  const environment = await openLmdb(join(folder, 'lmdb'), {
+    onFatal: (error) => {
+      throw error
+    },
+    nowMs,
+  })
+  const hotState = await (options.hotState?.(nowMs) ?? lmdbHotState(environment, { sweepEveryMs: 0 }))
+  const post = await startPostOffice()
+  const outbox = createOutbox({
+    mailer: smtpMailer({ url: post.url, from: 'Whence <whence@acme.dev>' }),
+    logger,
+    pausesMs: [50],
+  })
+  const port = options.port ?? (await freePort())
+  const baseUrl = `http://127.0.0.1:${port}`
+  const discovery = options.oidc === undefined ? null : startDiscovery({ ...options.oidc, logger, retryMs: 100 })
+  const keys = createKeyring([SECRET])
+  const randomness = createRandomness()
+  const serve = createDashboard({
+    ...{ baseUrl, hotState, keys, randomness, nowMs, logger, outbox, discovery },
+    directory: folderDirectory(catalog),
+    writer: folderWriter({ folder: manifests, written, env: {}, refresh: catalog.refresh, nowMs }),
+    addressHashOf: (req) => keys.addressHash(String(req.headers['x-address'] ?? '192.0.2.1'), nowMs()),
+    claimRules: { trustedDomains: options.trustedDomains ?? [], groupsClaim: 'groups' },
+  })
+  const server = createServer((req, res) => {
+    if (!serve(req, res)) res.writeHead(404).end()
+  })
+  await new Promise<void>((done) => server.listen(port, '127.0.0.1', done))
+  const ask = asker(baseUrl)
+  let people = 0
+  return {
+    ...{ url: baseUrl, hotState, logLines, mails: post.mails, ask, nowMs },
+    async signIn(email) {
+      const link = await makeSignInLink(hotState, randomness, { email, baseUrl })
+      const token = link.slice(link.indexOf('#link=') + '#link='.length)
+      const told = await ask('POST', '/api/sign-in/link', { body: { token }, address: `198.51.100.${people++ % 250}` })
+      if (told.status !== 200) throw new Error(`not signed in: ${told.text}`)
+      return told.cookies
+    },
+    mailSent: outbox.idle,
+    async apply(name, text) {
+      await writeFile(join(manifests, name), text)
+      await catalog.refresh()
+    },
+    writtenFiles: () => readdir(written).catch(() => []),
+    advance: (ms) => void (offsetMs += ms),
+    async stop() {
+      await new Promise<void>((done) => {
+        server.close(() => done())
+        server.closeAllConnections()
+      })
+      discovery?.close()
+      await outbox.close()
+      await post.stop()
+      await catalog.close()
+      await hotState.close()
+      await environment.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function asker(baseUrl: string): Stage['ask'] {
+  return async (method, path, { cookies = '', body, headers = {}, address = '192.0.2.1' } = {}) => {
+    const json = body === undefined ? {} : { 'Content-Type': 'application/json' }
+    const response = await fetch(`${baseUrl}${path}`, {
+      method,
+      headers: {
+        ...OWN_PAGE,
+        ...json,
+        'X-Address': address,
+        ...(cookies === '' ? {} : { Cookie: cookies }),
+        ...headers,
+      },
+      redirect: 'manual',
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    const set = response.headers.getSetCookie().map((line) => line.split(';')[0] ?? '')
+    const parsed = text === '' ? {} : (JSON.parse(text) as Record<string, any>)
+    return {
+      ...{ status: response.status, text, headers: response.headers, body: parsed },
+      cookies: set.filter((line) => !line.endsWith('=')).join('; '),
+    }
+  }
+}
+
+interface PostOffice {
+  readonly url: string
+  readonly mails: readonly string[]
+  readonly stop: () => Promise<void>
+}
+
+async function startPostOffice(): Promise<PostOffice> {
+  const mails: string[] = []
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS', 'AUTH'],
+    onData(stream, _session, done) {
+      const chunks: Buffer[] = []
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+      stream.on('end', () => {
+        mails.push(decodeQuotedPrintable(Buffer.concat(chunks).toString('utf8')))
+        done()
+      })
+    },
+  })
+  const port = await freePort()
+  await new Promise<void>((done) => server.listen(port, '127.0.0.1', done))
+  return { url: `smtp://127.0.0.1:${port}`, mails, stop: () => new Promise((done) => server.close(() => done())) }
+}
+
+function decodeQuotedPrintable(text: string): string {
+  return text
+    .replace(/=\r?\n/g, '')
+    .replace(/=([0-9A-F]{2})/g, (_all, hex: string) => String.fromCharCode(parseInt(hex, 16)))
+}
+
+/** Manifests of one organisation with a member of each role, `owner@acme.dev` and so on, as far as they are wanted. */
+export function organizationOf(
+  name: string,
+  options: { readonly plan?: string; readonly members?: Readonly<Record<string, string>> } = {},
+): string {
+  const { plan = 'Enterprise', members = {} } = options
+  const head = `apiVersion: whence.dev/v1alpha1\nkind: Organization\nmetadata: { name: ${name} }\nspec: { displayName: ${name} Ltd, plan: ${plan} }\n`
+  const rows = Object.entries(members).map(
+    ([email, role], place) =>
+      `---\napiVersion: whence.dev/v1alpha1\nkind: Member\nmetadata: { name: ${name}-${place} }\nspec: { organizationRef: { name: ${name} }, email: ${email}, role: ${role} }\n`,
+  )
+  return head + rows.join('')
+}
