@@ -6,7 +6,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 import { expect } from 'chai'
 
-import { SCHEMA_HASH_ANNOTATION } from '../../domain/resources/crd.ts'
 import type { KubeServer } from '../support/kube.ts'
 import { kubeTools, startKube } from '../support/kube.ts'
 import { ga4Destination, organization, website, type Manifest } from '../support/manifests.ts'
@@ -27,7 +26,7 @@ describe('tenants and installations', function () {
     if (tools === null) return this.skip()
     kube = await startKube(tools)
     await kube.installCrds()
-    const names = ['whence', 'other', 'shop', 'team-a', 'team-b', 'crowd']
+    const names = ['whence', 'other', 'shop', 'team-a', 'team-b']
     await kube.apply(names.map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })))
     return undefined
   })
@@ -159,60 +158,5 @@ describe('tenants and installations', function () {
     await kube.apply(at('team-a', [website('site', { id: 'a-site', displayName: 'Back' })]))
     await until('all is well again', () => worker.current().websites.get('a-site')?.displayName === 'Back')
     expect(least).to.equal(2)
-  })
-
-  it('keep what they have when definitions are newer than the operator, used or not, and back', async () => {
-    const sites = Array.from({ length: 12 }, (_, n) => website(`s${n}`))
-    await kube.apply(at('crowd', [organization('acme'), ...sites]))
-    const choice = { namespaces: ['crowd', 'shop'] }
-    const first = stage.operator('operator-n', null, choice)
-    const reader = await stage.catalog()
-    const count = () => [...reader.current().websites.keys()].filter((id) => /^s\d+$/.test(id)).length
-    await until('all are in force', () => count() === 12)
-    await isReady('crowd', 's11')
-    let least = 12
-    let looks = 0
-    const load = setInterval(() => {
-      looks += 1
-      least = Math.min(least, count())
-    }, 5)
-    const crd = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/websites.whence.dev'
-    const patch = (body: object) =>
-      kube.want(crd, { method: 'PATCH', contentType: 'application/merge-patch+json', body })
-    const crdBefore = await kube.want(crd)
-    const { versions } = crdBefore.spec
-    const newer = structuredClone(versions)
-    const { properties } = newer[0].schema.openAPIV3Schema.properties.spec
-    properties.later = { type: 'string', default: 'soon', description: 'Of the next version.' }
-    properties.used = { type: 'string', description: 'Of the next version too.' }
-    await patch({ metadata: { annotations: { [SCHEMA_HASH_ANNOTATION]: 'of-the-next' } }, spec: { versions: newer } })
-    await until('the default shows', async () => (await kube.want(sitePath('crowd', 's0'))).spec.later === 'soon')
-    await kube.apply(at('crowd', [website('s1', { used: 'yes' })]))
-    await first.close()
-    const second = stage.operator('operator-n-again', null, choice)
-    await kube.apply(at('crowd', [website('s2', { displayName: 'Edited' })]))
-    await until('an edit comes into force', () => reader.current().websites.get('s2')?.displayName === 'Edited')
-    const warning = await until('the warning is there', () => conditionOf('crowd', 's1', 'Warning'))
-    expect(warning).to.include({ status: 'True', reason: 'UnknownField' })
-    await isReady('crowd', 's1')
-    const differs = async () => /definition_differs\{kind="Website"\} 1/.test(await second.registry.metrics())
-    await until('the difference is said', differs)
-    const said = async () => {
-      const { status } = await kube.want('/apis/whence.dev/v1alpha1/namespaces/crowd/organizations/acme')
-      return status.conditions.some(({ reason }: any) => reason === 'DefinitionsDiffer')
-    }
-    await until('the organisation says so', said)
-    await second.close()
-    const { annotations } = crdBefore.metadata
-    await patch({ metadata: { annotations }, spec: { versions } })
-    await until('the default is gone', async () => (await kube.want(sitePath('crowd', 's0'))).spec.later === undefined)
-    stage.operator('operator-back', null, choice)
-    await kube.apply(at('crowd', [website('s3', { displayName: 'Back' })]))
-    await until('an edit comes into force', () => reader.current().websites.get('s3')?.displayName === 'Back')
-    await until('no warning is left', async () => (await conditionOf('crowd', 's1', 'Warning')) === undefined)
-    await until('nothing differs', async () => !(await said()))
-    clearInterval(load)
-    expect(looks).to.be.greaterThan(50)
-    expect(least).to.equal(12)
   })
 })

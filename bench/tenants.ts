@@ -1,0 +1,156 @@
+/**
+ * What one tenant's size costs another on a real kube-apiserver: how long an edit of a website takes from kubectl's request until an api
+ * has it, first alone, then beside a tenant with 10,000 objects of which some websites have as many and as long pages as are allowed,
+ * and then while that tenant edits all the time. Prints medians and the largest.
+ *
+ * Use: node bench/tenants.ts [objects] [largest websites] [edits]
+ */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+
+import { Registry } from 'prom-client'
+
+import { LIMITS } from '../domain/limits.ts'
+import { openClusterCatalog } from '../runtime/catalog/cluster-catalog.ts'
+import type { CatalogSource } from '../runtime/catalog/source.ts'
+import { createKubeClient } from '../runtime/kube/client.ts'
+import { createKubeMetrics } from '../runtime/kube/metrics.ts'
+import { SILENT_LOGGER } from '../runtime/logger.ts'
+import { kubeTools, startKube } from '../test/support/kube.ts'
+import { organization, website, type Manifest } from '../test/support/manifests.ts'
+import { startProgram } from '../test/support/programs.ts'
+import { operatorOptions } from './support/chart-options.ts'
+import { inLanes } from './support/kube-ceiling.ts'
+import { at, median } from './support/operator-figures.ts'
+
+const [objects = 10_000, largest = 500, edits = 30] = process.argv.slice(2).map(Number)
+const PER_ORGANIZATION = 25
+const PAUSE_MS = 500
+const PATIENCE_MS = 300_000
+const PLACE = { namespace: 'whence', name: 'whence' }
+const MERGE_TYPE = 'application/merge-patch+json'
+
+const tools = await kubeTools()
+if (tools === null) process.exit(1)
+const folder = await mkdtemp(join(tmpdir(), 'whence-bench-tenants-'))
+const kube = await startKube(tools)
+const tokenFile = join(folder, 'token')
+await writeFile(tokenFile, kube.adminToken, { mode: 0o600 })
+const client = createKubeClient({ url: kube.url, tokenFile, caFile: kube.caFile, userAgent: 'kubectl' }, Date.now)
+let reader: CatalogSource | null = null
+try {
+  await kube.installCrds()
+  const namespace = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+  await kube.apply([namespace('whence'), namespace('small'), namespace('large')])
+  await create('small', 'organizations', organization('small'))
+  await create('small', 'websites', website('edited', { organizationRef: { name: 'small' } }))
+  const operator = startProgram(['operator'], {
+    env: {
+      NODE_OPTIONS: operatorOptions(),
+      ...{ WHENCE_KUBE_URL: kube.url, WHENCE_KUBE_TOKEN_FILE: tokenFile, WHENCE_KUBE_CA_FILE: kube.caFile },
+      ...{ WHENCE_CATALOG: 'kubernetes:whence/whence', WHENCE_BASE_URL: 'https://whence.example' },
+      ...{ WHENCE_METRICS_LISTEN: '127.0.0.1:0', WHENCE_LOG_LEVEL: 'warn' },
+    },
+  })
+  try {
+    reader = await openClusterCatalog({
+      ...{ client, place: PLACE, provider: null, folder, metrics: createKubeMetrics(new Registry()) },
+      ...{ logger: SILENT_LOGGER, random: Math.random, patienceMs: PATIENCE_MS },
+    })
+    await measure('alone')
+    const beganMs = Date.now()
+    await populate()
+    console.log(`${objects} objects of the large tenant applied in ${((Date.now() - beganMs) / 1_000).toFixed(0)} s`)
+    await until('the large tenant is in force', () => (reader?.current().websites.size ?? 0) > objects * 0.9 - largest)
+    await pause(5_000)
+    await measure('beside the large tenant')
+    const editing = editLargest()
+    await measure('while it edits its largest websites')
+    await editing.stop()
+  } finally {
+    await operator.end('SIGTERM')
+  }
+} finally {
+  await reader?.close()
+  client.close()
+  await kube.stop()
+  await rm(folder, { recursive: true, force: true })
+}
+
+function create(name: string, plural: string, body: Manifest): Promise<unknown> {
+  return client.request({ method: 'POST', path: `/apis/whence.dev/v1alpha1/namespaces/${name}/${plural}`, body })
+}
+
+/** Pages on the website's own origin, which together have as many characters as a list of pages may have. */
+function longestPages(index: number): readonly { readonly id: string; readonly url: string }[] {
+  const each = Math.floor(LIMITS.pageListChars / LIMITS.pagesPerWebsite) - 10
+  return Array.from({ length: LIMITS.pagesPerWebsite }, (_, number) => {
+    const start = `https://large-${index}.example/${number}/`
+    // Hardly to be compressed, as a hostile tenant would have it.
+    let path = ''
+    while (start.length + path.length < each) path += Math.random().toString(36).slice(2)
+    return { id: `p${number}`, url: (start + path).slice(0, each) }
+  })
+}
+
+async function populate(): Promise<void> {
+  const organizations = Math.ceil(objects / PER_ORGANIZATION)
+  await inLanes(
+    Array.from({ length: organizations }, (_, index) => organization(`org-${index}`)).values(),
+    async (body) => void (await create('large', 'organizations', body)),
+  )
+  const websites = Array.from({ length: objects - organizations }, (_, index) => index)
+  await inLanes(websites.values(), async (index) => {
+    const owner = { organizationRef: { name: `org-${Math.floor(index / PER_ORGANIZATION)}` } }
+    const pages = index < largest ? { pages: longestPages(index) } : {}
+    await create('large', 'websites', website(`large-${index}`, { ...owner, ...pages }))
+  })
+}
+
+function rename(where: string, name: string, displayName: string): Promise<unknown> {
+  const path = `/apis/whence.dev/v1alpha1/namespaces/${where}/websites/${name}`
+  return client.request({ method: 'PATCH', path, body: { spec: { displayName } }, contentType: MERGE_TYPE })
+}
+
+async function measure(when: string): Promise<void> {
+  const tookMs: number[] = []
+  for (let number = 0; number < edits; number += 1) {
+    const displayName = `${when} ${number}`
+    const beganMs = performance.now()
+    await rename('small', 'edited', displayName)
+    await until('the edit is in force', () => reader?.current().websites.get('edited')?.displayName === displayName)
+    tookMs.push(performance.now() - beganMs)
+    await pause(PAUSE_MS)
+  }
+  const sorted = tookMs.toSorted((a, b) => a - b)
+  console.log(
+    `an edit ${when}: median ${median(tookMs).toFixed(0)} ms, at most ${at(sorted, 1).toFixed(0)} ms of ${edits} (load ${loadavg()[0]?.toFixed(1)})`,
+  )
+}
+
+/** One after the other, without a pause. */
+function editLargest(): { readonly stop: () => Promise<void> } {
+  let isOver = false
+  const run = async (): Promise<void> => {
+    for (let number = 0; !isOver; number += 1)
+      await rename('large', `large-${number % Math.max(1, largest)}`, `edit ${number}`)
+  }
+  const running = run()
+  return {
+    stop: async () => {
+      isOver = true
+      await running
+    },
+  }
+}
+
+async function until(what: string, look: () => boolean): Promise<void> {
+  const endMs = Date.now() + PATIENCE_MS
+  while (!look()) {
+    if (Date.now() > endMs) throw new Error(`it did not come about: ${what}`)
+    await pause(2)
+  }
+}
