@@ -17,13 +17,13 @@ export interface HeldForms {
   readonly credentials: Credentials
   /** Everything from these namespaces stays: their objects cannot be read. */
   readonly namespaces: ReadonlySet<string>
-  /** `objectKey` of Websites that stay although their objects are refused. */
-  readonly websites: ReadonlySet<string>
+  /** `objectKey` of Websites and Destinations that stay although their objects are refused, or do not count for now. */
+  readonly objects: ReadonlySet<string>
 }
 
 export const NOTHING_HELD: HeldForms = {
   catalog: { organizations: new Map(), websites: new Map() },
-  ...{ credentials: new Map(), namespaces: new Set(), websites: new Set() },
+  ...{ credentials: new Map(), namespaces: new Set(), objects: new Set() },
 }
 
 function organizationKey({ namespace, objectName }: Pick<Organization, 'namespace' | 'objectName'>): string {
@@ -45,7 +45,7 @@ export function holdOrganizations(compiler: Compiler, { catalog, namespaces }: H
 export function holdWebsites(compiler: Compiler, held: HeldForms): void {
   for (const website of held.catalog.websites.values()) {
     const key = websiteKey(website)
-    if (!held.namespaces.has(website.namespace) && !held.websites.has(key)) continue
+    if (!held.namespaces.has(website.namespace) && !held.objects.has(key)) continue
     const organization = organizationFor(compiler, website)
     organization.websiteCount += 1
     compiler.websiteIds.add(website.id)
@@ -68,11 +68,11 @@ export function holdDestinations(compiler: Compiler, held: HeldForms): void {
   for (const website of held.catalog.websites.values()) {
     const draft = compiler.websites.get(websiteKey(website))
     if (draft?.core.website.id !== website.id) continue
-    const isHeld = held.websites.has(websiteKey(website))
+    const isHeld = held.objects.has(websiteKey(website))
     for (const destination of website.destinations) {
-      const isRefused =
-        isHeld && compiler.objects.seen.has(objectKey('Destination', destination.namespace, destination.id))
-      if (!held.namespaces.has(destination.namespace) && !isRefused) continue
+      const key = objectKey('Destination', destination.namespace, destination.id)
+      const isRefused = isHeld && compiler.objects.seen.has(key)
+      if (!held.namespaces.has(destination.namespace) && !isRefused && !held.objects.has(key)) continue
       if (!draft.destinations.some(({ id }) => id === destination.id))
         hold(compiler, held, draft.destinations, destination)
     }

@@ -13,7 +13,7 @@ import { overflow } from './overflow.ts'
 export function compileWithin(gathered: Gathered, input: CatalogInput, kept: HeldForms | null): Compilation {
   const { credentialSlots, ownSecrets, before, heldNamespaces, paused } = gathered
   const isHolding = before !== null && heldNamespaces.size + paused.size > 0
-  const held = kept ?? (isHolding ? { ...before, namespaces: heldNamespaces, websites: paused } : null)
+  const held = kept ?? (isHolding ? { ...before, namespaces: heldNamespaces, objects: paused } : null)
   const { memory = emptyCompileMemory() } = input
   const { texts } = memory.digests
   const compilation = compileCatalog({ ...input, ownSecrets, held, memory })

@@ -20,7 +20,7 @@ export interface Gathered {
   readonly baseUrl: string
   /** What the cluster holds and the pods use; null if unknown. */
   readonly before: InForce | null
-  /** `objectKey` of Websites that a person paused; they are not among the resources. */
+  /** `objectKey` of Websites and Destinations that a person paused; they are not among the resources. */
   readonly paused: ReadonlySet<string>
   /** Namespaces whose objects cannot be read. */
   readonly heldNamespaces: ReadonlySet<string>

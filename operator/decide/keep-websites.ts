@@ -65,7 +65,7 @@ export function compileKept(
     catalog: { organizations: before?.catalog.organizations ?? new Map(), websites },
     credentials: new Map([...(before?.credentials ?? []), ...forms.flatMap(({ credentials }) => [...credentials])]),
     namespaces,
-    websites: new Set([...kept.keys(), ...paused]),
+    objects: new Set([...kept.keys(), ...paused]),
   }
   const { objects, sha256Hex } = input
   const memory = emptyCompileMemory(input.memory?.digests.texts)

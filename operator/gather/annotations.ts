@@ -6,7 +6,7 @@ import { RESOURCE_GROUP } from '../../domain/resources/resources.ts'
 export const RECONCILE_ANNOTATION = `${RESOURCE_GROUP}/reconcile-now`
 
 /**
- * On a Website, with the value `true`: it stays in force as it was, and nothing is written to it, until the annotation
- * is removed.
+ * On a Website or Destination, with the value `true`: it stays in force as it was, and nothing is written to it, until the
+ * annotation is removed.
  */
 export const PAUSED_ANNOTATION = `${RESOURCE_GROUP}/paused`

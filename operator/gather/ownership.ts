@@ -47,16 +47,26 @@ export function ownership(resources: Resources, installation: string): Ownership
   return { own, foreign }
 }
 
-/** Separates the websites that a person paused from the rest. */
+/** Those with something in force that can be kept by itself. Other kinds are parts of what these have. */
+const PAUSABLE = ['Website', 'Destination'] as const
+
+/** Separates the objects that a person paused from the rest. */
 export function withoutPaused(resources: Resources): {
   readonly resources: Resources
   readonly paused: ReadonlySet<string>
 } {
-  const isPaused = ({ metadata }: KubeObject) => metadata.annotations?.[PAUSED_ANNOTATION] === 'true'
-  const out = resources.Website.filter(isPaused)
-  if (out.length === 0) return { resources, paused: new Set() }
-  const paused = new Set(out.map(({ metadata: { name, namespace = '' } }) => objectKey('Website', namespace, name)))
-  return { resources: { ...resources, Website: resources.Website.filter((each) => !isPaused(each)) }, paused }
+  const paused = new Set<string>()
+  const running: Partial<Record<ResourceKind, readonly KubeObject[]>> = {}
+  for (const kind of PAUSABLE) {
+    const out = resources[kind].filter(isPaused)
+    for (const { metadata } of out) paused.add(objectKey(kind, metadata.namespace ?? '', metadata.name))
+    if (out.length > 0) running[kind] = resources[kind].filter((each) => !isPaused(each))
+  }
+  return { resources: { ...resources, ...running }, paused }
+}
+
+function isPaused({ metadata }: KubeObject): boolean {
+  return metadata.annotations?.[PAUSED_ANNOTATION] === 'true'
 }
 
 function referredKey(kind: ResourceKind, { metadata, spec }: KubeObject): string {

@@ -30,8 +30,8 @@ const site = (namespace: string, name: string, spec: object = {}, metadata: obje
 }
 const keys = (namespace: string): KubeObject => ({ metadata: { namespace, name: 'keys' }, data: { ga4: 'dG9rZW4=' } })
 const ga4 = { measurementId: 'G-ABC1234567', apiSecretRef: { name: 'keys', key: 'ga4' } }
-const out = (namespace: string, name: string, spec: object = {}) =>
-  object(namespace, name, { websiteRef: { name: 'site' }, provider: 'ga4', ga4, ...spec })
+const out = (namespace: string, name: string, spec: object = {}, metadata: object = {}) =>
+  object(namespace, name, { websiteRef: { name: 'site' }, provider: 'ga4', ga4, ...spec }, metadata)
 
 function look(change: Change, more: Partial<Gathered> = {}, memory: DecisionMemory = emptyMemory()): Decision {
   const { secrets = [], ...kinds } = change
@@ -147,6 +147,34 @@ describe('a website that is paused', () => {
       { before: after.inForce },
     )
     expect(on.inForce.catalog.websites.get('site')?.displayName).to.equal('Edited')
+  })
+})
+
+describe('a destination that is paused', () => {
+  const rest = { Organization: [acme('a')], Website: [site('a', 'site')] }
+  const none = { Organization: [], InstallPath: [], Destination: [], LogStream: [], Member: [] }
+  const annotated = (annotations: object) =>
+    withoutPaused({ ...none, ...rest, Destination: [out('a', 'out', { mode: 'Live' }, { annotations })] })
+
+  it('stays as it was in force with its credentials, whatever its object and its Secret say, and goes on later', () => {
+    const before = look({ ...rest, Destination: [out('a', 'out')], secrets: [keys('a')] })
+    const { resources, paused } = annotated({ 'whence.dev/paused': 'true' })
+    const after = look({ ...resources, secrets: [] }, { before: before.inForce, paused })
+    expect(after.inForce).to.deep.equal(before.inForce)
+    expect(after.objects.has('Destination/a/out'), 'nothing is written to it').to.equal(false)
+    const on = annotated({})
+    const later = look({ ...on.resources, secrets: [keys('a')] }, { before: after.inForce, paused: on.paused })
+    expect(later.inForce.catalog.websites.get('site')?.destinations[0]?.mode).to.equal('Live')
+  })
+
+  it('comes into force no more once its object or its website is gone, and not at all if it never was', () => {
+    const before = look({ ...rest, Destination: [out('a', 'out')], secrets: [keys('a')] })
+    expect(look(rest, { before: before.inForce }).inForce.credentials.size).to.equal(0)
+    const { resources, paused } = annotated({ 'whence.dev/paused': 'true' })
+    const alone = look({ ...resources, Website: [] }, { before: before.inForce, paused })
+    expect(alone.inForce.credentials.size).to.equal(0)
+    const first = look({ ...resources, secrets: [keys('a')] }, { before: look(rest).inForce, paused })
+    expect(first.inForce.catalog.websites.get('site')?.destinations).to.deep.equal([])
   })
 })
 
