@@ -24,7 +24,8 @@ import { organization, website, type Manifest } from '../test/support/manifests.
 import { startProgram } from '../test/support/programs.ts'
 import { operatorOptions } from './support/chart-options.ts'
 import { inLanes } from './support/kube-ceiling.ts'
-import { at, median } from './support/operator-figures.ts'
+import { at } from './support/operator-figures.ts'
+import { median } from './support/rounds.ts'
 
 const [objects = 10_000, largest = 500, edits = 30] = process.argv.slice(2).map(Number)
 const PER_ORGANIZATION = 25
