@@ -13,10 +13,15 @@ import { bareRate } from './support/http-load.ts'
 import { needTools } from './support/rounds.ts'
 
 const FOLDER = new URL('.', import.meta.url).pathname
-const known = readdirSync(FOLDER)
-  .filter((name) => name.endsWith('.ts'))
-  .map((name) => name.slice(0, -'.ts'.length))
-  .filter((name) => name !== 'run')
+/** By their names: in this folder, or where clients and tenants are hostile. */
+const files = new Map(
+  ['', 'hostile/'].flatMap((folder) =>
+    readdirSync(join(FOLDER, folder))
+      .filter((name) => name.endsWith('.ts') && name !== 'run.ts')
+      .map((name) => [name.slice(0, -'.ts'.length), join(FOLDER, folder, name)] as const),
+  ),
+)
+const known = [...files.keys()]
 const named = process.argv.slice(2)
 const unknown = named.filter((name) => !known.includes(name))
 if (unknown.length > 0) {
@@ -28,7 +33,7 @@ const folder = mkdtempSync(join(tmpdir(), 'whence-bench-'))
 const failed: string[] = []
 for (const name of named.length === 0 ? known : named) {
   console.log(`\n== ${name} (bare node:http on this machine: ${(await bareRate(folder)).toFixed(0)}/s)`)
-  const { status } = spawnSync(process.execPath, [`${FOLDER}${name}.ts`], { stdio: 'inherit' })
+  const { status } = spawnSync(process.execPath, [files.get(name) ?? ''], { stdio: 'inherit' })
   if (status !== 0) failed.push(name)
 }
 rmSync(folder, { recursive: true, force: true })

@@ -3,7 +3,7 @@
  * has it, first alone, then beside a tenant with 10,000 objects of which some websites have as many and as long pages as are allowed,
  * and then while that tenant edits all the time. Prints medians and the largest.
  *
- * Use: node bench/tenants.ts [objects] [largest websites] [edits]
+ * Use: node bench/hostile/tenants.ts [objects] [largest websites] [edits]
  */
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -13,19 +13,19 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 import { Registry } from 'prom-client'
 
-import { LIMITS } from '../domain/limits.ts'
-import { openClusterCatalog } from '../runtime/catalog/cluster-catalog.ts'
-import type { CatalogSource } from '../runtime/catalog/source.ts'
-import { createKubeClient } from '../runtime/kube/client.ts'
-import { createKubeMetrics } from '../runtime/kube/metrics.ts'
-import { SILENT_LOGGER } from '../runtime/logger.ts'
-import { kubeTools, startKube } from '../test/support/kube.ts'
-import { organization, website, type Manifest } from '../test/support/manifests.ts'
-import { startProgram } from '../test/support/programs.ts'
-import { operatorOptions } from './support/chart-options.ts'
-import { inLanes } from './support/kube-ceiling.ts'
-import { at } from './support/operator-figures.ts'
-import { median } from './support/rounds.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import { openClusterCatalog } from '../../runtime/catalog/cluster-catalog.ts'
+import type { CatalogSource } from '../../runtime/catalog/source.ts'
+import { createKubeClient } from '../../runtime/kube/client.ts'
+import { createKubeMetrics } from '../../runtime/kube/metrics.ts'
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
+import { kubeTools, startKube } from '../../test/support/kube.ts'
+import { organization, website, type Manifest } from '../../test/support/manifests.ts'
+import { startProgram } from '../../test/support/programs.ts'
+import { operatorOptions } from '../support/chart-options.ts'
+import { inLanes } from '../support/kube-ceiling.ts'
+import { at } from '../support/operator-figures.ts'
+import { median } from '../support/rounds.ts'
 
 const [objects = 10_000, largest = 500, edits = 30] = process.argv.slice(2).map(Number)
 const PER_ORGANIZATION = 25

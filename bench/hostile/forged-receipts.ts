@@ -3,7 +3,7 @@
  * until nothing is left to do of it. Those receipts are as dear as they can be: another receipt of the same website with its MAC changed.
  * Services of both sizes run beside each other and are asked in turns; medians of the rounds; the bound is 1.2 times.
  *
- * Use: node bench/forged-receipts.ts [rounds] [events]
+ * Use: node bench/hostile/forged-receipts.ts [rounds] [events]
  */
 
 import type { ChildProcess } from 'node:child_process'
@@ -11,11 +11,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { LIMITS } from '../domain/limits.ts'
-import { freePort } from '../test/support/free-port.ts'
-import { eventBody, newId, visitBody } from '../test/support/requests.ts'
-import { cpuWhenQuiet, startEmbedded, stop } from './support/http-load.ts'
-import { median, needTools, roundsFrom } from './support/rounds.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import { freePort } from '../../test/support/free-port.ts'
+import { eventBody, newId, visitBody } from '../../test/support/requests.ts'
+import { cpuWhenQuiet, startEmbedded, stop } from '../support/http-load.ts'
+import { median, needTools, roundsFrom } from '../support/rounds.ts'
 
 const ROUNDS = roundsFrom(process.argv[2], 3)
 /** Fewer than the 1,200 a minute that ten websites may have each. */

@@ -3,7 +3,7 @@
  * round without them. The honest client is wrk with 64 connections and durable visits of 900 bytes on core 1, as in `bench/http.ts`;
  * the service is the embedded one on core 0. Medians of the rounds; the bound is 1.5 times.
  *
- * Use: node bench/attack.ts [rounds] [seconds]
+ * Use: node bench/hostile/attack.ts [rounds] [seconds]
  */
 
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -12,7 +12,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { freePort } from '../test/support/free-port.ts'
+import { freePort } from '../../test/support/free-port.ts'
 import {
   luaScript,
   measureBare,
@@ -22,8 +22,8 @@ import {
   WARM_UP_S,
   writeManifests,
   wrk,
-} from './support/http-load.ts'
-import { median, needTools, roundsFrom } from './support/rounds.ts'
+} from '../support/http-load.ts'
+import { median, needTools, roundsFrom } from '../support/rounds.ts'
 
 const ROUNDS = roundsFrom(process.argv[2], 3)
 const SECONDS = Number(process.argv[3] ?? 10)
@@ -37,7 +37,7 @@ const SETTLE_MS = 2_000
 async function startAttack(port: number, kind: Kind): Promise<ChildProcess> {
   const words = ['-c', '1', process.execPath, 'bench/support/attackers.ts', String(port), kind, String(ATTACKERS)]
   const child = spawn('taskset', words, {
-    cwd: new URL('..', import.meta.url).pathname,
+    cwd: new URL('../..', import.meta.url).pathname,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   await once(child.stdout, 'data')
