@@ -24,7 +24,7 @@ import type { Batch, BatchOutcome, Consumer, EventLog } from '../../ports/event-
 import type { HotState, ReceiptRef } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { FactsReader } from '../dispatch/reads.ts'
-import { readPredecessors, type Predecessors } from './predecessors.ts'
+import { readPredecessors, type Predecessors } from '../recovery/predecessors.ts'
 import { createRecordReader, type ReadEntry } from '../record-reader.ts'
 import { consumeReadable } from '../version-guard.ts'
 import { within } from '../../common/deadline.ts'

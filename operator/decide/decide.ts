@@ -10,7 +10,7 @@ import type { Compilation, CompileMemory } from '../../domain/catalog/compile-ca
 import type { ProviderId } from '../../domain/providers/index.ts'
 import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
-import { credentialParts, type CredentialMemory } from '../apply/credential-parts.ts'
+import { credentialParts, type CredentialMemory } from './credential-parts.ts'
 import type { DecidedFields, DecidedObject, KnownObject, ObjectMemory } from '../gather/known-objects.ts'
 import type { GuardMemory } from './guard.ts'
 import { compileKept, guardWebsites } from './keep-websites.ts'

@@ -11,7 +11,7 @@ import type { SpaceClaim } from '../../domain/published/fair-share.ts'
 import { withoutRoom } from '../../domain/published/fair-share.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { PROVIDER_IDS } from '../../domain/providers/index.ts'
-import { credentialBytes } from '../apply/credential-parts.ts'
+import { credentialBytes } from './credential-parts.ts'
 
 const NO_ROOM = 'and the other namespaces leave no room for this one; the largest shares are cut first'
 

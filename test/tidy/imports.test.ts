@@ -5,7 +5,16 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 
-import { ENTRIES, computedImports, deadFiles, importCircles, importProblems, importsOf, packageOf } from './imports.ts'
+import {
+  ENTRIES,
+  computedImports,
+  deadFiles,
+  importCircles,
+  importProblems,
+  importsOf,
+  packageOf,
+  upwardImports,
+} from './imports.ts'
 import { PRODUCT_FOLDERS, ROOT, sourceFiles } from './source-files.ts'
 
 const sample = (path: string, text: string) => ({ path, text })
@@ -82,6 +91,18 @@ describe('imports', () => {
     ]
     expect(importCircles(files)).to.deep.equal(['domain/a.ts domain/b.ts domain/deep/c.ts'])
     expect(importCircles(files.slice(1))).to.deep.equal([])
+  })
+
+  it('from a room to one above it are found', () => {
+    const text =
+      "import type { A } from '../worker/a.ts'\nimport { b } from '../providers/b.ts'\nimport { c } from '../c.ts'"
+    expect(upwardImports(sample('delivery/exchange/x.ts', text))).to.deep.equal([
+      'delivery/exchange/x.ts imports delivery/worker/a.ts, which lies above it',
+    ])
+  })
+
+  it('of the product point to no room above, types included', () => {
+    expect(sourceFiles(PRODUCT_FOLDERS, ['.ts']).flatMap(upwardImports)).to.deep.equal([])
   })
 
   it('of the product form no circle, types included', () => {

@@ -22,6 +22,20 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   bin: ['bin', 'api', 'dashboard', 'delivery', 'operator', 'stand-ins', 'runtime', 'ports', 'common', 'domain'],
 }
 
+/** The rooms of a folder, lowest first: each imports only from itself and from those before it. The longest path counts. */
+const ROOMS: readonly (readonly string[])[] = [
+  ['delivery', ...below('delivery', 'providers exchange outbound facts-writer dispatch recovery state worker tools')],
+  ['operator', ...below('operator', 'gather decide apply operator.ts')],
+  ['runtime', ...below('runtime', 'kube settings catalog')],
+  ['ports/event-log', ...below('ports/event-log', 'lmdb spool kafka')],
+  ['ports/hot-state', ...below('ports/hot-state', 'lmdb redis')],
+  ['sdk/whence.d.ts', 'sdk/core', 'sdk/extras', 'sdk/package', 'sdk'],
+]
+
+function below(folder: string, names: string): readonly string[] {
+  return names.split(' ').map((name) => `${folder}/${name}`)
+}
+
 /** Folders that reach no package and nothing of Node, with the files that are exempt because they only build. */
 const WITHOUT_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   domain: [],
@@ -133,6 +147,22 @@ export function importCircles(files: readonly SourceFile[]): readonly string[] {
     .filter((path) => reached.get(path)?.has(path) === true)
     .map((path) => [...paths].filter((other) => reached.get(path)?.has(other) && reached.get(other)?.has(path)))
   return [...new Set(circles.map((circle) => circle.sort().join(' ')))]
+}
+
+/** Imports of a file that point from a room to one above it. */
+export function upwardImports(file: SourceFile): readonly string[] {
+  return ROOMS.flatMap((rooms) => {
+    const from = roomOf(file.path, rooms)
+    if (from === -1) return []
+    const upward = targetsOf(file).filter((target) => roomOf(target, rooms) > from)
+    return upward.map((target) => `${file.path} imports ${target}, which lies above it`)
+  })
+}
+
+/** The place of the path's room among these; -1 if it is in none. */
+function roomOf(path: string, rooms: readonly string[]): number {
+  const fitting = rooms.filter((room) => path === room || path.startsWith(`${room}/`))
+  return rooms.indexOf(fitting.toSorted((a, b) => b.length - a.length)[0] ?? '')
 }
 
 /** The files of ours that a file imports. */

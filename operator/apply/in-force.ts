@@ -6,10 +6,10 @@ import { fromShards } from '../../domain/published/shards.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { wholeCatalog } from '../../runtime/catalog/whole-catalog.ts'
-import type { CredentialStore } from '../apply/credential-store.ts'
+import type { CredentialStore } from './credential-store.ts'
 import type { InForce } from '../decide/gathered.ts'
-import type { Publisher } from '../apply/publisher.ts'
-import type { World } from './world.ts'
+import type { Publisher } from './publisher.ts'
+import type { World } from '../gather/world.ts'
 
 /** Null if the cluster holds no readable catalog. */
 export async function readInForce(
