@@ -82,6 +82,14 @@ describe('deciding pending installs', () => {
       expect(await decide()).to.include({ resolution: 'unmatched' })
     })
 
+    it('an hour at most, and then still follows an installation that was matched', async () => {
+      const install = pendingInstall({ openCandidates: [] })
+      done = [0, 0]
+      facts.matches.push(matchRow(install))
+      nowMs = NOON_MS + HOUR_MS
+      expect(await decide(install)).to.include({ resolution: 'matched', selectionPolicy: 'same_installation' })
+    })
+
     it('for an earlier event of its installation that is pending itself, an hour at most', async () => {
       const install = pendingInstall({ openCandidates: [] })
       facts.matches.push(matchRow(install, { resolution: 'pending', visit_id: '', visit_issued_at_ms: null }))

@@ -72,6 +72,28 @@ describe('the record of an event that decides', () => {
     expect(await firsts.among([arrivalOf({}, '1')])).to.deep.equal([])
   })
 
+  it('is the earlier one, whatever the later one says', async () => {
+    const among = async (arrival: OwnArrival, first: OwnArrival) => {
+      facts.firsts.splice(0, facts.firsts.length, firstRowOf(first))
+      return requestIds(await firsts.among([arrival]))
+    }
+    const later = { receivedAtMs: NOON_MS + 5 }
+    expect(await among(arrivalOf({}, '1'), arrivalOf({ ...later, eventType: 'first_run' }, '9'))).to.deep.equal(['1'])
+    expect(await among(arrivalOf(later, '1'), arrivalOf({}, '9'))).to.deep.equal([])
+  })
+
+  for (const [what, more] of Object.entries({
+    installation: { installationId: 'another' },
+    type: { eventType: 'first_run' },
+    visit: { visitId: 'f'.repeat(32) },
+    answer: { answer: { ...installOf().answer, candidate_count: 7 } },
+  } as const)) {
+    it(`is the one in ClickHouse if another of its millisecond differs in its ${what}`, async () => {
+      facts.firsts.push(firstRowOf(arrivalOf(more, '9')))
+      expect(await firsts.among([arrivalOf({}, '1')])).to.deep.equal([])
+    })
+  }
+
   it('takes the place of everything later that led to something, here or elsewhere', async () => {
     const later = arrivalOf({ receivedAtMs: NOON_MS + 5 }, '2')
     const superseded = async (): Promise<Superseded | null | undefined> =>
@@ -210,7 +232,8 @@ describe('dispatch, as a consumer of the log', () => {
     const appended: Started['appended'] = []
     const stopped: string[] = []
     const log = {
-      consume: async (topic: string, _group: string, handler: (batch: Batch) => Promise<unknown>) => {
+      consume: async (topic: string, group: string, handler: (batch: Batch) => Promise<unknown>) => {
+        expect(group).to.equal('dispatch')
         if (handlers.size === refusedAt) throw new Error('no place in the group')
         handlers.set(topic, handler)
         return { stop: async () => void stopped.push(topic) }
@@ -247,6 +270,37 @@ describe('dispatch, as a consumer of the log', () => {
     const failure = await startDispatch({ ...deps, eventLog: log, logger: SILENT_LOGGER }).catch(String)
     expect(failure).to.contain('no place in the group')
     expect(stopped).to.deep.equal([...handlers.keys()])
+  })
+
+  it('takes up installs, and those that it has parked for half an hour at most', async () => {
+    const { handlers } = await begun(new FactsDouble())
+    const tiers = ['5s', '30s', '5m', '30m'].map((tier) => `dispatch.${tier}`)
+    expect([...handlers.keys()]).to.deep.equal(['installs', ...tiers])
+  })
+
+  it('spreads what it parks, never before its time', async () => {
+    const dueAtMs = async (random: number): Promise<number> => {
+      const { hand, appended } = await begun(new FactsDouble(), { random: () => random })
+      await hand(late(1))
+      return (JSON.parse(appended[0]?.[1][0]?.value ?? '') as { readonly dueAtMs: number }).dueAtMs
+    }
+    expect(await dueAtMs(0.9)).to.be.greaterThan(await dueAtMs(0))
+  })
+
+  it('still corrects a skip after it had to park the record that does', async () => {
+    const facts = new FactsDouble()
+    facts.deliveries.push(dispatchedRow({ event_id: 'late-1', install_received_at_ms: NOON_MS + 9 }))
+    const { hand, appended, handlers, clock } = await begun(facts)
+    await hand(late(1))
+    const [[topic, [parked]] = ['', []]] = appended
+    // Its rows may be merged or lag behind; the process itself remembers.
+    facts.deliveries.length = 0
+    facts.show(visitOf({ visitId: 'f'.repeat(32) }))
+    clock.nowMs += HOUR_MS / 4
+    const entry = { key: 'k', value: parked?.value ?? '', offset: 0, appendedAtMs: NOON_MS }
+    await handlers.get(topic)?.({ topic: topic as Batch['topic'], partition: 0, entries: [entry] })
+    const told = appended.filter(([name]) => name === 'deliveries').flatMap(([, entries]) => entries)
+    expect(told.map(({ value }) => (JSON.parse(value) as { readonly corrects?: true }).corrects)).to.deep.equal([true])
   })
 
   it('asks nothing for an install that has nothing to be made of', async () => {

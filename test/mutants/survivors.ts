@@ -26,6 +26,7 @@ const RECEIPTS = 'api/collection/receipts.ts'
 const DECIDE = 'delivery/dispatch/decide-pending.ts'
 const DISPATCHER = 'delivery/dispatch/dispatch.ts'
 const PLAN = 'delivery/dispatch/plan.ts'
+const FIRSTS = 'delivery/dispatch/first-records.ts'
 const BATCH = 'delivery/facts-writer/fact-batch.ts'
 
 const NO_DESTINATION = 'A text in the place of a destination has no name, so no plan finds it.'
@@ -174,6 +175,22 @@ const FACTS_WRITER: readonly Survivor[] = [
 ]
 
 const DISPATCH: readonly Survivor[] = [
+  ...survivors(
+    {
+      file: FIRSTS,
+      line: 'const isSame = receivedAtMs(arrival) === known.receivedAtMs && arrival.record.request.id === known.requestId',
+      reason: 'A request is received at one time, so its ID alone says that it is the same.',
+    },
+    'const isSame = true && arrival.record.request.id === known.requestId',
+  ),
+  ...survivors(
+    {
+      file: FIRSTS,
+      line: 'return arrival.record.request.id !== first.request_id && !saysTheSame(arrival, first)',
+      reason: 'Records of one request say the same.',
+    },
+    'return true && !saysTheSame(arrival, first)',
+  ),
   ...survivors(
     {
       file: DECIDE,
