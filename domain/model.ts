@@ -67,37 +67,6 @@ export type Identities = ProviderIdentities & {
   readonly custom?: Readonly<Record<string, Readonly<Record<string, Scalar>>>>
 }
 
-export interface Utm {
-  readonly source?: string
-  readonly medium?: string
-  readonly campaign?: string
-  readonly term?: string
-  readonly content?: string
-  readonly id?: string
-}
-
-/** A visit as a fact: what is stored and what a delivery may use. */
-export interface Visit {
-  readonly website: WebsiteId
-  readonly visitId: VisitId
-  readonly organization: string
-  /** Unix ms; also contained in the receipt. */
-  readonly issuedAtMs: number
-  readonly urlId: string
-  readonly origin: string
-  /** Origin and path, never a query. */
-  readonly pageUrl: string
-  readonly referrer: string
-  readonly sourceReferrer: string
-  readonly landedAtMs: number | null
-  readonly utm: Utm
-  readonly identities: Identities
-  readonly client: Readonly<Record<string, unknown>>
-  readonly gpc: boolean
-  readonly isHandoffOnly: boolean
-  readonly previousVisitId: VisitId | null
-}
-
 /** Why one receipt or token was or was not a candidate. */
 export const RECEIPT_VERDICTS = [
   'active',

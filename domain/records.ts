@@ -1,7 +1,8 @@
 /** The entries of the event log: what each topic carries. One request is one record. */
 
 import type { LogEnds } from './collection/facts-lag.ts'
-import type { CandidateVerdict, DeliveryStatus, Install, SessionMode, Visit, VisitId, WebsiteId } from './model.ts'
+import type { Visit } from './collection/visit-fields.ts'
+import type { CandidateVerdict, DeliveryStatus, Install, SessionMode, VisitId, WebsiteId } from './model.ts'
 import type { ProviderId } from './providers/index.ts'
 
 /** Topics whose records become facts, in chronological order. */

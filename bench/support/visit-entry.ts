@@ -1,5 +1,6 @@
 /** Makes visits as entries of the log, for benchmarks that need no api. */
 
+import { plainVisit } from '../../domain/collection/visit-fields.ts'
 import { encodeRecord, recordKey } from '../../domain/records.ts'
 import type { VisitRecord } from '../../domain/records.ts'
 import type { Entry } from '../../ports/event-log/event-log.ts'
@@ -20,7 +21,7 @@ export function visitEntry(number: number, nowMs: number): Entry {
       receivedAtMs: issuedAtMs,
       addressHash: random(32),
     }),
-    visit: {
+    visit: plainVisit({
       website: 'acme-dev',
       visitId,
       organization: 'acme',
@@ -34,10 +35,7 @@ export function visitEntry(number: number, nowMs: number): Entry {
       utm: source.utm,
       identities,
       client,
-      gpc: false,
-      isHandoffOnly: false,
-      previousVisitId: null,
-    },
+    }),
     retentionDays: 395,
   }
   return { key: recordKey('acme-dev', visitId), value: encodeRecord(record) }

@@ -5,7 +5,7 @@ import type { Registry } from 'prom-client'
 import type { Catalog } from '../../domain/catalog.ts'
 import { holdMs, JITTER, tierFor } from '../../domain/delivery/attempts.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import type { Visit } from '../../domain/model.ts'
+import type { Visit } from '../../domain/collection/visit-fields.ts'
 import {
   encodeRecord,
   recordKey,

@@ -1,6 +1,7 @@
 /** Dispatch's queries of the facts: which events have deliveries already, and the visits of new ones. */
 
 import { readJsonColumn } from '../../common/json-column.ts'
+import type { Visit } from '../../domain/collection/visit-fields.ts'
 import type {
   CandidateVerdict,
   DeliveryPlan,
@@ -8,7 +9,6 @@ import type {
   InstallAnswer,
   Resolution,
   SelectionPolicy,
-  Visit,
   VisitId,
   WebsiteId,
 } from '../../domain/model.ts'

@@ -2,7 +2,8 @@
 
 import { unmatchedReason } from '../../domain/collection/unmatched-reason.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import type { DeliveryStatus, Install, Visit } from '../../domain/model.ts'
+import type { Visit } from '../../domain/collection/visit-fields.ts'
+import type { DeliveryStatus, Install } from '../../domain/model.ts'
 import type {
   ActivationRecord,
   ActivityRecord,

@@ -1,5 +1,6 @@
 /** Tests one destination: sends a marked test event like a delivery, and reports the provider's verdict. */
 
+import { plainVisit } from '../../domain/collection/visit-fields.ts'
 import { hasCredentials } from '../../domain/providers/credentials.ts'
 import { randomBytes } from 'node:crypto'
 
@@ -210,24 +211,16 @@ function testJob({ provider, nowMs }: SendTestDeps, { destination, origin }: Sen
       gpc: false,
       selectionPolicy: 'latest_visit',
     },
-    visit: {
+    visit: plainVisit({
       website,
       visitId: '0'.repeat(32),
       organization,
       issuedAtMs: visitAtMs,
-      urlId: '',
       origin,
       pageUrl: `${origin}/`,
-      referrer: '',
-      sourceReferrer: '',
       landedAtMs: visitAtMs,
-      utm: {},
       identities: provider.testIdentities(destination.settings, visitAtMs),
-      client: {},
-      gpc: false,
-      isHandoffOnly: false,
-      previousVisitId: null,
-    },
+    }),
     sessionMode: 'original_session_window',
     createdAtMs: atMs,
     deadlineAtMs: atMs + 60 * MINUTE_MS,

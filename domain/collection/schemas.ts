@@ -1,21 +1,11 @@
 /** JSON Schemas of the request bodies, built from the limits: validators, OpenAPI and docs are made from these. */
 
-import { CLIENT_SCHEMA } from './client-hints.ts'
-import { MOMENT_MAX_MS } from '../privacy/identities.ts'
 import { LIMITS } from '../limits.ts'
 import { EVENT_TYPES } from '../model.ts'
 import type { IdentifierKind, ProviderDescriptor } from '../providers/descriptor.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS } from '../providers/index.ts'
-
-type Schema = Readonly<Record<string, unknown>>
-
-const text = (maxLength: number): Schema => ({ type: 'string', maxLength })
-const identifier = text(LIMITS.identifierChars)
-/** Unix ms, or a date as text. */
-const moment: Schema = { anyOf: [{ type: 'integer', minimum: 0, maximum: MOMENT_MAX_MS }, text(64)] }
-const url = text(LIMITS.urlChars)
-
-const object = (properties: Schema, more: Schema = {}): Schema => ({ type: 'object', properties, ...more })
+import { identifier, moment, object, text, type Schema } from './schema-parts.ts'
+import { PAGE_PROPERTIES } from './visit-fields.ts'
 
 const customFields: Schema = {
   type: 'object',
@@ -54,20 +44,6 @@ const identities = object({
   },
 })
 
-const utmValue = text(LIMITS.utmChars)
-const source = object({
-  referrer: url,
-  utm: object({
-    source: utmValue,
-    medium: utmValue,
-    campaign: utmValue,
-    term: utmValue,
-    content: utmValue,
-    id: utmValue,
-  }),
-  landed_at: moment,
-})
-
 /** No maximum length: anything that is not a website's ID gets `website_not_found`, whatever its form. */
 const project: Schema = { type: 'string' }
 const gpc: Schema = { type: 'boolean' }
@@ -76,11 +52,9 @@ const visitProperties: Schema = {
   project,
   url_id: { type: 'string', minLength: 1, maxLength: 128 },
   page_url: { type: 'string', minLength: 1, maxLength: LIMITS.urlChars },
-  referrer: url,
   identities,
-  source,
+  ...PAGE_PROPERTIES,
   gpc,
-  client: CLIENT_SCHEMA,
 }
 
 const VISIT_REQUIRED = ['project', 'url_id', 'page_url']

@@ -1,15 +1,14 @@
 /** Admits a visit: which page it was, what is kept of it, and its receipt and marker. */
 
 import type { Website } from '../catalog.ts'
-import { keepClient } from './client-hints.ts'
 import { refuse, type Refusal } from '../errors.ts'
 import { keepIdentities, MOMENT_IDENTIFIERS, toMoment } from '../privacy/identities.ts'
-import { LIMITS } from '../limits.ts'
-import type { Utm, Visit, WebsiteId } from '../model.ts'
-import { parsePageUrl, stripReferrer, urlId, type PageAddress, type Sha256Hex } from '../origin.ts'
+import type { WebsiteId } from '../model.ts'
+import { parsePageUrl, urlId, type PageAddress, type Sha256Hex } from '../origin.ts'
 import { expiresAtMs, isFromOrigin, issueReceipt, readReceipt, type ReceiptClaims } from '../receipt.ts'
 import { factCleaner, type RedactKeys } from '../privacy/redact.ts'
 import type { JsonObject } from '../strict-json.ts'
+import { objectOf, pageFieldsOf, type Visit } from './visit-fields.ts'
 
 interface VisitContext {
   readonly website: Website
@@ -89,7 +88,6 @@ export function admitVisit(body: JsonObject, context: VisitContext): AdmittedVis
   })
   const clean = factCleaner(context.keys, website.id, nowMs, context.siblings)
   const previous = context.isHandoffOnly ? null : previousOf(body['previous_receipt'], context)
-  const source = objectOf(body['source'])
   const visit: Visit = {
     website: website.id,
     visitId: claims.visitId,
@@ -98,12 +96,8 @@ export function admitVisit(body: JsonObject, context: VisitContext): AdmittedVis
     urlId: page.urlId,
     origin: context.origin,
     pageUrl: clean(page.address.origin + page.address.path),
-    referrer: clean(referrerOf(body['referrer'])),
-    sourceReferrer: clean(referrerOf(source['referrer'])),
-    landedAtMs: toMoment(source['landed_at']),
-    utm: utmOf(objectOf(source['utm']), clean),
+    ...pageFieldsOf(body, clean),
     identities: keepIdentities(objectOf(body['identities']), { providers: website.providers, gpc: context.gpc, clean }),
-    client: keepClient(objectOf(body['client']), clean),
     gpc: context.gpc,
     isHandoffOnly: context.isHandoffOnly,
     previousVisitId: previous?.visitId ?? null,
@@ -138,17 +132,6 @@ function previousOf(sent: unknown, context: VisitContext): ReceiptClaims | null 
   return isOurs ? claims : null
 }
 
-const UTM_NAMES = ['source', 'medium', 'campaign', 'term', 'content', 'id'] as const
-
-function utmOf(sent: JsonObject, clean: (text: string) => string): Utm {
-  const kept: Record<string, string> = {}
-  for (const name of UTM_NAMES) {
-    const value = sent[name]
-    if (typeof value === 'string' && value !== '') kept[name] = clean(value)
-  }
-  return kept
-}
-
 function findBadMoment(body: JsonObject): string | null {
   const identities = objectOf(body['identities'])
   const moments: readonly (readonly [string, unknown])[] = [
@@ -159,12 +142,4 @@ function findBadMoment(body: JsonObject): string | null {
   ]
   const bad = moments.find(([, value]) => value !== undefined && toMoment(value) === null)
   return bad === undefined ? null : bad[0]
-}
-
-function referrerOf(sent: unknown): string {
-  return typeof sent === 'string' && sent.length <= LIMITS.urlChars ? stripReferrer(sent) : ''
-}
-
-function objectOf(value: unknown): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
 }

@@ -3,6 +3,7 @@
 import type { Sha256Hex } from '../origin.ts'
 import type { Destination } from '../catalog.ts'
 import { LIMITS } from '../limits.ts'
+import type { Visit } from '../collection/visit-fields.ts'
 import type {
   DeliveryPlan,
   DeliveryStatus,
@@ -11,7 +12,6 @@ import type {
   InstallAnswer,
   Resolution,
   SessionMode,
-  Visit,
 } from '../model.ts'
 import { PROVIDER_DESCRIPTORS, type ProviderId } from '../providers/index.ts'
 import type { Job } from '../records.ts'

@@ -1,7 +1,8 @@
 /** The table of visits: its columns, the row of a visit, and the visit of a row. A new field needs all three. */
 
 import { readJsonColumn } from '../../common/json-column.ts'
-import type { Identities, Utm, Visit } from '../../domain/model.ts'
+import type { Utm, Visit } from '../../domain/collection/visit-fields.ts'
+import type { Identities } from '../../domain/model.ts'
 import type { InsertRow, ReadRow } from './column-types.ts'
 
 export const VISIT_COLUMNS = {

@@ -11,19 +11,13 @@ import type { PageView } from './source.ts'
 /** The body of an answer. Errors of the service have the key `error`. */
 export type ServiceAnswer = Readonly<Record<string, unknown>>
 
-/** What a page sends. */
+/** What a page sends, as far as other parts than `visit.ts` know of it. */
 export interface VisitBody {
-  readonly project: string
-  readonly url_id: string
-  /** Origin and path. */
-  readonly page_url: string | undefined
-  readonly referrer: string | undefined
-  /** These two arrive later; a visitor who leaves before is counted without them. */
+  /** These two come with time; a visitor who leaves before is counted without them. */
   identities?: object
   previous_receipt?: string | null
-  readonly source: object
+  readonly url_id: string
   readonly gpc: boolean
-  readonly client: object
 }
 
 /**

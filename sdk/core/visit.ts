@@ -23,7 +23,8 @@ export async function beginVisit(page: Page, project: string): Promise<VisitBody
   const page_url = originAndPath(location.href)
   const referrer = originAndPath(document.referrer)
   const url_id = page.registeredId ?? (await urlIdOf(page_url))
-  return { project, url_id, page_url, referrer, source, gpc: hasGpc(), client: await readClient() }
+  const body = { project, url_id, page_url, referrer, source, gpc: hasGpc(), client: await readClient() }
+  return body
 }
 
 /**

@@ -2,7 +2,8 @@
 
 import { addFactRows } from '../../delivery/facts-writer/fact-rows.ts'
 import type { EntryPlace } from '../../delivery/facts-writer/fact-rows.ts'
-import type { Install, Visit } from '../../domain/model.ts'
+import { plainVisit, type Visit } from '../../domain/collection/visit-fields.ts'
+import type { Install } from '../../domain/model.ts'
 import type {
   ActivationRecord,
   ActivityRecord,
@@ -61,7 +62,7 @@ export function request(changes: Partial<RequestLog> = {}): RequestLog {
 }
 
 export function visit(changes: Partial<Visit> = {}): Visit {
-  return {
+  return plainVisit({
     website: 'acme',
     visitId: visitId(),
     organization: 'acme-org',
@@ -70,16 +71,12 @@ export function visit(changes: Partial<Visit> = {}): Visit {
     origin: 'https://acme.dev',
     pageUrl: 'https://acme.dev/install',
     referrer: 'https://search.example/',
-    sourceReferrer: '',
     landedAtMs: SAMPLE_MS - 5_000,
     utm: { source: 'search', campaign: 'spring' },
     identities: { ga4: { 'G-ABC': { client_id: '1.2', session_id: '3' } } },
     client: { language: 'de' },
-    gpc: false,
-    isHandoffOnly: false,
-    previousVisitId: null,
     ...changes,
-  }
+  })
 }
 
 export function visitRecord(changes: Partial<Visit> = {}): VisitRecord {

@@ -6,6 +6,7 @@ import * as fc from 'fast-check'
 import type { DeliveryStatus } from '../../domain/model.ts'
 import type { InstallRecord } from '../../domain/records.ts'
 import type { FactTable } from '../../ports/facts/columns.ts'
+import { visitOfRow } from '../../ports/facts/visits.ts'
 import type { FactRow, Facts } from '../../ports/facts/facts.ts'
 import { FACT_TABLES } from '../../ports/facts/columns.ts'
 import { RowsRefused } from '../../ports/facts/facts.ts'
@@ -296,31 +297,30 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         const other = visitRecord({ website: unique('site'), visitId: id })
         await store(facts(), [mine, other])
         const rows = await facts().run('visitsByIds', keysOf([mine.visit]))
-        expect(rows).to.deep.equal([
-          {
-            website: mine.visit.website,
-            visit_id: id,
-            organization: 'acme-org',
-            issued_at_ms: SAMPLE_MS,
-            url_id: 'url_0123456789abcdef',
-            origin: 'https://acme.dev',
-            page_url: 'https://acme.dev/install',
-            referrer: 'https://search.example/',
-            source_referrer: '',
-            landed_at_ms: SAMPLE_MS - 5_000,
-            utm_source: 'search',
-            utm_medium: '',
-            utm_campaign: 'spring',
-            utm_term: '',
-            utm_content: '',
-            utm_id: '',
-            identities: '{"ga4":{"G-ABC":{"client_id":"1.2","session_id":"3"}}}',
-            client: '{"language":"de"}',
-            gpc: true,
-            is_handoff_only: false,
-            previous_visit_id: mine.visit.previousVisitId,
-          },
-        ])
+        expect(rows.map(visitOfRow)).to.deep.equal([mine.visit])
+        expect(rows[0]).to.include({
+          website: mine.visit.website,
+          visit_id: id,
+          organization: 'acme-org',
+          issued_at_ms: SAMPLE_MS,
+          url_id: 'url_0123456789abcdef',
+          origin: 'https://acme.dev',
+          page_url: 'https://acme.dev/install',
+          referrer: 'https://search.example/',
+          source_referrer: '',
+          landed_at_ms: SAMPLE_MS - 5_000,
+          utm_source: 'search',
+          utm_medium: '',
+          utm_campaign: 'spring',
+          utm_term: '',
+          utm_content: '',
+          utm_id: '',
+          identities: '{"ga4":{"G-ABC":{"client_id":"1.2","session_id":"3"}}}',
+          client: '{"language":"de"}',
+          gpc: true,
+          is_handoff_only: false,
+          previous_visit_id: mine.visit.previousVisitId,
+        })
       })
 
       it('return moments of any year as they were stored', async () => {

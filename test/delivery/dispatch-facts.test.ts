@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 
-import type { Visit } from '../../domain/model.ts'
+import type { Visit } from '../../domain/collection/visit-fields.ts'
 import { recordKey, type LogRecord } from '../../domain/records.ts'
 import { deliveriesOf } from '../../delivery/dispatch/plan.ts'
 import { readDispatched, readVisits } from '../../delivery/dispatch/reads.ts'

@@ -1,7 +1,8 @@
 /** One install whose visit every provider knows by something else: what the golden requests of all providers are made of. */
 
 import type { Destination } from '../../../domain/catalog.ts'
-import type { Identities, Install, Visit } from '../../../domain/model.ts'
+import type { Visit } from '../../../domain/collection/visit-fields.ts'
+import type { Identities, Install } from '../../../domain/model.ts'
 import type { Job } from '../../../domain/records.ts'
 import { CLIENT_ID, destinationOf, HOUR_MS, MEASUREMENT_ID, MINUTE_MS, NOON_MS, visitOf } from './builders.ts'
 import { jobOf } from './jobs.ts'

@@ -2,7 +2,8 @@
 
 import type { Catalog, Destination, Organization, Website } from '../../../domain/catalog.ts'
 import { gaOf, planDeliveries } from '../../../domain/delivery/deliveries.ts'
-import type { DeliveryPlan, Install, Visit } from '../../../domain/model.ts'
+import { plainVisit, type Visit } from '../../../domain/collection/visit-fields.ts'
+import type { DeliveryPlan, Install } from '../../../domain/model.ts'
 import type { InstallRecord, RequestLog } from '../../../domain/records.ts'
 
 /** A fixed moment: 2026-11-20T12:00:00Z. */
@@ -19,7 +20,7 @@ export const API_SECRET = 'canary+secret/of=acme'
 /** The visit of the golden tests: two hours before noon, its session begun five minutes earlier. */
 export function visitOf(overrides: Partial<Visit> = {}): Visit {
   const issuedAtMs = overrides.issuedAtMs ?? NOON_MS - 2 * HOUR_MS
-  return {
+  return plainVisit({
     website: WEBSITE,
     visitId: '0123456789abcdef0123456789abcdef',
     organization: 'acme',
@@ -34,12 +35,8 @@ export function visitOf(overrides: Partial<Visit> = {}): Visit {
     identities: {
       ga4: { [MEASUREMENT_ID]: { client_id: CLIENT_ID, session_id: String((issuedAtMs - 5 * MINUTE_MS) / 1_000) } },
     },
-    client: {},
-    gpc: false,
-    isHandoffOnly: false,
-    previousVisitId: null,
     ...overrides,
-  }
+  })
 }
 
 export function destinationOf(overrides: Partial<Destination> = {}): Destination {

@@ -1,6 +1,6 @@
 /** Answers dispatch's queries from memory, so that a test decides when something becomes visible. */
 
-import type { Visit } from '../../../domain/model.ts'
+import type { Visit } from '../../../domain/collection/visit-fields.ts'
 import type { FactsReader } from '../../../delivery/dispatch/reads.ts'
 import type { QueryName, QueryParams, QueryRow } from '../../../ports/facts/queries.ts'
 import type {

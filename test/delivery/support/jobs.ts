@@ -4,7 +4,8 @@ import { createHash } from 'node:crypto'
 
 import type { Destination } from '../../../domain/catalog.ts'
 import { jobFor } from '../../../domain/delivery/deliveries.ts'
-import type { Install, Visit } from '../../../domain/model.ts'
+import type { Visit } from '../../../domain/collection/visit-fields.ts'
+import type { Install } from '../../../domain/model.ts'
 import type { Job } from '../../../domain/records.ts'
 import { destinationOf, installOf, visitOf } from './builders.ts'
 

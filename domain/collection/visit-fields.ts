@@ -1,0 +1,92 @@
+/**
+ * The fields of a visit: the form in which a page sends them, and what of them becomes a fact. A new field of a page is
+ * added here; the compiler then asks for its column in `ports/facts/visits.ts`.
+ */
+
+import { LIMITS } from '../limits.ts'
+import type { Identities, VisitId, WebsiteId } from '../model.ts'
+import { stripReferrer } from '../origin.ts'
+import { toMoment } from '../privacy/identities.ts'
+import type { JsonObject } from '../strict-json.ts'
+import { CLIENT_SCHEMA, keepClient } from './client-hints.ts'
+import { moment, object, text, url } from './schema-parts.ts'
+
+/** A visit as a fact: what is stored and what a delivery may use. */
+export interface Visit extends PageFields {
+  readonly website: WebsiteId
+  readonly visitId: VisitId
+  readonly organization: string
+  /** Unix ms; also contained in the receipt. */
+  readonly issuedAtMs: number
+  readonly urlId: string
+  readonly origin: string
+  /** Origin and path, never a query. */
+  readonly pageUrl: string
+  readonly identities: Identities
+  readonly gpc: boolean
+  readonly isHandoffOnly: boolean
+  readonly previousVisitId: VisitId | null
+}
+
+/** What the page reports and nothing of the service depends on. */
+interface PageFields {
+  readonly referrer: string
+  readonly sourceReferrer: string
+  readonly landedAtMs: number | null
+  readonly utm: Utm
+  readonly client: Readonly<Record<string, unknown>>
+}
+
+const UTM_NAMES = ['source', 'medium', 'campaign', 'term', 'content', 'id'] as const
+export type Utm = { readonly [N in (typeof UTM_NAMES)[number]]?: string }
+
+/** Their form in the body of a request. */
+export const PAGE_PROPERTIES = {
+  referrer: url,
+  source: object({
+    referrer: url,
+    utm: object(Object.fromEntries(UTM_NAMES.map((name) => [name, text(LIMITS.utmChars)]))),
+    landed_at: moment,
+  }),
+  client: CLIENT_SCHEMA,
+} as const
+
+/** `body` has passed its schema; `clean` makes a text fit to be a fact. */
+export function pageFieldsOf(body: JsonObject, clean: (text: string) => string): PageFields {
+  const source = objectOf(body['source'])
+  return {
+    referrer: clean(referrerOf(body['referrer'])),
+    sourceReferrer: clean(referrerOf(source['referrer'])),
+    landedAtMs: toMoment(source['landed_at']),
+    utm: utmOf(objectOf(source['utm']), clean),
+    client: keepClient(objectOf(body['client']), clean),
+  }
+}
+
+const NO_PAGE_FIELDS: PageFields = { referrer: '', sourceReferrer: '', landedAtMs: null, utm: {}, client: {} }
+
+type GivenField = 'website' | 'visitId' | 'organization' | 'issuedAtMs' | 'origin' | 'pageUrl'
+
+/** A visit of which nothing is known but what is given, for tests of destinations and of the service. */
+export function plainVisit(given: Pick<Visit, GivenField> & Partial<Visit>): Visit {
+  const rest = { urlId: '', identities: {}, gpc: false, isHandoffOnly: false, previousVisitId: null }
+  return { ...NO_PAGE_FIELDS, ...rest, ...given }
+}
+
+function utmOf(sent: JsonObject, clean: (text: string) => string): Utm {
+  const kept: Record<string, string> = {}
+  for (const name of UTM_NAMES) {
+    const value = sent[name]
+    if (typeof value === 'string' && value !== '') kept[name] = clean(value)
+  }
+  return kept
+}
+
+function referrerOf(sent: unknown): string {
+  return typeof sent === 'string' && sent.length <= LIMITS.urlChars ? stripReferrer(sent) : ''
+}
+
+/** The value if it is an object; an empty one if it is not. */
+export function objectOf(value: unknown): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
+}
