@@ -80,6 +80,10 @@ function fileSchemas(): SchemaJson {
         }),
       },
       service: { type: 'object' },
+      notBuilt: object({
+        service: { type: 'array', items: { type: 'string' } },
+        rates: { type: 'array', items: { type: 'string' } },
+      }),
     }),
     SkillManifest: object({
       name: { type: 'string' },

@@ -31,8 +31,16 @@ export const ERRORS = {
     chosenBy: 'decisions',
   },
   unauthenticated: { status: 401, when: 'Nobody is signed in, or the session is over.', chosenBy: 'decisions' },
-  plan_limit: { status: 402, when: 'A resource was created beyond a count limit of the plan.', chosenBy: 'contract' },
-  plan_required: { status: 402, when: 'A resource was created that the plan does not allow.', chosenBy: 'contract' },
+  plan_limit: {
+    status: 402,
+    when: 'A creation beyond a count limit of the plan. No request answers it yet: a resource gets the condition `Accepted=False` with the reason `PlanLimit`.',
+    chosenBy: 'contract',
+  },
+  plan_required: {
+    status: 402,
+    when: 'A creation that the plan does not allow. No request answers it yet: a resource gets the condition `Accepted=False` with the reason `PlanRequired`.',
+    chosenBy: 'contract',
+  },
   origin_not_allowed: {
     status: 403,
     when: 'The Origin header is missing or not registered for the website, or `page_url` is not on it.',

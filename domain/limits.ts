@@ -5,7 +5,8 @@ import { DAY_MS, DAY_S, HOUR_MS, HOUR_S, MINUTE_MS, MINUTE_S, SECOND_MS } from '
 
 const KIB = 1024
 
-export const LIMITS = {
+/** What people may rely on, in force. */
+const LIMITS_IN_FORCE = {
   bodyBytes: 16 * KIB,
   jsonDepth: 8,
   jsonMembers: 512,
@@ -19,8 +20,6 @@ export const LIMITS = {
   pagesPerWebsite: 30,
   pageListChars: 64 * KIB,
   credentialBytes: 16 * KIB,
-  catalogPartBytes: 64 * KIB,
-  credentialPartBytes: 900_000,
   catalogBytes: 64 * 1024 * KIB,
   measurementIdsPerVisit: 10,
   customAdapters: 10,
@@ -36,19 +35,10 @@ export const LIMITS = {
   handoffCommandChars: 65_536,
   markerBytes: 1_021,
   logsPerPage: 200,
-  logExportRecords: 100_000,
-  logExportBytes: 25 * 1024 * KIB,
   outboundBodyBytes: 64 * KIB,
-  outboundHeadBytes: 16 * KIB,
   outboundUrlChars: 2_048,
-  logStreamBacklogRecords: 1_000_000,
-  logStreamBacklogDays: 7,
-  csvExportEvents: 100_000,
-  activityEntries: { max: 200, fallback: 50 },
   organizationsOwned: 5,
   organizationsJoined: 20,
-  supportMessageChars: 4_000,
-  supportDiagnosticsBytes: 16 * KIB,
   hookScanMs: 4 * SECOND_MS,
   hookScanFiles: 20_000,
   hookConnectMs: 3 * SECOND_MS,
@@ -59,7 +49,6 @@ export const LIMITS = {
   signInMs: 15 * MINUTE_MS,
   signInCodeTries: 5,
   groupMembershipMs: HOUR_MS,
-  paymentWebhookAgeMs: 5 * MINUTE_MS,
   webhookMs: 10 * SECOND_MS,
   reconstructionHours: { min: 1, max: 168, fallback: 72 },
   retentionDays: { min: 30, max: 1_095, fallback: 395 },
@@ -67,17 +56,11 @@ export const LIMITS = {
   limitsCacheS: 300,
   preflightCacheS: 7_200,
   answerMemoryDays: 31,
-  claimLeaseMs: 5 * SECOND_MS,
-  claimWaitMs: SECOND_MS,
-  issuedMemoryMs: HOUR_MS,
-  appendDeadlineMs: SECOND_MS,
-  appendPatienceMs: 3.5 * SECOND_MS,
   unavailableRetryS: 2,
   eventLogKeepMs: 7 * DAY_MS,
   deadLetterKeepMs: 30 * DAY_MS,
   visitMissingMs: HOUR_MS,
   clockSkewMs: 5 * MINUTE_MS,
-  loggedRefusalsPerS: 1_000,
   refusedBodiesPerMinute: 20,
   /**
    * Activity entries about unregistered origins: one per hour and origin, and at most this many per hour and website.
@@ -86,6 +69,45 @@ export const LIMITS = {
   /** Installations that may be matched to one visit within a UTC day before its website's people are told. */
   installationsPerVisit: { min: 1, max: 1_000_000, fallback: 10 },
 } as const
+
+/** What people may rely on once the part that it bounds is built. Nothing reads these yet. */
+const LIMITS_NOT_BUILT = {
+  logExportRecords: 100_000,
+  logExportBytes: 25 * 1024 * KIB,
+  logStreamBacklogRecords: 1_000_000,
+  logStreamBacklogDays: 7,
+  csvExportEvents: 100_000,
+  activityEntries: { max: 200, fallback: 50 },
+  supportMessageChars: 4_000,
+  supportDiagnosticsBytes: 16 * KIB,
+  paymentWebhookAgeMs: 5 * MINUTE_MS,
+} as const
+
+/** Our own tuning, on which nobody outside relies: it is published nowhere and may change at any time. */
+const TUNING = {
+  /** A part of the catalog in a cluster, compressed. */
+  catalogPartBytes: 64 * KIB,
+  /** A part of the credentials in a cluster. */
+  credentialPartBytes: 900_000,
+  /** Head of an answer from an address that a tenant gave. */
+  outboundHeadBytes: 16 * KIB,
+  /** Lease of an `event_id` while its first request is being answered. */
+  claimLeaseMs: 5 * SECOND_MS,
+  /** Other requests wait for that answer for. */
+  claimWaitMs: SECOND_MS,
+  /** A receipt that is never activated is remembered for. */
+  issuedMemoryMs: HOUR_MS,
+  /** Time for a stuck event log before the answer is `503`. */
+  appendDeadlineMs: SECOND_MS,
+  /** Time for a slow one before the answer is `503`. */
+  appendPatienceMs: 3.5 * SECOND_MS,
+  /** Refusals for rate that one process logs one by one, a second. */
+  loggedRefusalsPerS: 1_000,
+} as const
+
+/** What `/api/limits` and the docs publish. */
+export const PUBLIC_LIMITS = { ...LIMITS_IN_FORCE, ...LIMITS_NOT_BUILT }
+export const LIMITS = { ...PUBLIC_LIMITS, ...TUNING }
 
 interface PlanLimits {
   readonly installPaths: number
@@ -137,7 +159,7 @@ export const PLAN_LIMITS: { readonly [P in Plan]: PlanLimits } = {
 }
 
 /** Fixed windows aligned to the clock: a window's number is the Unix time divided by `windowS`. */
-export const RATE_RULES = {
+const RATES_IN_FORCE = {
   collection: { limit: 240, windowS: MINUTE_S, per: 'client address' },
   visits: { limit: 6_000, windowS: MINUTE_S, per: 'website' },
   events: { limit: 1_200, windowS: MINUTE_S, per: 'website' },
@@ -146,12 +168,24 @@ export const RATE_RULES = {
   dashboard_writes: { limit: 30, windowS: MINUTE_S, per: 'client address' },
   dashboard_reads: { limit: 600, windowS: MINUTE_S, per: 'session' },
   invitations: { limit: 20, windowS: DAY_S, per: 'organisation' },
+} as const satisfies Record<string, { limit: number; windowS: number; per: string }>
+
+/** Of parts that are not built yet. */
+const RATES_NOT_BUILT = {
   support_per_person: { limit: 5, windowS: DAY_S, per: 'person' },
   support_per_organization: { limit: 20, windowS: DAY_S, per: 'organisation' },
   billing_sessions: { limit: 10, windowS: HOUR_S, per: 'organisation' },
   log_exports: { limit: 10, windowS: HOUR_S, per: 'organisation' },
   log_stream_tests: { limit: 10, windowS: HOUR_S, per: 'organisation' },
 } as const satisfies Record<string, { limit: number; windowS: number; per: string }>
+
+export const RATE_RULES = { ...RATES_IN_FORCE, ...RATES_NOT_BUILT }
+
+/** Names of what is published and not in force yet, because the part that it bounds is not built. */
+export const NOT_BUILT: { readonly service: readonly string[]; readonly rates: readonly string[] } = {
+  service: Object.keys(LIMITS_NOT_BUILT),
+  rates: Object.keys(RATES_NOT_BUILT),
+}
 
 export type RateRuleName = keyof typeof RATE_RULES
 

@@ -1,6 +1,6 @@
 /** `GET /api/limits`: plans, prices, rates and service limits, all from the one table. */
 
-import { LIMITS, PLAN_LIMITS, RATE_RULES } from '../../domain/limits.ts'
+import { LIMITS, NOT_BUILT, PLAN_LIMITS, PUBLIC_LIMITS, RATE_RULES } from '../../domain/limits.ts'
 import { PLANS } from '../../domain/model.ts'
 import { staticFile, type StaticFile } from '../static-files.ts'
 
@@ -13,12 +13,14 @@ export function limitsFile(prices: Readonly<Record<string, unknown>> | null): St
   })
 }
 
-/** Field names keep their units (`...Bytes`, `...Ms`, `...Chars`). Prices are null if the operator set none. */
+/** Field names keep their units (`...Bytes`, `...Ms`, `...Chars`). Prices are null if the operator set none. `notBuilt` names what is not in
+ * force yet. */
 function limitsBody(prices: Readonly<Record<string, unknown>> | null): object {
   return {
     plans: PLAN_LIMITS,
     prices: Object.fromEntries(PLANS.map((plan) => [plan, prices?.[plan] ?? null])),
     rates: RATE_RULES,
-    service: LIMITS,
+    service: PUBLIC_LIMITS,
+    notBuilt: NOT_BUILT,
   }
 }

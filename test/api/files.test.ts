@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
-import { LIMITS, PLAN_LIMITS, RATE_RULES } from '../../domain/limits.ts'
+import { NOT_BUILT, PUBLIC_LIMITS, PLAN_LIMITS, RATE_RULES } from '../../domain/limits.ts'
 import { manifestsWith, startApi, type Api } from './support/api.ts'
 
 interface SdkFile {
@@ -117,7 +117,11 @@ describe('public files', () => {
       expect(headers.get('cache-control')).to.equal('public, max-age=300')
       expect(body['plans']).to.deep.equal(PLAN_LIMITS)
       expect(body['rates']).to.deep.equal(RATE_RULES)
-      expect(body['service']).to.deep.equal(LIMITS)
+      expect(body['service']).to.deep.equal(PUBLIC_LIMITS)
+      expect(body['service'])
+        .to.include.keys('bodyBytes', 'receiptsPerInstall')
+        .and.not.have.any.keys('claimLeaseMs', 'appendDeadlineMs')
+      expect(body['notBuilt']).to.deep.equal(NOT_BUILT)
       expect(body['prices']).to.deep.equal({ Free: null, Standard: { month: 'EUR 49' }, Enterprise: null })
     })
   })

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { LIMITS } from '../../domain/limits.ts'
+import { LIMITS, NOT_BUILT, RATE_RULES } from '../../domain/limits.ts'
 import { PRODUCT_FOLDERS, sourceFiles } from './source-files.ts'
 import {
   contractLiterals,
@@ -283,5 +283,17 @@ describe('entries of the event log', () => {
 
   it('are read through the one guarded decoder', () => {
     expect(sourceFiles([...PRODUCT_FOLDERS], ['.ts']).flatMap(unguarded)).to.deep.equal([])
+  })
+})
+
+describe('limits', () => {
+  it('are marked as not built yet exactly while nothing of the product reads them', () => {
+    const readers = sourceFiles(PRODUCT_FOLDERS, ['.ts', '.sh']).filter(({ path }) => path !== 'domain/limits.ts')
+    const isRead = (name: string) =>
+      readers.some(({ text }) => new RegExp(`(?:LIMITS|RULES)\\.${name}\\b|'${name}'`).test(text))
+    // The hook has its limits written out in shell; a test of the hook compares the two.
+    const unread = Object.keys(LIMITS).filter((name) => !name.startsWith('hook') && !isRead(name))
+    expect(unread).to.have.members([...NOT_BUILT.service])
+    expect(Object.keys(RATE_RULES).filter((name) => !isRead(name))).to.have.members([...NOT_BUILT.rates])
   })
 })
