@@ -3,7 +3,6 @@
 import { expect } from 'chai'
 
 import type { Destination } from '../../domain/catalog.ts'
-import type { ProviderId } from '../../domain/providers/index.ts'
 import { PROVIDERS } from '../../delivery/providers/index.ts'
 import { sendTest, type SendTestReport } from '../../delivery/tools/send-test.ts'
 import { startGa4StandIn } from '../../stand-ins/ga4.ts'
@@ -15,6 +14,7 @@ import { startTiktokStandIn } from '../../stand-ins/tiktok.ts'
 import { startXStandIn } from '../../stand-ins/x.ts'
 import { AD_DESTINATIONS } from './support/ad-install.ts'
 import { destinationOf } from './support/builders.ts'
+import type { ContractProvider } from './support/five-providers.ts'
 
 const GOOD = 'canary-good-token'
 
@@ -48,7 +48,7 @@ describe('a test of a destination', () => {
   let standIn: StandIn
 
   const isToken = (token: string): boolean => token === GOOD
-  const cases: { readonly [P in ProviderId]: Case } = {
+  const cases: { readonly [P in ContractProvider]: Case } = {
     ga4: {
       destination: withSettings(destinationOf(), {}),
       start: () => startGa4StandIn({ port: 0 }),
@@ -104,7 +104,7 @@ describe('a test of a destination', () => {
   afterEach(() => standIn.stop())
 
   async function tried(
-    id: ProviderId,
+    id: ContractProvider,
     change: { readonly token?: string; readonly settings?: object; readonly fault?: Fault; readonly isLive?: boolean },
   ): Promise<SendTestReport> {
     const { destination, secrets, start, isLive } = cases[id]
@@ -125,7 +125,7 @@ describe('a test of a destination', () => {
     return report
   }
 
-  for (const id of Object.keys(cases) as ProviderId[]) {
+  for (const id of Object.keys(cases) as ContractProvider[]) {
     it(`passes at ${id} with what the provider's rules ask for, and bears its mark`, async () => {
       const report = await tried(id, {})
       expect(report).to.include({

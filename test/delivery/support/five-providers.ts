@@ -1,7 +1,7 @@
 /** Runs dispatch and the workers of all five providers on one log, as the embedded service does, for one install after the other. */
 
 import { destinationKey, type Destination } from '../../../domain/catalog.ts'
-import { PROVIDER_IDS, type ProviderId } from '../../../domain/providers/index.ts'
+import type { ProviderId } from '../../../domain/providers/index.ts'
 import { encodeRecord, recordKey, type DeliveryRecord } from '../../../domain/records.ts'
 import { startDispatch } from '../../../delivery/dispatch/dispatch.ts'
 import { PROVIDERS } from '../../../delivery/providers/index.ts'
@@ -13,13 +13,17 @@ import { API_SECRET, catalogOf, destinationOf, HOUR_MS, installOf, recordOf, vis
 import { FactsDouble } from './facts-double.ts'
 import type { Store } from './harness.ts'
 
+/** The providers of the contract, whatever others a version may know. */
+const CONTRACT_PROVIDERS = ['ga4', 'google_ads', 'meta', 'tiktok', 'x'] as const satisfies readonly ProviderId[]
+export type ContractProvider = (typeof CONTRACT_PROVIDERS)[number]
+
 export interface FiveOptions {
   readonly store: Pick<Store, 'log' | 'hotState'>
   readonly nowMs: () => number
   /** The stand-ins' origins; that of Google's token service beside them. */
-  readonly urls: Readonly<Record<ProviderId | 'google_oauth', string>>
+  readonly urls: Readonly<Record<ContractProvider | 'google_oauth', string>>
   /** Time limit of one exchange with a provider, in ms, if 10 s is too long for a test. */
-  readonly exchangeMs?: Readonly<Partial<Record<ProviderId, number>>>
+  readonly exchangeMs?: Readonly<Partial<Record<ContractProvider, number>>>
 }
 
 export interface Five {
@@ -30,7 +34,7 @@ export interface Five {
 }
 
 const DESTINATIONS: readonly Destination[] = [destinationOf(), ...Object.values(AD_DESTINATIONS)]
-const SECRETS: Readonly<Record<ProviderId, Readonly<Record<string, string>>>> = {
+const SECRETS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   ga4: { apiSecret: API_SECRET },
   google_ads: { clientId: 'client', clientSecret: 'secret', refreshToken: 'refresh' },
   meta: { accessToken: 'token' },
@@ -46,11 +50,13 @@ export async function startFive({ store, nowMs, urls, exchangeMs = {} }: FiveOpt
   const facts = new FactsDouble()
   facts.show(visit)
   const catalog = catalogOf(DESTINATIONS)
-  const credentials = new Map(DESTINATIONS.map((each) => [destinationKey(WEBSITE, each.id), SECRETS[each.provider]]))
+  const credentials = new Map(
+    DESTINATIONS.map((each) => [destinationKey(WEBSITE, each.id), SECRETS[each.provider] ?? {}]),
+  )
   const common = { eventLog: store.log, catalog: () => catalog, nowMs, random: () => 0, logger: SILENT_LOGGER }
   const dispatch = await startDispatch({ ...common, facts })
   const workers = new Map<ProviderId, Worker>()
-  for (const id of PROVIDER_IDS) {
+  for (const id of CONTRACT_PROVIDERS) {
     const provider = PROVIDERS[id]
     const ownMs = exchangeMs[id]
     const more = ownMs === undefined ? {} : { exchangeMs: ownMs }
