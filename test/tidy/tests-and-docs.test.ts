@@ -8,7 +8,7 @@ import { expect } from 'chai'
 import { COMMANDS } from '../../runtime/settings/commands.ts'
 import { docsPages } from '../../tools/docs/pages.ts'
 import { importsOf } from './imports.ts'
-import { ROOT, sourceFiles } from './source-files.ts'
+import { PRODUCT_FOLDERS, ROOT, sourceFiles } from './source-files.ts'
 import { testsWithoutAssertion } from './sources.ts'
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -67,5 +67,30 @@ describe('verbs', () => {
   it('of the command line are in its documentation', () => {
     const page = read('docs/settings.md')
     for (const command of Object.keys(COMMANDS)) expect(page).to.match(new RegExp(`\\| \`${command}[ \`]`))
+  })
+})
+
+describe('the usual changes in CONTRIBUTING.md', () => {
+  const lists = read('CONTRIBUTING.md')
+    .split(/^\*\*A /m)
+    .slice(1)
+    .map((part) => [...part.split(/\n\n|\n## /)[0]!.matchAll(/^- `([^`]+)`/gm)].map(([, path = '']) => path))
+  const naming = (pattern: RegExp) =>
+    sourceFiles([...PRODUCT_FOLDERS, 'tools'], ['.ts', '.sh', '.sql'])
+      .filter(({ text }) => !text.includes('// Made from domain/providers/') && pattern.test(text))
+      .map(({ path }) => path.replace(/(^ports\/facts\/sql\/).*/, '$1'))
+
+  it('list every file that names a field of a visit, beside the one that sends it', () => {
+    // In the browser it is the referrer of the source, under the name of the wire.
+    expect(lists[0]).to.have.members(['sdk/core/visit.ts', ...naming(/sourceReferrer|source_referrer/)])
+  })
+
+  it('list every file that names a provider in its code', () => {
+    const code = /^(?!\s*(?:\/?\*|\/\/)).*tiktok/im
+    expect(lists[1]).to.have.members(naming(code))
+  })
+
+  it('list every file that names a limit', () => {
+    expect(lists[2]).to.have.members(naming(/\bmachineFactChars\b/))
   })
 })
