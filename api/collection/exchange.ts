@@ -62,6 +62,9 @@ declare global {
 
 const NO_CONTENT: RequestContent = { bytes: Buffer.alloc(0), text: null, body: null, isCut: false, isEncoded: false }
 
+/** Express sets no parameters for an address that it cannot decode. */
+type Opened = Omit<Request, 'params'> & Partial<Pick<Request, 'params'>>
+
 /** The handler that opens the exchange of a request; later handlers get it from `exchangeOf`. */
 export function opener(deps: ApiDeps): RequestHandler {
   const addressOf = addressReader(deps.options.trustProxy)
@@ -77,7 +80,7 @@ export function exchangeOf(req: Request): Exchange {
   return req.exchange
 }
 
-function openExchange(req: Request, deps: ApiDeps, addressHash: string): Exchange {
+function openExchange(req: Opened, deps: ApiDeps, addressHash: string): Exchange {
   const receivedAtMs = deps.nowMs()
   const { headers } = req
   return {
@@ -90,7 +93,7 @@ function openExchange(req: Request, deps: ApiDeps, addressHash: string): Exchang
     userAgent: headers['user-agent'] ?? '',
     hasGpcHeader: hasGpc(headers['sec-gpc']),
     addressHash,
-    namedWebsite: req.params['website'],
+    namedWebsite: req.params?.['website'],
     counted: [],
     arrival: null,
     content: NO_CONTENT,
