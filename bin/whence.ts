@@ -13,6 +13,7 @@ type Command = (run: RunOutcome, env: NodeJS.ProcessEnv) => Promise<number>
 const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
   embedded: async () => (await import('./embedded.ts')).embedded,
   api: async () => (await import('./api.ts')).api,
+  dashboard: async () => (await import('./dashboard.ts')).dashboard,
   delivery: async () => (await import('./delivery.ts')).delivery,
   operator: async () => (await import('./operator.ts')).operator,
   'stand-ins': async () => (await import('./stand-ins.ts')).standIns,

@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import type { ToolBackend, LiveTools } from './live.ts'
+import type { LiveTools } from './live.ts'
 
 /** Unix socket addresses hold about 104 bytes. */
 const SOCKET_PATH_BYTES = 100
@@ -17,7 +17,7 @@ export interface ToolServer {
 }
 
 /** The caller holds the data folder, so an existing socket is a dead process's. */
-export async function serveTools(data: string, backend: ToolBackend & Partial<LiveTools>): Promise<ToolServer> {
+export async function serveTools(data: string, backend: Partial<LiveTools>): Promise<ToolServer> {
   const { socket, address } = placesIn(data)
   for (const path of [socket, address]) rmSync(path, { force: true })
   const isShort = Buffer.byteLength(socket) <= SOCKET_PATH_BYTES
@@ -84,11 +84,7 @@ function isAway(error: unknown): boolean {
   return code === 'ENOENT' || code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'ENOTDIR'
 }
 
-async function respond(
-  req: IncomingMessage,
-  res: ServerResponse,
-  backend: ToolBackend & Partial<LiveTools>,
-): Promise<void> {
+async function respond(req: IncomingMessage, res: ServerResponse, backend: Partial<LiveTools>): Promise<void> {
   const [status, body] = await answer(req, backend).then(
     (value): [number, object] => [200, { value: value ?? null }],
     (error: unknown): [number, object] => [500, { error: error instanceof Error ? error.message : String(error) }],
@@ -96,7 +92,7 @@ async function respond(
   res.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
 }
 
-async function answer(req: IncomingMessage, backend: ToolBackend & Partial<LiveTools>): Promise<unknown> {
+async function answer(req: IncomingMessage, backend: Partial<LiveTools>): Promise<unknown> {
   if (req.url === '/ping') return true
   const method = METHODS.find((name) => req.url === `/${name}`)
   if (method === undefined || backend[method] === undefined || req.method !== 'POST')

@@ -9,8 +9,10 @@ import type { Serve } from '../../dashboard/http/serve.ts'
 import { createOutbox, type Outbox } from '../../dashboard/mail/outbox.ts'
 import { smtpMailer } from '../../dashboard/mail/smtp.ts'
 import { ownerWish } from '../../dashboard/people/first-owner.ts'
+import type { Directory } from '../../dashboard/resources/directory.ts'
 import { folderDirectory } from '../../dashboard/resources/folder-directory.ts'
 import { folderWriter } from '../../dashboard/resources/folder-writer.ts'
+import type { ResourceWriter } from '../../dashboard/resources/writer.ts'
 import { startDiscovery, type Discovery } from '../../dashboard/sign-in/discovery.ts'
 import { makeSignInLink } from '../../dashboard/sign-in/operator-link.ts'
 import { servePage } from '../../dashboard/sign-in/page.ts'
@@ -24,9 +26,25 @@ import type { EngineParts } from './engines.ts'
 
 interface DashboardWiring extends EngineParts {
   readonly keys: Keyring
+  /** One that rejects while its store is away. */
   readonly hotState: HotState
+  readonly directory: Directory
+  readonly writer: ResourceWriter
+}
+
+interface FolderParts extends EngineParts {
   readonly catalog: FolderCatalog
   readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** Of the embedded program: members and organisations lie in its folder of manifests. */
+export function folderResources(parts: FolderParts): Pick<DashboardWiring, 'directory' | 'writer'> {
+  const { settings, catalog, env, nowMs } = parts
+  const { manifests: folder, dashboardFolder: written } = settings
+  return {
+    directory: folderDirectory(catalog),
+    writer: folderWriter({ folder, written, env, refresh: catalog.refresh, nowMs }),
+  }
 }
 
 export interface OpenDashboard {
@@ -36,12 +54,10 @@ export interface OpenDashboard {
 }
 
 export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboard> {
-  const { settings, keys, hotState, catalog, env, logger, nowMs } = parts
+  const { settings, keys, hotState, directory, writer, logger, nowMs } = parts
   const randomness = createRandomness()
   const addressOf = addressReader(settings.trustProxy)
-  const directory = folderDirectory(catalog)
-  const { manifests: folder, dashboardFolder: written, baseUrl } = settings
-  const writer = folderWriter({ folder, written, env, refresh: catalog.refresh, nowMs })
+  const { baseUrl } = settings
   const api = createDashboard({
     ...{ baseUrl, hotState, directory, writer, keys, randomness, nowMs, logger },
     addressHashOf: (req: IncomingMessage) => keys.addressHash(addressOf(req), nowMs()),

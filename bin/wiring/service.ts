@@ -12,7 +12,7 @@ import { openCatalogFolder, type CatalogSource, type FolderCatalog } from '../..
 import type { Keyring } from '../../runtime/keyring.ts'
 import { createRegistry } from '../../runtime/metrics.ts'
 import { reportCatalog } from './catalog-report.ts'
-import { openDashboard, type OpenDashboard } from './dashboard.ts'
+import { folderResources, openDashboard, type OpenDashboard } from './dashboard.ts'
 import { openDataFolder } from './data-folder.ts'
 import { engines, type EngineParts } from './engines.ts'
 import { recallAnswers } from '../../delivery/recovery/recall-answers.ts'
@@ -61,7 +61,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const workers = await startRoles(foundation)
   const sendTest = (request: SendTestRequest) =>
     answerSendTest({ settings, catalog: catalog.current(), credentials: catalog.credentials() }, request)
-  const dashboard = await openDashboard(foundation)
+  const dashboard = await openDashboard({ ...foundation, ...folderResources(foundation) })
   const backend = { ...localBackend({ facts, eventLog }), sendTest, signInLink: dashboard.signInLink }
   await lifecycle.start(
     'tools',

@@ -175,7 +175,14 @@ function headOf({ url, agent, tls, headers, asked }: RequestParts): Promise<Inco
       clearTimeout(timer)
       reject(new KubeError(0, 'Unreachable', `the API server cannot be reached: ${error.message}`))
     })
-    sent.end(body === undefined ? undefined : JSON.stringify(body))
+    if (body === undefined) {
+      sent.end()
+      return
+    }
+    const bytes = Buffer.from(JSON.stringify(body))
+    // Node adds no length by itself to a DELETE, whose body the server would then take for the next request.
+    sent.setHeader('content-length', bytes.length)
+    sent.end(bytes)
   })
 }
 

@@ -1,0 +1,25 @@
+/** Serves a handler that is not the api's own with the api's server: the same bounds, time limits and way to stop. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+import express from 'express'
+
+import { refuse } from '../domain/errors.ts'
+import { sendRefusal } from './http/reply.ts'
+import { listen, type ApiServer, type ServerParts } from './server.ts'
+
+type Beside = (req: IncomingMessage, res: ServerResponse) => boolean
+
+export function listenFor(
+  beside: Beside,
+  address: { readonly host: string; readonly port: number },
+  parts: ServerParts,
+): Promise<ApiServer> {
+  const app = express()
+  app.disable('x-powered-by').disable('etag')
+  app.set('query parser', false)
+  app.use((req, res) => {
+    if (!beside(req, res)) sendRefusal(res, refuse('not_found'))
+  })
+  return listen(app, address, parts)
+}

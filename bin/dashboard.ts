@@ -1,0 +1,66 @@
+/** `whence dashboard`: people, sessions and the API under /api/ as a process of its own; any number of them may run. */
+
+import { listenFor } from '../api/frame.ts'
+import { connectionPeer } from '../api/http/client-address.ts'
+import type { ServerParts } from '../api/server.ts'
+import { watchDirectory } from '../dashboard/resources/cluster-directory.ts'
+import { clusterWriter } from '../dashboard/resources/cluster-writer.ts'
+import { createKubeMetrics } from '../runtime/kube/metrics.ts'
+import { createRegistry } from '../runtime/metrics.ts'
+import type { RunOutcome, Settings } from '../runtime/settings/settings.ts'
+import { kubeClientOf } from './wiring/cluster.ts'
+import { openDashboard } from './wiring/dashboard.ts'
+import { openDataFolder } from './wiring/data-folder.ts'
+import { engines } from './wiring/engines.ts'
+import { runProgram } from './wiring/process.ts'
+import { keyringOf, startMetrics } from './wiring/serve-api.ts'
+import { serveTools } from './tools/control.ts'
+import { version } from './wiring/version.ts'
+
+export function dashboard({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
+  return runProgram('dashboard', settings, async ({ logger, lifecycle }) => {
+    const parts = { settings, logger, lifecycle, nowMs: Date.now }
+    const registry = createRegistry('dashboard', version())
+    const probes = await startMetrics(parts, registry)
+    openDataFolder(settings.data, logger)
+    const keys = keyringOf(settings, { mayCreate: false })
+    const client = await lifecycle.start(
+      'kube',
+      () => kubeClientOf('dashboard', settings, env),
+      (opened) => opened.close(),
+    )
+    const directory = await lifecycle.start(
+      'directory',
+      () =>
+        watchDirectory({
+          ...{ client, namespaces: settings.watchNamespaces, installation: settings.installation },
+          ...{ logger, metrics: createKubeMetrics(registry), random: Math.random, nowMs: Date.now },
+        }),
+      (watched) => watched.close(),
+    )
+    // Nobody may be taken for signed in by what one process remembers.
+    const hotState = await engines(parts).hotState({ whenAway: 'reject' })
+    const open = await openDashboard({ ...parts, keys, hotState, directory, writer: clusterWriter(client) })
+    await lifecycle.start(
+      'tools',
+      () => serveTools(settings.data, { signInLink: open.signInLink }),
+      (server) => server.close(),
+    )
+    await directory.synced
+    const server = await lifecycle.start(
+      'dashboard',
+      () => listenFor(open.serve, settings.listen, serverParts(settings)),
+      (started) => started.close(),
+    )
+    probes.ready(() => hotState.health().isReachable)
+    logger.info({ listen: `${settings.listen.host}:${server.port}`, baseUrl: settings.baseUrl }, 'serving people')
+  })
+}
+
+function serverParts({ connectionsPerAddress, trustProxy }: Settings): ServerParts {
+  return {
+    onBroken: () => undefined,
+    onEnded: () => undefined,
+    connections: { maxPerPeer: connectionsPerAddress, peerOf: connectionPeer(trustProxy) },
+  }
+}
