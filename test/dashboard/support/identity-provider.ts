@@ -27,7 +27,7 @@ export async function startIdentityProvider({ redirectUri, ids }: Clients, port?
   const at = port ?? (await freePort())
   const issuer = `http://127.0.0.1:${at}`
   const holder: { claims: Readonly<Record<string, unknown>> } = { claims: {} }
-  const provider = new Provider(issuer, {
+  const provider: Provider = new Provider(issuer, {
     clients: ids.map((id) => ({ client_id: id, client_secret: CLIENT_SECRET, redirect_uris: [redirectUri] })),
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['groups'] },
     // Into the ID token as well as into userinfo.
