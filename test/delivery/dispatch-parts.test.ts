@@ -63,6 +63,11 @@ describe('the record of an event that decides', () => {
     expect(requestIds(await firsts.among([arrivalOf({}, '1'), arrivalOf({}, '2')]))).to.deep.equal(['1'])
   })
 
+  it('is the earlier one of a batch, though it lies behind the later one', async () => {
+    const batch = [arrivalOf({ receivedAtMs: NOON_MS + 5 }, '2'), arrivalOf({}, '1')]
+    expect(requestIds(await firsts.among(batch))).to.deep.equal(['1'])
+  })
+
   it('may be told in another record that says the same, also of an install without a visit', async () => {
     for (const overrides of [{}, { resolution: 'unmatched', deliveries: [] }] as const) {
       facts.firsts.splice(0, facts.firsts.length, firstRowOf(arrivalOf(overrides, '9')))
@@ -238,8 +243,11 @@ describe('dispatch, as a consumer of the log', () => {
         handlers.set(topic, handler)
         return { stop: async () => void stopped.push(topic) }
       },
-      append: async (topic: string, entries: readonly { readonly value: string }[]) =>
-        void appended.push([topic, entries]),
+      append: async (topic: string, entries: readonly { readonly value: string }[], options: unknown) => {
+        // Nobody waits for an answer, so a busy log gets longer than a request has.
+        expect(options).to.deep.equal({ deadlineMs: 5_000 })
+        appended.push([topic, entries])
+      },
     } as unknown as EventLog
     return { handlers, appended, stopped, log }
   }
