@@ -38,6 +38,7 @@
 
 import type { CodingAgent } from './collection/coding-agent.ts'
 import type { ProviderId, ProviderIdentities } from './providers/index.ts'
+import type { DeliveryReason } from './delivery/reasons.ts'
 
 /** Website ID, `[a-z0-9-]`, unique in the installation. */
 export type WebsiteId = string
@@ -110,7 +111,7 @@ export interface DeliveryPlan {
   readonly status: 'pending' | 'skipped'
   readonly sessionMode: SessionMode
   /** Why it is skipped; empty if it is pending. */
-  readonly reason: string
+  readonly reason: DeliveryReason | ''
 }
 
 /** An install event as a fact. It stores the whole answer, so that a repeat can be answered from it. */

@@ -4,6 +4,7 @@ import type { LogEnds } from './collection/facts-lag.ts'
 import type { Visit } from './collection/visit-fields.ts'
 import type { CandidateVerdict, DeliveryStatus, Install, SessionMode, VisitId, WebsiteId } from './model.ts'
 import type { ProviderId } from './providers/index.ts'
+import type { AttemptOutcome, DeliveryReason } from './delivery/reasons.ts'
 
 /** Topics whose records become facts, in chronological order. */
 export const RECORD_TOPICS = [
@@ -147,8 +148,7 @@ export interface Attempt {
   /** 0 if there was no answer. */
   readonly responseStatus: number
   readonly responseBody: string
-  /** `delivered`, `retry`, `throttled`, `credentials`, `refused`, `accepted`, `undecided` or `resend`. */
-  readonly outcome: string
+  readonly outcome: AttemptOutcome
   /** The provider's own code or a short reason of this service. */
   readonly code: string
   readonly nextStep: string
@@ -165,7 +165,8 @@ export interface DeliveryRecord {
   readonly destination: string
   readonly provider: ProviderId
   readonly status: DeliveryStatus
-  readonly reason: string
+  /** Empty for a delivery that is pending or delivered. */
+  readonly reason: DeliveryReason | ''
   /** What was actually used, for example `original_session` or `client_only`; may be more precise than the plan. */
   readonly sessionMode: SessionMode
   readonly detail: string
@@ -253,6 +254,7 @@ export interface Job {
 export interface DeadLetter {
   readonly v: 1
   readonly job: Job
+  /** A `DeliveryReason`, and the code of the last attempt if there was one. */
   readonly reason: string
   readonly failedAtMs: number
 }

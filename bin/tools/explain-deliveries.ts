@@ -1,6 +1,6 @@
 /** Prints each delivery of an install for people: its status and why, every attempt, and what comes next. */
 
-import { DELIVERY_REASONS } from '../../domain/delivery/deliveries.ts'
+import { DELIVERY_REASONS } from '../../domain/delivery/reasons.ts'
 import type { DeliveryPlan } from '../../domain/model.ts'
 import type { AttemptRow, DeliveryRow } from '../../ports/facts/query-rows.ts'
 import type { Explanation } from './explanation.ts'

@@ -4,7 +4,8 @@
 
 import type { Catalog, Destination } from '../../domain/catalog.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS } from '../../domain/providers/index.ts'
-import { jobFor, jobIdOf, visitSkip, type DeliveryReason } from '../../domain/delivery/deliveries.ts'
+import { jobFor, jobIdOf, visitSkip } from '../../domain/delivery/deliveries.ts'
+import type { DeliveryReason } from '../../domain/delivery/reasons.ts'
 import type { Visit } from '../../domain/collection/visit-fields.ts'
 import type { DeliveryPlan, Install, WebsiteId } from '../../domain/model.ts'
 import type { DeliveryRecord, InstallRecord, Job } from '../../domain/records.ts'
@@ -74,7 +75,7 @@ function destinationOf(catalog: Catalog, website: WebsiteId, plan: DeliveryPlan)
  * The first record of a delivery carries the time of the install, not of its writing: written again after a crash, it
  * is the same and never covers later states.
  */
-function recordOf(input: DispatchInput, plan: DeliveryPlan, reason: string): DeliveryRecord {
+function recordOf(input: DispatchInput, plan: DeliveryPlan, reason: DeliveryReason | ''): DeliveryRecord {
   const { install, request, retentionDays } = input.record
   const isSkipped = reason !== ''
   const { website, organization, eventId, receivedAtMs } = install
@@ -107,7 +108,7 @@ function correction({ superseded }: DispatchInput, plan: DeliveryPlan): { readon
   return superseded?.skipped.has(plan.destination) === true ? { corrects: true } : {}
 }
 
-function toldAtMs(input: DispatchInput, plan: DeliveryPlan, reason: string): number {
+function toldAtMs(input: DispatchInput, plan: DeliveryPlan, reason: DeliveryReason | ''): number {
   const { receivedAtMs } = input.record.install
   const { superseded } = input
   if (superseded?.skipped.has(plan.destination) === true) return Math.max(input.nowMs, superseded.receivedAtMs + 1)

@@ -1,6 +1,6 @@
 /** Decides what follows an attempt: done, a retry at a later time, or the end; and when a waiting job moves on. */
 
-import type { DeliveryReason } from './deliveries.ts'
+import type { AttemptOutcome, DeliveryReason } from './reasons.ts'
 import { TIER_NAMES, TIERS, type Job, type TierName } from '../records.ts'
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../durations.ts'
 
@@ -30,7 +30,7 @@ const RESEND_MS = 6 * 3_600_000
 
 /** How an exchange with a provider ended, in the terms of `delivery/providers/provider.ts`. */
 export interface AttemptResult {
-  readonly kind: 'delivered' | 'retry' | 'throttled' | 'credentials' | 'refused' | 'accepted' | 'undecided' | 'resend'
+  readonly kind: AttemptOutcome
   /** The raw `Retry-After` header, if there was one. */
   readonly retryAfter: string | null
   /** Whether the provider may have accepted the delivery although no clear answer came. */

@@ -189,7 +189,7 @@ describe('dispatch', () => {
       const skipped = deliveries.map((plan) => ({
         ...plan,
         status: 'skipped' as const,
-        reason: 'not_matched' as const,
+        reason: 'unmatched' as const,
       }))
       const hasty = (): InstallRecord => numbered(1, { receivedAtMs: NOON_MS + 1, deliveries: skipped })
       await start()

@@ -5,7 +5,6 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 
 import {
-  DELIVERY_REASONS,
   gaOf,
   jobFor,
   jobIdOf,
@@ -25,6 +24,7 @@ import {
   NOON_MS,
   visitOf,
 } from '../delivery/support/builders.ts'
+import { DELIVERY_REASONS } from '../../domain/delivery/reasons.ts'
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
 

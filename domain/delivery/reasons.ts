@@ -1,0 +1,57 @@
+/** The reasons of deliveries and the outcomes of attempts: one table, one list. */
+
+/** What one exchange with a provider came to, before it is decided what follows. */
+export type AttemptOutcome =
+  'delivered' | 'retry' | 'throttled' | 'credentials' | 'refused' | 'accepted' | 'undecided' | 'resend'
+
+interface DeliveryReasonRow {
+  /** A `DeliveryStatus` that needs a reason. */
+  readonly status: 'skipped' | 'retrying' | 'expired' | 'failed'
+  readonly when: string
+}
+
+/** Every reason of a delivery, once; `docs/deliveries.md` and `whence explain` show these sentences. */
+export const DELIVERY_REASONS = {
+  destination_paused: { status: 'skipped', when: 'The destination was paused when the install was reported.' },
+  event_type_not_selected: { status: 'skipped', when: 'The destination does not take events of this type.' },
+  unmatched: { status: 'skipped', when: 'The install could not be tied to a visit, so there is no visitor to report.' },
+  counted: { status: 'skipped', when: 'The install was only counted: receipts and tokens were not read.' },
+  too_old: { status: 'skipped', when: 'The install, or the click behind it, is older than the provider takes.' },
+  gpc: { status: 'skipped', when: 'The visitor sends Global Privacy Control, so advertising providers get nothing.' },
+  no_identifier: { status: 'skipped', when: 'The visit holds no identifier that this provider could recognise.' },
+  no_client_id: { status: 'skipped', when: 'The visit holds no usable GA4 client ID of this measurement ID.' },
+  visit_missing: { status: 'skipped', when: 'The matched visit could not be read within an hour.' },
+  destination_removed: { status: 'skipped', when: 'The destination no longer exists.' },
+  provider_unknown: { status: 'skipped', when: 'This version cannot deliver to that provider.' },
+  attempt_failed: { status: 'retrying', when: 'The last attempt failed in a way that may pass; another one follows.' },
+  throttled: { status: 'retrying', when: 'The provider asked for fewer requests; another attempt follows.' },
+  credentials_refused: { status: 'retrying', when: 'The provider refuses the credentials; it waits for new ones.' },
+  credentials_missing: { status: 'retrying', when: 'The destination has no complete credentials; it waits for them.' },
+  destination_on_hold: {
+    status: 'retrying',
+    when: 'The destination was paused after the install; the delivery waits.',
+  },
+  breaker_open: { status: 'retrying', when: 'The destination keeps failing; one delivery at a time tests it.' },
+  click_too_fresh: {
+    status: 'retrying',
+    when: 'The click is too recent for the provider to know it; the delivery waits.',
+  },
+  awaiting_verdict: {
+    status: 'retrying',
+    when: 'The provider has accepted it and judges it later; it will be polled again.',
+  },
+  deadline_passed: { status: 'expired', when: 'It could not be delivered while the provider would still accept it.' },
+  refused: { status: 'failed', when: 'The provider refused it for good; the last attempt holds its answer.' },
+  retries_ran_out: { status: 'failed', when: 'The delivery has used all its attempts.' },
+  unclear_too_long: {
+    status: 'failed',
+    when: 'An attempt ended without a clear answer, and the provider would no longer recognise a repeat.',
+  },
+  unreadable_job: { status: 'failed', when: 'No request could be built from it; this is a fault of the service.' },
+} as const satisfies Record<string, DeliveryReasonRow>
+
+export type DeliveryReason = keyof typeof DELIVERY_REASONS
+/** The reasons that end a delivery as `skipped`. */
+export type SkipReason = {
+  [R in DeliveryReason]: (typeof DELIVERY_REASONS)[R]['status'] extends 'skipped' ? R : never
+}[DeliveryReason]
