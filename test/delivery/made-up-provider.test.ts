@@ -38,12 +38,12 @@ describe('a made-up provider', function () {
   }
   async function errors(project: string): Promise<string> {
     const words = [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', project, '--incremental', 'false']
-    return run('node', words, { cwd: folder }).then(
+    return run(process.execPath, words, { cwd: folder }).then(
       () => '',
       (error: unknown) => (error as { readonly stdout: string }).stdout,
     )
   }
-  const makeDocs = () => run('node', ['tools/docs/write.ts'], { cwd: folder })
+  const makeDocs = () => run(process.execPath, ['tools/docs/write.ts'], { cwd: folder })
   const made = (path: string) => readFile(join(folder, path), 'utf8')
 
   it('is five files and a line of an index', () => {
@@ -74,7 +74,9 @@ describe('a made-up provider', function () {
     expect(await errors('.')).to.equal('')
     expect(await errors('sdk')).to.equal('')
     const mocha = [join(ROOT, 'node_modules/mocha/bin/mocha.js'), '--no-config', '--timeout', '60000']
-    await run('node', [...mocha, 'test/delivery/nightjar.test.ts', 'test/domain/identities.test.ts'], { cwd: folder })
+    await run(process.execPath, [...mocha, 'test/delivery/nightjar.test.ts', 'test/domain/identities.test.ts'], {
+      cwd: folder,
+    })
     expect(await made('docs/settings.md')).to.contain('`WHENCE_NIGHTJAR_URL`')
     expect(await made('crds/destinations.yaml')).to.contain('description: A nest of Nightjar.')
     expect(await made('charts/whence/values.yaml')).to.contain('  nightjar: { enabled: true, replicas: 1, pod: {} }')
