@@ -73,30 +73,50 @@ export async function statesOf(
   const wanted = lookupsOf(receipts, nowMs).map((claims) => refOf(website, claims))
   if (wanted.length === 0) return new Map()
   const states = await deps.hotState.receiptStates(wanted)
-  const known = new Map<VisitId, KnownState>(wanted.map((ref, index) => [ref.visitId, states[index] ?? 'unknown']))
+  const known = new Map<VisitId, Standing>(wanted.map((ref, index) => [ref.visitId, states[index] ?? 'unknown']))
   const open = wanted.filter(({ visitId }) => OPEN_STATES.has(known.get(visitId) ?? 'unknown'))
-  if (open.length === 0) return known
+  if (open.length === 0) return judged(known)
   const active = new Set(open.flatMap(({ visitId }) => (known.get(visitId) === 'unknown' ? [] : [visitId])))
   const asked = await askFacts(open, deps)
   const isSure = asked !== null && !asked.isBehind
   const recalled =
-    asked === null ? new Map<VisitId, KnownState>() : await apply(asked.rows, open, { deps, active, isSure })
+    asked === null ? new Map<VisitId, Standing>() : await apply(asked.rows, open, { deps, active, isSure })
   for (const { visitId } of open) {
-    const state = recalled.get(visitId) ?? known.get(visitId) ?? 'unknown'
-    known.set(visitId, isSure || active.has(visitId) ? state : 'undecided')
+    const state = standingBy(known.get(visitId) ?? 'unknown', recalled.get(visitId))
+    known.set(visitId, isSure || REVOKED_STATES.has(state) || active.has(visitId) ? state : 'undecided')
   }
-  return withRevocations(known, recalled)
+  return judged(withRevocations(known, recalled))
+}
+
+/** `revoked_predecessor_unknown`: of the hot state, or of an activation that is in ClickHouse before its visit. */
+type Standing = KnownState | 'revoked_predecessor_unknown'
+
+/** What was revoked stays so, also if ClickHouse has only heard of its activation yet: that says what it had replaced. */
+function standingBy(held: Standing, recalled: Standing | undefined): Standing {
+  if (held !== 'revoked_predecessor_unknown') return recalled ?? held
+  return recalled === 'active' || recalled === 'revoked' ? 'revoked' : held
+}
+
+/** A revoked receipt counts no more, but may have replaced one of the others: which one, the facts will say. */
+function judged(standings: ReadonlyMap<VisitId, Standing>): ReadonlyMap<VisitId, KnownState> {
+  const replacer: KnownState = standings.size > 1 ? 'undecided' : 'revoked'
+  return new Map(
+    [...standings].map(([visitId, state]) => [visitId, state === 'revoked_predecessor_unknown' ? replacer : state]),
+  )
 }
 
 /** Revoked stays revoked. So does a receipt that the hot state still called active and a forgotten one has replaced. */
 function withRevocations(
-  known: ReadonlyMap<VisitId, KnownState>,
-  recalled: ReadonlyMap<VisitId, KnownState>,
-): ReadonlyMap<VisitId, KnownState> {
-  return new Map([...known, ...[...recalled].filter(([, state]) => state === 'revoked')])
+  known: ReadonlyMap<VisitId, Standing>,
+  recalled: ReadonlyMap<VisitId, Standing>,
+): ReadonlyMap<VisitId, Standing> {
+  return new Map([...known, ...[...recalled].filter(([, state]) => REVOKED_STATES.has(state))])
 }
 
-const OPEN_STATES: ReadonlySet<KnownState> = new Set<KnownState>(['unknown', 'predecessor_unknown'])
+const REVOKED_STATES: ReadonlySet<Standing> = new Set<Standing>(['revoked', 'revoked_predecessor_unknown'])
+const OPEN_STATES: ReadonlySet<Standing> = new Set<Standing>([
+  ...(['unknown', 'predecessor_unknown', 'revoked_predecessor_unknown'] as const),
+])
 
 /**
  * Null if the facts did not answer in time. Their lag is checked first, so that the rows contain everything up to then.
@@ -125,7 +145,7 @@ function receiptFacts(refs: readonly ReceiptRef[], deps: ApiDeps): Promise<reado
  * Looks up receipts in ClickHouse that the hot state does not know, and passes the result to the hot state. If
  * ClickHouse is unreachable they stay unknown, and the caller continues without them.
  */
-export async function recall(refs: readonly ReceiptRef[], deps: ApiDeps): Promise<ReadonlyMap<VisitId, KnownState>> {
+export async function recall(refs: readonly ReceiptRef[], deps: ApiDeps): Promise<ReadonlyMap<VisitId, Standing>> {
   if (refs.length === 0) return new Map()
   const rows = await inTime(receiptFacts(refs, deps)).catch((error: unknown) => {
     deps.logger.warn({ err: error }, 'receipts could not be looked up')
@@ -147,8 +167,8 @@ async function apply(
   rows: readonly ReceiptFactsRow[],
   refs: readonly ReceiptRef[],
   { deps, active, isSure }: Recalling,
-): Promise<ReadonlyMap<VisitId, KnownState>> {
-  const states = new Map<VisitId, KnownState>()
+): Promise<ReadonlyMap<VisitId, Standing>> {
+  const states = new Map<VisitId, Standing>()
   const replaced: VisitId[] = []
   for (const row of rows) {
     const ref = refs.find(({ visitId }) => visitId === row.visit_id)
@@ -156,11 +176,21 @@ async function apply(
     const { told, previous, standing } = readFacts(row, ref.website, active)
     states.set(ref.visitId, standing)
     if (told.includes('active') && previous !== null && previous !== 'unknown') replaced.push(previous.visitId)
-    if (!isSure && standing !== 'revoked' && !active.has(ref.visitId)) continue
+    if (!isSure && !row.is_revoked && !active.has(ref.visitId)) continue
     for (const state of told) await deps.hotState.learn({ ...ref, previous }, state)
   }
-  for (const visitId of replaced) states.set(visitId, 'revoked')
+  for (const visitId of replaced) states.set(visitId, replacedStanding(visitId, states, active))
   return states
+}
+
+/** Where no row says what it had replaced itself, that stays unknown. */
+function replacedStanding(
+  visitId: VisitId,
+  recalled: ReadonlyMap<VisitId, Standing>,
+  active: ReadonlySet<VisitId>,
+): Standing {
+  const standing = recalled.get(visitId) ?? (active.has(visitId) ? 'predecessor_unknown' : 'revoked')
+  return OPEN_STATES.has(standing) ? 'revoked_predecessor_unknown' : 'revoked'
 }
 
 /**
@@ -171,12 +201,16 @@ function readFacts(
   row: ReceiptFactsRow,
   website: WebsiteId,
   active: ReadonlySet<VisitId>,
-): { readonly told: readonly ReceiptState[]; readonly previous: Predecessor; readonly standing: KnownState } {
+): { readonly told: readonly ReceiptState[]; readonly previous: Predecessor; readonly standing: Standing } {
   const isActive = row.is_active || active.has(row.visit_id)
   const previous = previousOf(website, row)
-  if (row.is_revoked) return { told: isActive ? ['active', 'revoked'] : ['revoked'], previous, standing: 'revoked' }
+  const isOpen = isActive && previous === 'unknown'
+  if (row.is_revoked) {
+    const standing = isOpen ? 'revoked_predecessor_unknown' : 'revoked'
+    return { told: isActive ? ['active', 'revoked'] : ['revoked'], previous, standing }
+  }
   if (!isActive) return { told: ['issued'], previous, standing: 'issued' }
-  return { told: ['active'], previous, standing: previous === 'unknown' ? 'predecessor_unknown' : 'active' }
+  return { told: ['active'], previous, standing: isOpen ? 'predecessor_unknown' : 'active' }
 }
 
 /** The visit contains it; an activation may reach ClickHouse before its visit. */

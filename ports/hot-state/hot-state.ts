@@ -14,9 +14,10 @@ export type ReceiptState = 'issued' | 'active' | 'revoked'
 
 /**
  * What the store knows about a receipt. `predecessor_unknown`: it is active, but it is not known yet which receipt it
- * replaced, so one that seems active beside it may be revoked. `unknown`: nothing is known (any more).
+ * replaced, so one that seems active beside it may be revoked.
+ * `revoked_predecessor_unknown`: the same for one that has been replaced itself. `unknown`: nothing is known (any more).
  */
-export type ReceiptStanding = ReceiptState | 'predecessor_unknown' | 'unknown'
+export type ReceiptStanding = ReceiptState | 'predecessor_unknown' | 'revoked_predecessor_unknown' | 'unknown'
 
 /**
  * A receipt by what it carries itself. `issuedAtMs` gives the day whose state it belongs to, and when that state

@@ -170,6 +170,56 @@ describe('the states of receipts', () => {
     expect(await parts.states(ONE)).to.deep.equal({ [ONE.visitId]: 'predecessor_unknown' })
   })
 
+  describe('of one that was replaced before anybody knew what it had replaced', () => {
+    const held = (): void => {
+      parts.isBehind = true
+      parts.hot = new Map<string, KnownState>([
+        [ONE.visitId, 'active'],
+        [OTHER.visitId, 'active'],
+        [THIRD.visitId, 'revoked_predecessor_unknown' as KnownState],
+      ])
+    }
+
+    it('are undecided beside others while ClickHouse has not its visit: it may have replaced one of them', async () => {
+      held()
+      expect(await parts.states(ONE, OTHER, THIRD)).to.deep.include({ [THIRD.visitId]: 'undecided' })
+      parts.rows = new Error('away')
+      expect(await parts.states(OTHER, THIRD)).to.deep.include({ [THIRD.visitId]: 'undecided' })
+      expect(await parts.states(THIRD)).to.deep.equal({ [THIRD.visitId]: 'revoked' })
+    })
+
+    it('are revoked, and so is what it replaced, once the visit says so, though its own revocation is not there', async () => {
+      held()
+      parts.rows = [row(THIRD, { is_active: true, previous_visit_id: OTHER.visitId })]
+      expect(await parts.states(ONE, OTHER, THIRD)).to.deep.equal({
+        [ONE.visitId]: 'active',
+        [OTHER.visitId]: 'revoked',
+        [THIRD.visitId]: 'revoked',
+      })
+      const previous = refOf(WEBSITE, OTHER)
+      expect(parts.learnt).to.deep.equal([[{ ...refOf(WEBSITE, THIRD), previous }, 'active']])
+    })
+
+    it('are undecided also where ClickHouse alone knows that it was active and is revoked', async () => {
+      parts.hot = new Map([[ONE.visitId, 'active']])
+      parts.rows = [row(THIRD, { is_active: true, is_revoked: true, is_recorded: false })]
+      expect(await parts.states(ONE, THIRD)).to.deep.equal({ [ONE.visitId]: 'active', [THIRD.visitId]: 'undecided' })
+    })
+
+    it('are undecided if it is replaced by one that is looked up with it', async () => {
+      parts.hot = new Map([
+        [ONE.visitId, 'active'],
+        [THIRD.visitId, 'predecessor_unknown'],
+      ])
+      parts.rows = [row(OTHER, { is_active: true, previous_visit_id: THIRD.visitId })]
+      expect(await parts.states(ONE, OTHER, THIRD)).to.deep.equal({
+        [ONE.visitId]: 'active',
+        [OTHER.visitId]: 'active',
+        [THIRD.visitId]: 'undecided',
+      })
+    })
+  })
+
   it('are undecided while the facts are behind, and the hot state learns only what cannot change', async () => {
     parts.isBehind = true
     parts.hot = new Map([[OTHER.visitId, 'predecessor_unknown']])

@@ -180,6 +180,21 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         expect(await harness.state.activate(refOf(second))).to.deep.equal(again)
       })
 
+      it('says of a revoked receipt that its predecessor is unknown until it learns it, also after a reopening', async () => {
+        const first = await activated()
+        const [second, third] = [issue('unknown'), issue('unknown')]
+        for (const each of [second, third]) await harness.state.learn(each, 'active')
+        await activated(refOf(second))
+        await harness.state.learn(third, 'revoked')
+        await harness.reopen()
+        const open = 'revoked_predecessor_unknown'
+        expect(await states(first, second, third)).to.deep.equal(['active', open, open])
+        expect(await harness.state.activate(refOf(second))).to.deep.equal({ kind: 'revoked' })
+        await harness.state.learn({ ...second, previous: refOf(first) }, 'active')
+        await harness.state.learn({ ...third, previous: null }, 'active')
+        expect(await states(first, second, third)).to.deep.equal(['revoked', 'revoked', 'revoked'])
+      })
+
       it('learns late that a receipt replaced none', async () => {
         const issued = issue('unknown')
         await harness.state.learn(issued, 'active')
@@ -788,7 +803,7 @@ async function applyStep(
     if (before === 'issued') raiseWithPrevious(model, index)
     const kinds: Record<ReceiptStanding, string> = {
       ...{ unknown: 'unknown', issued: 'activated', predecessor_unknown: 'already_active' },
-      ...{ active: 'already_active', revoked: 'revoked' },
+      ...{ active: 'already_active', revoked: 'revoked', revoked_predecessor_unknown: 'revoked' },
     }
     expect(outcome.kind).to.equal(kinds[before ?? 'unknown'])
   } else if (verb === 'learn unknown') {
@@ -807,6 +822,12 @@ function raiseWithPrevious(model: ChainModel, index: number): void {
   if (index > 0) raise(model, index - 1, 'revoked')
 }
 
+/** Which receipt a revoked one replaced may be unknown, and learnt later. */
 function raise(model: ChainModel, index: number, state: ReceiptStanding): void {
-  if (RANK.indexOf(model.states[index] ?? 'unknown') < RANK.indexOf(state)) model.states[index] = state
+  const before = model.states[index] ?? 'unknown'
+  const open = 'revoked_predecessor_unknown'
+  const isRevoked = before === 'revoked' || before === open
+  if (isRevoked && state === 'active') model.states[index] = 'revoked'
+  else if (before === 'predecessor_unknown' && state === 'revoked') model.states[index] = open
+  else if (!isRevoked && RANK.indexOf(before) < RANK.indexOf(state)) model.states[index] = state
 }

@@ -3,7 +3,8 @@
  *
  * Keys begin with the issue time, so that neighbours in time are neighbours on disk: one commit touches few pages, and
  * expiry deletes from the front. `issued/…` is described in issued.ts; `known/…` holds the state: `R` for revoked; `A`
- * for active, followed by the receipt that it revoked, or `?` if that is not known yet.
+ * for active, followed by the receipt that it revoked, or `?` if that is not known yet. If such a receipt is revoked, `known/…/open`
+ * marks it; a release that does not know the mark reads the receipt as revoked.
  */
 
 import { LIMITS } from '../../../domain/limits.ts'
@@ -35,17 +36,23 @@ export function openReceipts(table: Table, issued: IssuedReceipts, nowMs: () => 
     if (stored === null || stored === 'R') return stored === null ? null : 'revoked'
     return stored === PREDECESSOR_UNKNOWN ? 'predecessor_unknown' : 'active'
   }
+  const openKey = (receipt: ReceiptRef): string => `${knownKey(receipt)}/open`
+  const isOpen = (receipt: ReceiptRef): boolean => table.get(openKey(receipt)) !== undefined
   const raise = (receipt: ReceiptRef, stored: string): void => {
     table.put(knownKey(receipt), stored)
     issued.forget(receipt)
   }
   const revoke = (receipt: ReceiptRef): void => {
-    if (!isOver(receipt) && knownState(receipt) !== 'revoked') raise(receipt, 'R')
+    const state = knownState(receipt)
+    if (isOver(receipt) || state === 'revoked') return
+    raise(receipt, 'R')
+    if (state === 'predecessor_unknown') table.put(openKey(receipt), '?')
   }
   const makeActive = (receipt: ReceiptRef, previous: Predecessor): void => {
     const state = knownState(receipt)
     const isNews = state === null || (state === 'predecessor_unknown' && previous !== 'unknown')
     if (!isOver(receipt) && isNews) raise(receipt, activeText(previous))
+    if (state === 'revoked' && previous !== 'unknown' && isOpen(receipt)) table.remove(openKey(receipt))
     if (previous !== null && previous !== 'unknown') revoke(previous)
   }
   const activate = (receipt: ReceiptRef): Activation => {
@@ -59,7 +66,11 @@ export function openReceipts(table: Table, issued: IssuedReceipts, nowMs: () => 
   }
   return {
     activate,
-    stateOf: (receipt) => knownState(receipt) ?? (issued.find(receipt) === null ? 'unknown' : 'issued'),
+    stateOf(receipt) {
+      const state = knownState(receipt)
+      if (state === 'revoked' && isOpen(receipt)) return 'revoked_predecessor_unknown'
+      return state ?? (issued.find(receipt) === null ? 'unknown' : 'issued')
+    },
     learn(receipt, state) {
       if (state === 'issued') return issued.put(receipt)
       if (state === 'revoked') return revoke(receipt)

@@ -11,6 +11,7 @@ import type {
   IssuedReceipt,
   Predecessor,
   ReceiptRef,
+  ReceiptStanding,
   UsageOutcome,
   UsageRequest,
 } from '../hot-state.ts'
@@ -100,13 +101,13 @@ function receiptVerbs(nowMs: () => number): ReceiptVerbs {
     },
     putVisit: async (receipt) => noteIssued(receipt),
     async activate(receipt) {
-      const isFinal = receipts.stateOf(receipt) === 'revoked'
+      const isFinal = isRevoked(receipts.stateOf(receipt))
       return isFinal || isFresh(receipt) ? receipts.activate(receipt) : { kind: 'unknown' }
     },
     receiptStates: async (asked) =>
       asked.map((receipt) => {
         const state = receipts.stateOf(receipt)
-        if (state === 'revoked') return state
+        if (isRevoked(state)) return state
         // An install follows its page's activation by moments: Facts cannot have that yet. Of anything else Facts knows
         // more.
         return state !== 'issued' && isFresh(receipt) ? state : 'unknown'
@@ -116,6 +117,10 @@ function receiptVerbs(nowMs: () => number): ReceiptVerbs {
       see(receipt)
     },
   }
+}
+
+function isRevoked(state: ReceiptStanding): boolean {
+  return state === 'revoked' || state === 'revoked_predecessor_unknown'
 }
 
 function issuedInMemory(nowMs: () => number): IssuedReceipts {

@@ -30,7 +30,9 @@ export type RedisVerbs = Omit<HotState, 'flush' | 'health' | 'close'>
 const KEEP_PAST_DAY_MS = LIMITS.receiptLifetimeMs + LIMITS.clockSkewMs
 const ANSWER_MEMORY_MS = LIMITS.answerMemoryDays * DAY_MS
 const USAGE_MEMORY_MS = 2 * 366 * DAY_MS
-const STATES: readonly ReceiptStanding[] = ['unknown', 'issued', 'active', 'revoked', 'predecessor_unknown']
+const STATES: readonly ReceiptStanding[] = [
+  ...(['unknown', 'issued', 'active', 'revoked', 'predecessor_unknown', 'revoked_predecessor_unknown'] as const),
+]
 
 /** `clock` replaces the server's time; for tests only. */
 export function redisVerbs(run: RunScript, life: () => StoreLife, clock: (() => number) | undefined): RedisVerbs {

@@ -48,6 +48,12 @@ local function issued_key(id)
   return PREFIX .. 'i:' .. id
 end
 
+-- Marks a revoked receipt that was active once and whose predecessor is not known yet. The mark is a key of its own, so that
+-- a release that does not know it still reads the state as revoked.
+local function open_key(id)
+  return PREFIX .. 'o:' .. id
+end
+
 -- Where a receipt's state is, or false and where it belongs. A day has 4,096 hashes. Each full one is continued by 16
 -- others, and each of these by 16 more, so that hashes are neither long nor many, however many receipts a day has.
 local function find_state(id, day)
@@ -77,7 +83,9 @@ local function revoke(id, day, keep_ms)
   local left_ms = expires_in_ms(day, keep_ms)
   if left_ms <= 0 then return end
   local state, bucket = find_state(id, day)
-  if state ~= REVOKED then set_state(id, bucket, REVOKED, left_ms) end
+  if state == REVOKED then return end
+  set_state(id, bucket, REVOKED, left_ms)
+  if state == UNKNOWN then keep(open_key(id), '', left_ms) end
 end
 
 -- `previous` is empty or the ID (16 bytes), day (4 bytes) and reference of the receipt that this one revokes; zeros if
@@ -88,6 +96,7 @@ local function make_active(id, day, previous, keep_ms)
     local state, bucket = find_state(id, day)
     local replaced = previous == '' and ACTIVE or string.sub(previous, 21)
     if not state or (state == UNKNOWN and replaced ~= UNKNOWN) then set_state(id, bucket, replaced, left_ms) end
+    if state == REVOKED and replaced ~= UNKNOWN then redis.call('DEL', open_key(id)) end
   end
   if previous ~= '' and string.sub(previous, 21) ~= UNKNOWN then
     revoke(string.sub(previous, 1, 16), (struct.unpack('>I4', string.sub(previous, 17, 20))), keep_ms)

@@ -1,14 +1,16 @@
 -- Reads the states of receipts.
--- KEYS[1]  prefix; reads r:<day>:<bucket>, i:<id>
+-- KEYS[1]  prefix; reads r:<day>:<bucket>, i:<id>, o:<id>
 -- ARGV     clock or '', then for each receipt its ID and day
--- Returns  for each receipt 0 unknown, 1 issued, 2 active, 3 revoked, 4 active with an unknown predecessor
+-- Returns  for each receipt 0 unknown, 1 issued, 2 active, 3 revoked, 4 active with an unknown predecessor, 5 the same
+--          of a revoked one
 
 local states = {}
 for index = 2, #ARGV, 2 do
   local state = find_state(ARGV[index], ARGV[index + 1])
   local code = 0
   if state then
-    code = state == REVOKED and 3 or state == UNKNOWN and 4 or 2
+    code = state == UNKNOWN and 4 or 2
+    if state == REVOKED then code = kept(open_key(ARGV[index])) and 5 or 3 end
   elseif kept(issued_key(ARGV[index])) then
     code = 1
   end
