@@ -4,7 +4,14 @@ import { expect } from 'chai'
 import type { Kafka, ProducerRecord } from 'kafkajs'
 
 import { KafkaAppendQueue } from '../../ports/event-log/kafka/appends.ts'
+import type { LeaderWatch } from '../../ports/event-log/kafka/leaders.ts'
 import { KafkaSender } from '../../ports/event-log/kafka/producer.ts'
+
+/** Nobody else ever leads. */
+const SETTLED: LeaderWatch = {
+  watch: () => ({ moved: new Promise(() => undefined), end: () => undefined }),
+  close: () => undefined,
+}
 
 describe('an append to Kafka', () => {
   it('counts once all replicas in sync have it, and is refused with any other answer than success', async () => {
@@ -25,6 +32,7 @@ describe('an append to Kafka', () => {
       nowMs: () => 1_795_168_800_000,
       lingerMs: 0,
       requestMs: 5_000,
+      leaders: SETTLED,
       onSent: () => undefined,
       onFailure: (error) => void failures.push(error.message),
     })
@@ -37,5 +45,42 @@ describe('an append to Kafka', () => {
       Array(2).fill({ topic: 'test.visits', acks: -1 }),
     )
     expect(sent[1]?.messages).to.deep.equal([{ key: 'k', value: 'v', timestamp: '1795168800000' }])
+  })
+
+  it('is sent anew, by a new producer, as soon as others lead its topic', async () => {
+    const moves: ((error: Error) => void)[] = []
+    const watch: LeaderWatch['watch'] = () => {
+      const { promise, reject } = Promise.withResolvers<never>()
+      promise.catch(() => undefined)
+      moves.push(reject)
+      return { moved: promise, end: () => undefined }
+    }
+    let producers = 0
+    const producer = () => {
+      const number = ++producers
+      return {
+        connect: async () => undefined,
+        disconnect: async () => undefined,
+        // The first one's broker stands still.
+        send: () => (number === 1 ? new Promise(() => undefined) : Promise.resolve([{ errorCode: 0 }])),
+      }
+    }
+    const queue = new KafkaAppendQueue({ maxBytes: 1_000_000, maxEntries: 100, batchBytes: 100_000 })
+    const sender = new KafkaSender({ producer } as unknown as Kafka, queue, {
+      topicName: (topic) => topic,
+      nowMs: Date.now,
+      lingerMs: 0,
+      requestMs: 60_000,
+      leaders: { ...SETTLED, watch },
+      onSent: () => undefined,
+      onFailure: () => undefined,
+    })
+    const appended = queue.add('visits', [{ key: 'k', value: 'v' }], { deadlineMs: 60_000, patienceMs: 60_000 })
+    sender.request('visits')
+    while (moves.length === 0) await new Promise((resolve) => setTimeout(resolve, 1))
+    moves[0]?.(new Error('other brokers lead the topic now'))
+    await appended
+    expect(producers).to.equal(2)
+    await sender.close()
   })
 })

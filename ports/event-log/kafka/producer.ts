@@ -6,6 +6,7 @@ import kafkajs from 'kafkajs'
 import type { Topic } from '../../../domain/records.ts'
 
 import type { Entry } from '../event-log.ts'
+import type { LeaderWatch } from './leaders.ts'
 import type { KafkaAppendQueue, SendFailure, Sending } from './appends.ts'
 import { within } from '../../../common/deadline.ts'
 
@@ -16,6 +17,7 @@ interface KafkaSenderOptions {
   readonly lingerMs: number
   /** The broker gives up waiting for its replicas after this time, in ms; this side a little later. */
   readonly requestMs: number
+  readonly leaders: LeaderWatch
   readonly onSent: () => void
   readonly onFailure: (error: Error, topic: Topic) => void
 }
@@ -54,6 +56,7 @@ export class KafkaSender {
 
   async close(): Promise<void> {
     this.#isClosed = true
+    this.#options.leaders.close()
     const producer = this.#producer
     this.#producer = null
     await producer?.then((connected) => connected.disconnect()).catch(() => undefined)
@@ -79,17 +82,21 @@ export class KafkaSender {
   /** Never throws, and ends in bounded time; the late success of an abandoned send is ignored. */
   async #send(topic: Topic, entries: readonly Entry[]): Promise<SendFailure | null> {
     const stuckMs = STUCK_AFTER_REQUESTS * this.#options.requestMs
+    const { moved, end } = this.#options.leaders.watch(this.#options.topicName(topic))
     let producer: Promise<Producer> | null = null
     try {
       if (this.#isClosed) throw new Error('the log is closed')
       producer = this.#connected()
-      await within(this.#sendBy(producer, topic, entries), stuckMs, () => new Error('Kafka did not answer in time'))
+      const sent = Promise.race([this.#sendBy(producer, topic, entries), moved])
+      await within(sent, stuckMs, () => new Error('Kafka did not answer in time'))
       return null
     } catch (error) {
       const failure = failureOf(error)
       // A new producer looks up the leaders; kafkajs would use a dead leader until its metadata is five minutes old.
       if (failure.isRetriable) this.#discard(producer)
       return failure
+    } finally {
+      end()
     }
   }
 

@@ -1,0 +1,178 @@
+/**
+ * Notices that other brokers lead a topic now, for sends that wait for one that stands still.
+ *
+ * Such a send ends by itself only when its request does, seconds after Kafka has given the partitions to others: kafkajs asks
+ * who leads when something failed, and silence is no failure. While a send takes long, each broker of the list is therefore
+ * asked over a connection of its own, so that one that is silent keeps no other from answering.
+ */
+
+import type { Kafka } from 'kafkajs'
+
+import { brokerAnswered, brokerWasSilent } from './brokers.ts'
+
+/** Who leads the partitions of a topic, as a text that is another one when it changes; by the topic's name on the brokers. */
+export type Leaders = ReadonlyMap<string, string>
+
+/** Asks one broker, by itself. */
+export interface LeaderSource {
+  /** Rejects where it gives no answer in time. */
+  ask(topics: readonly string[]): Promise<Leaders>
+  /** Gives its connection up; the next question makes a new one. */
+  rest(): void
+}
+
+export interface LeaderWatch {
+  /** `moved` rejects when others lead the topic than did when the send began, as far as that is known. */
+  watch(topicName: string): { readonly moved: Promise<never>; readonly end: () => void }
+  close(): void
+}
+
+interface Watched {
+  readonly topicName: string
+  readonly sinceMs: number
+  /** Of the last answer before it began, or the first one since. */
+  leaders: string | undefined
+  readonly reject: (error: Error) => void
+}
+
+const LOOK_MS = 250
+/** A send that takes as long is slow, or its broker stands still. */
+const SLOW_MS = 500
+/** What was answered longer ago says nothing of what a send began with; then nobody is asked any more either. */
+const FRESH_MS = 3_000
+
+export function leaderWatch(sources: readonly LeaderSource[]): LeaderWatch {
+  const watched = new Set<Watched>()
+  const known = new Map<string, string>()
+  let slowAtMs = Number.NEGATIVE_INFINITY
+  let timer: NodeJS.Timeout | null = null
+  let isAsking = false
+  const rest = (): void => {
+    known.clear()
+    for (const source of sources) source.rest()
+  }
+  const look = async (): Promise<void> => {
+    const nowMs = performance.now()
+    if ([...watched].some(({ sinceMs }) => nowMs - sinceMs >= SLOW_MS)) slowAtMs = nowMs
+    if (nowMs - slowAtMs > FRESH_MS) return known.size > 0 ? rest() : undefined
+    const topics = [...new Set([...watched].map(({ topicName }) => topicName))]
+    if (isAsking || topics.length === 0) return
+    isAsking = true
+    const answers = await Promise.all(sources.map((source) => source.ask(topics).catch(() => null)))
+    isAsking = false
+    for (const [topicName, leaders] of agreed(answers)) known.set(topicName, leaders)
+    for (const one of watched) tell(one, known.get(one.topicName))
+  }
+  return {
+    watch(topicName) {
+      timer ??= setInterval(() => void look(), LOOK_MS).unref()
+      const { promise: moved, reject } = Promise.withResolvers<never>()
+      moved.catch(() => undefined)
+      const one: Watched = { topicName, sinceMs: performance.now(), leaders: known.get(topicName), reject }
+      watched.add(one)
+      return { moved, end: () => void watched.delete(one) }
+    },
+    close() {
+      if (timer !== null) clearInterval(timer)
+      rest()
+    },
+  }
+}
+
+function tell(one: Watched, leaders: string | undefined): void {
+  if (leaders === undefined) return
+  one.leaders ??= leaders
+  if (one.leaders !== leaders) one.reject(new Error('other brokers lead the topic now'))
+}
+
+/** Topics of which all that answered say the same: who asks anew next may ask any of them. */
+function agreed(answers: readonly (Leaders | null)[]): Leaders {
+  const told = answers.filter((answer) => answer !== null)
+  return new Map([...(told[0] ?? [])].filter(([topic, leaders]) => told.every((one) => one.get(topic) === leaders)))
+}
+
+interface PartitionState {
+  readonly partitionId: number
+  readonly leader: number
+}
+
+/** What kafkajs keeps to itself; its public questions go through brokers of its own choice, silent ones among them. */
+interface Cluster {
+  readonly brokerPool: {
+    readonly seedBroker: {
+      metadata(topics: readonly string[]): Promise<{
+        readonly topicMetadata: readonly {
+          readonly topic: string
+          readonly partitionMetadata: readonly PartitionState[]
+        }[]
+      }>
+    }
+  }
+  connect(): Promise<void>
+  disconnect(): Promise<void>
+}
+
+type CreateCluster = (options: { readonly allowAutoTopicCreation: boolean }) => Cluster
+
+const CREATE_CLUSTER = 'private:Kafka:createCluster'
+const ANSWER_MS = 1_000
+/** So long a broker that gave no answer is not asked again: the others' answers would wait for it. */
+const SPARED_MS = 3_000
+
+/** @param kafka a client that knows this one broker, `address`, alone */
+export function leaderSource(kafka: Kafka, address: string): LeaderSource {
+  let opened: Promise<Cluster> | null = null
+  let sparedUntilMs = Number.NEGATIVE_INFINITY
+  const open = async (): Promise<Cluster> => {
+    const cluster = clusterOf(kafka)
+    await cluster.connect()
+    return cluster
+  }
+  const rest = (): void => {
+    void opened?.then((cluster) => cluster.disconnect()).catch(() => undefined)
+    opened = null
+  }
+  return {
+    async ask(topics) {
+      if (performance.now() < sparedUntilMs) throw new Error(`${address} was silent a moment ago`)
+      opened ??= open()
+      try {
+        const leaders = await inTime(opened.then((cluster) => cluster.brokerPool.seedBroker.metadata(topics)))
+        brokerAnswered(address)
+        return new Map(leaders.topicMetadata.map(({ topic, partitionMetadata }) => [topic, textOf(partitionMetadata)]))
+      } catch (error) {
+        brokerWasSilent(address)
+        sparedUntilMs = performance.now() + SPARED_MS
+        rest()
+        throw error
+      }
+    },
+    rest,
+  }
+}
+
+function textOf(partitions: readonly PartitionState[]): string {
+  return partitions
+    .toSorted((one, other) => one.partitionId - other.partitionId)
+    .map(({ leader }) => leader)
+    .join()
+}
+
+function clusterOf(kafka: Kafka): Cluster {
+  const symbol = Object.getOwnPropertySymbols(kafka).find(({ description }) => description === CREATE_CLUSTER)
+  const create = symbol === undefined ? undefined : (kafka as unknown as Record<symbol, CreateCluster>)[symbol]
+  if (create === undefined) throw new Error('kafkajs is not the version that this service was made for')
+  return create({ allowAutoTopicCreation: false })
+}
+
+async function inTime<T>(question: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${ANSWER_MS} ms`)), ANSWER_MS)
+  })
+  try {
+    return await Promise.race([question, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
