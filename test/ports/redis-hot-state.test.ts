@@ -378,6 +378,23 @@ describe('Redis hot state', () => {
       expect(await other.readUsage('acme', MONTH)).to.be.within(2, 3)
     })
 
+    it('lets a caller settle who was first while Redis was away, after one before it that had claimed the event there', async () => {
+      const [state, other] = [await open(), await open()]
+      const [before, first] = [claim('event-1', 'before'), claim('event-1', 'first')]
+      await state.claimInstall(before)
+      freeze()
+      await until(async () => !(await isShared(state)()))
+      await state.keepInstall(before, 'decided')
+      await state.releaseInstall(before)
+      expect(await state.claimInstall(first)).to.deep.include({ kind: 'first', kept: 'decided' })
+      server.thaw()
+      await until(isShared(state))
+      await until(isShared(other))
+      await state.settleInstall({ ...first, answer: 'pending', isPending: true, receivedAtMs: 1, matched: null })
+      expect(await other.claimInstall(claim('event-1', 'repeat'))).to.deep.equal({ kind: 'settled', answer: 'pending' })
+      expect(await other.claimInstall(claim('event-2'))).to.deep.include({ installation: { kind: 'pending' } })
+    })
+
     it('rejects if it is set to, until Redis is back', async () => {
       const state = await open({ whenAway: 'reject' })
       const known = receipt()

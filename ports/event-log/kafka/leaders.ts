@@ -8,6 +8,7 @@
 
 import type { Kafka } from 'kafkajs'
 
+import { within } from '../../../common/deadline.ts'
 import { brokerAnswered, brokerWasSilent } from './brokers.ts'
 
 /** Who leads the partitions of a topic, as a text that is another one when it changes; by the topic's name on the brokers. */
@@ -137,7 +138,10 @@ export function leaderSource(kafka: Kafka, address: string): LeaderSource {
       if (performance.now() < sparedUntilMs) throw new Error(`${address} was silent a moment ago`)
       opened ??= open()
       try {
-        const leaders = await inTime(opened.then((cluster) => cluster.brokerPool.seedBroker.metadata(topics)))
+        const leaders = await within(
+          opened.then((cluster) => cluster.brokerPool.seedBroker.metadata(topics)),
+          ANSWER_MS,
+        )
         brokerAnswered(address)
         return new Map(leaders.topicMetadata.map(({ topic, partitionMetadata }) => [topic, textOf(partitionMetadata)]))
       } catch (error) {
@@ -163,16 +167,4 @@ function clusterOf(kafka: Kafka): Cluster {
   const create = symbol === undefined ? undefined : (kafka as unknown as Record<symbol, CreateCluster>)[symbol]
   if (create === undefined) throw new Error('kafkajs is not the version that this service was made for')
   return create({ allowAutoTopicCreation: false })
-}
-
-async function inTime<T>(question: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${ANSWER_MS} ms`)), ANSWER_MS)
-  })
-  try {
-    return await Promise.race([question, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }

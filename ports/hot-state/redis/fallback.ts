@@ -158,7 +158,7 @@ async function activateByOwnWord(receipt: ReceiptRef, either: Either, known: Loc
   return own
 }
 
-type InstallNews = 'keepInstall' | 'settleInstall' | 'decideInstall'
+type InstallNews = 'keepInstall' | 'settleInstall' | 'decideInstall' | 'releaseInstall'
 
 function installVerbs(
   either: Either,
@@ -177,8 +177,9 @@ function installVerbs(
   /** Runs on Redis, or locally with a replay later. */
   const told = (verb: (state: Pick<HotState, InstallNews>) => Promise<void>): Promise<void> =>
     either(verb, async (alone, tell) => {
-      await verb(alone)
+      // First, in the same turn as the choice to go alone: after a pause everything may have been told already.
       tell(verb)
+      await verb(alone)
     })
   return {
     claimInstall: (claim) =>
@@ -189,11 +190,8 @@ function installVerbs(
     keepInstall: (claim, decision) => told((state) => state.keepInstall(claim, decision)),
     settleInstall: (settlement) => told((state) => state.settleInstall(settlement)),
     decideInstall: (decision) => told((state) => state.decideInstall(decision)),
-    releaseInstall: (claim) =>
-      either(
-        (shared) => shared.releaseInstall(claim),
-        (alone) => alone.releaseInstall(claim),
-      ),
+    // A claim that Redis still held would keep out the caller who is first next and settles when Redis is back.
+    releaseInstall: (claim) => told((state) => state.releaseInstall(claim)),
     forgotten: () =>
       either(
         (shared) => shared.forgotten(),
