@@ -27,7 +27,7 @@ import { kafkaClient, QUESTION_MS, unavailable } from './client.ts'
 import type { MemberSettings } from './consumer.ts'
 import { startMember } from './consumer.ts'
 import { allLags, lagOf, offsetsSince, positionsOf, progressOf, topicRanges } from './positions.ts'
-import { leaderSource, leaderWatch } from './leaders.ts'
+import { leadersOf } from './leaders.ts'
 import { newestEntries } from './newest.ts'
 import { KafkaSender } from './producer.ts'
 import { TopicReader } from './reader.ts'
@@ -147,11 +147,7 @@ class LogInKafka implements EventLog {
       nowMs: options.nowMs,
       lingerMs: options.lingerMs,
       requestMs: REQUEST_MS,
-      leaders: leaderWatch(
-        settings.brokers.map((address) =>
-          leaderSource(kafkaClient({ ...settings, brokers: [address] }, { requestMs: QUESTION_MS }), address),
-        ),
-      ),
+      leaders: leadersOf(settings),
       onSent: () => {
         this.#lastAppendAtMs = options.nowMs()
         this.#failedAtMs = Number.NEGATIVE_INFINITY

@@ -10,6 +10,8 @@ import type { Kafka } from 'kafkajs'
 
 import { within } from '../../../common/deadline.ts'
 import { brokerAnswered, brokerWasSilent } from './brokers.ts'
+import { kafkaClient, QUESTION_MS } from './client.ts'
+import type { KafkaSettings } from './url.ts'
 
 /** Who leads the partitions of a topic, as a text that is another one when it changes; by the topic's name on the brokers. */
 export type Leaders = ReadonlyMap<string, string>
@@ -41,6 +43,12 @@ const LOOK_MS = 250
 const SLOW_MS = 500
 /** What was answered longer ago says nothing of what a send began with; then nobody is asked any more either. */
 const FRESH_MS = 3_000
+
+/** Asks each broker of the address. Throws where a TLS file cannot be read. */
+export function leadersOf(settings: KafkaSettings): LeaderWatch {
+  const alone = (address: string): Kafka => kafkaClient({ ...settings, brokers: [address] }, { requestMs: QUESTION_MS })
+  return leaderWatch(settings.brokers.map((address) => leaderSource(alone(address), address)))
+}
 
 export function leaderWatch(sources: readonly LeaderSource[]): LeaderWatch {
   const watched = new Set<Watched>()
@@ -121,7 +129,7 @@ const ANSWER_MS = 1_000
 const SPARED_MS = 3_000
 
 /** @param kafka a client that knows this one broker, `address`, alone */
-export function leaderSource(kafka: Kafka, address: string): LeaderSource {
+function leaderSource(kafka: Kafka, address: string): LeaderSource {
   let opened: Promise<Cluster> | null = null
   let sparedUntilMs = Number.NEGATIVE_INFINITY
   const open = async (): Promise<Cluster> => {
