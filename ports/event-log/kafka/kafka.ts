@@ -227,12 +227,11 @@ class LogInKafka implements EventLog {
   async progress(topic: Topic, group: string): Promise<TopicProgress> {
     if (this.#isClosed) throw new LogUnavailable('the log is closed')
     const groupId = `${this.#settings.prefix}${group}:${topic}`
+    const topicName = this.#topicName(topic)
     // Not tried again: who asks has a request that waits, or comes again.
-    try {
-      return await this.#askOnce((admin) => progressOf(admin, groupId, this.#topicName(topic)))
-    } catch (error) {
+    return this.#askOnce((admin) => progressOf(admin, groupId, topicName)).catch((error: unknown) => {
       throw unavailable('Kafka could not be asked', error)
-    }
+    })
   }
 
   health(): EventLogHealth {
