@@ -27,10 +27,9 @@ import { kafkaClient, QUESTION_MS, unavailable } from './client.ts'
 import type { MemberSettings } from './consumer.ts'
 import { startMember } from './consumer.ts'
 import { allLags, lagOf, offsetsSince, positionsOf, progressOf, topicRanges } from './positions.ts'
-import { leadersOf } from './leaders.ts'
-import { newestEntries } from './newest.ts'
+import { leaderSources, leaderWatch } from './leaders.ts'
 import { KafkaSender } from './producer.ts'
-import { TopicReader } from './reader.ts'
+import { newestEntries, TopicReader } from './reader.ts'
 import type { KafkaSettings } from './url.ts'
 import { ALL_TOPICS } from './topic-layout.ts'
 import { endedWithin } from '../../../common/deadline.ts'
@@ -147,7 +146,7 @@ class LogInKafka implements EventLog {
       nowMs: options.nowMs,
       lingerMs: options.lingerMs,
       requestMs: REQUEST_MS,
-      leaders: leadersOf(settings),
+      leaders: leaderWatch(leaderSources(settings)),
       onSent: () => {
         this.#lastAppendAtMs = options.nowMs()
         this.#failedAtMs = Number.NEGATIVE_INFINITY

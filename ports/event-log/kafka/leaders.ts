@@ -44,10 +44,10 @@ const SLOW_MS = 500
 /** What was answered longer ago says nothing of what a send began with; then nobody is asked any more either. */
 const FRESH_MS = 3_000
 
-/** Asks each broker of the address. Throws where a TLS file cannot be read. */
-export function leadersOf(settings: KafkaSettings): LeaderWatch {
+/** One for each broker of the address. Throws where a TLS file cannot be read. */
+export function leaderSources(settings: KafkaSettings): readonly LeaderSource[] {
   const alone = (address: string): Kafka => kafkaClient({ ...settings, brokers: [address] }, { requestMs: QUESTION_MS })
-  return leaderWatch(settings.brokers.map((address) => leaderSource(alone(address), address)))
+  return settings.brokers.map((address) => leaderSource(alone(address), address))
 }
 
 export function leaderWatch(sources: readonly LeaderSource[]): LeaderWatch {
