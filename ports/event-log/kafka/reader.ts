@@ -19,13 +19,13 @@ interface ReaderOptions {
 }
 
 /** Offsets of one partition, up to but without `end`. */
-export interface ReadRange {
+interface ReadRange {
   readonly partition: number
   readonly from: number
   readonly end: number
 }
 
-export interface PartitionEntries extends ReadRange {
+interface PartitionEntries extends ReadRange {
   readonly entries: readonly StoredEntry[]
 }
 
@@ -182,7 +182,7 @@ function firstRows(parts: readonly PartitionEntries[], maxEntries: number): read
 }
 
 /** Entries of several partitions, by offset and then partition. */
-export function byOffset(parts: readonly PartitionEntries[]): readonly StoredEntry[] {
+function byOffset(parts: readonly PartitionEntries[]): readonly StoredEntry[] {
   return parts
     .flatMap(({ partition, entries }) => entries.map((entry) => ({ partition, entry })))
     .sort((left, right) => left.entry.offset - right.entry.offset || left.partition - right.partition)
