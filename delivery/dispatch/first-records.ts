@@ -4,7 +4,7 @@ import { recordKey } from '../../domain/records.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
 import type { Arrival } from './decide-pending.ts'
 import type { Superseded } from './plan.ts'
-import { readDispatched, readFirsts, type DispatchedBefore, type FactsReader } from './reads.ts'
+import { readDeliveries, readFirsts, type DeliveryBefore, type FactsReader } from './reads.ts'
 import { BoundedMap } from '../../common/bounded-map.ts'
 
 export interface OwnArrival extends Arrival {
@@ -52,12 +52,11 @@ export class FirstRecords {
       eventId: install.eventId,
     }))
     const facts = this.#facts
-    const [dispatched, reported] = await Promise.all([readDispatched(facts, events), readFirsts(facts, events)])
+    const [deliveries, reported] = await Promise.all([readDeliveries(facts, events), readFirsts(facts, events)])
     return [...firsts].flatMap(([key, arrival]) => {
-      const before = dispatched.get(key)
-      if (isLaterThan(arrival, reported.get(key))) return []
-      if (before !== undefined && before.receivedAtMs <= receivedAtMs(arrival)) return []
-      return [{ ...arrival, superseded: supersededBy(this.#known.get(key), before) }]
+      const before = deliveries.get(key) ?? []
+      if (isLaterThan(arrival, reported.get(key)) || isDispatched(arrival, before)) return []
+      return [{ ...arrival, superseded: supersededBy(arrival, this.#known.get(key), before) }]
     })
   }
 
@@ -93,11 +92,32 @@ function saysTheSame({ record: { install } }: Arrival, first: QueryRow<'firstIns
   )
 }
 
-function supersededBy(known: Known | undefined, before: DispatchedBefore | undefined): Superseded | null {
-  if (known === undefined && before === undefined) return null
+/**
+ * An earlier record was dispatched, or this one was, to each of its destinations. A row for some of them is not enough:
+ * if the append of one provider's jobs fails, the worker of another may have delivered its job, and stored so, by the
+ * time the batch comes again.
+ */
+function isDispatched(arrival: OwnArrival, before: readonly DeliveryBefore[]): boolean {
+  const ownMs = receivedAtMs(arrival)
+  if (before.some((delivery) => delivery.receivedAtMs < ownMs)) return true
+  const own = new Set(before.flatMap((delivery) => (delivery.receivedAtMs === ownMs ? [delivery.destination] : [])))
+  return own.size > 0 && arrival.record.install.deliveries.every(({ destination }) => own.has(destination))
+}
+
+/** What later records of the event caused; what this very record caused is only written again. */
+function supersededBy(
+  arrival: OwnArrival,
+  known: Known | undefined,
+  before: readonly DeliveryBefore[],
+): Superseded | null {
+  const later = before.filter((delivery) => delivery.receivedAtMs > receivedAtMs(arrival))
+  if (known === undefined && later.length === 0) return null
   return {
-    receivedAtMs: Math.max(known?.receivedAtMs ?? 0, before?.receivedAtMs ?? 0),
-    skipped: new Set([...(known?.skipped ?? []), ...(before?.skipped ?? [])]),
+    receivedAtMs: Math.max(known?.receivedAtMs ?? 0, ...later.map((delivery) => delivery.receivedAtMs)),
+    skipped: new Set([
+      ...(known?.skipped ?? []),
+      ...later.flatMap(({ isSkipped, destination }) => (isSkipped ? [destination] : [])),
+    ]),
   }
 }
 

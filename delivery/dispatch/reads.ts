@@ -30,29 +30,30 @@ export interface VisitRef {
   readonly visitId: VisitId
 }
 
-/** An event's deliveries in ClickHouse. */
-export interface DispatchedBefore {
-  /** When the earliest install record behind any of them was received; 0 if no row has it. */
+/** One delivery of an event in ClickHouse. */
+export interface DeliveryBefore {
+  readonly destination: string
+  /** When the install record that it comes from was received; 0 if the first release wrote it. */
   readonly receivedAtMs: number
-  /** Destinations without a delivery. */
-  readonly skipped: readonly string[]
+  readonly isSkipped: boolean
 }
 
-/** The events among these that have deliveries, by `recordKey`; one query. */
-export async function readDispatched(
+/** The deliveries of these events, by `recordKey`; events without any are absent. One query. */
+export async function readDeliveries(
   facts: FactsReader,
   events: readonly EventRef[],
-): Promise<ReadonlyMap<string, DispatchedBefore>> {
-  const dispatched = new Map<string, DispatchedBefore>()
-  for (const row of await facts.run('dispatchedJobs', keysOf(events))) {
-    const key = recordKey(row.website, row.event_id)
-    const before = dispatched.get(key) ?? { receivedAtMs: row.install_received_at_ms, skipped: [] }
-    dispatched.set(key, {
-      receivedAtMs: Math.min(before.receivedAtMs, row.install_received_at_ms),
-      skipped: row.status === 'skipped' ? [...before.skipped, row.destination] : before.skipped,
-    })
+): Promise<ReadonlyMap<string, readonly DeliveryBefore[]>> {
+  const rows = await facts.run('dispatchedJobs', keysOf(events))
+  const byEvent = Map.groupBy(rows, (row) => recordKey(row.website, row.event_id))
+  return new Map([...byEvent].map(([key, ofEvent]) => [key, ofEvent.map(deliveryBefore)]))
+}
+
+function deliveryBefore(row: QueryRow<'dispatchedJobs'>): DeliveryBefore {
+  return {
+    destination: row.destination,
+    receivedAtMs: row.install_received_at_ms,
+    isSkipped: row.status === 'skipped',
   }
-  return dispatched
 }
 
 /** The first record of each event in ClickHouse, by `recordKey`; one query. */

@@ -7,7 +7,7 @@ import type { Install } from '../../domain/model.ts'
 import { encodeRecord, recordKey, type InstallRecord } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
-import { installOf, recordOf, visitOf } from './support/builders.ts'
+import { catalogOf, destinationOf, installOf, NOON_MS, recordOf, visitOf, WEBSITE } from './support/builders.ts'
 import { FactsDouble } from './support/facts-double.ts'
 import { Stage, until } from './support/harness.ts'
 
@@ -19,10 +19,13 @@ describe('what dispatch appends', () => {
   let appended: string[]
   /** How many appends to the topic of jobs still fail. */
   let failuresLeft: number
+  /** Called while an append is refused. */
+  let onRefused: () => void
 
   beforeEach(async () => {
     appended = []
     failuresLeft = 0
+    onRefused = () => undefined
     stage = await Stage.set()
     facts = new FactsDouble()
     dispatch = await startDispatch({
@@ -48,6 +51,7 @@ describe('what dispatch appends', () => {
       if (topic === 'deliver.ga4' && failuresLeft > 0) {
         failuresLeft -= 1
         appended.push(`${topic} refused`)
+        onRefused()
         throw new Error('not enough replicas')
       }
       await log.append(topic, entries, options)
@@ -69,6 +73,22 @@ describe('what dispatch appends', () => {
     expect(appended).to.deep.equal(['deliver.ga4 refused', 'deliver.ga4 refused', 'deliver.ga4', 'deliveries'])
     expect((await stage.records()).map(({ eventId, status }) => [eventId, status])).to.deep.equal([
       ['event-0001', 'pending'],
+    ])
+  })
+
+  it('is a job for each destination, even if another one was delivered while its append failed', async () => {
+    const meta = destinationOf({ id: 'acme-meta', provider: 'meta', settings: {} })
+    stage.catalog = catalogOf([destinationOf(), meta])
+    facts.show(visitOf({ identities: { ...visitOf().identities, meta: { fbc: 'fb.1.1.abc', fbp: 'fb.1.1.1' } } }))
+    failuresLeft = 1
+    const row = { website: WEBSITE, event_id: 'event-0001', destination: 'acme-meta' }
+    onRefused = () => facts.deliveries.push({ ...row, status: 'delivered', install_received_at_ms: NOON_MS })
+    await report(recordOf(installOf({ destinations: [destinationOf(), meta] })))
+    await until(() => appended.includes('deliveries'))
+    expect(appended).to.include.members(['deliver.ga4 refused', 'deliver.ga4'])
+    expect((await stage.records()).map(({ destination, status }) => [destination, status])).to.deep.equal([
+      ['acme-ga4', 'pending'],
+      ['acme-meta', 'pending'],
     ])
   })
 

@@ -9,7 +9,7 @@ import { expect } from 'chai'
 import type { Visit } from '../../domain/collection/visit-fields.ts'
 import { recordKey, type LogRecord } from '../../domain/records.ts'
 import { deliveriesOf } from '../../delivery/dispatch/plan.ts'
-import { readDispatched, readVisits } from '../../delivery/dispatch/reads.ts'
+import { readDeliveries, readVisits } from '../../delivery/dispatch/reads.ts'
 import { addFactRows } from '../../delivery/facts-writer/fact-rows.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
@@ -89,7 +89,7 @@ describe('what dispatch reads from ClickHouse', () => {
     expect(told).to.deep.equal([{ website: WEBSITE, visitId: broken.visitId }])
   })
 
-  it('is an event as soon as one record of its deliveries is stored', async () => {
+  it('is a delivery as soon as its first record is stored', async () => {
     const record = recordOf(installOf())
     const { records } = deliveriesOf({
       record,
@@ -99,9 +99,9 @@ describe('what dispatch reads from ClickHouse', () => {
       superseded: null,
     })
     const events = ['event-0001', 'event-0002'].map((eventId) => ({ website: WEBSITE, eventId }))
-    expect(await readDispatched(facts, events)).to.deep.equal(new Map())
+    expect(await readDeliveries(facts, events)).to.deep.equal(new Map())
     await store(...records)
-    const known = { receivedAtMs: NOON_MS, skipped: [] }
-    expect(await readDispatched(facts, events)).to.deep.equal(new Map([[recordKey(WEBSITE, 'event-0001'), known]]))
+    const known = [{ destination: 'acme-ga4', receivedAtMs: NOON_MS, isSkipped: false }]
+    expect(await readDeliveries(facts, events)).to.deep.equal(new Map([[recordKey(WEBSITE, 'event-0001'), known]]))
   })
 })

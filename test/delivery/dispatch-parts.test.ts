@@ -7,7 +7,7 @@ import type { Arrival } from '../../delivery/dispatch/decide-pending.ts'
 import { startDispatch } from '../../delivery/dispatch/dispatch.ts'
 import { FirstRecords, type OwnArrival } from '../../delivery/dispatch/first-records.ts'
 import { deliveriesOf, visitNeededBy, type Superseded } from '../../delivery/dispatch/plan.ts'
-import { readDecisions, readDispatched } from '../../delivery/dispatch/reads.ts'
+import { readDecisions, readDeliveries } from '../../delivery/dispatch/reads.ts'
 import type { Install } from '../../domain/model.ts'
 import { encodeRecord, recordKey, type InstallRecord } from '../../domain/records.ts'
 import type { Batch, EventLog } from '../../ports/event-log/event-log.ts'
@@ -112,6 +112,24 @@ describe('the record of an event that decides', () => {
     expect(await superseded()).to.deep.equal({ receivedAtMs: NOON_MS + 5, skipped: new Set(['here']) })
   })
 
+  it('is dispatched again until each of its destinations has a row, and then corrects nothing', async () => {
+    const destinations = [destinationOf({ id: 'one' }), destinationOf({ id: 'two' })]
+    const record = recordOf(installOf({ destinations }))
+    const arrival: OwnArrival = { record, firstSeenAtMs: NOON_MS, superseded: null }
+    facts.deliveries.push(dispatchedRow({ destination: 'one' }))
+    expect((await firsts.among([arrival])).map(({ superseded }) => superseded)).to.deep.equal([null])
+    facts.deliveries.push(dispatchedRow({ destination: 'two', install_received_at_ms: NOON_MS + 1 }))
+    const [again] = await firsts.among([arrival])
+    expect(again?.superseded).to.deep.equal({ receivedAtMs: NOON_MS + 1, skipped: new Set(['two']) })
+    facts.deliveries[1] = dispatchedRow({ destination: 'two', status: 'delivered' })
+    expect(await firsts.among([arrival])).to.deep.equal([])
+  })
+
+  it('is not a later one, whichever of its destinations the earlier one was dispatched to', async () => {
+    facts.deliveries.push(dispatchedRow({ destination: 'another', install_received_at_ms: NOON_MS - 1 }))
+    expect(await firsts.among([arrivalOf()])).to.deep.equal([])
+  })
+
   it('is remembered for the last 100,000 events, and for none before them', async () => {
     const remembered = { isParked: false, skipped: new Set<string>() }
     const event = (number: number): OwnArrival => arrivalOf({ eventId: `event-${number}` })
@@ -186,15 +204,17 @@ describe('what rows of the facts say to dispatch', () => {
   const event = { website: WEBSITE, eventId: EVENT }
   const key = recordKey(WEBSITE, EVENT)
 
-  it('is the earliest install that an event had deliveries of, and what was skipped', async () => {
+  it('is each delivery of an event, with the install that it comes from and whether it was skipped', async () => {
     const facts = new FactsDouble()
     facts.deliveries.push(
       dispatchedRow({ destination: 'one', install_received_at_ms: NOON_MS + 3 }),
       dispatchedRow({ destination: 'two', install_received_at_ms: NOON_MS + 1, status: 'delivered' }),
-      dispatchedRow({ destination: 'three', install_received_at_ms: NOON_MS + 2 }),
     )
-    const expected = { receivedAtMs: NOON_MS + 1, skipped: ['one', 'three'] }
-    expect([...(await readDispatched(facts, [event]))]).to.deep.equal([[key, expected]])
+    const expected = [
+      { destination: 'one', receivedAtMs: NOON_MS + 3, isSkipped: true },
+      { destination: 'two', receivedAtMs: NOON_MS + 1, isSkipped: false },
+    ]
+    expect([...(await readDeliveries(facts, [event]))]).to.deep.equal([[key, expected]])
   })
 
   it('is the whole decision of an install that was pending, with or without a visit', async () => {
