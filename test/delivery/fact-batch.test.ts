@@ -1,11 +1,12 @@
 /** What becomes of a batch that is too large, that holds refused rows, or whose engine goes away half way. */
 
 import { expect } from 'chai'
+import { Registry } from 'prom-client'
 
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
 import { startFactsWriter } from '../../delivery/facts-writer/facts-writer.ts'
 import { encodeRecord, type LogRecord } from '../../domain/records.ts'
-import type { Batch, EventLog } from '../../ports/event-log/event-log.ts'
+import type { Batch, BatchHandler, EventLog } from '../../ports/event-log/event-log.ts'
 import { type FactTable } from '../../ports/facts/columns.ts'
 import { FactsUnavailable, RowsRefused, type FactRow, type Facts } from '../../ports/facts/facts.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
@@ -66,6 +67,25 @@ const batchOf = (records: readonly LogRecord[]): Batch => ({
 })
 const requests = (count: number): LogRecord[] =>
   Array.from({ length: count }, (_, index) => requestRecord({ status: 200 + index }))
+const unreadables = (values: readonly string[]): Batch => ({
+  topic: 'requests',
+  partition: 0,
+  entries: values.map((value, offset) => ({ key: 'k', value, offset, appendedAtMs: 0 })),
+})
+
+/** How often other work of the event loop ran before `work` was done. */
+async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
+  let [turns, isDone] = [0, false]
+  const count = (): void => {
+    if (isDone) return
+    turns += 1
+    setImmediate(count)
+  }
+  setImmediate(count)
+  await work()
+  isDone = true
+  return turns
+}
 
 describe('a batch of the facts-writer', () => {
   it('above the bound of its text is cut, and says how far it came', async () => {
@@ -91,6 +111,32 @@ describe('a batch of the facts-writer', () => {
     const memory = new MemoryFacts()
     memory.charsOf = () => 16 * MIB
     expect((await writeBatch(memory.facts, batchOf(requests(4)), Date.now)).done).to.equal(2)
+  })
+
+  it('with a refused entry may have as much text as the bound, and no more', async () => {
+    const memory = new MemoryFacts()
+    const batch = unreadables(Array.from({ length: 3 }, () => 'a'.repeat(16 * MIB)))
+    expect((await writeBatch(memory.facts, batch, Date.now)).done).to.equal(2)
+  })
+
+  it('lets other work run after each hundred entries, and only then', async () => {
+    const { facts } = new MemoryFacts()
+    expect(await turnsDuring(() => writeBatch(facts, batchOf(requests(100)), Date.now))).to.equal(0)
+    expect(await turnsDuring(() => writeBatch(facts, batchOf(requests(250)), Date.now))).to.equal(2)
+  })
+
+  it('lets other work run after each hundred entries, and only then, if one of them is refused', async () => {
+    const { facts } = new MemoryFacts()
+    const none = Array.from({ length: 250 }, () => '')
+    expect(await turnsDuring(() => writeBatch(facts, unreadables(none.slice(0, 100)), Date.now))).to.equal(0)
+    expect(await turnsDuring(() => writeBatch(facts, unreadables(none), Date.now))).to.equal(2)
+  })
+
+  it('keeps the first 65,536 characters of an entry that is no record', async () => {
+    const memory = new MemoryFacts()
+    await writeBatch(memory.facts, unreadables([`${'a'.repeat(65_535)}bc`]), Date.now)
+    const [kept] = memory.rows.get('poison_records') ?? []
+    expect(kept?.['value']).to.equal(`${'a'.repeat(65_535)}b`)
   })
 
   it('takes an entry that is above the bound by itself, also if it is refused', async () => {
@@ -171,5 +217,45 @@ describe('a batch of the facts-writer', () => {
     }
     await writeBatch(memory.facts, batchOf(requests(8)), Date.now)
     expect(memory.rows.get('poison_records')).to.have.length(1)
+  })
+})
+
+describe('metrics of the facts-writer', () => {
+  const NOW_MS = 1_800_000_000_000
+
+  /** What the role's metrics say after one batch of entries that were appended at these times. */
+  async function metricsAfter(appendedAtMs: readonly number[]): Promise<readonly string[]> {
+    const registry = new Registry()
+    const handlers: BatchHandler[] = []
+    const eventLog = {
+      consume: async (_topic: string, _group: string, handler: BatchHandler) => {
+        handlers.push(handler)
+        return { stop: async () => undefined }
+      },
+    } as unknown as EventLog
+    const { facts } = new MemoryFacts()
+    const role = await startFactsWriter({ eventLog, facts, logger: SILENT_LOGGER, nowMs: () => NOW_MS, registry })
+    const batch = batchOf(requests(appendedAtMs.length))
+    const entries = batch.entries.map((entry, index) => ({ ...entry, appendedAtMs: appendedAtMs[index] ?? 0 }))
+    await handlers[0]?.({ ...batch, entries })
+    await role.stop()
+    return (await registry.metrics()).split('\n')
+  }
+
+  it('tell the age of the oldest entry of the last batch', async () => {
+    const lines = await metricsAfter([NOW_MS - 4_000, NOW_MS - 1_000])
+    expect(lines).to.include('whence_facts_lag_seconds 4')
+  })
+
+  it('tell an age of 0 if the clock of the machine that appended it is ahead, or if there is no entry', async () => {
+    expect(await metricsAfter([NOW_MS + 4_000])).to.include('whence_facts_lag_seconds 0')
+    expect(await metricsAfter([])).to.include('whence_facts_lag_seconds 0')
+  })
+
+  it('count batches by their duration, from 10 ms to 10 s', async () => {
+    const lines = await metricsAfter([NOW_MS])
+    const buckets = lines.flatMap((line) => /^whence_facts_batch_seconds_bucket\{le="(.*)"\}/.exec(line)?.[1] ?? [])
+    expect(buckets).to.deep.equal(['0.01', '0.025', '0.05', '0.1', '0.25', '0.5', '1', '2.5', '5', '10', '+Inf'])
+    expect(lines).to.include('whence_facts_batch_seconds_count 1')
   })
 })

@@ -36,6 +36,12 @@ describe('row versions', () => {
     )
   })
 
+  it('of first ones go from 0 to 2^51 - 1, so that a replayed row has the version of the one that is stored', () => {
+    expect(firstWins(0, 0)).to.equal(2 ** 51 - 1)
+    expect(firstWins(2 ** 42 - 1, 511)).to.equal(0)
+    expect(firstWins(2 ** 42 - 1, 512)).to.equal(511)
+  })
+
   it('let what came earlier win among first ones, whatever the offsets', () => {
     fc.assert(
       fc.property(time, time, offset, offset, (one, other, a, b) => {
@@ -143,6 +149,13 @@ describe('rows of a record', () => {
     const own = visit({ website: 'acme', isHandoffOnly: true })
     const rows = rowsOf(handoffRecord({ website: 'acme', visitId: own.visitId, visit: own }))
     expect(rows.map(([table]) => table)).to.deep.equal(['visits', 'handoffs', 'request_logs'])
+  })
+
+  it('name the reason of an install without a visit, and none of any other', () => {
+    const reasonOf = (changes: Parameters<typeof installRecord>[0]): unknown =>
+      rowsOf(installRecord(changes)).find(([table]) => table === 'installs')?.[1]['reason']
+    expect(reasonOf({ resolution: 'unmatched', verdicts: [] })).to.equal('no_receipt')
+    expect(reasonOf({ resolution: 'pending', verdicts: [] })).to.equal('')
   })
 
   it('are one for a decision, which is no request', () => {

@@ -161,16 +161,10 @@ const FACTS_WRITER: readonly Survivor[] = [
   ...survivors(
     {
       file: BATCH,
-      line: 'if (index > 0 && index % ENTRIES_PER_SLICE === 0) await turn()',
-      reason: 'When other work gets its turn; the rows are the same.',
+      line: 'if (entry !== undefined) keep(entry, table, engineCode)',
+      reason: 'Each refused row has its entry at the same position; the comparison tells the compiler so.',
     },
-    'if (true) await turn()',
-    'if (index > 0 || index % ENTRIES_PER_SLICE === 0) await turn()',
-    'if (true && index % ENTRIES_PER_SLICE === 0) await turn()',
-    'if (index >= 0 && index % ENTRIES_PER_SLICE === 0) await turn()',
-    'if (index <= 0 && index % ENTRIES_PER_SLICE === 0) await turn()',
-    'if (index > 0 && index % ENTRIES_PER_SLICE !== 0) await turn()',
-    'if (index > 0 && index * ENTRIES_PER_SLICE === 0) await turn()',
+    'if (true) keep(entry, table, engineCode)',
   ),
 ]
 
