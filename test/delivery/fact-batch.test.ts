@@ -1,72 +1,18 @@
 /** What becomes of a batch that is too large, that holds refused rows, or whose engine goes away half way. */
 
 import { expect } from 'chai'
-import { Registry } from 'prom-client'
 
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
 import { startFactsWriter } from '../../delivery/facts-writer/facts-writer.ts'
-import { encodeRecord, type LogRecord } from '../../domain/records.ts'
-import type { Batch, BatchHandler, EventLog } from '../../ports/event-log/event-log.ts'
-import { type FactTable } from '../../ports/facts/columns.ts'
-import { FactsUnavailable, RowsRefused, type FactRow, type Facts } from '../../ports/facts/facts.ts'
+import type { Batch, EventLog } from '../../ports/event-log/event-log.ts'
+import { FactsUnavailable } from '../../ports/facts/facts.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { requestRecord } from '../contract/fact-samples.ts'
 import { Stage, until } from './support/harness.ts'
+import { batchOf, MemoryFacts, requests } from './support/memory-facts.ts'
 
 const MIB = 1024 * 1024
 
-/** Keeps rows in memory. `refuses` says which rows the engine would not take; `charsOf` how long a row's text is. */
-class MemoryFacts {
-  readonly rows = new Map<FactTable, FactRow[]>()
-  /** Sizes of the inserts that were made, whole batches apart. */
-  readonly inserts: number[] = []
-  refuses: (row: FactRow) => boolean = () => false
-  charsOf: (row: FactRow) => number = () => 100
-  /** The insert of a single table that finds the engine away, counted from 0; those behind it succeed again. */
-  awayAt = -1
-
-  readonly facts = {
-    startBatch: () => {
-      const added: { table: FactTable; row: FactRow }[] = []
-      const state = { chars: 0 }
-      return {
-        get chars() {
-          return state.chars
-        },
-        add: (table: FactTable, row: FactRow) => {
-          added.push({ table, row })
-          state.chars += this.charsOf(row)
-        },
-        insert: async () => {
-          if (added.some(({ row }) => this.refuses(row))) throw new RowsRefused('OUT_OF_RANGE')
-          for (const { table, row } of added) this.#keep(table, [row])
-        },
-      }
-    },
-    insert: async (table: FactTable, rows: readonly FactRow[]) => {
-      if (this.awayAt-- === 0) throw new FactsUnavailable('away')
-      this.inserts.push(rows.length)
-      if (rows.some((row) => this.refuses(row))) throw new RowsRefused('OUT_OF_RANGE')
-      this.#keep(table, rows)
-    },
-  } as unknown as Facts
-
-  statuses(): readonly unknown[] {
-    return (this.rows.get('request_logs') ?? []).map((row) => row['status'])
-  }
-
-  #keep(table: FactTable, rows: readonly FactRow[]): void {
-    this.rows.set(table, [...(this.rows.get(table) ?? []), ...rows])
-  }
-}
-
-const batchOf = (records: readonly LogRecord[]): Batch => ({
-  topic: 'requests',
-  partition: 0,
-  entries: records.map((record, offset) => ({ key: 'k', value: encodeRecord(record), offset, appendedAtMs: 0 })),
-})
-const requests = (count: number): LogRecord[] =>
-  Array.from({ length: count }, (_, index) => requestRecord({ status: 200 + index }))
 const unreadables = (values: readonly string[]): Batch => ({
   topic: 'requests',
   partition: 0,
@@ -217,45 +163,5 @@ describe('a batch of the facts-writer', () => {
     }
     await writeBatch(memory.facts, batchOf(requests(8)), Date.now)
     expect(memory.rows.get('poison_records')).to.have.length(1)
-  })
-})
-
-describe('metrics of the facts-writer', () => {
-  const NOW_MS = 1_800_000_000_000
-
-  /** What the role's metrics say after one batch of entries that were appended at these times. */
-  async function metricsAfter(appendedAtMs: readonly number[]): Promise<readonly string[]> {
-    const registry = new Registry()
-    const handlers: BatchHandler[] = []
-    const eventLog = {
-      consume: async (_topic: string, _group: string, handler: BatchHandler) => {
-        handlers.push(handler)
-        return { stop: async () => undefined }
-      },
-    } as unknown as EventLog
-    const { facts } = new MemoryFacts()
-    const role = await startFactsWriter({ eventLog, facts, logger: SILENT_LOGGER, nowMs: () => NOW_MS, registry })
-    const batch = batchOf(requests(appendedAtMs.length))
-    const entries = batch.entries.map((entry, index) => ({ ...entry, appendedAtMs: appendedAtMs[index] ?? 0 }))
-    await handlers[0]?.({ ...batch, entries })
-    await role.stop()
-    return (await registry.metrics()).split('\n')
-  }
-
-  it('tell the age of the oldest entry of the last batch', async () => {
-    const lines = await metricsAfter([NOW_MS - 4_000, NOW_MS - 1_000])
-    expect(lines).to.include('whence_facts_lag_seconds 4')
-  })
-
-  it('tell an age of 0 if the clock of the machine that appended it is ahead, or if there is no entry', async () => {
-    expect(await metricsAfter([NOW_MS + 4_000])).to.include('whence_facts_lag_seconds 0')
-    expect(await metricsAfter([])).to.include('whence_facts_lag_seconds 0')
-  })
-
-  it('count batches by their duration, from 10 ms to 10 s', async () => {
-    const lines = await metricsAfter([NOW_MS])
-    const buckets = lines.flatMap((line) => /^whence_facts_batch_seconds_bucket\{le="(.*)"\}/.exec(line)?.[1] ?? [])
-    expect(buckets).to.deep.equal(['0.01', '0.025', '0.05', '0.1', '0.25', '0.5', '1', '2.5', '5', '10', '+Inf'])
-    expect(lines).to.include('whence_facts_batch_seconds_count 1')
   })
 })

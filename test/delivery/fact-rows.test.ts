@@ -78,6 +78,10 @@ describe('row versions', () => {
     )
   })
 
+  it('let an open state of the last time of all rank below an end', () => {
+    expect(latestWins('failed', 2 ** 42 - 1, 511)).to.be.lessThan(latestWins('skipped', 0, 0))
+  })
+
   it('let the later state win among open ones, clocks apart by five seconds or not', () => {
     const atMs = SAMPLE_MS
     expect(latestWins('retrying', atMs - 4_999, 1)).to.be.greaterThan(latestWins('pending', atMs, 2))
@@ -137,18 +141,41 @@ describe('rows of a record', () => {
     expect(rows.map(([, row]) => row['effect'])).to.deep.equal(['activated'])
   })
 
-  it('are empty where a visit names no campaign and an install no path', () => {
+  it('move the state of one receipt if none is named as replaced', () => {
+    const ids = { revokedVisitId: null, revokedIssuedAtMs: SAMPLE_MS }
+    const rows = rowsOf(activationRecord({ website: 'acme', ...ids })).filter(([table]) => table === 'activations')
+    expect(rows.map(([, row]) => row['effect'])).to.deep.equal(['activated'])
+  })
+
+  it('are empty where a visit names no campaign and an install no path, agent or visit', () => {
     const [[, bare] = []] = rowsOf(visitRecord({ utm: {} }))
     const campaign = ['source', 'medium', 'campaign', 'term', 'content', 'id'].map((name) => bare?.[`utm_${name}`])
     expect(campaign).to.deep.equal(Array(6).fill(''))
-    const [[, install] = []] = rowsOf(installRecord({ installPath: null }))
-    expect(install?.['install_path']).to.equal('')
+    const [[, install] = []] = rowsOf(installRecord({ installPath: null, visitId: null }))
+    expect(install).to.include({ install_path: '', agent: '', visit_id: '' })
   })
 
   it('hold the visit of a handoff that recorded one of its own', () => {
     const own = visit({ website: 'acme', isHandoffOnly: true })
     const rows = rowsOf(handoffRecord({ website: 'acme', visitId: own.visitId, visit: own }))
     expect(rows.map(([table]) => table)).to.deep.equal(['visits', 'handoffs', 'request_logs'])
+    expect(rows[1]?.[1]).to.include({ is_handoff_only: true })
+  })
+
+  it('hold no visit of a handoff that continues one', () => {
+    const rows = rowsOf(handoffRecord({ website: 'acme', visitId: visitId(), visit: null }))
+    expect(rows.map(([table]) => table)).to.deep.equal(['handoffs', 'request_logs'])
+    expect(rows[0]?.[1]).to.include({ is_handoff_only: false })
+  })
+
+  it('are one for a delivery that was not attempted', () => {
+    const rows = rowsOf(deliveryRecord({ website: 'acme', eventId: 'event-0001', attempt: null }))
+    expect(rows.map(([table]) => table)).to.deep.equal(['deliveries'])
+  })
+
+  it('are none for a record of a kind that nobody knows', () => {
+    const unknown = { ...visitRecord(), kind: 'unheard-of' } as unknown as ReturnType<typeof visitRecord>
+    expect(() => rowsOf(unknown)).to.throw('record of unknown kind')
   })
 
   it('name the reason of an install without a visit, and none of any other', () => {

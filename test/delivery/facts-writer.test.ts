@@ -272,6 +272,9 @@ describe('facts-writer', () => {
     it('is in proportion to the work while the event loop is busy', () => {
       expect(restAfter(one, options)).to.equal(200)
     })
+    it('is taken from the share of time on at which the event loop is busy', () => {
+      expect(restAfter({ ...one, utilization: 0.6 }, options)).to.equal(200)
+    })
     it('shrinks with the lag and ends when the lag is at its bound', () => {
       expect(restAfter({ ...one, lagMs: 5_000 }, options)).to.equal(100)
       expect(restAfter({ ...one, lagMs: 10_000 }, options)).to.equal(0)

@@ -62,7 +62,12 @@ const PARTS: readonly Part[] = [
       'delivery/facts-writer/fact-batch.ts',
       'delivery/facts-writer/fact-rows.ts',
     ],
-    spec: ['test/delivery/fact-rows.test.ts', 'test/delivery/fact-batch.test.ts', 'test/delivery/facts-writer.test.ts'],
+    spec: [
+      'test/delivery/fact-rows.test.ts',
+      'test/delivery/fact-batch.test.ts',
+      'test/delivery/facts-writer-batches.test.ts',
+      'test/delivery/facts-writer.test.ts',
+    ],
   },
 ]
 
