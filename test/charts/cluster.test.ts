@@ -225,7 +225,7 @@ describe('the chart on a real API server', function () {
     })
 
     it('takes up what kubectl applies, ties an install to its visit and reports it to GA4', async () => {
-      await kube.kubectl(['apply', '-n', ns, '-f', '-'], [...Object.values(MANIFESTS), LOG_STREAM].join('\n---\n'))
+      await kube.kubectl(['apply', '-n', ns, '-f', '-'], [...Object.values(MANIFESTS), LOG_STREAM, MEMBER].join('\n---\n'))
       await kube.kubectl(['wait', '-n', ns, '--for=condition=Ready', 'website/acme-dev', '--timeout=60s'])
       await until('the website is known to the api', async () => ((await journey().catch(() => '')) === 'matched' ? true : null))
       await until('GA4 was told', () => (ga4.total() > 0 ? true : null))
@@ -360,6 +360,12 @@ describe('the chart on a real API server', function () {
     }
   })
 })
+
+const MEMBER = `
+apiVersion: whence.dev/v1alpha1
+kind: Member
+metadata: { name: ann }
+spec: { organizationRef: { name: acme }, email: ann@acme.dev, role: Owner }`
 
 const LOG_STREAM = `
 apiVersion: v1

@@ -84,7 +84,10 @@ describe('a spool and a full disk', function () {
     expect(afterwards.ready).to.equal(200)
     expect(afterwards.log).to.include({ isAccepting: true }).and.not.have.property('isDiskFull')
     expect(afterwards.entries).to.be.at.least(afterwards.taken)
-    expect(messages).to.deep.equal(['less than 256 MB free: nothing new is taken', 'there is room on the disk again'])
+    expect(messages).to.deep.equal([
+      'less than 256 MB free: nothing new is accepted',
+      'there is room on the disk again',
+    ])
     expect(code).to.equal(0)
   })
 })
