@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 const ROOT = join(import.meta.dirname, '../..')
-const DECISION = 'docs/adr/0027-one-home-for-each-fact.md'
+const DECISION = 'docs/adr/0030-one-home-for-each-fact.md'
 const INDEX = 'domain/providers/index.ts'
 const MISSING = ['delivery/providers/nightjar.ts', 'stand-ins/nightjar.ts']
 
