@@ -7,7 +7,19 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const PARTS = ['package.json', 'api', 'bin', 'delivery', 'domain', 'ports', 'runtime', 'stand-ins', 'test'] as const
+const PARTS = [
+  'package.json',
+  'api',
+  'bin',
+  'common',
+  'dashboard',
+  'delivery',
+  'domain',
+  'ports',
+  'runtime',
+  'stand-ins',
+  'test',
+] as const
 const RUN_MS = 60_000
 
 export interface Release {
