@@ -125,6 +125,15 @@ describe('the record of an event that decides', () => {
     expect(await firsts.among([arrival])).to.deep.equal([])
   })
 
+  it('takes the place of a later one that was delivered, which is nothing to correct, with or without deliveries', async () => {
+    facts.deliveries.push(dispatchedRow({ status: 'delivered', install_received_at_ms: NOON_MS + 9 }))
+    for (const overrides of [{}, { deliveries: [] }]) {
+      const among = await firsts.among([arrivalOf(overrides)])
+      const expected = { receivedAtMs: NOON_MS + 9, skipped: new Set() }
+      expect(among.map(({ superseded }) => superseded)).to.deep.equal([expected])
+    }
+  })
+
   it('is not a later one, whichever of its destinations the earlier one was dispatched to', async () => {
     facts.deliveries.push(dispatchedRow({ destination: 'another', install_received_at_ms: NOON_MS - 1 }))
     expect(await firsts.among([arrivalOf()])).to.deep.equal([])

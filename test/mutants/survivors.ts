@@ -187,6 +187,14 @@ const DISPATCH: readonly Survivor[] = [
   ),
   ...survivors(
     {
+      file: FIRSTS,
+      line: 'const before = deliveries.get(key) ?? []',
+      reason: 'A text in the place of a delivery has no time, so it is neither earlier, the same nor later.',
+    },
+    'const before = deliveries.get(key) ?? ["Stryker was here"]',
+  ),
+  ...survivors(
+    {
       file: DECIDE,
       line: 'destinations: deps.catalog().websites.get(install.website)?.destinations ?? [],',
       reason: NO_DESTINATION,
