@@ -3,11 +3,13 @@
 import { expect } from 'chai'
 import { Registry } from 'prom-client'
 
+import { sha256Hex } from '../../common/digest.ts'
 import type { Arrival } from '../../delivery/dispatch/decide-pending.ts'
 import { startDispatch } from '../../delivery/dispatch/dispatch.ts'
 import { FirstRecords, type OwnArrival } from '../../delivery/dispatch/first-records.ts'
 import { deliveriesOf, visitNeededBy, type Superseded } from '../../delivery/dispatch/plan.ts'
 import { readDecisions, readDeliveries } from '../../delivery/dispatch/reads.ts'
+import { jobIdOf } from '../../domain/delivery/deliveries.ts'
 import type { Install } from '../../domain/model.ts'
 import { encodeRecord, recordKey, type InstallRecord } from '../../domain/records.ts'
 import type { Batch, EventLog } from '../../ports/event-log/event-log.ts'
@@ -139,6 +141,12 @@ describe('the record of an event that decides', () => {
     expect(await firsts.among([arrivalOf()])).to.deep.equal([])
   })
 
+  it('is the very one that was parked, not another of its millisecond', async () => {
+    firsts.remember(arrivalOf({}, '1'), { isParked: true, skipped: new Set() })
+    expect(await firsts.among([arrivalOf({}, '2')])).to.deep.equal([])
+    expect(requestIds(await firsts.among([arrivalOf({}, '1')]))).to.deep.equal(['1'])
+  })
+
   it('is remembered for the last 100,000 events, and for none before them', async () => {
     const remembered = { isParked: false, skipped: new Set<string>() }
     const event = (number: number): OwnArrival => arrivalOf({ eventId: `event-${number}` })
@@ -177,6 +185,11 @@ describe('the deliveries of an install', () => {
     expect(told({ catalog: catalogOf([destinationOf({ id: 'other' })]) })).to.include(gone)
     expect(told({ catalog: { ...catalogOf([]), websites: new Map() } })).to.include(gone)
     expect(told()).to.include({ status: 'pending', reason: '', jobs: 1 })
+  })
+
+  it('have the ID of their website, event and destination, and nothing to add', () => {
+    const id = { website: WEBSITE, eventId: EVENT, destination: 'acme-ga4' }
+    expect(told()).to.include({ jobId: jobIdOf(id, sha256Hex), detail: '' })
   })
 
   it('go nowhere if this release does not know their provider', () => {
@@ -360,6 +373,25 @@ describe('dispatch, as a consumer of the log', () => {
     await hand(late(3))
     expect(looks()).to.equal(15)
     expect(appended.map(([topic]) => topic)).to.deep.equal(Array(3).fill('dispatch.5s'))
+  })
+
+  it('looks again for a visit soon if those before were there', async () => {
+    const facts = new FactsDouble()
+    facts.show(visitOf())
+    const { hand } = await begun(facts)
+    await hand(recordOf(installOf()))
+    await hand(late(1))
+    // Once for the visit that was there.
+    expect(facts.asked.filter((query) => query === 'visitsByIds')).to.have.length(1 + 7)
+  })
+
+  it('dispatches a record once if it comes again before its rows are there', async () => {
+    const facts = new FactsDouble()
+    facts.show(visitOf())
+    const { hand, appended } = await begun(facts)
+    await hand(recordOf(installOf()))
+    await hand(recordOf(installOf()))
+    expect(appended.map(([topic]) => topic)).to.deep.equal(['deliver.ga4', 'deliveries'])
   })
 
   it('counts a visit whose row is damaged, and says which it is', async () => {

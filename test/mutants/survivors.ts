@@ -195,6 +195,14 @@ const DISPATCH: readonly Survivor[] = [
   ),
   ...survivors(
     {
+      file: DISPATCHER,
+      line: 'if (arrivals.length === 0) return []',
+      reason: 'Without an install nothing is asked for and nothing is appended; only the way there is saved.',
+    },
+    'if (false) return []',
+  ),
+  ...survivors(
+    {
       file: DECIDE,
       line: 'destinations: deps.catalog().websites.get(install.website)?.destinations ?? [],',
       reason: NO_DESTINATION,
