@@ -206,6 +206,12 @@ describe('the states of receipts', () => {
       expect(await parts.states(ONE, THIRD)).to.deep.equal({ [ONE.visitId]: 'active', [THIRD.visitId]: 'undecided' })
     })
 
+    it('are revoked for that one alone, also while the facts are behind', async () => {
+      parts.isBehind = true
+      parts.rows = [row(THIRD, { is_active: true, is_revoked: true, is_recorded: false })]
+      expect(await parts.states(THIRD)).to.deep.equal({ [THIRD.visitId]: 'revoked' })
+    })
+
     it('are undecided if it is replaced by one that is looked up with it', async () => {
       parts.hot = new Map([
         [ONE.visitId, 'active'],

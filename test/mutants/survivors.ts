@@ -92,10 +92,27 @@ const RECEIPT_SURVIVORS: readonly Survivor[] = [
   ...survivors(
     {
       file: RECEIPTS,
-      line: "const state = recalled.get(visitId) ?? known.get(visitId) ?? 'unknown'",
+      line: "const state = standingBy(known.get(visitId) ?? 'unknown', recalled.get(visitId))",
       reason: ASKED_FOR,
     },
-    'const state = recalled.get(visitId) ?? known.get(visitId) ?? ""',
+    'const state = standingBy(known.get(visitId) ?? "", recalled.get(visitId))',
+  ),
+  ...survivors(
+    {
+      file: RECEIPTS,
+      line: "return recalled === 'active' || recalled === 'revoked' ? 'revoked' : held",
+      reason: 'What the facts call revoked replaces every other state in the end.',
+    },
+    "return recalled === 'active' || false ? 'revoked' : held",
+    `return recalled === 'active' || recalled === "" ? 'revoked' : held`,
+  ),
+  ...survivors(
+    {
+      file: RECEIPTS,
+      line: "const standing = recalled.get(visitId) ?? (active.has(visitId) ? 'predecessor_unknown' : 'revoked')",
+      reason: 'It is only compared with the open states, and what is none of them is revoked.',
+    },
+    `const standing = recalled.get(visitId) ?? (active.has(visitId) ? 'predecessor_unknown' : "")`,
   ),
   ...survivors(
     {
