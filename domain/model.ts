@@ -146,6 +146,20 @@ export interface Install {
   readonly openCandidates?: readonly OpenCandidate[]
 }
 
+/** What was decided about an install, at once or later. */
+export type InstallOutcome = Pick<
+  Install,
+  | 'resolution'
+  | 'selectionPolicy'
+  | 'candidateCount'
+  | 'visitId'
+  | 'visitIssuedAtMs'
+  | 'gpc'
+  | 'verdicts'
+  | 'deliveries'
+  | 'answer'
+>
+
 /** The answer of `POST /v1/events`, in the contract's words. */
 export interface InstallAnswer {
   readonly ok: true

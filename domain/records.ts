@@ -2,7 +2,15 @@
 
 import type { LogEnds } from './collection/facts-lag.ts'
 import type { Visit } from './collection/visit-fields.ts'
-import type { CandidateVerdict, DeliveryStatus, Install, SessionMode, VisitId, WebsiteId } from './model.ts'
+import type {
+  CandidateVerdict,
+  DeliveryStatus,
+  Install,
+  InstallOutcome,
+  SessionMode,
+  VisitId,
+  WebsiteId,
+} from './model.ts'
 import type { ProviderId } from './providers/index.ts'
 import type { AttemptOutcome, DeliveryReason } from './delivery/reasons.ts'
 
@@ -108,23 +116,8 @@ export interface InstallRecord extends RecordBase {
 }
 
 /** The decision about a pending install. Of several decisions about one event the earliest counts. */
-export interface DecisionRecord extends Pick<
-  Install,
-  | 'website'
-  | 'organization'
-  | 'eventId'
-  | 'installationId'
-  | 'receivedAtMs'
-  | 'resolution'
-  | 'selectionPolicy'
-  | 'candidateCount'
-  | 'visitId'
-  | 'visitIssuedAtMs'
-  | 'gpc'
-  | 'verdicts'
-  | 'deliveries'
-  | 'answer'
-> {
+export interface DecisionRecord
+  extends Pick<Install, 'website' | 'organization' | 'eventId' | 'installationId' | 'receivedAtMs'>, InstallOutcome {
   readonly v: 1
   readonly kind: 'install_decision'
   readonly decidedAtMs: number

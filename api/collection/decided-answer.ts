@@ -5,6 +5,7 @@
  */
 
 import { readJsonColumn } from '../../common/json-column.ts'
+import { matchedVisit } from '../../domain/collection/install.ts'
 import type { InstallAnswer } from '../../domain/model.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
 import type { Claim, DecidedAnswer } from '../../ports/hot-state/hot-state.ts'
@@ -19,11 +20,11 @@ export async function answerByNow(
   claim: Pick<Claim, 'website' | 'eventId'>,
   deps: ApiDeps,
 ): Promise<InstallAnswer> {
-  const told = JSON.parse(held) as InstallAnswer
-  if (told.resolution !== 'pending') return told
+  const answer = JSON.parse(held) as InstallAnswer
+  if (answer.resolution !== 'pending') return answer
   const row = await lookUpDecision(claim, deps)
   const decided = row === undefined ? null : readJsonColumn<InstallAnswer>(row.answer)
-  if (row === undefined || decided === null) return told
+  if (row === undefined || decided === null) return answer
   await deps.hotState.decideInstall(decisionOf(row))
   return decided
 }
@@ -42,13 +43,13 @@ async function lookUpDecision(
 }
 
 function decisionOf(row: QueryRow<'decisionsByEvents'>): DecidedAnswer {
-  const { website, visit_id: visitId, visit_issued_at_ms: issuedAtMs, gpc } = row
+  const { website, visit_id: visitId, visit_issued_at_ms: visitIssuedAtMs, gpc } = row
   return {
     website,
     eventId: row.event_id,
     installationId: row.installation_id,
     answer: row.answer,
     receivedAtMs: row.received_at_ms,
-    matched: visitId === '' || issuedAtMs === null ? null : { website, visitId, issuedAtMs, gpc },
+    matched: matchedVisit({ website, visitId: visitId === '' ? null : visitId, visitIssuedAtMs, gpc }),
   }
 }

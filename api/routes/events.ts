@@ -7,6 +7,7 @@ import {
   chooseInstallPath,
   duplicateAnswer,
   isOnlyCounted,
+  matchedVisit,
   readInstallEvent,
   recordInstall,
   unrecordedAnswer,
@@ -21,7 +22,7 @@ import { readToken } from '../../domain/receipt.ts'
 import { COUNTED, resolve, type ReadReceipt, type ResolutionResult } from '../../domain/collection/resolve.ts'
 import { EVENT_SCHEMA } from '../../domain/collection/schemas.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
-import type { Claim, ClaimOutcome, Installation, MatchedVisit } from '../../ports/hot-state/hot-state.ts'
+import type { Claim, ClaimOutcome, Installation } from '../../ports/hot-state/hot-state.ts'
 import type { ApiDeps } from '../deps.ts'
 import type { AcceptedAnswer, CheckedRequest, CollectionRoute, PipelineParts } from '../collection/pipeline.ts'
 import { answerByNow } from '../collection/decided-answer.ts'
@@ -174,11 +175,6 @@ async function append(
     build: (log) => ({ v: 1, kind: 'install', request: log, install, retentionDays }),
     waitedMs,
   })
-}
-
-function matchedVisit(install: Install): MatchedVisit | null {
-  const { visitId, visitIssuedAtMs, website, gpc } = install
-  return visitId === null || visitIssuedAtMs === null ? null : { website, visitId, issuedAtMs: visitIssuedAtMs, gpc }
 }
 
 /** The event's ID as it was sent, even if it is stored as a hash. */

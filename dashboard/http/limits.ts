@@ -1,7 +1,8 @@
 /** Which windows a request of the dashboard is counted in. Keys carry keyed hashes and digests, never an address. */
 
+import { refuse, type Refusal } from '../../domain/errors.ts'
 import { RATE_RULES, SIGN_IN_RULES } from '../../domain/limits.ts'
-import type { Hit } from '../../ports/hot-state/hot-state.ts'
+import type { Hit, HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { RouteRow } from './route.ts'
 
@@ -25,6 +26,15 @@ export function hitsOf({ rate }: RouteRow, { session, addressHash }: Who): reado
     case 'callback':
       return [hit('sign_ins', addressHash, SIGN_IN_RULES.sign_ins)]
   }
+}
+
+/** Counts a request in these windows; refuses it if one of them is full. Rejects while the hot state is away. */
+export async function refuseByRate(
+  hits: readonly Hit[],
+  hotState: Pick<HotState, 'countHits'>,
+): Promise<Refusal | null> {
+  const outcome = await hotState.countHits(hits)
+  return outcome.kind === 'counted' ? null : refuse('rate_limited', { retryAfter: outcome.retryAfterS })
 }
 
 export function invitationHit(organization: string): Hit {

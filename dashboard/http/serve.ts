@@ -17,7 +17,7 @@ import { readObject } from './body.ts'
 import type { Answer, Call, Handler, HandlerOutcome, OrganizationScope } from './call.ts'
 import { cookieRules, type CookieRules } from './cookies.ts'
 import { isOwnOrigin } from './own-origin.ts'
-import { hitsOf } from './limits.ts'
+import { hitsOf, refuseByRate } from './limits.ts'
 import { isOwnOriginOnly, isRead, matchPath, type RouteRow } from './route.ts'
 
 interface Route {
@@ -118,7 +118,7 @@ async function outcomeOf(request: Requested, found: RouteMatch, parts: Parts): P
   const cookie = parts.cookies.read(headers.cookie, 'session')
   const session = cookie === null ? null : await parts.sessions.read(cookie)
   const addressHash = parts.addressHashOf(request.req)
-  const limited = await refuseByRate(row, { session, addressHash }, parts)
+  const limited = await refuseByRate(hitsOf(row, { session, addressHash }), parts.hotState)
   if (limited !== null) return limited
   const scope = scopeOf(row, { params, session }, parts.directory)
   if (scope !== null && 'code' in scope) return scope
@@ -134,17 +134,6 @@ async function outcomeOf(request: Requested, found: RouteMatch, parts: Parts): P
 }
 
 const EMPTY = { kind: 'object', value: {} } as const
-
-async function refuseByRate(
-  row: RouteRow,
-  who: { readonly session: Session | null; readonly addressHash: string },
-  { hotState }: Parts,
-): Promise<Refusal | null> {
-  const hits = hitsOf(row, who)
-  if (hits.length === 0) return null
-  const outcome = await hotState.countHits(hits)
-  return outcome.kind === 'counted' ? null : refuse('rate_limited', { retryAfter: outcome.retryAfterS })
-}
 
 /** An organisation that one has no part in is answered like one that does not exist. */
 function scopeOf(

@@ -19,7 +19,7 @@ import {
   type Handler,
   type HandlerOutcome,
 } from '../http/call.ts'
-import { invitationHit } from '../http/limits.ts'
+import { invitationHit, refuseByRate } from '../http/limits.ts'
 import type { Outbox } from '../mail/outbox.ts'
 import { invitationMail } from '../mail/texts.ts'
 import { membersOf } from '../resources/directory.ts'
@@ -50,7 +50,7 @@ export function invite(parts: InvitationParts): Handler {
       refuseMemberChange(actor, { before: null, after: role }, members) ??
       refuseKnown(identity, members) ??
       refuseByMembers(organization.plan, members, call.nowMs) ??
-      (await refuseMore(organization.id, parts))
+      (await refuseByRate([invitationHit(organization.id)], parts.hotState))
     if (refused !== null) return refused
     const invitation = identity.kind === 'group' ? null : newInvitation(call, parts.randomness)
     const { namespace, objectName } = organization
@@ -72,7 +72,7 @@ export function inviteAgain(parts: InvitationParts): Handler {
     const change = { before, after: before.role }
     const refused =
       refuseMemberChange(actor, change, membersOf(parts.directory, organization.id)) ??
-      (await refuseMore(organization.id, parts))
+      (await refuseByRate([invitationHit(organization.id)], parts.hotState))
     if (refused !== null) return refused
     const invitation = newInvitation(call, parts.randomness)
     const stored = await parts.writer.read(refOf(before))
@@ -115,11 +115,6 @@ function identityOf(call: Call): MemberIdentity | null {
 function refuseKnown(identity: MemberIdentity, members: readonly Member[]): Refusal | null {
   const text = JSON.stringify(identity)
   return members.some((member) => JSON.stringify(member.identity) === text) ? refuse('already_member') : null
-}
-
-async function refuseMore(organization: string, { hotState }: InvitationParts): Promise<Refusal | null> {
-  const counted = await hotState.countHits([invitationHit(organization)])
-  return counted.kind === 'counted' ? null : refuse('rate_limited', { retryAfter: counted.retryAfterS })
 }
 
 function newInvitation({ nowMs }: Call, randomness: Randomness): Invitation {

@@ -11,7 +11,7 @@ import { isKnown } from '../../domain/people/standing.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Randomness } from '../../runtime/random.ts'
 import { answer, optionalText, textOf, type Call, type Handler, type HandlerOutcome } from '../http/call.ts'
-import { codeHit, mailHits, mailInAllHit } from '../http/limits.ts'
+import { codeHit, mailHits, mailInAllHit, refuseByRate } from '../http/limits.ts'
 import type { Outbox } from '../mail/outbox.ts'
 import { signInMail } from '../mail/texts.ts'
 import type { Directory } from '../resources/directory.ts'
@@ -47,8 +47,8 @@ export function askForMail(parts: MailLinkParts): Handler {
     if (parts.outbox === null) return refuse('mail_not_configured')
     const email = textOf(call, 'email').toLowerCase()
     const mailHash = parts.hash(email)
-    const counted = await parts.hotState.countHits(mailHits(mailHash, call.addressHash))
-    if (counted.kind === 'exceeded') return refuse('rate_limited', { retryAfter: counted.retryAfterS })
+    const limited = await refuseByRate(mailHits(mailHash, call.addressHash), parts.hotState)
+    if (limited !== null) return limited
     const browser = call.browser ?? secretText(parts.randomness)
     const token = secretText(parts.randomness)
     const code = String(randomInt(10 ** CODE_DIGITS)).padStart(CODE_DIGITS, '0')

@@ -5,8 +5,8 @@ import type { Visit } from '../../domain/collection/visit-fields.ts'
 import type {
   CandidateVerdict,
   DeliveryPlan,
-  Install,
   InstallAnswer,
+  InstallOutcome,
   Resolution,
   SelectionPolicy,
   VisitId,
@@ -96,9 +96,9 @@ export async function readVisits(
 export async function readDecisions(
   facts: FactsReader,
   events: readonly EventRef[],
-): Promise<ReadonlyMap<string, DecidedPart>> {
+): Promise<ReadonlyMap<string, InstallOutcome>> {
   const rows = await facts.run('decisionsByEvents', keysOf(events))
-  const decisions = new Map<string, DecidedPart>()
+  const decisions = new Map<string, InstallOutcome>()
   for (const row of rows) {
     const decided = decidedPart(row)
     if (decided !== null) decisions.set(recordKey(row.website, row.event_id), decided)
@@ -106,20 +106,7 @@ export async function readDecisions(
   return decisions
 }
 
-type DecidedPart = Pick<
-  Install,
-  | 'resolution'
-  | 'selectionPolicy'
-  | 'candidateCount'
-  | 'visitId'
-  | 'visitIssuedAtMs'
-  | 'gpc'
-  | 'verdicts'
-  | 'deliveries'
-  | 'answer'
->
-
-function decidedPart(row: QueryRow<'decisionsByEvents'>): DecidedPart | null {
+function decidedPart(row: QueryRow<'decisionsByEvents'>): InstallOutcome | null {
   const verdicts = readJsonColumn<CandidateVerdict[]>(row.verdicts)
   const deliveries = readJsonColumn<DeliveryPlan[]>(row.deliveries)
   const answer = readJsonColumn<InstallAnswer>(row.answer)

@@ -3,7 +3,7 @@
 import { unmatchedReason } from '../../domain/collection/unmatched-reason.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Visit } from '../../domain/collection/visit-fields.ts'
-import type { DeliveryStatus, Install } from '../../domain/model.ts'
+import type { DeliveryStatus, InstallOutcome } from '../../domain/model.ts'
 import type {
   ActivationRecord,
   ActivityRecord,
@@ -202,7 +202,7 @@ function decisionRow(record: DecisionRecord, place: EntryPlace): RowOf<'install_
   }
 }
 
-function outcomeColumns(outcome: Pick<Install, keyof Install & keyof DecisionRecord>) {
+function outcomeColumns(outcome: InstallOutcome) {
   return {
     resolution: outcome.resolution,
     selection_policy: outcome.selectionPolicy,

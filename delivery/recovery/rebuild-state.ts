@@ -7,7 +7,8 @@ import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
 import type { FactsReader } from '../dispatch/reads.ts'
 import { readPredecessors } from './predecessors.ts'
-import { matchedVisit, settleAnswer, type KnownAnswer } from './settle-answer.ts'
+import { matchedVisit } from '../../domain/collection/install.ts'
+import { settleAnswer, type KnownAnswer } from './settle-answer.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 
 interface RebuildDeps {

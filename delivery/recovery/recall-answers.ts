@@ -12,7 +12,8 @@ import type { ReadEntry } from '../record-reader.ts'
 import type { InstallRecord } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
-import { matchedVisit, settleAnswer, type KnownAnswer } from './settle-answer.ts'
+import { matchedVisit } from '../../domain/collection/install.ts'
+import { settleAnswer, type KnownAnswer } from './settle-answer.ts'
 
 /** No claim is held longer: earlier entries were settled, or taken over and settled by the next try. */
 const WINDOW_MS = LIMITS.claimLeaseMs

@@ -1,6 +1,6 @@
 /** Restores the answer to an install in the hot state, read from the log or from the facts. */
 
-import type { HotState, MatchedVisit, Settlement } from '../../ports/hot-state/hot-state.ts'
+import type { HotState, Settlement } from '../../ports/hot-state/hot-state.ts'
 
 /** An answer without the claim's owner. */
 export type KnownAnswer = Omit<Settlement, 'owner'>
@@ -15,15 +15,4 @@ export async function settleAnswer(
   if ((await hotState.claimInstall({ website, eventId, installationId, owner })).kind !== 'first') return false
   await hotState.settleInstall({ ...known, owner })
   return true
-}
-
-/** Null if the install was not matched. */
-export function matchedVisit(install: {
-  readonly website: string
-  readonly visitId: string | null
-  readonly visitIssuedAtMs: number | null
-  readonly gpc: boolean
-}): MatchedVisit | null {
-  const { website, visitId, visitIssuedAtMs, gpc } = install
-  return visitId === null || visitIssuedAtMs === null ? null : { website, visitId, issuedAtMs: visitIssuedAtMs, gpc }
 }

@@ -2,7 +2,7 @@
 
 import type { Batch, BatchOutcome } from '../../ports/event-log/event-log.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
-import { matchedVisit } from '../recovery/settle-answer.ts'
+import { matchedVisit } from '../../domain/collection/install.ts'
 import { STATE_GROUP } from './late-revocations.ts'
 import { createRecordReader, type RecordReaderDeps } from '../record-reader.ts'
 import { consumeReadable, type VersionGuardDeps } from '../version-guard.ts'

@@ -3,8 +3,8 @@
 import type { Organization, Website } from '../catalog.ts'
 import type { CodingAgent } from './coding-agent.ts'
 import { gaOf } from '../delivery/deliveries.ts'
-import type { DeliveryPlan, EventType, Install, InstallAnswer } from '../model.ts'
-import { COUNTED, type ResolutionResult } from './resolve.ts'
+import type { DeliveryPlan, EventType, Install, InstallAnswer, InstallOutcome } from '../model.ts'
+import { COUNTED, type ChosenVisit, type ResolutionResult } from './resolve.ts'
 import type { JsonObject } from '../strict-json.ts'
 
 /** An event whose body has passed its schema, as a typed value. */
@@ -99,15 +99,7 @@ export function recordInstall(decision: InstallDecision): Install {
     timezone: event.timezone,
     language: event.language,
     ...(decision.agent === null ? {} : { agent: decision.agent }),
-    resolution: result.resolution,
-    selectionPolicy: result.selectionPolicy,
-    candidateCount: result.candidateCount,
-    visitId: result.visit?.visitId ?? null,
-    visitIssuedAtMs: result.visit?.issuedAtMs ?? null,
-    gpc: result.visit?.gpc ?? false,
-    verdicts: result.verdicts,
-    deliveries: decision.deliveries,
-    answer: answerOf(event.eventId, result, decision.deliveries),
+    ...outcomeOf(event.eventId, result, decision.deliveries),
     ...(result.openCandidates === null ? {} : { openCandidates: result.openCandidates }),
   }
 }
@@ -118,8 +110,11 @@ export function decideInstall(
   result: ResolutionResult,
   deliveries: readonly DeliveryPlan[],
 ): Install {
+  return { ...reported, ...outcomeOf(reported.eventId, result, deliveries) }
+}
+
+function outcomeOf(eventId: string, result: ResolutionResult, deliveries: readonly DeliveryPlan[]): InstallOutcome {
   return {
-    ...reported,
     resolution: result.resolution,
     selectionPolicy: result.selectionPolicy,
     candidateCount: result.candidateCount,
@@ -128,8 +123,18 @@ export function decideInstall(
     gpc: result.visit?.gpc ?? false,
     verdicts: result.verdicts,
     deliveries,
-    answer: answerOf(reported.eventId, result, deliveries),
+    answer: answerOf(eventId, result, deliveries),
   }
+}
+
+/** The visit that later events of the same installation may follow; null if the install was not matched. */
+export function matchedVisit({
+  website,
+  visitId,
+  visitIssuedAtMs,
+  gpc,
+}: Pick<Install, 'website' | 'visitId' | 'visitIssuedAtMs' | 'gpc'>): (ChosenVisit & Pick<Install, 'website'>) | null {
+  return visitId === null || visitIssuedAtMs === null ? null : { website, visitId, issuedAtMs: visitIssuedAtMs, gpc }
 }
 
 /** The answer for an organisation over its quota: the same shape, but nothing is stored. */

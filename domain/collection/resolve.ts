@@ -17,7 +17,7 @@ export interface ReadReceipt {
  */
 export type KnownState = 'issued' | 'active' | 'predecessor_unknown' | 'revoked' | 'unknown' | 'undecided'
 
-interface ChosenVisit {
+export interface ChosenVisit {
   readonly visitId: VisitId
   readonly issuedAtMs: number
   readonly gpc: boolean

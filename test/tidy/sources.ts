@@ -3,6 +3,7 @@
 import ts from 'typescript'
 
 import { LIMITS, PLAN_LIMITS, RATE_RULES } from '../../domain/limits.ts'
+import { nodesIn } from '../../tools/figures/source.ts'
 import type { SourceFile } from './source-files.ts'
 
 /** What the domain must not touch: time, chance, the process, the network, promises. */
@@ -294,17 +295,6 @@ function literalValue(node: ts.Node): number | null {
   if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.AsteriskToken) return null
   const [left, right] = [literalValue(node.left), literalValue(node.right)]
   return left === null || right === null ? null : left * right
-}
-
-/** The node and all below it. */
-function nodesIn(top: ts.Node): readonly ts.Node[] {
-  const nodes: ts.Node[] = []
-  const visit = (node: ts.Node): void => {
-    nodes.push(node)
-    ts.forEachChild(node, visit)
-  }
-  visit(top)
-  return nodes
 }
 
 function parse(file: SourceFile): ts.SourceFile {
