@@ -38,7 +38,7 @@ export function dashboard({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Pro
         }),
       (watched) => watched.close(),
     )
-    // Nobody may be taken for signed in by what one process remembers.
+    // What one process remembers signs in no one.
     const hotState = await engines(parts).hotState({ whenAway: 'reject' })
     const open = await openDashboard({ ...parts, keys, hotState, directory, writer: clusterWriter(client) })
     await lifecycle.start(

@@ -6,7 +6,7 @@ import { EMAIL_SCHEMA, INVITATION_ID_CHARS, MEMBER_SCHEMA } from '../domain/peop
 import type { JsonSchema } from '../domain/resources/json-schema.ts'
 import type { RouteRow } from './http/route.ts'
 
-const token: JsonSchema = { type: 'string', description: 'What stands in the link.', minLength: 43, maxLength: 43 }
+const token: JsonSchema = { type: 'string', description: 'The token in the link.', minLength: 43, maxLength: 43 }
 const role: JsonSchema = { type: 'string', description: 'The role.', enum: MEMBER_ROLES }
 const object = (properties: Readonly<Record<string, JsonSchema>>, required: readonly string[]): JsonSchema => ({
   ...{ type: 'object', properties, required },
@@ -19,14 +19,14 @@ export const ROUTES = {
   },
   signInMail: {
     ...{ method: 'POST', path: '/api/sign-in/mail', needs: null, rate: 'sign-in' },
-    summary: 'Send a link by mail to whoever may sign in; the answer is the same for every address.',
+    summary: 'Send a sign-in link by mail; the answer is the same for every address.',
     body: object({ email: { ...EMAIL_SCHEMA, pattern: '^[^\\s@]+@[^\\s@]+$', patternMeaning: 'must be an address' } }, [
       'email',
     ]),
   },
   confirmMail: {
     ...{ method: 'POST', path: '/api/sign-in/mail/confirm', needs: null, rate: 'sign-in' },
-    summary: 'Sign in with the link of a mail, and with its code where another browser asked for it.',
+    summary: 'Sign in with the link of a mail, and with its code if another browser asked for it.',
     body: object(
       {
         token,
@@ -54,7 +54,7 @@ export const ROUTES = {
   },
   useLink: {
     ...{ method: 'POST', path: '/api/sign-in/link', needs: null, rate: 'sign-in' },
-    summary: 'Sign in with a link that whoever runs the service made.',
+    summary: 'Sign in with a link from the operator of the service.',
     body: object({ token }, ['token']),
   },
   signOut: {

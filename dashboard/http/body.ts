@@ -10,7 +10,7 @@ import { parseStrictJson, type JsonObject } from '../../domain/strict-json.ts'
 
 type ReadBody = { readonly kind: 'object'; readonly value: JsonObject } | Refusal
 
-/** Null where the client went away. */
+/** Null if the client disconnected. */
 export async function readObject(req: IncomingMessage, schema: JsonSchema): Promise<ReadBody | null> {
   const refused = refuseHead(req)
   if (refused !== null) return refused

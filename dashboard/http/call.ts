@@ -17,11 +17,11 @@ export interface Call {
   readonly nowMs: number
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
-  /** Fits the schema of the route; empty where it takes none. */
+  /** Fits the schema of the route; empty if it takes none. */
   readonly body: JsonObject
   /** Keyed hash under the key of the day. */
   readonly addressHash: string
-  /** What this browser was given when it began to sign in; null where it was not. */
+  /** What this browser was given when it began to sign in; null if it did not. */
   readonly browser: string | null
   readonly session: Session | null
   readonly scope: OrganizationScope | null
@@ -51,13 +51,13 @@ export function answer(body: object, more: Partial<Omit<Answer, 'kind' | 'body'>
 
 export const DONE: Answer = { kind: 'answer', status: 204 }
 
-/** @throws Error where the route's row lets nobody in particular in, which is a fault of the table. */
+/** @throws Error if the route needs no session, which is a fault of the table. */
 export function sessionOf({ session }: Call): Session {
   if (session === null) throw new Error('the route needs no session')
   return session
 }
 
-/** @throws Error where the route's path names no organisation, which is a fault of the table. */
+/** @throws Error if the route's path names no organisation, which is a fault of the table. */
 export function scopeOf({ scope }: Call): OrganizationScope {
   if (scope === null) throw new Error('the route needs no role')
   return scope

@@ -3,9 +3,9 @@
 type CookieName = 'session' | 'browser'
 
 export interface CookieRules {
-  /** As it stands on the wire. */
+  /** The name on the wire. */
   readonly nameOf: (cookie: CookieName) => string
-  /** The value that was sent; null where there is none, or more than one. */
+  /** The value that was sent; null if there is none, or more than one. */
   readonly read: (header: string | undefined, cookie: CookieName) => string | null
   /** A line of `Set-Cookie`; null takes the cookie away. */
   readonly write: (cookie: CookieName, value: { readonly value: string; readonly forMs: number } | null) => string
@@ -29,7 +29,7 @@ export function cookieRules(baseUrl: string): CookieRules {
         .map((part) => part.trim())
         .filter((part) => part.startsWith(prefix))
         .map((part) => part.slice(prefix.length))
-      // Of two nobody knows which is ours.
+      // With two of them, we cannot tell which is ours.
       const [value = ''] = values
       return values.length === 1 && VALUE.test(value) ? value : null
     },

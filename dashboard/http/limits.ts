@@ -14,7 +14,7 @@ interface Who {
 export function hitsOf({ rate }: RouteRow, { session, addressHash }: Who): readonly Hit[] {
   switch (rate) {
     case 'read':
-      // Whoever is not signed in has no session to count by.
+      // A person who is not signed in has no session to count by.
       return [hit('dashboard_reads', session?.id ?? `address:${addressHash}`, RATE_RULES.dashboard_reads)]
     case 'write':
       return [hit('dashboard_writes', addressHash, RATE_RULES.dashboard_writes)]
@@ -49,7 +49,7 @@ export function mailInAllHit(mailHash: string): Hit {
   return hit('sign_in_mails_in_all', mailHash, SIGN_IN_RULES.sign_in_mails_in_all)
 }
 
-/** Tries of the code that stands in a mail. */
+/** Tries of the code in a mail. */
 export function codeHit(link: string, tries: number): Hit {
   return { key: `sign_in_code:${link}`, limit: tries, windowS: 86_400 }
 }

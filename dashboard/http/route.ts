@@ -3,7 +3,7 @@
 import type { JsonSchema } from '../../domain/resources/json-schema.ts'
 import type { MemberRole } from '../../domain/model.ts'
 
-/** Null: anybody. `Person`: whoever is signed in. A role: in the organisation that the path names. */
+/** Null: anyone. `Person`: anyone who is signed in. A role: in the organisation that the path names. */
 type Need = 'Person' | MemberRole | null
 
 /** `callback`: from another website, as the identity provider's; counted and checked by its own handler. */
@@ -30,7 +30,7 @@ export function isOwnOriginOnly({ rate }: Pick<RouteRow, 'rate'>): boolean {
   return rate !== 'callback'
 }
 
-/** The values of a path's parameters; null where the path is another one. */
+/** The values of a path's parameters; null if the path is another one. */
 export function matchPath(pattern: string, path: string): Readonly<Record<string, string>> | null {
   const wanted = pattern.split('/')
   const given = path.split('/')

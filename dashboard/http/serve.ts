@@ -38,7 +38,7 @@ export interface ServeParts {
   readonly logger: Logger
 }
 
-/** Answers a request whose path it knows; false for all others, which are somebody else's. */
+/** Answers a request whose path it knows; false for all others, which it leaves alone. */
 export type Serve = (req: IncomingMessage, res: ServerResponse) => boolean
 
 export function createServe(parts: ServeParts): Serve {
@@ -72,7 +72,7 @@ async function respond(request: Requested, res: ServerResponse, parts: Parts): P
   const found = findRoute(request, parts.routes)
   const outcome = await outcomeOf(request, found, parts).catch((error: unknown): HandlerOutcome => {
     parts.logger.error({ err: error, request: request.requestId }, 'request of the dashboard failed')
-    // Nobody may be taken for signed in, or for somebody without rights, because a store is away.
+    // While a store is away we know neither who is signed in nor what they may do, so we claim neither.
     return refuse(isStoreAway(error) ? 'unavailable' : 'internal')
   })
   if (outcome === null) return
@@ -80,7 +80,7 @@ async function respond(request: Requested, res: ServerResponse, parts: Parts): P
   const status = send(res, outcome, { 'X-Request-Id': request.requestId, ...allow }, parts.cookies)
   const route = 'route' in found ? found.route.row.path : ''
   const ms = Math.round(performance.now() - startedMs)
-  // The route's pattern: what stands in its place may be somebody's.
+  // The route's pattern, as the path itself may hold personal data.
   parts.logger.debug({ request: request.requestId, method, route, status, ms }, 'dashboard')
 }
 
@@ -107,7 +107,7 @@ function findRoute({ req, path }: Requested, routes: readonly Route[]): RouteMat
   return { allow: [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].join(', ') }
 }
 
-/** Null where the client went away. */
+/** Null if the client disconnected. */
 async function outcomeOf(request: Requested, found: RouteMatch, parts: Parts): Promise<HandlerOutcome | null> {
   if ('allow' in found) return refuse('method_not_allowed')
   if ('unknown' in found) return refuse('not_found')
@@ -135,7 +135,7 @@ async function outcomeOf(request: Requested, found: RouteMatch, parts: Parts): P
 
 const EMPTY = { kind: 'object', value: {} } as const
 
-/** An organisation that one has no part in is answered like one that does not exist. */
+/** An organisation that the person does not belong to is answered as one that does not exist. */
 function scopeOf(
   { needs }: RouteRow,
   { params, session }: { readonly params: Readonly<Record<string, string>>; readonly session: Session | null },
@@ -180,7 +180,7 @@ interface SentParts {
 
 function refusalParts({ code, extra }: Refusal, res: ServerResponse): SentParts {
   const retry = code === 'rate_limited' ? { 'Retry-After': String(extra?.['retryAfter'] ?? 1) } : {}
-  // A body may have been left unread, which would else be taken for the next request.
+  // An unread body would otherwise be taken for the next request.
   const connection = res.req.complete ? {} : { Connection: 'close' }
   return { status: ERRORS[code].status, body: { error: code, ...extra }, more: { ...retry, ...connection } }
 }

@@ -1,4 +1,4 @@
-/** Port: sends one mail. Rejects where it was not taken; the caller tries again or gives up. */
+/** Port: sends one mail. Rejects if it was not accepted; the caller tries again or gives up. */
 
 export interface Mail {
   readonly to: string
@@ -7,7 +7,7 @@ export interface Mail {
 }
 
 export interface Mailer {
-  /** Resolves when the server has taken it. Rejects with `MailRefused` where trying again would not help. */
+  /** Resolves when the server has accepted it. Rejects with `MailRefused` if a retry would not help. */
   readonly send: (mail: Mail) => Promise<void>
   readonly close: () => void
 }

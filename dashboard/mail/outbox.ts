@@ -1,13 +1,13 @@
 /**
- * Sends mails behind the answer: bounded, tried again with pauses that grow, in memory. What a crash takes with it whoever
- * wanted it asks for again; nothing else depends on a mail.
+ * Sends mails after the answer: a bounded queue in memory, with retries and growing pauses. A crash loses the mails in it; their
+ * recipients ask again, and nothing else depends on a mail.
  */
 
 import type { Logger } from '../../runtime/logger.ts'
 import { MailRefused, type Mail, type Mailer } from './mailer.ts'
 
 export interface Outbox {
-  /** Never waits and never throws; false where there is no room. */
+  /** Never waits and never throws; false if there is no room. */
   readonly put: (mail: Mail) => boolean
   /** Resolves when nothing is on its way any more. */
   readonly idle: () => Promise<void>

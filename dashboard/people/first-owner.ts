@@ -1,4 +1,4 @@
-/** Makes somebody Owner on the word of whoever runs the service: the first one, and when no other way is left. */
+/** Makes a person Owner on the operator's word: the first one, and as a last resort. */
 
 import type { MemberIdentity } from '../../domain/people/member.ts'
 import { membersOf, type Directory } from '../resources/directory.ts'
@@ -12,7 +12,7 @@ interface OwnerParts {
   readonly hash: (text: string) => string
 }
 
-/** Null where the person is Owner now; else why not, in words. */
+/** Null if the person is Owner now; otherwise the reason, as text. */
 export async function ownerWish(
   { directory, writer, hash }: OwnerParts,
   wish: { readonly email: string; readonly organization: string },

@@ -29,7 +29,7 @@ import { memberSpec } from './spec.ts'
 
 interface InvitationParts extends MemberParts {
   readonly hotState: Pick<HotState, 'countHits'>
-  /** Null: no mail; the link is then in the answer for whoever invites to hand on. */
+  /** Null: no mail; the answer then carries the link, for the inviting person to pass on. */
   readonly outbox: Outbox | null
   readonly randomness: Randomness
   readonly baseUrl: string
@@ -57,9 +57,11 @@ export function invite(parts: InvitationParts): Handler {
     const name = memberName(organization.id, identity, parts.hash)
     const spec = memberSpec({ organization: objectName, identity, role, invitation })
     const outcome = await parts.writer.create({ kind: 'Member', namespace, name, spec })
-    // There is one of this name already, which the directory does not show yet.
+    // A member of this name exists already, which the directory does not show yet.
     if (outcome.kind === 'conflict') return refuse('already_member')
-    return outcome.kind === 'written' ? told({ call, name, identity, role, invitation }, parts) : outcomeOf(outcome)
+    return outcome.kind === 'written'
+      ? sendInvitation({ call, name, identity, role, invitation }, parts)
+      : outcomeOf(outcome)
   }
 }
 
@@ -79,11 +81,11 @@ export function inviteAgain(parts: InvitationParts): Handler {
     if (stored === null) return refuse('conflict')
     const spec = memberSpec({ ...before, organization: organization.objectName, invitation })
     const outcome = await parts.writer.replace({ ...refOf(before), spec }, stored.version)
-    return outcome.kind === 'written' ? told({ call, ...before, invitation }, parts) : outcomeOf(outcome)
+    return outcome.kind === 'written' ? sendInvitation({ call, ...before, invitation }, parts) : outcomeOf(outcome)
   }
 }
 
-/** Only whoever has proven the invited address may; the ID in the link names the one invitation that is valid. */
+/** Only a person who has proven the invited address may accept; the ID in the link names the one invitation that is valid. */
 export function accept({ directory, writer }: MemberParts): Handler {
   return async (call) => {
     const { email } = sessionOf(call)
@@ -129,7 +131,7 @@ interface SentInvitation {
   readonly invitation: Invitation | null
 }
 
-function told(
+function sendInvitation(
   { call, name, identity, role, invitation }: SentInvitation,
   { outbox, baseUrl }: InvitationParts,
 ): HandlerOutcome {

@@ -68,7 +68,7 @@ export function removeMember({ directory, writer }: MemberParts): Handler {
   }
 }
 
-/** Takes oneself out; who is in by a group alone cannot. */
+/** Removes the person's own membership. A person who belongs by a group alone cannot leave. */
 export function leave({ directory, writer }: MemberParts): Handler {
   return async (call) => {
     const { email } = sessionOf(call)
@@ -130,7 +130,7 @@ export function refOf({ namespace, name }: Member): ResourceAddress {
   return { kind: 'Member', namespace, name }
 }
 
-/** One of the organisation of the path alone: others are as if they were not there. */
+/** The member that the path names, if the organisation of the path has it. */
 export function memberOfPath(call: Call, directory: Directory): Member | null {
   const { organization } = scopeOf(call)
   const name = call.params['member']

@@ -4,7 +4,7 @@ import type { MemberIdentity } from '../../domain/people/member.ts'
 
 const HEX_CHARS = 12
 
-/** `hash` is keyed: whoever sees the name alone cannot try addresses. */
+/** `hash` is keyed: someone who sees the name alone cannot try addresses. */
 export function memberName(organization: string, identity: MemberIdentity, hash: (text: string) => string): string {
   const who = identity.kind === 'person' ? `person ${identity.email}` : `group ${identity.group}`
   return `m-${hash(`${organization}\n${who}`).slice(0, HEX_CHARS)}`

@@ -1,4 +1,4 @@
-/** Port: who belongs where, as the custom resources say it now. All rights of the dashboard come from here. */
+/** Port: who belongs where, as the custom resources say now. All rights of the dashboard come from here. */
 
 import type { Member } from '../../domain/people/member.ts'
 import type { Plan } from '../../domain/model.ts'
@@ -13,8 +13,8 @@ export interface DirectoryOrganization {
 }
 
 /**
- * What it gives is at most a second old. Where nothing is known (any more) it has nobody in it: whoever cannot be
- * looked up has no rights.
+ * It is at most a second behind. If it knows nothing, or no longer does, it is empty: a person who cannot be looked up
+ * has no rights.
  */
 export interface Directory {
   readonly organizations: () => ReadonlyMap<string, DirectoryOrganization>

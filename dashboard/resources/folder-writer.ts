@@ -22,7 +22,7 @@ import type { ResourceAddress, ResourceWriter, StoredObject, WriteOutcome, Writt
 
 interface FolderWriterOptions {
   readonly folder: string
-  /** Where this writer, and nobody else, writes; made with the first file. */
+  /** Only this writer writes here; created with the first file. */
   readonly written: string
   /** Where `${NAME}` inside Secrets is looked up. */
   readonly env: Readonly<Record<string, string | undefined>>
@@ -33,7 +33,7 @@ interface FolderWriterOptions {
 
 const DEFAULT_NAMESPACE = 'default'
 const TIME_DIGITS = 13
-/** Counts as an object that is gone at once, where a missing file would be waited for. */
+/** Counts as a deleted object at once, whereas the watch would wait for a missing file. */
 const REMOVED = '# removed\n'
 
 export function folderWriter(options: FolderWriterOptions): ResourceWriter {

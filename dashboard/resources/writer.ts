@@ -1,4 +1,4 @@
-/** Port: writes single custom resources, each only where it is as the caller last saw it. */
+/** Port: writes single custom resources, each only if it is as the caller last saw it. */
 
 export interface ResourceAddress {
   readonly kind: string
@@ -10,11 +10,11 @@ export interface WrittenObject extends ResourceAddress {
   readonly spec: Readonly<Record<string, unknown>>
 }
 
-/** As it stands: what somebody reads before they change it. */
+/** The stored object, as it is read before a change. */
 export interface StoredObject extends WrittenObject {
   /** Another one after each change. */
   readonly version: string
-  /** Who manages it, where that is not the dashboard: a file, or the manager of its fields. */
+  /** Who manages it, if that is not the dashboard: a file, or the manager of its fields. */
   readonly managedBy: string | null
 }
 

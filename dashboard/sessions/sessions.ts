@@ -1,4 +1,4 @@
-/** Who is signed in: sessions of 7 days from signing in, kept in the hot state. What somebody may do is never in them. */
+/** Who is signed in: sessions of 7 days from signing in, kept in the hot state. What a person may do is never in them. */
 
 import { sha256Hex } from '../../common/digest.ts'
 import { LIMITS } from '../../domain/limits.ts'
@@ -17,18 +17,18 @@ export interface Session extends ProvenIdentity {
   readonly signedInAtMs: number
 }
 
-/** Somebody who has just proven an address. */
+/** A person who has just proven an address. */
 export interface SignedIn {
   readonly email: string
   readonly method: SignInMethod
-  /** As the identity provider told them; none by the other ways. */
+  /** As the identity provider named them; empty for the other ways to sign in. */
   readonly groups: readonly string[]
 }
 
 export interface Sessions {
   /** Gives what the cookie is to hold: new at each sign-in, whatever the browser held before. */
   readonly begin: (who: SignedIn) => Promise<string>
-  /** Null where the session is over, ended, or never was. Rejects while the hot state is away. */
+  /** Null if the session has expired, was ended, or never existed. Rejects while the hot state is away. */
   readonly read: (cookie: string) => Promise<Session | null>
   readonly end: (session: Session) => Promise<void>
   readonly endAllOf: (session: Session) => Promise<void>
@@ -61,7 +61,7 @@ export function createSessions({ hotState, randomness, personId, nowMs }: Sessio
       const record = await hotState.readSession(id)
       if (record === null) return null
       const stored = JSON.parse(record) as SessionRecord
-      // Nobody can ask the identity provider again, so what it said of groups holds for an hour.
+      // The identity provider is not asked again, so its groups are valid for an hour.
       const areGroupsFresh = nowMs() - stored.signedInAtMs < LIMITS.groupMembershipMs
       return { ...stored, id, groups: areGroupsFresh ? stored.groups : [] }
     },
@@ -72,7 +72,7 @@ export function createSessions({ hotState, randomness, personId, nowMs }: Sessio
 
 const SECRET_BYTES = 32
 
-/** 256 random bits that nobody can guess, as text for cookies and links. */
+/** 256 random bits as text, for cookies and links. */
 export function secretText(randomness: Randomness): string {
   return Buffer.from(randomness.bytes(SECRET_BYTES)).toString('base64url')
 }

@@ -20,7 +20,7 @@ export interface Discovery {
 }
 
 const RETRY_MS = 5_000
-/** Keys and addresses change seldom; the library fetches keys anew where a signature names an unknown one. */
+/** Keys and addresses change seldom; the library fetches keys again if a signature names an unknown one. */
 const REFRESH_MS = 6 * 3_600_000
 const TIMEOUT_S = 10
 
@@ -30,7 +30,7 @@ export function startDiscovery(options: DiscoveryOptions): Discovery {
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
   const url = new URL(issuer)
-  // Only where somebody tries it on a machine of their own.
+  // Only for a trial on one's own machine.
   const isLoopback = url.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
   const execute = isLoopback ? [client.allowInsecureRequests] : []
   const look = async (): Promise<void> => {

@@ -5,7 +5,7 @@ import type { Answer, Call } from '../http/call.ts'
 import type { Sessions, SignedIn } from '../sessions/sessions.ts'
 
 export async function finishSignIn(call: Call, sessions: Sessions, who: SignedIn): Promise<Answer> {
-  // Somebody else's session, or an older one, must not stay alive in nobody's hands.
+  // The browser's earlier session, of whichever person, ends: its cookie is about to be replaced.
   if (call.session !== null) await sessions.end(call.session)
   const value = await sessions.begin(who)
   return {

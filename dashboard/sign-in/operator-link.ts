@@ -1,4 +1,4 @@
-/** Signing in by a link that whoever runs the service made: for the first owner, and when all else fails. */
+/** Signing in by a link from the operator of the service: for the first owner, and as a last resort. */
 
 import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'

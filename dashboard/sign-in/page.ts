@@ -1,4 +1,4 @@
-/** The page on which people sign in: plain HTML and one script. What stands behind # in its address reaches no server. */
+/** The page on which people sign in: plain HTML and one script. The fragment of its address reaches no server. */
 
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'

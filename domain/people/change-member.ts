@@ -1,4 +1,4 @@
-/** Decides who may change which member, and what stands against it. */
+/** Decides who may change which member, and why not. */
 
 import { refuse, type Refusal } from '../errors.ts'
 import { LIMITS, PLAN_LIMITS } from '../limits.ts'

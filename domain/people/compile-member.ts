@@ -44,7 +44,7 @@ function compileMember(compiler: Compiler, resource: Resource<'Member'>, around:
   const member = memberOf(resource, organization)
   if (!isSingle(compiler, resource, member, around.counts)) return null
   const isExpired = member.invitation !== null && member.invitation.expiresAtMs <= around.nowMs
-  // It lets nobody in and takes up no place, until it is renewed or deleted.
+  // It grants nothing and takes up no place, until it is renewed or deleted.
   if (isExpired) return member
   if (!hasRoomForPerson(compiler, resource, member, around.counts)) return null
   const { seats } = around.counts
@@ -84,7 +84,7 @@ function isSingle(compiler: Compiler, resource: Resource<'Member'>, member: Memb
   return false
 }
 
-/** An invitation counts for nobody until it is accepted: else strangers could use up somebody's places. */
+/** An invitation does not count for the person until it is accepted; otherwise strangers could use up the person's places. */
 function hasRoomForPerson(
   compiler: Compiler,
   resource: Resource<'Member'>,

@@ -4,7 +4,7 @@ import type { MemberRole } from '../model.ts'
 
 export type MemberIdentity =
   | { readonly kind: 'person'; readonly email: string }
-  /** A claim of the identity provider; whoever has it is in. */
+  /** A claim of the identity provider; everyone who has it belongs. */
   | { readonly kind: 'group'; readonly group: string }
 
 export interface Member {
@@ -15,7 +15,7 @@ export interface Member {
   readonly organization: string
   readonly identity: MemberIdentity
   readonly role: MemberRole
-  /** Null: active. While it is there nobody is in by this member. */
+  /** Null: active. An open invitation grants nothing. */
   readonly invitation: Invitation | null
 }
 

@@ -17,8 +17,8 @@ const EMAIL = /^[^\s@]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+$/
 const EMAIL_CHARS = 254
 
 /**
- * Null where the address is not proven. `email_verified` counts as true or "true"; where it is absent the domain must be
- * trusted. What the provider says to be unverified is never believed.
+ * Null if the address is not proven. `email_verified` may be true or "true"; if it is absent, the domain must be trusted.
+ * An address that the provider calls unverified is never accepted.
  */
 export function readClaims(claims: Readonly<Record<string, unknown>>, rules: ClaimRules): ProvenClaims | null {
   const { email, email_verified: verified } = claims

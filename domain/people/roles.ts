@@ -13,7 +13,7 @@ const ROLE_ACTIONS = {
 
 type RoleAction = keyof typeof ROLE_ACTIONS
 
-/** Whether somebody with this role may do what takes the other; null: no role at all. */
+/** Whether this role includes the other; null: no role at all. */
 export function isAtLeast(role: MemberRole | null, least: MemberRole): boolean {
   return role !== null && MEMBER_ROLES.indexOf(role) <= MEMBER_ROLES.indexOf(least)
 }

@@ -8,7 +8,7 @@ import { higherRole } from './roles.ts'
 export interface ProvenIdentity {
   /** Verified, in lower case. */
   readonly email: string
-  /** As the identity provider told them lately; empty where that is too long ago. */
+  /** As the identity provider last named them; empty if that is too long ago. */
   readonly groups: readonly string[]
 }
 
@@ -30,7 +30,7 @@ export function invitationsOf(email: string, members: readonly Member[], nowMs: 
   )
 }
 
-/** Whether somebody with this address has anything to do here: a member, invited or not, that names them. */
+/** Whether any member names this address, invited or active. */
 export function isKnown(email: string, members: readonly Member[]): boolean {
   return members.some(({ identity }) => identity.kind === 'person' && identity.email === email)
 }
