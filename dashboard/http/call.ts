@@ -16,7 +16,10 @@ export interface Call {
   readonly requestId: string
   readonly nowMs: number
   readonly params: Readonly<Record<string, string>>
+  /** As it was sent; nobody has checked it. */
   readonly query: URLSearchParams
+  /** Fits the schema of the route's query; empty if it takes none. */
+  readonly queryValues: JsonObject
   /** Fits the schema of the route; empty if it takes none. */
   readonly body: JsonObject
   /** Keyed hash under the key of the day. */
@@ -25,6 +28,8 @@ export interface Call {
   readonly browser: string | null
   readonly session: Session | null
   readonly scope: OrganizationScope | null
+  /** Aborted as soon as the client is gone. */
+  readonly signal: AbortSignal
 }
 
 /** Cookies of ours that an answer sets; null takes one away. */
@@ -42,8 +47,20 @@ export interface Answer {
   readonly cookies?: CookieChanges
 }
 
-export type HandlerOutcome = Answer | Refusal
+/** An answer that is made while it is sent: a download, or a stream of events. It ends with its chunks. */
+export interface StreamAnswer {
+  readonly kind: 'stream'
+  readonly contentType: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Asked for one after the other, as fast as the client takes them. If they throw, the answer is cut off. */
+  readonly chunks: AsyncIterable<string | Uint8Array>
+}
+
+export type HandlerOutcome = Answer | StreamAnswer | Refusal
 export type Handler = (call: Call) => Promise<HandlerOutcome>
+
+/** A handler for each row of a table of routes. */
+export type HandlersOf<Rows> = { readonly [N in keyof Rows]: Handler }
 
 export function answer(body: object, more: Partial<Omit<Answer, 'kind' | 'body'>> = {}): Answer {
   return { kind: 'answer', status: 200, body, ...more }

@@ -18,6 +18,8 @@ export interface RouteRow {
   readonly summary: string
   /** Of the body of a POST or PUT, which is then required. */
   readonly body?: JsonSchema
+  /** Of each parameter of the query; others are refused. Absent: nobody checks the query. */
+  readonly query?: Readonly<Record<string, JsonSchema>>
 }
 
 /** Methods that change nothing, on every route. */

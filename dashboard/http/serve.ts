@@ -4,6 +4,8 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 
 import { ERRORS, refuse, type Refusal } from '../../domain/errors.ts'
 import type { Directory } from '../resources/directory.ts'
@@ -14,10 +16,11 @@ import type { Logger } from '../../runtime/logger.ts'
 import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
 import { readObject } from './body.ts'
-import type { Answer, Call, Handler, HandlerOutcome, OrganizationScope } from './call.ts'
+import type { Answer, Call, Handler, HandlerOutcome, OrganizationScope, StreamAnswer } from './call.ts'
 import { cookieRules, type CookieRules } from './cookies.ts'
 import { isOwnOrigin } from './own-origin.ts'
 import { hitsOf, refuseByRate } from './limits.ts'
+import { readQuery } from './query.ts'
 import { isOwnOriginOnly, isRead, matchPath, type RouteRow } from './route.ts'
 
 interface Route {
@@ -64,20 +67,33 @@ interface Requested {
   readonly requestId: string
 }
 
+interface Served extends Requested {
+  /** Aborted as soon as the client is gone. */
+  readonly signal: AbortSignal
+}
+
 type Parts = ServeParts & { readonly cookies: CookieRules }
 
 async function respond(request: Requested, res: ServerResponse, parts: Parts): Promise<void> {
   const startedMs = performance.now()
   const { method = '' } = request.req
   const found = findRoute(request, parts.routes)
-  const outcome = await outcomeOf(request, found, parts).catch((error: unknown): HandlerOutcome => {
-    parts.logger.error({ err: error, request: request.requestId }, 'request of the dashboard failed')
-    // While a store is away we know neither who is signed in nor what they may do, so we claim neither.
-    return refuse(isStoreAway(error) ? 'unavailable' : 'internal')
-  })
+  const gone = new AbortController()
+  res.once('close', () => gone.abort())
+  const outcome = await outcomeOf({ ...request, signal: gone.signal }, found, parts).catch(
+    (error: unknown): HandlerOutcome => {
+      parts.logger.error({ err: error, request: request.requestId }, 'request of the dashboard failed')
+      // While a store is away we know neither who is signed in nor what they may do, so we claim neither.
+      return refuse(isStoreAway(error) ? 'unavailable' : 'internal')
+    },
+  )
   if (outcome === null) return
   const allow = 'allow' in found ? { Allow: found.allow } : {}
-  const status = send(res, outcome, { 'X-Request-Id': request.requestId, ...allow }, parts.cookies)
+  const headers = { 'X-Request-Id': request.requestId, ...allow }
+  const status =
+    outcome.kind === 'stream'
+      ? await sendStream(res, outcome, headers, parts.logger)
+      : send(res, outcome, headers, parts.cookies)
   const route = 'route' in found ? found.route.row.path : ''
   const ms = Math.round(performance.now() - startedMs)
   // The route's pattern, as the path itself may hold personal data.
@@ -108,7 +124,7 @@ function findRoute({ req, path }: Requested, routes: readonly Route[]): RouteMat
 }
 
 /** Null if the client disconnected. */
-async function outcomeOf(request: Requested, found: RouteMatch, parts: Parts): Promise<HandlerOutcome | null> {
+async function outcomeOf(request: Served, found: RouteMatch, parts: Parts): Promise<HandlerOutcome | null> {
   if ('allow' in found) return refuse('method_not_allowed')
   if ('unknown' in found) return refuse('not_found')
   const { route, params } = found
@@ -124,10 +140,13 @@ async function outcomeOf(request: Requested, found: RouteMatch, parts: Parts): P
   if (scope !== null && 'code' in scope) return scope
   const body = row.body === undefined ? EMPTY : await readObject(request.req, row.body)
   if (body === null || body.kind === 'refused') return body
+  const query = readQuery(request.query, row)
+  if (query.kind === 'refused') return query
   const call: Call = {
     requestId: request.requestId,
     nowMs: parts.nowMs(),
     ...{ params, query: request.query, body: body.value, addressHash, session, scope },
+    ...{ queryValues: query.value, signal: request.signal },
     browser: parts.cookies.read(headers.cookie, 'browser'),
   }
   return route.handle(call)
@@ -158,9 +177,30 @@ const COMMON_HEADERS = {
   'Referrer-Policy': 'no-referrer',
 } as const
 
+/** Resolves as soon as all is sent or the client is gone. */
+async function sendStream(
+  res: ServerResponse,
+  { contentType, headers: own, chunks }: StreamAnswer,
+  headers: Readonly<Record<string, string>>,
+  logger: Logger,
+): Promise<number> {
+  res.writeHead(200, { ...COMMON_HEADERS, ...headers, ...own, 'Content-Type': contentType })
+  if (res.req.method === 'HEAD') {
+    res.end()
+    return 200
+  }
+  res.flushHeaders()
+  await pipeline(Readable.from(chunks), res).catch((error: unknown) => {
+    const isGone = (error as { readonly code?: unknown }).code === 'ERR_STREAM_PREMATURE_CLOSE'
+    if (!isGone)
+      logger.error({ err: error, request: headers['X-Request-Id'] }, 'an answer of the dashboard was cut off')
+  })
+  return 200
+}
+
 function send(
   res: ServerResponse,
-  outcome: HandlerOutcome,
+  outcome: Exclude<HandlerOutcome, StreamAnswer>,
   headers: Readonly<Record<string, string>>,
   cookies: CookieRules,
 ): number {

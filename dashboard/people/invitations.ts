@@ -27,7 +27,7 @@ import { memberOfPath, outcomeOf, refOf, type MemberParts } from './members.ts'
 import { memberName } from './names.ts'
 import { memberSpec } from './spec.ts'
 
-interface InvitationParts extends MemberParts {
+export interface InvitationParts extends MemberParts {
   readonly hotState: Pick<HotState, 'countHits'>
   /** Null: no mail; the answer then carries the link, for the inviting person to pass on. */
   readonly outbox: Outbox | null

@@ -28,6 +28,11 @@ export interface JsonSchema {
   readonly address?: 'origin' | 'page' | 'outbound'
 }
 
+/** Of an object with these properties and no others. */
+export function objectSchema(properties: Readonly<Record<string, JsonSchema>>, required: readonly string[]): JsonSchema {
+  return { type: 'object', properties, required }
+}
+
 export interface SchemaFinding {
   readonly kind: 'unknown' | 'missing' | 'invalid'
   /** JSON pointer, for example `/spec/retentionDays`. */

@@ -1,0 +1,26 @@
+/** Reads the query of a request to the dashboard's API into typed values. */
+
+import { refuse, type Refusal } from '../../domain/errors.ts'
+import { checkSchema, objectSchema } from '../../domain/resources/json-schema.ts'
+import type { JsonObject } from '../../domain/strict-json.ts'
+import type { RouteRow } from './route.ts'
+
+type ReadQuery = { readonly kind: 'object'; readonly value: JsonObject } | Refusal
+
+/** Parameters that come twice are refused; numbers and true or false become values if the schema asks for them. */
+export function readQuery(query: URLSearchParams, { query: schema }: Pick<RouteRow, 'query'>): ReadQuery {
+  if (schema === undefined) return { kind: 'object', value: {} }
+  const names = [...query.keys()]
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) return refuse('invalid_field', { field: `/${twice}`, message: 'comes twice' })
+  const value = Object.fromEntries([...query].map(([name, text]) => [name, valueOf(text, schema[name]?.type)]))
+  const [finding] = checkSchema(objectSchema(schema, []), value)
+  if (finding !== undefined) return refuse('invalid_field', { field: finding.field, message: finding.message })
+  return { kind: 'object', value }
+}
+
+function valueOf(text: string, type: string | undefined): string | number | boolean {
+  if (type === 'integer' && /^-?[0-9]{1,15}$/.test(text)) return Number(text)
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
+  return text
+}

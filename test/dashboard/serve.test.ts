@@ -1,0 +1,123 @@
+/** What routes can rely on: a query that fits its schema, and answers that are made while they are sent. */
+
+import { createServer, type Server } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+
+import { expect } from 'chai'
+
+import { answer, type Handler } from '../../dashboard/http/call.ts'
+import type { RouteRow } from '../../dashboard/http/route.ts'
+import { createServe } from '../../dashboard/http/serve.ts'
+import { createLogger } from '../../runtime/logger.ts'
+import { createRandomness } from '../../runtime/random.ts'
+
+const EVERYONE = { method: 'GET', needs: null, rate: 'read', summary: '' } as const
+
+describe('serving a route of the dashboard', () => {
+  let server: Server
+  let base = ''
+  let ended: string[] = []
+  const lines: string[] = []
+
+  async function* chunks(signal: AbortSignal, fails: boolean): AsyncGenerator<string> {
+    try {
+      yield 'one\n'
+      if (fails) throw new Error('the engine is away')
+      yield 'two\n'
+      if (signal.aborted) return
+      await once(signal, 'abort')
+    } finally {
+      ended.push('chunks')
+    }
+  }
+
+  const handlers: readonly (readonly [RouteRow, Handler])[] = [
+    [
+      {
+        ...EVERYONE,
+        path: '/api/query',
+        query: {
+          limit: { type: 'integer', minimum: 1, maximum: 200 },
+          all: { type: 'boolean' },
+          kind: { type: 'string', enum: ['visit', 'event'] },
+        },
+      },
+      async ({ queryValues }) => answer(queryValues),
+    ],
+    [
+      { ...EVERYONE, path: '/api/stream' },
+      async ({ signal, query }) => ({
+        kind: 'stream',
+        contentType: 'text/event-stream',
+        headers: { 'X-Own': 'yes' },
+        chunks: chunks(signal, query.has('fails')),
+      }),
+    ],
+  ]
+
+  before(async () => {
+    const serve = createServe({
+      routes: handlers.map(([row, handle]) => ({ row, handle })),
+      baseUrl: 'http://127.0.0.1',
+      sessions: { read: async () => null } as never,
+      directory: { organizations: () => new Map(), members: () => [] } as never,
+      hotState: { countHits: async () => ({ kind: 'counted' }) } as never,
+      addressHashOf: () => 'address',
+      randomness: createRandomness(),
+      nowMs: Date.now,
+      logger: createLogger({ program: 'test', level: 'debug', write: (line) => void lines.push(line) }),
+    })
+    server = createServer((req, res) => void serve(req, res)).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  beforeEach(() => {
+    ended = []
+  })
+  after(() => server.close())
+
+  const ask = (path: string): Promise<Response> => fetch(base + path, { headers: { 'Sec-Fetch-Site': 'same-origin' } })
+
+  it('gives typed values of the query, and refuses what its schema does not know', async () => {
+    const good = await ask('/api/query?limit=50&all=true&kind=visit')
+    expect(await good.json()).to.deep.equal({ limit: 50, all: true, kind: 'visit' })
+    for (const [query, field] of [
+      ['limit=0', '/limit'],
+      ['limit=many', '/limit'],
+      ['all=yes', '/all'],
+      ['kind=page', '/kind'],
+      ['kind=visit&kind=event', '/kind'],
+      ['page=2', '/page'],
+    ]) {
+      const refused = await ask(`/api/query?${query}`)
+      expect(refused.status, query).to.equal(400)
+      expect(await refused.json(), query).to.include({ error: 'invalid_field', field })
+    }
+  })
+
+  it('sends what is there at once, and ends the work as soon as the client is gone', async () => {
+    const leaving = new AbortController()
+    const told = await fetch(`${base}/api/stream`, {
+      signal: leaving.signal,
+      headers: { 'Sec-Fetch-Site': 'same-origin' },
+    })
+    expect([told.status, told.headers.get('x-own'), told.headers.get('cache-control')]).to.deep.equal([
+      200,
+      'yes',
+      'no-store',
+    ])
+    const reader = (told.body as ReadableStream<Uint8Array>).getReader()
+    let text = ''
+    while (!text.includes('two')) text += Buffer.from((await reader.read()).value ?? []).toString()
+    expect(ended).to.deep.equal([])
+    leaving.abort()
+    while (ended.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  })
+
+  it('cuts off an answer that cannot go on, so that nobody takes it for a whole one', async () => {
+    const told = await ask('/api/stream?fails')
+    expect(await told.text().catch((error: Error) => error.name)).to.equal('TypeError')
+    expect(lines.join('\n')).to.include('cut off')
+  })
+})
