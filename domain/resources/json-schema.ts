@@ -29,7 +29,10 @@ export interface JsonSchema {
 }
 
 /** Of an object with these properties and no others. */
-export function objectSchema(properties: Readonly<Record<string, JsonSchema>>, required: readonly string[]): JsonSchema {
+export function objectSchema(
+  properties: Readonly<Record<string, JsonSchema>>,
+  required: readonly string[],
+): JsonSchema {
   return { type: 'object', properties, required }
 }
 
