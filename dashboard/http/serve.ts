@@ -131,8 +131,7 @@ async function outcomeOf(request: Served, found: RouteMatch, parts: Parts): Prom
   const { row } = route
   const { headers } = request.req
   if (isOwnOriginOnly(row) && !isOwnOrigin(headers, parts.baseUrl, isRead(row))) return refuse('cross_origin')
-  const cookie = parts.cookies.read(headers.cookie, 'session')
-  const session = cookie === null ? null : await parts.sessions.read(cookie)
+  const session = await readSession(headers.cookie, parts)
   const addressHash = parts.addressHashOf(request.req)
   const limited = await refuseByRate(hitsOf(row, { session, addressHash }), parts.hotState)
   if (limited !== null) return limited
@@ -150,6 +149,11 @@ async function outcomeOf(request: Served, found: RouteMatch, parts: Parts): Prom
     browser: parts.cookies.read(headers.cookie, 'browser'),
   }
   return route.handle(call)
+}
+
+async function readSession(cookies: string | undefined, parts: Parts): Promise<Session | null> {
+  const cookie = parts.cookies.read(cookies, 'session')
+  return cookie === null ? null : parts.sessions.read(cookie)
 }
 
 const EMPTY = { kind: 'object', value: {} } as const
