@@ -67,8 +67,8 @@ async function runLane(files: readonly string[], settings: MochaSettings, report
   try {
     return JSON.parse(readFileSync(reportFile, 'utf8')) as RunReport
   } catch {
-    console.error(`A mocha process ended without a report: exit code ${String(code)}, signal ${String(signal)}.`)
-    return { tally: { passed: 0, failed: 1, skipped: 0 }, seconds: {}, skipped: {} }
+    const failure = `A mocha process ended without a report: exit code ${String(code)}, signal ${String(signal)}.`
+    return { tally: { passed: 0, failed: 1, skipped: 0 }, seconds: {}, skipped: {}, failures: [failure] }
   }
 }
 

@@ -29,17 +29,24 @@ describe('the summary of a test run', () => {
 
   it('adds up what the processes of a run report', () => {
     const [one, other]: RunReport[] = [
-      { tally: { passed: 3, failed: 1, skipped: 2 }, seconds: { 'test/a/x.test.ts': 1 }, skipped: {} },
+      {
+        tally: { passed: 3, failed: 1, skipped: 2 },
+        seconds: { 'test/a/x.test.ts': 1 },
+        skipped: {},
+        failures: ['FAILED x'],
+      },
       {
         tally: { passed: 4, failed: 0, skipped: 1 },
         seconds: { 'test/b/y.test.ts': 2 },
         skipped: { 'test/b/y.test.ts': 1 },
+        failures: ['FAILED y'],
       },
     ]
     expect(mergeReports([one!, other!])).to.deep.equal({
       tally: { passed: 7, failed: 1, skipped: 3 },
       seconds: { 'test/a/x.test.ts': 1, 'test/b/y.test.ts': 2 },
       skipped: { 'test/b/y.test.ts': 1 },
+      failures: ['FAILED x', 'FAILED y'],
     })
   })
 
@@ -56,9 +63,9 @@ describe('the summary of a test run', () => {
 
   it('cannot be read without seeing what was not run', () => {
     const tally = { passed: 7, failed: 0, skipped: 3 }
-    const lines = notRunLines({ tally, seconds: {}, skipped: { 'test/b/y.test.ts': 3 } })
+    const lines = notRunLines({ tally, seconds: {}, skipped: { 'test/b/y.test.ts': 3 }, failures: [] })
     expect(lines.join('\n')).to.match(/^!{80,}\n!! NOT RUN: 3 tests.*\n!! +3 +test\/b\/y\.test\.ts\n/)
-    expect(notRunLines({ tally: { ...tally, skipped: 0 }, seconds: {}, skipped: {} })).to.deep.equal([])
+    expect(notRunLines({ tally: { ...tally, skipped: 0 }, seconds: {}, skipped: {}, failures: [] })).to.deep.equal([])
   })
 })
 
@@ -92,6 +99,22 @@ describe('the reporter', () => {
     expect(output).to.match(/Seconds by file:\n.* s .*\n.* s .*sample\.test\.mjs\n/)
     expect(output).to.match(/!! NOT RUN: 1 tests/)
     expect(code).to.equal(0)
+  })
+
+  it('names what failed, hooks included, right above the tally', async () => {
+    const { output } = await run(`
+      describe('a', () => {
+        it('fails', () => { throw new Error('no such thing\\nand more') })
+        it('passes', () => undefined)
+        after(() => { throw new Error('late') })
+      })`)
+    expect(output.trimEnd().split('\n').slice(-3)).to.satisfy(([one, other, tally]: string[]) =>
+      [
+        /^FAILED .*sample\.test\.mjs: a fails: no such thing$/.test(one ?? ''),
+        /^FAILED .*sample\.test\.mjs: a "after all" hook.*: late$/.test(other ?? ''),
+        tally === '1 passed, 2 failed',
+      ].every(Boolean),
+    )
   })
 
   it('leaves the closing lines to the caller of a report, failures of hooks included', async () => {

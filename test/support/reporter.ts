@@ -5,10 +5,10 @@ import { join, relative } from 'node:path'
 
 import Mocha from 'mocha'
 
-import { exitCodeOf, notRunLines, summaryLine, timeLines, type RunReport } from './run-report.ts'
+import { exitCodeOf, failureLine, notRunLines, summaryLine, timeLines, type RunReport } from './run-report.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const { EVENT_SUITE_BEGIN, EVENT_SUITE_END, EVENT_TEST_PENDING } = Mocha.Runner.constants
+const { EVENT_SUITE_BEGIN, EVENT_SUITE_END, EVENT_TEST_FAIL, EVENT_TEST_PENDING } = Mocha.Runner.constants
 
 /** With `--reporter-option report=FILE` the report goes into that file, for runs of several processes. */
 export default class SummaryReporter extends Mocha.reporters.Spec {
@@ -16,6 +16,7 @@ export default class SummaryReporter extends Mocha.reporters.Spec {
   readonly #reportFile: string | undefined
   readonly #seconds: Record<string, number> = {}
   readonly #skipped: Record<string, number> = {}
+  readonly #failures: string[] = []
 
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
     super(runner, options)
@@ -29,6 +30,10 @@ export default class SummaryReporter extends Mocha.reporters.Spec {
       if (suite.parent?.root === true) add(this.#seconds, suite.file, (performance.now() - startedAtMs) / 1_000)
     })
     runner.on(EVENT_TEST_PENDING, (test) => add(this.#skipped, test.file, 1))
+    runner.on(EVENT_TEST_FAIL, (test, error: unknown) => {
+      const message = error instanceof Error ? error.message : String(error)
+      this.#failures.push(failureLine({ file: fileOf(test.file), title: test.fullTitle(), message }))
+    })
   }
 
   /** Mocha's last word: called once everything has ended; what it gets becomes the exit code. */
@@ -36,19 +41,24 @@ export default class SummaryReporter extends Mocha.reporters.Spec {
     const stats = this.#runner.stats
     // `failures` counts what failed in hooks too, which the statistics file under the test that was next.
     const tally = { passed: stats?.passes ?? 0, failed: failures, skipped: stats?.pending ?? 0 }
-    const report = { tally, seconds: this.#seconds, skipped: this.#skipped }
+    const report = { tally, seconds: this.#seconds, skipped: this.#skipped, failures: this.#failures }
     if (this.#reportFile === undefined) console.log(closingLines(report).join('\n'))
     else writeFileSync(this.#reportFile, JSON.stringify(report))
     end?.(exitCodeOf(tally, process.env))
   }
 }
 
-/** What is printed under a run; the last line is the tally. */
+/** What is printed under a run: what failed stands right above the last line, the tally. */
 export function closingLines(report: RunReport): readonly string[] {
-  return ['Seconds by file:', ...timeLines(report.seconds), '', ...notRunLines(report), summaryLine(report.tally)]
+  const times = ['Seconds by file:', ...timeLines(report.seconds), '']
+  return [...times, ...notRunLines(report), ...report.failures, summaryLine(report.tally)]
 }
 
 function add(sums: Record<string, number>, path: string | undefined, amount: number): void {
-  const file = path === undefined ? 'test' : relative(ROOT, path)
+  const file = fileOf(path)
   sums[file] = (sums[file] ?? 0) + amount
+}
+
+function fileOf(path: string | undefined): string {
+  return path === undefined ? 'test' : relative(ROOT, path)
 }

@@ -14,6 +14,8 @@ export interface RunReport {
   readonly seconds: Readonly<Record<string, number>>
   /** How many tests of a file were skipped; files without any are absent. */
   readonly skipped: Readonly<Record<string, number>>
+  /** A line for each failed test or hook: its file, its title and the beginning of the error. */
+  readonly failures: readonly string[]
 }
 
 /** `12 passed, 0 failed`, and how many were skipped if any were. */
@@ -42,6 +44,7 @@ export function mergeReports(reports: readonly RunReport[]): RunReport {
     },
     seconds: Object.assign({}, ...reports.map(({ seconds }) => seconds)) as Record<string, number>,
     skipped: Object.assign({}, ...reports.map(({ skipped }) => skipped)) as Record<string, number>,
+    failures: reports.flatMap(({ failures }) => failures),
   }
 }
 
@@ -56,6 +59,14 @@ export function timeLines(seconds: RunReport['seconds']): readonly string[] {
       .sort(([, one], [, other]) => other - one)
       .map(([file, own]) => `${own.toFixed(1).padStart(8)} s    ${file.slice(folder.length + 1)}`),
   ])
+}
+
+const MOST_OF_AN_ERROR = 200
+
+/** `FAILED file: title: first line of the error`. */
+export function failureLine({ file, title, message }: Readonly<Record<'file' | 'title' | 'message', string>>): string {
+  const [first = ''] = message.trim().split('\n')
+  return `FAILED ${file}: ${title}: ${first.slice(0, MOST_OF_AN_ERROR)}`
 }
 
 /** A block that cannot be overlooked, naming the files whose tests were skipped; empty if none were. */
