@@ -5,8 +5,22 @@
  * left out of the text, so that the others can use the order of the table.
  */
 
-import { FACT_TABLES, type FactTable } from './columns.ts'
-import type { QueryParameters } from './engine/connection.ts'
+import { FACT_TABLES } from './columns.ts'
+import {
+  at,
+  decided,
+  installs,
+  lookUp,
+  MAX_KEYS,
+  MAX_PAGE,
+  ms,
+  newestFirst,
+  once,
+  pageLimit,
+  report,
+  within,
+  type Query,
+} from './query-parts.ts'
 import {
   ACTIVITY,
   ATTEMPT,
@@ -48,59 +62,12 @@ import type {
   VisitRow,
 } from './query-rows.ts'
 
-/** Most keys of one look-up, and so most rows it returns. */
-const MAX_KEYS = 10_000
-/** Most rows of one page of a list; `LIMITS.logsPerPage` is what users see. */
-const MAX_PAGE = 10_000
 const MAX_ATTEMPTS = 1_000
+const MAX_REPEATS = 3
 /** Of one installation. */
 const MAX_EVENTS = 20
 /** More than one installation of the service is designed for, and still a small answer. */
 const MAX_WEBSITES = 200_000
-const MAX_REPEATS = 3
-
-export interface Query<P extends QueryParameters, R> {
-  readonly sql: (params: P) => string
-  /** A request waits for it. */
-  readonly isUrgent: boolean
-  /** Never set; carries the type of the rows. */
-  readonly row?: R
-}
-
-function lookUp<P extends QueryParameters, R>(sql: string | ((params: P) => string)): Query<P, R> {
-  return { sql: typeof sql === 'string' ? () => sql : sql, isUrgent: true }
-}
-
-function report<P extends QueryParameters, R>(sql: string | ((params: P) => string)): Query<P, R> {
-  return { sql: typeof sql === 'string' ? () => sql : sql, isUrgent: false }
-}
-
-/** The only way to read a table: each natural key once, even if it was inserted twice. */
-function once(table: FactTable): string {
-  return `${table} FINAL`
-}
-
-/**
- * The only way to read installs: the first record of each event, overridden by the later decision if it was pending.
- * `firsts` selects first records; `decisions` selects the decisions about them, by columns that both tables have.
- */
-function decided(firsts: string, decisions: string): string {
-  const columns = DECIDED_COLUMNS.map(
-    (column) =>
-      `if(first.resolution = 'pending' AND later.event_id != '', later.${column}, first.${column}) AS ${column}`,
-  )
-  return `(SELECT first.* EXCEPT (${DECIDED_COLUMNS.join(', ')}), ${columns.join(', ')} FROM (${firsts}) AS first
-    LEFT ANY JOIN (SELECT website, event_id, ${DECIDED_COLUMNS.join(', ')} FROM ${once('install_decisions')} ${decisions})
-      AS later ON first.website = later.website AND first.event_id = later.event_id)`
-}
-
-/** Installs by a condition on website and event ID, which can use the order of both tables. */
-function installs(keys: string): string {
-  return decided(`SELECT * FROM ${once('installs')} PREWHERE ${keys}`, `PREWHERE ${keys}`)
-}
-
-const ms = (column: string): string => `toUnixTimestamp64Milli(${column}) AS ${column}_ms`
-const at = (parameter: string): string => `fromUnixTimestamp64Milli({${parameter}:Int64}, 'UTC')`
 
 /** Pairs by position in two lists: the websites and their visits or events. */
 type VisitKeys = { readonly websites: readonly string[]; readonly visit_ids: readonly string[] }
@@ -146,10 +113,6 @@ function filtered(params: Readonly<Record<string, unknown>>, names: readonly str
   return names.flatMap((name) => (params[name] === undefined ? [] : [`AND ${CONDITIONS[name]}`])).join(' ')
 }
 
-function within(time: string): string {
-  return `${time} >= ${at('since_ms')} AND ${time} < ${at('until_ms')}`
-}
-
 /** The time range, continued after the last row of the page before. */
 function page(time: string, id: string, params: { readonly before_ms?: number; readonly before_id?: string }): string {
   if (params.before_ms === undefined || params.before_id === undefined) return within(time)
@@ -170,10 +133,8 @@ function resolvedAs({ resolution }: { readonly resolution?: string }): string {
   return `AND (${resolution === 'pending' ? isOpen : `resolution = {resolution:String} OR (${isDecided})`})`
 }
 
-const newestFirst = (time: string, id: string): string => `ORDER BY ${time} DESC, ${id} DESC`
 /** Keys read for a page: a key that was inserted twice and is not merged yet occurs more than once. */
 const candidateLimit = (): string => `LIMIT least({limit:UInt32}, ${MAX_PAGE}) * ${MAX_REPEATS}`
-const pageLimit = (): string => `LIMIT least({limit:UInt32}, ${MAX_PAGE})`
 
 export const QUERIES = {
   /** Visits by website and ID, for dispatch and for explanations. */

@@ -1,0 +1,60 @@
+/** What the SQL texts of all queries are made of. */
+
+import type { FactTable } from './columns.ts'
+import type { QueryParameters } from './engine/connection.ts'
+import { DECIDED_COLUMNS } from './query-rows.ts'
+
+/** Most keys of one look-up, and so most rows it returns. */
+export const MAX_KEYS = 10_000
+/** Most rows of one page of a list; `LIMITS.logsPerPage` is what users see. */
+export const MAX_PAGE = 10_000
+
+export interface Query<P extends QueryParameters, R> {
+  readonly sql: (params: P) => string
+  /** A request waits for it. */
+  readonly isUrgent: boolean
+  /** Never set; carries the type of the rows. */
+  readonly row?: R
+}
+
+export function lookUp<P extends QueryParameters, R>(sql: string | ((params: P) => string)): Query<P, R> {
+  return { sql: typeof sql === 'string' ? () => sql : sql, isUrgent: true }
+}
+
+export function report<P extends QueryParameters, R>(sql: string | ((params: P) => string)): Query<P, R> {
+  return { sql: typeof sql === 'string' ? () => sql : sql, isUrgent: false }
+}
+
+/** The only way to read a table: each natural key once, even if it was inserted twice. */
+export function once(table: FactTable): string {
+  return `${table} FINAL`
+}
+
+/**
+ * The only way to read installs: the first record of each event, overridden by the later decision if it was pending.
+ * `firsts` selects first records; `decisions` selects the decisions about them, by columns that both tables have.
+ */
+export function decided(firsts: string, decisions: string): string {
+  const columns = DECIDED_COLUMNS.map(
+    (column) =>
+      `if(first.resolution = 'pending' AND later.event_id != '', later.${column}, first.${column}) AS ${column}`,
+  )
+  return `(SELECT first.* EXCEPT (${DECIDED_COLUMNS.join(', ')}), ${columns.join(', ')} FROM (${firsts}) AS first
+    LEFT ANY JOIN (SELECT website, event_id, ${DECIDED_COLUMNS.join(', ')} FROM ${once('install_decisions')} ${decisions})
+      AS later ON first.website = later.website AND first.event_id = later.event_id)`
+}
+
+/** Installs by a condition on website and event ID, which can use the order of both tables. */
+export function installs(keys: string): string {
+  return decided(`SELECT * FROM ${once('installs')} PREWHERE ${keys}`, `PREWHERE ${keys}`)
+}
+
+export const ms = (column: string): string => `toUnixTimestamp64Milli(${column}) AS ${column}_ms`
+export const at = (parameter: string): string => `fromUnixTimestamp64Milli({${parameter}:Int64}, 'UTC')`
+
+export function within(time: string): string {
+  return `${time} >= ${at('since_ms')} AND ${time} < ${at('until_ms')}`
+}
+
+export const newestFirst = (time: string, id: string): string => `ORDER BY ${time} DESC, ${id} DESC`
+export const pageLimit = (): string => `LIMIT least({limit:UInt32}, ${MAX_PAGE})`
