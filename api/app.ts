@@ -21,7 +21,7 @@ import {
 } from './collection/pipeline.ts'
 import { ownerOf } from './collection/owner.ts'
 import { addressLimit } from './http/rate-limit.ts'
-import { lastResort, notFound, plainRequest, wrongMethod } from './http/refusals.ts'
+import { lastResort, notFound, plainRequest, wrongMethod } from './collection/refusals.ts'
 import { sendRefusal } from './http/reply.ts'
 import { createRecorder } from './collection/request-logs.ts'
 import { eventsRoute } from './routes/events.ts'

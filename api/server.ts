@@ -9,7 +9,7 @@ import type { Express } from 'express'
 import type { ErrorCode } from '../domain/errors.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { guardSockets } from './http/broken-http.ts'
-import { HEADER_LINES_MAX } from './http/refusals.ts'
+import { HEADER_LINES_MAX } from './collection/refusals.ts'
 import { limitConnections, type ConnectionEnd, type ConnectionLimits } from '../runtime/connections.ts'
 
 const SERVER_OPTIONS = {

@@ -12,7 +12,7 @@ import { ChromiumMissing, findChromium, openChromium } from './demo/chromium.ts'
 import { findMarker, lastEventId, runAtHome } from './demo/machine.ts'
 import { copyQuickstart, portLike, QUICKSTART_SITE_PORT } from './demo/quickstart.ts'
 import { startExampleSite, type ExampleSite } from './example-site.ts'
-import { startService, type Service } from './wiring/service.ts'
+import { startService, type Service } from './service.ts'
 import { explainTool } from './tools/explain.ts'
 import { version } from './wiring/version.ts'
 

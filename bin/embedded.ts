@@ -3,10 +3,10 @@
 import type { RunOutcome } from '../runtime/settings/settings.ts'
 import { startExampleSite } from './example-site.ts'
 import { runProgram } from './wiring/process.ts'
-import { startService, type Service } from './wiring/service.ts'
+import { startService, type Service } from './service.ts'
 import { startStandIns } from './stand-ins.ts'
 import { version } from './wiring/version.ts'
-import { print } from './tools/print/output.ts'
+import { print } from './terminal/output.ts'
 
 export function embedded({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
   return runProgram('embedded', settings, async ({ logger, lifecycle }) => {

@@ -9,7 +9,7 @@ import { RESOURCE_GROUP } from '../domain/resources/resources.ts'
 import { formatProblems, lintFolder } from '../runtime/catalog/source.ts'
 import { explain } from './kubectl/explain.ts'
 import { type ClusterChoice, type ClusterObject, execIn, getJson } from './kubectl/run-kubectl.ts'
-import { complain, print } from './tools/print/output.ts'
+import { complain, print } from './terminal/output.ts'
 
 const USAGE = `Usage: kubectl whence COMMAND [options]
 

@@ -3,7 +3,7 @@
 import { commandNamed } from '../runtime/settings/commands.ts'
 import { compileSettings, overview, type RunOutcome } from '../runtime/settings/settings.ts'
 import { version } from './wiring/version.ts'
-import { complain, print } from './tools/print/output.ts'
+import { complain, print } from './terminal/output.ts'
 
 const EXIT_USAGE = 2
 

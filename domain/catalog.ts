@@ -1,6 +1,5 @@
 /** The compiled configuration as every role sees it: immutable, without credentials, swapped whole. */
 
-import type { AllowedNamespaces } from './resources/allowed-namespaces.ts'
 import type { DestinationMode, EventType, HookScan, Plan, WebsiteId } from './model.ts'
 import type { ProviderId } from './providers/index.ts'
 
@@ -8,6 +7,24 @@ export interface InstallPath {
   readonly id: string
   readonly displayName: string
   readonly isPaused: boolean
+}
+
+/** Who may refer to this object, besides its own namespace. */
+export interface AllowedNamespaces {
+  readonly from: 'Same' | 'All' | 'Selector'
+  readonly selector?: LabelSelector
+}
+
+/** As everywhere in Kubernetes: all requirements must hold, and an empty selector matches everything. */
+interface LabelSelector {
+  readonly matchLabels?: Readonly<Record<string, string>>
+  readonly matchExpressions?: readonly LabelRequirement[]
+}
+
+export interface LabelRequirement {
+  readonly key: string
+  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
+  readonly values?: readonly string[]
 }
 
 /** The custom resource that something was compiled from. */

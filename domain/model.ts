@@ -36,9 +36,8 @@
  * - settings: of a process. role: a task of a process (api, facts-writer, dispatch, state, worker). keyring: its secret keys.
  */
 
-import type { CodingAgent } from './collection/coding-agent.ts'
 import type { ProviderId, ProviderIdentities } from './providers/index.ts'
-import type { DeliveryReason } from './delivery/reasons.ts'
+import type { DeliveryReason } from './reasons.ts'
 
 /** Website ID, `[a-z0-9-]`, unique in the installation. */
 export type WebsiteId = string
@@ -60,6 +59,24 @@ export type MemberRole = (typeof MEMBER_ROLES)[number]
 export const HOOK_SCANS = ['Notice', 'Silent', 'Disabled'] as const
 export type HookScan = (typeof HOOK_SCANS)[number]
 
+/** The names that the hook may send (`whence_agent` in hook/report.sh); a test compares the two. */
+export const CODING_AGENTS = [
+  'claude-code',
+  'cursor',
+  'gemini-cli',
+  'codex',
+  'copilot-cli',
+  'opencode',
+  'goose',
+  'amp',
+  'crush',
+  'devin',
+  'cline',
+  'other',
+] as const
+
+export type CodingAgent = (typeof CODING_AGENTS)[number]
+
 /** A JSON scalar in `client` and in custom adapters. */
 type Scalar = string | number | boolean
 
@@ -67,6 +84,14 @@ type Scalar = string | number | boolean
 export type Identities = ProviderIdentities & {
   readonly custom?: Readonly<Record<string, Readonly<Record<string, Scalar>>>>
 }
+
+/**
+ * How a request's body is kept in Logs. `text`: the exact body as UTF-8; `base64`: the exact bytes, if they are not UTF-8;
+ * `unescaped`: escapes hid a receipt, so the body is kept with its escapes undone; `withheld`: it is not kept (over quota);
+ * `digest`: it came in a flood of refused requests, so `sha256:` and the digest of its bytes replace it; `none`: there was no
+ * body.
+ */
+export type BodyForm = 'text' | 'base64' | 'unescaped' | 'withheld' | 'digest' | 'none'
 
 /** Why one receipt or token was or was not a candidate. */
 export const RECEIPT_VERDICTS = [

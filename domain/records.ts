@@ -2,17 +2,9 @@
 
 import type { LogEnds } from './collection/facts-lag.ts'
 import type { Visit } from './collection/visit-fields.ts'
-import type {
-  CandidateVerdict,
-  DeliveryStatus,
-  Install,
-  InstallOutcome,
-  SessionMode,
-  VisitId,
-  WebsiteId,
-} from './model.ts'
+import type { BodyForm, DeliveryStatus, Install, InstallOutcome, SessionMode, VisitId, WebsiteId } from './model.ts'
 import type { ProviderId } from './providers/index.ts'
-import type { AttemptOutcome, DeliveryReason } from './delivery/reasons.ts'
+import type { AttemptOutcome, DeliveryReason } from './reasons.ts'
 
 /** Topics whose records become facts, in chronological order. */
 export const RECORD_TOPICS = [
@@ -41,12 +33,7 @@ export const TIER_NAMES = Object.keys(TIERS) as readonly TierName[]
 /** The tiers in which activations wait; holds never exceed half an hour. */
 export const WAITING_TIERS = ['5s', '30s', '5m', '30m'] as const satisfies readonly TierName[]
 
-/**
- * The request-log part of a record. Addresses are keyed hashes, and so are receipts and tokens inside the body.
- * `bodyForm`: `text` is the exact body as UTF-8; `base64` the exact bytes if they are not UTF-8; `unescaped`: escapes
- * hid a receipt, so the body is kept with its escapes undone; `withheld`: it is not kept (over quota); `digest`: it
- * came in a flood of refused requests, so `sha256:` and the digest of its bytes replace it; `none`: there was no body.
- */
+/** The request-log part of a record. Addresses are keyed hashes, and so are receipts and tokens inside the body. */
 export interface RequestLog {
   /** 28 hex digits: 12 of the Unix time in ms, 16 random; unique, and ascending with time. */
   readonly id: string
@@ -64,7 +51,7 @@ export interface RequestLog {
   readonly userAgent: string
   readonly addressHash: string
   readonly body: string
-  readonly bodyForm: 'text' | 'base64' | 'unescaped' | 'withheld' | 'digest' | 'none'
+  readonly bodyForm: BodyForm
   readonly bodyBytes: number
   readonly isRedacted: boolean
   readonly logRetentionDays: number
@@ -268,8 +255,6 @@ export interface WaitingActivation {
   readonly record: ActivationRecord
   readonly dueAtMs: number
 }
-
-export type { CandidateVerdict }
 
 /** The key of a record: website plus its own ID, never the website alone, which would make one partition hot. */
 export function recordKey(website: WebsiteId, id: string): string {

@@ -4,7 +4,7 @@
  */
 
 import type { Website } from '../../domain/catalog.ts'
-import { websiteByOrigin } from '../../domain/catalog-index.ts'
+import { websiteByOrigin } from '../../domain/collection/catalog-index.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { normaliseOrigin } from '../../domain/origin.ts'
 import type { ApiDeps } from '../deps.ts'

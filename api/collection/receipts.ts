@@ -1,7 +1,7 @@
 /** Reads receipts and their states: first the receipts themselves, then the hot state, then ClickHouse. */
 
 import type { Catalog, Website } from '../../domain/catalog.ts'
-import { websitesByOrganization } from '../../domain/catalog-index.ts'
+import { websitesByOrganization } from '../../domain/collection/catalog-index.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { PLAN_LIMITS } from '../../domain/limits.ts'
 import type { VisitId, WebsiteId } from '../../domain/model.ts'

@@ -4,7 +4,7 @@
  */
 
 import type { RequestHandler } from 'express'
-import { deliveryModes } from '../../domain/catalog-index.ts'
+import { deliveryModes } from '../../domain/collection/catalog-index.ts'
 import type { ApiDeps } from '../deps.ts'
 import { sendJson } from '../http/reply.ts'
 

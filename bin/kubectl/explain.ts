@@ -7,7 +7,7 @@ import { CONDITION_REASONS, type Condition } from '../../domain/resources/condit
 import { RESOURCE_GROUP } from '../../domain/resources/resources.ts'
 import { printable } from '../../common/printable.ts'
 import { wholeCatalog } from '../../runtime/catalog/whole-catalog.ts'
-import { print } from '../tools/print/output.ts'
+import { print } from '../terminal/output.ts'
 import {
   type ClusterChoice,
   type ClusterObject,

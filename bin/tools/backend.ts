@@ -15,7 +15,7 @@ import { openLmdb } from '../../ports/shared/lmdb/environment.ts'
 import type { EngineUrl } from '../../runtime/settings/parse.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
 import { connectTools } from './control.ts'
-import { complain } from './print/output.ts'
+import { complain } from '../terminal/output.ts'
 import type { ToolBackend } from './live.ts'
 
 interface OpenBackend extends ToolBackend {

@@ -9,7 +9,7 @@ import { checkInBrowser } from './check/browser.ts'
 import { problem, skipped, type Finding } from './check/finding.ts'
 import { checkPage, type PageSetup } from './check/page.ts'
 import { checkService } from './check/service.ts'
-import { complain, print, printJson } from './print/output.ts'
+import { complain, print, printJson } from '../terminal/output.ts'
 
 const SIGNS = { ok: 'ok     ', problem: 'PROBLEM', skipped: 'skipped' } as const
 const EXIT_USAGE = 2

@@ -7,8 +7,8 @@ import type { RunOutcome } from '../../runtime/settings/settings.ts'
 import { openBackend } from './backend.ts'
 import type { ToolBackend } from './live.ts'
 import { limitOf, momentOf } from './flags.ts'
-import { createTable, terminalChars, timeText, type TextColumn } from './print/table.ts'
-import { complain, print, printJson } from './print/output.ts'
+import { createTable, terminalChars, timeText, type TextColumn } from '../terminal/table.ts'
+import { complain, print, printJson } from '../terminal/output.ts'
 
 interface ListedLetter {
   readonly letter: DeadLetter

@@ -4,9 +4,9 @@ import type { InstallRow } from '../../ports/facts/query-rows.ts'
 import type { RunOutcome } from '../../runtime/settings/settings.ts'
 import { openBackend } from './backend.ts'
 import type { ToolBackend } from './live.ts'
-import { tell } from './print/explain-text.ts'
-import { complain, print, printJson } from './print/output.ts'
-import { explainInstall } from './explanation.ts'
+import { tell } from './explain/explain-text.ts'
+import { complain, print, printJson } from '../terminal/output.ts'
+import { explainInstall } from './explain/explanation.ts'
 
 export async function explainTool(run: RunOutcome): Promise<number> {
   const backend = await openBackend(run.settings)

@@ -2,7 +2,7 @@
 
 import { LIMITS } from '../../domain/limits.ts'
 import type { RunOutcome } from '../../runtime/settings/settings.ts'
-import { complain } from './print/output.ts'
+import { complain } from '../terminal/output.ts'
 
 const FALLBACK_ROWS = 50
 

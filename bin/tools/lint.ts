@@ -2,7 +2,7 @@
 
 import { formatProblems, lintFolder } from '../../runtime/catalog/source.ts'
 import type { RunOutcome } from '../../runtime/settings/settings.ts'
-import { print, printJson } from './print/output.ts'
+import { print, printJson } from '../terminal/output.ts'
 
 export async function lintTool(run: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
   const folder = run.flags.get('-f') ?? run.settings.manifests

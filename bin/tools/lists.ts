@@ -9,8 +9,8 @@ import type { RunOutcome } from '../../runtime/settings/settings.ts'
 import { openBackend } from './backend.ts'
 import type { ToolBackend } from './live.ts'
 import { limitOf } from './flags.ts'
-import { createTable, preciseTimeText, terminalChars, timeText, type TextColumn } from './print/table.ts'
-import { complain, print, printJson } from './print/output.ts'
+import { createTable, preciseTimeText, terminalChars, timeText, type TextColumn } from '../terminal/table.ts'
+import { complain, print, printJson } from '../terminal/output.ts'
 
 const FOLLOW_EVERY_MS = 500
 /** Rows become visible a moment after their time; a follower looks back this far and shows each row once. */

@@ -3,6 +3,7 @@
 import type { SendTestReport } from '../../delivery/tools/send-test.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
+import type { OpenDashboard } from '../wiring/dashboard.ts'
 
 export interface ToolBackend {
   readonly run: Facts['run']
@@ -14,13 +15,7 @@ export interface ToolBackend {
 export interface LiveTools extends ToolBackend {
   readonly sendTest: (request: SendTestRequest) => Promise<SendTestResult>
   /** The address of a link; rejects with the reason in words. */
-  readonly signInLink: (request: SignInLinkRequest) => Promise<string>
-}
-
-export interface SignInLinkRequest {
-  readonly email: string
-  /** ID of an organisation whose Owner the person becomes; null for none. */
-  readonly ownerOf: string | null
+  readonly signInLink: OpenDashboard['signInLink']
 }
 
 export interface SendTestRequest {

@@ -9,7 +9,7 @@ import { migrate } from '../../ports/facts/migrate.ts'
 import { requireEveryInsert } from '../../ports/facts/engine/self-test.ts'
 import { DataFolderInUse, lockDataFolder } from '../../ports/shared/lmdb/folder-lock.ts'
 import type { RunOutcome, Settings } from '../../runtime/settings/settings.ts'
-import { print } from './print/output.ts'
+import { print } from '../terminal/output.ts'
 
 export async function migrateTool({ settings }: RunOutcome): Promise<number> {
   const { facts, eventLog } = settings

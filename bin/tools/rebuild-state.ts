@@ -5,7 +5,7 @@ import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
 import { redisHotState } from '../../ports/hot-state/redis/redis.ts'
 import type { RunOutcome } from '../../runtime/settings/settings.ts'
-import { complain, print } from './print/output.ts'
+import { complain, print } from '../terminal/output.ts'
 
 /** Longer than a request may wait: Redis is slower while it is being filled. */
 const VERB_MS = 5_000

@@ -10,9 +10,9 @@ import type { RunOutcome, Settings } from '../../runtime/settings/settings.ts'
 import { readCluster } from '../wiring/cluster.ts'
 import { baseUrlOf, tokenUrlOf } from '../wiring/provider-urls.ts'
 import { connectTools } from './control.ts'
-import { durationText } from './print/table.ts'
+import { durationText } from '../terminal/table.ts'
 import { printable } from '../../common/printable.ts'
-import { complain, print, printJson } from './print/output.ts'
+import { complain, print, printJson } from '../terminal/output.ts'
 import type { SendTestRequest, SendTestResult } from './live.ts'
 
 export interface SendTestSource {

@@ -1,10 +1,10 @@
 /** `whence sign-in-link`: prints a link that signs somebody in to the dashboard once. */
 
 import type { RunOutcome } from '../../runtime/settings/settings.ts'
-import { EMAIL_SCHEMA } from '../../domain/people/member-schema.ts'
-import { checkSchema } from '../../domain/resources/json-schema.ts'
+import { EMAIL_SCHEMA } from '../../domain/resources/member-schema.ts'
+import { checkSchema } from '../../domain/schema/json-schema.ts'
 import { connectTools } from './control.ts'
-import { print } from './print/output.ts'
+import { print } from '../terminal/output.ts'
 
 export async function signInLinkTool({ settings, flags }: RunOutcome): Promise<number> {
   const email = (flags.get('--email') ?? '').toLowerCase()

@@ -21,7 +21,6 @@ import type { FolderCatalog } from '../../runtime/catalog/source.ts'
 import type { Keyring } from '../../runtime/keyring.ts'
 import { createRandomness } from '../../runtime/random.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
-import type { SignInLinkRequest } from '../tools/live.ts'
 import type { EngineParts } from './engines.ts'
 
 interface DashboardWiring extends EngineParts {
@@ -45,6 +44,12 @@ export function folderResources(parts: FolderParts): Pick<DashboardWiring, 'dire
     directory: folderDirectory(catalog),
     writer: folderWriter({ folder, written, env, refresh: catalog.refresh, nowMs }),
   }
+}
+
+interface SignInLinkRequest {
+  readonly email: string
+  /** ID of an organisation whose Owner the person becomes; null for none. */
+  readonly ownerOf: string | null
 }
 
 export interface OpenDashboard {

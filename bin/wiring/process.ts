@@ -3,7 +3,7 @@
 import { createLifecycle, type Lifecycle } from '../../runtime/lifecycle.ts'
 import { createLogger, type Logger } from '../../runtime/logger.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
-import { complain } from '../tools/print/output.ts'
+import { complain } from '../terminal/output.ts'
 
 interface ProcessParts {
   readonly logger: Logger

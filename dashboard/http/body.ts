@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http'
 
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import { checkSchema, type JsonSchema } from '../../domain/resources/json-schema.ts'
+import { checkSchema, type JsonSchema } from '../../domain/schema/json-schema.ts'
 import { parseStrictJson, type JsonObject } from '../../domain/strict-json.ts'
 
 type ReadBody = { readonly kind: 'object'; readonly value: JsonObject } | Refusal

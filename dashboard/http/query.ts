@@ -1,7 +1,7 @@
 /** Reads the query of a request to the dashboard's API into typed values. */
 
 import { refuse, type Refusal } from '../../domain/errors.ts'
-import { checkSchema, objectSchema } from '../../domain/resources/json-schema.ts'
+import { checkSchema, objectSchema } from '../../domain/schema/json-schema.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import type { RouteRow } from './route.ts'
 

@@ -1,6 +1,6 @@
 /** What a route of the dashboard's API is: one row that the server, the tests and OpenAPI walk. */
 
-import type { JsonSchema } from '../../domain/resources/json-schema.ts'
+import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import type { MemberRole } from '../../domain/model.ts'
 
 /** Null: anyone. `Person`: anyone who is signed in. A role: in the organisation that the path names. */

@@ -1,8 +1,8 @@
 /** Routes about people: who is signed in, members and invitations. */
 
 import { MEMBER_ROLES } from '../../domain/model.ts'
-import { EMAIL_SCHEMA, INVITATION_ID_CHARS, MEMBER_SCHEMA } from '../../domain/people/member-schema.ts'
-import { objectSchema, type JsonSchema } from '../../domain/resources/json-schema.ts'
+import { EMAIL_SCHEMA, INVITATION_ID_CHARS, MEMBER_SCHEMA } from '../../domain/resources/member-schema.ts'
+import { objectSchema, type JsonSchema } from '../../domain/schema/json-schema.ts'
 import type { HandlersOf } from '../http/call.ts'
 import type { RouteRow } from '../http/route.ts'
 import { accept, invite, inviteAgain, type InvitationParts } from './invitations.ts'

@@ -1,8 +1,8 @@
 /** Routes of signing in and out. */
 
 import { LIMITS } from '../../domain/limits.ts'
-import { EMAIL_SCHEMA } from '../../domain/people/member-schema.ts'
-import { objectSchema, type JsonSchema } from '../../domain/resources/json-schema.ts'
+import { EMAIL_SCHEMA } from '../../domain/resources/member-schema.ts'
+import { objectSchema, type JsonSchema } from '../../domain/schema/json-schema.ts'
 import type { ClaimRules } from '../../domain/people/oidc-claims.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Randomness } from '../../runtime/random.ts'

@@ -5,7 +5,7 @@
 import type { Catalog, Destination } from '../../domain/catalog.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS } from '../../domain/providers/index.ts'
 import { jobFor, jobIdOf, visitSkip } from '../../domain/delivery/deliveries.ts'
-import type { DeliveryReason } from '../../domain/delivery/reasons.ts'
+import type { DeliveryReason } from '../../domain/reasons.ts'
 import type { Visit } from '../../domain/collection/visit-fields.ts'
 import type { DeliveryPlan, Install, WebsiteId } from '../../domain/model.ts'
 import type { DeliveryRecord, InstallRecord, Job } from '../../domain/records.ts'

@@ -1,6 +1,6 @@
 /** A provider as the delivery worker uses it: pure functions. Other facts about it are in `domain/providers/`. */
 
-import type { SkipReason } from '../../domain/delivery/reasons.ts'
+import type { SkipReason } from '../../domain/reasons.ts'
 import type { Accepted, Job } from '../../domain/records.ts'
 import type { Identities, SessionMode } from '../../domain/model.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 
 import { jobAfter, nextStep, type AttemptResult } from '../../domain/delivery/attempts.ts'
-import type { SkipReason } from '../../domain/delivery/reasons.ts'
+import type { SkipReason } from '../../domain/reasons.ts'
 import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Job } from '../../domain/records.ts'

@@ -1,7 +1,7 @@
 /** Decides per destination whether a job may be sent now: a circuit breaker for failures, a pause for refused credentials. */
 
 import type { Destination } from '../../domain/catalog.ts'
-import type { DeliveryReason } from '../../domain/delivery/reasons.ts'
+import type { DeliveryReason } from '../../domain/reasons.ts'
 import { MINUTE_MS } from '../../domain/durations.ts'
 
 const WINDOW_MINUTES = 5

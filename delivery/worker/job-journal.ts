@@ -1,7 +1,7 @@
 /** Records what happens to a job: a delivery record for the facts and, if the job goes on, its next entry on the log. */
 
 import { holdMs, JITTER, tierFor, type NextStep } from '../../domain/delivery/attempts.ts'
-import type { DeliveryReason } from '../../domain/delivery/reasons.ts'
+import type { DeliveryReason } from '../../domain/reasons.ts'
 import type { DeliveryStatus, SessionMode } from '../../domain/model.ts'
 import {
   encodeRecord,

@@ -2,7 +2,7 @@
 
 import { destinationKey, type Catalog, type Credentials, type Destination } from '../../domain/catalog.ts'
 import { hasCredentials } from '../../domain/providers/credentials.ts'
-import type { DeliveryReason } from '../../domain/delivery/reasons.ts'
+import type { DeliveryReason } from '../../domain/reasons.ts'
 import type { Job } from '../../domain/records.ts'
 import { setupOf, type DestinationGate } from './destination-gate.ts'
 import type { DestinationContext, Provider } from '../providers/provider.ts'

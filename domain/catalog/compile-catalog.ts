@@ -23,7 +23,7 @@ import type { Compiler, CredentialRef, OrganizationDraft, ProviderSettingsChecke
 import { compiledFrom, displayNameOf, hasRoom, idOf } from './compiler.ts'
 import { LIMITS, PLAN_LIMITS } from '../limits.ts'
 import type { Sha256Hex } from '../origin.ts'
-import { compileMembers } from '../people/compile-member.ts'
+import { compileMembers } from './compile-member.ts'
 import type { Member } from '../people/member.ts'
 import { unchanged } from './unchanged.ts'
 

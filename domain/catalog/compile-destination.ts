@@ -13,7 +13,7 @@ import type { ProviderId } from '../providers/index.ts'
 import { EVENT_TYPES } from '../model.ts'
 import type { ProviderBlock } from '../providers/descriptor.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS } from '../providers/index.ts'
-import { withDefaults } from '../resources/schema-values.ts'
+import { withDefaults } from '../schema/schema-values.ts'
 
 /** Adds the destination to its website's draft, or reports why it is left out. */
 export function compileDestination(compiler: Compiler, resource: Resource<'Destination'>): void {

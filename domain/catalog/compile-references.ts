@@ -3,7 +3,7 @@
  * reveals nothing more.
  */
 
-import type { AllowedNamespaces } from '../resources/allowed-namespaces.ts'
+import type { AllowedNamespaces } from '../catalog.ts'
 import { allowedNamespacesProblems, permits } from '../resources/allowed-namespaces.ts'
 import type { ObjectId, Resource } from './objects.ts'
 import { objectKey } from './objects.ts'

@@ -9,7 +9,7 @@ import { readObjects } from './objects.ts'
 import { coreOf, finishedWebsite } from './compile-website.ts'
 import type { WebsiteCore } from './compiler.ts'
 import { LIMITS } from '../limits.ts'
-import { isSameList } from './unchanged.ts'
+import { isSameList } from '../published/parts.ts'
 
 /** More than a person changes at once: a full compilation is then cheaper. */
 const MOST_CHANGES = 256

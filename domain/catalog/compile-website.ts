@@ -10,7 +10,7 @@ import { LIMITS } from '../limits.ts'
 import type { Plan } from '../model.ts'
 import { isLoopbackHost, parseOrigin, parsePageUrl } from '../origin.ts'
 import { refuseByPlan } from '../plan.ts'
-import { isSameList } from './unchanged.ts'
+import { isSameList } from '../published/parts.ts'
 
 /** Adds the website's draft, or reports why it is left out. */
 export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>): void {

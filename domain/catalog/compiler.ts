@@ -1,6 +1,6 @@
 /** What the steps of the catalog compiler share: drafts, counts against the plan, names and IDs. */
 
-import type { AllowedNamespaces } from '../resources/allowed-namespaces.ts'
+import type { AllowedNamespaces } from '../catalog.ts'
 import type { CompiledFrom, Destination, InstallPath, Organization, RegisteredPage, Website } from '../catalog.ts'
 import type { CheckedObjects, ObjectId, Report, Resource } from './objects.ts'
 import { LIMITS } from '../limits.ts'

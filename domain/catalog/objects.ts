@@ -3,13 +3,13 @@
 import type { Labels } from '../resources/allowed-namespaces.ts'
 import type { CatalogProblem } from '../catalog.ts'
 import type { ProblemReason } from '../resources/problems.ts'
-import type { JsonSchema, SchemaFinding } from '../resources/json-schema.ts'
-import { checkSchema, closestName } from '../resources/json-schema.ts'
+import type { JsonSchema, SchemaFinding } from '../schema/json-schema.ts'
+import { checkSchema, closestName } from '../schema/json-schema.ts'
 import { CATALOG_LABEL } from '../published/place.ts'
 import type { ResourceKind, Specs } from '../resources/resources.ts'
 import { ENVELOPE_SCHEMA, SECRET_SCHEMA } from '../resources/envelope.ts'
 import { RESOURCE_API_VERSION, RESOURCE_GROUP, RESOURCE_KINDS, SPEC_SCHEMAS } from '../resources/resources.ts'
-import { withDefaults, withoutUnknown } from '../resources/schema-values.ts'
+import { withDefaults, withoutUnknown } from '../schema/schema-values.ts'
 
 /** One object as it was read. Objects come in the order of their creation: the older of two takes precedence. */
 export interface SourceObject {

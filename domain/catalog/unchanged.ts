@@ -4,6 +4,7 @@
  */
 
 import type { InstallPath, Organization } from '../catalog.ts'
+import { isSameList } from '../published/parts.ts'
 import type { Resource } from './objects.ts'
 
 /**
@@ -18,11 +19,6 @@ export function unchanged<T extends InstallPath | Organization>(
   if (before !== null && isSame(before, made)) return before
   resource.memo = made
   return made
-}
-
-/** Whether two lists hold the same entries in the same order. */
-export function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
-  return a.length === b.length && a.every((entry, index) => entry === b[index])
 }
 
 function isSame<T extends object>(a: T, b: T): boolean {

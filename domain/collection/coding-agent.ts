@@ -1,22 +1,6 @@
 /** Which coding agent ran an install, as far as the hook said so. */
 
-/** The names that the hook may send (`whence_agent` in hook/report.sh); a test compares the two. */
-export const CODING_AGENTS = [
-  'claude-code',
-  'cursor',
-  'gemini-cli',
-  'codex',
-  'copilot-cli',
-  'opencode',
-  'goose',
-  'amp',
-  'crush',
-  'devin',
-  'cline',
-  'other',
-] as const
-
-export type CodingAgent = (typeof CODING_AGENTS)[number]
+import { CODING_AGENTS, type CodingAgent } from '../model.ts'
 
 const NAMES: ReadonlySet<string> = new Set(CODING_AGENTS)
 const AGENT = /^whence-hook\/[^ ]{1,32} agent\/([a-z-]{1,32})$/

@@ -1,9 +1,7 @@
 /** Turns an install event into its fact and its answer; `resolve.ts` has chosen its visit. */
 
 import type { Organization, Website } from '../catalog.ts'
-import type { CodingAgent } from './coding-agent.ts'
-import { gaOf } from '../delivery/deliveries.ts'
-import type { DeliveryPlan, EventType, Install, InstallAnswer, InstallOutcome } from '../model.ts'
+import type { CodingAgent, DeliveryPlan, EventType, Install, InstallAnswer, InstallOutcome } from '../model.ts'
 import { COUNTED, type ChosenVisit, type ResolutionResult } from './resolve.ts'
 import type { JsonObject } from '../strict-json.ts'
 
@@ -156,6 +154,18 @@ function answerOf(eventId: string, result: ResolutionResult, deliveries: readonl
     candidate_count: result.candidateCount,
     selection_policy: result.selectionPolicy,
     ga: gaOf(deliveries),
+  }
+}
+
+/** The `ga` object of the answer, kept for older clients: the first delivery's status represents all. */
+export function gaOf(plans: readonly DeliveryPlan[]): InstallAnswer['ga'] {
+  return {
+    status: plans[0]?.status ?? 'not_queued',
+    deliveries: plans.map((plan) => ({
+      destination: plan.destination,
+      status: plan.status,
+      session_mode: plan.sessionMode,
+    })),
   }
 }
 

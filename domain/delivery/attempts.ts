@@ -1,6 +1,6 @@
 /** Decides what follows an attempt: done, a retry at a later time, or the end; and when a waiting job moves on. */
 
-import type { AttemptOutcome, DeliveryReason } from './reasons.ts'
+import type { AttemptOutcome, DeliveryReason } from '../reasons.ts'
 import { TIER_NAMES, TIERS, type Job, type TierName } from '../records.ts'
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../durations.ts'
 

@@ -4,10 +4,10 @@ import type { Sha256Hex } from '../origin.ts'
 import type { Destination } from '../catalog.ts'
 import { LIMITS } from '../limits.ts'
 import type { Visit } from '../collection/visit-fields.ts'
-import type { DeliveryPlan, EventType, Install, InstallAnswer, Resolution, SessionMode } from '../model.ts'
+import type { DeliveryPlan, EventType, Install, Resolution, SessionMode } from '../model.ts'
 import { PROVIDER_DESCRIPTORS, type ProviderId } from '../providers/index.ts'
 import type { Job } from '../records.ts'
-import type { SkipReason } from './reasons.ts'
+import type { SkipReason } from '../reasons.ts'
 import { HOUR_MS } from '../durations.ts'
 
 export interface PlanInput {
@@ -47,18 +47,6 @@ export function planDecided(plans: readonly DeliveryPlan[], input: PlanInput): D
     const destination = input.destinations.find(({ id }) => id === plan.destination)
     return { ...plan, sessionMode: destination === undefined ? 'client_only' : sessionModeFor(destination, input) }
   })
-}
-
-/** The `ga` object of the answer, kept for older clients: the first delivery's status represents all. */
-export function gaOf(plans: readonly DeliveryPlan[]): InstallAnswer['ga'] {
-  return {
-    status: plans[0]?.status ?? 'not_queued',
-    deliveries: plans.map((plan) => ({
-      destination: plan.destination,
-      status: plan.status,
-      session_mode: plan.sessionMode,
-    })),
-  }
 }
 
 /** With the visit at hand: why nothing of it may or can be sent, or null. */

@@ -7,9 +7,8 @@
  */
 
 import { LIMITS } from '../limits.ts'
-import type { WebsiteId } from '../model.ts'
+import type { BodyForm, WebsiteId } from '../model.ts'
 import { isIssueTime, readReceipt, readToken, TOKEN_PREFIX, type ReceiptKeys } from '../receipt.ts'
-import type { RequestLog } from '../records.ts'
 
 export interface RedactOptions {
   /** Keyed hash of a receipt or token, hex digits. */
@@ -28,7 +27,7 @@ export interface RedactOptions {
 
 export interface RedactedBody {
   readonly body: string
-  readonly bodyForm: RequestLog['bodyForm']
+  readonly bodyForm: BodyForm
   readonly isRedacted: boolean
 }
 

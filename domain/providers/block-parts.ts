@@ -1,6 +1,6 @@
 /** Pieces that the blocks of several providers are made of. */
 
-import type { JsonSchema } from '../resources/json-schema.ts'
+import type { JsonSchema } from '../schema/json-schema.ts'
 import { DAY_MS, HOUR_MS } from '../durations.ts'
 
 export const hours = (count: number): number => count * HOUR_MS

@@ -3,7 +3,7 @@
  * identities, schemas, GPC rules, definitions of resources, settings and the chart's lists follow from it.
  */
 
-import type { JsonSchema } from '../resources/json-schema.ts'
+import type { JsonSchema } from '../schema/json-schema.ts'
 
 /** How an identifier comes and is kept. A `moment` comes as Unix ms or as a date, and is kept as Unix ms. */
 export type IdentifierKind = 'text' | 'long text' | 'text or number' | 'moment'

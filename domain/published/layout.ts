@@ -5,11 +5,10 @@
  */
 
 import type { Catalog, Organization, Website } from '../catalog.ts'
-import { partText, type Part } from './parts.ts'
+import { isSameList, partText, type Part } from './parts.ts'
 import { CatalogTexts } from './text.ts'
 import { LIMITS } from '../limits.ts'
 import type { Sha256Hex } from '../origin.ts'
-import { isSameList } from '../catalog/unchanged.ts'
 
 export interface CatalogPart {
   readonly key: string

@@ -5,7 +5,6 @@
 
 import type { Catalog, Organization, Website } from '../catalog.ts'
 import { sortedById, type CatalogTexts } from './text.ts'
-import { isSameList } from '../catalog/unchanged.ts'
 
 export interface Part {
   readonly organizations: readonly Organization[]
@@ -64,4 +63,9 @@ function numberOf(id: string, count: number): number {
     hash = Math.imul(hash ^ id.charCodeAt(index), 0x01000193) >>> 0
   }
   return hash % count
+}
+
+/** Whether two lists hold the same entries in the same order. */
+export function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((entry, index) => entry === b[index])
 }

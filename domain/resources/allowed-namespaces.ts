@@ -1,24 +1,7 @@
 /** Decides which namespaces may refer to an Organization or a Website: its own, all, or those with certain labels. */
 
-import type { JsonSchema } from './json-schema.ts'
-
-/** Who may refer to this object, besides its own namespace. */
-export interface AllowedNamespaces {
-  readonly from: 'Same' | 'All' | 'Selector'
-  readonly selector?: LabelSelector
-}
-
-/** As everywhere in Kubernetes: all requirements must hold, and an empty selector matches everything. */
-interface LabelSelector {
-  readonly matchLabels?: Readonly<Record<string, string>>
-  readonly matchExpressions?: readonly LabelRequirement[]
-}
-
-interface LabelRequirement {
-  readonly key: string
-  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  readonly values?: readonly string[]
-}
+import type { AllowedNamespaces, LabelRequirement } from '../catalog.ts'
+import type { JsonSchema } from '../schema/json-schema.ts'
 
 export type Labels = Readonly<Record<string, string>>
 

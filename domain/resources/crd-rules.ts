@@ -1,11 +1,11 @@
 /** The rules of custom resources beyond a schema, as expressions that the API server evaluates by itself. */
 
 import { SELECTOR_MESSAGE, VALUES_MESSAGE } from './allowed-namespaces.ts'
-import type { JsonSchema } from './json-schema.ts'
+import type { JsonSchema } from '../schema/json-schema.ts'
 import { LIMITS, PLAN_LIMITS } from '../limits.ts'
 import type { Plan } from '../model.ts'
 import { PLANS } from '../model.ts'
-import { MEMBER_RULES } from '../people/member-schema.ts'
+import { MEMBER_RULES } from './member-schema.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../providers/index.ts'
 import type { ResourceKind } from './resources.ts'
 

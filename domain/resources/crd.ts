@@ -3,7 +3,7 @@
 import { conditionsSchema } from './conditions.ts'
 import type { CelRule } from './crd-rules.ts'
 import { ALLOWED_NAMESPACES_RULES, OBJECT_RULES, SPEC_RULES, textRules } from './crd-rules.ts'
-import type { JsonSchema } from './json-schema.ts'
+import type { JsonSchema } from '../schema/json-schema.ts'
 import type { Sha256Hex } from '../origin.ts'
 import type { ResourceKind } from './resources.ts'
 import { RESOURCE_API_VERSION, RESOURCE_GROUP, SPEC_SCHEMAS } from './resources.ts'

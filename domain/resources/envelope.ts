@@ -1,6 +1,6 @@
 /** Schemas of an object's fields outside its spec, and of Secrets as far as they are read. */
 
-import type { JsonSchema } from './json-schema.ts'
+import type { JsonSchema } from '../schema/json-schema.ts'
 import { OBJECT_NAME_CHARS } from './resource-fields.ts'
 
 /** The fields outside a spec. Other members of `metadata` and the whole `status` are Kubernetes' business. */

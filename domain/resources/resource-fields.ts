@@ -1,6 +1,6 @@
 /** Schemas of fields that several kinds have. */
 
-import type { JsonSchema } from './json-schema.ts'
+import type { JsonSchema } from '../schema/json-schema.ts'
 import { LIMITS } from '../limits.ts'
 
 /** Of any object of Kubernetes. */

@@ -1,12 +1,12 @@
 /** The custom resources as data: their schemas, built from the limits, and the types of checked ones. */
 
-import type { AllowedNamespaces } from './allowed-namespaces.ts'
+import type { AllowedNamespaces } from '../catalog.ts'
 import { allowedNamespacesSchema } from './allowed-namespaces.ts'
-import type { JsonSchema } from './json-schema.ts'
+import type { JsonSchema } from '../schema/json-schema.ts'
 import { LIMITS, PLAN_LIMITS } from '../limits.ts'
 import type { DestinationMode, EventType, HookScan, Plan } from '../model.ts'
 import { DESTINATION_MODES, EVENT_TYPES, HOOK_SCANS, PLANS } from '../model.ts'
-import { MEMBER_SCHEMA, type MemberSpec } from '../people/member-schema.ts'
+import { MEMBER_SCHEMA, type MemberSpec } from './member-schema.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../providers/index.ts'
 import { address, displayName, id, installation, keyRef, ref, resourceRef } from './resource-fields.ts'
 

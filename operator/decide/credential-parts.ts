@@ -5,7 +5,7 @@ import type { Compilation } from '../../domain/catalog/compile-catalog.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'
 import { PROVIDER_IDS } from '../../domain/providers/index.ts'
-import { isSameList } from '../../domain/catalog/unchanged.ts'
+import { isSameList } from '../../domain/published/parts.ts'
 
 /** The texts of each provider, and the alternating keys and values they were made from. */
 export type CredentialMemory = Map<ProviderId, { readonly from: readonly unknown[]; readonly texts: readonly string[] }>

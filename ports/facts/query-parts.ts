@@ -1,8 +1,7 @@
 /** What the SQL texts of all queries are made of. */
 
 import type { FactTable } from './columns.ts'
-import type { QueryParameters } from './engine/connection.ts'
-import { DECIDED_COLUMNS } from './query-rows.ts'
+import { DECIDED_COLUMNS, type QueryParameters } from './query-rows.ts'
 
 /** Most keys of one look-up, and so most rows it returns. */
 export const MAX_KEYS = 10_000

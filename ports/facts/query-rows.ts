@@ -2,6 +2,8 @@
 
 import { selectFrom, type FactTable, type RowsOf } from './columns.ts'
 
+export type QueryParameters = Readonly<Record<string, string | number | readonly string[] | readonly number[]>>
+
 export const VISIT = selectFrom('visits')
 export type VisitRow = RowsOf<typeof VISIT>
 

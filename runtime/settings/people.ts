@@ -1,6 +1,6 @@
 /** The rows of the table of settings that are about people: how they sign in, and how mail goes out. */
 
-import { EMAIL_CHARS } from '../../domain/people/member-schema.ts'
+import { EMAIL_CHARS } from '../../domain/resources/member-schema.ts'
 import { parsePath, type SettingParser } from './parse.ts'
 
 const TEXT_CHARS = 1_024

@@ -1,6 +1,6 @@
 /** Compiles a command line and an environment into settings, or into a list of everything wrong with them, by name. */
 
-import { closestName } from '../../domain/resources/json-schema.ts'
+import { closestName } from '../../domain/schema/json-schema.ts'
 import { readArguments } from './arguments.ts'
 import type { CommandRow } from './commands.ts'
 import { commandNamed, COMMANDS } from './commands.ts'

@@ -1,7 +1,7 @@
 /** Tables for people: columns line up whatever is in them, and nothing in them steers the terminal. */
 
 import { expect } from 'chai'
-import { createTable, durationText, preciseTimeText, timeText } from '../../bin/tools/print/table.ts'
+import { createTable, durationText, preciseTimeText, timeText } from '../../bin/terminal/table.ts'
 import { printable } from '../../common/printable.ts'
 
 interface Row {

@@ -153,7 +153,7 @@ describe('the terminal', function () {
     const files = sourceFiles(['bin'], ['.ts']).filter(({ path }) => !path.startsWith('bin/demo'))
     expect(files.length).to.be.greaterThan(20)
     const writers = files.filter(({ text }) => /process\.std(out|err)\.write|console\.\w+\(/.test(text))
-    expect(writers.map(({ path }) => path)).to.deep.equal(['bin/tools/print/output.ts'])
+    expect(writers.map(({ path }) => path)).to.deep.equal(['bin/terminal/output.ts'])
   })
 
   it('is not steered by any text, and JSON means what it meant', () => {

@@ -5,7 +5,6 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 
 import {
-  gaOf,
   jobFor,
   jobIdOf,
   planDecided,
@@ -13,6 +12,7 @@ import {
   visitSkip,
   type PlanInput,
 } from '../../domain/delivery/deliveries.ts'
+import { gaOf } from '../../domain/collection/install.ts'
 import { type Identities } from '../../domain/model.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../../domain/providers/index.ts'
 import {
@@ -24,7 +24,7 @@ import {
   NOON_MS,
   visitOf,
 } from '../delivery/support/builders.ts'
-import { DELIVERY_REASONS } from '../../domain/delivery/reasons.ts'
+import { DELIVERY_REASONS } from '../../domain/reasons.ts'
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
 

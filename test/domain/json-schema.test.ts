@@ -4,8 +4,8 @@ import { Ajv } from 'ajv'
 import { expect } from 'chai'
 import fc from 'fast-check'
 
-import type { JsonSchema } from '../../domain/resources/json-schema.ts'
-import { checkSchema, closestName } from '../../domain/resources/json-schema.ts'
+import type { JsonSchema } from '../../domain/schema/json-schema.ts'
+import { checkSchema, closestName } from '../../domain/schema/json-schema.ts'
 import { RESOURCE_KINDS, SPEC_SCHEMAS } from '../../domain/resources/resources.ts'
 
 /** Ours refuse unknown members by themselves; in JSON Schema that has to be said. */

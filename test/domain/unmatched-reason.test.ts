@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs'
 
 import { expect } from 'chai'
 
-import { CODING_AGENTS, codingAgentOf } from '../../domain/collection/coding-agent.ts'
+import { codingAgentOf } from '../../domain/collection/coding-agent.ts'
+import { CODING_AGENTS } from '../../domain/model.ts'
 import { unmatchedReason } from '../../domain/collection/unmatched-reason.ts'
 import { RECEIPT_VERDICTS, type CandidateVerdict, type ReceiptVerdict } from '../../domain/model.ts'
 

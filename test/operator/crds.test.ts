@@ -5,7 +5,7 @@ import fc from 'fast-check'
 
 import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
 import { ALLOWED_NAMESPACES_RULES, OBJECT_RULES, SPEC_RULES, textRules } from '../../domain/resources/crd-rules.ts'
-import type { JsonSchema } from '../../domain/resources/json-schema.ts'
+import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
 import { PLANS } from '../../domain/model.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS } from '../../domain/providers/index.ts'

@@ -52,7 +52,7 @@ const RUNTIME_FILES = [
 const COMMON_FILES = ['bounded-map.ts', 'deadline.ts', 'digest.ts', 'json-column.ts', 'printable.ts']
 
 /** A cache by constant text: patterns of our own schemas, whose compilation would cost more than the rest of a check. */
-const MODULE_STATE = ['domain/resources/json-schema.ts keeps COMPILED']
+const MODULE_STATE = ['domain/schema/json-schema.ts keeps COMPILED']
 
 /** Places in which a number of the contract means something else: file and number, and its meaning there. */
 const OTHER_MEANINGS: Readonly<Record<string, string>> = {

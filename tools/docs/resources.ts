@@ -1,7 +1,7 @@
 /** Renders docs/resources.md: the fields of every kind, Secrets, and every reason for refusing an object. */
 
 import { PROBLEM_REASONS } from '../../domain/resources/problems.ts'
-import type { JsonSchema } from '../../domain/resources/json-schema.ts'
+import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import { RESOURCE_API_VERSION, RESOURCE_KINDS, SPEC_SCHEMAS } from '../../domain/resources/resources.ts'
 import { code, number, page, table } from './markdown.ts'
 

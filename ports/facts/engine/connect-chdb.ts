@@ -9,7 +9,8 @@ import type { ClickHouseClient, ClickHouseClientConfigOptions } from '@clickhous
 
 import { makePrivateFolder } from '../../shared/folders.ts'
 import { settingsClause } from './connection.ts'
-import type { FactsConnection, InsertStatement, QueryParameters } from './connection.ts'
+import type { QueryParameters } from '../query-rows.ts'
+import type { FactsConnection, InsertStatement } from './connection.ts'
 import { selfTest } from './self-test.ts'
 import { createTurns } from './turns.ts'
 

@@ -1,9 +1,9 @@
 /** What the adapter needs of a connection to the engine; `connect-chdb.ts` and `connect-server.ts` make one. */
 
+import type { QueryParameters } from '../query-rows.ts'
+
 /** Settings of a query by name, written into the statement itself, so that nothing leaks into a session. */
 export type EngineSettings = Readonly<Record<string, string | number>>
-
-export type QueryParameters = Readonly<Record<string, string | number | readonly string[] | readonly number[]>>
 
 export interface InsertStatement {
   readonly table: string

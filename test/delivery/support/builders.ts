@@ -1,7 +1,8 @@
 /** Builds visits, installs, destinations and catalogs for the delivery tests; every part can be overridden. */
 
 import type { Catalog, Destination, Organization, Website } from '../../../domain/catalog.ts'
-import { gaOf, planDeliveries } from '../../../domain/delivery/deliveries.ts'
+import { gaOf } from '../../../domain/collection/install.ts'
+import { planDeliveries } from '../../../domain/delivery/deliveries.ts'
 import { plainVisit, type Visit } from '../../../domain/collection/visit-fields.ts'
 import type { DeliveryPlan, Install } from '../../../domain/model.ts'
 import type { InstallRecord, RequestLog } from '../../../domain/records.ts'

@@ -1,7 +1,7 @@
 /** The service as many processes as a system under end-to-end tests, with the example website and a stand-in for GA4. */
 
 import { startExampleSite } from '../../../bin/example-site.ts'
-import type { Explanation } from '../../../bin/tools/explanation.ts'
+import type { Explanation } from '../../../bin/tools/explain/explanation.ts'
 import { PLAN_LIMITS } from '../../../domain/limits.ts'
 import { monthOf } from '../../../domain/collection/rate.ts'
 import { redisHotState } from '../../../ports/hot-state/redis/redis.ts'

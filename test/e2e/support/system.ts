@@ -3,7 +3,7 @@
  * ways to wait, to look, and to move its clock. Another wiring joins by implementing `System` and its start.
  */
 
-import type { Explanation } from '../../../bin/tools/explanation.ts'
+import type { Explanation } from '../../../bin/tools/explain/explanation.ts'
 import type { RecordedHit } from '../../../stand-ins/ga4.ts'
 import type { Gate } from './gate.ts'
 

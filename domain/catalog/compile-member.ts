@@ -1,13 +1,13 @@
 /** Checks one Member: whom it names, its place in the plan, and how many organisations the person has already. */
 
-import type { Resource } from '../catalog/objects.ts'
-import { objectKey } from '../catalog/objects.ts'
-import type { Compiler, OrganizationDraft } from '../catalog/compiler.ts'
-import { hasRoom } from '../catalog/compiler.ts'
-import { organizationOf } from '../catalog/compile-references.ts'
+import type { Resource } from './objects.ts'
+import { objectKey } from './objects.ts'
+import type { Compiler, OrganizationDraft } from './compiler.ts'
+import { hasRoom } from './compiler.ts'
+import { organizationOf } from './compile-references.ts'
 import { LIMITS } from '../limits.ts'
-import type { Member } from './member.ts'
-import { MEMBER_RULES, type MemberSpec } from './member-schema.ts'
+import type { Member } from '../people/member.ts'
+import { MEMBER_RULES, type MemberSpec } from '../resources/member-schema.ts'
 
 /** What the members before this one have taken up. */
 interface MemberCounts {

@@ -1,9 +1,9 @@
 /** The kind Member: one object is an invitation at first, and then the membership. */
 
-import type { JsonSchema } from '../resources/json-schema.ts'
+import type { JsonSchema } from '../schema/json-schema.ts'
 import { LIMITS } from '../limits.ts'
 import { MEMBER_ROLES, type MemberRole } from '../model.ts'
-import { OBJECT_NAME_CHARS, ref } from '../resources/resource-fields.ts'
+import { OBJECT_NAME_CHARS, ref } from './resource-fields.ts'
 
 /** A checked spec. Exactly one of `email` and `group` is there. */
 export interface MemberSpec {

@@ -1,9 +1,9 @@
 /** Gathers an install's facts: its candidates, its visits, and each delivery with its attempts. */
 
-import { readJsonColumn } from '../../common/json-column.ts'
-import type { CandidateVerdict, DeliveryPlan } from '../../domain/model.ts'
-import type { AttemptRow, DeliveryRow, InstallRow, VisitRow } from '../../ports/facts/query-rows.ts'
-import type { ToolBackend } from './live.ts'
+import { readJsonColumn } from '../../../common/json-column.ts'
+import type { CandidateVerdict, DeliveryPlan } from '../../../domain/model.ts'
+import type { AttemptRow, DeliveryRow, InstallRow, VisitRow } from '../../../ports/facts/query-rows.ts'
+import type { ToolBackend } from '../live.ts'
 
 export interface Explanation {
   readonly install: InstallRow

@@ -2,11 +2,11 @@
 
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import { ERRORS, refuse, type ErrorCode } from '../../domain/errors.ts'
-import { isLargeUnread } from './body.ts'
+import { isLargeUnread } from '../http/body.ts'
 import type { ApiDeps } from '../deps.ts'
-import { exchangeOf, opener } from '../collection/exchange.ts'
-import { sendRefused, takeBody, type PipelineParts } from '../collection/pipeline.ts'
-import { sendRefusal, type Headers } from './reply.ts'
+import { exchangeOf, opener } from './exchange.ts'
+import { sendRefused, takeBody, type PipelineParts } from './pipeline.ts'
+import { sendRefusal, type Headers } from '../http/reply.ts'
 
 /** Node silently drops header lines past its limit; ours is lower: a 431. */
 export const HEADER_LINES_MAX = 64

@@ -1,6 +1,6 @@
 /** Draws rows as an aligned table for a terminal, and formats times for people. */
 
-import { printable } from '../../../common/printable.ts'
+import { printable } from '../../common/printable.ts'
 
 const GAP = '  '
 const CELL_CHARS_MAX = 60

@@ -1,7 +1,7 @@
 /** Indexes over a catalog for requests. Each is built once per catalog, so that no request scans all websites. */
 
-import type { Catalog, Website } from './catalog.ts'
-import type { WebsiteId } from './model.ts'
+import type { Catalog, Website } from '../catalog.ts'
+import type { WebsiteId } from '../model.ts'
 
 type Websites = Pick<Catalog, 'websites'>
 

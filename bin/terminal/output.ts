@@ -1,6 +1,6 @@
 /** Output of tools: stored text and text from outside cannot control the terminal. */
 
-import { printableJson, printableLines } from '../../../common/printable.ts'
+import { printableJson, printableLines } from '../../common/printable.ts'
 
 /** Text on standard output; the line breaks are the caller's. */
 export function print(text: string): void {

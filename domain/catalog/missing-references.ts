@@ -1,7 +1,7 @@
 /** Separates references to objects that may exist elsewhere, in a cluster or another repository, from wrong ones. */
 
 import type { CatalogProblem } from '../catalog.ts'
-import { objectKey, shownName, type SourceObject } from '../catalog/objects.ts'
+import { objectKey, shownName, type SourceObject } from './objects.ts'
 
 const KIND_OF_REFERENCE: Readonly<Record<string, string>> = { organizationRef: 'Organization', websiteRef: 'Website' }
 const DEFAULT_NAMESPACE = 'default'

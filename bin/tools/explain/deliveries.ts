@@ -1,10 +1,10 @@
 /** Prints each delivery of an install for people: its status and why, every attempt, and what comes next. */
 
-import { DELIVERY_REASONS } from '../../domain/delivery/reasons.ts'
-import type { DeliveryPlan } from '../../domain/model.ts'
-import type { AttemptRow, DeliveryRow } from '../../ports/facts/query-rows.ts'
+import { DELIVERY_REASONS } from '../../../domain/reasons.ts'
+import type { DeliveryPlan } from '../../../domain/model.ts'
+import type { AttemptRow, DeliveryRow } from '../../../ports/facts/query-rows.ts'
 import type { Explanation } from './explanation.ts'
-import { durationText, timeText } from './print/table.ts'
+import { durationText, timeText } from '../../terminal/table.ts'
 
 /** Of each body of an exchange; `--json` shows all of what is kept. */
 const EXCERPT_CHARS = 400

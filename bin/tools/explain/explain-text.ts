@@ -2,11 +2,11 @@
 
 import type { CandidateVerdict, ReceiptVerdict } from '../../../domain/model.ts'
 import type { InstallRow, VisitRow } from '../../../ports/facts/query-rows.ts'
-import { deliveryLines } from '../explain-deliveries.ts'
-import type { Explanation } from '../explanation.ts'
+import { deliveryLines } from './deliveries.ts'
+import type { Explanation } from './explanation.ts'
 import { readJsonColumn } from '../../../common/json-column.ts'
 import { printable } from '../../../common/printable.ts'
-import { durationText, preciseTimeText, timeText } from './table.ts'
+import { durationText, preciseTimeText, timeText } from '../../terminal/table.ts'
 
 const VERDICT_TEXTS: { readonly [V in ReceiptVerdict]: string } = {
   active: 'a candidate',
