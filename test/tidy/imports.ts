@@ -45,7 +45,10 @@ const ROOMS: readonly (readonly string[])[] = [
   ['runtime', ...below('runtime', 'kube settings catalog')],
   ['ports/event-log', ...below('ports/event-log', 'lmdb spool kafka')],
   [
-    ...below('ports/facts', 'column-types.ts visits.ts columns.ts query-rows.ts query-parts.ts queries.ts facts.ts engine'),
+    ...below(
+      'ports/facts',
+      'column-types.ts visits.ts columns.ts query-rows.ts query-parts.ts queries.ts facts.ts engine',
+    ),
     'ports/facts',
   ],
   ['ports/hot-state', ...below('ports/hot-state', 'lmdb redis')],
