@@ -39,7 +39,10 @@ export async function checkInBrowser({ url, setup, executable, home }: BrowserCh
       () => true,
       () => false,
     )
-    const forbidden = blocked.filter((each) => setup === null || each.includes(new URL(setup.serviceUrl).host))
+    const isOurs = (each: string): boolean => setup === null || each.includes(new URL(setup.serviceUrl).host)
+    // The visit comes up to two seconds after the SDK has started; a policy may let the script in and stop the visit.
+    const recorded = hasSdk ? await answerTo('/v1/visits', answers, () => blocked.some(isOurs)) : null
+    const forbidden = blocked.filter(isOurs)
     for (const each of forbidden)
       tell(problem('policy', `The page's Content Security Policy blocks ${each}: allow the service there.`))
     if (forbidden.length === 0) tell(ok('policy', 'No Content Security Policy is in the way.'))
@@ -47,14 +50,19 @@ export async function checkInBrowser({ url, setup, executable, home }: BrowserCh
       return tell(
         problem('visit', 'The SDK does not start on the page: is its script blocked, or waiting for a tag manager?'),
       )
-    await followVisit(page, answers, tell)
+    if (forbidden.length === 0 || recorded !== null) await followVisit(page, { recorded, answers }, tell)
   } finally {
     await context.close()
   }
 }
 
-async function followVisit(page: Page, answers: readonly Response[], tell: Tell): Promise<void> {
-  const recorded = await answerTo('/v1/visits', answers)
+interface Followed {
+  /** The answer to the visit; null if none was sent in time. */
+  readonly recorded: Response | null
+  readonly answers: readonly Response[]
+}
+
+async function followVisit(page: Page, { recorded, answers }: Followed, tell: Tell): Promise<void> {
   if (recorded === null) {
     return tell(
       skipped(
@@ -91,12 +99,16 @@ async function refused(check: string, response: Response): Promise<Finding> {
   )
 }
 
-/** The answer to the first POST to a path; null if there is none in time. */
-async function answerTo(path: string, answers: readonly Response[]): Promise<Response | null> {
+/** The answer to the first POST to a path; null if there is none in time, or if it cannot come any more. */
+async function answerTo(
+  path: string,
+  answers: readonly Response[],
+  isHopeless: () => boolean = () => false,
+): Promise<Response | null> {
   const until = performance.now() + STEP_MS
   for (;;) {
     const answer = answers.find((each) => new URL(each.url()).pathname.endsWith(path))
-    if (answer !== undefined || performance.now() > until) return answer ?? null
+    if (answer !== undefined || performance.now() > until || isHopeless()) return answer ?? null
     await wait(LOOK_MS)
   }
 }
