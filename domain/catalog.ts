@@ -1,6 +1,7 @@
 /** The compiled configuration as every role sees it: immutable, without credentials, swapped whole. */
 
 import type { DestinationMode, EventType, HookScan, Plan, WebsiteId } from './model.ts'
+import type { PlanUse } from './plan.ts'
 import type { ProviderId } from './providers/index.ts'
 
 export interface InstallPath {
@@ -33,6 +34,8 @@ export interface CompiledFrom {
   readonly objectName: string
   /** The other namespaces that it admits. */
   readonly allowedNamespaces?: AllowedNamespaces
+  /** Absent: it belongs to whoever runs the service. */
+  readonly tenant?: string
 }
 
 export interface Organization extends CompiledFrom {
@@ -117,6 +120,8 @@ export interface CatalogProblem {
   readonly message: string
   /** ID of the organisation that the object belongs to, as far as its references tell. */
   readonly organization?: string
+  /** What the plan allows, if that is the problem. */
+  readonly plan?: PlanUse
   /** The object is in force nevertheless. */
   readonly isWarning?: true
 }

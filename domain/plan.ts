@@ -17,10 +17,19 @@ const PLAN_COUNTS = {
 } as const
 export type PlanCount = keyof typeof PLAN_COUNTS
 
+/** A count that has reached what its plan allows. */
+export interface PlanUse {
+  readonly limit: PlanCount
+  readonly used: number
+  readonly allowed: number
+  readonly plan: Plan
+}
+
 /** The contract's two codes for creation beyond a plan's limit; `message` is what the plan allows. */
 interface PlanRefusal {
   readonly code: 'plan_limit' | 'plan_required'
   readonly message: string
+  readonly use: PlanUse
 }
 
 /** Null if `wanted` in total fit the plan. */
@@ -28,6 +37,7 @@ export function refuseByPlan(plan: Plan, count: PlanCount, wanted: number): Plan
   const allowed = PLAN_LIMITS[plan][count]
   if (wanted <= allowed) return null
   const [one, many] = PLAN_COUNTS[count]
-  if (allowed === 0) return { code: 'plan_required', message: `the plan ${plan} allows no ${many}` }
-  return { code: 'plan_limit', message: `the plan ${plan} allows ${allowed} ${allowed === 1 ? one : many}` }
+  const use = { limit: count, used: wanted - 1, allowed, plan }
+  if (allowed === 0) return { code: 'plan_required', message: `the plan ${plan} allows no ${many}`, use }
+  return { code: 'plan_limit', message: `the plan ${plan} allows ${allowed} ${allowed === 1 ? one : many}`, use }
 }

@@ -20,8 +20,9 @@ import { organizationOf, readAllowedNamespaces } from './compile-references.ts'
 import { revisedWebsites } from './compile-revision.ts'
 import { compileWebsite, finishedWebsite, registerPages } from './compile-website.ts'
 import type { Compiler, CredentialRef, OrganizationDraft, ProviderSettingsChecker } from './compiler.ts'
-import { compiledFrom, displayNameOf, hasRoom, idOf } from './compiler.ts'
+import { compiledFrom, displayNameOf, hasRoom, idOf, noteTenant } from './compiler.ts'
 import { LIMITS, PLAN_LIMITS } from '../limits.ts'
+import type { ResourceKind } from '../resources/resources.ts'
 import type { Sha256Hex } from '../origin.ts'
 import { compileMembers } from './compile-member.ts'
 import type { Member } from '../people/member.ts'
@@ -66,6 +67,8 @@ export interface Compilation {
   readonly websiteCounts: ReadonlyMap<string, number>
   /** Who may do what, the oldest first: for the dashboard alone, and no part of the catalog. */
   readonly members: readonly Member[]
+  /** IDs of the organisations that objects belong to, by `objectKey`; also of refused objects, if their references hold. */
+  readonly owners: ReadonlyMap<string, string>
   readonly problems: readonly CatalogProblem[]
 }
 
@@ -96,9 +99,13 @@ function revision({ objects, sha256Hex }: CatalogInput, { last, digests }: Compi
 
 function compilerOf(input: CatalogInput, problems: CatalogProblem[]): Compiler {
   const owners = new Map<string, string>()
+  const tenants = new Map<string, string>()
   const reports = { report: reportTo(problems, { owners }), warn: reportTo(problems, { isWarning: true, owners }) }
+  const objects = readObjects(input.objects, reports)
+  for (const of of Object.values<readonly Resource<ResourceKind>[]>(objects.resources))
+    for (const { key, spec } of of) noteTenant({ tenants }, key, spec.tenant)
   return {
-    objects: readObjects(input.objects, reports),
+    ...{ objects, tenants },
     ...reports,
     ownSecrets: input.ownSecrets ?? new Set(),
     withoutRoom: input.withoutRoom ?? new Map(),
@@ -133,9 +140,9 @@ function compileAll(input: CatalogInput, digests: PartMemory<string>): Compilati
   for (const resource of resources.LogStream) compileLogStream(compiler, resource)
   const members = compileMembers(compiler, input.nowMs ?? 0)
   const catalog = assemble(compiler, input.sha256Hex, digests)
-  const { credentials, credentialRefs, organizations } = compiler
+  const { credentials, credentialRefs, organizations, owners } = compiler
   const websiteCounts = new Map([...organizations.values()].map((each) => [each.id, each.websiteCount]))
-  return { catalog, credentials, credentialRefs, websiteCounts, members, problems }
+  return { catalog, credentials, credentialRefs, websiteCounts, members, owners, problems }
 }
 
 function addOrganization(compiler: Compiler, resource: Resource<'Organization'>): void {
@@ -220,7 +227,8 @@ function finishOrganization(
 /** The organisation stays, with its oldest path: dropping all its websites would be out of proportion. */
 function reportMissingDefault(compiler: Compiler, organization: Resource<'Organization'>, named: string): void {
   const isRefused = compiler.objects.resources.InstallPath.some(
-    ({ spec, name, namespace }) =>
+    ({ key, spec, name, namespace }) =>
+      compiler.tenants.get(key) === organization.spec.tenant &&
       (spec.organizationRef.namespace ?? namespace) === organization.namespace &&
       spec.organizationRef.name === organization.name &&
       (spec.id ?? name) === named,

@@ -8,6 +8,7 @@ import type { Catalog, Credentials, Destination, Organization, Website } from '.
 import { destinationKey } from '../catalog.ts'
 import { objectKey } from './objects.ts'
 import type { Compiler, OrganizationDraft } from './compiler.ts'
+import { claimantOf, noteTenant } from './compiler.ts'
 import { own } from './compile-website.ts'
 
 /** What was in force, and which parts stay so whatever their objects contain. */
@@ -49,7 +50,8 @@ export function holdWebsites(compiler: Compiler, held: HeldForms): void {
     const organization = organizationFor(compiler, website)
     organization.websiteCount += 1
     compiler.websiteIds.add(website.id)
-    for (const origin of website.origins) own(compiler, origin, website.namespace)
+    noteTenant(compiler, key, website.tenant)
+    for (const origin of website.origins) own(compiler, origin, claimantOf(website))
     if (website.allowedNamespaces !== undefined) compiler.allowed.set(key, website.allowedNamespaces)
     const { organization: _organization, destinations: _destinations, measurementIds: _ids, ...core } = website
     compiler.websites.set(key, {
@@ -99,6 +101,7 @@ function holdOrganization(compiler: Compiler, organization: Organization): Organ
   const counts = { installPaths: [...installPaths], websiteCount: 0, logStreamCount: 0, finished: null }
   const draft: OrganizationDraft = { id, displayName, plan, logRetentionDays, ...counts, held: organization }
   compiler.organizations.set(key, draft)
+  noteTenant(compiler, key, organization.tenant)
   if (allowedNamespaces !== undefined) compiler.allowed.set(key, allowedNamespaces)
   return draft
 }

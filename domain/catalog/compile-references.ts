@@ -56,16 +56,18 @@ interface Reference {
 function resolveRef<T>(compiler: Compiler, from: ObjectId, ref: Reference, drafts: ReadonlyMap<string, T>): T | null {
   const { name, namespace = from.namespace } = ref.to
   const key = objectKey(ref.kind, namespace, name)
-  if (namespace !== from.namespace && !isPermitted(compiler, from, compiler.allowed.get(key))) {
+  const isOwn = compiler.tenants.get(key) === compiler.tenants.get(from.key)
+  if (namespace !== from.namespace && !(isOwn && isPermitted(compiler, from, compiler.allowed.get(key)))) {
     // The same message whether it is missing, refused or not permitted: other namespaces learn nothing.
     const message = `namespace ${namespace} has no ${ref.kind} ${name} that allows references from namespace ${from.namespace}`
     compiler.report(from, 'RefNotPermitted', `${ref.field}/namespace`, message)
     return null
   }
-  const draft = drafts.get(key)
+  const draft = isOwn ? drafts.get(key) : undefined
   if (draft !== undefined) return draft
   const field = `${ref.field}/name`
-  if (compiler.objects.seen.has(key)) {
+  // What belongs to another tenant does not exist for this one.
+  if (isOwn && compiler.objects.seen.has(key)) {
     compiler.report(from, 'RefNotAccepted', field, `${ref.kind} ${name} is itself refused`)
   } else {
     compiler.report(from, 'RefNotFound', field, `there is no ${ref.kind} ${name} in namespace ${namespace}`)

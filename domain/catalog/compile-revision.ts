@@ -70,7 +70,7 @@ function websiteIn(source: SourceObject): Resource<'Website'> | null {
 
 /** Its organisation and the namespaces it admits. */
 function refersTo({ spec }: Resource<'Website'>): string {
-  return JSON.stringify([spec.organizationRef, spec.allowedNamespaces])
+  return JSON.stringify([spec.organizationRef, spec.allowedNamespaces, spec.tenant])
 }
 
 /** Whatever can conflict with other objects, and the origins that get answers. */

@@ -10,7 +10,7 @@ import { LIMITS } from '../limits.ts'
  * reference.
  */
 export function secretOf(
-  compiler: Pick<Compiler, 'objects' | 'report' | 'ownSecrets'>,
+  compiler: Pick<Compiler, 'objects' | 'report' | 'ownSecrets' | 'tenants'>,
   from: ObjectId,
   name: string,
   pointer: string,
@@ -22,9 +22,12 @@ export function secretOf(
     compiler.report(from, 'SecretReserved', field, `Secret ${name} belongs to the service itself`)
     return null
   }
-  const secret = compiler.objects.secrets.get(key)
+  const tenant = compiler.tenants.get(from.key) ?? ''
+  const found = compiler.objects.secrets.get(key)
+  const secret = found?.tenant === tenant ? found : undefined
   if (secret === undefined) {
-    const isSeen = compiler.objects.seen.has(key)
+    // What belongs to another tenant does not exist for this one.
+    const isSeen = tenant === '' && found === undefined && compiler.objects.seen.has(key)
     const message = isSeen ? `Secret ${name} is itself refused` : `there is no Secret ${name} in namespace ${namespace}`
     compiler.report(from, isSeen ? 'RefNotAccepted' : 'RefNotFound', field, message)
     return null

@@ -5,7 +5,7 @@ import type { Resource } from './objects.ts'
 import { organizationOf } from './compile-references.ts'
 import type { ProblemReason } from '../resources/problems.ts'
 import type { Compiler, Reporting, WebsiteCore, WebsiteDraft } from './compiler.ts'
-import { compiledFrom, displayNameOf, hasRoom, idOf, isLeftOut } from './compiler.ts'
+import { claimantOf, compiledFrom, displayNameOf, hasRoom, idOf, isLeftOut } from './compiler.ts'
 import { LIMITS } from '../limits.ts'
 import type { Plan } from '../model.ts'
 import { isLoopbackHost, parseOrigin, parsePageUrl } from '../origin.ts'
@@ -20,7 +20,7 @@ export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>
   const core = coreOf(compiler, resource)
   if (organization === null || core === null) return
   const { website, domains } = core
-  if (!isFree(compiler, resource, { id: website.id, domains })) return
+  if (!isFree(compiler, resource, { id: website.id, domains, claimant: claimantOf(website) })) return
   if (isLeftOut(compiler, resource)) return
   const { plan } = organization
   const domainRoom = { count: 'domainsPerWebsite', wanted: domains.size, field: '/spec/additionalDomains' } as const
@@ -28,7 +28,7 @@ export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>
   if (!hasRoom(compiler, resource, plan, domainRoom) || !hasRoom(compiler, resource, plan, websiteRoom)) return
   organization.websiteCount += 1
   compiler.websiteIds.add(website.id)
-  for (const origin of domains) own(compiler, origin, resource.namespace)
+  for (const origin of domains) own(compiler, origin, claimantOf(website))
   compiler.websites.set(resource.key, { organization, core, registered: core.website, destinations: [] })
 }
 
@@ -44,9 +44,14 @@ export function registerPages(compiler: Compiler, resource: Resource<'Website'>)
   const origins = new Set(draft.core.domains)
   const room = { pages: 0 }
   const kept = pages.filter((page, index) => {
-    const why = refusedPage(compiler, resource, { page, origins, plan: draft.organization.plan, room })
+    const why = refusedPage(compiler, claimantOf(draft.core.website), {
+      page,
+      origins,
+      plan: draft.organization.plan,
+      room,
+    })
     if (why !== null) compiler.warn(resource, why.reason, `/spec/pages/${index}/url`, `${why.message}; left out`)
-    else own(compiler, page.origin, resource.namespace)
+    else own(compiler, page.origin, claimantOf(draft.core.website))
     if (why === null) origins.add(page.origin)
     return why === null
   })
@@ -63,7 +68,7 @@ interface PageClaim {
 
 function refusedPage(
   { originOwners }: Compiler,
-  { namespace }: Resource<'Website'>,
+  claimant: string,
   { page, origins, plan, room }: PageClaim,
 ): { readonly reason: ProblemReason; readonly message: string } | null {
   const chars = page.id.length + page.origin.length + page.path.length
@@ -71,7 +76,7 @@ function refusedPage(
     return { reason: 'TooLarge', message: `all pages of a website may have ${LIMITS.pageListChars} characters` }
   }
   if (!origins.has(page.origin)) {
-    if ((originOwners.get(page.origin) ?? namespace) !== namespace) return { reason: 'OriginTaken', message: TAKEN }
+    if ((originOwners.get(page.origin) ?? claimant) !== claimant) return { reason: 'OriginTaken', message: TAKEN }
     const refusal = refuseByPlan(plan, 'domainsPerWebsite', origins.size + 1)
     if (refusal !== null)
       return { reason: 'PlanLimit', message: `${refusal.message}, and its origin would be one more` }
@@ -80,11 +85,11 @@ function refusedPage(
   return null
 }
 
-const TAKEN = 'a website of another namespace has this origin'
+const TAKEN = 'a website of another namespace or tenant has this origin'
 
-/** Gives the origin to the namespace, unless it is a loopback origin, which all may share. */
-export function own({ originOwners }: Compiler, origin: string, namespace: string): void {
-  if (!isEverybodys(origin)) originOwners.set(origin, namespace)
+/** Gives the origin to its claimant, unless it is a loopback origin, which all may share. */
+export function own({ originOwners }: Compiler, origin: string, claimant: string): void {
+  if (!isEverybodys(origin)) originOwners.set(origin, claimant)
 }
 
 /**
@@ -142,23 +147,22 @@ export function finishedWebsite(
 }
 
 /**
- * Whether no older website has the ID or, in another namespace, one of the origins. Websites of one namespace may share
- * an origin; those of two may not, even in one organisation: the browsers of one would serve the other.
+ * Whether no older website has the ID or, in another namespace, one of the origins. Websites of one namespace and tenant
+ * may share an origin; others may not, even in one organisation: the browsers of one would serve the other.
  */
 function isFree(
   compiler: Compiler,
   resource: Resource<'Website'>,
-  claim: { readonly id: string; readonly domains: ReadonlySet<string> },
+  claim: { readonly id: string; readonly domains: ReadonlySet<string>; readonly claimant: string },
 ): boolean {
-  const { id, domains } = claim
+  const { id, domains, claimant } = claim
   if (compiler.websiteIds.has(id)) {
     compiler.report(resource, 'IdTaken', '/spec/id', 'an older website of this installation has this ID')
     return false
   }
-  const { namespace } = resource
   let field = '/spec/primaryOrigin'
   for (const origin of domains) {
-    if ((compiler.originOwners.get(origin) ?? namespace) !== namespace) {
+    if ((compiler.originOwners.get(origin) ?? claimant) !== claimant) {
       compiler.report(resource, 'OriginTaken', field, TAKEN)
       return false
     }

@@ -42,12 +42,14 @@ export interface Compiler {
   readonly organizations: Map<string, OrganizationDraft>
   /** IDs of the organisations that objects belong to, by `objectKey`. */
   readonly owners: Map<string, string>
+  /** Tenants of objects by `objectKey`; those of whoever runs the service are not among them. */
+  readonly tenants: Map<string, string>
   /** The other namespaces that Organizations and Websites admit, by `objectKey`; includes refused objects. */
   readonly allowed: Map<string, AllowedNamespaces>
   /** Websites by `objectKey`. */
   readonly websites: Map<string, WebsiteDraft>
   readonly websiteIds: Set<string>
-  /** Namespace by registered origin, of a domain or a page; loopback origins, which all may share, are not included. */
+  /** Claimant (`claimantOf`) by registered origin, of a domain or a page; loopback origins, which all may share, are not included. */
   readonly originOwners: Map<string, string>
   readonly credentials: Map<string, Readonly<Record<string, string>>>
   readonly credentialRefs: Map<string, readonly CredentialRef[]>
@@ -97,7 +99,7 @@ export function hasRoom(
 ): boolean {
   const refusal = refuseByPlan(plan, room.count, room.wanted)
   if (refusal === null) return true
-  compiler.report(object, refusal.code === 'plan_limit' ? 'PlanLimit' : 'PlanRequired', room.field, refusal.message)
+  compiler.report(object, refusal.code === 'plan_limit' ? 'PlanLimit' : 'PlanRequired', room.field, refusal)
   return false
 }
 
@@ -111,9 +113,23 @@ export function isLeftOut(compiler: Compiler, object: ObjectId): boolean {
 export function compiledFrom({
   namespace,
   name: objectName,
-  spec: { allowedNamespaces },
+  spec: { allowedNamespaces, tenant },
 }: Resource<'Organization'> | Resource<'Website'>): CompiledFrom {
-  return { namespace, objectName, ...(allowedNamespaces === undefined ? {} : { allowedNamespaces }) }
+  return {
+    ...{ namespace, objectName },
+    ...(allowedNamespaces === undefined ? {} : { allowedNamespaces }),
+    ...(tenant === undefined ? {} : { tenant }),
+  }
+}
+
+/** Whoever may share an origin: the objects of one tenant in one namespace. No namespace has a space in its name. */
+export function claimantOf({ namespace, tenant = '' }: Pick<CompiledFrom, 'namespace' | 'tenant'>): string {
+  return tenant === '' ? namespace : `${namespace} ${tenant}`
+}
+
+/** Notes whose object it is, before anything is compared with it. */
+export function noteTenant({ tenants }: Pick<Compiler, 'tenants'>, key: string, tenant: string | undefined): void {
+  if (tenant !== undefined) tenants.set(key, tenant)
 }
 
 /** The display name, within the limit even if the object's own name replaces it; null if refused. */

@@ -6,6 +6,7 @@ import type { ProblemReason } from '../resources/problems.ts'
 import type { JsonSchema, SchemaFinding } from '../schema/json-schema.ts'
 import { checkSchema, closestName } from '../schema/json-schema.ts'
 import { CATALOG_LABEL } from '../published/place.ts'
+import type { PlanUse } from '../plan.ts'
 import type { ResourceKind, Specs } from '../resources/resources.ts'
 import { ENVELOPE_SCHEMA, SECRET_SCHEMA } from '../resources/envelope.ts'
 import { RESOURCE_API_VERSION, RESOURCE_GROUP, RESOURCE_KINDS, SPEC_SCHEMAS } from '../resources/resources.ts'
@@ -51,6 +52,8 @@ export interface SecretObject extends ObjectId {
   readonly values: ReadonlyMap<string, string>
   /** Why no object may refer to it, in words that follow its name; null if one may. */
   readonly reserved: string | null
+  /** Whose objects alone may refer to it; empty for those of whoever runs the service. */
+  readonly tenant: string
 }
 
 export interface CheckedObjects {
@@ -63,11 +66,16 @@ export interface CheckedObjects {
   readonly seen: ReadonlySet<string>
 }
 
+/** What is said of a problem; with the numbers if a plan refuses it. */
+type ProblemText = string | { readonly message: string; readonly use: PlanUse }
+
 /** Reports one problem. */
-export type Report = (object: ObjectId, reason: ProblemReason, field: string, message: string) => void
+export type Report = (object: ObjectId, reason: ProblemReason, field: string, text: ProblemText) => void
 
 const DEFAULT_NAMESPACE = 'default'
 const SERVICE_ACCOUNT_TOKEN = 'kubernetes.io/service-account-token'
+/** Of a Secret, which has no spec: whose it is. */
+const TENANT_LABEL = `${RESOURCE_GROUP}/tenant`
 /** No object may refer to a Secret that has this label with the value `true`. */
 const RESERVED_LABEL = `${RESOURCE_GROUP}/reserved`
 
@@ -89,7 +97,9 @@ export function reportTo(
   problems: CatalogProblem[],
   { isWarning = false, owners = new Map() }: { isWarning?: boolean; owners?: ReadonlyMap<string, string> } = {},
 ): Report {
-  return (object, reason, field, message) => {
+  return (object, reason, field, text) => {
+    const { message, ...more } =
+      typeof text === 'string' ? { message: text } : { message: text.message, plan: text.use }
     const organization = owners.get(object.key)
     const path = field.slice(1).split('/').join('.').replaceAll('~1', '/').replaceAll('~0', '~')
     problems.push({
@@ -98,6 +108,7 @@ export function reportTo(
       field,
       reason,
       message: path === '' ? message : `${path}: ${message}`,
+      ...more,
       ...(organization === undefined ? {} : { organization }),
       ...(isWarning ? { isWarning: true as const } : {}),
     })
@@ -216,7 +227,8 @@ function readSecret(id: ObjectId, raw: RawObject, report: Report) {
     } else values.set(key, text)
   }
   for (const [key, text] of Object.entries(raw.stringData ?? {})) values.set(key, text)
-  const secret: SecretObject = { ...id, values, reserved: reservedFor(raw) }
+  const tenant = labelsOf(raw)[TENANT_LABEL] ?? ''
+  const secret: SecretObject = { ...id, values, reserved: reservedFor(raw), tenant }
   return { secret, isWhole }
 }
 

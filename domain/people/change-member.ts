@@ -1,7 +1,7 @@
 /** Decides who may change which member, and why not. */
 
 import { refuse, type Refusal } from '../errors.ts'
-import { LIMITS, PLAN_LIMITS } from '../limits.ts'
+import { LIMITS } from '../limits.ts'
 import type { MemberRole, Plan } from '../model.ts'
 import { refuseByPlan } from '../plan.ts'
 import type { Member } from './member.ts'
@@ -41,7 +41,7 @@ export function refuseByMembers(plan: Plan, members: readonly Member[], nowMs: n
   const used = members.filter(({ invitation }) => invitation === null || invitation.expiresAtMs > nowMs).length
   const refusal = refuseByPlan(plan, 'members', used + 1)
   if (refusal === null) return null
-  return refuse(refusal.code, { limit: 'members', used, allowed: PLAN_LIMITS[plan].members, plan })
+  return refuse(refusal.code, { ...refusal.use })
 }
 
 /** Whether the person may be in one organisation more, as what. */

@@ -17,12 +17,12 @@ export interface CelRule {
 
 /** Rules about a whole object: only there is `metadata.name` visible. */
 export const OBJECT_RULES: { readonly [K in ResourceKind]: readonly CelRule[] } = {
-  Organization: [displayNameFits()],
-  Website: [displayNameFits(), idFits(), idStays()],
-  InstallPath: [displayNameFits(), idFits(), idStays()],
-  Destination: [displayNameFits()],
-  LogStream: [displayNameFits()],
-  Member: [],
+  Organization: [displayNameFits(), tenantStays()],
+  Website: [displayNameFits(), idFits(), idStays(), tenantStays()],
+  InstallPath: [displayNameFits(), idFits(), idStays(), tenantStays()],
+  Destination: [displayNameFits(), tenantStays()],
+  LogStream: [displayNameFits(), tenantStays()],
+  Member: [tenantStays()],
 }
 
 /** Rules about `spec`. */
@@ -98,6 +98,12 @@ function idFits(): CelRule {
 function idStays(): CelRule {
   const id = (object: string) => `(has(${object}.spec.id) ? ${object}.spec.id : ${object}.metadata.name)`
   return { rule: `${id('self')} == ${id('oldSelf')}`, message: 'spec.id cannot be changed; make a new object' }
+}
+
+/** Labels cannot be held like this: rules see nothing of the metadata but the name. */
+function tenantStays(): CelRule {
+  const tenant = (object: string) => `(has(${object}.spec.tenant) ? ${object}.spec.tenant : '')`
+  return { rule: `${tenant('self')} == ${tenant('oldSelf')}`, message: 'spec.tenant cannot be changed' }
 }
 
 function retentionFitsPlan(): CelRule {

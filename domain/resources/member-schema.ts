@@ -8,6 +8,7 @@ import { OBJECT_NAME_CHARS, ref } from './resource-fields.ts'
 /** A checked spec. Exactly one of `email` and `group` is there. */
 export interface MemberSpec {
   readonly installation?: string
+  readonly tenant?: string
   readonly organizationRef: { readonly name: string }
   readonly email?: string
   readonly group?: string

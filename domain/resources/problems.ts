@@ -106,7 +106,7 @@ export const PROBLEM_REASONS = {
   },
   OriginTaken: {
     meaning:
-      'A website of another namespace has the same origin. Domains take precedence over origins of pages, then the older website over the newer; only a page in conflict is left out, not its website.',
+      'A website of another namespace or tenant has the same origin. Domains take precedence over origins of pages, then the older website over the newer; only a page in conflict is left out, not its website.',
     fix: 'Remove the origin or the page, or move both websites to one namespace.',
     isBlocking: false,
   },

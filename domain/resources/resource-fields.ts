@@ -85,6 +85,17 @@ export const address = (kind: 'origin' | 'page' | 'outbound', description: strin
 })
 
 /** Of every kind. */
+export const tenant: JsonSchema = {
+  type: 'string',
+  description:
+    'Whose object it is in a service that strangers share: objects refer to those of the same tenant only, and it cannot be changed. The dashboard sets it; leave it out of your own objects.',
+  minLength: 1,
+  maxLength: NAMESPACE_CHARS,
+  pattern: INSTALLATION_PATTERN,
+  patternMeaning: 'may have lower-case letters, digits and hyphens only, and begins and ends with a letter or digit',
+}
+
+/** Of every kind. */
 export const installation: JsonSchema = {
   type: 'string',
   description:

@@ -8,7 +8,7 @@ import type { DestinationMode, EventType, HookScan, Plan } from '../model.ts'
 import { DESTINATION_MODES, EVENT_TYPES, HOOK_SCANS, PLANS } from '../model.ts'
 import { MEMBER_SCHEMA, type MemberSpec } from './member-schema.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../providers/index.ts'
-import { address, displayName, id, installation, keyRef, ref, resourceRef } from './resource-fields.ts'
+import { address, displayName, id, installation, keyRef, ref, resourceRef, tenant } from './resource-fields.ts'
 
 export const RESOURCE_GROUP = 'whence.dev'
 export const RESOURCE_API_VERSION = `${RESOURCE_GROUP}/v1alpha1`
@@ -29,6 +29,8 @@ export interface ResourceRef extends ObjectRef {
 interface InstallationSpec {
   /** Name of the installation that it is for. */
   readonly installation?: string
+  /** Absent: it belongs to whoever runs the service. */
+  readonly tenant?: string
 }
 
 interface OrganizationSpec extends InstallationSpec {
@@ -295,5 +297,5 @@ export const SPEC_SCHEMAS: { readonly [K in ResourceKind]: JsonSchema } = {
 }
 
 function forInstallations(schema: JsonSchema): JsonSchema {
-  return { ...schema, properties: { ...schema.properties, installation } }
+  return { ...schema, properties: { ...schema.properties, installation, tenant } }
 }
