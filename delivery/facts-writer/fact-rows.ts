@@ -2,6 +2,7 @@
 
 import { unmatchedReason } from '../../domain/collection/unmatched-reason.ts'
 import { LIMITS } from '../../domain/limits.ts'
+import { referencesOf } from '../../domain/logs/references.ts'
 import type { Visit } from '../../domain/collection/visit-fields.ts'
 import type { DeliveryStatus, InstallOutcome } from '../../domain/model.ts'
 import type {
@@ -55,7 +56,7 @@ export function addFactRows(record: LogRecord, place: EntryPlace, add: AddRow): 
     default:
       throw new Error('record of unknown kind')
   }
-  add('request_logs', requestLogRow(record.request, record.kind, place))
+  add('request_logs', { ...requestLogRow(record.request, record.kind, place), refs: referencesOf(record) })
 }
 
 /** The row for an entry, or one row of it, that could not become a fact. `table` is empty for a whole entry. */
@@ -217,7 +218,7 @@ function outcomeColumns(outcome: InstallOutcome) {
   }
 }
 
-function requestLogRow(request: RequestLog, kind: string, place: EntryPlace): RowOf<'request_logs'> {
+function requestLogRow(request: RequestLog, kind: string, place: EntryPlace): Omit<RowOf<'request_logs'>, 'refs'> {
   return {
     website: request.website,
     received_at: request.receivedAtMs,

@@ -13,6 +13,7 @@ interface ColumnValues {
   readonly uint16: number
   readonly uint32: number
   readonly uint64: number
+  readonly uint64s: readonly number[]
   readonly float: number
   readonly time: number
   readonly 'nullable time': number | null

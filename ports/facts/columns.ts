@@ -160,6 +160,7 @@ export const TABLE_COLUMNS = {
       body_form: 'text',
       body_bytes: 'uint32',
       is_redacted: 'flag',
+      refs: 'uint64s',
       ...KEPT,
     },
     partitionedBy: { column: 'received_at', span: 'day' },

@@ -6,6 +6,7 @@
  */
 
 import { FACT_TABLES } from './columns.ts'
+import { LOG_QUERIES } from './log-queries.ts'
 import {
   at,
   decided,
@@ -137,6 +138,8 @@ function resolvedAs({ resolution }: { readonly resolution?: string }): string {
 const candidateLimit = (): string => `LIMIT least({limit:UInt32}, ${MAX_PAGE}) * ${MAX_REPEATS}`
 
 export const QUERIES = {
+  ...LOG_QUERIES,
+
   /** Visits by website and ID, for dispatch and for explanations. */
   visitsByIds: lookUp<VisitKeys, VisitRow>(`SELECT ${VISIT.sql} FROM ${once('visits')}
     PREWHERE (website, visit_id) IN arrayZip({websites:Array(String)}, {visit_ids:Array(String)}) LIMIT ${MAX_KEYS}`),

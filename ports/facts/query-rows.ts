@@ -122,7 +122,26 @@ export type AttemptRow = RowsOf<typeof ATTEMPT>
 export const HANDOFF = selectFrom('handoffs')
 export type HandoffRow = RowsOf<typeof HANDOFF>
 
-export const REQUEST_LOG = selectFrom('request_logs')
+/** Without the hashes that it is found by. */
+export const REQUEST_LOG = selectFrom('request_logs', [
+  'website',
+  'received_at',
+  'id',
+  'organization',
+  'kind',
+  'duration_ms',
+  'method',
+  'path',
+  'status',
+  'code',
+  'origin',
+  'user_agent',
+  'address_hash',
+  'body',
+  'body_form',
+  'body_bytes',
+  'is_redacted',
+])
 export type RequestLogRow = RowsOf<typeof REQUEST_LOG>
 
 export const ACTIVITY = selectFrom('activity')

@@ -39,6 +39,7 @@ const ENCODERS: { readonly [T in ColumnType]: Encoder } = {
   uint16: (value) => encodeWhole(value, UINT16_MAX),
   uint32: (value) => encodeWhole(value, UINT32_MAX),
   uint64: (value) => encodeWhole(value, Number.MAX_SAFE_INTEGER),
+  uint64s: encodeNumbers,
   float: (value) => (typeof value === 'number' && Number.isFinite(value) ? String(value) : refuse()),
   time: encodeTime,
   'nullable time': (value) => (value === null ? '\\N' : encodeTime(value)),
@@ -104,6 +105,11 @@ function encodeTexts(value: unknown): string {
 
 function encodeWhole(value: unknown, max: number): string {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= max ? String(value) : refuse()
+}
+
+function encodeNumbers(value: unknown): string {
+  if (!Array.isArray(value)) return refuse()
+  return `[${value.map((item) => encodeWhole(item, Number.MAX_SAFE_INTEGER)).join(',')}]`
 }
 
 /**

@@ -33,6 +33,7 @@ import {
   visitRecord,
 } from './fact-samples.ts'
 import { factsContract } from './facts.contract.ts'
+import { logsContract } from './logs.contract.ts'
 
 const CHILD = fileURLToPath(new URL('./facts-child.ts', import.meta.url))
 
@@ -48,6 +49,7 @@ const ENGINE_TYPES: { readonly [T in ColumnType]: RegExp } = {
   uint16: /^UInt16$/,
   uint32: /^UInt32$/,
   uint64: /^UInt64$/,
+  uint64s: /^Array\(UInt64\)$/,
   float: /^Float64$/,
   time: /^DateTime64\(3, 'UTC'\)$/,
   'nullable time': /^Nullable\(DateTime64\(3, 'UTC'\)\)$/,
@@ -92,6 +94,8 @@ describe('Facts on chDB', () => {
     await facts.close()
     await rm(folder, { recursive: true })
   })
+
+  describe('show of Logs', () => logsContract(() => facts))
 
   it('writes the very columns that the tables have', async () => {
     const rows = (await connection.query(

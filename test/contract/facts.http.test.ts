@@ -19,6 +19,7 @@ import { startClickHouse } from '../support/clickhouse-server.ts'
 import type { ClickHouseServer, ClickHouseServerOptions } from '../support/clickhouse-server.ts'
 import { rowsOf, unique, visitRecord } from './fact-samples.ts'
 import { factsContract } from './facts.contract.ts'
+import { logsContract } from './logs.contract.ts'
 
 const START_MS = 60_000
 /** Shorter than the real one, so that a server that hangs is noticed within a test. */
@@ -72,6 +73,8 @@ describe('Facts over HTTP', function () {
     facts = clickhouseFacts(openClickHouse(server.url, { requestTimeoutMs: TIMEOUT_MS }), { nowMs: Date.now })
   })
   afterEach(() => facts.close())
+
+  describe('show of Logs', () => logsContract(() => facts))
 
   it('are unavailable with a wrong password, and say neither the password nor the address', async () => {
     const stranger = open(server.url.replace('right', 'wr0ng'))

@@ -72,6 +72,8 @@ describe('migrations', () => {
       SELECT 'acme', 'event-1', 'acme-ga4', 'delivered', now64(3), 395`)
     await connection.command(`INSERT INTO installs (website, event_id, resolution, received_at, retention_days)
       SELECT 'acme', 'event-1', 'matched', now64(3), 395`)
+    await connection.command(`INSERT INTO request_logs (website, received_at, id, body, retention_days)
+      SELECT 'acme', now64(3), 'log-1', 'a body', 30`)
     for (const name of ALL) await cp(new URL(name, SQL_FOLDER), join(sql, name))
     expect(await migrate(connection, { folder })).to.deep.equal(ALL.filter((name) => name !== FIRST_RELEASE))
     const facts = clickhouseFacts(connection, { nowMs: Date.now })
@@ -80,6 +82,8 @@ describe('migrations', () => {
     expect(dispatched).to.deep.include({ status: 'delivered', install_received_at_ms: 0 })
     const [install] = await facts.run('installByEvent', key)
     expect(install).to.include({ resolution: 'matched', agent: '', reason: '' })
+    const period = { since_ms: Date.now() - 3_600_000, until_ms: Date.now() + 3_600_000, limit: 10 }
+    expect((await facts.run('listLogs', period)).map(({ id, body }) => [id, body])).to.deep.equal([['log-1', 'a body']])
   })
 
   it('refuse a file that was changed after it had been applied', async () => {

@@ -30,7 +30,7 @@ const ROOMS: readonly (readonly string[])[] = [
   [
     ...below('domain', 'base64url.ts durations.ts host.ts schema providers reasons.ts model.ts limits.ts'),
     ...below('domain', 'errors.ts strict-json.ts origin.ts receipt.ts plan.ts catalog.ts'),
-    ...below('domain', 'resources published people catalog privacy collection records.ts delivery read-record.ts'),
+    ...below('domain', 'resources published people catalog privacy collection records.ts logs delivery read-record.ts'),
     'domain',
   ],
   [...below('api', 'metrics.ts deps.ts http collection openapi-schemas.ts openapi.ts static-files.ts routes'), 'api'],
@@ -47,7 +47,7 @@ const ROOMS: readonly (readonly string[])[] = [
   [
     ...below(
       'ports/facts',
-      'column-types.ts visits.ts columns.ts query-rows.ts query-parts.ts queries.ts facts.ts engine',
+      'column-types.ts visits.ts columns.ts query-rows.ts query-parts.ts log-queries.ts queries.ts facts.ts engine',
     ),
     'ports/facts',
   ],

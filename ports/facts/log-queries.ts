@@ -1,0 +1,129 @@
+/**
+ * The SQL texts behind Logs: requests that came in and attempts that went out, each as one kind of line.
+ *
+ * Every one names the websites and both bounds of time, since the tables are ordered by these. Rows of one key agree in
+ * all columns, so that conditions may come before FINAL has merged them.
+ */
+
+import { ATTEMPT, REQUEST_LOG, type AttemptRow, type RequestLogRow } from './query-rows.ts'
+import { at, newestFirst, once, pageLimit, report, within } from './query-parts.ts'
+
+/** `since_ms` is inclusive, `until_ms` exclusive. */
+export type LogWindow = {
+  readonly organization: string
+  readonly websites: readonly string[]
+  readonly since_ms: number
+  readonly until_ms: number
+}
+
+/** A list is continued after its last line by `before_ms` and `before_id`. Status bounds are both inclusive. */
+export type LogFilters = {
+  readonly before_ms?: number
+  readonly before_id?: string
+  readonly status_from?: number
+  readonly status_to?: number
+  readonly code?: string
+  readonly path?: string
+  readonly kind?: string
+  readonly origin?: string
+  readonly text?: string
+  /** For requests: `referenceHash` of what a line names. */
+  readonly ref?: number
+  /** For attempts: the ID of an event or a job. */
+  readonly reference?: string
+}
+
+type LogPageParams = LogWindow & LogFilters & { readonly limit: number }
+
+/** A line of Logs without its bodies. `status` is 0 if there was no answer. */
+export interface LogLineRow {
+  readonly website: string
+  readonly at_ms: number
+  readonly id: string
+  readonly kind: string
+  readonly method: string
+  /** Of an attempt: the address that was called. */
+  readonly path: string
+  readonly status: number
+  readonly code: string
+  readonly origin: string
+  readonly duration_ms: number
+  readonly bytes: number
+  /** Empty for requests, as is the destination. */
+  readonly event_id: string
+  readonly destination: string
+}
+
+type Conditions = Readonly<Partial<Record<keyof LogFilters, string>>>
+
+const REQUEST_CONDITIONS: Conditions = {
+  before_id: `(received_at, id) < (${at('before_ms')}, {before_id:String})`,
+  status_from: 'status >= {status_from:UInt16}',
+  status_to: 'status <= {status_to:UInt16}',
+  code: 'code = {code:String}',
+  path: 'path = {path:String}',
+  kind: 'kind = {kind:String}',
+  origin: 'origin = {origin:String}',
+  ref: 'has(refs, {ref:UInt64})',
+  text: 'position(body, {text:String}) > 0',
+}
+
+const ATTEMPT_CONDITIONS: Conditions = {
+  before_id: `(started_at, attempt_id) < (${at('before_ms')}, {before_id:String})`,
+  status_from: 'response_status >= {status_from:UInt16}',
+  status_to: 'response_status <= {status_to:UInt16}',
+  code: 'code = {code:String}',
+  path: 'request_url = {path:String}',
+  reference: '(event_id = {reference:String} OR job_id = {reference:String})',
+  text: '(position(request_body, {text:String}) > 0 OR position(response_body, {text:String}) > 0)',
+}
+
+/** The cheap conditions first: each later one is read only where all before it hold. */
+function conditions(time: string, filters: LogFilters, texts: Conditions): string {
+  const own = (Object.keys(texts) as (keyof LogFilters)[]).filter((name) => filters[name] !== undefined)
+  const scope = ['website IN {websites:Array(String)}', within(time), 'organization = {organization:String}']
+  return [...scope, ...own.map((name) => texts[name])].join(' AND ')
+}
+
+type RequestKey = Pick<LogWindow, 'organization'> & {
+  readonly website: string
+  /** When it was received. */
+  readonly at_ms: number
+  readonly id: string
+}
+type AttemptKey = Pick<LogWindow, 'organization'> & {
+  readonly website: string
+  readonly event_id: string
+  readonly attempt_id: string
+}
+
+export const LOG_QUERIES = {
+  /** Requests, newest first. */
+  requestLines: report<LogPageParams, LogLineRow>(
+    (
+      params,
+    ) => `SELECT website, toUnixTimestamp64Milli(received_at) AS at_ms, id, kind, method, path, status, code, origin,
+      duration_ms, body_bytes AS bytes, '' AS event_id, '' AS destination
+    FROM ${once('request_logs')} PREWHERE ${conditions('received_at', params, REQUEST_CONDITIONS)}
+    ${newestFirst('received_at', 'id')} ${pageLimit()}`,
+  ),
+
+  /** Attempts, newest first. No FINAL, which would read the keys of all attempts of a month. */
+  attemptLines: report<LogPageParams, LogLineRow>(
+    (params) => `SELECT website, toUnixTimestamp64Milli(started_at) AS at_ms, attempt_id AS id, 'delivery' AS kind,
+      'POST' AS method, request_url AS path, response_status AS status, code, '' AS origin, duration_ms, 0 AS bytes,
+      event_id, destination
+    FROM attempts PREWHERE ${conditions('started_at', params, ATTEMPT_CONDITIONS)}
+    ${newestFirst('started_at', 'attempt_id')} LIMIT 1 BY website, event_id, destination, attempt_id ${pageLimit()}`,
+  ),
+
+  /** One request with its body. */
+  requestLog: report<RequestKey, RequestLogRow>(`SELECT ${REQUEST_LOG.sql} FROM ${once('request_logs')}
+    PREWHERE website = {website:String} AND received_at = ${at('at_ms')} AND id = {id:String}
+      AND organization = {organization:String} LIMIT 1`),
+
+  /** One attempt with both bodies. */
+  attempt: report<AttemptKey, AttemptRow>(`SELECT ${ATTEMPT.sql} FROM ${once('attempts')}
+    PREWHERE website = {website:String} AND event_id = {event_id:String} AND attempt_id = {attempt_id:String}
+      AND organization = {organization:String} LIMIT 1`),
+} as const
