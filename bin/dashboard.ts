@@ -39,17 +39,23 @@ export function dashboard({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Pro
       (watched) => watched.close(),
     )
     // What one process remembers signs in no one.
-    const hotState = await engines(parts).hotState({ whenAway: 'reject' })
-    const open = await openDashboard({ ...parts, keys, hotState, directory, writer: clusterWriter(client) })
+    const open = engines(parts)
+    const hotState = await open.hotState({ whenAway: 'reject' })
+    // People can sign in and look while Kafka is away; what must be durable is refused until it is back.
+    const eventLog = await open.eventLog({ mayWait: true })
+    const writer = clusterWriter(client)
+    const { serve, signInLink } = await openDashboard({
+      ...{ ...parts, keys, registry, eventLog, hotState, directory, writer },
+    })
     await lifecycle.start(
       'tools',
-      () => serveTools(settings.data, { signInLink: open.signInLink }),
+      () => serveTools(settings.data, { signInLink }),
       (server) => server.close(),
     )
     await directory.synced
     const server = await lifecycle.start(
       'dashboard',
-      () => listenFor(open.serve, settings.listen, serverParts(settings)),
+      () => listenFor(serve, settings.listen, serverParts(settings)),
       (started) => started.close(),
     )
     probes.ready(() => hotState.health().isReachable)

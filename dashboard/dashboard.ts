@@ -6,8 +6,12 @@ import { createServe, type Serve, type ServeParts } from './http/serve.ts'
 import type { RouteRow } from './http/route.ts'
 import { peopleHandlers } from './people/routes.ts'
 import type { InvitationParts } from './people/invitations.ts'
+import type { Mailer } from './mail/mailer.ts'
+import { createPost, type Post } from './mail/post.ts'
+import { writeInvitation } from './people/invitation-letter.ts'
 import { ROUTES } from './routes.ts'
 import { createSessions } from './sessions/sessions.ts'
+import { writeSignIn } from './sign-in/mail-link.ts'
 import { signInHandlers, type SignInParts } from './sign-in/routes.ts'
 
 type Shared = Omit<ServeParts, 'routes' | 'sessions'> &
@@ -23,6 +27,23 @@ interface DashboardParts extends Shared {
     readonly memberHash: (text: string) => string
     readonly signInHash: (text: string) => string
   }
+}
+
+interface LetterParts extends Pick<
+  DashboardParts,
+  'hotState' | 'directory' | 'writer' | 'baseUrl' | 'nowMs' | 'logger'
+> {
+  readonly keys: Pick<DashboardParts['keys'], 'signInHash'>
+  readonly mailer: Mailer
+}
+
+/** Writes and sends the letters that the dashboard has put on the log. */
+export function createLetterPost(parts: LetterParts): Post {
+  const writers = {
+    'sign-in': writeSignIn({ ...parts, hash: parts.keys.signInHash }),
+    invitation: writeInvitation(parts),
+  }
+  return createPost({ ...parts, writers })
 }
 
 export function createDashboard(parts: DashboardParts): Serve {

@@ -18,6 +18,7 @@ import {
   type InstallRecord,
   type Job,
   type LogRecord,
+  type MailJob,
   type ParkedInstall,
   type VisitRecord,
   type WaitingActivation,
@@ -40,6 +41,7 @@ export interface ReadableRecords {
   readonly parkedInstall: ParkedInstall
   readonly waitingActivation: WaitingActivation
   readonly deadLetter: DeadLetter
+  readonly mailJob: MailJob
 }
 export type ReadableKind = keyof ReadableRecords
 
@@ -169,6 +171,14 @@ const SHAPES: { readonly [K in ReadableKind]: readonly KnownField[] } = {
   parkedInstall: [...shape(INSTALL, ['record']), ...shape({ firstSeenAtMs: isNumber, dueAtMs: isNumber })],
   waitingActivation: [...shape(ACTIVATION, ['record']), ...shape({ dueAtMs: isNumber })],
   deadLetter: [...shape(JOB, ['job']), ...shape({ reason: isText, failedAtMs: isNumber })],
+  mailJob: shape({
+    mailId: isText,
+    'letter.kind': isText,
+    createdAtMs: isNumber,
+    deadlineAtMs: isNumber,
+    tries: isNumber,
+    dueAtMs: isNumber,
+  }),
 }
 
 function valueAt(value: unknown, path: readonly string[]): unknown {

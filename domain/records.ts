@@ -4,6 +4,7 @@ import type { LogEnds } from './collection/facts-lag.ts'
 import type { Visit } from './collection/visit-fields.ts'
 import type { BodyForm, DeliveryStatus, Install, InstallOutcome, SessionMode, VisitId, WebsiteId } from './model.ts'
 import type { ProviderId } from './providers/index.ts'
+import type { Letter } from './people/letters.ts'
 import type { AttemptOutcome, DeliveryReason } from './reasons.ts'
 
 /** Topics whose records become facts, in chronological order. */
@@ -21,16 +22,17 @@ export type RecordTopic = (typeof RECORD_TOPICS)[number]
 
 type JobTopic = `deliver.${ProviderId}` | `deliver.${ProviderId}.${TierName}`
 /**
- * Installs (`dispatch`) and activations (`state`) that wait for facts wait in tiers; jobs that failed for good go to
- * `dead-letters`.
+ * Installs (`dispatch`) and activations (`state`) that wait for facts wait in tiers, as do mails that were not taken; jobs
+ * that failed for good go to `dead-letters`.
  */
-export type Topic = RecordTopic | JobTopic | `dispatch.${TierName}` | `state.${TierName}` | 'dead-letters'
+export type Topic = RecordTopic | JobTopic | `dispatch.${TierName}` | `state.${TierName}` | MailTopic | 'dead-letters'
+type MailTopic = 'mail' | `mail.${TierName}`
 
 /** Waiting rooms for retries and holds; jitter is added when a job enters one. */
 export const TIERS = { '5s': 5, '30s': 30, '5m': 300, '30m': 1_800, '2h': 7_200, '6h': 21_600, '24h': 86_400 } as const
 export type TierName = keyof typeof TIERS
 export const TIER_NAMES = Object.keys(TIERS) as readonly TierName[]
-/** The tiers in which activations wait; holds never exceed half an hour. */
+/** The tiers in which activations and mails wait; holds never exceed half an hour. */
 export const WAITING_TIERS = ['5s', '30s', '5m', '30m'] as const satisfies readonly TierName[]
 
 /** The request-log part of a record. Addresses are keyed hashes, and so are receipts and tokens inside the body. */
@@ -256,6 +258,20 @@ export interface WaitingActivation {
   readonly dueAtMs: number
 }
 
+/** A mail to send: whoever sends it looks up the address and writes the text. */
+export interface MailJob {
+  readonly v: 1
+  /** 32 hex digits; the same at every try, so that a mail which arrives twice can be told. */
+  readonly mailId: string
+  readonly letter: Letter
+  readonly createdAtMs: number
+  /** After this moment it is given up. */
+  readonly deadlineAtMs: number
+  /** Tries made so far. */
+  readonly tries: number
+  readonly dueAtMs: number
+}
+
 /** The key of a record: website plus its own ID, never the website alone, which would make one partition hot. */
 export function recordKey(website: WebsiteId, id: string): string {
   return `${website}:${id}`
@@ -265,7 +281,9 @@ export function recordKey(website: WebsiteId, id: string): string {
  * One line of JSON, followed by the request's body as it is: the body is usually JSON itself, and escaping all its
  * quotes took as long as everything else, when writing and when reading.
  */
-export function encodeRecord(record: LogRecord | Job | DeadLetter | ParkedInstall | WaitingActivation): string {
+export function encodeRecord(
+  record: LogRecord | Job | DeadLetter | ParkedInstall | WaitingActivation | MailJob,
+): string {
   if (!('request' in record) || record.request.body === '') return JSON.stringify(record)
   const { request } = record
   return `${JSON.stringify({ ...record, request: { ...request, body: '' } })}\n${request.body}`

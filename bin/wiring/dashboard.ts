@@ -3,8 +3,10 @@
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 
+import type { Registry } from 'prom-client'
+
 import { addressReader } from '../../api/http/client-address.ts'
-import { createDashboard } from '../../dashboard/dashboard.ts'
+import { createDashboard, createLetterPost } from '../../dashboard/dashboard.ts'
 import type { Serve } from '../../dashboard/http/serve.ts'
 import { createOutbox, type Outbox } from '../../dashboard/mail/outbox.ts'
 import { smtpMailer } from '../../dashboard/mail/smtp.ts'
@@ -16,15 +18,19 @@ import type { ResourceWriter } from '../../dashboard/resources/writer.ts'
 import { startDiscovery, type Discovery } from '../../dashboard/sign-in/discovery.ts'
 import { makeSignInLink } from '../../dashboard/sign-in/operator-link.ts'
 import { servePage } from '../../dashboard/sign-in/page.ts'
+import { startMailRole } from '../../delivery/mail/mail-role.ts'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { FolderCatalog } from '../../runtime/catalog/source.ts'
 import type { Keyring } from '../../runtime/keyring.ts'
-import { createRandomness } from '../../runtime/random.ts'
+import { createRandomness, type Randomness } from '../../runtime/random.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
 import type { EngineParts } from './engines.ts'
 
 interface DashboardWiring extends EngineParts {
   readonly keys: Keyring
+  readonly eventLog: EventLog
+  readonly registry: Registry
   /** One that rejects while its store is away. */
   readonly hotState: HotState
   readonly directory: Directory
@@ -66,7 +72,7 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
   const api = createDashboard({
     ...{ baseUrl, hotState, directory, writer, keys, randomness, nowMs, logger },
     addressHashOf: (req: IncomingMessage) => keys.addressHash(addressOf(req), nowMs()),
-    outbox: await openOutbox(parts),
+    outbox: await openOutbox(parts, randomness),
     discovery: await openDiscovery(parts),
     claimRules: { trustedDomains: settings.oidcTrustDomains, groupsClaim: settings.oidcGroupsClaim },
   })
@@ -82,14 +88,23 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
   }
 }
 
-async function openOutbox({ settings, lifecycle, logger }: DashboardWiring): Promise<Outbox | null> {
-  const { smtpUrl: url, mailFrom: from } = settings
+/** Letters go through the log, and any process of the dashboard sends them. */
+async function openOutbox(parts: DashboardWiring, randomness: Randomness): Promise<Outbox | null> {
+  const { settings, lifecycle } = parts
+  const { smtpUrl: url, mailFrom: from, baseUrl } = settings
   if (url === null || from === null) return null
-  return lifecycle.start(
-    'mail',
-    () => createOutbox({ mailer: smtpMailer({ url, from }), logger }),
-    (outbox) => outbox.close(),
+  const mailer = await lifecycle.start(
+    'mail server',
+    () => smtpMailer({ url, from }),
+    (opened) => opened.close(),
   )
+  const post = createLetterPost({ ...parts, baseUrl, mailer })
+  await lifecycle.start(
+    'mail',
+    () => startMailRole({ ...parts, post, randomness }),
+    (role) => role.stop(),
+  )
+  return createOutbox({ ...parts, randomness })
 }
 
 async function openDiscovery({ settings, lifecycle, logger }: DashboardWiring): Promise<Discovery | null> {

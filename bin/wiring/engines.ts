@@ -26,8 +26,11 @@ interface HotStateOptions {
 }
 
 export interface Engines {
-  /** `hasSpool`: what Kafka cannot take now goes to the spool folder, if the settings name one. */
-  readonly eventLog: (options?: { readonly hasSpool: boolean }) => Promise<EventLog>
+  /**
+   * `hasSpool`: what Kafka cannot take now goes to the spool folder, if the settings name one. `mayWait`: Kafka may be away at
+   * the start.
+   */
+  readonly eventLog: (options?: { readonly hasSpool?: boolean; readonly mayWait?: boolean }) => Promise<EventLog>
   /** `whenAway`: whether verbs use the process's own memory while the store is unreachable, or reject. */
   readonly hotState: (options?: HotStateOptions) => Promise<HotState>
   readonly facts: () => Promise<{ readonly facts: Facts; readonly connection: FactsConnection }>
@@ -42,12 +45,12 @@ export function engines(parts: EngineParts): Engines {
   const environmentAt = lmdbEnvironments(parts, disk)
   const { settings } = parts
   return {
-    eventLog: async ({ hasSpool } = { hasSpool: false }) => {
+    eventLog: async ({ hasSpool = false, mayWait = false } = {}) => {
       const { scheme, location, url } = required(settings.eventLog, 'event log')
       const folder = hasSpool ? settings.spool : null
       const log =
         scheme === 'kafka'
-          ? await openKafka(url, folder === null ? null : { folder, environmentAt }, parts)
+          ? await openKafka(url, { spool: folder === null ? null : { folder, environmentAt }, mayWait }, parts)
           : await openLmdbLog(await environmentAt(location), parts)
       disk.reportTo(log)
       return log
@@ -100,15 +103,20 @@ interface SpoolFolder {
   readonly environmentAt: EnvironmentAt
 }
 
+interface KafkaWish {
+  readonly spool: SpoolFolder | null
+  readonly mayWait: boolean
+}
+
 /** With a spool a process serves while Kafka is unreachable, so its topics may be checked later. */
-async function openKafka(url: string, spool: SpoolFolder | null, parts: EngineParts): Promise<EventLog> {
+async function openKafka(url: string, { spool, mayWait }: KafkaWish, parts: EngineParts): Promise<EventLog> {
   const { lifecycle, logger, nowMs } = parts
   const { kafkaEventLog } = await import('../../ports/event-log/kafka/kafka.ts')
   const { parseKafkaUrl } = await import('../../ports/event-log/kafka/url.ts')
   const parsed = parseKafkaUrl(url)
   if (!parsed.ok) throw new Error(`the event log's address ${parsed.why}`)
   const { checkTopics } = await import('./topics.ts')
-  await checkTopics(parsed.value, { ...parts, mayWait: spool !== null })
+  await checkTopics(parsed.value, { ...parts, mayWait: mayWait || spool !== null })
   const open = (): Promise<EventLog> =>
     kafkaEventLog(parsed.value, {
       nowMs,

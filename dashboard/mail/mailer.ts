@@ -7,8 +7,11 @@ export interface Mail {
 }
 
 export interface Mailer {
-  /** Resolves when the server has accepted it. Rejects with `MailRefused` if a retry would not help. */
-  readonly send: (mail: Mail) => Promise<void>
+  /**
+   * Resolves when the server has accepted it. Rejects with `MailRefused` if a retry would not help. The ID, hex digits, is the
+   * same at every try.
+   */
+  readonly send: (mail: Mail & { readonly id: string }) => Promise<void>
   readonly close: () => void
 }
 

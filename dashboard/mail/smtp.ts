@@ -32,12 +32,14 @@ export function smtpMailer({ url, from }: SmtpOptions): Mailer {
     disableFileAccess: true,
     disableUrlAccess: true,
   })
+  const domain = from.slice(from.lastIndexOf('@') + 1).replace('>', '')
   return {
-    async send({ to, subject, text }) {
+    async send({ id, to, subject, text }) {
       try {
         // An object, since a text may be read as a list of addresses.
         const addressed = { from, to: { name: '', address: to } }
-        await transport.sendMail({ ...addressed, subject, text, headers: { 'Auto-Submitted': 'auto-generated' } })
+        const headers = { 'Auto-Submitted': 'auto-generated' }
+        await transport.sendMail({ ...addressed, subject, text, headers, messageId: `<${id}@${domain}>` })
       } catch (error) {
         throw plainError(error)
       }

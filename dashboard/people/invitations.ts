@@ -21,10 +21,10 @@ import {
 } from '../http/call.ts'
 import { invitationHit, refuseByRate } from '../http/limits.ts'
 import type { Outbox } from '../mail/outbox.ts'
-import { invitationMail } from '../mail/texts.ts'
 import { membersOf } from '../resources/directory.ts'
 import { memberOfPath, outcomeOf, refOf, type MemberParts } from './members.ts'
 import { memberName } from './names.ts'
+import { linkOf } from './invitation-letter.ts'
 import { memberSpec } from './spec.ts'
 
 export interface InvitationParts extends MemberParts {
@@ -56,12 +56,11 @@ export function invite(parts: InvitationParts): Handler {
     const { namespace, objectName } = organization
     const name = memberName(organization.id, identity, parts.hash)
     const spec = memberSpec({ organization: objectName, identity, role, invitation })
+    await announce(parts, { namespace, name, organization: organization.id, invitation })
     const outcome = await parts.writer.create({ kind: 'Member', namespace, name, spec })
     // A member of this name exists already, which the directory does not show yet.
     if (outcome.kind === 'conflict') return refuse('already_member')
-    return outcome.kind === 'written'
-      ? sendInvitation({ call, name, identity, role, invitation }, parts)
-      : outcomeOf(outcome)
+    return outcome.kind === 'written' ? invited({ name, identity, invitation }, parts) : outcomeOf(outcome)
   }
 }
 
@@ -80,8 +79,9 @@ export function inviteAgain(parts: InvitationParts): Handler {
     const stored = await parts.writer.read(refOf(before))
     if (stored === null) return refuse('conflict')
     const spec = memberSpec({ ...before, organization: organization.objectName, invitation })
+    await announce(parts, { ...before, invitation })
     const outcome = await parts.writer.replace({ ...refOf(before), spec }, stored.version)
-    return outcome.kind === 'written' ? sendInvitation({ call, ...before, invitation }, parts) : outcomeOf(outcome)
+    return outcome.kind === 'written' ? invited({ ...before, invitation }, parts) : outcomeOf(outcome)
   }
 }
 
@@ -123,22 +123,29 @@ function newInvitation({ nowMs }: Call, randomness: Randomness): Invitation {
   return { id: randomness.hex(INVITATION_ID_CHARS / 2), expiresAtMs: nowMs + LIMITS.invitationMs }
 }
 
-interface SentInvitation {
-  readonly call: Call
+interface Announced {
+  readonly namespace: string
   readonly name: string
-  readonly identity: MemberIdentity
-  readonly role: MemberRole
+  readonly organization: string
   readonly invitation: Invitation | null
 }
 
-function sendInvitation(
-  { call, name, identity, role, invitation }: SentInvitation,
+/**
+ * The letter is on the log before the object is written: whoever is told that somebody is invited can rely on the mail. If the
+ * object then is not written, the letter is void.
+ */
+async function announce({ outbox }: InvitationParts, { invitation, ...member }: Announced): Promise<void> {
+  const { namespace, name, organization } = member
+  if (outbox === null || invitation === null) return
+  await outbox.put({ kind: 'invitation', namespace, name, organization, invitation: invitation.id })
+}
+
+/** Without mail the answer carries the link, for the inviting person to pass on. */
+function invited(
+  { name, identity, invitation }: Pick<Member, 'name' | 'identity' | 'invitation'>,
   { outbox, baseUrl }: InvitationParts,
 ): HandlerOutcome {
-  if (invitation === null || identity.kind === 'group') return answer({ name }, { status: 201 })
-  const link = `${baseUrl}/sign-in#invitation=${invitation.id}`
-  if (outbox === null) return answer({ name, link }, { status: 201 })
-  const { displayName } = scopeOf(call).organization
-  outbox.put(invitationMail(identity.email, { link, organization: displayName, role }))
-  return answer({ name }, { status: 201 })
+  const isMailed = outbox !== null || invitation === null || identity.kind === 'group'
+  const link = isMailed ? {} : { link: linkOf(invitation.id, baseUrl) }
+  return answer({ name, ...link }, { status: 201 })
 }

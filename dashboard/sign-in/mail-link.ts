@@ -3,8 +3,6 @@
  * mail too, so that a scanner that opens links and presses buttons gets nowhere. Only a POST changes anything.
  */
 
-import { randomInt } from 'node:crypto'
-
 import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { isKnown } from '../../domain/people/standing.ts'
@@ -13,6 +11,7 @@ import type { Randomness } from '../../runtime/random.ts'
 import { answer, optionalText, textOf, type Call, type Handler, type HandlerOutcome } from '../http/call.ts'
 import { codeHit, mailHits, mailInAllHit, refuseByRate } from '../http/limits.ts'
 import type { Outbox } from '../mail/outbox.ts'
+import type { LetterAbout, Written } from '../mail/post.ts'
 import { signInMail } from '../mail/texts.ts'
 import type { Directory } from '../resources/directory.ts'
 import { sha256Hex } from '../../common/digest.ts'
@@ -40,39 +39,56 @@ interface LinkRecord {
 }
 
 const CODE_DIGITS = 8
+const ID_BYTES = 16
 
-/** The same answer for every address, as soon for one as for another: what follows happens behind it. */
+/** The same answer for every address, as soon for one as for another: whether a mail is due is decided behind it. */
 export function askForMail(parts: MailLinkParts): Handler {
   return async (call) => {
     if (parts.outbox === null) return refuse('mail_not_configured')
     const email = textOf(call, 'email').toLowerCase()
-    const mailHash = parts.hash(email)
-    const limited = await refuseByRate(mailHits(mailHash, call.addressHash), parts.hotState)
+    const limited = await refuseByRate(mailHits(parts.hash(email), call.addressHash), parts.hotState)
     if (limited !== null) return limited
     const browser = call.browser ?? secretText(parts.randomness)
-    const token = secretText(parts.randomness)
-    const code = String(randomInt(10 ** CODE_DIGITS)).padStart(CODE_DIGITS, '0')
-    const link = sha256Hex(token)
+    const id = parts.randomness.hex(ID_BYTES)
+    const { link, code } = secretsOf(id, parts.hash)
     const record: LinkRecord = { email, browser: sha256Hex(browser), code: parts.hash(`${link} ${code}`) }
     await parts.hotState.putOnce(`mail-link/${link}`, JSON.stringify(record), LIMITS.signInMs)
-    if (isKnown(email, parts.directory.members())) void post(parts, { email, mailHash, token, code })
+    await parts.outbox.put({ kind: 'sign-in', link: id })
     return answer({ ok: true }, { status: 202, cookies: { browser: { value: browser, forMs: LIMITS.signInMs } } })
   }
 }
 
-interface Letter {
-  readonly email: string
-  readonly mailHash: string
+interface LinkSecrets {
+  /** What the link in the mail carries: 43 characters. */
   readonly token: string
+  /** Digest of the token. */
+  readonly link: string
   readonly code: string
 }
 
-async function post(
-  { hotState, outbox, baseUrl }: MailLinkParts,
-  { email, mailHash, token, code }: Letter,
-): Promise<void> {
-  const counted = await hotState.countHits([mailInAllHit(mailHash)]).catch(() => null)
-  if (counted?.kind === 'counted') outbox?.put(signInMail(email, { link: `${baseUrl}/sign-in#mail=${token}`, code }))
+/** Both follow from the ID under a key of ours, so that a mail can wait on the log without them. */
+function secretsOf(id: string, hash: (text: string) => string): LinkSecrets {
+  const token = Buffer.from(`${id}${hash(`mail link ${id}`)}`, 'hex').toString('base64url')
+  const number = BigInt(`0x${hash(`mail code ${id}`)}`) % 10n ** BigInt(CODE_DIGITS)
+  return { token, link: sha256Hex(token), code: String(number).padStart(CODE_DIGITS, '0') }
+}
+
+type LetterParts = Pick<MailLinkParts, 'hotState' | 'directory' | 'baseUrl' | 'hash'>
+
+/** The mail of a link that is still valid, to a person whom some member names. */
+export function writeSignIn(
+  parts: LetterParts,
+): (letter: { readonly link: string }, about: LetterAbout) => Promise<Written> {
+  return async ({ link: id }, { tries }) => {
+    const { token, link, code } = secretsOf(id, parts.hash)
+    const text = await parts.hotState.readOnce(`mail-link/${link}`)
+    if (text === null) return 'void'
+    const { email } = JSON.parse(text) as LinkRecord
+    if (!isKnown(email, parts.directory.members())) return 'void'
+    const counts = tries === 0
+    const isOver = counts && (await refuseByRate([mailInAllHit(parts.hash(email))], parts.hotState)) !== null
+    return isOver ? 'void' : signInMail(email, { link: `${parts.baseUrl}/sign-in#mail=${token}`, code })
+  }
 }
 
 export function confirmMail(parts: MailLinkParts): Handler {

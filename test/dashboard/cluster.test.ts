@@ -126,7 +126,7 @@ describe('the dashboard in a cluster', function () {
     expect(await writer.read(REF)).to.equal(null)
   })
 
-  it('runs as a program of its own over Redis, signs in by a link, and forgets everybody with an emptied Redis', async function () {
+  it('runs as a program of its own over Redis, signs in by a link while Kafka is away, and forgets everybody with an emptied Redis', async function () {
     if (!hasRedisServer()) return this.skip()
     const redis = await startRedis()
     const folder = await mkdtemp(join(tmpdir(), 'whence-dashboard-'))
@@ -136,6 +136,8 @@ describe('the dashboard in a cluster', function () {
       PATH: process.env['PATH'] ?? '',
       WHENCE_SECRET: 'only-for-tests-only-for-tests-only-for-tests',
       WHENCE_HOT_STATE: redis.url,
+      // Nobody listens there.
+      WHENCE_EVENT_LOG: 'kafka://127.0.0.1:1',
       WHENCE_WATCH_NAMESPACES: 'shop',
     }
     const places = ['--data', folder, '--kubeconfig', kube.kubeconfig]

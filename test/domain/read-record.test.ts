@@ -31,6 +31,10 @@ const WHOLE: { readonly [K in ReadableKind]: object } = {
   parkedInstall: { v: 1, record: INSTALL, firstSeenAtMs: 1, dueAtMs: 2 },
   waitingActivation: { v: 1, record: ACTIVATION, dueAtMs: 2 },
   deadLetter: { v: 1, job: JOB, reason: 'refused', failedAtMs: 3 },
+  mailJob: {
+    ...{ v: 1, mailId: 'ab'.repeat(16), letter: { kind: 'sign-in', link: 'cd'.repeat(16) } },
+    ...{ createdAtMs: 1, deadlineAtMs: 3, tries: 0, dueAtMs: 2 },
+  },
 }
 const KINDS = Object.keys(WHOLE) as ReadableKind[]
 const textOf = (record: object): string => encodeRecord(record as Parameters<typeof encodeRecord>[0])

@@ -40,7 +40,10 @@ const ROOMS: readonly (readonly string[])[] = [
     ...below('dashboard', 'routes.ts dashboard.ts'),
   ],
   [...below('bin', 'terminal wiring demo tools kubectl service.ts'), 'bin'],
-  ['delivery', ...below('delivery', 'providers exchange outbound facts-writer dispatch recovery state worker tools')],
+  [
+    'delivery',
+    ...below('delivery', 'providers exchange outbound facts-writer dispatch recovery state worker mail tools'),
+  ],
   ['operator', ...below('operator', 'gather decide apply operator.ts')],
   ['runtime', ...below('runtime', 'kube settings catalog')],
   ['ports/event-log', ...below('ports/event-log', 'lmdb spool kafka')],

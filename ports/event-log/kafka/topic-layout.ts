@@ -48,6 +48,8 @@ export const ALL_TOPICS: readonly Topic[] = [
   ]),
   ...TIER_NAMES.map((tier): Topic => `dispatch.${tier}`),
   ...WAITING_TIERS.map((tier): Topic => `state.${tier}`),
+  'mail',
+  ...WAITING_TIERS.map((tier): Topic => `mail.${tier}`),
   'dead-letters',
 ]
 

@@ -7,21 +7,26 @@ import { join } from 'node:path'
 
 import { SMTPServer } from 'smtp-server'
 
-import { createDashboard } from '../../../dashboard/dashboard.ts'
+import { createDashboard, createLetterPost } from '../../../dashboard/dashboard.ts'
 import { createOutbox } from '../../../dashboard/mail/outbox.ts'
 import { smtpMailer } from '../../../dashboard/mail/smtp.ts'
 import { folderDirectory } from '../../../dashboard/resources/folder-directory.ts'
 import { folderWriter } from '../../../dashboard/resources/folder-writer.ts'
 import { startDiscovery } from '../../../dashboard/sign-in/discovery.ts'
 import { makeSignInLink } from '../../../dashboard/sign-in/operator-link.ts'
+import { startMailRole } from '../../../delivery/mail/mail-role.ts'
+import type { EventLog } from '../../../ports/event-log/event-log.ts'
+import { lmdbEventLog } from '../../../ports/event-log/lmdb/lmdb.ts'
 import type { HotState } from '../../../ports/hot-state/hot-state.ts'
 import { lmdbHotState } from '../../../ports/hot-state/lmdb/lmdb.ts'
 import { openLmdb } from '../../../ports/shared/lmdb/environment.ts'
+import type { Topic } from '../../../domain/records.ts'
 import { openCatalogFolder } from '../../../runtime/catalog/source.ts'
 import { createKeyring } from '../../../runtime/keyring.ts'
 import { createLogger } from '../../../runtime/logger.ts'
 import { createRandomness } from '../../../runtime/random.ts'
 import { freePort } from '../../support/free-port.ts'
+import { until } from '../../support/until.ts'
 
 export interface Asked {
   readonly cookies?: string
@@ -43,6 +48,7 @@ export interface Told {
 export interface Stage {
   readonly url: string
   readonly hotState: HotState
+  readonly eventLog: EventLog
   readonly logLines: readonly string[]
   /** Texts of the mails that arrived. */
   readonly mails: readonly string[]
@@ -87,20 +93,21 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   })
   const hotState = await (options.hotState?.(nowMs) ?? lmdbHotState(environment, { sweepEveryMs: 0 }))
   const post = await startPostOffice()
-  const outbox = createOutbox({
-    mailer: smtpMailer({ url: post.url, from: 'Whence <whence@acme.dev>' }),
-    logger,
-    pausesMs: [50],
-  })
+  const eventLog = await lmdbEventLog(environment)
+  const mailer = smtpMailer({ url: post.url, from: 'Whence <whence@acme.dev>' })
   const port = options.port ?? (await freePort())
   const baseUrl = `http://127.0.0.1:${port}`
   const discovery = options.oidc === undefined ? null : startDiscovery({ ...options.oidc, logger, retryMs: 100 })
   const keys = createKeyring([SECRET])
   const randomness = createRandomness()
+  const directory = folderDirectory(catalog)
+  const writer = folderWriter({ folder: manifests, written, env: {}, refresh: catalog.refresh, nowMs })
+  const sendLetter = createLetterPost({ hotState, directory, writer, baseUrl, nowMs, logger, keys, mailer })
+  const mailRole = await startMailRole({ eventLog, post: sendLetter, logger, nowMs, randomness })
+  const outbox = createOutbox({ eventLog, randomness, nowMs })
   const serve = createDashboard({
     ...{ baseUrl, hotState, keys, randomness, nowMs, logger, outbox, discovery },
-    directory: folderDirectory(catalog),
-    writer: folderWriter({ folder: manifests, written, env: {}, refresh: catalog.refresh, nowMs }),
+    ...{ directory, writer },
     addressHashOf: (req) => keys.addressHash(String(req.headers['x-address'] ?? '192.0.2.1'), nowMs()),
     claimRules: { trustedDomains: options.trustedDomains ?? [], groupsClaim: 'groups' },
   })
@@ -111,7 +118,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const ask = asker(baseUrl)
   let people = 0
   return {
-    ...{ url: baseUrl, hotState, logLines, mails: post.mails, ask, nowMs },
+    ...{ url: baseUrl, hotState, eventLog, logLines, mails: post.mails, ask, nowMs },
     async signIn(email) {
       const link = await makeSignInLink(hotState, randomness, { email, baseUrl })
       const token = link.slice(link.indexOf('#link=') + '#link='.length)
@@ -119,7 +126,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       if (told.status !== 200) throw new Error(`not signed in: ${told.text}`)
       return told.cookies
     },
-    mailSent: outbox.idle,
+    mailSent: () => until(() => isDone(eventLog, 'mail')),
     async apply(name, text) {
       await writeFile(join(manifests, name), text)
       await catalog.refresh()
@@ -132,7 +139,9 @@ export async function startStage(options: StageOptions): Promise<Stage> {
         server.closeAllConnections()
       })
       discovery?.close()
-      await outbox.close()
+      await mailRole.stop()
+      mailer.close()
+      await eventLog.close()
       await post.stop()
       await catalog.close()
       await hotState.close()
@@ -165,6 +174,11 @@ function asker(baseUrl: string): Stage['ask'] {
       cookies: set.filter((line) => !line.endsWith('=')).join('; '),
     }
   }
+}
+
+async function isDone(eventLog: EventLog, topic: Topic): Promise<boolean> {
+  const { done, ends } = await eventLog.progress(topic, 'mail')
+  return ends.every((end, partition) => end === done[partition])
 }
 
 interface PostOffice {

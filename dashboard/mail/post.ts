@@ -1,0 +1,53 @@
+/** Sends one letter: has it written as things are now, and hands it to the mail server. */
+
+import { within } from '../../common/deadline.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import type { Letter, LetterOutcome } from '../../domain/people/letters.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import { MailRefused, type Mail, type Mailer } from './mailer.ts'
+
+/** What a writer makes of a letter; `later`: what it is about is not there yet. Rejects if it could not be looked up. */
+export type Written = Mail | 'void' | 'later'
+
+export interface LetterAbout {
+  /** The same at every try. */
+  readonly mailId: string
+  /** Those before. */
+  readonly tries: number
+  readonly createdAtMs: number
+}
+
+/** Writes letters of each kind. */
+type LetterWriters = {
+  readonly [K in Letter['kind']]: (letter: Extract<Letter, { kind: K }>, about: LetterAbout) => Promise<Written>
+}
+
+interface PostParts {
+  readonly mailer: Mailer
+  readonly writers: LetterWriters
+  readonly logger: Logger
+}
+
+export type Post = (letter: Letter, about: LetterAbout) => Promise<LetterOutcome>
+
+/** Never rejects. */
+export function createPost({ mailer, writers, logger }: PostParts): Post {
+  return async (letter, about) => {
+    const { mailId, tries } = about
+    try {
+      const written = await write(writers, letter, about)
+      if (typeof written === 'string') return written
+      await within(mailer.send({ ...written, id: mailId }), LIMITS.webhookMs)
+      return 'sent'
+    } catch (error) {
+      const why = error instanceof Error ? error.message : 'unknown'
+      logger.warn({ mail: mailId, kind: letter.kind, tries, why }, 'mail not sent')
+      return error instanceof MailRefused ? 'refused' : 'later'
+    }
+  }
+}
+
+function write(writers: LetterWriters, letter: Letter, about: LetterAbout): Promise<Written> {
+  const writer = writers[letter.kind] as (each: Letter, about: LetterAbout) => Promise<Written>
+  return writer(letter, about)
+}
