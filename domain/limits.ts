@@ -89,6 +89,8 @@ const TUNING = {
   catalogPartBytes: 64 * KIB,
   /** A part of the credentials in a cluster. */
   credentialPartBytes: 900_000,
+  /** All problems of objects that the operator publishes in a cluster, in characters of JSON. */
+  publishedProblemsBytes: 256 * KIB,
   /** Head of an answer from an address that a tenant gave. */
   outboundHeadBytes: 16 * KIB,
   /** Lease of an `event_id` while its first request is being answered. */

@@ -18,6 +18,7 @@ import type { KubeClient } from '../runtime/kube/client.ts'
 import { KubeError } from '../runtime/kube/client.ts'
 import { createKubeMetrics } from '../runtime/kube/metrics.ts'
 import { keyOf } from '../runtime/kube/objects.ts'
+import { publishedProblems } from '../runtime/catalog/whole-catalog.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { createCredentialStore } from './apply/credential-store.ts'
 import type { Decision } from './decide/decide.ts'
@@ -268,10 +269,12 @@ class OperatorLoop {
     const startedAtMs = performance.now()
     const namespaces = world.namespaces()
     const { baseUrl, credentialSlots } = this.#options
-    const own = { baseUrl, credentialSlots, ownSecrets: this.#ownSecrets, before, paused, nowMs: this.#options.nowMs() }
+    const own = { baseUrl, credentialSlots, ownSecrets: this.#ownSecrets, paused, nowMs: this.#options.nowMs() }
     const held = heldNamespaces(world, this.#differing)
+    // From memory if there is one: a problem keeps its time even if the answer to its publication was lost.
+    const published = this.#decision?.problems ?? publishedProblems(this.#options.place, world.configMap)
     const decision = decide(
-      { resources, secrets, namespaces, partsInUse, ...own, ...held },
+      { resources, secrets, namespaces, partsInUse, before, published, ...own, ...held },
       { sha256Hex, pack },
       this.#memory,
     )

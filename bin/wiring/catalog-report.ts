@@ -1,49 +1,75 @@
-/** Writes an activity entry for each problem of a changed folder, for `whence activity` and the log. */
+/** Writes an activity entry for each problem of an object, for `whence activity` and the log. */
 
-import type { CatalogProblem } from '../../domain/catalog.ts'
+import { sha256Hex } from '../../common/digest.ts'
 import { LIMITS } from '../../domain/limits.ts'
+import { problemIdentity } from '../../domain/published/problems.ts'
 import { encodeRecord, recordKey, type ActivityRecord } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { CatalogSource } from '../../runtime/catalog/source.ts'
 import { createRandomness, timeOrderedId } from '../../runtime/random.ts'
 
-/** An entry stands under no organisation where nothing tells which one the object belongs to. */
-export function reportCatalog(options: {
-  readonly catalog: CatalogSource
+interface ReportOptions {
+  readonly catalog: Pick<CatalogSource, 'current' | 'objectProblems' | 'onChange'>
   readonly eventLog: Pick<EventLog, 'append'>
   readonly nowMs: () => number
-}): void {
-  const { catalog, eventLog, nowMs } = options
-  const randomness = createRandomness()
-  let known = new Set<string>()
-  const report = (problems: readonly CatalogProblem[]): void => {
-    const fresh = problems.filter((problem) => !known.has(identityOf(problem)))
-    known = new Set(problems.map(identityOf))
-    const entries = fresh.map((problem) => {
-      const atMs = nowMs()
-      const { organization = '' } = problem
-      const logRetentionDays = catalog.current().organizations.get(organization)?.logRetentionDays
-      const record: ActivityRecord = {
-        v: 1,
-        kind: 'activity',
-        id: timeOrderedId(randomness, atMs),
-        atMs,
-        organization,
-        website: '',
-        type: 'catalog_problem',
-        subject: problem.object,
-        message: [problem.source, problem.field, problem.message].filter((part) => part !== '').join(': '),
-        logRetentionDays: logRetentionDays ?? LIMITS.logRetentionDays.fallback,
-      }
-      return { key: recordKey('', record.id), value: encodeRecord(record) }
-    })
-    // If the log refuses the entry, the terminal and /health still show the problem.
-    if (entries.length > 0) eventLog.append('activity', entries).catch(() => undefined)
-  }
-  report(catalog.problems())
-  catalog.onChange(({ problems }) => report(problems))
+  /** Time until entries that the log refused are written again; set by tests. */
+  readonly retryMs?: number
 }
 
-function identityOf(problem: CatalogProblem): string {
-  return [problem.object, problem.source, problem.field, problem.reason, problem.message].join('\n')
+type Problem = ReturnType<CatalogSource['objectProblems']>[number]
+
+const RETRY_MS = 30_000
+
+/**
+ * An entry stands under no organisation if nothing tells which one the object belongs to. What the operator published
+ * has a time, from which the entry's time and ID follow: the processes that read the same make one entry together.
+ */
+export function reportCatalog({ catalog, eventLog, nowMs, retryMs = RETRY_MS }: ReportOptions): void {
+  const randomness = createRandomness()
+  let written: ReadonlySet<string> = new Set()
+  const report = (): void => {
+    const problems = new Map(catalog.objectProblems().map((problem) => [identityOf(problem), problem]))
+    const fresh = [...problems].filter(([identity]) => !written.has(identity))
+    written = new Set(problems.keys())
+    if (fresh.length === 0) return
+    const entries = fresh.map(([identity, problem]) => {
+      const retentionDays = catalog.current().organizations.get(problem.organization ?? '')?.logRetentionDays
+      const { sinceMs } = { sinceMs: undefined, ...problem }
+      const hex = sinceMs === undefined ? randomness.hex : () => sha256Hex(identity).slice(0, DERIVED_DIGITS)
+      const atMs = sinceMs ?? nowMs()
+      return entryOf(problem, { atMs, id: timeOrderedId({ hex }, atMs), retentionDays })
+    })
+    eventLog.append('activity', entries).catch(() => {
+      // Until then the terminal, the status and the conditions show it.
+      const refused = new Set(fresh.map(([identity]) => identity))
+      written = new Set([...written].filter((identity) => !refused.has(identity)))
+      setTimeout(report, retryMs).unref()
+    })
+  }
+  report()
+  catalog.onChange(report)
+}
+
+/** As many as the random ones of other IDs. */
+const DERIVED_DIGITS = 16
+
+function identityOf(problem: Problem): string {
+  return `${problemIdentity(problem)} ${'sinceMs' in problem ? problem.sinceMs : ''}`
+}
+
+function entryOf(
+  problem: Problem,
+  {
+    atMs,
+    id,
+    retentionDays,
+  }: { readonly atMs: number; readonly id: string; readonly retentionDays: number | undefined },
+) {
+  const record: ActivityRecord = {
+    ...{ v: 1, kind: 'activity', id, atMs },
+    ...{ organization: problem.organization ?? '', website: '', type: 'catalog_problem', subject: problem.object },
+    message: [problem.source, problem.field, problem.message].filter((part) => part !== '').join(': '),
+    logRetentionDays: retentionDays ?? LIMITS.logRetentionDays.fallback,
+  }
+  return { key: recordKey('', id), value: encodeRecord(record) }
 }

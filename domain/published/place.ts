@@ -16,6 +16,7 @@ export const CATALOG_LABEL = `${RESOURCE_GROUP}/catalog`
 /** Keys in the objects. */
 export const INDEX_KEY = 'index.json'
 export const SHARD_KEY = 'shard.json.gz'
+export const PROBLEMS_KEY = 'problems.json'
 export const CREDENTIALS_KEY = 'credentials.json.gz'
 export const NONCE_KEY = 'nonce'
 
@@ -31,6 +32,11 @@ export function otherSlot(slot: Slot): Slot {
 
 export function indexName({ name }: CatalogPlace): string {
   return `${name}-catalog`
+}
+
+/** The problems that organisations are told of; there is no such object while there are none. */
+export function problemsName({ name }: CatalogPlace): string {
+  return `${name}-catalog-problems`
 }
 
 /** `key`: binary digits that the hashes of all IDs in the part begin with; empty if one part holds everything. */

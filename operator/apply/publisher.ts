@@ -7,9 +7,19 @@
  */
 
 import type { CatalogPlace } from '../../domain/published/place.ts'
-import { INDEX_KEY, indexName, otherSlot, partName, SHARD_KEY, SLOTS } from '../../domain/published/place.ts'
+import {
+  INDEX_KEY,
+  indexName,
+  otherSlot,
+  partName,
+  PROBLEMS_KEY,
+  problemsName,
+  SHARD_KEY,
+  SLOTS,
+} from '../../domain/published/place.ts'
 import type { CatalogIndex, PartEntry } from '../../domain/published/index.ts'
 import { indexText, readIndex } from '../../domain/published/index.ts'
+import { problemsText } from '../../domain/published/problems.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import type { Decision } from '../decide/decide.ts'
 import { inLanes } from '../in-lanes.ts'
@@ -38,7 +48,7 @@ export interface Publisher {
   readonly publish: (decision: Published) => Promise<void>
 }
 
-type Published = Pick<Decision, 'version' | 'parts' | 'credentials'>
+type Published = Pick<Decision, 'version' | 'parts' | 'credentials' | 'problems'>
 
 /** Nothing is known of the cluster: its content may be overwritten by a complete catalog. */
 const NO_INDEX: CatalogIndex = { version: '', parts: [], credentials: {}, single: null }
@@ -82,7 +92,9 @@ class Publishing implements Publisher {
     const credentials = await this.#options.credentials.write(decision.credentials, index.credentials)
     await this.#putIndex({ version: decision.version, parts: entries, credentials, single: null })
     this.#options.credentials.settle(credentials)
-    await this.#removeSurplus(entries)
+    const { problems } = decision
+    if (problems.length > 0) await this.#put(problemsName(place), { data: { [PROBLEMS_KEY]: problemsText(problems) } })
+    await this.#removeSurplus([...namesOf(entries, place), ...(problems.length > 0 ? [problemsName(place)] : [])])
   }
 
   async #putIndex(index: CatalogIndex): Promise<void> {
@@ -97,10 +109,8 @@ class Publishing implements Publisher {
     await writer.applyWhereNew(configMap(name), object, (there) => holds(there, content))
   }
 
-  /** Both names of each part stay: the next change goes to the unused one. */
-  async #removeSurplus(entries: readonly PartEntry[]): Promise<void> {
+  async #removeSurplus(names: readonly string[]): Promise<void> {
     const { place, writer, configMaps } = this.#options
-    const names = entries.flatMap(({ key }) => SLOTS.map((slot) => partName(place, key, slot)))
     const wanted = new Set([indexName(place), ...names])
     const surplus = [...configMaps()].filter(({ metadata }) => !wanted.has(metadata.name))
     await inLanes(
@@ -121,6 +131,11 @@ class Publishing implements Publisher {
       return NO_INDEX
     }
   }
+}
+
+/** Both names of each part stay: the next change goes to the unused one. */
+function namesOf(entries: readonly PartEntry[], place: CatalogPlace): readonly string[] {
+  return entries.flatMap(({ key }) => SLOTS.map((slot) => partName(place, key, slot)))
 }
 
 function entryFor(inUse: readonly PartEntry[], key: string, digest: string): PartEntry {

@@ -5,6 +5,7 @@ import { shownName } from '../../domain/catalog/objects.ts'
 import { areWarnings } from '../../domain/resources/problems.ts'
 import type { CatalogPart, LayoutMemory, LayoutTools } from '../../domain/published/layout.ts'
 import { emptyLayoutMemory, layOut } from '../../domain/published/layout.ts'
+import { problemsToPublish, type PublishedProblem } from '../../domain/published/problems.ts'
 import { emptyCompileMemory } from '../../domain/catalog/compile-catalog.ts'
 import type { Compilation, CompileMemory } from '../../domain/catalog/compile-catalog.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'
@@ -29,6 +30,8 @@ export interface Decision {
   readonly refused: number
   /** The texts of each provider's Secrets. */
   readonly credentials: ReadonlyMap<ProviderId, readonly string[]>
+  /** What organisations are told of. */
+  readonly problems: readonly PublishedProblem[]
   /** By `objectKey`. */
   readonly objects: ReadonlyMap<string, DecidedObject>
 }
@@ -84,6 +87,7 @@ export function decide(gathered: Gathered, tools: LayoutTools, memory: DecisionM
     websites: catalog.websites.size,
     refused: [...decided.values()].filter(({ isInForce }) => !isInForce).length,
     credentials: credentialParts(compilation, memory.credentials),
+    problems: problemsToPublish(compilation.problems, gathered.published, gathered.nowMs),
     objects: decided,
   }
 }

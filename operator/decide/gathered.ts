@@ -1,6 +1,7 @@
 /** The gathered input of a decision. */
 
 import type { Catalog, CatalogProblem, Credentials } from '../../domain/catalog.ts'
+import type { PublishedProblem } from '../../domain/published/problems.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 
@@ -20,6 +21,8 @@ export interface Gathered {
   readonly baseUrl: string
   /** What the cluster holds and the pods use; null if unknown. */
   readonly before: InForce | null
+  /** The problems that were published last, with their times. */
+  readonly published: readonly PublishedProblem[]
   /** `objectKey` of Websites and Destinations that a person paused; they are not among the resources. */
   readonly paused: ReadonlySet<string>
   /** Namespaces whose objects cannot be read. */

@@ -70,15 +70,18 @@ export function compileKept(
   const { objects, sha256Hex } = input
   const memory = emptyCompileMemory(input.memory?.digests.texts)
   const compilation = compileWithin(gathered, { objects, sha256Hex, memory }, held)
-  const names = new Set(forms.map(({ website }) => shownOf(website)))
+  const names = new Map(forms.map(({ website }) => [shownOf(website), website.organization.id]))
   const isKept = ({ object }: CatalogProblem) => names.has(object)
   const problems = [...compilation.problems.filter((each) => !isKept(each)), ...compiled.problems.filter(isKept)]
-  return { ...compilation, problems: [...problems, ...[...names].map(keptWarning)] }
+  return {
+    ...compilation,
+    problems: [...problems, ...[...names].map(([name, organization]) => keptWarning(name, organization))],
+  }
 }
 
-function keptWarning(object: string): CatalogProblem {
+function keptWarning(object: string, organization: string): CatalogProblem {
   const message = 'too many websites were refused at once, so each stays in force in its last accepted form'
-  return { object, source: '', field: '', reason: 'LastAcceptedKept', message, isWarning: true }
+  return { object, source: '', field: '', reason: 'LastAcceptedKept', message, organization, isWarning: true }
 }
 
 function areUnmeant(problems: readonly CatalogProblem[]): boolean {

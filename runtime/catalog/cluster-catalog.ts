@@ -20,8 +20,9 @@ import type { KubeClient } from '../kube/client.ts'
 import type { KubeMetrics } from '../kube/metrics.ts'
 import { type Reflector, startReflector } from '../kube/reflector.ts'
 import type { Logger } from '../logger.ts'
+import type { PublishedProblem } from '../../domain/published/problems.ts'
 import type { PartsMemory } from './whole-catalog.ts'
-import { wholeCatalog } from './whole-catalog.ts'
+import { publishedProblems, wholeCatalog } from './whole-catalog.ts'
 import { endedWithin } from '../../common/deadline.ts'
 
 interface ClusterCatalogOptions {
@@ -56,6 +57,7 @@ export async function openClusterCatalog(options: ClusterCatalogOptions): Promis
       current: () => source.catalog,
       credentials: () => source.credentials,
       problems: () => source.problems,
+      objectProblems: () => [...source.problems, ...source.published],
       onChange: (listener) => {
         source.listeners.add(listener)
         return () => source.listeners.delete(listener)
@@ -72,6 +74,7 @@ class ClusterCatalog {
   readonly listeners = new Set<(change: CatalogChange) => void>()
   credentials: Credentials = new Map()
   problems: readonly CatalogProblem[] = []
+  published: readonly PublishedProblem[] = []
   readonly #options: ClusterCatalogOptions
   readonly #copy
   readonly #maps: Reflector
@@ -92,7 +95,10 @@ class ClusterCatalog {
       name: 'configmaps',
       path: `${base}/configmaps`,
       query: { labelSelector: `${CATALOG_LABEL}=${place.name}` },
-      onChange: () => this.#take(),
+      onChange: () => {
+        this.#take()
+        this.#takeProblems()
+      },
     })
     this.#fetcher = provider === null ? null : createCredentialFetcher({ ...options, onFetched: () => this.#take() })
   }
@@ -151,6 +157,20 @@ class ClusterCatalog {
     }
   }
 
+  /** They may come before or after the catalog that they belong to: they change nothing but what people are told. */
+  #takeProblems(): void {
+    const { place } = this.#options
+    const published = publishedProblems(place, (name) => this.#maps.objects.get(`${place.namespace}/${name}`))
+    const catalog = this.#catalog
+    const isSame = JSON.stringify(published) === JSON.stringify(this.published)
+    this.published = published
+    if (catalog !== null && !isSame) this.#tell(catalog, catalog)
+  }
+
+  #tell(catalog: Catalog, previous: Catalog): void {
+    for (const listener of this.listeners) listener({ catalog, previous, problems: [], isAccepted: true })
+  }
+
   /** Null until they have arrived. */
   #credentialsOf(index: CatalogIndex): Credentials | null {
     const { place, provider } = this.#options
@@ -181,7 +201,7 @@ class ClusterCatalog {
     this.#catalog = catalog
     this.#options.logger.info({ version: catalog.version, websites: catalog.websites.size }, 'catalog in force')
     this.#first.resolve()
-    for (const listener of this.listeners) listener({ catalog, previous, problems: [], isAccepted: true })
+    this.#tell(catalog, previous)
   }
 
   #refuse(error: unknown): void {

@@ -3,6 +3,7 @@
 import type { Catalog, CatalogProblem, Credentials } from '../../domain/catalog.ts'
 import { isBlocking } from '../../domain/resources/problems.ts'
 import type { Compilation } from '../../domain/catalog/compile-catalog.ts'
+import type { PublishedProblem } from '../../domain/published/problems.ts'
 import { compileCatalog } from '../../domain/catalog/compile-catalog.ts'
 import type { Member } from '../../domain/people/member.ts'
 import type { ProviderSettingsChecker } from '../../domain/catalog/compiler.ts'
@@ -20,6 +21,8 @@ export interface CatalogSource {
   readonly credentials: () => Credentials
   /** Problems of the folder as it is now, whether or not the catalog in force came from it. */
   readonly problems: () => readonly CatalogProblem[]
+  /** Problems of single objects, for the activity of their organisations. In a cluster they come with their times. */
+  readonly objectProblems: () => readonly (CatalogProblem | PublishedProblem)[]
   /** Called after each change of catalog or problems; returns a function that unsubscribes. */
   readonly onChange: (listener: (change: CatalogChange) => void) => () => void
   readonly close: () => Promise<void>
@@ -98,6 +101,7 @@ export async function openCatalogFolder(options: CatalogFolderOptions): Promise<
     members: () => compilation.members,
     refresh: watching.refresh,
     problems: () => problems,
+    objectProblems: () => problems,
     onChange: (listener) => {
       listeners.add(listener)
       return () => listeners.delete(listener)

@@ -1,8 +1,9 @@
 /** Reads a catalog from the ConfigMaps that hold it, if it is complete. */
 
 import type { CatalogPlace } from '../../domain/published/place.ts'
-import { INDEX_KEY, indexName, SHARD_KEY } from '../../domain/published/place.ts'
+import { INDEX_KEY, indexName, PROBLEMS_KEY, problemsName, SHARD_KEY } from '../../domain/published/place.ts'
 import type { CatalogIndex } from '../../domain/published/index.ts'
+import { readProblems, type PublishedProblem } from '../../domain/published/problems.ts'
 import { catalogParts, readIndex } from '../../domain/published/index.ts'
 import { memberOf, unpacked } from './members.ts'
 import type { KubeObject } from '../kube/objects.ts'
@@ -54,4 +55,12 @@ function knownPart(memory: PartsMemory, name: string, packed: string | null): Kn
   const part = { packed, text, digest: sha256Hex(text) }
   memory.set(name, part)
   return part
+}
+
+/** The problems that are published beside the catalog. */
+export function publishedProblems(
+  place: CatalogPlace,
+  configMap: (name: string) => KubeObject | undefined,
+): readonly PublishedProblem[] {
+  return readProblems(memberOf(configMap(problemsName(place)), 'data', PROBLEMS_KEY))
 }

@@ -278,6 +278,18 @@ describe('the chart on a real API server', function () {
       expect(await journey()).to.equal('matched')
     })
 
+    it('tells the organisation what its plan refused, once, although the api was started three times', async () => {
+      const told = async () => {
+        const { text } = await kubelet.exec('whence-api', ['activity', '--organization', `${ns}/acme`, '--json'])
+        const rows = text.split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Record<string, unknown>)
+        return rows.filter(({ type }) => type === 'catalog_problem').map(({ subject }) => subject)
+      }
+      const second = { apiVersion: 'whence.dev/v1alpha1', kind: 'InstallPath', metadata: { name: 'second', namespace: ns } }
+      await kube.apply([{ ...second, spec: { organizationRef: { name: 'acme' } } }])
+      await until('the latest is told', async () => ((await told()).includes(`InstallPath/${ns}/second`) ? true : null))
+      expect((await told()).sort()).to.deep.equal([`InstallPath/${ns}/second`, `LogStream/${ns}/acme-logs`])
+    })
+
     it('shows in the list of websites what it has collected', async () => {
       const shown = () => kube.kubectl(['get', 'websites', '-n', ns])
       const line = /^acme-dev\s+True\s+\S+\s+[1-9]\d*\s+[1-9]\d*\s+\d+%\s+Ready/m
@@ -333,7 +345,7 @@ describe('the chart on a real API server', function () {
 
     /** Rights that this run gives no reason to use, and why they are there. */
     const UNUSED: readonly string[] = [
-      // Shards that are left over once the number of websites has grown or shrunk a lot.
+      // Shards that are left over once the number of websites has grown or shrunk a lot, and problems once there are none.
       'whence-operator delete configmaps',
       // Credentials that have been out of use for a minute.
       'whence-operator delete secrets',

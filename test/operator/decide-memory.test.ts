@@ -236,6 +236,7 @@ function gatheredFrom({ kinds, secrets, namespaces }: World): Gathered {
       credentialSlots: 4,
       ownSecrets: new Set<string>(),
       before: null,
+      published: [],
       heldNamespaces: new Set<string>(),
       paused: new Set<string>(),
       warnings: () => [],

@@ -36,6 +36,7 @@ describe('a decision', () => {
       credentialSlots: 4,
       ownSecrets: new Set<string>(),
       before: null,
+      published: [],
       heldNamespaces: new Set<string>(),
       paused: new Set<string>(),
       warnings: () => [],

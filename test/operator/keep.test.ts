@@ -42,6 +42,7 @@ function look(change: Change, more: Partial<Gathered> = {}, memory: DecisionMemo
       ...{ secrets, namespaces: [], partsInUse: [], credentialSlots: 4, ownSecrets: new Set() },
       ...{
         before: null,
+        published: [],
         heldNamespaces: new Set(),
         paused: new Set(),
         warnings: () => [],

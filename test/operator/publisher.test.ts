@@ -20,7 +20,7 @@ import { decide, emptyMemory } from '../../operator/decide/decide.ts'
 import { createPublisher, holds } from '../../operator/apply/publisher.ts'
 import { memberOf, unpacked } from '../../runtime/catalog/members.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
-import { wholeCatalog } from '../../runtime/catalog/whole-catalog.ts'
+import { publishedProblems, wholeCatalog } from '../../runtime/catalog/whole-catalog.ts'
 import { compile, ga4Destination, organization, secret, website } from '../support/manifests.ts'
 import { PLACE } from './support/stage.ts'
 
@@ -161,7 +161,7 @@ function publishedOf(token: string, more: readonly object[] = []) {
   )
   const text = JSON.stringify({ credentials: Object.fromEntries(credentials) })
   const texts: ReadonlyMap<ProviderId, readonly string[]> = new Map([['ga4', [text]]])
-  return { version: catalog.version, parts: layOut(catalog, [], TOOLS), credentials: texts }
+  return { version: catalog.version, parts: layOut(catalog, [], TOOLS), credentials: texts, problems: [] }
 }
 
 describe('publishing', () => {
@@ -220,6 +220,29 @@ describe('publishing', () => {
     expect(cluster.state.writes).to.equal(writes)
     await next.publish(publishedOf('token-2'))
     expect(cluster.state.writes, 'one part, the credentials and the index').to.equal(writes + 3)
+  })
+
+  it('writes the problems that organisations are told of beside the catalog, and takes them away with the last', async () => {
+    const cluster = fakeCluster()
+    const publisher = publisherFor(cluster)
+    const problem = {
+      object: 'Website/x',
+      source: '',
+      field: '',
+      reason: 'PlanLimit',
+      message: 'no',
+      organization: 'acme',
+    }
+    const problems = [{ ...problem, sinceMs: 1 }]
+    const published = publishedOf('token-1')
+    await publisher.publish(published)
+    const { writes } = cluster.state
+    await publisher.publish({ ...published, problems })
+    expect(publishedProblems(PLACE, cluster.configMap)).to.deep.equal(problems)
+    await publisherFor(cluster).publish({ ...published, problems })
+    expect(cluster.state.writes, 'nothing of the catalog is written').to.equal(writes + 1)
+    await publisher.publish(published)
+    expect(cluster.objects.has('ConfigMap/whence-catalog-problems')).to.equal(false)
   })
 
   it('takes over from the form with one name each, and leaves nothing of it', async () => {
@@ -342,7 +365,14 @@ describe('room for many owners', () => {
         ownSecrets: new Set<string>(),
         baseUrl: 'https://whence.example',
       },
-      ...{ before: null, heldNamespaces: new Set<string>(), paused: new Set<string>(), warnings: () => [], nowMs: 0 },
+      ...{
+        before: null,
+        published: [],
+        heldNamespaces: new Set<string>(),
+        paused: new Set<string>(),
+        warnings: () => [],
+        nowMs: 0,
+      },
     }
     const decision = decide(gathered, TOOLS, emptyMemory())
     const reasons = [...decision.objects.values()].flatMap(({ object: { metadata }, problems }) =>

@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 import { expect } from 'chai'
 
+import { reportCatalog } from '../../bin/wiring/catalog-report.ts'
 import type { KubeServer } from '../support/kube.ts'
 import { kubeTools, startKube } from '../support/kube.ts'
 import { ga4Destination, organization, website, type Manifest } from '../support/manifests.ts'
@@ -84,6 +85,45 @@ describe('tenants and installations', function () {
     expect(await statusWrites()).to.equal(settled)
     await kube.want('/apis/whence.dev/v1alpha1/namespaces/shop/websites', { method: 'DELETE' })
     await kube.want('/apis/whence.dev/v1alpha1/namespaces/shop/organizations', { method: 'DELETE' })
+  })
+
+  it('are each told in their own activity what their plan refused, in one entry, however many api pods there are and how often the operator starts', async () => {
+    const log = new Map<string, Record<string, unknown>[]>()
+    const first = stage.operator()
+    const sites = (...names: string[]) => names.map((name) => website(name, { organizationRef: { name: 'plans' } }))
+    const spec = { plan: 'Free' }
+    await kube.apply(at('team-a', [organization('plans', spec), ...sites('one')]))
+    await kube.apply(at('team-b', [organization('plans', spec), ...sites('two')]))
+    await isReady('team-a', 'one')
+    await isReady('team-b', 'two')
+    const startApi = async () => {
+      const catalog = await stage.catalog()
+      const append = async (_topic: string, entries: readonly { readonly key: string; readonly value: string }[]) => {
+        for (const { key, value } of entries) log.set(key, [...(log.get(key) ?? []), JSON.parse(value)])
+      }
+      reportCatalog({ catalog, eventLog: { append }, nowMs: Date.now })
+    }
+    await startApi()
+    await startApi()
+    await kube.apply(at('team-a', sites('one-more')))
+    await kube.apply(at('team-b', sites('two-more')))
+    const told = () => [...log.values()].map(([entry]) => `${entry?.['organization']} ${entry?.['subject']}`)
+    const both = ['team-a/plans Website/team-a/one-more', 'team-b/plans Website/team-b/two-more']
+    await until('both have been told', () => both.every((each) => told().includes(each)))
+    await until('by both', () => [...log.values()].every((entries) => entries.length === 2))
+    await first.close()
+    await stage.operator()
+    await startApi()
+    await kube.apply(at('team-a', sites('one-last')))
+    await until('the next is told', () => told().some((each) => each.endsWith('one-last')))
+    expect(told()).to.have.members([...both, 'team-a/plans Website/team-a/one-last'])
+    for (const [key, entries] of log) for (const entry of entries) expect(entry, key).to.deep.equal(entries[0])
+    const paths = ['websites', 'organizations'].flatMap((kind) =>
+      ['team-a', 'team-b'].map((namespace) => `/apis/whence.dev/v1alpha1/namespaces/${namespace}/${kind}`),
+    )
+    for (const path of paths) await kube.want(path, { method: 'DELETE' })
+    const problems = `/api/v1/namespaces/${PLACE.namespace}/configmaps/whence-catalog-problems`
+    await until('nothing is left to tell', async () => (await kube.call(problems)).status === 404)
   })
 
   const RBAC = 'rbac.authorization.k8s.io'

@@ -1,0 +1,69 @@
+/**
+ * The problems that organisations are told of, as the operator publishes them beside the catalog: it has no event log,
+ * and the processes that have one do not see the objects.
+ */
+
+import type { CatalogProblem } from '../catalog.ts'
+import { LIMITS } from '../limits.ts'
+import { withoutRoom } from './fair-share.ts'
+import { jsonOf } from './index.ts'
+
+/** A problem of an object whose organisation is known. */
+export interface PublishedProblem extends CatalogProblem {
+  readonly organization: string
+  /** When it was first seen, without a pass in between that did not see it. */
+  readonly sinceMs: number
+}
+
+/** What makes two reports one problem. */
+export function problemIdentity(problem: CatalogProblem): string {
+  const { organization = '', object, source, field, reason, message } = problem
+  return JSON.stringify([organization, object, source, field, reason, message])
+}
+
+/**
+ * The problems to publish: known ones first, with the times they have. Those of one organisation take no room of another's.
+ */
+export function problemsToPublish(
+  problems: readonly CatalogProblem[],
+  before: readonly PublishedProblem[],
+  nowMs: number,
+): readonly PublishedProblem[] {
+  const times = new Map(before.map((problem) => [problemIdentity(problem), problem.sinceMs]))
+  const wanted = new Map<string, PublishedProblem>()
+  for (const problem of problems) {
+    const { organization } = problem
+    const key = problemIdentity(problem)
+    if (organization !== undefined) wanted.set(key, { ...problem, organization, sinceMs: times.get(key) ?? nowMs })
+  }
+  const ordered = [...wanted].sort(([oneKey, one], [otherKey, other]) => {
+    return one.sinceMs - other.sinceMs || (oneKey < otherKey ? -1 : 1)
+  })
+  const claims = ordered.map(([key, problem]) => {
+    return { key, owner: problem.organization, bytes: JSON.stringify(problem).length }
+  })
+  const out = withoutRoom(claims, LIMITS.publishedProblemsBytes)
+  return ordered.flatMap(([key, problem]) => (out.has(key) ? [] : [problem]))
+}
+
+export function problemsText(problems: readonly PublishedProblem[]): string {
+  return JSON.stringify({ problems })
+}
+
+/** Empty if this is no list of problems: nothing depends on it but what people are told. */
+export function readProblems(text: string | null): readonly PublishedProblem[] {
+  if (text === null) return []
+  try {
+    const { problems } = jsonOf(text) as { readonly problems?: unknown }
+    return Array.isArray(problems) ? problems.filter(isPublished) : []
+  } catch {
+    return []
+  }
+}
+
+const TEXTS = ['organization', 'object', 'source', 'field', 'reason', 'message'] as const
+
+function isPublished(value: unknown): value is PublishedProblem {
+  const problem = value as Partial<PublishedProblem> | null
+  return TEXTS.every((name) => typeof problem?.[name] === 'string') && Number.isSafeInteger(problem?.sinceMs)
+}
