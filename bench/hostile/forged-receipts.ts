@@ -14,12 +14,12 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { LIMITS } from '../../domain/limits.ts'
 import { freePort } from '../../test/support/free-port.ts'
 import { eventBody, newId, visitBody } from '../../test/support/requests.ts'
-import { cpuWhenQuiet, startEmbedded, stop } from '../support/http-load.ts'
+import { cpuSeconds, cpuWhenQuiet, startEmbedded, stop } from '../support/http-load.ts'
 import { median, needTools, roundsFrom } from '../support/rounds.ts'
 
 const ROUNDS = roundsFrom(process.argv[2], 3)
-/** Fewer than the 1,200 a minute that ten websites may have each. */
-const EVENTS = Number(process.argv[3] ?? 3_000)
+/** For each kind in each round: all rounds together stay below the 1,200 a minute that each of the ten websites may have. */
+const EVENTS = Number(process.argv[3] ?? 800)
 const SIZES = [10, 10_000] as const
 const WEBSITES_EACH = 25
 const ASKED = 10
@@ -92,8 +92,7 @@ function forged(receipt: string): string[] {
   )
 }
 
-async function measure(service: Service, kind: (typeof KINDS)[number]): Promise<void> {
-  const beforeS = await cpuWhenQuiet(service.child.pid)
+async function send(service: Service, kind: (typeof KINDS)[number]): Promise<void> {
   let sent = 0
   const work = async (): Promise<void> => {
     while (sent < EVENTS) {
@@ -104,14 +103,21 @@ async function measure(service: Service, kind: (typeof KINDS)[number]): Promise<
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work))
-  const cpuS = (await cpuWhenQuiet(service.child.pid)) - beforeS
-  service.costsUs[kind].push((cpuS / EVENTS) * 1e6)
 }
 
-/** Each begins a minute of its own, which has room for as many events of ten websites. */
-async function measureRound(): Promise<void> {
-  await wait(60_000 - (Date.now() % 60_000))
-  for (const kind of KINDS) for (const service of services.values()) await measure(service, kind)
+/**
+ * One service is asked after the other, and then both finish their work beside each other: each has processor time of its own, which
+ * counts from where it was quiet before.
+ */
+async function measure(kind: (typeof KINDS)[number]): Promise<void> {
+  const all = [...services.values()]
+  const before = all.map(({ child }) => cpuSeconds(child.pid))
+  for (const service of all) await send(service, kind)
+  const after = await Promise.all(all.map(({ child }) => cpuWhenQuiet(child.pid)))
+  for (const [index, service] of all.entries()) {
+    const cpuS = (after[index] ?? Number.NaN) - (before[index] ?? Number.NaN)
+    service.costsUs[kind].push((cpuS / EVENTS) * 1e6)
+  }
 }
 
 needTools('taskset')
@@ -119,10 +125,11 @@ const folder = mkdtempSync(join(tmpdir(), 'whence-bench-'))
 const services = new Map<number, Service>()
 try {
   for (const size of SIZES) services.set(size, await start(folder, size))
+  await Promise.all([...services.values()].map(({ child }) => cpuWhenQuiet(child.pid)))
   // Once for the compiler.
-  for (const kind of KINDS) for (const service of services.values()) await measure(service, kind)
+  for (const kind of KINDS) await measure(kind)
   for (const { costsUs } of services.values()) for (const kind of KINDS) costsUs[kind].length = 0
-  for (let round = 0; round < ROUNDS; round++) await measureRound()
+  for (let round = 0; round < ROUNDS; round++) for (const kind of KINDS) await measure(kind)
   for (const kind of KINDS) {
     const [few, many] = SIZES.map((size) => median(services.get(size)?.costsUs[kind] ?? []))
     const ratio = (many ?? Number.NaN) / (few ?? Number.NaN)
