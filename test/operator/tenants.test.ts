@@ -88,7 +88,7 @@ describe('tenants and installations', function () {
   })
 
   it('are each told in their own activity what their plan refused, in one entry, however many api pods there are and how often the operator starts', async () => {
-    const log = new Map<string, Record<string, unknown>[]>()
+    const log = new Map<string, Record<string, string>[]>()
     const first = stage.operator()
     const sites = (...names: string[]) => names.map((name) => website(name, { organizationRef: { name: 'plans' } }))
     const spec = { plan: 'Free' }
@@ -107,12 +107,12 @@ describe('tenants and installations', function () {
     await startApi()
     await kube.apply(at('team-a', sites('one-more')))
     await kube.apply(at('team-b', sites('two-more')))
-    const told = () => [...log.values()].map(([entry]) => `${entry?.['organization']} ${entry?.['subject']}`)
+    const told = () => [...log.values()].map(([entry]) => [entry?.['organization'], entry?.['subject']].join(' '))
     const both = ['team-a/plans Website/team-a/one-more', 'team-b/plans Website/team-b/two-more']
     await until('both have been told', () => both.every((each) => told().includes(each)))
     await until('by both', () => [...log.values()].every((entries) => entries.length === 2))
     await first.close()
-    await stage.operator()
+    stage.operator()
     await startApi()
     await kube.apply(at('team-a', sites('one-last')))
     await until('the next is told', () => told().some((each) => each.endsWith('one-last')))
