@@ -195,6 +195,22 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         expect(await states(first, second, third)).to.deep.equal(['revoked', 'revoked', 'revoked'])
       })
 
+      it('learns of a revoked receipt that it was active, and replaced an unknown one', async () => {
+        const first = await activated()
+        const [second, third] = [issue('unknown'), issue('unknown')]
+        await harness.state.learn({ ...issue(), previous: refOf(second) }, 'active')
+        await harness.state.learn(third, 'revoked')
+        expect(await states(first, second, third)).to.deep.equal(['active', 'revoked', 'revoked'])
+        for (const each of [second, third]) await harness.state.learn(each, 'active')
+        await harness.reopen()
+        const open = 'revoked_predecessor_unknown'
+        expect(await states(first, second, third)).to.deep.equal(['active', open, open])
+        await harness.state.learn({ ...second, previous: refOf(first) }, 'active')
+        for (const each of [second, third]) await harness.state.learn({ ...each, previous: null }, 'active')
+        for (const each of [second, third]) await harness.state.learn(each, 'active')
+        expect(await states(first, second, third)).to.deep.equal(['revoked', 'revoked', 'revoked'])
+      })
+
       it('learns late that a receipt replaced none', async () => {
         const issued = issue('unknown')
         await harness.state.learn(issued, 'active')
@@ -772,8 +788,11 @@ const receiptStep = fc.record({
 interface ChainModel {
   readonly receipts: readonly IssuedReceipt[]
   readonly states: ReceiptStanding[]
+  /** Revoked ones of which it was never said that they were active, or what they replaced. */
+  readonly unseen: Set<number>
 }
 
+const ACTIVE: readonly ReceiptStanding[] = ['predecessor_unknown', 'active']
 const RANK: readonly ReceiptStanding[] = ['unknown', 'issued', 'predecessor_unknown', 'active', 'revoked']
 
 function chainModel(atMs: number): ChainModel {
@@ -784,7 +803,7 @@ function chainModel(atMs: number): ChainModel {
     const issuedAtMs = atMs - (CHAIN - index) * (DAY_MS / 2)
     receipts.push({ ...receipt(issuedAtMs), previous: previous === undefined ? null : refOf(previous) })
   }
-  return { receipts, states: receipts.map(() => 'unknown') }
+  return { receipts, states: receipts.map(() => 'unknown'), unseen: new Set() }
 }
 
 async function applyStep(
@@ -814,6 +833,7 @@ async function applyStep(
     await state.learn(target, told)
     if (told === 'active') raiseWithPrevious(model, index)
     else raise(model, index, told)
+    if (told === 'revoked') model.unseen.delete(index)
   }
 }
 
@@ -827,7 +847,10 @@ function raise(model: ChainModel, index: number, state: ReceiptStanding): void {
   const before = model.states[index] ?? 'unknown'
   const open = 'revoked_predecessor_unknown'
   const isRevoked = before === 'revoked' || before === open
+  const wasUnseen = isRevoked && ACTIVE.includes(state) && model.unseen.delete(index)
+  if (!isRevoked && !ACTIVE.includes(before) && state === 'revoked') model.unseen.add(index)
   if (isRevoked && state === 'active') model.states[index] = 'revoked'
+  else if (wasUnseen) model.states[index] = open
   else if (before === 'predecessor_unknown' && state === 'revoked') model.states[index] = open
   else if (!isRevoked && RANK.indexOf(before) < RANK.indexOf(state)) model.states[index] = state
 }

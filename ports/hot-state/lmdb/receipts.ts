@@ -4,7 +4,8 @@
  * Keys begin with the issue time, so that neighbours in time are neighbours on disk: one commit touches few pages, and
  * expiry deletes from the front. `issued/…` is described in issued.ts; `known/…` holds the state: `R` for revoked; `A`
  * for active, followed by the receipt that it revoked, or `?` if that is not known yet. If such a receipt is revoked, `known/…/open`
- * marks it; a release that does not know the mark reads the receipt as revoked.
+ * marks it; a release that does not know the mark reads the receipt as revoked. `known/…/unseen` marks a revoked one of which
+ * it is not known yet whether it was active and what it replaced.
  */
 
 import { LIMITS } from '../../../domain/limits.ts'
@@ -38,6 +39,12 @@ export function openReceipts(table: Table, issued: IssuedReceipts, nowMs: () => 
   }
   const openKey = (receipt: ReceiptRef): string => `${knownKey(receipt)}/open`
   const isOpen = (receipt: ReceiptRef): boolean => table.get(openKey(receipt)) !== undefined
+  const unseenKey = (receipt: ReceiptRef): string => `${knownKey(receipt)}/unseen`
+  const drop = (key: string): boolean => {
+    const isThere = table.get(key) !== undefined
+    if (isThere) table.remove(key)
+    return isThere
+  }
   const raise = (receipt: ReceiptRef, stored: string): void => {
     table.put(knownKey(receipt), stored)
     issued.forget(receipt)
@@ -47,12 +54,18 @@ export function openReceipts(table: Table, issued: IssuedReceipts, nowMs: () => 
     if (isOver(receipt) || state === 'revoked') return
     raise(receipt, 'R')
     if (state === 'predecessor_unknown') table.put(openKey(receipt), '?')
+    if (state === null) table.put(unseenKey(receipt), '?')
+  }
+  const activeOnce = (receipt: ReceiptRef, previous: Predecessor): void => {
+    const wasUnseen = drop(unseenKey(receipt))
+    if (previous !== 'unknown') drop(openKey(receipt))
+    else if (wasUnseen) table.put(openKey(receipt), '?')
   }
   const makeActive = (receipt: ReceiptRef, previous: Predecessor): void => {
     const state = knownState(receipt)
     const isNews = state === null || (state === 'predecessor_unknown' && previous !== 'unknown')
     if (!isOver(receipt) && isNews) raise(receipt, activeText(previous))
-    if (state === 'revoked' && previous !== 'unknown' && isOpen(receipt)) table.remove(openKey(receipt))
+    if (state === 'revoked') activeOnce(receipt, previous)
     if (previous !== null && previous !== 'unknown') revoke(previous)
   }
   const activate = (receipt: ReceiptRef): Activation => {
@@ -73,8 +86,9 @@ export function openReceipts(table: Table, issued: IssuedReceipts, nowMs: () => 
     },
     learn(receipt, state) {
       if (state === 'issued') return issued.put(receipt)
-      if (state === 'revoked') return revoke(receipt)
-      makeActive(receipt, receipt.previous)
+      if (state === 'active') return makeActive(receipt, receipt.previous)
+      revoke(receipt)
+      if (receipt.previous !== 'unknown') drop(unseenKey(receipt))
     },
     sweep: (limit) => sweepKnown(table, nowMs(), limit),
   }

@@ -54,6 +54,11 @@ local function open_key(id)
   return PREFIX .. 'o:' .. id
 end
 
+-- Marks a revoked receipt of which it is not known yet whether it was active and what it replaced.
+local function unseen_key(id)
+  return PREFIX .. 'n:' .. id
+end
+
 -- Where a receipt's state is, or false and where it belongs. A day has 4,096 hashes. Each full one is continued by 16
 -- others, and each of these by 16 more, so that hashes are neither long nor many, however many receipts a day has.
 local function find_state(id, day)
@@ -86,6 +91,17 @@ local function revoke(id, day, keep_ms)
   if state == REVOKED then return end
   set_state(id, bucket, REVOKED, left_ms)
   if state == UNKNOWN then keep(open_key(id), '', left_ms) end
+  if not state then keep(unseen_key(id), '', left_ms) end
+end
+
+-- A revoked receipt was active once.
+local function note_active_once(id, replaced, left_ms)
+  local was_unseen = redis.call('DEL', unseen_key(id)) == 1
+  if replaced ~= UNKNOWN then
+    redis.call('DEL', open_key(id))
+  elseif was_unseen then
+    keep(open_key(id), '', left_ms)
+  end
 end
 
 -- `previous` is empty or the ID (16 bytes), day (4 bytes) and reference of the receipt that this one revokes; zeros if
@@ -96,7 +112,7 @@ local function make_active(id, day, previous, keep_ms)
     local state, bucket = find_state(id, day)
     local replaced = previous == '' and ACTIVE or string.sub(previous, 21)
     if not state or (state == UNKNOWN and replaced ~= UNKNOWN) then set_state(id, bucket, replaced, left_ms) end
-    if state == REVOKED and replaced ~= UNKNOWN then redis.call('DEL', open_key(id)) end
+    if state == REVOKED then note_active_once(id, replaced, left_ms) end
   end
   if previous ~= '' and string.sub(previous, 21) ~= UNKNOWN then
     revoke(string.sub(previous, 1, 16), (struct.unpack('>I4', string.sub(previous, 17, 20))), keep_ms)

@@ -1,5 +1,5 @@
 -- Makes an issued receipt active and revokes the one it replaces, both at once.
--- KEYS[1]  prefix; reads and writes r:<day>:<bucket>, i:<id> of both receipts, o:<id>
+-- KEYS[1]  prefix; reads and writes r:<day>:<bucket>, i:<id> of both receipts, o:<id>, n:<id>
 -- ARGV     clock or '', ID, day, how long states are kept past their day (ms)
 -- Returns  kind; with 'activated' and 'already_active' the reference of the revoked receipt, '', or zeros (unknown)
 

@@ -1,11 +1,12 @@
 -- Takes over that a receipt is active or revoked; an active one revokes what it replaces. States only move forward.
--- KEYS[1]  prefix; reads and writes r:<day>:<bucket>, o:<id>, deletes i:<id> of both receipts
+-- KEYS[1]  prefix; reads and writes r:<day>:<bucket>, o:<id>, n:<id>, deletes i:<id> of both receipts
 -- ARGV     clock or '', ID, day, how long states are kept past their day (ms), 'active' or 'revoked', previous or ''
 -- Returns  nothing
 
 local day, keep_ms = tonumber(ARGV[3]), tonumber(ARGV[4])
 if ARGV[5] == 'revoked' then
   revoke(ARGV[2], day, keep_ms)
+  if string.sub(ARGV[6], 21) ~= UNKNOWN then redis.call('DEL', unseen_key(ARGV[2])) end
 else
   make_active(ARGV[2], day, ARGV[6], keep_ms)
 end
