@@ -110,11 +110,12 @@ async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Acc
     const install = await uncountOnFailure(usage, async () => {
       const decided = await decide(first, deps)
       // Kept beside the append: a failed append may still have been stored, and the next try must give the same answer.
-      await Promise.all([append(decided, first, parts), deps.hotState.keepInstall(claim, JSON.stringify(decided))])
+      const kept = deps.hotState.keepInstall(ownClaim(claim, decided), JSON.stringify(decided))
+      await Promise.all([append(decided, first, parts), kept])
       return decided
     })
     await deps.hotState.settleInstall({
-      ...claim,
+      ...ownClaim(claim, install),
       answer: JSON.stringify(install.answer),
       isPending: install.resolution === 'pending',
       receivedAtMs: install.receivedAtMs,
@@ -126,6 +127,11 @@ async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Acc
     await deps.hotState.releaseInstall(claim)
     throw error
   }
+}
+
+/** The body of this try may name another installation than that of the try whose decision was kept. */
+function ownClaim(claim: Claim, { installationId }: Install): Claim {
+  return { ...claim, installationId }
 }
 
 async function decide(first: FirstReport, deps: ApiDeps): Promise<Install> {

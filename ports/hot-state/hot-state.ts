@@ -61,7 +61,7 @@ export interface Claim {
 /** What an installation was matched to before, by the latest of its events that has a result. */
 export type Installation =
   | { readonly kind: 'matched'; readonly visit: MatchedVisit }
-  /** That event is not decided yet. */
+  /** That event is not decided yet, or its decision is kept and may have been stored. */
   | { readonly kind: 'pending' }
   | { readonly kind: 'none' }
   /** The store may have forgotten it; the caller reads Facts. */
@@ -143,7 +143,8 @@ export interface HotState extends SessionVerbs {
   claimInstall(claim: Claim): Promise<ClaimOutcome>
   /**
    * Keeps the decision about a claimed event, in the caller's own compact form, while it is written to the log. It
-   * outlives the claim: the next first caller gets it. Settling deletes it.
+   * outlives the claim: the next first caller gets it. Settling deletes it. Until then the installation is `pending`, if
+   * nothing else is known of it.
    */
   keepInstall(claim: Claim, decision: string): Promise<void>
   settleInstall(settlement: Settlement): Promise<void>

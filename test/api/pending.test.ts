@@ -196,6 +196,59 @@ describe('a pending install', function () {
     })
   })
 
+  describe('of an installation whose first event had an unknown end', () => {
+    /** Stores the next install, or not, and says that it did not. */
+    const fail = (isStored: boolean): void => {
+      const { eventLog } = api.service
+      const append = eventLog.append.bind(eventLog)
+      eventLog.append = async (topic, entries, options) => {
+        if (isStored || topic !== 'installs') await append(topic, entries, options)
+        if (topic !== 'installs') return
+        eventLog.append = append
+        throw new LogUnavailable('no answer')
+      }
+    }
+    const nextOf = (first: Record<string, unknown>) =>
+      api.post('/v1/events', eventBody({ installation_id: first['installation_id'], event_type: 'first_run' }))
+
+    it('follows that event if it was stored', async () => {
+      api = await startApi()
+      const receipt = await api.activeReceipt()
+      const first = eventBody({ receipts: [receipt] })
+      fail(true)
+      expect((await api.post('/v1/events', first)).status).to.equal(503)
+      const { body } = await nextOf(first)
+      expect(body).to.include({ resolution: 'pending', candidate_count: 0 })
+      await decided(String(body['event_id']))
+      expect(await rowOf(String(body['event_id']))).to.include({
+        selection_policy: 'same_installation',
+        visit_id: claimsOf(receipt).visitId,
+      })
+    })
+
+    it('is unmatched if it was not', async () => {
+      api = await startApi()
+      const first = eventBody({ receipts: [await api.activeReceipt()] })
+      fail(false)
+      expect((await api.post('/v1/events', first)).status).to.equal(503)
+      const { body } = await nextOf(first)
+      expect(body['resolution']).to.equal('pending')
+      await decided(String(body['event_id']))
+      expect((await rowOf(String(body['event_id'])))?.resolution).to.equal('unmatched')
+    })
+
+    it('follows it also if the next try named another installation, which follows nothing', async () => {
+      api = await startApi()
+      const first = eventBody({ receipts: [await api.activeReceipt()] })
+      fail(true)
+      expect((await api.post('/v1/events', first)).status).to.equal(503)
+      const other = eventBody({ event_id: first['event_id'], receipts: [] })
+      expect((await api.post('/v1/events', other)).body).to.include({ resolution: 'matched' })
+      expect((await nextOf(first)).body).to.include({ selection_policy: 'same_installation' })
+      expect((await nextOf(other)).body).to.include({ resolution: 'unmatched' })
+    })
+  })
+
   describe('and a Redis that was emptied', () => {
     let redis: RedisServer
     before(async function () {

@@ -432,6 +432,28 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         expect(await harness.state.claimInstall(claimOf('event-1', 'last'))).to.include({ kept: 'decided' })
       })
 
+      it('says of an installation that it awaits an event whose decision is kept, until that is settled', async () => {
+        const visit = matched(receipt(harness.nowMs()))
+        const keptOf = async (eventId: string): Promise<Claim> => {
+          const claim = claimOf(eventId, `owner of ${eventId}`)
+          await harness.state.claimInstall(claim)
+          await harness.state.keepInstall(claim, 'decided')
+          return claim
+        }
+        const known = async (eventId: string): Promise<unknown> => (await claimFirst(eventId)).installation
+        const failed = await keptOf('event-1')
+        expect(await known('event-2')).to.deep.equal({ kind: 'pending' })
+        await harness.state.releaseInstall(failed)
+        await harness.reopen()
+        expect(await known('event-3')).to.deep.equal({ kind: 'pending' })
+        await settle('event-1', { matched: null })
+        expect(await known('event-4')).to.deep.equal({ kind: 'none' })
+        await keptOf('event-5')
+        await settle('event-5', { matched: visit })
+        await keptOf('event-6')
+        expect(await known('event-7')).to.deep.equal({ kind: 'matched', visit })
+      })
+
       it('keeps nothing for a claim that is settled', async () => {
         const claim = await settle('event-1', { answer: 'kept' })
         await harness.state.keepInstall(claim, 'too late')

@@ -30,7 +30,7 @@ interface KeptDecision {
   readonly decision: string
 }
 
-/** An installation's visit, or the pending event that will decide it. */
+/** An installation's visit, or the event that will decide it: a pending one, or one whose decision may have been stored. */
 interface StoredInstallation {
   readonly atMs: number
   /** When the deciding event was received; absent if the first release wrote it. */
@@ -65,6 +65,10 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
     const known = read<StoredInstallation>(installation)
     if ((known?.receivedAtMs ?? 0) <= said.receivedAtMs) write(installation, said)
   }
+  const awaitNoMore = (event: Omit<Claim, 'owner'>): void => {
+    const installation = visitKey(event)
+    if (read<StoredInstallation>(installation)?.awaits === event.eventId) memory.forget(installation)
+  }
   return {
     claim(claim): ClaimOutcome {
       const settled = read<StoredAnswer>(answerKey(claim))
@@ -75,7 +79,10 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
     },
     keep(claim, decision) {
       if (leases.isHeldByOther(answerKey(claim), claim.owner)) return
-      write(decisionKey(claim), { atMs: nowMs(), decision })
+      const atMs = nowMs()
+      write(decisionKey(claim), { atMs, decision })
+      const installation = visitKey(claim)
+      if (read(installation) === null) write(installation, { atMs, receivedAtMs: 0, awaits: claim.eventId })
     },
     settle(settlement) {
       const key = answerKey(settlement)
@@ -88,18 +95,18 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
       memory.passOver(decisionKey(settlement))
       if (isPending) note(visitKey(settlement), { atMs, receivedAtMs, awaits: eventId })
       if (matched !== null) note(visitKey(settlement), { atMs, receivedAtMs, visit: matched })
+      else if (!isPending) awaitNoMore(settlement)
     },
     decide(decision) {
       const key = answerKey(decision)
       const known = read<StoredAnswer>(key)
       if (known !== null && known.isPending !== true) return
       const atMs = nowMs()
-      const { answer, receivedAtMs, matched, eventId } = decision
+      const { answer, receivedAtMs, matched } = decision
       write(key, { atMs, answer })
       memory.passOver(decisionKey(decision))
-      const installation = visitKey(decision)
-      if (read<StoredInstallation>(installation)?.awaits === eventId) memory.forget(installation)
-      if (matched !== null) note(installation, { atMs, receivedAtMs, visit: matched })
+      awaitNoMore(decision)
+      if (matched !== null) note(visitKey(decision), { atMs, receivedAtMs, visit: matched })
     },
     release: (claim) => leases.release(answerKey(claim), claim.owner),
     hasUnsaved: memory.hasUnsaved,

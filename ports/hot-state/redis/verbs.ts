@@ -92,8 +92,8 @@ function installVerbs(run: RunScript, now: Now, life: () => StoreLife): InstallV
       return claimOutcomeOf(claim.website, reply as Buffer[], life().name)
     },
     async keepInstall(claim, decision) {
-      const { owner } = claim
-      await run('keep_install', [now(), eventKey(claim), owner, LIMITS.claimLeaseMs, ANSWER_MEMORY_MS, decision])
+      const keys = [eventKey(claim), installationKey(claim)]
+      await run('keep_install', [now(), ...keys, claim.owner, LIMITS.claimLeaseMs, ANSWER_MEMORY_MS, decision])
     },
     async settleInstall(settlement) {
       const keys = [eventKey(settlement), installationKey(settlement)]

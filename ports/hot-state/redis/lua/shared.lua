@@ -163,3 +163,13 @@ local function note_installation(key, received_ms, kind, what, for_ms)
   local known_ms = known and string.byte(known) > 1 and until_of(string.sub(known, 2)) or 0
   if known_ms <= received_ms then keep(key, kind .. struct.pack('>I6', received_ms) .. what, for_ms) end
 end
+
+-- A decision that is kept may have been stored. What is known of the installation already counts until then.
+local function await_event(key, event, for_ms)
+  redis.call('SET', key, struct.pack('>I6', NOW + for_ms) .. AWAITS .. struct.pack('>I6', 0) .. event, 'NX', 'PX', for_ms + GRACE_MS)
+end
+
+local function await_no_more(key, event)
+  local known = kept(key)
+  if known and string.sub(known, 1, 1) == AWAITS and string.sub(known, 8) == event then redis.call('DEL', key) end
+end

@@ -9,6 +9,5 @@ local held = kept(key)
 if held and string.sub(held, 1, 1) == SETTLED then return end
 keep(key, SETTLED .. ARGV[5], tonumber(ARGV[4]))
 local installation = PREFIX .. 'v:' .. ARGV[3]
-local known = kept(installation)
-if known and string.sub(known, 1, 1) == AWAITS and string.sub(known, 8) == ARGV[2] then redis.call('DEL', installation) end
+await_no_more(installation, ARGV[2])
 if ARGV[7] ~= '' then note_installation(installation, tonumber(ARGV[6]), MATCHED, ARGV[7], tonumber(ARGV[4])) end
