@@ -864,15 +864,20 @@ function raiseWithPrevious(model: ChainModel, index: number): void {
   if (index > 0) raise(model, index - 1, 'revoked')
 }
 
+const OPEN: ReceiptStanding = 'revoked_predecessor_unknown'
+
 /** Which receipt a revoked one replaced may be unknown, and learnt later. */
 function raise(model: ChainModel, index: number, state: ReceiptStanding): void {
   const before = model.states[index] ?? 'unknown'
-  const open = 'revoked_predecessor_unknown'
-  const isRevoked = before === 'revoked' || before === open
-  const wasUnseen = isRevoked && ACTIVE.includes(state) && model.unseen.delete(index)
-  if (!isRevoked && !ACTIVE.includes(before) && state === 'revoked') model.unseen.add(index)
-  if (isRevoked && state === 'active') model.states[index] = 'revoked'
-  else if (wasUnseen) model.states[index] = open
-  else if (before === 'predecessor_unknown' && state === 'revoked') model.states[index] = open
-  else if (!isRevoked && RANK.indexOf(before) < RANK.indexOf(state)) model.states[index] = state
+  if (before === 'revoked' || before === OPEN) return learnOfRevoked(model, index, state)
+  if (!ACTIVE.includes(before) && state === 'revoked') model.unseen.add(index)
+  if (before === 'predecessor_unknown' && state === 'revoked') model.states[index] = OPEN
+  else if (RANK.indexOf(before) < RANK.indexOf(state)) model.states[index] = state
+}
+
+function learnOfRevoked(model: ChainModel, index: number, state: ReceiptStanding): void {
+  if (!ACTIVE.includes(state)) return
+  const wasUnseen = model.unseen.delete(index)
+  if (state === 'active') model.states[index] = 'revoked'
+  else if (wasUnseen) model.states[index] = OPEN
 }

@@ -40,11 +40,6 @@ export function openReceipts(table: Table, issued: IssuedReceipts, nowMs: () => 
   const openKey = (receipt: ReceiptRef): string => `${knownKey(receipt)}/open`
   const isOpen = (receipt: ReceiptRef): boolean => table.get(openKey(receipt)) !== undefined
   const unseenKey = (receipt: ReceiptRef): string => `${knownKey(receipt)}/unseen`
-  const drop = (key: string): boolean => {
-    const isThere = table.get(key) !== undefined
-    if (isThere) table.remove(key)
-    return isThere
-  }
   const raise = (receipt: ReceiptRef, stored: string): void => {
     table.put(knownKey(receipt), stored)
     issued.forget(receipt)
@@ -57,8 +52,8 @@ export function openReceipts(table: Table, issued: IssuedReceipts, nowMs: () => 
     if (state === null) table.put(unseenKey(receipt), '?')
   }
   const activeOnce = (receipt: ReceiptRef, previous: Predecessor): void => {
-    const wasUnseen = drop(unseenKey(receipt))
-    if (previous !== 'unknown') drop(openKey(receipt))
+    const wasUnseen = removed(table, unseenKey(receipt))
+    if (previous !== 'unknown') removed(table, openKey(receipt))
     else if (wasUnseen) table.put(openKey(receipt), '?')
   }
   const makeActive = (receipt: ReceiptRef, previous: Predecessor): void => {
@@ -88,10 +83,17 @@ export function openReceipts(table: Table, issued: IssuedReceipts, nowMs: () => 
       if (state === 'issued') return issued.put(receipt)
       if (state === 'active') return makeActive(receipt, receipt.previous)
       revoke(receipt)
-      if (receipt.previous !== 'unknown') drop(unseenKey(receipt))
+      if (receipt.previous !== 'unknown') removed(table, unseenKey(receipt))
     },
     sweep: (limit) => sweepKnown(table, nowMs(), limit),
   }
+}
+
+/** Whether it was there. */
+function removed(table: Table, key: string): boolean {
+  const isThere = table.get(key) !== undefined
+  if (isThere) table.remove(key)
+  return isThere
 }
 
 function activeText(previous: Predecessor): string {
