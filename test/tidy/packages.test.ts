@@ -16,17 +16,13 @@ interface LockedPackage {
 }
 
 /**
- * Binaries for other platforms than the one that the lockfile was last made on. The registry gave no digest for them then; none
+ * Binaries for other platforms than the one that the lockfile was last made on. The registry did not have them then; none
  * of them is installed on Linux with an x64 processor, which the image and the tests run on.
  */
 const WITHOUT_DIGEST: readonly string[] = [
   '@chdb/lib-darwin-arm64',
   '@chdb/lib-darwin-x64',
   '@chdb/lib-linux-arm64-gnu',
-  '@msgpackr-extract/msgpackr-extract-darwin-arm64',
-  '@msgpackr-extract/msgpackr-extract-darwin-x64',
-  '@msgpackr-extract/msgpackr-extract-linux-arm',
-  '@msgpackr-extract/msgpackr-extract-win32-x64',
 ]
 
 describe('the lockfile', () => {
