@@ -27,8 +27,8 @@ test: node_modules ## Every test, with real parts; installs what they need where
 	@npm run -s build
 	@npm run -s test
 
-test-long: node_modules ## What is too long for every day: the package whence-js in real Vite and Next.js projects
-	@sh test/install-tools.sh chromium
+test-long: node_modules ## What is too long for every day: whence-js in real Vite and Next.js projects, two operators left alone for ten minutes
+	@sh test/install-tools.sh chromium etcd
 	@npm run -s build
 	@npm run -s test-long
 
