@@ -1,7 +1,7 @@
 # The verbs of this project. What each does stands in package.json; this file makes sure that what it needs is there.
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-distributed demo check test test-long chaos mutants bench docs
+.PHONY: help run run-distributed package demo check test test-long chaos mutants bench docs
 
 help: ## Say what there is
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -14,6 +14,10 @@ run-distributed: node_modules ## The same as many processes on a real Kafka, a r
 	@sh test/install-tools.sh java mvn redis-server openssl
 	@npm run -s build
 	@npm run -s example-distributed
+
+package: node_modules ## Make the npm package of the service, whence-server, in dist/
+	@npm run -s build
+	@npm run -s package
 
 demo: node_modules ## Show the whole way by itself: a visit in a real browser becomes a matched install
 	@npm run -s build

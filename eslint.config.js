@@ -23,7 +23,7 @@ const IMPURE_GLOBALS = [
 ]
 
 export default tseslint.config(
-  { ignores: ['node_modules/', 'sdk/dist/', 'data/', 'tmp/'] },
+  { ignores: ['node_modules/', 'sdk/dist/', 'dist/', 'data/', 'tmp/'] },
   {
     files: ['**/*.ts'],
     extends: [tseslint.configs.recommendedTypeChecked],

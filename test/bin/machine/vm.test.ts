@@ -1,0 +1,83 @@
+/** docs/vm.md, followed word for word on a machine in a folder. */
+
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { request } from 'node:https'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { visitBody } from '../../support/requests.ts'
+import { TEST_ORIGIN } from '../../support/service.ts'
+import { ROOT } from '../../tidy/source-files.ts'
+import { until } from '../../support/until.ts'
+import { makeMachine, type Machine } from './machine.ts'
+
+const run = promisify(execFile)
+
+describe('one machine', function () {
+  this.timeout(180_000)
+  let machine: Machine
+
+  before(async () => {
+    machine = await makeMachine()
+    await machine.bring('1.0.0')
+  })
+  after(() => machine?.remove())
+
+  it('gets the commands by npm, from any folder and through links', async () => {
+    expect(await machine.follow('Install')).to.match(/^whence 1\.0\.0$/m)
+    expect(await machine.sh('cd / && kubectl-whence --help')).to.match(/^Usage: kubectl whence/)
+  })
+
+  it('starts the unit with its settings, and answers', async () => {
+    await machine.follow('Settings')
+    await machine.edit()
+    await machine.follow('Start')
+    await machine.ready()
+    expect(await machine.follow('See that it works')).to.contain('"ok":true')
+  })
+
+  it('collects behind TLS, and counts the address that the proxy saw', async () => {
+    await machine.follow('TLS')
+    const visit = async (): Promise<number> => postTls(machine.tlsPort, visitBody()).catch(() => 0)
+    await until(async () => (await visit()) === 200)
+    const hashes = await machine.sh('runuser -u whence -- whence logs --data /var/lib/whence --json')
+    expect(hashes).to.contain('"path":"/v1/visits"')
+  })
+
+  it('stops when it is told to: the signal reaches the service', async () => {
+    await machine.sh('systemctl stop whence')
+    expect(await machine.journal()).to.match(/"reason":"SIGTERM"[\s\S]*"isClean":true/)
+    expect(
+      await fetch(`${machine.url}/health`).then(
+        () => 'answers',
+        () => 'gone',
+      ),
+    ).to.equal('gone')
+  })
+
+  it('has a unit that systemd understands, with little left to attack', async function () {
+    const unit = machine.at('/etc/systemd/system/whence.service')
+    const analyze = (...words: string[]) =>
+      run('systemd-analyze', [...words, unit], { env: { ...process.env, LC_ALL: 'C' } })
+    const found = await analyze('verify').catch((error: NodeJS.ErrnoException) => error)
+    if ('code' in found && found.code === 'ENOENT') this.skip()
+    expect(found).to.include({ stdout: '', stderr: '' })
+    const { stdout } = await analyze('security', '--offline=true', '--threshold=20')
+    expect(stdout).to.match(/Overall exposure level for whence\.service: 1\.\d OK/)
+    expect(await readFile(join(ROOT, 'examples/vm/whence.service'), 'utf8')).to.contain(
+      '\nExecStart=/usr/local/bin/whence embedded\n',
+    )
+  })
+})
+
+/** The status of a POST from the example's page; the certificate is of Caddy's own authority. */
+function postTls(port: number, body: unknown): Promise<number> {
+  const headers = { 'Content-Type': 'application/json', Origin: TEST_ORIGIN }
+  return new Promise((resolve, reject) => {
+    const options = { host: 'localhost', port, method: 'POST', path: '/v1/visits', headers, rejectUnauthorized: false }
+    const req = request(options, (res) => resolve(res.resume().statusCode ?? 0))
+    req.on('error', reject)
+    req.end(JSON.stringify(body))
+  })
+}
