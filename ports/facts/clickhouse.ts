@@ -3,10 +3,10 @@
 import type { FactsConnection } from './engine/connection.ts'
 import { insertError, queryError } from './engine/engine-codes.ts'
 import { RowsRefused } from './facts.ts'
-import type { Facts } from './facts.ts'
+import type { Facts, RunOptions } from './facts.ts'
 import { QUERIES } from './queries.ts'
-import type { Query } from './query-parts.ts'
 import type { QueryName, QueryParams, QueryRow } from './queries.ts'
+import type { Query } from './query-parts.ts'
 import { collectRows } from './row-batch.ts'
 import type { CollectedRows } from './row-batch.ts'
 import { readSupportedSettings } from './engine/settings.ts'
@@ -38,15 +38,21 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
     lastInsertAtMs = options.nowMs()
   }
 
-  async function run<Q extends QueryName>(name: Q, params: QueryParams<Q>): Promise<readonly QueryRow<Q>[]> {
-    const { sql, isUrgent } = QUERIES[name] as unknown as Query<QueryParams<Q>, QueryRow<Q>>
+  async function run<Q extends QueryName>(
+    name: Q,
+    params: QueryParams<Q>,
+    { signal }: RunOptions = {},
+  ): Promise<readonly QueryRow<Q>[]> {
+    const { sql, turn } = QUERIES[name] as unknown as Query<QueryParams<Q>, QueryRow<Q>>
     try {
       const known: SupportedSettings = await settings()
-      const statement = `${sql(params)} ${isUrgent ? known.lookUp : known.report}`
-      const rows = await connection.query(statement, params, { isUrgent })
+      const statement = `${sql(params)} ${known.clauses[turn]}`
+      const rows = await connection.query(statement, params, { turn, signal })
       isReachable = true
       return rows as readonly QueryRow<Q>[]
     } catch (error) {
+      // Nobody waits for it any more; that says nothing of the engine.
+      signal?.throwIfAborted()
       isReachable = false
       throw queryError(error)
     }

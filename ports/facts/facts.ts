@@ -23,11 +23,16 @@ interface RowBatch {
   insert(): Promise<void>
 }
 
+export interface RunOptions {
+  /** The caller has gone: the query is not begun, or ended as soon as the engine can; `run` rejects with the reason. */
+  readonly signal?: AbortSignal | undefined
+}
+
 export interface Facts {
   startBatch(): RowBatch
   /** Inserts whole or rejects; safe to repeat. Rejects with `FactsUnavailable` (repeat) or `RowsRefused` (bisect). */
   insert(table: FactTable, rows: readonly FactRow[]): Promise<void>
-  run<Q extends QueryName>(query: Q, params: QueryParams<Q>): Promise<readonly QueryRow<Q>[]>
+  run<Q extends QueryName>(query: Q, params: QueryParams<Q>, options?: RunOptions): Promise<readonly QueryRow<Q>[]>
   health(): { readonly isReachable: boolean; readonly lastInsertAtMs: number | null }
   close(): Promise<void>
 }

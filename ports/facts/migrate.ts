@@ -93,7 +93,7 @@ async function missing(connection: FactsConnection, migrations: readonly Migrati
   const rows = await connection.query(
     `SELECT name, checksum FROM ${HISTORY} FINAL ORDER BY name LIMIT 10000`,
     {},
-    { isUrgent: false },
+    { turn: 'report' },
   )
   const applied = new Map(
     (rows as readonly { name: string; checksum: string }[]).map((row) => [row.name, row.checksum]),
@@ -141,7 +141,7 @@ async function isLockDead(connection: FactsConnection): Promise<boolean> {
   const rows = await connection.query(
     `SELECT comment FROM system.tables WHERE database = currentDatabase() AND name = '${LOCK}' LIMIT 1`,
     {},
-    { isUrgent: false },
+    { turn: 'report' },
   )
   const [owner = '', since = ''] = (rows as readonly { comment: string }[])[0]?.comment.split(' ') ?? []
   if (connection.isExclusive) return owner !== '' && owner !== PROCESS

@@ -1,7 +1,7 @@
 /** What the SQL texts of all queries are made of. */
 
 import type { FactTable } from './columns.ts'
-import { DECIDED_COLUMNS, type QueryParameters } from './query-rows.ts'
+import { DECIDED_COLUMNS, type QueryParameters, type Turn } from './query-rows.ts'
 
 /** Most keys of one look-up, and so most rows it returns. */
 export const MAX_KEYS = 10_000
@@ -10,18 +10,31 @@ export const MAX_PAGE = 10_000
 
 export interface Query<P extends QueryParameters, R> {
   readonly sql: (params: P) => string
-  /** A request waits for it. */
-  readonly isUrgent: boolean
+  /** Who waits for it. */
+  readonly turn: Turn
   /** Never set; carries the type of the rows. */
   readonly row?: R
 }
 
-export function lookUp<P extends QueryParameters, R>(sql: string | ((params: P) => string)): Query<P, R> {
-  return { sql: typeof sql === 'string' ? () => sql : sql, isUrgent: true }
+type Text<P> = string | ((params: P) => string)
+
+function query<P extends QueryParameters, R>(sql: Text<P>, turn: Turn): Query<P, R> {
+  return { sql: typeof sql === 'string' ? () => sql : sql, turn }
 }
 
-export function report<P extends QueryParameters, R>(sql: string | ((params: P) => string)): Query<P, R> {
-  return { sql: typeof sql === 'string' ? () => sql : sql, isUrgent: false }
+/** A request waits for it. */
+export function lookUp<P extends QueryParameters, R>(sql: Text<P>): Query<P, R> {
+  return query(sql, 'look-up')
+}
+
+/** A person who looks at a page waits for it: at most 250 ms of the engine's time, by keys, windows or rollups. */
+export function pageOf<P extends QueryParameters, R>(sql: Text<P>): Query<P, R> {
+  return query(sql, 'page')
+}
+
+/** A tool or a role waits for it. */
+export function report<P extends QueryParameters, R>(sql: Text<P>): Query<P, R> {
+  return query(sql, 'report')
 }
 
 /** The only way to read a table: each natural key once, even if it was inserted twice. */

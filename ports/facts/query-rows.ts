@@ -4,6 +4,9 @@ import { selectFrom, type FactTable, type RowsOf } from './columns.ts'
 
 export type QueryParameters = Readonly<Record<string, string | number | readonly string[] | readonly number[]>>
 
+/** Who waits for a statement: a request, a person who looks at a page, or a tool or role. */
+export type Turn = 'look-up' | 'page' | 'report'
+
 export const VISIT = selectFrom('visits')
 export type VisitRow = RowsOf<typeof VISIT>
 

@@ -86,7 +86,7 @@ async function storedTables(folder: string): Promise<Map<string, string>> {
   try {
     const stores = new Map<string, string>()
     for (const table of FACT_TABLES) {
-      const rows = await connection.query(`SELECT * FROM ${table}`, {}, { isUrgent: false })
+      const rows = await connection.query(`SELECT * FROM ${table}`, {}, { turn: 'report' })
       stores.set(`table ${table}`, JSON.stringify(rows))
     }
     return stores

@@ -116,7 +116,7 @@ async function visitsOf({ facts, engines }: ChaosService, calls: readonly Call[]
     }
   }
   const sql = 'SELECT count() AS visits FROM visits FINAL WHERE issued_at >= fromUnixTimestamp64Milli({since:Int64})'
-  const [counted] = await engines.connection.query(sql, { since: sinceMs }, { isUrgent: false })
+  const [counted] = await engines.connection.query(sql, { since: sinceMs }, { turn: 'report' })
   return { visits, handoffs, visitCount: Number((counted as { visits?: string } | undefined)?.visits) }
 }
 

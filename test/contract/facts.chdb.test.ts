@@ -101,7 +101,7 @@ describe('Facts on chDB', () => {
     const rows = (await connection.query(
       'SELECT table, name, type FROM system.columns WHERE database = currentDatabase() ORDER BY position LIMIT 1000',
       {},
-      { isUrgent: false },
+      { turn: 'report' },
     )) as readonly { readonly table: string; readonly name: string; readonly type: string }[]
     for (const table of FACT_TABLES) {
       const stored = rows.filter((row) => row.table === table)
@@ -266,7 +266,7 @@ describe('Facts on chDB', () => {
     params: Record<string, string | number | string[]>,
   ) {
     const statement = `EXPLAIN json = 1, indexes = 1 ${QUERIES[name].sql(params as never)}`
-    const rows = (await connection.query(statement, params, { isUrgent: false })) as readonly { explain: string }[]
+    const rows = (await connection.query(statement, params, { turn: 'report' })) as readonly { explain: string }[]
     const text = rows.map((row) => row.explain).join('\n')
     const counts = (field: string): readonly number[] =>
       [...text.matchAll(new RegExp(`"${field}": (\\d+)`, 'g'))].map((match) => Number(match[1]))
@@ -281,7 +281,7 @@ function readingWhereItWrites(connection: FactsConnection): FactsConnection {
     query: async () => {
       await connection.command(`CREATE OR REPLACE TABLE seen ENGINE = Memory AS
         SELECT name, value FROM system.settings WHERE changed AND name = 'max_block_size'`)
-      return connection.query('SELECT name, value FROM seen LIMIT 10', {}, { isUrgent: false })
+      return connection.query('SELECT name, value FROM seen LIMIT 10', {}, { turn: 'report' })
     },
   }
 }

@@ -163,7 +163,7 @@ describe('migrations', () => {
   }
 
   async function tables(): Promise<readonly string[]> {
-    const rows = await connection.query('SHOW TABLES', {}, { isUrgent: false })
+    const rows = await connection.query('SHOW TABLES', {}, { turn: 'report' })
     return (rows as readonly { readonly name: string }[]).map((row) => row.name)
   }
 })

@@ -54,7 +54,7 @@ describe('a ClickHouse that takes connections and never answers', function () {
   it('has what is under way end when the connection is closed', async () => {
     const connection = openClickHouse(url)
     const facts = clickhouseFacts(connection, { nowMs: Date.now })
-    const asked = connection.query('SELECT 1', {}, { isUrgent: false }).catch((error: unknown) => error)
+    const asked = connection.query('SELECT 1', {}, { turn: 'report' }).catch((error: unknown) => error)
     await facts.close()
     expect(await asked).to.be.instanceOf(Error)
   })

@@ -38,7 +38,7 @@ export function stoppingHalfWay({ links, place }: FaultParts): void {
     const report = (url: string, body: object): Promise<Reply> => post(`${url}/v1/events`, body)
     const revoked = async (): Promise<number> => {
       const sql = `SELECT effect FROM activations FINAL WHERE effect = 'revoked'`
-      return (await service.engines.connection.query(sql, {}, { isUrgent: false })).length
+      return (await service.engines.connection.query(sql, {}, { turn: 'report' })).length
     }
     const rowOf = async (event: Record<string, any>) =>
       (await service.facts.run('installsByEventId', { event_id: event['event_id'] }))[0]

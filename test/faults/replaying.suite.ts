@@ -83,7 +83,7 @@ async function forgetPositions({ engines }: Distributed, isMeant: (group: string
 async function everyRow({ engines }: Distributed): Promise<Readonly<Record<string, string>>> {
   const tables: Record<string, string> = {}
   for (const table of FACT_TABLES) {
-    const rows = await engines.connection.query(`SELECT * FROM ${table} FINAL`, {}, { isUrgent: false })
+    const rows = await engines.connection.query(`SELECT * FROM ${table} FINAL`, {}, { turn: 'report' })
     tables[table] = rows
       .map((row) => JSON.stringify(row))
       .toSorted()

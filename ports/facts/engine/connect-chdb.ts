@@ -21,6 +21,8 @@ export interface ChdbOptions {
 
 const MIB = 1024 * 1024
 const DEFAULT_MEMORY_BYTES = 512 * MIB
+/** Inserts and commands follow each other in their order. */
+const WRITE = { turn: 'report' } as const
 
 /**
  * Opens the engine on `folder` (made if absent). There are two connections, because each runs one statement at a time:
@@ -39,11 +41,11 @@ export async function openChdb(folder: string, options: ChdbOptions = {}): Promi
   const connection: FactsConnection = {
     kind: 'chdb',
     isExclusive: true,
-    command: (statement) => writes.take(false, () => run(engine.writer, statement)),
-    query: (statement, parameters, { isUrgent }) =>
-      reads.take(isUrgent, () => select(engine.reader, statement, parameters)),
+    command: (statement) => writes.take(WRITE, () => run(engine.writer, statement)),
+    query: (statement, parameters, options) =>
+      reads.take(options, () => select(engine.reader, statement, parameters)),
     insert: (insert) =>
-      writes.take(false, () => insertFromFile(engine.writer, join(inbox, `${randomUUID()}.tsv`), insert)),
+      writes.take(WRITE, () => insertFromFile(engine.writer, join(inbox, `${randomUUID()}.tsv`), insert)),
     close: async () => {
       await Promise.all([writes.idle(), reads.idle()])
       await engine.close()

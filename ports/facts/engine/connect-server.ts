@@ -15,7 +15,7 @@ import type { FactsConnection, InsertStatement } from './connection.ts'
 
 /** Long enough for a batch on a busy server; the facts-writer repeats what took longer. */
 const REQUEST_TIMEOUT_MS = 30_000
-/** For look-ups within a request: if a server hangs, look-ups whose callers have left must not pile up. */
+/** For look-ups within a request, and for pages: if a server hangs, those whose callers have left must not pile up. */
 const LOOK_UP_TIMEOUT_MS = 3_000
 const MAX_OPEN_CONNECTIONS = 8
 /**
@@ -26,6 +26,8 @@ const IDLE_SOCKET_TTL_MS = 1_500
 interface ClickHouseOptions {
   /** After this time a statement's outcome is unknown. */
   readonly requestTimeoutMs?: number
+  /** The server itself then refuses whatever changes data; for connections that serve people. */
+  readonly isReadOnly?: boolean
 }
 
 /**
@@ -46,6 +48,8 @@ export function openClickHouse(url: string, options: ClickHouseOptions = {}): Fa
     max_open_connections: MAX_OPEN_CONNECTIONS,
     keep_alive: { enabled: true, idle_socket_ttl: IDLE_SOCKET_TTL_MS },
     compression: { request: false, response: false },
+    // 2, as each statement brings settings of its own. A server stops a read whose client has gone.
+    clickhouse_settings: options.isReadOnly === true ? { readonly: '2', cancel_http_readonly_queries_on_client_close: 1 } : {},
     // Its log lines repeat the engine's text, which repeats row contents.
     log: { level: ClickHouseLogLevel.OFF },
   })
@@ -58,10 +62,11 @@ export function openClickHouse(url: string, options: ClickHouseOptions = {}): Fa
     command: async (statement) => {
       await client.command({ query: statement })
     },
-    query: (statement, parameters, { isUrgent }) => {
-      const forMs = isUrgent ? Math.min(LOOK_UP_TIMEOUT_MS, requestTimeoutMs) : requestTimeoutMs
+    query: (statement, parameters, { turn, signal: caller }) => {
+      const forMs = turn === 'report' ? requestTimeoutMs : Math.min(LOOK_UP_TIMEOUT_MS, requestTimeoutMs)
       const query = { query: statement, query_params: { ...parameters } }
-      return within(forMs, closing.signal, (signal) => select(client, { ...query, abort_signal: signal }))
+      const leaving = caller === undefined ? closing.signal : AbortSignal.any([closing.signal, caller])
+      return within(forMs, leaving, (signal) => select(client, { ...query, abort_signal: signal }))
     },
     insert: (insert) => within(requestTimeoutMs, closing.signal, (signal) => stream(client, insert, signal)),
     close: () => {

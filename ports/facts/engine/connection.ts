@@ -1,6 +1,6 @@
 /** What the adapter needs of a connection to the engine; `connect-chdb.ts` and `connect-server.ts` make one. */
 
-import type { QueryParameters } from '../query-rows.ts'
+import type { QueryParameters, Turn } from '../query-rows.ts'
 
 /** Settings of a query by name, written into the statement itself, so that nothing leaks into a session. */
 export type EngineSettings = Readonly<Record<string, string | number>>
@@ -11,6 +11,13 @@ export interface InsertStatement {
   readonly settings: EngineSettings
   /** TabSeparated lines in UTF-8, in order, inserted as one statement. */
   readonly body: readonly Uint8Array[]
+}
+
+export interface QueryOptions {
+  /** Of statements that wait for each other, look-ups go first and reports last. */
+  readonly turn: Turn
+  /** Ends a statement that waits or that a server runs; chDB finishes what it has begun. */
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface TableLayout {
@@ -31,12 +38,7 @@ export interface FactsConnection {
   /** How its tables are created; absent for one engine without replicas. */
   readonly layout?: TableLayout
   command(statement: string): Promise<void>
-  /** `isUrgent`: a request waits for it, so it goes before those that are not urgent. */
-  query(
-    statement: string,
-    parameters: QueryParameters,
-    options: { readonly isUrgent: boolean },
-  ): Promise<readonly unknown[]>
+  query(statement: string, parameters: QueryParameters, options: QueryOptions): Promise<readonly unknown[]>
   insert(insert: InsertStatement): Promise<void>
   close(): Promise<void>
 }

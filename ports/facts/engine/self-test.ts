@@ -37,7 +37,7 @@ export async function changedSettings(connection: FactsConnection): Promise<Read
   const rows = await connection.query(
     'SELECT name, value FROM system.settings WHERE changed ORDER BY name LIMIT 1000',
     {},
-    { isUrgent: false },
+    { turn: 'report' },
   )
   return new Map((rows as readonly { name: string; value: string }[]).map(({ name, value }) => [name, value]))
 }
@@ -52,7 +52,7 @@ async function insertTwice(connection: FactsConnection): Promise<number> {
     const insert = { table: SCRATCH, columns: ['n'], settings, body: [Buffer.from('1\n')] }
     await connection.insert(insert)
     await connection.insert(insert)
-    const [row] = await connection.query(`SELECT toUInt32(count()) AS n FROM ${SCRATCH}`, {}, { isUrgent: false })
+    const [row] = await connection.query(`SELECT toUInt32(count()) AS n FROM ${SCRATCH}`, {}, { turn: 'report' })
     return (row as { n: number } | undefined)?.n ?? 0
   } finally {
     await connection.command(`DROP TABLE IF EXISTS ${SCRATCH} SYNC`)

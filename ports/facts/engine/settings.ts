@@ -2,6 +2,7 @@
 
 import { settingsClause } from './connection.ts'
 import type { EngineSettings, FactsConnection } from './connection.ts'
+import type { Turn } from '../query-rows.ts'
 
 /**
  * Acknowledged means stored (no asynchronous insert), no row is dropped as a duplicate of another insert (the tables do
@@ -34,25 +35,36 @@ const QUERY_SETTINGS: EngineSettings = {
 
 /** For look-ups within a request, bounded by seconds, and for everything else. */
 const LOOK_UP_SETTINGS: EngineSettings = { ...QUERY_SETTINGS, max_execution_time: 2 }
+/**
+ * For pages of the dashboard. Tables that they read have partitions that are a function of their key, so that parts of
+ * different months hold no row in common: merging them costs three times as much.
+ */
+const PAGE_SETTINGS: EngineSettings = {
+  ...LOOK_UP_SETTINGS,
+  do_not_merge_across_partitions_select_final: 1,
+}
 const REPORT_SETTINGS: EngineSettings = { ...QUERY_SETTINGS, max_execution_time: 30 }
 
 export interface SupportedSettings {
   readonly insert: EngineSettings
-  readonly lookUp: string
-  readonly report: string
+  /** Of queries, as a clause. */
+  readonly clauses: Readonly<Record<Turn, string>>
 }
 
 /** Leaves out settings unknown to this engine's version, which would refuse the whole statement. */
 export async function readSupportedSettings(connection: FactsConnection): Promise<SupportedSettings> {
-  const names = Object.keys({ ...INSERT_SETTINGS, ...LOOK_UP_SETTINGS })
+  const names = Object.keys({ ...INSERT_SETTINGS, ...PAGE_SETTINGS })
   const statement = 'SELECT name FROM system.settings WHERE name IN {names:Array(String)} LIMIT 100'
-  const rows = (await connection.query(statement, { names }, { isUrgent: true })) as readonly { name: string }[]
+  const rows = (await connection.query(statement, { names }, { turn: 'look-up' })) as readonly { name: string }[]
   const known = new Set(rows.map((row) => row.name))
   const supported = (settings: EngineSettings): EngineSettings =>
     Object.fromEntries(Object.entries(settings).filter(([name]) => known.has(name)))
   return {
     insert: supported(INSERT_SETTINGS),
-    lookUp: settingsClause(supported(LOOK_UP_SETTINGS)),
-    report: settingsClause(supported(REPORT_SETTINGS)),
+    clauses: {
+      'look-up': settingsClause(supported(LOOK_UP_SETTINGS)),
+      page: settingsClause(supported(PAGE_SETTINGS)),
+      report: settingsClause(supported(REPORT_SETTINGS)),
+    },
   }
 }
