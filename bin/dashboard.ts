@@ -43,9 +43,10 @@ export function dashboard({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Pro
     const hotState = await open.hotState({ whenAway: 'reject' })
     // People can sign in and look while Kafka is away; what must be durable is refused until it is back.
     const eventLog = await open.eventLog({ mayWait: true })
+    const { facts } = await open.facts({ isReadOnly: true })
     const writer = clusterWriter(client)
     const { serve, signInLink } = await openDashboard({
-      ...{ ...parts, keys, registry, eventLog, hotState, directory, writer },
+      ...{ ...parts, keys, registry, eventLog, hotState, facts, directory, writer },
     })
     await lifecycle.start(
       'tools',

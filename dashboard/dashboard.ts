@@ -1,6 +1,7 @@
 /** Puts the dashboard's API together: each route of the table with its handler. */
 
 import type { ClaimRules } from '../domain/people/oidc-claims.ts'
+import { figureHandlers } from './figures/routes.ts'
 import type { HandlersOf } from './http/call.ts'
 import { createServe, type Serve, type ServeParts } from './http/serve.ts'
 import type { RouteRow } from './http/route.ts'
@@ -9,6 +10,7 @@ import type { InvitationParts } from './people/invitations.ts'
 import type { Mailer } from './mail/mailer.ts'
 import { createPost, type Post } from './mail/post.ts'
 import { writeInvitation } from './people/invitation-letter.ts'
+import { createScope, type ReadParts } from './reads/scope.ts'
 import { ROUTES } from './routes.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { writeSignIn } from './sign-in/mail-link.ts'
@@ -16,7 +18,8 @@ import { signInHandlers, type SignInParts } from './sign-in/routes.ts'
 
 type Shared = Omit<ServeParts, 'routes' | 'sessions'> &
   Omit<SignInParts, 'sessions' | 'hash' | 'rules'> &
-  Omit<InvitationParts, 'hash'>
+  Omit<InvitationParts, 'hash'> &
+  ReadParts
 
 interface DashboardParts extends Shared {
   readonly claimRules: ClaimRules
@@ -51,6 +54,7 @@ export function createDashboard(parts: DashboardParts): Serve {
   const handlers: HandlersOf<typeof ROUTES> = {
     ...signInHandlers({ ...parts, sessions, hash: parts.keys.signInHash, rules: parts.claimRules }),
     ...peopleHandlers({ ...parts, hash: parts.keys.memberHash }),
+    ...figureHandlers(createScope(parts)),
   }
   const rows: Readonly<Record<string, RouteRow>> = ROUTES
   const routes = Object.entries(handlers).map(([name, handle]) => ({ row: rows[name] as RouteRow, handle }))

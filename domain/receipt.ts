@@ -108,6 +108,14 @@ export function isFromOrigin(keys: ReceiptKeys, website: WebsiteId, claims: Rece
   return isEqual(tag, claims.body.subarray(TAG_START))
 }
 
+/**
+ * How IDs of recorded visits begin, before their issue time: the key ID, with or without the mark of handoff-only ones.
+ * An ID carries no other mark.
+ */
+export const VISIT_ID_PREFIXES: readonly string[] = [0, RECEIPT_FLAGS.handoffOnly].flatMap((flags) =>
+  Array.from({ length: KEY_ID_BITS + 1 }, (_, keyId) => (flags | keyId).toString(16).padStart(2, '0')),
+)
+
 /** A visit ID carries its issue time: bytes 1 to 6. */
 export function issuedAtOfVisit(visitId: VisitId): number {
   return parseInt(visitId.slice(2, 14), 16)

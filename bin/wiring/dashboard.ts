@@ -20,6 +20,7 @@ import { makeSignInLink } from '../../dashboard/sign-in/operator-link.ts'
 import { servePage } from '../../dashboard/sign-in/page.ts'
 import { startMailRole } from '../../delivery/mail/mail-role.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { FolderCatalog } from '../../runtime/catalog/source.ts'
 import type { Keyring } from '../../runtime/keyring.ts'
@@ -33,6 +34,8 @@ interface DashboardWiring extends EngineParts {
   readonly registry: Registry
   /** One that rejects while its store is away. */
   readonly hotState: HotState
+  /** In a cluster a connection of its own, which reads only. */
+  readonly facts: Pick<Facts, 'run'>
   readonly directory: Directory
   readonly writer: ResourceWriter
 }
@@ -65,12 +68,12 @@ export interface OpenDashboard {
 }
 
 export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboard> {
-  const { settings, keys, hotState, directory, writer, logger, nowMs } = parts
+  const { settings, keys, hotState, facts, directory, writer, logger, nowMs } = parts
   const randomness = createRandomness()
   const addressOf = addressReader(settings.trustProxy)
   const { baseUrl } = settings
   const api = createDashboard({
-    ...{ baseUrl, hotState, directory, writer, keys, randomness, nowMs, logger },
+    ...{ baseUrl, hotState, facts, directory, writer, keys, randomness, nowMs, logger },
     addressHashOf: (req: IncomingMessage) => keys.addressHash(addressOf(req), nowMs()),
     outbox: await openOutbox(parts, randomness),
     discovery: await openDiscovery(parts),

@@ -25,6 +25,10 @@ interface HotStateOptions {
   readonly onLost?: () => void
 }
 
+interface FactsOptions {
+  readonly isReadOnly: boolean
+}
+
 export interface Engines {
   /**
    * `hasSpool`: what Kafka cannot take now goes to the spool folder, if the settings name one. `mayWait`: Kafka may be away at
@@ -33,7 +37,8 @@ export interface Engines {
   readonly eventLog: (options?: { readonly hasSpool?: boolean; readonly mayWait?: boolean }) => Promise<EventLog>
   /** `whenAway`: whether verbs use the process's own memory while the store is unreachable, or reject. */
   readonly hotState: (options?: HotStateOptions) => Promise<HotState>
-  readonly facts: () => Promise<{ readonly facts: Facts; readonly connection: FactsConnection }>
+  /** `isReadOnly`: a server then refuses whatever changes data. */
+  readonly facts: (options?: FactsOptions) => Promise<{ readonly facts: Facts; readonly connection: FactsConnection }>
 }
 
 /** Lets a spool copy its entries to Kafka and delete them even on a full disk. */
@@ -59,9 +64,9 @@ export function engines(parts: EngineParts): Engines {
       const { scheme, location, url } = required(settings.hotState, 'hot state')
       return scheme === 'lmdb' ? openLmdbState(await environmentAt(location), parts) : openRedis(url, options, parts)
     },
-    facts: async () => {
+    facts: async (options = { isReadOnly: false }) => {
       const { scheme, location, url } = required(settings.facts, 'facts')
-      const connection = scheme === 'chdb' ? await openChdbAt(location, parts) : await openServer(url, parts)
+      const connection = scheme === 'chdb' ? await openChdbAt(location, parts) : await openServer(url, options, parts)
       return { connection, facts: clickhouseFacts(connection, { nowMs: parts.nowMs }) }
     },
   }
@@ -185,10 +190,10 @@ async function openChdbAt(location: string, { lifecycle }: EngineParts): Promise
   )
 }
 
-function openServer(url: string, { lifecycle }: EngineParts): Promise<FactsConnection> {
+function openServer(url: string, options: FactsOptions, { lifecycle }: EngineParts): Promise<FactsConnection> {
   return lifecycle.start(
     'clickhouse',
-    () => openClickHouse(url),
+    () => openClickHouse(url, options),
     (connection) => connection.close(),
   )
 }

@@ -101,7 +101,7 @@ async function respond(request: Requested, res: ServerResponse, parts: Parts): P
 }
 
 function isStoreAway(error: unknown): boolean {
-  return error instanceof Error && ['RedisUnavailable', 'LogUnavailable'].includes(error.name)
+  return error instanceof Error && ['RedisUnavailable', 'LogUnavailable', 'FactsUnavailable'].includes(error.name)
 }
 
 type RouteMatch =

@@ -1,4 +1,4 @@
-/** Directory of a cluster: watches Organizations and Members, and compiles them as the operator does. */
+/** Directory of a cluster: watches its resources, without their Secrets, and compiles them as the operator does. */
 
 import { createHash } from 'node:crypto'
 
@@ -11,7 +11,7 @@ import type { KubeMetrics } from '../../runtime/kube/metrics.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { startReflector, type Reflector } from '../../runtime/kube/reflector.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import type { Directory } from './directory.ts'
+import { websitesOf, type Directory } from './directory.ts'
 
 interface ClusterDirectoryOptions {
   readonly client: KubeClient
@@ -26,12 +26,12 @@ interface ClusterDirectoryOptions {
 }
 
 export interface ClusterDirectory extends Directory {
-  /** Resolves once both kinds have been read everywhere. */
+  /** Resolves once every kind has been read everywhere. */
   readonly synced: Promise<void>
   readonly close: () => Promise<void>
 }
 
-const KINDS = ['Organization', 'Member'] as const
+const KINDS = ['Organization', 'InstallPath', 'Website', 'Destination', 'Member'] as const
 type Kind = (typeof KINDS)[number]
 type DirectoryView = Pick<ReturnType<typeof compileCatalog>, 'catalog' | 'members'>
 
@@ -47,7 +47,7 @@ export function watchDirectory(options: ClusterDirectoryOptions): ClusterDirecto
   }
   const watches = KINDS.map((kind) => ({ kind, reflectors: reflectorsOf(kind, options, onChange) }))
   const all = watches.flatMap(({ reflectors }) => reflectors)
-  // Half of the members would be another organisation than there is.
+  // Half of the objects would be another organisation than there is.
   const current = (): DirectoryView => {
     if (!all.every((reflector) => reflector.isSynced())) return NOBODY
     view ??= compiled(watches, options)
@@ -55,6 +55,7 @@ export function watchDirectory(options: ClusterDirectoryOptions): ClusterDirecto
   }
   return {
     organizations: () => current().catalog.organizations,
+    websites: (organization) => websitesOf(current().catalog, organization),
     members: () => current().members,
     synced: Promise.all(all.map(({ synced }) => synced)).then(() => undefined),
     close: async () => void (await Promise.all(all.map((reflector) => reflector.close()))),
@@ -85,7 +86,7 @@ function compiled(watches: readonly KindWatch[], { installation, nowMs }: Cluste
       .map((object) => sourceOf(kind, object)),
   )
   const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
-  return compileCatalog({ objects, sha256Hex, nowMs: nowMs() })
+  return compileCatalog({ objects, sha256Hex, nowMs: nowMs(), isWithoutSecrets: true })
 }
 
 function isOurs({ spec, status }: KubeObject, installation: string): boolean {

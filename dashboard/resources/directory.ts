@@ -1,16 +1,19 @@
 /** Port: who belongs where, as the custom resources say now. All rights of the dashboard come from here. */
 
+import type { Organization, Website } from '../../domain/catalog.ts'
 import type { Member } from '../../domain/people/member.ts'
-import type { Plan } from '../../domain/model.ts'
 
-export interface DirectoryOrganization {
-  /** As catalog and answers call it. */
-  readonly id: string
-  readonly namespace: string
-  readonly objectName: string
-  readonly displayName: string
-  readonly plan: Plan
-}
+/** As catalog and answers call it. */
+export type DirectoryOrganization = Pick<
+  Organization,
+  'id' | 'namespace' | 'objectName' | 'displayName' | 'plan' | 'logRetentionDays' | 'installPaths'
+>
+
+/** Without credentials: the dashboard reads none. */
+export type DirectoryWebsite = Pick<
+  Website,
+  'id' | 'displayName' | 'primaryOrigin' | 'origins' | 'pages' | 'retentionDays' | 'destinations'
+>
 
 /**
  * It is at most a second behind. If it knows nothing, or no longer does, it is empty: a person who cannot be looked up
@@ -18,10 +21,20 @@ export interface DirectoryOrganization {
  */
 export interface Directory {
   readonly organizations: () => ReadonlyMap<string, DirectoryOrganization>
+  /** In force, of this organisation alone; empty if there is none of this ID. */
+  readonly websites: (organization: string) => readonly DirectoryWebsite[]
   /** In force, the oldest first; refused ones are not among them. */
   readonly members: () => readonly Member[]
 }
 
 export function membersOf(directory: Directory, organization: string): readonly Member[] {
   return directory.members().filter((member) => member.organization === organization)
+}
+
+/** The websites of a catalog that belong to the organisation. */
+export function websitesOf(
+  { websites }: { readonly websites: ReadonlyMap<string, Website> },
+  organization: string,
+): readonly DirectoryWebsite[] {
+  return [...websites.values()].filter((website) => website.organization.id === organization)
 }

@@ -1,8 +1,12 @@
 /** Directory of the embedded program: what the catalog in force was compiled from. */
 
 import type { FolderCatalog } from '../../runtime/catalog/source.ts'
-import type { Directory } from './directory.ts'
+import { websitesOf, type Directory } from './directory.ts'
 
 export function folderDirectory(catalog: Pick<FolderCatalog, 'current' | 'members'>): Directory {
-  return { organizations: () => catalog.current().organizations, members: catalog.members }
+  return {
+    organizations: () => catalog.current().organizations,
+    websites: (organization) => websitesOf(catalog.current(), organization),
+    members: catalog.members,
+  }
 }

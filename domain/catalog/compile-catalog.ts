@@ -40,6 +40,8 @@ export interface CatalogInput {
   readonly withoutRoom?: ReadonlyMap<string, string>
   /** Parts that stay in force although their objects cannot be read, or are refused. */
   readonly held?: HeldForms | null
+  /** The caller reads no Secrets: destinations count without theirs, and there are no credentials. */
+  readonly isWithoutSecrets?: boolean
   /** Unix ms; an invitation that has expired takes up no place any more. Without it none has. */
   readonly nowMs?: number
   /** For callers that recompile after small changes. */
@@ -108,6 +110,7 @@ function compilerOf(input: CatalogInput, problems: CatalogProblem[]): Compiler {
     ...{ objects, tenants },
     ...reports,
     ownSecrets: input.ownSecrets ?? new Set(),
+    isWithoutSecrets: input.isWithoutSecrets ?? false,
     withoutRoom: input.withoutRoom ?? new Map(),
     checkProviderSettings: input.checkProviderSettings ?? (() => []),
     owners,

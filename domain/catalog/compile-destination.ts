@@ -29,7 +29,7 @@ export function compileDestination(compiler: Compiler, resource: Resource<'Desti
   const { plan } = website.organization
   const room = { count: 'destinationsPerWebsite', wanted: website.destinations.length + 1, field: '' } as const
   if (!hasRoom(compiler, resource, plan, room)) return
-  const access = accessOf(compiler, resource, core)
+  const access = compiler.isWithoutSecrets ? NO_ACCESS : accessOf(compiler, resource, core)
   if (access === null || isLeftOut(compiler, resource)) return
   const key = destinationKey(website.core.website.id, resource.name)
   compiler.credentialRefs.set(key, access.refs)
@@ -80,10 +80,12 @@ interface Core {
 
 /** The origin of the credentials, and their values. */
 interface Access {
-  readonly secret: SecretObject
+  readonly secret: SecretObject | null
   readonly refs: readonly CredentialRef[]
   readonly credentials: Readonly<Record<string, string>>
 }
+
+const NO_ACCESS: Access = { secret: null, refs: [], credentials: {} }
 
 function coreOf(compiler: Compiler, resource: Resource<'Destination'>): Core | null {
   const core = (resource.memo as Core | null) ?? newCore(compiler, resource)

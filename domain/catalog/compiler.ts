@@ -35,6 +35,8 @@ export interface Compiler {
   readonly warn: Report
   /** `objectKey` of the service's own Secrets. */
   readonly ownSecrets: ReadonlySet<string>
+  /** Secrets are not looked up. */
+  readonly isWithoutSecrets: boolean
   /** `objectKey` of objects that do not fit into the catalog, with the reason. */
   readonly withoutRoom: ReadonlyMap<string, string>
   readonly checkProviderSettings: ProviderSettingsChecker

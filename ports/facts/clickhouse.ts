@@ -3,14 +3,13 @@
 import type { FactsConnection } from './engine/connection.ts'
 import { insertError, queryError } from './engine/engine-codes.ts'
 import { RowsRefused } from './facts.ts'
-import type { Facts, RunOptions } from './facts.ts'
+import type { Facts } from './facts.ts'
 import { QUERIES } from './queries.ts'
-import type { QueryName, QueryParams, QueryRow } from './queries.ts'
+import type { QueryRow } from './queries.ts'
 import type { Query } from './query-parts.ts'
 import { collectRows } from './row-batch.ts'
 import type { CollectedRows } from './row-batch.ts'
 import { readSupportedSettings } from './engine/settings.ts'
-import type { SupportedSettings } from './engine/settings.ts'
 
 interface ClickHouseFactsOptions {
   readonly nowMs: () => number
@@ -38,18 +37,13 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
     lastInsertAtMs = options.nowMs()
   }
 
-  async function run<Q extends QueryName>(
-    name: Q,
-    params: QueryParams<Q>,
-    { signal }: RunOptions = {},
-  ): Promise<readonly QueryRow<Q>[]> {
-    const { sql, turn } = QUERIES[name] as unknown as Query<QueryParams<Q>, QueryRow<Q>>
+  const run: Facts['run'] = async (name, params, { signal } = {}) => {
+    const { sql, turn } = QUERIES[name] as unknown as Query<typeof params, QueryRow<typeof name>>
     try {
-      const known: SupportedSettings = await settings()
-      const statement = `${sql(params)} ${known.clauses[turn]}`
-      const rows = await connection.query(statement, params, { turn, signal })
+      const { clauses } = await settings()
+      const rows = await connection.query(`${sql(params)} ${clauses[turn]}`, params, { turn, signal })
       isReachable = true
-      return rows as readonly QueryRow<Q>[]
+      return rows as readonly QueryRow<typeof name>[]
     } catch (error) {
       // Nobody waits for it any more; that says nothing of the engine.
       signal?.throwIfAborted()

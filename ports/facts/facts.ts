@@ -23,7 +23,7 @@ interface RowBatch {
   insert(): Promise<void>
 }
 
-export interface RunOptions {
+interface RunOptions {
   /** The caller has gone: the query is not begun, or ended as soon as the engine can; `run` rejects with the reason. */
   readonly signal?: AbortSignal | undefined
 }

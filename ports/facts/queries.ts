@@ -7,6 +7,7 @@
 
 import { FACT_TABLES } from './columns.ts'
 import { LOG_QUERIES } from './log-queries.ts'
+import { PAGE_QUERIES } from './pages/pages.ts'
 import {
   at,
   decided,
@@ -139,6 +140,7 @@ const candidateLimit = (): string => `LIMIT least({limit:UInt32}, ${MAX_PAGE}) *
 
 export const QUERIES = {
   ...LOG_QUERIES,
+  ...PAGE_QUERIES,
 
   /** Visits by website and ID, for dispatch and for explanations. */
   visitsByIds: lookUp<VisitKeys, VisitRow>(`SELECT ${VISIT.sql} FROM ${once('visits')}

@@ -229,7 +229,7 @@ describe('Facts on chDB', () => {
     expect(more).to.deep.equal([])
   })
 
-  it('lets those who wait within a request pass those who do not', async () => {
+  it('lets look-ups of requests pass statements of pages, and these pass everything else', async () => {
     const turns = createTurns()
     const order: string[] = []
     const task = (name: string) => async (): Promise<void> => {
@@ -240,14 +240,22 @@ describe('Facts on chDB', () => {
       await task('failing')()
       throw new Error('failed')
     }
-    await Promise.allSettled([
-      turns.take(false, task('running')),
-      turns.take(false, task('report')),
-      turns.take(true, task('look-up')),
-      turns.take(true, failing),
+    const leaving = new AbortController()
+    const settled = Promise.allSettled([
+      turns.take({ turn: 'report' }, task('running')),
+      turns.take({ turn: 'report' }, task('report')),
+      turns.take({ turn: 'page' }, task('page')),
+      turns.take({ turn: 'page', signal: AbortSignal.abort() }, task('gone')),
+      turns.take({ turn: 'page', signal: leaving.signal }, task('leaving')),
+      turns.take({ turn: 'look-up' }, task('look-up')),
+      turns.take({ turn: 'look-up' }, failing),
     ])
+    leaving.abort()
+    const outcomes = await settled
     await turns.idle()
-    expect(order).to.deep.equal(['running', 'look-up', 'failing', 'report'])
+    expect(order).to.deep.equal(['running', 'look-up', 'failing', 'page', 'report'])
+    const rejected = outcomes.flatMap(({ status }, index) => (status === 'rejected' ? [index] : []))
+    expect(rejected).to.deep.equal([3, 4, 6])
   })
 
   it('rejects with FactsUnavailable once it is closed', async () => {

@@ -92,6 +92,27 @@ describe('Facts over HTTP', function () {
     expect(facts.health().isReachable).to.equal(true)
   })
 
+  it('are read, and never changed, over a connection that reads only', async () => {
+    const reader = clickhouseFacts(openClickHouse(server.url, { isReadOnly: true }), { nowMs: Date.now })
+    const organization = unique('read-only')
+    expect(await countVisits(reader, organization)).to.equal(0)
+    const error = await failure(reader.insert('visits', visits(organization, 1)))
+    await reader.close()
+    expect(error.message).to.match(/164/)
+    expect(await countVisits(facts, organization)).to.equal(0)
+  })
+
+  it('end with the caller that has gone, and are no less reachable for it', async () => {
+    await facts.run('counts', {})
+    const [caller, gone] = [new AbortController(), new Error('gone')]
+    server.pause()
+    const asked = failure(facts.run('counts', {}, { signal: caller.signal }))
+    caller.abort(gone)
+    expect(await asked).to.equal(gone)
+    server.resume()
+    expect(facts.health().isReachable).to.equal(true)
+  })
+
   it('are stored once each when the server is killed in mid-insert and everything is inserted again', async () => {
     const organization = unique('killed')
     const rows = visits(organization, 20_000)

@@ -20,7 +20,7 @@ import { readKubeconfig } from '../../runtime/kube/kubeconfig.ts'
 import { createLogger } from '../../runtime/logger.ts'
 import { freePort } from '../support/free-port.ts'
 import { kubeTools, startKube, type KubeServer } from '../support/kube.ts'
-import { organization, resource } from '../support/manifests.ts'
+import { ga4Destination, organization, resource, website } from '../support/manifests.ts'
 import { hasRedisServer, startRedis } from '../support/redis.ts'
 
 const run = promisify(execFile)
@@ -138,6 +138,8 @@ describe('the dashboard in a cluster', function () {
       WHENCE_HOT_STATE: redis.url,
       // Nobody listens there.
       WHENCE_EVENT_LOG: 'kafka://127.0.0.1:1',
+      // Nobody answers there: people sign in all the same.
+      WHENCE_FACTS: 'http://127.0.0.1:9/whence',
       WHENCE_WATCH_NAMESPACES: 'shop',
     }
     const places = ['--data', folder, '--kubeconfig', kube.kubeconfig]
@@ -175,6 +177,20 @@ describe('the dashboard in a cluster', function () {
       await redis.stop()
       await rm(folder, { recursive: true, force: true })
     }
+  })
+
+  it('sees the websites of an organisation with their destinations, whose Secrets it does not read', async () => {
+    await kube.apply([
+      website('shop-site', {}, { namespace: 'shop' }),
+      website('other-site', {}, { namespace: 'other' }),
+      ga4Destination('figures', { websiteRef: { name: 'shop-site' }, mode: 'Live' }, { namespace: 'shop' }),
+    ])
+    await becomes(() => directory.websites('shop/acme')[0]?.destinations.length === 1)
+    const seen = directory
+      .websites('shop/acme')
+      .map(({ id, destinations }) => [id, destinations.map(({ mode }) => mode)])
+    expect(seen).to.deep.equal([['shop-site', ['Live']]])
+    expect(directory.websites('acme')).to.deep.equal([])
   })
 
   it('gives no rights by members of other namespaces, or of another installation', async () => {

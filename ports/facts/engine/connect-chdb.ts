@@ -42,8 +42,7 @@ export async function openChdb(folder: string, options: ChdbOptions = {}): Promi
     kind: 'chdb',
     isExclusive: true,
     command: (statement) => writes.take(WRITE, () => run(engine.writer, statement)),
-    query: (statement, parameters, options) =>
-      reads.take(options, () => select(engine.reader, statement, parameters)),
+    query: (statement, parameters, options) => reads.take(options, () => select(engine.reader, statement, parameters)),
     insert: (insert) =>
       writes.take(WRITE, () => insertFromFile(engine.writer, join(inbox, `${randomUUID()}.tsv`), insert)),
     close: async () => {

@@ -45,7 +45,7 @@ const PAGE_SETTINGS: EngineSettings = {
 }
 const REPORT_SETTINGS: EngineSettings = { ...QUERY_SETTINGS, max_execution_time: 30 }
 
-export interface SupportedSettings {
+interface SupportedSettings {
   readonly insert: EngineSettings
   /** Of queries, as a clause. */
   readonly clauses: Readonly<Record<Turn, string>>

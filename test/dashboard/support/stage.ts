@@ -17,6 +17,7 @@ import { makeSignInLink } from '../../../dashboard/sign-in/operator-link.ts'
 import { startMailRole } from '../../../delivery/mail/mail-role.ts'
 import type { EventLog } from '../../../ports/event-log/event-log.ts'
 import { lmdbEventLog } from '../../../ports/event-log/lmdb/lmdb.ts'
+import type { Facts } from '../../../ports/facts/facts.ts'
 import type { HotState } from '../../../ports/hot-state/hot-state.ts'
 import { lmdbHotState } from '../../../ports/hot-state/lmdb/lmdb.ts'
 import { openLmdb } from '../../../ports/shared/lmdb/environment.ts'
@@ -69,6 +70,8 @@ export interface StageOptions {
   readonly trustedDomains?: readonly string[]
   readonly hotState?: (nowMs: () => number) => Promise<HotState>
   readonly port?: number
+  /** None of its own: its queries find nothing. */
+  readonly facts?: Pick<Facts, 'run'>
 }
 
 export const SECRET = 'only-for-tests-only-for-tests-only-for-tests'
@@ -109,6 +112,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     ...{ baseUrl, hotState, keys, randomness, nowMs, logger, outbox, discovery },
     ...{ directory, writer },
     addressHashOf: (req) => keys.addressHash(String(req.headers['x-address'] ?? '192.0.2.1'), nowMs()),
+    facts: options.facts ?? { run: async () => [] },
     claimRules: { trustedDomains: options.trustedDomains ?? [], groupsClaim: 'groups' },
   })
   const server = createServer((req, res) => {

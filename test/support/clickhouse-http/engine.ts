@@ -77,7 +77,7 @@ export async function startEngine(folder: string, database: string): Promise<Eng
 
   return {
     version,
-    run: (statement) => turns.take(false, () => run(statement)),
+    run: (statement) => turns.take({ turn: 'report' }, () => run(statement)),
     close: async () => {
       await turns.idle()
       anchor.close()

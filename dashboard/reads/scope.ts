@@ -1,0 +1,47 @@
+/** Gives a handler its organisation's websites and the facts about them, and nothing else. */
+
+import { refuse, type Refusal } from '../../domain/errors.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import type { PageQueryName } from '../../ports/facts/pages/pages.ts'
+import type { QueryParams, QueryRow } from '../../ports/facts/queries.ts'
+import { scopeOf, type Call } from '../http/call.ts'
+import type { Directory, DirectoryOrganization, DirectoryWebsite } from '../resources/directory.ts'
+
+/** What the scope fills in. */
+type Scoped = 'websites' | 'organization'
+
+interface OrganizationFacts {
+  readonly organization: DirectoryOrganization
+  /** All websites of the organisation, or the one that the parameter `website` of the query names. */
+  readonly websites: readonly DirectoryWebsite[]
+  /** Runs a query of pages over these websites; it ends with the client. Rejects like `Facts.run`. */
+  readonly run: <Q extends PageQueryName>(
+    query: Q,
+    params: Omit<QueryParams<Q>, Scoped>,
+  ) => Promise<readonly QueryRow<Q>[]>
+}
+
+export type ReadScope = (call: Call) => OrganizationFacts | Refusal
+
+export interface ReadParts {
+  readonly directory: Directory
+  readonly facts: Pick<Facts, 'run'>
+}
+
+/** Refuses a website that is not the organisation's as one that does not exist. */
+export function createScope({ directory, facts }: ReadParts): ReadScope {
+  return (call) => {
+    const { organization } = scopeOf(call)
+    const all = directory.websites(organization.id)
+    const wanted = call.query.get('website')
+    const websites = wanted === null ? all : all.filter(({ id }) => id === wanted)
+    if (wanted !== null && websites.length === 0) return refuse('not_found')
+    const scope = { organization: organization.id, websites: websites.map(({ id }) => id) }
+    return {
+      organization,
+      websites,
+      run: (query, params) =>
+        facts.run(query, { ...params, ...scope } as unknown as QueryParams<typeof query>, { signal: call.signal }),
+    }
+  }
+}

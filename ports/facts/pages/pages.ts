@@ -1,0 +1,9 @@
+/**
+ * The queries of the dashboard's pages. Each is bounded to the websites or the organisation that
+ * `dashboard/reads/scope.ts` fills in, and takes at most 250 ms of the engine's time.
+ */
+
+import { FIGURE_QUERIES } from './figures.ts'
+
+export const PAGE_QUERIES = { ...FIGURE_QUERIES } as const
+export type PageQueryName = keyof typeof PAGE_QUERIES
