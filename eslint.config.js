@@ -84,11 +84,19 @@ export default tseslint.config(
     },
   },
   {
-    files: ['test/**/*.ts', 'bench/**/*.ts', 'bin/**/*.ts', 'sdk/build*.ts', 'tools/**/*.ts', 'examples/**/*.ts'],
+    files: [
+      'test/**/*.ts',
+      'fixtures/**/*.ts',
+      'bench/**/*.ts',
+      'bin/**/*.ts',
+      'sdk/build*.ts',
+      'tools/**/*.ts',
+      'examples/**/*.ts',
+    ],
     rules: { 'no-console': 'off' },
   },
   {
-    files: ['test/**/*.ts', 'bench/**/*.ts'],
+    files: ['test/**/*.ts', 'fixtures/**/*.ts', 'bench/**/*.ts'],
     rules: {
       'max-lines': 'off',
       'max-lines-per-function': 'off',

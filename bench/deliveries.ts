@@ -29,9 +29,9 @@ import { lmdbEventLog } from '../ports/event-log/lmdb/lmdb.ts'
 import { lmdbHotState } from '../ports/hot-state/lmdb/lmdb.ts'
 import { openLmdb } from '../ports/shared/lmdb/environment.ts'
 import { SILENT_LOGGER } from '../runtime/logger.ts'
-import { adJob } from '../test/delivery/support/ad-install.ts'
-import { API_SECRET, catalogOf, destinationOf, HOUR_MS, visitOf, WEBSITE } from '../test/delivery/support/builders.ts'
-import { jobOf } from '../test/delivery/support/jobs.ts'
+import { adJob } from '../fixtures/delivery/ad-install.ts'
+import { API_SECRET, catalogOf, destinationOf, HOUR_MS, visitOf, WEBSITE } from '../fixtures/delivery/builders.ts'
+import { jobOf } from '../fixtures/delivery/jobs.ts'
 import { median } from './support/rounds.ts'
 
 const DESTINATIONS = 10

@@ -13,7 +13,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from '../test/support/free-port.ts'
+import { freePort } from '../fixtures/engines/free-port.ts'
 import {
   activatedVisits,
   cpuSeconds,

@@ -11,7 +11,7 @@ import type { Entry, EventLog } from '../ports/event-log/event-log.ts'
 import { kafkaClient } from '../ports/event-log/kafka/client.ts'
 import { checkKafkaTopics, kafkaEventLog } from '../ports/event-log/kafka/kafka.ts'
 import { parseKafkaUrl } from '../ports/event-log/kafka/url.ts'
-import { kafkaJars, startKafka } from '../test/support/kafka.ts'
+import { kafkaJars, startKafka } from '../fixtures/engines/kafka.ts'
 import { median, roundsFrom } from './support/rounds.ts'
 
 const DEPTHS = [1, 64, 256, 1_024]

@@ -16,12 +16,12 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { connectTools } from '../bin/tools/control.ts'
 import type { ToolBackend } from '../bin/tools/live.ts'
-import { startDistributed } from '../test/support/distributed.ts'
-import { kafkaJars } from '../test/support/kafka.ts'
-import { hasRedisServer } from '../test/support/redis.ts'
-import { eventBody, newId, send, visitBody } from '../test/support/requests.ts'
-import { MANIFESTS, TEST_ORIGIN } from '../test/support/service.ts'
-import { freePort } from '../test/support/free-port.ts'
+import { startDistributed } from '../fixtures/service/distributed.ts'
+import { kafkaJars } from '../fixtures/engines/kafka.ts'
+import { hasRedisServer } from '../fixtures/engines/redis.ts'
+import { eventBody, newId, send, visitBody } from '../fixtures/service/requests.ts'
+import { MANIFESTS, TEST_ORIGIN } from '../fixtures/service/service.ts'
+import { freePort } from '../fixtures/engines/free-port.ts'
 
 const EVENTS = Number(process.argv[2] ?? 200)
 const WARM_UP = 10

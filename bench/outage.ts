@@ -24,8 +24,8 @@ import type { Fault } from '../stand-ins/server.ts'
 import { startTiktokStandIn } from '../stand-ins/tiktok.ts'
 import { startXStandIn } from '../stand-ins/x.ts'
 import type { EventLog } from '../ports/event-log/event-log.ts'
-import { isAtProvider, startFive, type FiveOptions } from '../test/delivery/support/five-providers.ts'
-import { openStore } from '../test/delivery/support/harness.ts'
+import { isAtProvider, startFive, type FiveOptions } from '../fixtures/delivery/five-providers.ts'
+import { openStore } from '../fixtures/delivery/harness.ts'
 
 type Urls = FiveOptions['urls']
 interface Part {

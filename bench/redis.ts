@@ -10,7 +10,7 @@ import { randomBytes } from 'node:crypto'
 
 import type { HotState, ReceiptRef } from '../ports/hot-state/hot-state.ts'
 import { redisHotState } from '../ports/hot-state/redis/redis.ts'
-import { startRedis, type RedisServer } from '../test/support/redis.ts'
+import { startRedis, type RedisServer } from '../fixtures/engines/redis.ts'
 import { DAY_MS } from '../domain/durations.ts'
 import { median } from './support/rounds.ts'
 

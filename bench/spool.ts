@@ -16,7 +16,7 @@ import { parseKafkaUrl } from '../ports/event-log/kafka/url.ts'
 import { lmdbEventLog } from '../ports/event-log/lmdb/lmdb.ts'
 import { SPOOL_LOG_OPTIONS, spooledEventLog, type SpooledEventLog } from '../ports/event-log/spool/spooled.ts'
 import { openLmdb } from '../ports/shared/lmdb/environment.ts'
-import { kafkaJars, startKafka } from '../test/support/kafka.ts'
+import { kafkaJars, startKafka } from '../fixtures/engines/kafka.ts'
 
 const [perS = 2_000, outageS = 10] = process.argv.slice(2).map(Number)
 const TICK_MS = 10

@@ -10,8 +10,8 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
 import { issueReceipt } from '../domain/receipt.ts'
 import { createKeyring } from '../runtime/keyring.ts'
-import { eventBody, send, visitBody } from '../test/support/requests.ts'
-import { startTestService, TEST_ORIGIN, TEST_SECRET } from '../test/support/service.ts'
+import { eventBody, send, visitBody } from '../fixtures/service/requests.ts'
+import { startTestService, TEST_ORIGIN, TEST_SECRET } from '../fixtures/service/service.ts'
 
 const REPEATS = Number(process.argv[2] ?? 30)
 const TARGET_MS = 20

@@ -12,7 +12,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { freePort } from '../../test/support/free-port.ts'
+import { freePort } from '../../fixtures/engines/free-port.ts'
 import {
   luaScript,
   measureBare,

@@ -11,8 +11,8 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { freePort } from '../../test/support/free-port.ts'
-import { urlIdOf } from '../../test/support/requests.ts'
+import { freePort } from '../../fixtures/engines/free-port.ts'
+import { urlIdOf } from '../../fixtures/service/requests.ts'
 import { median, needTools } from './rounds.ts'
 
 const CONNECTIONS = 64

@@ -3,7 +3,7 @@
 import { conditionsOf } from '../../domain/resources/conditions.ts'
 import { createWriter } from '../../operator/apply/writer.ts'
 import type { KubeClient } from '../../runtime/kube/client.ts'
-import { website } from '../../test/support/manifests.ts'
+import { website } from '../../fixtures/service/manifests.ts'
 
 /** Enough for the server to collect garbage at its usual rate. */
 const SAMPLE = 3_000

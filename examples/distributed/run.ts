@@ -15,10 +15,10 @@ import { openCatalogFolder } from '../../runtime/catalog/source.ts'
 import { createLifecycle, type Lifecycle } from '../../runtime/lifecycle.ts'
 import { createLogger, type Logger } from '../../runtime/logger.ts'
 import { compileSettings, type Settings } from '../../runtime/settings/settings.ts'
-import { startEngines } from '../../test/support/engines.ts'
-import { kafkaJars } from '../../test/support/kafka.ts'
-import { startProgram } from '../../test/support/programs.ts'
-import { hasRedisServer } from '../../test/support/redis.ts'
+import { startEngines } from '../../fixtures/engines/engines.ts'
+import { kafkaJars } from '../../fixtures/engines/kafka.ts'
+import { startProgram } from '../../fixtures/service/programs.ts'
+import { hasRedisServer } from '../../fixtures/engines/redis.ts'
 
 const API_PORT = 8080
 const STOP_MS = 40_000

@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import { LIMITS } from '../../domain/limits.ts'
 import { issueReceipt, issueToken } from '../../domain/receipt.ts'
-import { newId } from '../support/requests.ts'
+import { newId } from '../../fixtures/service/requests.ts'
 import { eventBody, startApi, TEST_ORIGIN, visitBody, type Api } from './support/api.ts'
 import { claimsOf, KEYS } from './support/keys.ts'
 

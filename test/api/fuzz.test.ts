@@ -14,7 +14,7 @@ import {
 } from '../../domain/collection/schemas.ts'
 import { parseStrictJson } from '../../domain/strict-json.ts'
 import { checkVisitFields } from '../../domain/collection/visit.ts'
-import { newId } from '../support/requests.ts'
+import { newId } from '../../fixtures/service/requests.ts'
 import { eventBody, startApi, visitBody, type Api } from './support/api.ts'
 
 type Body = Record<string, unknown>

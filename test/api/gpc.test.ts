@@ -1,7 +1,7 @@
 /** Global Privacy Control: advertising identities never become facts and are not legible in Logs. */
 
 import { expect } from 'chai'
-import { newId } from '../support/requests.ts'
+import { newId } from '../../fixtures/service/requests.ts'
 import { logsOf, startApi, visitBody, type Api, type CallOptions } from './support/api.ts'
 import { claimsOf, KEYS } from './support/keys.ts'
 

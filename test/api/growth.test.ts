@@ -6,7 +6,7 @@
  */
 
 import { expect } from 'chai'
-import { visitBody } from '../support/requests.ts'
+import { visitBody } from '../../fixtures/service/requests.ts'
 import { startBareApi, type BareApi } from './support/bare-api.ts'
 import { posted, WORST_REQUESTS, type Case } from './support/worst-requests.ts'
 

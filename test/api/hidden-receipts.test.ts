@@ -2,7 +2,7 @@
 
 import { createHash, randomBytes } from 'node:crypto'
 import { expect } from 'chai'
-import { newId } from '../support/requests.ts'
+import { newId } from '../../fixtures/service/requests.ts'
 import { eventBody, logsOf, MANIFESTS, startApi, type Api } from './support/api.ts'
 
 const SIBLING = `

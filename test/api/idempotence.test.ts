@@ -2,7 +2,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
-import type { Reply } from '../support/requests.ts'
+import type { Reply } from '../../fixtures/service/requests.ts'
 import { eventBody, freshAddress, startApi, type Api } from './support/api.ts'
 
 const POSTS = 1_000

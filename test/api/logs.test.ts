@@ -2,7 +2,7 @@
 
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
-import { newId } from '../support/requests.ts'
+import { newId } from '../../fixtures/service/requests.ts'
 import { decodeRecord, type LogRecord, type RequestLog, type Topic } from '../../domain/records.ts'
 import {
   eventBody,
@@ -15,7 +15,7 @@ import {
   type CallOptions,
 } from './support/api.ts'
 import { claimsOf, KEYS } from './support/keys.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../fixtures/until.ts'
 
 const escapeAll = (text: string): string =>
   [...text].map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 import { FactsUnavailable } from '../../ports/facts/facts.ts'
-import { hasRedisServer, startRedis, type RedisServer } from '../support/redis.ts'
+import { hasRedisServer, startRedis, type RedisServer } from '../../fixtures/engines/redis.ts'
 import { eventBody, startApi, type Api } from './support/api.ts'
 import { claimsOf } from './support/keys.ts'
 

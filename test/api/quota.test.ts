@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import { PLAN_LIMITS } from '../../domain/limits.ts'
-import { newId } from '../support/requests.ts'
+import { newId } from '../../fixtures/service/requests.ts'
 import { eventBody, FREE_MANIFESTS, logsOf, MANIFESTS, startApi, visitBody, type Api } from './support/api.ts'
 import { claimsOf, tokenClaimsOf } from './support/keys.ts'
 

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import { RATE_RULES, type RateRuleName } from '../../domain/limits.ts'
-import type { Reply } from '../support/requests.ts'
+import type { Reply } from '../../fixtures/service/requests.ts'
 import { eventBody, freshAddress, logsOf, startApi, visitBody, type Api, type CallOptions } from './support/api.ts'
 
 const MINUTE_MS = 60_000

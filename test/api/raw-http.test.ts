@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import { newId } from '../support/requests.ts'
+import { newId } from '../../fixtures/service/requests.ts'
 import { eventBody, freshAddress, startApi, type Api } from './support/api.ts'
 import { exchangeRaw, FIN, type Piece, type RawAnswer, type RawExchange } from './support/raw.ts'
 

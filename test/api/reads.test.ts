@@ -149,7 +149,7 @@ describe('GET .../report.sh after a change of the website', () => {
     const before = await api.get(HOOKS[0]!)
     await api.service.apply({
       'paths.yaml': '',
-      'acme.yaml': (await import('../support/service.ts')).MANIFESTS['acme.yaml']!.replace(
+      'acme.yaml': (await import('../../fixtures/service/service.ts')).MANIFESTS['acme.yaml']!.replace(
         'providers:',
         'hook: { scan: Disabled }\n  providers:',
       ),

@@ -5,8 +5,8 @@ import { connect } from 'node:net'
 import { expect } from 'chai'
 import { LIMITS } from '../../domain/limits.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
-import { hasRedisServer, startRedis, type RedisServer } from '../support/redis.ts'
-import { newId } from '../support/requests.ts'
+import { hasRedisServer, startRedis, type RedisServer } from '../../fixtures/engines/redis.ts'
+import { newId } from '../../fixtures/service/requests.ts'
 import {
   eventBody,
   freshAddress,

@@ -2,8 +2,8 @@
 
 import { expect } from 'chai'
 import { LIMITS } from '../../domain/limits.ts'
-import type { Reply } from '../support/requests.ts'
-import { newId } from '../support/requests.ts'
+import type { Reply } from '../../fixtures/service/requests.ts'
+import { newId } from '../../fixtures/service/requests.ts'
 import { eventBody, startApi, TEST_ORIGIN, visitBody, type Api, type CallOptions } from './support/api.ts'
 
 interface Endpoint {

@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
-import type { Reply } from '../support/requests.ts'
+import type { Reply } from '../../fixtures/service/requests.ts'
 import { eventBody, startApi, visitBody, type Api } from './support/api.ts'
 import { claimsOf } from './support/keys.ts'
 

@@ -6,8 +6,8 @@
 import { expect } from 'chai'
 import { matchHits } from '../../domain/collection/rate.ts'
 import { redisHotState } from '../../ports/hot-state/redis/redis.ts'
-import { newId } from '../support/requests.ts'
-import { hasRedisServer, startRedis, type RedisServer } from '../support/redis.ts'
+import { newId } from '../../fixtures/service/requests.ts'
+import { hasRedisServer, startRedis, type RedisServer } from '../../fixtures/engines/redis.ts'
 import { claimsOf } from './support/keys.ts'
 import { eventBody, manifestsWith, startApi, type Api } from './support/api.ts'
 

@@ -2,8 +2,8 @@
 
 import { expect } from 'chai'
 import { LIMITS } from '../../domain/limits.ts'
-import type { Reply } from '../support/requests.ts'
-import { urlIdOf } from '../support/requests.ts'
+import type { Reply } from '../../fixtures/service/requests.ts'
+import { urlIdOf } from '../../fixtures/service/requests.ts'
 import { logsOf, startApi, TEST_ORIGIN, visitBody, type Api } from './support/api.ts'
 import { claimsOf } from './support/keys.ts'
 

@@ -6,7 +6,7 @@ import type { Catalog, CatalogProblem } from '../../domain/catalog.ts'
 import type { PublishedProblem } from '../../domain/published/problems.ts'
 import { reportCatalog } from '../../bin/wiring/catalog-report.ts'
 import type { Entry } from '../../ports/event-log/event-log.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../fixtures/until.ts'
 
 const found: CatalogProblem = {
   ...{

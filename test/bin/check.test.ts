@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { createServer, type Server } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { MANIFESTS, startTestService, type TestService } from '../support/service.ts'
+import { MANIFESTS, startTestService, type TestService } from '../../fixtures/service/service.ts'
 import { whence, type Ran } from './support/run-whence.ts'
 
 describe('whence check', function () {

@@ -11,9 +11,9 @@ import type { Fault } from '../../stand-ins/server.ts'
 import { startTiktokStandIn } from '../../stand-ins/tiktok.ts'
 import { startXStandIn } from '../../stand-ins/x.ts'
 import { startChild, type ServiceChild } from '../crash/service.child.ts'
-import { freePort } from '../support/free-port.ts'
-import { activeReceipt, eventBody, post } from '../support/requests.ts'
-import { MANIFESTS, startTestService } from '../support/service.ts'
+import { freePort } from '../../fixtures/engines/free-port.ts'
+import { activeReceipt, eventBody, post } from '../../fixtures/service/requests.ts'
+import { MANIFESTS, startTestService } from '../../fixtures/service/service.ts'
 
 const DESTINATIONS = {
   meta: "meta: { pixelId: '123456789012345', accessTokenRef: { name: tokens, key: token } }",

@@ -13,8 +13,8 @@ import { startTiktokStandIn } from '../../stand-ins/tiktok.ts'
 import { startXStandIn } from '../../stand-ins/x.ts'
 import { DELIVERY_REASONS } from '../../domain/reasons.ts'
 import type { AttemptRow, DeliveryRow } from '../../ports/facts/query-rows.ts'
-import { activeReceipt, eventBody, newId, post } from '../support/requests.ts'
-import { MANIFESTS, startTestService, type TestService } from '../support/service.ts'
+import { activeReceipt, eventBody, newId, post } from '../../fixtures/service/requests.ts'
+import { MANIFESTS, startTestService, type TestService } from '../../fixtures/service/service.ts'
 import { whence } from './support/run-whence.ts'
 
 const ATTEMPT: AttemptRow = {

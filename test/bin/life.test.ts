@@ -11,9 +11,9 @@ import { brokenPromises } from '../crash/service.history.ts'
 import { Clients } from '../crash/service.load.ts'
 import { LOAD_MANIFESTS, LOAD_WEBSITES } from '../crash/service.manifests.ts'
 import { readStored, settle } from '../crash/service.stored.ts'
-import { eventBody, post, send } from '../support/requests.ts'
-import { freePort } from '../support/free-port.ts'
-import { startTestService } from '../support/service.ts'
+import { eventBody, post, send } from '../../fixtures/service/requests.ts'
+import { freePort } from '../../fixtures/engines/free-port.ts'
+import { startTestService } from '../../fixtures/service/service.ts'
 
 const QUICKSTART = new URL('../../examples/quickstart', import.meta.url).pathname
 const PATIENCE_MS = 20_000

@@ -9,9 +9,9 @@ import { expect } from 'chai'
 
 import { openDataFolder } from '../../bin/wiring/data-folder.ts'
 import { createLogger } from '../../runtime/logger.ts'
-import { freePort } from '../support/free-port.ts'
-import { send } from '../support/requests.ts'
-import { TEST_SECRET } from '../support/service.ts'
+import { freePort } from '../../fixtures/engines/free-port.ts'
+import { send } from '../../fixtures/service/requests.ts'
+import { TEST_SECRET } from '../../fixtures/service/service.ts'
 import { PROGRAM, startProgram, type Running } from './support/run-whence.ts'
 
 const QUICKSTART = new URL('../../examples/quickstart', import.meta.url).pathname

@@ -7,7 +7,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { freePort } from '../support/free-port.ts'
+import { freePort } from '../../fixtures/engines/free-port.ts'
 import { startWhence, whence, type Ran, type Running } from './support/run-whence.ts'
 
 interface Case {

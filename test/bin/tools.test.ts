@@ -8,8 +8,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { connectTools, serveTools } from '../../bin/tools/control.ts'
 import type { ToolBackend } from '../../bin/tools/live.ts'
 import { installRecord, rowsOf as rowsOfRecords } from '../contract/fact-samples.ts'
-import { activeReceipt, eventBody, newId, post, visitBody } from '../support/requests.ts'
-import { startTestService, TEST_ORIGIN, type TestService } from '../support/service.ts'
+import { activeReceipt, eventBody, newId, post, visitBody } from '../../fixtures/service/requests.ts'
+import { startTestService, TEST_ORIGIN, type TestService } from '../../fixtures/service/service.ts'
 import { shell, startWhence, whence, type Ran } from './support/run-whence.ts'
 
 /** What must never reach a terminal from a stored text; newlines are ours. */

@@ -2,7 +2,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Fault as ProviderFault } from '../../stand-ins/server.ts'
-import type { ClusterBroker } from '../support/kafka-cluster.ts'
+import type { ClusterBroker } from '../../fixtures/engines/kafka-cluster.ts'
 import { IN_PEACE, type Part } from './history.ts'
 import { PROCESS_NAMES, type ChaosService, type ProcessName } from './service.ts'
 

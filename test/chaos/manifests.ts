@@ -1,6 +1,6 @@
 /** The custom resources of chaos runs: websites with two providers each. */
 
-import { loadManifests } from '../support/load-manifests.ts'
+import { loadManifests } from '../../fixtures/service/load-manifests.ts'
 
 export const CHAOS_ORIGIN = 'https://chaos.example'
 export const CHAOS_WEBSITES = ['site-0', 'site-1', 'site-2', 'site-3', 'site-4', 'site-5', 'site-6', 'site-7'] as const

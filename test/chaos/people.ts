@@ -5,7 +5,7 @@
 
 import { randomInt } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import { newId, urlIdOf } from '../support/requests.ts'
+import { newId, urlIdOf } from '../../fixtures/service/requests.ts'
 import { receiptIn, visitOf, type Api, type Client, type Plan } from './client.ts'
 import type { Dice } from './dice.ts'
 import type { Call, SentEvent } from './history.ts'

@@ -6,7 +6,7 @@ import type { Client } from './client.ts'
 import { CHAOS_SECRETS, CHAOS_WEBSITES } from './manifests.ts'
 import { searchFolders } from './privacy.ts'
 import type { ChaosService } from './service.ts'
-import { TEST_SECRET } from '../support/service.ts'
+import { TEST_SECRET } from '../../fixtures/service/service.ts'
 
 const MOST_SHOWN = 10
 

@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'yaml'
 
-import { kubeTools } from '../support/kube.ts'
-import { hasRedisServer, startRedis, type RedisServer } from '../support/redis.ts'
+import { kubeTools } from '../../fixtures/engines/kube.ts'
+import { hasRedisServer, startRedis, type RedisServer } from '../../fixtures/engines/redis.ts'
 import { ROOT } from '../tidy/source-files.ts'
 import { CHART, manifestsOf, runHelm, type KubeManifest } from './support/render.ts'
 

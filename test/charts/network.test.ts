@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import ipaddr from 'ipaddr.js'
 
 import { PROVIDER_IDS } from '../../domain/providers/index.ts'
-import { kubeTools } from '../support/kube.ts'
+import { kubeTools } from '../../fixtures/engines/kube.ts'
 import type { KubeManifest } from './support/render.ts'
 import { podsOf, render, renderAll, VALUE_SETS } from './support/render.ts'
 

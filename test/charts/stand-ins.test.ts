@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { kubeTools } from '../support/kube.ts'
+import { kubeTools } from '../../fixtures/engines/kube.ts'
 import { render, type KubeManifest } from './support/render.ts'
 
 /** The first use of helm on a machine builds it. */

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 
-import type { KubeServer, KubeTools } from '../support/kube.ts'
-import { kubeTools, startKube } from '../support/kube.ts'
+import type { KubeServer, KubeTools } from '../../fixtures/engines/kube.ts'
+import { kubeTools, startKube } from '../../fixtures/engines/kube.ts'
 import type { KubeManifest } from './support/render.ts'
 import { CHART, runHelm, valueFile } from './support/render.ts'
 

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { kubeTools } from '../support/kube.ts'
+import { kubeTools } from '../../fixtures/engines/kube.ts'
 import type { KubeManifest } from './support/render.ts'
 import { podsOf, render } from './support/render.ts'
 

@@ -13,7 +13,7 @@ import type {
   StoredEntry,
 } from '../../ports/event-log/event-log.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../fixtures/until.ts'
 
 export interface EventLogHarness {
   /** The log under test; another object after `reopen`. */

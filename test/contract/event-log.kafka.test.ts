@@ -8,12 +8,12 @@ import { kafkaClient } from '../../ports/event-log/kafka/client.ts'
 import { checkKafkaTopics, requireSafeTopics, UnsafeTopics } from '../../ports/event-log/kafka/kafka.ts'
 import type { KafkaSettings } from '../../ports/event-log/kafka/url.ts'
 import { parseKafkaUrl } from '../../ports/event-log/kafka/url.ts'
-import type { KafkaBroker } from '../support/kafka.ts'
-import { KAFKA_USER, kafkaJars, startKafka } from '../support/kafka.ts'
+import type { KafkaBroker } from '../../fixtures/engines/kafka.ts'
+import { KAFKA_USER, kafkaJars, startKafka } from '../../fixtures/engines/kafka.ts'
 
 import { eventLogContract } from './event-log.contract.ts'
 import { createTopics, kafkaHarness, kafkaSettings, openKafka } from './kafka-harness.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../fixtures/until.ts'
 
 const FOUR_PARTITIONS = 'partitions=4&replication=1'
 

@@ -11,7 +11,7 @@ import type { SpoolOptions, SpooledEventLog } from '../../ports/event-log/spool/
 import type { EventLogBounds, EventLogHarness } from './event-log.contract.ts'
 import { eventLogContract } from './event-log.contract.ts'
 import { deleteFolder, holdWriteLock, openTestEnvironment, temporaryFolder, testClock } from './lmdb-harness.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../fixtures/until.ts'
 
 const QUICK = { retryMs: { first: 1, most: 20 }, recheckMs: 5 } as const
 const ROOM: SpoolOptions = { maxBytes: 64 * 1024 * 1024 }

@@ -1,6 +1,6 @@
 /**
  * Facts over HTTP: the contract with the real client, and what becomes of rows when the server dies, hangs or is away.
- * What answers is our fixture over the embedded engine (`test/support/clickhouse-http`), not a ClickHouse server.
+ * What answers is our fixture over the embedded engine (`fixtures/engines/clickhouse-http`), not a ClickHouse server.
  */
 
 import { readdir } from 'node:fs/promises'
@@ -15,8 +15,8 @@ import type { FactRow, Facts } from '../../ports/facts/facts.ts'
 import { FactsUnavailable } from '../../ports/facts/facts.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import { requireEveryInsert } from '../../ports/facts/engine/self-test.ts'
-import { startClickHouse } from '../support/clickhouse-server.ts'
-import type { ClickHouseServer, ClickHouseServerOptions } from '../support/clickhouse-server.ts'
+import { startClickHouse } from '../../fixtures/engines/clickhouse-server.ts'
+import type { ClickHouseServer, ClickHouseServerOptions } from '../../fixtures/engines/clickhouse-server.ts'
 import { rowsOf, unique, visitRecord } from './fact-samples.ts'
 import { factsContract } from './facts.contract.ts'
 import { logsContract } from './logs.contract.ts'

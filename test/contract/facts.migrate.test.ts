@@ -13,7 +13,7 @@ import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
 import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
 import { FACT_TABLES } from '../../ports/facts/columns.ts'
 import { migrate, MigrationRefused } from '../../ports/facts/migrate.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../fixtures/until.ts'
 
 const SQL_FOLDER = new URL('../../ports/facts/sql/', import.meta.url)
 const FIRST_RELEASE = '0001_facts.sql'

@@ -10,7 +10,7 @@ import { expect } from 'chai'
 
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import { redisHotState } from '../../ports/hot-state/redis/redis.ts'
-import { hasRedisServer, startRedis, type RedisServer } from '../support/redis.ts'
+import { hasRedisServer, startRedis, type RedisServer } from '../../fixtures/engines/redis.ts'
 
 import type { HotStateHarness } from './hot-state.contract.ts'
 import { hotStateContract } from './hot-state.contract.ts'

@@ -8,7 +8,7 @@ import type { KafkaSettings } from '../../ports/event-log/kafka/url.ts'
 import { parseKafkaUrl } from '../../ports/event-log/kafka/url.ts'
 
 import type { EventLogBounds, EventLogHarness } from './event-log.contract.ts'
-import type { KafkaBroker } from '../support/kafka.ts'
+import type { KafkaBroker } from '../../fixtures/engines/kafka.ts'
 
 /** Short ones: a rebalance takes as long as members take to notice it. */
 const QUICK: KafkaEventLogOptions = {

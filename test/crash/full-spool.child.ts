@@ -8,10 +8,10 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 
-import { freePort } from '../support/free-port.ts'
-import { startProgram } from '../support/programs.ts'
-import { send, visitBody } from '../support/requests.ts'
-import { MANIFESTS, TEST_ORIGIN, TEST_SECRET } from '../support/service.ts'
+import { freePort } from '../../fixtures/engines/free-port.ts'
+import { startProgram } from '../../fixtures/service/programs.ts'
+import { send, visitBody } from '../../fixtures/service/requests.ts'
+import { MANIFESTS, TEST_ORIGIN, TEST_SECRET } from '../../fixtures/service/service.ts'
 
 const [folder = ''] = process.argv.slice(2)
 const MIB = 1024 * 1024

@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { TEST_SECRET } from '../support/service.ts'
+import { TEST_SECRET } from '../../fixtures/service/service.ts'
 
 export interface ServiceChild {
   readonly url: string

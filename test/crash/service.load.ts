@@ -2,7 +2,7 @@
 
 import { randomInt } from 'node:crypto'
 import { Agent, request } from 'node:http'
-import { eventBody, newId, urlIdOf } from '../support/requests.ts'
+import { eventBody, newId, urlIdOf } from '../../fixtures/service/requests.ts'
 import type { Operation, Outcome } from './service.history.ts'
 import { LOAD_MEASUREMENT_ID, LOAD_ORIGIN } from './service.manifests.ts'
 

@@ -1,6 +1,6 @@
 /** The manifests of the load: websites with one live GA4 destination each. */
 
-import { loadManifests } from '../support/load-manifests.ts'
+import { loadManifests } from '../../fixtures/service/load-manifests.ts'
 
 /** The origin that every website registers. */
 export const LOAD_ORIGIN = 'https://load.example'

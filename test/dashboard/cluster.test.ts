@@ -18,10 +18,10 @@ import { createKubeMetrics } from '../../runtime/kube/metrics.ts'
 import { clientFor, type KubeClient } from '../../runtime/kube/client.ts'
 import { readKubeconfig } from '../../runtime/kube/kubeconfig.ts'
 import { createLogger } from '../../runtime/logger.ts'
-import { freePort } from '../support/free-port.ts'
-import { kubeTools, startKube, type KubeServer } from '../support/kube.ts'
-import { ga4Destination, organization, resource, website } from '../support/manifests.ts'
-import { hasRedisServer, startRedis } from '../support/redis.ts'
+import { freePort } from '../../fixtures/engines/free-port.ts'
+import { kubeTools, startKube, type KubeServer } from '../../fixtures/engines/kube.ts'
+import { ga4Destination, organization, resource, website } from '../../fixtures/service/manifests.ts'
+import { hasRedisServer, startRedis } from '../../fixtures/engines/redis.ts'
 
 const run = promisify(execFile)
 

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 
 import { LIMITS } from '../../domain/limits.ts'
-import { freePort } from '../support/free-port.ts'
+import { freePort } from '../../fixtures/engines/free-port.ts'
 import { CLIENT_SECRET, startIdentityProvider, type IdentityProvider } from './support/identity-provider.ts'
 import { organizationOf, startStage, type Stage, type Told } from './support/stage.ts'
 

@@ -7,7 +7,7 @@ import { checkMetaRequest, startMetaStandIn } from '../../stand-ins/meta.ts'
 import { checkTiktokRequest, startTiktokStandIn } from '../../stand-ins/tiktok.ts'
 import { checkXRequest, startXStandIn } from '../../stand-ins/x.ts'
 import type { StandInServer } from '../../stand-ins/server.ts'
-import { DAY_MS, NOON_MS } from './support/builders.ts'
+import { DAY_MS, NOON_MS } from '../../fixtures/delivery/builders.ts'
 
 const NOON_S = NOON_MS / 1_000
 

@@ -8,8 +8,8 @@ import { createTokens, type Tokens } from '../../delivery/exchange/auth.ts'
 import { googleAds } from '../../delivery/providers/google-ads.ts'
 import type { OauthGrant } from '../../delivery/providers/provider.ts'
 import { startGoogleOauthStandIn, type GoogleOauthStandIn } from '../../stand-ins/google-oauth.ts'
-import { MINUTE_MS } from './support/builders.ts'
-import { TestClock } from './support/harness.ts'
+import { MINUTE_MS } from '../../fixtures/delivery/builders.ts'
+import { TestClock } from '../../fixtures/delivery/harness.ts'
 
 const REFRESH: OauthGrant = { kind: 'refresh_token', clientId: 'id', clientSecret: 's+ /&', refreshToken: '1//a+b&c' }
 const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 })

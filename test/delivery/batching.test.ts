@@ -17,10 +17,10 @@ import { startMetaStandIn } from '../../stand-ins/meta.ts'
 import type { RecordedRequest, StandInServer } from '../../stand-ins/server.ts'
 import { startTiktokStandIn } from '../../stand-ins/tiktok.ts'
 import { startXStandIn } from '../../stand-ins/x.ts'
-import { AD_DESTINATIONS, adJob } from './support/ad-install.ts'
+import { AD_DESTINATIONS, adJob } from '../../fixtures/delivery/ad-install.ts'
 import { AdStage, type AdStageOptions } from './support/ad-stage.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS } from './support/builders.ts'
-import { TestClock, until } from './support/harness.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS } from '../../fixtures/delivery/builders.ts'
+import { TestClock, until } from '../../fixtures/delivery/harness.ts'
 
 const GOOGLE_SECRETS = { clientId: 'client', clientSecret: 'client-secret', refreshToken: 'refresh' }
 

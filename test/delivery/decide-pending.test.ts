@@ -6,8 +6,16 @@ import { decidePending, type Arrival, type DecideDeps } from '../../delivery/dis
 import { DECIDING_TOPICS, hasReached } from '../../domain/collection/facts-lag.ts'
 import type { Install, OpenCandidate } from '../../domain/model.ts'
 import type { DecisionRecord } from '../../domain/records.ts'
-import { catalogOf, DAY_MS, destinationOf, HOUR_MS, NOON_MS, recordOf, visitOf } from './support/builders.ts'
-import { FactsDouble } from './support/facts-double.ts'
+import {
+  catalogOf,
+  DAY_MS,
+  destinationOf,
+  HOUR_MS,
+  NOON_MS,
+  recordOf,
+  visitOf,
+} from '../../fixtures/delivery/builders.ts'
+import { FactsDouble } from '../../fixtures/delivery/facts-double.ts'
 import { activeHistory, matchRow, pendingInstall } from './support/pending.ts'
 
 const FIRST = visitOf().visitId

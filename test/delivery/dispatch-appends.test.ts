@@ -7,9 +7,17 @@ import type { Install } from '../../domain/model.ts'
 import { encodeRecord, recordKey, type InstallRecord } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
-import { catalogOf, destinationOf, installOf, NOON_MS, recordOf, visitOf, WEBSITE } from './support/builders.ts'
-import { FactsDouble } from './support/facts-double.ts'
-import { Stage, until } from './support/harness.ts'
+import {
+  catalogOf,
+  destinationOf,
+  installOf,
+  NOON_MS,
+  recordOf,
+  visitOf,
+  WEBSITE,
+} from '../../fixtures/delivery/builders.ts'
+import { FactsDouble } from '../../fixtures/delivery/facts-double.ts'
+import { Stage, until } from '../../fixtures/delivery/harness.ts'
 
 describe('what dispatch appends', () => {
   let stage: Stage

@@ -16,7 +16,15 @@ import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
 import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
-import { catalogOf, destinationOf, installOf, NOON_MS, recordOf, visitOf, WEBSITE } from './support/builders.ts'
+import {
+  catalogOf,
+  destinationOf,
+  installOf,
+  NOON_MS,
+  recordOf,
+  visitOf,
+  WEBSITE,
+} from '../../fixtures/delivery/builders.ts'
 
 describe('what dispatch reads from ClickHouse', () => {
   let folder: string

@@ -24,8 +24,8 @@ import {
   recordOf,
   visitOf,
   WEBSITE,
-} from './support/builders.ts'
-import { FactsDouble } from './support/facts-double.ts'
+} from '../../fixtures/delivery/builders.ts'
+import { FactsDouble } from '../../fixtures/delivery/facts-double.ts'
 import { decisionRow, pendingInstall } from './support/pending.ts'
 
 const EVENT = 'event-0001'

@@ -26,11 +26,11 @@ import {
   recordOf,
   visitOf,
   catalogOf,
-} from './support/builders.ts'
+} from '../../fixtures/delivery/builders.ts'
 import { activeHistory, decisionRow, pendingInstall } from './support/pending.ts'
-import { FactsDouble } from './support/facts-double.ts'
-import { Stage, until, type StageOptions } from './support/harness.ts'
-import { jobOf } from './support/jobs.ts'
+import { FactsDouble } from '../../fixtures/delivery/facts-double.ts'
+import { Stage, until, type StageOptions } from '../../fixtures/delivery/harness.ts'
+import { jobOf } from '../../fixtures/delivery/jobs.ts'
 
 const DESTINATIONS = [
   destinationOf(),

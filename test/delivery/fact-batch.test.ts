@@ -8,7 +8,7 @@ import type { Batch, EventLog } from '../../ports/event-log/event-log.ts'
 import { FactsUnavailable } from '../../ports/facts/facts.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { requestRecord } from '../contract/fact-samples.ts'
-import { Stage, until } from './support/harness.ts'
+import { Stage, until } from '../../fixtures/delivery/harness.ts'
 import { batchOf, MemoryFacts, requests } from './support/memory-facts.ts'
 
 const MIB = 1024 * 1024

@@ -36,7 +36,7 @@ import {
   unique,
   visitRecord,
 } from '../contract/fact-samples.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../fixtures/until.ts'
 
 const CHILD = fileURLToPath(new URL('./support/facts-writer-child.ts', import.meta.url))
 

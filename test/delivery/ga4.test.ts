@@ -20,8 +20,8 @@ import {
   MINUTE_MS,
   NOON_MS,
   visitOf,
-} from './support/builders.ts'
-import { jobOf } from './support/jobs.ts'
+} from '../../fixtures/delivery/builders.ts'
+import { jobOf } from '../../fixtures/delivery/jobs.ts'
 
 const LIVE: DestinationContext = {
   settings: { measurementId: MEASUREMENT_ID },

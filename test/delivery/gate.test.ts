@@ -12,7 +12,7 @@ import { Quotas } from '../../delivery/worker/quota.ts'
 import { Slots, type SlotClaim } from '../../delivery/worker/slots.ts'
 import { createWorkerMetrics } from '../../delivery/worker/worker-metrics.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import { HOUR_MS, MINUTE_MS, NOON_MS } from './support/builders.ts'
+import { HOUR_MS, MINUTE_MS, NOON_MS } from '../../fixtures/delivery/builders.ts'
 
 describe('the breaker of a destination', () => {
   const run = (gate: DestinationGate, outcomes: string, everyMs = 1_000): boolean[] =>

@@ -9,7 +9,7 @@ import { startGoogleOauthStandIn, type GoogleOauthStandIn } from '../../stand-in
 import type { StandInServer } from '../../stand-ins/server.ts'
 import type { Identities } from '../../domain/model.ts'
 import type { Job } from '../../domain/records.ts'
-import { AD_DESTINATIONS, adJob, CLICKED_AT_MS, IDENTITIES } from './support/ad-install.ts'
+import { AD_DESTINATIONS, adJob, CLICKED_AT_MS, IDENTITIES } from '../../fixtures/delivery/ad-install.ts'
 import { AdStage } from './support/ad-stage.ts'
 import {
   bodyOf,
@@ -22,8 +22,8 @@ import {
   SOON_MS,
   type OutcomeRow,
 } from './support/ad-provider.contract.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS } from './support/builders.ts'
-import { TestClock, until } from './support/harness.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS } from '../../fixtures/delivery/builders.ts'
+import { TestClock, until } from '../../fixtures/delivery/harness.ts'
 
 const SECRETS = {
   clientId: 'canary-client.apps',

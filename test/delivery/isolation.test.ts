@@ -4,9 +4,9 @@ import { expect } from 'chai'
 
 import type { Destination } from '../../domain/catalog.ts'
 import type { Job } from '../../domain/records.ts'
-import { destinationOf, visitOf } from './support/builders.ts'
-import { Stage, until } from './support/harness.ts'
-import { jobOf } from './support/jobs.ts'
+import { destinationOf, visitOf } from '../../fixtures/delivery/builders.ts'
+import { Stage, until } from '../../fixtures/delivery/harness.ts'
+import { jobOf } from '../../fixtures/delivery/jobs.ts'
 
 function numbered(first: number, count: number, destination: Destination): Job[] {
   return Array.from({ length: count }, (_, index) => {

@@ -23,8 +23,8 @@ import { startApi, type Api } from '../api/support/api.ts'
 import { claimsOf } from '../api/support/keys.ts'
 import { activationRecord, store, visitRecord } from '../contract/fact-samples.ts'
 import { deleteFolder, openTestEnvironment, temporaryFolder } from '../contract/lmdb-harness.ts'
-import { hasRedisServer, startRedis, type RedisServer } from '../support/redis.ts'
-import { until } from '../support/until.ts'
+import { hasRedisServer, startRedis, type RedisServer } from '../../fixtures/engines/redis.ts'
+import { until } from '../../fixtures/until.ts'
 
 const TRIES = 400
 const PAUSE_MS = 25

@@ -11,7 +11,7 @@ import type { LmdbEnvironment } from '../../ports/shared/lmdb/environment.ts'
 import { createLogger } from '../../runtime/logger.ts'
 import { createRandomness } from '../../runtime/random.ts'
 import { deleteFolder, openTestEnvironment, temporaryFolder, testClock } from '../contract/lmdb-harness.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../fixtures/until.ts'
 
 const INVITATION = {
   kind: 'invitation',

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { meta } from '../../delivery/providers/meta.ts'
 import { checkMetaRequest, startMetaStandIn } from '../../stand-ins/meta.ts'
 import type { StandInServer } from '../../stand-ins/server.ts'
-import { AD_DESTINATIONS, adJob, CLICKED_AT_MS, IDENTITIES } from './support/ad-install.ts'
+import { AD_DESTINATIONS, adJob, CLICKED_AT_MS, IDENTITIES } from '../../fixtures/delivery/ad-install.ts'
 import { AdStage } from './support/ad-stage.ts'
 import {
   bodyOf,
@@ -18,8 +18,8 @@ import {
   SOON_MS,
   type OutcomeRow,
 } from './support/ad-provider.contract.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS } from './support/builders.ts'
-import { TestClock, until } from './support/harness.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS } from '../../fixtures/delivery/builders.ts'
+import { TestClock, until } from '../../fixtures/delivery/harness.ts'
 
 const TOKEN = 'EAAcanary+token/meta='
 const destination = AD_DESTINATIONS.meta

@@ -14,9 +14,9 @@ import { startMetaStandIn } from '../../stand-ins/meta.ts'
 import type { Fault } from '../../stand-ins/server.ts'
 import { startTiktokStandIn } from '../../stand-ins/tiktok.ts'
 import { startXStandIn } from '../../stand-ins/x.ts'
-import { MINUTE_MS, NOON_MS } from './support/builders.ts'
-import { isAtProvider, startFive, type Five } from './support/five-providers.ts'
-import { openStore, until, type Store } from './support/harness.ts'
+import { MINUTE_MS, NOON_MS } from '../../fixtures/delivery/builders.ts'
+import { isAtProvider, startFive, type Five } from '../../fixtures/delivery/five-providers.ts'
+import { openStore, until, type Store } from '../../fixtures/delivery/harness.ts'
 
 /** The duration of one request on these tests' clock, to any provider: a busy machine, seen from its queue. */
 const REQUEST_MS = 10

@@ -4,8 +4,8 @@ import { expect } from 'chai'
 
 import { destinationKey, type Catalog, type Credentials } from '../../domain/catalog.ts'
 import { ownCredentials } from '../../delivery/worker/own-credentials.ts'
-import { AD_DESTINATIONS } from './support/ad-install.ts'
-import { catalogOf, destinationOf, WEBSITE } from './support/builders.ts'
+import { AD_DESTINATIONS } from '../../fixtures/delivery/ad-install.ts'
+import { catalogOf, destinationOf, WEBSITE } from '../../fixtures/delivery/builders.ts'
 
 const GA4 = destinationOf()
 const all = [GA4, ...Object.values(AD_DESTINATIONS)]

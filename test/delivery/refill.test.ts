@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import { createRefill, type RefillDeps } from '../../delivery/recovery/refill.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
-import { until } from './support/harness.ts'
+import { until } from '../../fixtures/delivery/harness.ts'
 
 describe('filling the hot state', () => {
   const asked: string[] = []

@@ -11,10 +11,10 @@ import type {
   UnreadLetters,
 } from '../../delivery/tools/replay.ts'
 import { encodeRecord, type DeadLetter, type Job } from '../../domain/records.ts'
-import { destinationOf, HOUR_MS, NOON_MS } from './support/builders.ts'
-import { FactsDouble } from './support/facts-double.ts'
-import { Stage, until } from './support/harness.ts'
-import { jobOf } from './support/jobs.ts'
+import { destinationOf, HOUR_MS, NOON_MS } from '../../fixtures/delivery/builders.ts'
+import { FactsDouble } from '../../fixtures/delivery/facts-double.ts'
+import { Stage, until } from '../../fixtures/delivery/harness.ts'
+import { jobOf } from '../../fixtures/delivery/jobs.ts'
 
 interface Replayed {
   readonly replayed: readonly DeadLetter[]

@@ -12,9 +12,9 @@ import { startMetaStandIn } from '../../stand-ins/meta.ts'
 import type { Fault } from '../../stand-ins/server.ts'
 import { startTiktokStandIn } from '../../stand-ins/tiktok.ts'
 import { startXStandIn } from '../../stand-ins/x.ts'
-import { AD_DESTINATIONS } from './support/ad-install.ts'
-import { destinationOf } from './support/builders.ts'
-import type { ContractProvider } from './support/five-providers.ts'
+import { AD_DESTINATIONS } from '../../fixtures/delivery/ad-install.ts'
+import { destinationOf } from '../../fixtures/delivery/builders.ts'
+import type { ContractProvider } from '../../fixtures/delivery/five-providers.ts'
 
 const GOOD = 'canary-good-token'
 

@@ -10,13 +10,13 @@ import { listDeadLetters, replayDeadLetters } from '../../delivery/tools/replay.
 import { sendTest } from '../../delivery/tools/send-test.ts'
 import { PROVIDERS } from '../../delivery/providers/index.ts'
 import { startStandIn, type StandInServer } from '../../stand-ins/server.ts'
-import { adJob } from './support/ad-install.ts'
+import { adJob } from '../../fixtures/delivery/ad-install.ts'
 import { AdStage } from './support/ad-stage.ts'
 import { PRODUCT_FOLDERS, sourceFiles } from '../tidy/source-files.ts'
 import { built, contextOf } from './support/ad-provider.contract.ts'
-import { destinationOf, NOON_MS } from './support/builders.ts'
-import { FactsDouble } from './support/facts-double.ts'
-import { TestClock, until } from './support/harness.ts'
+import { destinationOf, NOON_MS } from '../../fixtures/delivery/builders.ts'
+import { FactsDouble } from '../../fixtures/delivery/facts-double.ts'
+import { TestClock, until } from '../../fixtures/delivery/harness.ts'
 
 /** Comments name providers as examples. */
 function withoutComments(text: string): string {

@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 
 import { startGa4StandIn, type Ga4StandIn } from '../../stand-ins/ga4.ts'
-import { NOON_MS, HOUR_MS } from './support/builders.ts'
+import { NOON_MS, HOUR_MS } from '../../fixtures/delivery/builders.ts'
 
 const QUERY = 'measurement_id=G-ABC1234567&api_secret=s'
 const EVENT = { name: 'install_completed', params: { session_id: '1795168500', engagement_time_msec: 1 } }

@@ -12,8 +12,8 @@ import type { HotState, ReceiptRef } from '../../ports/hot-state/hot-state.ts'
 import { redisHotState } from '../../ports/hot-state/redis/redis.ts'
 import { createLogger } from '../../runtime/logger.ts'
 import { deleteFolder, openTestEnvironment, temporaryFolder } from '../contract/lmdb-harness.ts'
-import { hasRedisServer, startRedis, type RedisServer } from '../support/redis.ts'
-import { until } from '../support/until.ts'
+import { hasRedisServer, startRedis, type RedisServer } from '../../fixtures/engines/redis.ts'
+import { until } from '../../fixtures/until.ts'
 
 const logger = createLogger({ program: 'test', level: 'silent', format: 'json' })
 const MINUTE_MS = 60_000

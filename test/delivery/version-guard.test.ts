@@ -10,7 +10,7 @@ import type { Batch, BatchHandler, EventLog } from '../../ports/event-log/event-
 import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import type { LmdbEnvironment } from '../../ports/shared/lmdb/environment.ts'
 import { deleteFolder, openTestEnvironment, temporaryFolder } from '../contract/lmdb-harness.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../fixtures/until.ts'
 
 const OPTIONS = { maxEntries: 100 }
 

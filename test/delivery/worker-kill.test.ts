@@ -4,7 +4,7 @@ import { expect } from 'chai'
 
 import { ALL_TOPICS } from '../../ports/event-log/kafka/topic-layout.ts'
 import { createTopics, kafkaSettings } from '../contract/kafka-harness.ts'
-import { kafkaJars, startKafka, type KafkaBroker } from '../support/kafka.ts'
+import { kafkaJars, startKafka, type KafkaBroker } from '../../fixtures/engines/kafka.ts'
 import { killUnderLoad, type KillResult } from './support/kill-load.ts'
 
 /** Requests that one destination may have under way at once. */

@@ -16,9 +16,9 @@ import {
   NOON_MS,
   visitOf,
   WEBSITE,
-} from './support/builders.ts'
-import { Stage, until, type StageOptions } from './support/harness.ts'
-import { jobOf } from './support/jobs.ts'
+} from '../../fixtures/delivery/builders.ts'
+import { Stage, until, type StageOptions } from '../../fixtures/delivery/harness.ts'
+import { jobOf } from '../../fixtures/delivery/jobs.ts'
 
 const BUSY = { kind: 'status', status: 500 } as const
 

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { x } from '../../delivery/providers/x.ts'
 import { checkXRequest, startXStandIn } from '../../stand-ins/x.ts'
 import type { StandInServer } from '../../stand-ins/server.ts'
-import { AD_DESTINATIONS, adJob } from './support/ad-install.ts'
+import { AD_DESTINATIONS, adJob } from '../../fixtures/delivery/ad-install.ts'
 import { AdStage } from './support/ad-stage.ts'
 import {
   bodyOf,
@@ -18,8 +18,8 @@ import {
   SOON_MS,
   type OutcomeRow,
 } from './support/ad-provider.contract.ts'
-import { DAY_MS } from './support/builders.ts'
-import { TestClock } from './support/harness.ts'
+import { DAY_MS } from '../../fixtures/delivery/builders.ts'
+import { TestClock } from '../../fixtures/delivery/harness.ts'
 
 const TOKEN = 'x+canary/token='
 const destination = AD_DESTINATIONS.x

@@ -14,7 +14,7 @@ import {
   type AttemptResult,
 } from '../../domain/delivery/attempts.ts'
 import { TIER_NAMES, TIERS, type Job } from '../../domain/records.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS, visitOf } from '../delivery/support/builders.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS, visitOf } from '../../fixtures/delivery/builders.ts'
 
 const SECOND_MS = 1_000
 

@@ -17,7 +17,7 @@ import {
   resource,
   secret,
   website,
-} from '../support/manifests.ts'
+} from '../../fixtures/service/manifests.ts'
 
 const ACME = organization('acme')
 const SITE = website('site')

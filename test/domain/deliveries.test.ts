@@ -23,7 +23,7 @@ import {
   MEASUREMENT_ID,
   NOON_MS,
   visitOf,
-} from '../delivery/support/builders.ts'
+} from '../../fixtures/delivery/builders.ts'
 import { DELIVERY_REASONS } from '../../domain/reasons.ts'
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')

@@ -7,7 +7,7 @@ import { isPlainHost } from '../../domain/host.ts'
 import { renderHookBody, renderHookScript } from '../../domain/collection/hook-script.ts'
 import { parseOrigin, parsePageUrl } from '../../domain/origin.ts'
 import { parseBaseUrl, parseBrand, parseOriginUrl } from '../../runtime/settings/parse.ts'
-import { compile, organization, website } from '../support/manifests.ts'
+import { compile, organization, website } from '../../fixtures/service/manifests.ts'
 
 const VALUES = {
   ...{ website: 'site', path: null, origins: ['https://acme.dev'], scan: 'Notice' as const },

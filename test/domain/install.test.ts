@@ -13,7 +13,7 @@ import {
 } from '../../domain/collection/install.ts'
 import type { Plan } from '../../domain/model.ts'
 import { COUNTED, resolve } from '../../domain/collection/resolve.ts'
-import { compile, organization, website } from '../support/manifests.ts'
+import { compile, organization, website } from '../../fixtures/service/manifests.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 21)
 const BODY = { project: 'site', event_id: 'event-0001', installation_id: 'installation-1', event_type: 'first_run' }

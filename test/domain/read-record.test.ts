@@ -13,7 +13,7 @@ import {
   installRecord,
   visitRecord,
 } from '../contract/fact-samples.ts'
-import { jobOf } from '../delivery/support/jobs.ts'
+import { jobOf } from '../../fixtures/delivery/jobs.ts'
 
 const INSTALL = installRecord()
 const ACTIVATION = { ...activationRecord({ website: 'acme' }), isPredecessorUnknown: true }

@@ -13,8 +13,8 @@ import {
   resource,
   secret,
   website,
-} from '../support/manifests.ts'
-import type { Manifest } from '../support/manifests.ts'
+} from '../../fixtures/service/manifests.ts'
+import type { Manifest } from '../../fixtures/service/manifests.ts'
 
 const VICTIM = { tenant: 'victim' }
 const THIEF = { tenant: 'thief' }

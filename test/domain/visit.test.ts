@@ -8,7 +8,7 @@ import { LIMITS } from '../../domain/limits.ts'
 import { issueReceipt, issueToken, readReceipt } from '../../domain/receipt.ts'
 import { admitVisit, checkPage, checkVisitFields, markerOf, type VisitPage } from '../../domain/collection/visit.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
-import { compile, organization, website as websiteManifest } from '../support/manifests.ts'
+import { compile, organization, website as websiteManifest } from '../../fixtures/service/manifests.ts'
 
 const ORIGIN = 'https://site.example'
 const NOW_MS = Date.UTC(2026, 10, 21)

@@ -2,10 +2,10 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
-import { startDistributed, type Distributed } from '../support/distributed.ts'
-import { kafkaJars } from '../support/kafka.ts'
-import { activeReceipt, eventBody, post, visitBody } from '../support/requests.ts'
-import { TEST_ORIGIN } from '../support/service.ts'
+import { startDistributed, type Distributed } from '../../fixtures/service/distributed.ts'
+import { kafkaJars } from '../../fixtures/engines/kafka.ts'
+import { activeReceipt, eventBody, post, visitBody } from '../../fixtures/service/requests.ts'
+import { TEST_ORIGIN } from '../../fixtures/service/service.ts'
 import { placeInShared, sharesEngines } from './support/distributed-system.ts'
 
 const TRIES = 600

@@ -8,8 +8,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { startProgram, whence, type Running } from '../bin/support/run-whence.ts'
-import { kafkaJars } from '../support/kafka.ts'
-import { activeReceipt, eventBody, post, urlIdOf } from '../support/requests.ts'
+import { kafkaJars } from '../../fixtures/engines/kafka.ts'
+import { activeReceipt, eventBody, post, urlIdOf } from '../../fixtures/service/requests.ts'
 
 const SCRIPT = new URL('../../examples/distributed/run.ts', import.meta.url).pathname
 /** Of the quickstart's website. */

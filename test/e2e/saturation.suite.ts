@@ -8,11 +8,11 @@ import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { startGa4StandIn, type Ga4StandIn } from '../../stand-ins/ga4.ts'
-import { freePort } from '../support/free-port.ts'
-import { loadManifests } from '../support/load-manifests.ts'
-import { startProgram, type Program } from '../support/programs.ts'
-import { eventBody, visitBody } from '../support/requests.ts'
-import { TEST_ORIGIN } from '../support/service.ts'
+import { freePort } from '../../fixtures/engines/free-port.ts'
+import { loadManifests } from '../../fixtures/service/load-manifests.ts'
+import { startProgram, type Program } from '../../fixtures/service/programs.ts'
+import { eventBody, visitBody } from '../../fixtures/service/requests.ts'
+import { TEST_ORIGIN } from '../../fixtures/service/service.ts'
 
 /** Enough for many inserts into each table, which the engine then merges. */
 const EVENTS = 6_000

@@ -10,12 +10,12 @@ import { parseKafkaUrl, type KafkaSettings } from '../../ports/event-log/kafka/u
 import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import { SPOOL_LOG_OPTIONS, spooledEventLog, type SpooledEventLog } from '../../ports/event-log/spool/spooled.ts'
 import { openLmdb } from '../../ports/shared/lmdb/environment.ts'
-import { kafkaJars, startKafka, type KafkaBroker } from '../support/kafka.ts'
-import { startProgram, type Program } from '../support/programs.ts'
-import { post, visitBody } from '../support/requests.ts'
-import { freePort } from '../support/free-port.ts'
-import { MANIFESTS, TEST_ORIGIN, TEST_SECRET } from '../support/service.ts'
-import { until } from '../support/until.ts'
+import { kafkaJars, startKafka, type KafkaBroker } from '../../fixtures/engines/kafka.ts'
+import { startProgram, type Program } from '../../fixtures/service/programs.ts'
+import { post, visitBody } from '../../fixtures/service/requests.ts'
+import { freePort } from '../../fixtures/engines/free-port.ts'
+import { MANIFESTS, TEST_ORIGIN, TEST_SECRET } from '../../fixtures/service/service.ts'
+import { until } from '../../fixtures/until.ts'
 
 describe('a spool in front of a real broker', function () {
   this.timeout(180_000)

@@ -4,12 +4,12 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
-import { ROLES, startDistributed, type Distributed, type Role } from '../support/distributed.ts'
-import { kafkaJars } from '../support/kafka.ts'
-import type { ClusterBroker, KafkaCluster } from '../support/kafka-cluster.ts'
-import type { Program } from '../support/programs.ts'
-import { hasRedisServer } from '../support/redis.ts'
-import { activeReceipt, eventBody, post } from '../support/requests.ts'
+import { ROLES, startDistributed, type Distributed, type Role } from '../../fixtures/service/distributed.ts'
+import { kafkaJars } from '../../fixtures/engines/kafka.ts'
+import type { ClusterBroker, KafkaCluster } from '../../fixtures/engines/kafka-cluster.ts'
+import type { Program } from '../../fixtures/service/programs.ts'
+import { hasRedisServer } from '../../fixtures/engines/redis.ts'
+import { activeReceipt, eventBody, post } from '../../fixtures/service/requests.ts'
 import { LONG } from './lengths.ts'
 
 const EVERYTHING: readonly Role[] = [...ROLES, 'api']

@@ -1,9 +1,9 @@
 /** The service as many processes on real engines, and everything that can happen to it; one set of engines for all. */
 
-import { placeIn, startEngines, type Engines } from '../support/engines.ts'
-import { kafkaJars } from '../support/kafka.ts'
-import { hasRedisServer } from '../support/redis.ts'
-import { startLinks, toxiproxyProgram, type Links } from '../support/toxiproxy.ts'
+import { placeIn, startEngines, type Engines } from '../../fixtures/engines/engines.ts'
+import { kafkaJars } from '../../fixtures/engines/kafka.ts'
+import { hasRedisServer } from '../../fixtures/engines/redis.ts'
+import { startLinks, toxiproxyProgram, type Links } from '../../fixtures/engines/toxiproxy.ts'
 import { breakingPartsUnderLoad } from './breaking.suite.ts'
 import { stoppingHalfWay } from './halfway.suite.ts'
 import { losingRedis } from './losing-redis.suite.ts'

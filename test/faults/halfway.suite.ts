@@ -2,10 +2,10 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
-import { startDistributed, type Distributed } from '../support/distributed.ts'
-import type { Engines } from '../support/engines.ts'
-import { activeReceipt, eventBody, post, visitBody, type Reply } from '../support/requests.ts'
-import { TEST_ORIGIN } from '../support/service.ts'
+import { startDistributed, type Distributed } from '../../fixtures/service/distributed.ts'
+import type { Engines } from '../../fixtures/engines/engines.ts'
+import { activeReceipt, eventBody, post, visitBody, type Reply } from '../../fixtures/service/requests.ts'
+import { TEST_ORIGIN } from '../../fixtures/service/service.ts'
 import type { FaultParts } from './breaking.suite.ts'
 
 const WEBSITE = 'acme-dev'

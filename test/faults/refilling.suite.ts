@@ -6,9 +6,9 @@ import { monthOf } from '../../domain/collection/rate.ts'
 import type { HotState, ReceiptState } from '../../ports/hot-state/hot-state.ts'
 import { redisHotState } from '../../ports/hot-state/redis/redis.ts'
 import { LOAD_ORIGIN, LOAD_WEBSITES } from '../crash/service.manifests.ts'
-import type { Distributed } from '../support/distributed.ts'
-import { startProgram } from '../support/programs.ts'
-import { activeReceipt, eventBody, newId, post, type Reply } from '../support/requests.ts'
+import type { Distributed } from '../../fixtures/service/distributed.ts'
+import { startProgram } from '../../fixtures/service/programs.ts'
+import { activeReceipt, eventBody, newId, post, type Reply } from '../../fixtures/service/requests.ts'
 
 const [WEBSITE = ''] = LOAD_WEBSITES
 const ORGANIZATION = 'load'

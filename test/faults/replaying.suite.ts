@@ -9,7 +9,7 @@ import { LOAD_MANIFESTS, LOAD_WEBSITES } from '../crash/service.manifests.ts'
 import { kafkaClient } from '../../ports/event-log/kafka/client.ts'
 import { FACT_TABLES } from '../../ports/facts/columns.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
-import { ROLES, startDistributed, type Distributed } from '../support/distributed.ts'
+import { ROLES, startDistributed, type Distributed } from '../../fixtures/service/distributed.ts'
 import { KEEP_HITS, LOAD_ENV, type FaultParts } from './breaking.suite.ts'
 import { settled } from './settled.ts'
 

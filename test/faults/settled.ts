@@ -1,7 +1,7 @@
 /** Waits until nothing is on its way any more, in a waiting room either. */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Distributed } from '../support/distributed.ts'
+import type { Distributed } from '../../fixtures/service/distributed.ts'
 
 /** A killed member keeps its partitions for some seconds, and what was parked for them waits for another 30 s. */
 const SETTLE_MS = 150_000

@@ -16,7 +16,7 @@ import { openChromium } from '../sdk/support/browsers.ts'
 import { COMMAND, FILLED } from '../sdk/support/command.ts'
 import type { RecordingService } from '../sdk/support/recording-service.ts'
 import { startRecordingService } from '../sdk/support/recording-service.ts'
-import { freePort } from '../support/free-port.ts'
+import { freePort } from '../../fixtures/engines/free-port.ts'
 
 const run = promisify(execFile)
 const READY_TRIES = 600

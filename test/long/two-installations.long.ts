@@ -4,11 +4,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 import { expect } from 'chai'
 
-import { ga4Destination, installPath, organization, website, type Manifest } from '../support/manifests.ts'
+import { ga4Destination, installPath, organization, website, type Manifest } from '../../fixtures/service/manifests.ts'
 import type { Stage } from '../operator/support/stage.ts'
 import { openStage, until } from '../operator/support/stage.ts'
-import type { KubeServer } from '../support/kube.ts'
-import { kubeTools, startKube } from '../support/kube.ts'
+import type { KubeServer } from '../../fixtures/engines/kube.ts'
+import { kubeTools, startKube } from '../../fixtures/engines/kube.ts'
 
 const MINUTES = 10
 const MINUTE_MS = 60_000

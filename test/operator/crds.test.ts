@@ -11,10 +11,10 @@ import { PLANS } from '../../domain/model.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS } from '../../domain/providers/index.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { RESOURCE_KINDS, SPEC_SCHEMAS } from '../../domain/resources/resources.ts'
-import type { KubeAnswer, KubeServer } from '../support/kube.ts'
-import { kubeTools, startKube } from '../support/kube.ts'
-import type { Manifest } from '../support/manifests.ts'
-import { compile, organization, resource, secret, website } from '../support/manifests.ts'
+import type { KubeAnswer, KubeServer } from '../../fixtures/engines/kube.ts'
+import { kubeTools, startKube } from '../../fixtures/engines/kube.ts'
+import type { Manifest } from '../../fixtures/service/manifests.ts'
+import { compile, organization, resource, secret, website } from '../../fixtures/service/manifests.ts'
 
 const BUILD_AND_START_MS = 1_300_000
 /** `make test` looks at some; the long form at ten thousand. */

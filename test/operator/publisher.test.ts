@@ -21,7 +21,7 @@ import { createPublisher, holds } from '../../operator/apply/publisher.ts'
 import { memberOf, unpacked } from '../../runtime/catalog/members.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { publishedProblems, wholeCatalog } from '../../runtime/catalog/whole-catalog.ts'
-import { compile, ga4Destination, organization, secret, website } from '../support/manifests.ts'
+import { compile, ga4Destination, organization, secret, website } from '../../fixtures/service/manifests.ts'
 import { PLACE } from './support/stage.ts'
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')

@@ -7,9 +7,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 
 import { reportCatalog } from '../../bin/wiring/catalog-report.ts'
-import type { KubeServer } from '../support/kube.ts'
-import { kubeTools, startKube } from '../support/kube.ts'
-import { ga4Destination, organization, website, type Manifest } from '../support/manifests.ts'
+import type { KubeServer } from '../../fixtures/engines/kube.ts'
+import { kubeTools, startKube } from '../../fixtures/engines/kube.ts'
+import { ga4Destination, organization, website, type Manifest } from '../../fixtures/service/manifests.ts'
 import type { Stage } from './support/stage.ts'
 import { openStage, PLACE, until } from './support/stage.ts'
 

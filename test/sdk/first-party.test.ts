@@ -10,8 +10,8 @@ import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createSecureContext } from 'node:tls'
-import { testCertificate } from '../support/certificate.ts'
-import { freePort } from '../support/free-port.ts'
+import { testCertificate } from '../../fixtures/engines/certificate.ts'
+import { freePort } from '../../fixtures/engines/free-port.ts'
 
 const DOCS = readFileSync(new URL('../../docs/sdk.md', import.meta.url), 'utf8')
 const READY_TRIES = 200

@@ -65,7 +65,7 @@ describe('exports', () => {
   const isEntry = (each: string): boolean => ENTRIES.includes(each.split('#')[0] ?? '')
 
   it('of the product are imported by another file', () => {
-    const tests = sourceFiles(['test'], ['.ts', '.tsx'])
+    const tests = sourceFiles(['test', 'fixtures'], ['.ts', '.tsx'])
     expect(unusedExports(product, [...programs, ...tests]).filter((each) => !isEntry(each))).to.deep.equal([])
   })
 

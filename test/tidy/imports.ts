@@ -57,6 +57,8 @@ const ROOMS: readonly (readonly string[])[] = [
   ['ports/hot-state', ...below('ports/hot-state', 'lmdb redis')],
   ['sdk/whence.d.ts', 'sdk/core', 'sdk/extras', 'sdk/package', 'sdk'],
   ['bench/support', 'bench'],
+  // What the others need of a test lies in fixtures/.
+  ['tools', 'fixtures', 'examples', 'bench', 'test'],
 ]
 
 function below(folder: string, names: string): readonly string[] {

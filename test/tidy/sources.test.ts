@@ -139,7 +139,7 @@ describe('every file', () => {
   })
 
   it('opens with a sentence that says what it decides or does', () => {
-    const files = sourceFiles([...PRODUCT_FOLDERS, 'bench', 'test', '.ci'], ['.ts', '.sh', '.ci/run'])
+    const files = sourceFiles([...PRODUCT_FOLDERS, 'bench', 'fixtures', 'test', '.ci'], ['.ts', '.sh', '.ci/run'])
     const problems = files.filter(({ path }) => !path.endsWith('.test.ts')).map(openingProblem)
     expect(problems.filter((problem) => problem !== null)).to.deep.equal([])
   })
@@ -183,14 +183,14 @@ describe('every file', () => {
   })
 
   it('is left without markers, dead code and tests that are switched off', () => {
-    const files = sourceFiles([...PRODUCT_FOLDERS, 'bench', 'test'], ['.ts']).filter(
+    const files = sourceFiles([...PRODUCT_FOLDERS, 'bench', 'fixtures', 'test'], ['.ts']).filter(
       ({ path }) => path !== 'test/tidy/sources.test.ts',
     )
     expect(files.flatMap(leftovers)).to.deep.equal([])
   })
 
   it('has a name that says what it is about', () => {
-    const files = sourceFiles([...PRODUCT_FOLDERS, 'bench', 'test'], ['.ts', '.sh'])
+    const files = sourceFiles([...PRODUCT_FOLDERS, 'bench', 'fixtures', 'test'], ['.ts', '.sh'])
     const vague = files.filter(({ path }) =>
       /(^|[/-])(utils?|helpers?|managers?|misc|common|shared|stuff)([-.]|$)/.test(path),
     )
@@ -252,7 +252,10 @@ describe('folders', () => {
 
   it('of the product hold no more files than one sees at a glance', () => {
     const counts = new Map<string, number>()
-    for (const { path } of sourceFiles([...PRODUCT_FOLDERS, 'tools', 'bench'], ['.ts', '.lua', '.sql', '.sh'])) {
+    for (const { path } of sourceFiles(
+      [...PRODUCT_FOLDERS, 'tools', 'bench', 'fixtures'],
+      ['.ts', '.lua', '.sql', '.sh'],
+    )) {
       const folder = path.slice(0, path.lastIndexOf('/'))
       counts.set(folder, (counts.get(folder) ?? 0) + 1)
     }

@@ -15,6 +15,7 @@ const PARTS = [
   'dashboard',
   'delivery',
   'domain',
+  'fixtures',
   'ports',
   'runtime',
   'stand-ins',
@@ -32,7 +33,7 @@ export async function makeNextRelease(folder: string): Promise<Release> {
   for (const part of PARTS) await cp(join(ROOT, part), join(folder, part), { recursive: true })
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   let written = 0
-  for await (const file of glob('{api,bin,delivery,domain,test}/**/*.ts', { cwd: folder })) {
+  for await (const file of glob('{api,bin,delivery,domain,fixtures,test}/**/*.ts', { cwd: folder })) {
     const path = join(folder, file)
     const text = await readFile(path, 'utf8')
     const next = text.replace('oldest: 1, newest: 1 }', 'oldest: 1, newest: 2 }').replaceAll(/\bv: 1\b/g, 'v: 2')

@@ -21,8 +21,8 @@ import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
-import { catalogOf, destinationOf } from '../delivery/support/builders.ts'
-import { credentialsOf, openStore, TestClock } from '../delivery/support/harness.ts'
+import { catalogOf, destinationOf } from '../../fixtures/delivery/builders.ts'
+import { credentialsOf, openStore, TestClock } from '../../fixtures/delivery/harness.ts'
 import { laterEntries, sampleEntries, type SampleEntry } from './samples.ts'
 
 export interface LogReport {

@@ -9,8 +9,8 @@ import {
   requestRecord,
   visitRecord,
 } from '../contract/fact-samples.ts'
-import { installOf, NOON_MS, recordOf, visitOf, WEBSITE } from '../delivery/support/builders.ts'
-import { jobOf } from '../delivery/support/jobs.ts'
+import { installOf, NOON_MS, recordOf, visitOf, WEBSITE } from '../../fixtures/delivery/builders.ts'
+import { jobOf } from '../../fixtures/delivery/jobs.ts'
 
 export interface SampleEntry {
   readonly topic: string

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 
 import { readRecord, type ReadableKind } from '../../domain/read-record.ts'
-import { jobOf } from '../delivery/support/jobs.ts'
+import { jobOf } from '../../fixtures/delivery/jobs.ts'
 import { makeNextRelease, type Release } from './next-release.ts'
 import { appendTo, readLog, type LogReport } from './read-log.ts'
 import { laterEntries, sampleEntries, type SampleEntry } from './samples.ts'

@@ -2,14 +2,14 @@
 
 import { expect } from 'chai'
 import type { QueryRow } from '../../../ports/facts/queries.ts'
-import { eventBody, send, visitBody, type Reply } from '../../support/requests.ts'
+import { eventBody, send, visitBody, type Reply } from '../../../fixtures/service/requests.ts'
 import {
   MANIFESTS,
   startTestService,
   TEST_ORIGIN,
   type TestService,
   type TestServiceOptions,
-} from '../../support/service.ts'
+} from '../../../fixtures/service/service.ts'
 import { expectDocumented } from './openapi-check.ts'
 
 export interface CallOptions {

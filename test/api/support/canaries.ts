@@ -2,7 +2,7 @@
 
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { eventBody, visitBody, type Reply } from '../../support/requests.ts'
+import { eventBody, visitBody, type Reply } from '../../../fixtures/service/requests.ts'
 import type { Calls } from './api.ts'
 
 export const escapeAll = (text: string): string =>

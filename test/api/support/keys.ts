@@ -2,7 +2,7 @@
 
 import { readReceipt, readToken, type ReceiptClaims } from '../../../domain/receipt.ts'
 import { createKeyring } from '../../../runtime/keyring.ts'
-import { TEST_SECRET } from '../../support/service.ts'
+import { TEST_SECRET } from '../../../fixtures/service/service.ts'
 
 export const KEYS = createKeyring([TEST_SECRET])
 

@@ -4,7 +4,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { openApiDocument } from '../../../api/openapi.ts'
 import { ERRORS, type ErrorCode } from '../../../domain/errors.ts'
-import type { Reply } from '../../support/requests.ts'
+import type { Reply } from '../../../fixtures/service/requests.ts'
 
 type Json = Record<string, any>
 

@@ -1,6 +1,6 @@
 /** The worst requests that we could think of, each in any size: what fills a header, the address or a field to its bound. */
 
-import { eventBody, visitBody } from '../../support/requests.ts'
+import { eventBody, visitBody } from '../../../fixtures/service/requests.ts'
 
 /** A head may have 16,384 bytes in all. */
 const HEADER_BYTES = 15_600

@@ -10,8 +10,8 @@ import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { buildServerPackage } from '../../../tools/release/package.ts'
-import { freePort } from '../../support/free-port.ts'
-import { MANIFESTS } from '../../support/service.ts'
+import { freePort } from '../../../fixtures/engines/free-port.ts'
+import { MANIFESTS } from '../../../fixtures/service/service.ts'
 import { ROOT } from '../../tidy/source-files.ts'
 
 const run = promisify(execFile)

@@ -6,10 +6,10 @@ import { request } from 'node:https'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { visitBody } from '../../support/requests.ts'
-import { TEST_ORIGIN } from '../../support/service.ts'
+import { visitBody } from '../../../fixtures/service/requests.ts'
+import { TEST_ORIGIN } from '../../../fixtures/service/service.ts'
 import { ROOT } from '../../tidy/source-files.ts'
-import { until } from '../../support/until.ts'
+import { until } from '../../../fixtures/until.ts'
 import { makeMachine, type Machine } from './machine.ts'
 
 const run = promisify(execFile)

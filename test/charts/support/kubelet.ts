@@ -15,10 +15,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
-import type { KubeServer } from '../../support/kube.ts'
+import type { KubeServer } from '../../../fixtures/engines/kube.ts'
 import { ROOT } from '../../tidy/source-files.ts'
 import type { KubeManifest } from './render.ts'
-import { freePort } from '../../support/free-port.ts'
+import { freePort } from '../../../fixtures/engines/free-port.ts'
 
 export interface Kubelet {
   /** The address of this workload's port, for example `http://127.0.0.1:12345`. */

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 
 import Provider from 'oidc-provider'
 
-import { freePort } from '../../support/free-port.ts'
+import { freePort } from '../../../fixtures/engines/free-port.ts'
 
 export interface IdentityProvider {
   readonly issuer: string

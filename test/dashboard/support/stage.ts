@@ -26,8 +26,8 @@ import { openCatalogFolder } from '../../../runtime/catalog/source.ts'
 import { createKeyring } from '../../../runtime/keyring.ts'
 import { createLogger } from '../../../runtime/logger.ts'
 import { createRandomness } from '../../../runtime/random.ts'
-import { freePort } from '../../support/free-port.ts'
-import { until } from '../../support/until.ts'
+import { freePort } from '../../../fixtures/engines/free-port.ts'
+import { until } from '../../../fixtures/until.ts'
 
 export interface Asked {
   readonly cookies?: string

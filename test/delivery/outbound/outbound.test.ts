@@ -9,7 +9,7 @@ import { gzipSync } from 'node:zlib'
 
 import { callOutbound, type OutboundParts } from '../../../delivery/outbound/call.ts'
 import { isCallable, parseOutboundUrl } from '../../../domain/catalog/outbound-address.ts'
-import { testCertificate } from '../../support/certificate.ts'
+import { testCertificate } from '../../../fixtures/engines/certificate.ts'
 import { hostileAnswers, hostileUrls } from './hostile.ts'
 
 const PUBLIC_V4 = '1.1.1.1 8.8.8.8 9.9.9.9 11.0.0.1 93.184.215.14 100.63.255.255 100.128.0.1 126.255.255.255'.split(' ')

@@ -14,8 +14,8 @@ import type {
   ProviderReply,
   ProviderRequest,
 } from '../../../delivery/providers/provider.ts'
-import { IDENTITIES, adJob, leakyJob } from './ad-install.ts'
-import { DAY_MS, HOUR_MS, NOON_MS } from './builders.ts'
+import { IDENTITIES, adJob, leakyJob } from '../../../fixtures/delivery/ad-install.ts'
+import { DAY_MS, HOUR_MS, NOON_MS } from '../../../fixtures/delivery/builders.ts'
 
 export const SOON_MS = NOON_MS + 250
 

@@ -17,9 +17,9 @@ import type { Provider } from '../../../delivery/providers/provider.ts'
 import { startWorker, type Worker } from '../../../delivery/worker/worker.ts'
 import type { EventLog } from '../../../ports/event-log/event-log.ts'
 import { SILENT_LOGGER } from '../../../runtime/logger.ts'
-import { catalogOf, WEBSITE } from './builders.ts'
-import type { TestClock } from './harness.ts'
-import { openStore, until, type Store } from './harness.ts'
+import { catalogOf, WEBSITE } from '../../../fixtures/delivery/builders.ts'
+import type { TestClock } from '../../../fixtures/delivery/harness.ts'
+import { openStore, until, type Store } from '../../../fixtures/delivery/harness.ts'
 
 export interface AdStageOptions {
   readonly provider: Provider

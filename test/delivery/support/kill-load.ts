@@ -14,10 +14,10 @@ import { startMetaStandIn } from '../../../stand-ins/meta.ts'
 import { decodeRecord, encodeRecord, recordKey, type DeliveryRecord, type Job } from '../../../domain/records.ts'
 import { parseKafkaUrl } from '../../../ports/event-log/kafka/url.ts'
 import { openKafka } from '../../contract/kafka-harness.ts'
-import { AD_DESTINATIONS, adJob } from './ad-install.ts'
-import { HOUR_MS, visitOf } from './builders.ts'
-import { openStore, until, type Store } from './harness.ts'
-import { jobOf } from './jobs.ts'
+import { AD_DESTINATIONS, adJob } from '../../../fixtures/delivery/ad-install.ts'
+import { HOUR_MS, visitOf } from '../../../fixtures/delivery/builders.ts'
+import { openStore, until, type Store } from '../../../fixtures/delivery/harness.ts'
+import { jobOf } from '../../../fixtures/delivery/jobs.ts'
 
 /** The hot state is always a file of the folder; the log is there too, or on Kafka. */
 export async function openLoadStore(folder: string, kafkaUrl: string | null): Promise<Store> {

@@ -2,7 +2,7 @@
 
 import type { Install, OpenCandidate } from '../../../domain/model.ts'
 import type { DecisionRow, InstallationVisitRow, ReceiptHistoryRow } from '../../../ports/facts/query-rows.ts'
-import { HOUR_MS, installOf, NOON_MS, visitOf, WEBSITE } from './builders.ts'
+import { HOUR_MS, installOf, NOON_MS, visitOf, WEBSITE } from '../../../fixtures/delivery/builders.ts'
 
 /** With one receipt that could not be judged, that of the builders' visit. */
 export function pendingInstall(overrides: Partial<Install> = {}): Install {

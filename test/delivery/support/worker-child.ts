@@ -10,9 +10,9 @@ import { ga4 } from '../../../delivery/providers/ga4.ts'
 import { meta } from '../../../delivery/providers/meta.ts'
 import { startWorker } from '../../../delivery/worker/worker.ts'
 import { SILENT_LOGGER } from '../../../runtime/logger.ts'
-import { AD_DESTINATIONS } from './ad-install.ts'
-import { catalogOf, destinationOf, WEBSITE } from './builders.ts'
-import { credentialsOf } from './harness.ts'
+import { AD_DESTINATIONS } from '../../../fixtures/delivery/ad-install.ts'
+import { catalogOf, destinationOf, WEBSITE } from '../../../fixtures/delivery/builders.ts'
+import { credentialsOf } from '../../../fixtures/delivery/harness.ts'
 import { openLoadStore } from './kill-load.ts'
 
 const [folder = '', ga4Url = '', metaUrl = '', kafkaUrl = null] = process.argv.slice(2)

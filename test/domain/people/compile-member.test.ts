@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 
 import { compileCatalog, type Compilation } from '../../../domain/catalog/compile-catalog.ts'
-import { compile, findings, organization, resource } from '../../support/manifests.ts'
+import { compile, findings, organization, resource } from '../../../fixtures/service/manifests.ts'
 
 const organizationRef = { name: 'acme' }
 const ID = '0123456789abcdef0123456789abcdef'

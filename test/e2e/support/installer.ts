@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { post, type Reply } from '../../support/requests.ts'
+import { post, type Reply } from '../../../fixtures/service/requests.ts'
 
 export interface Installed {
   readonly status: number | null

@@ -19,7 +19,7 @@ import type { KubeClient } from '../../../runtime/kube/client.ts'
 import { createKubeClient } from '../../../runtime/kube/client.ts'
 import { createKubeMetrics } from '../../../runtime/kube/metrics.ts'
 import { createLogger } from '../../../runtime/logger.ts'
-import type { KubeServer } from '../../support/kube.ts'
+import type { KubeServer } from '../../../fixtures/engines/kube.ts'
 
 export const PLACE: CatalogPlace = { namespace: 'whence', name: 'whence' }
 export const BASE_URL = 'https://whence.example'

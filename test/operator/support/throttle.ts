@@ -6,8 +6,8 @@ import { writeFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, request } from 'node:https'
 
-import { testCertificate } from '../../support/certificate.ts'
-import type { KubeServer } from '../../support/kube.ts'
+import { testCertificate } from '../../../fixtures/engines/certificate.ts'
+import type { KubeServer } from '../../../fixtures/engines/kube.ts'
 
 export interface Throttle {
   readonly port: number
