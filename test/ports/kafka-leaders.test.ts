@@ -65,6 +65,25 @@ describe('the watch over who leads', () => {
     expect(await isMoved(sending)).to.equal(true)
   })
 
+  it('waits for no broker that takes long to say nothing', async () => {
+    brokers[0].ask = () => new Promise(() => undefined)
+    const sending = watch.watch('visits')
+    await asked(brokers[1])
+    for (const broker of brokers) broker.leaders = '2,2,3'
+    await asked(brokers[1])
+    expect(await isMoved(sending)).to.equal(true)
+  })
+
+  it('counts how often others were found to lead', async () => {
+    const { end } = watch.watch('visits')
+    await asked(brokers[1])
+    expect(watch.changes).to.equal(0)
+    for (const broker of brokers) broker.leaders = '2,2,3'
+    await asked(brokers[1])
+    expect(watch.changes).to.equal(1)
+    end()
+  })
+
   it('knows of a try that follows at once what was said before it began', async () => {
     const first = watch.watch('visits')
     await asked(brokers[1])

@@ -3,14 +3,29 @@
 import { expect } from 'chai'
 import type { Kafka, ProducerRecord } from 'kafkajs'
 
+import type { Topic } from '../../domain/records.ts'
 import { KafkaAppendQueue } from '../../ports/event-log/kafka/appends.ts'
-import type { LeaderWatch } from '../../ports/event-log/kafka/leaders.ts'
+import { LeadersMoved, type LeaderWatch } from '../../ports/event-log/kafka/leaders.ts'
 import { KafkaSender } from '../../ports/event-log/kafka/producer.ts'
 
 /** Nobody else ever leads. */
 const SETTLED: LeaderWatch = {
+  changes: 0,
   watch: () => ({ moved: new Promise(() => undefined), end: () => undefined }),
   close: () => undefined,
+}
+
+/** What timers were set for, in ms. */
+async function pausesDuring(act: () => Promise<void>): Promise<readonly number[]> {
+  const pausesMs: number[] = []
+  const own = globalThis.setTimeout
+  const noted = (run: () => void, ms = 0): NodeJS.Timeout => {
+    pausesMs.push(ms)
+    return own(run, ms)
+  }
+  globalThis.setTimeout = Object.assign(noted, own)
+  await act().finally(() => (globalThis.setTimeout = own))
+  return pausesMs
 }
 
 describe('an append to Kafka', () => {
@@ -81,6 +96,60 @@ describe('an append to Kafka', () => {
     moves[0]?.(new Error('other brokers lead the topic now'))
     await appended
     expect(producers).to.equal(2)
+    await sender.close()
+  })
+  it('is sent by a new producer once others were found to lead any topic, whatever came of the old one', async () => {
+    const leaders = { ...SETTLED, changes: 0 }
+    const senders: number[] = []
+    let producers = 0
+    const producer = () => {
+      const number = ++producers
+      const send = async () => {
+        senders.push(number)
+        return [{ errorCode: 0 }]
+      }
+      return { connect: async () => undefined, disconnect: async () => undefined, send }
+    }
+    const queue = new KafkaAppendQueue({ maxBytes: 1_000_000, maxEntries: 100, batchBytes: 100_000 })
+    const sender = new KafkaSender({ producer } as unknown as Kafka, queue, {
+      ...{ topicName: (topic) => topic, nowMs: Date.now, lingerMs: 0, requestMs: 60_000, leaders },
+      onSent: () => undefined,
+      onFailure: () => undefined,
+    })
+    const append = async (topic: Topic): Promise<void> => {
+      const appended = queue.add(topic, [{ key: 'k', value: 'v' }], { deadlineMs: 60_000, patienceMs: 60_000 })
+      sender.request(topic)
+      await appended
+    }
+    for (const topic of ['visits', 'installs'] as const) await append(topic)
+    leaders.changes++
+    for (const topic of ['activations', 'visits'] as const) await append(topic)
+    expect(senders).to.deep.equal([1, 1, 2, 2])
+    await sender.close()
+  })
+
+  it('is tried again at once when others lead, however often it had failed', async () => {
+    const failures = [new Error('timed out'), new Error('timed out'), new LeadersMoved(), null]
+    const send = async () => {
+      const failure = failures.shift()
+      if (failure !== null) throw failure
+      return [{ errorCode: 0 }]
+    }
+    const producer = { connect: async () => undefined, disconnect: async () => undefined, send }
+    const queue = new KafkaAppendQueue({ maxBytes: 1_000_000, maxEntries: 100, batchBytes: 100_000 })
+    const sender = new KafkaSender({ producer: () => producer } as unknown as Kafka, queue, {
+      ...{ topicName: (topic) => topic, nowMs: Date.now, lingerMs: 0, requestMs: 60_000, leaders: SETTLED },
+      onSent: () => undefined,
+      onFailure: () => undefined,
+    })
+    const appended = queue.add('visits', [{ key: 'k', value: 'v' }], { deadlineMs: 60_000, patienceMs: 60_000 })
+    const pausesMs = await pausesDuring(async () => {
+      sender.request('visits')
+      await appended
+    })
+    const [first = 0, second = 0, third] = pausesMs.filter((ms) => ms > 0 && ms < 60_000)
+    expect(second).to.be.greaterThan(first)
+    expect(third).to.equal(first)
     await sender.close()
   })
 })

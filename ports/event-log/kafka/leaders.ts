@@ -24,8 +24,17 @@ export interface LeaderSource {
   rest(): void
 }
 
+/** A send was given up because others lead its topic now. */
+export class LeadersMoved extends Error {
+  constructor() {
+    super('other brokers lead the topic now')
+  }
+}
+
 export interface LeaderWatch {
-  /** `moved` rejects when others lead the topic than did when the send began, as far as that is known. */
+  /** How often others were found to lead a topic: who looked up leaders before the last time may have old ones. */
+  readonly changes: number
+  /** `moved` rejects with `LeadersMoved` when others lead the topic than did when the send began, as far as that is known. */
   watch(topicName: string): { readonly moved: Promise<never>; readonly end: () => void }
   close(): void
 }
@@ -52,29 +61,44 @@ export function leaderSources(settings: KafkaSettings): readonly LeaderSource[] 
 
 export function leaderWatch(sources: readonly LeaderSource[]): LeaderWatch {
   const watched = new Set<Watched>()
+  const polls = sources.map((source) => ({ source, isAsked: false, answer: null as Leaders | null }))
   const known = new Map<string, string>()
-  let slowAtMs = Number.NEGATIVE_INFINITY
+  let [changes, slowAtMs] = [0, Number.NEGATIVE_INFINITY]
   let timer: NodeJS.Timeout | null = null
-  let isAsking = false
   const rest = (): void => {
     known.clear()
-    for (const source of sources) source.rest()
+    for (const poll of polls) {
+      poll.answer = null
+      poll.source.rest()
+    }
   }
-  const look = async (): Promise<void> => {
+  const note = (): void => {
+    for (const [topicName, leaders] of agreed(polls.map(({ answer }) => answer))) {
+      if ((known.get(topicName) ?? leaders) !== leaders) changes++
+      known.set(topicName, leaders)
+    }
+    for (const one of watched) tell(one, known.get(one.topicName))
+  }
+  // Each by itself: a silent one keeps nobody waiting.
+  const ask = async (poll: Poll, topics: readonly string[]): Promise<void> => {
+    poll.isAsked = true
+    poll.answer = await poll.source.ask(topics).catch(() => null)
+    poll.isAsked = false
+    note()
+  }
+  const look = (): void => {
     const nowMs = performance.now()
     if ([...watched].some(({ sinceMs }) => nowMs - sinceMs >= SLOW_MS)) slowAtMs = nowMs
     if (nowMs - slowAtMs > FRESH_MS) return known.size > 0 ? rest() : undefined
     const topics = [...new Set([...watched].map(({ topicName }) => topicName))]
-    if (isAsking || topics.length === 0) return
-    isAsking = true
-    const answers = await Promise.all(sources.map((source) => source.ask(topics).catch(() => null)))
-    isAsking = false
-    for (const [topicName, leaders] of agreed(answers)) known.set(topicName, leaders)
-    for (const one of watched) tell(one, known.get(one.topicName))
+    if (topics.length > 0) for (const poll of polls) if (!poll.isAsked) void ask(poll, topics)
   }
   return {
+    get changes() {
+      return changes
+    },
     watch(topicName) {
-      timer ??= setInterval(() => void look(), LOOK_MS).unref()
+      timer ??= setInterval(look, LOOK_MS).unref()
       const { promise: moved, reject } = Promise.withResolvers<never>()
       moved.catch(() => undefined)
       const one: Watched = { topicName, sinceMs: performance.now(), leaders: known.get(topicName), reject }
@@ -88,10 +112,17 @@ export function leaderWatch(sources: readonly LeaderSource[]): LeaderWatch {
   }
 }
 
+interface Poll {
+  readonly source: LeaderSource
+  isAsked: boolean
+  /** The last one; null if it gave none. */
+  answer: Leaders | null
+}
+
 function tell(one: Watched, leaders: string | undefined): void {
   if (leaders === undefined) return
   one.leaders ??= leaders
-  if (one.leaders !== leaders) one.reject(new Error('other brokers lead the topic now'))
+  if (one.leaders !== leaders) one.reject(new LeadersMoved())
 }
 
 /** Topics of which all that answered say the same: who asks anew next may ask any of them. */

@@ -6,7 +6,7 @@ import kafkajs from 'kafkajs'
 import type { Topic } from '../../../domain/records.ts'
 
 import type { Entry } from '../event-log.ts'
-import type { LeaderWatch } from './leaders.ts'
+import { LeadersMoved, type LeaderWatch } from './leaders.ts'
 import type { KafkaAppendQueue, SendFailure, Sending } from './appends.ts'
 import { within } from '../../../common/deadline.ts'
 
@@ -34,6 +34,8 @@ export class KafkaSender {
   readonly #options: KafkaSenderOptions
   readonly #busy = new Set<Topic>()
   #producer: Promise<Producer> | null = null
+  /** How often leaders had changed when it was made. */
+  #changesBefore = 0
   #isClosed = false
 
   constructor(kafka: Kafka, queue: KafkaAppendQueue, options: KafkaSenderOptions) {
@@ -73,6 +75,8 @@ export class KafkaSender {
         continue
       }
       this.#options.onFailure(failure.error, sending.topic)
+      // Now it may succeed, however long it could not.
+      if (failure.error instanceof LeadersMoved) retryMs = RETRY_MS.first
       await new Promise((resolve) => setTimeout(resolve, retryMs))
       retryMs = Math.min(RETRY_MS.most, retryMs * 2)
     }
@@ -114,7 +118,10 @@ export class KafkaSender {
   }
 
   #connected(): Promise<Producer> {
+    // One that is older than the present leaders would send to, and ask, those before: also for topics that it never sent to.
+    if (this.#changesBefore !== this.#options.leaders.changes) this.#discard(this.#producer)
     if (this.#producer !== null) return this.#producer
+    this.#changesBefore = this.#options.leaders.changes
     const producer = this.#kafka.producer({
       createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
       allowAutoTopicCreation: false,
