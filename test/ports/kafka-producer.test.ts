@@ -132,7 +132,7 @@ describe('an append to Kafka', () => {
     const failures = [new Error('timed out'), new Error('timed out'), new LeadersMoved(), null]
     const send = async () => {
       const failure = failures.shift()
-      if (failure !== null) throw failure
+      if (failure instanceof Error) throw failure
       return [{ errorCode: 0 }]
     }
     const producer = { connect: async () => undefined, disconnect: async () => undefined, send }
