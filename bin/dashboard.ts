@@ -45,7 +45,7 @@ export function dashboard({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Pro
     const eventLog = await open.eventLog({ mayWait: true })
     const { facts } = await open.facts({ isReadOnly: true })
     const writer = clusterWriter(client)
-    const { serve, signInLink } = await openDashboard({
+    const { serve, streams, signInLink } = await openDashboard({
       ...{ ...parts, keys, registry, eventLog, hotState, facts, directory, writer },
     })
     await lifecycle.start(
@@ -58,6 +58,11 @@ export function dashboard({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Pro
       'dashboard',
       () => listenFor(serve, settings.listen, serverParts(settings)),
       (started) => started.close(),
+    )
+    await lifecycle.start(
+      'streams of events',
+      () => streams,
+      (opened) => opened.close(),
     )
     probes.ready(() => hotState.health().isReachable)
     logger.info({ listen: `${settings.listen.host}:${server.port}`, baseUrl: settings.baseUrl }, 'serving people')

@@ -73,6 +73,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     workers: Object.fromEntries([...workers].map(([id, worker]) => [id, worker.health()])),
   })
   const api = await serveApi({ ...foundation, beside: dashboard.serve, healthOfParts, tellStatus: metrics.tellStatus })
+  await lifecycle.start(
+    'streams of events',
+    () => dashboard.streams,
+    (streams) => streams.close(),
+  )
   metrics.ready(() => eventLog.health().isAccepting)
   return {
     port: api.port,

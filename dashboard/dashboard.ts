@@ -1,10 +1,12 @@
 /** Puts the dashboard's API together: each route of the table with its handler. */
 
 import type { ClaimRules } from '../domain/people/oidc-claims.ts'
+import { createStillAllowed, type EventStreams } from './events/event-streams.ts'
 import { figureHandlers } from './figures/routes.ts'
 import type { HandlersOf } from './http/call.ts'
 import { createServe, type Serve, type ServeParts } from './http/serve.ts'
 import type { RouteRow } from './http/route.ts'
+import { logHandlers, type LogKeys } from './logs/routes.ts'
 import { peopleHandlers } from './people/routes.ts'
 import type { InvitationParts } from './people/invitations.ts'
 import type { Mailer } from './mail/mailer.ts'
@@ -23,8 +25,10 @@ type Shared = Omit<ServeParts, 'routes' | 'sessions'> &
 
 interface DashboardParts extends Shared {
   readonly claimRules: ClaimRules
+  /** To be closed before the server is. */
+  readonly streams: EventStreams
   /** Keyed hashes, one key for each use. */
-  readonly keys: {
+  readonly keys: LogKeys & {
     /** `p_` and 16 hex digits. */
     readonly personId: (email: string) => string
     readonly memberHash: (text: string) => string
@@ -51,10 +55,12 @@ export function createLetterPost(parts: LetterParts): Post {
 
 export function createDashboard(parts: DashboardParts): Serve {
   const sessions = createSessions({ ...parts, personId: parts.keys.personId })
+  const scope = createScope(parts)
   const handlers: HandlersOf<typeof ROUTES> = {
     ...signInHandlers({ ...parts, sessions, hash: parts.keys.signInHash, rules: parts.claimRules }),
     ...peopleHandlers({ ...parts, hash: parts.keys.memberHash }),
-    ...figureHandlers(createScope(parts)),
+    ...figureHandlers(scope),
+    ...logHandlers({ ...parts, scope, stillAllowed: createStillAllowed({ ...parts, sessions }) }),
   }
   const rows: Readonly<Record<string, RouteRow>> = ROUTES
   const routes = Object.entries(handlers).map(([name, handle]) => ({ row: rows[name] as RouteRow, handle }))

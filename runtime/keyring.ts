@@ -19,6 +19,8 @@ const CACHE_ENTRIES = 10_000
 export interface Keyring extends ReceiptKeys {
   /** Keyed hash of a receipt or token for the request logs, 32 hex digits. */
   readonly logHash: (value: string) => string
+  /** The same under every secret that is still read, to find what was hashed before a rotation. */
+  readonly logHashes: (value: string) => readonly string[]
   /** Keyed hash of a client address under the key of the UTC day, 32 hex digits. Old days' hashes cannot be linked. */
   readonly addressHash: (address: string, nowMs: number) => string
   /** Signs and checks cursors of paged answers. */
@@ -61,7 +63,9 @@ export function createKeyring(secrets: readonly string[]): Keyring {
   const [secret] = secrets
   const [current] = [...rings.entries()]
   if (secret === undefined || current === undefined) throw new SecretProblem('there is no master secret')
-  return { ...receiptKeys(rings, current[0]), ...hashes(secret, current[1]) }
+  const logHashes = (value: string): readonly string[] =>
+    [...rings.values()].map((ring) => hashHex(ring.logHash, value))
+  return { ...receiptKeys(rings, current[0]), ...hashes(secret, current[1]), logHashes }
 }
 
 /** One secret a line; blank lines and lines that begin with `#` are skipped. The first one signs. */
@@ -190,7 +194,7 @@ function receiptKeys(rings: ReadonlyMap<number, KeySet>, currentKeyId: number): 
   }
 }
 
-function hashes(secret: string, keys: KeySet): Omit<Keyring, keyof ReceiptKeys> {
+function hashes(secret: string, keys: KeySet): Omit<Keyring, keyof ReceiptKeys | 'logHashes'> {
   return {
     logHash: (value) => hashHex(keys.logHash, value),
     addressHash: addressHasher(secret),

@@ -7,6 +7,7 @@ import type { Registry } from 'prom-client'
 
 import { addressReader } from '../../api/http/client-address.ts'
 import { createDashboard, createLetterPost } from '../../dashboard/dashboard.ts'
+import { createEventStreams, type EventStreams } from '../../dashboard/events/event-streams.ts'
 import type { Serve } from '../../dashboard/http/serve.ts'
 import { createOutbox, type Outbox } from '../../dashboard/mail/outbox.ts'
 import { smtpMailer } from '../../dashboard/mail/smtp.ts'
@@ -63,6 +64,8 @@ interface SignInLinkRequest {
 
 export interface OpenDashboard {
   readonly serve: Serve
+  /** To be closed before the server is: otherwise it would wait for them. */
+  readonly streams: EventStreams
   /** The address of a link. Throws an Error with the reason where the person cannot be made Owner. */
   readonly signInLink: (request: SignInLinkRequest) => Promise<string>
 }
@@ -72,14 +75,16 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
   const randomness = createRandomness()
   const addressOf = addressReader(settings.trustProxy)
   const { baseUrl } = settings
+  const streams = createEventStreams()
   const api = createDashboard({
-    ...{ baseUrl, hotState, facts, directory, writer, keys, randomness, nowMs, logger },
+    ...{ baseUrl, streams, hotState, facts, directory, writer, keys, randomness, nowMs, logger },
     addressHashOf: (req: IncomingMessage) => keys.addressHash(addressOf(req), nowMs()),
     outbox: await openOutbox(parts, randomness),
     discovery: await openDiscovery(parts),
     claimRules: { trustedDomains: settings.oidcTrustDomains, groupsClaim: settings.oidcGroupsClaim },
   })
   return {
+    streams,
     serve: (req, res) => servePage(req, res) || api(req, res),
     async signInLink({ email, ownerOf }) {
       if (ownerOf !== null) {

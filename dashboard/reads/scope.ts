@@ -10,7 +10,7 @@ import type { Directory, DirectoryOrganization, DirectoryWebsite } from '../reso
 /** What the scope fills in. */
 type Scoped = 'websites' | 'organization'
 
-interface OrganizationFacts {
+export interface OrganizationFacts {
   readonly organization: DirectoryOrganization
   /** All websites of the organisation, or the one that the parameter `website` of the query names. */
   readonly websites: readonly DirectoryWebsite[]

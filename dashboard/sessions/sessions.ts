@@ -30,6 +30,8 @@ export interface Sessions {
   readonly begin: (who: SignedIn) => Promise<string>
   /** Null if the session has expired, was ended, or never existed. Rejects while the hot state is away. */
   readonly read: (cookie: string) => Promise<Session | null>
+  /** What the session is now; null if it is over. */
+  readonly readAgain: (session: Session) => Promise<Session | null>
   readonly end: (session: Session) => Promise<void>
   readonly endAllOf: (session: Session) => Promise<void>
 }
@@ -44,6 +46,14 @@ interface SessionParts {
 type SessionRecord = Omit<Session, 'id'>
 
 export function createSessions({ hotState, randomness, personId, nowMs }: SessionParts): Sessions {
+  const readById = async (id: string): Promise<Session | null> => {
+    const record = await hotState.readSession(id)
+    if (record === null) return null
+    const stored = JSON.parse(record) as SessionRecord
+    // The identity provider is not asked again, so its groups are valid for an hour.
+    const areGroupsFresh = nowMs() - stored.signedInAtMs < LIMITS.groupMembershipMs
+    return { ...stored, id, groups: areGroupsFresh ? stored.groups : [] }
+  }
   return {
     async begin({ email, method, groups }) {
       const cookie = secretText(randomness)
@@ -56,15 +66,8 @@ export function createSessions({ hotState, randomness, personId, nowMs }: Sessio
       })
       return cookie
     },
-    async read(cookie) {
-      const id = sha256Hex(cookie)
-      const record = await hotState.readSession(id)
-      if (record === null) return null
-      const stored = JSON.parse(record) as SessionRecord
-      // The identity provider is not asked again, so its groups are valid for an hour.
-      const areGroupsFresh = nowMs() - stored.signedInAtMs < LIMITS.groupMembershipMs
-      return { ...stored, id, groups: areGroupsFresh ? stored.groups : [] }
-    },
+    read: (cookie) => readById(sha256Hex(cookie)),
+    readAgain: ({ id }) => readById(id),
     end: ({ id }) => hotState.dropSession(id),
     endAllOf: ({ person }) => hotState.dropSessionsOf(person),
   }

@@ -6,7 +6,6 @@
  */
 
 import { FACT_TABLES } from './columns.ts'
-import { LOG_QUERIES } from './log-queries.ts'
 import { PAGE_QUERIES } from './pages/pages.ts'
 import {
   at,
@@ -139,7 +138,6 @@ function resolvedAs({ resolution }: { readonly resolution?: string }): string {
 const candidateLimit = (): string => `LIMIT least({limit:UInt32}, ${MAX_PAGE}) * ${MAX_REPEATS}`
 
 export const QUERIES = {
-  ...LOG_QUERIES,
   ...PAGE_QUERIES,
 
   /** Visits by website and ID, for dispatch and for explanations. */

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { referenceHash } from '../../domain/logs/references.ts'
 import type { Attempt, RequestLog } from '../../domain/records.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
-import type { LogFilters, LogLineRow, LogWindow } from '../../ports/facts/log-queries.ts'
+import type { LogFilters, LogLineRow, LogWindow } from '../../ports/facts/pages/logs.ts'
 import { attempt, deliveryRecord, installRecord, requestRecord, SAMPLE_MS, store, unique } from './fact-samples.ts'
 
 export function logsContract(facts: () => Facts): void {
@@ -77,9 +77,11 @@ export function logsContract(facts: () => Facts): void {
   it('are found by what they name', async () => {
     const record = { ...installRecord({ ...of(), eventId: 'event-0001' }), request: log().request }
     await store(facts(), [record, log({ body: '{"event_id":"event-0002"}' })])
-    expect(ids(await requests({ ref: referenceHash('event-0001') }))).to.deep.equal([record.request.id])
-    expect(await requests({ ref: referenceHash('event-0002') })).to.have.lengthOf(1)
-    expect(await requests({ ref: referenceHash('event-0003') })).to.deep.equal([])
+    expect(ids(await requests({ refs: [referenceHash('event-0001'), referenceHash('none')] }))).to.deep.equal([
+      record.request.id,
+    ])
+    expect(await requests({ refs: [referenceHash('event-0002')] })).to.have.lengthOf(1)
+    expect(await requests({ refs: [referenceHash('event-0003')] })).to.deep.equal([])
   })
 
   it('are attempts by event, status, code and text, and never twice', async () => {
@@ -90,8 +92,8 @@ export function logsContract(facts: () => Facts): void {
       { status_from: 500, status_to: 599 },
       { code: 'http_500' },
       { text: 'of order' },
-      { reference: failed.eventId },
-      { reference: failed.jobId },
+      { references: [failed.eventId] },
+      { references: ['none', failed.jobId] },
     ]
     for (const filter of filters) {
       const rows = await attempts(filter)
@@ -104,12 +106,14 @@ export function logsContract(facts: () => Facts): void {
   it('give the whole of one line, to its own organisation alone', async () => {
     const [record, sent] = [log({ body: 'the\tbody' }), delivery({ requestBody: 'what was sent' })]
     await store(facts(), [record, sent])
-    const request = { ...of(), at_ms: SAMPLE_MS, id: record.request.id }
+    const whose = { ...of(), websites: scope.websites }
+    const request = { ...whose, at_ms: SAMPLE_MS, id: record.request.id }
     expect((await facts().run('requestLog', request))[0]?.body).to.equal('the\tbody')
-    const exchange = { ...of(), event_id: sent.eventId, attempt_id: sent.attempt?.attemptId ?? '' }
+    const exchange = { ...whose, event_id: sent.eventId, attempt_id: sent.attempt?.attemptId ?? '' }
     expect((await facts().run('attempt', exchange))[0]?.request_body).to.equal('what was sent')
     const other = { organization: unique('organization') }
     expect(await facts().run('requestLog', { ...request, ...other })).to.deep.equal([])
     expect(await facts().run('attempt', { ...exchange, ...other })).to.deep.equal([])
+    expect(await facts().run('requestLog', { ...request, websites: [unique('site')] })).to.deep.equal([])
   })
 }

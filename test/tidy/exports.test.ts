@@ -20,7 +20,6 @@ const FOR_TESTS: readonly string[] = [
   'domain/delivery/attempts.ts#MAX_ATTEMPTS',
   'domain/delivery/attempts.ts#backoffMs',
   'domain/delivery/attempts.ts#retryAfterMs',
-  'domain/logs/references.ts#referenceHash',
   'domain/model.ts#RECEIPT_VERDICTS',
   'domain/privacy/redact.ts#redactText',
   'operator/apply/publisher.ts#holds',

@@ -35,7 +35,7 @@ const ROOMS: readonly (readonly string[])[] = [
   ],
   [...below('api', 'metrics.ts deps.ts http collection openapi-schemas.ts openapi.ts static-files.ts routes'), 'api'],
   [
-    ...below('dashboard', 'sessions resources http reads figures mail people sign-in'),
+    ...below('dashboard', 'sessions resources http reads events figures logs mail people sign-in'),
     'dashboard',
     ...below('dashboard', 'routes.ts dashboard.ts'),
   ],
@@ -50,7 +50,7 @@ const ROOMS: readonly (readonly string[])[] = [
   [
     ...below(
       'ports/facts',
-      'column-types.ts visits.ts columns.ts query-rows.ts query-parts.ts log-queries.ts pages queries.ts facts.ts engine',
+      'column-types.ts visits.ts columns.ts query-rows.ts query-parts.ts pages queries.ts facts.ts engine',
     ),
     'ports/facts',
   ],

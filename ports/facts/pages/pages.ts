@@ -4,6 +4,7 @@
  */
 
 import { FIGURE_QUERIES } from './figures.ts'
+import { LOG_QUERIES } from './logs.ts'
 
-export const PAGE_QUERIES = { ...FIGURE_QUERIES } as const
+export const PAGE_QUERIES = { ...FIGURE_QUERIES, ...LOG_QUERIES } as const
 export type PageQueryName = keyof typeof PAGE_QUERIES

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 
 import { SMTPServer } from 'smtp-server'
 
+import { createEventStreams } from '../../../dashboard/events/event-streams.ts'
 import { createDashboard, createLetterPost } from '../../../dashboard/dashboard.ts'
 import { createOutbox } from '../../../dashboard/mail/outbox.ts'
 import { smtpMailer } from '../../../dashboard/mail/smtp.ts'
@@ -61,6 +62,7 @@ export interface Stage {
   readonly writtenFiles: () => Promise<readonly string[]>
   readonly advance: (ms: number) => void
   readonly nowMs: () => number
+  readonly endStreams: () => void
   readonly stop: () => Promise<void>
 }
 
@@ -108,9 +110,10 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const sendLetter = createLetterPost({ hotState, directory, writer, baseUrl, nowMs, logger, keys, mailer })
   const mailRole = await startMailRole({ eventLog, post: sendLetter, logger, nowMs, randomness })
   const outbox = createOutbox({ eventLog, randomness, nowMs })
+  const streams = createEventStreams()
   const serve = createDashboard({
     ...{ baseUrl, hotState, keys, randomness, nowMs, logger, outbox, discovery },
-    ...{ directory, writer },
+    ...{ directory, writer, streams },
     addressHashOf: (req) => keys.addressHash(String(req.headers['x-address'] ?? '192.0.2.1'), nowMs()),
     facts: options.facts ?? { run: async () => [] },
     claimRules: { trustedDomains: options.trustedDomains ?? [], groupsClaim: 'groups' },
@@ -137,7 +140,9 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     },
     writtenFiles: () => readdir(written).catch(() => []),
     advance: (ms) => void (offsetMs += ms),
+    endStreams: streams.close,
     async stop() {
+      streams.close()
       await new Promise<void>((done) => {
         server.close(() => done())
         server.closeAllConnections()

@@ -5,8 +5,8 @@
  * all columns, so that conditions may come before FINAL has merged them.
  */
 
-import { ATTEMPT, REQUEST_LOG, type AttemptRow, type RequestLogRow } from './query-rows.ts'
-import { at, newestFirst, once, pageLimit, report, within } from './query-parts.ts'
+import { ATTEMPT, REQUEST_LOG, type AttemptRow, type RequestLogRow } from '../query-rows.ts'
+import { at, newestFirst, once, pageLimit, pageOf, within } from '../query-parts.ts'
 
 /** `since_ms` is inclusive, `until_ms` exclusive. */
 export type LogWindow = {
@@ -27,10 +27,10 @@ export type LogFilters = {
   readonly kind?: string
   readonly origin?: string
   readonly text?: string
-  /** For requests: `referenceHash` of what a line names. */
-  readonly ref?: number
-  /** For attempts: the ID of an event or a job. */
-  readonly reference?: string
+  /** For requests: `referenceHash` of what a line names; one of them is enough. */
+  readonly refs?: readonly number[]
+  /** For attempts: IDs of events or jobs. */
+  readonly references?: readonly string[]
 }
 
 type LogPageParams = LogWindow & LogFilters & { readonly limit: number }
@@ -64,7 +64,7 @@ const REQUEST_CONDITIONS: Conditions = {
   path: 'path = {path:String}',
   kind: 'kind = {kind:String}',
   origin: 'origin = {origin:String}',
-  ref: 'has(refs, {ref:UInt64})',
+  refs: 'hasAny(refs, {refs:Array(UInt64)})',
   text: 'position(body, {text:String}) > 0',
 }
 
@@ -74,7 +74,7 @@ const ATTEMPT_CONDITIONS: Conditions = {
   status_to: 'response_status <= {status_to:UInt16}',
   code: 'code = {code:String}',
   path: 'request_url = {path:String}',
-  reference: '(event_id = {reference:String} OR job_id = {reference:String})',
+  references: '(event_id IN {references:Array(String)} OR job_id IN {references:Array(String)})',
   text: '(position(request_body, {text:String}) > 0 OR position(response_body, {text:String}) > 0)',
 }
 
@@ -85,13 +85,13 @@ function conditions(time: string, filters: LogFilters, texts: Conditions): strin
   return [...scope, ...own.map((name) => texts[name])].join(' AND ')
 }
 
-type RequestKey = Pick<LogWindow, 'organization'> & {
+type RequestKey = Pick<LogWindow, 'organization' | 'websites'> & {
   readonly website: string
   /** When it was received. */
   readonly at_ms: number
   readonly id: string
 }
-type AttemptKey = Pick<LogWindow, 'organization'> & {
+type AttemptKey = Pick<LogWindow, 'organization' | 'websites'> & {
   readonly website: string
   readonly event_id: string
   readonly attempt_id: string
@@ -99,7 +99,7 @@ type AttemptKey = Pick<LogWindow, 'organization'> & {
 
 export const LOG_QUERIES = {
   /** Requests, newest first. */
-  requestLines: report<LogPageParams, LogLineRow>(
+  requestLines: pageOf<LogPageParams, LogLineRow>(
     (
       params,
     ) => `SELECT website, toUnixTimestamp64Milli(received_at) AS at_ms, id, kind, method, path, status, code, origin,
@@ -109,7 +109,7 @@ export const LOG_QUERIES = {
   ),
 
   /** Attempts, newest first. No FINAL, which would read the keys of all attempts of a month. */
-  attemptLines: report<LogPageParams, LogLineRow>(
+  attemptLines: pageOf<LogPageParams, LogLineRow>(
     (params) => `SELECT website, toUnixTimestamp64Milli(started_at) AS at_ms, attempt_id AS id, 'delivery' AS kind,
       'POST' AS method, request_url AS path, response_status AS status, code, '' AS origin, duration_ms, 0 AS bytes,
       event_id, destination
@@ -118,12 +118,12 @@ export const LOG_QUERIES = {
   ),
 
   /** One request with its body. */
-  requestLog: report<RequestKey, RequestLogRow>(`SELECT ${REQUEST_LOG.sql} FROM ${once('request_logs')}
-    PREWHERE website = {website:String} AND received_at = ${at('at_ms')} AND id = {id:String}
-      AND organization = {organization:String} LIMIT 1`),
+  requestLog: pageOf<RequestKey, RequestLogRow>(`SELECT ${REQUEST_LOG.sql} FROM ${once('request_logs')}
+    PREWHERE website = {website:String} AND website IN {websites:Array(String)} AND received_at = ${at('at_ms')}
+      AND id = {id:String} AND organization = {organization:String} LIMIT 1`),
 
   /** One attempt with both bodies. */
-  attempt: report<AttemptKey, AttemptRow>(`SELECT ${ATTEMPT.sql} FROM ${once('attempts')}
-    PREWHERE website = {website:String} AND event_id = {event_id:String} AND attempt_id = {attempt_id:String}
-      AND organization = {organization:String} LIMIT 1`),
+  attempt: pageOf<AttemptKey, AttemptRow>(`SELECT ${ATTEMPT.sql} FROM ${once('attempts')}
+    PREWHERE website = {website:String} AND website IN {websites:Array(String)} AND event_id = {event_id:String}
+      AND attempt_id = {attempt_id:String} AND organization = {organization:String} LIMIT 1`),
 } as const

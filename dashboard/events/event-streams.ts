@@ -1,0 +1,88 @@
+/** Streams of events to browsers (server-sent events): how many there may be, and how they end. */
+
+import { isAtLeast } from '../../domain/people/roles.ts'
+import { rolesOf } from '../../domain/people/standing.ts'
+import { SECOND_MS } from '../../domain/durations.ts'
+import type { MemberRole } from '../../domain/model.ts'
+import { scopeOf, sessionOf, type Call } from '../http/call.ts'
+import type { Directory } from '../resources/directory.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+
+/** Browsers keep six connections to a host; a page needs some for itself. */
+const MOST_OF_SESSION = 4
+/** Beyond it browsers are told to poll, which costs this process less. */
+const MOST_OF_PROCESS = 50
+
+/** A place among the streams. */
+export interface StreamPlace {
+  /** Aborted when the process ends. */
+  readonly closing: AbortSignal
+  /** To be called once the stream is over, however it ended. */
+  readonly leave: () => void
+}
+
+export interface EventStreams {
+  /** Null: there are as many as there may be. */
+  readonly enter: (call: Call) => StreamPlace | null
+  /** Ends all streams; browsers come back a little later, each at its own time. */
+  readonly close: () => void
+}
+
+export function createEventStreams(): EventStreams {
+  const ofSessions = new Map<string, number>()
+  const closing = new AbortController()
+  let all = 0
+  const count = (session: string, by: number): void => {
+    all += by
+    const left = (ofSessions.get(session) ?? 0) + by
+    if (left === 0) ofSessions.delete(session)
+    else ofSessions.set(session, left)
+  }
+  return {
+    enter(call) {
+      const { id } = sessionOf(call)
+      if (closing.signal.aborted || all >= MOST_OF_PROCESS || (ofSessions.get(id) ?? 0) >= MOST_OF_SESSION) return null
+      count(id, 1)
+      let isIn = true
+      return {
+        closing: closing.signal,
+        leave: () => {
+          if (isIn) count(id, -1)
+          isIn = false
+        },
+      }
+    },
+    close: () => closing.abort(),
+  }
+}
+
+/** One event as it is sent. */
+export function eventText(name: string, data: object): string {
+  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
+}
+
+const RETRY_MS = { least: 2 * SECOND_MS, spread: 8 * SECOND_MS } as const
+
+/** The end of a stream: why, and when the browser may come back. Spread, so that a restart is not followed by a rush. */
+export function endText(reason: 'closing' | 'idle' | 'no_longer_allowed', random: number): string {
+  const retryMs = Math.round(RETRY_MS.least + random * RETRY_MS.spread)
+  return `retry: ${retryMs}\n${eventText('end', { reason })}`
+}
+
+interface StandingParts {
+  readonly sessions: Pick<Sessions, 'readAgain'>
+  readonly directory: Directory
+}
+
+/** Whether the person of a call may still have what they began to read. */
+export type StillAllowed = (call: Call, least: MemberRole) => Promise<boolean>
+
+export function createStillAllowed({ sessions, directory }: StandingParts): StillAllowed {
+  return async (call, least) => {
+    const session = await sessions.readAgain(sessionOf(call))
+    if (session === null) return false
+    const { organization } = scopeOf(call)
+    if (!directory.organizations().has(organization.id)) return false
+    return isAtLeast(rolesOf(session, directory.members()).get(organization.id) ?? null, least)
+  }
+}

@@ -1,0 +1,34 @@
+/** Where the next page of a list goes on, as a text that browsers hand back and cannot change. */
+
+import { decodeBase64url, encodeBase64url } from '../../domain/base64url.ts'
+import type { LogPosition } from '../../domain/logs/walk.ts'
+
+const MAC_CHARS = 32
+const SEPARATOR = '.'
+const MOST_CHARS = 400
+
+export interface Cursors {
+  /** `list` says what is listed, so that a cursor of one list is none of another. */
+  readonly write: (list: string, position: LogPosition) => string
+  /** Null if we did not write it for this list. */
+  readonly read: (list: string, cursor: string) => LogPosition | null
+}
+
+export function createCursors(mac: (text: string) => string): Cursors {
+  const signed = (list: string, text: string): string => mac(`${list}\0${text}`).slice(0, MAC_CHARS)
+  return {
+    write(list, { beforeMs, beforeId }) {
+      const text = encodeBase64url(Buffer.from(JSON.stringify([beforeMs, beforeId])))
+      return `${text}${SEPARATOR}${signed(list, text)}`
+    },
+    read(list, cursor) {
+      const [text = '', sent = ''] = cursor.length > MOST_CHARS ? [] : cursor.split(SEPARATOR)
+      // A keyed hash of our own text: how long the comparison takes tells nothing that helps to make another.
+      if (text === '' || sent !== signed(list, text)) return null
+      const bytes = decodeBase64url(text)
+      if (bytes === null) return null
+      const [beforeMs, beforeId] = JSON.parse(Buffer.from(bytes).toString('utf8')) as [number, string]
+      return { beforeMs, beforeId }
+    },
+  }
+}

@@ -1,0 +1,98 @@
+/** New lines of Logs for those who watch: one poll a second for each set of websites, whoever watches it. */
+
+import { setTimeout as wait } from 'node:timers/promises'
+
+import { LIMITS } from '../../domain/limits.ts'
+import { SECOND_MS } from '../../domain/durations.ts'
+import { newestOf } from '../../domain/logs/walk.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import type { LogLineRow } from '../../ports/facts/pages/logs.ts'
+
+/** Of one poll, the oldest first. */
+interface FeedTick {
+  readonly rows: readonly LogLineRow[]
+}
+
+interface FeedKey {
+  readonly organization: string
+  readonly websites: readonly string[]
+}
+
+export interface LineFeeds {
+  /** Calls back at every poll, also if it found nothing or failed. The result ends it. */
+  readonly watch: (key: FeedKey, onTick: (tick: FeedTick) => void) => () => void
+}
+
+interface FeedParts {
+  readonly facts: Pick<Facts, 'run'>
+  readonly nowMs: () => number
+  readonly pollMs?: number
+}
+
+/** Lines become visible a moment after their time: each poll looks back this far, and shows each line once. */
+const OVERLAP_MS = 15 * SECOND_MS
+const MOST_LINES = 400
+
+export function createLineFeeds(parts: FeedParts): LineFeeds {
+  const feeds = new Map<string, Feed>()
+  return {
+    watch(key, onTick) {
+      const name = JSON.stringify([key.organization, key.websites])
+      let feed = feeds.get(name)
+      if (feed === undefined) feeds.set(name, (feed = startFeed(key, parts)))
+      const { watchers, end } = feed
+      watchers.add(onTick)
+      return () => {
+        watchers.delete(onTick)
+        if (watchers.size > 0 || feeds.get(name)?.watchers !== watchers) return
+        feeds.delete(name)
+        end.abort()
+      }
+    },
+  }
+}
+
+interface Feed {
+  readonly watchers: Set<(tick: FeedTick) => void>
+  readonly end: AbortController
+}
+
+function startFeed(key: FeedKey, { facts, nowMs, pollMs = SECOND_MS }: FeedParts): Feed {
+  const feed: Feed = { watchers: new Set(), end: new AbortController() }
+  const { signal } = feed.end
+  const seen = new Map<string, number>()
+  const startMs = nowMs()
+  const poll = async (): Promise<void> => {
+    const rows = key.websites.length === 0 ? [] : await newestLines(key, { facts, nowMs, signal })
+    const fresh = rows.filter(({ id, at_ms: atMs }) => atMs >= startMs - SECOND_MS && !seen.has(id)).toReversed()
+    for (const { id, at_ms: atMs } of fresh) seen.set(id, atMs)
+    for (const [id, atMs] of seen) if (atMs < nowMs() - 2 * OVERLAP_MS) seen.delete(id)
+    tell({ rows: fresh })
+  }
+  const tell = (tick: FeedTick): void => {
+    for (const watcher of feed.watchers) watcher(tick)
+  }
+  const run = async (): Promise<void> => {
+    while (!signal.aborted) {
+      // While the engine is away nothing is new; the next poll finds what came meanwhile, as far as it looks back.
+      await poll().catch(() => tell({ rows: [] }))
+      await wait(pollMs, undefined, { signal }).catch(() => undefined)
+    }
+  }
+  void run()
+  return feed
+}
+
+async function newestLines(
+  key: FeedKey,
+  { facts, nowMs, signal }: Pick<FeedParts, 'facts' | 'nowMs'> & { readonly signal: AbortSignal },
+): Promise<readonly LogLineRow[]> {
+  const bounds = { since_ms: nowMs() - OVERLAP_MS, until_ms: nowMs() + LIMITS.clockSkewMs, limit: MOST_LINES }
+  return newestOf(
+    [
+      await facts.run('requestLines', { ...key, ...bounds }, { signal }),
+      await facts.run('attemptLines', { ...key, ...bounds }, { signal }),
+    ],
+    MOST_LINES,
+  )
+}

@@ -1,0 +1,83 @@
+/** One page of Logs, and one line with its bodies. */
+
+import { refuse } from '../../domain/errors.ts'
+import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
+import { DAY_MS } from '../../domain/durations.ts'
+import type { LogPosition } from '../../domain/logs/walk.ts'
+import { answer, type Call, type Handler } from '../http/call.ts'
+import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
+import type { Cursors } from './cursor.ts'
+import { directedFilters } from './filters.ts'
+import { lineOf } from './line.ts'
+import { readLogPage, type LogQuestion, type PageClock } from './pages.ts'
+
+/** Clocks of other machines may be ahead. */
+const AHEAD_MS = LIMITS.clockSkewMs
+
+/** What the query asks for; null if its cursor is none of ours. */
+function logQuestion(
+  { queryValues, nowMs }: Call,
+  { organization }: Pick<OrganizationFacts, 'organization'>,
+  page: { readonly cursors: Cursors; readonly limit: number },
+): LogQuestion | null {
+  const { since, until, cursor } = queryValues
+  const oldestMs = nowMs - PLAN_LIMITS[organization.plan].logRetentionDays * DAY_MS
+  const sinceMs = typeof since === 'number' ? Math.max(since, oldestMs) : oldestMs
+  const newest = { beforeMs: nowMs + AHEAD_MS, beforeId: '' }
+  const start = typeof until === 'number' && until < newest.beforeMs ? { ...newest, beforeMs: until } : newest
+  const from = typeof cursor === 'string' ? page.cursors.read(organization.id, cursor) : start
+  return from === null ? null : { filters: directedFilters(queryValues), sinceMs, from, limit: page.limit }
+}
+
+interface LogParts {
+  readonly scope: ReadScope
+  readonly cursors: Cursors
+  readonly clock: PageClock
+}
+
+const refuseCursor = () => refuse('invalid_field', { field: '/cursor', message: 'is none that this list gave' })
+
+export function listLogs({ scope, cursors, clock }: LogParts): Handler {
+  return async (call) => {
+    const reads = scope(call)
+    if ('code' in reads) return reads
+    const question = logQuestion(call, reads, { cursors, limit: LIMITS.logsPerPage })
+    if (question === null) return refuseCursor()
+    const { rows, next } = await readLogPage(reads, question, clock)
+    return answer({
+      records: rows.map(lineOf),
+      // Nothing is missing from here on; what is older was not looked at yet.
+      searchedBackTo: next === null ? question.sinceMs : next.beforeMs,
+      next: next === null ? null : writeNext(cursors, reads, next),
+    })
+  }
+}
+
+function writeNext(cursors: Cursors, { organization }: OrganizationFacts, next: LogPosition): string {
+  return cursors.write(organization.id, next)
+}
+
+const REQUEST_ID = /^[0-9a-f]{28}$/
+const TIME_CHARS = 12
+export function readLoggedRequest(scope: ReadScope): Handler {
+  return async (call) => {
+    const reads = scope(call)
+    if ('code' in reads) return reads
+    const { website = '', request: id = '' } = call.params
+    if (!REQUEST_ID.test(id)) return refuse('not_found')
+    const atMs = parseInt(id.slice(0, TIME_CHARS), 16)
+    if (atMs > call.nowMs + DAY_MS) return refuse('not_found')
+    const [row] = await reads.run('requestLog', { website, id, at_ms: atMs })
+    return row === undefined ? refuse('not_found') : answer({ direction: 'inbound', ...row })
+  }
+}
+
+export function readLoggedAttempt(scope: ReadScope): Handler {
+  return async (call) => {
+    const reads = scope(call)
+    if ('code' in reads) return reads
+    const { website = '', event = '', attempt = '' } = call.params
+    const [row] = await reads.run('attempt', { website, event_id: event, attempt_id: attempt })
+    return row === undefined ? refuse('not_found') : answer({ direction: 'outbound', ...row })
+  }
+}

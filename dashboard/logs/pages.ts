@@ -1,0 +1,73 @@
+/** Reads Logs window by window, from the newest back, until a page is full or its time is up. */
+
+import { newestOf, windowMs, type LogPosition } from '../../domain/logs/walk.ts'
+import type { LogFilters, LogLineRow } from '../../ports/facts/pages/logs.ts'
+import type { OrganizationFacts } from '../reads/scope.ts'
+import type { DirectedFilters } from './filters.ts'
+
+type LogReads = Pick<OrganizationFacts, 'run'>
+
+/** What is asked for: lines from `sinceMs` (inclusive) back from a position. */
+export interface LogQuestion {
+  readonly filters: DirectedFilters
+  readonly sinceMs: number
+  readonly from: LogPosition
+  readonly limit: number
+}
+
+interface LogPage {
+  /** Newest first. */
+  readonly rows: readonly LogLineRow[]
+  /** Where the next page goes on; null if there is nothing older. */
+  readonly next: LogPosition | null
+}
+
+export interface PageClock {
+  readonly elapsedMs: () => number
+}
+
+/** From here on a page is given as it is, with the place that it came to. */
+const PATIENCE_MS = 1_000
+
+export async function readLogPage(reads: LogReads, question: LogQuestion, clock: PageClock): Promise<LogPage> {
+  const { filters, sinceMs, limit } = question
+  const isText = filters.requests?.text !== undefined || filters.attempts?.text !== undefined
+  const startedMs = clock.elapsedMs()
+  const rows: LogLineRow[] = []
+  let position = question.from
+  for (let windows = 0; ; windows++) {
+    const floorMs = Math.max(sinceMs, position.beforeMs - windowMs(isText, windows))
+    const wanted = limit - rows.length
+    rows.push(...(await readWindow(reads, filters, { sinceMs: floorMs, position, limit: wanted })))
+    const last = rows.at(-1)
+    if (rows.length >= limit && last !== undefined) return { rows, next: { beforeMs: last.at_ms, beforeId: last.id } }
+    if (floorMs <= sinceMs) return { rows, next: null }
+    position = { beforeMs: floorMs, beforeId: '' }
+    if (clock.elapsedMs() - startedMs > PATIENCE_MS) return { rows, next: position }
+  }
+}
+
+interface Window {
+  readonly sinceMs: number
+  readonly position: LogPosition
+  readonly limit: number
+}
+
+/** One statement for each direction that can have lines. */
+async function readWindow(
+  reads: LogReads,
+  { requests, attempts }: DirectedFilters,
+  { sinceMs, position, limit }: Window,
+): Promise<readonly LogLineRow[]> {
+  const { beforeMs, beforeId } = position
+  const bounds = { since_ms: sinceMs, until_ms: beforeId === '' ? beforeMs : beforeMs + 1, limit }
+  const after = beforeId === '' ? {} : { before_ms: beforeMs, before_id: beforeId }
+  const of = (filters: LogFilters) => ({ ...bounds, ...after, ...filters })
+  return newestOf(
+    [
+      requests === null ? [] : await reads.run('requestLines', of(requests)),
+      attempts === null ? [] : await reads.run('attemptLines', of(attempts)),
+    ],
+    limit,
+  )
+}

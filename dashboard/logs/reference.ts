@@ -1,0 +1,42 @@
+/** Turns what a person pastes into what Logs can be searched by: receipts and tokens reach no address and no log. */
+
+import { LIMITS } from '../../domain/limits.ts'
+import { readReceipt, readToken, type ReceiptKeys } from '../../domain/receipt.ts'
+import { objectSchema } from '../../domain/schema/json-schema.ts'
+import { answer, textOf, type Handler } from '../http/call.ts'
+import type { ReadScope } from '../reads/scope.ts'
+
+/** The keys that receipts are read and hashed with. */
+export type ReferenceKeys = ReceiptKeys & {
+  /** Under every secret that is still read. */
+  readonly logHashes: (value: string) => readonly string[]
+}
+
+export const REFERENCE_SCHEMA = objectSchema(
+  {
+    text: {
+      ...{ type: 'string', description: 'A receipt, a token, or an ID of an event, installation or visit.' },
+      ...{ minLength: LIMITS.idChars.min, maxLength: LIMITS.idChars.max },
+    },
+  },
+  ['text'],
+)
+
+const SECRET_FORM = /^(wht_)?[A-Za-z0-9_-]{43}$/
+
+/** A receipt is answered by its visit, if it is one of this organisation, and by its hashes; an ID by itself. */
+export function resolveReference(scope: ReadScope, keys: ReferenceKeys): Handler {
+  return async (call) => {
+    const reads = scope(call)
+    if ('code' in reads) return reads
+    const text = textOf(call, 'text').trim()
+    if (!SECRET_FORM.test(text)) return answer({ references: [text] })
+    const visits = reads.websites.flatMap(({ id }) => {
+      const claims = readReceipt(keys, id, text) ?? readToken(keys, id, text)
+      return claims === null ? [] : [claims.visitId]
+    })
+    // An event's ID may have the form of a receipt.
+    const itself = visits.length === 0 && !text.startsWith('wht_') ? [text] : []
+    return answer({ references: [...visits, ...keys.logHashes(text), ...itself] })
+  }
+}

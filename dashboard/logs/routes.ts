@@ -1,0 +1,69 @@
+/** Routes of Logs: lists, single lines, streams of new lines, and what to search by. */
+
+import type { Facts } from '../../ports/facts/facts.ts'
+import type { HandlersOf } from '../http/call.ts'
+import type { RouteRow } from '../http/route.ts'
+import { createCursors } from './cursor.ts'
+import { createLineFeeds } from './feed.ts'
+import { LOG_FILTER_SCHEMA, LOG_LIST_SCHEMA, WEBSITE_PARAMETER } from './filters.ts'
+import { listLogs, readLoggedAttempt, readLoggedRequest } from './list.ts'
+import { REFERENCE_SCHEMA, resolveReference, type ReferenceKeys } from './reference.ts'
+import { tailLogs, watchLive, type TailParts } from './tail.ts'
+
+const LOGS = '/api/organizations/:organization/logs'
+
+export const LOG_ROUTES = {
+  logs: {
+    ...{ method: 'GET', path: LOGS, needs: 'Viewer', rate: 'read' },
+    summary: 'Requests and attempts at delivery, newest first, without their bodies.',
+    query: {
+      ...LOG_LIST_SCHEMA,
+      cursor: { type: 'string', description: '`next` of the page before.', minLength: 1, maxLength: 400 },
+    },
+  },
+  loggedRequest: {
+    ...{ method: 'GET', path: `${LOGS}/requests/:website/:request`, needs: 'Viewer', rate: 'read' },
+    summary: 'One request with its exact body.',
+  },
+  loggedAttempt: {
+    ...{ method: 'GET', path: `${LOGS}/attempts/:website/:event/:attempt`, needs: 'Viewer', rate: 'read' },
+    summary: 'One attempt at delivery with both bodies.',
+  },
+  logTail: {
+    ...{ method: 'GET', path: `${LOGS}/tail`, needs: 'Viewer', rate: 'read' },
+    summary: 'New lines of Logs as a stream of events; 4 streams for a session, then `429`: poll instead.',
+    query: LOG_FILTER_SCHEMA,
+  },
+  live: {
+    ...{ method: 'GET', path: '/api/organizations/:organization/live', needs: 'Viewer', rate: 'read' },
+    summary: 'Requests of the last half hour, and each new one as it comes, as a stream of events.',
+    query: { website: WEBSITE_PARAMETER },
+  },
+  logReference: {
+    ...{ method: 'POST', path: `${LOGS}/reference`, needs: 'Viewer', rate: 'read' },
+    summary: 'What to search Logs by for a receipt, a token or an ID; a receipt must not stand in an address.',
+    body: REFERENCE_SCHEMA,
+  },
+} as const satisfies Record<string, RouteRow>
+
+export interface LogKeys extends ReferenceKeys {
+  readonly cursorMac: (text: string) => string
+}
+
+interface LogRouteParts extends Omit<TailParts, 'feeds' | 'random'> {
+  readonly facts: Pick<Facts, 'run'>
+  readonly keys: LogKeys
+}
+
+export function logHandlers({ scope, keys, ...rest }: LogRouteParts): HandlersOf<typeof LOG_ROUTES> {
+  const parts = { scope, cursors: createCursors(keys.cursorMac), clock: { elapsedMs: () => performance.now() } }
+  const watching = { ...rest, scope, feeds: createLineFeeds(rest), random: Math.random }
+  return {
+    logTail: tailLogs(watching),
+    live: watchLive(watching),
+    logs: listLogs(parts),
+    loggedRequest: readLoggedRequest(scope),
+    loggedAttempt: readLoggedAttempt(scope),
+    logReference: resolveReference(scope, keys),
+  }
+}

@@ -1,0 +1,129 @@
+/** New lines of Logs as they come, as a stream of events: the tail of Logs, and the live view of requests. */
+
+import { once } from 'node:events'
+
+import { refuse } from '../../domain/errors.ts'
+import { MINUTE_MS } from '../../domain/durations.ts'
+import type { LogFilters, LogLineRow } from '../../ports/facts/pages/logs.ts'
+import { endText, eventText, type EventStreams, type StillAllowed, type StreamPlace } from '../events/event-streams.ts'
+import type { Call, Handler, StreamAnswer } from '../http/call.ts'
+import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
+import { directedFilters, type DirectedFilters } from './filters.ts'
+import type { LineFeeds } from './feed.ts'
+import { lineOf } from './line.ts'
+
+/** Lines of one tick; the others are counted. Nobody reads more. */
+const LINES_A_TICK = 20
+const IDLE_MS = 15 * MINUTE_MS
+const POLL_AFTER_S = 5
+/** What the live view begins with. */
+const LIVE = { sinceMs: 30 * MINUTE_MS, lines: 50 } as const
+
+export interface TailParts {
+  readonly scope: ReadScope
+  readonly feeds: LineFeeds
+  readonly streams: EventStreams
+  readonly stillAllowed: StillAllowed
+  readonly nowMs: () => number
+  readonly random: () => number
+}
+
+/** The browser polls instead if there are as many streams as there may be. */
+export function tailLogs(parts: TailParts): Handler {
+  return async (call) => {
+    const reads = parts.scope(call)
+    if ('code' in reads) return reads
+    return streamLines({ ...parts, call, reads, filters: directedFilters(call.queryValues), first: [] })
+  }
+}
+
+/** Requests of the last half hour, then each as it comes. */
+export function watchLive(parts: TailParts): Handler {
+  return async (call) => {
+    const reads = parts.scope(call)
+    if ('code' in reads) return reads
+    const bounds = { since_ms: call.nowMs - LIVE.sinceMs, until_ms: call.nowMs, limit: LIVE.lines }
+    const first = (await reads.run('requestLines', bounds)).toReversed()
+    return streamLines({ ...parts, call, reads, filters: { requests: {}, attempts: null }, first })
+  }
+}
+
+interface Watched extends TailParts {
+  readonly call: Call
+  readonly reads: OrganizationFacts
+  readonly filters: DirectedFilters
+  readonly first: readonly LogLineRow[]
+}
+
+function streamLines(watched: Watched): StreamAnswer | ReturnType<typeof refuse> {
+  const place = watched.streams.enter(watched.call)
+  if (place === null) return refuse('rate_limited', { retryAfter: POLL_AFTER_S })
+  return {
+    kind: 'stream',
+    contentType: 'text/event-stream; charset=utf-8',
+    // Proxies that gather answers would hold the lines back.
+    headers: { 'X-Accel-Buffering': 'no' },
+    chunks: lineEvents(watched, place),
+  }
+}
+
+/** Lines of one watcher that were not sent yet: bounded, however slowly the browser reads. */
+interface Unsent {
+  readonly rows: LogLineRow[]
+  more: number
+}
+
+async function* lineEvents(watched: Watched, place: StreamPlace): AsyncGenerator<string> {
+  const { call, reads, filters, first, feeds, stillAllowed, nowMs, random } = watched
+  const unsent: Unsent = { rows: [], more: 0 }
+  const over = AbortSignal.any([call.signal, place.closing])
+  const ticks = new EventTarget()
+  const websites = reads.websites.map(({ id }) => id)
+  const stop = feeds.watch({ organization: reads.organization.id, websites }, ({ rows }) => {
+    take(
+      unsent,
+      rows.filter((row) => fits(row, filters)),
+    )
+    ticks.dispatchEvent(new Event('tick'))
+  })
+  let heardMs = nowMs()
+  try {
+    yield linesText(first, 0)
+    while (true) {
+      await once(ticks, 'tick', { signal: over }).catch(() => undefined)
+      if (call.signal.aborted) return
+      if (place.closing.aborted) return void (yield endText('closing', random()))
+      if (!(await stillAllowed(call, 'Viewer'))) return void (yield endText('no_longer_allowed', random()))
+      if (unsent.rows.length > 0) {
+        heardMs = nowMs()
+        yield linesText(unsent.rows.splice(0), unsent.more)
+        unsent.more = 0
+      } else if (nowMs() - heardMs > IDLE_MS) return void (yield endText('idle', random()))
+      else yield ': still here\n\n'
+    }
+  } finally {
+    stop()
+    place.leave()
+  }
+}
+
+function linesText(rows: readonly LogLineRow[], more: number): string {
+  return eventText('lines', { records: rows.map(lineOf), more })
+}
+
+function take(unsent: Unsent, rows: readonly LogLineRow[]): void {
+  const room = Math.max(0, LINES_A_TICK - unsent.rows.length)
+  unsent.rows.push(...rows.slice(0, room))
+  unsent.more += Math.max(0, rows.length - room)
+}
+
+function fits(row: LogLineRow, { requests, attempts }: DirectedFilters): boolean {
+  const filters = row.destination === '' ? requests : attempts
+  return filters !== null && fitsFilters(row, filters)
+}
+
+function fitsFilters(row: LogLineRow, filters: LogFilters): boolean {
+  const { status_from: from = 0, status_to: to = Infinity } = filters
+  const names = ['code', 'path', 'kind', 'origin'] as const
+  return row.status >= from && row.status <= to && names.every((name) => (filters[name] ?? row[name]) === row[name])
+}

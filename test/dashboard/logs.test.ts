@@ -1,0 +1,287 @@
+/** Logs in the dashboard's API: pages, lines, search and tail, over a real engine. */
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { expect } from 'chai'
+
+import { issueReceipt } from '../../domain/receipt.ts'
+import type { RequestLog } from '../../domain/records.ts'
+import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
+import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import { migrate } from '../../ports/facts/migrate.ts'
+import { createKeyring } from '../../runtime/keyring.ts'
+import { attempt, deliveryRecord, installRecord, requestRecord, store, visitRecord } from '../contract/fact-samples.ts'
+import { until } from '../../fixtures/until.ts'
+import { organizationOf, SECRET, startStage, type Stage, type Told } from './support/stage.ts'
+
+const website = (id: string, organization: string): string =>
+  `---\napiVersion: whence.dev/v1alpha1\nkind: Website\nmetadata: { name: ${id} }\n` +
+  `spec: { organizationRef: { name: ${organization} }, displayName: ${id}, primaryOrigin: 'https://${id}.example', providers: [ga4] }\n`
+
+const MANIFESTS = [
+  organizationOf('acme', { members: { 'anna@acme.dev': 'Viewer' } }),
+  ...['acme-one', 'acme-two', 'acme-live', 'acme-text'].map((id) => website(id, 'acme')),
+  `---\n${organizationOf('other', { members: { 'bert@other.dev': 'Owner' } })}`,
+  website('other-one', 'other'),
+].join('')
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const ROOT = '/api/organizations'
+
+describe('Logs in the dashboard', () => {
+  let folder: string
+  let facts: Facts
+  let stage: Stage
+  let anna: string
+  let bert: string
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'whence-logs-'))
+    const connection = await openChdb(folder)
+    await migrate(connection)
+    facts = clickhouseFacts(connection, { nowMs: Date.now })
+    stage = await startStage({ manifests: MANIFESTS, facts })
+    anna = await stage.signIn('anna@acme.dev')
+    bert = await stage.signIn('bert@other.dev')
+  })
+  after(async () => {
+    await stage?.stop()
+    await facts?.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  let serial = 0
+  const idAt = (ms: number): string => ms.toString(16).padStart(12, '0') + (serial++).toString(16).padStart(16, '0')
+  const log = (site: string, agoMs: number, changes: Partial<RequestLog> = {}) => {
+    const receivedAtMs = Date.now() - agoMs
+    const organization = site.split('-')[0] ?? ''
+    return requestRecord({ website: site, organization, receivedAtMs, id: idAt(receivedAtMs), ...changes })
+  }
+  const logs = (query = '', organization = 'acme', cookies = anna): Promise<Told> =>
+    stage.ask('GET', `${ROOT}/${organization}/logs${query}`, { cookies })
+
+  it('give every line once over all pages, newest first, requests and attempts, while more come', async () => {
+    const old = Array.from({ length: 430 }, (_, index) => log('acme-one', HOUR_MS + index * 200_000))
+    const sent = deliveryRecord({
+      ...{ website: 'acme-one', organization: 'acme', eventId: 'event-sent' },
+      attempt: attempt({ startedAtMs: Date.now() - 8 * HOUR_MS, attemptId: 'attempt-one' }),
+    })
+    await store(facts, [...old, sent])
+    const seen: Told['body'][] = []
+    let next: string | null = ''
+    for (let page = 0; next !== null; page++) {
+      const told = await logs(
+        `?website=acme-one&since=${Date.now() - DAY_MS - 4 * HOUR_MS}${next === '' ? '' : `&cursor=${next}`}`,
+      )
+      expect(told.status, told.text).to.equal(200)
+      expect(told.body['records'].length).to.be.at.most(200)
+      seen.push(...told.body['records'])
+      next = told.body['next']
+      await store(facts, [log('acme-one', 0)])
+      expect(page).to.be.lessThan(60)
+    }
+    const expected = [...old.map(({ request }) => request.id), 'attempt-one']
+    expect(seen.map(({ id }) => id)).to.have.members(expected)
+    expect(seen.map(({ at }) => at)).to.deep.equal(seen.map(({ at }) => at).toSorted((a, b) => b - a))
+    const [attempted] = seen.filter(({ direction }) => direction === 'outbound')
+    expect(attempted).to.include({ event: 'event-sent', destination: 'acme-ga4', kind: 'delivery', status: 204 })
+  })
+
+  it('are narrowed by direction, class of status, code, kind, path, origin and time', async () => {
+    const recent = `website=acme-two&since=${Date.now() - 4 * HOUR_MS}`
+    const odd = { status: 429, code: 'rate_limited', path: '/v1/odd', origin: 'https://odd.example' }
+    await store(facts, [log('acme-two', 2 * HOUR_MS, odd), log('acme-two', 3 * HOUR_MS)])
+    const all = ['status=4xx', 'code=rate_limited', 'path=/v1/odd', 'origin=https://odd.example']
+    for (const filter of all) {
+      const { body } = await logs(`?${recent}&${filter}`)
+      expect(
+        body['records'].map(({ path }: { path: string }) => path),
+        filter,
+      ).to.deep.equal(['/v1/odd'])
+    }
+    const counts = [
+      'kind=request',
+      'kind=visit',
+      'direction=outbound',
+      'status=none',
+      `until=${Date.now() - 2.5 * HOUR_MS}`,
+    ]
+    const found = await Promise.all(counts.map((filter) => logs(`?${recent}&${filter}`)))
+    expect(found.map(({ body }) => body['records'].length)).to.deep.equal([2, 0, 0, 0, 1])
+    for (const wrong of ['status=9xx', 'kind=x', 'limit=9', 'since=x', `text=${'a'.repeat(300)}`])
+      expect((await logs(`?${wrong}`)).status, wrong).to.equal(400)
+  })
+
+  it('are found by IDs, and by a receipt that never stands in an address', async () => {
+    const keys = createKeyring([SECRET])
+    const random = Buffer.from('abcde')
+    const fresh = { website: 'acme-two', origin: 'https://acme-two.example', issuedAtMs: Date.now() - HOUR_MS, random }
+    const { text, claims } = issueReceipt(keys, { ...fresh, isHandoffOnly: false, isUnrecorded: false, gpc: false })
+    const mine = { website: 'acme-two', organization: 'acme' }
+    const visit = { ...visitRecord({ ...mine, visitId: claims.visitId }), request: log('acme-two', HOUR_MS).request }
+    const refused = log('acme-two', HOUR_MS, { status: 410, body: `{"receipt":"hmac:${keys.logHash(text)}"}` })
+    const install = {
+      ...installRecord({ ...mine, eventId: 'event-found', installationId: 'machine-found' }),
+      request: log('acme-two', HOUR_MS).request,
+    }
+    await store(facts, [visit, refused, install])
+    const idsOf = async (reference: string): Promise<string[]> =>
+      (await logs(`?reference=${reference}&since=${Date.now() - DAY_MS}`)).body['records'].map(
+        ({ id }: { id: string }) => id,
+      )
+    for (const id of ['event-found', 'machine-found']) expect(await idsOf(id)).to.deep.equal([install.request.id])
+    const resolve = (organization: string, cookies: string, pasted: string): Promise<Told> =>
+      stage.ask('POST', `${ROOT}/${organization}/logs/reference`, { cookies, body: { text: pasted } })
+    const { body } = await resolve('acme', anna, text)
+    expect(await idsOf(body['references'].join())).to.have.members([visit.request.id, refused.request.id])
+    expect((await resolve('acme', anna, 'event-found')).body).to.deep.equal({ references: ['event-found'] })
+    // Of somebody else's receipt it is not said which visit it was.
+    expect((await resolve('other', bert, text)).text).not.to.include(claims.visitId)
+    expect(stage.logLines.join('')).not.to.include(text)
+  })
+
+  it('are searched by text, from the newest back, and say how far', async () => {
+    const needle = 'needle "in" %_ hay'
+    await store(
+      facts,
+      [5, 60].map((hours) => log('acme-text', hours * HOUR_MS, { body: `x ${needle} y` })),
+    )
+    const since = Date.now() - 3 * DAY_MS
+    const found: number[] = []
+    const backTo: number[] = []
+    let query: string | null = ''
+    while (query !== null) {
+      const told: Told = await logs(`?website=acme-text&since=${since}&text=${encodeURIComponent(needle)}${query}`)
+      found.push(...told.body['records'].map(({ at }: { at: number }) => at))
+      backTo.push(told.body['searchedBackTo'])
+      query = told.body['next'] === null ? null : `&cursor=${told.body['next']}`
+    }
+    expect(found).to.have.lengthOf(2)
+    expect(backTo.at(-1)).to.equal(since)
+    expect(backTo).to.deep.equal(backTo.toSorted((a, b) => b - a))
+  })
+
+  it('give one line with its exact body, and both bodies of an attempt', async () => {
+    const record = log('acme-one', HOUR_MS, { body: '{"a":\t"Ä"}\n' })
+    const attempted = attempt({
+      startedAtMs: Date.now() - HOUR_MS,
+      attemptId: 'attempt-two',
+      requestBody: 'sent',
+      responseBody: 'came',
+    })
+    await store(facts, [
+      record,
+      deliveryRecord({ website: 'acme-one', organization: 'acme', eventId: 'event-two', attempt: attempted }),
+    ])
+    const request = await stage.ask('GET', `${ROOT}/acme/logs/requests/acme-one/${record.request.id}`, {
+      cookies: anna,
+    })
+    expect(request.body).to.include({ body: '{"a":\t"Ä"}\n', direction: 'inbound', body_form: 'text' })
+    const sent = await stage.ask('GET', `${ROOT}/acme/logs/attempts/acme-one/event-two/attempt-two`, { cookies: anna })
+    expect(sent.body).to.include({ request_body: 'sent', response_body: 'came', direction: 'outbound' })
+  })
+
+  it('of others are not there, whatever is swapped', async () => {
+    const theirs = log('other-one', HOUR_MS, { body: '{"event_id":"event-other"}' })
+    await store(facts, [theirs, log('acme-one', HOUR_MS)])
+    const own = await logs('', 'other', bert)
+    expect(own.body['records'].map(({ id }: { id: string }) => id)).to.include(theirs.request.id)
+    const page = await logs()
+    expect(page.text).not.to.include(theirs.request.id)
+    expect((await logs(`?reference=event-other&since=${Date.now() - DAY_MS}`)).body['records']).to.deep.equal([])
+    const nothing = await stage.ask('GET', `${ROOT}/acme/logs/requests/acme-one/${'0'.repeat(28)}`, { cookies: anna })
+    const swapped = [
+      await stage.ask('GET', `${ROOT}/acme/logs/requests/other-one/${theirs.request.id}`, { cookies: anna }),
+      await stage.ask('GET', `${ROOT}/acme/logs/requests/acme-one/${theirs.request.id}`, { cookies: anna }),
+      await stage.ask('GET', `${ROOT}/other/logs/requests/other-one/${theirs.request.id}`, { cookies: anna }),
+      await stage.ask('GET', `${ROOT}/acme/logs/attempts/other-one/event-two/attempt-two`, { cookies: anna }),
+      await logs('?website=other-one'),
+      await logs('', 'other'),
+      await stage.ask('GET', `${ROOT}/acme/logs/tail?website=other-one`, { cookies: anna }),
+      await stage.ask('GET', `${ROOT}/other/live`, { cookies: anna }),
+    ]
+    for (const told of swapped) expect([told.status, told.text]).to.deep.equal([nothing.status, nothing.text])
+    const { body } = await logs('?until=9')
+    expect(body).to.include({ next: null })
+    const cursor = (await logs(`?website=acme-one`)).body['next'] as string
+    for (const wrong of [`${cursor}0`, cursor.replace('.', '0.'), 'x', '.'])
+      expect((await logs(`?cursor=${wrong}`)).status, wrong).to.equal(400)
+    expect((await logs(`?cursor=${cursor}`, 'other', bert)).status).to.equal(400)
+  })
+
+  describe('as they come', () => {
+    interface Watch {
+      readonly status: number
+      readonly text: () => string
+      readonly ended: Promise<void>
+      readonly leave: () => void
+    }
+    const watches: Watch[] = []
+    const watch = async (path: string, cookies: string): Promise<Watch> => {
+      const gone = new AbortController()
+      const headers = { Cookie: cookies, 'Sec-Fetch-Site': 'same-origin' }
+      const response = await fetch(`${stage.url}${ROOT}/${path}`, { headers, signal: gone.signal })
+      let text = ''
+      const read = async (): Promise<void> => {
+        const decoder = new TextDecoder()
+        for await (const chunk of response.body ?? []) text += decoder.decode(chunk as Uint8Array, { stream: true })
+      }
+      const ended = read().catch(() => undefined)
+      const opened = { status: response.status, text: () => text, ended, leave: () => gone.abort() }
+      watches.push(opened)
+      return opened
+    }
+    afterEach(async () => {
+      for (const { leave } of watches) leave()
+      await Promise.all(watches.splice(0).map(({ ended }) => ended))
+    })
+    const times = (text: string, part: string): number => text.split(part).length - 1
+
+    it('are shown once each, those that fit, and counted beyond twenty a second', async () => {
+      const anew = await stage.signIn('anna@acme.dev')
+      const tail = await watch('acme/logs/tail?website=acme-live&status=4xx', anew)
+      await until(() => tail.text().includes('event: lines'))
+      const refused = Array.from({ length: 30 }, () => log('acme-live', 0, { status: 404 }))
+      await store(facts, [...refused, log('acme-live', 0)])
+      await until(() => tail.text().includes('"more":10'))
+      await store(facts, refused)
+      const last = log('acme-live', 0, { status: 404 })
+      await store(facts, [last])
+      await until(() => tail.text().includes(last.request.id))
+      expect(times(tail.text(), '"status":404')).to.equal(21)
+      expect(tail.text()).not.to.include('"status":200')
+    })
+
+    it('begin the live view with the requests of the last half hour', async () => {
+      const anew = await stage.signIn('anna@acme.dev')
+      const [old, recent] = [log('acme-live', HOUR_MS), log('acme-live', HOUR_MS / 4)]
+      await store(facts, [old, recent])
+      const live = await watch('acme/live?website=acme-live', anew)
+      await until(() => live.text().includes(recent.request.id))
+      expect(live.text()).not.to.include(old.request.id)
+    })
+
+    it('are given to four streams of a session, and to the next after one has left', async () => {
+      const anew = await stage.signIn('anna@acme.dev')
+      const four = await Promise.all([1, 2, 3, 4].map(() => watch('acme/logs/tail', anew)))
+      expect((await watch('acme/live', anew)).status).to.equal(429)
+      four[0]?.leave()
+      await until(async () => (await watch('acme/logs/tail', anew)).status === 200)
+    })
+
+    it('end with the session, and with the process in a way that brings browsers back apart', async () => {
+      const [leaving, staying] = [await stage.signIn('anna@acme.dev'), await stage.signIn('anna@acme.dev')]
+      const [first, second] = [await watch('acme/logs/tail', leaving), await watch('acme/logs/tail', staying)]
+      await stage.ask('POST', '/api/sign-out', { cookies: leaving, body: {}, address: '203.0.113.77' })
+      await first.ended
+      expect(first.text()).to.include('"no_longer_allowed"')
+      stage.endStreams()
+      await second.ended
+      expect(second.text()).to.match(/retry: \d{4,5}\nevent: end\ndata: \{"reason":"closing"\}/)
+      expect((await watch('acme/logs/tail', staying)).status).to.equal(429)
+    })
+  })
+})
