@@ -175,7 +175,7 @@ function asker(baseUrl: string): Stage['ask'] {
       redirect: 'manual',
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
-    const text = await response.text()
+    const text = await textOf(response)
     const set = response.headers.getSetCookie().map((line) => line.split(';')[0] ?? '')
     const parsed = text === '' ? {} : (JSON.parse(text) as Record<string, any>)
     return {
@@ -188,6 +188,13 @@ function asker(baseUrl: string): Stage['ask'] {
 async function isDone(eventLog: EventLog, topic: Topic): Promise<boolean> {
   const { done, ends } = await eventLog.progress(topic, 'mail')
   return ends.every((end, partition) => end === done[partition])
+}
+
+/** Of a stream of events, which has no end of its own, only that it began. */
+async function textOf(response: Response): Promise<string> {
+  if (response.headers.get('content-type')?.startsWith('text/event-stream') !== true) return response.text()
+  await response.body?.cancel()
+  return ''
 }
 
 interface PostOffice {
