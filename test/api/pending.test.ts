@@ -303,6 +303,20 @@ describe('a pending install', function () {
       expect((await api.event({ receipts: [receipt] })).body).to.deep.include({ resolution: 'matched' })
     })
 
+    it('believes ClickHouse that another process has replaced it since', async () => {
+      const receipt = await api.activeReceipt()
+      await api.service.drain()
+      const { facts } = api.service
+      const run = facts.run.bind(facts)
+      facts.run = async (query, params) => {
+        const rows = await run(query, params)
+        if (query === 'receiptFacts') for (const row of rows) Object.assign(row as object, { is_revoked: true })
+        return rows
+      }
+      redis.cli('FLUSHALL')
+      expect((await api.event({ receipts: [receipt] })).body).to.deep.include({ resolution: 'unmatched' })
+    })
+
     it('knows receipts, answers and installations again by itself', async () => {
       const receipt = await api.activeReceipt()
       const event = eventBody({ receipts: [receipt] })

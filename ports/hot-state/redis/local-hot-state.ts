@@ -108,9 +108,10 @@ function receiptVerbs(nowMs: () => number): ReceiptVerbs {
       asked.map((receipt) => {
         const state = receipts.stateOf(receipt)
         if (isRevoked(state)) return state
-        // An install follows its page's activation by moments: Facts cannot have that yet. Of anything else Facts knows
-        // more.
-        return state !== 'issued' && isFresh(receipt) ? state : 'unknown'
+        // An install follows its page's activation by moments: Facts cannot have that yet, but may know that another process has
+        // replaced the receipt since. Of anything else Facts knows more.
+        const isActive = state === 'active' || state === 'predecessor_unknown'
+        return isActive && isFresh(receipt) ? 'predecessor_unknown' : 'unknown'
       }),
     async learn(receipt, state) {
       receipts.learn(receipt, state)
