@@ -2,8 +2,10 @@
 
 import type { ClaimRules } from '../domain/people/oidc-claims.ts'
 import { createStillAllowed, type EventStreams } from './events/event-streams.ts'
+import type { EventLog } from '../ports/event-log/event-log.ts'
 import { figureHandlers } from './figures/routes.ts'
 import type { HandlersOf } from './http/call.ts'
+import { noteRefused } from './http/refused.ts'
 import { createServe, type Serve, type ServeParts } from './http/serve.ts'
 import type { RouteRow } from './http/route.ts'
 import { logHandlers, type LogKeys } from './logs/routes.ts'
@@ -18,7 +20,7 @@ import { createSessions } from './sessions/sessions.ts'
 import { writeSignIn } from './sign-in/mail-link.ts'
 import { signInHandlers, type SignInParts } from './sign-in/routes.ts'
 
-type Shared = Omit<ServeParts, 'routes' | 'sessions'> &
+type Shared = Omit<ServeParts, 'routes' | 'sessions' | 'onRateLimited'> &
   Omit<SignInParts, 'sessions' | 'hash' | 'rules'> &
   Omit<InvitationParts, 'hash'> &
   ReadParts
@@ -27,6 +29,7 @@ interface DashboardParts extends Shared {
   readonly claimRules: ClaimRules
   /** To be closed before the server is. */
   readonly streams: EventStreams
+  readonly eventLog: Pick<EventLog, 'append'>
   /** Keyed hashes, one key for each use. */
   readonly keys: LogKeys & {
     /** `p_` and 16 hex digits. */
@@ -64,5 +67,5 @@ export function createDashboard(parts: DashboardParts): Serve {
   }
   const rows: Readonly<Record<string, RouteRow>> = ROUTES
   const routes = Object.entries(handlers).map(([name, handle]) => ({ row: rows[name] as RouteRow, handle }))
-  return createServe({ ...parts, routes, sessions })
+  return createServe({ ...parts, routes, sessions, onRateLimited: noteRefused(parts) })
 }

@@ -148,6 +148,8 @@ export interface Refusal {
   readonly kind: 'refused'
   readonly code: ErrorCode
   readonly extra?: Readonly<Record<string, string | number>>
+  /** The rate limit that was reached: for records, not for the answer. */
+  readonly rule?: string
 }
 
 export function refuse(code: ErrorCode, extra?: Readonly<Record<string, string | number>>): Refusal {

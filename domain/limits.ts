@@ -45,6 +45,7 @@ const LIMITS_IN_FORCE = {
   hookTotalMs: 5 * SECOND_MS,
   dashboardSessionMs: 7 * DAY_MS,
   invitationMs: 7 * DAY_MS,
+  expiredInvitationMs: 30 * DAY_MS,
   dashboardBodyBytes: 64 * KIB,
   signInMs: 15 * MINUTE_MS,
   signInCodeTries: 5,

@@ -116,6 +116,8 @@ export interface DecisionRecord
 /** A request without a fact: refusals, repeats, unrecorded ones, and logged reads. */
 export interface RequestRecord extends RecordBase {
   readonly kind: 'request'
+  /** Of the API under /api/; absent for collection. */
+  readonly isOfDashboard?: true
 }
 
 /** One exchange with a provider, as kept: secrets and identifiers removed, 64 KB of each body. */

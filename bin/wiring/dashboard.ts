@@ -11,6 +11,7 @@ import { createEventStreams, type EventStreams } from '../../dashboard/events/ev
 import type { Serve } from '../../dashboard/http/serve.ts'
 import { createOutbox, type Outbox } from '../../dashboard/mail/outbox.ts'
 import { smtpMailer } from '../../dashboard/mail/smtp.ts'
+import { startDeletingExpired } from '../../dashboard/people/expired.ts'
 import { ownerWish } from '../../dashboard/people/first-owner.ts'
 import type { Directory } from '../../dashboard/resources/directory.ts'
 import { folderDirectory } from '../../dashboard/resources/folder-directory.ts'
@@ -71,18 +72,23 @@ export interface OpenDashboard {
 }
 
 export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboard> {
-  const { settings, keys, hotState, facts, directory, writer, logger, nowMs } = parts
+  const { settings, keys, eventLog, hotState, facts, directory, writer, lifecycle, logger, nowMs } = parts
   const randomness = createRandomness()
   const addressOf = addressReader(settings.trustProxy)
   const { baseUrl } = settings
   const streams = createEventStreams()
   const api = createDashboard({
-    ...{ baseUrl, streams, hotState, facts, directory, writer, keys, randomness, nowMs, logger },
+    ...{ baseUrl, streams, eventLog, hotState, facts, directory, writer, keys, randomness, nowMs, logger },
     addressHashOf: (req: IncomingMessage) => keys.addressHash(addressOf(req), nowMs()),
     outbox: await openOutbox(parts, randomness),
     discovery: await openDiscovery(parts),
     claimRules: { trustedDomains: settings.oidcTrustDomains, groupsClaim: settings.oidcGroupsClaim },
   })
+  await lifecycle.start(
+    'expired invitations',
+    () => startDeletingExpired({ directory, writer, nowMs, logger }),
+    (started) => started.stop(),
+  )
   return {
     streams,
     serve: (req, res) => servePage(req, res) || api(req, res),

@@ -34,7 +34,9 @@ export async function refuseByRate(
   hotState: Pick<HotState, 'countHits'>,
 ): Promise<Refusal | null> {
   const outcome = await hotState.countHits(hits)
-  return outcome.kind === 'counted' ? null : refuse('rate_limited', { retryAfter: outcome.retryAfterS })
+  if (outcome.kind === 'counted') return null
+  const [rule = ''] = (hits[0]?.key ?? '').split(':', 1)
+  return { ...refuse('rate_limited', { retryAfter: outcome.retryAfterS }), rule }
 }
 
 export function invitationHit(organization: string): Hit {

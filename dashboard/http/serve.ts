@@ -21,6 +21,7 @@ import { cookieRules, type CookieRules } from './cookies.ts'
 import { isOwnOrigin } from './own-origin.ts'
 import { hitsOf, refuseByRate } from './limits.ts'
 import { readQuery } from './query.ts'
+import type { RefusedRequest } from './refused.ts'
 import { isOwnOriginOnly, isRead, matchPath, type RouteRow } from './route.ts'
 
 interface Route {
@@ -39,6 +40,8 @@ export interface ServeParts {
   readonly randomness: Randomness
   readonly nowMs: () => number
   readonly logger: Logger
+  /** Records a refusal for a rate in the Logs and the activity of its organisation; never waits. */
+  readonly onRateLimited: (refused: RefusedRequest) => void
 }
 
 /** Answers a request whose path it knows; false for all others, which it leaves alone. */
@@ -88,6 +91,9 @@ async function respond(request: Requested, res: ServerResponse, parts: Parts): P
     },
   )
   if (outcome === null) return
+  const durationMs = performance.now() - startedMs
+  if (outcome.kind === 'refused' && outcome.code === 'rate_limited')
+    await note({ request, found, rule: outcome.rule ?? '', durationMs }, parts)
   const allow = 'allow' in found ? { Allow: found.allow } : {}
   const headers = { 'X-Request-Id': request.requestId, ...allow }
   const status =
@@ -98,6 +104,28 @@ async function respond(request: Requested, res: ServerResponse, parts: Parts): P
   const ms = Math.round(performance.now() - startedMs)
   // The route's pattern, as the path itself may hold personal data.
   parts.logger.debug({ request: request.requestId, method, route, status, ms }, 'dashboard')
+}
+
+interface NotedRefusal {
+  readonly request: Requested
+  readonly found: RouteMatch
+  readonly rule: string
+  readonly durationMs: number
+}
+
+/** Of an organisation that the person belongs to; what strangers ask for is nobody's. */
+async function note({ request, found, rule, durationMs }: NotedRefusal, parts: Parts): Promise<void> {
+  if (!('route' in found) || found.params['organization'] === undefined) return
+  const { req } = request
+  const session = await readSession(req.headers.cookie, parts).catch(() => null)
+  const { row } = found.route
+  const scope = scopeOf(row, { params: found.params, session }, parts.directory)
+  if (scope === null || 'code' in scope) return
+  const { organization } = scope
+  parts.onRateLimited({
+    ...{ organization, req, route: row.path, rule, durationMs: Math.round(durationMs) },
+    addressHash: parts.addressHashOf(req),
+  })
 }
 
 function isStoreAway(error: unknown): boolean {

@@ -56,7 +56,12 @@ export function addFactRows(record: LogRecord, place: EntryPlace, add: AddRow): 
     default:
       throw new Error('record of unknown kind')
   }
-  add('request_logs', { ...requestLogRow(record.request, record.kind, place), refs: referencesOf(record) })
+  add('request_logs', { ...requestLogRow(record.request, kindOf(record), place), refs: referencesOf(record) })
+}
+
+/** As Logs show it: what the request left, or whose it was. */
+function kindOf(record: Extract<LogRecord, { readonly request: RequestLog }>): string {
+  return record.kind === 'request' && record.isOfDashboard === true ? 'dashboard' : record.kind
 }
 
 /** The row for an entry, or one row of it, that could not become a fact. `table` is empty for a whole entry. */

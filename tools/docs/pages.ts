@@ -97,6 +97,7 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   groupMembershipMs: 'After signing in, membership by a group holds for',
   dashboardSessionMs: 'A dashboard session',
   invitationMs: 'An invitation link, for single use',
+  expiredInvitationMs: 'An invitation that is over is deleted after',
   paymentWebhookAgeMs: "Age of a payment provider's signature",
   webhookMs: 'An outbound webhook request',
   reconstructionHours: "Reconstruction window: the install counts toward the visit's own session",

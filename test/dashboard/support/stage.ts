@@ -9,6 +9,8 @@ import { SMTPServer } from 'smtp-server'
 
 import { createEventStreams } from '../../../dashboard/events/event-streams.ts'
 import { createDashboard, createLetterPost } from '../../../dashboard/dashboard.ts'
+import type { Directory } from '../../../dashboard/resources/directory.ts'
+import type { ResourceWriter } from '../../../dashboard/resources/writer.ts'
 import { createOutbox } from '../../../dashboard/mail/outbox.ts'
 import { smtpMailer } from '../../../dashboard/mail/smtp.ts'
 import { folderDirectory } from '../../../dashboard/resources/folder-directory.ts'
@@ -51,6 +53,8 @@ export interface Stage {
   readonly url: string
   readonly hotState: HotState
   readonly eventLog: EventLog
+  readonly directory: Directory
+  readonly writer: ResourceWriter
   readonly logLines: readonly string[]
   /** Texts of the mails that arrived. */
   readonly mails: readonly string[]
@@ -112,7 +116,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const outbox = createOutbox({ eventLog, randomness, nowMs })
   const streams = createEventStreams()
   const serve = createDashboard({
-    ...{ baseUrl, hotState, keys, randomness, nowMs, logger, outbox, discovery },
+    ...{ baseUrl, eventLog, hotState, keys, randomness, nowMs, logger, outbox, discovery },
     ...{ directory, writer, streams },
     addressHashOf: (req) => keys.addressHash(String(req.headers['x-address'] ?? '192.0.2.1'), nowMs()),
     facts: options.facts ?? { run: async () => [] },
@@ -125,7 +129,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const ask = asker(baseUrl)
   let people = 0
   return {
-    ...{ url: baseUrl, hotState, eventLog, logLines, mails: post.mails, ask, nowMs },
+    ...{ url: baseUrl, hotState, eventLog, directory, writer, logLines, mails: post.mails, ask, nowMs },
     async signIn(email) {
       const link = await makeSignInLink(hotState, randomness, { email, baseUrl })
       const token = link.slice(link.indexOf('#link=') + '#link='.length)

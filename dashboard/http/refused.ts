@@ -1,0 +1,88 @@
+/**
+ * Says where people look that a rate of the dashboard was reached: in the organisation's Logs, each request without its body, and
+ * in its activity, once a minute for each client.
+ */
+
+import type { IncomingMessage } from 'node:http'
+
+import { encodeRecord, recordKey, type ActivityRecord, type RequestRecord } from '../../domain/records.ts'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
+import type { DirectoryOrganization } from '../resources/directory.ts'
+
+export interface RefusedRequest {
+  readonly organization: DirectoryOrganization
+  readonly req: IncomingMessage
+  /** The route's pattern: the path itself may name people. */
+  readonly route: string
+  readonly rule: string
+  readonly addressHash: string
+  readonly durationMs: number
+}
+
+interface RefusedParts {
+  readonly eventLog: Pick<EventLog, 'append'>
+  readonly hotState: Pick<HotState, 'countHits'>
+  readonly randomness: Randomness
+  readonly nowMs: () => number
+  readonly logger: Pick<Logger, 'warn'>
+}
+
+const WINDOW_S = 60
+const STATUS = 429
+const LINE_CHARS = 512
+
+/** Never waits and never throws; an entry that the log does not take is left out, as for collection. */
+export function noteRefused(parts: RefusedParts): (refused: RefusedRequest) => void {
+  const leftOut = (error: unknown): void => parts.logger.warn({ err: error }, 'a refusal was not recorded')
+  return (refused) => {
+    append(parts, 'requests', requestOf(refused, parts)).catch(leftOut)
+    tell(refused, parts).catch(leftOut)
+  }
+}
+
+function append(
+  { eventLog }: RefusedParts,
+  topic: 'requests' | 'activity',
+  record: ActivityRecord | RequestRecord,
+): Promise<void> {
+  const id = record.kind === 'request' ? record.request.id : record.id
+  return eventLog.append(topic, [{ key: recordKey('', id), value: encodeRecord(record) }])
+}
+
+function requestOf(
+  { organization, req, route, addressHash, durationMs }: RefusedRequest,
+  { randomness, nowMs }: RefusedParts,
+): RequestRecord {
+  const receivedAtMs = nowMs() - durationMs
+  return {
+    v: 1,
+    kind: 'request',
+    isOfDashboard: true,
+    request: {
+      ...{ id: timeOrderedId(randomness, receivedAtMs), receivedAtMs, durationMs, website: '' },
+      ...{ organization: organization.id, method: req.method ?? '', path: route, status: STATUS, code: 'rate_limited' },
+      ...{ origin: line(req.headers.origin), userAgent: line(req.headers['user-agent']), addressHash },
+      ...{ body: '', bodyForm: 'none', bodyBytes: 0, isRedacted: false },
+      logRetentionDays: organization.logRetentionDays,
+    },
+  }
+}
+
+function line(text = ''): string {
+  return text.toWellFormed().slice(0, LINE_CHARS)
+}
+
+async function tell({ organization, rule, addressHash }: RefusedRequest, parts: RefusedParts): Promise<void> {
+  const told = { key: `told:${rule}:${organization.id}:${addressHash}`, limit: 1, windowS: WINDOW_S }
+  if ((await parts.hotState.countHits([told])).kind !== 'counted') return
+  const atMs = parts.nowMs()
+  await append(parts, 'activity', {
+    ...{ v: 1, kind: 'activity', id: timeOrderedId(parts.randomness, atMs), atMs, organization: organization.id },
+    ...{ website: '', type: 'rate_limit_reached', subject: rule },
+    message: `The rate limit "${rule}" was reached.`,
+    logRetentionDays: organization.logRetentionDays,
+  })
+}

@@ -1,0 +1,92 @@
+/** What is left of requests that a rate refused, and of invitations that nobody accepted. */
+
+import { expect } from 'chai'
+
+import { deleteExpired } from '../../dashboard/people/expired.ts'
+import { addFactRows } from '../../delivery/facts-writer/fact-rows.ts'
+import { LIMITS, RATE_RULES } from '../../domain/limits.ts'
+import { decodeRecord, type ActivityRecord, type RequestRecord } from '../../domain/records.ts'
+import { until } from '../../fixtures/until.ts'
+import { organizationOf, startStage, type Stage } from './support/stage.ts'
+
+const OWNER = 'owner@acme.dev'
+
+describe('in the dashboard', () => {
+  let stage: Stage
+  beforeEach(async () => {
+    const acme = organizationOf('acme', { members: { [OWNER]: 'Owner' } })
+    stage = await startStage({
+      manifests: `${acme}---\n${organizationOf('other', { members: { 'b@other.dev': 'Owner' } })}`,
+    })
+  })
+  afterEach(() => stage?.stop())
+
+  const records = async <T extends { readonly v: 1 }>(topic: 'requests' | 'activity'): Promise<readonly T[]> =>
+    (await stage.eventLog.read(topic, 0, 1_000)).map(({ value }) => decodeRecord<T>(value))
+
+  it('a reached rate is in Logs and activity of the organisation, and of nobody else', async () => {
+    const cookies = await stage.signIn(OWNER)
+    const address = '203.0.113.77'
+    const ask = (path: string) => stage.ask('PUT', path, { cookies, address, body: { role: 'Viewer' } })
+    const own = '/api/organizations/acme/members/secret-name'
+    for (let times = 0; times < RATE_RULES.dashboard_writes.limit; times++) await ask(own)
+    const refused = [await ask(own), await ask(own), await ask('/api/organizations/other/members/x')]
+    expect(refused.map(({ status }) => status)).to.deep.equal([429, 429, 429])
+    expect(Object.keys(refused[0]?.body ?? {})).to.deep.equal(['error', 'retryAfter'])
+    await until(async () => (await records('requests')).length === 2 && (await records('activity')).length > 0)
+    const requests = await records<RequestRecord>('requests')
+    for (const { request } of requests)
+      expect(request).to.include({
+        organization: 'acme',
+        status: 429,
+        method: 'PUT',
+        body: '',
+        bodyForm: 'none',
+        website: '',
+      })
+    expect(requests.map(({ request }) => request.path)).to.deep.equal(
+      Array.from({ length: 2 }, () => '/api/organizations/:organization/members/:member'),
+    )
+    const kinds: unknown[] = []
+    for (const record of requests)
+      addFactRows(record, { topic: 'requests', partition: 0, offset: 0 }, (table, row) =>
+        kinds.push([table, (row as { kind?: string }).kind]),
+      )
+    expect(kinds).to.deep.equal([
+      ['request_logs', 'dashboard'],
+      ['request_logs', 'dashboard'],
+    ])
+    const activity = await records<ActivityRecord>('activity')
+    expect(activity.map(({ organization, type, subject }) => [organization, type, subject])).to.deep.equal([
+      ['acme', 'rate_limit_reached', 'dashboard_writes'],
+    ])
+    expect(JSON.stringify([requests, activity])).to.not.match(/owner@acme|203\.0\.113|secret-name/)
+  })
+
+  it('an invitation that is over for 30 days is deleted, and no other', async () => {
+    const cookies = await stage.signIn(OWNER)
+    for (const email of ['old@acme.dev', 'renewed@acme.dev'])
+      await stage.ask('POST', '/api/organizations/acme/members', { cookies, body: { email, role: 'Viewer' } })
+    const names = () =>
+      stage.directory
+        .members()
+        .map(({ name }) => name)
+        .sort()
+    const before = names()
+    stage.advance(LIMITS.invitationMs + LIMITS.expiredInvitationMs - 60_000)
+    expect(await deleteExpired(stage), 'a minute before').to.equal(0)
+    const again = await stage.signIn(OWNER)
+    const { body } = await stage.ask('GET', '/api/organizations/acme/members', { cookies: again })
+    const renewed = (body['members'] as { name: string; email: string }[]).find(
+      ({ email }) => email === 'renewed@acme.dev',
+    )
+    await stage.ask('POST', `/api/organizations/acme/members/${renewed?.name}/invitation`, { cookies: again })
+    stage.advance(120_000)
+    const deleted = await Promise.all([deleteExpired(stage), deleteExpired(stage)])
+    expect(deleted[0] + deleted[1], 'of two at once').to.equal(1)
+    expect(names())
+      .to.have.length(before.length - 1)
+      .and.to.include(renewed?.name)
+    expect(JSON.stringify(stage.directory.members())).to.not.include('old@acme.dev')
+  })
+})
