@@ -3,7 +3,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-import { limitConnections } from './connections.ts'
+import { limitConnections, type ConnectionLimits } from './connections.ts'
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 
 export interface ListenAddress {
@@ -17,6 +17,8 @@ interface StatusParts {
   readonly isReady?: () => boolean
   /** State of the process and its parts; may name objects of the configuration, never secrets. */
   readonly status?: () => object
+  /** Limits other than those here; `peerOf` is the whole address by default. */
+  readonly connections?: Partial<ConnectionLimits>
 }
 
 export interface MetricsServer {
@@ -57,7 +59,7 @@ export function createRegistry(program: string, version: string): Registry {
 export async function serveMetrics(
   registry: Registry,
   listen: ListenAddress,
-  { isReady = () => true, status = () => ({}) }: StatusParts = {},
+  { isReady = () => true, status = () => ({}), connections = {} }: StatusParts = {},
 ): Promise<MetricsServer> {
   const limits = {
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -88,7 +90,7 @@ export async function serveMetrics(
       () => response.writeHead(500).end(),
     )
   })
-  limitConnections(server, { ...CONNECTION_LIMITS, peerOf: (address) => address ?? null })
+  limitConnections(server, { ...CONNECTION_LIMITS, peerOf: (address) => address ?? null, ...connections })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(listen.port, listen.host, () => {

@@ -113,6 +113,8 @@ export async function startMetrics({ lifecycle, settings }: EngineParts, registr
       serveMetrics(registry, settings.metricsListen, {
         isReady: () => !lifecycle.isStopping() && check(),
         status: () => status(),
+        // As on the public port: whoever has one IPv6 address has 2 to the power of 64 of them.
+        connections: { peerOf: connectionPeer([]) },
       }),
     (started) => started.close(),
   )

@@ -73,7 +73,15 @@ type ProblemText = string | { readonly message: string; readonly use: PlanUse }
 export type Report = (object: ObjectId, reason: ProblemReason, field: string, text: ProblemText) => void
 
 const DEFAULT_NAMESPACE = 'default'
-const SERVICE_ACCOUNT_TOKEN = 'kubernetes.io/service-account-token'
+/** Types of Secrets that are never the credentials of a provider, with what to say of each. */
+const RESERVED_TYPES: ReadonlyMap<unknown, string> = new Map([
+  ['kubernetes.io/service-account-token', 'is the token of a ServiceAccount'],
+  ['bootstrap.kubernetes.io/token', 'is a token of the cluster'],
+  ['kubernetes.io/dockerconfigjson', 'is for pulling images'],
+  ['kubernetes.io/dockercfg', 'is for pulling images'],
+  ['kubernetes.io/tls', 'is the key of a certificate'],
+  ['helm.sh/release.v1', 'is a release of Helm'],
+])
 /** Of a Secret, which has no spec: whose it is. */
 const TENANT_LABEL = `${RESOURCE_GROUP}/tenant`
 /** No object may refer to a Secret that has this label with the value `true`. */
@@ -234,7 +242,8 @@ function readSecret(id: ObjectId, raw: RawObject, report: Report) {
 
 /** Written by Kubernetes or the service, or reserved for the service by its administrator. */
 function reservedFor({ metadata, type }: RawObject): string | null {
-  if (type === SERVICE_ACCOUNT_TOKEN) return 'is the token of a ServiceAccount'
+  const byType = RESERVED_TYPES.get(type)
+  if (byType !== undefined) return byType
   const labels = labelsOf({ metadata })
   const isOurs = labels[RESERVED_LABEL] === 'true' || labels[CATALOG_LABEL] !== undefined
   return isOurs ? 'belongs to the service itself' : null

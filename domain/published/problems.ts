@@ -22,7 +22,8 @@ export function problemIdentity(problem: CatalogProblem): string {
 }
 
 /**
- * The problems to publish: known ones first, with the times they have. Those of one organisation take no room of another's.
+ * The problems to publish, with the times that known ones have. Those of one namespace take no room of another's, however many
+ * organisations it has; within one, each organisation's oldest problem comes before any organisation's second one.
  */
 export function problemsToPublish(
   problems: readonly CatalogProblem[],
@@ -36,14 +37,38 @@ export function problemsToPublish(
     const key = problemIdentity(problem)
     if (organization !== undefined) wanted.set(key, { ...problem, organization, sinceMs: times.get(key) ?? nowMs })
   }
-  const ordered = [...wanted].sort(([oneKey, one], [otherKey, other]) => {
-    return one.sinceMs - other.sinceMs || (oneKey < otherKey ? -1 : 1)
-  })
+  const ordered = inTurns([...wanted].sort(byTime))
   const claims = ordered.map(([key, problem]) => {
-    return { key, owner: problem.organization, bytes: JSON.stringify(problem).length }
+    return { key, owner: namespaceOf(problem), bytes: JSON.stringify(problem).length }
   })
   const out = withoutRoom(claims, LIMITS.publishedProblemsBytes)
   return ordered.flatMap(([key, problem]) => (out.has(key) ? [] : [problem]))
+}
+
+type Entry = readonly [key: string, problem: PublishedProblem]
+
+function byTime([oneKey, one]: Entry, [otherKey, other]: Entry): number {
+  return one.sinceMs - other.sinceMs || (oneKey < otherKey ? -1 : 1)
+}
+
+/** The first of each organisation, then the second of each, and so on. */
+function inTurns(entries: readonly Entry[]): readonly Entry[] {
+  const counts = new Map<string, number>()
+  const turns: Entry[][] = []
+  for (const entry of entries) {
+    const { organization } = entry[1]
+    const turn = counts.get(organization) ?? 0
+    counts.set(organization, turn + 1)
+    const own = turns[turn] ?? []
+    own.push(entry)
+    turns[turn] = own
+  }
+  return turns.flat()
+}
+
+/** The ID of an organisation begins with its namespace, unless that is the default one. */
+function namespaceOf({ organization }: PublishedProblem): string {
+  return organization.includes('/') ? organization.slice(0, organization.indexOf('/')) : ''
 }
 
 export function problemsText(problems: readonly PublishedProblem[]): string {

@@ -66,7 +66,8 @@ export const PROBLEM_REASONS = {
     isBlocking: true,
   },
   SecretReserved: {
-    meaning: 'It refers to a Secret that is the token of a ServiceAccount, or is reserved for the service itself.',
+    meaning:
+      'It refers to a Secret that is reserved for the service itself, or by its type for something else: the token of a ServiceAccount, the key of a certificate, a release of Helm, or for pulling images.',
     fix: 'Put the credentials of the destination into a Secret of its own.',
     isBlocking: false,
   },

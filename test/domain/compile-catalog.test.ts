@@ -483,10 +483,13 @@ describe('compileCatalog', () => {
 
   describe('references', () => {
     it('take no Secret that is reserved, whatever says so', () => {
-      const token = { ...KEYS, type: 'kubernetes.io/service-account-token' }
+      const types = ['service-account-token', 'dockerconfigjson', 'dockercfg', 'tls'].map(
+        (name) => `kubernetes.io/${name}`,
+      )
+      const typed = [...types, 'bootstrap.kubernetes.io/token', 'helm.sh/release.v1'].map((type) => ({ ...KEYS, type }))
       const labelled = (labels: object) => secret('keys', { ga4: 'x' }, { labels })
       const reserved = [
-        token,
+        ...typed,
         labelled({ 'whence.dev/reserved': 'true' }),
         labelled({ 'whence.dev/catalog': 'whence' }),
       ]
@@ -498,6 +501,7 @@ describe('compileCatalog', () => {
         expect(result.credentials.size).to.equal(0)
       }
       expect(compile(ACME, SITE, labelled({ team: 'a' }), ga4Destination('out')).problems).to.deep.equal([])
+      expect(compile(ACME, SITE, { ...KEYS, type: 'Opaque' }, ga4Destination('out')).problems).to.deep.equal([])
       const objects = [ACME, SITE, KEYS, ga4Destination('out')].map((value) => ({ value, locate: () => '' }))
       const ownSecrets = new Set(['Secret/default/keys'])
       const own = compileCatalog({ objects, ownSecrets, sha256Hex: (text) => text })

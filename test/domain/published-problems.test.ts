@@ -38,16 +38,26 @@ describe('published problems', () => {
     expect(found.map(({ object }) => object)).to.deep.equal(['Website/y'])
   })
 
-  it('of one organisation take no room of another, however many they are', () => {
-    const loud = Array.from({ length: 5_000 }, (_, n) => problem('loud', `Website/loud-${n}`, 'x'.repeat(200)))
-    const quiet = Array.from({ length: 50 }, (_, n) => problem(`quiet-${n % 5}`, `Website/quiet-${n}`))
-    const found = problemsToPublish([...loud, ...quiet], [], 1)
-    expect(found.filter(({ organization }) => organization !== 'loud')).to.have.length(50)
-    expect(found.length).to.be.greaterThan(200)
-    expect(problemsText(found).length).to.be.lessThan(LIMITS.publishedProblemsBytes + 10 * found.length)
-    // Known ones keep their place.
-    const again = problemsToPublish([...loud.toReversed(), ...quiet], found, 2)
-    expect(again).to.deep.equal(found)
+  it('of one organisation take no room of another, and those of one namespace none of another, however many they are', () => {
+    const text = 'x'.repeat(200)
+    const loud = Array.from({ length: 5_000 }, (_, n) => problem('crowd/loud', `Website/crowd/loud-${n}`, text))
+    const crowd = Array.from({ length: 5_000 }, (_, n) => problem(`crowd/${n}`, `Website/crowd/${n}`, text))
+    const quiet = Array.from({ length: 50 }, (_, n) => problem(`quiet-${n % 5}`, `Website/quiet-${n}`, text))
+    const beside = Array.from({ length: 50 }, (_, n) => problem('loud', `Website/loud-${n}`, text))
+    for (const others of [loud, crowd, [...crowd, ...loud]]) {
+      const found = problemsToPublish([...others, ...beside, ...quiet], [], 1)
+      const ofOthers = found.filter(({ organization }) => organization.startsWith('crowd/'))
+      expect(found.length - ofOthers.length).to.equal(100)
+      expect(ofOthers.length).to.be.greaterThan(200)
+      expect(problemsText(found).length).to.be.lessThan(LIMITS.publishedProblemsBytes + 10 * found.length)
+      // Known ones keep their place.
+      expect(problemsToPublish([...others.toReversed(), ...quiet, ...beside], found, 2)).to.deep.equal(found)
+    }
+    const found = problemsToPublish([...loud, ...crowd.slice(0, 50)], [], 1)
+    expect(
+      new Set(found.map(({ organization }) => organization)).size,
+      'each of the namespace is told something',
+    ).to.equal(51)
   })
 
   it('are read as they were written, and as none where this is something else', () => {

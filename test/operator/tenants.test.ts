@@ -126,6 +126,48 @@ describe('tenants and installations', function () {
     await until('nothing is left to tell', async () => (await kube.call(problems)).status === 404)
   })
 
+  it('are told by a metric how long a change has waited, and by a condition, while the API server takes no catalog', async () => {
+    const operator = stage.operator()
+    const waitingS = async () => {
+      const [, seconds] = /^whence_operator_unpublished_seconds (\S+)$/m.exec(await operator.registry.metrics()) ?? []
+      return Number(seconds)
+    }
+    await kube.apply(at('team-a', [organization('acme'), website('early')]))
+    await isReady('team-a', 'early')
+    await until('nothing waits', async () => (await waitingS()) === 0)
+    const policies = '/apis/admissionregistration.k8s.io/v1'
+    const metadata = { name: 'no-catalog.whence.dev' }
+    const group = 'admissionregistration.k8s.io'
+    const rule = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE', 'UPDATE'], resources: ['configmaps'] }
+    const validations = [{ expression: "!object.metadata.name.startsWith('whence-catalog')", message: 'no room' }]
+    const binding = { policyName: metadata.name, validationActions: ['Deny'] }
+    const policy = { failurePolicy: 'Fail', matchConstraints: { resourceRules: [rule] }, validations }
+    const make = (plural: string, kind: string, spec: object) =>
+      kube.want(`${policies}/${plural}`, {
+        method: 'POST',
+        body: { apiVersion: `${group}/v1`, kind, metadata, spec },
+      })
+    await make('validatingadmissionpolicies', 'ValidatingAdmissionPolicy', policy)
+    await make('validatingadmissionpolicybindings', 'ValidatingAdmissionPolicyBinding', binding)
+    const probe = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'whence-catalog-probe', namespace: 'other' },
+    }
+    await until('it is refused', () => kube.apply([probe]).then(() => false, () => true)) // prettier-ignore
+    await kube.apply(at('team-a', [website('late')]))
+    await until('the change has waited for seconds', async () => (await waitingS()) > 3)
+    await until(
+      'its condition says so',
+      async () => (await conditionOf('team-a', 'late', 'Programmed'))?.reason === 'CatalogNotPublished',
+    )
+    await kube.want(`${policies}/validatingadmissionpolicybindings/${metadata.name}`, { method: 'DELETE' })
+    await isReady('team-a', 'late')
+    await until('nothing waits any more', async () => (await waitingS()) === 0)
+    for (const kind of ['websites', 'organizations'])
+      await kube.want(`/apis/whence.dev/v1alpha1/namespaces/team-a/${kind}`, { method: 'DELETE' })
+  })
+
   const RBAC = 'rbac.authorization.k8s.io'
   const RESOURCES = ['organizations', 'websites', 'installpaths', 'destinations', 'logstreams', 'members']
   const subjects = [{ kind: 'ServiceAccount', name: 'operator', namespace: PLACE.namespace }]

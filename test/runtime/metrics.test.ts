@@ -56,6 +56,32 @@ describe('metrics server', () => {
     }
   }).timeout(30_000)
 
+  it('ends the connections of clients that read nothing or next to nothing, and answers others meanwhile', async () => {
+    const registry = createRegistry('test', '1')
+    new Counter({ name: 'whence_long_total', help: 'x'.repeat(2_000_000), registers: [registry] })
+    const connections = { writeMs: 1_000 }
+    const server = await serveMetrics(registry, { host: '127.0.0.1', port: 0 }, { connections })
+    const sockets = Array.from({ length: 4 }, () => connect(server.port, '127.0.0.1').on('error', () => undefined))
+    const drip = setInterval(() => {
+      for (const socket of sockets.slice(0, 2)) socket.read(1)
+      // Who reads nothing learns of a reset only by writing.
+      for (const socket of sockets) if (!socket.destroyed) socket.write('\r\n')
+    }, 100)
+    try {
+      await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+      // More than the kernel keeps for them.
+      for (const socket of sockets) socket.pause().write('GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(10))
+      const gone = sockets.map((socket) => new Promise((resolve) => socket.on('close', resolve)))
+      const answer = await fetch(`http://127.0.0.1:${server.port}/live`)
+      expect(answer.status).to.equal(200)
+      await Promise.all(gone)
+    } finally {
+      clearInterval(drip)
+      for (const socket of sockets) socket.destroy()
+      await server.close()
+    }
+  }).timeout(60_000)
+
   it('rejects when the address is taken', async () => {
     const first = await serveMetrics(createRegistry('test', '1'), { host: '127.0.0.1', port: 0 })
     try {
