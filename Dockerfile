@@ -4,14 +4,15 @@
 # Pin both by digest in a build of your own: `--build-arg NODE_IMAGE=node@sha256:…`.
 ARG NODE_IMAGE=node:24-bookworm-slim
 
-# What the SDK's bundle is made with; nothing of it but the bundle goes on.
+# What the bundles of SDK and pages are made with; nothing of it but the bundles goes on.
 FROM ${NODE_IMAGE} AS bundle
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY domain ./domain
 COPY sdk ./sdk
-RUN node sdk/build.ts
+COPY pages ./pages
+RUN node sdk/build.ts && node pages/build.ts
 
 # What runs, without what only builds and tests. The image brings Node 24 itself, so the one for older machines goes.
 FROM ${NODE_IMAGE} AS production
@@ -33,6 +34,7 @@ COPY stand-ins ./stand-ins
 COPY examples ./examples
 COPY LICENSE ./
 COPY --from=bundle /app/sdk/dist ./sdk/dist
+COPY --from=bundle /app/pages/dist ./pages/dist
 # In the image the command is `whence`, also for `kubectl exec`.
 RUN printf '#!/bin/sh\nexec node /app/bin/whence.ts "$@"\n' > whence && chmod 755 whence
 

@@ -23,13 +23,13 @@ const IMPURE_GLOBALS = [
 ]
 
 export default tseslint.config(
-  { ignores: ['node_modules/', 'sdk/dist/', 'dist/', 'data/', 'tmp/'] },
+  { ignores: ['node_modules/', 'sdk/dist/', 'pages/dist/', 'dist/', 'data/', 'tmp/'] },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.ts', '**/*.tsx'],
     extends: [tseslint.configs.recommendedTypeChecked],
     languageOptions: {
       parserOptions: {
-        project: ['./tsconfig.json', './sdk/tsconfig.json'],
+        project: ['./tsconfig.json', './sdk/tsconfig.json', './pages/tsconfig.json'],
         tsconfigRootDir: import.meta.dirname,
       },
     },

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
+import { fileURLToPath } from 'node:url'
 
 import type { Registry } from 'prom-client'
 
@@ -19,6 +20,8 @@ import { folderWriter } from '../../dashboard/resources/folder-writer.ts'
 import type { ResourceWriter } from '../../dashboard/resources/writer.ts'
 import { startDiscovery, type Discovery } from '../../dashboard/sign-in/discovery.ts'
 import { makeSignInLink } from '../../dashboard/sign-in/operator-link.ts'
+import { readPagesBundle } from '../../dashboard/pages/assets.ts'
+import { pagesServer } from '../../dashboard/pages/serve-pages.ts'
 import { servePage } from '../../dashboard/sign-in/page.ts'
 import { startMailRole } from '../../delivery/mail/mail-role.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
@@ -63,6 +66,22 @@ interface SignInLinkRequest {
   readonly ownerOf: string | null
 }
 
+const PAGES_FOLDER = fileURLToPath(new URL('../../pages/dist', import.meta.url))
+
+/** The API works without the pages too, as in a checkout in which nobody has built them. */
+function openPages({ settings, logger }: EngineParts, randomness: Randomness): Serve {
+  try {
+    const bundle = readPagesBundle(PAGES_FOLDER)
+    const nonce = (): string => Buffer.from(randomness.bytes(NONCE_BYTES)).toString('base64')
+    return pagesServer({ bundle, nonce, isSecure: settings.baseUrl.startsWith('https:') })
+  } catch (error) {
+    logger.warn({ err: error }, 'the pages of the dashboard are not served')
+    return () => false
+  }
+}
+
+const NONCE_BYTES = 18
+
 export interface OpenDashboard {
   readonly serve: Serve
   /** To be closed before the server is: otherwise it would wait for them. */
@@ -77,6 +96,7 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
   const addressOf = addressReader(settings.trustProxy)
   const { baseUrl } = settings
   const streams = createEventStreams()
+  const pages = openPages(parts, randomness)
   const api = createDashboard({
     ...{ baseUrl, streams, eventLog, hotState, facts, directory, writer, keys, randomness, nowMs, logger },
     addressHashOf: (req: IncomingMessage) => keys.addressHash(addressOf(req), nowMs()),
@@ -91,7 +111,7 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
   )
   return {
     streams,
-    serve: (req, res) => servePage(req, res) || api(req, res),
+    serve: (req, res) => servePage(req, res) || pages(req, res) || api(req, res),
     async signInLink({ email, ownerOf }) {
       if (ownerOf !== null) {
         const outcome = await ownerWish({ directory, writer, hash: keys.memberHash }, { email, organization: ownerOf })

@@ -5,7 +5,13 @@ const byId = (id) => document.getElementById(id)
 const say = (text) => (byId('status').textContent = text)
 const fragment = new URLSearchParams(location.hash.slice(1))
 // The token must not stay in the history.
-if (location.hash !== '') history.replaceState(null, '', location.pathname)
+if (location.hash !== '') history.replaceState(null, '', location.pathname + location.search)
+
+/** Where one wanted to go: a path of our pages only. */
+function wantedPath() {
+  const wanted = new URLSearchParams(location.search).get('return') ?? ''
+  return /^\/(app\/[^/\\]|$)/.test(wanted) ? wanted : '/'
+}
 
 async function ask(method, path, body) {
   const init = { method, headers: body === undefined ? {} : { 'Content-Type': 'application/json' } }
@@ -65,7 +71,7 @@ on('by-mail', async () => {
   else explain(answer)
 })
 on('by-oidc', async () => {
-  const answer = await ask('POST', '/api/sign-in/oidc', { returnTo: '/sign-in' })
+  const answer = await ask('POST', '/api/sign-in/oidc', { returnTo: wantedPath() })
   if (answer.status === 200) location.assign(answer.body.url)
   else explain(answer)
 })
@@ -79,7 +85,7 @@ on('by-link', async () => {
   if (answer.body.error === 'code_required') {
     byId('code').hidden = false
     say('You asked for the link in another browser. Type the code from the mail.')
-  } else if (answer.status === 200) await showMe()
+  } else if (answer.status === 200) location.assign(wantedPath())
   else explain(answer)
 })
 on('sign-out', async () => {

@@ -5,12 +5,14 @@ import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 const SCRIPT = readFileSync(new URL('page.js', import.meta.url), 'utf8')
-const INTEGRITY = `sha256-${createHash('sha256').update(SCRIPT).digest('base64')}`
+const STYLE = readFileSync(new URL('page.css', import.meta.url), 'utf8')
 const HTML = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>Sign in to Whence</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/sign-in.css" integrity="${integrityOf(STYLE)}">
 <main>
 <h1>Sign in to Whence</h1>
 <p id="status" role="status"></p>
@@ -19,7 +21,7 @@ const HTML = `<!doctype html>
 <form id="by-oidc" hidden><p><button>Sign in with your organisation</button></p></form>
 <section id="me" hidden><ul id="organizations"></ul><form id="sign-out"><p><button>Sign out</button></p></form></section>
 </main>
-<script src="/sign-in.js" integrity="${INTEGRITY}" defer></script>
+<script src="/sign-in.js" integrity="${integrityOf(SCRIPT)}" defer></script>
 </html>
 `
 
@@ -32,27 +34,39 @@ const COMMON = {
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
+  "style-src 'self'",
+  'img-src data:',
   "connect-src 'self'",
   "form-action 'self'",
   "base-uri 'none'",
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Answers for the page and its script; false for everything else. */
+const FILES: Readonly<Record<string, { readonly text: string; readonly type: string }>> = {
+  '/sign-in': { text: HTML, type: 'text/html' },
+  '/sign-in.js': { text: SCRIPT, type: 'text/javascript' },
+  '/sign-in.css': { text: STYLE, type: 'text/css' },
+}
+
+/** Answers for the page, its script and its style; false for everything else. */
 export function servePage(req: IncomingMessage, res: ServerResponse): boolean {
   const isRead = req.method === 'GET' || req.method === 'HEAD'
-  const [path] = (req.url ?? '').split('?', 1)
-  if (!isRead || (path !== '/sign-in' && path !== '/sign-in.js')) return false
-  const isScript = path === '/sign-in.js'
-  const text = isScript ? SCRIPT : HTML
+  const [path = ''] = (req.url ?? '').split('?', 1)
+  const file = Object.hasOwn(FILES, path) ? FILES[path] : undefined
+  if (!isRead || file === undefined) return false
+  const isDocument = file.type === 'text/html'
   res.writeHead(200, {
     ...COMMON,
-    'Content-Type': isScript ? 'text/javascript; charset=utf-8' : 'text/html; charset=utf-8',
-    'Content-Length': Buffer.byteLength(text),
-    ...(isScript
-      ? { 'Cache-Control': 'no-cache' }
-      : { 'Cache-Control': 'no-store', 'Content-Security-Policy': POLICY }),
+    'Content-Type': `${file.type}; charset=utf-8`,
+    'Content-Length': Buffer.byteLength(file.text),
+    ...(isDocument
+      ? { 'Cache-Control': 'no-store', 'Content-Security-Policy': POLICY }
+      : { 'Cache-Control': 'no-cache' }),
   })
-  res.end(req.method === 'HEAD' ? undefined : text)
+  res.end(req.method === 'HEAD' ? undefined : file.text)
   return true
+}
+
+function integrityOf(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`
 }

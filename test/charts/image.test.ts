@@ -77,8 +77,10 @@ describe('the image', () => {
     await inFolder(async (folder) => {
       await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
       for (const step of (await steps()).filter(({ stage }) => stage === 'bundle')) await play(step, folder)
-      await run(process.execPath, ['sdk/build.ts'], { cwd: folder })
-      expect(existsSync(join(folder, 'sdk/dist'))).to.equal(true)
+      for (const bundle of ['sdk', 'pages']) {
+        await run(process.execPath, [`${bundle}/build.ts`], { cwd: folder })
+        expect(existsSync(join(folder, bundle, 'dist/manifest.json')), bundle).to.equal(true)
+      }
     })
   })
 
@@ -118,4 +120,4 @@ async function play(step: Step, folder: string): Promise<void> {
 }
 
 /** What `.dockerignore` keeps out. */
-const isNotMade = (path: string): boolean => !/sdk\/dist|node_modules/.test(path.replace(ROOT, ''))
+const isNotMade = (path: string): boolean => !/(sdk|pages)\/dist|node_modules/.test(path.replace(ROOT, ''))

@@ -60,7 +60,7 @@ describe('exports', () => {
     expect(unusedExports([a], [sample('bin/b.ts', "import * as a from '../api/a.ts'")])).to.deep.equal([])
   })
 
-  const product = sourceFiles(PRODUCT_FOLDERS, ['.ts'])
+  const product = sourceFiles(PRODUCT_FOLDERS, ['.ts', '.tsx'])
   const programs = sourceFiles(['bench', 'tools', 'examples'], ['.ts'])
   const isEntry = (each: string): boolean => ENTRIES.includes(each.split('#')[0] ?? '')
 

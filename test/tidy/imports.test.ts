@@ -77,7 +77,7 @@ describe('imports', () => {
   })
 
   it('of the product point one way', () => {
-    const files = sourceFiles(PRODUCT_FOLDERS, ['.ts'])
+    const files = sourceFiles(PRODUCT_FOLDERS, ['.ts', '.tsx'])
     expect(files.length).to.be.greaterThan(50)
     expect(files.flatMap(importProblems)).to.deep.equal([])
   })
@@ -103,12 +103,14 @@ describe('imports', () => {
 
   it('point to no room above, types included', () => {
     expect(
-      sourceFiles([...PRODUCT_FOLDERS, 'tools', 'fixtures', 'examples', 'bench'], ['.ts']).flatMap(upwardImports),
+      sourceFiles([...PRODUCT_FOLDERS, 'tools', 'fixtures', 'examples', 'bench'], ['.ts', '.tsx']).flatMap(
+        upwardImports,
+      ),
     ).to.deep.equal([])
   })
 
   it('of the product form no circle, types included', () => {
-    expect(importCircles(sourceFiles(PRODUCT_FOLDERS, ['.ts']))).to.deep.equal([])
+    expect(importCircles(sourceFiles(PRODUCT_FOLDERS, ['.ts', '.tsx']))).to.deep.equal([])
   })
 
   it('name only packages that package.json installs with the product', () => {
@@ -120,9 +122,9 @@ describe('imports', () => {
       ...Object.keys(manifest['dependencies'] ?? {}),
       ...Object.keys(manifest['optionalDependencies'] ?? {}),
     ])
-    // The SDK is bundled. The demonstration and `whence check` drive a browser, and say so if what drives it is not installed.
-    const files = sourceFiles(PRODUCT_FOLDERS, ['.ts']).filter(
-      ({ path }) => !/^(sdk|bin\/demo|bin\/tools\/check)\//.test(path),
+    // The SDK and the pages are bundled. The demonstration and `whence check` drive a browser, and say so if what drives it is not installed.
+    const files = sourceFiles(PRODUCT_FOLDERS, ['.ts', '.tsx']).filter(
+      ({ path }) => !/^(sdk|pages|bin\/demo|bin\/tools\/check)\//.test(path),
     )
     const missing = files.flatMap((file) =>
       importsOf(file)
@@ -144,7 +146,7 @@ describe('imports', () => {
   })
 
   it('reach every file of the product', () => {
-    const dead = deadFiles(sourceFiles(PRODUCT_FOLDERS, ['.ts']), ENTRIES)
+    const dead = deadFiles(sourceFiles(PRODUCT_FOLDERS, ['.ts', '.tsx']), ENTRIES)
     expect(dead.filter((path) => !NOT_YET_REACHED.includes(path))).to.deep.equal([])
     expect(
       NOT_YET_REACHED.filter((path) => !dead.includes(path)),

@@ -19,6 +19,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   hook: ['hook', 'domain'],
   sdk: ['sdk', 'domain'],
   'stand-ins': ['stand-ins', 'domain'],
+  pages: ['pages'],
   bin: ['bin', 'api', 'dashboard', 'delivery', 'operator', 'stand-ins', 'runtime', 'ports', 'common', 'domain'],
 }
 
@@ -35,7 +36,7 @@ const ROOMS: readonly (readonly string[])[] = [
   ],
   [...below('api', 'metrics.ts deps.ts http collection openapi-schemas.ts openapi.ts static-files.ts routes'), 'api'],
   [
-    ...below('dashboard', 'sessions resources http reads events figures logs mail people sign-in'),
+    ...below('dashboard', 'pages sessions resources http reads events figures logs mail people sign-in'),
     'dashboard',
     ...below('dashboard', 'routes.ts dashboard.ts'),
   ],
@@ -57,6 +58,7 @@ const ROOMS: readonly (readonly string[])[] = [
   ['ports/hot-state', ...below('ports/hot-state', 'lmdb redis')],
   ['sdk/whence.d.ts', 'sdk/core', 'sdk/extras', 'sdk/package', 'sdk'],
   ['bench/support', 'bench'],
+  ['pages/data', 'pages/shell/navigation.ts', 'pages/parts', 'pages/shell', 'pages'],
   // What the others need of a test lies in fixtures/.
   ['tools', 'fixtures', 'examples', 'bench', 'test'],
 ]
@@ -72,7 +74,7 @@ const WITHOUT_PACKAGES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** An engine or framework is named only by its own adapter. */
-const RESERVED: Readonly<Record<string, string>> = {
+const RESERVED: Readonly<Record<string, string | readonly string[]>> = {
   kafkajs: 'ports/event-log/',
   ioredis: 'ports/hot-state/',
   lmdb: 'ports/',
@@ -85,9 +87,12 @@ const RESERVED: Readonly<Record<string, string>> = {
   nodemailer: 'dashboard/mail/',
   pino: 'runtime/logger.ts',
   yaml: 'runtime/catalog/manifests.ts',
-  esbuild: 'sdk/',
+  esbuild: ['sdk/', 'pages/'],
   terser: 'sdk/',
-  react: 'sdk/package/',
+  react: ['sdk/package/', 'pages/'],
+  '@mantine/core': 'pages/',
+  '@tanstack/react-query': 'pages/',
+  '@tanstack/react-router': 'pages/',
 }
 
 /** Programs, what is built or handed over as a file, and tools of the build. */
@@ -104,6 +109,9 @@ export const ENTRIES: readonly string[] = [
   'sdk/extras-script.ts',
   'sdk/define.d.ts',
   'sdk/whence.d.ts',
+  'pages/build.ts',
+  'pages/main.tsx',
+  'pages/assets.d.ts',
 ]
 
 /** Every specifier that a file imports: static, for side effects, types, re-exports and dynamic ones. */
@@ -143,7 +151,7 @@ export function importProblems(file: SourceFile): readonly string[] {
 function relativeProblem(path: string, specifier: string, allowed: readonly string[]): string | null {
   const target = posix.join(posix.dirname(path), specifier)
   const folder = target.split('/')[0] ?? ''
-  if (!target.endsWith('.ts')) return `imports ${specifier} without its ending .ts`
+  if (!/\.(ts|tsx|css)$/.test(target)) return `imports ${specifier} without its ending .ts`
   return allowed.includes(folder) ? null : `imports ${target}: only ${allowed.join(', ')} may be imported from here`
 }
 
@@ -152,7 +160,8 @@ function packageProblem(path: string, specifier: string, folder: string): string
   const exempt = WITHOUT_PACKAGES[folder]
   if (exempt !== undefined && !exempt.includes(path)) return `imports ${specifier}: ${folder}/ imports no package`
   const owner = RESERVED[name]
-  return owner === undefined || path.startsWith(owner) ? null : `imports ${name}, which only ${owner} may name`
+  if (owner === undefined || [owner].flat().some((each) => path.startsWith(each))) return null
+  return `imports ${name}, which only ${[owner].flat().join(', ')} may name`
 }
 
 /** Groups of files that import each other in a cycle, types included: to read one of them is to read all. */

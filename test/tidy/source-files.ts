@@ -19,6 +19,7 @@ export const PRODUCT_FOLDERS = [
   'delivery',
   'operator',
   'stand-ins',
+  'pages',
   'hook',
   'sdk',
   'runtime',

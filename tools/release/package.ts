@@ -9,9 +9,9 @@ import ts from 'typescript'
 
 const ROOT = path.join(import.meta.dirname, '../..')
 const SERVER_PACKAGE = path.join(ROOT, 'dist/whence-server')
-/** What runs. `sdk/dist` is made by `npm run build`. */
+/** What runs. The two `dist` folders are made by `npm run build`. */
 const PARTS = ['api', 'bin', 'common', 'dashboard', 'delivery', 'domain', 'hook', 'operator', 'ports', 'runtime']
-const WHOLE_PARTS = ['examples/quickstart', 'examples/site', 'examples/vm', 'sdk/dist/browser', 'LICENSE']
+const WHOLE_PARTS = ['examples/quickstart', 'examples/site', 'examples/vm', 'sdk/dist/browser', 'pages/dist', 'LICENSE']
 /** For developers: needs browsers and what only tests are installed with. */
 const LEFT_OUT = /^bin\/demo(\.ts$|\/)/
 

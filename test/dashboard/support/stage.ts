@@ -11,6 +11,7 @@ import { createEventStreams } from '../../../dashboard/events/event-streams.ts'
 import { createDashboard, createLetterPost } from '../../../dashboard/dashboard.ts'
 import type { Directory } from '../../../dashboard/resources/directory.ts'
 import type { ResourceWriter } from '../../../dashboard/resources/writer.ts'
+import type { Serve } from '../../../dashboard/http/serve.ts'
 import { createOutbox } from '../../../dashboard/mail/outbox.ts'
 import { smtpMailer } from '../../../dashboard/mail/smtp.ts'
 import { folderDirectory } from '../../../dashboard/resources/folder-directory.ts'
@@ -78,6 +79,8 @@ export interface StageOptions {
   readonly port?: number
   /** None of its own: its queries find nothing. */
   readonly facts?: Pick<Facts, 'run'>
+  /** What answers before the API, such as the pages. */
+  readonly before?: Serve
 }
 
 export const SECRET = 'only-for-tests-only-for-tests-only-for-tests'
@@ -123,7 +126,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     claimRules: { trustedDomains: options.trustedDomains ?? [], groupsClaim: 'groups' },
   })
   const server = createServer((req, res) => {
-    if (!serve(req, res)) res.writeHead(404).end()
+    if (options.before?.(req, res) !== true && !serve(req, res)) res.writeHead(404).end()
   })
   await new Promise<void>((done) => server.listen(port, '127.0.0.1', done))
   const ask = asker(baseUrl)

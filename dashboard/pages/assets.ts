@@ -1,0 +1,49 @@
+/** The bundle of the pages, read into memory once: under 500 KB, and no address can then reach a file. */
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+interface Asset {
+  readonly contentType: string
+  readonly integrity: string
+  readonly plain: Buffer
+  readonly brotli: Buffer
+}
+
+export interface PagesBundle {
+  /** Names of the files that the page starts with. */
+  readonly script: string
+  readonly style: string
+  readonly preload: readonly string[]
+  readonly assets: ReadonlyMap<string, Asset>
+}
+
+interface Manifest {
+  readonly script: string
+  readonly style: string
+  readonly preload: readonly string[]
+  readonly assets: readonly { readonly name: string; readonly contentType: string; readonly integrity: string }[]
+}
+
+/** @throws Error if the pages have not been built. */
+export function readPagesBundle(folder: string): PagesBundle {
+  const { script, style, preload, assets } = readManifest(folder)
+  const read = (name: string): Buffer => readFileSync(join(folder, name))
+  return {
+    ...{ script, style, preload },
+    assets: new Map(
+      assets.map(({ name, contentType, integrity }) => [
+        name,
+        { contentType, integrity, plain: read(name), brotli: read(`${name}.br`) },
+      ]),
+    ),
+  }
+}
+
+function readManifest(folder: string): Manifest {
+  try {
+    return JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Manifest
+  } catch (error) {
+    throw new Error('the pages of the dashboard are not built: run npm run -s build', { cause: error })
+  }
+}

@@ -1,0 +1,75 @@
+/** Bundles the dashboard's pages into `pages/dist`: hashed files, each compressed once, and a manifest of them. */
+
+import { createHash } from 'node:crypto'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { brotliCompressSync, constants } from 'node:zlib'
+
+import { build, type OutputFile } from 'esbuild'
+
+/** One file of the bundle; it is served below `/assets/` by its name, for ever. */
+export interface BuiltAsset {
+  readonly name: string
+  readonly contentType: string
+  /** For the `integrity` attribute. */
+  readonly integrity: string
+  readonly bytes: number
+  readonly brotliBytes: number
+}
+
+export interface PagesManifest {
+  readonly script: string
+  readonly style: string
+  /** What the script imports at once, so that a browser asks for all of it together. */
+  readonly preload: readonly string[]
+  readonly assets: readonly BuiltAsset[]
+}
+
+const SOURCE = import.meta.dirname
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+}
+
+/** Builds into `folder`, which is emptied before. The same sources always give the same bytes. */
+export async function buildPages(folder: string): Promise<PagesManifest> {
+  const { outputFiles, metafile } = await build({
+    entryPoints: [join(SOURCE, 'main.tsx')],
+    outdir: folder,
+    ...{ bundle: true, splitting: true, minify: true, write: false, metafile: true },
+    ...{ format: 'esm', target: 'es2022', charset: 'utf8', jsx: 'automatic', legalComments: 'none' },
+    ...{ entryNames: '[name]-[hash]', chunkNames: 'part-[hash]' },
+    define: { 'process.env.NODE_ENV': '"production"' },
+    logLevel: 'error',
+  })
+  await rm(folder, { recursive: true, force: true })
+  await mkdir(folder, { recursive: true })
+  const assets = await Promise.all(outputFiles.map((file) => writeAsset(folder, file)))
+  const [, entry] = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint !== undefined) ?? []
+  const named = (extension: string): string => {
+    const found = assets.find(({ name }) => name.startsWith('main-') && name.endsWith(extension))
+    if (found === undefined) throw new Error(`the bundle has no main file with the ending ${extension}`)
+    return found.name
+  }
+  const atOnce =
+    entry?.imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => basename(path)) ?? []
+  const manifest = { script: named('.js'), style: named('.css'), preload: atOnce, assets }
+  await writeFile(join(folder, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`)
+  return manifest
+}
+
+async function writeAsset(folder: string, { path, contents }: OutputFile): Promise<BuiltAsset> {
+  const name = basename(path)
+  const compressed = brotliCompressSync(contents, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } })
+  await writeFile(join(folder, name), contents)
+  await writeFile(join(folder, `${name}.br`), compressed)
+  return {
+    name,
+    contentType: CONTENT_TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream',
+    integrity: `sha256-${createHash('sha256').update(contents).digest('base64')}`,
+    bytes: contents.byteLength,
+    brotliBytes: compressed.byteLength,
+  }
+}
+
+if (import.meta.main) await buildPages(join(SOURCE, 'dist'))

@@ -1,0 +1,74 @@
+/** Asks the dashboard's API. Every answer that is no success becomes an `ApiProblem`. */
+
+/** What the API refused, or that it could not be reached. */
+export class ApiProblem extends Error {
+  override readonly name = 'ApiProblem'
+  /** The API's code; `unreachable` if there was no answer. */
+  readonly code: string
+  /** 0 if there was no answer. */
+  readonly status: number
+  /** Finds the request in the process log. */
+  readonly requestId: string | null
+  /** The rest of the answer: a field and its message, what a plan allows, seconds to wait. */
+  readonly detail: Readonly<Record<string, unknown>>
+  constructor({ code, status, requestId, detail }: Pick<ApiProblem, 'code' | 'status' | 'requestId' | 'detail'>) {
+    super(code)
+    this.code = code
+    this.status = status
+    this.requestId = requestId
+    this.detail = detail
+  }
+}
+
+interface Question {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly body?: object
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+}
+
+/** The body of a success; `T` is what the route promises. */
+export async function ask<T>(path: string, question: Question = {}): Promise<T> {
+  const { method = 'GET', body, headers = {}, signal } = question
+  const response = await fetch(path, {
+    method,
+    headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
+  }).catch((error: unknown) => {
+    if (signal?.aborted === true) throw error
+    throw new ApiProblem({ code: 'unreachable', status: 0, requestId: null, detail: {} })
+  })
+  const text = await response.text()
+  const parsed = parse(text)
+  if (response.ok) return parsed as T
+  const { error, ...detail } = parsed
+  throw new ApiProblem({
+    code: typeof error === 'string' ? error : 'internal',
+    status: response.status,
+    requestId: response.headers.get('x-request-id'),
+    detail,
+  })
+}
+
+/** A path with its values in place: `path('/api/organizations/:organization', {organization})`. */
+export function path(pattern: string, values: Readonly<Record<string, string>>): string {
+  return pattern.replace(/:([A-Za-z]+)/g, (_, name: string) => encodeURIComponent(values[name] ?? ''))
+}
+
+/** A query of the values that are there. */
+export function query(values: Readonly<Record<string, string | number | boolean | undefined>>): string {
+  const entries = Object.entries(values).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)]],
+  )
+  return entries.length === 0 ? '' : `?${new URLSearchParams(entries).toString()}`
+}
+
+function parse(text: string): Record<string, unknown> {
+  if (text === '') return {}
+  try {
+    return JSON.parse(text) as Record<string, unknown>
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,40 @@
+/** What the pages know of the server, kept by TanStack Query: fresh for ten seconds, asked again when a tab comes back. */
+
+import { QueryClient, queryOptions } from '@tanstack/react-query'
+
+import { ApiProblem, ask } from './ask.ts'
+
+const FRESH_MS = 10_000
+const TRIES = 2
+
+export function createQueries(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: {
+        staleTime: FRESH_MS,
+        retry: (times, error) =>
+          times < TRIES && error instanceof ApiProblem && (error.status === 0 || error.status >= 500),
+      },
+    },
+  })
+}
+
+export type Role = 'Owner' | 'Admin' | 'Member' | 'Viewer'
+
+export interface Me {
+  readonly person: string
+  readonly email: string
+  readonly signedInBy: string
+  /** Unix ms. */
+  readonly sessionEndsAt: number
+  readonly organizations: readonly { readonly id: string; readonly displayName: string; readonly role: Role }[]
+  readonly invitations: readonly {
+    readonly id: string
+    readonly organization: string
+    readonly role: Role
+    /** Unix ms. */
+    readonly expiresAt: number
+  }[]
+}
+
+export const meQuery = queryOptions({ queryKey: ['me'], queryFn: ({ signal }) => ask<Me>('/api/me', { signal }) })

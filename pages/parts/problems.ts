@@ -1,0 +1,43 @@
+/** Words for what the API refuses. Codes without words of their own are shown as they are. */
+
+import { ApiProblem } from '../data/ask.ts'
+
+const SENTENCES: Readonly<Record<string, string>> = {
+  unreachable: 'The service cannot be reached. Is your connection up?',
+  unauthenticated: 'You are signed out. Sign in again to go on.',
+  forbidden: 'Your role does not allow this.',
+  not_found: 'It is gone, or it belongs to an organisation that you do not.',
+  conflict: 'Somebody else changed this meanwhile. Load it again and repeat your change.',
+  already_member: 'This address belongs here already, or is invited.',
+  last_owner: 'An organisation keeps at least one owner. Make somebody else an owner first.',
+  invitation_over: 'This invitation is over. Ask for a new one.',
+  person_limit: 'This person belongs to as many organisations as one person may.',
+  unavailable: 'A part of the service is away. Nothing was changed; try again in a moment.',
+  internal: 'The service made a mistake. Its log knows more.',
+}
+
+type Detail = ApiProblem['detail']
+
+/** Codes whose words need what else the answer says. */
+const DETAILED: Readonly<Record<string, (detail: Detail) => string>> = {
+  rate_limited: (detail) => `That was too fast. Try again in ${text(detail['retryAfter'], '1')} seconds.`,
+  managed_elsewhere: (detail) => `This is managed by ${text(detail['manager'], 'somebody else')}: change it there.`,
+  plan_limit: planSentence,
+  plan_required: planSentence,
+  invalid_field: (detail) => `${text(detail['field']).replace(/^\//, '')}: ${text(detail['message'])}`,
+}
+
+export function sentenceOf(error: unknown): string {
+  if (!(error instanceof ApiProblem)) return error instanceof Error ? error.message : String(error)
+  const { code, detail } = error
+  return DETAILED[code]?.(detail) ?? SENTENCES[code] ?? `The service refused this: ${code}.`
+}
+
+function planSentence({ plan, limit, used, allowed }: Detail): string {
+  if (typeof allowed !== 'number') return 'Your plan does not include this.'
+  return `The plan ${text(plan)} allows ${allowed} ${text(limit)}; ${text(used)} are in use.`
+}
+
+function text(value: unknown, otherwise = ''): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : otherwise
+}

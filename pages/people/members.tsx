@@ -1,0 +1,235 @@
+/** Members: who belongs to the organisation, invitations that wait, and groups of the identity provider. */
+
+import { Button, Modal, Select, TextInput } from '@mantine/core'
+import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState, type FormEvent, type ReactNode } from 'react'
+
+import { ask, path } from '../data/ask.ts'
+import type { Role } from '../data/queries.ts'
+import { Loading, Page, Problem } from '../parts/states.tsx'
+import { Moment } from '../parts/time.tsx'
+import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
+
+interface MemberRow {
+  readonly name: string
+  readonly kind: 'person' | 'group'
+  /** Absent if one may not see addresses. */
+  readonly email?: string
+  readonly group?: string
+  readonly role: Role
+  /** Unix ms; absent: has joined. */
+  readonly invitedUntil?: number
+}
+
+const ROLES: readonly { readonly value: Role; readonly label: string }[] = [
+  { value: 'Viewer', label: 'Viewer: sees figures and logs' },
+  { value: 'Member', label: 'Member: also pages, paths, exports' },
+  { value: 'Admin', label: 'Admin: all but plan, owners, deletion' },
+  { value: 'Owner', label: 'Owner: everything' },
+]
+
+function membersQuery(organization: string) {
+  return queryOptions({
+    queryKey: ['members', organization],
+    queryFn: ({ signal }) =>
+      ask<{ readonly members: readonly MemberRow[] }>(membersPath(organization), { signal }).then(
+        ({ members }) => members,
+      ),
+  })
+}
+
+function membersPath(organization: string, member?: string): string {
+  const base = path('/api/organizations/:organization/members', { organization })
+  return member === undefined ? base : `${base}/${encodeURIComponent(member)}`
+}
+
+export function MembersPage(): ReactNode {
+  const organization = useOrganization()
+  return organization === null ? null : <Members organization={organization} />
+}
+
+function Members({ organization }: { readonly organization: OwnOrganization }): ReactNode {
+  const { data, error } = useQuery(membersQuery(organization.id))
+  const [isInviting, setIsInviting] = useState(false)
+  const mayWrite = organization.role === 'Owner' || organization.role === 'Admin'
+  return (
+    <Page
+      title="Members"
+      question="Who belongs here, and what may they do?"
+      actions={mayWrite ? <Button onClick={() => setIsInviting(true)}>Invite</Button> : undefined}
+    >
+      <Problem error={error} />
+      {data === undefined ? (
+        error === null && <Loading what="members" />
+      ) : (
+        <MemberTable members={data} organization={organization.id} mayWrite={mayWrite} />
+      )}
+      <Modal opened={isInviting} onClose={() => setIsInviting(false)} title="Invite a person" closeButtonProps={CLOSE}>
+        <InviteForm organization={organization.id} onDone={() => setIsInviting(false)} />
+      </Modal>
+    </Page>
+  )
+}
+
+const CLOSE = { 'aria-label': 'Close' }
+
+interface TableProps {
+  readonly members: readonly MemberRow[]
+  readonly organization: string
+  readonly mayWrite: boolean
+}
+
+function MemberTable({ members, organization, mayWrite }: TableProps): ReactNode {
+  return (
+    <div className="wide">
+      <table className="list stacks">
+        <thead>
+          <tr>
+            <th scope="col">Who</th>
+            <th scope="col">Role</th>
+            <th scope="col">State</th>
+            {mayWrite && <td />}
+          </tr>
+        </thead>
+        <tbody>
+          {members.map((member) => (
+            <tr key={member.name}>
+              <th scope="row">{nameOf(member)}</th>
+              <td>{mayWrite ? <RoleChoice member={member} organization={organization} /> : member.role}</td>
+              <td>{stateOf(member)}</td>
+              {mayWrite && (
+                <td className="actions">
+                  <MemberActions member={member} organization={organization} />
+                </td>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function nameOf({ kind, email, group, name }: MemberRow): string {
+  return kind === 'group' ? `Group ${group ?? name}` : (email ?? name)
+}
+
+function stateOf({ kind, invitedUntil }: MemberRow): ReactNode {
+  if (invitedUntil !== undefined) {
+    return (
+      <>
+        invited until <Moment ms={invitedUntil} />
+      </>
+    )
+  }
+  return kind === 'group' ? 'everybody in it' : 'has joined'
+}
+
+interface MemberProps {
+  readonly member: MemberRow
+  readonly organization: string
+}
+
+function RoleChoice({ member, organization }: MemberProps): ReactNode {
+  const queries = useQueryClient()
+  const change = useMutation({
+    mutationFn: (role: Role) => ask(membersPath(organization, member.name), { method: 'PUT', body: { role } }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['members', organization] }),
+  })
+  return (
+    <>
+      <Select
+        className="role"
+        aria-label={`Role of ${nameOf(member)}`}
+        size="xs"
+        allowDeselect={false}
+        data={ROLES.map(({ value }) => value)}
+        value={member.role}
+        disabled={change.isPending}
+        onChange={(role) => {
+          if (role !== null) change.mutate(role)
+        }}
+      />
+      <Problem error={change.error} />
+    </>
+  )
+}
+
+function MemberActions({ member, organization }: MemberProps): ReactNode {
+  const queries = useQueryClient()
+  const [isAsking, setIsAsking] = useState(false)
+  const address = membersPath(organization, member.name)
+  const onSuccess = () => queries.invalidateQueries({ queryKey: ['members', organization] })
+  const remove = useMutation({ mutationFn: () => ask(address, { method: 'DELETE' }), onSuccess })
+  const again = useMutation({
+    mutationFn: () => ask(`${address}/invitation`, { method: 'POST', body: {} }),
+    onSuccess,
+  })
+  const who = nameOf(member)
+  return (
+    <>
+      {member.invitedUntil !== undefined && (
+        <Button size="xs" variant="default" loading={again.isPending} onClick={() => again.mutate()}>
+          Send again
+        </Button>
+      )}
+      <Button size="xs" variant="default" aria-label={`Remove ${who}`} onClick={() => setIsAsking(true)}>
+        Remove
+      </Button>
+      <Problem error={again.error} />
+      <Modal opened={isAsking} onClose={() => setIsAsking(false)} title={`Remove ${who}?`} closeButtonProps={CLOSE}>
+        <p>They lose access on every page within a second. What they have set up stays.</p>
+        <Problem error={remove.error} />
+        <Button color="red" loading={remove.isPending} onClick={() => remove.mutate()}>
+          Remove
+        </Button>
+      </Modal>
+    </>
+  )
+}
+
+function InviteForm({
+  organization,
+  onDone,
+}: {
+  readonly organization: string
+  readonly onDone: () => void
+}): ReactNode {
+  const queries = useQueryClient()
+  const [email, setEmail] = useState('')
+  const [role, setRole] = useState<Role>('Member')
+  const invite = useMutation({
+    mutationFn: () => ask(membersPath(organization), { method: 'POST', body: { email, role } }),
+    async onSuccess() {
+      await queries.invalidateQueries({ queryKey: ['members', organization] })
+      onDone()
+    },
+  })
+  const send = (event: FormEvent): void => {
+    event.preventDefault()
+    invite.mutate()
+  }
+  return (
+    <form onSubmit={send} className="form">
+      <TextInput
+        label="E-mail address"
+        type="email"
+        required
+        data-autofocus
+        value={email}
+        onChange={({ currentTarget }) => setEmail(currentTarget.value)}
+      />
+      <Select
+        label="Role"
+        allowDeselect={false}
+        data={ROLES}
+        value={role}
+        onChange={(value) => setRole(value ?? 'Member')}
+      />
+      <Problem error={invite.error} />
+      <Button type="submit" loading={invite.isPending}>
+        Send the invitation
+      </Button>
+    </form>
+  )
+}

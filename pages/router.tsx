@@ -1,0 +1,86 @@
+/** Addresses of the pages: `/app/{organisation}/{page}`. What a page is filtered by stands in the query alone. */
+
+import type { QueryClient } from '@tanstack/react-query'
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from '@tanstack/react-router'
+
+import { ApiProblem } from './data/ask.ts'
+import { meQuery, type Me } from './data/queries.ts'
+import { Failed, NotFound } from './parts/states.tsx'
+import { Frame } from './shell/frame.tsx'
+import { Welcome } from './shell/welcome.tsx'
+
+interface Context {
+  readonly queries: QueryClient
+}
+
+const root = createRootRouteWithContext<Context>()({ component: Frame, notFoundComponent: NotFound })
+
+/** Leads to the first organisation; a person who has none yet sees their invitations. */
+const home = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  beforeLoad: async ({ context }) => {
+    const { organizations } = await signedIn(context.queries)
+    const [first] = organizations
+    // eslint-disable-next-line @typescript-eslint/only-throw-error -- how the router is told to go elsewhere
+    if (first !== undefined) throw redirect({ to: '/app/$organization/members', params: { organization: first.id } })
+  },
+  component: Welcome,
+})
+
+const organization = createRoute({
+  getParentRoute: () => root,
+  path: '/app/$organization',
+  beforeLoad: ({ context }) => signedIn(context.queries),
+})
+
+const members = createRoute({
+  getParentRoute: () => organization,
+  path: 'members',
+  component: lazyRouteComponent(() => import('./people/members.tsx'), 'MembersPage'),
+})
+
+const account = createRoute({
+  getParentRoute: () => organization,
+  path: 'account',
+  component: lazyRouteComponent(() => import('./account/account.tsx'), 'AccountPage'),
+})
+
+const tree = root.addChildren([home, organization.addChildren([members, account])])
+
+export function createPagesRouter(queries: QueryClient) {
+  return createRouter({
+    routeTree: tree,
+    context: { queries },
+    defaultPreload: 'intent',
+    defaultErrorComponent: ({ error }) => <Failed error={error} />,
+    defaultNotFoundComponent: NotFound,
+    scrollRestoration: true,
+  })
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createPagesRouter>
+  }
+}
+
+/** Who is signed in. A browser in which nobody is goes to the page for that, and comes back. */
+async function signedIn(queries: QueryClient): Promise<Me> {
+  try {
+    return await queries.ensureQueryData(meQuery)
+  } catch (error) {
+    if (error instanceof ApiProblem && error.status === 401) {
+      location.assign(`/sign-in?return=${encodeURIComponent(location.pathname + location.search)}`)
+      // The browser leaves; nothing may be drawn meanwhile.
+      await new Promise(() => undefined)
+    }
+    throw error
+  }
+}

@@ -1,0 +1,29 @@
+/** The pages of an organisation: their address, their name, the keys that open them, and what question each answers. */
+
+interface PageEntry {
+  readonly to: '/app/$organization/members' | '/app/$organization/account'
+  readonly title: string
+  /** Pressed after `g`. */
+  readonly key: string
+  readonly question: string
+}
+
+export interface PageGroup {
+  readonly title: string
+  readonly pages: readonly PageEntry[]
+}
+
+export const NAVIGATION: readonly PageGroup[] = [
+  {
+    title: 'Organisation',
+    pages: [
+      {
+        ...{ to: '/app/$organization/members', title: 'Members', key: 'm' },
+        question: 'Who belongs here, and what may they do?',
+      },
+      { to: '/app/$organization/account', title: 'Your account', key: 'y', question: 'Where am I signed in?' },
+    ],
+  },
+]
+
+export const PAGES: readonly PageEntry[] = NAVIGATION.flatMap(({ pages }) => pages)

@@ -1,0 +1,39 @@
+/** Which organisation the pages are about: the one in the address. */
+
+import { Select } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate, useParams } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+
+import { meQuery, type Me } from '../data/queries.ts'
+
+export type OwnOrganization = Me['organizations'][number]
+
+/** Null while nobody knows yet, and if the person does not belong to it. */
+export function useOrganization(): OwnOrganization | null {
+  const { organization } = useParams({ strict: false })
+  const { data } = useQuery({ ...meQuery, enabled: organization !== undefined })
+  return data?.organizations.find(({ id }) => id === organization) ?? null
+}
+
+/** Shown to those who belong to several; with one there is nothing to choose. */
+export function OrganizationChoice(): ReactNode {
+  const navigate = useNavigate()
+  const current = useOrganization()
+  const { data } = useQuery({ ...meQuery, enabled: current !== null })
+  const organizations = data?.organizations ?? []
+  if (current === null) return null
+  if (organizations.length < 2) return <span className="organization">{current.displayName}</span>
+  return (
+    <Select
+      aria-label="Organisation"
+      size="xs"
+      allowDeselect={false}
+      data={organizations.map(({ id, displayName }) => ({ value: id, label: displayName }))}
+      value={current.id}
+      onChange={(id) => {
+        if (id !== null) void navigate({ to: '/app/$organization/members', params: { organization: id } })
+      }}
+    />
+  )
+}

@@ -1,0 +1,64 @@
+/** For somebody who is signed in and belongs to no organisation yet. */
+
+import { Button } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+
+import { ask } from '../data/ask.ts'
+import { meQuery, type Me } from '../data/queries.ts'
+import { Empty, Page, Problem } from '../parts/states.tsx'
+import { Moment } from '../parts/time.tsx'
+
+type Invitation = Me['invitations'][number]
+
+export function Welcome(): ReactNode {
+  const { data } = useQuery(meQuery)
+  if (data === undefined) return null
+  return (
+    <Page title="Welcome" question={`You are signed in as ${data.email}.`}>
+      {data.invitations.length === 0 ? (
+        <Empty title="You belong to no organisation yet">
+          Ask an owner or an administrator of yours to invite this address. The invitation then stands here, also
+          without the mail.
+        </Empty>
+      ) : (
+        <InvitationList invitations={data.invitations} />
+      )}
+    </Page>
+  )
+}
+
+export function InvitationList({ invitations }: { readonly invitations: readonly Invitation[] }): ReactNode {
+  return (
+    <ul className="cards">
+      {invitations.map((invitation) => (
+        <InvitationCard key={invitation.id} invitation={invitation} />
+      ))}
+    </ul>
+  )
+}
+
+function InvitationCard({ invitation }: { readonly invitation: Invitation }): ReactNode {
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const accept = useMutation({
+    mutationFn: () => ask('/api/invitations/accept', { method: 'POST', body: { invitation: invitation.id } }),
+    async onSuccess() {
+      await queries.invalidateQueries()
+      await navigate({ to: '/' })
+    },
+  })
+  return (
+    <li className="card">
+      <h2>{invitation.organization}</h2>
+      <p>
+        You are invited as {invitation.role}, until <Moment ms={invitation.expiresAt} />.
+      </p>
+      <Problem error={accept.error} />
+      <Button loading={accept.isPending} onClick={() => accept.mutate()}>
+        Join
+      </Button>
+    </li>
+  )
+}
