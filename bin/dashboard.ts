@@ -44,9 +44,9 @@ export function dashboard({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Pro
     // People can sign in and look while Kafka is away; what must be durable is refused until it is back.
     const eventLog = await open.eventLog({ mayWait: true })
     const { facts } = await open.facts({ isReadOnly: true })
-    const writer = clusterWriter(client)
+    const resources = { directory, inventory: directory.inventory, writer: clusterWriter(client, Date.now) }
     const { serve, streams, signInLink } = await openDashboard({
-      ...{ ...parts, keys, registry, eventLog, hotState, facts, directory, writer },
+      ...{ ...parts, keys, registry, eventLog, hotState, facts, ...resources },
     })
     await lifecycle.start(
       'tools',

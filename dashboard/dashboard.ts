@@ -1,6 +1,9 @@
 /** Puts the dashboard's API together: each route of the table with its handler. */
 
 import type { ClaimRules } from '../domain/people/oidc-claims.ts'
+import { configurationHandlers } from './configuration/routes.ts'
+import type { SignUpParts } from './configuration/sign-up.ts'
+import type { WriteParts } from './configuration/write.ts'
 import { createStillAllowed, type EventStreams } from './events/event-streams.ts'
 import type { EventLog } from '../ports/event-log/event-log.ts'
 import { figureHandlers } from './figures/routes.ts'
@@ -23,6 +26,8 @@ import { signInHandlers, type SignInParts } from './sign-in/routes.ts'
 type Shared = Omit<ServeParts, 'routes' | 'sessions' | 'onRateLimited'> &
   Omit<SignInParts, 'sessions' | 'hash' | 'rules'> &
   Omit<InvitationParts, 'hash'> &
+  Omit<WriteParts, 'changeHash'> &
+  Omit<SignUpParts, 'memberHash'> &
   ReadParts
 
 interface DashboardParts extends Shared {
@@ -36,6 +41,7 @@ interface DashboardParts extends Shared {
     readonly personId: (email: string) => string
     readonly memberHash: (text: string) => string
     readonly signInHash: (text: string) => string
+    readonly changeHash: (text: string) => string
   }
 }
 
@@ -45,6 +51,8 @@ interface LetterParts extends Pick<
 > {
   readonly keys: Pick<DashboardParts['keys'], 'signInHash'>
   readonly mailer: Mailer
+  /** Strangers may sign up, so they may sign in first. */
+  readonly isOpen: boolean
 }
 
 /** Writes and sends the letters that the dashboard has put on the log. */
@@ -62,6 +70,7 @@ export function createDashboard(parts: DashboardParts): Serve {
   const handlers: HandlersOf<typeof ROUTES> = {
     ...signInHandlers({ ...parts, sessions, hash: parts.keys.signInHash, rules: parts.claimRules }),
     ...peopleHandlers({ ...parts, hash: parts.keys.memberHash }),
+    ...configurationHandlers({ ...parts, ...parts.keys }),
     ...figureHandlers(scope),
     ...logHandlers({ ...parts, scope, stillAllowed: createStillAllowed({ ...parts, sessions }) }),
   }

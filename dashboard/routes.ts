@@ -1,8 +1,15 @@
 /** THE table of the dashboard's routes, from the tables of its areas. Tests and OpenAPI walk it. */
 
+import { CONFIGURATION_ROUTES } from './configuration/routes.ts'
 import { FIGURE_ROUTES } from './figures/routes.ts'
 import { LOG_ROUTES } from './logs/routes.ts'
 import { PEOPLE_ROUTES } from './people/routes.ts'
 import { SIGN_IN_ROUTES } from './sign-in/routes.ts'
 
-export const ROUTES = { ...SIGN_IN_ROUTES, ...PEOPLE_ROUTES, ...FIGURE_ROUTES, ...LOG_ROUTES } as const
+export const ROUTES = {
+  ...SIGN_IN_ROUTES,
+  ...PEOPLE_ROUTES,
+  ...CONFIGURATION_ROUTES,
+  ...FIGURE_ROUTES,
+  ...LOG_ROUTES,
+} as const

@@ -33,12 +33,12 @@ export const ERRORS = {
   unauthenticated: { status: 401, when: 'Nobody is signed in, or the session is over.', chosenBy: 'decisions' },
   plan_limit: {
     status: 402,
-    when: 'A creation beyond a count limit of the plan. No request answers it yet: a resource gets the condition `Accepted=False` with the reason `PlanLimit`.',
+    when: 'A creation beyond a count limit of the plan, with `limit`, `used`, `allowed` and `plan`. A resource that was applied gets the condition `Accepted=False` with the reason `PlanLimit` instead.',
     chosenBy: 'contract',
   },
   plan_required: {
     status: 402,
-    when: 'A creation that the plan does not allow. No request answers it yet: a resource gets the condition `Accepted=False` with the reason `PlanRequired`.',
+    when: 'A creation that the plan does not allow, with `limit`, `used`, `allowed` and `plan`. A resource that was applied gets the condition `Accepted=False` with the reason `PlanRequired` instead.',
     chosenBy: 'contract',
   },
   origin_not_allowed: {
@@ -95,10 +95,19 @@ export const ERRORS = {
   },
   managed_elsewhere: {
     status: 409,
-    when: 'Git or another tool manages the object; `manager` names it.',
+    when: 'Git or another tool manages the object or the field; `manager` names it, `field` the field, and `patch` is what to change there.',
     chosenBy: 'decisions',
   },
-  conflict: { status: 412, when: 'Somebody changed the object meanwhile.', chosenBy: 'decisions' },
+  conflict: {
+    status: 412,
+    when: 'Somebody changed the object meanwhile; of a resource, `given` and `current` are both versions.',
+    chosenBy: 'decisions',
+  },
+  version_required: {
+    status: 428,
+    when: 'A change or deletion of a resource without the header If-Match.',
+    chosenBy: 'project',
+  },
   invitation_over: {
     status: 410,
     when: 'The invitation was used, replaced by a newer one, withdrawn, or is over.',
@@ -147,11 +156,11 @@ export type ErrorCode = keyof typeof ERRORS
 export interface Refusal {
   readonly kind: 'refused'
   readonly code: ErrorCode
-  readonly extra?: Readonly<Record<string, string | number>>
+  readonly extra?: Readonly<Record<string, unknown>>
   /** The rate limit that was reached: for records, not for the answer. */
   readonly rule?: string
 }
 
-export function refuse(code: ErrorCode, extra?: Readonly<Record<string, string | number>>): Refusal {
+export function refuse(code: ErrorCode, extra?: Readonly<Record<string, unknown>>): Refusal {
   return extra === undefined ? { kind: 'refused', code } : { kind: 'refused', code, extra }
 }

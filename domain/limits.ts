@@ -200,3 +200,6 @@ export const SIGN_IN_RULES = {
   /** Beyond it no mail is sent, and the answer stays the same. */
   sign_in_mails_in_all: { limit: 30, windowS: HOUR_S, per: 'e-mail address' },
 } as const satisfies Record<string, { limit: number; windowS: number; per: string }>
+
+/** The reconstruction windows that the dashboard offers; by kubectl any of the range may be set. */
+export const RECONSTRUCTION_CHOICES_HOURS: readonly number[] = [24, 72, 168]

@@ -31,6 +31,8 @@ export interface Keyring extends ReceiptKeys {
   readonly memberHash: (text: string) => string
   /** For keys and codes while somebody signs in, 32 hex digits. */
   readonly signInHash: (text: string) => string
+  /** Proves who changed an object in the dashboard, 32 hex digits. */
+  readonly changeHash: (text: string) => string
 }
 
 /** A master secret is unusable; the message says why without showing it. */
@@ -120,6 +122,7 @@ interface KeySet {
   readonly person: Mac
   readonly member: Mac
   readonly signIn: Mac
+  readonly change: Mac
 }
 
 function keySet(secret: string): KeySet {
@@ -133,6 +136,7 @@ function keySet(secret: string): KeySet {
     person: macOf('person'),
     member: macOf('member'),
     signIn: macOf('sign in'),
+    change: macOf('changed by'),
   }
 }
 
@@ -202,6 +206,7 @@ function hashes(secret: string, keys: KeySet): Omit<Keyring, keyof ReceiptKeys |
     personId: (email) => `p_${hashHex(keys.person, email).slice(0, PERSON_HEX_CHARS)}`,
     memberHash: (text) => hashHex(keys.member, text),
     signInHash: (text) => hashHex(keys.signIn, text),
+    changeHash: (text) => hashHex(keys.change, text),
   }
 }
 

@@ -44,7 +44,7 @@ export function sendRefusal(res: ServerResponse, refusal: Refusal, headers: Head
 }
 
 function retryHeader(refusal: Refusal): Headers {
-  if (refusal.code === 'rate_limited') return { 'Retry-After': refusal.extra?.['retryAfter'] ?? 1 }
+  if (refusal.code === 'rate_limited') return { 'Retry-After': Number(refusal.extra?.['retryAfter'] ?? 1) }
   if (refusal.code === 'unavailable') return { 'Retry-After': LIMITS.unavailableRetryS }
   return {}
 }

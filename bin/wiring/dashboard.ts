@@ -16,7 +16,9 @@ import { startDeletingExpired } from '../../dashboard/people/expired.ts'
 import { ownerWish } from '../../dashboard/people/first-owner.ts'
 import type { Directory } from '../../dashboard/resources/directory.ts'
 import { folderDirectory } from '../../dashboard/resources/folder-directory.ts'
+import { folderInventory } from '../../dashboard/resources/folder-inventory.ts'
 import { folderWriter } from '../../dashboard/resources/folder-writer.ts'
+import type { Inventory } from '../../dashboard/resources/inventory.ts'
 import type { ResourceWriter } from '../../dashboard/resources/writer.ts'
 import { startDiscovery, type Discovery } from '../../dashboard/sign-in/discovery.ts'
 import { makeSignInLink } from '../../dashboard/sign-in/operator-link.ts'
@@ -42,6 +44,7 @@ interface DashboardWiring extends EngineParts {
   /** In a cluster a connection of its own, which reads only. */
   readonly facts: Pick<Facts, 'run'>
   readonly directory: Directory
+  readonly inventory: Inventory
   readonly writer: ResourceWriter
 }
 
@@ -51,11 +54,12 @@ interface FolderParts extends EngineParts {
 }
 
 /** Of the embedded program: members and organisations lie in its folder of manifests. */
-export function folderResources(parts: FolderParts): Pick<DashboardWiring, 'directory' | 'writer'> {
+export function folderResources(parts: FolderParts): Pick<DashboardWiring, 'directory' | 'inventory' | 'writer'> {
   const { settings, catalog, env, nowMs } = parts
   const { manifests: folder, dashboardFolder: written } = settings
   return {
     directory: folderDirectory(catalog),
+    inventory: folderInventory(catalog, nowMs),
     writer: folderWriter({ folder, written, env, refresh: catalog.refresh, nowMs }),
   }
 }
@@ -91,17 +95,18 @@ export interface OpenDashboard {
 }
 
 export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboard> {
-  const { settings, keys, eventLog, hotState, facts, directory, writer, lifecycle, logger, nowMs } = parts
+  const { settings, keys, eventLog, hotState, facts, directory, inventory, writer, lifecycle, logger, nowMs } = parts
   const randomness = createRandomness()
   const addressOf = addressReader(settings.trustProxy)
   const { baseUrl } = settings
   const streams = createEventStreams()
   const pages = openPages(parts, randomness)
   const api = createDashboard({
-    ...{ baseUrl, streams, eventLog, hotState, facts, directory, writer, keys, randomness, nowMs, logger },
+    ...{ baseUrl, streams, eventLog, hotState, facts, directory, inventory, writer, keys, randomness, nowMs, logger },
     addressHashOf: (req: IncomingMessage) => keys.addressHash(addressOf(req), nowMs()),
     outbox: await openOutbox(parts, randomness),
     discovery: await openDiscovery(parts),
+    signUp: signUpOf(settings),
     claimRules: { trustedDomains: settings.oidcTrustDomains, groupsClaim: settings.oidcGroupsClaim },
   })
   await lifecycle.start(
@@ -122,6 +127,12 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
   }
 }
 
+/** Strangers' objects lie in the first namespace that is watched. */
+function signUpOf({ signUp, watchNamespaces, installation }: Settings) {
+  if (signUp === 'Closed') return null
+  return { namespace: watchNamespaces[0] ?? 'default', installation: installation === 'default' ? null : installation }
+}
+
 /** Letters go through the log, and any process of the dashboard sends them. */
 async function openOutbox(parts: DashboardWiring, randomness: Randomness): Promise<Outbox | null> {
   const { settings, lifecycle } = parts
@@ -132,7 +143,7 @@ async function openOutbox(parts: DashboardWiring, randomness: Randomness): Promi
     () => smtpMailer({ url, from }),
     (opened) => opened.close(),
   )
-  const post = createLetterPost({ ...parts, baseUrl, mailer })
+  const post = createLetterPost({ ...parts, baseUrl, mailer, isOpen: settings.signUp === 'Open' })
   await lifecycle.start(
     'mail',
     () => startMailRole({ ...parts, post, randomness }),

@@ -24,6 +24,8 @@ export interface Call {
   readonly body: JsonObject
   /** Keyed hash under the key of the day. */
   readonly addressHash: string
+  /** Version in the header If-Match, without quotes; null if there is none. */
+  readonly ifMatch: string | null
   /** What this browser was given when it began to sign in; null if it did not. */
   readonly browser: string | null
   readonly session: Session | null
@@ -45,6 +47,8 @@ export interface Answer {
   /** For a 303: a path of ours, or the address of the identity provider. */
   readonly location?: string
   readonly cookies?: CookieChanges
+  /** Version of what is answered. */
+  readonly etag?: string
 }
 
 /** An answer that is made while it is sent: a download, or a stream of events. It ends with its chunks. */

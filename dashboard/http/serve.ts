@@ -175,6 +175,7 @@ async function outcomeOf(request: Served, found: RouteMatch, parts: Parts): Prom
     ...{ params, query: request.query, body: body.value, addressHash, session, scope },
     ...{ queryValues: query.value, signal: request.signal },
     browser: parts.cookies.read(headers.cookie, 'browser'),
+    ifMatch: versionIn(headers['if-match']),
   }
   return route.handle(call)
 }
@@ -182,6 +183,11 @@ async function outcomeOf(request: Served, found: RouteMatch, parts: Parts): Prom
 async function readSession(cookies: string | undefined, parts: Parts): Promise<Session | null> {
   const cookie = parts.cookies.read(cookies, 'session')
   return cookie === null ? null : parts.sessions.read(cookie)
+}
+
+/** Of the form that our own ETags have; whatever else names no version. */
+function versionIn(header: string | undefined): string | null {
+  return /^(?:W\/)?"([\w-]{1,128})"$/.exec(header ?? '')?.[1] ?? null
 }
 
 const EMPTY = { kind: 'object', value: {} } as const
@@ -251,17 +257,18 @@ interface SentParts {
 }
 
 function refusalParts({ code, extra }: Refusal, res: ServerResponse): SentParts {
-  const retry = code === 'rate_limited' ? { 'Retry-After': String(extra?.['retryAfter'] ?? 1) } : {}
+  const retry = code === 'rate_limited' ? { 'Retry-After': String(Number(extra?.['retryAfter'] ?? 1)) } : {}
   // An unread body would otherwise be taken for the next request.
   const connection = res.req.complete ? {} : { Connection: 'close' }
   return { status: ERRORS[code].status, body: { error: code, ...extra }, more: { ...retry, ...connection } }
 }
 
 function answerParts(outcome: Answer, cookies: CookieRules): SentParts {
-  const { status, body, location } = outcome
+  const { status, body, location, etag } = outcome
   const lines = cookieLines(outcome, cookies)
   const target = location === undefined ? {} : { Location: location }
-  return { status, body, more: { ...target, ...(lines.length === 0 ? {} : { 'Set-Cookie': lines }) } }
+  const version = etag === undefined ? {} : { ETag: `"${etag}"` }
+  return { status, body, more: { ...target, ...version, ...(lines.length === 0 ? {} : { 'Set-Cookie': lines }) } }
 }
 
 function cookieLines({ cookies = {} }: Answer, rules: CookieRules): string[] {

@@ -25,8 +25,8 @@ export async function ownerWish(
   )
   if (known?.role === 'Owner' && known.invitation === null) return null
   if (known !== undefined) return 'the person is a member with another role or an open invitation: change that one'
-  const { namespace, objectName, id } = organization
-  const spec = memberSpec({ organization: objectName, identity, role: 'Owner', invitation: null })
+  const { namespace, id } = organization
+  const spec = memberSpec({ organization, identity, role: 'Owner', invitation: null })
   const outcome = await writer.create({ kind: 'Member', namespace, name: memberName(id, identity, hash), spec })
   if (outcome.kind === 'written') return null
   return outcome.kind === 'refused' ? outcome.message : 'there is a member of this address already'

@@ -53,9 +53,9 @@ export function invite(parts: InvitationParts): Handler {
       (await refuseByRate([invitationHit(organization.id)], parts.hotState))
     if (refused !== null) return refused
     const invitation = identity.kind === 'group' ? null : newInvitation(call, parts.randomness)
-    const { namespace, objectName } = organization
+    const { namespace } = organization
     const name = memberName(organization.id, identity, parts.hash)
-    const spec = memberSpec({ organization: objectName, identity, role, invitation })
+    const spec = memberSpec({ organization, identity, role, invitation })
     await announce(parts, { namespace, name, organization: organization.id, invitation })
     const outcome = await parts.writer.create({ kind: 'Member', namespace, name, spec })
     // A member of this name exists already, which the directory does not show yet.
@@ -78,7 +78,7 @@ export function inviteAgain(parts: InvitationParts): Handler {
     const invitation = newInvitation(call, parts.randomness)
     const stored = await parts.writer.read(refOf(before))
     if (stored === null) return refuse('conflict')
-    const spec = memberSpec({ ...before, organization: organization.objectName, invitation })
+    const spec = memberSpec({ ...before, organization, invitation })
     await announce(parts, { ...before, invitation })
     const outcome = await parts.writer.replace({ ...refOf(before), spec }, stored.version)
     return outcome.kind === 'written' ? invited({ ...before, invitation }, parts) : outcomeOf(outcome)

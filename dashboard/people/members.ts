@@ -45,7 +45,7 @@ export function changeMember({ directory, writer }: MemberParts): Handler {
     const others = members.filter((member) => member !== before)
     const refused = refuseMemberChange(actor, { before, after }, members) ?? refuseNewOwner(before, after, others)
     if (refused !== null) return refused
-    const spec = memberSpec({ ...before, organization: organization.objectName, role: after })
+    const spec = memberSpec({ ...before, organization, role: after })
     return rewrite(writer, before, (stored) => writer.replace({ ...refOf(before), spec }, stored.version))
   }
 }
@@ -113,6 +113,8 @@ export function outcomeOf(outcome: WriteOutcome): HandlerOutcome {
       return refuse('conflict')
     case 'managed_elsewhere':
       return refuse('managed_elsewhere', { manager: outcome.manager })
+    case 'fits':
+      return DONE
     case 'refused':
       return refuse(CODES[outcome.reason] ?? 'invalid_field', { field: outcome.field, message: outcome.message })
   }

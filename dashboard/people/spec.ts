@@ -2,10 +2,10 @@
 
 import type { Invitation, MemberIdentity } from '../../domain/people/member.ts'
 import type { MemberRole } from '../../domain/model.ts'
+import type { DirectoryOrganization } from '../resources/directory.ts'
 
 interface MemberWish {
-  /** Name of the Organization object. */
-  readonly organization: string
+  readonly organization: Pick<DirectoryOrganization, 'objectName' | 'tenant'>
   readonly identity: MemberIdentity
   readonly role: MemberRole
   readonly invitation: Invitation | null
@@ -18,7 +18,8 @@ export function memberSpec({
   invitation,
 }: MemberWish): Readonly<Record<string, unknown>> {
   return {
-    organizationRef: { name: organization },
+    organizationRef: { name: organization.objectName },
+    ...(organization.tenant === undefined ? {} : { tenant: organization.tenant }),
     ...(identity.kind === 'person' ? { email: identity.email } : { group: identity.group }),
     role,
     ...(invitation === null ? {} : { invitation: { id: invitation.id, expiresAt: timeText(invitation.expiresAtMs) } }),

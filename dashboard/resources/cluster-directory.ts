@@ -1,17 +1,21 @@
-/** Directory of a cluster: watches its resources, without their Secrets, and compiles them as the operator does. */
+/**
+ * Directory and inventory of a cluster: watches all kinds, and compiles them as the operator does, but without Secrets,
+ * which it may not read.
+ */
 
-import { createHash } from 'node:crypto'
-
+import { sha256Hex } from '../../common/digest.ts'
+import { compileCatalog, emptyCompileMemory, type Compilation } from '../../domain/catalog/compile-catalog.ts'
 import type { SourceObject } from '../../domain/catalog/objects.ts'
-import { compileCatalog } from '../../domain/catalog/compile-catalog.ts'
 import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
-import { RESOURCE_API_VERSION } from '../../domain/resources/resources.ts'
+import { RESOURCE_API_VERSION, RESOURCE_KINDS, type ResourceKind } from '../../domain/resources/resources.ts'
 import type { KubeClient } from '../../runtime/kube/client.ts'
 import type { KubeMetrics } from '../../runtime/kube/metrics.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { startReflector, type Reflector } from '../../runtime/kube/reflector.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { listedObject, withManagers } from './cluster-objects.ts'
 import { websitesOf, type Directory } from './directory.ts'
+import { createInventory, type Inventory, type InventoryView } from './inventory.ts'
 
 interface ClusterDirectoryOptions {
   readonly client: KubeClient
@@ -26,67 +30,95 @@ interface ClusterDirectoryOptions {
 }
 
 export interface ClusterDirectory extends Directory {
-  /** Resolves once every kind has been read everywhere. */
+  readonly inventory: Inventory
+  /** Resolves once all kinds have been read everywhere. */
   readonly synced: Promise<void>
   readonly close: () => Promise<void>
 }
 
-const KINDS = ['Organization', 'InstallPath', 'Website', 'Destination', 'Member'] as const
-type Kind = (typeof KINDS)[number]
-type DirectoryView = Pick<ReturnType<typeof compileCatalog>, 'catalog' | 'members'>
-
-const NOBODY: DirectoryView = {
-  catalog: { version: '', organizations: new Map(), websites: new Map(), origins: new Set() },
-  members: [],
-}
+/** While these are not known, nobody has a right: half of the members would be another organisation than there is. */
+const DECISIVE: readonly ResourceKind[] = ['Organization', 'Member']
 
 export function watchDirectory(options: ClusterDirectoryOptions): ClusterDirectory {
-  let view: DirectoryView | null = null
+  let view: View | null = null
   const onChange = (): void => {
     view = null
   }
-  const watches = KINDS.map((kind) => ({ kind, reflectors: reflectorsOf(kind, options, onChange) }))
+  const watches = RESOURCE_KINDS.map((kind) => ({ kind, reflectors: reflectorsOf(kind, options, onChange) }))
   const all = watches.flatMap(({ reflectors }) => reflectors)
-  // Half of the objects would be another organisation than there is.
-  const current = (): DirectoryView => {
-    if (!all.every((reflector) => reflector.isSynced())) return NOBODY
-    view ??= compiled(watches, options)
-    return view
-  }
+  const decisive = watches.flatMap(({ kind, reflectors }) => (DECISIVE.includes(kind) ? reflectors : []))
+  const compile = viewCompiler(watches, options)
+  const current = (): View => (view ??= compile())
+  const isKnown = (): boolean => decisive.every((reflector) => reflector.isSynced())
   return {
-    organizations: () => current().catalog.organizations,
-    websites: (organization) => websitesOf(current().catalog, organization),
-    members: () => current().members,
+    organizations: () => (isKnown() ? current().compilation.catalog.organizations : new Map()),
+    websites: (organization) => (isKnown() ? websitesOf(current().compilation.catalog, organization) : []),
+    members: () => (isKnown() ? current().compilation.members : []),
+    inventory: createInventory(() => current().listed, options.nowMs),
     synced: Promise.all(all.map(({ synced }) => synced)).then(() => undefined),
     close: async () => void (await Promise.all(all.map((reflector) => reflector.close()))),
   }
 }
 
-function reflectorsOf(kind: Kind, options: ClusterDirectoryOptions, onChange: () => void): readonly Reflector[] {
+function reflectorsOf(
+  kind: ResourceKind,
+  options: ClusterDirectoryOptions,
+  onChange: () => void,
+): readonly Reflector[] {
   const { client, namespaces, logger, metrics, random } = options
   const name = RESOURCE_PLURALS[kind]
   const base = `/apis/${RESOURCE_API_VERSION}`
   const paths = namespaces.length === 0 ? [base] : namespaces.map((namespace) => `${base}/namespaces/${namespace}`)
   return paths.map((path) =>
-    startReflector({ client, name, path: `${path}/${name}`, onChange, logger, metrics, random }),
+    startReflector({ client, name, path: `${path}/${name}`, shape: withManagers, onChange, logger, metrics, random }),
   )
 }
 
 interface KindWatch {
-  readonly kind: Kind
+  readonly kind: ResourceKind
   readonly reflectors: readonly Reflector[]
 }
 
-function compiled(watches: readonly KindWatch[], { installation, nowMs }: ClusterDirectoryOptions): DirectoryView {
-  const objects = watches.flatMap(({ kind, reflectors }) =>
-    reflectors
-      .flatMap((reflector) => [...reflector.objects.values()])
-      .filter((object) => isOurs(object, installation))
-      .sort((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1))
-      .map((object) => sourceOf(kind, object)),
-  )
-  const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
-  return compileCatalog({ objects, sha256Hex, nowMs: nowMs(), isWithoutSecrets: true })
+interface View {
+  readonly compilation: Compilation
+  readonly listed: InventoryView
+}
+
+interface Known {
+  /** The API server's counters: equal ones mean an equal spec. */
+  readonly counted: string
+  readonly source: SourceObject
+}
+
+/** Specs that did not change are not checked again, whatever the operator writes into statuses. */
+function viewCompiler(watches: readonly KindWatch[], { installation, nowMs }: ClusterDirectoryOptions): () => View {
+  const memory = emptyCompileMemory()
+  let known = new Map<string, Known>()
+  return () => {
+    const found = watches.flatMap(({ kind, reflectors }) => oldestFirst(kind, reflectors, installation))
+    const next = new Map<string, Known>()
+    const sources = found.map(({ kind, object }) => {
+      const key = `${kind} ${object.metadata.namespace ?? ''} ${object.metadata.name}`
+      const counted = `${object.metadata.uid ?? ''} ${object.metadata.generation ?? ''}`
+      const before = known.get(key)
+      const each = before?.counted === counted ? before : { counted, source: sourceOf(kind, object) }
+      next.set(key, each)
+      return each.source
+    })
+    known = next
+    const compilation = compileCatalog({ objects: sources, sha256Hex, nowMs: nowMs(), memory, isWithoutSecrets: true })
+    const objects = found.map(({ kind, object }) => listedObject(kind, object))
+    const listed = { objects, sources, owners: compilation.owners, isWithoutSecrets: true }
+    return { compilation, listed }
+  }
+}
+
+function oldestFirst(kind: ResourceKind, reflectors: readonly Reflector[], installation: string) {
+  return reflectors
+    .flatMap((reflector) => [...reflector.objects.values()])
+    .filter((object) => isOurs(object, installation))
+    .map((object) => ({ kind, object, age: ageOf(object) }))
+    .sort((a, b) => (a.age < b.age ? -1 : 1))
 }
 
 function isOurs({ spec, status }: KubeObject, installation: string): boolean {
@@ -104,7 +136,7 @@ function ageOf({ metadata: { creationTimestamp = '', namespace = '', name } }: K
   return `${creationTimestamp} ${namespace} ${name}`
 }
 
-function sourceOf(kind: Kind, { metadata: { name, namespace }, spec }: KubeObject): SourceObject {
+function sourceOf(kind: ResourceKind, { metadata: { name, namespace }, spec }: KubeObject): SourceObject {
   const metadata = { name, ...(namespace === undefined ? {} : { namespace }) }
   return { value: { apiVersion: RESOURCE_API_VERSION, kind, metadata, spec }, locate: () => '', isAdmitted: true }
 }

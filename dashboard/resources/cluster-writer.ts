@@ -1,95 +1,242 @@
 /**
  * Writes objects into a cluster. Each write names the version that was read, so the API server itself compares and sets;
- * fields of another manager are never taken over.
+ * fields of another manager are never taken over: changes are applied without force.
  */
 
+import { TENANT_LABEL } from '../../domain/catalog/objects.ts'
 import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
-import { RESOURCE_API_VERSION, type ResourceKind } from '../../domain/resources/resources.ts'
-import { KubeError, type KubeClient } from '../../runtime/kube/client.ts'
+import {
+  adopted,
+  DASHBOARD_MANAGER,
+  fieldsToApply,
+  foreignChange,
+  foreignOwners,
+  ownedFields,
+  type FieldOwner,
+  type ManagedEntry,
+} from '../../domain/resources/field-owners.ts'
+import { RESOURCE_API_VERSION, SPEC_SCHEMAS, type ResourceKind } from '../../domain/resources/resources.ts'
+import { APPLY_TYPE, KubeError, type KubeClient } from '../../runtime/kube/client.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
-import type { ResourceAddress, ResourceWriter, StoredObject, WriteOutcome } from './writer.ts'
+import { outcomeOfError, VERSION_GONE } from './kube-refusals.ts'
+import {
+  CHANGED_BY_ANNOTATION,
+  DASHBOARD_SECRET_TYPE,
+  placeOf,
+  type ResourceAddress,
+  type ResourceWriter,
+  type StoredObject,
+  type WriteManner,
+  type WriteOutcome,
+  type WrittenObject,
+  type WrittenSecret,
+} from './writer.ts'
 
-const FIELD_MANAGER = 'whence-dashboard'
-/** Fields that a person set by hand may be changed; those of a tool that would set them again may not. */
-const BY_HAND = /^kubectl(-|$)/
 const JSON_PATCH = 'application/json-patch+json'
 const NOT_FOUND = 404
-const CONFLICT = 409
-const INVALID = 422
+/** A status that the operator writes in between is no change of the spec. */
+const TRIES = 8
 
-export function clusterWriter(client: KubeClient): ResourceWriter {
+type Spec = Readonly<Record<string, unknown>>
+
+export function clusterWriter(client: KubeClient, nowMs: () => number): ResourceWriter {
+  const parts = { client, nowMs }
   return {
-    read: (ref) => read(client, ref),
-    create: ({ spec, ...ref }) => {
-      const { kind, namespace, name } = ref
-      const body = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace }, spec }
-      return outcomeOf(
-        client.request({ method: 'POST', path: `${collection(ref)}?fieldManager=${FIELD_MANAGER}`, body }),
-      )
+    read: async (ref) => {
+      const object = await get(client, ref)
+      return object === null ? null : storedOf(ref, object)
     },
-    replace: async ({ spec, ...ref }, version) => {
-      const refused = await refuseForeign(client, ref, version)
-      if (refused !== null) return refused
-      const body = [
-        { op: 'replace', path: '/metadata/resourceVersion', value: version },
-        { op: 'replace', path: '/spec', value: spec },
-      ]
-      const path = `${pathOf(ref)}?fieldManager=${FIELD_MANAGER}`
-      return outcomeOf(client.request({ method: 'PATCH', path, body, contentType: JSON_PATCH }))
-    },
-    remove: async (ref, version) => {
-      const refused = await refuseForeign(client, ref, version)
-      if (refused !== null) return refused
-      const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { resourceVersion: version } }
-      return outcomeOf(client.request({ method: 'DELETE', path: pathOf(ref), body }))
-    },
+    create: (object, manner = {}) => create(parts, object, manner),
+    replace: (object, version, manner = {}) =>
+      whileSpecStays(client, { ref: object, version }, (current) => change(parts, { object, current }, manner)),
+    remove: (ref, version, manner = {}) =>
+      whileSpecStays(client, { ref, version }, (current) => remove(parts, { ref, current }, manner)),
+    createSecret: (secret) => createSecret(client, secret),
   }
 }
 
-async function read(client: KubeClient, ref: ResourceAddress): Promise<StoredObject | null> {
+interface WriterParts {
+  readonly client: KubeClient
+  readonly nowMs: () => number
+}
+
+async function get(client: KubeClient, ref: ResourceAddress): Promise<KubeObject | null> {
   try {
-    const object = (await client.request({ method: 'GET', path: pathOf(ref) })) as KubeObject
-    const spec = (object['spec'] ?? {}) as Readonly<Record<string, unknown>>
-    return { ...ref, spec, version: object.metadata.resourceVersion ?? '', managedBy: managerOf(object) }
+    return (await client.request({ method: 'GET', path: pathOf(ref) })) as KubeObject
   } catch (error) {
     if (error instanceof KubeError && error.status === NOT_FOUND) return null
     throw error
   }
 }
 
-/** Managers are those of the very version that is then written, or the write is refused. */
-async function refuseForeign(client: KubeClient, ref: ResourceAddress, version: string): Promise<WriteOutcome | null> {
-  const stored = await read(client, ref)
-  if (stored === null || stored.version !== version) return { kind: 'conflict' }
-  return stored.managedBy === null ? null : { kind: 'managed_elsewhere', manager: stored.managedBy }
+function storedOf(ref: ResourceAddress, object: KubeObject): StoredObject {
+  const spec = specOf(object)
+  const readOnly = ownedFields(foreignOwners(managedOf(object), { mayTakeOver: true }), spec)
+  return { ...ref, spec, version: versionOf(object), managedBy: readOnly[0]?.manager ?? null, readOnly }
 }
 
-interface FieldOwner {
-  readonly manager?: string
-  readonly subresource?: string
-  readonly fieldsV1?: Readonly<Record<string, unknown>>
+/** The generation counts changes of the spec alone: the operator's statuses change no version. */
+function versionOf({ metadata: { uid = '', generation = 0 } }: KubeObject): string {
+  return `${uid.slice(0, 8)}-${generation}`
 }
 
-/** Whoever else owns a field of the spec and would set it again. */
-function managerOf({ metadata }: KubeObject): string | null {
-  const managed = (metadata['managedFields'] ?? []) as readonly FieldOwner[]
-  const foreign = managed.find(
-    ({ manager = '', subresource, fieldsV1 = {} }) =>
-      subresource === undefined && 'f:spec' in fieldsV1 && manager !== FIELD_MANAGER && !BY_HAND.test(manager),
-  )
-  return foreign?.manager ?? null
-}
-
-async function outcomeOf(sent: Promise<unknown>): Promise<WriteOutcome> {
-  try {
-    await sent
-    return { kind: 'written' }
-  } catch (error) {
-    if (!(error instanceof KubeError)) throw error
-    if (error.status === CONFLICT || error.status === NOT_FOUND) return { kind: 'conflict' }
-    if (error.status === INVALID) return { kind: 'refused', reason: 'InvalidField', field: '', message: error.message }
-    throw error
+async function create(
+  { client }: WriterParts,
+  { spec, ...ref }: WrittenObject,
+  { isDryRun = false, sign }: WriteManner,
+): Promise<WriteOutcome> {
+  const { kind, namespace, name } = ref
+  const post = (path: string, annotations: object): Promise<unknown> => {
+    const body = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace, ...annotations }, spec }
+    return client.request({ method: 'POST', path: `${collection(ref)}?fieldManager=${DASHBOARD_MANAGER}${path}`, body })
   }
+  return outcomeOf(async () => {
+    if (sign === undefined && !isDryRun) return written(post('', {}))
+    // Defaults are filled in on the way, and the signature is of what is stored.
+    const preview = specOf((await post(DRY_RUN, {})) as KubeObject)
+    if (isDryRun) return { kind: 'fits', spec: preview }
+    return written(post('', sign === undefined ? {} : signed(sign, placeOf(ref), preview)))
+  })
+}
+
+const DRY_RUN = '&dryRun=All'
+
+function signed(sign: NonNullable<WriteManner['sign']>, subject: string, spec: Spec): object {
+  return { annotations: { [CHANGED_BY_ANNOTATION]: sign(subject, spec) } }
+}
+
+interface Expected {
+  readonly ref: ResourceAddress
+  readonly version: string
+}
+
+/** Writes what was read; again if only something else than the spec changed in between. */
+async function whileSpecStays(
+  client: KubeClient,
+  { ref, version }: Expected,
+  write: (current: KubeObject) => Promise<WriteOutcome>,
+): Promise<WriteOutcome> {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const current = await get(client, ref)
+    if (current === null || versionOf(current) !== version) return VERSION_GONE
+    const outcome = await write(current)
+    if (outcome.kind !== 'conflict') return outcome
+  }
+  return VERSION_GONE
+}
+
+interface Changing {
+  readonly object: WrittenObject
+  readonly current: KubeObject
+}
+
+async function change(parts: WriterParts, changing: Changing, manner: WriteManner): Promise<WriteOutcome> {
+  const { object, current } = changing
+  const { mayTakeOver = true, isDryRun = false, sign } = manner
+  const owners = foreignOwners(managedOf(current), { mayTakeOver })
+  const schema = SPEC_SCHEMAS[object.kind as ResourceKind]
+  const theirs = foreignChange(schema, { before: specOf(current), after: object.spec }, owners)
+  if (theirs !== null) return { kind: 'managed_elsewhere', ...theirs }
+  return outcomeOf(async () => {
+    const preview = isDryRun || sign !== undefined ? await previewOf(parts.client, changing) : null
+    if (isDryRun) return { kind: 'fits', spec: preview ?? {} }
+    const { uid = '' } = current.metadata
+    const more = sign === undefined || preview === null ? {} : signed(sign, uid, preview)
+    return written(apply(parts, { ...changing, owners, more }, mayTakeOver))
+  })
+}
+
+/** The whole spec, as it would be stored. */
+async function previewOf(client: KubeClient, { object, current }: Changing): Promise<Spec> {
+  const body = [...pinned(current), { op: 'replace', path: '/spec', value: object.spec }]
+  const path = `${pathOf(object)}?fieldManager=${DASHBOARD_MANAGER}${DRY_RUN}`
+  return specOf((await client.request({ method: 'PATCH', path, body, contentType: JSON_PATCH })) as KubeObject)
+}
+
+function pinned({ metadata: { resourceVersion } }: KubeObject): readonly object[] {
+  return [{ op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion }]
+}
+
+interface Applying extends Changing {
+  readonly owners: readonly FieldOwner[]
+  /** Metadata beside name and version. */
+  readonly more: object
+}
+
+async function apply(
+  { client, nowMs }: WriterParts,
+  { object, current, owners, more }: Applying,
+  mayTakeOver: boolean,
+): Promise<unknown> {
+  const path = `${pathOf(object)}?fieldManager=${DASHBOARD_MANAGER}`
+  const now = `${new Date(nowMs()).toISOString().slice(0, 19)}Z`
+  const managedFields = adopted(managedOf(current), { mayTakeOver, apiVersion: RESOURCE_API_VERSION, now })
+  let { resourceVersion } = current.metadata
+  if (managedFields !== null) {
+    const body = [...pinned(current), { op: 'replace', path: '/metadata/managedFields', value: managedFields }]
+    const taken = (await client.request({ method: 'PATCH', path, body, contentType: JSON_PATCH })) as KubeObject
+    resourceVersion = taken.metadata.resourceVersion
+  }
+  const { kind, namespace, name } = object
+  const metadata = { name, namespace, resourceVersion, ...more }
+  const spec = fieldsToApply(object.spec, specOf(current), owners)
+  const body = { apiVersion: RESOURCE_API_VERSION, kind, metadata, spec }
+  return client.request({ method: 'PATCH', path: `${path}&force=false`, body, contentType: APPLY_TYPE })
+}
+
+interface Removing {
+  readonly ref: ResourceAddress
+  readonly current: KubeObject
+}
+
+async function remove(
+  { client }: WriterParts,
+  { ref, current }: Removing,
+  { mayTakeOver = true, isDryRun = false }: WriteManner,
+): Promise<WriteOutcome> {
+  const [theirs] = ownedFields(foreignOwners(managedOf(current), { mayTakeOver }), specOf(current))
+  if (theirs !== undefined) return { kind: 'managed_elsewhere', manager: theirs.manager, field: '' }
+  const { resourceVersion, uid } = current.metadata
+  const dry = isDryRun ? { dryRun: ['All'] } : {}
+  const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { resourceVersion, uid }, ...dry }
+  return outcomeOf(() => written(client.request({ method: 'DELETE', path: pathOf(ref), body })))
+}
+
+/** The answer to a creation holds the data, which is not read: the caller has it, and nothing here keeps it. */
+async function createSecret(client: KubeClient, secret: WrittenSecret): Promise<WriteOutcome> {
+  const { namespace, name, values, tenant, owner } = secret
+  const found = owner === null ? null : await get(client, owner)
+  const ownerReferences =
+    owner === null || found === null
+      ? []
+      : [{ apiVersion: RESOURCE_API_VERSION, kind: owner.kind, name: owner.name, uid: found.metadata.uid }]
+  const labels = {
+    'app.kubernetes.io/managed-by': DASHBOARD_MANAGER,
+    ...(tenant === null ? {} : { [TENANT_LABEL]: tenant }),
+  }
+  const body = {
+    ...{ apiVersion: 'v1', kind: 'Secret', type: DASHBOARD_SECRET_TYPE, stringData: values },
+    metadata: { name, namespace, labels, ownerReferences },
+  }
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets?fieldManager=${DASHBOARD_MANAGER}`
+  return outcomeOf(() => written(client.request({ method: 'POST', path, body, isAnswerUnread: true })))
+}
+
+function outcomeOf(work: () => Promise<WriteOutcome>): Promise<WriteOutcome> {
+  return work().catch(outcomeOfError)
+}
+
+async function written(sent: Promise<unknown>): Promise<WriteOutcome> {
+  await sent
+  return { kind: 'written' }
+}
+
+function specOf(object: KubeObject): Spec {
+  return (object['spec'] ?? {}) as Spec
+}
+
+function managedOf({ metadata }: KubeObject): readonly ManagedEntry[] {
+  return (metadata['managedFields'] ?? []) as readonly ManagedEntry[]
 }
 
 function collection({ kind, namespace }: ResourceAddress): string {

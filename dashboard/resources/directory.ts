@@ -6,7 +6,7 @@ import type { Member } from '../../domain/people/member.ts'
 /** As catalog and answers call it. */
 export type DirectoryOrganization = Pick<
   Organization,
-  'id' | 'namespace' | 'objectName' | 'displayName' | 'plan' | 'logRetentionDays' | 'installPaths'
+  'id' | 'namespace' | 'objectName' | 'displayName' | 'plan' | 'tenant' | 'logRetentionDays' | 'installPaths'
 >
 
 /** Without credentials: the dashboard reads none. */

@@ -3,13 +3,15 @@
  * leaves the one before or the new one. One process writes, and one write follows another.
  */
 
-import { sha256Hex } from '../../common/digest.ts'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import type { CatalogProblem } from '../../domain/catalog.ts'
 import { shownName } from '../../domain/catalog/objects.ts'
-import { RESOURCE_API_VERSION } from '../../domain/resources/resources.ts'
+import { TENANT_LABEL } from '../../domain/catalog/objects.ts'
+import { foreignChange } from '../../domain/resources/field-owners.ts'
+import { RESOURCE_API_VERSION, SPEC_SCHEMAS, type ResourceKind } from '../../domain/resources/resources.ts'
+import { withDefaults } from '../../domain/schema/schema-values.ts'
 import { compileManifests } from '../../runtime/catalog/source.ts'
 import {
   manifestText,
@@ -18,7 +20,19 @@ import {
   WRITTEN_PREFIX,
   type ManifestFile,
 } from '../../runtime/catalog/manifests.ts'
-import type { ResourceAddress, ResourceWriter, StoredObject, WriteOutcome, WrittenObject } from './writer.ts'
+import { folderVersion } from './folder-inventory.ts'
+import {
+  CHANGED_BY_ANNOTATION,
+  DASHBOARD_SECRET_TYPE,
+  placeOf,
+  type ResourceAddress,
+  type ResourceWriter,
+  type StoredObject,
+  type WriteManner,
+  type WriteOutcome,
+  type WrittenObject,
+  type WrittenSecret,
+} from './writer.ts'
 
 interface FolderWriterOptions {
   readonly folder: string
@@ -45,28 +59,30 @@ export function folderWriter(options: FolderWriterOptions): ResourceWriter {
   }
   return {
     read: (ref) => alone(async () => (await find(ref, options)).found?.stored ?? null),
-    create: (object) =>
+    create: (object, manner = {}) =>
       alone(async () => {
         const { found, files } = await find(object, options)
         if (found !== null) return { kind: 'conflict' }
-        return put({ object, file: newName(object, options), files }, options)
+        return put({ object, file: newName(object, options), files, manner }, options)
       }),
-    replace: (object, version) =>
+    replace: (object, version, manner = {}) =>
       alone(async () => {
         const { found, files } = await find(object, options)
-        const refused = refuseChange(found, version)
-        return refused ?? put({ object, file: found?.file ?? '', files }, options)
+        const refused = refuseChange(found, version, object)
+        return refused ?? put({ object, file: found?.file ?? '', files, manner }, options)
       }),
-    remove: (ref, version) =>
+    remove: (ref, version, { isDryRun = false } = {}) =>
       alone(async () => {
         const { found } = await find(ref, options)
-        const refused = refuseChange(found, version)
+        const refused = refuseChange(found, version, null)
         if (refused !== null || found === null) return refused ?? { kind: 'conflict' }
+        if (isDryRun) return { kind: 'written' }
         await store(found.file, REMOVED, options)
         await options.refresh()
         await rm(pathOf(found.file, options), { force: true })
         return { kind: 'written' }
       }),
+    createSecret: (secret) => alone(() => putSecret(secret, options)),
   }
 }
 
@@ -93,17 +109,29 @@ async function find(
         kind === ref.kind && metadata?.name === ref.name && (metadata.namespace ?? DEFAULT_NAMESPACE) === ref.namespace
       if (!isIt) continue
       const managedBy = file.name.startsWith(WRITTEN_PREFIX) ? null : file.name
-      return { found: { stored: { ...ref, spec, version: versionOf(spec), managedBy }, file: file.name }, files }
+      const readOnly = managedBy === null ? [] : [{ field: '/spec', manager: managedBy }]
+      const stored = { ...ref, spec, version: folderVersion(spec), managedBy, readOnly }
+      return { found: { stored, file: file.name }, files }
     }
   }
   return { found: null, files }
 }
 
-function refuseChange(found: FoundManifest | null, version: string): WriteOutcome | null {
+/** `after` null: it is removed. A file of somebody else is theirs as a whole. */
+function refuseChange(found: FoundManifest | null, version: string, after: WrittenObject | null): WriteOutcome | null {
   if (found === null) return { kind: 'conflict' }
-  const { managedBy } = found.stored
-  if (managedBy !== null) return { kind: 'managed_elsewhere', manager: managedBy }
+  const { managedBy, spec: before, kind } = found.stored
+  if (managedBy !== null) {
+    const whole = [{ manager: managedBy, tree: ofEveryField(before, after?.spec ?? {}) }]
+    const schema = SPEC_SCHEMAS[kind as ResourceKind]
+    const theirs = after === null ? null : foreignChange(schema, { before, after: after.spec }, whole)
+    return { kind: 'managed_elsewhere', manager: managedBy, field: theirs?.field ?? '' }
+  }
   return found.stored.version === version ? null : { kind: 'conflict' }
+}
+
+function ofEveryField(...specs: readonly object[]): Readonly<Record<string, Record<string, never>>> {
+  return Object.fromEntries(specs.flatMap(Object.keys).map((name) => [`f:${name}`, {}]))
 }
 
 interface Putting {
@@ -111,25 +139,57 @@ interface Putting {
   /** As among the files. */
   readonly file: string
   readonly files: readonly ManifestFile[]
+  readonly manner: WriteManner
 }
 
 /** What would be refused is not written: the compiler looks at the whole folder with the change in it. */
-async function put({ object, file, files }: Putting, options: FolderWriterOptions): Promise<WriteOutcome> {
-  const { kind, namespace, name, spec } = object
-  const text = manifestText({
-    ...{ apiVersion: RESOURCE_API_VERSION, kind },
-    metadata: { name, ...(namespace === DEFAULT_NAMESPACE ? {} : { namespace }) },
-    spec,
-  })
+async function put({ object, file, files, manner }: Putting, options: FolderWriterOptions): Promise<WriteOutcome> {
+  const { kind } = object
+  const text = textOf(object, manner)
   const after = [...files.filter((each) => each.name !== file), { name: file, text }]
   const { problems } = compileManifests(after, { env: options.env, nowMs: options.nowMs() })
   const problem = problems.find(
     (each: CatalogProblem) => each.isWarning !== true && each.object === `${kind}/${shownName(object)}`,
   )
   if (problem !== undefined) {
-    return { kind: 'refused', reason: problem.reason, field: problem.field, message: problem.message }
+    const { reason, field, message, plan } = problem
+    return { kind: 'refused', reason, field, message, ...(plan === undefined ? {} : { plan }) }
   }
+  if (manner.isDryRun === true) return { kind: 'fits', spec: filled(object) }
   await store(file, text, options)
+  await options.refresh()
+  return { kind: 'written' }
+}
+
+function textOf(object: WrittenObject, { sign }: WriteManner): string {
+  const { kind, namespace, name, spec } = object
+  const annotations =
+    sign === undefined ? {} : { annotations: { [CHANGED_BY_ANNOTATION]: sign(placeOf(object), filled(object)) } }
+  return manifestText({
+    ...{ apiVersion: RESOURCE_API_VERSION, kind },
+    metadata: { name, ...(namespace === DEFAULT_NAMESPACE ? {} : { namespace }), ...annotations },
+    spec,
+  })
+}
+
+/** As in a cluster, where defaults are filled in on the way. */
+function filled({ kind, spec }: WrittenObject): Readonly<Record<string, unknown>> {
+  return withDefaults(SPEC_SCHEMAS[kind as ResourceKind], spec) as Readonly<Record<string, unknown>>
+}
+
+async function putSecret(secret: WrittenSecret, options: FolderWriterOptions): Promise<WriteOutcome> {
+  const { namespace, name, values, tenant } = secret
+  const ref = { kind: 'Secret', namespace, name }
+  const { found } = await find(ref, options)
+  if (found !== null) return { kind: 'conflict' }
+  // Nobody may read the environment of the service by way of a value.
+  const stringData = Object.fromEntries(
+    Object.entries(values).map(([key, value]) => [key, value.replaceAll('${', () => '$${')]),
+  )
+  const labels = tenant === null ? {} : { labels: { [TENANT_LABEL]: tenant } }
+  const metadata = { name, ...(namespace === DEFAULT_NAMESPACE ? {} : { namespace }), ...labels }
+  const text = manifestText({ apiVersion: 'v1', kind: 'Secret', type: DASHBOARD_SECRET_TYPE, metadata, stringData })
+  await store(newName(ref, options), text, options)
   await options.refresh()
   return { kind: 'written' }
 }
@@ -159,8 +219,4 @@ function pathOf(file: string, { written }: FolderWriterOptions): string {
 function newName({ kind, namespace, name }: ResourceAddress, { nowMs }: FolderWriterOptions): string {
   const time = String(nowMs()).padStart(TIME_DIGITS, '0')
   return `${WRITTEN_PREFIX}${time}-${kind.toLowerCase()}-${namespace}-${name}.yaml`
-}
-
-function versionOf(spec: object): string {
-  return sha256Hex(JSON.stringify(spec))
 }

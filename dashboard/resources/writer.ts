@@ -1,5 +1,8 @@
 /** Port: writes single custom resources, each only if it is as the caller last saw it. */
 
+import type { OwnedField } from '../../domain/resources/field-owners.ts'
+import type { PlanUse } from '../../domain/plan.ts'
+
 export interface ResourceAddress {
   readonly kind: string
   readonly namespace: string
@@ -12,25 +15,66 @@ export interface WrittenObject extends ResourceAddress {
 
 /** The stored object, as it is read before a change. */
 export interface StoredObject extends WrittenObject {
-  /** Another one after each change. */
+  /** Another one after each change of the spec. */
   readonly version: string
-  /** Who manages it, if that is not the dashboard: a file, or the manager of its fields. */
+  /** Who manages it, if that is not the dashboard: a file, or the first manager of its fields. */
   readonly managedBy: string | null
+  /** Fields that nobody may change here, with whose they are; what a person set by hand is not among them. */
+  readonly readOnly: readonly OwnedField[]
 }
 
 export type WriteOutcome =
   | { readonly kind: 'written' }
+  /** A dry run: it could be written, and the spec would be this one. */
+  | { readonly kind: 'fits'; readonly spec: Readonly<Record<string, unknown>> }
   /** It is not as it was when the version was read, or (for a new one) there is one already. */
   | { readonly kind: 'conflict' }
-  | { readonly kind: 'managed_elsewhere'; readonly manager: string }
+  /** `field` is empty if it is the whole object. */
+  | { readonly kind: 'managed_elsewhere'; readonly manager: string; readonly field: string }
   /** The compiler or the API server would refuse it; `reason` as in conditions. */
-  | { readonly kind: 'refused'; readonly reason: string; readonly field: string; readonly message: string }
+  | {
+      readonly kind: 'refused'
+      readonly reason: string
+      readonly field: string
+      readonly message: string
+      readonly plan?: PlanUse
+    }
+
+export interface WriteManner {
+  /** Nothing is stored. */
+  readonly isDryRun?: boolean
+  /** Whether fields that a person set by hand may be changed; they may if nothing is said. */
+  readonly mayTakeOver?: boolean
+  /** The annotation that says who changed it; `subject` is the object's UID, or the place of a new one. */
+  readonly sign?: (subject: string, spec: Readonly<Record<string, unknown>>) => string
+}
+
+/** What a reference names. Nobody can read its values here. */
+export interface WrittenSecret {
+  readonly namespace: string
+  readonly name: string
+  readonly values: Readonly<Record<string, string>>
+  readonly tenant: string | null
+  /** The object that it goes with; null if that does not exist yet. */
+  readonly owner: ResourceAddress | null
+}
 
 /** An outcome says what is stored: `written` is on disk, and the directory shows it within a second. */
 export interface ResourceWriter {
   readonly read: (ref: ResourceAddress) => Promise<StoredObject | null>
-  readonly create: (object: WrittenObject) => Promise<WriteOutcome>
+  readonly create: (object: WrittenObject, manner?: WriteManner) => Promise<WriteOutcome>
   /** Of any number that were given one version exactly one is written. */
-  readonly replace: (object: WrittenObject, version: string) => Promise<WriteOutcome>
-  readonly remove: (ref: ResourceAddress, version: string) => Promise<WriteOutcome>
+  readonly replace: (object: WrittenObject, version: string, manner?: WriteManner) => Promise<WriteOutcome>
+  readonly remove: (ref: ResourceAddress, version: string, manner?: WriteManner) => Promise<WriteOutcome>
+  /** Only makes new ones: no Secret is ever read, changed or removed. */
+  readonly createSecret: (secret: WrittenSecret) => Promise<WriteOutcome>
+}
+
+/** Says who changed an object; `domain/people/changed-by.ts` has its form. */
+export const CHANGED_BY_ANNOTATION = 'whence.dev/changed-by'
+/** Of the Secrets that the dashboard makes, and nobody else. */
+export const DASHBOARD_SECRET_TYPE = 'whence.dev/dashboard'
+
+export function placeOf({ kind, namespace, name }: ResourceAddress): string {
+  return `${kind}/${namespace}/${name}`
 }

@@ -73,9 +73,12 @@ function secretsOf(id: string, hash: (text: string) => string): LinkSecrets {
   return { token, link: sha256Hex(token), code: String(number).padStart(CODE_DIGITS, '0') }
 }
 
-type LetterParts = Pick<MailLinkParts, 'hotState' | 'directory' | 'baseUrl' | 'hash'>
+interface LetterParts extends Pick<MailLinkParts, 'hotState' | 'directory' | 'baseUrl' | 'hash'> {
+  /** Strangers may sign up, so they may sign in first. */
+  readonly isOpen: boolean
+}
 
-/** The mail of a link that is still valid, to a person whom some member names. */
+/** The mail of a link that is still valid, to a person whom some member names, or to anybody who may sign up. */
 export function writeSignIn(
   parts: LetterParts,
 ): (letter: { readonly link: string }, about: LetterAbout) => Promise<Written> {
@@ -84,7 +87,7 @@ export function writeSignIn(
     const text = await parts.hotState.readOnce(`mail-link/${link}`)
     if (text === null) return 'void'
     const { email } = JSON.parse(text) as LinkRecord
-    if (!isKnown(email, parts.directory.members())) return 'void'
+    if (!parts.isOpen && !isKnown(email, parts.directory.members())) return 'void'
     const counts = tries === 0
     const isOver = counts && (await refuseByRate([mailInAllHit(parts.hash(email))], parts.hotState)) !== null
     return isOver ? 'void' : signInMail(email, { link: `${parts.baseUrl}/sign-in#mail=${token}`, code })

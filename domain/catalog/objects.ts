@@ -83,7 +83,7 @@ const RESERVED_TYPES: ReadonlyMap<unknown, string> = new Map([
   ['helm.sh/release.v1', 'is a release of Helm'],
 ])
 /** Of a Secret, which has no spec: whose it is. */
-const TENANT_LABEL = `${RESOURCE_GROUP}/tenant`
+export const TENANT_LABEL = `${RESOURCE_GROUP}/tenant`
 /** No object may refer to a Secret that has this label with the value `true`. */
 const RESERVED_LABEL = `${RESOURCE_GROUP}/reserved`
 

@@ -7,6 +7,12 @@ const ROLE_ACTIONS = {
   read: { least: 'Viewer', what: 'see everything but secrets and the addresses of members' },
   leave: { least: 'Viewer', what: 'leave the organisation' },
   readAddresses: { least: 'Member', what: 'see the addresses of members' },
+  writeContent: { least: 'Member', what: 'change pages, install paths and destinations that only validate' },
+  writeConfiguration: {
+    least: 'Admin',
+    what: 'change websites, all destinations, log streams and the organisation, but for its plan',
+  },
+  removeOrganization: { least: 'Owner', what: 'remove the organisation' },
   inviteMembers: { least: 'Admin', what: 'invite, change and remove members who are not owners' },
   manageOwners: { least: 'Owner', what: 'make, change and remove owners' },
 } as const satisfies Record<string, { readonly least: MemberRole; readonly what: string }>

@@ -3,6 +3,16 @@
 import type { JsonSchema } from '../schema/json-schema.ts'
 import { OBJECT_NAME_CHARS } from './resource-fields.ts'
 
+/** Name of an object or namespace. */
+export const OBJECT_NAME_SCHEMA: JsonSchema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: OBJECT_NAME_CHARS,
+  pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
+  patternMeaning:
+    'may have lower-case letters, digits, hyphens and dots only, and begins and ends with a letter or digit',
+}
+
 /** The fields outside a spec. Other members of `metadata` and the whole `status` are Kubernetes' business. */
 export const ENVELOPE_SCHEMA: JsonSchema = {
   type: 'object',
@@ -32,13 +42,6 @@ export const SECRET_SCHEMA: JsonSchema = {
 }
 
 function metadata(): JsonSchema {
-  const name: JsonSchema = {
-    type: 'string',
-    minLength: 1,
-    maxLength: OBJECT_NAME_CHARS,
-    pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
-    patternMeaning:
-      'may have lower-case letters, digits, hyphens and dots only, and begins and ends with a letter or digit',
-  }
+  const name = OBJECT_NAME_SCHEMA
   return { type: 'object', required: ['name'], properties: { name, namespace: name }, additionalProperties: true }
 }

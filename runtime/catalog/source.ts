@@ -5,6 +5,7 @@ import { isBlocking } from '../../domain/resources/problems.ts'
 import type { Compilation } from '../../domain/catalog/compile-catalog.ts'
 import type { PublishedProblem } from '../../domain/published/problems.ts'
 import { compileCatalog } from '../../domain/catalog/compile-catalog.ts'
+import type { SourceObject } from '../../domain/catalog/objects.ts'
 import type { Member } from '../../domain/people/member.ts'
 import type { ProviderSettingsChecker } from '../../domain/catalog/compiler.ts'
 import { withoutMissing } from '../../domain/catalog/missing-references.ts'
@@ -32,6 +33,8 @@ export interface CatalogSource {
 export interface FolderCatalog extends CatalogSource {
   /** Who may do what, of the catalog in force. */
   readonly members: () => readonly Member[]
+  /** What lies in the folder, and what it compiles to, whether or not that is in force. */
+  readonly latest: () => FolderView
   /** Takes up what lies in the folder at once. */
   readonly refresh: () => Promise<void>
 }
@@ -53,6 +56,11 @@ interface CatalogFolderOptions {
   readonly checkProviderSettings?: ProviderSettingsChecker
   readonly logger: Logger
   readonly nowMs: () => number
+}
+
+export interface FolderView {
+  readonly objects: readonly SourceObject[]
+  readonly compilation: FolderCompilation
 }
 
 interface FolderCompilation extends Compilation {
@@ -82,6 +90,7 @@ export async function openCatalogFolder(options: CatalogFolderOptions): Promise<
   let compilation = compile(initial)
   if (!compilation.isAccepted) throw new CatalogRefused(folder, compilation.problems)
   let problems = compilation.problems
+  let latest: FolderView = { objects: parse(initial).objects, compilation }
   const listeners = new Set<(change: CatalogChange) => void>()
   logOutcome(logger, { ...compilation, isAccepted: true })
 
@@ -89,6 +98,7 @@ export async function openCatalogFolder(options: CatalogFolderOptions): Promise<
     const previous = compilation.catalog
     const next = state.kind === 'files' ? compile(state.files) : null
     if (next?.isAccepted === true) compilation = next
+    if (next !== null && state.kind === 'files') latest = { objects: parse(state.files).objects, compilation: next }
     problems = next?.problems ?? [unreadable(folder, state.kind === 'unreadable' ? state.message : '')]
     const change = { catalog: compilation.catalog, previous, problems, isAccepted: next?.isAccepted === true }
     logOutcome(logger, change)
@@ -99,6 +109,7 @@ export async function openCatalogFolder(options: CatalogFolderOptions): Promise<
     current: () => compilation.catalog,
     credentials: () => compilation.credentials,
     members: () => compilation.members,
+    latest: () => latest,
     refresh: watching.refresh,
     problems: () => problems,
     objectProblems: () => problems,

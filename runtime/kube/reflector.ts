@@ -23,6 +23,8 @@ interface ReflectorOptions {
   readonly path: string
   /** Selectors, for example `fieldSelector: 'metadata.name=x'`. */
   readonly query?: Readonly<Record<string, string>>
+  /** What is kept of each object; what only the server needs is left out if nothing is said. */
+  readonly shape?: (object: KubeObject) => KubeObject
   /** True: names and versions only, without the contents of the objects. */
   readonly isMetadataOnly?: boolean
   /** Called with the HTTP status of every failure, 0 if there was no answer; must only take note. */
@@ -122,7 +124,7 @@ class Reflecting {
     let version: string | undefined
     let token = ''
     for (let page = 0; page < MAX_PAGES; page += 1) {
-      const { metadata } = await this.#page(token, (object) => found.set(keyOf(object), stripped(object)))
+      const { metadata } = await this.#page(token, (object) => found.set(keyOf(object), this.#shape(object)))
       version = metadata?.resourceVersion
       token = metadata?.continue ?? ''
       if (token === '') break
@@ -178,7 +180,7 @@ class Reflecting {
     if (type === 'BOOKMARK') return
     const key = keyOf(object)
     if (type === 'DELETED') this.objects.delete(key)
-    else this.objects.set(key, stripped(object))
+    else this.objects.set(key, this.#shape(object))
     this.#tell(key)
   }
 
@@ -208,6 +210,10 @@ class Reflecting {
 
   #query(query: Readonly<Record<string, string>>): string {
     return new URLSearchParams({ ...this.#options.query, ...query }).toString()
+  }
+
+  #shape(object: KubeObject): KubeObject {
+    return (this.#options.shape ?? stripped)(object)
   }
 
   #tell(key: string | null): void {

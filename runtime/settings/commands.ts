@@ -41,6 +41,7 @@ const SERVING = [
 ] as const
 /** How people sign in to the dashboard, and how mail goes out. */
 const PEOPLE = [
+  'signUp',
   'oidcIssuer',
   'oidcClientId',
   'oidcClientSecretFile',

@@ -50,6 +50,9 @@ const parseMailFrom: SettingParser<string> = (text) => {
     : { ok: false, why: 'must be an address such as whence@acme.dev, or Whence <whence@acme.dev>' }
 }
 
+const parseSignUp: SettingParser<'Closed' | 'Open'> = (text) =>
+  text === 'Closed' || text === 'Open' ? { ok: true, value: text } : { ok: false, why: 'must be Closed or Open' }
+
 const NO_OIDC = 'none: no OpenID Connect'
 const NO_MAIL = 'none: no mail'
 
@@ -63,6 +66,15 @@ export const PEOPLE_SETTINGS = {
     fallback: ({ text }: { readonly text: (name: string) => string }) =>
       `${text('manifests').replace(/\/+$/, '')}/dashboard`,
     fallbackDoc: '`dashboard` in the folder of manifests',
+  },
+  signUp: {
+    option: '--sign-up',
+    env: 'WHENCE_SIGN_UP',
+    placeholder: 'WHO',
+    doc: 'Who may make an organisation of their own: nobody (Closed), or everybody who proves an address (Open).',
+    parse: parseSignUp,
+    fallback: 'Closed',
+    fallbackDoc: '`Closed`',
   },
   oidcIssuer: {
     option: '--oidc-issuer',

@@ -26,6 +26,7 @@ const NOT_HERE = [
   'conflict',
   'invitation_over',
   'mail_not_configured',
+  'version_required',
 ] as const
 
 type Answer = { readonly status: number; readonly error: string }

@@ -51,7 +51,7 @@ describe('the dashboard in a cluster', function () {
       await kube.want('/api/v1/namespaces', { method: 'POST', body: { metadata: { name } } })
     await kube.apply([organization('acme', {}, { namespace: 'shop' })])
     client = clientFor(await readKubeconfig(kube.kubeconfig), 'whence-dashboard/test')
-    writer = clusterWriter(client)
+    writer = clusterWriter(client, Date.now)
     directory = watchDirectory({
       ...{ client, namespaces: ['shop'], installation: 'default', random: Math.random, nowMs: Date.now },
       logger: createLogger({ program: 'test', level: 'silent' }),

@@ -15,6 +15,7 @@ import type { Serve } from '../../../dashboard/http/serve.ts'
 import { createOutbox } from '../../../dashboard/mail/outbox.ts'
 import { smtpMailer } from '../../../dashboard/mail/smtp.ts'
 import { folderDirectory } from '../../../dashboard/resources/folder-directory.ts'
+import { folderInventory } from '../../../dashboard/resources/folder-inventory.ts'
 import { folderWriter } from '../../../dashboard/resources/folder-writer.ts'
 import { startDiscovery } from '../../../dashboard/sign-in/discovery.ts'
 import { makeSignInLink } from '../../../dashboard/sign-in/operator-link.ts'
@@ -65,6 +66,8 @@ export interface Stage {
   readonly mailSent: () => Promise<void>
   readonly apply: (name: string, text: string) => Promise<void>
   readonly writtenFiles: () => Promise<readonly string[]>
+  readonly manifests: string
+  readonly written: string
   readonly advance: (ms: number) => void
   readonly nowMs: () => number
   readonly endStreams: () => void
@@ -81,6 +84,8 @@ export interface StageOptions {
   readonly facts?: Pick<Facts, 'run'>
   /** What answers before the API, such as the pages. */
   readonly before?: Serve
+  /** Strangers may sign up. */
+  readonly isOpen?: boolean
 }
 
 export const SECRET = 'only-for-tests-only-for-tests-only-for-tests'
@@ -114,13 +119,24 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const randomness = createRandomness()
   const directory = folderDirectory(catalog)
   const writer = folderWriter({ folder: manifests, written, env: {}, refresh: catalog.refresh, nowMs })
-  const sendLetter = createLetterPost({ hotState, directory, writer, baseUrl, nowMs, logger, keys, mailer })
+  const sendLetter = createLetterPost({
+    hotState,
+    directory,
+    writer,
+    baseUrl,
+    nowMs,
+    logger,
+    keys,
+    mailer,
+    isOpen: options.isOpen === true,
+  })
   const mailRole = await startMailRole({ eventLog, post: sendLetter, logger, nowMs, randomness })
   const outbox = createOutbox({ eventLog, randomness, nowMs })
   const streams = createEventStreams()
   const serve = createDashboard({
     ...{ baseUrl, eventLog, hotState, keys, randomness, nowMs, logger, outbox, discovery },
-    ...{ directory, writer, streams },
+    ...{ directory, writer, streams, inventory: folderInventory(catalog, nowMs) },
+    signUp: options.isOpen === true ? { namespace: 'default', installation: null } : null,
     addressHashOf: (req) => keys.addressHash(String(req.headers['x-address'] ?? '192.0.2.1'), nowMs()),
     facts: options.facts ?? { run: async () => [] },
     claimRules: { trustedDomains: options.trustedDomains ?? [], groupsClaim: 'groups' },
@@ -132,7 +148,8 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const ask = asker(baseUrl)
   let people = 0
   return {
-    ...{ url: baseUrl, hotState, eventLog, directory, writer, logLines, mails: post.mails, ask, nowMs },
+    ...{ manifests, written, directory, writer },
+    ...{ url: baseUrl, hotState, eventLog, logLines, mails: post.mails, ask, nowMs },
     async signIn(email) {
       const link = await makeSignInLink(hotState, randomness, { email, baseUrl })
       const token = link.slice(link.indexOf('#link=') + '#link='.length)

@@ -1,0 +1,46 @@
+/** What to change in Git, or with kubectl, where the dashboard may not: ready to be copied. */
+
+import { RESOURCE_API_VERSION } from '../../domain/resources/resources.ts'
+import { isSame } from '../../domain/resources/field-owners.ts'
+import { manifestText } from '../../runtime/catalog/manifests.ts'
+import type { StoredObject, WrittenObject } from '../resources/writer.ts'
+
+interface CopiedPatch {
+  /** The object as it would be. */
+  readonly yaml: string
+  /** A line for a POSIX shell. */
+  readonly kubectl: string
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+export function copiedPatch(stored: StoredObject, wanted: WrittenObject['spec']): CopiedPatch {
+  const { kind, namespace, name } = stored
+  const object = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace }, spec: wanted }
+  const patch = JSON.stringify({ spec: mergePatch(stored.spec, wanted) })
+  const group = RESOURCE_API_VERSION.split('/')[0] ?? ''
+  const target = `${kind.toLowerCase()}.${group} ${name} --namespace ${namespace}`
+  return {
+    yaml: manifestText(object),
+    kubectl: `kubectl patch ${target} --type merge --patch ${quoted(patch)}`,
+  }
+}
+
+/** JSON Merge Patch (RFC 7386): null takes a field away. */
+function mergePatch(before: Fields, after: Fields): Fields {
+  const gone = Object.keys(before).filter((name) => !Object.hasOwn(after, name))
+  const changed = Object.entries(after).flatMap(([name, value]): [string, unknown][] => {
+    const was = before[name]
+    if (isSame(was, value)) return []
+    return [[name, isFields(was) && isFields(value) ? mergePatch(was, value) : value]]
+  })
+  return Object.fromEntries<unknown>([...gone.map((name): [string, unknown] => [name, null]), ...changed])
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`
+}

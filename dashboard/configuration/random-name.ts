@@ -1,0 +1,10 @@
+/** Names that tell nobody anything, and never meet. */
+
+import type { Randomness } from '../../runtime/random.ts'
+
+const NAME_BYTES = 8
+
+/** The kind's first letter, and 16 hex digits. */
+export function randomName(kind: string, randomness: Randomness): string {
+  return `${kind[0]?.toLowerCase() ?? 'x'}-${randomness.hex(NAME_BYTES)}`
+}

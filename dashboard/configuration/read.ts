@@ -1,0 +1,45 @@
+/** Reads objects of an organisation. What belongs to others, or to nobody, is not there. */
+
+import { refuse } from '../../domain/errors.ts'
+import { RESOURCE_KINDS, type ResourceKind } from '../../domain/resources/resources.ts'
+import { answer, scopeOf, type Call, type Handler } from '../http/call.ts'
+import type { Inventory } from '../resources/inventory.ts'
+import type { ResourceAddress, ResourceWriter } from '../resources/writer.ts'
+import { shownAlone, shownInList } from './shown.ts'
+
+export interface ObjectReadParts {
+  readonly inventory: Inventory
+  readonly writer: ResourceWriter
+}
+
+export function listResources({ inventory }: ObjectReadParts): Handler {
+  return async (call) => {
+    const kind = kindOf(call)
+    if (kind === null) return refuse('not_found')
+    const { organization, role } = scopeOf(call)
+    return answer({ resources: inventory.list(kind, organization.id).map((object) => shownInList(object, role)) })
+  }
+}
+
+export function readResource({ inventory, writer }: ObjectReadParts): Handler {
+  return async (call) => {
+    const ref = ownRefOf(call, inventory)
+    const stored = ref === null ? null : await writer.read(ref)
+    if (ref === null || stored === null) return refuse('not_found')
+    return answer(shownAlone(stored, inventory.find(ref), scopeOf(call).role), { etag: stored.version })
+  }
+}
+
+export function kindOf({ params }: Call): ResourceKind | null {
+  return RESOURCE_KINDS.find((kind) => kind === params['kind']) ?? null
+}
+
+/** The object that the path names; null if it does not belong to the organisation of the path. */
+export function ownRefOf(call: Call, inventory: Inventory): (ResourceAddress & { readonly kind: ResourceKind }) | null {
+  const kind = kindOf(call)
+  const { namespace = '', name = '' } = call.params
+  const { organization } = scopeOf(call)
+  if (kind === null) return null
+  const ref = { kind, namespace, name }
+  return inventory.organizationOf(ref) === organization.id ? ref : null
+}

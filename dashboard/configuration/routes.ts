@@ -1,0 +1,83 @@
+/** Routes about configuration: objects of all kinds, Secrets that are only written, and new organisations. */
+
+import { LIMITS } from '../../domain/limits.ts'
+import { displayName } from '../../domain/resources/resource-fields.ts'
+import { OBJECT_NAME_SCHEMA } from '../../domain/resources/envelope.ts'
+import { objectSchema, type JsonSchema } from '../../domain/schema/json-schema.ts'
+import type { HandlersOf } from '../http/call.ts'
+import type { RouteRow } from '../http/route.ts'
+import { listResources, readResource } from './read.ts'
+import { createSecret } from './secrets.ts'
+import { signUp, type SignUpParts } from './sign-up.ts'
+import { changeResource, createResource, removeResource, type WriteParts } from './write.ts'
+
+const KIND = '/api/organizations/:organization/resources/:kind'
+const OBJECT = `${KIND}/:namespace/:name` as const
+
+const spec: JsonSchema = {
+  ...{ type: 'object', description: 'As docs/resources.md says for its kind.', additionalProperties: true },
+}
+const query = {
+  dryRun: { type: 'string', description: 'Only say what would come of it.', enum: ['All'] },
+} as const satisfies Record<string, JsonSchema>
+const name: JsonSchema = { ...OBJECT_NAME_SCHEMA, description: 'Name of the object; a random one where it is absent.' }
+const owner: JsonSchema = { ...OBJECT_NAME_SCHEMA, description: 'Name of the object that the Secret goes with.' }
+
+export const CONFIGURATION_ROUTES = {
+  resources: {
+    ...{ method: 'GET', path: KIND, needs: 'Viewer', rate: 'read' },
+    summary: 'Objects of one kind, with conditions and where each comes from.',
+  },
+  createResource: {
+    ...{ method: 'POST', path: KIND, needs: 'Member', rate: 'write', query },
+    summary: 'Make an object; what the compiler warns of is in the answer.',
+    body: objectSchema({ name, spec }, ['spec']),
+  },
+  resource: {
+    ...{ method: 'GET', path: OBJECT, needs: 'Viewer', rate: 'read' },
+    summary: 'One object, with its version as ETag and the fields that are read-only.',
+  },
+  changeResource: {
+    ...{ method: 'PUT', path: OBJECT, needs: 'Member', rate: 'write', query },
+    summary: 'Change an object: its whole spec, with its version as If-Match.',
+    body: objectSchema({ spec }, ['spec']),
+  },
+  removeResource: {
+    ...{ method: 'DELETE', path: OBJECT, needs: 'Member', rate: 'write', query },
+    summary: 'Remove an object, with its version as If-Match.',
+  },
+  createSecret: {
+    ...{ method: 'POST', path: '/api/organizations/:organization/secrets', needs: 'Member', rate: 'write' },
+    summary: 'Keep credentials in a new Secret that nobody can read here again; gives its name.',
+    body: objectSchema(
+      {
+        values: {
+          ...{ type: 'object', description: 'Texts by key.', maxProperties: 8 },
+          additionalProperties: {
+            ...{ type: 'string', description: 'A credential.', minLength: 1, maxLength: LIMITS.credentialBytes },
+          },
+        },
+        destination: owner,
+        logStream: owner,
+      },
+      ['values'],
+    ),
+  },
+  signUp: {
+    ...{ method: 'POST', path: '/api/organizations', needs: 'Person', rate: 'write' },
+    summary: "Make an organisation of one's own, where the service is open to strangers.",
+    body: objectSchema({ displayName }, ['displayName']),
+  },
+} as const satisfies Record<string, RouteRow>
+
+export function configurationHandlers(parts: WriteParts & SignUpParts): HandlersOf<typeof CONFIGURATION_ROUTES> {
+  return {
+    resources: listResources(parts),
+    createResource: createResource(parts),
+    resource: readResource(parts),
+    changeResource: changeResource(parts),
+    removeResource: removeResource(parts),
+    createSecret: createSecret(parts),
+    signUp: signUp(parts),
+  }
+}

@@ -1,0 +1,64 @@
+/** A stranger's own organisation, where the service is open to strangers. It is a tenant: nothing of others can be reached from it. */
+
+import { refuse } from '../../domain/errors.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import { refuseByPerson } from '../../domain/people/change-member.ts'
+import type { MemberIdentity } from '../../domain/people/member.ts'
+import { answer, sessionOf, textOf, type Handler } from '../http/call.ts'
+import { memberName } from '../people/names.ts'
+import { memberSpec } from '../people/spec.ts'
+import { membersOf, type Directory } from '../resources/directory.ts'
+import type { ResourceWriter, WriteOutcome } from '../resources/writer.ts'
+
+export interface SignUpParts {
+  readonly directory: Directory
+  readonly writer: ResourceWriter
+  /** Null: only those who are invited or declared get in. */
+  readonly signUp: {
+    /** Where organisations of strangers lie. */
+    readonly namespace: string
+    readonly installation: string | null
+  } | null
+  readonly memberHash: (text: string) => string
+}
+
+const NAME_HEX = 16
+
+/**
+ * The name follows from the person and a number, so that whoever repeats a sign-up that was cut off completes it, and of any number at
+ * once one organisation comes out. Nobody else can tell whose it is.
+ */
+export function signUp({ directory, writer, signUp: open, memberHash }: SignUpParts): Handler {
+  return async (call) => {
+    if (open === null) return refuse('forbidden')
+    const { email } = sessionOf(call)
+    const tooMany = refuseByPerson(email, 'Owner', directory.members())
+    if (tooMany !== null) return tooMany
+    const { namespace } = open
+    const installation = open.installation === null ? {} : { installation: open.installation }
+    const identity: MemberIdentity = { kind: 'person', email }
+    for (let number = 1; number <= LIMITS.organizationsJoined; number += 1) {
+      const name = `o-${memberHash(`organization ${number}\n${email}`).slice(0, NAME_HEX)}`
+      const id = namespace === 'default' ? name : `${namespace}/${name}`
+      if (membersOf(directory, id).length > 0) continue
+      const plan = { displayName: textOf(call, 'displayName'), plan: 'Free', tenant: name, ...installation }
+      const made = await writer.create({ kind: 'Organization', namespace, name, spec: plan })
+      if (made.kind === 'refused') return refuse('invalid_field', { field: '/displayName', message: made.message })
+      const organization = { objectName: name, tenant: name }
+      const spec = { ...memberSpec({ organization, identity, role: 'Owner', invitation: null }), ...installation }
+      const joined = await writer.create({
+        kind: 'Member',
+        namespace,
+        name: memberName(id, identity, memberHash),
+        spec,
+      })
+      return isThere(joined) ? answer({ id }, { status: 201 }) : refuse('conflict')
+    }
+    return refuse('person_limit')
+  }
+}
+
+/** Of several requests at once, one has made it. */
+function isThere({ kind }: WriteOutcome): boolean {
+  return kind === 'written' || kind === 'conflict'
+}

@@ -1,0 +1,229 @@
+/**
+ * Creates, changes and removes objects. What the compiler would refuse is refused before it is written; where two
+ * requests race, the compiler has the last word, and says it in the object's conditions.
+ */
+
+import type { CatalogProblem } from '../../domain/catalog.ts'
+import { refuse, type Refusal } from '../../domain/errors.ts'
+import { changedByText } from '../../domain/people/changed-by.ts'
+import { refuseResourceChange, refuseWindow } from '../../domain/people/change-resource.ts'
+import { mayDo } from '../../domain/people/roles.ts'
+import { isSame } from '../../domain/resources/field-owners.ts'
+import { specDigest } from '../../domain/resources/spec-digest.ts'
+import type { ResourceKind } from '../../domain/resources/resources.ts'
+import type { JsonObject } from '../../domain/strict-json.ts'
+import type { Randomness } from '../../runtime/random.ts'
+import { sha256Hex } from '../../common/digest.ts'
+import {
+  answer,
+  DONE,
+  optionalText,
+  scopeOf,
+  sessionOf,
+  type Answer,
+  type Call,
+  type Handler,
+  type HandlerOutcome,
+} from '../http/call.ts'
+import type { Inventory } from '../resources/inventory.ts'
+import type { StoredObject, WriteManner, WriteOutcome, WrittenObject } from '../resources/writer.ts'
+import { copiedPatch } from './patch.ts'
+import { kindOf, ownRefOf, type ObjectReadParts } from './read.ts'
+import { randomName } from './random-name.ts'
+import { shownAlone } from './shown.ts'
+
+export interface WriteParts extends ObjectReadParts {
+  readonly randomness: Randomness
+  /** Proves who changed something. */
+  readonly changeHash: (text: string) => string
+}
+
+type Spec = WrittenObject['spec']
+type Wanted = WrittenObject & { readonly kind: ResourceKind }
+
+export function createResource(parts: WriteParts): Handler {
+  return async (call) => {
+    const kind = kindOf(call)
+    if (kind === null) return refuse('not_found')
+    const { role } = scopeOf(call)
+    const object = newObject(call, kind, parts)
+    if ('code' in object) return object
+    const { spec: after } = object
+    const refused =
+      refuseResourceChange(role, { kind, before: null, after }) ??
+      refuseWindow(null, after) ??
+      refuseForeignWebsite(call, object, parts.inventory)
+    if (refused !== null) return refused
+    const { refusals, warnings } = parts.inventory.judge(object)
+    const problem = refusalOf(refusals)
+    if (problem !== null) return problem
+    const outcome = await parts.writer.create(object, mannerOf(call, parts))
+    if (outcome.kind === 'conflict')
+      return refuse('conflict', { field: '/name', message: 'there is an object of this name' })
+    return toldOf({ call, object, outcome, warnings, stored: null }, parts)
+  }
+}
+
+export function changeResource(parts: WriteParts): Handler {
+  return async (call) => {
+    const found = await expected(call, parts)
+    if ('code' in found) return found
+    const { ref, stored } = found
+    const after = (call.body['spec'] ?? {}) as Spec
+    const object = { ...ref, spec: after }
+    const refused =
+      refuseResourceChange(scopeOf(call).role, { kind: ref.kind, before: stored.spec, after }) ??
+      refuseForeignWebsite(call, object, parts.inventory)
+    if (refused !== null) return refused
+    const { refusals, warnings } = parts.inventory.judge(object)
+    const problem = refusalOf(refusals)
+    if (problem !== null) return problem
+    const outcome = await parts.writer.replace(object, stored.version, mannerOf(call, parts))
+    return toldOf({ call, object, outcome, warnings, stored }, parts)
+  }
+}
+
+export function removeResource(parts: WriteParts): Handler {
+  return async (call) => {
+    const found = await expected(call, parts)
+    if ('code' in found) return found
+    const { ref, stored } = found
+    const refused = refuseResourceChange(scopeOf(call).role, { kind: ref.kind, before: stored.spec, after: null })
+    if (refused !== null) return refused
+    const manner = mannerOf(call, parts)
+    const outcome = await parts.writer.remove(ref, stored.version, manner)
+    if (outcome.kind === 'written' && manner.isDryRun === true)
+      return answer({ fits: true, warnings: parts.inventory.judge({ ...ref, spec: null }).warnings.map(shownProblem) })
+    if (outcome.kind === 'written') return DONE
+    return refusedBy(outcome, stored, null) ?? DONE
+  }
+}
+
+interface Expected {
+  readonly ref: { readonly kind: ResourceKind; readonly namespace: string; readonly name: string }
+  readonly stored: StoredObject
+}
+
+/** The stored object, if it belongs to the organisation and is the one that the request has seen. */
+async function expected(call: Call, { inventory, writer }: ObjectReadParts): Promise<Expected | Refusal> {
+  const ref = ownRefOf(call, inventory)
+  const stored = ref === null ? null : await writer.read(ref)
+  if (ref === null || stored === null) return refuse('not_found')
+  if (call.ifMatch === null) return refuse('version_required')
+  return call.ifMatch === stored.version ? { ref, stored } : conflict(call.ifMatch, stored)
+}
+
+function conflict(given: string, { version, spec }: StoredObject): Refusal {
+  return refuse('conflict', { given, current: { version, spec } })
+}
+
+/** Whose it is follows from the path, and nobody can say otherwise. Objects of tenants have random names. */
+function newObject(call: Call, kind: ResourceKind, parts: WriteParts): Wanted | Refusal {
+  const { namespace, tenant } = scopeOf(call).organization
+  const given = (call.body['spec'] ?? {}) as JsonObject
+  const asked = optionalText(call, 'name')
+  if (tenant !== undefined && asked !== null) return fault('/name', 'is given by the service')
+  if (tenant !== undefined && kind === 'Website' && given['id'] !== undefined) {
+    return fault('/spec/id', 'is given by the service')
+  }
+  const forced = forcedFields(call, kind, parts)
+  const other = ['organizationRef', 'tenant', 'installation'].find(
+    (name) => given[name] !== undefined && !isSame(given[name], forced[name]),
+  )
+  if (other !== undefined) return fault(`/spec/${other}`, 'follows from the organisation')
+  return { kind, namespace, name: asked ?? randomName(kind, parts.randomness), spec: { ...given, ...forced } }
+}
+
+function forcedFields(call: Call, kind: ResourceKind, { inventory }: ObjectReadParts): Spec {
+  const { namespace, objectName, tenant } = scopeOf(call).organization
+  const installation = inventory.find({ kind: 'Organization', namespace, name: objectName })?.spec['installation']
+  return {
+    ...(kind === 'Destination' ? {} : { organizationRef: { name: objectName } }),
+    ...(tenant === undefined ? {} : { tenant }),
+    ...(installation === undefined ? {} : { installation }),
+  }
+}
+
+/** Deliveries go from websites of the organisation alone. */
+function refuseForeignWebsite(call: Call, { kind, namespace, spec }: Wanted, inventory: Inventory): Refusal | null {
+  if (kind !== 'Destination') return null
+  const ref = spec['websiteRef'] as { readonly name?: unknown; readonly namespace?: unknown } | undefined
+  if (typeof ref?.name !== 'string') return null
+  const place = {
+    kind: 'Website',
+    name: ref.name,
+    namespace: typeof ref.namespace === 'string' ? ref.namespace : namespace,
+  }
+  if (inventory.organizationOf(place) === scopeOf(call).organization.id) return null
+  return fault('/spec/websiteRef/name', `there is no Website ${ref.name} in the organisation`)
+}
+
+function mannerOf(call: Call, { changeHash }: WriteParts): WriteManner {
+  const { person } = sessionOf(call)
+  const { requestId: request } = call
+  return {
+    isDryRun: call.queryValues['dryRun'] === 'All',
+    mayTakeOver: mayDo(scopeOf(call).role, 'writeConfiguration'),
+    sign: (subject, spec) =>
+      changedByText({ subject, specDigest: specDigest(spec, sha256Hex), person, request }, changeHash),
+  }
+}
+
+interface Done {
+  readonly call: Call
+  readonly object: Wanted
+  readonly outcome: WriteOutcome
+  readonly warnings: readonly CatalogProblem[]
+  readonly stored: StoredObject | null
+}
+
+async function toldOf(done: Done, { inventory, writer }: ObjectReadParts): Promise<HandlerOutcome> {
+  const { call, object, outcome, stored: before } = done
+  const warnings = done.warnings.map(shownProblem)
+  if (outcome.kind === 'fits') return answer({ fits: true, spec: outcome.spec, warnings })
+  const refused = refusedBy(outcome, before, object.spec)
+  if (refused !== null) return refused
+  const stored = await writer.read(object)
+  // Somebody was quick to remove it.
+  if (stored === null) return refuse('not_found')
+  const status: Answer['status'] = before === null ? 201 : 200
+  const shown = shownAlone(stored, inventory.find(object), scopeOf(call).role)
+  return answer({ ...shown, warnings }, { status, etag: stored.version })
+}
+
+/** `before` null: it is new; `wanted` null: it goes. */
+function refusedBy(outcome: WriteOutcome, before: StoredObject | null, wanted: Spec | null): Refusal | null {
+  switch (outcome.kind) {
+    case 'written':
+    case 'fits':
+      return null
+    case 'conflict':
+      return before === null ? refuse('conflict') : refuse('conflict', { given: before.version })
+    case 'managed_elsewhere': {
+      const { manager, field } = outcome
+      const patch = before === null || wanted === null ? {} : { patch: copiedPatch(before, wanted) }
+      return refuse('managed_elsewhere', { manager, field, ...patch })
+    }
+    case 'refused':
+      return refusalOf([outcome])
+  }
+}
+
+type Finding = Pick<CatalogProblem, 'field' | 'message' | 'plan'> & { readonly reason: string }
+
+/** Of several, what the plan does not allow is said first: nothing else could mend it. */
+function refusalOf(findings: readonly Finding[]): Refusal | null {
+  const told = findings.find(({ plan }) => plan !== undefined) ?? findings[0]
+  if (told === undefined) return null
+  const { reason, field, message, plan } = told
+  if (plan === undefined) return refuse('invalid_field', { field, message, reason })
+  return refuse(plan.allowed === 0 ? 'plan_required' : 'plan_limit', { ...plan })
+}
+
+function shownProblem({ object, reason, field, message }: CatalogProblem): object {
+  return { object, reason, field, message }
+}
+
+function fault(field: string, message: string): Refusal {
+  return refuse('invalid_field', { field, message })
+}

@@ -1,0 +1,43 @@
+/** What is kept of each object of a cluster: no more than lists show, and which managers own fields of its spec. */
+
+import { isByHand, ownsSpec, DASHBOARD_MANAGER, type ManagedEntry } from '../../domain/resources/field-owners.ts'
+import type { Condition } from '../../domain/resources/conditions.ts'
+import type { ResourceKind } from '../../domain/resources/resources.ts'
+import { stripped, type KubeObject } from '../../runtime/kube/objects.ts'
+import type { ListedObject, ObjectOrigin } from './inventory.ts'
+
+const ARGO_CD = 'argocd.argoproj.io/tracking-id'
+const FLUX = 'kustomize.toolkit.fluxcd.io/name'
+const HELM = 'app.kubernetes.io/managed-by'
+
+/** As the reflector does, but keeps the names of those who own fields of the spec. */
+export function withManagers(object: KubeObject): KubeObject {
+  const managed = (object.metadata['managedFields'] ?? []) as readonly ManagedEntry[]
+  const managers = [...new Set(managed.filter(ownsSpec).map(({ manager = '' }) => manager))]
+  const kept = stripped(object)
+  return { ...kept, metadata: { ...kept.metadata, managers } }
+}
+
+export function listedObject(kind: ResourceKind, object: KubeObject): ListedObject {
+  const { name, namespace = '', uid = '', generation = 0, creationTimestamp: createdAt = '' } = object.metadata
+  const { conditions = [] } = (object['status'] ?? {}) as { readonly conditions?: readonly Condition[] }
+  return {
+    ...{ kind, namespace, name, createdAt, conditions },
+    spec: (object['spec'] ?? {}) as ListedObject['spec'],
+    version: `${uid.slice(0, 8)}-${generation}`,
+    origin: originOf(object),
+  }
+}
+
+/** A tool that would set its fields again counts before what people did, here or with kubectl. */
+function originOf({ metadata }: KubeObject): ObjectOrigin {
+  const { annotations = {}, labels = {} } = metadata
+  const managers = (metadata['managers'] ?? []) as readonly string[]
+  const tool = managers.find((manager) => manager !== DASHBOARD_MANAGER && !isByHand(manager))
+  if (tool !== undefined) return { by: 'gitops', manager: tool }
+  if (annotations[ARGO_CD] !== undefined) return { by: 'gitops', manager: 'argocd' }
+  if (labels[FLUX] !== undefined) return { by: 'gitops', manager: 'flux' }
+  if (labels[HELM] === 'Helm') return { by: 'gitops', manager: 'helm' }
+  if (managers.includes(DASHBOARD_MANAGER)) return { by: 'dashboard', manager: DASHBOARD_MANAGER }
+  return { by: 'kubectl', manager: managers[0] ?? 'kubectl' }
+}

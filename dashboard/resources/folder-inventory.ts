@@ -1,0 +1,50 @@
+/** Inventory of the embedded program: what lies in its folder, as it was compiled last. */
+
+import { sha256Hex } from '../../common/digest.ts'
+import { shownName } from '../../domain/catalog/objects.ts'
+import { conditionsOf } from '../../domain/resources/conditions.ts'
+import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
+import { WRITTEN_PREFIX } from '../../runtime/catalog/manifests.ts'
+import type { FolderCatalog, FolderView } from '../../runtime/catalog/source.ts'
+import { createInventory, type Inventory, type InventoryView, type ListedObject } from './inventory.ts'
+
+export function folderInventory(catalog: Pick<FolderCatalog, 'latest'>, nowMs: () => number): Inventory {
+  let known: { readonly of: FolderView; readonly view: InventoryView } | null = null
+  return createInventory(() => {
+    const latest = catalog.latest()
+    if (known?.of !== latest) known = { of: latest, view: viewOf(latest, nowMs()) }
+    return known.view
+  }, nowMs)
+}
+
+interface Manifest {
+  readonly kind?: string
+  readonly metadata?: { readonly name?: string; readonly namespace?: string }
+  readonly spec?: Readonly<Record<string, unknown>>
+}
+
+function viewOf({ objects: sources, compilation }: FolderView, nowMs: number): InventoryView {
+  const { owners, problems, isAccepted: isPublished } = compilation
+  const byObject = Map.groupBy(problems, ({ object }) => object)
+  const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`
+  const objects = sources.flatMap(({ value, locate }): readonly ListedObject[] => {
+    const { kind: named, metadata, spec } = (value ?? {}) as Manifest
+    const kind = RESOURCE_KINDS.find((each) => each === named)
+    if (kind === undefined || typeof metadata?.name !== 'string' || typeof spec !== 'object') return []
+    const ref = { kind, name: metadata.name, namespace: metadata.namespace ?? 'default' }
+    const own = byObject.get(`${kind}/${shownName(ref)}`) ?? []
+    const conditions = conditionsOf({ kind, generation: 0, problems: own, isPublished, previous: [], now })
+    return [{ ...ref, spec, conditions, version: folderVersion(spec), createdAt: '', origin: originOf(locate('')) }]
+  })
+  return { objects, sources, owners, isWithoutSecrets: false }
+}
+
+/** `quickstart.yaml, document 2, line 14`. */
+function originOf(place: string): ListedObject['origin'] {
+  const manager = place.replace(/, document \d+, line \d+$/, '')
+  return manager.startsWith(WRITTEN_PREFIX) ? { by: 'dashboard', manager } : { by: 'gitops', manager }
+}
+
+export function folderVersion(spec: object): string {
+  return sha256Hex(JSON.stringify(spec))
+}

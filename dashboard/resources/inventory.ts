@@ -1,0 +1,105 @@
+/** Port: what objects there are, whose they are, how they are, and what the compiler would say of a change. */
+
+import { sha256Hex } from '../../common/digest.ts'
+import type { CatalogProblem } from '../../domain/catalog.ts'
+import { judgeChange } from '../../domain/catalog/judge-change.ts'
+import { objectKey, type SourceObject } from '../../domain/catalog/objects.ts'
+import type { Condition } from '../../domain/resources/conditions.ts'
+import type { ResourceKind } from '../../domain/resources/resources.ts'
+import type { ResourceAddress, WrittenObject } from './writer.ts'
+
+/** Where an object comes from, and who says so: a manager of fields, or a file. */
+export interface ObjectOrigin {
+  readonly by: 'dashboard' | 'gitops' | 'kubectl'
+  readonly manager: string
+}
+
+export interface ListedObject extends WrittenObject {
+  readonly kind: ResourceKind
+  /** As the writer calls it. */
+  readonly version: string
+  /** RFC 3339; empty if nothing says so. */
+  readonly createdAt: string
+  readonly conditions: readonly Condition[]
+  readonly origin: ObjectOrigin
+}
+
+interface Verdict {
+  readonly refusals: readonly CatalogProblem[]
+  readonly warnings: readonly CatalogProblem[]
+}
+
+/** At most a second behind. */
+export interface Inventory {
+  /** Of one organisation, the oldest first. */
+  readonly list: (kind: ResourceKind, organization: string) => readonly ListedObject[]
+  readonly find: (ref: ResourceAddress) => ListedObject | null
+  /** ID of the organisation that it belongs to; null if it belongs to none, or is not there. */
+  readonly organizationOf: (ref: ResourceAddress) => string | null
+  /** `spec` null: it is removed. */
+  readonly judge: (change: ResourceAddress & { readonly spec: WrittenObject['spec'] | null }) => Verdict
+}
+
+/** What an adapter knows at one moment; the same object until something changes. */
+export interface InventoryView {
+  /** Oldest first. */
+  readonly objects: readonly ListedObject[]
+  readonly sources: readonly SourceObject[]
+  /** IDs of organisations by `objectKey`, as the compiler resolved the references. */
+  readonly owners: ReadonlyMap<string, string>
+  readonly isWithoutSecrets: boolean
+}
+
+export function createInventory(view: () => InventoryView, nowMs: () => number): Inventory {
+  let last: { readonly view: InventoryView; readonly index: Index } | null = null
+  const index = (): Index => {
+    const current = view()
+    if (last?.view !== current) last = { view: current, index: indexOf(current) }
+    return last.index
+  }
+  return {
+    list: (kind, organization) => index().byOwner.get(`${kind} ${organization}`) ?? [],
+    find: (ref) => index().byKey.get(keyOf(ref)) ?? null,
+    organizationOf: (ref) => index().owners.get(keyOf(ref)) ?? null,
+    judge: (change) => {
+      const { sources: objects, isWithoutSecrets } = view()
+      return judgeChange(change, { objects, isWithoutSecrets, sha256Hex, nowMs: nowMs() })
+    },
+  }
+}
+
+interface Index {
+  readonly byKey: ReadonlyMap<string, ListedObject>
+  readonly owners: ReadonlyMap<string, string>
+  /** By kind and organisation. */
+  readonly byOwner: ReadonlyMap<string, readonly ListedObject[]>
+}
+
+function indexOf({ objects, owners }: InventoryView): Index {
+  const byKey = new Map(objects.map((object) => [keyOf(object), object]))
+  const all = new Map<string, string>()
+  for (const [key, object] of byKey) {
+    const owner = owners.get(key) ?? ownerByWebsite(object, byKey, owners)
+    if (owner !== undefined) all.set(key, owner)
+  }
+  const byOwner = Map.groupBy(objects, (object) => `${object.kind} ${all.get(keyOf(object)) ?? ''}`)
+  return { byKey, owners: all, byOwner }
+}
+
+/** What belongs to a refused website is shown with it; both lie in one namespace, so that nobody's permission is needed. */
+function ownerByWebsite(
+  { kind, namespace, spec }: ListedObject,
+  byKey: ReadonlyMap<string, ListedObject>,
+  owners: ReadonlyMap<string, string>,
+): string | undefined {
+  if (kind !== 'Destination') return undefined
+  const ref = (spec['websiteRef'] ?? {}) as { readonly name?: string; readonly namespace?: string }
+  if ((ref.namespace ?? namespace) !== namespace) return undefined
+  const website = byKey.get(objectKey('Website', namespace, ref.name ?? ''))
+  if (website === undefined || website.spec['tenant'] !== spec['tenant']) return undefined
+  return owners.get(keyOf(website))
+}
+
+function keyOf({ kind, namespace, name }: ResourceAddress): string {
+  return objectKey(kind, namespace, name)
+}

@@ -1,0 +1,64 @@
+/** Judges a change before it is made: what the compiler would say of it, and of everything else. */
+
+import type { CatalogProblem } from '../catalog.ts'
+import type { Sha256Hex } from '../origin.ts'
+import { RESOURCE_API_VERSION } from '../resources/resources.ts'
+import { compileCatalog } from './compile-catalog.ts'
+import { objectKey, shownName, type SourceObject } from './objects.ts'
+
+interface JudgedChange {
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  /** Null: it is removed. */
+  readonly spec: Fields | null
+}
+
+interface JudgeInput {
+  /** Oldest first. */
+  readonly objects: readonly SourceObject[]
+  /** Secrets cannot be read here, and count as complete. */
+  readonly isWithoutSecrets: boolean
+  readonly sha256Hex: Sha256Hex
+  readonly nowMs: number
+}
+
+interface ChangeVerdict {
+  /** Of the object itself, if they are new; it would not be in force. */
+  readonly refusals: readonly CatalogProblem[]
+  /** Of the object if it stays in force, and whatever the change does to others. */
+  readonly warnings: readonly CatalogProblem[]
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+export function judgeChange(change: JudgedChange, input: JudgeInput): ChangeVerdict {
+  const problemsOf = (objects: readonly SourceObject[]) => compileCatalog({ ...input, objects }).problems
+  const known = new Set(problemsOf(input.objects).map(textOf))
+  const news = problemsOf(withChange(input.objects, change)).filter((each) => !known.has(textOf(each)))
+  const own = `${change.kind}/${shownName(change)}`
+  const isRefusal = ({ object, isWarning }: CatalogProblem) => object === own && isWarning !== true
+  return { refusals: news.filter(isRefusal), warnings: news.filter((each) => !isRefusal(each)) }
+}
+
+function textOf({ object, reason, field, message }: CatalogProblem): string {
+  return [object, reason, field, message].join('\n')
+}
+
+/** A changed object keeps its age; a new one is the youngest. */
+function withChange(objects: readonly SourceObject[], change: JudgedChange): readonly SourceObject[] {
+  const { kind, namespace, name, spec } = change
+  const value = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace }, spec }
+  const changed = spec === null ? [] : [{ value, locate: () => '' }]
+  const key = objectKey(kind, namespace, name)
+  const isIt = ({ value: other }: SourceObject) => keyOf(other) === key
+  if (!objects.some(isIt)) return [...objects, ...changed]
+  return objects.flatMap((object) => (isIt(object) ? changed : [object]))
+}
+
+function keyOf(value: unknown): string {
+  const { kind, metadata } = (value ?? {}) as { readonly kind?: unknown; readonly metadata?: object }
+  const { name, namespace = 'default' } = (metadata ?? {}) as { readonly name?: unknown; readonly namespace?: unknown }
+  const isNamed = typeof kind === 'string' && typeof namespace === 'string' && typeof name === 'string'
+  return isNamed ? objectKey(kind, namespace, name) : ''
+}

@@ -1,0 +1,72 @@
+/** Decides what a role may change of the configuration, and what nobody changes by way of the dashboard. */
+
+import { refuse, type Refusal } from '../errors.ts'
+import { RECONSTRUCTION_CHOICES_HOURS } from '../limits.ts'
+import type { MemberRole } from '../model.ts'
+import { isSame } from '../resources/field-owners.ts'
+import type { ResourceKind } from '../resources/resources.ts'
+import { mayDo } from './roles.ts'
+
+type Spec = Readonly<Record<string, unknown>>
+
+/** `before` null: it is new; `after` null: it goes. */
+interface ResourceChange {
+  readonly kind: ResourceKind
+  readonly before: Spec | null
+  readonly after: Spec | null
+}
+
+/** Judged by the object before and after. */
+export function refuseResourceChange(actor: MemberRole, change: ResourceChange): Refusal | null {
+  const { kind, before, after } = change
+  if (kind === 'Member') return fault('/kind', 'is changed under /members')
+  // An organisation is made by signing up, or by whoever runs the service.
+  if (kind === 'Organization' && before === null) return refuse('forbidden')
+  if (!mayDo(actor, actionOf(change))) return refuse('forbidden')
+  return before === null || after === null ? null : refuseFixed(kind, before, after)
+}
+
+function actionOf({
+  kind,
+  before,
+  after,
+}: ResourceChange): 'writeContent' | 'writeConfiguration' | 'removeOrganization' {
+  if (kind === 'Organization') return after === null ? 'removeOrganization' : 'writeConfiguration'
+  if (kind === 'InstallPath') return 'writeContent'
+  if (kind === 'Destination') return [before, after].every(isHarmless) ? 'writeContent' : 'writeConfiguration'
+  const isPages =
+    kind === 'Website' && before !== null && after !== null && isSame(withoutPages(before), withoutPages(after))
+  return isPages ? 'writeContent' : 'writeConfiguration'
+}
+
+/** Nothing of it counts at a provider. */
+function isHarmless(destination: Spec | null): boolean {
+  return destination === null || (destination['mode'] ?? 'Validate') === 'Validate'
+}
+
+function withoutPages({ pages: _pages, ...rest }: Spec): Spec {
+  return rest
+}
+
+/** Whose the object is does not change here, and payments alone change the plan. */
+const FIXED = ['organizationRef', 'installation', 'tenant'] as const
+const PAID = ['plan', 'billing'] as const
+
+function refuseFixed(kind: ResourceKind, before: Spec, after: Spec): Refusal | null {
+  if (kind === 'Organization' && PAID.some((name) => !isSame(before[name], after[name]))) return refuse('forbidden')
+  const changed = FIXED.find((name) => !isSame(before[name], after[name]))
+  if (changed !== undefined) return fault(`/spec/${changed}`, 'cannot be changed')
+  return refuseWindow(before, after)
+}
+
+/** The dashboard offers three windows; others that kubectl set are left as they are. */
+export function refuseWindow(before: Spec | null, { reconstructionWindowHours: wanted }: Spec): Refusal | null {
+  const offered = RECONSTRUCTION_CHOICES_HOURS
+  if (wanted === undefined || wanted === before?.['reconstructionWindowHours'] || offered.includes(Number(wanted)))
+    return null
+  return fault('/spec/reconstructionWindowHours', `must be ${offered.slice(0, -1).join(', ')} or ${offered.at(-1)}`)
+}
+
+function fault(field: string, message: string): Refusal {
+  return refuse('invalid_field', { field, message })
+}

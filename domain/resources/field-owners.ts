@@ -1,0 +1,214 @@
+/** Who owns which fields of a spec, from the list that the API server keeps with every object. */
+
+import { withDefaults } from '../schema/schema-values.ts'
+import type { JsonSchema } from '../schema/json-schema.ts'
+
+export const DASHBOARD_MANAGER = 'whence-dashboard'
+/** What people did with their own hands: a tool would set its fields again, nobody sets these. */
+const BY_HAND = /^kubectl(-|$)/
+
+/** An entry of `metadata.managedFields`. */
+export interface ManagedEntry {
+  readonly manager?: string
+  readonly operation?: string
+  readonly time?: string
+  readonly subresource?: string
+  readonly fieldsV1?: FieldTree
+  readonly [member: string]: unknown
+}
+
+/** `f:` and a name, `k:` and the keys of a list's entry, or `v:` and a value of a set; a leaf is empty. */
+interface FieldTree {
+  readonly [step: string]: FieldTree
+}
+
+export interface FieldOwner {
+  readonly manager: string
+  /** Of the spec. */
+  readonly tree: FieldTree
+}
+
+export interface OwnedField {
+  /** JSON pointer into the object. */
+  readonly field: string
+  readonly manager: string
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Entries that own something of the spec. */
+export function ownsSpec({ subresource, fieldsV1 = {} }: ManagedEntry): boolean {
+  return subresource === undefined && 'f:spec' in fieldsV1
+}
+
+export function isByHand(manager: string): boolean {
+  return BY_HAND.test(manager)
+}
+
+/** Everyone but the dashboard. Those who worked by hand are among them unless their fields may be taken over. */
+export function foreignOwners(
+  managed: readonly ManagedEntry[],
+  { mayTakeOver }: { readonly mayTakeOver: boolean },
+): readonly FieldOwner[] {
+  return managed.filter(ownsSpec).flatMap(({ manager = '', fieldsV1 = {} }) => {
+    if (manager === DASHBOARD_MANAGER || (mayTakeOver && isByHand(manager))) return []
+    return [{ manager, tree: fieldsV1['f:spec'] ?? {} }]
+  })
+}
+
+/** The fields that these own, in the order of the tree. */
+export function ownedFields(owners: readonly FieldOwner[], spec: unknown): readonly OwnedField[] {
+  return owners.flatMap(({ manager, tree }) => leaves(tree, spec, '/spec').map((field) => ({ field, manager })))
+}
+
+function leaves(tree: FieldTree, value: unknown, pointer: string): readonly string[] {
+  const steps = Object.entries(tree).filter(([step]) => step !== '.')
+  if (steps.length === 0) return [pointer]
+  return steps.flatMap(([step, below]) => {
+    const name = nameOf(step, value)
+    return name === null ? [] : leaves(below, memberOf(value, name), `${pointer}/${escaped(name)}`)
+  })
+}
+
+/** The name or index that a step leads to; null if it leads nowhere. */
+function nameOf(step: string, value: unknown): string | null {
+  if (step.startsWith('f:')) return step.slice(2)
+  if (!Array.isArray(value)) return null
+  const index = value.findIndex((item) => isStepTo(step, item))
+  return index === -1 ? null : String(index)
+}
+
+function isStepTo(step: string, item: unknown): boolean {
+  const wanted: unknown = parsed(step.slice(2))
+  if (step.startsWith('v:')) return item === wanted
+  if (!step.startsWith('k:') || typeof wanted !== 'object' || wanted === null) return false
+  return Object.entries(wanted).every(([name, key]) => memberOf(item, name) === key)
+}
+
+/** The first field of somebody else that a change touches; null if it touches none. */
+export function foreignChange(
+  schema: JsonSchema,
+  change: { readonly before: Fields; readonly after: Fields },
+  owners: readonly FieldOwner[],
+): OwnedField | null {
+  const [before, after] = [withDefaults(schema, change.before), withDefaults(schema, change.after)]
+  for (const { manager, tree } of owners) {
+    const field = changedIn(tree, before, after, '/spec')
+    if (field !== null) return { field, manager }
+  }
+  return null
+}
+
+function changedIn(tree: FieldTree, before: unknown, after: unknown, pointer: string): string | null {
+  if (isSame(before, after)) return null
+  const steps = Object.entries(tree).filter(([step]) => step !== '.')
+  const isBranch = isContainer(before) && isContainer(after) && Array.isArray(before) === Array.isArray(after)
+  if (steps.length === 0 || !isBranch) return pointer
+  for (const [step, below] of steps) {
+    const [was, is] = [nameOf(step, before), nameOf(step, after)]
+    // Somebody else has removed it already.
+    if (was === null) continue
+    const found = changedIn(
+      below,
+      memberOf(before, was),
+      is === null ? undefined : memberOf(after, is),
+      `${pointer}/${escaped(was)}`,
+    )
+    if (found !== null) return found
+  }
+  return null
+}
+
+/** What the dashboard applies: all that it wants but what others own and have set just so. */
+export function fieldsToApply(wanted: Fields, stored: unknown, owners: readonly FieldOwner[]): Fields {
+  return withoutTheirs(
+    wanted,
+    stored,
+    owners.map(({ tree }) => tree),
+  ) as Fields
+}
+
+function withoutTheirs(wanted: Fields, stored: unknown, trees: readonly FieldTree[]): unknown {
+  return Object.fromEntries(
+    Object.entries(wanted).flatMap(([name, value]) => {
+      const below = trees.flatMap((tree) => tree[`f:${name}`] ?? [])
+      if (below.length === 0) return [[name, value]]
+      const there = memberOf(stored, name)
+      const isBranch = isContainer(value) && isContainer(there) && !Array.isArray(value)
+      if (!isBranch) return isSame(value, there) ? [] : [[name, value]]
+      const kept = withoutTheirs(value as Fields, there, below) as Fields
+      return Object.keys(kept).length === 0 ? [] : [[name, kept]]
+    }),
+  )
+}
+
+/**
+ * The same list with the spec's fields of the dashboard's plain writes, and those set by hand if they may be taken over, in the entry
+ * of what it applies; null if there are none. Only what is applied can be taken back by applying without it.
+ */
+export function adopted(
+  managed: readonly ManagedEntry[],
+  {
+    mayTakeOver,
+    apiVersion,
+    now,
+  }: { readonly mayTakeOver: boolean; readonly apiVersion: string; readonly now: string },
+): readonly ManagedEntry[] | null {
+  const isApplied = ({ manager, operation, subresource }: ManagedEntry): boolean =>
+    manager === DASHBOARD_MANAGER && operation === 'Apply' && subresource === undefined
+  const isTaken = (entry: ManagedEntry): boolean => {
+    const { manager = '' } = entry
+    return ownsSpec(entry) && !isApplied(entry) && (manager === DASHBOARD_MANAGER || (mayTakeOver && isByHand(manager)))
+  }
+  const taken = managed.filter(isTaken)
+  if (taken.length === 0) return null
+  const own = managed.find(isApplied)
+  const specs = [...taken, ...(own === undefined ? [] : [own])].map(({ fieldsV1 = {} }) => fieldsV1['f:spec'] ?? {})
+  const base = own ?? { manager: DASHBOARD_MANAGER, operation: 'Apply', apiVersion, time: now, fieldsType: 'FieldsV1' }
+  const applied = { ...base, fieldsV1: { ...own?.fieldsV1, 'f:spec': specs.reduce(united, {}) } }
+  const rest = managed.flatMap((entry) => {
+    if (entry === own) return []
+    if (!isTaken(entry)) return [entry]
+    const { 'f:spec': _spec, ...fieldsV1 } = entry.fieldsV1 ?? {}
+    return Object.keys(fieldsV1).length === 0 ? [] : [{ ...entry, fieldsV1 }]
+  })
+  return [applied, ...rest]
+}
+
+function united(a: FieldTree, b: FieldTree): FieldTree {
+  const steps = new Set([...Object.keys(a), ...Object.keys(b)])
+  return Object.fromEntries([...steps].map((step) => [step, united(a[step] ?? {}, b[step] ?? {})]))
+}
+
+/** Whether two values are equal, whatever the order of their members. */
+export function isSame(a: unknown, b: unknown): boolean {
+  return canonicalText(a) === canonicalText(b)
+}
+
+export function canonicalText(value: unknown): string {
+  return JSON.stringify(value ?? null, (_name, member: unknown) =>
+    isContainer(member) && !Array.isArray(member)
+      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : member,
+  )
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return isContainer(value) ? (value as Fields)[name] : undefined
+}
+
+function escaped(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return null
+  }
+}

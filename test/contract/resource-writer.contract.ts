@@ -1,0 +1,181 @@
+/** What every ResourceWriter promises, in a folder or in a cluster. */
+
+import { expect } from 'chai'
+
+import type { Inventory } from '../../dashboard/resources/inventory.ts'
+import type { ResourceWriter, StoredObject, WriteOutcome } from '../../dashboard/resources/writer.ts'
+import { until } from '../../fixtures/until.ts'
+
+export interface WriterStage {
+  readonly writer: ResourceWriter
+  readonly inventory: Inventory
+  /** ID of the organisation `acme` in the namespace `default`, whose plan is Enterprise. */
+  readonly organization: string
+  /** Writes an object as Git or another tool does, and gives the name that it is then known by. */
+  readonly writeElsewhere: (kind: string, name: string, spec: object) => Promise<string>
+  readonly stop: () => Promise<void>
+}
+
+const at = (name: string, kind = 'Website') => ({ kind, namespace: 'default', name })
+const site = (name: string, more: object = {}) => ({
+  organizationRef: { name: 'acme' },
+  primaryOrigin: `https://${name}.example`,
+  ...more,
+})
+const WRITTEN = { kind: 'written' }
+const count = (outcomes: readonly WriteOutcome[], kind: string): number =>
+  outcomes.filter((outcome) => outcome.kind === kind).length
+
+/** `more` adds tests of what only this one has, on the same stage. */
+export function resourceWriterContract(
+  name: string,
+  start: () => Promise<WriterStage | null>,
+  more: () => void = () => undefined,
+): void {
+  describe(`the resource writer: ${name}`, function () {
+    this.timeout(60_000)
+    let stage: WriterStage
+    before(async function () {
+      this.timeout(1_300_000)
+      const started = await start()
+      if (started === null) return this.skip()
+      stage = started
+    })
+    after(() => stage?.stop())
+
+    const versionOf = async (object: string, kind?: string): Promise<string> =>
+      (await stage.writer.read(at(object, kind)))?.version ?? ''
+
+    it('creates, changes and removes, each with a version of its own, and the inventory follows', async () => {
+      const { writer, inventory, organization } = stage
+      expect(await writer.create({ ...at('one'), spec: site('one') })).to.deep.equal(WRITTEN)
+      await until(() => inventory.find(at('one')) !== null)
+      expect(inventory.organizationOf(at('one'))).to.equal(organization)
+      expect(inventory.list('Website', organization).map((each) => each.name)).to.include('one')
+      expect(inventory.find(at('one'))?.origin.by).to.equal('dashboard')
+      const first = await versionOf('one')
+      expect(inventory.find(at('one'))?.version).to.equal(first)
+      expect(await writer.replace({ ...at('one'), spec: site('one', { displayName: 'One' }) }, first)).to.deep.equal(
+        WRITTEN,
+      )
+      const second = await versionOf('one')
+      expect(second).to.not.equal(first)
+      await until(() => inventory.find(at('one'))?.spec['displayName'] === 'One')
+      expect(await writer.remove(at('one'), second)).to.deep.equal(WRITTEN)
+      expect(await writer.read(at('one'))).to.equal(null)
+      await until(() => inventory.find(at('one')) === null)
+    })
+
+    it('takes fields away that are no longer wanted', async () => {
+      const { writer } = stage
+      await writer.create({
+        ...at('less'),
+        spec: site('less', { displayName: 'Less', additionalDomains: ['https://a.less.example'] }),
+      })
+      await writer.replace({ ...at('less'), spec: site('less', { displayName: 'Less' }) }, await versionOf('less'))
+      await writer.replace({ ...at('less'), spec: site('less') }, await versionOf('less'))
+      const { spec = {} } = (await writer.read(at('less'))) ?? {}
+      expect([spec['displayName'], spec['additionalDomains'] ?? []]).to.deep.equal([undefined, []])
+      await writer.remove(at('less'), await versionOf('less'))
+    })
+
+    it('writes one of many at once, and nothing that was not seen', async () => {
+      const { writer } = stage
+      const made = await Promise.all(
+        Array.from({ length: 10 }, () => writer.create({ ...at('race'), spec: site('race') })),
+      )
+      expect([count(made, 'written'), count(made, 'conflict')]).to.deep.equal([1, 9])
+      const version = await versionOf('race')
+      const changed = await Promise.all(
+        Array.from({ length: 10 }, (_, number) =>
+          writer.replace({ ...at('race'), spec: site('race', { displayName: `N${number}` }) }, version),
+        ),
+      )
+      expect([count(changed, 'written'), count(changed, 'conflict')]).to.deep.equal([1, 9])
+      expect(await writer.remove(at('race'), version)).to.deep.equal({ kind: 'conflict' })
+      const last = await versionOf('race')
+      const removed = await Promise.all(Array.from({ length: 5 }, () => writer.remove(at('race'), last)))
+      expect(count(removed, 'written')).to.equal(1)
+      expect(await writer.replace({ ...at('race'), spec: site('race') }, last)).to.deep.equal({ kind: 'conflict' })
+    })
+
+    it('fills defaults in without writing, if it is asked to', async () => {
+      const { writer } = stage
+      const fits = await writer.create({ ...at('dry'), spec: site('dry') }, { isDryRun: true })
+      expect(fits).to.deep.include({ kind: 'fits' })
+      expect(JSON.stringify(fits)).to.include('"retentionDays":395').and.include('"scan":"Notice"')
+      expect(await writer.read(at('dry'))).to.equal(null)
+      await writer.create({ ...at('dry'), spec: site('dry') })
+      const version = await versionOf('dry')
+      const changed = await writer.replace({ ...at('dry'), spec: site('dry', { retentionDays: 30 }) }, version, {
+        isDryRun: true,
+      })
+      expect(JSON.stringify(changed)).to.include('"retentionDays":30')
+      expect(await writer.remove(at('dry'), version, { isDryRun: true })).to.deep.equal(WRITTEN)
+      expect(await versionOf('dry')).to.equal(version)
+      await writer.remove(at('dry'), version)
+    })
+
+    it('says which field is wrong, and stores nothing of it', async () => {
+      const { writer } = stage
+      const outcome = await writer.create({ ...at('wrong'), spec: site('wrong', { retentionDays: 3 }) })
+      expect(outcome).to.deep.include({ kind: 'refused', field: '/spec/retentionDays' })
+      expect(await writer.read(at('wrong'))).to.equal(null)
+      const pages = [{ id: 'p', url: 'ftp://x' }]
+      const inList = await writer.create({ ...at('wrong'), spec: site('wrong', { pages }) }, { isDryRun: true })
+      expect(inList.kind === 'refused' && inList.field).to.match(/^\/spec\/pages\/0/)
+    })
+
+    it('leaves what is managed elsewhere, and says whose it is', async () => {
+      const { writer, inventory } = stage
+      const place = at('theirs')
+      const manager = await stage.writeElsewhere('Website', 'theirs', site('theirs', { displayName: 'Theirs' }))
+      await until(() => inventory.find(place) !== null)
+      expect(inventory.find(place)?.origin).to.deep.equal({ by: 'gitops', manager })
+      const stored = (await writer.read(place)) as StoredObject
+      expect(stored.managedBy).to.equal(manager)
+      const isTheirs = (each: StoredObject['readOnly'][number]) => each.manager === manager
+      expect(stored.readOnly.every((each) => isTheirs(each) && each.field.startsWith('/spec'))).to.equal(true)
+      const wanted = { ...place, spec: { ...stored.spec, displayName: 'Mine' } }
+      const refused = { kind: 'managed_elsewhere', manager, field: '/spec/displayName' }
+      expect(await writer.replace(wanted, stored.version)).to.deep.equal(refused)
+      expect(await writer.replace(wanted, stored.version, { isDryRun: true })).to.deep.equal(refused)
+      expect(await writer.remove(place, stored.version)).to.deep.equal({ ...refused, field: '' })
+      expect((await writer.read(place))?.spec).to.deep.equal(stored.spec)
+    })
+
+    it('signs exactly the spec that is stored, for this object alone', async () => {
+      const { writer } = stage
+      const signed: [string, object][] = []
+      const sign = (subject: string, spec: object): string => {
+        signed.push([subject, spec])
+        return 'signature'
+      }
+      await writer.create({ ...at('signed'), spec: site('signed') }, { sign })
+      await writer.replace({ ...at('signed'), spec: site('signed', { displayName: 'S' }) }, await versionOf('signed'), {
+        sign,
+      })
+      expect(signed).to.have.length(2)
+      expect(signed[0]?.[0]).to.equal('Website/default/signed')
+      expect(signed[1]?.[1]).to.deep.include({ displayName: 'S', retentionDays: 395 })
+      await writer.remove(at('signed'), await versionOf('signed'))
+    })
+
+    it('makes Secrets, each once, and reads none', async () => {
+      const { writer } = stage
+      const secret = {
+        namespace: 'default',
+        name: 's-1',
+        values: { 'api-secret': 'canary' },
+        tenant: null,
+        owner: null,
+      }
+      expect(await writer.createSecret(secret)).to.deep.equal(WRITTEN)
+      expect(await writer.createSecret({ ...secret, values: { 'api-secret': 'other' } })).to.deep.equal({
+        kind: 'conflict',
+      })
+    })
+
+    more()
+  })
+}

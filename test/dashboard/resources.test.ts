@@ -1,0 +1,335 @@
+/** Configuration through the dashboard's API, in a folder: who may change what, versions, plans, dry runs, and Git's own files. */
+
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { expect } from 'chai'
+
+import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
+import { organizationOf, startStage, type Asked, type Stage, type Told } from './support/stage.ts'
+
+const PEOPLE = {
+  'owner@mine.dev': 'Owner',
+  'admin@mine.dev': 'Admin',
+  'member@mine.dev': 'Member',
+}
+const AT = '/api/organizations/mine'
+const manifest = (kind: string, name: string, spec: object): string =>
+  `---\n${JSON.stringify({ apiVersion: 'whence.dev/v1alpha1', kind, metadata: { name }, spec })}\n`
+const SITE = { organizationRef: { name: 'mine' }, primaryOrigin: 'https://git.example' }
+const OTHERS = [
+  organizationOf('other', { plan: 'Standard', members: { 'owner@other.dev': 'Owner', 'viewer@other.dev': 'Viewer' } }),
+  manifest('Website', 'theirs', { organizationRef: { name: 'other' }, primaryOrigin: 'https://theirs.example' }),
+].join('')
+
+describe('configuration through the dashboard', () => {
+  let stage: Stage
+  const cookies = new Map<string, string>()
+  before(async () => {
+    const manifests = [
+      organizationOf('mine', { plan: 'Standard', members: { ...PEOPLE } }),
+      manifest('Website', 'from-git', SITE),
+      OTHERS,
+    ]
+    stage = await startStage({ manifests: manifests.join('---\n') })
+    for (const email of Object.keys(PEOPLE)) cookies.set(email.split('@')[0] ?? '', await stage.signIn(email))
+    cookies.set('other', await stage.signIn('owner@other.dev'))
+    cookies.set('viewer', await stage.signIn('viewer@other.dev'))
+  })
+  after(() => stage?.stop())
+
+  let addresses = 0
+  const ask = (method: string, path: string, who: string, asked: Asked = {}): Promise<Told> =>
+    stage.ask(method, path, {
+      cookies: cookies.get(who) ?? '',
+      address: `10.1.${addresses >> 8}.${addresses++ % 256}`,
+      ...asked,
+    })
+  const make = (kind: string, name: string, spec: object, who = 'admin'): Promise<Told> =>
+    ask('POST', `${AT}/resources/${kind}`, who, { body: { name, spec } })
+  const read = (kind: string, name: string, who = 'member'): Promise<Told> =>
+    ask('GET', `${AT}/resources/${kind}/default/${name}`, who)
+  const put = (kind: string, name: string, spec: object, who = 'admin', version?: string): Promise<Told> =>
+    read(kind, name).then((told) =>
+      ask('PUT', `${AT}/resources/${kind}/default/${name}`, who, {
+        body: { spec },
+        headers: { 'If-Match': `"${version ?? String(told.body['version'])}"` },
+      }),
+    )
+  const drop = async (kind: string, name: string, who = 'admin'): Promise<Told> => {
+    const { body } = await read(kind, name)
+    return ask('DELETE', `${AT}/resources/${kind}/default/${name}`, who, {
+      headers: { 'If-Match': `"${String(body['version'])}"` },
+    })
+  }
+
+  it('lists and reads what belongs to the organisation, of every kind, with conditions and origin', async () => {
+    for (const kind of RESOURCE_KINDS)
+      expect((await ask('GET', `${AT}/resources/${kind}`, 'member')).status, kind).to.equal(200)
+    const { body } = await ask('GET', `${AT}/resources/Website`, 'member')
+    expect(body['resources'].map(({ name }: { name: string }) => name)).to.deep.equal(['from-git'])
+    const [site] = body['resources']
+    expect(site.origin).to.deep.equal({ by: 'gitops', manager: 'all.yaml' })
+    expect(site.conditions.find(({ type }: { type: string }) => type === 'Ready').status).to.equal('True')
+    expect((await read('Website', 'theirs')).status).to.equal(404)
+    expect((await read('Website', 'nothing')).status).to.equal(404)
+    expect((await ask('GET', `${AT}/resources/Secret`, 'owner')).status).to.equal(404)
+  })
+
+  it('hides addresses of members from Viewers, and what an invitation is accepted with from all', async () => {
+    const at = '/api/organizations/other'
+    await ask('POST', `${at}/members`, 'other', { body: { email: 'new@other.dev', role: 'Viewer' } })
+    const asSeen = async (who: string) => (await ask('GET', `${at}/resources/Member`, who)).text
+    expect(await asSeen('viewer')).to.not.include('@other.dev')
+    expect(await asSeen('other')).to.include('viewer@other.dev')
+    expect(await asSeen('other'))
+      .to.include('"invitation":{"expiresAt"')
+      .and.not.match(/"id":/)
+  })
+
+  it('makes, changes and removes an object, each version with its own ETag', async () => {
+    const made = await make('Website', 'shop', { primaryOrigin: 'https://shop.example' })
+    expect([made.status, made.body['origin'].by, made.body['spec'].organizationRef]).to.deep.equal([
+      201,
+      'dashboard',
+      { name: 'mine' },
+    ])
+    expect(made.headers.get('etag')).to.equal(`"${made.body['version']}"`)
+    const changed = await put('Website', 'shop', { ...made.body['spec'], displayName: 'Shop' })
+    expect([changed.status, changed.body['spec'].displayName]).to.deep.equal([200, 'Shop'])
+    expect(changed.body['version']).to.not.equal(made.body['version'])
+    expect((await drop('Website', 'shop')).status).to.equal(204)
+    expect((await read('Website', 'shop')).status).to.equal(404)
+  })
+
+  it('writes only what was seen: 428 without a version, 412 with both versions', async () => {
+    const { body } = await make('InstallPath', 'cli', {}, 'member')
+    const first = String(body['version'])
+    const path = `${AT}/resources/InstallPath/default/cli`
+    expect((await ask('PUT', path, 'member', { body: { spec: body['spec'] } })).status).to.equal(428)
+    const next = await put('InstallPath', 'cli', { ...body['spec'], paused: true }, 'member')
+    const late = await put('InstallPath', 'cli', { ...body['spec'], displayName: 'Late' }, 'member', first)
+    expect([late.status, late.body]).to.deep.equal([
+      412,
+      { error: 'conflict', given: first, current: { version: next.body['version'], spec: next.body['spec'] } },
+    ])
+    const raced = await Promise.all(
+      Array.from({ length: 8 }, (_, number) =>
+        put(
+          'InstallPath',
+          'cli',
+          { ...body['spec'], displayName: `N ${number}` },
+          'member',
+          String(next.body['version']),
+        ),
+      ),
+    )
+    expect(raced.filter(({ status }) => status === 200)).to.have.length(1)
+    expect(raced.filter(({ status }) => status === 412)).to.have.length(7)
+    await drop('InstallPath', 'cli', 'member')
+  })
+
+  it('says of each field what is wrong with it, and what would come of a change, without making it', async () => {
+    const fault = await make('Website', 'bad', { primaryOrigin: 'https://bad.example', retentionDays: 12 })
+    expect([fault.status, fault.body]).to.deep.equal([
+      400,
+      {
+        error: 'invalid_field',
+        field: '/spec/retentionDays',
+        message: 'spec.retentionDays: 12 is below 30',
+        reason: 'InvalidField',
+      },
+    ])
+    const dry = await ask('POST', `${AT}/resources/Website?dryRun=All`, 'admin', {
+      body: {
+        name: 'dry',
+        spec: { primaryOrigin: 'https://dry.example', pages: [{ id: 'p', url: 'https://git.example/x' }] },
+      },
+    })
+    expect([dry.status, dry.body['fits'], dry.body['spec'].retentionDays]).to.deep.equal([200, true, 395])
+    expect((await read('Website', 'dry')).status).to.equal(404)
+    const gone = await ask('DELETE', `${AT}/resources/Website/default/from-git?dryRun=All`, 'admin', {
+      headers: { 'If-Match': `"${String((await read('Website', 'from-git')).body['version'])}"` },
+    })
+    expect([gone.status, gone.body['error'], gone.body['manager']]).to.deep.equal([
+      409,
+      'managed_elsewhere',
+      'all.yaml',
+    ])
+  })
+
+  it('warns of what the compiler would leave out beside the object', async () => {
+    const pages = [{ id: 'p', url: 'https://theirs.example/install' }]
+    const spec = { organizationRef: { name: 'mine' }, primaryOrigin: 'https://warned.example', pages }
+    await stage.apply(
+      'elsewhere.yaml',
+      manifest('Organization', 'far', { plan: 'Free' }).replace('"name":"far"', '"name":"far","namespace":"far"') +
+        manifest('Website', 'far', { organizationRef: { name: 'far' }, primaryOrigin: 'https://far.example' }).replace(
+          '"name":"far"}',
+          '"name":"far","namespace":"far"}',
+        ),
+    )
+    const told = await make('Website', 'warned', { ...spec, pages: [{ id: 'p', url: 'https://far.example/x' }] })
+    expect(told.status).to.equal(201)
+    expect(
+      told.body['warnings'].map(({ reason, field }: { reason: string; field: string }) => [reason, field]),
+    ).to.deep.equal([['OriginTaken', '/spec/pages/0/url']])
+    const taken = await make('Website', 'taken', { primaryOrigin: 'https://far.example' })
+    expect([taken.status, taken.body['reason'], taken.body['field']]).to.deep.equal([
+      400,
+      'OriginTaken',
+      '/spec/primaryOrigin',
+    ])
+    await drop('Website', 'warned')
+  })
+
+  it('answers 402 with what is used and allowed, and the compiler judges requests at once', async () => {
+    const made = await Promise.all(
+      Array.from({ length: 6 }, (_, number) =>
+        make('Website', `w${number}`, { primaryOrigin: `https://w${number}.example` }),
+      ),
+    )
+    expect(made.map(({ status }) => status).sort()).to.deep.equal([201, 201, 402, 402, 402, 402])
+    const refused = await make('Website', 'more', { primaryOrigin: 'https://more.example' })
+    expect([refused.status, refused.body]).to.deep.equal([
+      402,
+      { error: 'plan_limit', limit: 'websites', used: 3, allowed: 3, plan: 'Standard' },
+    ])
+    const webhook = { url: 'https://logs.example/in', secretRef: { name: 'none', key: 'k' } }
+    const stream = await make('LogStream', 'logs', { webhook })
+    expect([stream.status, stream.body]).to.deep.equal([
+      402,
+      { error: 'plan_required', limit: 'logStreams', used: 0, allowed: 0, plan: 'Standard' },
+    ])
+    for (const number of [0, 1, 2, 3, 4, 5]) await drop('Website', `w${number}`)
+  })
+
+  describe('by role', () => {
+    const destination = (name: string, mode: string) => ({
+      websiteRef: { name: 'mine-site' },
+      ...{ provider: 'ga4', mode, ga4: { measurementId: 'G-ABC1234567', apiSecretRef: { name, key: 'api-secret' } } },
+    })
+    let secret = ''
+    before(async () => {
+      await make('Website', 'mine-site', { primaryOrigin: 'https://mine.example' })
+      const told = await ask('POST', `${AT}/secrets`, 'member', {
+        body: { values: { 'api-secret': 'top secret ${HOME}' } },
+      })
+      secret = String(told.body['name'])
+    })
+
+    it('Members change pages, install paths and destinations that only validate', async () => {
+      const site = (await read('Website', 'mine-site')).body['spec']
+      const pages = [{ id: 'p', url: 'https://mine.example/p' }]
+      expect((await put('Website', 'mine-site', { ...site, pages }, 'member')).status).to.equal(200)
+      expect((await put('Website', 'mine-site', { ...site, pages, retentionDays: 30 }, 'member')).status).to.equal(403)
+      expect((await make('Website', 'more', { primaryOrigin: 'https://more.example' }, 'member')).status).to.equal(403)
+      expect((await make('Destination', 'live', destination(secret, 'Live'), 'member')).status).to.equal(403)
+      expect((await make('Destination', 'ga4', destination(secret, 'Validate'), 'member')).status).to.equal(201)
+      expect((await put('Destination', 'ga4', destination(secret, 'Live'), 'member')).status).to.equal(403)
+      expect((await put('Destination', 'ga4', destination(secret, 'Live'), 'admin')).status).to.equal(200)
+      // The object before counts as well as the one after.
+      expect((await put('Destination', 'ga4', destination(secret, 'Validate'), 'member')).status).to.equal(403)
+      expect((await drop('Destination', 'ga4', 'member')).status).to.equal(403)
+      expect((await drop('Destination', 'ga4', 'admin')).status).to.equal(204)
+    })
+
+    it('nobody sets a plan, moves an object, or removes the organisation but its Owner', async () => {
+      await stage.apply('own.yaml', '')
+      const { body } = await read('Organization', 'mine')
+      for (const who of ['owner', 'admin'])
+        expect((await put('Organization', 'mine', { ...body['spec'], plan: 'Enterprise' }, who)).status, who).to.equal(
+          403,
+        )
+      expect(
+        (await put('Organization', 'mine', { ...body['spec'], billing: { customer: 'cus_1' } }, 'owner')).status,
+      ).to.equal(403)
+      expect((await drop('Organization', 'mine', 'admin')).status).to.equal(403)
+      expect((await make('Organization', 'new', { plan: 'Free' }, 'owner')).status).to.equal(403)
+      const site = (await read('Website', 'mine-site')).body['spec']
+      for (const [field, value] of [
+        ['organizationRef', { name: 'other' }],
+        ['tenant', 'evil'],
+        ['installation', 'x'],
+      ] as const) {
+        const moved = await put('Website', 'mine-site', { ...site, [field]: value }, 'owner')
+        expect([moved.status, moved.body['field']]).to.deep.equal([400, `/spec/${field}`])
+        const born = await make('Website', 'moved', { primaryOrigin: 'https://moved.example', [field]: value }, 'owner')
+        expect([born.status, born.body['field']]).to.deep.equal([400, `/spec/${field}`])
+      }
+      expect(
+        (await make('Destination', 'd', { ...destination(secret, 'Validate'), websiteRef: { name: 'theirs' } })).body[
+          'field'
+        ],
+      ).to.equal('/spec/websiteRef/name')
+      expect((await make('Member', 'm', { email: 'x@y.dev', role: 'Owner' }, 'owner')).status).to.equal(400)
+    })
+
+    it('windows are 24, 72 or 168 hours here, and others that were set elsewhere stay', async () => {
+      const odd = { ...destination(secret, 'Validate'), reconstructionWindowHours: 25 }
+      const refused = await make('Destination', 'odd', odd)
+      expect([refused.status, refused.body['field'], refused.body['message']]).to.deep.equal([
+        400,
+        '/spec/reconstructionWindowHours',
+        'must be 24, 72 or 168',
+      ])
+      for (const reconstructionWindowHours of [24, 72, 168]) {
+        expect((await make('Destination', 'odd', { ...odd, reconstructionWindowHours })).status).to.equal(201)
+        await drop('Destination', 'odd')
+      }
+    })
+
+    it('Secrets are written with a new name each, for the service alone, and shown to nobody', async () => {
+      const again = await ask('POST', `${AT}/secrets`, 'member', { body: { values: { 'api-secret': 'another' } } })
+      expect(again.status).to.equal(201)
+      expect(again.body['name']).to.not.equal(secret)
+      expect(again.text).to.not.include('another')
+      const files = await stage.writtenFiles()
+      const file = files.find((name) => name.includes(secret)) ?? ''
+      // The environment of the service is not for values to name.
+      expect(await readFile(join(stage.written, file), 'utf8')).to.include('top secret $${HOME}')
+      for (const method of ['GET', 'PUT', 'DELETE'])
+        expect(
+          (
+            await ask(
+              method,
+              `${AT}/resources/Secret/default/${secret}`,
+              'owner',
+              method === 'PUT' ? { body: { spec: {} } } : {},
+            )
+          ).status,
+        ).to.equal(404)
+      expect(stage.logLines.join('\n')).to.not.include('top secret')
+    })
+  })
+
+  it('leaves files of others alone, field by field, with the change to copy', async () => {
+    const { body } = await read('Website', 'from-git')
+    expect(body['readOnly']).to.deep.equal([{ field: '/spec', manager: 'all.yaml' }])
+    const wanted = { ...body['spec'], displayName: "It's Git's" }
+    const told = await put('Website', 'from-git', wanted)
+    expect([told.status, told.body['error'], told.body['manager'], told.body['field']]).to.deep.equal([
+      409,
+      'managed_elsewhere',
+      'all.yaml',
+      '/spec/displayName',
+    ])
+    expect(told.body['patch'].kubectl).to.equal(
+      String.raw`kubectl patch website.whence.dev from-git --namespace default --type merge --patch '{"spec":{"displayName":"It'\''s Git'\''s"}}'`,
+    )
+    expect(told.body['patch'].yaml).to.include('kind: Website').and.include("displayName: It's Git's")
+    expect((await read('Website', 'from-git')).body['spec']).to.deep.equal(body['spec'])
+  })
+
+  it('gives nothing of an organisation to the Owner of another, by any method', async () => {
+    for (const method of ['GET', 'PUT', 'DELETE']) {
+      const at = (name: string) =>
+        ask(method, `/api/organizations/other/resources/Website/default/${name}`, 'other', {
+          ...(method === 'PUT' ? { body: { spec: SITE } } : {}),
+          headers: { 'If-Match': '"x"' },
+        })
+      const [foreign, none] = [await at('from-git'), await at('nothing')]
+      expect([foreign.status, foreign.text], method).to.deep.equal([404, none.text])
+    }
+  })
+})
