@@ -106,11 +106,11 @@ async function send(service: Service, kind: (typeof KINDS)[number]): Promise<voi
 }
 
 /**
- * One service is asked after the other, and then both finish their work beside each other: each has processor time of its own, which
- * counts from where it was quiet before.
+ * One service is asked after the other, in turns the one and the other first. Then both finish their work beside each other: each has
+ * processor time of its own, which counts from where it was quiet before.
  */
-async function measure(kind: (typeof KINDS)[number]): Promise<void> {
-  const all = [...services.values()]
+async function measure(kind: (typeof KINDS)[number], round = 0): Promise<void> {
+  const all = round % 2 === 0 ? [...services.values()] : [...services.values()].reverse()
   const before = all.map(({ child }) => cpuSeconds(child.pid))
   for (const service of all) await send(service, kind)
   const after = await Promise.all(all.map(({ child }) => cpuWhenQuiet(child.pid)))
@@ -129,7 +129,7 @@ try {
   // Once for the compiler.
   for (const kind of KINDS) await measure(kind)
   for (const { costsUs } of services.values()) for (const kind of KINDS) costsUs[kind].length = 0
-  for (let round = 0; round < ROUNDS; round++) for (const kind of KINDS) await measure(kind)
+  for (let round = 0; round < ROUNDS; round++) for (const kind of KINDS) await measure(kind, round)
   for (const kind of KINDS) {
     const [few, many] = SIZES.map((size) => median(services.get(size)?.costsUs[kind] ?? []))
     const ratio = (many ?? Number.NaN) / (few ?? Number.NaN)
