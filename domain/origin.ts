@@ -15,11 +15,11 @@ export interface PageAddress {
 }
 
 /**
- * `new URL` accepts tabs, backslashes, missing slashes and user names. Each of these could bypass a comparison that
- * decides trust, so the text must already have the plain shape.
+ * `new URL` accepts tabs, backslashes, missing slashes, user names and percent signs in hosts. Each of these could bypass
+ * a comparison that decides trust, so the text must already have the plain shape.
  */
-const ORIGIN_SHAPE = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\\@\s\p{Cc}]+\/?$/iu
-const ADDRESS_SHAPE = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\\\s\p{Cc}]+([/?#][^\s\p{Cc}]*)?$/iu
+const ORIGIN_SHAPE = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\\@%\s\p{Cc}]+\/?$/iu
+const ADDRESS_SHAPE = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\\%\s\p{Cc}]+([/?#][^\s\p{Cc}]*)?$/iu
 const IPV4_LOOPBACK = /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/
 
 /**

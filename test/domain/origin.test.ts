@@ -74,6 +74,9 @@ describe('normaliseOrigin', () => {
     'https://acme.dev\n',
     'https://ac\tme.dev',
     'https://acme.dev https://evil.example',
+    'https://acme%2edev',
+    'https://%61cme.dev',
+    'https://acme.dev%2e',
     'https://acme.dev:65536',
     'https://acme.dev:x',
     `https://${'a'.repeat(10_000)}.dev`,
@@ -139,6 +142,7 @@ describe('the split of a page address', () => {
     '/install',
     'http://acme.dev/install',
     'https://u:p@acme.dev/',
+    'https://acme%2edev/install',
     'https://acme.dev/a b',
   ]) {
     it(`refuses ${JSON.stringify(text)}`, () => expect(split(text)).to.equal(null))
