@@ -37,6 +37,8 @@ const IDLE_GRACE_MS = 1_000
 /** After this long without a new connection, the load balancers know that this process is ending. */
 const LULL_MS = 100
 const LAST_ARRIVALS_MS = 2_000
+/** Longer than a request takes that is under way, so that its client is held too when it comes back. */
+const HOLD_MS = 1_500
 
 export interface ApiServer {
   readonly port: number
@@ -114,10 +116,14 @@ function withExpressPrototypes(app: Express): {
  * ends its connection, and idle ones get a moment more.
  */
 async function close(server: Server): Promise<void> {
-  server.prependListener('request', (_req, res) => void (res.shouldKeepAlive = false))
-  await untilNobodyComes(server)
+  const held = holdable(server)
+  if (!(await isLullWithin(server, LAST_ARRIVALS_MS))) {
+    held.hold()
+    await isLullWithin(server, HOLD_MS)
+  }
   // http's own `close` would close the idle ones itself.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
+  held.release()
   const lastMoment = setTimeout(() => server.closeIdleConnections(), IDLE_GRACE_MS)
   const deadline = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
   await closed
@@ -125,18 +131,55 @@ async function close(server: Server): Promise<void> {
   clearTimeout(deadline)
 }
 
+type Handle = (req: IncomingMessage, res: ServerResponse) => void
+
 /**
- * Closing a listening socket makes the kernel reset connections that wait to be accepted. So connections are accepted
- * until none has come for a moment, and the socket closes right after a turn of the event loop that accepted all there
- * were.
+ * From now on each answer ends its connection. While requests are held, clients that come back as soon as they are answered
+ * do not come back.
  */
-async function untilNobodyComes(server: Server): Promise<void> {
-  const endAtMs = performance.now() + LAST_ARRIVALS_MS
+function holdable(server: Server): { readonly hold: () => void; readonly release: () => void } {
+  const handlers = server.listeners('request') as unknown as readonly Handle[]
+  let waiting: (() => void)[] | null = null
+  server.removeAllListeners('request')
+  server.on('request', (req, res) => {
+    res.shouldKeepAlive = false
+    const handle = (): void => handlers.forEach((each) => each.call(server, req, res))
+    if (waiting === null) handle()
+    else waiting.push(handle)
+  })
+  return {
+    hold: () => void (waiting = []),
+    release() {
+      const kept = waiting ?? []
+      waiting = null
+      for (const handle of kept) handle()
+    },
+  }
+}
+
+/**
+ * Closing a listening socket makes the kernel reset connections that wait to be accepted, of which a turn of the event loop accepts
+ * one. So connections are accepted until none has come for a moment, nor in the turn right before this resolves. False if they
+ * never ceased.
+ */
+async function isLullWithin(server: Server, withinMs: number): Promise<boolean> {
+  const endAtMs = performance.now() + withinMs
   let cameAtMs = performance.now()
   const came = (): void => void (cameAtMs = performance.now())
+  const isQuiet = async (): Promise<boolean> => {
+    const beforeMs = cameAtMs
+    // Also after this process stood still, when the timer fires before anything is accepted.
+    await nextTurn()
+    return cameAtMs === beforeMs && performance.now() - cameAtMs >= LULL_MS
+  }
   server.on('connection', came)
-  do await wait(LULL_MS)
-  while (performance.now() - cameAtMs < LULL_MS && performance.now() < endAtMs)
-  await nextTurn()
-  server.off('connection', came)
+  try {
+    do {
+      await wait(LULL_MS)
+      if (await isQuiet()) return true
+    } while (performance.now() < endAtMs)
+    return false
+  } finally {
+    server.off('connection', came)
+  }
 }

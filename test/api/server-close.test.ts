@@ -2,6 +2,7 @@
 
 import { Agent, get } from 'node:http'
 import { connect } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import express from 'express'
@@ -9,6 +10,20 @@ import { listen, type ApiServer } from '../../api/server.ts'
 
 const CALLERS = 100
 const REQUEST = 'GET / HTTP/1.1\r\nHost: whence.test\r\n\r\n'
+
+/** `answered`, or the code of what ended the connection. */
+function once(port: number): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(REQUEST))
+    let answer = ''
+    socket.on('data', (part) => {
+      answer += String(part)
+      if (answer.endsWith('here')) socket.end()
+    })
+    socket.on('error', ({ code = '' }: NodeJS.ErrnoException) => resolve(code))
+    socket.on('close', () => resolve(answer.startsWith('HTTP/1.1 200 ') ? 'answered' : 'cut off'))
+  })
+}
 
 describe('a server that stops', () => {
   const start = (): Promise<ApiServer> => {
@@ -31,6 +46,22 @@ describe('a server that stops', () => {
       expect(answer.toLowerCase()).to.include('connection: close')
     }
     await closed
+  })
+
+  it('cuts off nobody who comes back as soon as it is answered', async () => {
+    const { port, close } = await start()
+    let answered = 0
+    const client = async (): Promise<string> => {
+      for (;;) {
+        const how = await once(port)
+        if (how !== 'answered') return how
+        answered++
+      }
+    }
+    const clients = Array.from({ length: CALLERS }, client)
+    while (answered < CALLERS) await wait(1)
+    await close()
+    expect(new Set(await Promise.all(clients))).to.deep.equal(new Set(['ECONNREFUSED']))
   })
 
   it('makes clients that keep their connections close them', async () => {
