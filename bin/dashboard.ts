@@ -5,6 +5,7 @@ import { connectionPeer } from '../api/http/client-address.ts'
 import type { ServerParts } from '../api/server.ts'
 import { watchDirectory } from '../dashboard/resources/cluster-directory.ts'
 import { clusterWriter } from '../dashboard/resources/cluster-writer.ts'
+import { clusterPins } from '../dashboard/sign-in/cluster-pins.ts'
 import { createKubeMetrics } from '../runtime/kube/metrics.ts'
 import { createRegistry } from '../runtime/metrics.ts'
 import type { RunOutcome, Settings } from '../runtime/settings/settings.ts'
@@ -47,6 +48,7 @@ export function dashboard({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Pro
     const resources = { directory, inventory: directory.inventory, writer: clusterWriter(client, Date.now) }
     const { serve, streams, signInLink } = await openDashboard({
       ...{ ...parts, keys, registry, eventLog, hotState, facts, ...resources },
+      pins: clusterPins(client),
     })
     await lifecycle.start(
       'tools',

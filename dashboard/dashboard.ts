@@ -24,8 +24,8 @@ import { writeSignIn } from './sign-in/mail-link.ts'
 import { signInHandlers, type SignInParts } from './sign-in/routes.ts'
 
 type Shared = Omit<ServeParts, 'routes' | 'sessions' | 'onRateLimited'> &
-  Omit<SignInParts, 'sessions' | 'hash' | 'rules'> &
-  Omit<InvitationParts, 'hash'> &
+  Omit<SignInParts, 'sessions' | 'hash' | 'rules' | 'personId'> &
+  Omit<InvitationParts, 'hash' | 'onRemoved'> &
   Omit<WriteParts, 'changeHash'> &
   Omit<SignUpParts, 'memberHash'> &
   ReadParts
@@ -68,8 +68,10 @@ export function createDashboard(parts: DashboardParts): Serve {
   const sessions = createSessions({ ...parts, personId: parts.keys.personId })
   const scope = createScope(parts)
   const handlers: HandlersOf<typeof ROUTES> = {
-    ...signInHandlers({ ...parts, sessions, hash: parts.keys.signInHash, rules: parts.claimRules }),
-    ...peopleHandlers({ ...parts, hash: parts.keys.memberHash }),
+    ...signInHandlers({
+      ...{ ...parts, ...parts.keys, sessions, hash: parts.keys.signInHash, rules: parts.claimRules },
+    }),
+    ...peopleHandlers({ ...parts, hash: parts.keys.memberHash, onRemoved: parts.pins.forget }),
     ...configurationHandlers({ ...parts, ...parts.keys }),
     ...figureHandlers(scope),
     ...logHandlers({ ...parts, scope, stillAllowed: createStillAllowed({ ...parts, sessions }) }),

@@ -21,6 +21,7 @@ import { folderWriter } from '../../dashboard/resources/folder-writer.ts'
 import type { Inventory } from '../../dashboard/resources/inventory.ts'
 import type { ResourceWriter } from '../../dashboard/resources/writer.ts'
 import { startDiscovery, type Discovery } from '../../dashboard/sign-in/discovery.ts'
+import { hotStatePins, type Pins } from '../../dashboard/sign-in/pins.ts'
 import { makeSignInLink } from '../../dashboard/sign-in/operator-link.ts'
 import { readPagesBundle } from '../../dashboard/pages/assets.ts'
 import { pagesServer } from '../../dashboard/pages/serve-pages.ts'
@@ -46,21 +47,26 @@ interface DashboardWiring extends EngineParts {
   readonly directory: Directory
   readonly inventory: Inventory
   readonly writer: ResourceWriter
+  readonly pins: Pins
 }
 
 interface FolderParts extends EngineParts {
   readonly catalog: FolderCatalog
+  readonly hotState: HotState
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
 /** Of the embedded program: members and organisations lie in its folder of manifests. */
-export function folderResources(parts: FolderParts): Pick<DashboardWiring, 'directory' | 'inventory' | 'writer'> {
-  const { settings, catalog, env, nowMs } = parts
+export function folderResources(
+  parts: FolderParts,
+): Pick<DashboardWiring, 'directory' | 'inventory' | 'writer' | 'pins'> {
+  const { settings, catalog, hotState, env, nowMs } = parts
   const { manifests: folder, dashboardFolder: written } = settings
   return {
     directory: folderDirectory(catalog),
     inventory: folderInventory(catalog, nowMs),
     writer: folderWriter({ folder, written, env, refresh: catalog.refresh, nowMs }),
+    pins: hotStatePins(hotState),
   }
 }
 
@@ -95,14 +101,16 @@ export interface OpenDashboard {
 }
 
 export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboard> {
-  const { settings, keys, eventLog, hotState, facts, directory, inventory, writer, lifecycle, logger, nowMs } = parts
+  const { settings, keys, eventLog, hotState, facts, directory, inventory, writer, pins } = parts
+  const { lifecycle, logger, nowMs } = parts
   const randomness = createRandomness()
   const addressOf = addressReader(settings.trustProxy)
   const { baseUrl } = settings
   const streams = createEventStreams()
   const pages = openPages(parts, randomness)
   const api = createDashboard({
-    ...{ baseUrl, streams, eventLog, hotState, facts, directory, inventory, writer, keys, randomness, nowMs, logger },
+    ...{ baseUrl, streams, eventLog, hotState, facts, directory, inventory, writer, pins, keys },
+    ...{ randomness, nowMs, logger },
     addressHashOf: (req: IncomingMessage) => keys.addressHash(addressOf(req), nowMs()),
     outbox: await openOutbox(parts, randomness),
     discovery: await openDiscovery(parts),

@@ -11,6 +11,8 @@ import type { ResourceAddress, ResourceWriter, StoredObject, WriteOutcome } from
 import { memberSpec } from './spec.ts'
 
 export interface MemberParts {
+  /** What else is kept of a member is to go. */
+  readonly onRemoved: (member: Member) => Promise<void>
   readonly directory: Directory
   readonly writer: ResourceWriter
 }
@@ -59,30 +61,34 @@ function refuseNewOwner(
   return refuseByPerson(identity.email, after, others)
 }
 
-export function removeMember({ directory, writer }: MemberParts): Handler {
+export function removeMember(parts: MemberParts): Handler {
   return async (call) => {
+    const { directory } = parts
     const before = memberOfPath(call, directory)
     if (before === null) return refuse('not_found')
     const refused = refuseMemberChange(scopeOf(call).role, { before, after: null }, directory.members())
-    return refused ?? remove(writer, before)
+    return refused ?? remove(parts, before)
   }
 }
 
 /** Removes the person's own membership. A person who belongs by a group alone cannot leave. */
-export function leave({ directory, writer }: MemberParts): Handler {
+export function leave(parts: MemberParts): Handler {
   return async (call) => {
     const { email } = sessionOf(call)
     const { organization } = scopeOf(call)
+    const { directory } = parts
     const own = membersOf(directory, organization.id).find(
       ({ identity, invitation }) => identity.kind === 'person' && identity.email === email && invitation === null,
     )
     if (own === undefined) return refuse('not_found')
-    return refuseLastOwner(own, null, directory.members()) ?? remove(writer, own)
+    return refuseLastOwner(own, null, directory.members()) ?? remove(parts, own)
   }
 }
 
-function remove(writer: ResourceWriter, member: Member): Promise<HandlerOutcome> {
-  return rewrite(writer, member, (stored) => writer.remove(refOf(member), stored.version))
+async function remove({ writer, onRemoved }: MemberParts, member: Member): Promise<HandlerOutcome> {
+  const outcome = await rewrite(writer, member, (stored) => writer.remove(refOf(member), stored.version))
+  if (outcome === DONE) await onRemoved(member)
+  return outcome
 }
 
 /** Reads the object as it is, makes sure that it is what was judged, and writes with the version that was read. */

@@ -5,24 +5,22 @@ import * as client from 'openid-client'
 import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { readClaims, type ClaimRules } from '../../domain/people/oidc-claims.ts'
-import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
-import type { Logger } from '../../runtime/logger.ts'
-import type { Randomness } from '../../runtime/random.ts'
+import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import { answer, optionalText, type Answer, type Call, type Handler, type HandlerOutcome } from '../http/call.ts'
 import { sha256Hex } from '../../common/digest.ts'
 import { secretText, type Sessions } from '../sessions/sessions.ts'
 import { finishSignIn } from './finish.ts'
+import { accountOf } from './pins.ts'
+import { isSameAccount, type SameAccountParts } from './same-account.ts'
 import type { Discovery } from './discovery.ts'
 
-interface OidcParts {
-  readonly hotState: Pick<SessionVerbs, 'putOnce' | 'takeOnce'>
+interface OidcParts extends Omit<SameAccountParts, 'hotState'> {
+  readonly hotState: HotState
   readonly sessions: Sessions
   /** Null: the installation has no identity provider. */
   readonly discovery: Discovery | null
   readonly rules: ClaimRules
-  readonly randomness: Randomness
   readonly baseUrl: string
-  readonly logger: Logger
 }
 
 interface OidcAttempt {
@@ -66,7 +64,9 @@ export function finishOidc(parts: OidcParts): Handler {
     const url = new URL(`${parts.baseUrl}${CALLBACK}?${call.query.toString()}`)
     const proven = await redeem(config, url, { attempt, state: call.query.get('state') ?? '', parts })
     if (proven === null) return failed()
-    const finished: Answer = await finishSignIn(call, parts.sessions, { ...proven, method: 'oidc' })
+    if (!(await isSameAccount(proven.email, proven.account, parts))) return failed('=account_replaced')
+    const { email, groups } = proven
+    const finished: Answer = await finishSignIn(call, parts.sessions, { email, groups, method: 'oidc' })
     const { body: _body, ...rest } = finished
     return { ...rest, status: 303, location: attempt.returnTo }
   }
@@ -100,7 +100,7 @@ async function redeem(config: client.Configuration, url: URL, { attempt, state, 
     const more = endpoint === undefined ? {} : await client.fetchUserInfo(config, tokens.access_token, claims.sub)
     const proven = readClaims({ ...claims, ...more }, parts.rules)
     if (proven === null) parts.logger.warn({}, 'the identity provider gave no proven address')
-    return proven
+    return proven === null ? null : { ...proven, account: accountOf(claims.iss, claims.sub) }
   } catch (error) {
     const { code, error: reason } = error as { readonly code?: string; readonly error?: string }
     parts.logger.warn({ code, reason }, 'the answer of the identity provider was refused')
@@ -108,8 +108,8 @@ async function redeem(config: client.Configuration, url: URL, { attempt, state, 
   }
 }
 
-function failed(): HandlerOutcome {
-  return { kind: 'answer', status: 303, location: '/sign-in#failed', cookies: { browser: null } }
+function failed(why: '' | '=account_replaced' = ''): HandlerOutcome {
+  return { kind: 'answer', status: 303, location: `/sign-in#failed${why}`, cookies: { browser: null } }
 }
 
 /** A page of ours alone: one slash, and no backslash, which browsers read as one. */

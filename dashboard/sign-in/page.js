@@ -55,7 +55,9 @@ async function offerWays() {
   byId('by-mail').hidden = !body.mail
   byId('by-oidc').hidden = !body.oidc
   if (!body.mail && !body.oidc) say('Ask whoever runs this service for a link.')
-  if (fragment.has('failed')) say('The identity provider did not sign you in.')
+  if (fragment.get('failed') === 'account_replaced')
+    say('This address belonged to another account. Ask an owner of the organisation to invite you again.')
+  else if (fragment.has('failed')) say('The identity provider did not sign you in.')
 }
 
 function on(id, act) {

@@ -14,6 +14,7 @@ import { signOut } from '../people/me.ts'
 import type { Directory } from '../resources/directory.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Discovery } from './discovery.ts'
+import type { SameAccountParts } from './same-account.ts'
 import { askForMail, confirmMail } from './mail-link.ts'
 import { finishOidc, startOidc } from './oidc.ts'
 import { useSignInLink } from './operator-link.ts'
@@ -73,7 +74,7 @@ export const SIGN_IN_ROUTES = {
   },
 } as const satisfies Record<string, RouteRow>
 
-export interface SignInParts {
+export interface SignInParts extends Pick<SameAccountParts, 'pins' | 'eventLog' | 'personId' | 'nowMs'> {
   readonly baseUrl: string
   readonly hotState: HotState
   readonly sessions: Sessions

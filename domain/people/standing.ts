@@ -22,6 +22,13 @@ export function rolesOf(who: ProvenIdentity, members: readonly Member[]): Readon
   return roles
 }
 
+/** Active members that name this person, and not a group. */
+export function membersNamed(email: string, members: readonly Member[]): readonly Member[] {
+  return members.filter(
+    ({ identity, invitation }) => identity.kind === 'person' && identity.email === email && invitation === null,
+  )
+}
+
 /** Open invitations of the person. */
 export function invitationsOf(email: string, members: readonly Member[], nowMs: number): readonly Member[] {
   return members.filter(

@@ -26,6 +26,7 @@ export const SCHEMA_HASH_ANNOTATION = `${RESOURCE_GROUP}/schema-hash`
 
 const VERSION = RESOURCE_API_VERSION.slice(RESOURCE_GROUP.length + 1)
 const STATUS_TEXT_CHARS = 32_768
+const IDENTITIES_MAX = 16
 
 const SHORT_NAMES: { readonly [K in ResourceKind]: string } = {
   Organization: 'worg',
@@ -130,7 +131,22 @@ const STATUS_FIELDS: { readonly [K in ResourceKind]: KubeData } = {
   InstallPath: { id: text('The ID in effect.') },
   Destination: {},
   LogStream: {},
-  Member: {},
+  Member: {
+    identities: {
+      type: 'array',
+      description:
+        'The account at each identity provider that the address first signed in with; another one is refused.',
+      maxItems: IDENTITIES_MAX,
+      items: {
+        type: 'object',
+        required: ['issuer', 'subjectHash'],
+        properties: {
+          issuer: text('The identity provider, as it calls itself.'),
+          subjectHash: text('Digest of its name for the account.'),
+        },
+      },
+    },
+  },
 }
 
 /** The definition of one kind, with its digest among the annotations. */

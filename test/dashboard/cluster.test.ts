@@ -12,6 +12,8 @@ import { expect } from 'chai'
 import { Registry } from 'prom-client'
 
 import { watchDirectory, type ClusterDirectory } from '../../dashboard/resources/cluster-directory.ts'
+import { clusterPins } from '../../dashboard/sign-in/cluster-pins.ts'
+import { accountOf } from '../../dashboard/sign-in/pins.ts'
 import { clusterWriter } from '../../dashboard/resources/cluster-writer.ts'
 import type { ResourceWriter } from '../../dashboard/resources/writer.ts'
 import { createKubeMetrics } from '../../runtime/kube/metrics.ts'
@@ -124,6 +126,34 @@ describe('the dashboard in a cluster', function () {
     expect(outcome.kind).to.equal('refused')
     expect(JSON.stringify(outcome)).to.include('must have either email or group')
     expect(await writer.read(REF)).to.equal(null)
+  })
+
+  it("pins one account in a member's status, of several at once, and leaves the operator's part alone", async () => {
+    await kube.apply([resource('Member', REF.name, ACTIVE, { namespace: 'shop' })])
+    const pins = clusterPins(client)
+    const issuer = 'https://id.acme.dev'
+    expect(await pins.read(REF, issuer)).to.equal(null)
+    const path = `/apis/whence.dev/v1alpha1/namespaces/shop/members/${REF.name}`
+    const conditions = [
+      { type: 'Ready', status: 'True', reason: 'Ready', message: '', lastTransitionTime: '2026-11-22T00:00:00Z' },
+    ]
+    const operator = kube.want(`${path}/status?fieldManager=whence-operator&force=true`, {
+      method: 'PATCH',
+      contentType: 'application/apply-patch+yaml',
+      body: { apiVersion: 'whence.dev/v1alpha1', kind: 'Member', metadata: { name: REF.name }, status: { conditions } },
+    })
+    const subjects = ['a', 'b', 'c', 'd'].map((sub) => accountOf(issuer, sub))
+    const pinned = await Promise.all(subjects.map((account) => pins.pin(REF, account)))
+    await operator
+    expect(new Set(pinned).size).to.equal(1)
+    expect(subjects.map(({ subject }) => subject)).to.include(pinned[0])
+    expect(await pins.read(REF, issuer)).to.equal(pinned[0])
+    await pins.pin(REF, accountOf('https://other.dev', 'a'))
+    const { status } = await kube.want(path)
+    expect([status.conditions.length, status.identities.length]).to.deep.equal([1, 2])
+    await kube.want(path, { method: 'DELETE' })
+    await kube.apply([resource('Member', REF.name, ACTIVE, { namespace: 'shop' })])
+    expect(await pins.read(REF, issuer), 'of a member that was made anew').to.equal(null)
   })
 
   it('runs as a program of its own over Redis, signs in by a link while Kafka is away, and forgets everybody with an emptied Redis', async function () {

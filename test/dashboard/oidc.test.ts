@@ -135,6 +135,40 @@ describe('signing in through OpenID Connect', () => {
     isRefused(await comeBack(made.href, next.cookies))
   })
 
+  it('refuses another account with the address of a member, tells the organisation, and takes it once the member was made anew', async () => {
+    provider.claims = { sub: 'first', email: 'carl@acme.dev', email_verified: true }
+    const owner = await stage.signIn('anna@acme.dev')
+    const members = '/api/organizations/acme/members'
+    const write = (method: string, path: string, body?: object, cookies = owner): Promise<Told> =>
+      stage.ask(method, path, { cookies, body, address: freshAddress() })
+    const join = async (): Promise<string> => {
+      const { body } = await write('POST', members, { email: 'carl@acme.dev', role: 'Viewer' })
+      await stage.mailSent()
+      const invitation = /#invitation=([0-9a-f]{32})/.exec(stage.mails.at(-1) ?? '')?.[1]
+      const { cookies } = await whole()
+      expect((await write('POST', '/api/invitations/accept', { invitation }, cookies)).status).to.equal(200)
+      return String(body['name'])
+    }
+    const name = await join()
+    expect((await whole()).cookies, 'pinned now').to.match(/^session=/)
+    provider.claims = { sub: 'second', email: 'carl@acme.dev', email_verified: true }
+    for (let times = 0; times < 2; times++) {
+      const told = await whole()
+      expect([told.headers.get('location'), told.cookies]).to.deep.equal(['/sign-in#failed=account_replaced', ''])
+    }
+    const activity = (await stage.eventLog.read('activity', 0, 100)).map(({ value }) => value)
+    const entries = activity.filter((text) => text.includes('account_replaced'))
+    expect(entries).to.have.length(1)
+    expect(JSON.parse(entries[0] ?? '')).to.include({ organization: 'acme' })
+    expect(entries[0]).to.not.match(/carl|second/)
+    provider.claims = { sub: 'first', email: 'carl@acme.dev', email_verified: true }
+    expect((await whole()).cookies, 'the first account').to.match(/^session=/)
+    provider.claims = { sub: 'second', email: 'carl@acme.dev', email_verified: true }
+    expect((await write('DELETE', `${members}/${name}`)).status).to.equal(204)
+    await join()
+    expect((await whole()).cookies, 'the second account').to.match(/^session=/)
+  })
+
   it('gives the roles of groups for an hour', async () => {
     provider.claims = { sub: 'bert', email: 'bert@acme.dev', email_verified: true, groups: ['platform', 7] }
     const told = await whole()

@@ -18,6 +18,7 @@ import { folderDirectory } from '../../../dashboard/resources/folder-directory.t
 import { folderInventory } from '../../../dashboard/resources/folder-inventory.ts'
 import { folderWriter } from '../../../dashboard/resources/folder-writer.ts'
 import { startDiscovery } from '../../../dashboard/sign-in/discovery.ts'
+import { hotStatePins } from '../../../dashboard/sign-in/pins.ts'
 import { makeSignInLink } from '../../../dashboard/sign-in/operator-link.ts'
 import { startMailRole } from '../../../delivery/mail/mail-role.ts'
 import type { EventLog } from '../../../ports/event-log/event-log.ts'
@@ -137,6 +138,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     ...{ baseUrl, eventLog, hotState, keys, randomness, nowMs, logger, outbox, discovery },
     ...{ directory, writer, streams, inventory: folderInventory(catalog, nowMs) },
     signUp: options.isOpen === true ? { namespace: 'default', installation: null } : null,
+    pins: hotStatePins(hotState),
     addressHashOf: (req) => keys.addressHash(String(req.headers['x-address'] ?? '192.0.2.1'), nowMs()),
     facts: options.facts ?? { run: async () => [] },
     claimRules: { trustedDomains: options.trustedDomains ?? [], groupsClaim: 'groups' },

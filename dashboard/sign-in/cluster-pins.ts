@@ -1,0 +1,82 @@
+/** Pins in the status of Member objects: they go with the object, and a restored object is pinned anew. */
+
+import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
+import { RESOURCE_API_VERSION } from '../../domain/resources/resources.ts'
+import { KubeError, type KubeClient } from '../../runtime/kube/client.ts'
+import type { KubeObject } from '../../runtime/kube/objects.ts'
+import type { Account, PinnedMember, Pins } from './pins.ts'
+
+const FIELD_MANAGER = 'whence-dashboard'
+const MERGE_PATCH = 'application/merge-patch+json'
+const CONFLICT = 409
+const NOT_FOUND = 404
+const TRIES = 5
+
+export function clusterPins(client: KubeClient): Pins {
+  return {
+    read: async (member, issuer) => subjectIn(accountsOf(await find(client, member)), issuer),
+    async pin(member, account) {
+      for (let tries = 1; ; tries++) {
+        const stored = await find(client, member)
+        const accounts = accountsOf(stored)
+        const pinned = subjectIn(accounts, account.issuer)
+        if (stored === null || pinned !== null) return pinned ?? account.subject
+        if (await wasWritten(write(client, member, { stored, accounts: [...accounts, account] }), tries))
+          return account.subject
+      }
+    },
+    forget: () => Promise.resolve(),
+  }
+}
+
+async function find(client: KubeClient, member: PinnedMember): Promise<KubeObject | null> {
+  try {
+    return (await client.request({ method: 'GET', path: pathOf(member) })) as KubeObject
+  } catch (error) {
+    if (error instanceof KubeError && error.status === NOT_FOUND) return null
+    throw error
+  }
+}
+
+interface StoredAccount {
+  readonly issuer: string
+  readonly subjectHash: string
+}
+
+function accountsOf(object: KubeObject | null): readonly Account[] {
+  const { identities = [] } = (object?.['status'] ?? {}) as { readonly identities?: readonly StoredAccount[] }
+  return identities.map(({ issuer, subjectHash }) => ({ issuer, subject: subjectHash }))
+}
+
+function subjectIn(accounts: readonly Account[], issuer: string): string | null {
+  return accounts.find((account) => account.issuer === issuer)?.subject ?? null
+}
+
+interface PinnedObject {
+  readonly stored: KubeObject
+  readonly accounts: readonly Account[]
+}
+
+function write(client: KubeClient, member: PinnedMember, { stored, accounts }: PinnedObject): Promise<unknown> {
+  const identities = accounts.map(({ issuer, subject }) => ({ issuer, subjectHash: subject }))
+  // With the version that was read: of two sign-ins at once one counts.
+  const body = { metadata: { resourceVersion: stored.metadata.resourceVersion }, status: { identities } }
+  const path = `${pathOf(member)}/status?fieldManager=${FIELD_MANAGER}`
+  return client.request({ method: 'PATCH', path, body, contentType: MERGE_PATCH })
+}
+
+/** False if somebody else wrote the object at the same time, as the operator does. */
+async function wasWritten(sent: Promise<unknown>, tries: number): Promise<boolean> {
+  try {
+    await sent
+    return true
+  } catch (error) {
+    if (error instanceof KubeError && error.status === CONFLICT && tries < TRIES) return false
+    throw error
+  }
+}
+
+function pathOf({ namespace, name }: PinnedMember): string {
+  const place = `namespaces/${encodeURIComponent(namespace)}/${RESOURCE_PLURALS.Member}`
+  return `/apis/${RESOURCE_API_VERSION}/${place}/${encodeURIComponent(name)}`
+}
