@@ -57,8 +57,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'loopback origins belong to everybody',
     file: 'domain/catalog/compile-website.ts',
-    old: 'if (!isEverybodys(origin)) originOwners.set(origin, namespace)',
-    new: 'originOwners.set(origin, namespace)',
+    old: 'if (!isEverybodys(origin)) originOwners.set(origin, claimant)',
+    new: 'originOwners.set(origin, claimant)',
     suites: ['test/domain/compile-catalog.test.ts'],
   },
   {

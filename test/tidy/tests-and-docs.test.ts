@@ -7,6 +7,7 @@ import { expect } from 'chai'
 
 import { COMMANDS } from '../../runtime/settings/commands.ts'
 import { docsPages } from '../../tools/docs/pages.ts'
+import { MUTATIONS } from '../mutants/mutations.ts'
 import { importsOf } from './imports.ts'
 import { PRODUCT_FOLDERS, ROOT, sourceFiles } from './source-files.ts'
 import { testsWithoutAssertion } from './sources.ts'
@@ -42,6 +43,13 @@ describe('test files', () => {
     expect(sample("function a() { b() } function b() { expect(1) } it('x', a)")).to.deep.equal([])
     const empty = sourceFiles(['test'], ['.test.ts', '.suite.ts', '.contract.ts']).flatMap(testsWithoutAssertion)
     expect(empty).to.deep.equal([])
+  })
+})
+
+describe('each hand-made mutation', () => {
+  it('has its place in the code, once', () => {
+    const lost = MUTATIONS.filter(({ file, old }) => read(file).split(old).length !== 2)
+    expect(lost.map(({ breaks }) => breaks)).to.deep.equal([])
   })
 })
 
