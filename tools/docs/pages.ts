@@ -1,6 +1,7 @@
 /** Renders the pages of docs/ that come from tables, so that page and program agree. */
 
 import { openApiDocument } from '../../api/openapi.ts'
+import { dashboardOpenApi } from './dashboard-openapi.ts'
 import { version } from '../../bin/wiring/version.ts'
 import { ERRORS } from '../../domain/errors.ts'
 import { NOT_BUILT, PLAN_LIMITS, PUBLIC_LIMITS, RATE_RULES } from '../../domain/limits.ts'
@@ -32,6 +33,7 @@ export function docsPages(): readonly DocsPage[] {
     { path: 'docs/errors.md', text: errorsPage() },
     { path: 'docs/limits.md', text: limitsPage() },
     { path: 'docs/openapi.json', text: openApiPage() },
+    { path: 'docs/dashboard-openapi.json', text: `${JSON.stringify(dashboardOpenApi(), null, 2)}\n` },
     { path: 'docs/resources.md', text: resourcesPage() },
     { path: 'docs/settings.md', text: settingsPage() },
   ]

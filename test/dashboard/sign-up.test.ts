@@ -1,0 +1,95 @@
+/** Strangers: closed by default; where the service is open, each organisation is a tenant that reaches nothing of others. */
+
+import { expect } from 'chai'
+
+import { LIMITS } from '../../domain/limits.ts'
+import { organizationOf, startStage, type Asked, type Stage, type Told } from './support/stage.ts'
+
+const HOST = organizationOf('host', { members: { 'owner@host.dev': 'Owner' } })
+
+describe('signing up', () => {
+  let stage: Stage
+  afterEach(() => stage?.stop())
+
+  let addresses = 0
+  const ask = (method: string, path: string, cookies: string, asked: Asked = {}): Promise<Told> =>
+    stage.ask(method, path, { cookies, address: `10.2.${addresses >> 8}.${addresses++ % 256}`, ...asked })
+  const found = (cookies: string, displayName = 'Mine') =>
+    ask('POST', '/api/organizations', cookies, { body: { displayName } })
+
+  it('is refused unless the service is open', async () => {
+    stage = await startStage({ manifests: HOST })
+    const told = await found(await stage.signIn('stranger@nowhere.dev'))
+    expect([told.status, told.body['error']]).to.deep.equal([403, 'forbidden'])
+    expect(await stage.writtenFiles()).to.deep.equal([])
+  })
+
+  it('makes one organisation of any number of requests at once, five at most, with the stranger as Owner', async () => {
+    stage = await startStage({ manifests: HOST, isOpen: true })
+    const cookies = await stage.signIn('anna@one.dev')
+    const many = await Promise.all(Array.from({ length: 6 }, () => found(cookies)))
+    const ids = new Set(many.filter(({ status }) => status === 201).map(({ body }) => String(body['id'])))
+    expect(ids.size).to.equal(1)
+    const me = await ask('GET', '/api/me', cookies)
+    expect(me.body['organizations']).to.deep.equal([{ id: [...ids][0], displayName: 'Mine', role: 'Owner' }])
+    expect([...ids][0]).to.match(/^o-[0-9a-f]{16}$/)
+    for (let number = 2; number <= LIMITS.organizationsOwned; number += 1)
+      expect((await found(cookies)).status).to.equal(201)
+    expect((await found(cookies)).body['error']).to.equal('person_limit')
+    expect((await stage.writtenFiles()).join(' ')).to.not.include('anna')
+  })
+
+  it('keeps two tenants of one namespace apart, whatever they name', async () => {
+    stage = await startStage({ manifests: HOST, isOpen: true })
+    const [anna, bert] = [await stage.signIn('anna@one.dev'), await stage.signIn('bert@two.dev')]
+    const [hers, his] = [String((await found(anna)).body['id']), String((await found(bert)).body['id'])]
+    const make = (id: string, kind: string, spec: object, cookies: string, name?: string) =>
+      ask('POST', `/api/organizations/${id}/resources/${kind}`, cookies, {
+        body: { spec, ...(name === undefined ? {} : { name }) },
+      })
+    const site = await make(hers, 'Website', { primaryOrigin: 'https://one.example' }, anna)
+    expect([site.status, site.body['spec'].tenant]).to.deep.equal([201, hers])
+    expect(site.body['name']).to.match(/^w-[0-9a-f]{16}$/)
+    const website = String(site.body['name'])
+    const secret = String(
+      (await ask('POST', `/api/organizations/${hers}/secrets`, anna, { body: { values: { k: 'v' } } })).body['name'],
+    )
+    // Whatever names something of hers is refused as if it were not there, and nothing of it is written.
+    const before = (await stage.writtenFiles()).length
+    const ga4 = (name: string) => ({ measurementId: 'G-ABC1234567', apiSecretRef: { name, key: 'k' } })
+    const attempts: readonly (readonly [string, object, string?])[] = [
+      ['Website', { primaryOrigin: 'https://x.example', organizationRef: { name: hers } }],
+      ['Website', { primaryOrigin: 'https://x.example', tenant: hers }],
+      ['Website', { primaryOrigin: 'https://x.example', installation: 'other' }],
+      ['Website', { primaryOrigin: 'https://x.example', id: website }],
+      ['Website', { primaryOrigin: 'https://x.example' }, website],
+      ['Website', { primaryOrigin: 'https://one.example' }],
+      ['InstallPath', { organizationRef: { name: hers } }],
+      ['Destination', { websiteRef: { name: website }, provider: 'ga4', ga4: ga4(secret) }],
+      [
+        'LogStream',
+        {
+          organizationRef: { name: hers },
+          webhook: { url: 'https://x.example/', secretRef: { name: secret, key: 'k' } },
+        },
+      ],
+      ['Member', { organizationRef: { name: hers }, email: 'bert@two.dev', role: 'Owner' }],
+      ['Organization', { plan: 'Enterprise', tenant: hers }],
+    ]
+    for (const [kind, spec, name] of attempts) {
+      const told = await make(his, kind, spec, bert, name)
+      expect(told.status, JSON.stringify([kind, spec, told.body])).to.be.within(400, 403)
+    }
+    expect((await stage.writtenFiles()).length).to.equal(before)
+    for (const method of ['GET', 'PUT', 'DELETE'])
+      for (const id of [hers, his]) {
+        const path = `/api/organizations/${id}/resources/Website/default/${website}`
+        const more = method === 'PUT' ? { body: { spec: {} } } : {}
+        expect((await ask(method, path, bert, { headers: { 'If-Match': '"x"' }, ...more })).status).to.equal(404)
+      }
+    // The host's own objects are no more in reach than those of a neighbour.
+    const up = await make(his, 'InstallPath', { organizationRef: { name: 'host' } }, bert)
+    expect([up.status, up.body['field']]).to.deep.equal([400, '/spec/organizationRef'])
+    expect((await ask('GET', '/api/organizations/host', bert)).status).to.equal(404)
+  })
+})
