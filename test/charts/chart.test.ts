@@ -12,6 +12,8 @@ import { compileSettings } from '../../runtime/settings/settings.ts'
 import { SETTINGS } from '../../runtime/settings/table.ts'
 import { RECORD_TOPICS } from '../../domain/records.ts'
 import { PROVIDER_IDS } from '../../domain/providers/index.ts'
+import { ROUTES } from '../../dashboard/routes.ts'
+import { servePage } from '../../dashboard/sign-in/page.ts'
 import { kubeTools } from '../../fixtures/engines/kube.ts'
 import { valueRows } from '../../tools/docs/charts.ts'
 import { ROOT, sourceFiles } from '../tidy/source-files.ts'
@@ -25,6 +27,7 @@ const SECRET_VALUES: Readonly<Record<string, string>> = {
   WHENCE_EVENT_LOG: 'kafka://kafka:9092',
   WHENCE_HOT_STATE: 'redis://redis:6379/0',
   WHENCE_FACTS: 'http://clickhouse:8123/whence',
+  WHENCE_SMTP_URL: 'smtp://mail:587',
 }
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
@@ -90,14 +93,16 @@ describe('the chart', function () {
     expect(checked).to.be.greaterThan(50)
   })
 
-  it('gives each pod only what it reads: of the engines only ClickHouse to the operator, the master secret to the api alone', () => {
+  it('gives each pod only what it reads: of the engines only ClickHouse to the operator, the master secret to api and dashboard alone', () => {
     for (const { pod, args = [], env = [] } of containers()) {
       const names = env.map(({ name }: KubeManifest) => name)
-      const isServing = ['api', 'embedded'].includes(args[0])
+      const isServing = ['api', 'embedded', 'dashboard'].includes(args[0])
       expect(names.includes('WHENCE_LISTEN'), pod.of).to.equal(isServing)
       if (!isServing) expect(names, pod.of).not.to.include('WHENCE_SECRET_FILE')
       if (args[0] === 'operator') expect(names).not.to.include.any.members(['WHENCE_EVENT_LOG', 'WHENCE_HOT_STATE'])
       expect(names, pod.of).not.to.include('WHENCE_SECRET')
+      const peoples = names.filter((name: string) => /_(SMTP|MAIL|OIDC)_/.test(name))
+      if (!['dashboard', 'embedded'].includes(args[0])) expect(peoples, pod.of).to.deep.equal([])
     }
   })
 
@@ -147,7 +152,7 @@ describe('the chart', function () {
     for (const { spec, of } of everyPod()) {
       expect(spec['automountServiceAccountToken'], of).to.equal(false)
       const env = spec['containers'].flatMap((it: KubeManifest) => it['env'] ?? [])
-      const needs = env.some(({ name }: KubeManifest) => name === 'WHENCE_CATALOG')
+      const needs = env.some(({ name }: KubeManifest) => name === 'WHENCE_KUBE_TOKEN_FILE')
       const volumes = JSON.stringify(spec['volumes'] ?? [])
       expect(volumes.includes('serviceAccountToken'), of).to.equal(needs)
       expect(spec['serviceAccountName'] !== undefined || !needs, of).to.equal(true)
@@ -225,6 +230,8 @@ describe('the chart', function () {
       ['baseUrl=acme.dev', /baseUrl/],
       ['gateway.enabled=true', /gateway\.parentRefs/],
       ['keda.enabled=true', /keda\.bootstrapServers/],
+      ['mail.existingSecret=mail', /mail\.from[^]*networkPolicy\.mail\.to/],
+      ['oidc.issuer=https://id.acme.dev', /oidc\.clientId[^]*oidc\.existingSecret[^]*networkPolicy\.identityProvider\.to/],
       ['api.spool.enabled=true,api.autoscaling.enabled=true', /scale api\.spool away/],
     ]
     for (const [set, said] of wrong) {
@@ -262,6 +269,56 @@ describe('the chart', function () {
     const own = at('cluster').filter(({ apiVersion }) => apiVersion === 'whence.dev/v1alpha1')
     expect(own).to.have.length(3)
     for (const { metadata } of own) expect(metadata.annotations).to.include({ 'helm.sh/hook': 'test' })
+  })
+
+  it('gives the dashboard its own paths on the host, and nothing of collection', () => {
+    const isPage = (path: string) => servePage({ method: 'GET', url: path } as never, { writeHead: () => undefined, end: () => undefined, req: { method: 'GET' } } as never)
+    const [route] = at('everything').filter(({ kind }) => kind === 'HTTPRoute')
+    const rules = route?.['spec'].rules.flatMap(({ matches, backendRefs }: KubeManifest) =>
+      matches.map(({ path }: KubeManifest) => ({ ...path, value: path.value.replace('/collect', ''), to: backendRefs[0].name })),
+    ) as readonly KubeManifest[]
+    const [ingress] = at('everything').filter(({ kind }) => kind === 'Ingress')
+    const paths = ingress?.['spec'].rules[0].http.paths.map(({ path, pathType, backend }: KubeManifest) => ({
+      type: pathType === 'Prefix' ? 'PathPrefix' : pathType, value: path, to: backend.service.name,
+    })) as readonly KubeManifest[]
+    for (const table of [rules, paths]) {
+      const to = (path: string): string => {
+        const fits = table.filter(({ type, value }) => (type === 'Exact' ? path === value : value === '/' || value === '' || path === value || path.startsWith(`${value}/`)))
+        const best = fits.toSorted((a, b) => Number(b['type'] === 'Exact') - Number(a['type'] === 'Exact') || b['value'].length - a['value'].length)
+        return String(best[0]?.['to'])
+      }
+      for (const { path } of Object.values(ROUTES)) expect(to(path.replaceAll(':', '')), path).to.equal('w-whence-dashboard')
+      for (const path of ['/', '/app/acme/members', '/assets/app.js', '/sign-in', '/sign-in.js']) expect(to(path), path).to.equal('w-whence-dashboard')
+      expect(['/sign-in', '/sign-in.js'].every(isPage)).to.equal(true)
+      const collection = ['/v1/visits', '/v1/events', '/health', '/browser.js', '/report.sh', '/openapi.json', '/api/limits', '/skills/whence-setup/SKILL.md']
+      for (const path of collection) expect(to(path), path).to.equal('w-whence')
+    }
+  })
+
+  it('lets the dashboard make Secrets and see none, and gives pods that collect no right to write', () => {
+    let seen = 0
+    for (const [name, manifests] of rendered)
+      for (const { kind, metadata, rules = [] } of manifests) {
+        if (!/Role$/.test(kind)) continue
+        const where = `${kind} ${metadata.name} in ${name}`
+        const verbsOn = (resource: string) => rules.filter(({ resources }: KubeManifest) => resources.includes(resource)).flatMap((rule: KubeManifest) => rule['verbs'])
+        if (/-dashboard$/.test(metadata.name)) {
+          expect(verbsOn('secrets'), where).to.deep.equal(['create'])
+          seen += 1
+        }
+        if (/-api$|-api-/.test(metadata.name)) expect(rules.flatMap((rule: KubeManifest) => rule['verbs']).sort(), where).to.deep.equal(['list', 'watch'])
+      }
+    expect(seen).to.be.greaterThan(10)
+  })
+
+  it('keeps what people change in the dashboard of one pod on its volume', () => {
+    for (const set of ['embedded', 'embedded-full'] as const) {
+      const [pod] = podsOf(at(set))
+      const [{ env, volumeMounts }] = pod?.spec['containers']
+      const folder = env.find(({ name }: KubeManifest) => name === 'WHENCE_DASHBOARD_FOLDER')?.value as string
+      const { name } = volumeMounts.find(({ mountPath }: KubeManifest) => folder.startsWith(`${mountPath}/`))
+      expect(name).to.equal('data')
+    }
   })
 
   it('gives no wildcard, reads Secrets only in namespaces of custom resources, and keeps organisations apart', () => {

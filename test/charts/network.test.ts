@@ -24,6 +24,7 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   operator: ['clickhouse', 'kubernetes'],
   api: ['clickhouse', 'kafka', 'kubernetes', 'redis'],
   'facts-writer': ['clickhouse', 'kafka'],
+  dashboard: ['kafka', 'kubernetes', 'redis'],
   state: ['clickhouse', 'kafka', 'redis'],
   dispatch: ['clickhouse', 'kafka', 'kubernetes'],
   migrate: ['clickhouse', 'kafka'],
@@ -146,6 +147,17 @@ describe("the chart's network policies", function () {
     const peers = rules.flatMap(({ to = [] }) => to)
     expect(peers.filter(({ ipBlock }) => ipBlock !== undefined && holds(ipBlock, '2001:db8::1'))).to.deep.equal([])
     expect(JSON.stringify(peers)).to.contain('"kubernetes.io/metadata.name":"acme"')
+  })
+
+  it('let those who sign people in reach mail server and identity provider, and nobody else', () => {
+    for (const [set, who] of [['everything', 'dashboard'], ['embedded-full', 'api']] as const) {
+      const manifests = all.find(([name]) => name === set)?.[1] ?? []
+      for (const [component, labels] of components(manifests)) {
+        const text = JSON.stringify(egressOf(manifests, labels))
+        for (const address of ['203.0.113.25/32', '203.0.113.44/32'])
+          expect(text.includes(address), `${component} in ${set}: ${address}`).to.equal(component === who)
+      }
+    }
   })
 
   it('reach DNS on the ports and in the place that the values name', () => {

@@ -4,6 +4,7 @@
 {{- $problems := list -}}
 {{- if not .Values.baseUrl }}{{ $problems = append $problems "baseUrl: the address under which websites and installers reach the service" }}{{ end -}}
 {{- if include "whence.isCluster" . }}{{ $problems = concat $problems (include "whence.clusterProblems" . | fromYamlArray) }}{{ end -}}
+{{- $problems = concat $problems (include "whence.peopleProblems" . | fromYamlArray) -}}
 {{- if and .Values.ingress.enabled (not .Values.ingress.hosts) }}{{ $problems = append $problems "ingress.hosts: the host names" }}{{ end -}}
 {{- if and .Values.service.externalTrafficPolicy (eq .Values.service.type "ClusterIP") }}{{ $problems = append $problems "service.externalTrafficPolicy: only with service.type LoadBalancer or NodePort" }}{{ end -}}
 {{- if and .Values.networkPolicy.enabled .Values.metrics.serviceMonitor.enabled (not .Values.networkPolicy.metricsFrom) -}}
@@ -13,6 +14,22 @@
 {{- $problems = append $problems "pods.terminationGracePeriodSeconds: more than pods.preStopSleepSeconds and the 25 s that a program takes to end" -}}
 {{- end -}}
 {{- if $problems }}{{ fail (printf "\nThese values are missing or do not go together:\n  %s\n" (join "\n  " $problems)) }}{{ end -}}
+{{- end -}}
+
+{{- /* A YAML list of texts. */ -}}
+{{- define "whence.peopleProblems" -}}
+{{- $problems := list -}}
+{{- if and .Values.mail.existingSecret (not .Values.mail.from) }}{{ $problems = append $problems "mail.from: the sender of mails, as in whence@acme.dev" }}{{ end -}}
+{{- if .Values.oidc.issuer -}}
+{{- if not .Values.oidc.clientId }}{{ $problems = append $problems "oidc.clientId: what the identity provider calls this installation" }}{{ end -}}
+{{- if not .Values.oidc.existingSecret }}{{ $problems = append $problems "oidc.existingSecret: the Secret that holds the client secret" }}{{ end -}}
+{{- end -}}
+{{- if .Values.networkPolicy.enabled -}}
+{{- range $name := include "whence.dashboardReaches" . | fromJsonArray -}}
+{{- if not (index $.Values.networkPolicy $name).to }}{{ $problems = append $problems (printf "networkPolicy.%s.to: the place of the %s (docs/kubernetes.md; networkPolicy.enabled=false for none)" $name (ternary "mail server" "identity provider" (eq $name "mail"))) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $problems -}}
 {{- end -}}
 
 {{- /* A YAML list of texts. */ -}}

@@ -51,6 +51,10 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- if eq .Values.profile "cluster" }}true{{ end -}}
 {{- end -}}
 
+{{- define "whence.hasDashboard" -}}
+{{- if and (include "whence.isCluster" .) .Values.dashboard.enabled }}true{{ end -}}
+{{- end -}}
+
 {{- /* Namespaces whose custom resources the operator reads, as a YAML list; empty if it reads all. */ -}}
 {{- define "whence.namespaces" -}}
 {{- if .Values.watch.allNamespaces -}}

@@ -4,10 +4,26 @@
 {{- define "whence.reaches" -}}
 {{- $providers := list -}}
 {{- range include "whence.deliveryComponents" . | fromYamlArray }}{{ if hasKey . "provider" }}{{ $providers = append $providers .name }}{{ end }}{{ end -}}
-kafka: {{ concat (list "api" "facts-writer" "state" "dispatch") $providers | toJson }}
-redis: {{ concat (list "api" "state") $providers | toJson }}
+{{- $dashboard := ternary (list "dashboard") (list) (eq (include "whence.hasDashboard" .) "true") }}
+kafka: {{ concat (list "api" "facts-writer" "state" "dispatch") $providers $dashboard | toJson }}
+redis: {{ concat (list "api" "state") $providers $dashboard | toJson }}
 clickhouse: {{ concat (list "api" "facts-writer" "state" "dispatch") (ternary (list "operator") (list) .Values.operator.traffic) | toJson }}
-kubernetes: {{ concat (list "operator" "api" "dispatch") $providers | toJson }}
+kubernetes: {{ concat (list "operator" "api" "dispatch") $providers $dashboard | toJson }}
+{{- end -}}
+
+{{- /* What the pods with the dashboard reach of their own, as a YAML list of names among the values. */ -}}
+{{- define "whence.dashboardReaches" -}}
+{{- $places := list -}}
+{{- if .Values.mail.existingSecret }}{{ $places = append $places "mail" }}{{ end -}}
+{{- if .Values.oidc.issuer }}{{ $places = append $places "identityProvider" }}{{ end -}}
+{{- if and (include "whence.isCluster" .) (not (include "whence.hasDashboard" .)) }}{{ $places = list }}{{ end -}}
+{{- toJson $places -}}
+{{- end -}}
+
+{{- /* Paths of the dashboard on the host that it shares with the api; `/api/limits` is the api's. A test compares them with the program. */ -}}
+{{- define "whence.dashboardPaths" -}}
+exact: [/, /sign-in, /sign-in.js]
+prefixes: [/api, /app, /assets]
 {{- end -}}
 
 {{- /* One rule. Arguments: ports; to: peers, never none, which would mean anywhere. */ -}}

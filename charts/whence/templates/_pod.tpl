@@ -118,9 +118,13 @@ annotations:
 - { name: WHENCE_METRICS_LISTEN, value: '0.0.0.0:9090' }
 {{- end -}}
 
-{{- define "whence.engineEnv" -}}
+{{- define "whence.eventLogEnv" -}}
 - name: WHENCE_EVENT_LOG
   valueFrom: { secretKeyRef: { name: {{ .Values.eventLog.existingSecret }}, key: {{ .Values.eventLog.key }} } }
+{{- end -}}
+
+{{- define "whence.engineEnv" -}}
+{{ include "whence.eventLogEnv" . }}
 {{ include "whence.factsEnv" . }}
 {{- end -}}
 
@@ -136,20 +140,76 @@ annotations:
 
 {{- define "whence.kubeEnv" -}}
 - { name: WHENCE_CATALOG, value: 'kubernetes:{{ .Release.Namespace }}/{{ include "whence.fullname" . }}' }
+{{ include "whence.tokenEnv" . }}
+{{- end -}}
+
+{{- define "whence.tokenEnv" -}}
 - { name: WHENCE_KUBE_TOKEN_FILE, value: /var/run/secrets/whence/token }
 - { name: WHENCE_KUBE_CA_FILE, value: /var/run/secrets/whence/ca.crt }
 {{- end -}}
 
-{{- define "whence.servingEnv" -}}
+{{- /* Whose objects it reads, and where. */ -}}
+{{- define "whence.installationEnv" -}}
+- { name: WHENCE_INSTALLATION, value: {{ .Release.Name | trunc 63 | trimSuffix "-" | quote }} }
+{{- if not .Values.watch.allNamespaces }}
+- { name: WHENCE_WATCH_NAMESPACES, value: {{ include "whence.namespaces" . | fromYamlArray | join "," | quote }} }
+{{- end }}
+{{- end -}}
+
+{{- define "whence.listenEnv" -}}
 - { name: WHENCE_LISTEN, value: '0.0.0.0:8080' }
 - { name: WHENCE_BASE_URL, value: {{ .Values.baseUrl | quote }} }
-- { name: WHENCE_BRAND, value: {{ .Values.brand | quote }} }
 {{- with .Values.trustProxy }}
 - { name: WHENCE_TRUST_PROXY, value: {{ join "," . | quote }} }
 {{- end }}
 - { name: WHENCE_CONNECTIONS_PER_ADDRESS, value: {{ int .Values.connectionsPerAddress | quote }} }
+{{- end -}}
+
+{{- define "whence.servingEnv" -}}
+{{ include "whence.listenEnv" . }}
+- { name: WHENCE_BRAND, value: {{ .Values.brand | quote }} }
 {{- with .Values.prices }}
 - { name: WHENCE_PRICES, value: {{ toJson . | quote }} }
+{{- end }}
+{{- end -}}
+
+{{- /* How people sign in, and how mail goes out. */ -}}
+{{- define "whence.peopleEnv" -}}
+{{- with .Values.mail }}
+{{- if .existingSecret }}
+- name: WHENCE_SMTP_URL
+  valueFrom: { secretKeyRef: { name: {{ .existingSecret }}, key: {{ .key }} } }
+- { name: WHENCE_MAIL_FROM, value: {{ .from | quote }} }
+{{- end }}
+{{- end }}
+{{- with .Values.oidc }}
+{{- if .issuer }}
+- { name: WHENCE_OIDC_ISSUER, value: {{ .issuer | quote }} }
+- { name: WHENCE_OIDC_CLIENT_ID, value: {{ .clientId | quote }} }
+- { name: WHENCE_OIDC_CLIENT_SECRET_FILE, value: /etc/whence/oidc/client-secret }
+{{- with .trustDomains }}
+- { name: WHENCE_OIDC_TRUST_DOMAINS, value: {{ join "," . | quote }} }
+{{- end }}
+{{- with .groupsClaim }}
+- { name: WHENCE_OIDC_GROUPS_CLAIM, value: {{ . | quote }} }
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "whence.oidcVolume" -}}
+{{- if .Values.oidc.issuer }}
+- name: oidc
+  secret:
+    secretName: {{ .Values.oidc.existingSecret }}
+    defaultMode: 0440
+    items: [{ key: {{ .Values.oidc.key }}, path: client-secret }]
+{{- end }}
+{{- end -}}
+
+{{- define "whence.oidcMount" -}}
+{{- if .Values.oidc.issuer }}
+- { name: oidc, mountPath: /etc/whence/oidc, readOnly: true }
 {{- end }}
 {{- end -}}
 

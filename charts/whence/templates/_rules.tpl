@@ -15,6 +15,19 @@
   verbs: [create]
 {{- end -}}
 
+{{- /* `create` alone of Secrets: patch, update and delete answer with the content. */ -}}
+{{- define "whence.dashboardRules" -}}
+- apiGroups: [whence.dev]
+  resources: [organizations, websites, installpaths, destinations, logstreams, members]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [whence.dev]
+  resources: [members/status]
+  verbs: [patch]
+- apiGroups: ['']
+  resources: [secrets]
+  verbs: [create]
+{{- end -}}
+
 {{- define "whence.catalogWriteRules" -}}
 - apiGroups: ['']
   resources: [configmaps]
@@ -62,7 +75,7 @@
 {{- /* Secrets in the release's namespace that no Destination may refer to, separated by commas; the operator's own have a label. */ -}}
 {{- define "whence.ownSecrets" -}}
 {{- $names := list -}}
-{{- range $name := list "secret" "eventLog" "hotState" "facts" "engineFiles" }}
+{{- range $name := list "secret" "eventLog" "hotState" "facts" "engineFiles" "mail" "oidc" }}
 {{- $names = append $names (index $.Values $name).existingSecret }}
 {{- end -}}
 {{- $names | compact | uniq | join "," -}}
