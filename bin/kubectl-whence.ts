@@ -1,4 +1,4 @@
-/** `kubectl whence`: explains resources of a cluster, checks files, tests destinations and shows Logs. */
+/** `kubectl whence`: explains resources of a cluster, checks files, tests destinations, shows Logs and lets people in. */
 
 import { mkdtemp, rm, stat, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { PROVIDER_IDS } from '../domain/providers/index.ts'
 import { RESOURCE_GROUP } from '../domain/resources/resources.ts'
 import { formatProblems, lintFolder } from '../runtime/catalog/source.ts'
 import { explain } from './kubectl/explain.ts'
-import { type ClusterChoice, type ClusterObject, execIn, getJson } from './kubectl/run-kubectl.ts'
+import { type ClusterChoice, type ClusterObject, execIn, getJson, kubectl } from './kubectl/run-kubectl.ts'
 import { complain, print } from './terminal/output.ts'
 
 const USAGE = `Usage: kubectl whence COMMAND [options]
@@ -19,6 +19,8 @@ Commands:
                             and other objects that they refer to may lie elsewhere.
   send-test DESTINATION     Try a destination from its provider's own pod, and say what the provider answers.
   logs [options]            Show Logs, as \`whence logs\` does; its options are handed on.
+  sign-in-link --email A    Print a link that signs A in to the dashboard once, within 15 minutes; with --owner-of ID
+                            it makes A Owner of this organisation. Takes the right to create Members.
 
 Options:
   -n, --namespace NAME      Where the custom resources are.
@@ -53,6 +55,8 @@ export async function main(argv: readonly string[]): Promise<number> {
       return sendTest(choice, words)
     case 'logs':
       return execIn(choice, 'api', ['logs', ...words])
+    case 'sign-in-link':
+      return signInLink(choice, words)
     default:
       print(USAGE)
       return command === '' || command === 'help' || command === '--help' ? 0 : EXIT_USAGE
@@ -110,6 +114,14 @@ async function sendTest(choice: ClusterChoice, words: readonly string[]): Promis
   const provider = PROVIDER_IDS.find((id) => id === found.value.spec?.['provider'])
   if (provider === undefined) throw new Error(`${name} has no provider that this version knows`)
   return execIn(choice, provider.replaceAll('_', '-'), ['send-test', '--destination', name, ...rest])
+}
+
+/** Whoever may not create Members must not get in as one either, whatever pods they may look into. */
+async function signInLink(choice: ClusterChoice, words: readonly string[]): Promise<number> {
+  const { code, stderr } = await kubectl(choice, ['auth', 'can-i', 'create', `members.${RESOURCE_GROUP}`])
+  if (code !== 0)
+    throw new Error(stderr.trim() || 'it takes the right to create Members there (-n names the namespace)')
+  return execIn(choice, 'dashboard', ['sign-in-link', ...words])
 }
 
 if (import.meta.main) {

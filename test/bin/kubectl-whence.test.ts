@@ -38,6 +38,8 @@ describe('kubectl whence', function () {
       `  "get destinations"*) cat '${folder}/destination.json' ;;`,
       `  "get website.whence.dev acme"*) cat '${folder}/website.json' ;;`,
       `  "get configmaps"*) cat '${folder}/configmaps.json' ;;`,
+      `  "auth can-i create members.whence.dev --namespace team"*) echo yes ;;`,
+      `  "auth can-i"*) echo no; exit 1 ;;`,
       `  exec*) echo answered; exit 3 ;;`,
       `  *) echo 'Error from server (NotFound): it is not there' >&2; exit 1 ;;`,
       'esac',
@@ -79,6 +81,18 @@ describe('kubectl whence', function () {
     const [pods, exec] = await asked()
     expect(pods).to.match(/component=api .*--all-namespaces/)
     expect(exec).to.equal('exec whence-pod-1 --namespace collecting --context far -- whence logs --website acme-dev')
+  })
+
+  it('prints a sign-in link from a pod of the dashboard for those who may create members, and for nobody else', async () => {
+    const words = ['sign-in-link', '--email', 'anna@acme.dev', '--owner-of', 'team/acme']
+    expect((await plugin(...words, '-n', 'team')).stdout).to.equal('answered\n')
+    const [, pods, exec] = await asked()
+    expect(pods).to.match(/component=dashboard /)
+    expect(exec).to.equal(`exec whence-pod-1 --namespace collecting -- whence ${words.join(' ')}`)
+    const refused = await plugin(...words, '-n', 'other')
+    expect(refused).to.deep.include({ code: 2, stdout: '' })
+    expect(refused.stderr).to.match(/right to create Members/)
+    expect((await asked()).filter((line) => line.startsWith('exec'))).to.have.length(1)
   })
 
   it('takes no pod that is in one of several namespaces, as anybody may give a pod our labels', async () => {

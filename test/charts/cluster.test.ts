@@ -208,7 +208,7 @@ describe('the chart on a real API server', function () {
         const ready = items.filter(({ status, metadata }: KubeManifest) => status.readyReplicas > 0 && status.observedGeneration === metadata.generation)
         return ready.length === names.length ? ready : null
       })
-    const WORKLOADS = ['api', 'dispatch', 'facts-writer', 'ga4', 'operator', 'state'].map((name) => `whence-${name}`)
+    const WORKLOADS = ['api', 'dashboard', 'dispatch', 'facts-writer', 'ga4', 'operator', 'state'].map((name) => `whence-${name}`)
     const journey = async (): Promise<string> => {
       const url = kubelet.url('whence-api', 'http')
       const receipt = await activeReceipt(url, { identities: { ga4: { 'G-TEST000001': { client_id: '1.2', session_id: '3' } } } })
@@ -259,6 +259,70 @@ describe('the chart on a real API server', function () {
       expect(code).to.equal(0)
     })
 
+    /** Signs somebody in by a link that a dashboard's pod prints, and gives their cookie with the address of the program. */
+    const signIn = async (...words: string[]) => {
+      const { code, text } = await kubelet.exec('whence-dashboard', ['sign-in-link', ...words])
+      expect(code, text).to.equal(0)
+      const url = kubelet.url('whence-dashboard', 'http')
+      const headers = { 'Sec-Fetch-Site': 'same-origin', 'Content-Type': 'application/json' }
+      const body = JSON.stringify({ token: /#link=([\w-]{43})/.exec(text)?.[1] })
+      const signedIn = await fetch(`${url}/api/sign-in/link`, { method: 'POST', headers, body })
+      const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+      return async (method: string, path: string, sent?: object) => {
+        const init = { method, headers: { ...headers, Cookie: cookie } }
+        const told = await fetch(`${url}${path}`, sent === undefined ? init : { ...init, body: JSON.stringify(sent) })
+        return { status: told.status, body: (told.status === 204 ? {} : await told.json()) as KubeManifest }
+      }
+    }
+
+    it('lets the first owner in by a link, who invites somebody, changes the role and removes them', async () => {
+      const acme = `${ns}/acme`
+      const owner = await signIn('--email', 'first@acme.dev', '--owner-of', acme)
+      const members = `/api/organizations/${encodeURIComponent(acme)}/members`
+      await until('the owner is one', async () => ((await owner('GET', members)).status === 200 ? true : null))
+      const invited = await owner('POST', members, { email: 'second@acme.dev', role: 'Viewer' })
+      expect(invited.status).to.equal(201)
+      const invitation = String(invited.body['link']).split('#invitation=')[1]
+      const guest = await signIn('--email', 'second@acme.dev')
+      const accept = () => guest('POST', '/api/invitations/accept', { invitation })
+      await until('the invitation is there', async () => ((await accept()).status === 200 ? true : null))
+      await until('the guest is in', async () => ((await guest('GET', members)).status === 200 ? true : null))
+      const member = `${members}/${invited.body['name']}`
+      await until('the role is another', async () => ((await owner('PUT', member, { role: 'Member' })).status === 204 ? true : null))
+      await until('the guest is out', async () => ((await owner('DELETE', member)).status === 204 ? true : null))
+      await until('nothing more is seen', async () => ((await guest('GET', members)).status === 404 ? true : null))
+    })
+
+    it("lets the dashboard make Secrets, and see none by any verb", async () => {
+      const token = await kube.serviceAccountToken(ns, 'whence-dashboard')
+      const secrets = `/api/v1/namespaces/${ns}/secrets`
+      const as = (method: string, path: string, more: object = {}) => kube.call(path, { method, token, ...more })
+      const made = await as('POST', secrets, {
+        body: { apiVersion: 'v1', kind: 'Secret', metadata: { generateName: 'made-' }, stringData: { key: 'x' } },
+      })
+      expect(made.status).to.equal(201)
+      const patches = ['application/merge-patch+json', 'application/apply-patch+yaml', 'application/strategic-merge-patch+json']
+      const apply = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'whence-engines', namespace: ns } }
+      const tries = [
+        ...[`${secrets}/whence-engines`, secrets, `${secrets}?watch=true`, `/api/v1/secrets`, `${secrets}/${made.body.metadata.name}`].map((path) => as('GET', path)),
+        ...patches.map((contentType) =>
+          as('PATCH', `${secrets}/whence-engines?fieldManager=x`, { contentType, body: contentType.includes('apply') ? apply : {} }),
+        ),
+        as('PUT', `${secrets}/whence-engines`, { body: apply }),
+        ...['', '?propagationPolicy=Foreground', '?dryRun=All'].map((query) => as('DELETE', `${secrets}/whence-engines${query}`)),
+        as('DELETE', secrets),
+        ...['configmaps', 'pods'].map((kind) => as('GET', `/api/v1/namespaces/${ns}/${kind}`)),
+        as('POST', `/api/v1/namespaces/${ns}/serviceaccounts/whence-operator/token`, { body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} } }),
+      ]
+      const answers = await Promise.all(tries)
+      expect(answers.map(({ status }) => status)).to.deep.equal(answers.map(() => 403))
+      expect(JSON.stringify(answers.map(({ body }) => body.data ?? null))).to.not.match(/[A-Za-z0-9+/]{8}/)
+      // An object that exists is not told by making it again.
+      const again = await as('POST', secrets, { body: { ...apply, stringData: { kafka: 'x' } } })
+      expect([again.status, again.body.data]).to.deep.equal([409, undefined])
+      await kube.want(`${secrets}/${made.body.metadata.name}`, { method: 'DELETE' })
+    })
+
     it('passes its own test, which leaves nothing behind', async () => {
       expect(await helm('test', 'whence', '--timeout', '120s')).to.match(/Phase:\s+Succeeded/)
       const { items } = await kube.want(`/apis/whence.dev/v1alpha1/namespaces/${ns}/websites`)
@@ -298,7 +362,8 @@ describe('the chart on a real API server', function () {
 
     it('is granted what it uses, and uses what it is granted', async () => {
       const events = (await kube.audit()).filter(({ user }) => user.username.startsWith(`system:serviceaccount:${ns}:whence-`))
-      const refused = events.filter(({ responseStatus }) => responseStatus?.code === 403)
+      // The test itself tries with the dashboard's token what it must not do.
+      const refused = events.filter(({ responseStatus, userAgent }) => responseStatus?.code === 403 && userAgent !== undefined)
       expect([...new Set(refused.map(({ verb, requestURI, user }) => `${user.username} ${verb} ${requestURI}`))]).to.deep.equal([])
       const used = new Set(
         events.flatMap(({ user, verb, objectRef, responseStatus }) => {
@@ -347,9 +412,16 @@ describe('the chart on a real API server', function () {
     const UNUSED: readonly string[] = [
       // Shards that are left over once the number of websites has grown or shrunk a lot, and problems once there are none.
       'whence-operator delete configmaps',
+      // Other custom resources, which are changed as members are, and the Secrets that they refer to.
+      ...['create', 'delete', 'get', 'patch'].flatMap((verb) =>
+        ['destinations', 'installpaths', 'logstreams', 'websites'].map((kind) => `whence-dashboard ${verb} ${kind}`),
+      ),
+      ...['list', 'watch'].map((verb) => `whence-dashboard ${verb} logstreams`),
+      ...['create', 'delete', 'get', 'patch'].map((verb) => `whence-dashboard ${verb} organizations`),
+      'whence-dashboard patch members/status',
       // Credentials that have been out of use for a minute.
       'whence-operator delete secrets',
-    ]
+    ].sort()
 
     /** `ServiceAccount verb resource` of every Role that is bound to one of ours. */
     const grants = async (): Promise<readonly string[]> => {

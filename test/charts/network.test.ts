@@ -24,7 +24,7 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   operator: ['clickhouse', 'kubernetes'],
   api: ['clickhouse', 'kafka', 'kubernetes', 'redis'],
   'facts-writer': ['clickhouse', 'kafka'],
-  dashboard: ['kafka', 'kubernetes', 'redis'],
+  dashboard: ['clickhouse', 'kafka', 'kubernetes', 'redis'],
   state: ['clickhouse', 'kafka', 'redis'],
   dispatch: ['clickhouse', 'kafka', 'kubernetes'],
   migrate: ['clickhouse', 'kafka'],

@@ -118,13 +118,9 @@ annotations:
 - { name: WHENCE_METRICS_LISTEN, value: '0.0.0.0:9090' }
 {{- end -}}
 
-{{- define "whence.eventLogEnv" -}}
+{{- define "whence.engineEnv" -}}
 - name: WHENCE_EVENT_LOG
   valueFrom: { secretKeyRef: { name: {{ .Values.eventLog.existingSecret }}, key: {{ .Values.eventLog.key }} } }
-{{- end -}}
-
-{{- define "whence.engineEnv" -}}
-{{ include "whence.eventLogEnv" . }}
 {{ include "whence.factsEnv" . }}
 {{- end -}}
 
