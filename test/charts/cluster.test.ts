@@ -418,7 +418,6 @@ describe('the chart on a real API server', function () {
       ...['create', 'delete', 'get', 'patch'].flatMap((verb) =>
         ['destinations', 'installpaths', 'logstreams', 'websites'].map((kind) => `whence-dashboard ${verb} ${kind}`),
       ),
-      ...['list', 'watch'].map((verb) => `whence-dashboard ${verb} logstreams`),
       ...['create', 'delete', 'get', 'patch'].map((verb) => `whence-dashboard ${verb} organizations`),
       'whence-dashboard patch members/status',
       'whence-dashboard create secrets',

@@ -171,6 +171,7 @@ annotations:
 
 {{- /* How people sign in, and how mail goes out. */ -}}
 {{- define "whence.peopleEnv" -}}
+- { name: WHENCE_SIGN_UP, value: {{ .Values.signUp }} }
 {{- with .Values.mail }}
 {{- if .existingSecret }}
 - name: WHENCE_SMTP_URL
