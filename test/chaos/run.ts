@@ -3,6 +3,7 @@
  * round, and a judgement of every decision after each. Usage:
  *
  *     node test/chaos/run.ts [--rounds 20] [--seed N] [--faults-per-round 6] [--people 4] [--only TEXT] [--report FILE]
+ *                             [--broker-session-ms 9000]
  *
  * A round goes through the next faults of a shuffled deck, so that a few rounds see all of them. Exits with 1 if any
  * promise was broken, and prints each violation with its whole story. `WHENCE_CHAOS` is another way to say how many rounds.
@@ -37,6 +38,8 @@ interface Options {
   readonly people: number
   readonly faults: readonly Fault[]
   readonly report: string | null
+  /** `broker.session.timeout.ms` of Kafka; undefined for its default. */
+  readonly sessionMs: number | undefined
 }
 
 function readOptions(): Options {
@@ -48,13 +51,16 @@ function readOptions(): Options {
       people: { type: 'string', default: '4' },
       only: { type: 'string', default: '' },
       report: { type: 'string' },
+      'broker-session-ms': { type: 'string' },
     },
   })
   const faults = FAULTS.filter(({ name }) => name.includes(values.only))
   if (faults.length === 0) throw new Error(`no fault's name has "${values.only}" in it`)
   const [rounds, seed, people] = [values.rounds, values.seed, values.people].map(Number) as [number, number, number]
   const faultsPerRound = Number(values['faults-per-round'])
-  return { rounds, seed, people, faultsPerRound, faults, report: values.report ?? null }
+  const session = values['broker-session-ms']
+  const sessionMs = session === undefined ? undefined : Number(session)
+  return { rounds, seed, people, faultsPerRound, faults, report: values.report ?? null, sessionMs }
 }
 
 /** Every fault once before any comes again. */
@@ -72,7 +78,7 @@ async function main(): Promise<number> {
   const dice = diceOf(options.seed)
   const deck = deckOf(options.faults, dice)
   const client = new Client()
-  const service = await startChaosService({ jars, linkProgram, onProgress: say })
+  const service = await startChaosService({ jars, linkProgram, onProgress: say, sessionMs: options.sessionMs })
   const results: RoundResult[] = []
   let isStopping = false
   const interrupt = (): void => {

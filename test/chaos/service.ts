@@ -62,6 +62,8 @@ export interface ChaosOptions {
   /** Of toxiproxy. */
   readonly linkProgram: string
   readonly onProgress?: (what: string) => void
+  /** `broker.session.timeout.ms` of the brokers. */
+  readonly sessionMs?: number | undefined
 }
 
 const KEEP_HITS = 10_000_000
@@ -78,8 +80,9 @@ export async function startChaosService(options: ChaosOptions): Promise<ChaosSer
     closers.push(() => rm(folder, { recursive: true, force: true }))
     const links = await startLinks(options.linkProgram)
     closers.push(() => links.stop())
-    const { jars, onProgress = () => undefined } = options
-    const engines = await startEngines({ jars, links, onProgress, isCluster: true, redisSettings: REDIS_SETTINGS })
+    const { jars, sessionMs, onProgress = () => undefined } = options
+    const settings = { isCluster: true, sessionMs, redisSettings: REDIS_SETTINGS }
+    const engines = await startEngines({ jars, links, onProgress, ...settings })
     closers.push(() => engines.stop())
     const { cluster } = engines
     if (cluster === null) throw new Error('there is no cluster')
