@@ -69,6 +69,7 @@ const LIMITS_IN_FORCE = {
   unregisteredOriginsPerHour: 20,
   /** Installations that may be matched to one visit within a UTC day before its website's people are told. */
   installationsPerVisit: { min: 1, max: 1_000_000, fallback: 10 },
+  activityEntries: { max: 200, fallback: 50 },
 } as const
 
 /** What people may rely on once the part that it bounds is built. Nothing reads these yet. */
@@ -78,7 +79,6 @@ const LIMITS_NOT_BUILT = {
   logStreamBacklogRecords: 1_000_000,
   logStreamBacklogDays: 7,
   csvExportEvents: 100_000,
-  activityEntries: { max: 200, fallback: 50 },
   supportMessageChars: 4_000,
   supportDiagnosticsBytes: 16 * KIB,
   paymentWebhookAgeMs: 5 * MINUTE_MS,

@@ -1,6 +1,6 @@
 /**
  * Makes Secrets. They are write-only: each change is a new one, whose name then goes into the reference. Nobody can
- * read one here again, and the operator removes those that nothing refers to any more.
+ * read one here again. In a cluster one goes with the object that it was made for.
  */
 
 import { refuse } from '../../domain/errors.ts'

@@ -3,6 +3,7 @@
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { HandlersOf } from '../http/call.ts'
 import type { RouteRow } from '../http/route.ts'
+import { ACTIVITY_QUERY, listActivity } from './activity.ts'
 import { createCursors } from './cursor.ts'
 import { createLineFeeds } from './feed.ts'
 import { LOG_FILTER_SCHEMA, LOG_LIST_SCHEMA, WEBSITE_PARAMETER } from './filters.ts'
@@ -39,6 +40,11 @@ export const LOG_ROUTES = {
     summary: 'Requests of the last half hour, and each new one as it comes, as a stream of events.',
     query: { website: WEBSITE_PARAMETER },
   },
+  activity: {
+    ...{ method: 'GET', path: '/api/organizations/:organization/activity', needs: 'Viewer', rate: 'read' },
+    summary: 'What its people should notice, newest first: 50 entries, or as many as `limit` says, 200 at most.',
+    query: ACTIVITY_QUERY,
+  },
   logReference: {
     ...{ method: 'POST', path: `${LOGS}/reference`, needs: 'Viewer', rate: 'read' },
     summary: 'What to search Logs by for a receipt, a token or an ID; a receipt must not stand in an address.',
@@ -64,6 +70,7 @@ export function logHandlers({ scope, keys, ...rest }: LogRouteParts): HandlersOf
     logs: listLogs(parts),
     loggedRequest: readLoggedRequest(scope),
     loggedAttempt: readLoggedAttempt(scope),
+    activity: listActivity(parts),
     logReference: resolveReference(scope, keys),
   }
 }

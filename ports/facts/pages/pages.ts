@@ -3,8 +3,9 @@
  * `dashboard/reads/scope.ts` fills in, and takes at most 250 ms of the engine's time.
  */
 
+import { ACTIVITY_QUERIES } from './activity.ts'
 import { FIGURE_QUERIES } from './figures.ts'
 import { LOG_QUERIES } from './logs.ts'
 
-export const PAGE_QUERIES = { ...FIGURE_QUERIES, ...LOG_QUERIES } as const
+export const PAGE_QUERIES = { ...FIGURE_QUERIES, ...LOG_QUERIES, ...ACTIVITY_QUERIES } as const
 export type PageQueryName = keyof typeof PAGE_QUERIES

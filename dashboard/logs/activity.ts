@@ -1,0 +1,58 @@
+/** One page of what an organisation's people should notice. */
+
+import { DAY_MS } from '../../domain/durations.ts'
+import { refuse } from '../../domain/errors.ts'
+import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
+import type { JsonSchema } from '../../domain/schema/json-schema.ts'
+import { answer, type Handler } from '../http/call.ts'
+import type { ReadScope } from '../reads/scope.ts'
+import type { Cursors } from './cursor.ts'
+
+const TEXT_CHARS = 400
+
+/** More than the contract's most is refused, and not cut. */
+export const ACTIVITY_QUERY = {
+  limit: {
+    ...{ type: 'integer', description: 'Entries of the page.', minimum: 1, maximum: LIMITS.activityEntries.max },
+    default: LIMITS.activityEntries.fallback,
+  },
+  type: { type: 'string', description: 'Only of this type.', minLength: 1, maxLength: TEXT_CHARS },
+  object: { type: 'string', description: 'Only about this, as entries name it.', minLength: 1, maxLength: TEXT_CHARS },
+  cursor: { type: 'string', description: '`next` of the page before.', minLength: 1, maxLength: TEXT_CHARS },
+} as const satisfies Record<string, JsonSchema>
+
+interface ActivityParts {
+  readonly scope: ReadScope
+  readonly cursors: Cursors
+}
+
+export function listActivity({ scope, cursors }: ActivityParts): Handler {
+  return async (call) => {
+    const reads = scope(call)
+    if ('code' in reads) return reads
+    const { organization } = reads
+    const { type, object, cursor, limit = LIMITS.activityEntries.fallback } = call.queryValues
+    // A cursor of Logs is none of this list.
+    const list = `activity ${organization.id}`
+    const from = typeof cursor === 'string' ? cursors.read(list, cursor) : undefined
+    if (from === null) return refuse('invalid_field', { field: '/cursor', message: 'is none that this list gave' })
+    const rows = await reads.run('activityPage', {
+      since_ms: call.nowMs - PLAN_LIMITS[organization.plan].logRetentionDays * DAY_MS,
+      // Clocks of other machines may be ahead.
+      until_ms: call.nowMs + LIMITS.clockSkewMs,
+      limit: Number(limit) + 1,
+      ...(from === undefined ? {} : { before_ms: from.beforeMs, before_id: from.beforeId }),
+      ...(typeof type === 'string' ? { type } : {}),
+      ...(typeof object === 'string' ? { subject: object } : {}),
+    })
+    const page = rows.slice(0, Number(limit))
+    const last = page.at(-1)
+    const hasMore = rows.length > page.length && last !== undefined
+    return answer({
+      entries: page.map(({ id, noticed_at_ms: at, type: of, subject, website, message }) => ({
+        ...{ id, at, type: of, object: subject, website, message },
+      })),
+      next: hasMore ? cursors.write(list, { beforeMs: last.noticed_at_ms, beforeId: last.id }) : null,
+    })
+  }
+}

@@ -1,0 +1,36 @@
+/** The SQL texts behind the activity of an organisation. */
+
+import { ACTIVITY, type ActivityRow } from '../query-rows.ts'
+import { at, newestFirst, once, pageLimit, pageOf, within } from '../query-parts.ts'
+
+/** `since_ms` is inclusive, `until_ms` exclusive. A list is continued after its last entry by `before_ms` and `before_id`. */
+type ActivityPageParams = {
+  readonly organization: string
+  readonly since_ms: number
+  readonly until_ms: number
+  readonly before_ms?: number
+  readonly before_id?: string
+  readonly type?: string
+  readonly subject?: string
+  readonly limit: number
+}
+
+const CONDITIONS: Readonly<Partial<Record<keyof ActivityPageParams, string>>> = {
+  before_id: `(noticed_at, id) < (${at('before_ms')}, {before_id:String})`,
+  type: 'type = {type:String}',
+  subject: 'subject = {subject:String}',
+}
+
+function conditions(params: ActivityPageParams): string {
+  const own = (Object.keys(CONDITIONS) as (keyof ActivityPageParams)[]).filter((name) => params[name] !== undefined)
+  const scope = ['organization = {organization:String}', within('noticed_at')]
+  return [...scope, ...own.map((name) => CONDITIONS[name])].join(' AND ')
+}
+
+export const ACTIVITY_QUERIES = {
+  /** Entries, newest first. */
+  activityPage: pageOf<ActivityPageParams, ActivityRow>(
+    (params) => `SELECT ${ACTIVITY.sql} FROM ${once('activity')} PREWHERE ${conditions(params)}
+    ${newestFirst('noticed_at', 'id')} ${pageLimit()}`,
+  ),
+} as const
