@@ -1,17 +1,23 @@
 /** Puts the dashboard's API together: each route of the table with its handler. */
 
 import type { ClaimRules } from '../domain/people/oidc-claims.ts'
+import type { EventLog } from '../ports/event-log/event-log.ts'
 import { configurationHandlers } from './configuration/routes.ts'
 import type { SignUpParts } from './configuration/sign-up.ts'
 import type { WriteParts } from './configuration/write.ts'
+import { createActivity } from './events/activity.ts'
 import { createStillAllowed, type EventStreams } from './events/event-streams.ts'
-import type { EventLog } from '../ports/event-log/event-log.ts'
+import { exportHandlers } from './exports/routes.ts'
 import { figureHandlers } from './figures/routes.ts'
 import type { HandlersOf } from './http/call.ts'
 import { noteRefused } from './http/refused.ts'
 import { createServe, type Serve, type ServeParts } from './http/serve.ts'
 import type { RouteRow } from './http/route.ts'
-import { logHandlers, type LogKeys } from './logs/routes.ts'
+import { installHandlers } from './installs/routes.ts'
+import type { ReplayDeliveries } from './installs/deliveries.ts'
+import { createCursors } from './logs/cursor.ts'
+import type { ReferenceKeys } from './logs/reference.ts'
+import { logHandlers } from './logs/routes.ts'
 import { peopleHandlers } from './people/routes.ts'
 import type { InvitationParts } from './people/invitations.ts'
 import type { Mailer } from './mail/mailer.ts'
@@ -35,8 +41,10 @@ interface DashboardParts extends Shared {
   /** To be closed before the server is. */
   readonly streams: EventStreams
   readonly eventLog: Pick<EventLog, 'append'>
+  readonly replayDeliveries: ReplayDeliveries
   /** Keyed hashes, one key for each use. */
-  readonly keys: LogKeys & {
+  readonly keys: ReferenceKeys & {
+    readonly cursorMac: (text: string) => string
     /** `p_` and 16 hex digits. */
     readonly personId: (email: string) => string
     readonly memberHash: (text: string) => string
@@ -67,6 +75,12 @@ export function createLetterPost(parts: LetterParts): Post {
 export function createDashboard(parts: DashboardParts): Serve {
   const sessions = createSessions({ ...parts, personId: parts.keys.personId })
   const scope = createScope(parts)
+  const reading = {
+    ...{ ...parts, scope, cursors: createCursors(parts.keys.cursorMac) },
+    clock: { elapsedMs: () => performance.now() },
+    stillAllowed: createStillAllowed({ ...parts, sessions }),
+    noteActivity: createActivity(parts),
+  }
   const handlers: HandlersOf<typeof ROUTES> = {
     ...signInHandlers({
       ...{ ...parts, ...parts.keys, sessions, hash: parts.keys.signInHash, rules: parts.claimRules },
@@ -74,7 +88,9 @@ export function createDashboard(parts: DashboardParts): Serve {
     ...peopleHandlers({ ...parts, hash: parts.keys.memberHash, onRemoved: parts.pins.forget }),
     ...configurationHandlers({ ...parts, ...parts.keys }),
     ...figureHandlers(scope),
-    ...logHandlers({ ...parts, scope, stillAllowed: createStillAllowed({ ...parts, sessions }) }),
+    ...logHandlers(reading),
+    ...installHandlers(reading),
+    ...exportHandlers(reading),
   }
   const rows: Readonly<Record<string, RouteRow>> = ROUTES
   const routes = Object.entries(handlers).map(([name, handle]) => ({ row: rows[name] as RouteRow, handle }))

@@ -1,7 +1,9 @@
 /** THE table of the dashboard's routes, from the tables of its areas. Tests and OpenAPI walk it. */
 
 import { CONFIGURATION_ROUTES } from './configuration/routes.ts'
+import { EXPORT_ROUTES } from './exports/routes.ts'
 import { FIGURE_ROUTES } from './figures/routes.ts'
+import { INSTALL_ROUTES } from './installs/routes.ts'
 import { LOG_ROUTES } from './logs/routes.ts'
 import { PEOPLE_ROUTES } from './people/routes.ts'
 import { SIGN_IN_ROUTES } from './sign-in/routes.ts'
@@ -12,4 +14,6 @@ export const ROUTES = {
   ...CONFIGURATION_ROUTES,
   ...FIGURE_ROUTES,
   ...LOG_ROUTES,
+  ...INSTALL_ROUTES,
+  ...EXPORT_ROUTES,
 } as const

@@ -35,6 +35,9 @@ const LIMITS_IN_FORCE = {
   handoffCommandChars: 65_536,
   markerBytes: 1_021,
   logsPerPage: 200,
+  logExportRecords: 100_000,
+  logExportBytes: 25 * 1024 * KIB,
+  csvExportEvents: 100_000,
   outboundBodyBytes: 64 * KIB,
   outboundUrlChars: 2_048,
   organizationsOwned: 5,
@@ -74,11 +77,8 @@ const LIMITS_IN_FORCE = {
 
 /** What people may rely on once the part that it bounds is built. Nothing reads these yet. */
 const LIMITS_NOT_BUILT = {
-  logExportRecords: 100_000,
-  logExportBytes: 25 * 1024 * KIB,
   logStreamBacklogRecords: 1_000_000,
   logStreamBacklogDays: 7,
-  csvExportEvents: 100_000,
   supportMessageChars: 4_000,
   supportDiagnosticsBytes: 16 * KIB,
   paymentWebhookAgeMs: 5 * MINUTE_MS,
@@ -171,6 +171,7 @@ const RATES_IN_FORCE = {
   dashboard_writes: { limit: 30, windowS: MINUTE_S, per: 'client address' },
   dashboard_reads: { limit: 600, windowS: MINUTE_S, per: 'session' },
   invitations: { limit: 20, windowS: DAY_S, per: 'organisation' },
+  log_exports: { limit: 10, windowS: HOUR_S, per: 'organisation' },
 } as const satisfies Record<string, { limit: number; windowS: number; per: string }>
 
 /** Of parts that are not built yet. */
@@ -178,7 +179,6 @@ const RATES_NOT_BUILT = {
   support_per_person: { limit: 5, windowS: DAY_S, per: 'person' },
   support_per_organization: { limit: 20, windowS: DAY_S, per: 'organisation' },
   billing_sessions: { limit: 10, windowS: HOUR_S, per: 'organisation' },
-  log_exports: { limit: 10, windowS: HOUR_S, per: 'organisation' },
   log_stream_tests: { limit: 10, windowS: HOUR_S, per: 'organisation' },
 } as const satisfies Record<string, { limit: number; windowS: number; per: string }>
 

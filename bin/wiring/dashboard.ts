@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 
 import type { Registry } from 'prom-client'
 
+import { replayDeadLetters } from '../../delivery/tools/replay.ts'
 import { addressReader } from '../../api/http/client-address.ts'
 import { createDashboard, createLetterPost } from '../../dashboard/dashboard.ts'
 import { createEventStreams, type EventStreams } from '../../dashboard/events/event-streams.ts'
@@ -112,6 +113,7 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
     ...{ baseUrl, streams, eventLog, hotState, facts, directory, inventory, writer, pins, keys },
     ...{ randomness, nowMs, logger },
     addressHashOf: (req: IncomingMessage) => keys.addressHash(addressOf(req), nowMs()),
+    replayDeliveries: (query) => replayDeadLetters({ eventLog: parts.eventLog, facts, nowMs }, query),
     outbox: await openOutbox(parts, randomness),
     discovery: await openDiscovery(parts),
     signUp: signUpOf(settings),

@@ -43,6 +43,10 @@ export function invitationHit(organization: string): Hit {
   return hit('invitations', organization, RATE_RULES.invitations)
 }
 
+export function logExportHit(organization: string): Hit {
+  return hit('log_exports', organization, RATE_RULES.log_exports)
+}
+
 export function mailHits(mailHash: string, addressHash: string): readonly Hit[] {
   return [hit('sign_in_mails', `${mailHash}:${addressHash}`, SIGN_IN_RULES.sign_in_mails)]
 }

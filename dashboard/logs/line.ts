@@ -16,6 +16,9 @@ interface LogLine {
   /** Of requests. */
   readonly origin?: string
   readonly bytes?: number
+  readonly userAgent?: string
+  readonly body?: string
+  readonly bodyForm?: string
   /** Of attempts. */
   readonly event?: string
   readonly destination?: string
@@ -28,5 +31,8 @@ export function lineOf(row: LogLineRow): LogLine {
     ...{ kind: row.kind, method: row.method, path: row.path, status: row.status, code: row.code },
     durationMs: row.duration_ms,
     ...(isAttempt ? { event: row.event_id, destination: row.destination } : { origin: row.origin, bytes: row.bytes }),
+    ...(row.body === undefined
+      ? {}
+      : { userAgent: row.user_agent ?? '', bodyForm: row.body_form ?? '', body: row.body }),
   }
 }

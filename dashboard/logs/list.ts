@@ -4,6 +4,7 @@ import { refuse } from '../../domain/errors.ts'
 import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import type { LogPosition } from '../../domain/logs/walk.ts'
+import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import { answer, type Call, type Handler } from '../http/call.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 import type { Cursors } from './cursor.ts'
@@ -14,8 +15,12 @@ import { readLogPage, type LogQuestion, type PageClock } from './pages.ts'
 /** Clocks of other machines may be ahead. */
 const AHEAD_MS = LIMITS.clockSkewMs
 
+export const CURSOR_PARAMETER: JsonSchema = {
+  ...{ type: 'string', description: '`next` of the page before.', minLength: 1, maxLength: 400 },
+}
+
 /** What the query asks for; null if its cursor is none of ours. */
-function logQuestion(
+export function logQuestion(
   { queryValues, nowMs }: Call,
   { organization }: Pick<OrganizationFacts, 'organization'>,
   page: { readonly cursors: Cursors; readonly limit: number },
@@ -26,7 +31,9 @@ function logQuestion(
   const newest = { beforeMs: nowMs + AHEAD_MS, beforeId: '' }
   const start = typeof until === 'number' && until < newest.beforeMs ? { ...newest, beforeMs: until } : newest
   const from = typeof cursor === 'string' ? page.cursors.read(organization.id, cursor) : start
-  return from === null ? null : { filters: directedFilters(queryValues), sinceMs, from, limit: page.limit }
+  return from === null
+    ? null
+    : { filters: directedFilters(queryValues), sinceMs, from, limit: page.limit, hasBodies: false }
 }
 
 interface LogParts {
@@ -35,7 +42,7 @@ interface LogParts {
   readonly clock: PageClock
 }
 
-const refuseCursor = () => refuse('invalid_field', { field: '/cursor', message: 'is none that this list gave' })
+export const refuseCursor = () => refuse('invalid_field', { field: '/cursor', message: 'is none that this list gave' })
 
 export function listLogs({ scope, cursors, clock }: LogParts): Handler {
   return async (call) => {

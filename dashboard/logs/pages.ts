@@ -13,6 +13,8 @@ export interface LogQuestion {
   readonly sinceMs: number
   readonly from: LogPosition
   readonly limit: number
+  /** Requests with their bodies. */
+  readonly hasBodies: boolean
 }
 
 interface LogPage {
@@ -38,7 +40,14 @@ export async function readLogPage(reads: LogReads, question: LogQuestion, clock:
   for (let windows = 0; ; windows++) {
     const floorMs = Math.max(sinceMs, position.beforeMs - windowMs(isText, windows))
     const wanted = limit - rows.length
-    rows.push(...(await readWindow(reads, filters, { sinceMs: floorMs, position, limit: wanted })))
+    rows.push(
+      ...(await readWindow(reads, filters, {
+        sinceMs: floorMs,
+        position,
+        limit: wanted,
+        hasBodies: question.hasBodies,
+      })),
+    )
     const last = rows.at(-1)
     if (rows.length >= limit && last !== undefined) return { rows, next: { beforeMs: last.at_ms, beforeId: last.id } }
     if (floorMs <= sinceMs) return { rows, next: null }
@@ -51,13 +60,14 @@ interface Window {
   readonly sinceMs: number
   readonly position: LogPosition
   readonly limit: number
+  readonly hasBodies: boolean
 }
 
 /** One statement for each direction that can have lines. */
 async function readWindow(
   reads: LogReads,
   { requests, attempts }: DirectedFilters,
-  { sinceMs, position, limit }: Window,
+  { sinceMs, position, limit, hasBodies }: Window,
 ): Promise<readonly LogLineRow[]> {
   const { beforeMs, beforeId } = position
   const bounds = { since_ms: sinceMs, until_ms: beforeId === '' ? beforeMs : beforeMs + 1, limit }
@@ -65,7 +75,9 @@ async function readWindow(
   const of = (filters: LogFilters) => ({ ...bounds, ...after, ...filters })
   return newestOf(
     [
-      requests === null ? [] : await reads.run('requestLines', of(requests)),
+      requests === null
+        ? []
+        : await reads.run('requestLines', { ...of(requests), ...(hasBodies ? { bodies: 1 } : {}) }),
       attempts === null ? [] : await reads.run('attemptLines', of(attempts)),
     ],
     limit,

@@ -4,10 +4,11 @@ import type { Facts } from '../../ports/facts/facts.ts'
 import type { HandlersOf } from '../http/call.ts'
 import type { RouteRow } from '../http/route.ts'
 import { ACTIVITY_QUERY, listActivity } from './activity.ts'
-import { createCursors } from './cursor.ts'
+import type { Cursors } from './cursor.ts'
 import { createLineFeeds } from './feed.ts'
 import { LOG_FILTER_SCHEMA, LOG_LIST_SCHEMA, WEBSITE_PARAMETER } from './filters.ts'
-import { listLogs, readLoggedAttempt, readLoggedRequest } from './list.ts'
+import { CURSOR_PARAMETER, listLogs, readLoggedAttempt, readLoggedRequest } from './list.ts'
+import type { PageClock } from './pages.ts'
 import { REFERENCE_SCHEMA, resolveReference, type ReferenceKeys } from './reference.ts'
 import { tailLogs, watchLive, type TailParts } from './tail.ts'
 
@@ -19,7 +20,7 @@ export const LOG_ROUTES = {
     summary: 'Requests and attempts at delivery, newest first, without their bodies.',
     query: {
       ...LOG_LIST_SCHEMA,
-      cursor: { type: 'string', description: '`next` of the page before.', minLength: 1, maxLength: 400 },
+      cursor: CURSOR_PARAMETER,
     },
   },
   loggedRequest: {
@@ -52,17 +53,15 @@ export const LOG_ROUTES = {
   },
 } as const satisfies Record<string, RouteRow>
 
-export interface LogKeys extends ReferenceKeys {
-  readonly cursorMac: (text: string) => string
-}
-
 interface LogRouteParts extends Omit<TailParts, 'feeds' | 'random'> {
   readonly facts: Pick<Facts, 'run'>
-  readonly keys: LogKeys
+  readonly keys: ReferenceKeys
+  readonly cursors: Cursors
+  readonly clock: PageClock
 }
 
 export function logHandlers({ scope, keys, ...rest }: LogRouteParts): HandlersOf<typeof LOG_ROUTES> {
-  const parts = { scope, cursors: createCursors(keys.cursorMac), clock: { elapsedMs: () => performance.now() } }
+  const parts = { scope, cursors: rest.cursors, clock: rest.clock }
   const watching = { ...rest, scope, feeds: createLineFeeds(rest), random: Math.random }
   return {
     logTail: tailLogs(watching),

@@ -19,6 +19,7 @@ import {
   once,
   pageLimit,
   report,
+  resolvedAs,
   within,
   type Query,
 } from './query-parts.ts'
@@ -124,15 +125,6 @@ const LOG_FILTERS = ['organization', 'website', 'code', 'path', 'status'] as con
 const INSTALL_FILTERS = ['organization', 'website', 'installation_id', 'resolution'] as const
 /** Columns that no decision changes. */
 const REPORTED_FILTERS = INSTALL_FILTERS.filter((name) => name !== 'resolution')
-
-/** Keeps installs with this resolution, by their first record or by their decision. */
-function resolvedAs({ resolution }: { readonly resolution?: string }): string {
-  if (resolution === undefined) return ''
-  const decisions = 'SELECT website, event_id FROM install_decisions'
-  const isDecided = `resolution = 'pending' AND (website, event_id) IN (${decisions} WHERE resolution = {resolution:String})`
-  const isOpen = `resolution = 'pending' AND (website, event_id) NOT IN (${decisions})`
-  return `AND (${resolution === 'pending' ? isOpen : `resolution = {resolution:String} OR (${isDecided})`})`
-}
 
 /** Keys read for a page: a key that was inserted twice and is not merged yet occurs more than once. */
 const candidateLimit = (): string => `LIMIT least({limit:UInt32}, ${MAX_PAGE}) * ${MAX_REPEATS}`

@@ -61,6 +61,15 @@ export function installs(keys: string): string {
   return decided(`SELECT * FROM ${once('installs')} PREWHERE ${keys}`, `PREWHERE ${keys}`)
 }
 
+/** Keeps installs with this resolution, by their first record or by their decision. */
+export function resolvedAs({ resolution }: { readonly resolution?: string }): string {
+  if (resolution === undefined) return ''
+  const decisions = 'SELECT website, event_id FROM install_decisions'
+  const isDecided = `resolution = 'pending' AND (website, event_id) IN (${decisions} WHERE resolution = {resolution:String})`
+  const isOpen = `resolution = 'pending' AND (website, event_id) NOT IN (${decisions})`
+  return `AND (${resolution === 'pending' ? isOpen : `resolution = {resolution:String} OR (${isDecided})`})`
+}
+
 export const ms = (column: string): string => `toUnixTimestamp64Milli(${column}) AS ${column}_ms`
 export const at = (parameter: string): string => `fromUnixTimestamp64Milli({${parameter}:Int64}, 'UTC')`
 

@@ -36,7 +36,10 @@ const ROOMS: readonly (readonly string[])[] = [
   ],
   [...below('api', 'metrics.ts deps.ts http collection openapi-schemas.ts openapi.ts static-files.ts routes'), 'api'],
   [
-    ...below('dashboard', 'pages sessions resources http reads events figures logs mail people configuration sign-in'),
+    ...below(
+      'dashboard',
+      'pages sessions resources http reads events figures logs installs exports mail people configuration sign-in',
+    ),
     'dashboard',
     ...below('dashboard', 'routes.ts dashboard.ts'),
   ],

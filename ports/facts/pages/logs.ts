@@ -33,7 +33,8 @@ export type LogFilters = {
   readonly references?: readonly string[]
 }
 
-type LogPageParams = LogWindow & LogFilters & { readonly limit: number }
+/** `bodies`: requests come with theirs. */
+type LogPageParams = LogWindow & LogFilters & { readonly limit: number; readonly bodies?: number }
 
 /** A line of Logs without its bodies. `status` is 0 if there was no answer. */
 export interface LogLineRow {
@@ -52,6 +53,10 @@ export interface LogLineRow {
   /** Empty for requests, as is the destination. */
   readonly event_id: string
   readonly destination: string
+  /** Of requests, if they were asked for. */
+  readonly user_agent?: string
+  readonly body?: string
+  readonly body_form?: string
 }
 
 type Conditions = Readonly<Partial<Record<keyof LogFilters, string>>>
@@ -103,7 +108,7 @@ export const LOG_QUERIES = {
     (
       params,
     ) => `SELECT website, toUnixTimestamp64Milli(received_at) AS at_ms, id, kind, method, path, status, code, origin,
-      duration_ms, body_bytes AS bytes, '' AS event_id, '' AS destination
+      duration_ms, body_bytes AS bytes, '' AS event_id, '' AS destination${params.bodies === undefined ? '' : ', user_agent, body_form, body'}
     FROM ${once('request_logs')} PREWHERE ${conditions('received_at', params, REQUEST_CONDITIONS)}
     ${newestFirst('received_at', 'id')} ${pageLimit()}`,
   ),

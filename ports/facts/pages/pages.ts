@@ -5,7 +5,8 @@
 
 import { ACTIVITY_QUERIES } from './activity.ts'
 import { FIGURE_QUERIES } from './figures.ts'
+import { INSTALL_QUERIES } from './installs.ts'
 import { LOG_QUERIES } from './logs.ts'
 
-export const PAGE_QUERIES = { ...FIGURE_QUERIES, ...LOG_QUERIES, ...ACTIVITY_QUERIES } as const
+export const PAGE_QUERIES = { ...FIGURE_QUERIES, ...LOG_QUERIES, ...ACTIVITY_QUERIES, ...INSTALL_QUERIES } as const
 export type PageQueryName = keyof typeof PAGE_QUERIES

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { SMTPServer } from 'smtp-server'
 
 import { createEventStreams } from '../../../dashboard/events/event-streams.ts'
+import { replayDeadLetters } from '../../../delivery/tools/replay.ts'
 import { createDashboard, createLetterPost } from '../../../dashboard/dashboard.ts'
 import type { Directory } from '../../../dashboard/resources/directory.ts'
 import type { ResourceWriter } from '../../../dashboard/resources/writer.ts'
@@ -139,6 +140,8 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     ...{ directory, writer, streams, inventory: folderInventory(catalog, nowMs) },
     signUp: options.isOpen === true ? { namespace: 'default', installation: null } : null,
     pins: hotStatePins(hotState),
+    replayDeliveries: (query) =>
+      replayDeadLetters({ eventLog, facts: options.facts ?? { run: async () => [] }, nowMs }, query),
     addressHashOf: (req) => keys.addressHash(String(req.headers['x-address'] ?? '192.0.2.1'), nowMs()),
     facts: options.facts ?? { run: async () => [] },
     claimRules: { trustedDomains: options.trustedDomains ?? [], groupsClaim: 'groups' },

@@ -1,0 +1,23 @@
+/** Notes in an organisation's activity what a person did in the dashboard. */
+
+import { encodeRecord, recordKey, type ActivityRecord } from '../../domain/records.ts'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
+import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
+
+/** Resolves once it cannot be lost any more. Rejects with `LogUnavailable`. */
+export type NoteActivity = (entry: Omit<ActivityRecord, 'v' | 'kind' | 'id' | 'atMs'>) => Promise<void>
+
+interface ActivityParts {
+  readonly eventLog: Pick<EventLog, 'append'>
+  readonly randomness: Randomness
+  readonly nowMs: () => number
+}
+
+export function createActivity({ eventLog, randomness, nowMs }: ActivityParts): NoteActivity {
+  return async (entry) => {
+    const atMs = nowMs()
+    const id = timeOrderedId(randomness, atMs)
+    const record: ActivityRecord = { v: 1, kind: 'activity', id, atMs, ...entry }
+    await eventLog.append('activity', [{ key: recordKey(entry.website, id), value: encodeRecord(record) }])
+  }
+}

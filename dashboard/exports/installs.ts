@@ -1,0 +1,68 @@
+/** The newest installs as CSV, each with where it came from. */
+
+import { csvLine } from './csv.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import type { LogPosition } from '../../domain/logs/walk.ts'
+import { readInstallPage, type InstallFilters, type SourcedInstall } from '../installs/list.ts'
+import type { OrganizationFacts } from '../reads/scope.ts'
+
+const PAGE_ROWS = 5_000
+
+const timeText = (ms: number): string => new Date(ms).toISOString()
+
+type Cell = (row: SourcedInstall) => string | number | null
+
+const COLUMNS: Readonly<Record<string, Cell>> = {
+  received_at: ({ install }) => timeText(install.received_at_ms),
+  website: ({ install }) => install.website,
+  event_id: ({ install }) => install.event_id,
+  event_type: ({ install }) => install.event_type,
+  installation_id: ({ install }) => install.installation_id,
+  install_path: ({ install }) => install.install_path,
+  platform: ({ install }) => install.platform,
+  arch: ({ install }) => install.arch,
+  agent: ({ install }) => install.agent,
+  resolution: ({ install }) => install.resolution,
+  selection_policy: ({ install }) => install.selection_policy,
+  candidate_count: ({ install }) => install.candidate_count,
+  reason: ({ install }) => install.reason,
+  visit_id: ({ install }) => install.visit_id,
+  visit_at: ({ install }) => (install.visit_issued_at_ms === null ? null : timeText(install.visit_issued_at_ms)),
+  page_url: ({ visit }) => visit?.page_url ?? null,
+  referrer: ({ visit }) => visit?.source_referrer ?? null,
+  utm_source: ({ visit }) => visit?.utm_source ?? null,
+  utm_medium: ({ visit }) => visit?.utm_medium ?? null,
+  utm_campaign: ({ visit }) => visit?.utm_campaign ?? null,
+  utm_term: ({ visit }) => visit?.utm_term ?? null,
+  utm_content: ({ visit }) => visit?.utm_content ?? null,
+}
+const BYTE_ORDER_MARK = '\u{FEFF}'
+
+interface InstallExport {
+  readonly reads: OrganizationFacts
+  readonly filters: InstallFilters
+  readonly sinceMs: number
+  readonly from: LogPosition
+  /** Some spreadsheets take a file for UTF-8 only if it begins with a mark. */
+  readonly hasMark: boolean
+  readonly mayGoOn: () => Promise<boolean>
+  /** Told after each page. */
+  readonly onRows: (rows: number) => void
+}
+
+/** The last line is one cell that begins with `#` and counts: without it the download was cut. */
+export async function* exportInstalls(wanted: InstallExport): AsyncGenerator<string> {
+  yield (wanted.hasMark ? BYTE_ORDER_MARK : '') + csvLine(Object.keys(COLUMNS))
+  let rows = 0
+  let position: LogPosition | null = wanted.from
+  while (position !== null && rows < LIMITS.csvExportEvents) {
+    if (!(await wanted.mayGoOn())) throw new Error('the export was ended: its person may not have it any more')
+    const limit = Math.min(PAGE_ROWS, LIMITS.csvExportEvents - rows)
+    const page = await readInstallPage(wanted.reads, { ...wanted, from: position, limit })
+    rows += page.rows.length
+    wanted.onRows(page.rows.length)
+    yield page.rows.map((row) => csvLine(Object.values(COLUMNS).map((cell) => cell(row)))).join('')
+    position = page.next
+  }
+  yield csvLine([`# ${rows} installs${position === null ? '' : '; older ones are left out'}`])
+}

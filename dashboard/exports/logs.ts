@@ -1,0 +1,77 @@
+/** Logs as a download, newest first: whole records as lines of JSON, or one short line of text for each. */
+
+import { LIMITS } from '../../domain/limits.ts'
+import type { LogLineRow } from '../../ports/facts/pages/logs.ts'
+import type { Cursors } from '../logs/cursor.ts'
+import { lineOf } from '../logs/line.ts'
+import { readLogPage, type LogQuestion, type PageClock } from '../logs/pages.ts'
+import type { OrganizationFacts } from '../reads/scope.ts'
+
+/** Keyset pages: none takes long, and look-ups of requests come between them. */
+const PAGE_ROWS = 2_000
+
+export type LogFormat = 'ndjson' | 'text'
+
+/** How a download ended: the last line says it, so that one that was cut is noticed. */
+interface LogTrailer {
+  readonly records: number
+  /** Which limit ended it; null: everything is there. */
+  readonly truncated: 'records' | 'bytes' | null
+  /** The export goes on with this cursor. */
+  readonly continueBefore: string | null
+}
+
+interface LogExport {
+  readonly reads: OrganizationFacts
+  readonly question: LogQuestion
+  readonly format: LogFormat
+  readonly cursors: Cursors
+  readonly clock: PageClock
+  /** Called before each page; the download ends without its last line if it is false. */
+  readonly mayGoOn: () => Promise<boolean>
+  /** Told after each page. */
+  readonly onRows: (rows: number) => void
+}
+
+export async function* exportLogs(wanted: LogExport): AsyncGenerator<string> {
+  const { reads, format, clock, mayGoOn } = wanted
+  let question: LogQuestion | null = { ...wanted.question, limit: PAGE_ROWS, hasBodies: format === 'ndjson' }
+  let [records, bytes] = [0, 0]
+  let last: LogLineRow | null = null
+  const end = (truncated: LogTrailer['truncated']): string => trailerOf(wanted, { records, truncated, last })
+  while (question !== null) {
+    if (!(await mayGoOn())) throw new Error('the export was ended: its person may not have it any more')
+    const { rows, next } = await readLogPage(reads, question, clock)
+    let text = ''
+    for (const row of rows) {
+      const line = format === 'ndjson' ? `${JSON.stringify(lineOf(row))}\n` : textLine(row)
+      bytes += Buffer.byteLength(line)
+      const truncated = records >= LIMITS.logExportRecords ? 'records' : bytes > LIMITS.logExportBytes ? 'bytes' : null
+      if (truncated !== null) return void (yield text + end(truncated))
+      text += line
+      records += 1
+      last = row
+    }
+    wanted.onRows(rows.length)
+    if (text !== '') yield text
+    question = next === null ? null : { ...question, from: next }
+  }
+  yield end(null)
+}
+
+function textLine(row: LogLineRow): string {
+  const at = new Date(row.at_ms).toISOString()
+  return `${[at, row.status, row.method, row.path, row.code || '-', row.bytes, row.id].join(' ')}\n`
+}
+
+function trailerOf(
+  { reads, cursors, format }: LogExport,
+  { records, truncated, last }: Pick<LogTrailer, 'records' | 'truncated'> & { readonly last: LogLineRow | null },
+): string {
+  const isCut = truncated !== null && last !== null
+  const continueBefore = isCut
+    ? cursors.write(reads.organization.id, { beforeMs: last.at_ms, beforeId: last.id })
+    : null
+  const trailer = JSON.stringify({ export: { records, truncated, continueBefore } satisfies LogTrailer })
+  return format === 'ndjson' ? `${trailer}\n` : `# ${trailer}\n`
+}

@@ -1,0 +1,118 @@
+/** Routes of downloads: Logs and installs, made while they are sent; nothing is kept of them. */
+
+import { LIMITS, RATE_RULES } from '../../domain/limits.ts'
+import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import type { NoteActivity } from '../events/activity.ts'
+import type { StillAllowed } from '../events/event-streams.ts'
+import { scopeOf, sessionOf, type Call, type Handler, type HandlersOf, type StreamAnswer } from '../http/call.ts'
+import { logExportHit, refuseByRate } from '../http/limits.ts'
+import type { RouteRow } from '../http/route.ts'
+import { installFilters, installPeriod } from '../installs/list.ts'
+import { INSTALL_LIST_SCHEMA } from '../installs/routes.ts'
+import type { Cursors } from '../logs/cursor.ts'
+import { LOG_LIST_SCHEMA } from '../logs/filters.ts'
+import { CURSOR_PARAMETER, logQuestion, refuseCursor } from '../logs/list.ts'
+import type { PageClock } from '../logs/pages.ts'
+import type { ReadScope } from '../reads/scope.ts'
+import { exportInstalls } from './installs.ts'
+import { exportLogs, type LogFormat } from './logs.ts'
+
+const ORGANIZATION = '/api/organizations/:organization'
+
+export const EXPORT_ROUTES = {
+  logExport: {
+    ...{ method: 'GET', path: `${ORGANIZATION}/logs/export`, needs: 'Member', rate: 'read' },
+    summary: `Logs as a download, newest first: ${LIMITS.logExportRecords.toLocaleString('en')} records or 25 MB, ${RATE_RULES.log_exports.limit} an hour.`,
+    query: {
+      ...LOG_LIST_SCHEMA,
+      cursor: CURSOR_PARAMETER,
+      format: { type: 'string', description: 'Lines of JSON, or of text.', enum: ['ndjson', 'text'] },
+    },
+  },
+  installExport: {
+    ...{ method: 'GET', path: `${ORGANIZATION}/installs/export`, needs: 'Member', rate: 'read' },
+    summary: `Installs as CSV, the ${LIMITS.csvExportEvents.toLocaleString('en')} most recent.`,
+    query: {
+      ...INSTALL_LIST_SCHEMA,
+      excel: { type: 'boolean', description: 'Begin with the mark that some spreadsheets need.' },
+    },
+  },
+} as const satisfies Record<string, RouteRow>
+
+interface ExportParts {
+  readonly scope: ReadScope
+  readonly hotState: Pick<HotState, 'countHits'>
+  readonly cursors: Cursors
+  readonly clock: PageClock
+  readonly stillAllowed: StillAllowed
+  readonly noteActivity: NoteActivity
+  readonly logger: Pick<Logger, 'error'>
+}
+
+export function exportHandlers(parts: ExportParts): HandlersOf<typeof EXPORT_ROUTES> {
+  return { logExport: downloadLogs(parts), installExport: downloadInstalls(parts) }
+}
+
+function downloadLogs(parts: ExportParts): Handler {
+  const { scope, hotState, cursors, clock } = parts
+  return async (call) => {
+    const reads = scope(call)
+    if ('code' in reads) return reads
+    const question = logQuestion(call, reads, { cursors, limit: 0 })
+    if (question === null) return refuseCursor()
+    const limited = await refuseByRate([logExportHit(reads.organization.id)], hotState)
+    if (limited !== null) return limited
+    const format: LogFormat = call.queryValues['format'] === 'text' ? 'text' : 'ndjson'
+    const counted = { rows: 0 }
+    const chunks = exportLogs({
+      ...{ reads, question, format, cursors, clock, mayGoOn: () => parts.stillAllowed(call, 'Member') },
+      onRows: (rows) => void (counted.rows += rows),
+    })
+    const name = format === 'ndjson' ? 'logs.ndjson' : 'logs.log'
+    const contentType = format === 'ndjson' ? 'application/x-ndjson' : 'text/plain; charset=utf-8'
+    return download({ name, contentType, chunks: noted(parts, call, counted, chunks) })
+  }
+}
+
+function downloadInstalls(parts: ExportParts): Handler {
+  return async (call) => {
+    const reads = parts.scope(call)
+    if ('code' in reads) return reads
+    const counted = { rows: 0 }
+    const chunks = exportInstalls({
+      ...{ reads, filters: installFilters(call.queryValues), ...installPeriod(call) },
+      hasMark: call.queryValues['excel'] === true,
+      mayGoOn: () => parts.stillAllowed(call, 'Member'),
+      onRows: (rows) => void (counted.rows += rows),
+    })
+    const contentType = 'text/csv; charset=utf-8'
+    return download({ name: 'installs.csv', contentType, chunks: noted(parts, call, counted, chunks) })
+  }
+}
+
+function download(file: Pick<StreamAnswer, 'contentType' | 'chunks'> & { readonly name: string }): StreamAnswer {
+  const { name, contentType, chunks } = file
+  const headers = { 'Content-Disposition': `attachment; filename="${name}"` }
+  return { kind: 'stream', contentType, headers, chunks }
+}
+
+/** Whatever was sent is noted, also of a download that was cut. */
+async function* noted(
+  { noteActivity, logger }: ExportParts,
+  call: Call,
+  counted: { readonly rows: number },
+  chunks: AsyncIterable<string>,
+): AsyncGenerator<string> {
+  try {
+    yield* chunks
+  } finally {
+    const { organization } = scopeOf(call)
+    const what = call.query.size === 0 ? 'without filters' : `with ${[...call.query.keys()].join(', ')}`
+    await noteActivity({
+      ...{ organization: organization.id, website: '', type: 'export', subject: sessionOf(call).person },
+      message: `${counted.rows} records were downloaded, ${what}.`,
+      logRetentionDays: organization.logRetentionDays,
+    }).catch((error: unknown) => logger.error({ err: error, request: call.requestId }, 'an export was not noted'))
+  }
+}

@@ -1,0 +1,132 @@
+/** Installs: a page of them with where they came from, and one with everything that explains it. */
+
+import { DAY_MS } from '../../domain/durations.ts'
+import { refuse } from '../../domain/errors.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import type { LogPosition } from '../../domain/logs/walk.ts'
+import type { JsonObject } from '../../domain/strict-json.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import type { InstallLineRow, VisitSourceRow } from '../../ports/facts/pages/installs.ts'
+import type { InstallRow } from '../../ports/facts/query-rows.ts'
+import { readJsonColumn } from '../../common/json-column.ts'
+import type { CandidateVerdict } from '../../domain/model.ts'
+import { answer, type Call, type Handler } from '../http/call.ts'
+import type { Cursors } from '../logs/cursor.ts'
+import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
+
+export interface InstallFilters {
+  readonly resolution?: string
+  readonly event_type?: string
+  readonly install_path?: string
+  readonly agent?: string
+}
+
+/** An install beside the visit that it was matched to, if that is still there. */
+export interface SourcedInstall {
+  readonly install: InstallLineRow
+  readonly visit: VisitSourceRow | null
+}
+
+interface InstallQuestion {
+  readonly filters: InstallFilters
+  readonly sinceMs: number
+  readonly from: LogPosition
+  readonly limit: number
+}
+
+interface InstallPage {
+  readonly rows: readonly SourcedInstall[]
+  readonly next: LogPosition | null
+}
+
+/** Newest first. */
+export async function readInstallPage(reads: OrganizationFacts, question: InstallQuestion): Promise<InstallPage> {
+  const { filters, sinceMs, limit } = question
+  const { beforeMs, beforeId } = question.from
+  const bounds = { since_ms: sinceMs, until_ms: beforeId === '' ? beforeMs : beforeMs + 1, limit }
+  const after = beforeId === '' ? {} : { before_ms: beforeMs, before_id: beforeId }
+  const installs = await reads.run('installLines', { ...bounds, ...after, ...filters })
+  const last = installs.at(-1)
+  const isLast = installs.length < limit || last === undefined
+  return {
+    rows: await withVisits(reads, installs),
+    next: isLast ? null : { beforeMs: last.received_at_ms, beforeId: last.event_id },
+  }
+}
+
+async function withVisits(
+  reads: OrganizationFacts,
+  installs: readonly InstallLineRow[],
+): Promise<readonly SourcedInstall[]> {
+  const matched = installs.filter(({ visit_id: id }) => id !== '')
+  const keys = { of_websites: matched.map(({ website }) => website), visit_ids: matched.map((row) => row.visit_id) }
+  const visits = matched.length === 0 ? [] : await reads.run('visitSources', keys)
+  const byKey = new Map(visits.map((visit) => [`${visit.website}/${visit.visit_id}`, visit]))
+  return installs.map((install) => ({ install, visit: byKey.get(`${install.website}/${install.visit_id}`) ?? null }))
+}
+
+export function installFilters(values: JsonObject): InstallFilters {
+  const names = { resolution: 'resolution', eventType: 'event_type', path: 'install_path', agent: 'agent' }
+  return Object.fromEntries(
+    Object.entries(names).flatMap(([name, column]) =>
+      typeof values[name] === 'string' ? [[column, values[name]]] : [],
+    ),
+  )
+}
+
+/** The period that a query names; without one, as long as any website of the organisation keeps its facts. */
+export function installPeriod({ queryValues, nowMs }: Call): { readonly sinceMs: number; readonly from: LogPosition } {
+  const { since, until } = queryValues
+  const oldestMs = nowMs - LIMITS.retentionDays.max * DAY_MS
+  const newestMs = nowMs + LIMITS.clockSkewMs
+  return {
+    sinceMs: typeof since === 'number' ? Math.max(since, oldestMs) : oldestMs,
+    from: { beforeMs: typeof until === 'number' ? Math.min(until, newestMs) : newestMs, beforeId: '' },
+  }
+}
+
+export function listInstalls(scope: ReadScope, cursors: Cursors): Handler {
+  return async (call) => {
+    const reads = scope(call)
+    if ('code' in reads) return reads
+    const list = `installs\0${reads.organization.id}`
+    const { sinceMs, from: newest } = installPeriod(call)
+    const { cursor } = call.queryValues
+    const from = typeof cursor === 'string' ? cursors.read(list, cursor) : newest
+    if (from === null) return refuse('invalid_field', { field: '/cursor', message: 'is none that this list gave' })
+    const filters = installFilters(call.queryValues)
+    const page = await readInstallPage(reads, { filters, sinceMs, from, limit: LIMITS.logsPerPage })
+    return answer({ installs: page.rows, next: page.next === null ? null : cursors.write(list, page.next) })
+  }
+}
+
+/** One event with its verdicts, visits, deliveries and attempts. Another organisation's is not there. */
+export function readInstall(scope: ReadScope, facts: Pick<Facts, 'run'>): Handler {
+  return async (call) => {
+    const reads = scope(call)
+    if ('code' in reads) return reads
+    const { website = '', event: eventId = '' } = call.params
+    if (!reads.websites.some(({ id }) => id === website)) return refuse('not_found')
+    const key = { website, event_id: eventId }
+    const { signal } = call
+    const [install] = await facts.run('installByEvent', key, { signal })
+    if (install === undefined || install.organization !== reads.organization.id) return refuse('not_found')
+    const visits = visitsOf(install)
+    const ids = { websites: visits.map(() => website), visit_ids: visits }
+    return answer({
+      install,
+      visits: visits.length === 0 ? [] : await facts.run('visitsByIds', ids, { signal }),
+      receipts: visits.length === 0 ? [] : await facts.run('receiptHistory', ids, { signal }),
+      handoffs: visits.length === 0 ? [] : await facts.run('handoffsOfVisits', ids, { signal }),
+      deliveries: await facts.run('deliveriesOfInstall', key, { signal }),
+      attempts: await facts.run('attemptsOfInstall', key, { signal }),
+    })
+  }
+}
+
+/** Every visit that was looked at, the chosen one among them. */
+function visitsOf({ verdicts, visit_id: chosen }: InstallRow): readonly string[] {
+  const told = readJsonColumn<CandidateVerdict[]>(verdicts) ?? []
+  const ids = told.flatMap(({ visitId }) => (visitId === null ? [] : [visitId]))
+  return [...new Set(chosen === '' ? ids : [...ids, chosen])]
+}

@@ -1,0 +1,81 @@
+/** Routes of installs and of deliveries: lists, one with its explanation, and sending failed ones again. */
+
+import { LIMITS } from '../../domain/limits.ts'
+import type { JsonSchema } from '../../domain/schema/json-schema.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import type { NoteActivity } from '../events/activity.ts'
+import type { HandlersOf } from '../http/call.ts'
+import type { RouteRow } from '../http/route.ts'
+import type { Cursors } from '../logs/cursor.ts'
+import { WEBSITE_PARAMETER } from '../logs/filters.ts'
+import { CURSOR_PARAMETER } from '../logs/list.ts'
+import type { ReadScope } from '../reads/scope.ts'
+import { readDeliveries, REPLAY_SCHEMA, replayFailed, type ReplayDeliveries } from './deliveries.ts'
+import { listInstalls, readInstall } from './list.ts'
+
+const ORGANIZATION = '/api/organizations/:organization'
+
+const period = {
+  website: WEBSITE_PARAMETER,
+  since: { type: 'integer', description: 'Unix ms, inclusive.', minimum: 0 },
+  until: { type: 'integer', description: 'Unix ms, exclusive.', minimum: 0 },
+} as const satisfies Readonly<Record<string, JsonSchema>>
+
+const text = (description: string): JsonSchema => ({
+  ...{ type: 'string', description, minLength: 1, maxLength: LIMITS.clientHintChars },
+})
+
+/** Of the list of installs and of its export. */
+export const INSTALL_LIST_SCHEMA = {
+  ...period,
+  resolution: {
+    ...{ type: 'string', description: 'What was decided of it.' },
+    enum: ['matched', 'unmatched', 'counted', 'pending'],
+  },
+  eventType: {
+    ...{ type: 'string', description: 'Which event it is.' },
+    enum: ['install_started', 'install_completed', 'first_run'],
+  },
+  path: text('Install path.'),
+  agent: text('Coding agent that ran it.'),
+} as const satisfies Readonly<Record<string, JsonSchema>>
+
+export const INSTALL_ROUTES = {
+  installs: {
+    ...{ method: 'GET', path: `${ORGANIZATION}/installs`, needs: 'Viewer', rate: 'read' },
+    summary: 'Installs, newest first, each with where it came from.',
+    query: { ...INSTALL_LIST_SCHEMA, cursor: CURSOR_PARAMETER },
+  },
+  install: {
+    ...{ method: 'GET', path: `${ORGANIZATION}/installs/:website/:event`, needs: 'Viewer', rate: 'read' },
+    summary: 'One install with its verdicts, visits, deliveries and attempts.',
+  },
+  deliveries: {
+    ...{ method: 'GET', path: `${ORGANIZATION}/deliveries`, needs: 'Viewer', rate: 'read' },
+    summary: 'Deliveries of a period by destination, status and reason.',
+    query: period,
+  },
+  replayDeliveries: {
+    ...{ method: 'POST', path: `${ORGANIZATION}/deliveries/replay`, needs: 'Member', rate: 'write' },
+    summary: 'Send failed deliveries again, up to 50 at a time.',
+    body: REPLAY_SCHEMA,
+  },
+} as const satisfies Record<string, RouteRow>
+
+interface InstallParts {
+  readonly scope: ReadScope
+  readonly facts: Pick<Facts, 'run'>
+  readonly cursors: Cursors
+  readonly replayDeliveries: ReplayDeliveries
+  readonly noteActivity: NoteActivity
+}
+
+export function installHandlers(parts: InstallParts): HandlersOf<typeof INSTALL_ROUTES> {
+  const { scope, facts, cursors } = parts
+  return {
+    installs: listInstalls(scope, cursors),
+    install: readInstall(scope, facts),
+    deliveries: readDeliveries(scope),
+    replayDeliveries: replayFailed(parts),
+  }
+}

@@ -1,0 +1,115 @@
+/** Installs and deliveries of an organisation's websites: lists, newest first, and counts by cause. */
+
+import { selectFrom, type RowsOf } from '../columns.ts'
+import { at, installs, newestFirst, once, pageLimit, pageOf, resolvedAs, within } from '../query-parts.ts'
+import type { LogWindow } from './logs.ts'
+
+type InstallFilters = {
+  readonly before_ms?: number
+  readonly before_id?: string
+  readonly resolution?: string
+  readonly event_type?: string
+  readonly install_path?: string
+  readonly agent?: string
+}
+
+const INSTALL_LINE = selectFrom('installs', [
+  'website',
+  'event_id',
+  'installation_id',
+  'event_type',
+  'received_at',
+  'install_path',
+  'platform',
+  'arch',
+  'agent',
+  'resolution',
+  'selection_policy',
+  'candidate_count',
+  'visit_id',
+  'visit_issued_at',
+  'reason',
+])
+export type InstallLineRow = RowsOf<typeof INSTALL_LINE>
+
+const VISIT_SOURCE = selectFrom('visits', [
+  'website',
+  'visit_id',
+  'page_url',
+  'source_referrer',
+  'utm_source',
+  'utm_medium',
+  'utm_campaign',
+  'utm_term',
+  'utm_content',
+])
+export type VisitSourceRow = RowsOf<typeof VISIT_SOURCE>
+
+/** Columns that no decision changes come first: they narrow what is read of an install. */
+const NARROWING = {
+  event_type: 'event_type = {event_type:String}',
+  install_path: 'install_path = {install_path:String}',
+  agent: 'agent = {agent:String}',
+} as const
+
+const SCOPE = 'website IN {websites:Array(String)} AND organization = {organization:String}'
+const AFTER = `(received_at, event_id) < (${at('before_ms')}, {before_id:String})`
+
+function narrowed(filters: InstallFilters): string {
+  const own = (Object.keys(NARROWING) as (keyof typeof NARROWING)[]).filter((name) => filters[name] !== undefined)
+  return own.map((name) => ` AND ${NARROWING[name]}`).join('')
+}
+
+/** A key that was inserted twice and is not merged yet occurs twice. */
+const CANDIDATES = 3
+
+/** `failed` deliveries wait to be replayed. */
+interface DeliveryGroupRow {
+  readonly website: string
+  readonly destination: string
+  readonly provider: string
+  readonly status: string
+  readonly reason: string
+  readonly deliveries: number
+  readonly first_ms: number
+  readonly last_ms: number
+  /** One of them. */
+  readonly example: string
+  /** Of those that are not over: how many will be, within two hours. */
+  readonly expiring: number
+}
+
+export const INSTALL_QUERIES = {
+  /** Installs of a window. Their keys are found first, from few columns, and read whole only then. */
+  installLines: pageOf<LogWindow & InstallFilters & { readonly limit: number }, InstallLineRow>((params) => {
+    const after = params.before_id === undefined ? '' : ` AND ${AFTER}`
+    const bounds = `${SCOPE} AND ${within('received_at')}${after}`
+    return `SELECT ${INSTALL_LINE.sql}
+    FROM ${installs(`(website, event_id) IN (SELECT website, event_id FROM installs
+      WHERE ${bounds}${narrowed(params)} ${resolvedAs(params)} ${newestFirst('received_at', 'event_id')}
+      LIMIT least({limit:UInt32}, 10000) * ${CANDIDATES})`)}
+    WHERE ${bounds}${narrowed(params)}${params.resolution === undefined ? '' : ' AND resolution = {resolution:String}'}
+    ${newestFirst('received_at', 'event_id')} ${pageLimit()}`
+  }),
+
+  /** Where visits came from, by website and ID as pairs. */
+  visitSources: pageOf<
+    Pick<LogWindow, 'websites' | 'organization'> & {
+      readonly of_websites: readonly string[]
+      readonly visit_ids: readonly string[]
+    },
+    VisitSourceRow
+  >(`SELECT ${VISIT_SOURCE.sql} FROM ${once('visits')}
+    PREWHERE (website, visit_id) IN arrayZip({of_websites:Array(String)}, {visit_ids:Array(String)}) AND ${SCOPE}
+    LIMIT 10000`),
+
+  /** Deliveries that changed in a period, by destination, status and reason, each with one example. */
+  deliveryGroups: pageOf<LogWindow, DeliveryGroupRow>(`
+    SELECT website, destination, provider, status, reason, count() AS deliveries,
+      toUnixTimestamp64Milli(min(changed_at)) AS first_ms, toUnixTimestamp64Milli(max(changed_at)) AS last_ms,
+      argMax(event_id, changed_at) AS example,
+      countIf(status IN ('pending', 'retrying') AND deadline_at < ${at('until_ms')} + INTERVAL 2 HOUR) AS expiring
+    FROM ${once('deliveries')} WHERE ${SCOPE} AND ${within('changed_at')}
+    GROUP BY website, destination, provider, status, reason
+    ORDER BY website, destination, status, deliveries DESC LIMIT 5000`),
+} as const

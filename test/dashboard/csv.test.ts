@@ -1,0 +1,38 @@
+/** Cells of CSV that spreadsheets must not run. */
+
+import { expect } from 'chai'
+
+import { csvLine } from '../../dashboard/exports/csv.ts'
+
+describe('a line of CSV', () => {
+  it('quotes what needs it, and nothing else', () => {
+    expect(csvLine(['plain', 7, null, 'a,b', 'say "x"', 'two\r\nlines', 'שלום 🧭'])).to.equal(
+      'plain,7,,"a,b","say ""x""","two\r\nlines",שלום 🧭\r\n',
+    )
+  })
+
+  it('never begins a cell as a formula does, also after blanks and quotes', () => {
+    const formulas = [
+      '=HYPERLINK("http://x.example","y")',
+      '+1',
+      '-1+cmd|x',
+      '@SUM(A1)',
+      '\t=1',
+      '\r=1',
+      '\r',
+      ' =1',
+      '"=1',
+      "'=1",
+      '\n@x',
+      '＝1',
+    ]
+    for (const formula of formulas) expect(csvLine([formula]), formula).to.match(/^"'/)
+    for (const harmless of ['a=b', '1-2', 'a@b.dev', 'https://a.dev/?x=1'])
+      expect(csvLine([harmless])).to.equal(`${harmless}\r\n`)
+  })
+
+  it('keeps 32 KB as they are', () => {
+    const long = 'x'.repeat(32_768)
+    expect(csvLine([long])).to.equal(`${long}\r\n`)
+  })
+})

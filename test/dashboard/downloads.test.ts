@@ -1,0 +1,90 @@
+/** Downloads that end early: at a limit, with their client, or with the right to have them. */
+
+import { setTimeout as wait } from 'node:timers/promises'
+
+import { expect } from 'chai'
+
+import { organizationOf, startStage, type Stage } from './support/stage.ts'
+
+const WEBSITE = `---\napiVersion: whence.dev/v1alpha1\nkind: Website\nmetadata: { name: acme-one }\nspec: { organizationRef: { name: acme }, displayName: one, primaryOrigin: 'https://one.example', providers: [ga4] }\n`
+const MEMBERS = { 'anna@acme.dev': 'Member', 'olga@acme.dev': 'Owner' }
+const EXPORT = '/api/organizations/acme/logs/export?direction=inbound'
+const QUIET_MS = 400
+
+describe('a download', () => {
+  let stage: Stage
+  let cookies: string
+  let queries: number
+  let body: string
+  /** As many lines as are asked for, each a millisecond older, for ever. */
+  const run = async (_query: string, params: Readonly<Record<string, number>>, { signal }: { signal: AbortSignal }) => {
+    signal.throwIfAborted()
+    queries += 1
+    const { limit = 0, until_ms: untilMs = 0 } = params
+    return Array.from({ length: limit }, (_, index) => {
+      const at_ms = untilMs - 1 - index
+      const id = at_ms.toString(16).padStart(28, '0')
+      return { at_ms, id, website: 'acme-one', kind: 'visit', method: 'POST', status: 200, destination: '', body }
+    })
+  }
+  before(async () => {
+    const manifests = organizationOf('acme', { members: MEMBERS }) + WEBSITE
+    stage = await startStage({ manifests, facts: { run } as never })
+  })
+  beforeEach(async () => {
+    queries = 0
+    body = 'x'
+    cookies = await stage.signIn('anna@acme.dev')
+  })
+  after(() => stage?.stop())
+
+  const start = (signal?: AbortSignal): Promise<Response> =>
+    fetch(stage.url + EXPORT, {
+      headers: { Cookie: cookies, 'Sec-Fetch-Site': 'same-origin' },
+      ...(signal === undefined ? {} : { signal }),
+    })
+  const trailerOf = async (response: Response): Promise<any> =>
+    (JSON.parse((await response.text()).trimEnd().split('\n').at(-1) ?? '') as Record<string, any>)['export']
+
+  /** Resolves once no query has come for a while. */
+  async function quiet(): Promise<number> {
+    for (let seen = -1; seen !== queries; await wait(QUIET_MS)) seen = queries
+    return queries
+  }
+
+  it('ends at 100,000 records and says where to go on', async () => {
+    const trailer = await trailerOf(await start())
+    expect(trailer).to.include({ records: 100_000, truncated: 'records' })
+    const more = await stage.ask('GET', `/api/organizations/acme/logs?cursor=${trailer.continueBefore}`, { cookies })
+    expect(more.status).to.equal(200)
+  })
+
+  it('ends at 25 MB', async () => {
+    body = 'x'.repeat(10_000)
+    const trailer = await trailerOf(await start())
+    expect(trailer.truncated).to.equal('bytes')
+    expect(trailer.records).to.be.within(2_400, 2_600)
+  })
+
+  it('asks nothing more once its client has left, and none while it does not read', async () => {
+    body = 'x'.repeat(2_000)
+    const client = new AbortController()
+    const response = await start(client.signal)
+    const whileWaiting = await quiet()
+    // All that fits 25 MB would be 6 pages.
+    expect(whileWaiting).to.be.within(1, 5)
+    client.abort()
+    await response.text().catch(() => undefined)
+    const atTheEnd = await quiet()
+    expect(atTheEnd - whileWaiting).to.be.at.most(1)
+  })
+
+  it('is cut off without its last line once its person has signed out', async () => {
+    body = 'x'.repeat(2_000)
+    const response = await start()
+    await quiet()
+    await stage.ask('POST', '/api/sign-out', { cookies, body: {} })
+    const failure = await response.text().catch((error: unknown) => error)
+    expect(failure).to.be.instanceOf(Error)
+  })
+})
