@@ -10,6 +10,7 @@ import {
 } from '@tanstack/react-router'
 
 import { ApiProblem } from './data/ask.ts'
+import { filtersOf } from './data/lines.ts'
 import { meQuery, type Me } from './data/queries.ts'
 import { Failed, NotFound } from './parts/states.tsx'
 import { Frame } from './shell/frame.tsx'
@@ -29,7 +30,7 @@ const home = createRoute({
     const { organizations } = await signedIn(context.queries)
     const [first] = organizations
     // eslint-disable-next-line @typescript-eslint/only-throw-error -- how the router is told to go elsewhere
-    if (first !== undefined) throw redirect({ to: '/app/$organization/members', params: { organization: first.id } })
+    if (first !== undefined) throw redirect({ to: '/app/$organization/live', params: { organization: first.id } })
   },
   component: Welcome,
 })
@@ -38,6 +39,19 @@ const organization = createRoute({
   getParentRoute: () => root,
   path: '/app/$organization',
   beforeLoad: ({ context }) => signedIn(context.queries),
+})
+
+const live = createRoute({
+  getParentRoute: () => organization,
+  path: 'live',
+  component: lazyRouteComponent(() => import('./live/live.tsx'), 'LivePage'),
+})
+
+const logs = createRoute({
+  getParentRoute: () => organization,
+  path: 'logs',
+  validateSearch: filtersOf,
+  component: lazyRouteComponent(() => import('./logs/logs.tsx'), 'LogsPage'),
 })
 
 const members = createRoute({
@@ -52,7 +66,7 @@ const account = createRoute({
   component: lazyRouteComponent(() => import('./account/account.tsx'), 'AccountPage'),
 })
 
-const tree = root.addChildren([home, organization.addChildren([members, account])])
+const tree = root.addChildren([home, organization.addChildren([live, logs, members, account])])
 
 export function createPagesRouter(queries: QueryClient) {
   return createRouter({

@@ -12,3 +12,19 @@ export function Moment({ ms }: { readonly ms: number }): ReactNode {
     </time>
   )
 }
+
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
+const DAY_MS = 86_400_000
+
+/** The time of day, with the date if it is older than a day. */
+export function Clock({ ms }: { readonly ms: number }): ReactNode {
+  const iso = new Date(ms).toISOString()
+  const isOld = Date.now() - ms > DAY_MS
+  return (
+    <time dateTime={iso} title={`${iso.replace('T', ' ').slice(0, 23)} UTC`}>
+      {isOld && `${DAY.format(ms)}, `}
+      {CLOCK.format(ms)}
+    </time>
+  )
+}

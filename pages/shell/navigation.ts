@@ -1,7 +1,7 @@
 /** The pages of an organisation: their address, their name, the keys that open them, and what question each answers. */
 
 interface PageEntry {
-  readonly to: '/app/$organization/members' | '/app/$organization/account'
+  readonly to: `/app/$organization/${'live' | 'logs' | 'members' | 'account'}`
   readonly title: string
   /** Pressed after `g`. */
   readonly key: string
@@ -14,6 +14,16 @@ export interface PageGroup {
 }
 
 export const NAVIGATION: readonly PageGroup[] = [
+  {
+    title: 'Watch',
+    pages: [
+      { to: '/app/$organization/live', title: 'Live', key: 'l', question: 'Does it work right now?' },
+      {
+        ...{ to: '/app/$organization/logs', title: 'Logs', key: 'o' },
+        question: 'What exactly was asked, and what was the answer?',
+      },
+    ],
+  },
   {
     title: 'Organisation',
     pages: [

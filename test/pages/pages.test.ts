@@ -1,11 +1,18 @@
 /** Every page in a real browser: it shows itself, nothing is blocked or logged, and axe finds nothing serious. */
 
 import { mkdirSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
 
 import { PAGES } from '../../pages/shell/navigation.ts'
+import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
+import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import { migrate } from '../../ports/facts/migrate.ts'
+import { requestRecord, store } from '../contract/fact-samples.ts'
 import { organizationOf } from '../dashboard/support/stage.ts'
 import { seriousFindings, startPages, type Look, type PagesStage } from './support/stage.ts'
 
@@ -16,19 +23,68 @@ const LOOKS: readonly Look[] = [
   { width: 390, scheme: 'light' },
 ]
 
+const WEBSITE = `---
+apiVersion: whence.dev/v1alpha1
+kind: Website
+metadata: { name: acme-docs }
+spec: { organizationRef: { name: acme }, displayName: Documentation, primaryOrigin: 'https://docs.acme.example', providers: [ga4] }
+`
+
+/** What strangers may send: markup, right to left, four-byte characters. */
+const HOSTILE = '<img src=x onerror=alert(1)> \u202eabc \u{1f600}'
+
+function requestOf(index: number) {
+  const receivedAtMs = Date.now() - index * 40_000
+  const [path, status, code] = (
+    [
+      ['/v1/visits', 201, ''],
+      ['/v1/visits/activate', 200, ''],
+      ['/v1/events', 200, ''],
+      ['/v1/visits', 400, 'invalid_field'],
+    ] as const
+  )[index % 4]!
+  return requestRecord({
+    ...{
+      website: 'acme-docs',
+      organization: 'acme',
+      receivedAtMs,
+      path,
+      status,
+      code,
+      origin: 'https://docs.acme.example',
+    },
+    id: receivedAtMs.toString(16).padStart(12, '0') + index.toString(16).padStart(16, '0'),
+    body: JSON.stringify({ project: 'acme-docs', url: HOSTILE }),
+  })
+}
+
 /** Where pictures go, if somebody wants them. */
 const PICTURES = process.env['WHENCE_PICTURES']
 
 describe('the pages', function () {
   this.timeout(120_000)
+  let folder: string
+  let facts: Facts
   let stage: PagesStage
   before(async () => {
     const manifests = organizationOf('acme', {
       members: { 'owner@acme.dev': 'Owner', 'viewer@acme.dev': 'Viewer', 'admin@acme.dev': 'Admin' },
     })
-    stage = await startPages({ manifests })
+    folder = await mkdtemp(join(tmpdir(), 'whence-facts-'))
+    const connection = await openChdb(folder)
+    await migrate(connection)
+    facts = clickhouseFacts(connection, { nowMs: Date.now })
+    stage = await startPages({ manifests: `${manifests}${WEBSITE}`, facts })
+    await store(
+      facts,
+      Array.from({ length: 40 }, (_, index) => requestOf(index)),
+    )
   })
-  after(() => stage?.stop())
+  after(async () => {
+    await stage?.stop()
+    await facts?.close()
+    await rm(folder, { recursive: true, force: true })
+  })
 
   const looks = process.env['WHENCE_PAGES'] === 'all' ? LOOKS : null
   PAGES.forEach(({ to, title }, index) => {
@@ -50,6 +106,37 @@ describe('the pages', function () {
         await page.close()
       })
     }
+  })
+
+  it('show what strangers sent as text, with everything that is known of one line', async () => {
+    const { page, noise } = await stage.open('viewer@acme.dev', { width: 1280, scheme: 'light' })
+    await page.goto(`${stage.url}/app/acme/logs?status=4xx`)
+    await page.getByRole('button', { name: /:/ }).first().click()
+    const panel = page.getByRole('complementary', { name: 'One line of Logs' })
+    await panel.locator('pre').waitFor()
+    expect(await panel.locator('pre').first().textContent()).to.include(HOSTILE)
+    expect(await page.locator('main img').count()).to.equal(0)
+    expect(await panel.textContent()).to.include('invalid_field')
+    expect(await seriousFindings(page)).to.deep.equal([])
+    if (PICTURES !== undefined) await page.screenshot({ path: join(PICTURES, 'Line-1280-light.png') })
+    expect(noise).to.deep.equal([])
+    await page.close()
+  })
+
+  it('keep their filters in the address alone', async () => {
+    const { page } = await stage.open('viewer@acme.dev', { width: 1280, scheme: 'light' })
+    await page.goto(`${stage.url}/app/acme/logs`)
+    await page.getByRole('table').waitFor()
+    const all = await page.locator('tbody tr').count()
+    await page.getByRole('combobox', { name: 'Status' }).or(page.getByLabel('Status')).first().click()
+    await page.getByRole('option', { name: '4xx' }).click()
+    await page.waitForURL('**/logs?status=4xx')
+    await page.waitForFunction(`document.querySelectorAll('tbody tr').length < ${all}`)
+    const narrowed = await page.locator('tbody tr').count()
+    await page.reload()
+    await page.getByRole('table').waitFor()
+    expect(await page.locator('tbody tr').count()).to.equal(narrowed)
+    await page.close()
   })
 
   it('fit their budget', () => {

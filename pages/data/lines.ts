@@ -1,0 +1,103 @@
+/** Lines of Logs: what the API says of them, what lists are filtered by, and how new ones come. */
+
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+
+import { ask, path, query } from './ask.ts'
+
+export interface LogLine {
+  readonly direction: 'inbound' | 'outbound'
+  readonly website: string
+  /** Unix ms. */
+  readonly at: number
+  readonly id: string
+  readonly kind: string
+  readonly method: string
+  readonly path: string
+  /** 0: no answer came. */
+  readonly status: number
+  readonly code: string
+  readonly durationMs: number
+  readonly origin?: string
+  readonly bytes?: number
+  readonly event?: string
+  readonly destination?: string
+}
+
+interface LogPage {
+  readonly records: readonly LogLine[]
+  /** Unix ms: nothing is missing from here on. */
+  readonly searchedBackTo: number
+  readonly next: string | null
+}
+
+/** As they stand in the address; names and values are those of the API. */
+export interface LogFilters {
+  readonly website?: string
+  readonly direction?: string
+  readonly status?: string
+  readonly kind?: string
+  readonly code?: string
+  readonly path?: string
+  readonly reference?: string
+  readonly text?: string
+}
+
+export const FILTER_NAMES = ['website', 'direction', 'status', 'kind', 'code', 'path', 'reference', 'text'] as const
+
+/** The filters of an address; anything else in it is left out. */
+export function filtersOf(search: Readonly<Record<string, unknown>>): LogFilters {
+  return Object.fromEntries(
+    FILTER_NAMES.flatMap((name) => {
+      const value = search[name]
+      return (typeof value === 'string' || typeof value === 'number') && value !== '' ? [[name, String(value)]] : []
+    }),
+  )
+}
+
+function logsPath(organization: string): string {
+  return path('/api/organizations/:organization/logs', { organization })
+}
+
+export function logsQuery(organization: string, filters: LogFilters) {
+  return infiniteQueryOptions({
+    queryKey: ['logs', organization, filters],
+    queryFn: ({ pageParam, signal }) =>
+      ask<LogPage>(logsPath(organization) + query({ ...filters, cursor: pageParam ?? undefined }), { signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next }) => next,
+  })
+}
+
+/** Where new lines come from. A stream takes no free text: only stored lines can be searched. */
+export function tailPath(organization: string, { text: _, ...filters }: LogFilters): string {
+  return `${logsPath(organization)}/tail${query({ ...filters })}`
+}
+
+export function livePath(organization: string): string {
+  return path('/api/organizations/:organization/live', { organization })
+}
+
+/** A line with its bodies, under the names of the stored columns. */
+export type LineDetail = Readonly<Record<string, unknown>>
+
+export function lineQuery(organization: string, line: LogLine) {
+  const { direction, website, id, event = '' } = line
+  const values = { organization, website, id, event }
+  const address =
+    direction === 'inbound'
+      ? path('/api/organizations/:organization/logs/requests/:website/:id', values)
+      : path('/api/organizations/:organization/logs/attempts/:website/:event/:id', values)
+  return queryOptions({
+    queryKey: ['line', organization, direction, website, id],
+    queryFn: ({ signal }) => ask<LineDetail>(address, { signal }),
+    staleTime: Infinity,
+  })
+}
+
+/** What to search by for something that a person pastes; a receipt goes into a body, never into an address. */
+export function resolveReference(organization: string, text: string): Promise<readonly string[]> {
+  return ask<{ readonly references: readonly string[] }>(`${logsPath(organization)}/reference`, {
+    method: 'POST',
+    body: { text },
+  }).then(({ references }) => references)
+}

@@ -1,0 +1,71 @@
+/** Live: what comes in right now. The first page that people open: does it work? */
+
+import { useQuery } from '@tanstack/react-query'
+import { useState, type ReactNode } from 'react'
+
+import { path } from '../data/ask.ts'
+import { livePath, type LogLine } from '../data/lines.ts'
+import { overviewQuery } from '../data/overview.ts'
+import { useLines } from '../data/use-lines.ts'
+import { LinePanel } from '../parts/line-panel.tsx'
+import { LineTable } from '../parts/line-table.tsx'
+import { Empty, Page } from '../parts/states.tsx'
+import { useOrganization } from '../shell/organization.tsx'
+
+export function LivePage(): ReactNode {
+  const organization = useOrganization()
+  return organization === null ? null : <Live organization={organization.id} />
+}
+
+function Live({ organization }: { readonly organization: string }): ReactNode {
+  const [open, setOpen] = useState<LogLine | null>(null)
+  const { data } = useQuery(overviewQuery(organization))
+  const list = path('/api/organizations/:organization/logs?direction=inbound', { organization })
+  const { lines, state } = useLines({ stream: livePath(organization), list, isOn: true })
+  const visits = data?.hours.reduce((sum, hour) => sum + hour.visits, 0)
+  return (
+    <Page title="Live" question="Does it work right now?">
+      <dl className="tiles">
+        <Tile title="Visits in 24 hours" value={visits} />
+        <Tile title="Websites" value={data?.websites.length} />
+        <Tile title="Requests in view" value={lines.length} />
+      </dl>
+      <p className="question pulse" role="status" data-state={state}>
+        {WORDS[state]}
+      </p>
+      <div className="split" data-open={open === null ? undefined : true}>
+        {lines.length > 0 ? (
+          <LineTable lines={lines} selected={open?.id ?? null} onSelect={setOpen} />
+        ) : (
+          <Waiting state={state} />
+        )}
+        {open !== null && <LinePanel organization={organization} line={open} onClose={() => setOpen(null)} />}
+      </div>
+    </Page>
+  )
+}
+
+const WORDS = {
+  connecting: 'Connecting …',
+  live: 'Live: the last half hour, and what comes',
+  polling: 'Live, looked at every five seconds',
+  paused: 'Paused while nobody looks',
+} as const
+
+function Tile({ title, value }: { readonly title: string; readonly value: number | undefined }): ReactNode {
+  return (
+    <div className="tile">
+      <dt>{title}</dt>
+      <dd>{value === undefined ? '–' : value.toLocaleString()}</dd>
+    </div>
+  )
+}
+
+function Waiting({ state }: { readonly state: string }): ReactNode {
+  if (state === 'connecting') return null
+  return (
+    <Empty title="Nothing came in the last half hour">
+      Open a page of your website that has the script tag. It appears here within a second or two, without a reload.
+    </Empty>
+  )
+}

@@ -1,0 +1,109 @@
+/** One line with its exact bodies, as text: whatever a stranger sent, it is shown and never run. */
+
+import { Button, CloseButton } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useState, type ReactNode } from 'react'
+
+import { lineQuery, type LineDetail, type LogLine } from '../data/lines.ts'
+import { Status } from './line-table.tsx'
+import { Loading, Problem } from './states.tsx'
+import { Moment } from './time.tsx'
+import { curlOf } from './curl.ts'
+
+interface LinePanelProps {
+  readonly organization: string
+  readonly line: LogLine
+  readonly onClose: () => void
+}
+
+export function LinePanel({ organization, line, onClose }: LinePanelProps): ReactNode {
+  const { data, error } = useQuery(lineQuery(organization, line))
+  return (
+    <aside className="panel" aria-label="One line of Logs">
+      <header>
+        <h2>
+          {line.method} {line.path}
+        </h2>
+        <CloseButton aria-label="Close" onClick={onClose} />
+      </header>
+      <dl className="facts">
+        <dt>When</dt>
+        <dd>
+          <Moment ms={line.at} />
+        </dd>
+        <dt>Answer</dt>
+        <dd>
+          <Status status={line.status} code={line.code} /> in {line.durationMs} ms
+        </dd>
+        <dt>Website</dt>
+        <dd>{line.website}</dd>
+        {line.origin !== undefined && line.origin !== '' && (
+          <>
+            <dt>Origin</dt>
+            <dd>{line.origin}</dd>
+          </>
+        )}
+        <dt>ID</dt>
+        <dd>
+          <code>{line.id}</code>
+        </dd>
+      </dl>
+      <Problem error={error} />
+      {data === undefined ? error === null && <Loading what="the line" /> : <Bodies line={line} detail={data} />}
+    </aside>
+  )
+}
+
+function Bodies({ line, detail }: { readonly line: LogLine; readonly detail: LineDetail }): ReactNode {
+  const bodies = BODY_NAMES.flatMap(({ column, title }) => {
+    const text = detail[column]
+    return typeof text === 'string' && text !== '' ? [{ title, text }] : []
+  })
+  return (
+    <>
+      {bodies.map(({ title, text }) => (
+        <section key={title}>
+          <h3>{title}</h3>
+          <pre tabIndex={0}>{pretty(text)}</pre>
+        </section>
+      ))}
+      {bodies.length === 0 && <p className="question">No body is kept of this one.</p>}
+      {line.direction === 'inbound' && (
+        <CopyButton what="as curl" text={curlOf(line, bodyOf(detail), location.origin)} />
+      )}
+    </>
+  )
+}
+
+const BODY_NAMES = [
+  { column: 'body', title: 'Body' },
+  { column: 'request_body', title: 'What was sent' },
+  { column: 'response_body', title: 'What came back' },
+  { column: 'answer', title: 'Answer' },
+] as const
+
+function bodyOf({ body }: LineDetail): string {
+  return typeof body === 'string' ? body : ''
+}
+
+/** JSON with line breaks; everything else as it came. */
+function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}
+
+function CopyButton({ what, text }: { readonly what: string; readonly text: string }): ReactNode {
+  const [isCopied, setIsCopied] = useState(false)
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(text)
+    setIsCopied(true)
+  }
+  return (
+    <Button variant="default" size="xs" onClick={() => void copy()}>
+      {isCopied ? 'Copied' : `Copy ${what}`}
+    </Button>
+  )
+}
