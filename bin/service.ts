@@ -5,6 +5,7 @@ import { createRecordReader } from '../delivery/record-reader.ts'
 import type { Worker } from '../delivery/worker/worker.ts'
 import type { ProviderId } from '../domain/providers/index.ts'
 import type { EventLog } from '../ports/event-log/event-log.ts'
+import type { FactsConnection } from '../ports/facts/engine/connection.ts'
 import type { Facts } from '../ports/facts/facts.ts'
 import { migrate } from '../ports/facts/migrate.ts'
 import type { HotState } from '../ports/hot-state/hot-state.ts'
@@ -13,6 +14,7 @@ import type { Keyring } from '../runtime/keyring.ts'
 import { createRegistry } from '../runtime/metrics.ts'
 import { reportCatalog } from './wiring/catalog-report.ts'
 import { folderResources, openDashboard, type OpenDashboard } from './wiring/dashboard.ts'
+import { openBackupSource } from './wiring/backup.ts'
 import { openDataFolder } from './wiring/data-folder.ts'
 import { engines, type EngineParts } from './wiring/engines.ts'
 import { recallAnswers } from '../delivery/recovery/recall-answers.ts'
@@ -47,6 +49,7 @@ interface Foundation extends ServiceOptions {
   readonly hotState: HotState
   readonly store: StoreWatch
   readonly facts: Facts
+  readonly connection: FactsConnection
   readonly registry: Registry
 }
 
@@ -62,7 +65,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const sendTest = (request: SendTestRequest) =>
     answerSendTest({ settings, catalog: catalog.current(), credentials: catalog.credentials() }, request)
   const dashboard = await openDashboard({ ...foundation, ...folderResources(foundation) })
-  const backend = { ...localBackend({ facts, eventLog }), sendTest, signInLink: dashboard.signInLink }
+  const backend = {
+    ...localBackend({ facts, eventLog }),
+    sendTest,
+    signInLink: dashboard.signInLink,
+    stageBackup: openBackupSource({ ...foundation, data: settings.data }).stage,
+  }
   await lifecycle.start(
     'tools',
     () => serveTools(settings.data, backend),
@@ -119,7 +127,7 @@ async function layFoundation(options: ServiceOptions): Promise<Foundation> {
   await hotState.flush()
   if (recalled > 0) logger.info({ recalled }, 'answers restored that a crash had cut off')
   reportCatalog({ catalog, eventLog, nowMs })
-  return { ...options, keys, catalog, eventLog, hotState, store, facts, registry }
+  return { ...options, keys, catalog, eventLog, hotState, store, facts, connection, registry }
 }
 
 /** Facts-writer, late revocations, dispatch and one worker per provider. */

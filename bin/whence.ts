@@ -28,6 +28,8 @@ const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
   'send-test': async () => (await import('./tools/send-test.ts')).sendTestTool,
   'rebuild-state': async () => (await import('./tools/rebuild-state.ts')).rebuildStateTool,
   check: async () => (await import('./tools/check.ts')).checkTool,
+  backup: async () => (await import('./tools/backup/backup.ts')).backupTool,
+  restore: async () => (await import('./tools/backup/restore.ts')).restoreTool,
   lint: async () => (await import('./tools/lint.ts')).lintTool,
 }
 

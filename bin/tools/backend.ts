@@ -4,18 +4,14 @@
  */
 
 import { existsSync } from 'node:fs'
-import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
-import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
 import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
-import { migrate } from '../../ports/facts/migrate.ts'
-import { openLmdb } from '../../ports/shared/lmdb/environment.ts'
 import type { EngineUrl } from '../../runtime/settings/parse.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
 import { connectTools } from './control.ts'
-import { complain } from '../terminal/output.ts'
+import { openFolders } from './folders.ts'
 import type { ToolBackend } from './live.ts'
 
 interface OpenBackend extends ToolBackend {
@@ -44,26 +40,8 @@ export async function openBackend(settings: Settings): Promise<OpenBackend> {
     // Opening would make an empty folder, and then report that it is empty.
     if (!existsSync(location)) throw new Error(`there is no data in ${location}; --data names the service's folder`)
   }
-  return openFolders(logEngine.location, factsEngine.location)
-}
-
-async function openFolders(logFolder: string, factsFolder: string): Promise<OpenBackend> {
-  // After a failed write, nothing in the folder can be trusted any more, and neither can this process.
-  const onFatal = (error: Error): void => {
-    complain(`whence: ${error.message}\n`)
-    process.exit(1)
-  }
-  const environment = await openLmdb(logFolder, { onFatal, nowMs: Date.now })
-  const connection = await openChdb(factsFolder)
-  await migrate(connection)
-  const facts = clickhouseFacts(connection, { nowMs: Date.now })
-  const eventLog = await lmdbEventLog(environment)
-  const close = async (): Promise<void> => {
-    await eventLog.close()
-    await facts.close()
-    await environment.close()
-  }
-  return { ...localBackend({ facts, eventLog }), isLive: false, close }
+  const folders = await openFolders(logEngine.location, factsEngine.location)
+  return { ...localBackend(folders), isLive: false, close: folders.close }
 }
 
 /** Each is connected on first use: most tools need only one of the two, and only that one must be set. */

@@ -9,7 +9,7 @@ import type { LiveTools } from './live.ts'
 /** Unix socket addresses hold about 104 bytes. */
 const SOCKET_PATH_BYTES = 100
 const MESSAGE_BYTES = 64 * 1024 * 1024
-const METHODS = ['run', 'read', 'append', 'sendTest', 'signInLink'] as const
+const METHODS = ['run', 'read', 'append', 'sendTest', 'signInLink', 'stageBackup'] as const
 type Method = (typeof METHODS)[number]
 
 export interface ToolServer {
@@ -61,6 +61,7 @@ export async function connectTools(data: string): Promise<LiveTools | null> {
     append: (...args) => call('append', args),
     sendTest: (...args) => call('sendTest', args),
     signInLink: (...args) => call('signInLink', args),
+    stageBackup: (...args) => call('stageBackup', args),
   }
   return backend as unknown as LiveTools
 }

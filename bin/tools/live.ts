@@ -2,6 +2,7 @@
 
 import type { SendTestReport } from '../../delivery/tools/send-test.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { StagedBackup } from '../wiring/backup.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { OpenDashboard } from '../wiring/dashboard.ts'
 
@@ -14,6 +15,8 @@ export interface ToolBackend {
 /** What a running process offers besides its stores. */
 export interface LiveTools extends ToolBackend {
   readonly sendTest: (request: SendTestRequest) => Promise<SendTestResult>
+  /** Copies the stores into a folder that the caller takes what it needs from and removes. */
+  readonly stageBackup: () => Promise<StagedBackup>
   /** The address of a link; rejects with the reason in words. */
   readonly signInLink: OpenDashboard['signInLink']
 }

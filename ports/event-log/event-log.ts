@@ -135,6 +135,11 @@ export interface EventLog {
   health(): EventLogHealth
   /** Only on a log with a spool in front of it (`spooled.ts`). */
   spool?(): SpoolHealth
+  /**
+   * Only on a log in a folder of this machine: copies everything on it into another folder, and what shares its commits,
+   * while it is in use. Every append that had resolved before the call is in the copy.
+   */
+  copyTo?(folder: string): Promise<void>
   /** Refuses new appends, finishes those accepted, stops consumers. */
   close(): Promise<void>
 }

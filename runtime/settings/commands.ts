@@ -272,6 +272,20 @@ export const COMMANDS = {
     },
     positionals: ['URL'],
   },
+  backup: {
+    summary: 'Copy everything that a service on one machine keeps into an empty folder; it may keep running.',
+    settings: TOOL,
+    engines: 'folders',
+    flags: {},
+    positionals: ['FOLDER'],
+  },
+  restore: {
+    summary: 'Put a backup into an empty data folder, before the service starts on it.',
+    settings: ['data'],
+    engines: 'folders',
+    flags: {},
+    positionals: ['FOLDER'],
+  },
   lint: {
     summary: 'Check a folder of custom resources and print every problem.',
     settings: ['manifests'],

@@ -209,6 +209,10 @@ class LogInLmdb implements LmdbEventLog {
     return this.#trimming
   }
 
+  copyTo(folder: string): Promise<void> {
+    return this.#environment.copyTo(folder)
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     if (this.#trimTimer !== null) clearInterval(this.#trimTimer)

@@ -38,6 +38,7 @@ export async function openChdb(folder: string, options: ChdbOptions = {}): Promi
   const engine = await startEngine(path, options.memoryBytes ?? DEFAULT_MEMORY_BYTES)
   const writes = createTurns()
   const reads = createTurns()
+  const copies = createTurns()
   const connection: FactsConnection = {
     kind: 'chdb',
     isExclusive: true,
@@ -45,8 +46,12 @@ export async function openChdb(folder: string, options: ChdbOptions = {}): Promi
     query: (statement, parameters, options) => reads.take(options, () => select(engine.reader, statement, parameters)),
     insert: (insert) =>
       writes.take(WRITE, () => insertFromFile(engine.writer, join(inbox, `${randomUUID()}.tsv`), insert)),
+    copies: {
+      write: (copy) => copies.take(WRITE, () => engine.copy(`BACKUP DATABASE default TO ${fileAt(copy)}`)),
+      read: (copy) => copies.take(WRITE, () => engine.copy(`RESTORE DATABASE default FROM ${fileAt(copy)}`)),
+    },
     close: async () => {
-      await Promise.all([writes.idle(), reads.idle()])
+      await Promise.all([writes.idle(), reads.idle(), copies.idle()])
       await engine.close()
     },
   }
@@ -76,6 +81,8 @@ type ClientConnection = NonNullable<ClickHouseClientConfigOptions['connection']>
 interface Engine {
   readonly writer: ClickHouseClient
   readonly reader: ClickHouseClient
+  /** Runs a statement on a connection of its own, which inserts and queries do not wait for. */
+  copy(statement: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -92,6 +99,14 @@ async function startEngine(path: string, memoryBytes: number): Promise<Engine> {
   return {
     writer,
     reader,
+    copy: async (statement) => {
+      const client = createClient({ connection: connect() })
+      try {
+        await run(client, statement)
+      } finally {
+        await client.close()
+      }
+    },
     close: async () => {
       await Promise.all([writer.close(), reader.close()])
       anchor.close()
@@ -115,8 +130,14 @@ function engineArguments(memoryBytes: number): readonly string[] {
     query_condition_cache_size: 8 * MIB,
     compiled_expression_cache_size: 8 * MIB,
     os_threads_nice_value_merge_mutate: 10,
+    // Nobody but this program gives the engine statements.
+    'backups.allowed_path': '/',
   }
   return Object.entries(settings).map(([name, value]) => `--${name}=${value}`)
+}
+
+function fileAt(path: string): string {
+  return `File('${resolve(path).replaceAll('\\', '\\\\').replaceAll("'", "''")}')`
 }
 
 async function run(client: ClickHouseClient, statement: string): Promise<void> {

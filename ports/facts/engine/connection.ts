@@ -40,7 +40,17 @@ export interface FactsConnection {
   command(statement: string): Promise<void>
   query(statement: string, parameters: QueryParameters, options: QueryOptions): Promise<readonly unknown[]>
   insert(insert: InsertStatement): Promise<void>
+  /** Only on an engine in this process; a server has means of its own. */
+  readonly copies?: FactsCopies
   close(): Promise<void>
+}
+
+/** Copies of all tables in a folder of this machine. Each table is copied as it is at one moment, while inserts go on. */
+export interface FactsCopies {
+  /** The folder must not exist yet. */
+  write(folder: string): Promise<void>
+  /** Makes the tables anew from a copy; there must be none of their names. */
+  read(folder: string): Promise<void>
 }
 
 /** `SETTINGS a = 1, b = 'x'`; values come from this service, never from a client. */

@@ -36,6 +36,11 @@ export interface LmdbEnvironment {
   openLog(name: string): Database<Buffer, Buffer>
   /** Keys and values are strings; reads see unstored writes too. */
   openTable(name: string): Table
+  /**
+   * Copies everything stored into an existing folder, synced to disk, while writes go on; those made before the call are in
+   * it. Pages that hold nothing any more are left out, and with them what was deleted.
+   */
+  copyTo(folder: string): Promise<void>
   /** Stores what is left, closes the files and releases the folder. Close the adapters first. */
   close(): Promise<void>
 }
@@ -89,6 +94,12 @@ export async function openLmdb(path: string, options: LmdbOptions): Promise<Lmdb
       committer,
       openLog: (name) => opened(root.openDB<Buffer, Buffer>(name, { encoding: 'binary', keyEncoding: 'binary' })),
       openTable: (name) => openTable(opened(root.openDB<string, string>(name, { encoding: 'string' })), committer),
+      async copyTo(target) {
+        await committer.durable()
+        const isCompact = true
+        await root.backup(target, isCompact)
+        await syncFolder(target)
+      },
       async close() {
         await committer.close()
         headRoom?.close()

@@ -4,7 +4,7 @@
  */
 
 import { execFile } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -15,9 +15,12 @@ import { MANIFESTS } from '../../../fixtures/service/service.ts'
 import { ROOT } from '../../tidy/source-files.ts'
 
 const run = promisify(execFile)
-const COMMAND_MS = 120_000
-/** Their size keeps them out of a short test: they are those of this checkout. */
-const ENGINES = ['chdb', 'lmdb']
+const COMMAND_MS = 300_000
+/**
+ * Installing hundreds of packages takes too long for every day (test/long does), so it has none; those of this checkout are
+ * linked in their place.
+ */
+const WITHOUT_OTHERS = { dependencies: {}, optionalDependencies: {} }
 const READY_TRIES = 600
 
 export interface Machine {
@@ -34,7 +37,7 @@ export interface Machine {
   readonly edit: () => Promise<void>
   readonly ready: () => Promise<void>
   readonly journal: () => Promise<string>
-  /** Makes the package of a version in the folder where the guide expects it, in place of any other. */
+  /** Packs what is built, as this version, where the guide expects it, in place of any other. */
   readonly bring: (version: string) => Promise<void>
   readonly remove: () => Promise<void>
 }
@@ -46,6 +49,7 @@ export async function makeMachine(): Promise<Machine> {
   for (const path of ['/etc/systemd/system', '/etc/caddy', '/var/lib', '/var/backups', '/usr/local'])
     await mkdir(at(path), { recursive: true })
   await writeStandIns(at('/stand-ins'), folder)
+  await buildServerPackage(at('/built'))
   const onMachine = (text: string): string =>
     text
       .replaceAll(/(?<![\w.$}-])\/(etc|var|usr\/local)\b/g, `${folder}/$1`)
@@ -67,7 +71,6 @@ export async function makeMachine(): Promise<Machine> {
       let output = ''
       for (const block of await blocksUnder(heading)) {
         output += await sh(block)
-        await linkEngines(at('/usr/local/lib/node_modules/whence-server/node_modules'))
       }
       return output
     },
@@ -111,29 +114,16 @@ async function answers(url: string): Promise<void> {
 async function packInto(folder: string, version: string): Promise<void> {
   for (const name of await readdir(folder)) if (name.endsWith('.tgz')) await rm(join(folder, name))
   const built = join(folder, 'built')
-  await buildServerPackage(built)
-  await rewrite(join(built, 'package.json'), (manifest) => ({ ...manifest, version, optionalDependencies: {} }))
+  await rewrite(join(built, 'package.json'), (manifest) => ({ ...manifest, version, ...WITHOUT_OTHERS }))
   await rewrite(join(built, 'npm-shrinkwrap.json'), (lock) => {
-    const all = Object.entries(lock['packages'] as Record<string, { readonly optional?: true }>)
-    const own = { ...all[0]?.[1], version, optionalDependencies: {} }
-    const needed = all.filter(([place, { optional }]) => place !== '' && optional !== true)
-    return { ...lock, version, packages: { '': own, ...Object.fromEntries(needed) } }
+    const packages = lock['packages'] as Readonly<Record<string, object>>
+    return { ...lock, version, packages: { '': { ...packages[''], version, ...WITHOUT_OTHERS } } }
   })
   await run('npm', ['pack', '--silent', built], { cwd: folder, timeout: COMMAND_MS })
 }
 
 async function rewrite(file: string, change: (content: Record<string, unknown>) => object): Promise<void> {
   await writeFile(file, JSON.stringify(change(JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>)))
-}
-
-/** After an install of a package that was packed without them. */
-async function linkEngines(modules: string): Promise<void> {
-  for (const name of ENGINES) {
-    const link = symlink(join(ROOT, 'node_modules', name), join(modules, name))
-    await link.catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST' && error.code !== 'ENOENT') throw error
-    })
-  }
 }
 
 async function writeStandIns(folder: string, root: string): Promise<void> {
@@ -143,9 +133,11 @@ async function writeStandIns(folder: string, root: string): Promise<void> {
   const scripts = {
     useradd: 'exit 0',
     // Groups and owners need root and an account.
-    install: WITHOUT_GROUP,
+    install: WITHOUT_OWNER,
     runuser: '[ "$1 $3" = "-u --" ] || exit 64\nshift 3\nexec "$@"',
-    npm: `exec ${npm} "$@" --prefer-offline --no-audit --no-fund --loglevel=error`,
+    npm: `${npm} "$@" --prefer-offline --no-audit --no-fund --loglevel=error
+# In the place of the packages that it was packed without.
+ln -sfn ${ROOT}/node_modules ${root}/usr/local/lib/node_modules/whence-server/node_modules`,
     systemctl: SYSTEMCTL.replaceAll('@ROOT@', root).replaceAll('@NODE@', node),
   }
   for (const [name, text] of Object.entries(scripts)) {
@@ -154,12 +146,12 @@ async function writeStandIns(folder: string, root: string): Promise<void> {
   }
 }
 
-const WITHOUT_GROUP = `left=$#
+const WITHOUT_OWNER = `left=$#
 while [ $left -gt 0 ]; do
   word=$1
   shift
   left=$((left - 1))
-  if [ "$word" = -g ]; then shift; left=$((left - 1)); else set -- "$@" "$word"; fi
+  if [ "$word" = -g ] || [ "$word" = -o ]; then shift; left=$((left - 1)); else set -- "$@" "$word"; fi
 done
 exec /usr/bin/install "$@"`
 

@@ -15,16 +15,27 @@ import { makeMachine, type Machine } from './machine.ts'
 const run = promisify(execFile)
 
 describe('one machine', function () {
-  this.timeout(180_000)
+  this.timeout(600_000)
   let machine: Machine
 
   before(async () => {
     machine = await makeMachine()
-    await machine.bring('1.0.0')
   })
   after(() => machine?.remove())
 
+  it('gets packages by digest, without those that only build and test', async () => {
+    const lock = JSON.parse(await readFile(machine.at('/built/npm-shrinkwrap.json'), 'utf8')) as {
+      packages: Record<string, { integrity?: string; dependencies?: object; optionalDependencies?: object }>
+    }
+    const { '': own, ...others } = lock.packages
+    const direct = Object.keys({ ...own?.dependencies, ...own?.optionalDependencies })
+    expect(direct).to.include.members(['express', 'lmdb', 'chdb'])
+    for (const name of direct) expect(others[`node_modules/${name}`]?.integrity, name).to.match(/^sha512-/)
+    for (const name of ['mocha', 'typescript', 'eslint']) expect(others).not.to.have.property(`node_modules/${name}`)
+  })
+
   it('gets the commands by npm, from any folder and through links', async () => {
+    await machine.bring('1.0.0')
     expect(await machine.follow('Install')).to.match(/^whence 1\.0\.0$/m)
     expect(await machine.sh('cd / && kubectl-whence --help')).to.match(/^Usage: kubectl whence/)
   })
@@ -43,6 +54,30 @@ describe('one machine', function () {
     await until(async () => (await visit()) === 200)
     const hashes = await machine.sh('runuser -u whence -- whence logs --data /var/lib/whence --json')
     expect(hashes).to.contain('"path":"/v1/visits"')
+  })
+
+  it('keeps what was collected over a backup, an upgrade, a roll back and a restore', async () => {
+    const visits = async (): Promise<number> => {
+      const lines = await machine.sh('runuser -u whence -- whence logs --data /var/lib/whence --json')
+      return lines.split('\n').filter((line) => line.includes('"path":"/v1/visits"')).length
+    }
+    const before = await visits()
+    expect(await machine.follow('Backup')).to.contain('holds everything that was answered before')
+    await machine.bring('1.1.0')
+    await machine.follow('Upgrade')
+    await machine.ready()
+    expect(await machine.sh('whence --version')).to.equal('whence 1.1.0\n')
+    expect(await postTls(machine.tlsPort, visitBody())).to.equal(200)
+    await until(async () => (await visits()) === before + 1)
+    await machine.bring('1.0.0')
+    await machine.follow('Roll back')
+    await machine.ready()
+    expect(await machine.sh('whence --version')).to.equal('whence 1.0.0\n')
+    expect(await visits()).to.equal(before)
+    await machine.follow('Restore')
+    await machine.ready()
+    expect(await visits()).to.equal(before)
+    expect(await postTls(machine.tlsPort, visitBody())).to.equal(200)
   })
 
   it('stops when it is told to: the signal reaches the service', async () => {

@@ -1,0 +1,60 @@
+/** `whence backup DIR`: a copy of everything that a service on one machine keeps, while it runs or while it does not. */
+
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { RunOutcome, Settings } from '../../../runtime/settings/settings.ts'
+import { openBackupSource, type StagedBackup } from '../../wiring/backup.ts'
+import { version } from '../../wiring/version.ts'
+import { connectTools } from '../control.ts'
+import { openFolders } from '../folders.ts'
+import { print } from '../../terminal/output.ts'
+import { copyInto, mustBeEmpty, writeManifest } from './files.ts'
+
+/** Of the data folder, what is not in the stores. */
+const BESIDE = ['secret', 'dashboard']
+
+export async function backupTool({ settings, positionals }: RunOutcome): Promise<number> {
+  const [named = ''] = positionals
+  if (named === '') throw new Error('name the folder that the backup goes to')
+  const folder = resolve(named)
+  mustBeEmpty(folder)
+  const staged = await stage(settings)
+  try {
+    await keep(staged, settings.data, folder)
+  } finally {
+    rmSync(staged.folder, { recursive: true, force: true })
+  }
+  const began = new Date(staged.beganAtMs).toISOString()
+  print(`${folder} holds everything that was answered before ${began}\n`)
+  if (!existsSync(join(folder, 'secret')))
+    print('The master secret lies outside of the data folder and is not part of it: keep it beside.\n')
+  return 0
+}
+
+/** By the running service, or, if none runs, from its folders. */
+async function stage(settings: Settings): Promise<StagedBackup> {
+  const { data, eventLog, facts } = settings
+  if (eventLog?.scheme !== 'lmdb' || facts?.scheme !== 'chdb')
+    throw new Error('backs up a service on one machine only; Kafka and ClickHouse have means of their own')
+  const live = await connectTools(data)
+  if (live !== null) return live.stageBackup()
+  for (const { location } of [eventLog, facts])
+    if (!existsSync(location)) throw new Error(`there is no data in ${location}; --data names the service's folder`)
+  const folders = await openFolders(eventLog.location, facts.location)
+  try {
+    return await openBackupSource({ ...folders, data, nowMs: Date.now }).stage()
+  } finally {
+    await folders.close()
+  }
+}
+
+/** The manifest comes last: a folder with one is whole. */
+async function keep({ folder: staged, beganAtMs }: StagedBackup, data: string, folder: string): Promise<void> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const parts = ['lmdb', 'facts'].map((name) => [join(staged, name), name] as const)
+  const beside = BESIDE.map((name) => [join(data, name), name] as const).filter(([source]) => existsSync(source))
+  let files: Readonly<Record<string, string>> = {}
+  for (const [source, name] of [...parts, ...beside]) files = { ...files, ...(await copyInto(folder, source, name)) }
+  const beganAt = new Date(beganAtMs).toISOString()
+  await writeManifest(folder, { format: 'whence-backup', formatVersion: 1, version: version(), beganAt, files })
+}

@@ -1,0 +1,85 @@
+/**
+ * Copies the stores of a running service, without holding up collection: first the event log and the hot state, then
+ * the facts. So the copied facts hold at least what the copied log says was written; what lies behind the facts-writer's
+ * position on that log is written again after a restore, and shows once.
+ */
+
+import { mkdirSync, readdirSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
+
+interface BackupParts {
+  readonly data: string
+  readonly eventLog: Pick<EventLog, 'copyTo'>
+  readonly connection: Pick<FactsConnection, 'copies'>
+  readonly nowMs: () => number
+}
+
+/** What a backup wrote into the staging folder. */
+export interface StagedBackup {
+  readonly folder: string
+  /** Everything that was answered before is in it, in Unix ms. */
+  readonly beganAtMs: number
+}
+
+export interface BackupSource {
+  /** Rejects in words if another one is under way, if there is no room, or if the engines cannot be copied. */
+  readonly stage: () => Promise<StagedBackup>
+}
+
+/** In the data folder: the one place that a service may be sure to write to. */
+const STAGING = 'staging'
+/** What collection keeps: far above the 256 MB below which the log refuses. */
+const SPARE_BYTES = 512 * 1024 * 1024
+
+/** Removes what a backup left that was cut short. */
+export function openBackupSource(parts: BackupParts): BackupSource {
+  const folder = join(parts.data, STAGING)
+  rmSync(folder, { recursive: true, force: true })
+  let isBusy = false
+  return {
+    stage: async () => {
+      if (isBusy) throw new Error('another backup is under way')
+      isBusy = true
+      try {
+        return await stageInto(folder, parts)
+      } catch (error) {
+        rmSync(folder, { recursive: true, force: true })
+        throw error
+      } finally {
+        isBusy = false
+      }
+    },
+  }
+}
+
+async function stageInto(folder: string, parts: BackupParts): Promise<StagedBackup> {
+  const { data, eventLog, connection, nowMs } = parts
+  const { copies } = connection
+  if (copies === undefined || eventLog.copyTo === undefined)
+    throw new Error('backs up engines in folders only: Kafka and ClickHouse have means of their own')
+  rmSync(folder, { recursive: true, force: true })
+  checkRoom(data)
+  mkdirSync(join(folder, 'lmdb'), { recursive: true, mode: 0o700 })
+  const beganAtMs = nowMs()
+  await eventLog.copyTo(join(folder, 'lmdb'))
+  await copies.write(join(folder, 'facts'))
+  return { folder, beganAtMs }
+}
+
+function checkRoom(data: string): void {
+  const { bavail, bsize } = statfsSync(data)
+  const needed = bytesBelow(data) + SPARE_BYTES
+  if (bavail * bsize >= needed) return
+  throw new Error(`${data} has too little room for a copy: ${Math.ceil(needed / 2 ** 20)} MB must be free`)
+}
+
+function bytesBelow(folder: string): number {
+  let bytes = 0
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    // Merges remove files meanwhile.
+    if (entry.isFile()) bytes += statSync(join(entry.parentPath, entry.name), { throwIfNoEntry: false })?.size ?? 0
+  }
+  return bytes
+}

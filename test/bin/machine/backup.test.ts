@@ -1,0 +1,130 @@
+/** A backup that is taken while requests come in, restored into an empty folder. */
+
+import { appendFile, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { startProgram } from '../../support/programs.ts'
+import { activeReceipt, eventBody, post, send, visitBody } from '../../support/requests.ts'
+import { MANIFESTS, startTestService, TEST_ORIGIN, type TestService } from '../../support/service.ts'
+
+const ENV = { WHENCE_TRUST_PROXY: '127.0.0.1/32' }
+const SENDERS = 4
+
+interface Answered {
+  readonly tag: string
+  readonly atMs: number
+}
+
+describe('a backup', function () {
+  this.timeout(180_000)
+  let folder: string
+  let backup: string
+  let service: TestService | null = null
+  let receipt = ''
+  const answered: Answered[] = []
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'whence-backup-'))
+    backup = join(folder, 'backup')
+    for (const name of ['old', 'new', 'damaged']) {
+      await mkdir(join(folder, name, 'manifests'), { recursive: true })
+      for (const [file, text] of Object.entries(MANIFESTS)) await writeFile(join(folder, name, 'manifests', file), text)
+    }
+  })
+  after(async () => {
+    await service?.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const whence = async (...words: string[]): Promise<{ code: number | string; said: string }> => {
+    const program = startProgram(words, { env: {}, isHeard: true })
+    program.ready.catch(() => undefined)
+    const code = await program.ended
+    return { code, said: program.stdout() + program.stderr() }
+  }
+
+  it('is taken while the service goes on', async () => {
+    service = await startTestService({ folder: join(folder, 'old'), env: ENV })
+    receipt = await activeReceipt(service.url)
+    // A secret of the data folder's own, as without a setting.
+    await writeFile(join(folder, 'old/data/secret'), 'kept beside the stores\n', { mode: 0o600 })
+    const isOver = { now: false }
+    const senders = Array.from({ length: SENDERS }, (_, index) =>
+      keepSending(service?.url ?? '', index, isOver, answered),
+    )
+    await waitFor(() => answered.length > 20)
+    const beganAtMs = Date.now()
+    const { code, said } = await whence('backup', backup, '--data', join(folder, 'old/data'))
+    const tookUntilMs = Date.now()
+    await waitFor(() => answered.some(({ atMs }) => atMs > tookUntilMs))
+    isOver.now = true
+    await Promise.all(senders)
+    expect(code, said).to.equal(0)
+    expect(said).to.contain(`${backup} holds everything that was answered before`)
+    expect(answered.filter(({ atMs }) => atMs > beganAtMs && atMs < tookUntilMs).length).to.be.greaterThan(0)
+    expect(await readdir(join(folder, 'old/data'))).not.to.include('staging')
+    expect((await stat(join(backup, 'whence-backup.json'))).mode & 0o777).to.equal(0o600)
+    expect((await stat(backup)).mode & 0o777).to.equal(0o700)
+    await service.stop()
+    service = null
+  })
+
+  it('is refused into a folder that holds something, and restored into none', async () => {
+    const again = await whence('backup', backup, '--data', join(folder, 'old/data'))
+    expect(again).to.deep.equal({ code: 1, said: `whence backup: ${backup} is not empty\n` })
+    const over = await whence('restore', backup, '--data', join(folder, 'old/data'))
+    expect(over).to.deep.equal({ code: 1, said: `whence restore: ${join(folder, 'old/data')} is not empty\n` })
+  })
+
+  it('restores every record that was answered before it began, once, and collection goes on', async () => {
+    const { beganAt } = JSON.parse(await readFile(join(backup, 'whence-backup.json'), 'utf8')) as { beganAt: string }
+    const { code, said } = await whence('restore', backup, '--data', join(folder, 'new/data'))
+    expect(code, said).to.equal(0)
+    expect(await readFile(join(folder, 'new/data/secret'), 'utf8')).to.equal('kept beside the stores\n')
+    service = await startTestService({ folder: join(folder, 'new'), env: ENV })
+    await service.drain()
+    const logs = await service.facts.run('listLogs', { since_ms: 0, until_ms: Date.now() * 2, limit: 10_000 })
+    const tags = logs.map(({ user_agent: tag }) => tag)
+    const before = answered.filter(({ atMs }) => atMs < Date.parse(beganAt))
+    expect(before.length).to.be.greaterThan(20)
+    expect(before.filter((each) => tags.filter((tag) => tag === each.tag).length !== 1)).to.deep.equal([])
+    expect(new Set(logs.map(({ id }) => id)).size).to.equal(logs.length)
+    // The receipt's state comes from the hot state, which is part of the copy.
+    const event = await post(`${service.url}/v1/events`, eventBody({ receipts: [receipt] }))
+    expect(event.body).to.include({ resolution: 'matched' })
+    expect(await activeReceipt(service.url)).to.have.length(43)
+  })
+
+  it('that is damaged restores nothing', async () => {
+    const name = (await readdir(join(backup, 'lmdb')))[0] ?? ''
+    await appendFile(join(backup, 'lmdb', name), 'x')
+    const data = join(folder, 'damaged/data')
+    const { code, said } = await whence('restore', backup, '--data', data)
+    expect(code).to.equal(1)
+    expect(said).to.equal(`whence restore: ${join(backup, 'lmdb', name)} is damaged or missing: nothing was restored\n`)
+    expect(await readdir(data)).to.deep.equal([])
+    await rm(join(backup, 'whence-backup.json'))
+    expect((await whence('restore', backup, '--data', data)).said).to.contain('holds no whole backup')
+  })
+})
+
+/** Visits, one after the other, each with a tag of its own that Logs keep. */
+async function keepSending(url: string, sender: number, isOver: { readonly now: boolean }, answered: Answered[]) {
+  for (let number = 0; !isOver.now; number++) {
+    const tag = `visit-${sender}-${number}`
+    const address = `198.51.${number % 250}.${sender}`
+    const headers = { 'Content-Type': 'application/json', 'User-Agent': tag, 'X-Forwarded-For': address }
+    const { status } = await send(`${url}/v1/visits`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(visitBody()),
+      origin: TEST_ORIGIN,
+    })
+    if (status === 200) answered.push({ tag, atMs: Date.now() })
+  }
+}
+
+async function waitFor(isMet: () => boolean): Promise<void> {
+  while (!isMet()) await new Promise((resolve) => setTimeout(resolve, 5))
+}
