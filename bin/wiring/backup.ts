@@ -23,7 +23,7 @@ export interface StagedBackup {
   readonly beganAtMs: number
 }
 
-export interface BackupSource {
+interface BackupSource {
   /** Rejects in words if another one is under way, if there is no room, or if the engines cannot be copied. */
   readonly stage: () => Promise<StagedBackup>
 }

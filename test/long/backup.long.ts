@@ -8,10 +8,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
 import { startChild, type ServiceChild } from '../crash/service.child.ts'
 import { LOAD_MANIFESTS, LOAD_ORIGIN, LOAD_WEBSITES } from '../crash/service.manifests.ts'
-import { freePort } from '../support/free-port.ts'
-import { startProgram } from '../support/programs.ts'
-import { visitBody } from '../support/requests.ts'
-import { startTestService } from '../support/service.ts'
+import { freePort } from '../../fixtures/engines/free-port.ts'
+import { startProgram } from '../../fixtures/service/programs.ts'
+import { visitBody } from '../../fixtures/service/requests.ts'
+import { startTestService } from '../../fixtures/service/service.ts'
 
 const PER_SECOND = 500
 const STEP_MS = 20

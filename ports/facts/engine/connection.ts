@@ -46,7 +46,7 @@ export interface FactsConnection {
 }
 
 /** Copies of all tables in a folder of this machine. Each table is copied as it is at one moment, while inserts go on. */
-export interface FactsCopies {
+interface FactsCopies {
   /** The folder must not exist yet. */
   write(folder: string): Promise<void>
   /** Makes the tables anew from a copy; there must be none of their names. */

@@ -4,9 +4,9 @@ import { appendFile, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { startProgram } from '../../support/programs.ts'
-import { activeReceipt, eventBody, post, send, visitBody } from '../../support/requests.ts'
-import { MANIFESTS, startTestService, TEST_ORIGIN, type TestService } from '../../support/service.ts'
+import { startProgram } from '../../../fixtures/service/programs.ts'
+import { activeReceipt, eventBody, post, send, visitBody } from '../../../fixtures/service/requests.ts'
+import { MANIFESTS, startTestService, TEST_ORIGIN, type TestService } from '../../../fixtures/service/service.ts'
 
 const ENV = { WHENCE_TRUST_PROXY: '127.0.0.1/32' }
 const SENDERS = 4
