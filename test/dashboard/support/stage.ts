@@ -206,7 +206,8 @@ function asker(baseUrl: string): Stage['ask'] {
     })
     const text = await textOf(response)
     const set = response.headers.getSetCookie().map((line) => line.split(';')[0] ?? '')
-    const parsed = text === '' ? {} : (JSON.parse(text) as Record<string, any>)
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
+    const parsed = isJson && text !== '' ? (JSON.parse(text) as Record<string, any>) : {}
     return {
       ...{ status: response.status, text, headers: response.headers, body: parsed },
       cookies: set.filter((line) => !line.endsWith('=')).join('; '),
