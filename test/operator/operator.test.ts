@@ -24,7 +24,7 @@ import { BASE_URL, openStage, PLACE, until } from './support/stage.ts'
 
 const BUILD_AND_START_MS = 1_300_000
 
-const NAMESPACES = ['whence', 'shop', 'plans', 'broken', 'twins', 'keys', 'guest']
+const NAMESPACES = ['whence', 'shop', 'plans', 'broken', 'twins', 'keys', 'guest', 'pauses']
 
 describe('the operator', function () {
   this.timeout(120_000)
@@ -356,6 +356,30 @@ describe('the operator', function () {
       return found?.message.includes('has no value for ga4') === true ? found : null
     })
     expect(condition.reason).to.equal('RefNotFound')
+  })
+
+  it('looks at an object again when it is asked to, and leaves one as it was in force while a person pauses it', async () => {
+    const own = (spec: object, annotations: object) =>
+      kube.apply(at('pauses', [website('held', { organizationRef: { name: 'own' }, ...spec }, { annotations })]))
+    await kube.apply(at('pauses', [organization('own')]))
+    await own({}, { 'whence.dev/reconcile-now': 'at noon' })
+    const status = () => statusOf('Website', 'pauses', 'held')
+    await until('the status repeats it', async () => (await status()).lastHandledReconcileAt === 'at noon')
+    await own({}, { 'whence.dev/reconcile-now': 'at one' })
+    await until('and the next one', async () => (await status()).lastHandledReconcileAt === 'at one')
+    const name = () => catalog.current().websites.get('held')?.displayName
+    await until('it is in force', () => name() === 'held')
+    await own({ displayName: 'Changed' }, { 'whence.dev/paused': 'true' })
+    // A change that comes later is in force, so this one has been looked at.
+    await kube.apply(at('pauses', [website('beside', { organizationRef: { name: 'own' } })]))
+    await until('another one is in force', () => catalog.current().websites.has('beside'))
+    expect(name()).to.equal('held')
+    expect((await status()).observedGeneration).to.equal(1)
+    await own({ displayName: 'Changed' }, {})
+    await until('it goes on', () => name() === 'Changed')
+    await until('and says so', async () => (await status()).observedGeneration === 2)
+    for (const gone of ['held', 'beside']) await kube.want(path('Website', 'pauses', gone), { method: 'DELETE' })
+    await until('both are gone', () => name() === undefined && !catalog.current().websites.has('beside'))
   })
 
   it('takes objects out of force when they are deleted, whole namespaces without a finalizer in the way', async () => {
