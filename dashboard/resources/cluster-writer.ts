@@ -134,6 +134,11 @@ async function change(parts: WriterParts, changing: Changing, manner: WriteManne
   const { object, current } = changing
   const { mayTakeOver = true, isDryRun = false, sign } = manner
   const owners = foreignOwners(managedOf(current), { mayTakeOver })
+  const [other] = owners
+  // Who belongs where is one decision: a field more, such as an invitation, would undo it.
+  if (object.kind === 'Member' && other !== undefined) {
+    return { kind: 'managed_elsewhere', manager: other.manager, field: '' }
+  }
   const schema = SPEC_SCHEMAS[object.kind as ResourceKind]
   const theirs = foreignChange(schema, { before: specOf(current), after: object.spec }, owners)
   if (theirs !== null) return { kind: 'managed_elsewhere', ...theirs }

@@ -106,7 +106,7 @@ describe('the dashboard in a cluster', function () {
     await kube.apply([theirs], 'argocd-controller')
     const stored = await writer.read(REF)
     expect(stored?.managedBy).to.equal('argocd-controller')
-    const refused = { kind: 'managed_elsewhere', manager: 'argocd-controller' }
+    const refused = { kind: 'managed_elsewhere', manager: 'argocd-controller', field: '' }
     expect(await writer.replace({ ...REF, spec: INVITED }, stored?.version ?? '')).to.deep.equal(refused)
     expect(await writer.remove(REF, stored?.version ?? '')).to.deep.equal(refused)
   })
