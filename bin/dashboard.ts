@@ -10,7 +10,7 @@ import { createKubeMetrics } from '../runtime/kube/metrics.ts'
 import { createRegistry } from '../runtime/metrics.ts'
 import type { RunOutcome, Settings } from '../runtime/settings/settings.ts'
 import { kubeClientOf } from './wiring/cluster.ts'
-import { openDashboard } from './wiring/dashboard.ts'
+import { openDashboard, toolsOf } from './wiring/dashboard.ts'
 import { openDataFolder } from './wiring/data-folder.ts'
 import { engines } from './wiring/engines.ts'
 import { runProgram } from './wiring/process.ts'
@@ -46,24 +46,24 @@ export function dashboard({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Pro
     const eventLog = await open.eventLog({ mayWait: true })
     const { facts } = await open.facts({ isReadOnly: true })
     const resources = { directory, inventory: directory.inventory, writer: clusterWriter(client, Date.now) }
-    const { serve, streams, signInLink } = await openDashboard({
+    const dashboard = await openDashboard({
       ...{ ...parts, keys, registry, eventLog, hotState, facts, ...resources },
       pins: clusterPins(client),
     })
     await lifecycle.start(
       'tools',
-      () => serveTools(settings.data, { signInLink }),
+      () => serveTools(settings.data, toolsOf(dashboard)),
       (server) => server.close(),
     )
     await directory.synced
     const server = await lifecycle.start(
       'dashboard',
-      () => listenFor(serve, settings.listen, serverParts(settings)),
+      () => listenFor(dashboard.serve, settings.listen, serverParts(settings)),
       (started) => started.close(),
     )
     await lifecycle.start(
       'streams of events',
-      () => streams,
+      () => dashboard.streams,
       (opened) => opened.close(),
     )
     probes.ready(() => hotState.health().isReachable)

@@ -13,7 +13,7 @@ import { openCatalogFolder, type CatalogSource, type FolderCatalog } from '../ru
 import type { Keyring } from '../runtime/keyring.ts'
 import { createRegistry } from '../runtime/metrics.ts'
 import { reportCatalog } from './wiring/catalog-report.ts'
-import { folderResources, openDashboard, type OpenDashboard } from './wiring/dashboard.ts'
+import { folderResources, openDashboard, toolsOf, type OpenDashboard } from './wiring/dashboard.ts'
 import { openBackupSource } from './wiring/backup.ts'
 import { openDataFolder } from './wiring/data-folder.ts'
 import { engines, type EngineParts } from './wiring/engines.ts'
@@ -68,7 +68,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const backend = {
     ...localBackend({ facts, eventLog }),
     sendTest,
-    signInLink: dashboard.signInLink,
+    ...toolsOf(dashboard),
     stageBackup: openBackupSource({ ...foundation, data: settings.data }).stage,
   }
   await lifecycle.start(

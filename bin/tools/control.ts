@@ -9,7 +9,10 @@ import type { LiveTools } from './live.ts'
 /** Unix socket addresses hold about 104 bytes. */
 const SOCKET_PATH_BYTES = 100
 const MESSAGE_BYTES = 64 * 1024 * 1024
-const METHODS = ['run', 'read', 'append', 'sendTest', 'signInLink', 'stageBackup'] as const
+const METHODS = [
+  ...(['run', 'read', 'append', 'sendTest', 'signInLink', 'exportPerson', 'erasePerson'] as const),
+  'stageBackup',
+] as const
 type Method = (typeof METHODS)[number]
 
 export interface ToolServer {
@@ -62,6 +65,8 @@ export async function connectTools(data: string): Promise<LiveTools | null> {
     sendTest: (...args) => call('sendTest', args),
     signInLink: (...args) => call('signInLink', args),
     stageBackup: (...args) => call('stageBackup', args),
+    exportPerson: (...args) => call('exportPerson', args),
+    erasePerson: (...args) => call('erasePerson', args),
   }
   return backend as unknown as LiveTools
 }

@@ -19,6 +19,8 @@ export interface LiveTools extends ToolBackend {
   readonly stageBackup: () => Promise<StagedBackup>
   /** The address of a link; rejects with the reason in words. */
   readonly signInLink: OpenDashboard['signInLink']
+  readonly exportPerson: OpenDashboard['exportPerson']
+  readonly erasePerson: OpenDashboard['erasePerson']
 }
 
 export interface SendTestRequest {

@@ -14,6 +14,12 @@ import type { Serve } from '../../dashboard/http/serve.ts'
 import { createOutbox, type Outbox } from '../../dashboard/mail/outbox.ts'
 import { smtpMailer } from '../../dashboard/mail/smtp.ts'
 import { startDeletingExpired } from '../../dashboard/people/expired.ts'
+import {
+  erasePerson,
+  exportPerson,
+  type PersonErased,
+  type PersonExport,
+} from '../../dashboard/people/personal-data.ts'
 import { ownerWish } from '../../dashboard/people/first-owner.ts'
 import type { Directory } from '../../dashboard/resources/directory.ts'
 import { folderDirectory } from '../../dashboard/resources/folder-directory.ts'
@@ -99,6 +105,14 @@ export interface OpenDashboard {
   readonly streams: EventStreams
   /** The address of a link. Throws an Error with the reason where the person cannot be made Owner. */
   readonly signInLink: (request: SignInLinkRequest) => Promise<string>
+  readonly exportPerson: (email: string) => Promise<PersonExport>
+  readonly erasePerson: (email: string) => Promise<PersonErased>
+}
+
+/** What the tools ask a running dashboard for. */
+export function toolsOf(dashboard: OpenDashboard): Pick<OpenDashboard, 'signInLink' | 'exportPerson' | 'erasePerson'> {
+  const { signInLink, exportPerson: show, erasePerson: erase } = dashboard
+  return { signInLink, exportPerson: show, erasePerson: erase }
 }
 
 export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboard> {
@@ -124,9 +138,12 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
     () => startDeletingExpired({ directory, writer, nowMs, logger }),
     (started) => started.stop(),
   )
+  const people = { directory, writer, hotState, personId: keys.personId, onRemoved: pins.forget }
   return {
     streams,
     serve: (req, res) => servePage(req, res) || pages(req, res) || api(req, res),
+    exportPerson: async (email) => exportPerson(email, people),
+    erasePerson: (email) => erasePerson(email, people),
     async signInLink({ email, ownerOf }) {
       if (ownerOf !== null) {
         const outcome = await ownerWish({ directory, writer, hash: keys.memberHash }, { email, organization: ownerOf })

@@ -90,6 +90,12 @@ export const COMMANDS = {
     flags: {},
     positionals: [],
   },
+  person: {
+    summary: 'Show or erase what is kept of one person, by e-mail address: members, invitations and sessions.',
+    settings: ['data'],
+    flags: {},
+    positionals: ['export|erase', 'EMAIL'],
+  },
   'sign-in-link': {
     summary: 'Print a link that signs somebody in to the dashboard once, within 15 minutes.',
     settings: ['data'],

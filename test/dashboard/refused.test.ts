@@ -3,11 +3,13 @@
 import { expect } from 'chai'
 
 import { deleteExpired } from '../../dashboard/people/expired.ts'
+import { erasePerson, exportPerson } from '../../dashboard/people/personal-data.ts'
+import { createKeyring } from '../../runtime/keyring.ts'
 import { addFactRows } from '../../delivery/facts-writer/fact-rows.ts'
 import { LIMITS, RATE_RULES } from '../../domain/limits.ts'
 import { decodeRecord, type ActivityRecord, type RequestRecord } from '../../domain/records.ts'
 import { until } from '../../fixtures/until.ts'
-import { organizationOf, startStage, type Stage } from './support/stage.ts'
+import { organizationOf, SECRET, startStage, type Stage } from './support/stage.ts'
 
 const OWNER = 'owner@acme.dev'
 
@@ -61,6 +63,35 @@ describe('in the dashboard', () => {
       ['acme', 'rate_limit_reached', 'dashboard_writes'],
     ])
     expect(JSON.stringify([requests, activity])).to.not.match(/owner@acme|203\.0\.113|secret-name/)
+  })
+
+  it('a person is shown as a whole and erased: members, invitations, sessions and pins', async () => {
+    const owner = await stage.signIn(OWNER)
+    const invite = (email: string) =>
+      stage.ask('POST', '/api/organizations/acme/members', { cookies: owner, body: { email, role: 'Viewer' } })
+    await invite('gone@acme.dev')
+    await invite('stays@acme.dev')
+    const session = await stage.signIn('gone@acme.dev')
+    const forgotten: string[] = []
+    const parts = {
+      ...{ directory: stage.directory, writer: stage.writer, hotState: stage.hotState },
+      personId: createKeyring([SECRET]).personId,
+      onRemoved: async ({ name }: { readonly name: string }) => void forgotten.push(name),
+    }
+    const shown = exportPerson('gone@acme.dev', parts)
+    expect(shown.members.map(({ organization, role, isInvited }) => [organization, role, isInvited])).to.deep.equal([
+      ['acme', 'Viewer', true],
+    ])
+    const erased = await erasePerson('gone@acme.dev', parts)
+    expect([erased.removed, erased.left, erased.person]).to.deep.equal([shown.members, [], shown.person])
+    expect(forgotten).to.deep.equal(shown.members.map(({ name }) => name))
+    expect((await stage.ask('GET', '/api/me', { cookies: session })).status).to.equal(401)
+    expect(exportPerson('gone@acme.dev', parts).members).to.deep.equal([])
+    expect(exportPerson('stays@acme.dev', parts).members).to.have.length(1)
+    // In files of somebody else: said, and left.
+    const left = (await erasePerson(OWNER, parts)).left
+    expect(left.map(({ manager }) => manager)).to.deep.equal(['all.yaml'])
+    expect((await stage.ask('GET', '/api/me', { cookies: owner })).status, 'signed out all the same').to.equal(401)
   })
 
   it('an invitation that is over for 30 days is deleted, and no other', async () => {

@@ -1,0 +1,28 @@
+/** `whence person export|erase EMAIL`: shows or erases what is kept of one person. */
+
+import type { RunOutcome } from '../../runtime/settings/settings.ts'
+import { EMAIL_SCHEMA } from '../../domain/resources/member-schema.ts'
+import { checkSchema } from '../../domain/schema/json-schema.ts'
+import { connectTools } from './control.ts'
+import { print } from '../terminal/output.ts'
+
+const AFTERWARDS = `Not reached from here: what Git or kubectl writes again, backups until they are as old as they get, mails that were
+sent, and the payment provider. Activity keeps the pseudonym alone.
+`
+
+export async function personTool({ settings, positionals }: RunOutcome): Promise<number> {
+  const [action = '', given = ''] = positionals
+  if (action !== 'export' && action !== 'erase') throw new Error('say export or erase, then the address')
+  const email = given.toLowerCase()
+  const [finding] = checkSchema(EMAIL_SCHEMA, email)
+  if (finding !== undefined) throw new Error('name an address such as anna@acme.dev')
+  const live = await connectTools(settings.data)
+  if (live === null) throw new Error(`no service runs on the data in ${settings.data}; --data names its folder`)
+  if (action === 'export') {
+    print(`${JSON.stringify(await live.exportPerson(email), null, 2)}\n`)
+    return 0
+  }
+  const erased = await live.erasePerson(email)
+  print(`${JSON.stringify(erased, null, 2)}\n${AFTERWARDS}`)
+  return erased.left.length === 0 ? 0 : 1
+}
