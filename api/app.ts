@@ -11,7 +11,7 @@ import { exchangeOf, opener, type Exchange } from './collection/exchange.ts'
 import { inStep } from './http/in-step.ts'
 import { preflight } from './http/origin-guard.ts'
 import {
-  collect,
+  collectionHandler,
   receive,
   sendRefused,
   takeBody,
@@ -62,7 +62,7 @@ function collectionRoutes(app: Express, parts: PipelineParts, hookBody: string):
     app
       .route(`/v1${path}`)
       .options(preflight(parts.deps.catalog, ['POST']))
-      .post(open, receive, step, limit, collect(route, parts))
+      .post(open, receive, step, limit, collectionHandler(route, parts))
       .all(open, wrongMethod(['POST', 'OPTIONS'], parts))
   }
   const get = (path: string, handler: RequestHandler): void => {

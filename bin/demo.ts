@@ -28,7 +28,7 @@ interface Stage {
   readonly folder: string
 }
 
-async function main(): Promise<number> {
+async function runDemo(): Promise<number> {
   const logLines: string[] = []
   const logger = createLogger({ program: 'demo', level: 'warn', write: (line) => void logLines.push(line) })
   const exit = (code: number): void => process.exit(code)
@@ -36,10 +36,10 @@ async function main(): Promise<number> {
   let code = 1
   try {
     code = (await show(lifecycle)) ? 0 : 1
-    if (code !== 0) say('\nThe demo failed: see above.')
+    if (code !== 0) writeLine('\nThe demo failed: see above.')
   } catch (error) {
-    say(`\n${error instanceof Error ? error.message : String(error)}`)
-    if (!(error instanceof ChromiumMissing)) for (const line of logLines.slice(-10)) say(line.trimEnd())
+    writeLine(`\n${error instanceof Error ? error.message : String(error)}`)
+    if (!(error instanceof ChromiumMissing)) for (const line of logLines.slice(-10)) writeLine(line.trimEnd())
   }
   await lifecycle.stop('request')
   return code
@@ -47,7 +47,7 @@ async function main(): Promise<number> {
 
 /** All three steps, for two installs. True if both installs were matched and delivered. */
 async function show(lifecycle: Lifecycle): Promise<boolean> {
-  say('Whence demo: a visit in a real browser becomes a matched install. Everything stays on this machine.')
+  writeLine('Whence demo: a visit in a real browser becomes a matched install. Everything stays on this machine.')
   const chromium = await findChromium(process.env)
   await access(SDK).catch(() => {
     throw new Error('The SDK is not built yet: npm run build')
@@ -63,26 +63,26 @@ async function show(lifecycle: Lifecycle): Promise<boolean> {
     () => openChromium(chromium, home),
     (opened) => opened.close(),
   )
-  say(`   ${browser.version} opens ${site.pageUrl}`)
+  writeLine(`   ${browser.version} opens ${site.pageUrl}`)
   await browser.visit(site.pageUrl)
   const marker = await findMarker(home)
   if (marker === null) throw new Error('the page left no marker on disk')
-  say(`   The page left a marker of ${marker.bytes} bytes:`)
-  say(`   ${marker.path.replace(home, '~')}`)
+  writeLine(`   The page left a marker of ${marker.bytes} bytes:`)
+  writeLine(`   ${marker.path.replace(home, '~')}`)
 
   title('2. The visitor installs the product on the same machine')
   await install(site.command, home)
   title('3. Which visit did this install come from?')
-  const isFirstRight = await explain(stage, await lastEventId(home, website))
+  const isFirstRight = await showExplanation(stage, await lastEventId(home, website))
 
   title('4. A visitor copies the command from the page and runs it on another machine')
   const copied = await browser.copyCommand()
   const elsewhere = join(folder, 'another-machine')
   await install(copied, elsewhere)
   title('5. And where did that one come from?')
-  const isSecondRight = await explain(stage, await lastEventId(elsewhere, website))
+  const isSecondRight = await showExplanation(stage, await lastEventId(elsewhere, website))
   if (isFirstRight && isSecondRight)
-    say('Both installs were matched to the visit and delivered. `make run` lets you do it by hand.')
+    writeLine('Both installs were matched to the visit and delivered. `make run` lets you do it by hand.')
   return isFirstRight && isSecondRight
 }
 
@@ -112,7 +112,7 @@ async function setTheStage(lifecycle: Lifecycle): Promise<Stage> {
     () => startExampleSite(options),
     (server) => server.close(),
   )
-  say(`The service runs at ${settings.baseUrl}, started in ${Math.round(performance.now() - began)} ms.`)
+  writeLine(`The service runs at ${settings.baseUrl}, started in ${Math.round(performance.now() - began)} ms.`)
   return { run, service, site, folder }
 }
 
@@ -125,18 +125,18 @@ function settingsFor(folder: string, port: number, ga4Url: string): RunOutcome {
 }
 
 async function install(command: string, home: string): Promise<void> {
-  say(`   $ ${command}`)
+  writeLine(`   $ ${command}`)
   const began = performance.now()
   const text = await runAtHome(command, home)
-  for (const line of text.split('\n')) if (line !== '') say(`   ${line}`)
-  say(`   The hook took ${Math.round(performance.now() - began)} ms.`)
+  for (const line of text.split('\n')) if (line !== '') writeLine(`   ${line}`)
+  writeLine(`   The hook took ${Math.round(performance.now() - began)} ms.`)
 }
 
 /** Waits for the delivery and prints the output of `whence explain`. True if the install is matched and delivered. */
-async function explain({ run, service }: Stage, eventId: string | null): Promise<boolean> {
+async function showExplanation({ run, service }: Stage, eventId: string | null): Promise<boolean> {
   if (eventId === null) throw new Error('the hook reported no install')
   const isRight = await isMatchedAndDelivered(service, eventId)
-  say(`   $ npm run -s whence -- explain ${eventId}\n`)
+  writeLine(`   $ npm run -s whence -- explain ${eventId}\n`)
   await explainTool({ ...run, positionals: [eventId], flags: new Map() })
   return isRight
 }
@@ -157,12 +157,12 @@ async function isMatchedAndDelivered({ facts }: Service, eventId: string): Promi
 
 function title(text: string): void {
   const isBold = process.stdout.isTTY && process.env['NO_COLOR'] === undefined
-  say(`\n${isBold ? `\u001b[1m${text}\u001b[0m` : text}`)
+  writeLine(`\n${isBold ? `\u001b[1m${text}\u001b[0m` : text}`)
 }
 
-function say(line: string): void {
+function writeLine(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
 process.stdout.on('error', () => process.exit(1))
-process.exitCode = await main()
+process.exitCode = await runDemo()

@@ -43,7 +43,7 @@ interface SendTestOptions {
   readonly words: readonly string[]
 }
 
-export async function main(argv: readonly string[]): Promise<number> {
+export async function kubectlWhence(argv: readonly string[]): Promise<number> {
   const [command = '', ...rest] = argv
   const { choice, words } = wishOf(rest)
   switch (command) {
@@ -52,7 +52,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     case 'lint':
       return lint(words)
     case 'send-test':
-      return sendTest(choice, words)
+      return sendTestInPod(choice, words)
     case 'logs':
       return execIn(choice, 'api', ['logs', ...words])
     case 'sign-in-link':
@@ -105,7 +105,7 @@ async function lint(words: readonly string[]): Promise<number> {
 }
 
 /** Only the provider's own pod has its credentials. */
-async function sendTest(choice: ClusterChoice, words: readonly string[]): Promise<number> {
+async function sendTestInPod(choice: ClusterChoice, words: readonly string[]): Promise<number> {
   const [named = '', ...rest] = words
   const name = named.replace(/^destinations?\//, '')
   if (name === '' || name.startsWith('-')) throw new Error('name the destination: kubectl whence send-test NAME')
@@ -125,7 +125,7 @@ async function signInLink(choice: ClusterChoice, words: readonly string[]): Prom
 }
 
 if (import.meta.main) {
-  process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
+  process.exitCode = await kubectlWhence(process.argv.slice(2)).catch((error: unknown) => {
     complain(`kubectl whence: ${error instanceof Error ? error.message : String(error)}\n`)
     return EXIT_USAGE
   })

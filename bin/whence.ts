@@ -36,16 +36,16 @@ const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
 
 export async function main(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const [name, ...rest] = argv
-  if (name === undefined || name === '--help' || name === 'help') return say(overview(), 0)
-  if (name === '--version') return say(`whence ${version()}\n`, 0)
+  if (name === undefined || name === '--help' || name === 'help') return printAndExit(overview(), 0)
+  if (name === '--version') return printAndExit(`whence ${version()}\n`, 0)
   const outcome = compileSettings(name, rest, env)
   switch (outcome.kind) {
     case 'help':
-      return say(outcome.text, 0)
+      return printAndExit(outcome.text, 0)
     case 'version':
-      return say(`whence ${version()}\n`, 0)
+      return printAndExit(`whence ${version()}\n`, 0)
     case 'check':
-      return say(outcome.text, 0)
+      return printAndExit(outcome.text, 0)
     case 'problems':
       complain(outcome.text)
       return EXIT_USAGE
@@ -69,7 +69,7 @@ async function runCommand(name: string, run: RunOutcome, env: NodeJS.ProcessEnv)
   }
 }
 
-function say(text: string, code: number): number {
+function printAndExit(text: string, code: number): number {
   print(text)
   return code
 }

@@ -27,7 +27,7 @@ export const HOLD_MS = 10_000
 export function consumeReadable(deps: VersionGuardDeps): EventLog['consume'] {
   return (topic, group, handler, options) => {
     const holds = holdsOf(deps, group)
-    return deps.eventLog.consume(topic, group, guarded(handler, { holds, nowMs: deps.nowMs }), options)
+    return deps.eventLog.consume(topic, group, guardedHandler(handler, { holds, nowMs: deps.nowMs }), options)
   }
 }
 
@@ -36,7 +36,7 @@ interface PartitionGuard {
   readonly nowMs: () => number
 }
 
-function guarded(handler: BatchHandler, { holds, nowMs }: PartitionGuard): BatchHandler {
+function guardedHandler(handler: BatchHandler, { holds, nowMs }: PartitionGuard): BatchHandler {
   return async (batch): Promise<BatchOutcome | void> => {
     const end = batch.entries.findIndex(({ value }) => newerVersionOf(value) !== null)
     if (end === 0) {

@@ -107,6 +107,19 @@ export function destinationKey(website: WebsiteId, destination: string): string 
   return `${website}/${destination}`
 }
 
+/** The destination of a job or a plan; null if it is gone, or its name stands for another provider's now. */
+export function findDestination(
+  { websites }: Pick<Catalog, 'websites'>,
+  {
+    website,
+    destination,
+    provider,
+  }: { readonly website: WebsiteId; readonly destination: string; readonly provider: ProviderId },
+): Destination | null {
+  const destinations = websites.get(website)?.destinations ?? []
+  return destinations.find((each) => each.id === destination && each.provider === provider) ?? null
+}
+
 /** One thing wrong with one object: its place, the field, and a reason that helps to fix it. */
 export interface CatalogProblem {
   /** For example `Website/acme-dev`. */

@@ -12,6 +12,17 @@ const ADDRESS = /^https?:\/\/(\[[^\]/]*\]|[^/:[\]]*)(?::([0-9]+))?((?:\/[A-Za-z0
 const BRAND = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/
 const BRAND_CHARS = 31
 
+/** What a reader of texts answers if it cannot use one. */
+interface Unusable {
+  readonly ok: false
+  /** Follows the name of what was read: `must begin with https://`. */
+  readonly why: string
+}
+
+export function unusable(why: string): Unusable {
+  return { ok: false, why }
+}
+
 /**
  * Whether this is a host in the plain form of `URL.hostname`: labels joined by single dots, none empty, at most 63
  * characters each, no hyphen at either end of a label and no dot at the end of the host; or an IP address.

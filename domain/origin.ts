@@ -1,6 +1,6 @@
 /** Decides what an origin is, whether it may be registered, and how a page's address splits into origin and path. */
 
-import { isPlainHost } from './host.ts'
+import { isPlainHost, unusable } from './host.ts'
 import { LIMITS } from './limits.ts'
 
 /** SHA-256 of a text in lower-case hex; passed in because the domain does no hashing. */
@@ -27,12 +27,12 @@ const IPV4_LOOPBACK = /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/
  * any scheme but `https:` (and `http:` on this machine).
  */
 export function parseOrigin(text: string): Parsed<string> {
-  if (text.length > LIMITS.urlChars) return refused('is too long')
+  if (text.length > LIMITS.urlChars) return unusable('is too long')
   if (!ORIGIN_SHAPE.test(text)) {
-    return refused('is not an origin: write scheme, host and, if needed, port, as in https://acme.dev')
+    return unusable('is not an origin: write scheme, host and, if needed, port, as in https://acme.dev')
   }
   const url = parseUrl(text)
-  return url === null ? refused('is not an address that a browser could open') : originOf(url)
+  return url === null ? unusable('is not an address that a browser could open') : originOf(url)
 }
 
 /** The same for callers that need no reason: the normalised origin, or null. Accepts an `Origin` header as it came. */
@@ -43,10 +43,10 @@ export function normaliseOrigin(text: string): string | null {
 
 /** Splits a page's address; query and fragment are dropped, a user name is refused. */
 export function parsePageUrl(text: string): Parsed<PageAddress> {
-  if (text.length > LIMITS.urlChars) return refused('is too long')
+  if (text.length > LIMITS.urlChars) return unusable('is too long')
   const url = ADDRESS_SHAPE.test(text) ? parseUrl(text) : null
-  if (url === null) return refused('is not the address of a page, as in https://acme.dev/install')
-  if (url.username !== '' || url.password !== '') return refused('carries a user name or password')
+  if (url === null) return unusable('is not the address of a page, as in https://acme.dev/install')
+  if (url.username !== '' || url.password !== '') return unusable('carries a user name or password')
   const origin = originOf(url)
   return origin.ok ? { ok: true, value: { origin: origin.value, path: url.pathname } } : origin
 }
@@ -71,22 +71,18 @@ export function isLoopbackHost(host: string): boolean {
 }
 
 function originOf(url: URL): Parsed<string> {
-  if (url.hostname === '') return refused('names no host')
+  if (url.hostname === '') return unusable('names no host')
   // URL parsers accept hosts that DNS does not, such as one with a quote, and origins are written into the hook's
   // script.
-  if (url.hostname.includes('*')) return refused('has a wildcard: every origin must be written out')
-  if (!isPlainHost(url.hostname)) return refused('has a host that is no plain DNS name and no IP address')
+  if (url.hostname.includes('*')) return unusable('has a wildcard: every origin must be written out')
+  if (!isPlainHost(url.hostname)) return unusable('has a host that is no plain DNS name and no IP address')
   if (url.protocol === 'https:') return { ok: true, value: url.origin }
-  if (url.protocol !== 'http:') return refused('must begin with https://')
+  if (url.protocol !== 'http:') return unusable('must begin with https://')
   return isLoopbackHost(url.hostname)
     ? { ok: true, value: url.origin }
-    : refused('must begin with https:// (http:// is for localhost and loopback addresses only)')
+    : unusable('must begin with https:// (http:// is for localhost and loopback addresses only)')
 }
 
 function parseUrl(text: string): URL | null {
   return URL.parse(text)
-}
-
-function refused(why: string): { readonly ok: false; readonly why: string } {
-  return { ok: false, why }
 }

@@ -23,6 +23,7 @@ import {
   type VisitRecord,
   type WaitingActivation,
 } from './records.ts'
+import { isObject, memberOf } from './strict-json.ts'
 
 /** The versions that this release reads; it writes the oldest that its neighbours read too. */
 const READABLE_VERSIONS = { oldest: 1, newest: 1 } as const
@@ -59,7 +60,7 @@ export function readRecord<K extends ReadableKind>(kind: K, value: string): Read
     return { kind: 'unreadable', why: 'no JSON' }
   }
   const version = memberOf(record, 'v')
-  if (isNewer(version)) return { kind: 'newer', version }
+  if (isNewerVersion(version)) return { kind: 'newer', version }
   if (!Number.isInteger(version) || (version as number) < READABLE_VERSIONS.oldest) {
     return { kind: 'unreadable', why: 'no known version' }
   }
@@ -79,24 +80,23 @@ export function newerVersionOf(value: string): number | null {
   return reading.kind === 'newer' ? reading.version : null
 }
 
-function isNewer(version: unknown): version is number {
+function isNewerVersion(version: unknown): version is number {
   return Number.isInteger(version) && (version as number) > READABLE_VERSIONS.newest
 }
 
 type Check = (value: unknown) => boolean
 
-const isText: Check = (value) => typeof value === 'string'
+const isAnyText: Check = (value) => typeof value === 'string'
 const isNumber: Check = (value) => Number.isFinite(value)
-const isObject: Check = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 const isVisitId: Check = (value) => typeof value === 'string' && /^[0-9a-f]{32}$/.test(value)
 const isProvider: Check = (value) => PROVIDER_IDS.some((provider) => provider === value)
 const orNull =
   (check: Check): Check =>
   (value) =>
     value === null || check(value)
-const isPlan: Check = (value) => isProvider(memberOf(value, 'provider')) && isText(memberOf(value, 'destination'))
+const isPlan: Check = (value) => isProvider(memberOf(value, 'provider')) && isAnyText(memberOf(value, 'destination'))
 const isListOfCandidates: Check = (value) =>
-  value === undefined || (Array.isArray(value) && value.every((each) => isText(memberOf(each, 'visitId'))))
+  value === undefined || (Array.isArray(value) && value.every((each) => isAnyText(memberOf(each, 'visitId'))))
 const isListOfPlans: Check = (value) => Array.isArray(value) && value.every(isPlan)
 
 interface KnownField {
@@ -109,7 +109,7 @@ function shape(members: Readonly<Record<string, Check>>, under: readonly string[
 }
 
 const ACTIVATION = {
-  website: isText,
+  website: isAnyText,
   visitId: isVisitId,
   issuedAtMs: isNumber,
   activatedAtMs: isNumber,
@@ -119,23 +119,23 @@ const ACTIVATION = {
 const INSTALL = {
   request: isObject,
   retentionDays: isNumber,
-  'install.website': isText,
-  'install.eventId': isText,
-  'install.installationId': isText,
-  'install.eventType': isText,
+  'install.website': isAnyText,
+  'install.eventId': isAnyText,
+  'install.installationId': isAnyText,
+  'install.eventType': isAnyText,
   'install.receivedAtMs': isNumber,
-  'install.visitId': orNull(isText),
+  'install.visitId': orNull(isAnyText),
   'install.deliveries': isListOfPlans,
   'install.openCandidates': isListOfCandidates,
 }
 const JOB = {
-  jobId: isText,
-  website: isText,
-  organization: isText,
-  destination: isText,
+  jobId: isAnyText,
+  website: isAnyText,
+  organization: isAnyText,
+  destination: isAnyText,
   provider: isProvider,
-  'install.eventId': isText,
-  'install.eventType': isText,
+  'install.eventId': isAnyText,
+  'install.eventType': isAnyText,
   'install.receivedAtMs': isNumber,
   // The fields of a request are checked when it is built: if that fails, the job ends as a visible dead letter.
   visit: isObject,
@@ -147,9 +147,9 @@ const JOB = {
 
 /** What readers use without checking: a record that lacks it would fail a whole batch. */
 const SHAPES: { readonly [K in ReadableKind]: readonly KnownField[] } = {
-  fact: shape({ kind: isText }),
+  fact: shape({ kind: isAnyText }),
   visit: shape({
-    'visit.website': isText,
+    'visit.website': isAnyText,
     'visit.visitId': isVisitId,
     'visit.issuedAtMs': isNumber,
     'visit.previousVisitId': orNull(isVisitId),
@@ -157,23 +157,23 @@ const SHAPES: { readonly [K in ReadableKind]: readonly KnownField[] } = {
   activation: shape(ACTIVATION),
   install: shape(INSTALL),
   decision: shape({
-    website: isText,
-    eventId: isText,
-    installationId: isText,
+    website: isAnyText,
+    eventId: isAnyText,
+    installationId: isAnyText,
     receivedAtMs: isNumber,
-    visitId: orNull(isText),
+    visitId: orNull(isAnyText),
     visitIssuedAtMs: orNull(isNumber),
     answer: isObject,
   }),
-  delivery: shape({ jobId: isText, provider: isText, attempts: isNumber }),
-  activity: shape({ website: isText, subject: isText, type: isText, atMs: isNumber }),
+  delivery: shape({ jobId: isAnyText, provider: isAnyText, attempts: isNumber }),
+  activity: shape({ website: isAnyText, subject: isAnyText, type: isAnyText, atMs: isNumber }),
   job: shape(JOB),
   parkedInstall: [...shape(INSTALL, ['record']), ...shape({ firstSeenAtMs: isNumber, dueAtMs: isNumber })],
   waitingActivation: [...shape(ACTIVATION, ['record']), ...shape({ dueAtMs: isNumber })],
-  deadLetter: [...shape(JOB, ['job']), ...shape({ reason: isText, failedAtMs: isNumber })],
+  deadLetter: [...shape(JOB, ['job']), ...shape({ reason: isAnyText, failedAtMs: isNumber })],
   mailJob: shape({
-    mailId: isText,
-    'letter.kind': isText,
+    mailId: isAnyText,
+    'letter.kind': isAnyText,
     createdAtMs: isNumber,
     deadlineAtMs: isNumber,
     tries: isNumber,
@@ -183,8 +183,4 @@ const SHAPES: { readonly [K in ReadableKind]: readonly KnownField[] } = {
 
 function valueAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce(memberOf, value)
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined
 }

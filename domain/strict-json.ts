@@ -26,7 +26,7 @@ export function parseStrictJson(text: string): JsonObject | null {
   } catch {
     return null
   }
-  if (!isPlainObject(value)) return null
+  if (!isObject(value)) return null
   const tally: Tally = { keys: 0, members: 0, nulls: 0 }
   // If a key occurs twice in one object, the text has more keys than the value.
   if (!isSmall(value, 1, tally) || !hasKeys(text, tally.keys)) return null
@@ -37,7 +37,7 @@ function withoutNulls(value: JsonObject): JsonObject {
   let copy: Record<string, unknown> | null = null
   for (const key of Object.keys(value)) {
     const member = value[key]
-    const kept = isPlainObject(member) ? withoutNulls(member) : member
+    const kept = isObject(member) ? withoutNulls(member) : member
     if (kept === member && member !== null) continue
     copy ??= { ...value }
     if (member === null) delete copy[key]
@@ -58,11 +58,7 @@ export function mapTexts(value: JsonObject, clean: (text: string) => string): Js
 export function mapMember(member: unknown, clean: (text: string) => string): unknown {
   if (typeof member === 'string') return clean(member)
   if (Array.isArray(member)) return member.map((item) => mapMember(item, clean))
-  return isPlainObject(member) ? mapTexts(member, clean) : member
-}
-
-function isPlainObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject(member) ? mapTexts(member, clean) : member
 }
 
 interface Tally {
@@ -130,4 +126,24 @@ function keysIn(text: string): number {
     else if (!isInString && code === COLON) keys++
   }
   return keys
+}
+
+/** Whether a value of unknown shape is an object with named members: no list, not null. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The value if it is an object; an empty one if it is not. */
+export function objectOf(value: unknown): JsonObject {
+  return isObject(value) ? value : {}
+}
+
+/** The value if it is a text; an empty one if it is not. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** The member of an object; undefined if there is none, or the value is no object. A list has its entries as members. */
+export function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as JsonObject)[name] : undefined
 }

@@ -17,7 +17,7 @@ import { RESOURCE_KINDS } from '../domain/resources/resources.ts'
 import type { KubeClient } from '../runtime/kube/client.ts'
 import { KubeError } from '../runtime/kube/client.ts'
 import { createKubeMetrics } from '../runtime/kube/metrics.ts'
-import { keyOf } from '../runtime/kube/objects.ts'
+import { kubeKey } from '../runtime/kube/objects.ts'
 import { publishedProblems } from '../runtime/catalog/whole-catalog.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { createCredentialStore } from './apply/credential-store.ts'
@@ -288,10 +288,13 @@ class OperatorLoop {
     this.#metrics.foreign(foreign.length)
     const { logger, installation: own } = this.#options
     for (const { kind, object, installation } of foreign) {
-      const key = `${kind} ${object.metadata.uid ?? keyOf(object)}`
+      const key = `${kind} ${object.metadata.uid ?? kubeKey(object)}`
       if (this.#toldForeign.get(key) === installation) continue
       this.#toldForeign.set(key, installation)
-      logger.info({ kind, object: keyOf(object), installation, own }, 'left alone, it belongs to another installation')
+      logger.info(
+        { kind, object: kubeKey(object), installation, own },
+        'left alone, it belongs to another installation',
+      )
       const message = `it belongs to the installation ${installation}, and ${own} leaves it alone; spec.installation decides`
       this.#tell(kind, object, { type: 'Warning', reason: 'OtherInstallation', message })
     }

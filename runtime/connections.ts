@@ -61,7 +61,7 @@ export function limitConnections(
     if (peer !== null) byPeer.set(peer, (byPeer.get(peer) ?? new Set()).add(socket))
     socket.once('close', () => {
       connections.delete(socket)
-      if (peer !== null) leave(byPeer, peer, socket)
+      if (peer !== null) forgetSocket(byPeer, peer, socket)
     })
   })
   const timer = setInterval(() => {
@@ -92,7 +92,7 @@ function makeRoom(own: Set<Socket> | undefined, most: number): boolean {
   return false
 }
 
-function leave(byPeer: Map<string, Set<Socket>>, peer: string, socket: Socket): void {
+function forgetSocket(byPeer: Map<string, Set<Socket>>, peer: string, socket: Socket): void {
   const own = byPeer.get(peer)
   own?.delete(socket)
   if (own?.size === 0) byPeer.delete(peer)

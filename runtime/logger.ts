@@ -99,13 +99,13 @@ export const SILENT_LOGGER: Logger = {
 export function redactValue(value: unknown, name = '', depth = 0): unknown {
   if (isPlain(value)) return value
   if (isSecretName(name)) return '[redacted]'
-  if (typeof value === 'string') return redactText(value)
+  if (typeof value === 'string') return withoutSecrets(value)
   if (typeof value === 'bigint') return String(value)
   return typeof value === 'object' && value !== null ? redactObject(value, depth) : `[${typeof value}]`
 }
 
 /** A text without receipts, tokens, user names in addresses and secrets in queries, cut to a bounded length. */
-export function redactText(text: string): string {
+export function withoutSecrets(text: string): string {
   const bounded = text.length > MAX_TEXT_CHARS ? `${text.slice(0, MAX_TEXT_CHARS)}…` : text
   return bounded
     .replaceAll(TOKEN_TEXT, '[token]')
@@ -137,9 +137,9 @@ function redactError(error: Error, depth: number): object {
   const { code } = error as { readonly code?: unknown }
   return {
     type: error.name,
-    message: redactText(error.message),
+    message: withoutSecrets(error.message),
     ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
-    stack: redactText(error.stack ?? ''),
+    stack: withoutSecrets(error.stack ?? ''),
     ...(error.cause === undefined || depth >= MAX_DEPTH ? {} : { cause: redactValue(error.cause, '', depth + 1) }),
   }
 }
@@ -157,7 +157,7 @@ function wrap(inner: pino.Logger): Logger {
 function method(inner: pino.Logger, level: 'debug' | 'info' | 'warn' | 'error'): LogMethod {
   return (first: LogFields | string, message?: string) => {
     if (!inner.isLevelEnabled(level)) return
-    if (typeof first === 'string') inner[level](redactText(first))
-    else inner[level](redactValue(first) as object, redactText(message ?? ''))
+    if (typeof first === 'string') inner[level](withoutSecrets(first))
+    else inner[level](redactValue(first) as object, withoutSecrets(message ?? ''))
   }
 }

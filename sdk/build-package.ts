@@ -21,8 +21,8 @@ const ENTRIES = ['index', 'react']
 export async function buildPackage(outputFolder: string): Promise<void> {
   await rm(outputFolder, { recursive: true, force: true })
   await mkdir(outputFolder, { recursive: true })
-  await bundle(outputFolder, false)
-  await bundle(path.join(outputFolder, TALKING), true)
+  await bundlePackage(outputFolder, false)
+  await bundlePackage(path.join(outputFolder, TALKING), true)
   for (const name of ENTRIES)
     await writeFile(path.join(outputFolder, `${name}.d.ts`), await typesOf(path.join(SOURCE, 'package', `${name}.ts`)))
   await copyFile(path.join(SOURCE, 'package/README.md'), path.join(outputFolder, 'README.md'))
@@ -32,7 +32,7 @@ export async function buildPackage(outputFolder: string): Promise<void> {
   await writeFile(path.join(outputFolder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
 }
 
-async function bundle(outputFolder: string, isTalking: boolean): Promise<void> {
+async function bundlePackage(outputFolder: string, isTalking: boolean): Promise<void> {
   await build({
     entryPoints: ENTRIES.map((name) => path.join(SOURCE, 'package', `${name}.ts`)),
     outdir: outputFolder,

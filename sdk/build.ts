@@ -61,10 +61,10 @@ export async function buildSdk(outputFolder: string): Promise<BuildManifest> {
   const coreFile = describeEntry('browser', core)
   const talkingFile = describeEntry('browser.debug', talking)
   const manifest: BuildManifest = { files: [coreFile, partFile, talkingFile] }
-  await write(outputFolder, coreFile.name, core)
-  await write(outputFolder, partFile.name, part)
-  await write(outputFolder, talkingFile.name, talking)
-  await write(outputFolder, 'manifest.json', `${JSON.stringify(manifest, null, 2)}\n`)
+  await writeBuilt(outputFolder, coreFile.name, core)
+  await writeBuilt(outputFolder, partFile.name, part)
+  await writeBuilt(outputFolder, talkingFile.name, talking)
+  await writeBuilt(outputFolder, 'manifest.json', `${JSON.stringify(manifest, null, 2)}\n`)
   await removeOthers(outputFolder, manifest)
   return manifest
 }
@@ -144,7 +144,7 @@ async function removeOthers(folder: string, { files }: BuildManifest): Promise<v
   }
 }
 
-async function write(folder: string, name: string, contents: Uint8Array | string): Promise<void> {
+async function writeBuilt(folder: string, name: string, contents: Uint8Array | string): Promise<void> {
   const file = path.join(folder, name)
   await mkdir(path.dirname(file), { recursive: true })
   await writeFile(`${file}.new`, contents)

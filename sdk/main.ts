@@ -10,12 +10,12 @@ try {
   // An element named `currentScript` would shadow the property, and could redirect the page to another service.
   const tag =
     script instanceof HTMLScriptElement ? script : document.querySelector<HTMLScriptElement>('script[data-project]')
-  if (tag) start(tag)
+  if (tag) startFromTag(tag)
 } catch {
   // The page itself never sees an error.
 }
 
-function start(tag: HTMLScriptElement): void {
+function startFromTag(tag: HTMLScriptElement): void {
   const { dataset, nonce } = tag
   const { project } = dataset
   const serviceUrl = new URL('.', tag.src).href

@@ -6,13 +6,13 @@ export type Json = Readonly<Record<string, unknown>>
 export function parsed(body: string): Json | null {
   try {
     const value: unknown = JSON.parse(body)
-    return isObject(value) ? value : null
+    return isJson(value) ? value : null
   } catch {
     return null
   }
 }
 
-export function isObject(value: unknown): value is Json {
+export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

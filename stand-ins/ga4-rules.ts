@@ -6,7 +6,7 @@
  * sending-events (limitations) and validating-events (codes).
  */
 
-import type { Json } from './checks.ts'
+import { isJson, parsed, type Json } from './checks.ts'
 
 export interface ValidationMessage {
   readonly fieldPath: string
@@ -115,23 +115,23 @@ function checkBody(body: Json, nowMs: number, report: AddMessage): void {
     report('client_id', 'VALUE_INVALID', 'Must be two positive integers joined by a dot.')
   }
   checkTime('timestamp_micros', body['timestamp_micros'], nowMs, report)
-  checkConsent(body['consent'], report)
+  checkGa4Consent(body['consent'], report)
   checkUserProperties(body['user_properties'], report)
   const behavior = body['validation_behavior']
   if (behavior !== undefined && behavior !== 'RELAXED' && behavior !== 'ENFORCE_RECOMMENDATIONS') {
     report('validation_behavior', 'VALUE_INVALID', 'Must be RELAXED or ENFORCE_RECOMMENDATIONS.')
   }
-  checkEvents(body['events'], nowMs, report)
+  checkGa4Events(body['events'], nowMs, report)
 }
 
-function checkEvents(events: unknown, nowMs: number, report: AddMessage): void {
+function checkGa4Events(events: unknown, nowMs: number, report: AddMessage): void {
   if (!Array.isArray(events) || events.length === 0) {
     return report('events', 'VALUE_REQUIRED', 'At least one event is required.')
   }
   if (events.length > MAX.events) report('events', 'EXCEEDED_MAX_ENTITIES', 'At most 25 events are taken.')
   for (const [index, event] of events.entries()) {
     const path = `events[${index}]`
-    if (!isObject(event)) {
+    if (!isJson(event)) {
       report(path, 'VALUE_INVALID', 'An event is an object.')
       continue
     }
@@ -157,7 +157,7 @@ function checkName(path: string, name: unknown, rules: NameRules, report: AddMes
 }
 
 function checkParams(path: string, params: unknown, nowMs: number, report: AddMessage): void {
-  if (!isObject(params)) return report(path, 'VALUE_INVALID', 'Parameters are an object.')
+  if (!isJson(params)) return report(path, 'VALUE_INVALID', 'Parameters are an object.')
   const names = Object.keys(params)
   if (names.length > MAX.params) report(path, 'EXCEEDED_MAX_ENTITIES', 'At most 25 parameters are taken.')
   for (const name of names) {
@@ -167,11 +167,11 @@ function checkParams(path: string, params: unknown, nowMs: number, report: AddMe
   }
   checkTime(`${path}.timestamp_micros`, params['timestamp_micros'], nowMs, report)
   const sessionId = params['session_id']
-  if (sessionId !== undefined && !/^[1-9]\d*$/.test(textOf(sessionId))) {
+  if (sessionId !== undefined && !/^[1-9]\d*$/.test(scalarText(sessionId))) {
     report(`${path}.session_id`, 'VALUE_INVALID', 'Must be a positive integer.')
   }
   const engagement = params['engagement_time_msec']
-  if (engagement !== undefined && !/^[1-9]\d*$/.test(textOf(engagement))) {
+  if (engagement !== undefined && !/^[1-9]\d*$/.test(scalarText(engagement))) {
     report(`${path}.engagement_time_msec`, 'VALUE_INVALID', 'Must be a positive number.')
   }
 }
@@ -188,15 +188,15 @@ function checkParamValue(path: string, name: string, value: unknown, report: Add
 
 function checkTime(path: string, micros: unknown, nowMs: number, report: AddMessage): void {
   if (micros === undefined) return
-  const atMs = Number(textOf(micros)) / 1_000
+  const atMs = Number(scalarText(micros)) / 1_000
   if (!Number.isInteger(atMs * 1_000) || atMs <= 0) return report(path, 'VALUE_INVALID', 'Must be Unix microseconds.')
   if (nowMs - atMs > MAX.ageMs) report(path, 'VALUE_OUT_OF_BOUNDS', 'Must not be more than 72 hours back.')
   if (atMs - nowMs > AHEAD_MS) report(path, 'VALUE_OUT_OF_BOUNDS', 'Must not be in the future.')
 }
 
-function checkConsent(consent: unknown, report: AddMessage): void {
+function checkGa4Consent(consent: unknown, report: AddMessage): void {
   if (consent === undefined) return
-  if (!isObject(consent)) return report('consent', 'VALUE_INVALID', 'Must be an object.')
+  if (!isJson(consent)) return report('consent', 'VALUE_INVALID', 'Must be an object.')
   for (const [field, value] of Object.entries(consent)) {
     const isKnown = field === 'ad_user_data' || field === 'ad_personalization'
     const isAnswer = value === 'GRANTED' || value === 'DENIED'
@@ -206,31 +206,18 @@ function checkConsent(consent: unknown, report: AddMessage): void {
 
 function checkUserProperties(properties: unknown, report: AddMessage): void {
   if (properties === undefined) return
-  if (!isObject(properties)) return report('user_properties', 'VALUE_INVALID', 'Must be an object.')
+  if (!isJson(properties)) return report('user_properties', 'VALUE_INVALID', 'Must be an object.')
   const entries = Object.entries(properties)
   if (entries.length > MAX.userProperties) report('user_properties', 'EXCEEDED_MAX_ENTITIES', 'At most 25 are taken.')
   for (const [name, property] of entries) {
     const path = `user_properties.${name}`
     checkName(path, name, { reserved: RESERVED_PROPERTIES, prefixes: RESERVED_PARAM_PREFIXES }, report)
     if (name.length > MAX.propertyNameChars) report(path, 'NAME_INVALID', 'A property name has at most 24 characters.')
-    const value = isObject(property) ? textOf(property['value']) : ''
+    const value = isJson(property) ? scalarText(property['value']) : ''
     if (value.length > MAX.propertyValueChars) report(path, 'VALUE_OUT_OF_BOUNDS', 'At most 36 characters.')
   }
 }
 
-function parsed(body: string): Json | null {
-  try {
-    const value: unknown = JSON.parse(body)
-    return isObject(value) ? value : null
-  } catch {
-    return null
-  }
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function textOf(value: unknown): string {
+function scalarText(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }

@@ -3,7 +3,16 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 
 import { checkGa4Hit, type ValidationMessage } from './ga4-rules.ts'
-import { answeredStatus, applyFault, jsonOrText, listen, readBody, sendJson, stop, type Fault } from './server.ts'
+import {
+  answeredStatus,
+  applyFault,
+  jsonOrText,
+  listenOn,
+  readRequestText,
+  answerJson,
+  stopServer,
+  type Fault,
+} from './server.ts'
 
 export type { Fault }
 
@@ -52,13 +61,13 @@ const MAX_BODY_BYTES = 1_000_000
 export async function startGa4StandIn(options: Ga4StandInOptions): Promise<Ga4StandIn> {
   const standIn = new StandIn(options.keep ?? KEEP, options.nowMs ?? Date.now)
   const server = createServer((request, response) => void standIn.answer(request, response))
-  const port = await listen(server, options)
+  const port = await listenOn(server, options)
   return {
     url: `http://127.0.0.1:${port}`,
     requests: () => standIn.hits,
     total: () => standIn.total,
     fail: (measurementId, fault) => standIn.fail(measurementId, fault),
-    stop: () => stop(server),
+    stop: () => stopServer(server),
   }
 }
 
@@ -90,25 +99,25 @@ class StandIn {
     const isDebug = url.pathname === '/debug/mp/collect'
     const isKnown = isDebug || url.pathname === '/mp/collect'
     if (request.method !== 'POST' || !isKnown) return void response.writeHead(404).end()
-    const body = await readBody(request, MAX_BODY_BYTES)
+    const body = await readRequestText(request, MAX_BODY_BYTES)
     if (body === null) return void response.destroy()
     const messages = checkGa4Hit({ query: url.searchParams, body, nowMs: this.#nowMs() })
     const fault = this.#faultOf(url)
     this.#record(url, body, { messages, answered: answeredStatus(fault, properStatus(isDebug)) })
     if (fault !== null && fault.kind !== 'delay') return applyFault(fault, request.socket, response)
     if (fault !== null) await new Promise((resolve) => setTimeout(resolve, fault.waitMs))
-    if (isDebug) sendJson(response, { validationMessages: messages })
+    if (isDebug) answerJson(response, { validationMessages: messages })
     // Google gives this answer to everything, even to what it then discards.
     else response.writeHead(204).end()
   }
 
   /** Any method other than POST reads. */
   async #answerItself(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (request.method !== 'POST') return sendJson(response, { total: this.total, requests: this.hits })
-    const body = await readBody(request, MAX_BODY_BYTES)
+    if (request.method !== 'POST') return answerJson(response, { total: this.total, requests: this.hits })
+    const body = await readRequestText(request, MAX_BODY_BYTES)
     const { key, fault } = jsonOrText(body ?? '{}') as { key: string; fault: Fault | null }
     this.fail(key, fault)
-    sendJson(response, { key, fault })
+    answerJson(response, { key, fault })
   }
 
   #faultOf(url: URL): Fault | null {

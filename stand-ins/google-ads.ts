@@ -6,7 +6,7 @@
  * devguides/limits, devguides/diagnostics, devguides/concepts/understand-errors (November 2026).
  */
 
-import { Findings, isObject, isText, parsed, type Json } from './checks.ts'
+import { Findings, isJson, isText, parsed, type Json } from './checks.ts'
 import { createGuard, startStandIn } from './server.ts'
 import type { GuardedOptions, Judgement, SimulatedRequest, StandInServer } from './server.ts'
 
@@ -56,9 +56,11 @@ export function startGoogleAdsStandIn(options: GoogleAdsOptions): Promise<StandI
     if (!isIngest && address !== 'GET /v1/requestStatus:retrieve') return null
     const key = isIngest ? accountOf(request) : 'status'
     const token = /^Bearer (.+)$/.exec(request.headers['authorization'] ?? '')?.[1] ?? ''
-    if (!guard.isToken(token, key)) return refusal(key, 401, 'UNAUTHENTICATED', { reason: 'ACCESS_TOKEN_INVALID' })
-    if (!guard.isOpen(key)) return refusal(key, 403, 'PERMISSION_DENIED', { reason: 'PERMISSION_DENIED' })
-    if (!guard.hasRoom(request.nowMs)) return refusal(key, 429, 'RESOURCE_EXHAUSTED', { reason: 'RATE_LIMIT_EXCEEDED' })
+    if (!guard.isToken(token, key))
+      return googleRefusal(key, 401, 'UNAUTHENTICATED', { reason: 'ACCESS_TOKEN_INVALID' })
+    if (!guard.isOpen(key)) return googleRefusal(key, 403, 'PERMISSION_DENIED', { reason: 'PERMISSION_DENIED' })
+    if (!guard.hasRoom(request.nowMs))
+      return googleRefusal(key, 429, 'RESOURCE_EXHAUSTED', { reason: 'RATE_LIMIT_EXCEEDED' })
     return isIngest ? judgeIngest(request, key, taken) : judgeStatus(request, options, taken)
   })
 }
@@ -69,14 +71,14 @@ export function checkGoogleAdsRequest(body: string, nowMs: number): readonly str
   const top = parsed(body)
   if (top === null) return ['the body is no JSON object']
   findings.onlyKnown(top, TOP_FIELDS, '')
-  const destinations = listOf(top['destinations'])
+  const destinations = jsonList(top['destinations'])
   findings.expect(destinations.length >= 1 && destinations.length <= MAX_DESTINATIONS, 'destinations: 1 to 10')
   for (const [index, destination] of destinations.entries()) {
     checkDestination(destination, `destinations[${index}].`, findings)
   }
-  const events = listOf(top['events'])
+  const events = jsonList(top['events'])
   findings.expect(events.length >= 1 && events.length <= MAX_EVENTS, 'events: 1 to 2000')
-  for (const [index, event] of events.entries()) checkEvent(event, `events[${index}].`, nowMs, findings)
+  for (const [index, event] of events.entries()) checkGoogleAdsEvent(event, `events[${index}].`, nowMs, findings)
   const validateOnly = top['validateOnly']
   findings.expect(validateOnly === undefined || typeof validateOnly === 'boolean', 'validateOnly must be a boolean')
   return findings.all
@@ -84,10 +86,10 @@ export function checkGoogleAdsRequest(body: string, nowMs: number): readonly str
 
 function judgeIngest(request: SimulatedRequest, key: string, taken: Map<string, ReceivedEvents>): Judgement {
   const messages = checkGoogleAdsRequest(request.body, request.nowMs)
-  if (messages.length > 0) return refusal(key, 400, 'INVALID_ARGUMENT', { reason: 'INVALID_ARGUMENT', messages })
+  if (messages.length > 0) return googleRefusal(key, 400, 'INVALID_ARGUMENT', { reason: 'INVALID_ARGUMENT', messages })
   const top = parsed(request.body)
   const requestId = `request-${taken.size + 1}`
-  const events = listOf(top?.['events'])
+  const events = jsonList(top?.['events'])
   if (top?.['validateOnly'] !== true) taken.set(requestId, { events, atMs: request.nowMs })
   return { key, messages, status: 200, body: { requestId } }
 }
@@ -98,7 +100,7 @@ function judgeStatus(
   taken: Map<string, ReceivedEvents>,
 ): Judgement {
   const request = taken.get(url.searchParams.get('requestId') ?? '')
-  if (request === undefined) return refusal('status', 404, 'NOT_FOUND', { reason: 'NOT_FOUND' })
+  if (request === undefined) return googleRefusal('status', 404, 'NOT_FOUND', { reason: 'NOT_FOUND' })
   const isJudged = nowMs - request.atMs >= (options.judgedAfterMs ?? JUDGED_AFTER_MS)
   const proper = options.judge?.(request.events) ?? { requestStatus: 'SUCCESS' }
   const { requestStatus, reasons = [] } = isJudged ? proper : { requestStatus: 'PROCESSING' }
@@ -113,13 +115,13 @@ function judgeStatus(
 }
 
 function accountOf(request: SimulatedRequest): string {
-  const account = listOf(parsed(request.body)?.['destinations'])[0]?.['operatingAccount']
-  const id = isObject(account) ? account['accountId'] : ''
+  const account = jsonList(parsed(request.body)?.['destinations'])[0]?.['operatingAccount']
+  const id = isJson(account) ? account['accountId'] : ''
   return isText(id) ? id : ''
 }
 
-function listOf(value: unknown): readonly Json[] {
-  return Array.isArray(value) ? value.map((each: unknown) => (isObject(each) ? each : {})) : []
+function jsonList(value: unknown): readonly Json[] {
+  return Array.isArray(value) ? value.map((each: unknown) => (isJson(each) ? each : {})) : []
 }
 
 function checkDestination(destination: Json, path: string, findings: Findings): void {
@@ -130,13 +132,13 @@ function checkDestination(destination: Json, path: string, findings: Findings): 
   for (const name of ['operatingAccount', 'loginAccount', 'linkedAccount']) {
     const account = destination[name]
     if (account === undefined) continue
-    const isWhole = isObject(account) && account['accountType'] === 'GOOGLE_ADS'
-    const accountId = isObject(account) ? account['accountId'] : ''
+    const isWhole = isJson(account) && account['accountType'] === 'GOOGLE_ADS'
+    const accountId = isJson(account) ? account['accountId'] : ''
     findings.expect(isWhole && isText(accountId) && /^[0-9]+$/.test(accountId), `${path}${name} must be digits only`)
   }
 }
 
-function checkEvent(event: Json, path: string, nowMs: number, findings: Findings): void {
+function checkGoogleAdsEvent(event: Json, path: string, nowMs: number, findings: Findings): void {
   findings.onlyKnown(event, EVENT_FIELDS, path)
   const time = event['eventTimestamp']
   const isTime = isText(time) && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(time)
@@ -152,13 +154,13 @@ function checkEvent(event: Json, path: string, nowMs: number, findings: Findings
 
 function checkConsent(consent: unknown, path: string, findings: Findings): void {
   if (consent === undefined) return
-  if (!isObject(consent)) return void findings.expect(false, `${path} must be an object`)
+  if (!isJson(consent)) return void findings.expect(false, `${path} must be an object`)
   findings.onlyKnown(consent, ['adUserData', 'adPersonalization'], path)
   for (const [field, value] of Object.entries(consent)) findings.oneOf(value, CONSENTS, `${path}${field}`)
 }
 
 function checkIdentifiers(identifiers: unknown, path: string, findings: Findings): void {
-  if (!isObject(identifiers)) return void findings.expect(false, `${path} NO_IDENTIFIERS_PROVIDED`)
+  if (!isJson(identifiers)) return void findings.expect(false, `${path} NO_IDENTIFIERS_PROVIDED`)
   findings.onlyKnown(identifiers, IDENTIFIERS, path)
   const clicks = ['gclid', 'gbraid', 'wbraid'].filter((name) => identifiers[name] !== undefined)
   findings.expect(clicks.length === 1, `${path} one of gclid, gbraid and wbraid`)
@@ -168,7 +170,7 @@ function checkIdentifiers(identifiers: unknown, path: string, findings: Findings
   findings.expect(isBase64, `${path}sessionAttributes is no base64`)
 }
 
-function refusal(
+function googleRefusal(
   key: string,
   code: number,
   status: string,

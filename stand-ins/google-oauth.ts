@@ -53,7 +53,7 @@ export async function startGoogleOauthStandIn(options: GoogleOauthOptions): Prom
     const grantType = form.get('grant_type')
     if (grantType === 'refresh_token') return judgeRefresh(form, options, give)
     if (grantType === ASSERTION) return judgeAssertion(form, options, { request, give })
-    return refusal('', 'unsupported_grant_type', 'grant_type is unknown')
+    return oauthRefusal('', 'unsupported_grant_type', 'grant_type is unknown')
   })
   return {
     ...standIn,
@@ -64,10 +64,10 @@ export async function startGoogleOauthStandIn(options: GoogleOauthOptions): Prom
 
 function judgeRefresh(form: URLSearchParams, options: GoogleOauthOptions, give: (key: string) => Judgement): Judgement {
   const key = form.get('client_id') ?? ''
-  if (key === '' || (form.get('client_secret') ?? '') === '') return refusal(key, 'invalid_client', 'no client')
+  if (key === '' || (form.get('client_secret') ?? '') === '') return oauthRefusal(key, 'invalid_client', 'no client')
   const token = form.get('refresh_token') ?? ''
   const isGood = options.isRefreshToken?.(token) ?? token !== ''
-  return isGood ? give(key) : refusal(key, 'invalid_grant', 'Token has been expired or revoked.')
+  return isGood ? give(key) : oauthRefusal(key, 'invalid_grant', 'Token has been expired or revoked.')
 }
 
 function judgeAssertion(
@@ -75,19 +75,20 @@ function judgeAssertion(
   { account }: GoogleOauthOptions,
   { request, give }: { request: SimulatedRequest; give: (key: string) => Judgement },
 ): Judgement {
-  const [head, body, signature] = partsOf(form.get('assertion') ?? '')
-  const claims = parsed(decoded(body)) ?? {}
+  const [head, body, signature] = assertionParts(form.get('assertion') ?? '')
+  const claims = parsed(decodePart(body)) ?? {}
   const issuer = claims['iss']
   const key = isText(issuer) ? issuer : ''
-  if (account === undefined || key !== account.email) return refusal(key, 'invalid_grant', 'account not found')
+  if (account === undefined || key !== account.email) return oauthRefusal(key, 'invalid_grant', 'account not found')
   const isSigned = hasSigned(account.publicKeyPem, [head, body, signature])
-  if (!isSigned || parsed(decoded(head))?.['alg'] !== 'RS256') return refusal(key, 'invalid_grant', 'bad signature')
-  if (claims['aud'] !== AUDIENCE) return refusal(key, 'invalid_grant', 'wrong audience')
-  if (claims['scope'] !== SCOPE) return refusal(key, 'invalid_scope', 'wrong scope')
-  return isTimely(claims, request.nowMs / 1_000) ? give(key) : refusal(key, 'invalid_grant', 'wrong iat or exp')
+  if (!isSigned || parsed(decodePart(head))?.['alg'] !== 'RS256')
+    return oauthRefusal(key, 'invalid_grant', 'bad signature')
+  if (claims['aud'] !== AUDIENCE) return oauthRefusal(key, 'invalid_grant', 'wrong audience')
+  if (claims['scope'] !== SCOPE) return oauthRefusal(key, 'invalid_scope', 'wrong scope')
+  return isTimely(claims, request.nowMs / 1_000) ? give(key) : oauthRefusal(key, 'invalid_grant', 'wrong iat or exp')
 }
 
-function partsOf(assertion: string): readonly [string, string, string] {
+function assertionParts(assertion: string): readonly [string, string, string] {
   const [head = '', body = '', signature = ''] = assertion.split('.')
   return [head, body, signature]
 }
@@ -102,10 +103,10 @@ function isTimely(claims: Json, nowS: number): boolean {
   return issuedS <= nowS + 60 && endsS > nowS && endsS - issuedS <= LIFETIME_S
 }
 
-function decoded(part: string): string {
+function decodePart(part: string): string {
   return Buffer.from(part, 'base64url').toString('utf8')
 }
 
-function refusal(key: string, error: string, description: string): Judgement {
+function oauthRefusal(key: string, error: string, description: string): Judgement {
   return { key, messages: [description], status: 400, body: { error, error_description: description } }
 }

@@ -6,7 +6,7 @@
  * fbp-and-fbc, docs/marketing-api/conversions-api/using-the-api and /support (November 2026).
  */
 
-import { Findings, isObject, isText, parsed, type Json } from './checks.ts'
+import { Findings, isJson, isText, parsed, type Json } from './checks.ts'
 import { createGuard, startStandIn } from './server.ts'
 import type { GuardedOptions, Judgement, SimulatedRequest, StandInServer } from './server.ts'
 import { DAY_S } from '../domain/durations.ts'
@@ -35,16 +35,16 @@ export function startMetaStandIn(options: GuardedOptions): Promise<StandInServer
     if (request.method !== 'POST' || pixel === undefined) return null
     const code = versionProblem(Number(version))
     if (code !== null)
-      return refusal(pixel, { code, status: 400, messages: ['The version of the API in the address.'] })
+      return metaRefusal(pixel, { code, status: 400, messages: ['The version of the API in the address.'] })
     const token = tokenOf(request)
-    if (!guard.isToken(token, pixel)) return refusal(pixel, { code: 190, status: 401, messages: [] })
+    if (!guard.isToken(token, pixel)) return metaRefusal(pixel, { code: 190, status: 401, messages: [] })
     // A missing pixel and one that the token may not see get the same answer.
-    if (!guard.isOpen(pixel)) return refusal(pixel, { code: 100, subcode: 33, status: 400, messages: [] })
+    if (!guard.isOpen(pixel)) return metaRefusal(pixel, { code: 100, subcode: 33, status: 400, messages: [] })
     if (!guard.hasRoom(request.nowMs))
-      return refusal(pixel, { code: 80_004, status: 400, messages: [], isTransient: true })
+      return metaRefusal(pixel, { code: 80_004, status: 400, messages: [], isTransient: true })
     const events = eventsOf(request)
     const { messages, subcode } = checkEvents(request)
-    if (messages.length > 0) return refusal(pixel, { code: 100, subcode, status: 400, messages })
+    if (messages.length > 0) return metaRefusal(pixel, { code: 100, subcode, status: 400, messages })
     return {
       key: pixel,
       messages,
@@ -89,32 +89,32 @@ function checkEvents(request: { readonly body: string; readonly nowMs: number })
   let subcode: number | undefined
   for (const [index, event] of events.entries()) {
     const path = `data[${index}].`
-    if (!isObject(event)) findings.all.push(`${path} is no object`)
-    else subcode = checkEvent(event, path, request.nowMs, findings) ?? subcode
+    if (!isJson(event)) findings.all.push(`${path} is no object`)
+    else subcode = checkMetaEvent(event, path, request.nowMs, findings) ?? subcode
   }
   return { messages: findings.all, subcode }
 }
 
-function checkEvent(event: Json, path: string, nowMs: number, findings: Findings): number | null {
+function checkMetaEvent(event: Json, path: string, nowMs: number, findings: Findings): number | null {
   findings.onlyKnown(event, EVENT_FIELDS, path)
   findings.expect(isText(event['event_name']), `${path}event_name is required`)
   findings.expect(event['event_id'] === undefined || isText(event['event_id']), `${path}event_id must be a text`)
   findings.expect(event['action_source'] !== undefined, `${path}action_source is required`)
   findings.oneOf(event['action_source'], ACTION_SOURCES, `${path}action_source`)
   checkDataProcessing(event, path, findings)
-  const isOld = !checkTime(event['event_time'], path, nowMs, findings)
+  const isOld = !checkMetaTime(event['event_time'], path, nowMs, findings)
   const user = event['user_data']
-  if (!isObject(user)) findings.all.push(`${path}user_data is required`)
-  const isMalformed = isObject(user) && !checkUser(user, path, nowMs, findings)
+  if (!isJson(user)) findings.all.push(`${path}user_data is required`)
+  const isMalformed = isJson(user) && !checkUser(user, path, nowMs, findings)
   if (event['action_source'] === 'website') {
-    const isWhole = isText(event['event_source_url']) && isObject(user) && isText(user['client_user_agent'])
+    const isWhole = isText(event['event_source_url']) && isJson(user) && isText(user['client_user_agent'])
     findings.expect(isWhole, `${path}website events need event_source_url and client_user_agent`)
   }
   if (isOld) return 2_804_003
   return isMalformed ? 2_804_001 : null
 }
 
-function checkTime(value: unknown, path: string, nowMs: number, findings: Findings): boolean {
+function checkMetaTime(value: unknown, path: string, nowMs: number, findings: Findings): boolean {
   const nowS = nowMs / 1_000
   const isNumber = typeof value === 'number' && Number.isInteger(value)
   if (!findings.expect(isNumber, `${path}event_time must be whole seconds`) || !isNumber) return true
@@ -155,7 +155,7 @@ interface MetaRefusal {
 }
 
 /** Meta's error messages repeat what was sent, as the real ones do. */
-function refusal(key: string, { code, subcode, status, messages, isTransient = false }: MetaRefusal): Judgement {
+function metaRefusal(key: string, { code, subcode, status, messages, isTransient = false }: MetaRefusal): Judgement {
   const error = {
     message: messages[0] ?? 'The request was refused.',
     type: 'OAuthException',

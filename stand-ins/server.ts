@@ -128,16 +128,16 @@ export async function startStandIn(
     if (isFault) {
       const { key, fault } = jsonOrText(body) as { key: string; fault: Fault | null }
       fail(key, fault)
-      sendJson(response, { key, fault })
+      answerJson(response, { key, fault })
     }
     const isRead = method === 'GET' && url.pathname === '/requests'
-    if (isRead) sendJson(response, { total, requests: recorded })
+    if (isRead) answerJson(response, { total, requests: recorded })
     return isFault || isRead
   }
 
   async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(incoming.url ?? '/', 'http://stand-in')
-    const body = await readBody(incoming, MAX_BODY_BYTES)
+    const body = await readRequestText(incoming, MAX_BODY_BYTES)
     if (body === null) return void response.destroy()
     const request = { method: incoming.method ?? '', url, headers: flatHeaders(incoming), body, nowMs: nowMs() }
     if (answerItself(request, response)) return
@@ -153,21 +153,23 @@ export async function startStandIn(
   ): Promise<void> {
     const fault = faults.get(judgement.key) ?? faults.get('*') ?? null
     total += 1
-    recorded.push(recordOf(request, judgement, { number: total, answered: answeredStatus(fault, judgement.status) }))
+    recorded.push(
+      recordedRequest(request, judgement, { number: total, answered: answeredStatus(fault, judgement.status) }),
+    )
     if (recorded.length > keep) recorded.splice(0, recorded.length - keep)
     if (fault !== null && fault.kind !== 'delay') return applyFault(fault, incoming.socket, response)
     if (fault !== null) await new Promise((resolve) => setTimeout(resolve, fault.waitMs))
-    sendJson(response, judgement.body, judgement)
+    answerJson(response, judgement.body, judgement)
   }
 
   const server = createServer((incoming, response) => void answer(incoming, response))
-  const port = await listen(server, options)
+  const port = await listenOn(server, options)
   return {
     url: `http://127.0.0.1:${port}`,
     requests: () => recorded,
     total: () => total,
     fail,
-    stop: () => stop(server),
+    stop: () => stopServer(server),
   }
 }
 
@@ -199,7 +201,7 @@ function createQuota(perMinute: number | undefined): (nowMs: number) => boolean 
   }
 }
 
-function recordOf(
+function recordedRequest(
   request: SimulatedRequest,
   judgement: Judgement,
   counted: { readonly number: number; readonly answered: number },
@@ -256,7 +258,7 @@ function drip(response: ServerResponse, everyMs: number): void {
 }
 
 /** Null if it is longer than that, or breaks off. */
-export async function readBody(request: IncomingMessage, maxBytes: number): Promise<string | null> {
+export async function readRequestText(request: IncomingMessage, maxBytes: number): Promise<string | null> {
   const chunks: Buffer[] = []
   let bytes = 0
   try {
@@ -279,7 +281,7 @@ export function jsonOrText(body: string): unknown {
   }
 }
 
-export function sendJson(
+export function answerJson(
   response: ServerResponse,
   value: unknown,
   head: { readonly status?: number; readonly headers?: Readonly<Record<string, string>> } = {},
@@ -289,14 +291,14 @@ export function sendJson(
 }
 
 /** Resolves with the port. */
-export function listen(server: Server, { port, host }: Pick<StandInOptions, 'port' | 'host'>): Promise<number> {
+export function listenOn(server: Server, { port, host }: Pick<StandInOptions, 'port' | 'host'>): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host ?? '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
   })
 }
 
-export function stop(server: Server): Promise<void> {
+export function stopServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve())
     server.closeAllConnections()

@@ -6,7 +6,7 @@
  * rudderlabs/rudder-transformer, stape-io/tiktok-tag (November 2026).
  */
 
-import { Findings, isObject, isText, parsed, type Json } from './checks.ts'
+import { Findings, isJson, isText, parsed, type Json } from './checks.ts'
 import { createGuard, startStandIn } from './server.ts'
 import type { GuardedOptions, Judgement, StandInServer } from './server.ts'
 import { DAY_S } from '../domain/durations.ts'
@@ -27,11 +27,11 @@ export function startTiktokStandIn(options: GuardedOptions): Promise<StandInServ
     const source = parsed(request.body)?.['event_source_id']
     const key = isText(source) ? source : ''
     const token = request.headers['access-token'] ?? ''
-    if (!guard.isToken(token, key)) return verdict(key, 40_105, 'Access token is incorrect or has been revoked')
-    if (!guard.isOpen(key)) return verdict(key, 40_001, 'No permission to operate this pixel')
-    if (!guard.hasRoom(request.nowMs)) return verdict(key, 40_100, 'Too many requests')
+    if (!guard.isToken(token, key)) return tiktokAnswer(key, 40_105, 'Access token is incorrect or has been revoked')
+    if (!guard.isOpen(key)) return tiktokAnswer(key, 40_001, 'No permission to operate this pixel')
+    if (!guard.hasRoom(request.nowMs)) return tiktokAnswer(key, 40_100, 'Too many requests')
     const messages = checkTiktokRequest(request.body, request.nowMs)
-    return messages.length > 0 ? verdict(key, 40_002, messages[0] ?? '', messages) : verdict(key, 0, 'OK')
+    return messages.length > 0 ? tiktokAnswer(key, 40_002, messages[0] ?? '', messages) : tiktokAnswer(key, 0, 'OK')
   })
 }
 
@@ -49,13 +49,13 @@ export function checkTiktokRequest(body: string, nowMs: number): readonly string
     return [...findings.all, 'data must hold 1 to 1000 events']
   }
   for (const [index, event] of events.entries()) {
-    if (isObject(event)) checkEvent(event, `data[${index}].`, nowMs, findings)
+    if (isJson(event)) checkTiktokEvent(event, `data[${index}].`, nowMs, findings)
     else findings.all.push(`data[${index}] is no object`)
   }
   return findings.all
 }
 
-function checkEvent(event: Json, path: string, nowMs: number, findings: Findings): void {
+function checkTiktokEvent(event: Json, path: string, nowMs: number, findings: Findings): void {
   findings.onlyKnown(event, EVENT_FIELDS, path)
   findings.expect(isText(event['event']), `${path}event is required`)
   const id = event['event_id']
@@ -71,17 +71,17 @@ function checkEvent(event: Json, path: string, nowMs: number, findings: Findings
   const limited = event['limited_data_use']
   findings.expect(limited === undefined || typeof limited === 'boolean', `${path}limited_data_use must be a boolean`)
   const page = event['page']
-  findings.expect(page === undefined || (isObject(page) && isText(page['url'])), `${path}page.url is empty`)
-  checkUser(event['user'], `${path}user`, findings)
+  findings.expect(page === undefined || (isJson(page) && isText(page['url'])), `${path}page.url is empty`)
+  checkTiktokUser(event['user'], `${path}user`, findings)
 }
 
-function checkUser(user: unknown, path: string, findings: Findings): void {
-  if (!isObject(user)) return void findings.expect(false, `${path} is required`)
+function checkTiktokUser(user: unknown, path: string, findings: Findings): void {
+  if (!isJson(user)) return void findings.expect(false, `${path} is required`)
   findings.onlyKnown(user, USER_FIELDS, `${path}.`)
   findings.expect(Object.keys(user).length > 0, `${path} holds nothing to match by`)
   for (const [field, value] of Object.entries(user)) findings.expect(isText(value), `${path}.${field} is empty`)
 }
 
-function verdict(key: string, code: number, message: string, messages: readonly string[] = []): Judgement {
+function tiktokAnswer(key: string, code: number, message: string, messages: readonly string[] = []): Judgement {
   return { key, messages, status: 200, body: { code, message, request_id: '20261120', data: {} } }
 }

@@ -5,7 +5,7 @@
  * the README of stape-io/twitter-tag for the pixel token (November 2026).
  */
 
-import { Findings, isObject, isText, parsed, type Json } from './checks.ts'
+import { Findings, isJson, isText, parsed, type Json } from './checks.ts'
 import { createGuard, startStandIn } from './server.ts'
 import type { GuardedOptions, Judgement, StandInServer } from './server.ts'
 
@@ -26,19 +26,19 @@ export function startXStandIn(options: XStandInOptions): Promise<StandInServer> 
     const key = /^\/12\/measurement\/conversions\/([^/]+)$/.exec(request.url.pathname)?.[1]
     if (request.method !== 'POST' || key === undefined) return null
     const token = request.headers['x-pixel-token'] ?? ''
-    if (!guard.isToken(token, key)) return refusal(key, 401, 'UNAUTHORIZED_ACCESS')
-    if (!/^[a-z0-9]+$/.test(key) || !guard.isOpen(key)) return refusal(key, 404, 'NOT_FOUND')
+    if (!guard.isToken(token, key)) return xRefusal(key, 401, 'UNAUTHORIZED_ACCESS')
+    if (!/^[a-z0-9]+$/.test(key) || !guard.isOpen(key)) return xRefusal(key, 404, 'NOT_FOUND')
     if (!guard.hasRoom(request.nowMs)) {
       const reset = String(Math.ceil(request.nowMs / 60_000) * 60)
-      return { ...refusal(key, 429, 'TOO_MANY_REQUESTS'), headers: { 'x-account-rate-limit-reset': reset } }
+      return { ...xRefusal(key, 429, 'TOO_MANY_REQUESTS'), headers: { 'x-account-rate-limit-reset': reset } }
     }
     const messages = checkXRequest(request.body, request.nowMs)
-    if (messages.length > 0) return refusal(key, 400, 'INVALID_PARAMETER', messages)
+    if (messages.length > 0) return xRefusal(key, 400, 'INVALID_PARAMETER', messages)
     const conversions = conversionsOf(request.body)
     const isKnown = conversions.every(
-      (each) => isObject(each) && (options.isEvent?.(isText(each['event_id']) ? each['event_id'] : '') ?? true),
+      (each) => isJson(each) && (options.isEvent?.(isText(each['event_id']) ? each['event_id'] : '') ?? true),
     )
-    if (!isKnown) return refusal(key, 404, 'NOT_FOUND')
+    if (!isKnown) return xRefusal(key, 404, 'NOT_FOUND')
     const data = { conversions_processed: conversions.length, debug_id: 'd1' }
     return { key, messages, status: 200, body: { request: { params: { account_id: 'a1' } }, data } }
   })
@@ -53,7 +53,7 @@ export function checkXRequest(body: string, nowMs: number): readonly string[] {
   const conversions = conversionsOf(body)
   findings.expect(conversions.length >= 1 && conversions.length <= MAX_CONVERSIONS, 'conversions must be 1 to 500')
   for (const [index, conversion] of conversions.entries()) {
-    if (isObject(conversion)) checkConversion(conversion, `conversions[${index}].`, nowMs, findings)
+    if (isJson(conversion)) checkConversion(conversion, `conversions[${index}].`, nowMs, findings)
     else findings.all.push(`conversions[${index}] is no object`)
   }
   return findings.all
@@ -77,15 +77,15 @@ function checkConversion(conversion: Json, path: string, nowMs: number, findings
   findings.expect(id === undefined || isText(id), `${path}conversion_id must be a text`)
   const items = conversion['number_items']
   findings.expect(items === undefined || (Number.isInteger(items) && Number(items) > 0), `${path}number_items`)
-  checkIdentifiers(conversion['identifiers'], `${path}identifiers`, findings)
+  checkXIdentifiers(conversion['identifiers'], `${path}identifiers`, findings)
 }
 
-function checkIdentifiers(identifiers: unknown, path: string, findings: Findings): void {
+function checkXIdentifiers(identifiers: unknown, path: string, findings: Findings): void {
   if (!Array.isArray(identifiers) || identifiers.length === 0) {
     return void findings.expect(false, `${path}: at least one is required`)
   }
   for (const identifier of identifiers as unknown[]) {
-    if (!isObject(identifier)) {
+    if (!isJson(identifier)) {
       findings.all.push(`${path}: each is an object`)
       continue
     }
@@ -93,8 +93,8 @@ function checkIdentifiers(identifiers: unknown, path: string, findings: Findings
     findings.expect(Object.values(identifier).every(isText), `${path}: an empty identifier`)
     checkHashes(identifier, path, findings)
   }
-  const hasCompany = identifiers.some((each) => isObject(each) && ('twclid' in each || 'hashed_email' in each))
-  const isLoneAddress = identifiers.some((each) => isObject(each) && ('ip_address' in each || 'user_agent' in each))
+  const hasCompany = identifiers.some((each) => isJson(each) && ('twclid' in each || 'hashed_email' in each))
+  const isLoneAddress = identifiers.some((each) => isJson(each) && ('ip_address' in each || 'user_agent' in each))
   findings.expect(!isLoneAddress || hasCompany, `${path}: address and user agent need another identifier`)
 }
 
@@ -107,7 +107,7 @@ function checkHashes(identifier: Json, path: string, findings: Findings): void {
 }
 
 /** X's error messages name the parameter and repeat its value. */
-function refusal(key: string, status: number, code: string, messages: readonly string[] = []): Judgement {
+function xRefusal(key: string, status: number, code: string, messages: readonly string[] = []): Judgement {
   const errors = messages.length === 0 ? [{ code, message: code, parameter: '' }] : []
   const named = messages.map((message) => ({ code, message, parameter: message.split(' ')[0] ?? '' }))
   return { key, messages, status, body: { errors: [...errors, ...named], request: { params: {} } } }

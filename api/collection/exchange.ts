@@ -88,10 +88,10 @@ function openExchange(req: Opened, deps: ApiDeps, addressHash: string): Exchange
     receivedAtMs,
     startedMs: performance.now(),
     method: req.method,
-    path: pathOf(req),
+    path: requestedPath(req),
     origin: headers.origin ?? null,
     userAgent: headers['user-agent'] ?? '',
-    hasGpcHeader: hasGpc(headers['sec-gpc']),
+    hasGpcHeader: saysGpcHeader(headers['sec-gpc']),
     addressHash,
     namedWebsite: req.params?.['website'],
     counted: [],
@@ -106,14 +106,14 @@ export function secondsSince(exchange: Exchange): number {
 }
 
 /** A header sent twice arrives joined by commas; a single `1` among them counts. */
-function hasGpc(header: string | string[] | undefined): boolean {
+function saysGpcHeader(header: string | string[] | undefined): boolean {
   return String(header ?? '')
     .split(',')
     .some((value) => value.trim() === '1')
 }
 
 /** The address as requested, without its query; mounted routers must not change what is logged. */
-function pathOf(req: IncomingMessage & { originalUrl?: string }): string {
+function requestedPath(req: IncomingMessage & { originalUrl?: string }): string {
   const url = req.originalUrl ?? req.url ?? '/'
   const query = url.indexOf('?')
   return query === -1 ? url : url.slice(0, query)

@@ -11,7 +11,7 @@ import type { ApiDeps } from '../deps.ts'
 import { areFactsBehind, inTime } from './look-up.ts'
 
 /** Before any look-up: what the hot state knows for certain. */
-export function installationOf(installation: Installation): KnownInstallation {
+export function knownInstallation(installation: Installation): KnownInstallation {
   if (installation.kind === 'matched' || installation.kind === 'none') return installation
   return { kind: 'undecided' }
 }

@@ -63,14 +63,14 @@ export const receive: RequestHandler = async (req, _res, next) => {
   next()
 }
 
-export function collect<Checked extends CheckedRequest>(
+export function collectionHandler<Checked extends CheckedRequest>(
   route: CollectionRoute<Checked>,
   parts: PipelineParts,
 ): RequestHandler {
   const { deps } = parts
   return async (req, res) => {
     const exchange = exchangeOf(req)
-    const outcome = await settle(exchange, deps, () => run(route, parts, { req, exchange }))
+    const outcome = await withOutage(exchange, deps, () => runRoute(route, parts, { req, exchange }))
     if (outcome === null || res.destroyed) return
     if (outcome.kind === 'refused') return sendRefused({ req, res, exchange, refusal: outcome }, parts)
     sendJson(res, outcome.body, corsHeaders(req, deps.catalog()))
@@ -104,7 +104,7 @@ export function routeNameOf(req: Request): string {
 }
 
 /** Runs the checks and the handler; an exception becomes the `503` or `500` answer. */
-async function settle(
+async function withOutage(
   exchange: Exchange,
   deps: ApiDeps,
   work: () => Promise<Refusal | AcceptedAnswer | null>,
@@ -131,7 +131,7 @@ async function giveHitsBack(exchange: Exchange, { hotState, nowMs, logger }: Api
   await Promise.all(given).catch((error: unknown) => logger.warn({ err: error }, 'hits could not be given back'))
 }
 
-async function run<Checked extends CheckedRequest>(
+async function runRoute<Checked extends CheckedRequest>(
   route: CollectionRoute<Checked>,
   parts: PipelineParts,
   { req, exchange }: { readonly req: Request; readonly exchange: Exchange },

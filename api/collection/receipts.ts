@@ -29,7 +29,7 @@ export function isRefusal(value: Refusal | ReceiptClaims): value is Refusal {
   return 'kind' in value
 }
 
-export function refOf(website: WebsiteId, claims: ReceiptClaims): ReceiptRef {
+export function receiptRef(website: WebsiteId, claims: ReceiptClaims): ReceiptRef {
   return { website, visitId: claims.visitId, issuedAtMs: claims.issuedAtMs }
 }
 
@@ -70,22 +70,22 @@ export async function statesOf(
   website: WebsiteId,
   { deps, nowMs }: { readonly deps: ApiDeps; readonly nowMs: number },
 ): Promise<ReadonlyMap<VisitId, KnownState>> {
-  const wanted = lookupsOf(receipts, nowMs).map((claims) => refOf(website, claims))
+  const wanted = lookupsOf(receipts, nowMs).map((claims) => receiptRef(website, claims))
   if (wanted.length === 0) return new Map()
   const states = await deps.hotState.receiptStates(wanted)
   const known = new Map<VisitId, Standing>(wanted.map((ref, index) => [ref.visitId, states[index] ?? 'unknown']))
   const open = wanted.filter(({ visitId }) => OPEN_STATES.has(known.get(visitId) ?? 'unknown'))
-  if (open.length === 0) return judged(known)
+  if (open.length === 0) return settleUnknown(known)
   const active = new Set(open.flatMap(({ visitId }) => (known.get(visitId) === 'unknown' ? [] : [visitId])))
   const asked = await askFacts(open, deps)
   const isSure = asked !== null && !asked.isBehind
   const recalled =
-    asked === null ? new Map<VisitId, Standing>() : await apply(asked.rows, open, { deps, active, isSure })
+    asked === null ? new Map<VisitId, Standing>() : await applyFacts(asked.rows, open, { deps, active, isSure })
   for (const { visitId } of open) {
     const state = standingBy(known.get(visitId) ?? 'unknown', recalled.get(visitId))
     known.set(visitId, isSure || REVOKED_STATES.has(state) || active.has(visitId) ? state : 'undecided')
   }
-  return judged(withRevocations(known, recalled))
+  return settleUnknown(withRevocations(known, recalled))
 }
 
 /** `revoked_predecessor_unknown`: of the hot state, or of an activation that is in ClickHouse before its visit. */
@@ -98,7 +98,7 @@ function standingBy(held: Standing, recalled: Standing | undefined): Standing {
 }
 
 /** A revoked receipt counts no more, but may have replaced one of the others: which one, the facts will say. */
-function judged(standings: ReadonlyMap<VisitId, Standing>): ReadonlyMap<VisitId, KnownState> {
+function settleUnknown(standings: ReadonlyMap<VisitId, Standing>): ReadonlyMap<VisitId, KnownState> {
   const replacer: KnownState = standings.size > 1 ? 'undecided' : 'revoked'
   return new Map(
     [...standings].map(([visitId, state]) => [visitId, state === 'revoked_predecessor_unknown' ? replacer : state]),
@@ -151,7 +151,7 @@ export async function recall(refs: readonly ReceiptRef[], deps: ApiDeps): Promis
     deps.logger.warn({ err: error }, 'receipts could not be looked up')
     return []
   })
-  return apply(rows, refs, { deps, active: new Set(), isSure: true })
+  return applyFacts(rows, refs, { deps, active: new Set(), isSure: true })
 }
 
 interface Recalling {
@@ -163,7 +163,7 @@ interface Recalling {
 }
 
 /** The predecessor of an active receipt is revoked, whether it was requested or not. */
-async function apply(
+async function applyFacts(
   rows: readonly ReceiptFactsRow[],
   refs: readonly ReceiptRef[],
   { deps, active, isSure }: Recalling,
@@ -203,7 +203,7 @@ function readFacts(
   active: ReadonlySet<VisitId>,
 ): { readonly told: readonly ReceiptState[]; readonly previous: Predecessor; readonly standing: Standing } {
   const isActive = row.is_active || active.has(row.visit_id)
-  const previous = previousOf(website, row)
+  const previous = predecessorInRow(website, row)
   const isOpen = isActive && previous === 'unknown'
   if (row.is_revoked) {
     const standing = isOpen ? 'revoked_predecessor_unknown' : 'revoked'
@@ -214,7 +214,7 @@ function readFacts(
 }
 
 /** The visit contains it; an activation may reach ClickHouse before its visit. */
-function previousOf(website: WebsiteId, row: ReceiptFactsRow): Predecessor {
+function predecessorInRow(website: WebsiteId, row: ReceiptFactsRow): Predecessor {
   const visitId = row.previous_visit_id
   if (visitId !== '') return { website, visitId, issuedAtMs: issuedAtOfVisit(visitId) }
   return row.is_recorded ? null : 'unknown'

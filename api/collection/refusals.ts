@@ -32,7 +32,7 @@ export function plainRequest(parts: PipelineParts): RequestHandler {
 function refuser({ deps, recorder }: PipelineParts): (req: Request, res: Response, code: ErrorCode) => void {
   const open = opener(deps)
   return (req, res, code) => {
-    answer(res, code, deps, CLOSE)
+    sendCode(res, code, deps, CLOSE)
     if (!req.originalUrl.startsWith(COLLECTION)) return
     open(req, res, () => undefined)
     const exchange = exchangeOf(req)
@@ -86,7 +86,7 @@ export function wrongMethod(allowed: readonly string[], parts: PipelineParts): R
 }
 
 export function notFound(deps: ApiDeps): RequestHandler {
-  return (req, res) => answer(res, 'not_found', deps, closeIfLarge(req))
+  return (req, res) => sendCode(res, 'not_found', deps, closeIfLarge(req))
 }
 
 /** Errors of Express itself (a broken percent escape in a path) and exceptions of handlers. */
@@ -98,10 +98,10 @@ export function lastResort(parts: PipelineParts): ErrorRequestHandler {
       next(error)
       return
     }
-    const isBadPath = error instanceof URIError || statusOf(error) === 400
+    const isBadPath = error instanceof URIError || httpStatusOf(error) === 400
     if (isBadPath) return refuseIt(req, res, 'invalid_request')
     deps.logger.error({ err: error }, 'request failed')
-    answer(res, 'internal', deps, closeIfLarge(req))
+    sendCode(res, 'internal', deps, closeIfLarge(req))
   }
 }
 
@@ -110,10 +110,10 @@ function closeIfLarge(req: Request): Headers {
   return isLargeUnread(req) ? CLOSE : {}
 }
 
-function answer(res: Response, code: ErrorCode, deps: ApiDeps, headers: Headers): void {
+function sendCode(res: Response, code: ErrorCode, deps: ApiDeps, headers: Headers): void {
   deps.metrics.answered('', sendRefusal(res, refuse(code), headers), code, 0)
 }
 
-function statusOf(error: unknown): number {
+function httpStatusOf(error: unknown): number {
   return error instanceof Error && 'status' in error ? Number(error.status) : 0
 }

@@ -134,13 +134,13 @@ function requestLog(exchange: Exchange, answer: NotedAnswer, deps: ApiDeps): Req
     origin: clean(exchange.origin ?? ''),
     userAgent: clean(exchange.userAgent),
     addressHash: exchange.addressHash,
-    ...bodyOf(exchange, answer.form, redact),
+    ...loggedBody(exchange, answer.form, redact),
     bodyBytes: exchange.content.bytes.length,
     logRetentionDays: website?.organization.logRetentionDays ?? LIMITS.logRetentionDays.min,
   }
 }
 
-function bodyOf(exchange: Exchange, form: NotedAnswer['form'], redact: RedactOptions): RedactedBody {
+function loggedBody(exchange: Exchange, form: NotedAnswer['form'], redact: RedactOptions): RedactedBody {
   if (form === 'digest') return digestOf(exchange.content)
   const isWithheld = form === 'withheld' || exchange.content.isEncoded
   return isWithheld ? { body: '', bodyForm: 'withheld', isRedacted: false } : keptBody(exchange, redact)

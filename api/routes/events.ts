@@ -26,7 +26,7 @@ import type { Claim, ClaimOutcome, Installation } from '../../ports/hot-state/ho
 import type { ApiDeps } from '../deps.ts'
 import type { AcceptedAnswer, CheckedRequest, CollectionRoute, PipelineParts } from '../collection/pipeline.ts'
 import { answerByNow } from '../collection/decided-answer.ts'
-import { installationOf, lookUpInstallation } from '../collection/installations.ts'
+import { knownInstallation, lookUpInstallation } from '../collection/installations.ts'
 import { cleanerOf, readReceipts, statesOf } from '../collection/receipts.ts'
 import { countTrackedEvent, uncountOnFailure } from '../collection/usage.ts'
 import { noteMatch } from '../collection/visit-matches.ts'
@@ -51,7 +51,7 @@ export function eventsRoute(parts: PipelineParts): CollectionRoute {
         case 'busy':
           return refuse('unavailable')
         case 'settled':
-          return answer(request, duplicateAnswer(await answerByNow(outcome.answer, claim, parts.deps)))
+          return answerInstall(request, duplicateAnswer(await answerByNow(outcome.answer, claim, parts.deps)))
         case 'first':
           return admitFirst(
             { request, event, claim, waitedMs, installation: outcome.installation, kept: outcome.kept },
@@ -105,10 +105,10 @@ async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Acc
     const usage = await countTrackedEvent(request, deps, recorder)
     if (usage.isUnrecorded) {
       await deps.hotState.releaseInstall(claim)
-      return { ...answer(request, unrecordedAnswer(event.eventId)), isUnrecorded: true }
+      return { ...answerInstall(request, unrecordedAnswer(event.eventId)), isUnrecorded: true }
     }
     const install = await uncountOnFailure(usage, async () => {
-      const decided = await decide(first, deps)
+      const decided = await decideFirst(first, deps)
       // Kept beside the append: a failed append may still have been stored, and the next try must give the same answer.
       const kept = deps.hotState.keepInstall(ownClaim(claim, decided), JSON.stringify(decided))
       await Promise.all([append(decided, first, parts), kept])
@@ -122,7 +122,7 @@ async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Acc
       matched: matchedVisit(install),
     })
     void noteMatch({ install, website: request.website, before: first.installation }, parts)
-    return answer(request, install.answer)
+    return answerInstall(request, install.answer)
   } catch (error) {
     await deps.hotState.releaseInstall(claim)
     throw error
@@ -134,7 +134,7 @@ function ownClaim(claim: Claim, { installationId }: Install): Claim {
   return { ...claim, installationId }
 }
 
-async function decide(first: FirstReport, deps: ApiDeps): Promise<Install> {
+async function decideFirst(first: FirstReport, deps: ApiDeps): Promise<Install> {
   if (first.kept !== null) return JSON.parse(first.kept) as Install
   const { website, exchange } = first.request
   const { event } = first
@@ -163,7 +163,7 @@ async function resolveEvent(first: FirstReport, path: PathChoice, deps: ApiDeps)
   const handoff: ReadReceipt | null =
     event.handoff === null ? null : { claims: readToken(deps.keys, website.id, event.handoff), isForeign: false }
   const known = { nowMs, receipts, states, handoff }
-  const result = resolve({ ...known, installation: installationOf(installation) })
+  const result = resolve({ ...known, installation: knownInstallation(installation) })
   const isOnlyInstallation = result.resolution === 'pending' && result.openCandidates?.length === 0
   if (!isOnlyInstallation || installation.kind !== 'unknown') return result
   return resolve({ ...known, installation: await lookUpInstallation(claim, deps, nowMs) })
@@ -184,6 +184,6 @@ async function append(
 }
 
 /** The event's ID as it was sent, even if it is stored as a hash. */
-function answer({ body: sent }: CheckedRequest, body: InstallAnswer): AcceptedAnswer {
+function answerInstall({ body: sent }: CheckedRequest, body: InstallAnswer): AcceptedAnswer {
   return { kind: 'answer', body: { ...body, event_id: sent['event_id'] } }
 }

@@ -6,7 +6,7 @@ import { HANDOFF_RECEIPT_SCHEMA, HANDOFF_VISIT_SCHEMA } from '../../domain/colle
 import type { JsonObject } from '../../domain/strict-json.ts'
 import { checkVisitFields } from '../../domain/collection/visit.ts'
 import type { AcceptedAnswer, CheckedRequest, CollectionRoute, PipelineParts } from '../collection/pipeline.ts'
-import { isRefusal, recall, refOf, requireReceipt } from '../collection/receipts.ts'
+import { isRefusal, recall, receiptRef, requireReceipt } from '../collection/receipts.ts'
 import { withPage, type VisitRequest } from '../collection/visit-page.ts'
 import { saysGpc } from '../collection/request-logs.ts'
 import { uncountOnFailure } from '../collection/usage.ts'
@@ -35,7 +35,7 @@ async function handOffReceipt(request: CheckedRequest, parts: PipelineParts): Pr
   const claims = requireReceipt(request, parts.deps)
   if (isRefusal(claims)) return claims
   if (isExpired(claims.issuedAtMs, exchange.receivedAtMs)) return refuse('receipt_expired')
-  if (claims.isUnrecorded) return { ...answer(request, claims, parts), isUnrecorded: true }
+  if (claims.isUnrecorded) return { ...answerToken(request, claims, parts), isUnrecorded: true }
   if (!claims.isHandoffOnly && (await isRevoked(request, claims, parts))) return refuse('receipt_revoked')
   await parts.recorder.accept(request, {
     topic: 'handoffs',
@@ -53,15 +53,16 @@ async function handOffReceipt(request: CheckedRequest, parts: PipelineParts): Pr
       retentionDays: website.retentionDays,
     }),
   })
-  return answer(request, claims, parts)
+  return answerToken(request, claims, parts)
 }
 
 async function handOffNewVisit(request: VisitRequest, parts: PipelineParts): Promise<AcceptedAnswer> {
   const admitted = await admit(request, parts, { isHandoffOnly: true })
   const { usage, claims, receipt } = admitted
-  if (usage.isUnrecorded) return { ...answer(request, claims, parts, { receipt, recorded: false }), isUnrecorded: true }
+  if (usage.isUnrecorded)
+    return { ...answerToken(request, claims, parts, { receipt, recorded: false }), isUnrecorded: true }
   await uncountOnFailure(usage, () => recordHandoffVisit(request, admitted, parts))
-  return answer(request, claims, parts, { receipt })
+  return answerToken(request, claims, parts, { receipt })
 }
 
 async function recordHandoffVisit(
@@ -94,13 +95,13 @@ async function isRevoked(
   claims: ReceiptClaims,
   { deps }: PipelineParts,
 ): Promise<boolean> {
-  const ref = refOf(website.id, claims)
+  const ref = receiptRef(website.id, claims)
   const [state] = await deps.hotState.receiptStates([ref])
   if (state !== 'unknown') return state === 'revoked'
   return (await recall([ref], deps)).get(ref.visitId) === 'revoked'
 }
 
-function answer(
+function answerToken(
   { exchange, website }: CheckedRequest,
   claims: ReceiptClaims,
   { deps }: PipelineParts,

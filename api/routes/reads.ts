@@ -32,7 +32,7 @@ export function browserConfig(parts: PipelineParts): RequestHandler {
     if (origin !== null && !website.origins.has(origin)) void noteUnregisteredOrigin(website, origin, parts)
     const config = { measurementIds: website.measurementIds, providers: [...website.providers] }
     const headers = { ...corsHeaders(req, parts.deps.catalog()), 'Cache-Control': CONFIG_CACHE }
-    return send(read, { type: 'application/json; charset=utf-8', text: JSON.stringify(config), headers })
+    return sendRead(read, { type: 'application/json; charset=utf-8', text: JSON.stringify(config), headers })
   })
 }
 
@@ -52,7 +52,11 @@ export function reportScript(parts: PipelineParts, hookBody: string): RequestHan
       baseUrl: deps.options.baseUrl,
       brand: deps.options.brand,
     })
-    return send(read, { type: 'text/x-shellscript; charset=utf-8', text, headers: { 'Cache-Control': SCRIPT_CACHE } })
+    return sendRead(read, {
+      type: 'text/x-shellscript; charset=utf-8',
+      text,
+      headers: { 'Cache-Control': SCRIPT_CACHE },
+    })
   })
 }
 
@@ -80,7 +84,7 @@ function refuseRead(
   return { status: sendRefusal(res, refuse(code), corsHeaders(req, deps.catalog())), code }
 }
 
-function send(
+function sendRead(
   { req, res }: ReadRequest,
   answer: { readonly type: string; readonly text: string; readonly headers: Headers },
 ): { readonly status: number; readonly code: '' } {

@@ -20,11 +20,11 @@ export function skillFiles(options: ApiOptions, hookSha256: string): [string, St
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(SOURCE.length + 1))
     .sort()
-    .map((name) => ({ name, content: fill(readFileSync(join(SOURCE, name), 'utf8'), options) }))
+    .map((name) => ({ name, content: fillSkill(readFileSync(join(SOURCE, name), 'utf8'), options) }))
   const fileNames = files.map(({ name }) => name).filter((name) => name !== 'install.sh')
   const installer: readonly (readonly [string, string])[] = [
-    ['{{files}}', quoted(fileNames.join(' '))],
-    ['{{root}}', quoted(`${options.baseUrl}${root}`)],
+    ['{{files}}', shellQuoted(fileNames.join(' '))],
+    ['{{root}}', shellQuoted(`${options.baseUrl}${root}`)],
   ]
   const rendered = files.map(({ name, content }) => ({
     name,
@@ -54,12 +54,12 @@ function skillFile(name: string, content: string): StaticFile {
 }
 
 /** As one word of a shell, whatever it contains. */
-function quoted(text: string): string {
+function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
 /** Fills in the address and the brand, which the sources do not contain. */
-function fill(text: string, options: ApiOptions): string {
+function fillSkill(text: string, options: ApiOptions): string {
   return text
     .replaceAll('{{base_url}}', () => options.baseUrl)
     .replaceAll('{{brand}}', options.brand)

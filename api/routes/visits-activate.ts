@@ -9,7 +9,7 @@ import { ACTIVATION_SCHEMA } from '../../domain/collection/schemas.ts'
 import type { Activation } from '../../ports/hot-state/hot-state.ts'
 import type { ApiDeps } from '../deps.ts'
 import type { CheckedRequest, CollectionRoute, PipelineParts } from '../collection/pipeline.ts'
-import { isRefusal, recall, refOf, requireReceipt } from '../collection/receipts.ts'
+import { isRefusal, recall, receiptRef, requireReceipt } from '../collection/receipts.ts'
 import { compileValidator } from '../http/validate.ts'
 
 const OK = { kind: 'answer', body: { ok: true } } as const
@@ -67,7 +67,7 @@ async function applyActivation(
  * not contain the one it replaces.
  */
 async function activate(website: string, claims: ReceiptClaims, deps: ApiDeps): Promise<Activation> {
-  const ref = refOf(website, claims)
+  const ref = receiptRef(website, claims)
   const first = await deps.hotState.activate(ref)
   if (first.kind !== 'unknown') return first
   const recalled = await recall([ref], deps)

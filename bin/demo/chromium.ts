@@ -82,7 +82,7 @@ export async function launchChromium(executablePath: string, home: string): Prom
       permissions: ['clipboard-read', 'clipboard-write'],
     })
     .catch((error: unknown) => {
-      throw new ChromiumMissing(`${executablePath} does not start: ${firstLine(error)}\n${ADVICE}`)
+      throw new ChromiumMissing(`${executablePath} does not start: ${failureLine(error)}\n${ADVICE}`)
     })
 }
 
@@ -95,7 +95,7 @@ export async function openChromium(executablePath: string, home: string): Promis
   const page = context.pages()[0] ?? (await context.newPage())
   page.setDefaultTimeout(STEP_MS)
   return {
-    version: await versionOf(context, page),
+    version: await browserVersion(context, page),
     visit: (url) => visit(page, url),
     copyCommand: () => copyCommand(page),
     close: () => context.close(),
@@ -119,14 +119,14 @@ async function copyCommand(page: Page): Promise<string> {
   return page.evaluate<string>('navigator.clipboard.readText()')
 }
 
-async function versionOf(context: BrowserContext, page: Page): Promise<string> {
+async function browserVersion(context: BrowserContext, page: Page): Promise<string> {
   const session = await context.newCDPSession(page)
   const { product } = await session.send('Browser.getVersion')
   await session.detach()
   return product.replace('/', ' ').replace('HeadlessChrome', 'Chromium')
 }
 
-function firstLine(error: unknown): string {
+function failureLine(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)
   return text.split('\n')[0] ?? text
 }

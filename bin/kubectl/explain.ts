@@ -32,7 +32,7 @@ export async function explain(choice: ClusterChoice, target: string): Promise<nu
   const found = await getJson<ClusterObject>(choice, [full, name])
   if (found.value === null) throw new Error(found.why)
   const object = found.value
-  const conditions = conditionsOf(object)
+  const conditions = statedConditions(object)
   const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
   const lines = [
     `${object.kind} ${object.metadata.namespace ?? ''}/${object.metadata.name}: ${isReady ? 'in force' : 'not in force'}`,
@@ -44,7 +44,7 @@ export async function explain(choice: ClusterChoice, target: string): Promise<nu
   return isReady ? 0 : 1
 }
 
-function conditionsOf({ status }: ClusterObject): readonly Condition[] {
+function statedConditions({ status }: ClusterObject): readonly Condition[] {
   const conditions = status?.['conditions']
   return Array.isArray(conditions) ? (conditions as readonly Condition[]) : []
 }
@@ -83,11 +83,11 @@ interface ShownReference {
 const KIND_OF_FIELD: Readonly<Record<string, string>> = { organizationRef: 'organization', websiteRef: 'website' }
 
 /** Every `xxxRef` of a spec; those that are not of our own kinds are Secrets. */
-function referencesIn(value: unknown): readonly ShownReference[] {
+function shownReferences(value: unknown): readonly ShownReference[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([field, inner]: [string, unknown]): readonly ShownReference[] => {
     const { name, namespace } = (inner ?? {}) as { readonly name?: unknown; readonly namespace?: unknown }
-    if (!field.endsWith('Ref') || typeof name !== 'string') return referencesIn(inner)
+    if (!field.endsWith('Ref') || typeof name !== 'string') return shownReferences(inner)
     const elsewhere = typeof namespace === 'string' ? namespace : null
     return [{ kind: KIND_OF_FIELD[field] ?? 'secret', name, namespace: elsewhere }]
   })
@@ -99,7 +99,7 @@ function inNamespace(choice: ClusterChoice, namespace: string): ClusterChoice {
 }
 
 async function referenceLines(choice: ClusterChoice, { spec }: ClusterObject): Promise<readonly string[]> {
-  const references = referencesIn(spec).slice(0, MAX_REFERENCES)
+  const references = shownReferences(spec).slice(0, MAX_REFERENCES)
   return Promise.all(
     references.map(async ({ kind, name, namespace }) => {
       const place = namespace === null ? choice : inNamespace(choice, namespace)

@@ -46,8 +46,8 @@ export async function openBackend(settings: Settings): Promise<OpenBackend> {
 
 /** Each is connected on first use: most tools need only one of the two, and only that one must be set. */
 function openServers(logEngine: EngineUrl, factsEngine: EngineUrl): OpenBackend {
-  const facts = once(() => connectFacts(factsEngine))
-  const eventLog = once(() => connectLog(logEngine))
+  const facts = openOnce(() => connectFacts(factsEngine))
+  const eventLog = openOnce(() => connectLog(logEngine))
   return {
     run: async (query, params) => (await facts.value()).run(query, params),
     read: async (topic, fromOffset, maxEntries) => (await eventLog.value()).read(topic, fromOffset, maxEntries),
@@ -84,7 +84,7 @@ interface Once<T> {
   readonly valueIfAsked: () => Promise<T | null>
 }
 
-function once<T>(open: () => Promise<T> | T): Once<T> {
+function openOnce<T>(open: () => Promise<T> | T): Once<T> {
   let opened: Promise<T> | null = null
   return {
     value: () => (opened ??= Promise.resolve().then(open)),

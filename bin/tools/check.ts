@@ -7,7 +7,7 @@ import type { RunOutcome } from '../../runtime/settings/settings.ts'
 import { ChromiumMissing, findChromium } from '../demo/chromium.ts'
 import { checkInBrowser } from './check/browser.ts'
 import { problem, skipped, type Finding } from './check/finding.ts'
-import { checkPage, type PageSetup } from './check/page.ts'
+import { findSetup, type PageSetup } from './check/page.ts'
 import { checkService } from './check/service.ts'
 import { complain, print, printJson } from '../terminal/output.ts'
 
@@ -28,7 +28,7 @@ export async function checkTool(run: RunOutcome, env: NodeJS.ProcessEnv): Promis
     if (isJson) printJson([finding])
     else print(`${SIGNS[finding.outcome]}  ${finding.words}\n`)
   }
-  const setup = await checkPage(url, tell)
+  const setup = await findSetup(url, tell)
   const named = withFlags(setup, run)
   if (named === null) {
     tell(

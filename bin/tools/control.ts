@@ -26,7 +26,7 @@ export async function serveTools(data: string, backend: Partial<LiveTools>): Pro
   const isShort = Buffer.byteLength(socket) <= SOCKET_PATH_BYTES
   // A private folder elsewhere: in a shared one, another user could create the socket first.
   const path = isShort ? socket : join(mkdtempSync(join(tmpdir(), 'whence-')), 'tools.sock')
-  const server = createServer((req, res) => void respond(req, res, backend))
+  const server = createServer((req, res) => void respondToTool(req, res, backend))
   await new Promise<void>((done, fail) => {
     server.once('error', fail)
     server.listen(path, done)
@@ -35,7 +35,7 @@ export async function serveTools(data: string, backend: Partial<LiveTools>): Pro
   if (!isShort) writeFileSync(address, path, { mode: 0o600 })
   return {
     close: async () => {
-      await stop(server)
+      await stopTools(server)
       if (!isShort) for (const left of [address, dirname(path)]) rmSync(left, { recursive: true, force: true })
     },
   }
@@ -45,14 +45,14 @@ export async function serveTools(data: string, backend: Partial<LiveTools>): Pro
 export async function connectTools(data: string): Promise<LiveTools | null> {
   const path = addressIn(data)
   try {
-    await ask(path, 'ping', [])
+    await askService(path, 'ping', [])
   } catch (error) {
     if (isAway(error)) return null
     throw error
   }
   const call = async (method: Method, args: readonly unknown[]): Promise<unknown> => {
     try {
-      return await ask(path, method, args)
+      return await askService(path, method, args)
     } catch (error) {
       throw isAway(error) ? new Error('the service has stopped') : error
     }
@@ -90,15 +90,15 @@ function isAway(error: unknown): boolean {
   return code === 'ENOENT' || code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'ENOTDIR'
 }
 
-async function respond(req: IncomingMessage, res: ServerResponse, backend: Partial<LiveTools>): Promise<void> {
-  const [status, body] = await answer(req, backend).then(
+async function respondToTool(req: IncomingMessage, res: ServerResponse, backend: Partial<LiveTools>): Promise<void> {
+  const [status, body] = await callTool(req, backend).then(
     (value): [number, object] => [200, { value: value ?? null }],
     (error: unknown): [number, object] => [500, { error: error instanceof Error ? error.message : String(error) }],
   )
   res.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
 }
 
-async function answer(req: IncomingMessage, backend: Partial<LiveTools>): Promise<unknown> {
+async function callTool(req: IncomingMessage, backend: Partial<LiveTools>): Promise<unknown> {
   if (req.url === '/ping') return true
   const method = METHODS.find((name) => req.url === `/${name}`)
   if (method === undefined || backend[method] === undefined || req.method !== 'POST')
@@ -109,7 +109,7 @@ async function answer(req: IncomingMessage, backend: Partial<LiveTools>): Promis
   return call(...args)
 }
 
-function ask(path: string, method: Method | 'ping', args: readonly unknown[]): Promise<unknown> {
+function askService(path: string, method: Method | 'ping', args: readonly unknown[]): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const req = request({ socketPath: path, method: 'POST', path: `/${method}` }, (res) => {
       readAll(res).then((text) => {
@@ -134,7 +134,7 @@ async function readAll(stream: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function stop(server: Server): Promise<void> {
+function stopTools(server: Server): Promise<void> {
   return new Promise((done) => {
     server.close(() => done())
     server.closeAllConnections()

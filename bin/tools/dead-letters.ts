@@ -73,7 +73,7 @@ export async function replayTool(run: RunOutcome): Promise<number> {
       return 1
     }
     const when = backend.isLive || replayed === 0 ? '' : '; they go out when the service runs'
-    if (!run.flags.has('--json')) say(`${replayed} replayed, ${refused} not${when}`)
+    if (!run.flags.has('--json')) printLine(`${replayed} replayed, ${refused} not${when}`)
     return replayed === 0 ? 1 : 0
   } finally {
     await backend.close()
@@ -93,8 +93,8 @@ function stepTeller(isJson: boolean): (step: ReplayStep) => void {
   let toldAtMs = Date.now()
   return ({ letter: { job }, refusal, done, of }) => {
     if (isJson) printJson([{ jobId: job.jobId, destination: job.destination, refusal }])
-    else if (refusal === null) say(`${job.jobId} goes to ${job.destination} of ${job.website} again`)
-    else say(`${job.jobId} is not replayed: ${REFUSAL_TEXTS[refusal]}`)
+    else if (refusal === null) printLine(`${job.jobId} goes to ${job.destination} of ${job.website} again`)
+    else printLine(`${job.jobId} is not replayed: ${REFUSAL_TEXTS[refusal]}`)
     if (Date.now() - toldAtMs < PROGRESS_EVERY_MS || done === of) return
     toldAtMs = Date.now()
     complain(`${done} of ${of} checked\n`)
@@ -146,6 +146,6 @@ function plain({ letter, now }: ListedLetter): object {
   return { ...job, visitId: visit.visitId, reason: letter.reason, failedAtMs: letter.failedAtMs, now }
 }
 
-function say(line: string): void {
+function printLine(line: string): void {
   print(`${line}\n`)
 }

@@ -4,7 +4,7 @@ import type { InstallRow } from '../../ports/facts/query-rows.ts'
 import type { RunOutcome } from '../../runtime/settings/settings.ts'
 import { openBackend } from './backend.ts'
 import type { ToolBackend } from './live.ts'
-import { tell } from './explain/explain-text.ts'
+import { explainText } from './explain/explain-text.ts'
 import { complain, print, printJson } from '../terminal/output.ts'
 import { explainInstall } from './explain/explanation.ts'
 
@@ -21,7 +21,7 @@ export async function explainTool(run: RunOutcome): Promise<number> {
     for (const install of installs) {
       const explanation = await explainInstall(backend, install)
       if (run.flags.has('--json')) printJson([explanation])
-      else print(tell(explanation, Date.now()))
+      else print(explainText(explanation, Date.now()))
     }
   } finally {
     await backend.close()

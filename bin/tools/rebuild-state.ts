@@ -17,7 +17,7 @@ export async function rebuildStateTool({ settings }: RunOutcome): Promise<number
   try {
     const hotState = await redisHotState(stateEngine.url, { whenAway: 'reject', deadlineMs: VERB_MS })
     try {
-      const report = await rebuildState({ facts, hotState, nowMs: Date.now, onProgress: tell })
+      const report = await rebuildState({ facts, hotState, nowMs: Date.now, onProgress: reportRows })
       const { activations, installs, organizations } = report
       print(`Applied: ${activations} activations, ${installs} answers, usage of ${organizations} organisations\n`)
       return 0
@@ -29,6 +29,6 @@ export async function rebuildStateTool({ settings }: RunOutcome): Promise<number
   }
 }
 
-function tell(what: string, rows: number): void {
+function reportRows(what: string, rows: number): void {
   complain(`${what}: ${rows}\n`)
 }

@@ -36,7 +36,7 @@ export async function sendTestTool(run: RunOutcome, env: NodeJS.ProcessEnv): Pro
   if (answer.kind === 'unknown') return usage(answer.message)
   const { report } = answer
   if (run.flags.has('--json')) printJson([report])
-  else print(tell(report))
+  else print(reportText(report))
   return EXIT_CODES[report.verdict]
 }
 
@@ -110,7 +110,7 @@ const VERDICT_TEXTS: { readonly [V in SendTestVerdict]: string } = {
   unclear: 'no clear answer',
 }
 
-function tell(report: SendTestReport): string {
+function reportText(report: SendTestReport): string {
   const { website, destination, provider, mode, outcome, code, responseStatus, durationMs } = report
   const answered =
     responseStatus === 0 ? '' : `HTTP ${responseStatus} after ${durationText(durationMs)}${words(report)}`

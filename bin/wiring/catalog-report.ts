@@ -28,7 +28,7 @@ export function reportCatalog({ catalog, eventLog, nowMs, retryMs = RETRY_MS }: 
   const randomness = createRandomness()
   let written: ReadonlySet<string> = new Set()
   const report = (): void => {
-    const problems = new Map(catalog.objectProblems().map((problem) => [identityOf(problem), problem]))
+    const problems = new Map(catalog.objectProblems().map((problem) => [reportedIdentity(problem), problem]))
     const fresh = [...problems].filter(([identity]) => !written.has(identity))
     written = new Set(problems.keys())
     if (fresh.length === 0) return
@@ -37,7 +37,7 @@ export function reportCatalog({ catalog, eventLog, nowMs, retryMs = RETRY_MS }: 
       const { sinceMs } = { sinceMs: undefined, ...problem }
       const hex = sinceMs === undefined ? randomness.hex : () => sha256Hex(identity).slice(0, DERIVED_DIGITS)
       const atMs = sinceMs ?? nowMs()
-      return entryOf(problem, { atMs, id: timeOrderedId({ hex }, atMs), retentionDays })
+      return activityEntry(problem, { atMs, id: timeOrderedId({ hex }, atMs), retentionDays })
     })
     eventLog.append('activity', entries).catch(() => {
       // Until then the terminal, the status and the conditions show it.
@@ -53,11 +53,11 @@ export function reportCatalog({ catalog, eventLog, nowMs, retryMs = RETRY_MS }: 
 /** As many as the random ones of other IDs. */
 const DERIVED_DIGITS = 16
 
-function identityOf(problem: Problem): string {
+function reportedIdentity(problem: Problem): string {
   return `${problemIdentity(problem)} ${'sinceMs' in problem ? problem.sinceMs : ''}`
 }
 
-function entryOf(
+function activityEntry(
   problem: Problem,
   {
     atMs,

@@ -56,7 +56,7 @@ export async function serveApi(parts: ApiParts): Promise<ApiServer> {
       isCatalogComplete: () => catalog.problems().length === 0,
     },
   })
-  parts.tellStatus(() => statusOf(parts, health.lag))
+  parts.tellStatus(() => serviceStatus(parts, health.lag))
   await lifecycle.start(
     'lag',
     () => watchLag(eventLog, health),
@@ -77,7 +77,7 @@ export async function serveApi(parts: ApiParts): Promise<ApiServer> {
 const PROBLEMS_MAX = 1_000
 
 /** The state of this process and its parts, with names and figures. */
-function statusOf(parts: ApiParts, lag: Readonly<Record<string, number>>): object {
+function serviceStatus(parts: ApiParts, lag: Readonly<Record<string, number>>): object {
   const { catalog, eventLog, hotState, facts } = parts
   const { version, organizations, websites } = catalog.current()
   const problems = catalog.problems().slice(0, PROBLEMS_MAX)

@@ -4,7 +4,7 @@ import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { refuseByPerson } from '../../domain/people/change-member.ts'
 import type { MemberIdentity } from '../../domain/people/member.ts'
-import { answer, sessionOf, textOf, type Handler } from '../http/call.ts'
+import { answer, sessionOf, textField, type Handler } from '../http/call.ts'
 import { memberName } from '../people/names.ts'
 import { memberSpec } from '../people/spec.ts'
 import { membersOf, type Directory } from '../resources/directory.ts'
@@ -41,7 +41,7 @@ export function signUp({ directory, writer, signUp: open, memberHash }: SignUpPa
       const name = `o-${memberHash(`organization ${number}\n${email}`).slice(0, NAME_HEX)}`
       const id = namespace === 'default' ? name : `${namespace}/${name}`
       if (membersOf(directory, id).length > 0) continue
-      const plan = { displayName: textOf(call, 'displayName'), plan: 'Free', tenant: name, ...installation }
+      const plan = { displayName: textField(call, 'displayName'), plan: 'Free', tenant: name, ...installation }
       const made = await writer.create({ kind: 'Organization', namespace, name, spec: plan })
       if (made.kind === 'refused') return refuse('invalid_field', { field: '/displayName', message: made.message })
       const organization = { objectName: name, tenant: name }

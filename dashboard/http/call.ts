@@ -85,7 +85,7 @@ export function scopeOf({ scope }: Call): OrganizationScope {
 }
 
 /** A text of the body; the schema has said that it is there. */
-export function textOf({ body }: Call, field: string): string {
+export function textField({ body }: Call, field: string): string {
   const value = body[field]
   return typeof value === 'string' ? value : ''
 }

@@ -15,16 +15,16 @@ export function hitsOf({ rate }: RouteRow, { session, addressHash }: Who): reado
   switch (rate) {
     case 'read':
       // A person who is not signed in has no session to count by.
-      return [hit('dashboard_reads', session?.id ?? `address:${addressHash}`, RATE_RULES.dashboard_reads)]
+      return [dashboardHit('dashboard_reads', session?.id ?? `address:${addressHash}`, RATE_RULES.dashboard_reads)]
     case 'write':
-      return [hit('dashboard_writes', addressHash, RATE_RULES.dashboard_writes)]
+      return [dashboardHit('dashboard_writes', addressHash, RATE_RULES.dashboard_writes)]
     case 'sign-in':
       return [
-        hit('sign_ins', addressHash, SIGN_IN_RULES.sign_ins),
-        hit('dashboard_writes', addressHash, RATE_RULES.dashboard_writes),
+        dashboardHit('sign_ins', addressHash, SIGN_IN_RULES.sign_ins),
+        dashboardHit('dashboard_writes', addressHash, RATE_RULES.dashboard_writes),
       ]
     case 'callback':
-      return [hit('sign_ins', addressHash, SIGN_IN_RULES.sign_ins)]
+      return [dashboardHit('sign_ins', addressHash, SIGN_IN_RULES.sign_ins)]
   }
 }
 
@@ -40,19 +40,19 @@ export async function refuseByRate(
 }
 
 export function invitationHit(organization: string): Hit {
-  return hit('invitations', organization, RATE_RULES.invitations)
+  return dashboardHit('invitations', organization, RATE_RULES.invitations)
 }
 
 export function logExportHit(organization: string): Hit {
-  return hit('log_exports', organization, RATE_RULES.log_exports)
+  return dashboardHit('log_exports', organization, RATE_RULES.log_exports)
 }
 
 export function mailHits(mailHash: string, addressHash: string): readonly Hit[] {
-  return [hit('sign_in_mails', `${mailHash}:${addressHash}`, SIGN_IN_RULES.sign_in_mails)]
+  return [dashboardHit('sign_in_mails', `${mailHash}:${addressHash}`, SIGN_IN_RULES.sign_in_mails)]
 }
 
 export function mailInAllHit(mailHash: string): Hit {
-  return hit('sign_in_mails_in_all', mailHash, SIGN_IN_RULES.sign_in_mails_in_all)
+  return dashboardHit('sign_in_mails_in_all', mailHash, SIGN_IN_RULES.sign_in_mails_in_all)
 }
 
 /** Tries of the code in a mail. */
@@ -60,7 +60,7 @@ export function codeHit(link: string, tries: number): Hit {
   return { key: `sign_in_code:${link}`, limit: tries, windowS: 86_400 }
 }
 
-function hit(
+function dashboardHit(
   rule: string,
   subject: string,
   { limit, windowS }: { readonly limit: number; readonly windowS: number },

@@ -39,7 +39,7 @@ export function matchPath(pattern: string, path: string): Readonly<Record<string
   if (wanted.length !== given.length) return null
   const found: Record<string, string> = {}
   for (const [place, segment] of wanted.entries()) {
-    const value = decoded(given[place] ?? '')
+    const value = decodeSegment(given[place] ?? '')
     if (value === null || value === '') {
       if (segment !== '' || value === null) return null
       continue
@@ -50,7 +50,7 @@ export function matchPath(pattern: string, path: string): Readonly<Record<string
   return found
 }
 
-function decoded(segment: string): string | null {
+function decodeSegment(segment: string): string | null {
   try {
     return decodeURIComponent(segment)
   } catch {

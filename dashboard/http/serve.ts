@@ -83,7 +83,7 @@ async function respond(request: Requested, res: ServerResponse, parts: Parts): P
   const found = findRoute(request, parts.routes)
   const gone = new AbortController()
   res.once('close', () => gone.abort())
-  const outcome = await outcomeOf({ ...request, signal: gone.signal }, found, parts).catch(
+  const outcome = await handleRequest({ ...request, signal: gone.signal }, found, parts).catch(
     (error: unknown): HandlerOutcome => {
       parts.logger.error({ err: error, request: request.requestId }, 'request of the dashboard failed')
       // While a store is away we know neither who is signed in nor what they may do, so we claim neither.
@@ -99,7 +99,7 @@ async function respond(request: Requested, res: ServerResponse, parts: Parts): P
   const status =
     outcome.kind === 'stream'
       ? await sendStream(res, outcome, headers, parts.logger)
-      : send(res, outcome, headers, parts.cookies)
+      : sendOutcome(res, outcome, headers, parts.cookies)
   const route = 'route' in found ? found.route.row.path : ''
   const ms = Math.round(performance.now() - startedMs)
   // The route's pattern, as the path itself may hold personal data.
@@ -119,7 +119,7 @@ async function note({ request, found, rule, durationMs }: NotedRefusal, parts: P
   const { req } = request
   const session = await readSession(req.headers.cookie, parts).catch(() => null)
   const { row } = found.route
-  const scope = scopeOf(row, { params: found.params, session }, parts.directory)
+  const scope = findScope(row, { params: found.params, session }, parts.directory)
   if (scope === null || 'code' in scope) return
   const { organization } = scope
   parts.onRateLimited({
@@ -152,7 +152,7 @@ function findRoute({ req, path }: Requested, routes: readonly Route[]): RouteMat
 }
 
 /** Null if the client disconnected. */
-async function outcomeOf(request: Served, found: RouteMatch, parts: Parts): Promise<HandlerOutcome | null> {
+async function handleRequest(request: Served, found: RouteMatch, parts: Parts): Promise<HandlerOutcome | null> {
   if ('allow' in found) return refuse('method_not_allowed')
   if ('unknown' in found) return refuse('not_found')
   const { route, params } = found
@@ -163,7 +163,7 @@ async function outcomeOf(request: Served, found: RouteMatch, parts: Parts): Prom
   const addressHash = parts.addressHashOf(request.req)
   const limited = await refuseByRate(hitsOf(row, { session, addressHash }), parts.hotState)
   if (limited !== null) return limited
-  const scope = scopeOf(row, { params, session }, parts.directory)
+  const scope = findScope(row, { params, session }, parts.directory)
   if (scope !== null && 'code' in scope) return scope
   const body = row.body === undefined ? EMPTY : await readObject(request.req, row.body)
   if (body === null || body.kind === 'refused') return body
@@ -193,7 +193,7 @@ function versionIn(header: string | undefined): string | null {
 const EMPTY = { kind: 'object', value: {} } as const
 
 /** An organisation that the person does not belong to is answered as one that does not exist. */
-function scopeOf(
+function findScope(
   { needs }: RouteRow,
   { params, session }: { readonly params: Readonly<Record<string, string>>; readonly session: Session | null },
   directory: Directory,
@@ -237,7 +237,7 @@ async function sendStream(
   return 200
 }
 
-function send(
+function sendOutcome(
   res: ServerResponse,
   outcome: Exclude<HandlerOutcome, StreamAnswer>,
   headers: Readonly<Record<string, string>>,

@@ -5,7 +5,7 @@ import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { objectSchema } from '../../domain/schema/json-schema.ts'
 import type { NoteActivity } from '../events/activity.ts'
-import { answer, optionalText, sessionOf, textOf, type Handler } from '../http/call.ts'
+import { answer, optionalText, sessionOf, textField, type Handler } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
 
 const DEFAULT_PERIOD_MS = 7 * DAY_MS
@@ -65,7 +65,7 @@ export function replayFailed({ scope, replayDeliveries, noteActivity }: ReplayPa
   return async (call) => {
     const reads = scope(call)
     if ('code' in reads) return reads
-    const website = textOf(call, 'website')
+    const website = textField(call, 'website')
     if (!reads.websites.some((each) => each.id === website)) return refuse('not_found')
     const [destination, jobId] = [optionalText(call, 'destination'), optionalText(call, 'job')]
     const { replayed, refused } = await replayDeliveries({

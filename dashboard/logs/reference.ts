@@ -3,7 +3,7 @@
 import { LIMITS } from '../../domain/limits.ts'
 import { readReceipt, readToken, type ReceiptKeys } from '../../domain/receipt.ts'
 import { objectSchema } from '../../domain/schema/json-schema.ts'
-import { answer, textOf, type Handler } from '../http/call.ts'
+import { answer, textField, type Handler } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
 
 /** The keys that receipts are read and hashed with. */
@@ -29,7 +29,7 @@ export function resolveReference(scope: ReadScope, keys: ReferenceKeys): Handler
   return async (call) => {
     const reads = scope(call)
     if ('code' in reads) return reads
-    const text = textOf(call, 'text').trim()
+    const text = textField(call, 'text').trim()
     if (!SECRET_FORM.test(text)) return answer({ references: [text] })
     const visits = reads.websites.flatMap(({ id }) => {
       const claims = readReceipt(keys, id, text) ?? readToken(keys, id, text)

@@ -35,7 +35,7 @@ export function createPost({ mailer, writers, logger }: PostParts): Post {
   return async (letter, about) => {
     const { mailId, tries } = about
     try {
-      const written = await write(writers, letter, about)
+      const written = await writeLetter(writers, letter, about)
       if (typeof written === 'string') return written
       await within(mailer.send({ ...written, id: mailId }), LIMITS.webhookMs)
       return 'sent'
@@ -47,7 +47,7 @@ export function createPost({ mailer, writers, logger }: PostParts): Post {
   }
 }
 
-function write(writers: LetterWriters, letter: Letter, about: LetterAbout): Promise<Written> {
+function writeLetter(writers: LetterWriters, letter: Letter, about: LetterAbout): Promise<Written> {
   const writer = writers[letter.kind] as (each: Letter, about: LetterAbout) => Promise<Written>
   return writer(letter, about)
 }

@@ -14,7 +14,7 @@ import {
   optionalText,
   scopeOf,
   sessionOf,
-  textOf,
+  textField,
   type Call,
   type Handler,
   type HandlerOutcome,
@@ -22,7 +22,7 @@ import {
 import { invitationHit, refuseByRate } from '../http/limits.ts'
 import type { Outbox } from '../mail/outbox.ts'
 import { membersOf } from '../resources/directory.ts'
-import { memberOfPath, outcomeOf, refOf, type MemberParts } from './members.ts'
+import { memberOfPath, answerWrite, memberAddress, type MemberParts } from './members.ts'
 import { memberName } from './names.ts'
 import { linkOf } from './invitation-letter.ts'
 import { memberSpec } from './spec.ts'
@@ -40,11 +40,11 @@ export interface InvitationParts extends MemberParts {
 export function invite(parts: InvitationParts): Handler {
   return async (call) => {
     const { organization, role: actor } = scopeOf(call)
-    const identity = identityOf(call)
+    const identity = invitedIdentity(call)
     if (identity === null) {
       return refuse('invalid_field', { field: '', message: 'must have either email or group, and not both' })
     }
-    const role = textOf(call, 'role') as MemberRole
+    const role = textField(call, 'role') as MemberRole
     const members = membersOf(parts.directory, organization.id)
     const refused =
       refuseMemberChange(actor, { before: null, after: role }, members) ??
@@ -56,11 +56,11 @@ export function invite(parts: InvitationParts): Handler {
     const { namespace } = organization
     const name = memberName(organization.id, identity, parts.hash)
     const spec = memberSpec({ organization, identity, role, invitation })
-    await announce(parts, { namespace, name, organization: organization.id, invitation })
+    await mailInvitation(parts, { namespace, name, organization: organization.id, invitation })
     const outcome = await parts.writer.create({ kind: 'Member', namespace, name, spec })
     // A member of this name exists already, which the directory does not show yet.
     if (outcome.kind === 'conflict') return refuse('already_member')
-    return outcome.kind === 'written' ? invited({ name, identity, invitation }, parts) : outcomeOf(outcome)
+    return outcome.kind === 'written' ? invited({ name, identity, invitation }, parts) : answerWrite(outcome)
   }
 }
 
@@ -76,12 +76,12 @@ export function inviteAgain(parts: InvitationParts): Handler {
       (await refuseByRate([invitationHit(organization.id)], parts.hotState))
     if (refused !== null) return refused
     const invitation = newInvitation(call, parts.randomness)
-    const stored = await parts.writer.read(refOf(before))
+    const stored = await parts.writer.read(memberAddress(before))
     if (stored === null) return refuse('conflict')
     const spec = memberSpec({ ...before, organization, invitation })
-    await announce(parts, { ...before, invitation })
-    const outcome = await parts.writer.replace({ ...refOf(before), spec }, stored.version)
-    return outcome.kind === 'written' ? invited({ ...before, invitation }, parts) : outcomeOf(outcome)
+    await mailInvitation(parts, { ...before, invitation })
+    const outcome = await parts.writer.replace({ ...memberAddress(before), spec }, stored.version)
+    return outcome.kind === 'written' ? invited({ ...before, invitation }, parts) : answerWrite(outcome)
   }
 }
 
@@ -89,25 +89,25 @@ export function inviteAgain(parts: InvitationParts): Handler {
 export function accept({ directory, writer }: MemberParts): Handler {
   return async (call) => {
     const { email } = sessionOf(call)
-    const id = textOf(call, 'invitation')
+    const id = textField(call, 'invitation')
     const members = directory.members()
     const found = invitationsOf(email, members, call.nowMs).find(({ invitation }) => invitation?.id === id)
     if (found === undefined) return refuse('invitation_over')
     const refused = refuseByPerson(email, found.role, members)
     if (refused !== null) return refused
-    const stored = await writer.read(refOf(found))
+    const stored = await writer.read(memberAddress(found))
     const open = stored?.spec['invitation'] as { readonly id?: string } | undefined
     if (stored === null || open?.id !== id) return refuse('invitation_over')
     const { invitation: _invitation, ...spec } = stored.spec
-    const outcome = await writer.replace({ ...refOf(found), spec }, stored.version)
+    const outcome = await writer.replace({ ...memberAddress(found), spec }, stored.version)
     if (outcome.kind === 'conflict') return refuse('invitation_over')
     return outcome.kind === 'written'
       ? answer({ organization: found.organization, role: found.role })
-      : outcomeOf(outcome)
+      : answerWrite(outcome)
   }
 }
 
-function identityOf(call: Call): MemberIdentity | null {
+function invitedIdentity(call: Call): MemberIdentity | null {
   const email = optionalText(call, 'email')
   const group = optionalText(call, 'group')
   if ((email === null) === (group === null)) return null
@@ -134,7 +134,7 @@ interface Announced {
  * The letter is on the log before the object is written: whoever is told that somebody is invited can rely on the mail. If the
  * object then is not written, the letter is void.
  */
-async function announce({ outbox }: InvitationParts, { invitation, ...member }: Announced): Promise<void> {
+async function mailInvitation({ outbox }: InvitationParts, { invitation, ...member }: Announced): Promise<void> {
   const { namespace, name, organization } = member
   if (outbox === null || invitation === null) return
   await outbox.put({ kind: 'invitation', namespace, name, organization, invitation: invitation.id })

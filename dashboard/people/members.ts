@@ -5,7 +5,16 @@ import { refuseByPerson, refuseLastOwner, refuseMemberChange } from '../../domai
 import type { Member } from '../../domain/people/member.ts'
 import { mayDo } from '../../domain/people/roles.ts'
 import type { MemberRole } from '../../domain/model.ts'
-import { answer, DONE, scopeOf, sessionOf, textOf, type Call, type Handler, type HandlerOutcome } from '../http/call.ts'
+import {
+  answer,
+  DONE,
+  scopeOf,
+  sessionOf,
+  textField,
+  type Call,
+  type Handler,
+  type HandlerOutcome,
+} from '../http/call.ts'
 import { membersOf, type Directory } from '../resources/directory.ts'
 import type { ResourceAddress, ResourceWriter, StoredObject, WriteOutcome } from '../resources/writer.ts'
 import { memberSpec } from './spec.ts'
@@ -43,12 +52,12 @@ export function changeMember({ directory, writer }: MemberParts): Handler {
     const members = directory.members()
     const before = memberOfPath(call, directory)
     if (before === null) return refuse('not_found')
-    const after = textOf(call, 'role') as MemberRole
+    const after = textField(call, 'role') as MemberRole
     const others = members.filter((member) => member !== before)
     const refused = refuseMemberChange(actor, { before, after }, members) ?? refuseNewOwner(before, after, others)
     if (refused !== null) return refused
     const spec = memberSpec({ ...before, organization, role: after })
-    return rewrite(writer, before, (stored) => writer.replace({ ...refOf(before), spec }, stored.version))
+    return rewrite(writer, before, (stored) => writer.replace({ ...memberAddress(before), spec }, stored.version))
   }
 }
 
@@ -72,7 +81,7 @@ export function removeMember(parts: MemberParts): Handler {
 }
 
 /** Removes the person's own membership. A person who belongs by a group alone cannot leave. */
-export function leave(parts: MemberParts): Handler {
+export function leaveOrganization(parts: MemberParts): Handler {
   return async (call) => {
     const { email } = sessionOf(call)
     const { organization } = scopeOf(call)
@@ -86,7 +95,7 @@ export function leave(parts: MemberParts): Handler {
 }
 
 async function remove({ writer, onRemoved }: MemberParts, member: Member): Promise<HandlerOutcome> {
-  const outcome = await rewrite(writer, member, (stored) => writer.remove(refOf(member), stored.version))
+  const outcome = await rewrite(writer, member, (stored) => writer.remove(memberAddress(member), stored.version))
   if (outcome === DONE) await onRemoved(member)
   return outcome
 }
@@ -97,13 +106,13 @@ async function rewrite(
   member: Member,
   write: (stored: StoredObject) => Promise<WriteOutcome>,
 ): Promise<HandlerOutcome> {
-  const stored = await writer.read(refOf(member))
-  if (stored === null || !isSame(stored, member)) return refuse('conflict')
-  return outcomeOf(await write(stored))
+  const stored = await writer.read(memberAddress(member))
+  if (stored === null || !isAsStored(stored, member)) return refuse('conflict')
+  return answerWrite(await write(stored))
 }
 
 /** The directory may be a moment behind what is stored. */
-function isSame({ spec }: StoredObject, { role, invitation }: Member): boolean {
+function isAsStored({ spec }: StoredObject, { role, invitation }: Member): boolean {
   const { role: storedRole, invitation: storedInvitation } = spec as {
     readonly role?: string
     readonly invitation?: { readonly id?: string }
@@ -111,7 +120,7 @@ function isSame({ spec }: StoredObject, { role, invitation }: Member): boolean {
   return storedRole === role && storedInvitation?.id === invitation?.id
 }
 
-export function outcomeOf(outcome: WriteOutcome): HandlerOutcome {
+export function answerWrite(outcome: WriteOutcome): HandlerOutcome {
   switch (outcome.kind) {
     case 'written':
       return DONE
@@ -134,7 +143,7 @@ const CODES: Readonly<Record<string, 'plan_limit' | 'plan_required' | 'person_li
   Duplicate: 'already_member',
 }
 
-export function refOf({ namespace, name }: Member): ResourceAddress {
+export function memberAddress({ namespace, name }: Member): ResourceAddress {
   return { kind: 'Member', namespace, name }
 }
 

@@ -4,7 +4,7 @@ import type { Member } from '../../domain/people/member.ts'
 import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
 import type { Directory } from '../resources/directory.ts'
 import type { ResourceWriter } from '../resources/writer.ts'
-import { refOf } from './members.ts'
+import { memberAddress } from './members.ts'
 
 interface PersonParts {
   readonly directory: Directory
@@ -57,8 +57,8 @@ export async function erasePerson(email: string, parts: PersonParts): Promise<Pe
 
 /** Null if it is gone; otherwise whoever manages it. */
 async function remove(member: Member, { writer, onRemoved }: PersonParts): Promise<string | null> {
-  const stored = await writer.read(refOf(member))
-  const outcome = stored === null ? null : await writer.remove(refOf(member), stored.version)
+  const stored = await writer.read(memberAddress(member))
+  const outcome = stored === null ? null : await writer.remove(memberAddress(member), stored.version)
   if (outcome?.kind === 'managed_elsewhere') return outcome.manager
   if (outcome !== null && outcome.kind !== 'written') throw new Error(`${member.name} changed meanwhile: try again`)
   await onRemoved(member)

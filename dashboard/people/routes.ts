@@ -7,7 +7,7 @@ import type { HandlersOf } from '../http/call.ts'
 import type { RouteRow } from '../http/route.ts'
 import { accept, invite, inviteAgain, type InvitationParts } from './invitations.ts'
 import { readMe, readOrganization } from './me.ts'
-import { changeMember, leave, listMembers, removeMember } from './members.ts'
+import { changeMember, leaveOrganization, listMembers, removeMember } from './members.ts'
 
 const role: JsonSchema = { type: 'string', description: 'The role.', enum: MEMBER_ROLES }
 
@@ -79,6 +79,6 @@ export function peopleHandlers(parts: InvitationParts): HandlersOf<typeof PEOPLE
     changeMember: changeMember(parts),
     removeMember: removeMember(parts),
     inviteAgain: inviteAgain(parts),
-    leave: leave(parts),
+    leave: leaveOrganization(parts),
   }
 }

@@ -22,11 +22,11 @@ export function memberSpec({
     ...(organization.tenant === undefined ? {} : { tenant: organization.tenant }),
     ...(identity.kind === 'person' ? { email: identity.email } : { group: identity.group }),
     role,
-    ...(invitation === null ? {} : { invitation: { id: invitation.id, expiresAt: timeText(invitation.expiresAtMs) } }),
+    ...(invitation === null ? {} : { invitation: { id: invitation.id, expiresAt: kubeTime(invitation.expiresAtMs) } }),
   }
 }
 
 /** RFC 3339 in UTC, whole seconds. */
-function timeText(ms: number): string {
+function kubeTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`
 }

@@ -101,7 +101,7 @@ function viewCompiler(watches: readonly KindWatch[], { installation, nowMs }: Cl
       const key = `${kind} ${object.metadata.namespace ?? ''} ${object.metadata.name}`
       const counted = `${object.metadata.uid ?? ''} ${object.metadata.generation ?? ''}`
       const before = known.get(key)
-      const each = before?.counted === counted ? before : { counted, source: sourceOf(kind, object) }
+      const each = before?.counted === counted ? before : { counted, source: admittedSource(kind, object) }
       next.set(key, each)
       return each.source
     })
@@ -116,12 +116,12 @@ function viewCompiler(watches: readonly KindWatch[], { installation, nowMs }: Cl
 function oldestFirst(kind: ResourceKind, reflectors: readonly Reflector[], installation: string) {
   return reflectors
     .flatMap((reflector) => [...reflector.objects.values()])
-    .filter((object) => isOurs(object, installation))
+    .filter((object) => isOfInstallation(object, installation))
     .map((object) => ({ kind, object, age: ageOf(object) }))
     .sort((a, b) => (a.age < b.age ? -1 : 1))
 }
 
-function isOurs({ spec, status }: KubeObject, installation: string): boolean {
+function isOfInstallation({ spec, status }: KubeObject, installation: string): boolean {
   const named = nameIn(spec) ?? nameIn(status)
   return named === null || named === installation
 }
@@ -136,7 +136,7 @@ function ageOf({ metadata: { creationTimestamp = '', namespace = '', name } }: K
   return `${creationTimestamp} ${namespace} ${name}`
 }
 
-function sourceOf(kind: ResourceKind, { metadata: { name, namespace }, spec }: KubeObject): SourceObject {
+function admittedSource(kind: ResourceKind, { metadata: { name, namespace }, spec }: KubeObject): SourceObject {
   const metadata = { name, ...(namespace === undefined ? {} : { namespace }) }
   return { value: { apiVersion: RESOURCE_API_VERSION, kind, metadata, spec }, locate: () => '', isAdmitted: true }
 }

@@ -62,7 +62,7 @@ interface WriterParts {
 
 async function get(client: KubeClient, ref: ResourceAddress): Promise<KubeObject | null> {
   try {
-    return (await client.request({ method: 'GET', path: pathOf(ref) })) as KubeObject
+    return (await client.request({ method: 'GET', path: resourcePath(ref) })) as KubeObject
   } catch (error) {
     if (error instanceof KubeError && error.status === NOT_FOUND) return null
     throw error
@@ -90,7 +90,7 @@ async function create(
     const body = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace, ...annotations }, spec }
     return client.request({ method: 'POST', path: `${collection(ref)}?fieldManager=${DASHBOARD_MANAGER}${path}`, body })
   }
-  return outcomeOf(async () => {
+  return writeOutcome(async () => {
     if (sign === undefined && !isDryRun) return written(post('', {}))
     // Defaults are filled in on the way, and the signature is of what is stored.
     const preview = specOf((await post(DRY_RUN, {})) as KubeObject)
@@ -142,7 +142,7 @@ async function change(parts: WriterParts, changing: Changing, manner: WriteManne
   const schema = SPEC_SCHEMAS[object.kind as ResourceKind]
   const theirs = foreignChange(schema, { before: specOf(current), after: object.spec }, owners)
   if (theirs !== null) return { kind: 'managed_elsewhere', ...theirs }
-  return outcomeOf(async () => {
+  return writeOutcome(async () => {
     const preview = isDryRun || sign !== undefined ? await previewOf(parts.client, changing) : null
     if (isDryRun) return { kind: 'fits', spec: preview ?? {} }
     const { uid = '' } = current.metadata
@@ -154,7 +154,7 @@ async function change(parts: WriterParts, changing: Changing, manner: WriteManne
 /** The whole spec, as it would be stored. */
 async function previewOf(client: KubeClient, { object, current }: Changing): Promise<Spec> {
   const body = [...pinned(current), { op: 'replace', path: '/spec', value: object.spec }]
-  const path = `${pathOf(object)}?fieldManager=${DASHBOARD_MANAGER}${DRY_RUN}`
+  const path = `${resourcePath(object)}?fieldManager=${DASHBOARD_MANAGER}${DRY_RUN}`
   return specOf((await client.request({ method: 'PATCH', path, body, contentType: JSON_PATCH })) as KubeObject)
 }
 
@@ -173,7 +173,7 @@ async function apply(
   { object, current, owners, more }: Applying,
   mayTakeOver: boolean,
 ): Promise<unknown> {
-  const path = `${pathOf(object)}?fieldManager=${DASHBOARD_MANAGER}`
+  const path = `${resourcePath(object)}?fieldManager=${DASHBOARD_MANAGER}`
   const now = `${new Date(nowMs()).toISOString().slice(0, 19)}Z`
   const managedFields = adopted(managedOf(current), { mayTakeOver, apiVersion: RESOURCE_API_VERSION, now })
   let { resourceVersion } = current.metadata
@@ -204,7 +204,7 @@ async function remove(
   const { resourceVersion, uid } = current.metadata
   const dry = isDryRun ? { dryRun: ['All'] } : {}
   const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { resourceVersion, uid }, ...dry }
-  return outcomeOf(() => written(client.request({ method: 'DELETE', path: pathOf(ref), body })))
+  return writeOutcome(() => written(client.request({ method: 'DELETE', path: resourcePath(ref), body })))
 }
 
 /** The answer to a creation holds the data, which is not read: the caller has it, and nothing here keeps it. */
@@ -224,10 +224,10 @@ async function createSecret(client: KubeClient, secret: WrittenSecret): Promise<
     metadata: { name, namespace, labels, ownerReferences },
   }
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets?fieldManager=${DASHBOARD_MANAGER}`
-  return outcomeOf(() => written(client.request({ method: 'POST', path, body, isAnswerUnread: true })))
+  return writeOutcome(() => written(client.request({ method: 'POST', path, body, isAnswerUnread: true })))
 }
 
-function outcomeOf(work: () => Promise<WriteOutcome>): Promise<WriteOutcome> {
+function writeOutcome(work: () => Promise<WriteOutcome>): Promise<WriteOutcome> {
   return work().catch(outcomeOfError)
 }
 
@@ -249,6 +249,6 @@ function collection({ kind, namespace }: ResourceAddress): string {
   return `/apis/${RESOURCE_API_VERSION}/namespaces/${encodeURIComponent(namespace)}/${plural}`
 }
 
-function pathOf(ref: ResourceAddress): string {
+function resourcePath(ref: ResourceAddress): string {
   return `${collection(ref)}/${encodeURIComponent(ref.name)}`
 }

@@ -79,7 +79,7 @@ export function folderWriter(options: FolderWriterOptions): ResourceWriter {
         if (isDryRun) return { kind: 'written' }
         await store(found.file, REMOVED, options)
         await options.refresh()
-        await rm(pathOf(found.file, options), { force: true })
+        await rm(writtenFile(found.file, options), { force: true })
         return { kind: 'written' }
       }),
     createSecret: (secret) => alone(() => putSecret(secret, options)),
@@ -196,7 +196,7 @@ async function putSecret(secret: WrittenSecret, options: FolderWriterOptions): P
 
 /** On the disk when it resolves, whole or not at all. */
 async function store(file: string, text: string, options: FolderWriterOptions): Promise<void> {
-  const path = pathOf(file, options)
+  const path = writtenFile(file, options)
   await mkdir(options.written, { recursive: true, mode: 0o700 })
   const temporary = join(options.written, `.${path.slice(options.written.length + 1)}.tmp`)
   const handle = await open(temporary, 'w', 0o600)
@@ -211,7 +211,7 @@ async function store(file: string, text: string, options: FolderWriterOptions): 
   await folder.sync().finally(() => folder.close())
 }
 
-function pathOf(file: string, { written }: FolderWriterOptions): string {
+function writtenFile(file: string, { written }: FolderWriterOptions): string {
   return join(written, file.slice(WRITTEN_PREFIX.length))
 }
 

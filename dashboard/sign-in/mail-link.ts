@@ -8,7 +8,7 @@ import { LIMITS } from '../../domain/limits.ts'
 import { isKnown } from '../../domain/people/standing.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Randomness } from '../../runtime/random.ts'
-import { answer, optionalText, textOf, type Call, type Handler, type HandlerOutcome } from '../http/call.ts'
+import { answer, optionalText, textField, type Call, type Handler, type HandlerOutcome } from '../http/call.ts'
 import { codeHit, mailHits, mailInAllHit, refuseByRate } from '../http/limits.ts'
 import type { Outbox } from '../mail/outbox.ts'
 import type { LetterAbout, Written } from '../mail/post.ts'
@@ -45,7 +45,7 @@ const ID_BYTES = 16
 export function askForMail(parts: MailLinkParts): Handler {
   return async (call) => {
     if (parts.outbox === null) return refuse('mail_not_configured')
-    const email = textOf(call, 'email').toLowerCase()
+    const email = textField(call, 'email').toLowerCase()
     const limited = await refuseByRate(mailHits(parts.hash(email), call.addressHash), parts.hotState)
     if (limited !== null) return limited
     const browser = call.browser ?? secretText(parts.randomness)
@@ -96,12 +96,12 @@ export function writeSignIn(
 
 export function confirmMail(parts: MailLinkParts): Handler {
   return async (call) => {
-    const link = sha256Hex(textOf(call, 'token'))
+    const link = sha256Hex(textField(call, 'token'))
     const key = `mail-link/${link}`
     const text = await parts.hotState.readOnce(key)
     if (text === null) return refuse('sign_in_refused')
     const record = JSON.parse(text) as LinkRecord
-    const refused = await refuseBrowser(call, { link, record }, parts)
+    const refused = await refuseOtherBrowser(call, { link, record }, parts)
     if (refused !== null) return refused
     // Of several at once only one gets it.
     if ((await parts.hotState.takeOnce(key)) === null) return refuse('sign_in_refused')
@@ -110,7 +110,7 @@ export function confirmMail(parts: MailLinkParts): Handler {
 }
 
 /** The browser that asked needs no code; another one has five tries, and then the link is void. */
-async function refuseBrowser(
+async function refuseOtherBrowser(
   call: Call,
   { link, record }: { readonly link: string; readonly record: LinkRecord },
   { hotState, hash }: MailLinkParts,

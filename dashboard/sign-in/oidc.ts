@@ -42,7 +42,7 @@ export function startOidc(parts: OidcParts): Handler {
     const state = secretText(randomness)
     const returnTo = ownPath(optionalText(call, 'returnTo') ?? '/')
     const attempt: OidcAttempt = { nonce: secretText(randomness), verifier: secretText(randomness), returnTo }
-    await hotState.putOnce(attemptKey(browser, state), JSON.stringify(attempt), LIMITS.signInMs)
+    await hotState.putOnce(signInKey(browser, state), JSON.stringify(attempt), LIMITS.signInMs)
     const url = client.buildAuthorizationUrl(config, {
       redirect_uri: `${baseUrl}${CALLBACK}`,
       scope: SCOPE,
@@ -75,7 +75,7 @@ export function finishOidc(parts: OidcParts): Handler {
 async function takeAttempt({ browser, query }: Call, { hotState }: OidcParts): Promise<OidcAttempt | null> {
   const state = query.get('state')
   if (browser === null || state === null) return null
-  const text = await hotState.takeOnce(attemptKey(browser, state))
+  const text = await hotState.takeOnce(signInKey(browser, state))
   return text === null ? null : (JSON.parse(text) as OidcAttempt)
 }
 
@@ -117,6 +117,6 @@ function ownPath(path: string): string {
   return /^\/(?![/\\])[\x21-\x7e]*$/.test(path) && !path.includes('\\') ? path : '/'
 }
 
-function attemptKey(browser: string, state: string): string {
+function signInKey(browser: string, state: string): string {
   return `oidc/${sha256Hex(`${browser} ${state}`)}`
 }

@@ -55,7 +55,7 @@ export async function decidePending<A extends Arrival>(arrivals: readonly A[], d
   const ready = [...settled]
   const undecided: A[] = []
   for (const arrival of open) {
-    const decision = known.get(keyOf(arrival))
+    const decision = known.get(eventKey(arrival))
     if (decision === undefined) undecided.push(arrival)
     else ready.push(withInstall(arrival, { ...withoutCandidates(arrival.record.install), ...decision }))
   }
@@ -173,6 +173,6 @@ function eventOf({ record: { install } }: Arrival): { website: string; eventId: 
   return { website: install.website, eventId: install.eventId }
 }
 
-function keyOf({ record: { install } }: Arrival): string {
+export function eventKey({ record: { install } }: Arrival): string {
   return recordKey(install.website, install.eventId)
 }

@@ -1,8 +1,7 @@
 /** Finds the record of each event that decides: the first one received, whichever process saw which. */
 
-import { recordKey } from '../../domain/records.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
-import type { Arrival } from './decide-pending.ts'
+import { eventKey, type Arrival } from './decide-pending.ts'
 import type { Superseded } from './plan.ts'
 import { readDeliveries, readFirsts, type DeliveryBefore, type FactsReader } from './reads.ts'
 import { BoundedMap } from '../../common/bounded-map.ts'
@@ -123,8 +122,4 @@ function supersededBy(
 
 function receivedAtMs({ record }: Arrival): number {
   return record.install.receivedAtMs
-}
-
-function eventKey({ record: { install } }: Arrival): string {
-  return recordKey(install.website, install.eventId)
 }

@@ -2,12 +2,12 @@
  * Decides, with the visit at hand, what becomes of each planned delivery of an install: a job, or the reason why not.
  */
 
-import type { Catalog, Destination } from '../../domain/catalog.ts'
+import { findDestination, type Catalog } from '../../domain/catalog.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS } from '../../domain/providers/index.ts'
 import { jobFor, jobIdOf, visitSkip } from '../../domain/delivery/deliveries.ts'
 import type { DeliveryReason } from '../../domain/reasons.ts'
 import type { Visit } from '../../domain/collection/visit-fields.ts'
-import type { DeliveryPlan, Install, WebsiteId } from '../../domain/model.ts'
+import type { DeliveryPlan, Install } from '../../domain/model.ts'
 import type { DeliveryRecord, InstallRecord, Job } from '../../domain/records.ts'
 import type { VisitRef } from './reads.ts'
 import { sha256Hex } from '../../common/digest.ts'
@@ -41,7 +41,7 @@ export function deliveriesOf(input: DispatchInput): Dispatched {
     return { plan, reason }
   })
   return {
-    records: decided.map(({ plan, reason }) => recordOf(input, plan, reason)),
+    records: decided.map(({ plan, reason }) => plannedRecord(input, plan, reason)),
     jobs: decided.flatMap(({ plan, reason }) => {
       if (reason !== '' || input.visit === null) return []
       const { retentionDays, request } = input.record
@@ -59,23 +59,18 @@ export function visitNeededBy(install: Install): VisitRef | null {
 }
 
 function skipNow({ record, visit, catalog }: DispatchInput, plan: DeliveryPlan): DeliveryReason | '' {
-  const destination = destinationOf(catalog, record.install.website, plan)
+  const destination = findDestination(catalog, { ...plan, website: record.install.website })
   if (destination === null) return 'destination_removed'
   if (!PROVIDER_IDS.includes(plan.provider)) return 'provider_unknown'
   if (visit === null) return 'visit_missing'
   return visitSkip(record.install, visit, destination) ?? ''
 }
 
-function destinationOf(catalog: Catalog, website: WebsiteId, plan: DeliveryPlan): Destination | null {
-  const destinations = catalog.websites.get(website)?.destinations ?? []
-  return destinations.find((each) => each.id === plan.destination && each.provider === plan.provider) ?? null
-}
-
 /**
  * The first record of a delivery carries the time of the install, not of its writing: written again after a crash, it
  * is the same and never covers later states.
  */
-function recordOf(input: DispatchInput, plan: DeliveryPlan, reason: DeliveryReason | ''): DeliveryRecord {
+function plannedRecord(input: DispatchInput, plan: DeliveryPlan, reason: DeliveryReason | ''): DeliveryRecord {
   const { install, request, retentionDays } = input.record
   const isSkipped = reason !== ''
   const { website, organization, eventId, receivedAtMs } = install

@@ -43,7 +43,7 @@ export async function readDeliveries(
   facts: FactsReader,
   events: readonly EventRef[],
 ): Promise<ReadonlyMap<string, readonly DeliveryBefore[]>> {
-  const rows = await facts.run('dispatchedJobs', keysOf(events))
+  const rows = await facts.run('dispatchedJobs', eventKeys(events))
   const byEvent = Map.groupBy(rows, (row) => recordKey(row.website, row.event_id))
   return new Map([...byEvent].map(([key, ofEvent]) => [key, ofEvent.map(deliveryBefore)]))
 }
@@ -61,11 +61,11 @@ export async function readFirsts(
   facts: FactsReader,
   events: readonly EventRef[],
 ): Promise<ReadonlyMap<string, QueryRow<'firstInstalls'>>> {
-  const rows = await facts.run('firstInstalls', keysOf(events))
+  const rows = await facts.run('firstInstalls', eventKeys(events))
   return new Map(rows.map((row) => [recordKey(row.website, row.event_id), row]))
 }
 
-function keysOf(events: readonly EventRef[]): { websites: string[]; event_ids: string[] } {
+function eventKeys(events: readonly EventRef[]): { websites: string[]; event_ids: string[] } {
   return { websites: events.map(({ website }) => website), event_ids: events.map(({ eventId }) => eventId) }
 }
 
@@ -97,7 +97,7 @@ export async function readDecisions(
   facts: FactsReader,
   events: readonly EventRef[],
 ): Promise<ReadonlyMap<string, InstallOutcome>> {
-  const rows = await facts.run('decisionsByEvents', keysOf(events))
+  const rows = await facts.run('decisionsByEvents', eventKeys(events))
   const decisions = new Map<string, InstallOutcome>()
   for (const row of rows) {
     const decided = decidedPart(row)

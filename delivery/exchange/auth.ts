@@ -66,7 +66,7 @@ export function createTokens(options: TokensOptions): Tokens {
 
   return {
     async get(grant) {
-      const key = keyOf(grant)
+      const key = grantDigest(grant)
       const known = kept.get(key)
       if (known !== undefined && options.nowMs() < known.renewAtMs) return { kind: 'token', token: known.token }
       const running = underWay.get(key)
@@ -76,14 +76,14 @@ export function createTokens(options: TokensOptions): Tokens {
       return fetching
     },
     drop(grant, token) {
-      const key = keyOf(grant)
+      const key = grantDigest(grant)
       if (kept.get(key)?.token === token) kept.delete(key)
     },
     close: () => sender.close(),
   }
 }
 
-function keyOf(grant: OauthGrant): string {
+function grantDigest(grant: OauthGrant): string {
   return createHash('sha256').update(JSON.stringify(grant)).digest('base64')
 }
 

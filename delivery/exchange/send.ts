@@ -1,10 +1,11 @@
 /** Makes one HTTP exchange with a provider: ten seconds in all, no redirects, at most 64 KB of the answer kept. */
 
-import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http'
+import { Agent as HttpAgent, request as httpRequest, type ClientRequest } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 
 import { LIMITS } from '../../domain/limits.ts'
 import type { ProviderReply, ProviderRequest } from '../providers/provider.ts'
+import { collectBody, noReply, nothingSeen, replyOf } from './partial-reply.ts'
 
 interface SenderOptions {
   /** Origin of the provider, for example `https://www.google-analytics.com`; the operator's own setting. */
@@ -35,18 +36,18 @@ export function createSender(options: SenderOptions): Sender {
     const bodyBytes = String(Buffer.byteLength(request.body))
     const headers = { ...request.headers, ...(request.method === 'POST' ? { 'content-length': bodyBytes } : {}) }
     const init = { method: request.method, headers, agent }
-    const url = new URL(targetOf(request), base)
+    const url = new URL(requestTarget(request), base)
     return isSecure ? httpsRequest(url, init) : httpRequest(url, init)
   }
 
   return {
-    send: (request) => exchange(start, request, { exchangeMs, connectEvent: isSecure ? 'secureConnect' : 'connect' }),
+    send: (request) => sendOnce(start, request, { exchangeMs, connectEvent: isSecure ? 'secureConnect' : 'connect' }),
     close: () => agent.destroy(),
   }
 }
 
 /** Path and query as sent. */
-export function targetOf(request: Pick<ProviderRequest, 'path' | 'query'>): string {
+export function requestTarget(request: Pick<ProviderRequest, 'path' | 'query'>): string {
   const query = new URLSearchParams(request.query).toString()
   return query === '' ? request.path : `${request.path}?${query}`
 }
@@ -56,7 +57,7 @@ interface ExchangeOptions {
   readonly connectEvent: 'connect' | 'secureConnect'
 }
 
-function exchange(
+function sendOnce(
   start: (request: ProviderRequest) => ClientRequest,
   request: ProviderRequest,
   options: ExchangeOptions,
@@ -67,62 +68,29 @@ function exchange(
       outgoing = start(request)
     } catch {
       // A header or path that HTTP does not allow: nothing left this process.
-      resolve(noReply('unsendable', { isUnclear: false }))
+      resolve(noReply('unsendable', false))
       return
     }
-    const seen: PartialReply = { isConnected: false, answer: null, chunks: [], bytes: 0 }
+    const seen = nothingSeen()
+    let isConnected = false
     const timer = setTimeout(() => finish('timeout'), options.exchangeMs)
 
     /** The first call decides; later events of the dying connection change nothing. */
     function finish(failure: string): void {
       clearTimeout(timer)
-      resolve(replyOf(seen, failure))
+      resolve(replyOf(seen, failure, isConnected))
       if (failure !== '') outgoing.destroy()
     }
 
     outgoing.on('socket', (socket) => {
-      if (!socket.connecting) seen.isConnected = true
-      else socket.once(options.connectEvent, () => (seen.isConnected = true))
+      if (!socket.connecting) isConnected = true
+      else socket.once(options.connectEvent, () => (isConnected = true))
     })
     outgoing.on('error', () => finish('connection'))
-    outgoing.on('response', (answer) => collect(answer, seen, finish))
+    outgoing.on('response', (answer) => {
+      seen.answer = answer
+      collectBody(answer, seen, finish)
+    })
     outgoing.end(request.method === 'POST' ? request.body : undefined)
   })
-}
-
-/** What was observed of an exchange so far. */
-interface PartialReply {
-  isConnected: boolean
-  answer: IncomingMessage | null
-  readonly chunks: Buffer[]
-  bytes: number
-}
-
-function collect(answer: IncomingMessage, seen: PartialReply, finish: (failure: string) => void): void {
-  seen.answer = answer
-  answer.on('data', (chunk: Buffer) => {
-    const room = LIMITS.outboundBodyBytes - seen.bytes
-    seen.chunks.push(chunk.subarray(0, room))
-    seen.bytes += Math.min(chunk.length, room)
-    if (chunk.length > room) finish('too_large')
-  })
-  answer.on('end', () => finish(answer.complete ? '' : 'connection'))
-  answer.on('error', () => finish('connection'))
-  answer.on('aborted', () => finish('connection'))
-}
-
-/** A status that arrived is told even if the body did not: for some providers the status alone is the answer. */
-function replyOf(seen: PartialReply, failure: string): ProviderReply {
-  if (seen.answer === null) return noReply(failure, { isUnclear: seen.isConnected })
-  return {
-    status: seen.answer.statusCode ?? 0,
-    headers: Object.fromEntries(Object.entries(seen.answer.headers).map(([name, value]) => [name, String(value)])),
-    body: Buffer.concat(seen.chunks).toString('utf8'),
-    failure,
-    isUnclear: failure === 'timeout' || failure === 'connection',
-  }
-}
-
-function noReply(failure: string, { isUnclear }: { isUnclear: boolean }): ProviderReply {
-  return { status: 0, headers: {}, body: '', failure, isUnclear }
 }

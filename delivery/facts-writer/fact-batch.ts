@@ -50,7 +50,7 @@ async function writeAtOnce(facts: Facts, batch: Batch): Promise<BatchReport> {
   for (const entry of batch.entries) {
     if (collected.chars >= MAX_BATCH_CHARS) break
     if (done > 0 && done % ENTRIES_PER_SLICE === 0) await turn()
-    addRows(entry, placeOf(batch, entry), add)
+    addRows(entry, entryPlace(batch, entry), add)
     done += 1
   }
   await collected.insert()
@@ -79,7 +79,7 @@ async function writeApart(facts: Facts, batch: Batch, nowMs: () => number): Prom
   const poison: FactRow[] = []
   const keep = (entry: StoredEntry, table: FactTable | '', reason: string): void => {
     const value = entry.value.slice(0, MAX_POISON_CHARS)
-    poison.push(poisonRow(placeOf(batch, entry), { table, reason, value }, nowMs()))
+    poison.push(poisonRow(entryPlace(batch, entry), { table, reason, value }, nowMs()))
   }
   const entries = withinChars(batch.entries)
   const counts = new Map<FactTable, number>()
@@ -105,7 +105,7 @@ async function gather(
     if (index > 0 && index % ENTRIES_PER_SLICE === 0) await turn()
     const own: (readonly [FactTable, FactRow])[] = []
     try {
-      addRows(entry, placeOf(batch, entry), (table, row) => own.push([table, row]))
+      addRows(entry, entryPlace(batch, entry), (table, row) => own.push([table, row]))
     } catch {
       keep(entry, '', UNDECODABLE)
       continue
@@ -150,7 +150,7 @@ async function insertOrIsolate(facts: Facts, table: FactTable, rows: readonly Fa
   return refused
 }
 
-function placeOf(batch: Batch, entry: StoredEntry): EntryPlace {
+function entryPlace(batch: Batch, entry: StoredEntry): EntryPlace {
   return { topic: batch.topic, partition: batch.partition, offset: entry.offset }
 }
 

@@ -45,9 +45,9 @@ export async function startMailRole(deps: MailRoleDeps): Promise<{ stop(): Promi
   const stop = async (): Promise<void> => void (await Promise.all(consumers.map((consumer) => consumer.stop())))
   const options = { maxEntries: BATCH_MAILS }
   try {
-    consumers.push(await consume('mail', MAIL_GROUP, (batch) => takeBatch(parts, batch, null), options))
+    consumers.push(await consume('mail', MAIL_GROUP, (batch) => takeMails(parts, batch, null), options))
     for (const tier of WAITING_TIERS)
-      consumers.push(await consume(`mail.${tier}`, MAIL_GROUP, (batch) => takeBatch(parts, batch, tier), options))
+      consumers.push(await consume(`mail.${tier}`, MAIL_GROUP, (batch) => takeMails(parts, batch, tier), options))
   } catch (error) {
     await stop()
     throw error
@@ -58,7 +58,7 @@ export async function startMailRole(deps: MailRoleDeps): Promise<{ stop(): Promi
 type Parts = MailRoleDeps & { readonly read: ReadEntry; readonly count: Counter<'kind' | 'outcome'> | null }
 
 /** Done with once each mail is sent, given up, or durable in a tier. */
-async function takeBatch(parts: Parts, batch: Batch, tier: TierName | null): Promise<BatchOutcome> {
+async function takeMails(parts: Parts, batch: Batch, tier: TierName | null): Promise<BatchOutcome> {
   const read: Parameters<typeof takeDue<MailJob>>[1]['read'] = (entry) => parts.read('mailJob', entry, batch.topic)
   const { due, outcome } = takeDue(batch, { tier, nowMs: parts.nowMs, read })
   await Promise.all(due.map((job) => tryMail(parts, job)))
@@ -69,11 +69,11 @@ async function tryMail(parts: Parts, job: MailJob): Promise<void> {
   const { letter, deadlineAtMs } = job
   const outcome = parts.nowMs() >= deadlineAtMs ? 'over' : await parts.post(letter, job)
   parts.count?.inc({ kind: letter.kind, outcome })
-  if (outcome === 'later') await wait(parts, job)
+  if (outcome === 'later') await postpone(parts, job)
   else if (outcome === 'refused' || outcome === 'over') await giveUp(parts, job, outcome)
 }
 
-async function wait({ eventLog, nowMs, randomness }: Parts, job: MailJob): Promise<void> {
+async function postpone({ eventLog, nowMs, randomness }: Parts, job: MailJob): Promise<void> {
   const waitMs = Math.round(holdMs(nowMs() - job.createdAtMs) * (1 + JITTER * randomness.fraction()))
   const dueAtMs = Math.min(nowMs() + waitMs, job.deadlineAtMs)
   const value = encodeRecord({ ...job, tries: job.tries + 1, dueAtMs })

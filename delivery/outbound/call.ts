@@ -1,11 +1,12 @@
 /** Calls an address given by a tenant, and nothing else: https, public, no redirects, ten seconds and 64 KB in all. */
 
-import { request as startRequest, type ClientRequest, type IncomingMessage } from 'node:http'
+import { request as startRequest, type ClientRequest } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 
 import { LIMITS } from '../../domain/limits.ts'
 import { parseOutboundUrl, PUBLIC_ONLY, type OutboundPolicy } from '../../domain/catalog/outbound-address.ts'
 import { hide, hideInBody } from '../exchange/hide.ts'
+import { collectBody, noReply, nothingSeen, replyOf } from '../exchange/partial-reply.ts'
 import type { ProviderReply } from '../providers/provider.ts'
 import { connectVetted, NotConnected, type ConnectParts } from './connect.ts'
 
@@ -46,40 +47,33 @@ interface OutboundAnswer {
 export async function callOutbound(request: OutboundRequest, parts: OutboundParts = {}): Promise<OutboundAnswer> {
   const { policy = PUBLIC_ONLY, callMs = LIMITS.webhookMs } = parts
   const target = parseOutboundUrl(request.url, policy)
-  if (!target.ok) return answerOf(request, noReply('address_refused', false))
+  if (!target.ok) return outboundAnswer(request, noReply('address_refused', false))
   const deadline = new AbortController()
   const timer = setTimeout(() => deadline.abort(), callMs)
   try {
     const socket = await connectVetted(target.value, { ...parts, policy }, deadline.signal)
-    return answerOf(request, await exchanged({ ...request, url: target.value.href }, socket, deadline.signal))
+    return outboundAnswer(request, await exchanged({ ...request, url: target.value.href }, socket, deadline.signal))
   } catch (error) {
     const failure = error instanceof NotConnected ? error.failure : 'connection'
-    return answerOf(request, noReply(deadline.signal.aborted ? 'timeout' : failure, false))
+    return outboundAnswer(request, noReply(deadline.signal.aborted ? 'timeout' : failure, false))
   } finally {
     clearTimeout(timer)
   }
 }
 
-/** What was observed of an exchange so far. */
-interface PartialAnswer {
-  answer: IncomingMessage | null
-  readonly chunks: Buffer[]
-  bytes: number
-}
-
 function exchanged(request: OutboundRequest, socket: TLSSocket, signal: AbortSignal): Promise<ProviderReply> {
   return new Promise((resolve) => {
-    const seen: PartialAnswer = { answer: null, chunks: [], bytes: 0 }
+    const seen = nothingSeen()
     const abort = (): void => finish('timeout')
     /** The first call decides; later events of the dying connection change nothing. */
     function finish(failure: string): void {
       signal.removeEventListener('abort', abort)
-      resolve(replyOf(seen, failure))
+      resolve(replyOf(seen, failure, failure !== 'unsendable'))
       socket.destroy()
     }
     let outgoing: ClientRequest
     try {
-      outgoing = start(request, socket)
+      outgoing = startCall(request, socket)
     } catch {
       finish('unsendable')
       return
@@ -87,7 +81,12 @@ function exchanged(request: OutboundRequest, socket: TLSSocket, signal: AbortSig
     signal.addEventListener('abort', abort, { once: true })
     if (signal.aborted) abort()
     outgoing.on('error', () => finish('connection'))
-    outgoing.on('response', (answer) => collect(answer, seen, finish))
+    outgoing.on('response', (answer) => {
+      seen.answer = answer
+      // Nothing is ever unpacked, so that a small answer cannot become a large one.
+      if ((answer.headers['content-encoding'] ?? 'identity') !== 'identity') finish('encoded')
+      else collectBody(answer, seen, finish)
+    })
     // A protocol upgrade would hand over the bare socket; none was requested.
     outgoing.on('upgrade', () => finish('connection'))
     outgoing.end(request.body)
@@ -95,7 +94,7 @@ function exchanged(request: OutboundRequest, socket: TLSSocket, signal: AbortSig
 }
 
 /** Plain HTTP on a connection that is already encrypted; without an agent none is kept. */
-function start(request: OutboundRequest, socket: TLSSocket): ClientRequest {
+function startCall(request: OutboundRequest, socket: TLSSocket): ClientRequest {
   const url = new URL(request.url)
   const headers = {
     ...request.headers,
@@ -115,41 +114,7 @@ function start(request: OutboundRequest, socket: TLSSocket): ClientRequest {
   })
 }
 
-/** Nothing is ever unpacked, so that a small answer cannot become a large one. */
-function collect(answer: IncomingMessage, seen: PartialAnswer, finish: (failure: string) => void): void {
-  seen.answer = answer
-  const encoding = answer.headers['content-encoding'] ?? 'identity'
-  if (encoding !== 'identity') {
-    finish('encoded')
-    return
-  }
-  answer.on('data', (chunk: Buffer) => {
-    const room = LIMITS.outboundBodyBytes - seen.bytes
-    seen.chunks.push(chunk.subarray(0, room))
-    seen.bytes += Math.min(chunk.length, room)
-    if (chunk.length > room) finish('too_large')
-  })
-  answer.on('end', () => finish(answer.complete ? '' : 'connection'))
-  answer.on('error', () => finish('connection'))
-}
-
-/** A status that arrived is told even if the body did not. */
-function replyOf(seen: PartialAnswer, failure: string): ProviderReply {
-  if (seen.answer === null) return noReply(failure, failure !== 'unsendable')
-  return {
-    status: seen.answer.statusCode ?? 0,
-    headers: Object.fromEntries(Object.entries(seen.answer.headers).map(([name, value]) => [name, String(value)])),
-    body: Buffer.concat(seen.chunks).toString('utf8'),
-    failure,
-    isUnclear: failure === 'timeout' || failure === 'connection',
-  }
-}
-
-function noReply(failure: string, isUnclear: boolean): ProviderReply {
-  return { status: 0, headers: {}, body: '', failure, isUnclear }
-}
-
-function answerOf({ url, secrets }: OutboundRequest, reply: ProviderReply): OutboundAnswer {
+function outboundAnswer({ url, secrets }: OutboundRequest, reply: ProviderReply): OutboundAnswer {
   const responseBody = hideInBody(reply.body, secrets, { isCut: reply.failure !== '' })
   const log = { url: hide(shownUrl(url), secrets), responseStatus: reply.status, responseBody, failure: reply.failure }
   return { reply, log }

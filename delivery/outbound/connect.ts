@@ -45,7 +45,7 @@ export async function connectVetted(
   signal: AbortSignal,
 ): Promise<TLSSocket> {
   const { policy, dial = (host, port) => connectTcp({ host, port }) } = parts
-  const addresses = target.isLiteral ? [target.host] : await addressesOf(target.host, parts, signal)
+  const addresses = target.isLiteral ? [target.host] : await resolvedAddresses(target.host, parts, signal)
   // One bad address among good ones is the sign of DNS rebinding: then none is called.
   if (!addresses.every((address) => isCallable(address, policy))) throw new NotConnected('address_refused')
   const socket = await firstReached(addresses.slice(0, MOST_DIALS), (address) => dial(address, target.port), signal)
@@ -57,7 +57,7 @@ export async function connectVetted(
   return encrypted(socket, target, parts.trustedPem, signal)
 }
 
-async function addressesOf(name: string, parts: ConnectParts, signal: AbortSignal): Promise<readonly string[]> {
+async function resolvedAddresses(name: string, parts: ConnectParts, signal: AbortSignal): Promise<readonly string[]> {
   const resolve = parts.resolve ?? ((asked, until) => askNameServers(asked, until, parts.nameServers))
   const addresses = await resolve(name, signal).catch((): readonly string[] => [])
   if (addresses.length === 0) throw new NotConnected('name_unknown')

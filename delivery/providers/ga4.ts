@@ -12,6 +12,7 @@ import type { Job } from '../../domain/records.ts'
 import { httpOutcome } from './http-outcome.ts'
 import type { DestinationContext, Outcome, Provider, ProviderReply, ProviderRequest, Skip } from './provider.ts'
 import { HOUR_MS } from '../../domain/durations.ts'
+import { textOf } from '../../domain/strict-json.ts'
 
 export const ga4: Provider = {
   id: 'ga4',
@@ -57,7 +58,7 @@ function ga4Request(job: Job, destination: DestinationContext, nowMs: number): P
     client_id: clientId,
     // Microseconds: milliseconds would be accepted without an error and dated 1970 [R].
     timestamp_micros: timing.atMs * 1_000,
-    ...consentOf(job),
+    ...ga4Consent(job),
     // Advised for validation only: there it also refuses wrong types and times past the limit [V].
     ...(destination.isValidateOnly ? { validation_behavior: 'ENFORCE_RECOMMENDATIONS' } : {}),
     // The names are the contract's event types; none of them is reserved [R, reserved names].
@@ -154,7 +155,7 @@ function paramsOf(job: Job, timing: Timing): Record<string, string | number> {
  * Under Global Privacy Control both are denied. Without it the field is omitted: Google then uses the consent that this
  * client gave on the website [R, consent], which the service does not know and must not override.
  */
-function consentOf(job: Job): { consent?: { ad_user_data: 'DENIED'; ad_personalization: 'DENIED' } } {
+function ga4Consent(job: Job): { consent?: { ad_user_data: 'DENIED'; ad_personalization: 'DENIED' } } {
   const isOptedOut = job.install.gpc || job.visit.gpc
   return isOptedOut ? { consent: { ad_user_data: 'DENIED', ad_personalization: 'DENIED' } } : {}
 }
@@ -200,8 +201,4 @@ function parseObject(body: string): Record<string, unknown> | null {
 
 function paramText(value: string): string {
   return value.slice(0, PARAM_CHARS).toWellFormed()
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
 }

@@ -21,8 +21,8 @@ import {
   requestOfOne,
 } from './ad-click.ts'
 import { httpOutcome } from './http-outcome.ts'
-import { codeWord, jsonObject, objectOf, objectsOf, textOf } from './json-answer.ts'
-import type { JsonObject } from '../../domain/strict-json.ts'
+import { codeWord, jsonObject, objectsOf } from './json-answer.ts'
+import { objectOf, textOf, type JsonObject } from '../../domain/strict-json.ts'
 import type {
   DestinationContext,
   OauthGrant,
@@ -105,7 +105,7 @@ function googleRow(job: Job, destination: DestinationContext, nowMs: number): Ro
   const click = clickOf(job)
   if (click === null) return skip('no_identifier')
   if (nowMs - click.atMs >= CLICK_LIFETIME_MS) return skip('too_old')
-  const attributes = sessionAttributes(job)
+  const attributes = storedAttributes(job)
   return {
     body: {
       // Google's key for repeats [P, event].
@@ -114,7 +114,7 @@ function googleRow(job: Job, destination: DestinationContext, nowMs: number): Ro
       // Optional in the definition, but the service requires it for Google Ads.
       eventSource: 'WEB',
       adIdentifiers: { [click.field]: click.id, ...(attributes === null ? {} : { sessionAttributes: attributes }) },
-      ...consentOf(destination),
+      ...adsConsent(destination),
     },
     detail: attributes === null ? click.field : `${click.field} and session attributes`,
     secrets: [click.id, ...(attributes === null ? [] : [attributes])],
@@ -122,7 +122,7 @@ function googleRow(job: Job, destination: DestinationContext, nowMs: number): Ro
 }
 
 /** Base64 of a JSON object, with or without padding and in either alphabet [A]; anything else is left out. */
-function sessionAttributes(job: Job): string | null {
+function storedAttributes(job: Job): string | null {
   const text = job.visit.identities.google_ads?.session_attributes ?? ''
   return /^[A-Za-z0-9+/_-]{4,6000}={0,2}$/.test(text) ? text : null
 }
@@ -131,7 +131,7 @@ function sessionAttributes(job: Job): string | null {
  * The consent of the visitors as stated by the website's owner. Without a statement the field is omitted: the service
  * does not know whether a visitor consented, and claiming it would be wrong.
  */
-function consentOf({ settings }: DestinationContext): JsonObject {
+function adsConsent({ settings }: DestinationContext): JsonObject {
   const { consent } = settings
   if (consent !== 'Granted' && consent !== 'NotPersonalized') return {}
   const adPersonalization = consent === 'Granted' ? 'CONSENT_GRANTED' : 'CONSENT_DENIED'
@@ -192,7 +192,7 @@ function projectOf({ secrets }: DestinationContext): string {
 
 /** 200 means accepted for processing; the verdict comes later [D]. */
 function googleOutcome(reply: ProviderReply, destination: DestinationContext): Outcome {
-  if (reply.status !== 200) return errorOutcome(reply)
+  if (reply.status !== 200) return googleErrorOutcome(reply)
   // A truncated body may lack only its end; without the ID the verdict cannot be requested.
   if (reply.failure !== '') return { kind: 'retry', code: 'unreadable_answer' }
   if (destination.isValidateOnly) return { kind: 'delivered', code: 'validated' }
@@ -205,7 +205,7 @@ const THROTTLED: ReadonlySet<string> = new Set(['RESOURCE_EXHAUSTED'])
 /** The first two by the service's own configuration [P], the others by their meaning. */
 const PASSING: ReadonlySet<string> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'INTERNAL', 'ABORTED', 'UNKNOWN'])
 
-function errorOutcome(reply: ProviderReply): Outcome {
+function googleErrorOutcome(reply: ProviderReply): Outcome {
   const error = objectOf(jsonObject(reply.body)['error'])
   const status = codeWord(error['status'])
   const plain = httpOutcome(reply)
@@ -239,7 +239,7 @@ const MAY_PASS: ReadonlySet<string> = new Set(['TOO_RECENT_CLICK', 'INTERNAL_ERR
 /** Only counts are reported, never which event: a mixed verdict stays one for the whole request [D]. */
 function verdictOutcome(reply: ProviderReply): Verdict {
   if (reply.status !== 200) {
-    const outcome = errorOutcome(reply)
+    const outcome = googleErrorOutcome(reply)
     return outcome.kind === 'refused' ? { kind: 'undecided', code: outcome.code } : outcome
   }
   const rows = objectsOf(jsonObject(reply.body)['requestStatusPerDestination'])

@@ -1,6 +1,6 @@
 /** Reads values of unknown shape from providers' answers and from checked settings, trusting none of them. */
 
-import type { JsonObject } from '../../domain/strict-json.ts'
+import { objectOf, textOf, type JsonObject } from '../../domain/strict-json.ts'
 
 /** Empty if it is no JSON object. */
 export function jsonObject(body: string): JsonObject {
@@ -11,18 +11,9 @@ export function jsonObject(body: string): JsonObject {
   }
 }
 
-export function objectOf(value: unknown): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
-}
-
 /** Objects of a list; empty if it is no list. */
 export function objectsOf(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.map(objectOf) : []
-}
-
-/** Empty if it is no text. */
-export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
 }
 
 /** Null if it is no whole number. */

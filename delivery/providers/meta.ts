@@ -22,8 +22,8 @@ import {
   requestOfOne,
 } from './ad-click.ts'
 import { httpOutcome } from './http-outcome.ts'
-import { integerOf, jsonObject, objectOf, textOf } from './json-answer.ts'
-import type { JsonObject } from '../../domain/strict-json.ts'
+import { integerOf, jsonObject } from './json-answer.ts'
+import { objectOf, textOf, type JsonObject } from '../../domain/strict-json.ts'
 import type { DestinationContext, Outcome, Provider, ProviderReply, ProviderRequest, Skip } from './provider.ts'
 import { MINUTE_MS } from '../../domain/durations.ts'
 
@@ -143,7 +143,7 @@ function metaOutcome(reply: ProviderReply, sent: number): Outcome {
   const answer = jsonObject(reply.body)
   const error = objectOf(answer['error'])
   const code = integerOf(error['code'])
-  if (code !== null) return errorOutcome(reply, error, code)
+  if (code !== null) return metaErrorOutcome(reply, error, code)
   if (reply.status === 200) return receivedOutcome(answer, sent)
   const plain = httpOutcome(reply)
   // Meta's own refusals are JSON; a page of HTML comes from a server in front of it [R].
@@ -159,7 +159,7 @@ function receivedOutcome(answer: JsonObject, sent: number): Outcome {
   return { kind: 'delivered', code: received === sent ? 'received' : `received ${received} of ${sent}` }
 }
 
-function errorOutcome(reply: ProviderReply, error: JsonObject, code: number): Outcome {
+function metaErrorOutcome(reply: ProviderReply, error: JsonObject, code: number): Outcome {
   const subcode = integerOf(error['error_subcode'])
   const shown = subcode === null ? String(code) : `${code}/${subcode}`
   const retryAfter = reply.headers['retry-after'] ?? null

@@ -19,7 +19,8 @@ import {
   type Row,
 } from './ad-click.ts'
 import { httpOutcome } from './http-outcome.ts'
-import { integerOf, jsonObject, textOf } from './json-answer.ts'
+import { integerOf, jsonObject } from './json-answer.ts'
+import { textOf } from '../../domain/strict-json.ts'
 import type { DestinationContext, Outcome, Provider, ProviderReply, ProviderRequest, Skip } from './provider.ts'
 
 const ROWS = { row: tiktokRow, envelope: tiktokEnvelope }

@@ -10,7 +10,8 @@ import type { Job } from '../../domain/records.ts'
 import { CLICK_LIFETIME_MS, clickId, installAtMs, isOptedOut, landedAtMs, skip, type Row } from './ad-click.ts'
 import { requestOfMany, requestOfOne } from './ad-click.ts'
 import { httpOutcome } from './http-outcome.ts'
-import { codeWord, integerOf, jsonObject, objectOf, objectsOf, textOf } from './json-answer.ts'
+import { codeWord, integerOf, jsonObject, objectsOf } from './json-answer.ts'
+import { objectOf, textOf } from '../../domain/strict-json.ts'
 import type { DestinationContext, Outcome, Provider, ProviderReply, ProviderRequest, Skip } from './provider.ts'
 
 const ROWS = { row: xRow, envelope: xEnvelope }

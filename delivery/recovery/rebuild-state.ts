@@ -85,13 +85,13 @@ async function rebuildAnswers({ facts, hotState, nowMs, onProgress }: RebuildDep
     const rows = await facts.run('installsAfter', { since_ms, limit: PAGE_ROWS, ...after })
     const last = rows.at(-1)
     if (last === undefined) return applied
-    await inParts(rows, (row) => settleAnswer(answerOf(row), `rebuild-${row.event_id}`, hotState))
+    await inParts(rows, (row) => settleAnswer(knownFromRow(row), `rebuild-${row.event_id}`, hotState))
     onProgress('installs', (applied += rows.length))
     after = { after_website: last.website, after_event_id: last.event_id }
   }
 }
 
-function answerOf(row: QueryRow<'installsAfter'>): KnownAnswer {
+function knownFromRow(row: QueryRow<'installsAfter'>): KnownAnswer {
   const { website, visit_id: visitId, visit_issued_at_ms: visitIssuedAtMs, gpc } = row
   return {
     website,

@@ -31,12 +31,12 @@ export async function recallAnswers(parts: {
   }
   // Started in the log's order: of two records of one event the first takes the claim, and the second finds it taken.
   const outcomes = await Promise.all(
-    records.map((record, index) => settleAnswer(answerOf(record), `recall-${index}`, hotState)),
+    records.map((record, index) => settleAnswer(knownFromRecord(record), `recall-${index}`, hotState)),
   )
   return outcomes.filter((isRecalled) => isRecalled).length
 }
 
-function answerOf({ install }: InstallRecord): KnownAnswer {
+function knownFromRecord({ install }: InstallRecord): KnownAnswer {
   const { website, eventId, installationId, receivedAtMs } = install
   return {
     ...{ website, eventId, installationId, receivedAtMs },

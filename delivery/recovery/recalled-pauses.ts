@@ -1,8 +1,7 @@
 /** Reads back which destinations were paused before this process, so that a restart neither floods nor forgets them. */
 
-import { destinationKey, type Catalog } from '../../domain/catalog.ts'
+import { destinationKey, findDestination, type Catalog } from '../../domain/catalog.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'
-import type { ActivityRecord } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { ReadEntry } from '../record-reader.ts'
 
@@ -22,16 +21,13 @@ export async function recallPauses(source: PauseSource): Promise<ReadonlyMap<str
   for await (const entries of source.eventLog.readLast('activity', { entries: RECALLED })) {
     for (const stored of entries) {
       const entry = stored.value.includes('"destination_') ? source.read('activity', stored, 'activity') : null
-      if (entry === null || !isOurs(source, entry)) continue
-      const key = destinationKey(entry.website, entry.subject)
+      if (entry === null) continue
+      const { website, subject: destination } = entry
+      if (findDestination(source.catalog(), { website, destination, provider: source.provider }) === null) continue
+      const key = destinationKey(website, destination)
       if (entry.type === 'destination_paused') pausedAtMs.set(key, entry.atMs)
       if (entry.type === 'destination_resumed') pausedAtMs.delete(key)
     }
   }
   return pausedAtMs
-}
-
-function isOurs({ catalog, provider }: PauseSource, { website, subject }: ActivityRecord): boolean {
-  const destinations = catalog().websites.get(website)?.destinations ?? []
-  return destinations.some((each) => each.id === subject && each.provider === provider)
 }

@@ -48,7 +48,7 @@ export function createRefill(deps: RefillDeps): Refill {
   const run = async (): Promise<void> => {
     while (isWanted && !stopping.signal.aborted) {
       isWanted = false
-      const isDone = await attempt(deps, stopping.signal).catch((error: unknown) => {
+      const isDone = await tryRefill(deps, stopping.signal).catch((error: unknown) => {
         if (!stopping.signal.aborted) deps.logger.warn({ err: error }, 'the hot state cannot be filled yet')
         return false
       })
@@ -71,7 +71,7 @@ export function createRefill(deps: RefillDeps): Refill {
 }
 
 /** True if the store is complete now; false if this must be retried. */
-async function attempt(given: RefillDeps, signal: AbortSignal): Promise<boolean> {
+async function tryRefill(given: RefillDeps, signal: AbortSignal): Promise<boolean> {
   const deps = untilAborted(given, signal)
   const { hotState, facts, nowMs, owner, logger } = deps
   const life = await hotState.forgotten()

@@ -109,7 +109,7 @@ export class LateRevocations {
   async take(records: readonly ActivationRecord[]): Promise<void> {
     const open = records.filter(({ isPredecessorUnknown }) => isPredecessorUnknown === true)
     if (open.length === 0) return
-    const unique = [...new Map(open.map((record) => [keyOf(record), record])).values()]
+    const unique = [...new Map(open.map((record) => [activationKey(record), record])).values()]
     const known = await this.#predecessorsOf(unique)
     await Promise.all(unique.map((record) => this.#settle(record, known)))
   }
@@ -136,7 +136,7 @@ export class LateRevocations {
 
   async #settle(record: ActivationRecord, known: Predecessors): Promise<void> {
     const { website, visitId, issuedAtMs } = record
-    const previous = known.get(keyOf(record))
+    const previous = known.get(activationKey(record))
     const isOver = this.#deps.nowMs() - record.activatedAtMs >= LIMITS.eventLogKeepMs
     if (previous === undefined && !isOver) return this.#wait(record)
     if (previous === undefined) this.#giveUp(record)
@@ -149,14 +149,14 @@ export class LateRevocations {
       ...record,
       ...{ revokedVisitId: visitId, revokedIssuedAtMs: issuedAtMs, isPredecessorUnknown: false },
     }
-    await this.#append('activations', keyOf(record), encodeRecord(completed))
+    await this.#append('activations', activationKey(record), encodeRecord(completed))
   }
 
   async #wait(record: ActivationRecord): Promise<void> {
     const nowMs = this.#deps.nowMs()
     const waitMs = Math.round(holdMs(nowMs - record.activatedAtMs) * (1 + JITTER * this.#deps.random()))
     const waiting: WaitingActivation = { v: record.v, record, dueAtMs: nowMs + waitMs }
-    await this.#append(`state.${tierFor(waitMs)}`, keyOf(record), encodeRecord(waiting))
+    await this.#append(`state.${tierFor(waitMs)}`, activationKey(record), encodeRecord(waiting))
   }
 
   /** Its visit is no longer on the log either, so it will never arrive. */
@@ -170,7 +170,7 @@ export class LateRevocations {
   }
 }
 
-function keyOf({ website, visitId }: ActivationRecord): string {
+function activationKey({ website, visitId }: ActivationRecord): string {
   return recordKey(website, visitId)
 }
 

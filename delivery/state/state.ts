@@ -38,7 +38,7 @@ export async function startState(deps: StateDeps): Promise<StateRole> {
   const read = createRecordReader(deps, STATE_GROUP)
   const handle = async (batch: Batch): Promise<BatchOutcome> => {
     const records = batch.entries.flatMap((entry) => read('activation', entry, batch.topic) ?? [])
-    await Promise.all(records.map((record) => apply(record, hotState)))
+    await Promise.all(records.map((record) => learnActivation(record, hotState)))
     await late.take(records)
     return { done: batch.entries.length }
   }
@@ -99,12 +99,12 @@ function rewinding(consumer: Consumer, { logger, nowMs }: Pick<StateDeps, 'logge
   }
 }
 
-async function apply(record: ActivationRecord, hotState: Pick<HotState, 'learn'>): Promise<void> {
+async function learnActivation(record: ActivationRecord, hotState: Pick<HotState, 'learn'>): Promise<void> {
   const { website, visitId, issuedAtMs } = record
-  await hotState.learn({ website, visitId, issuedAtMs, previous: previousOf(record) }, 'active')
+  await hotState.learn({ website, visitId, issuedAtMs, previous: predecessorInRecord(record) }, 'active')
 }
 
-function previousOf({
+function predecessorInRecord({
   website,
   revokedVisitId,
   revokedIssuedAtMs,

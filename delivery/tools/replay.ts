@@ -97,7 +97,7 @@ export async function replayDeadLetters(
   filter: DeadLetterFilter,
   onStep: (step: ReplayStep) => void = () => undefined,
 ): Promise<ReplayResult> {
-  const { eventLog, perSecond = REPLAYS_PER_S.fallback, pause = wait } = deps
+  const { eventLog, perSecond = REPLAYS_PER_S.fallback, pause = pauseFor } = deps
   const { last, unread } = await lastLetters(eventLog, filter, Math.min(filter.limit ?? MOST_REPLAYED, MOST_REPLAYED))
   let [replayed, done] = [0, 0]
   for await (const letters of lettersAt(eventLog, last, perSecond)) {
@@ -117,13 +117,13 @@ type Replayed = Pick<ReplayStep, 'letter' | 'refusal'>
 async function replaySome(deps: ReplayDeps, letters: readonly DeadLetter[]): Promise<readonly Replayed[]> {
   const failed = await failedNow(deps.facts, letters)
   const nowMs = deps.nowMs()
-  const steps = letters.map((letter) => ({ letter, refusal: refusalOf(letter, failed, nowMs) }))
+  const steps = letters.map((letter) => ({ letter, refusal: replayRefusal(letter, failed, nowMs) }))
   const allowed = steps.filter(({ refusal }) => refusal === null)
   await Promise.all(allowed.map(({ letter }) => replayOne(deps, letter)))
   return steps
 }
 
-function wait(waitMs: number): Promise<void> {
+function pauseFor(waitMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, waitMs))
 }
 
@@ -214,7 +214,7 @@ async function failedNow(facts: FactsReader, letters: readonly DeadLetter[]): Pr
   return new Set(failed.map((row) => deliveryKey(row.website, row.event_id, row.destination)))
 }
 
-function refusalOf({ job }: DeadLetter, failed: ReadonlySet<string>, nowMs: number): ReplayRefusal | null {
+function replayRefusal({ job }: DeadLetter, failed: ReadonlySet<string>, nowMs: number): ReplayRefusal | null {
   if (job.deadlineAtMs <= nowMs) return 'deadline_passed'
   return failed.has(deliveryKey(job.website, job.install.eventId, job.destination)) ? null : 'not_failed'
 }

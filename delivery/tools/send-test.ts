@@ -10,7 +10,7 @@ import { createTokens } from '../exchange/auth.ts'
 import { exchange, type Exchanged } from '../exchange/exchange.ts'
 import { hide, hideInBody } from '../exchange/hide.ts'
 import type { DestinationContext, Outcome, Provider, ProviderRequest } from '../providers/provider.ts'
-import { createSender, targetOf } from '../exchange/send.ts'
+import { createSender, requestTarget } from '../exchange/send.ts'
 import { MINUTE_MS } from '../../domain/durations.ts'
 
 interface SendTestDeps {
@@ -68,7 +68,7 @@ export async function sendTest(deps: SendTestDeps, goal: SendTestGoal): Promise<
   const { provider } = deps
   const { destination, secrets, isLive } = goal
   const job = testJob(deps, goal)
-  const report = { ...NOTHING_SENT, ...identityOf(destination), eventId: job.jobId }
+  const report = { ...NOTHING_SENT, ...shownDestination(destination), eventId: job.jobId }
   if (!hasCredentials(provider.id, secrets)) {
     return {
       ...report,
@@ -139,7 +139,7 @@ function told(
     code: hide(outcome.code, hidden),
     facility: facilityOf(request, goal),
     nextStep: nextStepOf(outcome, request, goal),
-    requestUrl: isSent ? hide(new URL(targetOf(request), baseUrl).href, hidden) : '',
+    requestUrl: isSent ? hide(new URL(requestTarget(request), baseUrl).href, hidden) : '',
     requestBody: hideInBody(request.body, hidden, { isCut: false }),
     responseStatus: reply.status,
     responseBody: hideInBody(reply.body, hidden, { isCut: reply.failure !== '' }),
@@ -181,7 +181,7 @@ function nextStepOf(outcome: Outcome, request: ProviderRequest, goal: SendTestGo
   }
 }
 
-function identityOf({ website, id, provider, mode }: Destination) {
+function shownDestination({ website, id, provider, mode }: Destination) {
   return { website, destination: id, provider, mode }
 }
 

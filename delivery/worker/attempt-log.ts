@@ -6,7 +6,7 @@ import type { NextStep } from '../../domain/delivery/attempts.ts'
 import type { Attempt } from '../../domain/records.ts'
 import { hide, hideInBody } from '../exchange/hide.ts'
 import type { DestinationContext, ProviderReply, ProviderRequest, Verdict } from '../providers/provider.ts'
-import { targetOf } from '../exchange/send.ts'
+import { requestTarget } from '../exchange/send.ts'
 
 /** One exchange, as it is recorded for every delivery that it carried. */
 export interface LoggedExchange {
@@ -38,7 +38,7 @@ interface LoggedPart {
 /** Removes the secrets and identifiers of every delivery it carried; a provider may repeat in its answer what it was sent. */
 export function redactedExchange(baseUrl: string, sent: ProviderRequest, reply: ProviderReply): RedactedExchange {
   return {
-    requestUrl: hide(new URL(targetOf(sent), baseUrl).href, sent.secrets),
+    requestUrl: hide(new URL(requestTarget(sent), baseUrl).href, sent.secrets),
     responseBody: hideInBody(reply.body, sent.secrets, { isCut: reply.failure !== '' }),
   }
 }

@@ -130,7 +130,8 @@ function exchangeOnce(
 ): Promise<{ answer: ExchangeResult; isFresh: boolean }> {
   const ask = async (): Promise<ExchangeResult> => {
     const startedAtMs = deps.nowMs()
-    const judge = (reply: ProviderReply): readonly Verdict[] | Verdict | 'split' => judged(deps, ready, reply, context)
+    const judge = (reply: ProviderReply): readonly Verdict[] | Verdict | 'split' =>
+      judgeReply(deps, ready, reply, context)
     const exchanged = await exchange(deps, request, batch.target.secrets, judge)
     return { ...exchanged, startedAtMs, endedAtMs: deps.nowMs() }
   }
@@ -157,7 +158,7 @@ function requestOf(
 }
 
 /** Reads the reply: for jobs that the provider accepted earlier it is the verdict, for others the outcome of sending. */
-function judged(
+function judgeReply(
   { provider }: AttemptDeps,
   ready: readonly PreparedJob[],
   reply: ProviderReply,

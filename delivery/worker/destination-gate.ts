@@ -92,7 +92,7 @@ export class DestinationGate {
     state.openedAtMs = null
     state.pause = null
     state.failuresInARow = 0
-    count(state, nowMs, { isFailure: false })
+    countOutcome(state, nowMs, { isFailure: false })
     return wasPaused
   }
 
@@ -100,7 +100,7 @@ export class DestinationGate {
   failed(destination: string, nowMs: number): boolean {
     const state = this.#touch(destination, nowMs)
     state.failuresInARow += 1
-    count(state, nowMs, { isFailure: true })
+    countOutcome(state, nowMs, { isFailure: true })
     if (state.openedAtMs !== null || !isFailing(state)) return false
     state.openedAtMs = nowMs
     state.probeAtMs = nowMs + PROBE_MS
@@ -177,7 +177,7 @@ export function setupOf(destination: Destination, secrets: Readonly<Record<strin
   return JSON.stringify([destination.settings, secrets])
 }
 
-function count(state: BreakerState, nowMs: number, { isFailure }: { isFailure: boolean }): void {
+function countOutcome(state: BreakerState, nowMs: number, { isFailure }: { isFailure: boolean }): void {
   const minute = Math.floor(nowMs / MINUTE_MS)
   state.minutes = state.minutes.filter((entry) => minute - entry.minute < WINDOW_MINUTES)
   let current = state.minutes.at(-1)

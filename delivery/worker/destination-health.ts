@@ -30,7 +30,12 @@ export async function recordOutcome(
     const setup = setupOf(result.target.destination, result.target.secrets)
     const isNew = deps.gate.pause(key, { reason: 'credentials_refused', setup }, nowMs)
     if (isNew)
-      await announce(deps, job, 'destination_paused', `The provider refuses its credentials (${result.outcome.code}).`)
+      await recordActivity(
+        deps,
+        job,
+        'destination_paused',
+        `The provider refuses its credentials (${result.outcome.code}).`,
+      )
     return
   }
   if (result.outcome.kind === 'retry' || result.outcome.kind === 'throttled') {
@@ -39,7 +44,7 @@ export async function recordOutcome(
     return
   }
   const hasResumed = deps.gate.succeeded(key, nowMs)
-  if (hasResumed) await announce(deps, job, 'destination_resumed', 'The provider accepts its credentials again.')
+  if (hasResumed) await recordActivity(deps, job, 'destination_resumed', 'The provider accepts its credentials again.')
 }
 
 /** The outcome that counts for the destination if an exchange ended differently for several deliveries. */
@@ -51,7 +56,7 @@ export function worstOf(outcomes: readonly Verdict[]): Verdict | undefined {
   )
 }
 
-async function announce(deps: OutcomeDeps, job: Job, type: string, message: string): Promise<void> {
+async function recordActivity(deps: OutcomeDeps, job: Job, type: string, message: string): Promise<void> {
   const nowMs = deps.nowMs()
   deps.logger.warn({ destination: destinationKey(job.website, job.destination), type }, 'destination changed state')
   await deps.journal.activity({

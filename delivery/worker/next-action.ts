@@ -1,6 +1,12 @@
 /** Decides what to do next with a job that was read from the log: send it, wait, hold, end or drop it. */
 
-import { destinationKey, type Catalog, type Credentials, type Destination } from '../../domain/catalog.ts'
+import {
+  destinationKey,
+  findDestination,
+  type Catalog,
+  type Credentials,
+  type Destination,
+} from '../../domain/catalog.ts'
 import { hasCredentials } from '../../domain/providers/credentials.ts'
 import type { DeliveryReason } from '../../domain/reasons.ts'
 import type { Job } from '../../domain/records.ts'
@@ -43,7 +49,7 @@ export function nextActionFor(deps: NextActionDeps, job: Job, nowMs: number): Ne
   if (job.deadlineAtMs <= nowMs && job.accepted === undefined)
     return { kind: 'end', status: 'expired', reason: 'deadline_passed' }
   if (job.dueAtMs > nowMs) return { kind: 'wait', untilMs: job.dueAtMs }
-  const destination = destinationOf(deps, job)
+  const destination = findDestination(deps.catalog(), job)
   if (destination === null) return { kind: 'end', status: 'skipped', reason: 'destination_removed' }
   if (destination.mode === 'Paused') return { kind: 'hold', reason: 'destination_on_hold' }
   return actionAtDestination(deps, { job, destination }, nowMs)
@@ -81,10 +87,4 @@ export function contextOf(target: DeliveryTarget): DestinationContext {
     isValidateOnly: target.destination.mode === 'Validate',
     reconstructionWindowHours: target.destination.reconstructionWindowHours,
   }
-}
-
-function destinationOf(deps: NextActionDeps, job: Job): Destination | null {
-  const website = deps.catalog().websites.get(job.website)
-  const destination = website?.destinations.find((each) => each.id === job.destination)
-  return destination?.provider === job.provider ? destination : null
 }

@@ -56,7 +56,7 @@ export class Quotas {
   #bucket(key: string, quota: ProviderQuota, nowMs: number): Bucket {
     const known = this.#buckets.get(key)
     if (known !== undefined) {
-      fill(known, quota, nowMs)
+      refillBucket(known, quota, nowMs)
       return known
     }
     if (this.#buckets.size >= SWEEP_SIZE) this.#sweep(nowMs)
@@ -69,13 +69,13 @@ export class Quotas {
     for (const [key, bucket] of this.#buckets) {
       const quota = this.#quotas[Number(key.split(' ')[0])]
       if (quota === undefined) continue
-      fill(bucket, quota, nowMs)
+      refillBucket(bucket, quota, nowMs)
       if (bucket.units >= quota.units * BURST) this.#buckets.delete(key)
     }
   }
 }
 
-function fill(bucket: Bucket, quota: ProviderQuota, nowMs: number): void {
+function refillBucket(bucket: Bucket, quota: ProviderQuota, nowMs: number): void {
   // A clock that was set back neither adds nor removes units.
   const passedMs = Math.max(0, nowMs - bucket.filledAtMs)
   bucket.units = Math.min(quota.units * BURST, bucket.units + (passedMs * quota.units * REFILL) / quota.perMs)

@@ -40,7 +40,7 @@ export function createWorkerMetrics(registry: Registry, provider: ProviderId, ga
     const help = 'Time from the report of an install to its delivery.'
     return new Histogram({ name, help, labelNames: ['provider'], buckets: DELIVERED_BUCKETS_S, registers: [registry] })
   })
-  observe(registry, provider, gauges)
+  observeGauges(registry, provider, gauges)
   return {
     attempt: (outcome, tookMs) => attempts.observe({ provider, outcome }, tookMs / 1_000),
     recorded(status, reason, sinceReceivedMs) {
@@ -51,7 +51,7 @@ export function createWorkerMetrics(registry: Registry, provider: ProviderId, ga
 }
 
 /** A gauge reads the values of all workers of the process; the first of them creates it. */
-function observe(registry: Registry, provider: ProviderId, gauges: WorkerGauges): void {
+function observeGauges(registry: Registry, provider: ProviderId, gauges: WorkerGauges): void {
   for (const [what, name, help] of GAUGES) {
     const gauge = getOrCreate(registry, name, () => new CallbackGauge(name, help, registry))
     gauge.addSource(provider, gauges[what])

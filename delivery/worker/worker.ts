@@ -95,7 +95,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   }
   try {
     for (const { topic, tier } of queues) {
-      const handler = (batch: Batch): Promise<BatchOutcome> => takeBatch({ nowMs, read, runner }, batch, tier)
+      const handler = (batch: Batch): Promise<BatchOutcome> => takeJobs({ nowMs, read, runner }, batch, tier)
       consumers.push(await consume(topic, group, handler, { maxEntries }))
     }
   } catch (error) {
@@ -120,7 +120,7 @@ interface BatchParts {
 }
 
 /** Runs the entries at the front that are due; a job is done with once its result or its next entry is durable. */
-async function takeBatch(
+async function takeJobs(
   { nowMs, read, runner }: BatchParts,
   batch: Batch,
   tier: TierName | null,

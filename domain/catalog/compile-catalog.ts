@@ -20,7 +20,7 @@ import { organizationOf, readAllowedNamespaces } from './compile-references.ts'
 import { revisedWebsites } from './compile-revision.ts'
 import { compileWebsite, finishedWebsite, registerPages } from './compile-website.ts'
 import type { Compiler, CredentialRef, OrganizationDraft, ProviderSettingsChecker } from './compiler.ts'
-import { compiledFrom, displayNameOf, hasRoom, idOf, noteTenant } from './compiler.ts'
+import { compiledFrom, displayNameOf, hasRoom, websiteIdOf, noteTenant } from './compiler.ts'
 import { LIMITS, PLAN_LIMITS } from '../limits.ts'
 import type { ResourceKind } from '../resources/resources.ts'
 import type { Sha256Hex } from '../origin.ts'
@@ -95,7 +95,7 @@ function revision({ objects, sha256Hex }: CatalogInput, { last, digests }: Compi
   if (revised.length === 0) return last.compilation
   const websites = new Map(catalog.websites)
   for (const website of revised) websites.set(website.id, website)
-  const version = versionOf({ ...catalog, websites }, sha256Hex, digests)
+  const version = catalogVersion({ ...catalog, websites }, sha256Hex, digests)
   return { ...last.compilation, catalog: Object.freeze({ ...catalog, version, websites }) }
 }
 
@@ -167,7 +167,7 @@ function addOrganization(compiler: Compiler, resource: Resource<'Organization'>)
 
 function addInstallPath(compiler: Compiler, resource: Resource<'InstallPath'>): void {
   const organization = organizationOf(compiler, resource)
-  const id = idOf(compiler, resource)
+  const id = websiteIdOf(compiler, resource)
   const displayName = displayNameOf(compiler, resource)
   if (organization === null || id === null || displayName === null) return
   const { installPaths, plan } = organization
@@ -199,11 +199,11 @@ function assemble(compiler: Compiler, sha256Hex: Sha256Hex, digests: PartMemory<
     websites.set(website.id, website)
     for (const origin of website.origins) origins.add(origin)
   }
-  const version = versionOf({ organizations: byId, websites }, sha256Hex, digests)
+  const version = catalogVersion({ organizations: byId, websites }, sha256Hex, digests)
   return Object.freeze({ version, organizations: byId, websites, origins })
 }
 
-function versionOf(
+function catalogVersion(
   catalog: Pick<Catalog, 'organizations' | 'websites'>,
   sha256Hex: Sha256Hex,
   digests: PartMemory<string>,

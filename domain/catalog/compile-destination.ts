@@ -3,7 +3,7 @@
 import type { Destination } from '../catalog.ts'
 import { destinationKey } from '../catalog.ts'
 import type { Resource, SecretObject } from './objects.ts'
-import { websiteOf } from './compile-references.ts'
+import { referredWebsite } from './compile-references.ts'
 import { hasValue, secretOf, tooLargeKey } from './compile-secrets.ts'
 import type { Compiler, CredentialRef } from './compiler.ts'
 import { displayNameOf, hasRoom, isLeftOut } from './compiler.ts'
@@ -17,9 +17,9 @@ import { withDefaults } from '../schema/schema-values.ts'
 
 /** Adds the destination to its website's draft, or reports why it is left out. */
 export function compileDestination(compiler: Compiler, resource: Resource<'Destination'>): void {
-  const website = websiteOf(compiler, resource)
+  const website = referredWebsite(compiler, resource)
   const displayName = displayNameOf(compiler, resource)
-  const core = coreOf(compiler, resource)
+  const core = destinationCore(compiler, resource)
   if (website === null || displayName === null || core === null) return
   // Its name is its ID, and two namespaces may use one name.
   if (website.destinations.some(({ id }) => id === resource.name)) {
@@ -87,7 +87,7 @@ interface Access {
 
 const NO_ACCESS: Access = { secret: null, refs: [], credentials: {} }
 
-function coreOf(compiler: Compiler, resource: Resource<'Destination'>): Core | null {
+function destinationCore(compiler: Compiler, resource: Resource<'Destination'>): Core | null {
   const core = (resource.memo as Core | null) ?? newCore(compiler, resource)
   if (core === null) return null
   resource.memo = core
@@ -123,7 +123,7 @@ function accessOf(compiler: Compiler, resource: Resource<'Destination'>, core: C
   const pointer = `${field}/${provider.secret.refField}`
   const secret = secretOf(compiler, resource, ref.name, pointer)
   if (secret === null || core.access?.secret === secret) return secret && core.access
-  const keys = keysOf(provider, ref, secret)
+  const keys = secretKeys(provider, ref, secret)
   const at = 'credential' in provider.secret ? `${pointer}/key` : pointer
   if (keys.missing !== null) {
     compiler.report(resource, 'RefNotFound', at, `Secret ${ref.name} has no value for ${keys.missing}`)
@@ -146,7 +146,7 @@ type KeyFinding =
   { readonly found: readonly (readonly [string, string])[]; readonly missing: null } | { readonly missing: string }
 
 /** Secret key to credential name. */
-function keysOf(provider: ProviderBlock, ref: Block['ref'], secret: SecretObject): KeyFinding {
+function secretKeys(provider: ProviderBlock, ref: Block['ref'], secret: SecretObject): KeyFinding {
   const has = (key: string) => hasValue(secret, key)
   const reading = provider.secret
   if ('credential' in reading) {

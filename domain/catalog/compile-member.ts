@@ -41,7 +41,7 @@ function compileMember(compiler: Compiler, resource: Resource<'Member'>, around:
   const fault = faultOf(resource.spec)
   if (fault !== null) compiler.report(resource, 'InvalidField', '/spec', fault)
   if (organization === null || fault !== null) return null
-  const member = memberOf(resource, organization)
+  const member = newMember(resource, organization)
   if (!isSingle(compiler, resource, member, around.counts)) return null
   const isExpired = member.invitation !== null && member.invitation.expiresAtMs <= around.nowMs
   // It grants nothing and takes up no place, until it is renewed or deleted.
@@ -60,7 +60,7 @@ function faultOf(spec: MemberSpec): string | null {
   return spec.group !== undefined && spec.invitation !== undefined ? noInvitation.message : null
 }
 
-function memberOf({ namespace, name, spec }: Resource<'Member'>, organization: OrganizationDraft): Member {
+function newMember({ namespace, name, spec }: Resource<'Member'>, organization: OrganizationDraft): Member {
   const { email, group = '', role, invitation } = spec
   return {
     namespace,

@@ -22,7 +22,7 @@ export function organizationOf(
 }
 
 /** The draft of the Website, or null after the problem has been reported. */
-export function websiteOf(
+export function referredWebsite(
   compiler: Compiler,
   from: ObjectId & { readonly spec: { readonly websiteRef: ResourceRef } },
 ) {

@@ -6,7 +6,7 @@
 import type { Catalog, Website } from '../catalog.ts'
 import type { Resource, SourceObject } from './objects.ts'
 import { readObjects } from './objects.ts'
-import { coreOf, finishedWebsite } from './compile-website.ts'
+import { websiteCore, finishedWebsite } from './compile-website.ts'
 import type { WebsiteCore } from './compiler.ts'
 import { LIMITS } from '../limits.ts'
 import { isSameList } from '../published/parts.ts'
@@ -39,12 +39,12 @@ export function revisedWebsites(
 function revisedWebsite(last: SourceObject, next: SourceObject, catalog: Catalog): Website | null {
   const was = websiteIn(last)
   const is = websiteIn(next)
-  if (was === null || is?.key !== was.key || refersTo(was) !== refersTo(is)) return null
+  if (was === null || is?.key !== was.key || referencesText(was) !== referencesText(is)) return null
   // Warnings about ignored fields would have to be reported again.
   if ((last.unknown ?? next.unknown) !== undefined) return null
   const coreBefore = was.memo as WebsiteCore | null
   const website = inForce(coreBefore, catalog)
-  const core = website === null ? null : coreOf(SILENT, is)
+  const core = website === null ? null : websiteCore(SILENT, is)
   if (coreBefore === null || website === null || core === null || !claimsTheSame(coreBefore, core)) return null
   const { organization, destinations } = website
   return finishedWebsite(core, organization, { registered: core.website, destinations: [...destinations] })
@@ -69,7 +69,7 @@ function websiteIn(source: SourceObject): Resource<'Website'> | null {
 }
 
 /** Its organisation and the namespaces it admits. */
-function refersTo({ spec }: Resource<'Website'>): string {
+function referencesText({ spec }: Resource<'Website'>): string {
   return JSON.stringify([spec.organizationRef, spec.allowedNamespaces, spec.tenant])
 }
 

@@ -5,7 +5,7 @@ import type { Resource } from './objects.ts'
 import { organizationOf } from './compile-references.ts'
 import type { ProblemReason } from '../resources/problems.ts'
 import type { Compiler, Reporting, WebsiteCore, WebsiteDraft } from './compiler.ts'
-import { claimantOf, compiledFrom, displayNameOf, hasRoom, idOf, isLeftOut } from './compiler.ts'
+import { claimantOf, compiledFrom, displayNameOf, hasRoom, websiteIdOf, isLeftOut } from './compiler.ts'
 import { LIMITS } from '../limits.ts'
 import type { Plan } from '../model.ts'
 import { isLoopbackHost, parseOrigin, parsePageUrl } from '../origin.ts'
@@ -17,7 +17,7 @@ export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>
   // Held in force as it was.
   if (compiler.websites.has(resource.key)) return
   const organization = organizationOf(compiler, resource)
-  const core = coreOf(compiler, resource)
+  const core = websiteCore(compiler, resource)
   if (organization === null || core === null) return
   const { website, domains } = core
   if (!isFree(compiler, resource, { id: website.id, domains, claimant: claimantOf(website) })) return
@@ -95,10 +95,10 @@ export function own({ originOwners }: Compiler, origin: string, claimant: string
 /**
  * What follows from its spec alone; null after problems have been reported. Parsing addresses takes most of the time.
  */
-export function coreOf(compiler: Reporting, resource: Resource<'Website'>): WebsiteCore | null {
+export function websiteCore(compiler: Reporting, resource: Resource<'Website'>): WebsiteCore | null {
   if (resource.memo !== null) return resource.memo as WebsiteCore
   const { spec } = resource
-  const id = idOf(compiler, resource)
+  const id = websiteIdOf(compiler, resource)
   const displayName = displayNameOf(compiler, resource)
   const domains = domainsOf(compiler, resource)
   const pages = pagesOf(compiler, resource)

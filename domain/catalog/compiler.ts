@@ -147,7 +147,7 @@ export function displayNameOf(
 }
 
 /** The ID in the spec, or else the object's name if it can be an ID; null if refused. */
-export function idOf(
+export function websiteIdOf(
   compiler: Reporting,
   object: ObjectId & { readonly spec: { readonly id?: string } },
 ): string | null {

@@ -1,6 +1,7 @@
 /** Separates references to objects that may exist elsewhere, in a cluster or another repository, from wrong ones. */
 
 import type { CatalogProblem } from '../catalog.ts'
+import { memberOf } from '../strict-json.ts'
 import { objectKey, shownName, type SourceObject } from './objects.ts'
 
 const KIND_OF_REFERENCE: Readonly<Record<string, string>> = { organizationRef: 'Organization', websiteRef: 'Website' }
@@ -21,7 +22,7 @@ export function withoutMissing(
   problems: readonly CatalogProblem[],
   objects: readonly SourceObject[],
 ): readonly CatalogProblem[] {
-  const named = objects.map(({ value }) => identityOf(value)).filter((each) => each !== null)
+  const named = objects.map(({ value }) => namedObject(value)).filter((each) => each !== null)
   const keys = new Set(named.map(({ kind, namespace, name }) => objectKey(kind, namespace, name)))
   const byShownName = new Map(named.map((each) => [`${each.kind}/${shownName(each)}`, each]))
   return problems.filter((problem) => !isMissing(problem, byShownName.get(problem.object), keys))
@@ -42,14 +43,10 @@ function isMissing({ reason, field }: CatalogProblem, from: Named | undefined, k
   return !keys.has(objectKey(kind, typeof namespace === 'string' ? namespace : from.namespace, name))
 }
 
-function identityOf(value: unknown): Named | null {
+function namedObject(value: unknown): Named | null {
   const kind = memberOf(value, 'kind')
   const metadata = memberOf(value, 'metadata')
   const [name, namespace] = [memberOf(metadata, 'name'), memberOf(metadata, 'namespace')]
   if (typeof kind !== 'string' || typeof name !== 'string') return null
   return { kind, name, namespace: typeof namespace === 'string' ? namespace : DEFAULT_NAMESPACE, value }
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined
 }

@@ -138,7 +138,7 @@ export function readObjects(objects: readonly SourceObject[], reports: Reports):
     namespaces: new Map(),
     seen: new Set(),
   }
-  for (const object of objects) readObject(object, reading, reports)
+  for (const object of objects) readSource(object, reading, reports)
   return reading
 }
 
@@ -157,7 +157,7 @@ interface RawObject {
   readonly data?: Readonly<Record<string, string>>
 }
 
-function readObject(source: SourceObject, reading: ReadObjects, reports: Reports): void {
+function readSource(source: SourceObject, reading: ReadObjects, reports: Reports): void {
   const { report } = reports
   if (source.read !== undefined) {
     if (!isFirst(source.read, reading, report)) return
@@ -171,7 +171,7 @@ function readObject(source: SourceObject, reading: ReadObjects, reports: Reports
     return
   }
   const isSecret = id.kind === 'Secret'
-  if (!isSecret && !isOurs(source.value, id, report)) return
+  if (!isSecret && !isOurKind(source.value, id, report)) return
   if (!isFirst(id, reading, report) || !isSound(source, id, reports)) return
   const raw = source.value as RawObject
   if (!isSecret) {
@@ -179,7 +179,7 @@ function readObject(source: SourceObject, reading: ReadObjects, reports: Reports
     keep(source.read, reading)
     return
   }
-  const { secret, isWhole } = readSecret(id, raw, report)
+  const { secret, isWhole } = readSecretValues(id, raw, report)
   if (isWhole) source.read = secret
   keep(secret, reading)
 }
@@ -190,7 +190,7 @@ function isSound(source: SourceObject, id: ObjectId, reports: Reports): boolean 
   const findings = checkSchema(schema, source.value)
   const isPassedOver = ({ kind }: SchemaFinding) => source.isAdmitted === true && kind === 'unknown'
   const faults = findings.filter((finding) => !isPassedOver(finding))
-  for (const finding of faults) reports.report(id, reasonOf(finding), finding.field, finding.message)
+  for (const finding of faults) reports.report(id, findingReason(finding), finding.field, finding.message)
   if (faults.length > 0) return false
   if (findings.length > 0) source.unknown = findings
   warnOfUnknown(id, source, reports)
@@ -224,7 +224,7 @@ function keep(object: Resource<ResourceKind> | SecretObject, { resources, secret
 }
 
 /** Values that are not text are reported and left out; the secret is then incomplete. */
-function readSecret(id: ObjectId, raw: RawObject, report: Report) {
+function readSecretValues(id: ObjectId, raw: RawObject, report: Report) {
   const values = new Map<string, string>()
   let isWhole = true
   for (const [key, encoded] of Object.entries(raw.data ?? {})) {
@@ -251,17 +251,17 @@ function reservedFor({ metadata, type }: RawObject): string | null {
 
 /** The object's identity, as far as it can be read. */
 function identify(source: SourceObject): ObjectId {
-  const object = memberOf({ value: source.value }, 'value')
-  const metadata = memberOf(object, 'metadata')
-  const kind = textOf(object, 'kind') || 'Object'
-  const namespace = textOf(metadata, 'namespace') || DEFAULT_NAMESPACE
-  const name = textOf(metadata, 'name')
+  const object = objectMember({ value: source.value }, 'value')
+  const metadata = objectMember(object, 'metadata')
+  const kind = textMember(object, 'kind') || 'Object'
+  const namespace = textMember(metadata, 'namespace') || DEFAULT_NAMESPACE
+  const name = textMember(metadata, 'name')
   return { key: objectKey(kind, namespace, name), kind, namespace, name, locate: source.locate }
 }
 
 /** False for an object of another group; reported if it seems to be meant for this service. */
-function isOurs(value: unknown, id: ObjectId, report: Report): boolean {
-  const apiVersion = textOf(memberOf({ value }, 'value'), 'apiVersion')
+function isOurKind(value: unknown, id: ObjectId, report: Report): boolean {
+  const apiVersion = textMember(objectMember({ value }, 'value'), 'apiVersion')
   const kinds: readonly string[] = RESOURCE_KINDS
   const isKind = kinds.includes(id.kind)
   if (isKind && apiVersion === RESOURCE_API_VERSION) return true
@@ -279,11 +279,11 @@ function isOurs(value: unknown, id: ObjectId, report: Report): boolean {
 
 /** Only the labels of a namespace are read, so nothing else of it can be wrong. */
 function isNamespace(value: unknown, { kind }: ObjectId): boolean {
-  return kind === 'Namespace' && textOf(memberOf({ value }, 'value'), 'apiVersion') === 'v1'
+  return kind === 'Namespace' && textMember(objectMember({ value }, 'value'), 'apiVersion') === 'v1'
 }
 
 function labelsOf(value: unknown): Labels {
-  const labels = memberOf(memberOf(memberOf({ value }, 'value'), 'metadata'), 'labels')
+  const labels = objectMember(objectMember(objectMember({ value }, 'value'), 'metadata'), 'labels')
   return Object.fromEntries(
     Object.entries(labels).filter((pair): pair is [string, string] => typeof pair[1] === 'string'),
   )
@@ -299,16 +299,16 @@ const REASONS: { readonly [K in SchemaFinding['kind']]: ProblemReason } = {
   invalid: 'InvalidField',
 }
 
-function reasonOf(finding: SchemaFinding): ProblemReason {
+function findingReason(finding: SchemaFinding): ProblemReason {
   return REASONS[finding.kind]
 }
 
-function memberOf(object: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
+function objectMember(object: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
   const member = object[name]
   return typeof member === 'object' && member !== null ? (member as Record<string, unknown>) : {}
 }
 
-function textOf(object: Readonly<Record<string, unknown>>, name: string): string {
+function textMember(object: Readonly<Record<string, unknown>>, name: string): string {
   const member = object[name]
   return typeof member === 'string' ? member : ''
 }

@@ -5,6 +5,7 @@
  * address space (read in November 2026), RFC 4291, 5214 and 6052, and the URL standard for the spelling of hosts.
  */
 
+import { unusable } from '../host.ts'
 import { LIMITS } from '../limits.ts'
 import type { Parsed } from '../origin.ts'
 
@@ -41,22 +42,22 @@ const INNER_NAMES =
 
 /** Checks all that the text alone shows; if the host is a name, its addresses must still be checked. */
 export function parseOutboundUrl(text: string, policy: OutboundPolicy = PUBLIC_ONLY): Parsed<OutboundTarget> {
-  if (text.length > LIMITS.outboundUrlChars) return refused('is too long')
-  if (!/^https:/i.test(text)) return refused('must begin with https://')
+  if (text.length > LIMITS.outboundUrlChars) return unusable('is too long')
+  if (!/^https:/i.test(text)) return unusable('must begin with https://')
   if (!SHAPE.test(text) || !URL.canParse(text))
-    return refused('is not a plain https address: no user name, fragment, space or backslash')
+    return unusable('is not a plain https address: no user name, fragment, space or backslash')
   const url = new URL(text)
   const port = url.port === '' ? 443 : Number(url.port)
-  if (!policy.ports.includes(port)) return refused(`must use one of the ports ${policy.ports.join(', ')}`)
+  if (!policy.ports.includes(port)) return unusable(`must use one of the ports ${policy.ports.join(', ')}`)
   const { hostname, href } = url
   const isV6 = hostname.startsWith('[')
   const host = isV6 ? hostname.slice(1, -1) : hostname
   if (bytesOf(host) !== null) {
-    if (!isCallable(host, policy)) return refused('leads to an address that is not public')
+    if (!isCallable(host, policy)) return unusable('leads to an address that is not public')
     return { ok: true, value: { href, host, port, isLiteral: true } }
   }
   const why = nameProblem(host)
-  return why === null ? { ok: true, value: { href, host, port, isLiteral: false } } : refused(why)
+  return why === null ? { ok: true, value: { href, host, port, isLiteral: false } } : unusable(why)
 }
 
 /** Whether an IP address, in any spelling, is public or allowed. False if it cannot be parsed. */
@@ -148,8 +149,4 @@ function bytesOfV6(text: string): readonly number[] {
   const after = tail === undefined ? [] : groupsOf(tail)
   const gap = Array.from({ length: 8 - before.length - after.length }, () => 0)
   return [...before, ...gap, ...after].flatMap((group) => [group >> 8, group & 0xff])
-}
-
-function refused(why: string): { readonly ok: false; readonly why: string } {
-  return { ok: false, why }
 }

@@ -16,12 +16,12 @@ export function unchanged<T extends InstallPath | Organization>(
   made: T,
 ): T {
   const before = resource.memo as T | null
-  if (before !== null && isSame(before, made)) return before
+  if (before !== null && isSameObject(before, made)) return before
   resource.memo = made
   return made
 }
 
-function isSame<T extends object>(a: T, b: T): boolean {
+function isSameObject<T extends object>(a: T, b: T): boolean {
   const names = Object.keys(b) as (keyof T)[]
   return names.length === Object.keys(a).length && names.every((name) => isSameMember(a[name], b[name]))
 }

@@ -3,7 +3,7 @@
 import type { Organization, Website } from '../catalog.ts'
 import type { CodingAgent, DeliveryPlan, EventType, Install, InstallAnswer, InstallOutcome } from '../model.ts'
 import { COUNTED, type ChosenVisit, type ResolutionResult } from './resolve.ts'
-import type { JsonObject } from '../strict-json.ts'
+import { textOf, type JsonObject } from '../strict-json.ts'
 
 /** An event whose body has passed its schema, as a typed value. */
 export interface InstallEvent {
@@ -24,15 +24,15 @@ export interface InstallEvent {
 /** `clean` prepares a text to become a fact; identifiers stay as they are, unless they contain a receipt. */
 export function readInstallEvent(body: JsonObject, clean: (text: string) => string): InstallEvent {
   return {
-    eventId: idOf(body['event_id'], clean),
-    installationId: idOf(body['installation_id'], clean),
+    eventId: cleanId(body['event_id'], clean),
+    installationId: cleanId(body['installation_id'], clean),
     eventType: body['event_type'] as EventType,
     receipts: [...new Set((body['receipts'] as readonly string[] | undefined) ?? [])],
     handoff: typeof body['handoff'] === 'string' ? body['handoff'] : null,
     platform: textOf(body['platform']),
     sentInstallPath: typeof body['install_path'] === 'string' ? body['install_path'] : null,
     arch: factOf(body['arch'], clean),
-    browsers: listOf(body['browsers']).map(clean),
+    browsers: machineList(body['browsers']).map(clean),
     defaultBrowser: factOf(body['default_browser'], clean),
     timezone: factOf(body['timezone'], clean),
     language: factOf(body['language'], clean),
@@ -40,7 +40,7 @@ export function readInstallEvent(body: JsonObject, clean: (text: string) => stri
 }
 
 /** Replaces receipts by hashes in the alphabet of IDs. */
-function idOf(sent: unknown, clean: (text: string) => string): string {
+function cleanId(sent: unknown, clean: (text: string) => string): string {
   const id = textOf(sent)
   const cleaned = clean(id)
   return cleaned.includes('hmac:') ? cleaned.replaceAll(/[:.]/g, '_') : id
@@ -48,7 +48,7 @@ function idOf(sent: unknown, clean: (text: string) => string): string {
 
 /** A machine fact as one text: a list with several items as JSON, so that none is lost. */
 function factOf(sent: unknown, clean: (text: string) => string): string {
-  const facts = listOf(sent).map(clean)
+  const facts = machineList(sent).map(clean)
   return facts.length > 1 ? JSON.stringify(facts) : (facts[0] ?? '')
 }
 
@@ -97,7 +97,7 @@ export function recordInstall(decision: InstallDecision): Install {
     timezone: event.timezone,
     language: event.language,
     ...(decision.agent === null ? {} : { agent: decision.agent }),
-    ...outcomeOf(event.eventId, result, decision.deliveries),
+    ...installOutcome(event.eventId, result, decision.deliveries),
     ...(result.openCandidates === null ? {} : { openCandidates: result.openCandidates }),
   }
 }
@@ -108,10 +108,14 @@ export function decideInstall(
   result: ResolutionResult,
   deliveries: readonly DeliveryPlan[],
 ): Install {
-  return { ...reported, ...outcomeOf(reported.eventId, result, deliveries) }
+  return { ...reported, ...installOutcome(reported.eventId, result, deliveries) }
 }
 
-function outcomeOf(eventId: string, result: ResolutionResult, deliveries: readonly DeliveryPlan[]): InstallOutcome {
+function installOutcome(
+  eventId: string,
+  result: ResolutionResult,
+  deliveries: readonly DeliveryPlan[],
+): InstallOutcome {
   return {
     resolution: result.resolution,
     selectionPolicy: result.selectionPolicy,
@@ -121,7 +125,7 @@ function outcomeOf(eventId: string, result: ResolutionResult, deliveries: readon
     gpc: result.visit?.gpc ?? false,
     verdicts: result.verdicts,
     deliveries,
-    answer: answerOf(eventId, result, deliveries),
+    answer: installAnswer(eventId, result, deliveries),
   }
 }
 
@@ -137,7 +141,7 @@ export function matchedVisit({
 
 /** The answer for an organisation over its quota: the same shape, but nothing is stored. */
 export function unrecordedAnswer(eventId: string): InstallAnswer {
-  return { ...answerOf(eventId, COUNTED, []), recorded: false }
+  return { ...installAnswer(eventId, COUNTED, []), recorded: false }
 }
 
 /** The first answer again, for a repeat. */
@@ -145,7 +149,7 @@ export function duplicateAnswer(first: InstallAnswer): InstallAnswer {
   return { ...first, duplicate: true }
 }
 
-function answerOf(eventId: string, result: ResolutionResult, deliveries: readonly DeliveryPlan[]): InstallAnswer {
+function installAnswer(eventId: string, result: ResolutionResult, deliveries: readonly DeliveryPlan[]): InstallAnswer {
   return {
     ok: true,
     event_id: eventId,
@@ -169,11 +173,7 @@ export function gaOf(plans: readonly DeliveryPlan[]): InstallAnswer['ga'] {
   }
 }
 
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
-}
-
-function listOf(value: unknown): readonly string[] {
+function machineList(value: unknown): readonly string[] {
   if (typeof value === 'string') return value === '' ? [] : [value]
   return Array.isArray(value) ? value.map(String) : []
 }

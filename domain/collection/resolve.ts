@@ -79,12 +79,12 @@ function resolveHandoff(handoff: ReadReceipt, input: ResolutionInput): Resolutio
   if (verdict.verdict === 'handoff' && handoff.claims !== null) {
     return matched('handoff', 1, chosen(handoff.claims), verdicts)
   }
-  return fallBack(input.installation, input.nowMs, verdicts)
+  return followInstallation(input.installation, input.nowMs, verdicts)
 }
 
 function handoffVerdict(handoff: ReadReceipt, nowMs: number): CandidateVerdict {
   const { claims } = handoff
-  if (claims === null) return unreadable(handoff)
+  if (claims === null) return unreadableVerdict(handoff)
   const identity = { visitId: claims.visitId, issuedAtMs: claims.issuedAtMs }
   if (claims.isUnrecorded) return { ...identity, verdict: 'unrecorded' }
   if (isAhead(claims, nowMs)) return { ...identity, verdict: 'forged' }
@@ -98,7 +98,7 @@ function resolveReceipts(input: ResolutionInput): ResolutionResult {
   for (const receipt of input.receipts) {
     const { claims } = receipt
     if (claims === null) {
-      verdicts.push(unreadable(receipt))
+      verdicts.push(unreadableVerdict(receipt))
       continue
     }
     if (seen.has(claims.visitId)) continue
@@ -130,8 +130,8 @@ function choose({ candidates, verdicts, states, installation, nowMs }: Choice): 
     candidates.some(({ isDecided }) => !isDecided) || (candidates.length > 1 && candidates.some(mayReplace))
   if (isOpen) return pending(verdicts, candidates)
   let best: ChosenVisit | null = null
-  for (const candidate of candidates) if (best === null || isNewer(candidate, best)) best = candidate
-  if (best === null) return fallBack(installation, nowMs, verdicts)
+  for (const candidate of candidates) if (best === null || isNewerVisit(candidate, best)) best = candidate
+  if (best === null) return followInstallation(installation, nowMs, verdicts)
   const { visitId, issuedAtMs, gpc } = best
   return matched('latest_visit', candidates.length, { visitId, issuedAtMs, gpc }, verdicts)
 }
@@ -173,7 +173,7 @@ function judge({ visitId, isDecided }: OpenCandidate, states: LaterKnowledge['st
 }
 
 /** A later event of an installation follows the visit of its first one while that visit still counts. */
-function fallBack(
+function followInstallation(
   installation: KnownInstallation,
   nowMs: number,
   verdicts: readonly CandidateVerdict[],
@@ -224,7 +224,7 @@ function stateVerdict(state: KnownState | undefined): StateVerdict {
   return state === 'active' || state === 'revoked' || state === 'undecided' ? state : 'never_activated'
 }
 
-function unreadable(receipt: ReadReceipt): CandidateVerdict {
+function unreadableVerdict(receipt: ReadReceipt): CandidateVerdict {
   return { visitId: null, issuedAtMs: null, verdict: receipt.isForeign ? 'other_website' : 'forged' }
 }
 
@@ -232,7 +232,7 @@ function chosen(claims: ReceiptClaims): ChosenVisit {
   return { visitId: claims.visitId, issuedAtMs: claims.issuedAtMs, gpc: claims.gpc }
 }
 
-function isNewer(one: ChosenVisit, other: ChosenVisit): boolean {
+function isNewerVisit(one: ChosenVisit, other: ChosenVisit): boolean {
   if (one.issuedAtMs !== other.issuedAtMs) return one.issuedAtMs > other.issuedAtMs
   return one.visitId > other.visitId
 }

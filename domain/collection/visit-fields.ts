@@ -7,7 +7,7 @@ import { LIMITS } from '../limits.ts'
 import type { Identities, VisitId, WebsiteId } from '../model.ts'
 import { stripReferrer } from '../origin.ts'
 import { toMoment } from '../privacy/identities.ts'
-import type { JsonObject } from '../strict-json.ts'
+import { objectOf, type JsonObject } from '../strict-json.ts'
 import { CLIENT_SCHEMA, keepClient } from './client-hints.ts'
 import { moment, object, text, url } from './schema-parts.ts'
 
@@ -58,7 +58,7 @@ export function pageFieldsOf(body: JsonObject, clean: (text: string) => string):
     referrer: clean(referrerOf(body['referrer'])),
     sourceReferrer: clean(referrerOf(source['referrer'])),
     landedAtMs: toMoment(source['landed_at']),
-    utm: utmOf(objectOf(source['utm']), clean),
+    utm: sentUtm(objectOf(source['utm']), clean),
     client: keepClient(objectOf(body['client']), clean),
   }
 }
@@ -73,7 +73,7 @@ export function plainVisit(given: Pick<Visit, GivenField> & Partial<Visit>): Vis
   return { ...NO_PAGE_FIELDS, ...rest, ...given }
 }
 
-function utmOf(sent: JsonObject, clean: (text: string) => string): Utm {
+function sentUtm(sent: JsonObject, clean: (text: string) => string): Utm {
   const kept: Record<string, string> = {}
   for (const name of UTM_NAMES) {
     const value = sent[name]
@@ -84,9 +84,4 @@ function utmOf(sent: JsonObject, clean: (text: string) => string): Utm {
 
 function referrerOf(sent: unknown): string {
   return typeof sent === 'string' && sent.length <= LIMITS.urlChars ? stripReferrer(sent) : ''
-}
-
-/** The value if it is an object; an empty one if it is not. */
-export function objectOf(value: unknown): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
 }

@@ -7,8 +7,8 @@ import type { WebsiteId } from '../model.ts'
 import { parsePageUrl, urlId, type PageAddress, type Sha256Hex } from '../origin.ts'
 import { expiresAtMs, isFromOrigin, issueReceipt, readReceipt, type ReceiptClaims } from '../receipt.ts'
 import { factCleaner, type RedactKeys } from '../privacy/redact.ts'
-import type { JsonObject } from '../strict-json.ts'
-import { objectOf, pageFieldsOf, type Visit } from './visit-fields.ts'
+import { objectOf, type JsonObject } from '../strict-json.ts'
+import { pageFieldsOf, type Visit } from './visit-fields.ts'
 
 interface VisitContext {
   readonly website: Website
@@ -87,7 +87,7 @@ export function admitVisit(body: JsonObject, context: VisitContext): AdmittedVis
     gpc: context.gpc,
   })
   const clean = factCleaner(context.keys, website.id, nowMs, context.siblings)
-  const previous = context.isHandoffOnly ? null : previousOf(body['previous_receipt'], context)
+  const previous = context.isHandoffOnly ? null : previousReceipt(body['previous_receipt'], context)
   const visit: Visit = {
     website: website.id,
     visitId: claims.visitId,
@@ -123,7 +123,7 @@ export function invalidField(field: string, message: string): Refusal {
 }
 
 /** A previous receipt counts if it is this website's and came from this origin; otherwise it is ignored. */
-function previousOf(sent: unknown, context: VisitContext): ReceiptClaims | null {
+function previousReceipt(sent: unknown, context: VisitContext): ReceiptClaims | null {
   if (typeof sent !== 'string') return null
   const { website, keys, origin } = context
   const claims = readReceipt(keys, website.id, sent)

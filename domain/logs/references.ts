@@ -36,14 +36,14 @@ const MOST_REFERENCES = 2 * LIMITS.receiptsPerInstall + 4
 export function referencesOf(record: LogRecord): readonly number[] {
   if (!('request' in record)) return []
   const found = new Set<number>()
-  for (const text of [...namesOf(record), ...receiptHashes(record.request.body)]) {
+  for (const text of [...namesInRecord(record), ...receiptHashes(record.request.body)]) {
     if (text !== null && text !== '') found.add(referenceHash(text))
     if (found.size === MOST_REFERENCES) break
   }
   return [...found]
 }
 
-function namesOf(record: Extract<LogRecord, { readonly request: RequestLog }>): readonly (string | null)[] {
+function namesInRecord(record: Extract<LogRecord, { readonly request: RequestLog }>): readonly (string | null)[] {
   switch (record.kind) {
     case 'visit':
       return [record.visit.visitId]

@@ -63,7 +63,7 @@ function build(wanted: readonly string[]): Automaton {
   for (const text of wanted) {
     let state = 0
     for (let index = 0; index < text.length; index++) {
-      const known = childOf(automaton, state, text.charCodeAt(index))
+      const known = stateChild(automaton, state, text.charCodeAt(index))
       if (known === 0) {
         sibling[states] = firstChild[state] ?? 0
         firstChild[state] = states
@@ -97,13 +97,13 @@ function linkFallbacks(automaton: Automaton, states: number): void {
 function step(automaton: Automaton, from: number, code: number): number {
   let state = from
   for (;;) {
-    const child = childOf(automaton, state, code)
+    const child = stateChild(automaton, state, code)
     if (child !== 0 || state === 0) return child
     state = automaton.fallback[state] ?? 0
   }
 }
 
-function childOf({ firstChild, sibling, code }: Automaton, state: number, wanted: number): number {
+function stateChild({ firstChild, sibling, code }: Automaton, state: number, wanted: number): number {
   let child = firstChild[state] ?? 0
   while (child !== 0 && code[child] !== wanted) child = sibling[child] ?? 0
   return child

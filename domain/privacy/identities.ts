@@ -6,7 +6,7 @@
 import type { Identities } from '../model.ts'
 import { ADVERTISING_PROVIDERS, PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../providers/index.ts'
 import type { IdentifierKind } from '../providers/descriptor.ts'
-import { mapTexts, type JsonObject } from '../strict-json.ts'
+import { isObject, mapTexts, type JsonObject } from '../strict-json.ts'
 
 /** Names of advertising identifiers, wherever they stand. */
 export const ADVERTISING_FIELDS: readonly string[] = ADVERTISING_PROVIDERS.flatMap((id) =>
@@ -111,17 +111,13 @@ function keepFields(sent: unknown, fields: Fields, clean: KeepRules['clean']): K
   for (const [name, kind] of fields) {
     const value = sent[name]
     if (value === undefined || value === '') continue
-    const fact = kind === 'moment' ? toMoment(value) : clean(textOf(value))
+    const fact = kind === 'moment' ? toMoment(value) : clean(identifierText(value))
     if (fact !== null) kept[name] = fact
   }
   return Object.keys(kept).length === 0 ? null : kept
 }
 
 /** Identifiers are texts; those that come as numbers are integers. */
-function textOf(value: unknown): string {
+function identifierText(value: unknown): string {
   return typeof value === 'string' ? value : String(Number(value))
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -34,16 +34,17 @@ export function hashAdvertising(text: string, body: JsonObject, hash: Hash): str
   )
   const contained = containedOf(values)
   return text.replace(STRING_OR_NUMBER, (token) => {
-    if (!token.startsWith('"')) return values.has(String(Number(token))) ? quoted(hash(String(Number(token)))) : token
+    if (!token.startsWith('"'))
+      return values.has(String(Number(token))) ? hashedText(hash(String(Number(token)))) : token
     const plain = token.includes('\\') ? (JSON.parse(token) as string) : token.slice(1, -1)
-    const clean = values.has(plain) ? mark(plain, hash) : hashContained(hashParameters(plain, hash), contained, hash)
+    const clean = values.has(plain) ? gpcMark(plain, hash) : hashContained(hashParameters(plain, hash), contained, hash)
     return clean === plain ? token : JSON.stringify(clean)
   })
 }
 
 /** The same for a body that did not parse: replaces what follows the names of fields, and parameters of addresses. */
 export function hashAdvertisingByName(text: string, hash: Hash): string {
-  const named = text.replace(FIELD, (_, name: string, value: string) => name + quoted(hash(bare(value))))
+  const named = text.replace(FIELD, (_, name: string, value: string) => name + hashedText(hash(bare(value))))
   return hashParameters(named, hash)
 }
 
@@ -55,8 +56,8 @@ export function mentionsGpc(text: string): boolean {
 /** Parameters of any address in the text whose name, in any spelling, is that of a click ID. */
 function hashParameters(text: string, hash: Hash): string {
   return text.replace(PARAMETER, (whole, start: string, name: string, value: string) => {
-    const isClick = CLICK_NAMES.has(decoded(name)) && value !== '' && !value.startsWith('hmac:')
-    return isClick ? `${start}${name}=${mark(decoded(value), hash)}` : whole
+    const isClick = CLICK_NAMES.has(decodeQueryText(name)) && value !== '' && !value.startsWith('hmac:')
+    return isClick ? `${start}${name}=${gpcMark(decodeQueryText(value), hash)}` : whole
   })
 }
 
@@ -67,7 +68,7 @@ function hashContained(text: string, { find, spelled }: Contained, hash: Hash): 
   let kept = 0
   for (const { start, end } of find(text)) {
     const form = text.slice(start, end)
-    result += text.slice(kept, start) + mark(spelled.get(form) ?? form, hash)
+    result += text.slice(kept, start) + gpcMark(spelled.get(form) ?? form, hash)
     kept = end
   }
   return kept === 0 ? text : result + text.slice(kept)
@@ -89,11 +90,11 @@ function containedOf(values: ReadonlySet<string>): Contained {
   return { spelled, find: finderOf([...spelled.keys()]) }
 }
 
-function mark(value: string, hash: Hash): string {
+function gpcMark(value: string, hash: Hash): string {
   return `hmac:${hash(value)}`
 }
 
-function quoted(hashed: string): string {
+function hashedText(hashed: string): string {
   return `"hmac:${hashed}"`
 }
 
@@ -101,7 +102,7 @@ function bare(value: string): string {
   return value.replace(/^"|"$/g, '')
 }
 
-function decoded(text: string): string {
+function decodeQueryText(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {

@@ -57,10 +57,10 @@ export function layOut(
   const before = memory.parts
   const tree = treeOf(before.size > 0 ? before.keys() : inUse)
   const layout: Layout = { tree, before, made: new Map(), tools, memory }
-  for (const [key, part] of spread(itemsOf(catalog), '', layout)) place(key, part, layout)
+  for (const [key, part] of spreadByDigits(wholePart(catalog), '', layout)) place(key, part, layout)
   mergeSmall(layout)
   const keys = [...layout.made.keys()].sort()
-  memory.parts = new Map(keys.flatMap((key) => entryOf(layout.made, key)))
+  memory.parts = new Map(keys.flatMap((key) => entryIfAny(layout.made, key)))
   return [...memory.parts.values()].map(({ made }) => made)
 }
 
@@ -84,11 +84,11 @@ function treeOf(keys: Iterable<string>): Set<string> {
   return tree
 }
 
-function itemsOf({ organizations, websites }: Pick<Catalog, 'organizations' | 'websites'>): Part {
+function wholePart({ organizations, websites }: Pick<Catalog, 'organizations' | 'websites'>): Part {
   return { organizations: [...organizations.values()], websites: [...websites.values()] }
 }
 
-function spread(items: Part, from: string, { tree, tools, memory }: Layout): ReadonlyMap<string, Part> {
+function spreadByDigits(items: Part, from: string, { tree, tools, memory }: Layout): ReadonlyMap<string, Part> {
   const parts = new Map<string, { organizations: Organization[]; websites: Website[] }>()
   const partOf = (item: Item) => {
     const digits = digitsOf(item, tools.sha256Hex, memory.digits)
@@ -112,7 +112,7 @@ function place(key: string, part: Part, layout: Layout): void {
     return
   }
   layout.tree.add(key)
-  for (const [inner, own] of spread(part, key, layout)) place(inner, own, layout)
+  for (const [inner, own] of spreadByDigits(part, key, layout)) place(inner, own, layout)
 }
 
 /** Null if it is too large and can be split. */
@@ -143,7 +143,7 @@ function mergeSmall(layout: Layout): void {
   }
 }
 
-function entryOf<T>(map: ReadonlyMap<string, T>, key: string): readonly (readonly [string, T])[] {
+function entryIfAny<T>(map: ReadonlyMap<string, T>, key: string): readonly (readonly [string, T])[] {
   const value = map.get(key)
   return value === undefined ? [] : [[key, value]]
 }

@@ -26,14 +26,16 @@ export function ofParts<T>(
 ): readonly T[] {
   const { parts: before } = memory
   const isComparable = before.length === count
-  memory.parts = spread(catalog, count).map((part, number) => {
+  memory.parts = spreadByNumber(catalog, count).map((part, number) => {
     const last = isComparable ? before[number] : undefined
-    return last !== undefined && isSame(last.part, part) ? last : { part, made: make(partText(part, memory.texts)) }
+    return last !== undefined && hasSameItems(last.part, part)
+      ? last
+      : { part, made: make(partText(part, memory.texts)) }
   })
   return memory.parts.map(({ made }) => made)
 }
 
-function spread({ organizations, websites }: Pick<Catalog, 'organizations' | 'websites'>, count: number) {
+function spreadByNumber({ organizations, websites }: Pick<Catalog, 'organizations' | 'websites'>, count: number) {
   const parts = Array.from({ length: count }, () => ({
     organizations: [] as Organization[],
     websites: [] as Website[],
@@ -45,7 +47,7 @@ function spread({ organizations, websites }: Pick<Catalog, 'organizations' | 'we
 }
 
 /** By identity: the compiler reuses unchanged organisations and websites. */
-function isSame(a: Part, b: Part): boolean {
+function hasSameItems(a: Part, b: Part): boolean {
   return isSameList(a.websites, b.websites) && isSameList(a.organizations, b.organizations)
 }
 

@@ -45,7 +45,7 @@ interface ReadShard {
  */
 export function fromShards(version: string, texts: readonly string[], memory = emptyShardMemory()): Catalog {
   const { catalog: before } = memory
-  const shards = texts.map((text) => memory.shards.get(text) ?? read(text, memory))
+  const shards = texts.map((text) => memory.shards.get(text) ?? readShard(text, memory))
   const organizations = new Map(shards.flatMap((shard) => shard.organizations.map((each) => [each.id, each] as const)))
   const areAllSame = before !== null && isSameMap(before.organizations, organizations)
   const websites = new Map<WebsiteId, Website>()
@@ -66,9 +66,9 @@ export function fromShards(version: string, texts: readonly string[], memory = e
   return catalog
 }
 
-function read(text: string, memory: ShardMemory): ReadShard {
+function readShard(text: string, memory: ShardMemory): ReadShard {
   const { organizations, websites } = jsonOf(text) as StoredShard
-  const own = organizations.map((each) => kept({ ...sourceOf(each.id), ...each }, memory))
+  const own = organizations.map((each) => kept({ ...objectOfId(each.id), ...each }, memory))
   return { text, organizations: own, stored: websites, websites: null }
 }
 
@@ -80,7 +80,7 @@ function kept(organization: Organization, { catalog, texts }: ShardMemory): Orga
 }
 
 /** Earlier versions stored no resource; an organisation's can be derived from its ID, which `shownName` made. */
-function sourceOf(id: string): CompiledFrom {
+function objectOfId(id: string): CompiledFrom {
   const [first = '', second] = id.split('/')
   return second === undefined ? { namespace: 'default', objectName: first } : { namespace: first, objectName: second }
 }

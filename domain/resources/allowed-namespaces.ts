@@ -97,12 +97,12 @@ export function permits(allowed: AllowedNamespaces, namespace: string, labels: L
   const { matchLabels = {}, matchExpressions = [] } = allowed.selector ?? {}
   return (
     Object.entries(matchLabels).every(([key, value]) => own.get(key) === value) &&
-    matchExpressions.every((requirement) => holds(requirement, own.get(requirement.key)))
+    matchExpressions.every((requirement) => meetsRequirement(requirement, own.get(requirement.key)))
   )
 }
 
 /** As in Kubernetes, a missing label is in no list. */
-function holds({ operator, values = [] }: LabelRequirement, value: string | undefined): boolean {
+function meetsRequirement({ operator, values = [] }: LabelRequirement, value: string | undefined): boolean {
   if (operator === 'Exists') return value !== undefined
   if (operator === 'DoesNotExist') return value === undefined
   const isListed = value !== undefined && values.includes(value)

@@ -111,11 +111,11 @@ const NOT_IMPLEMENTED: ReadonlySet<ResourceKind> = new Set(['LogStream'])
 export function conditionsOf(input: ConditionsInput): readonly Condition[] {
   const isReference = ({ reason }: CatalogProblem) => REFERENCE_REASONS.has(reason)
   const refusals = input.problems.filter(({ isWarning }) => isWarning !== true)
-  const accepted = verdict(
+  const accepted = conditionState(
     'Accepted',
     refusals.filter((problem) => !isReference(problem)),
   )
-  const resolved = verdict('ResolvedRefs', refusals.filter(isReference))
+  const resolved = conditionState('ResolvedRefs', refusals.filter(isReference))
   const programmed = programmedState(input, accepted, resolved)
   const failed = [accepted, resolved, programmed].find(({ isTrue }) => !isTrue)
   const lasting = [
@@ -133,7 +133,7 @@ export function conditionsOf(input: ConditionsInput): readonly Condition[] {
 
 function warningOf({ problems }: ConditionsInput): State | null {
   const warnings = problems.filter(({ isWarning }) => isWarning === true)
-  return warnings.length === 0 ? null : { ...verdict('Accepted', warnings), isTrue: true }
+  return warnings.length === 0 ? null : { ...conditionState('Accepted', warnings), isTrue: true }
 }
 
 /**
@@ -210,7 +210,7 @@ interface State {
   readonly message: string
 }
 
-function verdict(reason: 'Accepted' | 'ResolvedRefs', problems: readonly CatalogProblem[]): State {
+function conditionState(reason: 'Accepted' | 'ResolvedRefs', problems: readonly CatalogProblem[]): State {
   const [first] = problems
   if (first === undefined) return { isTrue: true, reason, message: '' }
   const more = problems.length === 1 ? '' : ` (and ${problems.length - 1} more)`

@@ -108,27 +108,27 @@ const COLUMNS: { readonly [K in ResourceKind]: readonly Column[] } = {
   ],
 }
 
-const text = (description: string): KubeData => ({ type: 'string', description, maxLength: STATUS_TEXT_CHARS })
-const count = (description: string): KubeData => ({ type: 'integer', format: 'int64', description, minimum: 0 })
+const textOfStatus = (description: string): KubeData => ({ type: 'string', description, maxLength: STATUS_TEXT_CHARS })
+const countField = (description: string): KubeData => ({ type: 'integer', format: 'int64', description, minimum: 0 })
 
 /** Fields of a status besides its conditions. */
 const STATUS_FIELDS: { readonly [K in ResourceKind]: KubeData } = {
-  Organization: { websites: count('Websites in force.') },
+  Organization: { websites: countField('Websites in force.') },
   Website: {
-    id: text('The website ID in effect, which pages and hooks call `project`.'),
-    snippet: text("The line that goes into the website's pages."),
-    hookCommand: text('The line that goes into an install script.'),
+    id: textOfStatus('The website ID in effect, which pages and hooks call `project`.'),
+    snippet: textOfStatus("The line that goes into the website's pages."),
+    hookCommand: textOfStatus('The line that goes into an install script.'),
     traffic: {
       type: 'object',
       description: 'What the last 24 hours brought, rounded to two digits so that it is seldom written.',
       properties: {
-        visits: count('Visits.'),
-        installs: count('Install events.'),
-        matchRate: text('Share of the installs that were tied to a visit, for example 62%.'),
+        visits: countField('Visits.'),
+        installs: countField('Install events.'),
+        matchRate: textOfStatus('Share of the installs that were tied to a visit, for example 62%.'),
       },
     },
   },
-  InstallPath: { id: text('The ID in effect.') },
+  InstallPath: { id: textOfStatus('The ID in effect.') },
   Destination: {},
   LogStream: {},
   Member: {
@@ -141,8 +141,8 @@ const STATUS_FIELDS: { readonly [K in ResourceKind]: KubeData } = {
         type: 'object',
         required: ['issuer', 'subjectHash'],
         properties: {
-          issuer: text('The identity provider, as it calls itself.'),
-          subjectHash: text('Digest of its name for the account.'),
+          issuer: textOfStatus('The identity provider, as it calls itself.'),
+          subjectHash: textOfStatus('Digest of its name for the account.'),
         },
       },
     },
@@ -170,7 +170,7 @@ export function customResourceDefinition(kind: ResourceKind, sha256Hex: Sha256He
         storage: true,
         subresources: { status: {} },
         additionalPrinterColumns: COLUMNS[kind].map(({ type = 'string', ...column }) => ({ ...column, type })),
-        schema: { openAPIV3Schema: objectSchema(kind) },
+        schema: { openAPIV3Schema: kindSchema(kind) },
       },
     ],
   }
@@ -185,7 +185,7 @@ export function customResourceDefinition(kind: ResourceKind, sha256Hex: Sha256He
   }
 }
 
-function objectSchema(kind: ResourceKind): KubeData {
+function kindSchema(kind: ResourceKind): KubeData {
   return {
     type: 'object',
     description: SPEC_SCHEMAS[kind].description,
@@ -203,9 +203,11 @@ function objectSchema(kind: ResourceKind): KubeData {
         // An object that no operator has seen yet is in progress: tools that wait for it must not take it for done.
         default: { observedGeneration: -1 },
         properties: {
-          observedGeneration: { ...count('The generation of the spec that this status is about.'), minimum: -1 },
-          installation: text('The installation that it belongs to.'),
-          lastHandledReconcileAt: text('The last value of the annotation whence.dev/reconcile-now that was seen to.'),
+          observedGeneration: { ...countField('The generation of the spec that this status is about.'), minimum: -1 },
+          installation: textOfStatus('The installation that it belongs to.'),
+          lastHandledReconcileAt: textOfStatus(
+            'The last value of the annotation whence.dev/reconcile-now that was seen to.',
+          ),
           conditions: conditionsSchema(),
           ...STATUS_FIELDS[kind],
         },

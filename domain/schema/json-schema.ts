@@ -130,7 +130,8 @@ function walkObject(schema: JsonSchema, value: Record<string, unknown>, pointer:
 function walkArray(schema: JsonSchema, value: readonly unknown[], pointer: string, findings: SchemaFinding[]): void {
   const add = (message: string) => findings.push({ kind: 'invalid', field: pointer, message })
   const { minItems, maxItems, items } = schema
-  if (minItems !== undefined && value.length < minItems) add(`needs at least ${countOf(minItems, 'entry', 'entries')}`)
+  if (minItems !== undefined && value.length < minItems)
+    add(`needs at least ${countText(minItems, 'entry', 'entries')}`)
   if (maxItems !== undefined && value.length > maxItems) add(`has ${value.length} entries, more than ${maxItems}`)
   if (schema.uniqueItems === true && new Set(value.map((item) => JSON.stringify(item))).size < value.length) {
     add('has an entry twice')
@@ -148,13 +149,13 @@ function walkString(schema: JsonSchema, value: string, pointer: string, findings
   }
   const chars = codePoints(value)
   if (schema.minLength !== undefined && chars < schema.minLength) {
-    add(chars === 0 ? 'is empty' : `is shorter than ${countOf(schema.minLength, 'character', 'characters')}`)
+    add(chars === 0 ? 'is empty' : `is shorter than ${countText(schema.minLength, 'character', 'characters')}`)
     return
   }
   if (schema.maxLength !== undefined && chars > schema.maxLength) {
     add(`has ${chars} characters, more than ${schema.maxLength}`)
   }
-  if (schema.pattern !== undefined && !compiled(schema.pattern).test(value)) {
+  if (schema.pattern !== undefined && !compiledPattern(schema.pattern).test(value)) {
     add(schema.patternMeaning ?? `does not match ${schema.pattern}`)
   }
 }
@@ -168,7 +169,7 @@ function walkInteger(schema: JsonSchema, value: number, pointer: string, finding
 /** Patterns come from our own schemas, so there are few; compiling one costs more than the rest of a check. */
 const COMPILED = new Map<string, RegExp>()
 
-function compiled(pattern: string): RegExp {
+function compiledPattern(pattern: string): RegExp {
   const known = COMPILED.get(pattern) ?? new RegExp(pattern, 'u')
   COMPILED.set(pattern, known)
   return known
@@ -217,7 +218,7 @@ function codePoints(text: string): number {
   return count
 }
 
-function countOf(count: number, one: string, many: string): string {
+function countText(count: number, one: string, many: string): string {
   return `${count} ${count === 1 ? one : many}`
 }
 

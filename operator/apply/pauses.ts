@@ -6,7 +6,7 @@ import { destinationKey } from '../../domain/catalog.ts'
 import { objectKey } from '../../domain/catalog/objects.ts'
 import type { Specs } from '../../domain/resources/resources.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
-import { keyOf } from '../../runtime/kube/objects.ts'
+import { kubeKey } from '../../runtime/kube/objects.ts'
 import type { Decision } from '../decide/decide.ts'
 import type { Writer } from './writer.ts'
 
@@ -40,7 +40,7 @@ export function createPauses({ writer, current }: PausesOptions) {
     if (isOlder(state, there)) return null
     const wanted = deliveringCondition(state.isPaused, state.sinceMs)
     const shown = conditionIn(there)
-    if (isSame(written.get(keyIn(there)), wanted) || isSame(shown, wanted)) return null
+    if (isSameCondition(written.get(keyIn(there)), wanted) || isSameCondition(shown, wanted)) return null
     // No condition for resumed deliveries if their pause was never shown.
     return state.isPaused || shown !== undefined ? wanted : null
   }
@@ -50,7 +50,7 @@ export function createPauses({ writer, current }: PausesOptions) {
     for (const { kind, object, isInForce } of decision.objects.values()) {
       if (kind !== 'Destination' || !isInForce) continue
       const there = current(object)
-      const state = byKey.get(destinationKey(websiteOf(object, decision), object.metadata.name))
+      const state = byKey.get(destinationKey(pausedWebsite(object, decision), object.metadata.name))
       const wanted = there === undefined || state === undefined ? null : dueOf(there, state)
       if (there === undefined || wanted === null) continue
       if (writes === MOST_WRITES) return
@@ -66,11 +66,11 @@ export function createPauses({ writer, current }: PausesOptions) {
 
 /** With its uid, so that a new object of the same name is a different one. */
 function keyIn(object: KubeObject): string {
-  return `${keyOf(object)} ${object.metadata.uid ?? ''}`
+  return `${kubeKey(object)} ${object.metadata.uid ?? ''}`
 }
 
 /** The ID in effect; empty if there is none. */
-function websiteOf({ metadata, spec }: KubeObject, { objects }: Decision): string {
+function pausedWebsite({ metadata, spec }: KubeObject, { objects }: Decision): string {
   const { websiteRef } = spec as Specs['Destination']
   const namespace = websiteRef.namespace ?? metadata.namespace ?? ''
   const id = objects.get(objectKey('Website', namespace, websiteRef.name))?.fields['id']
@@ -87,6 +87,6 @@ function conditionIn(object: KubeObject): Condition | undefined {
   return conditions.find(({ type }) => type === 'Delivering')
 }
 
-function isSame(a: Condition | undefined, b: Condition): boolean {
+function isSameCondition(a: Condition | undefined, b: Condition): boolean {
   return a?.status === b.status && a.lastTransitionTime === b.lastTransitionTime
 }

@@ -94,7 +94,7 @@ class Publishing implements Publisher {
     this.#options.credentials.settle(credentials)
     const { problems } = decision
     if (problems.length > 0) await this.#put(problemsName(place), { data: { [PROBLEMS_KEY]: problemsText(problems) } })
-    await this.#removeSurplus([...namesOf(entries, place), ...(problems.length > 0 ? [problemsName(place)] : [])])
+    await this.#removeSurplus([...partNames(entries, place), ...(problems.length > 0 ? [problemsName(place)] : [])])
   }
 
   async #putIndex(index: CatalogIndex): Promise<void> {
@@ -106,7 +106,7 @@ class Publishing implements Publisher {
   async #put(name: string, content: Content): Promise<void> {
     const { place, writer, configMap } = this.#options
     const object = catalogObject('ConfigMap', name, place, content)
-    await writer.applyWhereNew(configMap(name), object, (there) => holds(there, content))
+    await writer.applyWhereNew(configMap(name), object, (there) => hasContent(there, content))
   }
 
   async #removeSurplus(names: readonly string[]): Promise<void> {
@@ -134,7 +134,7 @@ class Publishing implements Publisher {
 }
 
 /** Both names of each part stay: the next change goes to the unused one. */
-function namesOf(entries: readonly PartEntry[], place: CatalogPlace): readonly string[] {
+function partNames(entries: readonly PartEntry[], place: CatalogPlace): readonly string[] {
   return entries.flatMap(({ key }) => SLOTS.map((slot) => partName(place, key, slot)))
 }
 
@@ -145,7 +145,7 @@ function entryFor(inUse: readonly PartEntry[], key: string, digest: string): Par
 }
 
 /** Whether the object has this content. Members that others added are ignored. */
-export function holds(object: KubeObject, content: Content): boolean {
+export function hasContent(object: KubeObject, content: Content): boolean {
   const has = (members: unknown, wanted: Readonly<Record<string, string>> = {}) =>
     Object.entries(wanted).every(([name, value]) => (members as Record<string, string> | undefined)?.[name] === value)
   return has(object['data'], content.data) && has(object['binaryData'], content.binaryData)

@@ -5,7 +5,7 @@ import { type Condition, conditionsOf, sayTheSame } from '../../domain/resources
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import type { Decision } from '../decide/decide.ts'
 import type { DecidedFields, DecidedObject } from '../gather/known-objects.ts'
-import { ownerOf } from '../gather/ownership.ts'
+import { installationOfObject } from '../gather/ownership.ts'
 import type { Writer } from './writer.ts'
 import { RECONCILE_ANNOTATION } from '../gather/annotations.ts'
 
@@ -60,12 +60,12 @@ export function createStatuses(options: StatusesOptions): Statuses {
       const current = options.current(key)
       if (decided === undefined || current === undefined) return
       // It now belongs to another installation; the next decision takes that into account.
-      const owner = ownerOf(current)
+      const owner = installationOfObject(current)
       if (owner !== null && owner !== options.installation) return
       // A newer spec will get a decision of its own.
       if (current.metadata.generation !== decided.object.metadata.generation) return
       const seen = settledAs({ ...decided, object: current }, isPublished)
-      const wanted = statusOf(decided, current, {
+      const wanted = newStatus(decided, current, {
         isPublished,
         nowMs: options.nowMs(),
         installation: options.installation,
@@ -96,10 +96,10 @@ interface Settled {
 /** Equal values mean equal statuses; if the status could differ, so do they. */
 function settledAs({ object, problems, fields }: DecidedObject, isPublished: boolean): Settled {
   const version = object.metadata.resourceVersion ?? ''
-  return { version, isPublished, problems: textOf(problems), fields, decided: null }
+  return { version, isPublished, problems: problemsKey(problems), fields, decided: null }
 }
 
-function textOf(problems: readonly CatalogProblem[]): string {
+function problemsKey(problems: readonly CatalogProblem[]): string {
   return problems.length === 0
     ? ''
     : JSON.stringify(problems.map(({ reason, message, isWarning }) => [reason, message, isWarning]))
@@ -109,7 +109,7 @@ function isSettled(settled: Settled | undefined, decided: DecidedObject, isPubli
   if (settled?.isPublished !== isPublished) return false
   if (settled.decided === decided) return true
   const { object, problems, fields } = decided
-  if (settled.version !== object.metadata.resourceVersion || settled.problems !== textOf(problems)) return false
+  if (settled.version !== object.metadata.resourceVersion || settled.problems !== problemsKey(problems)) return false
   if (settled.fields !== fields && JSON.stringify(settled.fields) !== JSON.stringify(fields)) return false
   settled.decided = decided
   return true
@@ -129,7 +129,7 @@ interface Status {
   readonly [field: string]: unknown
 }
 
-function statusOf(
+function newStatus(
   { kind, problems, fields }: DecidedObject,
   current: KubeObject,
   { isPublished, nowMs, installation }: StatusContext,
@@ -144,7 +144,7 @@ function statusOf(
 
 /** The first writer gets it: if two installations want an object without an owner, one must lose. */
 function claimed(current: KubeObject): KubeObject {
-  if (ownerOf(current) !== null) {
+  if (installationOfObject(current) !== null) {
     const { resourceVersion: _resourceVersion, ...metadata } = current.metadata
     return { ...current, metadata }
   }

@@ -6,7 +6,7 @@
 import { isSameTraffic, shownTraffic } from '../../domain/resources/traffic.ts'
 import type { ShownTraffic, WebsiteTraffic } from '../../domain/resources/traffic.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
-import { keyOf } from '../../runtime/kube/objects.ts'
+import { kubeKey } from '../../runtime/kube/objects.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Decision } from '../decide/decide.ts'
 import type { DecidedObject } from '../gather/known-objects.ts'
@@ -158,7 +158,7 @@ class Showing {
     for (const decided of decision.objects.values()) {
       const object = decided.kind === 'Website' ? this.#options.current('Website', decided.object) : undefined
       if (object === undefined) continue
-      const key = keyOf(object)
+      const key = kubeKey(object)
       seen.add(key)
       const before = this.#shownAt(key, object)
       const shown = this.#wanted(decided, traffic, before)
@@ -190,10 +190,10 @@ class Showing {
       const status = shown === null ? {} : { traffic: shown }
       await this.#options.writer.applyStatus('Website', object, status, TRAFFIC_MANAGER)
       const over = object.metadata.resourceVersion ?? ''
-      this.#written.set(keyOf(object), { over, shown, atMs: performance.now() })
+      this.#written.set(kubeKey(object), { over, shown, atMs: performance.now() })
     } catch (error) {
       // The next round tries again.
-      this.#options.logger.debug({ website: keyOf(object), why: String(error) }, 'figures not written')
+      this.#options.logger.debug({ website: kubeKey(object), why: String(error) }, 'figures not written')
     }
   }
 }

@@ -3,7 +3,7 @@
 import type { KubeClient } from '../../runtime/kube/client.ts'
 import { APPLY_TYPE, KubeError } from '../../runtime/kube/client.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
-import { keyOf } from '../../runtime/kube/objects.ts'
+import { kubeKey } from '../../runtime/kube/objects.ts'
 import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { RESOURCE_API_VERSION } from '../../domain/resources/resources.ts'
@@ -66,7 +66,7 @@ export function createWriter({ client, mayWrite, onWrite }: WriterOptions): Writ
   return {
     apply,
     applyWhereNew: async (isThere, wanted, holds) => {
-      const key = `${wanted.kind ?? ''}/${keyOf(wanted)}`
+      const key = `${wanted.kind ?? ''}/${kubeKey(wanted)}`
       const over = isThere?.metadata.resourceVersion ?? ''
       const last = recent.get(key)
       const now = last?.over === over ? last.object : isThere

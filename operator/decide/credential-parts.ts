@@ -22,7 +22,7 @@ export function credentialParts(
       from.get(destination.provider)?.push(key, credentials.get(key) ?? {})
     }
   }
-  return new Map([...from].map(([provider, list]) => [provider, textsOf(provider, list, memory)]))
+  return new Map([...from].map(([provider, list]) => [provider, credentialTexts(provider, list, memory)]))
 }
 
 /** Size of one destination in such a text, in bytes. */
@@ -35,7 +35,7 @@ export function credentialBytes(key: string, credentials: Readonly<Record<string
 /** The compiler reuses unchanged credential objects, and no two destinations share one. */
 const BYTES = new WeakMap<object, number>()
 
-function textsOf(provider: ProviderId, from: readonly unknown[], memory: CredentialMemory): readonly string[] {
+function credentialTexts(provider: ProviderId, from: readonly unknown[], memory: CredentialMemory): readonly string[] {
   const last = memory.get(provider)
   if (last !== undefined && isSameList(last.from, from)) return last.texts
   const pairs = from.flatMap((key, index) => (index % 2 === 0 ? [[String(key), from[index + 1]] as const] : []))

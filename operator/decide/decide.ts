@@ -142,14 +142,14 @@ function decidedObject(known: KnownObject, problems: readonly CatalogProblem[], 
   known.externalInput = externalInput
   if (isSame) return { kind, object, problems, isInForce: true, fields: last.fields }
   const isInForce = areWarnings(problems)
-  return { kind, object, problems, isInForce, fields: isInForce ? fieldsOf(known, view.baseUrl) : {} }
+  return { kind, object, problems, isInForce, fields: isInForce ? decidedFields(known, view.baseUrl) : {} }
 }
 
 interface SpecInShort {
   readonly id?: string
 }
 
-function idOf({ metadata, spec }: KubeObject): string {
+function shortId({ metadata, spec }: KubeObject): string {
   return (spec as SpecInShort).id ?? metadata.name
 }
 
@@ -158,14 +158,14 @@ function externalInputOf(
   { kind, object }: KnownObject,
   { catalog, websiteCounts }: Compilation,
 ): string | number | null {
-  if (kind === 'Website') return catalog.websites.get(idOf(object))?.organization.firstInstallPath ?? null
+  if (kind === 'Website') return catalog.websites.get(shortId(object))?.organization.firstInstallPath ?? null
   if (kind !== 'Organization') return null
   const { name, namespace = '' } = object.metadata
   return websiteCounts.get(shownName({ name, namespace })) ?? 0
 }
 
-function fieldsOf({ kind, object, externalInput }: KnownObject, baseUrl: string): DecidedFields {
-  const id = idOf(object)
+function decidedFields({ kind, object, externalInput }: KnownObject, baseUrl: string): DecidedFields {
+  const id = shortId(object)
   if (kind === 'InstallPath') return { id }
   if (kind === 'Organization') return { websites: externalInput }
   if (kind !== 'Website') return {}

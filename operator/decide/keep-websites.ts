@@ -37,7 +37,7 @@ export function guardWebsites(
     const found = refused.get(key)
     return found === undefined
       ? []
-      : [[key, { website, credentials: credentialsOf(website, before.credentials), ...found }] as const]
+      : [[key, { website, credentials: websiteCredentials(website, before.credentials), ...found }] as const]
   })
   return guard(memory, { nowMs, accepted: accepted.size, turned: new Map(turned), refused })
 }
@@ -70,7 +70,7 @@ export function compileKept(
   const { objects, sha256Hex } = input
   const memory = emptyCompileMemory(input.memory?.digests.texts)
   const compilation = compileWithin(gathered, { objects, sha256Hex, memory }, held)
-  const names = new Map(forms.map(({ website }) => [shownOf(website), website.organization.id]))
+  const names = new Map(forms.map(({ website }) => [shownWebsite(website), website.organization.id]))
   const isKept = ({ object }: CatalogProblem) => names.has(object)
   const problems = [...compilation.problems.filter((each) => !isKept(each)), ...compiled.problems.filter(isKept)]
   return {
@@ -93,7 +93,7 @@ function releasedBy({ metadata }: KubeObject): string {
   return metadata.annotations?.[RECONCILE_ANNOTATION] ?? ''
 }
 
-function credentialsOf(website: Website, all: ReadonlyMap<string, Readonly<Record<string, string>>>) {
+function websiteCredentials(website: Website, all: ReadonlyMap<string, Readonly<Record<string, string>>>) {
   return new Map(
     website.destinations.flatMap(({ id }) => {
       const key = destinationKey(website.id, id)
@@ -103,6 +103,6 @@ function credentialsOf(website: Website, all: ReadonlyMap<string, Readonly<Recor
   )
 }
 
-function shownOf({ namespace, objectName: name }: Website): string {
+function shownWebsite({ namespace, objectName: name }: Website): string {
   return `Website/${shownName({ namespace, name })}`
 }

@@ -76,7 +76,7 @@ function newObject(kind: ResourceKind, object: KubeObject, before: KnownObject |
     ...{ kind, object, age, externalInput: null, decided: null },
     key: objectKey(kind, namespace, name),
     shown: `${kind}/${shownName({ name, namespace })}`,
-    source: sourceOf(kind, object),
+    source: knownSource(kind, object),
     rank: before?.rank ?? 0,
     rankedIn: before?.age === age ? before.rankedIn : -1,
   }
@@ -106,7 +106,7 @@ export function plainSource(kind: 'Secret' | 'Namespace', object: KubeObject, { 
 const nowhere = (): string => ''
 
 /** Lists do not contain the kind of each object. */
-function sourceOf(kind: ResourceKind, { metadata, spec }: KubeObject): SourceObject {
+function knownSource(kind: ResourceKind, { metadata, spec }: KubeObject): SourceObject {
   const { name, namespace } = metadata
   const value = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace }, spec }
   return { value, locate: nowhere, isAdmitted: true }

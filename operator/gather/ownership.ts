@@ -24,7 +24,7 @@ export interface ForeignObject {
  * The installation named by an object, or else the first one that wrote its status; null if there is neither: any
  * installation may take it.
  */
-export function ownerOf({ spec, status }: KubeObject): string | null {
+export function installationOfObject({ spec, status }: KubeObject): string | null {
   return textIn(spec) ?? textIn(status)
 }
 

@@ -4,7 +4,7 @@ import type { CatalogPlace } from '../../domain/published/place.ts'
 import type { KubeClient } from '../../runtime/kube/client.ts'
 import { KubeError } from '../../runtime/kube/client.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
-import { keyOf, stripped } from '../../runtime/kube/objects.ts'
+import { kubeKey, stripped } from '../../runtime/kube/objects.ts'
 
 interface SecretValues {
   /** The existing Secrets with these keys (`namespace/name`) as they are now. */
@@ -29,7 +29,7 @@ export function createSecretValues(
       const wanted = [...keys].filter((key) => isOutdated(known.get(key), versions(key)))
       const lanes = Array.from({ length: Math.min(AT_ONCE, wanted.length) }, async () => {
         for (let key = wanted.pop(); key !== undefined; key = wanted.pop()) {
-          const secret = versions(key) === undefined ? null : await readSecret(client, key)
+          const secret = versions(key) === undefined ? null : await fetchSecret(client, key)
           if (secret === null) known.delete(key)
           else if (secret !== 'forbidden') known.set(key, secret)
         }
@@ -42,22 +42,22 @@ export function createSecretValues(
 
 /** Keys of the Secrets that these objects refer to, even if the objects are faulty. */
 export function referredSecrets(objects: readonly KubeObject[]): ReadonlySet<string> {
-  return new Set(objects.flatMap(refersTo))
+  return new Set(objects.flatMap(secretKeysOf))
 }
 
 /** Objects are never changed in place, and most of them are the same as before. */
 const REFERRED = new WeakMap<KubeObject, readonly string[]>()
 
-function refersTo(object: KubeObject): readonly string[] {
-  const known = REFERRED.get(object) ?? referencesIn(object)
+function secretKeysOf(object: KubeObject): readonly string[] {
+  const known = REFERRED.get(object) ?? secretsIn(object)
   REFERRED.set(object, known)
   return known
 }
 
-function referencesIn({ metadata, spec }: KubeObject): readonly string[] {
-  const blocks = Object.values(membersOf(spec)).flatMap((block) => Object.entries(membersOf(block)))
+function secretsIn({ metadata, spec }: KubeObject): readonly string[] {
+  const blocks = Object.values(fieldsIn(spec)).flatMap((block) => Object.entries(fieldsIn(block)))
   return blocks.flatMap(([field, ref]) => {
-    const { name } = membersOf(ref)
+    const { name } = fieldsIn(ref)
     return field.endsWith('Ref') && typeof name === 'string' ? [`${metadata.namespace ?? ''}/${name}`] : []
   })
 }
@@ -79,12 +79,12 @@ export function ownReader(client: KubeClient, { namespace }: CatalogPlace) {
   }
 }
 
-async function readSecret(client: KubeClient, key: string): Promise<KubeObject | 'forbidden' | null> {
+async function fetchSecret(client: KubeClient, key: string): Promise<KubeObject | 'forbidden' | null> {
   const [namespace = '', name = ''] = key.split('/')
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`
   try {
     const secret = stripped((await client.request({ method: 'GET', path })) as KubeObject)
-    return keyOf(secret) === key ? secret : null
+    return kubeKey(secret) === key ? secret : null
   } catch (error) {
     // Deleted a moment ago; its event will arrive.
     if (error instanceof KubeError && error.status === 404) return null
@@ -93,6 +93,6 @@ async function readSecret(client: KubeClient, key: string): Promise<KubeObject |
   }
 }
 
-function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+function fieldsIn(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
 }

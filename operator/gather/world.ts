@@ -8,14 +8,14 @@ import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { RESOURCE_API_VERSION, RESOURCE_KINDS } from '../../domain/resources/resources.ts'
 import type { KubeClient } from '../../runtime/kube/client.ts'
 import type { KubeMetrics } from '../../runtime/kube/metrics.ts'
-import { type KubeObject, keyOf } from '../../runtime/kube/objects.ts'
+import { type KubeObject, kubeKey } from '../../runtime/kube/objects.ts'
 import type { Reflector } from '../../runtime/kube/reflector.ts'
 import { startReflector } from '../../runtime/kube/reflector.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { NamespaceState } from './namespaces.ts'
 import { createNamespaces } from './namespaces.ts'
 import { PAUSED_ANNOTATION, RECONCILE_ANNOTATION } from './annotations.ts'
-import { ownerOf } from './ownership.ts'
+import { installationOfObject } from './ownership.ts'
 
 const FORBIDDEN = 403
 
@@ -176,7 +176,7 @@ function sortChanges(kind: ResourceKind, { onChange, onStatus, installation }: W
   const generations = new Map<string, string>()
   const generationOf = (object: KubeObject) => {
     const { uid = '', generation = 0, annotations = {} } = object.metadata
-    const owner = ownerOf(object) ?? installation
+    const owner = installationOfObject(object) ?? installation
     const foreign = owner === installation ? '' : owner
     return [uid, generation, foreign, annotations[RECONCILE_ANNOTATION], annotations[PAUSED_ANNOTATION]].join(' ')
   }
@@ -184,7 +184,7 @@ function sortChanges(kind: ResourceKind, { onChange, onStatus, installation }: W
     /** A full list was read. */
     all(objects: readonly KubeObject[]): void {
       generations.clear()
-      for (const object of objects) generations.set(keyOf(object), generationOf(object))
+      for (const object of objects) generations.set(kubeKey(object), generationOf(object))
       onChange()
     },
     one(key: string, object: KubeObject | undefined): void {

@@ -90,7 +90,7 @@ export class WaitingAppends {
       if (lookMs !== null) this.#armTimer(lookMs)
       else {
         this.#expiredAtMs = log.nowMs
-        answer(append, new LogUnavailable('the entries were not durable by their deadline'))
+        settleAppend(append, new LogUnavailable('the entries were not durable by their deadline'))
       }
     }
   }
@@ -113,7 +113,7 @@ export class WaitingAppends {
 }
 
 /** Answers an append once; `failure` is null if it is durable. */
-export function answer(append: WaitingAppend, failure: Error | null): void {
+export function settleAppend(append: WaitingAppend, failure: Error | null): void {
   if (append.isAnswered) return
   append.isAnswered = true
   if (failure === null) append.resolve()

@@ -53,7 +53,7 @@ export async function migrate(connection: FactsConnection, settings: MigrateSett
   try {
     const applied: string[] = []
     for (const migration of await missing(connection, migrations)) {
-      await apply(connection, migration, render)
+      await applyMigration(connection, migration, render)
       applied.push(migration.name)
     }
     return applied
@@ -149,7 +149,7 @@ async function isLockDead(connection: FactsConnection): Promise<boolean> {
 }
 
 /** Statements end with a semicolon at the end of a line; each can be repeated after a crash. */
-async function apply(connection: FactsConnection, migration: Migration, render: Render): Promise<void> {
+async function applyMigration(connection: FactsConnection, migration: Migration, render: Render): Promise<void> {
   const statements = migration.text
     .replace(/^--.*$/gm, '')
     .split(/;\s*$/m)

@@ -38,12 +38,12 @@ export function collectRows(): CollectedRows {
       const piece = pieceOf(table, row)
       piece.text += line
       chars += line.length
-      if (piece.text.length >= PIECE_CHARS) flush(piece)
+      if (piece.text.length >= PIECE_CHARS) flushPiece(piece)
     },
     statements: (settings) =>
       FACT_TABLES.flatMap((table) =>
         [...(tables.get(table)?.values() ?? [])].map((piece) => {
-          flush(piece)
+          flushPiece(piece)
           return { table, columns: Object.keys(TABLE_COLUMNS[table].columns), settings, body: piece.bytes }
         }),
       ),
@@ -55,7 +55,7 @@ interface Piece {
   readonly bytes: Uint8Array[]
 }
 
-function flush(piece: Piece): void {
+function flushPiece(piece: Piece): void {
   if (piece.text !== '') piece.bytes.push(Buffer.from(piece.text))
   piece.text = ''
 }

@@ -35,15 +35,15 @@ type Encoder = (value: unknown) => string
 const ENCODERS: { readonly [T in ColumnType]: Encoder } = {
   text: encodeText,
   texts: encodeTexts,
-  flag: (value) => (typeof value === 'boolean' ? (value ? '1' : '0') : refuse()),
+  flag: (value) => (typeof value === 'boolean' ? (value ? '1' : '0') : refuseRange()),
   uint16: (value) => encodeWhole(value, UINT16_MAX),
   uint32: (value) => encodeWhole(value, UINT32_MAX),
   uint64: (value) => encodeWhole(value, Number.MAX_SAFE_INTEGER),
   uint64s: encodeNumbers,
-  float: (value) => (typeof value === 'number' && Number.isFinite(value) ? String(value) : refuse()),
+  float: (value) => (typeof value === 'number' && Number.isFinite(value) ? String(value) : refuseRange()),
   time: encodeTime,
   'nullable time': (value) => (value === null ? '\\N' : encodeTime(value)),
-  effect: (value) => (value === 'activated' || value === 'revoked' ? value : refuse()),
+  effect: (value) => (value === 'activated' || value === 'revoked' ? value : refuseRange()),
 }
 
 interface Field {
@@ -74,16 +74,16 @@ export function partitionOf(table: FactTable, row: FactRow): number {
   const { partitionedBy } = TABLE_COLUMNS[table]
   if (partitionedBy === null) return 0
   const time = row[partitionedBy.column]
-  if (!isTime(time)) return refuse()
+  if (!isTime(time)) return refuseRange()
   const day = Math.floor(time / DAY_MS)
-  return partitionedBy.span === 'day' ? day : monthOf(day)
+  return partitionedBy.span === 'day' ? day : monthNumber(day)
 }
 
 let knownDay = -1
 let knownMonth = -1
 
 /** Months since 1970. Most rows of one batch fall on one day, and a Date is slow to make. */
-function monthOf(day: number): number {
+function monthNumber(day: number): number {
   if (day !== knownDay) {
     const date = new Date(day * DAY_MS)
     knownMonth = (date.getUTCFullYear() - 1970) * 12 + date.getUTCMonth()
@@ -93,22 +93,24 @@ function monthOf(day: number): number {
 }
 
 function encodeText(value: unknown): string {
-  if (typeof value !== 'string') return refuse()
+  if (typeof value !== 'string') return refuseRange()
   return MUST_ESCAPE.test(value) ? value.replace(EVERY_ESCAPE, (character) => ESCAPES[character] ?? character) : value
 }
 
 /** An array is text inside text: its quotes are escaped first, then the whole field again by the same rule. */
 function encodeTexts(value: unknown): string {
-  if (!Array.isArray(value)) return refuse()
+  if (!Array.isArray(value)) return refuseRange()
   return `[${value.map((item) => `'${encodeText(item).replaceAll("'", "\\'")}'`).join(',')}]`
 }
 
 function encodeWhole(value: unknown, max: number): string {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= max ? String(value) : refuse()
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= max
+    ? String(value)
+    : refuseRange()
 }
 
 function encodeNumbers(value: unknown): string {
-  if (!Array.isArray(value)) return refuse()
+  if (!Array.isArray(value)) return refuseRange()
   return `[${value.map((item) => encodeWhole(item, Number.MAX_SAFE_INTEGER)).join(',')}]`
 }
 
@@ -117,7 +119,7 @@ function encodeNumbers(value: unknown): string {
  * seconds, because fewer are parsed as the beginning of a calendar date.
  */
 function encodeTime(value: unknown): string {
-  if (!isTime(value)) return refuse()
+  if (!isTime(value)) return refuseRange()
   const fraction = String(value % 1000)
   const seconds = String(Math.floor(value / 1000))
   return `${'0000000000'.slice(seconds.length)}${seconds}.${'000'.slice(fraction.length)}${fraction}`
@@ -127,6 +129,6 @@ function isTime(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= TIME_MAX_MS
 }
 
-function refuse(): never {
+function refuseRange(): never {
   throw new RowsRefused(OUT_OF_RANGE)
 }

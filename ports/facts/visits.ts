@@ -75,7 +75,7 @@ export function visitOfRow(row: ReadRow<typeof VISIT_COLUMNS>): Visit | null {
     referrer: row.referrer,
     sourceReferrer: row.source_referrer,
     landedAtMs: row.landed_at_ms,
-    utm: utmOf(row),
+    utm: readUtm(row),
     identities,
     client,
     gpc: row.gpc,
@@ -84,7 +84,7 @@ export function visitOfRow(row: ReadRow<typeof VISIT_COLUMNS>): Visit | null {
   }
 }
 
-function utmOf(row: ReadRow<typeof VISIT_COLUMNS>): Utm {
+function readUtm(row: ReadRow<typeof VISIT_COLUMNS>): Utm {
   const values = {
     source: row.utm_source,
     medium: row.utm_medium,

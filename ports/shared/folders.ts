@@ -49,7 +49,7 @@ export function makePrivateFolder(path: string): FolderPrivacy {
   const excess = mode & (isHandedOver ? OTHERS : GROUP_AND_OTHERS)
   if (excess === 0) return 'private'
   const isMount = statSync(dirname(resolve(path))).dev !== dev
-  if (!isMount && uid === process.getuid?.() && isOurs(path)) {
+  if (!isMount && uid === process.getuid?.() && isOurFolder(path)) {
     chmodSync(path, mode & PERMISSIONS & ~excess)
     return 'private'
   }
@@ -58,7 +58,7 @@ export function makePrivateFolder(path: string): FolderPrivacy {
   return isHandedOver || (mode & OTHERS) === 0 ? 'private' : 'open'
 }
 
-function isOurs(folder: string): boolean {
+function isOurFolder(folder: string): boolean {
   const names = readdirSync(folder)
   return names.length === 0 || names.some((name) => OUR_ENTRY.test(name))
 }

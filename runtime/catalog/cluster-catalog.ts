@@ -179,7 +179,7 @@ class ClusterCatalog {
   }
 
   #takeCredentials(credentials: Credentials): void {
-    if (this.#options.provider === null || isSame(credentials, this.credentials)) return
+    if (this.#options.provider === null || isSameCredentials(credentials, this.credentials)) return
     this.credentials = credentials
     this.#options.logger.info({ destinations: credentials.size }, 'credentials in force')
   }
@@ -215,6 +215,6 @@ class ClusterCatalog {
 }
 
 /** By identity: what was fetched once stays the same object. */
-function isSame(a: Credentials, b: Credentials): boolean {
+function isSameCredentials(a: Credentials, b: Credentials): boolean {
   return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value)
 }

@@ -10,7 +10,7 @@ import type { Credentials } from '../../domain/catalog.ts'
 import type { CatalogPlace } from '../../domain/published/place.ts'
 import { CREDENTIALS_KEY, NONCE_KEY } from '../../domain/published/place.ts'
 import type { NamedPart } from '../../domain/published/index.ts'
-import { memberOf, unpacked } from './members.ts'
+import { dataMember, unpacked } from './members.ts'
 import type { KubeClient } from '../kube/client.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import type { Logger } from '../logger.ts'
@@ -130,8 +130,8 @@ function delayAfter(failures: number): number {
 }
 
 function fetchedFrom(secret: KubeObject): Fetched {
-  const text = unpacked(memberOf(secret, 'data', CREDENTIALS_KEY) ?? '')
-  const nonce = Buffer.from(memberOf(secret, 'data', NONCE_KEY) ?? '', 'base64').toString('utf8')
+  const text = unpacked(dataMember(secret, 'data', CREDENTIALS_KEY) ?? '')
+  const nonce = Buffer.from(dataMember(secret, 'data', NONCE_KEY) ?? '', 'base64').toString('utf8')
   const { credentials } = JSON.parse(text) as {
     readonly credentials: Readonly<Record<string, Readonly<Record<string, string>>>>
   }

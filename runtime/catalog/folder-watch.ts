@@ -46,7 +46,7 @@ export type GoneSince = ReadonlyMap<string, number>
  * Pure: what counts now, given what counted before and what is there. Files that are missing or emptied count for a
  * while longer, unless the same text reappears under another name. `recheckAtMs` is when to check again.
  */
-export function settle(
+export function settleFiles(
   before: { readonly files: readonly ManifestFile[]; readonly goneSince: GoneSince },
   found: readonly ManifestFile[],
   nowMs: number,
@@ -139,8 +139,8 @@ class FolderWatcher {
   #take(found: readonly ManifestFile[]): void {
     if (this.#isClosed) return
     const nowMs = this.#options.nowMs()
-    const { recheckAtMs, ...settled } = settle(this.#state, found, nowMs)
-    const isChanged = this.#isUnreadableTold || !isSame(settled.files, this.#state.files)
+    const { recheckAtMs, ...settled } = settleFiles(this.#state, found, nowMs)
+    const isChanged = this.#isUnreadableTold || !areSameFiles(settled.files, this.#state.files)
     this.#state = settled
     this.#unreadableSinceMs = null
     this.#isUnreadableTold = false
@@ -193,6 +193,6 @@ function isBlank(text: string): boolean {
   return text.trim() === ''
 }
 
-function isSame(a: readonly ManifestFile[], b: readonly ManifestFile[]): boolean {
+function areSameFiles(a: readonly ManifestFile[], b: readonly ManifestFile[]): boolean {
   return a.length === b.length && a.every((file, index) => file.name === b[index]?.name && file.text === b[index].text)
 }

@@ -145,7 +145,7 @@ function parseManifest(file: ManifestFile, env: Variables): ParsedManifests {
     const place: DocumentPlace = { file: file.name, document: index + 1, lines }
     const object = readDocument(document, place, problems)
     if (object === null) return
-    for (const each of itemsOf(object, problems)) {
+    for (const each of listItems(object, problems)) {
       expandSecret(each, env, problems)
       objects.push(each)
     }
@@ -164,7 +164,7 @@ async function manifestNames(folder: string): Promise<readonly string[]> {
   try {
     names = await readdir(folder)
   } catch (error) {
-    throw new ManifestsUnreadable(`the folder ${folder} cannot be read (${codeOf(error)})`, { cause: error })
+    throw new ManifestsUnreadable(`the folder ${folder} cannot be read (${readFault(error)})`, { cause: error })
   }
   const manifests = names.filter(isManifestName).sort()
   if (manifests.length > MAX_FILES) throw new ManifestsUnreadable(`${folder} has more than ${MAX_FILES} manifests`)
@@ -181,8 +181,8 @@ async function readManifest(folder: string, name: string): Promise<ManifestFile 
     return { name, text }
   } catch (error) {
     if (error instanceof ManifestsUnreadable) throw error
-    if (codeOf(error) === 'ENOENT') return null
-    const why = error instanceof TypeError ? 'it is not UTF-8' : codeOf(error)
+    if (readFault(error) === 'ENOENT') return null
+    const why = error instanceof TypeError ? 'it is not UTF-8' : readFault(error)
     throw new ManifestsUnreadable(`${name} cannot be read (${why})`, { cause: error })
   }
 }
@@ -207,7 +207,7 @@ function readDocument(
   visit(document, { Scalar: (key, scalar) => asKubernetesReads(key, scalar) })
   try {
     const value: unknown = document.toJS({ maxAliasCount: 100 })
-    return { value, locate: (field) => sourceOf(place, lineOfField(root, field, document, place)) }
+    return { value, locate: (field) => sourceText(place, lineOfField(root, field, document, place)) }
   } catch (error) {
     broken(lineOf(root, place), error instanceof Error ? firstLine(error.message) : 'cannot be read')
     return null
@@ -217,13 +217,13 @@ function readDocument(
 /**
  * The objects of a list, as `kubectl get -o yaml` writes and `kubectl apply` accepts it; otherwise the object itself.
  */
-function itemsOf(object: SourceObject, problems: CatalogProblem[]): readonly SourceObject[] {
+function listItems(object: SourceObject, problems: CatalogProblem[]): readonly SourceObject[] {
   const { kind, items } = object.value as { readonly kind?: unknown; readonly items?: unknown }
   if (typeof kind !== 'string' || !kind.endsWith('List') || !Array.isArray(items)) return [object]
   return items.flatMap((value: unknown, index): readonly SourceObject[] => {
     const source = object.locate(`/items/${index}`)
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return itemsOf({ value, locate: (field) => object.locate(`/items/${index}${field}`) }, problems)
+      return listItems({ value, locate: (field) => object.locate(`/items/${index}${field}`) }, problems)
     const message = `items.${index}: is not a map of fields`
     problems.push({ object: kind, source, field: `/items/${index}`, reason: 'InvalidYaml', message })
     return []
@@ -261,10 +261,10 @@ function expandSecret(object: SourceObject, env: Variables, problems: CatalogPro
 }
 
 function fileProblem(place: DocumentPlace, line: number, reason: ProblemReason, message: string): CatalogProblem {
-  return { object: `File/${place.file}`, source: sourceOf(place, line), field: '', reason, message }
+  return { object: `File/${place.file}`, source: sourceText(place, line), field: '', reason, message }
 }
 
-function sourceOf(place: DocumentPlace, line: number): string {
+function sourceText(place: DocumentPlace, line: number): string {
   return `${place.file}, document ${place.document}, line ${line}`
 }
 
@@ -275,7 +275,7 @@ function lineOfField(root: Node, field: string, document: Document.Parsed, place
   for (const step of field.split('/').slice(1)) {
     const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
     const resolved = isAlias(node) ? node.resolve(document) : node
-    const child = childOf(resolved, name)
+    const child = nodeChild(resolved, name)
     if (child === null) break
     line = isNode(child.at) ? lineOf(child.at, place) : line
     node = child.node
@@ -283,7 +283,7 @@ function lineOfField(root: Node, field: string, document: Document.Parsed, place
   return line
 }
 
-function childOf(node: unknown, name: string): { readonly at: unknown; readonly node: unknown } | null {
+function nodeChild(node: unknown, name: string): { readonly at: unknown; readonly node: unknown } | null {
   if (isMap(node)) {
     const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === name)
     return pair === undefined ? null : { at: pair.key, node: pair.value }
@@ -300,6 +300,6 @@ function firstLine(message: string): string {
   return message.split('\n', 1)[0] ?? ''
 }
 
-function codeOf(error: unknown): string {
+function readFault(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
 }

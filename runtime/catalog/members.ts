@@ -7,7 +7,7 @@ import type { KubeObject } from '../kube/objects.ts'
 /** For one part: many times what its websites take. */
 const UNPACKED_BYTES_MAX = 64 * 1024 * 1024
 
-export function memberOf(object: KubeObject | undefined, group: 'data' | 'binaryData', name: string): string | null {
+export function dataMember(object: KubeObject | undefined, group: 'data' | 'binaryData', name: string): string | null {
   const member = (object?.[group] as Readonly<Record<string, unknown>> | undefined)?.[name]
   return typeof member === 'string' ? member : null
 }

@@ -99,7 +99,7 @@ export async function openCatalogFolder(options: CatalogFolderOptions): Promise<
     const next = state.kind === 'files' ? compile(state.files) : null
     if (next?.isAccepted === true) compilation = next
     if (next !== null && state.kind === 'files') latest = { objects: parse(state.files).objects, compilation: next }
-    problems = next?.problems ?? [unreadable(folder, state.kind === 'unreadable' ? state.message : '')]
+    problems = next?.problems ?? [folderProblem(folder, state.kind === 'unreadable' ? state.message : '')]
     const change = { catalog: compilation.catalog, previous, problems, isAccepted: next?.isAccepted === true }
     logOutcome(logger, change)
     for (const listener of listeners) notify(listener, change, logger)
@@ -163,7 +163,7 @@ export async function lintFolder(
       ? withoutMissing(problems, parseManifests(files, options.env).objects)
       : problems
   } catch (error) {
-    if (error instanceof ManifestsUnreadable) return [unreadable(options.folder, error.message)]
+    if (error instanceof ManifestsUnreadable) return [folderProblem(options.folder, error.message)]
     throw error
   }
 }
@@ -181,12 +181,12 @@ async function filesOf(folder: string, written: string | null): Promise<readonly
   try {
     return await readManifests(folder, written)
   } catch (error) {
-    if (error instanceof ManifestsUnreadable) throw new CatalogRefused(folder, [unreadable(folder, error.message)])
+    if (error instanceof ManifestsUnreadable) throw new CatalogRefused(folder, [folderProblem(folder, error.message)])
     throw error
   }
 }
 
-function unreadable(folder: string, message: string): CatalogProblem {
+function folderProblem(folder: string, message: string): CatalogProblem {
   return { object: `Folder/${folder}`, source: '', field: '', reason: 'FolderUnreadable', message }
 }
 

@@ -5,7 +5,7 @@ import { INDEX_KEY, indexName, PROBLEMS_KEY, problemsName, SHARD_KEY } from '../
 import type { CatalogIndex } from '../../domain/published/index.ts'
 import { readProblems, type PublishedProblem } from '../../domain/published/problems.ts'
 import { catalogParts, readIndex } from '../../domain/published/index.ts'
-import { memberOf, unpacked } from './members.ts'
+import { dataMember, unpacked } from './members.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { sha256Hex } from '../../common/digest.ts'
 
@@ -33,12 +33,12 @@ export function wholeCatalog(
   configMap: (name: string) => KubeObject | undefined,
   memory: PartsMemory = new Map(),
 ): WholeCatalog | null {
-  const text = memberOf(configMap(indexName(place)), 'data', INDEX_KEY)
+  const text = dataMember(configMap(indexName(place)), 'data', INDEX_KEY)
   if (text === null) return null
   const index = readIndex(text)
   const parts = catalogParts(index, place)
   const found = parts.flatMap(({ name, digest }) => {
-    const part = knownPart(memory, name, memberOf(configMap(name), 'binaryData', SHARD_KEY))
+    const part = knownPart(memory, name, dataMember(configMap(name), 'binaryData', SHARD_KEY))
     return part !== null && part.digest === digest ? [part] : []
   })
   if (found.length < parts.length) return null
@@ -62,5 +62,5 @@ export function publishedProblems(
   place: CatalogPlace,
   configMap: (name: string) => KubeObject | undefined,
 ): readonly PublishedProblem[] {
-  return readProblems(memberOf(configMap(problemsName(place)), 'data', PROBLEMS_KEY))
+  return readProblems(dataMember(configMap(problemsName(place)), 'data', PROBLEMS_KEY))
 }

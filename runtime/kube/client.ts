@@ -95,7 +95,7 @@ export function clientFor(access: KubeAccess, userAgent: string): KubeClient {
     if (response.statusCode !== undefined && response.statusCode < 300) return response
     // An expired token is replaced on disk without notice.
     if (response.statusCode === 401) access.forget()
-    throw await refusalOf(response)
+    throw await kubeRefusal(response)
   }
   return {
     // Uses a connection of its own: one from the pool may have died silently, which takes a while to notice.
@@ -105,8 +105,8 @@ export function clientFor(access: KubeAccess, userAgent: string): KubeClient {
       const signal = asked.signal === undefined ? deadline : AbortSignal.any([deadline, asked.signal])
       const response = await send({ ...asked, signal }, agent)
       if (asked.isAnswerUnread === true) return drained(response)
-      const text = await bodyOf(response)
-      return text === '' ? null : parsed(text)
+      const text = await readAnswer(response)
+      return text === '' ? null : parseAnswer(text)
     },
     close: () => agent.destroy(),
   }
@@ -186,7 +186,7 @@ function headOf({ url, agent, tls, headers, asked }: RequestParts): Promise<Inco
   })
 }
 
-async function bodyOf(response: IncomingMessage): Promise<string> {
+async function readAnswer(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
   try {
@@ -217,17 +217,17 @@ function brokenOff(error: unknown): KubeError {
   return new KubeError(0, 'Unreachable', `the answer of the API server broke off: ${String(error)}`)
 }
 
-async function refusalOf(response: IncomingMessage): Promise<KubeError> {
+async function kubeRefusal(response: IncomingMessage): Promise<KubeError> {
   const status = response.statusCode ?? 0
   const retryAfter = Number(response.headers['retry-after'])
   const retryAfterS = Number.isFinite(retryAfter) && retryAfter >= 0 ? retryAfter : null
-  const text = await bodyOf(response)
-  const { reason = '', message = '' } = statusOf(text)
+  const text = await readAnswer(response)
+  const { reason = '', message = '' } = refusalStatus(text)
   const shown = (message === '' ? text : message).slice(0, MAX_MESSAGE_CHARS)
   return new KubeError(status, reason, `${status}: ${shown}`, retryAfterS)
 }
 
-function statusOf(text: string): { readonly reason?: string; readonly message?: string } {
+function refusalStatus(text: string): { readonly reason?: string; readonly message?: string } {
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null ? value : {}
@@ -236,7 +236,7 @@ function statusOf(text: string): { readonly reason?: string; readonly message?: 
   }
 }
 
-function parsed(text: string): unknown {
+function parseAnswer(text: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch {

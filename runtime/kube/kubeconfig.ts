@@ -23,10 +23,10 @@ export async function readKubeconfig(file: string): Promise<KubeAccess> {
   }
   const cluster = config.getCurrentCluster()
   if (cluster === null) throw new Error(`the kubeconfig ${file} has no cluster in its current context`)
-  return { url: cluster.server, identify: () => identityOf(config), forget: () => undefined }
+  return { url: cluster.server, identify: () => kubeIdentity(config), forget: () => undefined }
 }
 
-async function identityOf(config: KubeConfig): Promise<KubeIdentity> {
+async function kubeIdentity(config: KubeConfig): Promise<KubeIdentity> {
   const options: RequestOptions & { auth?: string | null } = {}
   await config.applyToHTTPSOptions(options)
   const { ca, cert, key, servername, rejectUnauthorized, auth } = options

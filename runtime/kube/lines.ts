@@ -23,7 +23,7 @@ export async function* jsonLines(stream: IncomingMessage, silenceMs: number): As
       silence.refresh()
       const { lines, left } = split(rest, chunk)
       rest = left
-      for (const line of lines) yield parsed(line)
+      for (const line of lines) yield parseLine(line)
     }
   } finally {
     clearTimeout(silence)
@@ -44,7 +44,7 @@ function split(rest: Buffer, chunk: Buffer): { readonly lines: readonly Buffer[]
   return { lines, left }
 }
 
-function parsed(line: Buffer): unknown {
+function parseLine(line: Buffer): unknown {
   try {
     return JSON.parse(line.toString('utf8')) as unknown
   } catch {

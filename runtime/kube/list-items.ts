@@ -62,7 +62,7 @@ class Cutter {
 
   /** @throws BrokenStream if the list broke off. */
   head(): ListHead {
-    return parsed(this.#around + this.#bytes.toString('utf8')) as ListHead
+    return parseListPart(this.#around + this.#bytes.toString('utf8')) as ListHead
   }
 
   /** The end of the string, or of the chunk within it. */
@@ -92,7 +92,7 @@ class Cutter {
     this.#depth -= 1
     if (!this.#isInItems || this.#depth > 2) return
     if (this.#depth === 2) {
-      this.#take(parsed(this.#bytes.toString('utf8', this.#start, at + 1)) as KubeObject)
+      this.#take(parseListPart(this.#bytes.toString('utf8', this.#start, at + 1)) as KubeObject)
       this.#start = at + 1
       return
     }
@@ -101,7 +101,7 @@ class Cutter {
   }
 }
 
-function parsed(text: string): unknown {
+function parseListPart(text: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch {

@@ -18,7 +18,7 @@ export interface KubeObject {
 }
 
 /** Namespace and name; a cluster-wide object has an empty namespace. */
-export function keyOf({ metadata }: KubeObject): string {
+export function kubeKey({ metadata }: KubeObject): string {
   return `${metadata.namespace ?? ''}/${metadata.name}`
 }
 

@@ -13,7 +13,7 @@ import { jsonLines } from './lines.ts'
 import { type ListHead, readList } from './list-items.ts'
 import type { KubeMetrics } from './metrics.ts'
 import type { KubeObject } from './objects.ts'
-import { keyOf, stripped } from './objects.ts'
+import { kubeKey, stripped } from './objects.ts'
 
 interface ReflectorOptions {
   readonly client: KubeClient
@@ -124,7 +124,7 @@ class Reflecting {
     let version: string | undefined
     let token = ''
     for (let page = 0; page < MAX_PAGES; page += 1) {
-      const { metadata } = await this.#page(token, (object) => found.set(keyOf(object), this.#shape(object)))
+      const { metadata } = await this.#page(token, (object) => found.set(kubeKey(object), this.#shape(object)))
       version = metadata?.resourceVersion
       token = metadata?.continue ?? ''
       if (token === '') break
@@ -178,7 +178,7 @@ class Reflecting {
     }
     this.#version = object.metadata.resourceVersion ?? this.#version
     if (type === 'BOOKMARK') return
-    const key = keyOf(object)
+    const key = kubeKey(object)
     if (type === 'DELETED') this.objects.delete(key)
     else this.objects.set(key, this.#shape(object))
     this.#tell(key)

@@ -56,7 +56,7 @@ function readOption(word: string, rest: string[], command: CommandRow, reading: 
   const name = equals < 0 ? word : word.slice(0, equals)
   const value = equals < 0 ? null : word.slice(equals + 1)
   const wish = WISHES[name]
-  const target = targetOf(name, command)
+  const target = namedOption(name, command)
   if (wish !== undefined) {
     // Help and version take precedence over a check, in any order.
     reading.wish = wish === 'check' ? (reading.wish ?? wish) : wish
@@ -99,7 +99,7 @@ function nextValue(rest: string[]): string | undefined {
   return rest[0] === undefined || /^--?[a-z]/.test(rest[0]) ? undefined : rest.shift()
 }
 
-function targetOf(name: string, command: CommandRow): Target | null {
+function namedOption(name: string, command: CommandRow): Target | null {
   const flag = Object.hasOwn(command.flags, name) ? command.flags[name] : undefined
   if (flag !== undefined) return { name, isSetting: false, takesValue: flag.placeholder !== null }
   return settingOptions(command).includes(name) ? { name, isSetting: true, takesValue: true } : null

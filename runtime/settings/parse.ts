@@ -7,7 +7,7 @@ import ipaddr from 'ipaddr.js'
 import { parseKafkaUrl } from '../../ports/event-log/kafka/url.ts'
 import { parseClickHouseUrl } from '../../ports/facts/engine/clickhouse-url.ts'
 import { parseRedisUrl, RedisUrlError } from '../../ports/hot-state/redis/url.ts'
-import { isBrand, isPlainBase, isPlainOrigin } from '../../domain/host.ts'
+import { isBrand, isPlainBase, isPlainOrigin, unusable } from '../../domain/host.ts'
 import { PLANS } from '../../domain/model.ts'
 import { LOG_FORMATS, LOG_LEVELS } from '../logger.ts'
 import type { LogFormat, LogLevel } from '../logger.ts'
@@ -31,9 +31,9 @@ const MAX_TEXT_CHARS = 4_096
 
 export const parseListen: SettingParser<ListenAddress> = (text) => {
   const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9.-]+)|\*?):(\d{1,5})$/.exec(text)
-  if (match === null) return refused('must be HOST:PORT, as in 127.0.0.1:8080 or [::1]:8080')
+  if (match === null) return unusable('must be HOST:PORT, as in 127.0.0.1:8080 or [::1]:8080')
   const port = Number(match[3])
-  if (port > MAX_PORT) return refused(`has a port above ${MAX_PORT}`)
+  if (port > MAX_PORT) return unusable(`has a port above ${MAX_PORT}`)
   return accepted({ host: match[1] ?? match[2] ?? '::', port })
 }
 
@@ -41,18 +41,18 @@ export const parseListen: SettingParser<ListenAddress> = (text) => {
 export const parseBaseUrl: SettingParser<string> = (text) => {
   const url = plainHttpUrl(text)
   const base = url === null ? '' : url.origin + withoutSlashes(url.pathname)
-  if (base === '') return refused('must be an address such as https://whence.acme.dev')
+  if (base === '') return unusable('must be an address such as https://whence.acme.dev')
   // It is used in shell scripts, URLs and pages.
   return isPlainBase(base)
     ? accepted(base)
-    : refused('must have a plain host, and a path of letters, digits and . _ ~ - % alone')
+    : unusable('must have a plain host, and a path of letters, digits and . _ ~ - % alone')
 }
 
 /** Only scheme, host and port: the provider's documented path is added. */
 export const parseOriginUrl: SettingParser<string> = (text) => {
   const url = plainHttpUrl(text)
   if (url === null || url.pathname !== '/' || !isPlainOrigin(url.origin)) {
-    return refused('must be scheme, host and port alone, as in http://127.0.0.1:8090')
+    return unusable('must be scheme, host and port alone, as in http://127.0.0.1:8090')
   }
   return accepted(url.origin)
 }
@@ -64,10 +64,10 @@ export function parseEngineUrl(schemes: readonly string[]): SettingParser<Engine
     const scheme = match?.[1] ?? ''
     const location = match?.[2] ?? ''
     if (!schemes.includes(scheme)) {
-      return refused(`must begin with ${schemes.map((name) => `${name}:`).join(' or ')}`)
+      return unusable(`must begin with ${schemes.map((name) => `${name}:`).join(' or ')}`)
     }
     const why = addressProblem(scheme, text)
-    return why === null ? accepted({ scheme, url: text, location }) : refused(why)
+    return why === null ? accepted({ scheme, url: text, location }) : unusable(why)
   }
 }
 
@@ -92,7 +92,7 @@ function redisProblem(text: string): string | null {
 
 /** A folder or file; not checked here. */
 export const parsePath: SettingParser<string> = (text) =>
-  text.includes('\0') || text.length > MAX_TEXT_CHARS ? refused('is not a path') : accepted(text)
+  text.includes('\0') || text.length > MAX_TEXT_CHARS ? unusable('is not a path') : accepted(text)
 
 /** Networks in CIDR notation or single addresses, separated by commas. */
 export const parseNetworks: SettingParser<readonly string[]> = (text) => {
@@ -101,7 +101,7 @@ export const parseNetworks: SettingParser<readonly string[]> = (text) => {
     .map((part) => part.trim())
     .filter((part) => part !== '')
   const wrong = networks.findIndex((network) => !ipaddr.isValidCIDR(network) && !isAddress(network))
-  if (wrong >= 0) return refused(`entry ${wrong + 1} is not a network, as in 10.0.0.0/8`)
+  if (wrong >= 0) return unusable(`entry ${wrong + 1} is not a network, as in 10.0.0.0/8`)
   return accepted(networks)
 }
 
@@ -109,7 +109,7 @@ export const parseNetworks: SettingParser<readonly string[]> = (text) => {
 export const parseBrand: SettingParser<string> = (text) =>
   isBrand(text)
     ? accepted(text)
-    : refused('must be lower-case words joined by single hyphens, begins with a letter and has at most 31 characters')
+    : unusable('must be lower-case words joined by single hyphens, begins with a letter and has at most 31 characters')
 
 export const parseLogLevel: SettingParser<LogLevel> = parseChoice(LOG_LEVELS)
 
@@ -122,22 +122,22 @@ export const parsePrices: SettingParser<Readonly<Record<string, unknown>>> = (te
   try {
     value = JSON.parse(text)
   } catch {
-    return refused(hint)
+    return unusable(hint)
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return refused(hint)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return unusable(hint)
   const plans: readonly string[] = PLANS
-  if (!Object.keys(value).every((key) => plans.includes(key))) return refused(hint)
+  if (!Object.keys(value).every((key) => plans.includes(key))) return unusable(hint)
   return accepted(value as Readonly<Record<string, unknown>>)
 }
 
 export const parseSecret: SettingParser<string> = (text) =>
-  text.length > MAX_TEXT_CHARS ? refused(`has more than ${MAX_TEXT_CHARS} characters`) : accepted(text)
+  text.length > MAX_TEXT_CHARS ? unusable(`has more than ${MAX_TEXT_CHARS} characters`) : accepted(text)
 
 /** A whole number from `min` to `max`. */
 export function parseCount({ min, max }: { readonly min: number; readonly max: number }): SettingParser<number> {
   return (text) => {
     const count = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
-    return count >= min && count <= max ? accepted(count) : refused(`must be a whole number from ${min} to ${max}`)
+    return count >= min && count <= max ? accepted(count) : unusable(`must be a whole number from ${min} to ${max}`)
   }
 }
 
@@ -145,7 +145,7 @@ export function parseCount({ min, max }: { readonly min: number; readonly max: n
 export function parseChoice<T extends string>(choices: readonly T[]): SettingParser<T> {
   return (text) => {
     const choice = choices.find((candidate) => candidate === text)
-    return choice === undefined ? refused(`must be one of ${choices.join(', ')}`) : accepted(choice)
+    return choice === undefined ? unusable(`must be one of ${choices.join(', ')}`) : accepted(choice)
   }
 }
 
@@ -172,8 +172,4 @@ function isAddress(text: string): boolean {
 
 function accepted<T>(value: T): ParsedSetting<T> {
   return { ok: true, value }
-}
-
-function refused(why: string): { readonly ok: false; readonly why: string } {
-  return { ok: false, why }
 }

@@ -38,15 +38,15 @@ export type SettingsOutcome =
 /** `argv` is what follows the command. Options override variables; an empty variable counts as absent. */
 export function compileSettings(command: string, argv: readonly string[], env: Environment): SettingsOutcome {
   const row = commandNamed(command)
-  if (row === null) return refused([unknownCommand(command)])
+  if (row === null) return problemsOutcome([unknownCommand(command)])
   const given = readArguments(argv, row)
   if (given.wish === 'help') return { kind: 'help', text: commandHelp(command, row) }
   if (given.wish === 'version') return { kind: 'version' }
   const problems: SettingProblem[] = [...given.problems, ...unknownVariables(env)]
-  const texts = textsOf(row, given.options, env)
+  const texts = settingTexts(row, given.options, env)
   const settings = parseAll(row, texts, problems)
   problems.push(...crossChecks(command, row, texts))
-  if (problems.length > 0) return refused(problems)
+  if (problems.length > 0) return problemsOutcome(problems)
   return {
     kind: given.wish === 'check' ? 'check' : 'run',
     settings,
@@ -98,7 +98,7 @@ function rowOf(name: SettingName): SettingRow<unknown> {
   return SETTINGS[name]
 }
 
-function textsOf(command: CommandRow, options: ReadonlyMap<string, string>, env: Environment): SettingTexts {
+function settingTexts(command: CommandRow, options: ReadonlyMap<string, string>, env: Environment): SettingTexts {
   const texts = new Map<SettingName, SettingText>()
   const above: FallbackSource = {
     hasFolders: command.engines !== 'servers',
@@ -216,7 +216,7 @@ function unknownMessage(what: string, name: string, known: readonly string[]): s
     : `is not a ${what} that whence knows; did you mean ${meant}?`
 }
 
-function refused(problems: readonly SettingProblem[]): SettingsOutcome {
+function problemsOutcome(problems: readonly SettingProblem[]): SettingsOutcome {
   const lines = problems.map(({ name, message }) => `  ${name} ${message}`)
   return { kind: 'problems', problems, text: ['These settings are wrong:', ...lines, ''].join('\n') }
 }

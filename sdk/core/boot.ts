@@ -30,7 +30,7 @@ export function boot(options: PageOptions): Whence {
       return scope
     },
   }
-  if (DEBUG) debug.checkPage(page, consent)
+  if (DEBUG) debug.explainPage(page, consent)
   const { whence } = page.scopeOf()
   watchPage(page, spa !== undefined)
   return whence

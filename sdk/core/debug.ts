@@ -27,7 +27,7 @@ export function checkTag({ dataset }: HTMLScriptElement): void {
   if (!dataset['project']) warn('The script tag has no data-project: give it the ID of your website.')
 }
 
-export function checkPage(page: Page, consent: string): void {
+export function explainPage(page: Page, consent: string): void {
   if (!isSecureContext) warn('The page is not secure, so nothing is counted: serve it over https.')
   if (consent === 'required') say('Waiting for consent: call whence.grant() when the visitor agrees.')
   else if (consent === 'denied')

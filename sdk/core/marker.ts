@@ -21,7 +21,7 @@ export const markerName = (website: string, urlId: string) => `${PREFIX}${websit
 /**
  * The receipt in the page's marker. Null if there is no marker yet, or a broken one: the visit then has no predecessor.
  */
-export async function readReceipt(root: FileSystemDirectoryHandle, name: string): Promise<string | null> {
+export async function readKeptReceipt(root: FileSystemDirectoryHandle, name: string): Promise<string | null> {
   try {
     const file = await (await root.getFileHandle(name)).getFile()
     // The service checks whether it is a receipt, but it accepts only text.

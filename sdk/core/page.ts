@@ -13,7 +13,7 @@ export const hasGpc = () => !!(navigator as Navigator & { globalPrivacyControl?:
 /** Does what consent and the page's options allow by now; harmless to repeat. */
 export function resume(page: Page): void {
   for (const scope of page.scopes.values()) if (scope.isDue) void scope.count()
-  if (document.querySelector(commandsOf(page))) void loadExtras(page)
+  if (document.querySelector(commandsOf(page))) void extrasOf(page)
 }
 
 /**
@@ -24,7 +24,7 @@ export function watchPage(page: Page, hasRoutes: boolean): void {
   addEventListener('DOMContentLoaded', () => resume(page))
   // Commands that the page adds later are noticed when the pointer comes near one.
   addEventListener('pointerover', ({ target }) => {
-    if ((target as Element).closest?.(commandsOf(page))) void loadExtras(page)
+    if ((target as Element).closest?.(commandsOf(page))) void extrasOf(page)
   })
   const { navigation } = window as Window & { navigation?: EventTarget }
   // Browsers without the Navigation API get one visit per document: wrapping the page's history is not worth the risk.
@@ -41,7 +41,7 @@ export function watchPage(page: Page, hasRoutes: boolean): void {
  * Loads the extras once per document. Null if they are blocked, unreachable, or were altered on the way. They also load
  * without consent, for copy buttons; what they send and fill depends on consent.
  */
-export function loadExtras(page: Page): Promise<Extras | null> {
+export function extrasOf(page: Page): Promise<Extras | null> {
   return (page.loading ??= new Promise<Extras | null>((resolve) => {
     setTimeout(() => resolve(null), EXTRAS_MS)
     load(page, (extras) => {
@@ -49,7 +49,7 @@ export function loadExtras(page: Page): Promise<Extras | null> {
       page.loading = Promise.resolve((page.extras = extras))
       resolve(extras)
       extras.attend(page)
-    }).catch(report)
+    }).catch(reportProblem)
   }))
 }
 
@@ -58,6 +58,6 @@ const commandsOf = ({ tagAttributes: { commands = '' } }: Page) =>
   `:is([data-whence-command],[data-whence-copy],${commands})`
 
 /** Problems are for the page's owner, who sees them with `data-debug`; the page itself never sees an error. */
-export const report = (problem: unknown) => {
+export const reportProblem = (problem: unknown) => {
   if (DEBUG) debug.explainFailure(problem)
 }

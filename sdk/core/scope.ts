@@ -4,9 +4,9 @@
 
 import type { Scope, ServiceAnswer, Page } from './types.ts'
 import * as debug from './debug.ts'
-import { markerName, openStorage, readReceipt, removeMarkers, writeMarker } from './marker.ts'
+import { markerName, openStorage, readKeptReceipt, removeMarkers, writeMarker } from './marker.ts'
 import { request } from './net.ts'
-import { loadExtras, report, resume } from './page.ts'
+import { extrasOf, reportProblem, resume } from './page.ts'
 import { beginVisit, completeVisit, memoryKey, rememberLanding } from './visit.ts'
 import type { Whence } from '../whence.d.ts'
 
@@ -31,7 +31,7 @@ export function createScope(page: Page, project: string): Scope {
     const send = (leaving?: Event): unknown => (sent ??= scope.send('v1/visits', body, !!leaving))
     // A visitor who leaves is counted with what is known by then. Once the visit is sent this does nothing.
     addEventListener('pagehide', send)
-    body.previous_receipt = await readReceipt(root, name)
+    body.previous_receipt = await readKeptReceipt(root, name)
     await completeVisit(page, scope, body)
     // If the answer is no marker, the next line throws, and the visit is abandoned.
     const { marker } = (await send()) as { marker: IssuedMarker }
@@ -57,7 +57,7 @@ export function createScope(page: Page, project: string): Scope {
       scope.isDue = !page.isAllowed
       if (!scope.isDue && !counted.has(location.pathname)) {
         counted.add(location.pathname)
-        scope.running = scope.running.then(visit).catch(report)
+        scope.running = scope.running.then(visit).catch(reportProblem)
       }
       return scope.running as Promise<void>
     },
@@ -90,10 +90,10 @@ function interfaceOf(page: Page, scopeOf: () => Scope, project: string): Whence 
     },
     deny: () => {
       page.isAllowed = false
-      for (const scope of page.scopes.values()) scope.forget().catch(report)
+      for (const scope of page.scopes.values()) scope.forget().catch(reportProblem)
     },
-    handoff: async () => (await loadExtras(page))?.handoff(scopeOf()) ?? null,
-    command: async (text) => (await (await loadExtras(page))?.command(scopeOf(), text)) ?? text,
+    handoff: async () => (await extrasOf(page))?.handoff(scopeOf()) ?? null,
+    command: async (text) => (await (await extrasOf(page))?.command(scopeOf(), text)) ?? text,
     fill: (text) => page.extras?.fill(scopeOf(), text) ?? text,
     adapter: (name, read) => scopeOf().adapters.set(name, read),
     scope: (name) => page.scopeOf(name).whence,

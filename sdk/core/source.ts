@@ -19,7 +19,7 @@ export interface PageView {
  * the tab remembers, as JSON; it may throw, as blocked storage does.
  */
 export function landingOf(page: PageView, gpc: boolean, recall: () => string | null): Landing {
-  const seen = observe(page, gpc)
+  const seen = readLanding(page, gpc)
   const campaign = campaignOf(seen)
   try {
     const earlier = JSON.parse(recall() ?? '') as Landing
@@ -39,7 +39,7 @@ export function originAndPath(url: string): string | undefined {
   return firstGroup(/^(https?:\/\/[^?#]+)/, url)
 }
 
-function observe({ url, referrer, nowMs }: PageView, gpc: boolean): Landing {
+function readLanding({ url, referrer, nowMs }: PageView, gpc: boolean): Landing {
   const utm: Record<string, string> = {}
   const clicks: Record<string, string> = {}
   for (const [name, value] of new URL(url).searchParams) {

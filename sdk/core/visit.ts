@@ -5,7 +5,7 @@ import { readClient } from './client.ts'
 import { cookieReader } from './cookies.ts'
 import type { Added, BrowserConfig } from './identities.ts'
 import { areTagsReady, readIdentities } from './identities.ts'
-import { hasGpc, loadExtras } from './page.ts'
+import { hasGpc, extrasOf } from './page.ts'
 import type { Landing } from './landing.ts'
 import type { PageView } from './source.ts'
 import { campaignOf, landingOf, originAndPath } from './source.ts'
@@ -43,7 +43,7 @@ export async function completeVisit(page: Page, scope: Scope, body: VisitBody): 
   identify()
   await waitForTags(config, scope)
   const needsExtras = !body.gpc && (adapters.size || /gad_|gclid|braid/.test(campaignOf(landing)))
-  identify(needsExtras ? await (await loadExtras(page))?.added(landing, adapters) : undefined)
+  identify(needsExtras ? await (await extrasOf(page))?.added(landing, adapters) : undefined)
 }
 
 /** The page's default ID: the beginning of the digest of origin and path. */

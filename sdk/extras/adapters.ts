@@ -17,18 +17,18 @@ type Adapters = ReadonlyMap<string, () => CustomFields | Promise<CustomFields>>
 export async function readAdapters(adapters: Adapters): Promise<Record<string, CustomFields> | undefined> {
   const late = new Promise<undefined>((resolve) => setTimeout(resolve, ADAPTER_MS))
   const named = [...adapters].filter(([name]) => NAME.test(name)).slice(0, CUSTOM_ADAPTERS)
-  const answers = await Promise.all(named.map(([, read]) => Promise.race([attempt(read), late])))
+  const answers = await Promise.all(named.map(([, read]) => Promise.race([readSafely(read), late])))
   const custom: Record<string, CustomFields> = {}
   let roomChars = CUSTOM_CHARS
   named.forEach(([name], index) => {
-    const fields = fieldsOf(answers[index])
+    const fields = customFields(answers[index])
     roomChars -= JSON.stringify(fields).length
     if (roomChars > 0 && Object.keys(fields).length) custom[name] = fields
   })
   return Object.keys(custom).length ? custom : undefined
 }
 
-async function attempt(read: () => unknown): Promise<unknown> {
+async function readSafely(read: () => unknown): Promise<unknown> {
   try {
     return await read()
   } catch {
@@ -36,7 +36,7 @@ async function attempt(read: () => unknown): Promise<unknown> {
   }
 }
 
-function fieldsOf(answer: unknown): CustomFields {
+function customFields(answer: unknown): CustomFields {
   const fields = Object.entries(Object(answer) as object).filter(
     ([name, value]) => NAME.test(name) && isSendable(value),
   )

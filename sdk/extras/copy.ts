@@ -9,7 +9,7 @@ import type { CopyDetail } from '../whence.d.ts'
 const MARKED = '[data-whence-command]'
 
 /** Selectors of the page's commands and copy buttons. `:is` ignores errors in the page's own selector. */
-const commandsOf = ({ tagAttributes: { commands = '' } }: Page) => `:is(${MARKED},${commands})`
+const commandElements = ({ tagAttributes: { commands = '' } }: Page) => `:is(${MARKED},${commands})`
 const buttonsOf = ({ tagAttributes: { copyButtons = '' } }: Page) => `:is([data-whence-copy],${copyButtons})`
 
 /** What the listeners need of the handoffs. */
@@ -23,17 +23,17 @@ export function attend(page: Page, tokens: HandoffTokens): void {
   const filled = (element: HTMLElement) => fillElement(page, tokens, element)
   addEventListener(
     'click',
-    guarded((event) => copyForButton(page, event, filled)),
+    safeListener((event) => copyForButton(page, event, filled)),
     true,
   )
   // Last in line, so that what the page itself puts on the clipboard is seen and kept.
   addEventListener(
     'copy',
-    guarded((event) => refillCopy(page, event as ClipboardEvent, filled)),
+    safeListener((event) => refillCopy(page, event as ClipboardEvent, filled)),
   )
-  const onIntent = guarded(({ target }) => {
+  const onIntent = safeListener(({ target }) => {
     const element = commandNear(page, target)
-    if (element) void ask(scopeOf(page, element), false)
+    if (element) void ask(elementScope(page, element), false)
   })
   addEventListener('pointerover', onIntent, true)
   addEventListener('focusin', onIntent, true)
@@ -52,10 +52,10 @@ export function attend(page: Page, tokens: HandoffTokens): void {
     for (const { target, isIntersecting } of entries) {
       if (!isIntersecting) continue
       inView.unobserve(target)
-      void ask(scopeOf(page, target as HTMLElement), true)
+      void ask(elementScope(page, target as HTMLElement), true)
     }
   })
-  for (const element of document.querySelectorAll(commandsOf(page))) inView.observe(element)
+  for (const element of document.querySelectorAll(commandElements(page))) inView.observe(element)
 }
 
 /** How to fill a command at this place of the page. */
@@ -67,20 +67,20 @@ export function fillOptionsAt(element: HTMLElement): FillOptions {
 }
 
 /** The scope that the element belongs to; one that is new is counted like the script tag's. */
-const scopeOf = (page: Page, element: HTMLElement) => page.scopeOf(element.dataset['whenceProject'])
+const elementScope = (page: Page, element: HTMLElement) => page.scopeOf(element.dataset['whenceProject'])
 
 /** The command as the page shows it. */
-const shownOf = (element: HTMLElement) =>
+const shownText = (element: HTMLElement) =>
   (element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement
     ? element.value
     : element.innerText
   ).trim()
 
 function fillElement(page: Page, tokens: HandoffTokens, element: HTMLElement): string {
-  const shown = shownOf(element)
+  const shown = shownText(element)
   const options = { ...fillOptionsAt(element), isOwnScript: element.matches(MARKED) ? undefined : ownScripts(page) }
   const template = element.dataset['whenceTemplate'] ?? shown
-  return tokens.fill(scopeOf(page, element), template, options) ?? withoutPlaceholder(shown)
+  return tokens.fill(elementScope(page, element), template, options) ?? withoutPlaceholder(shown)
 }
 
 /**
@@ -100,15 +100,15 @@ function ownScripts({ serviceUrl, tagAttributes: { scriptHosts } }: Page): (url:
 /** The command that contains the event's target, or that belongs to its button. */
 function commandNear(page: Page, target: EventTarget | null): HTMLElement | null {
   if (!(target instanceof Element)) return null
-  const marked = target.closest<HTMLElement>(commandsOf(page))
+  const marked = target.closest<HTMLElement>(commandElements(page))
   const button = target.closest<HTMLElement>(buttonsOf(page))
   if (marked || !button) return marked
   const selector = button.dataset['whenceCopy']
   if (selector) return document.querySelector(selector)
   // Without a selector: the command in the smallest block around the button that contains one.
   let block: Element | null = button
-  while (block && !block.querySelector(commandsOf(page))) block = block.parentElement
-  return block && block.querySelector(commandsOf(page))
+  while (block && !block.querySelector(commandElements(page))) block = block.parentElement
+  return block && block.querySelector(commandElements(page))
 }
 
 /**
@@ -152,8 +152,8 @@ function refillCopy(page: Page, event: ClipboardEvent, filled: (element: HTMLEle
   const copied = defaultPrevented ? clipboardData?.getData('text/plain') : selectedText(event.target)
   if (!clipboardData || !copied || copied.includes('wht_')) return
   let text = copied
-  for (const element of document.querySelectorAll<HTMLElement>(commandsOf(page))) {
-    const shown = shownOf(element)
+  for (const element of document.querySelectorAll<HTMLElement>(commandElements(page))) {
+    const shown = shownText(element)
     // Elsewhere on the page the same words are prose, unless nothing else is copied.
     const isMeant = copied.trim() === shown || getSelection()?.containsNode(element, true)
     // A function, because a command may contain what `replace` treats as a pattern.
@@ -172,7 +172,7 @@ function selectedText(target: EventTarget | null): string {
 }
 
 /** A listener that cannot throw into the page, whose own behaviour stays. */
-function guarded(listener: (event: Event) => void): (event: Event) => void {
+function safeListener(listener: (event: Event) => void): (event: Event) => void {
   return (event) => {
     try {
       listener(event)

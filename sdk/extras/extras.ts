@@ -3,7 +3,7 @@
 import { readAdapters } from './adapters.ts'
 import { attend, fillOptionsAt } from './copy.ts'
 import { createHandoffs } from './handoff.ts'
-import { report } from '../core/page.ts'
+import { reportProblem } from '../core/page.ts'
 import type { Extras } from '../core/types.ts'
 import { sessionAttributes } from './session-attributes.ts'
 
@@ -22,7 +22,7 @@ export const extras: Extras = {
     try {
       attend(page, handoffs)
     } catch (error) {
-      report(error)
+      reportProblem(error)
     }
   },
 }

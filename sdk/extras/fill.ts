@@ -87,9 +87,9 @@ function placeIn(
   options: FillOptions,
 ): TokenPlace | undefined {
   const { isWindows, isOwnScript } = options
-  const name = nameOf(command)
+  const name = programName(command)
   const shape = name && shapeOf(command, name)
-  if (!shape || (isOwnScript && !addressesOf(command).some(isOwnScript))) return undefined
+  if (!shape || (isOwnScript && !commandAddresses(command).some(isOwnScript))) return undefined
   if (shape === 'hook') return { at: lastEnd(command), inserted: ` --handoff ${token}` }
   if (shape === 'package' && isWindows) return undefined
   // sudo and doas start with an empty environment, but pass on what env sets.
@@ -103,7 +103,7 @@ interface Name {
   readonly isRoot: boolean
 }
 
-function nameOf({ words }: SimpleCommand): Name | undefined {
+function programName({ words }: SimpleCommand): Name | undefined {
   let isRoot = false
   for (let index = 0; index < words.length; index++) {
     const word = words[index]
@@ -136,9 +136,9 @@ function runsPackage({ text: manager }: Word, operands: readonly Word[]): boolea
 }
 
 /** The web addresses in a command and in what feeds it, including those inside a substitution. */
-function addressesOf({ words, feeder }: SimpleCommand): string[] {
+function commandAddresses({ words, feeder }: SimpleCommand): string[] {
   const own = words.flatMap(({ text }) => text.match(WEB_ADDRESS) ?? [])
-  return feeder ? [...addressesOf(feeder), ...own] : own
+  return feeder ? [...commandAddresses(feeder), ...own] : own
 }
 
 const lastEnd = ({ words }: SimpleCommand) => words.at(-1)?.end ?? 0

@@ -7,7 +7,7 @@ import { expect } from 'chai'
 
 import type { ApiDeps } from '../../api/deps.ts'
 import type { CheckedRequest } from '../../api/collection/pipeline.ts'
-import { isRefusal, recall, refOf, requireReceipt, statesOf } from '../../api/collection/receipts.ts'
+import { isRefusal, recall, receiptRef, requireReceipt, statesOf } from '../../api/collection/receipts.ts'
 import { issueReceipt, readReceipt, type ReceiptClaims } from '../../domain/receipt.ts'
 import type { KnownState } from '../../domain/collection/resolve.ts'
 import type { ReceiptFactsRow } from '../../ports/facts/query-rows.ts'
@@ -104,8 +104,8 @@ describe('the states of receipts', () => {
     expect(parts.asked).to.deep.equal([['receiptFacts', { website: WEBSITE, visit_ids: ids }]])
     expect(parts.lookups).to.deep.equal(['receipts'])
     expect(parts.learnt).to.deep.equal([
-      [{ ...refOf(WEBSITE, OTHER), previous: null }, 'active'],
-      [{ ...refOf(WEBSITE, THIRD), previous: null }, 'issued'],
+      [{ ...receiptRef(WEBSITE, OTHER), previous: null }, 'active'],
+      [{ ...receiptRef(WEBSITE, THIRD), previous: null }, 'issued'],
     ])
   })
 
@@ -119,15 +119,17 @@ describe('the states of receipts', () => {
     parts.hot = new Map([[OTHER.visitId, 'active']])
     parts.rows = [row(ONE, { is_active: true, previous_visit_id: OTHER.visitId })]
     expect(await parts.states(ONE, OTHER)).to.deep.equal({ [ONE.visitId]: 'active', [OTHER.visitId]: 'revoked' })
-    const previous = refOf(WEBSITE, OTHER)
-    expect(parts.learnt).to.deep.equal([[{ ...refOf(WEBSITE, ONE), previous }, 'active']])
+    const previous = receiptRef(WEBSITE, OTHER)
+    expect(parts.learnt).to.deep.equal([[{ ...receiptRef(WEBSITE, ONE), previous }, 'active']])
   })
 
   it('leave alone what one that is only issued would replace', async () => {
     parts.hot = new Map([[OTHER.visitId, 'active']])
     parts.rows = [row(ONE, { previous_visit_id: OTHER.visitId })]
     expect(await parts.states(ONE, OTHER)).to.deep.equal({ [ONE.visitId]: 'issued', [OTHER.visitId]: 'active' })
-    expect(parts.learnt).to.deep.equal([[{ ...refOf(WEBSITE, ONE), previous: refOf(WEBSITE, OTHER) }, 'issued']])
+    expect(parts.learnt).to.deep.equal([
+      [{ ...receiptRef(WEBSITE, ONE), previous: receiptRef(WEBSITE, OTHER) }, 'issued'],
+    ])
   })
 
   it('are revoked for one that was, and one that was active before has revoked what it replaced', async () => {
@@ -140,8 +142,8 @@ describe('the states of receipts', () => {
       [OTHER.visitId]: 'revoked',
       [THIRD.visitId]: 'revoked',
     })
-    const one = { ...refOf(WEBSITE, ONE), previous: refOf(WEBSITE, OTHER) }
-    const third = { ...refOf(WEBSITE, THIRD), previous: refOf(WEBSITE, issue(4).claims) }
+    const one = { ...receiptRef(WEBSITE, ONE), previous: receiptRef(WEBSITE, OTHER) }
+    const third = { ...receiptRef(WEBSITE, THIRD), previous: receiptRef(WEBSITE, issue(4).claims) }
     expect(parts.learnt).to.deep.equal([
       [one, 'active'],
       [one, 'revoked'],
@@ -152,7 +154,7 @@ describe('the states of receipts', () => {
   it('have an unknown predecessor if the activation is in ClickHouse before its visit', async () => {
     parts.rows = [row(ONE, { is_active: true, is_recorded: false })]
     expect(await parts.states(ONE)).to.deep.equal({ [ONE.visitId]: 'predecessor_unknown' })
-    expect(parts.learnt).to.deep.equal([[{ ...refOf(WEBSITE, ONE), previous: 'unknown' }, 'active']])
+    expect(parts.learnt).to.deep.equal([[{ ...receiptRef(WEBSITE, ONE), previous: 'unknown' }, 'active']])
   })
 
   it('are asked again for one whose predecessor is unknown, which is active although its activation may not be there', async () => {
@@ -196,8 +198,8 @@ describe('the states of receipts', () => {
         [OTHER.visitId]: 'revoked',
         [THIRD.visitId]: 'revoked',
       })
-      const previous = refOf(WEBSITE, OTHER)
-      expect(parts.learnt).to.deep.equal([[{ ...refOf(WEBSITE, THIRD), previous }, 'active']])
+      const previous = receiptRef(WEBSITE, OTHER)
+      expect(parts.learnt).to.deep.equal([[{ ...receiptRef(WEBSITE, THIRD), previous }, 'active']])
     })
 
     it('are undecided also where ClickHouse alone knows that it was active and is revoked', async () => {
@@ -238,8 +240,8 @@ describe('the states of receipts', () => {
       [unheard.visitId]: 'undecided',
     })
     expect(parts.learnt).to.deep.equal([
-      [{ ...refOf(WEBSITE, OTHER), previous: null }, 'active'],
-      [{ ...refOf(WEBSITE, THIRD), previous: null }, 'revoked'],
+      [{ ...receiptRef(WEBSITE, OTHER), previous: null }, 'active'],
+      [{ ...receiptRef(WEBSITE, THIRD), previous: null }, 'revoked'],
     ])
   })
 
@@ -259,10 +261,10 @@ describe('the states of receipts', () => {
   it('of an activation are what ClickHouse says, and unknown while it is away', async () => {
     parts.rows = [row(ONE, { is_active: true })]
     parts.isBehind = true
-    expect([...(await recall([refOf(WEBSITE, ONE)], parts.deps))]).to.deep.equal([[ONE.visitId, 'active']])
-    expect(parts.learnt).to.deep.equal([[{ ...refOf(WEBSITE, ONE), previous: null }, 'active']])
+    expect([...(await recall([receiptRef(WEBSITE, ONE)], parts.deps))]).to.deep.equal([[ONE.visitId, 'active']])
+    expect(parts.learnt).to.deep.equal([[{ ...receiptRef(WEBSITE, ONE), previous: null }, 'active']])
     parts.rows = new Error('away')
-    expect([...(await recall([refOf(WEBSITE, ONE)], parts.deps))]).to.deep.equal([])
+    expect([...(await recall([receiptRef(WEBSITE, ONE)], parts.deps))]).to.deep.equal([])
     expect(parts.warnings).to.deep.equal([[{ err: parts.rows }, 'receipts could not be looked up']])
   })
 

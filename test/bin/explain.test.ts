@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 
 import { deliveryLines } from '../../bin/tools/explain/deliveries.ts'
-import { tell } from '../../bin/tools/explain/explain-text.ts'
+import { explainText } from '../../bin/tools/explain/explain-text.ts'
 import type { Explanation } from '../../bin/tools/explain/explanation.ts'
 import { startGoogleAdsStandIn } from '../../stand-ins/google-ads.ts'
 import { startGoogleOauthStandIn } from '../../stand-ins/google-oauth.ts'
@@ -114,7 +114,7 @@ describe('the explanation of an install that is pending', () => {
   } as unknown as Explanation
 
   it('says what is not known yet and until when it is decided, and claims no visit', () => {
-    const text = tell(explanation, AT_MS + 5_000)
+    const text = explainText(explanation, AT_MS + 5_000)
     expect(text).to.match(/^  result     pending: .*could not be read.* within an hour$/m)
     expect(text).to.match(
       new RegExp(`^     visit ${VISIT} of 2026-11-21 11:59:00\\.000: undecided, .*cannot be told yet$`, 'm'),

@@ -8,7 +8,7 @@ import { PROVIDER_IDS } from '../../domain/providers/index.ts'
 import type { Job } from '../../domain/records.ts'
 import type { DestinationContext, ProviderReply, ProviderRequest } from '../../delivery/providers/provider.ts'
 import { ga4 } from '../../delivery/providers/ga4.ts'
-import { targetOf } from '../../delivery/exchange/send.ts'
+import { requestTarget } from '../../delivery/exchange/send.ts'
 import { checkGa4Hit } from '../../stand-ins/ga4-rules.ts'
 import {
   API_SECRET,
@@ -71,7 +71,7 @@ describe('the GA4 request', () => {
       detail: 'original session, timestamp inside that session; GA4 can join it to the session',
       secrets: [API_SECRET, CLIENT_ID, '1795168500'],
     })
-    expect(targetOf(request)).to.equal(
+    expect(requestTarget(request)).to.equal(
       `/mp/collect?measurement_id=${MEASUREMENT_ID}&api_secret=canary%2Bsecret%2Fof%3Dacme`,
     )
   })

@@ -76,6 +76,8 @@ describe('reading a record', () => {
       for (const text of other) expect(readRecord(kind, text).kind, text).to.equal('unreadable')
       fc.assert(
         fc.property(fc.json(), fc.string(), (json, body) => {
+          // By chance it may say that a later release wrote it, which is not what is asked here.
+          fc.pre(!/^\{"v":[1-9]/.test(json))
           expect(readRecord(kind, json).kind).to.equal('unreadable')
           expect(readRecord(kind, `${json}\n${body}`).kind).to.equal('unreadable')
         }),

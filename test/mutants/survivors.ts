@@ -29,7 +29,6 @@ const PLAN = 'delivery/dispatch/plan.ts'
 const FIRSTS = 'delivery/dispatch/first-records.ts'
 const BATCH = 'delivery/facts-writer/fact-batch.ts'
 
-const NO_DESTINATION = 'A text in the place of a destination has no name, so no plan finds it.'
 const VERY_MILLISECOND = 'It differs in that very millisecond alone; the next look, a moment later, does the same.'
 
 const RESOLUTION: readonly Survivor[] = [
@@ -222,7 +221,7 @@ const DISPATCH: readonly Survivor[] = [
     {
       file: DECIDE,
       line: 'destinations: deps.catalog().websites.get(install.website)?.destinations ?? [],',
-      reason: NO_DESTINATION,
+      reason: 'A text in the place of a destination has no name, so no plan finds it.',
     },
     'destinations: deps.catalog().websites.get(install.website)?.destinations ?? ["Stryker was here"],',
   ),
@@ -258,14 +257,6 @@ const DISPATCH: readonly Survivor[] = [
       reason: 'No destination has this name, so that it was skipped changes nothing.',
     },
     `return new Set(records.flatMap(({ status, destination }) => (status === 'skipped' ? [destination] : ["Stryker was here"])))`,
-  ),
-  ...survivors(
-    {
-      file: PLAN,
-      line: 'const destinations = catalog.websites.get(website)?.destinations ?? []',
-      reason: NO_DESTINATION,
-    },
-    'const destinations = catalog.websites.get(website)?.destinations ?? ["Stryker was here"]',
   ),
   ...survivors(
     {

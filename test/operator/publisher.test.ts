@@ -17,8 +17,8 @@ import type { ProviderId } from '../../domain/providers/index.ts'
 import { credentialsParts, readIndex } from '../../domain/published/index.ts'
 import { createCredentialStore } from '../../operator/apply/credential-store.ts'
 import { decide, emptyMemory } from '../../operator/decide/decide.ts'
-import { createPublisher, holds } from '../../operator/apply/publisher.ts'
-import { memberOf, unpacked } from '../../runtime/catalog/members.ts'
+import { createPublisher, hasContent } from '../../operator/apply/publisher.ts'
+import { dataMember, unpacked } from '../../runtime/catalog/members.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { publishedProblems, wholeCatalog } from '../../runtime/catalog/whole-catalog.ts'
 import { compile, ga4Destination, organization, secret, website } from '../../fixtures/service/manifests.ts'
@@ -140,8 +140,8 @@ function freshReader({ configMap, objects }: Cluster): { readonly version: strin
   const catalog = fromShards(whole.index.version, whole.texts)
   const found = credentialsParts(whole.index, PLACE, 'ga4').map(({ name, digest }) => {
     const held = objects.get(`Secret/${name}`)
-    const text = unpacked(memberOf(held, 'data', CREDENTIALS_KEY) ?? '')
-    const nonce = Buffer.from(memberOf(held, 'data', NONCE_KEY) ?? '', 'base64').toString()
+    const text = unpacked(dataMember(held, 'data', CREDENTIALS_KEY) ?? '')
+    const nonce = Buffer.from(dataMember(held, 'data', NONCE_KEY) ?? '', 'base64').toString()
     expect(sha256Hex(nonce + text), name).to.equal(digest)
     return text
   })
@@ -290,14 +290,14 @@ describe('publishing', () => {
     const secrets = () => [...cluster.objects.values()].filter(({ kind }) => kind === 'Secret')
     expect(secrets()).to.have.length(1)
     const [only] = secrets()
-    expect(unpacked(memberOf(only, 'data', CREDENTIALS_KEY) ?? ''))
+    expect(unpacked(dataMember(only, 'data', CREDENTIALS_KEY) ?? ''))
       .to.include('token-2')
       .and.not.to.include('token-1')
     cluster.objects.delete(`Secret/${only?.metadata.name ?? ''}`)
     expect(await publisher.credentials.tidy()).to.equal(true)
     await publisher.publish(publishedOf('token-2'))
     expect(freshReader(cluster)?.token).to.equal('token-2')
-    expect(holds({ metadata: { name: 'x' } }, { data: { a: 'b' } })).to.equal(false)
+    expect(hasContent({ metadata: { name: 'x' } }, { data: { a: 'b' } })).to.equal(false)
   })
 })
 

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { createLogger, redactText, redactValue, textLine } from '../../runtime/logger.ts'
+import { createLogger, withoutSecrets, redactValue, textLine } from '../../runtime/logger.ts'
 
 const RECEIPT = 'AZ8xY-_k3fGh5678901234567890abcdefghijklmnA'
 const TOKEN = `wht_${RECEIPT}`
@@ -59,7 +59,7 @@ describe('logger', () => {
   })
 
   it('hides receipts and tokens in any text, messages and errors included', () => {
-    expect(redactText(`a ${RECEIPT} b ${TOKEN}.`)).to.equal('a [receipt] b [token].')
+    expect(withoutSecrets(`a ${RECEIPT} b ${TOKEN}.`)).to.equal('a [receipt] b [token].')
     const { logger, lines } = capture()
     logger.error(
       { err: new Error(`bad ${RECEIPT}`, { cause: new Error(TOKEN) }), note: TOKEN },
@@ -69,8 +69,8 @@ describe('logger', () => {
   })
 
   it('hides passwords in addresses and secrets in queries', () => {
-    expect(redactText('redis://user:hunter2@host:6379')).to.equal('redis://[redacted]@host:6379')
-    expect(redactText('POST /mp/collect?measurement_id=G-1&api_secret=hunter2&x=1')).to.equal(
+    expect(withoutSecrets('redis://user:hunter2@host:6379')).to.equal('redis://[redacted]@host:6379')
+    expect(withoutSecrets('POST /mp/collect?measurement_id=G-1&api_secret=hunter2&x=1')).to.equal(
       'POST /mp/collect?measurement_id=G-1&api_secret=[redacted]&x=1',
     )
   })
@@ -87,7 +87,7 @@ describe('logger', () => {
   })
 
   it('bounds long texts, deep and wide objects, cycles and bytes', () => {
-    expect(redactText('x y '.repeat(10_000)).length).to.be.lessThan(2_100)
+    expect(withoutSecrets('x y '.repeat(10_000)).length).to.be.lessThan(2_100)
     const cycle: Record<string, unknown> = {}
     cycle['self'] = cycle
     expect(JSON.stringify(redactValue(cycle))).to.contain('[deep]')

@@ -1,4 +1,4 @@
-/** What is counted: lengths of functions, lines that are comments, type names declared twice. */
+/** What is counted: lengths of functions, lines that are comments, names of types and of functions declared twice. */
 
 import ts from 'typescript'
 
@@ -33,18 +33,30 @@ export function commentLines({ parsed }: Source): number {
 }
 
 /** Names of types that two or more files declare, each for itself. */
-export function namesDeclaredTwice(sources: readonly Source[]): readonly string[] {
-  const files = new Map<string, Set<string>>()
-  for (const { path, parsed } of sources) {
-    for (const statement of parsed.statements) {
-      if (!isTypeDeclaration(statement)) continue
-      const { text } = statement.name
-      files.set(text, (files.get(text) ?? new Set()).add(path))
-    }
-  }
-  return [...files].flatMap(([name, paths]) => (paths.size > 1 ? [name] : [])).sort()
+export function typesDeclaredTwice(sources: readonly Source[]): readonly string[] {
+  return declaredTwice(sources, (statement) =>
+    ts.isInterfaceDeclaration(statement) || ts.isTypeAliasDeclaration(statement) ? [statement.name.text] : [],
+  )
 }
 
-function isTypeDeclaration(node: ts.Statement): node is ts.InterfaceDeclaration | ts.TypeAliasDeclaration {
-  return ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)
+/** The same of functions, arrow functions included; those inside of another function do not count. */
+export function functionsDeclaredTwice(sources: readonly Source[]): readonly string[] {
+  return declaredTwice(sources, (statement) => {
+    if (ts.isFunctionDeclaration(statement)) return statement.name === undefined ? [] : [statement.name.text]
+    if (!ts.isVariableStatement(statement)) return []
+    return statement.declarationList.declarations.flatMap(({ name, initializer }) =>
+      initializer !== undefined && ts.isArrowFunction(initializer) && ts.isIdentifier(name) ? [name.text] : [],
+    )
+  })
+}
+
+function declaredTwice(
+  sources: readonly Source[],
+  namesIn: (statement: ts.Statement) => readonly string[],
+): readonly string[] {
+  const files = new Map<string, Set<string>>()
+  for (const { path, parsed } of sources) {
+    for (const name of parsed.statements.flatMap(namesIn)) files.set(name, (files.get(name) ?? new Set()).add(path))
+  }
+  return [...files].flatMap(([name, paths]) => (paths.size > 1 ? [name] : [])).sort()
 }

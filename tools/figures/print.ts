@@ -6,7 +6,7 @@
 import { join } from 'node:path'
 
 import { cyclesOf } from './cycles.ts'
-import { commentLines, functionsOf, namesDeclaredTwice } from './measures.ts'
+import { commentLines, functionsDeclaredTwice, functionsOf, typesDeclaredTwice } from './measures.ts'
 import { filesPerFolder, sourcesOf } from './source.ts'
 
 const LONG_FUNCTION_LINES = 60
@@ -24,7 +24,6 @@ function figuresOf(tree: string): readonly (readonly [string, string])[] {
   const longer = functions.filter((each) => each.lines > 1)
   const long = functions.filter((each) => each.lines > LONG_FUNCTION_LINES).length
   const comments = sources.reduce((sum, source) => sum + commentLines(source), 0)
-  const twice = namesDeclaredTwice(product)
   return [
     ['files / lines', `${sources.length} / ${lines}`],
     ['files per folder, median / p95 / most', spread([...filesPerFolder(tree).values()])],
@@ -38,8 +37,13 @@ function figuresOf(tree: string): readonly (readonly [string, string])[] {
     ['import cycles at run time', sizes(cyclesOf(sources, { types: false }))],
     ['import cycles with types', sizes(cyclesOf(sources, { types: true }))],
     ['lines that are comments', percent(comments, lines)],
-    ['type names declared in more than one file', `${twice.length}${twice.length > 0 ? ` (${twice.join(', ')})` : ''}`],
+    ['type names declared in more than one file', counted(typesDeclaredTwice(product))],
+    ['function names declared in more than one file', counted(functionsDeclaredTwice(product))],
   ]
+}
+
+function counted(names: readonly string[]): string {
+  return names.length === 0 ? '0' : `${names.length} (${names.join(', ')})`
 }
 
 /** The smallest value that so large a part of the values does not exceed. */

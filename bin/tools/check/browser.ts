@@ -71,14 +71,14 @@ async function followVisit(page: Page, { recorded, answers }: Followed, tell: Te
       ),
     )
   }
-  if (!recorded.ok()) return tell(await refused('visit', recorded))
+  if (!recorded.ok()) return tell(await refusalFinding('visit', recorded))
   tell(ok('visit', 'A visit was recorded (this one counts as one tracked event).'))
   const activated = await answerTo('/v1/visits/activate', answers)
   if (activated === null)
     return tell(
       problem('marker', 'No marker was written: something on the page keeps the browser from using its file storage.'),
     )
-  if (!activated.ok()) return tell(await refused('activation', activated))
+  if (!activated.ok()) return tell(await refusalFinding('activation', activated))
   tell(ok('marker', 'The marker was written and its receipt is active.'))
   const count = await page.locator('[data-whence-command]').count()
   tell(
@@ -91,7 +91,7 @@ async function followVisit(page: Page, { recorded, answers }: Followed, tell: Te
   )
 }
 
-async function refused(check: string, response: Response): Promise<Finding> {
+async function refusalFinding(check: string, response: Response): Promise<Finding> {
   const body = (await response.json().catch(() => ({}))) as { readonly error?: unknown }
   return problem(
     check,

@@ -15,7 +15,7 @@ const PAGE_CHARS_MAX = 5_000_000
 const SDK_FILE = /\/browser(?:\.debug)?(?:\.[0-9a-f]{12})?\.js$/
 
 /** Null if the page cannot be fetched, or its source has no script tag that names a website. */
-export async function checkPage(url: URL, tell: Tell): Promise<PageSetup | null> {
+export async function findSetup(url: URL, tell: Tell): Promise<PageSetup | null> {
   const html = await fetchPage(url, tell)
   if (html === null) return null
   const tag = [...html.matchAll(/<script\b[^>]*>/gi)].map(([text]) => readTag(text, url)).find((each) => each !== null)
@@ -52,7 +52,7 @@ async function fetchPage(url: URL, tell: Tell): Promise<string | null> {
     tell(ok('page', `${url.href} answers.`))
     return html
   } catch (error) {
-    tell(problem('page', `${url.href} cannot be had: ${reasonOf(error)}`))
+    tell(problem('page', `${url.href} cannot be had: ${failureReason(error)}`))
     return null
   }
 }
@@ -74,7 +74,7 @@ function attribute(tag: string, name: string): string | undefined {
 }
 
 /** The innermost reason of a failed request, which is more precise than "fetch failed". */
-export function reasonOf(error: unknown): string {
+export function failureReason(error: unknown): string {
   const { cause, message } = error instanceof Error ? error : { cause: undefined, message: String(error) }
   return cause instanceof Error ? cause.message : message
 }

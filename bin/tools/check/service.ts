@@ -1,7 +1,7 @@
 /** Checks the website and the page's origin at the service. These requests are not counted. */
 
 import { ok, problem, type Tell } from './finding.ts'
-import { reasonOf, type PageSetup } from './page.ts'
+import { failureReason, type PageSetup } from './page.ts'
 
 const ASK_MS = 10_000
 /**
@@ -19,25 +19,25 @@ interface ServiceCheck extends PageSetup {
 export async function checkService(check: ServiceCheck, tell: Tell): Promise<void> {
   try {
     if (!(await isWebsiteKnown(check, tell))) return
-    await checkOrigin(check, tell)
+    await askOrigin(check, tell)
     await checkHook(check, tell)
   } catch (error) {
     tell(
       problem(
         'website',
-        `${check.serviceUrl} cannot be reached from here: ${reasonOf(error)}. Is the service up, and its name known?`,
+        `${check.serviceUrl} cannot be reached from here: ${failureReason(error)}. Is the service up, and its name known?`,
       ),
     )
   }
 }
 
 async function isWebsiteKnown({ serviceUrl, website }: ServiceCheck, tell: Tell): Promise<boolean> {
-  const answer = await ask(`${serviceUrl}v1/projects/${encodeURIComponent(website)}/browser-config`)
+  const answer = await fetchAnswer(`${serviceUrl}v1/projects/${encodeURIComponent(website)}/browser-config`)
   if (answer.status === 200) {
     tell(ok('website', `The service knows the website "${website}".`))
     return true
   }
-  const isUnknown = (await codeOf(answer)) === 'website_not_found'
+  const isUnknown = (await refusalCode(answer)) === 'website_not_found'
   tell(
     problem(
       'website',
@@ -50,13 +50,13 @@ async function isWebsiteKnown({ serviceUrl, website }: ServiceCheck, tell: Tell)
 }
 
 /** Activates a made-up receipt: the origin is checked before the receipt. */
-async function checkOrigin({ serviceUrl, website, origin }: ServiceCheck, tell: Tell): Promise<void> {
-  const answer = await ask(`${serviceUrl}v1/visits/activate`, {
+async function askOrigin({ serviceUrl, website, origin }: ServiceCheck, tell: Tell): Promise<void> {
+  const answer = await fetchAnswer(`${serviceUrl}v1/visits/activate`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', origin },
     body: JSON.stringify({ project: website, receipt: NO_RECEIPT }),
   })
-  const code = await codeOf(answer)
+  const code = await refusalCode(answer)
   if (code === 'receipt_not_found') tell(ok('origin', `${origin} is registered for the website.`))
   else if (code === 'origin_not_allowed')
     tell(
@@ -74,18 +74,18 @@ async function checkOrigin({ serviceUrl, website, origin }: ServiceCheck, tell: 
 async function checkHook({ serviceUrl, website, path }: ServiceCheck, tell: Tell): Promise<void> {
   const place = path === undefined ? '' : `/paths/${encodeURIComponent(path)}`
   const url = `${serviceUrl}v1/projects/${encodeURIComponent(website)}${place}/report.sh`
-  const answer = await ask(url)
+  const answer = await fetchAnswer(url)
   if (answer.ok && (await answer.text()).startsWith('#!/bin/sh')) tell(ok('hook', `The hook is at ${url}`))
   else if (answer.status === 404)
     tell(problem('hook', `${url} is not there: name an install path of the website's organisation.`))
   else tell(problem('hook', `${url} answers with status ${answer.status} and not with the hook.`))
 }
 
-function ask(url: string, init: RequestInit = {}): Promise<Response> {
+function fetchAnswer(url: string, init: RequestInit = {}): Promise<Response> {
   return fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(ASK_MS) })
 }
 
-async function codeOf(answer: Response): Promise<string> {
+async function refusalCode(answer: Response): Promise<string> {
   const body = (await answer.json().catch(() => ({}))) as { readonly error?: unknown }
   return typeof body.error === 'string' ? body.error : ''
 }

@@ -35,7 +35,7 @@ const COUNTED_TEXT = 'the plan only counts installs, or the install path is paus
 const RESOLUTION_TEXTS: Readonly<Record<string, string>> = { counted: COUNTED_TEXT, pending: PENDING_TEXT }
 
 /** `nowMs` is for ages; all times are UTC. */
-export function tell(explanation: Explanation, nowMs: number): string {
+export function explainText(explanation: Explanation, nowMs: number): string {
   const parts = [installLines(explanation.install, nowMs), unreadLines(explanation), visitLines(explanation)]
   parts.push(candidateLines(explanation), deliveryLines(explanation))
   const lines = parts.filter((part) => part.length > 0).flatMap((part) => ['', ...part])

@@ -7,7 +7,7 @@ import type { Topic } from '../../../domain/records.ts'
 import type { AppendPatience } from '../append-patience.ts'
 import type { Entry } from '../event-log.ts'
 import { LogUnavailable } from '../event-log.ts'
-import { answer, WaitingAppends, type AppendBounds, type WaitingAppend } from '../waiting-appends.ts'
+import { settleAppend, WaitingAppends, type AppendBounds, type WaitingAppend } from '../waiting-appends.ts'
 
 interface KafkaQueueOptions extends AppendBounds {
   /** Most bytes of one batch; the broker's own bound is on the batch of one partition. */
@@ -44,7 +44,7 @@ interface Lane {
 /** Size of an entry in a batch, besides its key and value. */
 const ENTRY_OVERHEAD_BYTES = 24
 
-export function entryBytes({ key, value }: Entry): number {
+export function kafkaEntryBytes({ key, value }: Entry): number {
   return ENTRY_OVERHEAD_BYTES + Buffer.byteLength(key) + Buffer.byteLength(value)
 }
 
@@ -83,7 +83,7 @@ export class KafkaAppendQueue {
   /** Rejects at once if the entries do not fit, otherwise when they failed or reached their deadline. */
   add(topic: Topic, entries: readonly Entry[], patience: AppendPatience): Promise<void> {
     let bytes = 0
-    for (const entry of entries) bytes += entryBytes(entry)
+    for (const entry of entries) bytes += kafkaEntryBytes(entry)
     const sinceMs = this.#all.enter(entries, bytes, patience)
     if (sinceMs === null) return Promise.reject(new LogUnavailable('the append queue is full'))
     return new Promise((resolve, reject) => {
@@ -127,7 +127,7 @@ export class KafkaAppendQueue {
       for (let index = append.stored; index < append.entries.length; index++) {
         const entry = append.entries[index]
         if (entry === undefined) break
-        bytes += entryBytes(entry)
+        bytes += kafkaEntryBytes(entry)
         if (bytes > this.#batchBytes && taken.length > 0) break
         taken.push(entry)
       }
@@ -155,8 +155,8 @@ export class KafkaAppendQueue {
       const part = Math.min(left, append.entries.length - append.stored)
       left -= part
       if (failure === null) append.stored += part
-      else if (!failure.isRetriable) answer(append, unavailable(failure.error))
-      if (append.stored === append.entries.length) answer(append, null)
+      else if (!failure.isRetriable) settleAppend(append, appendFailed(failure.error))
+      if (append.stored === append.entries.length) settleAppend(append, null)
       if (append.isAnswered) isOver++
     }
     if (isOver > 0) this.#forgetAnswered(lane)
@@ -190,6 +190,6 @@ function stuckMsOf({ stuckSinceMs }: Lane): number {
   return stuckSinceMs === null ? 0 : performance.now() - stuckSinceMs
 }
 
-function unavailable(error: Error): LogUnavailable {
+function appendFailed(error: Error): LogUnavailable {
   return new LogUnavailable(error.message, { cause: error })
 }

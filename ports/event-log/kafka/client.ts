@@ -40,12 +40,12 @@ export function kafkaClient(settings: KafkaSettings, { requestMs }: KafkaClientO
     retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 3 },
   }
   if (settings.sasl !== null) config.sasl = saslOptions(settings.sasl)
-  if (settings.tls !== null) config.ssl = tlsOptions(settings.tls)
+  if (settings.tls !== null) config.ssl = kafkaTlsOptions(settings.tls)
   return new kafkajs.Kafka(config)
 }
 
 /** Errors of the client library never leave this adapter. */
-export function unavailable(message: string, error: unknown): LogUnavailable {
+export function logUnavailable(message: string, error: unknown): LogUnavailable {
   if (error instanceof LogUnavailable) return error
   const why = error instanceof Error ? error.message : String(error)
   return new LogUnavailable(`${message}: ${why}`, { cause: error })
@@ -85,7 +85,7 @@ function saslOptions({ mechanism, username, password }: KafkaSasl): NonNullable<
   return { mechanism, username, password }
 }
 
-function tlsOptions({ caFile, certFile, keyFile }: KafkaTls): tls.ConnectionOptions {
+function kafkaTlsOptions({ caFile, certFile, keyFile }: KafkaTls): tls.ConnectionOptions {
   const options: tls.ConnectionOptions = { rejectUnauthorized: true }
   if (caFile !== null) options.ca = [readFileSync(caFile)]
   if (certFile !== null) options.cert = readFileSync(certFile)

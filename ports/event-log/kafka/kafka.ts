@@ -22,8 +22,8 @@ import type {
 } from '../event-log.ts'
 import { IN_HAND_MS, LogUnavailable } from '../event-log.ts'
 import { patienceOf } from '../append-patience.ts'
-import { entryBytes, KafkaAppendQueue } from './appends.ts'
-import { kafkaClient, QUESTION_MS, unavailable } from './client.ts'
+import { kafkaEntryBytes, KafkaAppendQueue } from './appends.ts'
+import { kafkaClient, QUESTION_MS, logUnavailable } from './client.ts'
 import type { MemberSettings } from './consumer.ts'
 import { startMember } from './consumer.ts'
 import { allLags, lagOf, offsetsSince, positionsOf, progressOf, topicRanges } from './positions.ts'
@@ -165,7 +165,7 @@ class LogInKafka implements EventLog {
   append(topic: Topic, entries: readonly Entry[], options?: AppendOptions): Promise<void> {
     if (this.#isClosed) return Promise.reject(new LogUnavailable('the log is closed'))
     if (entries.length === 0) return Promise.resolve()
-    if (entries.some((entry) => entryBytes(entry) > MAX_ENTRY_BYTES)) {
+    if (entries.some((entry) => kafkaEntryBytes(entry) > MAX_ENTRY_BYTES)) {
       return Promise.reject(new RangeError(`an entry is above ${MAX_ENTRY_BYTES} bytes`))
     }
     const appended = this.#queue.add(topic, entries, patienceOf(options, this.#options))
@@ -229,7 +229,7 @@ class LogInKafka implements EventLog {
     const topicName = this.#topicName(topic)
     // Not tried again: who asks has a request that waits, or comes again.
     return this.#askOnce((admin) => progressOf(admin, groupId, topicName)).catch((error: unknown) => {
-      throw unavailable('Kafka could not be asked', error)
+      throw logUnavailable('Kafka could not be asked', error)
     })
   }
 
@@ -319,7 +319,7 @@ class LogInKafka implements EventLog {
       try {
         return await act()
       } catch (error) {
-        if (this.#isClosed || performance.now() > endAtMs) throw unavailable('Kafka could not be asked', error)
+        if (this.#isClosed || performance.now() > endAtMs) throw logUnavailable('Kafka could not be asked', error)
         await wait(ASK_AGAIN_MS)
       }
     }

@@ -77,7 +77,7 @@ export function leaderWatch(sources: readonly LeaderSource[]): LeaderWatch {
       if ((known.get(topicName) ?? leaders) !== leaders) changes++
       known.set(topicName, leaders)
     }
-    for (const one of watched) tell(one, known.get(one.topicName))
+    for (const one of watched) rejectIfMoved(one, known.get(one.topicName))
   }
   // Each by itself: a silent one keeps nobody waiting.
   const ask = async (poll: Poll, topics: readonly string[]): Promise<void> => {
@@ -119,7 +119,7 @@ interface Poll {
   answer: Leaders | null
 }
 
-function tell(one: Watched, leaders: string | undefined): void {
+function rejectIfMoved(one: Watched, leaders: string | undefined): void {
   if (leaders === undefined) return
   one.leaders ??= leaders
   if (one.leaders !== leaders) one.reject(new LeadersMoved())
@@ -182,7 +182,9 @@ function leaderSource(kafka: Kafka, address: string): LeaderSource {
           ANSWER_MS,
         )
         brokerAnswered(address)
-        return new Map(leaders.topicMetadata.map(({ topic, partitionMetadata }) => [topic, textOf(partitionMetadata)]))
+        return new Map(
+          leaders.topicMetadata.map(({ topic, partitionMetadata }) => [topic, leadersText(partitionMetadata)]),
+        )
       } catch (error) {
         brokerWasSilent(address)
         sparedUntilMs = performance.now() + SPARED_MS
@@ -194,7 +196,7 @@ function leaderSource(kafka: Kafka, address: string): LeaderSource {
   }
 }
 
-function textOf(partitions: readonly PartitionState[]): string {
+function leadersText(partitions: readonly PartitionState[]): string {
   return partitions
     .toSorted((one, other) => one.partitionId - other.partitionId)
     .map(({ leader }) => leader)

@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Topic } from '../../../domain/records.ts'
 
 import { LogUnavailable } from '../event-log.ts'
-import { kafkaClient, QUESTION_MS, unavailable } from './client.ts'
+import { kafkaClient, QUESTION_MS, logUnavailable } from './client.ts'
 import type { KafkaSettings } from './url.ts'
 import type { TopicProblem, TopicReport } from './topic-layout.ts'
 import { ALL_TOPICS, ensureTopics } from './topic-layout.ts'
@@ -28,7 +28,7 @@ export async function checkKafkaTopics(
     })
     return await ensureTopics(admin, { prefix: settings.prefix, layout: settings.layout, topics, canCreate })
   } catch (error) {
-    throw unavailable('the topics could not be checked', error)
+    throw logUnavailable('the topics could not be checked', error)
   } finally {
     void admin.disconnect().catch(() => undefined)
   }

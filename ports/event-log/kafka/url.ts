@@ -1,5 +1,7 @@
 /** Reads a `kafka:` URL: brokers, TLS, SASL, and how topics are laid out (docs/kafka.md). */
 
+import { unusable } from '../../../domain/host.ts'
+
 export type SaslMechanism = 'plain' | 'scram-sha-256' | 'scram-sha-512'
 
 export interface KafkaSasl {
@@ -48,22 +50,22 @@ const KNOWN = ['tls', 'ca', 'cert', 'key', 'sasl', 'prefix', 'partitions', 'repl
 /** A refusal's `why` completes "NAME …" and never repeats the text, which may carry a password. */
 export function parseKafkaUrl(text: string): KafkaUrl {
   const match = /^kafka:\/\/(?:([^@/?#]*)@)?([^@/?#]+)\/?(?:\?([^#]*))?$/.exec(text)
-  if (match === null) return refused('must look like kafka://HOST:PORT,HOST:PORT?tls=1')
+  if (match === null) return unusable('must look like kafka://HOST:PORT,HOST:PORT?tls=1')
   const brokers = brokersOf(match[2] ?? '')
-  if (brokers === null) return refused('names brokers that are not HOST:PORT, separated by commas')
+  if (brokers === null) return unusable('names brokers that are not HOST:PORT, separated by commas')
   const query = new URLSearchParams(match[3] ?? '')
-  const problem = queryProblem(query)
-  if (problem !== null) return refused(problem)
+  const problem = kafkaQueryProblem(query)
+  if (problem !== null) return unusable(problem)
   const sasl = saslOf(match[1] ?? '', query.get('sasl'))
-  if (typeof sasl === 'string') return refused(sasl)
-  const tls = tlsOf(query)
-  if (typeof tls === 'string') return refused(tls)
-  const layout = layoutOf(query)
-  if (typeof layout === 'string') return refused(layout)
+  if (typeof sasl === 'string') return unusable(sasl)
+  const tls = kafkaTlsOf(query)
+  if (typeof tls === 'string') return unusable(tls)
+  const layout = topicLayout(query)
+  if (typeof layout === 'string') return unusable(layout)
   return { ok: true, value: { brokers, tls, sasl, prefix: query.get('prefix') ?? '', layout } }
 }
 
-function queryProblem(query: URLSearchParams): string | null {
+function kafkaQueryProblem(query: URLSearchParams): string | null {
   for (const name of query.keys()) {
     if (!KNOWN.includes(name)) return `has a parameter that is none of ${KNOWN.join(', ')}`
     if (query.getAll(name).length > 1) return `has ${name} twice`
@@ -105,29 +107,25 @@ function saslOf(userInfo: string, mechanism: string | null): KafkaSasl | null | 
   }
 }
 
-function tlsOf(query: URLSearchParams): KafkaTls | null | string {
+function kafkaTlsOf(query: URLSearchParams): KafkaTls | null | string {
   const [caFile, certFile, keyFile] = [query.get('ca'), query.get('cert'), query.get('key')]
   if ((certFile === null) !== (keyFile === null)) return 'needs cert and key together'
   if (query.get('tls') === '1') return { caFile, certFile, keyFile }
   return caFile === null && certFile === null ? null : 'names TLS files without tls=1'
 }
 
-function layoutOf(query: URLSearchParams): TopicLayout | string {
-  const partitions = countOf(query.get('partitions') ?? '12', MAX_PARTITIONS)
-  const replication = countOf(query.get('replication') ?? '3', MAX_REPLICATION)
+function topicLayout(query: URLSearchParams): TopicLayout | string {
+  const partitions = smallNumber(query.get('partitions') ?? '12', MAX_PARTITIONS)
+  const replication = smallNumber(query.get('replication') ?? '3', MAX_REPLICATION)
   if (partitions === null) return `has partitions that are not a number from 1 to ${MAX_PARTITIONS}`
   if (replication === null) return `has a replication that is not a number from 1 to ${MAX_REPLICATION}`
   // One copy may be missing without stopping writes; all others hold what is acknowledged.
-  const minInSync = countOf(query.get('min-in-sync') ?? String(Math.max(1, replication - 1)), replication)
+  const minInSync = smallNumber(query.get('min-in-sync') ?? String(Math.max(1, replication - 1)), replication)
   if (minInSync === null) return 'has min-in-sync that is not a number from 1 to the replication'
   return { partitions, replication, minInSync, isUnsafeAllowed: query.get('unsafe') === 'allow' }
 }
 
-function countOf(text: string, most: number): number | null {
+function smallNumber(text: string, most: number): number | null {
   const count = /^\d{1,4}$/.test(text) ? Number(text) : 0
   return count >= 1 && count <= most ? count : null
-}
-
-function refused(why: string): KafkaUrl {
-  return { ok: false, why }
 }

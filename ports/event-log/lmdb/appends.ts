@@ -5,7 +5,7 @@ import type { Topic } from '../../../domain/records.ts'
 import type { AppendPatience } from '../append-patience.ts'
 import type { Entry } from '../event-log.ts'
 import { LogUnavailable } from '../event-log.ts'
-import { answer, WaitingAppends, type AppendBounds, type WaitingAppend } from '../waiting-appends.ts'
+import { settleAppend, WaitingAppends, type AppendBounds, type WaitingAppend } from '../waiting-appends.ts'
 import { entryBytes } from './chunks.ts'
 
 export interface Append {
@@ -72,7 +72,7 @@ export class AppendQueue {
     if (!this.#underWay.delete(taken)) return
     if (failure === null) this.#all.stored()
     for (const append of taken) {
-      answer(append, failure)
+      settleAppend(append, failure)
       this.#all.leave(append)
     }
   }

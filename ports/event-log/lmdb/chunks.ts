@@ -54,7 +54,7 @@ export function encodeChunk(entries: readonly Entry[], bytes: number): Buffer {
 /** Reads a chunk back; throws on an unknown format. */
 export function decodeChunk({ key, value }: StoredChunk): Chunk {
   if (value[0] !== FORMAT) throw new Error(`log chunk of unknown format ${value[0]}`)
-  const { firstOffset, appendedAtMs } = placeOf(key)
+  const { firstOffset, appendedAtMs } = chunkPlace(key)
   const endOffset = firstOffset + value.readUInt32BE(1)
   const entries: StoredEntry[] = []
   let at = HEAD_BYTES
@@ -75,7 +75,7 @@ export function decodeChunk({ key, value }: StoredChunk): Chunk {
 
 /** Offset after the chunk's last entry. */
 export function endOf({ key, value }: StoredChunk): number {
-  return placeOf(key).firstOffset + value.readUInt32BE(1)
+  return chunkPlace(key).firstOffset + value.readUInt32BE(1)
 }
 
 /** True if the entry's key fits its length field. */
@@ -103,7 +103,7 @@ export function topicOf(key: Buffer): string {
 }
 
 /** What a chunk's key contains. */
-export function placeOf(key: Buffer): { readonly firstOffset: number; readonly appendedAtMs: number } {
+export function chunkPlace(key: Buffer): { readonly firstOffset: number; readonly appendedAtMs: number } {
   const timeAt = key.length - TIME_BYTES
   return {
     firstOffset: key.readUIntBE(timeAt - OFFSET_BYTES, OFFSET_BYTES),

@@ -16,7 +16,7 @@ import {
   encodeChunk,
   endOf,
   entryBytes,
-  placeOf,
+  chunkPlace,
   seekKey,
   topicBounds,
   topicOf,
@@ -84,7 +84,7 @@ export class Topics {
       const log = this.of(topic)
       const chunks: RecentChunk[] = []
       let firstOffset = log.endOffset
-      for (const { part, bytes } of partsOf(ofTopic)) {
+      for (const { part, bytes } of chunkParts(ofTopic)) {
         write(this.#log, chunkKey(topic, firstOffset, appendedAtMs), encodeChunk(part, bytes))
         if (log.isConsumed) chunks.push({ ...storedChunk(part, firstOffset, appendedAtMs), bytes })
         firstOffset += part.length
@@ -124,7 +124,7 @@ export class Topics {
     let offset = this.of(topic).endOffset
     const { start, end } = topicBounds(topic)
     for (const key of this.#log.getKeys({ start: end, end: start, reverse: true })) {
-      const { firstOffset, appendedAtMs } = placeOf(key)
+      const { firstOffset, appendedAtMs } = chunkPlace(key)
       if (appendedAtMs < sinceMs) break
       offset = firstOffset
     }
@@ -142,7 +142,7 @@ export class Topics {
 
   oldestOffset(topic: Topic): number {
     const [first] = [...this.#log.getKeys({ ...topicBounds(topic), limit: 1 })]
-    return first === undefined ? this.of(topic).endOffset : placeOf(first).firstOffset
+    return first === undefined ? this.of(topic).endOffset : chunkPlace(first).firstOffset
   }
 
   /** Starts or stops keeping recent chunks in memory. */
@@ -170,8 +170,8 @@ export class Topics {
     let removed = 0
     for (const [index, key] of keys.slice(0, bounds.maxChunks).entries()) {
       const next = keys[index + 1]
-      const endOffset = next === undefined ? log.endOffset : placeOf(next).firstOffset
-      if (endOffset > bounds.belowOffset || placeOf(key).appendedAtMs >= bounds.beforeMs) break
+      const endOffset = next === undefined ? log.endOffset : chunkPlace(next).firstOffset
+      if (endOffset > bounds.belowOffset || chunkPlace(key).appendedAtMs >= bounds.beforeMs) break
       this.#removals.push(key)
       removed++
     }
@@ -186,7 +186,7 @@ export class Topics {
     const recent = log.recent
     const firstRecent = recent[0]
     if (firstRecent !== undefined && offset >= firstRecent.firstOffset) return recentAt(recent, offset)
-    if (log.lastRead !== null && holds(log.lastRead, offset)) return log.lastRead
+    if (log.lastRead !== null && isInChunk(log.lastRead, offset)) return log.lastRead
     return (log.lastRead = this.#storedChunkAt(log.topic, offset))
   }
 
@@ -248,7 +248,9 @@ export class Topics {
   }
 }
 
-function* partsOf(appends: readonly Append[]): Iterable<{ readonly part: readonly Entry[]; readonly bytes: number }> {
+function* chunkParts(
+  appends: readonly Append[],
+): Iterable<{ readonly part: readonly Entry[]; readonly bytes: number }> {
   let part: Entry[] = []
   let bytes = 0
   for (const append of appends) {
@@ -270,7 +272,7 @@ function storedChunk(part: readonly Entry[], firstOffset: number, appendedAtMs: 
   return { firstOffset, endOffset: firstOffset + part.length, entries }
 }
 
-function holds(chunk: Chunk, offset: number): boolean {
+function isInChunk(chunk: Chunk, offset: number): boolean {
   return offset >= chunk.firstOffset && offset < chunk.endOffset
 }
 

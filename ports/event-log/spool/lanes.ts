@@ -26,7 +26,7 @@ export function spooledBytes(entries: readonly Entry[]): number {
 }
 
 /** One part is one batch on Kafka; several at once would not keep the order. */
-export function* partsOf(entries: readonly StoredEntry[]): Iterable<readonly StoredEntry[]> {
+export function* laneParts(entries: readonly StoredEntry[]): Iterable<readonly StoredEntry[]> {
   let part: StoredEntry[] = []
   let bytes = 0
   for (const entry of entries) {

@@ -36,7 +36,7 @@ import type {
 import { LogUnavailable } from '../event-log.ts'
 import type { LmdbEventLog } from '../lmdb/lmdb.ts'
 import { SpoolHandovers } from './handovers.ts'
-import { partsOf, spooledBytes, SpoolLanes } from './lanes.ts'
+import { laneParts, spooledBytes, SpoolLanes } from './lanes.ts'
 
 export interface SpoolOptions {
   /** Most bytes of entries that wait in the spool; above it appends are refused. */
@@ -245,7 +245,7 @@ class LogWithSpool implements SpooledEventLog {
     if (left <= HANDOVER_ENTRIES && this.#isLogThere()) this.#handovers.begin(topic)
     let done = 0
     try {
-      for (const part of partsOf(entries)) {
+      for (const part of laneParts(entries)) {
         if (this.#isEnding) break
         await this.#log.append(topic, part, { deadlineMs: this.#options.drainDeadlineMs })
         done += part.length

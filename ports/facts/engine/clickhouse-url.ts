@@ -1,5 +1,6 @@
 /** Reads the URL of a ClickHouse server: database, TLS, and how its tables are laid out (docs/clickhouse.md). */
 
+import { unusable } from '../../../domain/host.ts'
 import type { TableLayout } from './connection.ts'
 
 /** Names of PEM files. */
@@ -28,16 +29,16 @@ const CLUSTER = /^[A-Za-z0-9_.{}-]{1,64}$/
 export function parseClickHouseUrl(text: string): ClickHouseUrl {
   const parsed = URL.canParse(text) ? new URL(text) : null
   if (parsed === null || !['http:', 'https:'].includes(parsed.protocol) || parsed.hash !== '') {
-    return refused('must look like http://USER:PASSWORD@HOST:8123/DATABASE')
+    return unusable('must look like http://USER:PASSWORD@HOST:8123/DATABASE')
   }
   if (!/^\/[A-Za-z0-9_-]*$/.test(parsed.pathname))
-    return refused('names a database that is more than letters, digits, _ and -')
-  const problem = loginProblem(parsed) ?? queryProblem(parsed.searchParams)
-  if (problem !== null) return refused(problem)
-  const tls = tlsOf(parsed)
-  if (typeof tls === 'string') return refused(tls)
-  const layout = layoutOf(parsed.searchParams)
-  if (typeof layout === 'string') return refused(layout)
+    return unusable('names a database that is more than letters, digits, _ and -')
+  const problem = loginProblem(parsed) ?? clickHouseQueryProblem(parsed.searchParams)
+  if (problem !== null) return unusable(problem)
+  const tls = clickHouseTlsOf(parsed)
+  if (typeof tls === 'string') return unusable(tls)
+  const layout = tableLayout(parsed.searchParams)
+  if (typeof layout === 'string') return unusable(layout)
   parsed.search = ''
   return { ok: true, value: { url: parsed.href, tls, layout } }
 }
@@ -48,7 +49,7 @@ function loginProblem({ username, password }: URL): string | null {
     : 'has a user name or password with a broken percent code'
 }
 
-function queryProblem(query: URLSearchParams): string | null {
+function clickHouseQueryProblem(query: URLSearchParams): string | null {
   for (const name of query.keys()) {
     if (!KNOWN.includes(name)) return `has a parameter that is none of ${KNOWN.join(', ')}`
     if (query.getAll(name).length > 1) return `has ${name} twice`
@@ -56,7 +57,7 @@ function queryProblem(query: URLSearchParams): string | null {
   return null
 }
 
-function tlsOf({ protocol, searchParams: query }: URL): ClickHouseTls | null | string {
+function clickHouseTlsOf({ protocol, searchParams: query }: URL): ClickHouseTls | null | string {
   const [caFile, certFile, keyFile] = [query.get('ca'), query.get('cert'), query.get('key')]
   if (caFile === null && certFile === null && keyFile === null) return null
   if (protocol !== 'https:') return 'names TLS files without https'
@@ -66,7 +67,7 @@ function tlsOf({ protocol, searchParams: query }: URL): ClickHouseTls | null | s
   return { caFile, certFile, keyFile }
 }
 
-function layoutOf(query: URLSearchParams): TableLayout | string {
+function tableLayout(query: URLSearchParams): TableLayout | string {
   const [replicated, cluster] = [query.get('replicated') ?? '0', query.get('cluster')]
   if (!['0', '1'].includes(replicated)) return 'has replicated that is neither 0 nor 1'
   const isReplicated = replicated === '1'
@@ -85,8 +86,4 @@ function isDecodable(text: string): boolean {
   } catch {
     return false
   }
-}
-
-function refused(why: string): ClickHouseUrl {
-  return { ok: false, why }
 }

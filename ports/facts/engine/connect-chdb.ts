@@ -42,8 +42,9 @@ export async function openChdb(folder: string, options: ChdbOptions = {}): Promi
   const connection: FactsConnection = {
     kind: 'chdb',
     isExclusive: true,
-    command: (statement) => writes.take(WRITE, () => run(engine.writer, statement)),
-    query: (statement, parameters, options) => reads.take(options, () => select(engine.reader, statement, parameters)),
+    command: (statement) => writes.take(WRITE, () => runStatement(engine.writer, statement)),
+    query: (statement, parameters, options) =>
+      reads.take(options, () => selectInProcess(engine.reader, statement, parameters)),
     insert: (insert) =>
       writes.take(WRITE, () => insertFromFile(engine.writer, join(inbox, `${randomUUID()}.tsv`), insert)),
     copies: {
@@ -102,7 +103,7 @@ async function startEngine(path: string, memoryBytes: number): Promise<Engine> {
     copy: async (statement) => {
       const client = createClient({ connection: connect() })
       try {
-        await run(client, statement)
+        await runStatement(client, statement)
       } finally {
         await client.close()
       }
@@ -140,11 +141,11 @@ function fileAt(path: string): string {
   return `File('${resolve(path).replaceAll('\\', '\\\\').replaceAll("'", "''")}')`
 }
 
-async function run(client: ClickHouseClient, statement: string): Promise<void> {
+async function runStatement(client: ClickHouseClient, statement: string): Promise<void> {
   await client.command({ query: statement })
 }
 
-async function select(
+async function selectInProcess(
   client: ClickHouseClient,
   statement: string,
   parameters: QueryParameters,

@@ -67,9 +67,9 @@ export function openClickHouse(url: string, options: ClickHouseOptions = {}): Fa
       const forMs = turn === 'report' ? requestTimeoutMs : Math.min(LOOK_UP_TIMEOUT_MS, requestTimeoutMs)
       const query = { query: statement, query_params: { ...parameters } }
       const leaving = caller === undefined ? closing.signal : AbortSignal.any([closing.signal, caller])
-      return within(forMs, leaving, (signal) => select(client, { ...query, abort_signal: signal }))
+      return actWithin(forMs, leaving, (signal) => selectFromServer(client, { ...query, abort_signal: signal }))
     },
-    insert: (insert) => within(requestTimeoutMs, closing.signal, (signal) => stream(client, insert, signal)),
+    insert: (insert) => actWithin(requestTimeoutMs, closing.signal, (signal) => stream(client, insert, signal)),
     close: () => {
       closing.abort()
       return client.close()
@@ -87,7 +87,7 @@ function readTls({ caFile, certFile, keyFile }: ClickHouseTls): TlsOptions {
 }
 
 /** Rejects with `EngineSilent` after `forMs`, whatever error the client reports then. */
-async function within<T>(forMs: number, closing: AbortSignal, act: (signal: AbortSignal) => Promise<T>): Promise<T> {
+async function actWithin<T>(forMs: number, closing: AbortSignal, act: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const inTime = AbortSignal.timeout(forMs)
   try {
     return await act(AbortSignal.any([inTime, closing]))
@@ -96,7 +96,7 @@ async function within<T>(forMs: number, closing: AbortSignal, act: (signal: Abor
   }
 }
 
-async function select(client: ClickHouseClient, params: QueryParams): Promise<readonly unknown[]> {
+async function selectFromServer(client: ClickHouseClient, params: QueryParams): Promise<readonly unknown[]> {
   // Thousands of keys do not fit a URL.
   const result = await client.query({ ...params, use_multipart_params_auto: true, format: 'JSONEachRow' })
   return result.json()

@@ -18,7 +18,7 @@ export function engineCode(error: unknown): string {
 }
 
 /** Completes "the engine did not answer" with the time-out or the error number; empty if neither is known. */
-function reasonOf(error: unknown): string {
+function engineReason(error: unknown): string {
   if (error instanceof EngineSilent) return ` ${error.message}`
   const code = engineCode(error)
   return code === 'UNKNOWN' ? '' : ` (code ${code})`
@@ -38,10 +38,10 @@ export function insertError(error: unknown): RowsRefused | FactsUnavailable {
   const code = engineCode(error)
   return REFUSALS.has(code)
     ? new RowsRefused(code)
-    : new FactsUnavailable(`the engine did not take the rows${reasonOf(error)}`)
+    : new FactsUnavailable(`the engine did not take the rows${engineReason(error)}`)
 }
 
 /** Translates the error of a query into the port's errors. */
 export function queryError(error: unknown): FactsUnavailable {
-  return new FactsUnavailable(`the engine did not answer${reasonOf(error)}`)
+  return new FactsUnavailable(`the engine did not answer${engineReason(error)}`)
 }

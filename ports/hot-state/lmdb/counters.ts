@@ -10,11 +10,11 @@
 import type { Table } from '../../shared/lmdb/table.ts'
 
 import type { Hit, HitOutcome, KnownUsage, UsageOutcome, UsageRequest } from '../hot-state.ts'
+import { timeKey } from './time-key.ts'
 
 const DURABLE_FROM_S = 86_400
 /** A count is stored once it has reached a fiftieth of its limit. */
 const STORED_FROM = 1 / 50
-const TIME_DIGITS = 15
 /** Bounds the memory of one window; the oldest keys are forgotten first, in the clients' favour. */
 const MAX_KEYS_PER_WINDOW = 500_000
 const USAGE_YEARS_KEPT = 2
@@ -48,7 +48,7 @@ export function openCounters(table: Table, nowMs: () => number): Counters {
   const windows = new Map<number, Window>()
   const changed = new Map<string, Count>()
 
-  const storedCount = (key: string): Count => changed.get(key) ?? parseCount(table.get(key))
+  const storedCount = (key: string): Count => changed.get(key) ?? readCount(table.get(key))
   const countOf = (hit: Hit, windowIndex: number): Count => {
     const known = countsOf(windows, hit.windowS, windowIndex).get(hit.key)
     return known ?? (isLong(hit) ? storedCount(windowKey(hit, windowIndex)) : { value: 0, isRefused: false })
@@ -91,7 +91,7 @@ export function openCounters(table: Table, nowMs: () => number): Counters {
     },
     sweep(limit) {
       sweepWindows(windows, nowMs())
-      const overHits = table.range({ start: 'hits/', end: `hits/${timeOf(nowMs())}`, limit })
+      const overHits = table.range({ start: 'hits/', end: `hits/${timeKey(nowMs())}`, limit })
       const overUsage = table.range({ start: 'usage/', end: `usage/${oldestMonth(nowMs())}`, limit })
       for (const { key } of [...overHits, ...overUsage]) table.remove(key)
       return overHits.length + overUsage.length
@@ -169,13 +169,13 @@ function sweepWindows(windows: Map<number, Window>, atMs: number): void {
   }
 }
 
-function parseCount(stored: string | undefined): Count {
+function readCount(stored: string | undefined): Count {
   return { value: Number.parseInt(stored ?? '0', 10), isRefused: stored?.endsWith('!') === true }
 }
 
 /** Begins with the window's end, so that expired windows sort first. */
 function windowKey(hit: Hit, windowIndex: number): string {
-  return `hits/${timeOf((windowIndex + 1) * hit.windowS * 1000)}/${hit.key}`
+  return `hits/${timeKey((windowIndex + 1) * hit.windowS * 1000)}/${hit.key}`
 }
 
 function usageKey(organization: string, month: string): string {
@@ -185,8 +185,4 @@ function usageKey(organization: string, month: string): string {
 function oldestMonth(atMs: number): string {
   const now = new Date(atMs)
   return `${now.getUTCFullYear() - USAGE_YEARS_KEPT}-${String(now.getUTCMonth() + 1).padStart(2, '0')}`
-}
-
-function timeOf(ms: number): string {
-  return String(ms).padStart(TIME_DIGITS, '0')
 }

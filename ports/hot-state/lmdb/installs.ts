@@ -75,7 +75,7 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
       if (settled !== null) return { kind: 'settled', answer: settled.answer }
       if (!leases.take(answerKey(claim), claim.owner, LIMITS.claimLeaseMs)) return { kind: 'busy' }
       const kept = read<KeptDecision>(decisionKey(claim))?.decision ?? null
-      return { kind: 'first', installation: installationOf(read<StoredInstallation>(visitKey(claim))), kept }
+      return { kind: 'first', installation: readInstallation(read<StoredInstallation>(visitKey(claim))), kept }
     },
     keep(claim, decision) {
       if (leases.isHeldByOther(answerKey(claim), claim.owner)) return
@@ -177,7 +177,7 @@ function dayIndex(atMs: number): string {
   return `day/${String(Math.floor(Math.max(0, atMs) / DAY_MS)).padStart(DAY_DIGITS, '0')}`
 }
 
-function installationOf(stored: StoredInstallation | null): Installation {
+function readInstallation(stored: StoredInstallation | null): Installation {
   if (stored?.visit !== undefined) return { kind: 'matched', visit: stored.visit }
   return { kind: stored?.awaits === undefined ? 'none' : 'pending' }
 }

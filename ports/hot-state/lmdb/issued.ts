@@ -11,6 +11,7 @@ import { LIMITS } from '../../../domain/limits.ts'
 import type { Table } from '../../shared/lmdb/table.ts'
 
 import type { IssuedReceipt, Predecessor, ReceiptRef } from '../hot-state.ts'
+import { timeKey } from './time-key.ts'
 
 /** What is known of an issued receipt. */
 export interface Issued {
@@ -42,7 +43,6 @@ const RECEIPTS_PER_VALUE = 250
 const UNSAVED_MAX = 10_000
 /** For one tenth of a second; far more than one machine issues. */
 const VALUES_MAX = 1_000
-const TIME_DIGITS = 15
 
 /** `durable` resolves when everything written to the table so far is stored. */
 export function openIssued(table: Table, nowMs: () => number, durable: () => Promise<void>): StoredIssuedReceipts {
@@ -59,8 +59,8 @@ export function openIssued(table: Table, nowMs: () => number, durable: () => Pro
       for (let from = 0; from < receipts.length; from += RECEIPTS_PER_VALUE) {
         const some = receipts.slice(from, from + RECEIPTS_PER_VALUE)
         // The time makes the name unique across starts, the number within one.
-        const key = `issued/${timeOf(tenth)}/${timeOf(some.at(-1)?.putAtMs ?? 0)}/${saves++}`
-        table.put(key, textOf(some))
+        const key = `issued/${timeKey(tenth)}/${timeKey(some.at(-1)?.putAtMs ?? 0)}/${saves++}`
+        table.put(key, chunkText(some))
       }
     }
     onTheWay.add(saved)
@@ -81,11 +81,11 @@ export function openIssued(table: Table, nowMs: () => number, durable: () => Pro
   return {
     put({ website, visitId, issuedAtMs, previous }) {
       const receipt = { website, visitId, issuedAtMs, previous, putAtMs: nowMs() }
-      unsaved.set(nameOf(receipt), receipt)
+      unsaved.set(receiptName(receipt), receipt)
       if (unsaved.size >= UNSAVED_MAX) save()
     },
-    find: (receipt) => unlessOver(inMemory(nameOf(receipt)) ?? findStored(table, receipt), nowMs()),
-    forget: (receipt) => void unsaved.delete(nameOf(receipt)),
+    find: (receipt) => unlessOver(inMemory(receiptName(receipt)) ?? findStored(table, receipt), nowMs()),
+    forget: (receipt) => void unsaved.delete(receiptName(receipt)),
     hasUnsaved: () => unsaved.size > 0,
     save,
     sweep: (limit) => sweep(table, nowMs() - LIMITS.issuedMemoryMs, limit),
@@ -99,8 +99,8 @@ export function unlessOver(issued: Issued | null, nowMs: number): Issued | null 
 
 /** A receipt that was learnt again is in several values: the latest counts. */
 function findStored(table: Table, receipt: ReceiptRef): Issued | null {
-  const tenth = `issued/${timeOf(tenthOf(receipt))}`
-  const mark = `\n${nameOf(receipt)} `
+  const tenth = `issued/${timeKey(tenthOf(receipt))}`
+  const mark = `\n${receiptName(receipt)} `
   let latest: Issued | null = null
   for (const { value } of table.range({ start: `${tenth}/`, end: `${tenth}0`, limit: VALUES_MAX })) {
     const start = value.indexOf(mark)
@@ -114,7 +114,7 @@ function findStored(table: Table, receipt: ReceiptRef): Issued | null {
 /** Values learnt late lie before the bound but are not due yet: they are skipped. */
 function sweep(table: Table, dueBeforeMs: number, limit: number): number {
   let removed = 0
-  for (const { key } of table.range({ start: 'issued/', end: `issued/${timeOf(dueBeforeMs + 1)}`, limit })) {
+  for (const { key } of table.range({ start: 'issued/', end: `issued/${timeKey(dueBeforeMs + 1)}`, limit })) {
     if (Number(key.split('/')[2]) > dueBeforeMs) continue
     table.remove(key)
     removed++
@@ -123,15 +123,15 @@ function sweep(table: Table, dueBeforeMs: number, limit: number): number {
 }
 
 /** Unique among all receipts. Neither visit IDs nor website IDs contain blanks. */
-export function nameOf({ visitId, website, issuedAtMs }: ReceiptRef): string {
+export function receiptName({ visitId, website, issuedAtMs }: ReceiptRef): string {
   return `${visitId} ${website} ${issuedAtMs}`
 }
 
-function textOf(receipts: readonly (Issued & ReceiptRef)[]): string {
+function chunkText(receipts: readonly (Issued & ReceiptRef)[]): string {
   let text = '\n'
   for (const receipt of receipts) {
     const { previous } = receipt
-    text += `${nameOf(receipt)} ${receipt.putAtMs}${previousText(previous)}\n`
+    text += `${receiptName(receipt)} ${receipt.putAtMs}${previousText(previous)}\n`
   }
   return text
 }
@@ -151,8 +151,4 @@ function readLine(line: string, { website }: ReceiptRef): Issued {
 
 function tenthOf({ issuedAtMs }: ReceiptRef): number {
   return Math.floor(issuedAtMs / TENTH_MS) * TENTH_MS
-}
-
-function timeOf(ms: number): string {
-  return String(Math.max(0, Math.trunc(ms))).padStart(TIME_DIGITS, '0')
 }

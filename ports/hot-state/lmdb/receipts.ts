@@ -13,8 +13,8 @@ import type { Table } from '../../shared/lmdb/table.ts'
 
 import type { Activation, IssuedReceipt, Predecessor, ReceiptRef, ReceiptStanding, ReceiptState } from '../hot-state.ts'
 import type { IssuedReceipts } from './issued.ts'
+import { timeKey } from './time-key.ts'
 
-const TIME_DIGITS = 15
 const PREDECESSOR_UNKNOWN = 'A?'
 /** A receipt's own lifetime decides; the extra day keeps clocks that differ from deleting a state early. */
 const KEEP_STATE_MS = LIMITS.receiptLifetimeMs + 86_400_000
@@ -109,15 +109,11 @@ function revokedBy(receipt: ReceiptRef, stored: string): Predecessor {
 }
 
 function sweepKnown(table: Table, nowMs: number, limit: number): number {
-  const due = table.range({ start: 'known/', end: `known/${timeOf(nowMs - KEEP_STATE_MS)}`, limit })
+  const due = table.range({ start: 'known/', end: `known/${timeKey(nowMs - KEEP_STATE_MS)}`, limit })
   for (const { key } of due) table.remove(key)
   return due.length
 }
 
 function knownKey(receipt: ReceiptRef): string {
-  return `known/${timeOf(receipt.issuedAtMs)}/${receipt.visitId}/${receipt.website}`
-}
-
-function timeOf(ms: number): string {
-  return String(Math.max(0, Math.trunc(ms))).padStart(TIME_DIGITS, '0')
+  return `known/${timeKey(receipt.issuedAtMs)}/${receipt.visitId}/${receipt.website}`
 }

@@ -3,8 +3,7 @@
 import type { Table } from '../../shared/lmdb/table.ts'
 
 import { GENERATION_MS, type SessionVerbs } from '../session-verbs.ts'
-
-const TIME_DIGITS = 15
+import { timeKey } from './time-key.ts'
 
 interface StoredSession {
   readonly untilMs: number
@@ -34,7 +33,7 @@ interface LmdbSessions {
 export function openSessions(table: Table, nowMs: () => number, durable: () => Promise<void>): LmdbSessions {
   const entries = openEntries(table, nowMs)
   return {
-    verbs: { ...sessionVerbs(entries, nowMs, durable), ...onceVerbs(entries, nowMs, durable) },
+    verbs: { ...storedSessions(entries, nowMs, durable), ...onceVerbs(entries, nowMs, durable) },
     sweep: entries.sweep,
   }
 }
@@ -59,11 +58,11 @@ function openEntries(table: Table, nowMs: () => number): Entries {
     read,
     write(key, value) {
       table.put(key, JSON.stringify(value))
-      table.put(`over/${timeOf(value.untilMs)}/${key}`, key)
+      table.put(`over/${timeKey(value.untilMs)}/${key}`, key)
     },
     remove: (key) => table.remove(key),
     sweep(limit) {
-      const over = table.range({ start: 'over/', end: `over/${timeOf(nowMs())}`, limit })
+      const over = table.range({ start: 'over/', end: `over/${timeKey(nowMs())}`, limit })
       for (const { key, value } of over) {
         // An entry that was written again has a newer index entry.
         if (read(value) === null) table.remove(value)
@@ -77,7 +76,7 @@ function openEntries(table: Table, nowMs: () => number): Entries {
 type Durable = () => Promise<void>
 type OnceVerb = 'putOnce' | 'readOnce' | 'takeOnce'
 
-function sessionVerbs(
+function storedSessions(
   { read, write, remove }: Entries,
   nowMs: () => number,
   durable: Durable,
@@ -130,8 +129,4 @@ function onceVerbs(
       return once.value
     },
   }
-}
-
-function timeOf(ms: number): string {
-  return String(ms).padStart(TIME_DIGITS, '0')
 }

@@ -17,7 +17,7 @@ const RETRY_MS = { first: 50, most: 1_000 }
  */
 export function redisClient(address: RedisAddress, deadlineMs: number): Redis {
   const commandTimeout = Math.max(COMMAND_TIMEOUT_MS, deadlineMs)
-  const client = new Redis({ ...COMMON, commandTimeout, ...credentialsOf(address), ...targetOf(address) })
+  const client = new Redis({ ...COMMON, commandTimeout, ...loginOptions(address), ...connectionOptions(address) })
   // Each failed attempt emits an event; the next probe shows what matters of it.
   client.on('error', () => undefined)
   return client
@@ -41,14 +41,14 @@ function retryInMs(attempt: number): number {
   return Math.ceil(longest * (0.5 + Math.random() / 2))
 }
 
-function credentialsOf({ username, password, database }: RedisAddress) {
+function loginOptions({ username, password, database }: RedisAddress) {
   return { db: database, ...(username === null ? {} : { username }), ...(password === null ? {} : { password }) }
 }
 
-function targetOf({ hosts, tls, sentinel }: RedisAddress) {
+function connectionOptions({ hosts, tls, sentinel }: RedisAddress) {
   const [host] = hosts
   if (host === undefined) throw new TypeError('an address has a host')
-  const secured = tls === null ? {} : { tls: tlsOptions(tls) }
+  const secured = tls === null ? {} : { tls: redisTlsOptions(tls) }
   if (sentinel === null) return { ...host, ...secured }
   return {
     sentinels: [...hosts],
@@ -60,11 +60,11 @@ function targetOf({ hosts, tls, sentinel }: RedisAddress) {
     ...(sentinel.username === null ? {} : { sentinelUsername: sentinel.username }),
     ...(sentinel.password === null ? {} : { sentinelPassword: sentinel.password }),
     ...secured,
-    ...(tls === null ? {} : { enableTLSForSentinelMode: true, sentinelTLS: tlsOptions(tls) }),
+    ...(tls === null ? {} : { enableTLSForSentinelMode: true, sentinelTLS: redisTlsOptions(tls) }),
   }
 }
 
-function tlsOptions({ ca, cert, key, servername }: RedisTls) {
+function redisTlsOptions({ ca, cert, key, servername }: RedisTls) {
   return {
     ...(ca === null ? {} : { ca: readFileSync(ca) }),
     ...(cert === null ? {} : { cert: readFileSync(cert) }),

@@ -33,7 +33,7 @@ export function receiptDay({ issuedAtMs }: ReceiptRef): number {
   return Math.max(0, Math.floor(issuedAtMs / DAY_MS))
 }
 
-export function eventKey({ website, eventId }: Pick<Claim, 'website' | 'eventId'>): Buffer {
+export function eventHash({ website, eventId }: Pick<Claim, 'website' | 'eventId'>): Buffer {
   return shortHash(`${website}/${eventId}`)
 }
 

@@ -65,7 +65,7 @@ export class RedisConnection {
     })
     client.on('close', () => {
       this.#serverRun = null
-      this.#lose(unavailable(this.#cause ?? new RedisUnavailable('the connection was closed')))
+      this.#lose(redisUnavailable(this.#cause ?? new RedisUnavailable('the connection was closed')))
       this.#cause = null
     })
     // If a connection is closed while ioredis still queries Sentinel, as in a failover, ioredis gives up for good.
@@ -98,7 +98,7 @@ export class RedisConnection {
     try {
       return await this.#send(name, args)
     } catch (error) {
-      const failure = unavailable(error)
+      const failure = redisUnavailable(error)
       this.#lose(failure)
       throw failure
     } finally {
@@ -122,7 +122,7 @@ export class RedisConnection {
 
   async #send(name: ScriptName, args: readonly ScriptArgument[]): Promise<unknown> {
     if (this.#client.status !== 'ready') throw new RedisUnavailable('there is no connection')
-    return within(this.#script(name, args), this.#options.deadlineMs)
+    return answeredWithin(this.#script(name, args), this.#options.deadlineMs)
   }
 
   #lose(failure: RedisUnavailable): void {
@@ -144,14 +144,14 @@ export class RedisConnection {
       await this.#probe()
       this.#silentProbes = 0
     } catch (error) {
-      this.#lose(unavailable(error))
+      this.#lose(redisUnavailable(error))
       this.#reconnectIfSilent()
     }
     this.#probeIn(this.#isReachable ? this.#options.probeEveryMs : PROBE_AWAY_MS)
   }
 
   async #probe(): Promise<void> {
-    this.#serverRun ??= runIdOf(await within(this.#client.info('server'), this.#options.deadlineMs))
+    this.#serverRun ??= runIdOf(await answeredWithin(this.#client.info('server'), this.#options.deadlineMs))
     const mark = await this.#send('probe', ['', randomBytes(8).toString('hex')])
     const before = this.#run
     this.#mark = String(mark)
@@ -175,7 +175,7 @@ export class RedisConnection {
  * Redis. So the deadline passes in parts, each begun after the one before. At the end one turn of the event loop may
  * pass: an answer that has already arrived still counts.
  */
-function within<T>(answer: Promise<T>, ms: number): Promise<T> {
+function answeredWithin<T>(answer: Promise<T>, ms: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = (): void => reject(new RedisUnavailable(`no answer within ${ms} ms`))
     const latestAtMs = performance.now() + ms * MOST_STRETCHED
@@ -193,14 +193,14 @@ function within<T>(answer: Promise<T>, ms: number): Promise<T> {
       },
       (error: unknown) => {
         clearTimeout(timer)
-        reject(unavailable(error))
+        reject(redisUnavailable(error))
       },
     )
   })
 }
 
 /** The client's errors carry the command with all its arguments: only the message is passed on. */
-function unavailable(error: unknown): RedisUnavailable {
+function redisUnavailable(error: unknown): RedisUnavailable {
   if (error instanceof RedisUnavailable) return error
   return new RedisUnavailable(error instanceof Error ? error.message.slice(0, REASON_CHARS) : 'unknown error')
 }

@@ -53,10 +53,10 @@ export function fallBack(shared: RedisVerbs, alone: LocalHotState, nowMs: () => 
   }
   return {
     verbs: {
-      ...receiptVerbs(either, alone),
-      ...installVerbs(either),
-      ...countVerbs(either, alone),
-      ...sessionVerbs(shared),
+      ...eitherReceipts(either, alone),
+      ...eitherInstalls(either),
+      ...eitherCounts(either, alone),
+      ...sharedSessions(shared),
     },
     isShared: () => isShared,
     goAlone() {
@@ -100,7 +100,7 @@ async function deliver(messages: Message[], shared: RedisVerbs): Promise<boolean
   return unheard.length === 0
 }
 
-function receiptVerbs(
+function eitherReceipts(
   either: Either,
   known: LocalHotState,
 ): Pick<HotState, 'putVisit' | 'activate' | 'receiptStates' | 'learn'> {
@@ -160,7 +160,7 @@ async function activateByOwnWord(receipt: ReceiptRef, either: Either, known: Loc
 
 type InstallNews = 'keepInstall' | 'settleInstall' | 'decideInstall' | 'releaseInstall'
 
-function installVerbs(
+function eitherInstalls(
   either: Either,
 ): Pick<
   HotState,
@@ -215,7 +215,7 @@ function installVerbs(
   }
 }
 
-function countVerbs(
+function eitherCounts(
   either: Either,
   known: LocalHotState,
 ): Pick<HotState, 'countHits' | 'returnHits' | 'addUsage' | 'returnUsage' | 'readUsage' | 'raiseUsage'> {
@@ -268,7 +268,7 @@ function countVerbs(
 }
 
 /** This process must not decide alone who is signed in: while Redis is unreachable these reject. */
-function sessionVerbs(shared: SessionVerbs): SessionVerbs {
+function sharedSessions(shared: SessionVerbs): SessionVerbs {
   return {
     putSession: (session) => shared.putSession(session),
     readSession: (id) => shared.readSession(id),

@@ -18,7 +18,7 @@ import type {
 import { memoryLeases } from '../leases.ts'
 import { openCounters } from '../lmdb/counters.ts'
 import { openInstalls } from '../lmdb/installs.ts'
-import { nameOf, unlessOver, type Issued, type IssuedReceipts } from '../lmdb/issued.ts'
+import { receiptName, unlessOver, type Issued, type IssuedReceipts } from '../lmdb/issued.ts'
 import { openReceipts } from '../lmdb/receipts.ts'
 import { memoryTable } from './memory.ts'
 import type { SessionVerbs } from '../session-verbs.ts'
@@ -52,7 +52,7 @@ export function localHotState(nowMs: () => number): LocalHotState {
     return outcome
   }
   return {
-    ...receiptVerbs(nowMs),
+    ...receiptsInMemory(nowMs),
     ...usageVerbs(),
     claimInstall: async (claim) => tidied(unsure(installs.claim(claim))),
     keepInstall: async (claim, decision) => installs.keep(claim, decision),
@@ -81,7 +81,7 @@ type ReceiptVerbs = Pick<
   'putVisit' | 'activate' | 'receiptStates' | 'learn' | 'noteIssued' | 'noteActive'
 >
 
-function receiptVerbs(nowMs: () => number): ReceiptVerbs {
+function receiptsInMemory(nowMs: () => number): ReceiptVerbs {
   const issued = issuedInMemory(nowMs)
   const receipts = openReceipts(memoryTable(MAX_RECEIPTS), issued, nowMs)
   const seenAtMs = new BoundedMap<string, number>(MAX_RECEIPTS)
@@ -101,13 +101,13 @@ function receiptVerbs(nowMs: () => number): ReceiptVerbs {
     },
     putVisit: async (receipt) => noteIssued(receipt),
     async activate(receipt) {
-      const isFinal = isRevoked(receipts.stateOf(receipt))
+      const isFinal = isRevokedStanding(receipts.stateOf(receipt))
       return isFinal || isFresh(receipt) ? receipts.activate(receipt) : { kind: 'unknown' }
     },
     receiptStates: async (asked) =>
       asked.map((receipt) => {
         const state = receipts.stateOf(receipt)
-        if (isRevoked(state)) return state
+        if (isRevokedStanding(state)) return state
         // An install follows its page's activation by moments: Facts cannot have that yet, but may know that another process has
         // replaced the receipt since. Of anything else Facts knows more.
         const isActive = state === 'active' || state === 'predecessor_unknown'
@@ -120,16 +120,16 @@ function receiptVerbs(nowMs: () => number): ReceiptVerbs {
   }
 }
 
-function isRevoked(state: ReceiptStanding): boolean {
+function isRevokedStanding(state: ReceiptStanding): boolean {
   return state === 'revoked' || state === 'revoked_predecessor_unknown'
 }
 
 function issuedInMemory(nowMs: () => number): IssuedReceipts {
   const issued = new BoundedMap<string, Issued>(MAX_RECEIPTS)
   return {
-    put: (receipt) => issued.set(nameOf(receipt), { putAtMs: nowMs(), previous: receipt.previous }),
-    find: (receipt) => unlessOver(issued.get(nameOf(receipt)) ?? null, nowMs()),
-    forget: (receipt) => issued.delete(nameOf(receipt)),
+    put: (receipt) => issued.set(receiptName(receipt), { putAtMs: nowMs(), previous: receipt.previous }),
+    find: (receipt) => unlessOver(issued.get(receiptName(receipt)) ?? null, nowMs()),
+    forget: (receipt) => issued.delete(receiptName(receipt)),
   }
 }
 

@@ -59,7 +59,7 @@ export function parseRedisUrl(text: string): RedisAddress {
     hosts,
     ...parseCredentials(credentials),
     database: parseDatabase(path),
-    tls: scheme === 'rediss' ? tlsOf(parameters) : null,
+    tls: scheme === 'rediss' ? redisTlsOf(parameters) : null,
     sentinel: name === null ? null : { name, ...sentinelCredentials(parameters) },
   }
 }
@@ -107,7 +107,7 @@ function parseDatabase(path: string): number {
   return database
 }
 
-function tlsOf(parameters: ReadonlyMap<string, string>): RedisTls {
+function redisTlsOf(parameters: ReadonlyMap<string, string>): RedisTls {
   const value = (name: string): string | null => parameters.get(name) ?? null
   return { ca: value('ca'), cert: value('cert'), key: value('key'), servername: value('servername') }
 }

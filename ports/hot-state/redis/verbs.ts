@@ -8,7 +8,7 @@ import {
   decodePredecessor,
   encodePrevious,
   encodeVisit,
-  eventKey,
+  eventHash,
   installationKey,
   receiptDay,
   receiptId,
@@ -87,27 +87,27 @@ type InstallVerbs = Pick<
 function installVerbs(run: RunScript, now: Now, life: () => StoreLife): InstallVerbs {
   return {
     async claimInstall(claim) {
-      const keys = [eventKey(claim), installationKey(claim)]
+      const keys = [eventHash(claim), installationKey(claim)]
       const reply = await run('claim_install', [now(), ...keys, claim.owner, LIMITS.claimLeaseMs, ANSWER_MEMORY_MS])
       return claimOutcomeOf(claim.website, reply as Buffer[], life().name)
     },
     async keepInstall(claim, decision) {
-      const keys = [eventKey(claim), installationKey(claim)]
+      const keys = [eventHash(claim), installationKey(claim)]
       await run('keep_install', [now(), ...keys, claim.owner, LIMITS.claimLeaseMs, ANSWER_MEMORY_MS, decision])
     },
     async settleInstall(settlement) {
-      const keys = [eventKey(settlement), installationKey(settlement)]
+      const keys = [eventHash(settlement), installationKey(settlement)]
       const { owner, answer, isPending, receivedAtMs, matched } = settlement
       const told = [answer, isPending === true ? 1 : 0, receivedAtMs, encodeVisit(matched)]
       await run('settle_install', [now(), ...keys, owner, ANSWER_MEMORY_MS, ...told])
     },
     async decideInstall(decision) {
-      const keys = [eventKey(decision), installationKey(decision)]
+      const keys = [eventHash(decision), installationKey(decision)]
       const { answer, receivedAtMs, matched } = decision
       await run('decide_install', [now(), ...keys, ANSWER_MEMORY_MS, answer, receivedAtMs, encodeVisit(matched)])
     },
     async releaseInstall(claim) {
-      await run('release_install', [now(), eventKey(claim), claim.owner, ANSWER_MEMORY_MS])
+      await run('release_install', [now(), eventHash(claim), claim.owner, ANSWER_MEMORY_MS])
     },
     async forgotten() {
       const whole = String(await run('read_whole', [now()]))

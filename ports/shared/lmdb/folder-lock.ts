@@ -75,7 +75,7 @@ async function openLockFile(path: string): Promise<FileHandle | 'held'> {
   try {
     return await open(path, flags | DARWIN_O_EXLOCK | constants.O_NONBLOCK, 0o600)
   } catch (error) {
-    if (codeOf(error) === 'EAGAIN') return 'held'
+    if (errorCode(error) === 'EAGAIN') return 'held'
     throw error
   }
 }
@@ -108,7 +108,7 @@ async function takeWithSocket(folder: string): Promise<Taken> {
   const server = createServer((socket) => socket.destroy())
   server.unref()
   return new Promise((resolve) => {
-    server.once('error', (error) => resolve(codeOf(error) === 'EADDRINUSE' ? 'held' : 'unsupported'))
+    server.once('error', (error) => resolve(errorCode(error) === 'EADDRINUSE' ? 'held' : 'unsupported'))
     server.listen(`\0whence-data-folder-${dev}-${ino}`, () => resolve({ free: () => closeServer(server) }))
   })
 }
@@ -126,6 +126,6 @@ async function describeHolder(path: string): Promise<string> {
   return 'a process of unknown ID'
 }
 
-function codeOf(error: unknown): string {
+function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
