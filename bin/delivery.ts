@@ -9,7 +9,7 @@ import type { RunOutcome } from '../runtime/settings/settings.ts'
 import { openCatalog } from './wiring/cluster.ts'
 import { engines, type Engines } from './wiring/engines.ts'
 import { runProgram } from './wiring/process.ts'
-import { dispatchRole, factsWriterRole, stateRole, workerRole, type RoleParts } from './wiring/roles.ts'
+import { dispatchRole, factsWriterRole, rollupRole, stateRole, workerRole, type RoleParts } from './wiring/roles.ts'
 import { startMetrics } from './wiring/serve-api.ts'
 import { version } from './wiring/version.ts'
 
@@ -20,8 +20,14 @@ export function delivery({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
     const probes = await startMetrics(parts, registry)
     const role = settings.role ?? ''
     const open = engines(parts)
+    // Each role opens only what it needs: a worker has no ClickHouse, the facts-writer no catalog, figures no log.
+    if (role === 'rollup') {
+      await rollupRole({ ...parts, registry, facts: (await open.facts()).facts })
+      probes.ready()
+      logger.info({ role }, 'working')
+      return
+    }
     const base = { ...parts, registry, eventLog: await open.eventLog() }
-    // Each role opens only what it needs: a worker has no ClickHouse, the facts-writer no catalog.
     if (role === 'facts-writer') await factsWriterRole({ ...base, facts: (await open.facts()).facts })
     else if (role === 'state') await startStateRole(base, open)
     else if (role === 'dispatch') {

@@ -21,6 +21,8 @@ Commands:
   logs [options]            Show Logs, as \`whence logs\` does; its options are handed on.
   sign-in-link --email A    Print a link that signs A in to the dashboard once, within 15 minutes; with --owner-of ID
                             it makes A Owner of this organisation. Takes the right to create Members.
+  installs [options]        Show installs, as \`whence installs\` does.
+  report [options]          Count visits and installs, as \`whence report\` does.
 
 Options:
   -n, --namespace NAME      Where the custom resources are.
@@ -29,6 +31,8 @@ Options:
 `
 
 const EXIT_USAGE = 2
+/** Commands of whence itself, which run in a pod of the api. */
+const HANDED_ON: readonly string[] = ['logs', 'installs', 'report']
 /** Passed on to kubectl, each with its value. */
 const CLUSTER_OPTIONS: Readonly<Record<string, string>> = {
   '-n': '--namespace',
@@ -46,6 +50,7 @@ interface SendTestOptions {
 export async function kubectlWhence(argv: readonly string[]): Promise<number> {
   const [command = '', ...rest] = argv
   const { choice, words } = wishOf(rest)
+  if (HANDED_ON.includes(command)) return execIn(choice, 'api', [command, ...words])
   switch (command) {
     case 'explain':
       return explain(choice, words[0] ?? '')
@@ -53,8 +58,6 @@ export async function kubectlWhence(argv: readonly string[]): Promise<number> {
       return lint(words)
     case 'send-test':
       return sendTestInPod(choice, words)
-    case 'logs':
-      return execIn(choice, 'api', ['logs', ...words])
     case 'sign-in-link':
       return signInLink(choice, words)
     default:

@@ -19,7 +19,7 @@ import { openDataFolder } from './wiring/data-folder.ts'
 import { engines, type EngineParts } from './wiring/engines.ts'
 import { recallAnswers } from '../delivery/recovery/recall-answers.ts'
 import { recallVisits } from '../delivery/recovery/recall-visits.ts'
-import { dispatchRole, factsWriterRole, stateOfOneProcess, workerRoles } from './wiring/roles.ts'
+import { dispatchRole, factsWriterRole, rollupRole, stateOfOneProcess, workerRoles } from './wiring/roles.ts'
 import { keyringOf, serveApi, startMetrics } from './wiring/serve-api.ts'
 import { serveTools } from './tools/control.ts'
 import { localBackend } from './tools/backend.ts'
@@ -136,5 +136,6 @@ async function startRoles(foundation: Foundation): Promise<ReadonlyMap<ProviderI
   const refill = await stateOfOneProcess(foundation)
   foundation.store.onLost = () => refill.request()
   await dispatchRole(foundation)
+  await rollupRole(foundation)
   return workerRoles(foundation)
 }

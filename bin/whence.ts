@@ -23,6 +23,8 @@ const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
   explain: async () => (await import('./tools/explain.ts')).explainTool,
   logs: async () => (await import('./tools/lists.ts')).logsTool,
   installs: async () => (await import('./tools/lists.ts')).installsTool,
+  report: async () => (await import('./tools/figures/report.ts')).reportTool,
+  'rebuild-rollups': async () => (await import('./tools/figures/report.ts')).rebuildRollupsTool,
   activity: async () => (await import('./tools/lists.ts')).activityTool,
   'dead-letters': async () => (await import('./tools/dead-letters.ts')).deadLettersTool,
   replay: async () => (await import('./tools/dead-letters.ts')).replayTool,

@@ -47,11 +47,16 @@ interface DashboardParts extends Shared {
     readonly cursorMac: (text: string) => string
     /** `p_` and 16 hex digits. */
     readonly personId: (email: string) => string
+    /** Whether a master secret of this key ID is in use. */
+    readonly hasKey: (keyId: number) => boolean
     readonly memberHash: (text: string) => string
     readonly signInHash: (text: string) => string
     readonly changeHash: (text: string) => string
   }
 }
+
+/** All that receipts can carry. */
+const KEY_IDS = Array.from({ length: 16 }, (_, keyId) => keyId)
 
 interface LetterParts extends Pick<
   DashboardParts,
@@ -87,7 +92,7 @@ export function createDashboard(parts: DashboardParts): Serve {
     }),
     ...peopleHandlers({ ...parts, hash: parts.keys.memberHash, onRemoved: parts.pins.forget }),
     ...configurationHandlers({ ...parts, ...parts.keys }),
-    ...figureHandlers(scope),
+    ...figureHandlers({ scope, keyIds: KEY_IDS.filter(parts.keys.hasKey) }),
     ...logHandlers(reading),
     ...installHandlers(reading),
     ...exportHandlers(reading),

@@ -116,6 +116,12 @@ export const VISIT_ID_PREFIXES: readonly string[] = [0, RECEIPT_FLAGS.handoffOnl
   Array.from({ length: KEY_ID_BITS + 1 }, (_, keyId) => (flags | keyId).toString(16).padStart(2, '0')),
 )
 
+/** A time as visit IDs carry it behind their first byte: 12 hex digits. @throws RangeError if it is none */
+export function visitIdTime(timeMs: number): string {
+  if (!Number.isSafeInteger(timeMs) || timeMs < 0 || timeMs >= 2 ** 48) throw new RangeError('no time of a visit')
+  return timeMs.toString(16).padStart(12, '0')
+}
+
 /** A visit ID carries its issue time: bytes 1 to 6. */
 export function issuedAtOfVisit(visitId: VisitId): number {
   return parseInt(visitId.slice(2, 14), 16)

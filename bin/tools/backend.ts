@@ -4,6 +4,7 @@
  */
 
 import { existsSync } from 'node:fs'
+import { markHours } from '../../delivery/rollup/mark-hours.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
@@ -26,6 +27,7 @@ export function localBackend(parts: { readonly facts: Facts; readonly eventLog: 
     run: (query, params) => facts.run(query, params),
     read: (topic, fromOffset, maxEntries) => eventLog.read(topic, fromOffset, maxEntries),
     append: (topic, entries, options) => eventLog.append(topic, entries, options),
+    markHours: (request) => markHours(facts, request),
   }
 }
 
@@ -52,6 +54,7 @@ function openServers(logEngine: EngineUrl, factsEngine: EngineUrl): OpenBackend 
     run: async (query, params) => (await facts.value()).run(query, params),
     read: async (topic, fromOffset, maxEntries) => (await eventLog.value()).read(topic, fromOffset, maxEntries),
     append: async (topic, entries, options) => (await eventLog.value()).append(topic, entries, options),
+    markHours: async (request) => markHours(await facts.value(), request),
     isLive: true,
     close: async () => {
       await (await eventLog.valueIfAsked())?.close()

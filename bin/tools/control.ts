@@ -10,7 +10,7 @@ import type { LiveTools } from './live.ts'
 const SOCKET_PATH_BYTES = 100
 const MESSAGE_BYTES = 64 * 1024 * 1024
 const METHODS = [
-  ...(['run', 'read', 'append', 'sendTest', 'signInLink', 'exportPerson', 'erasePerson'] as const),
+  ...(['run', 'read', 'append', 'markHours', 'sendTest', 'signInLink', 'exportPerson', 'erasePerson'] as const),
   'stageBackup',
 ] as const
 type Method = (typeof METHODS)[number]
@@ -62,6 +62,7 @@ export async function connectTools(data: string): Promise<LiveTools | null> {
     run: (...args) => call('run', args),
     read: (...args) => call('read', args),
     append: (...args) => call('append', args),
+    markHours: (...args) => call('markHours', args),
     sendTest: (...args) => call('sendTest', args),
     signInLink: (...args) => call('signInLink', args),
     stageBackup: (...args) => call('stageBackup', args),

@@ -1,5 +1,6 @@
 /** What the tools use: the stores, and what only a running process can answer. */
 
+import type { MarkRequest } from '../../delivery/rollup/mark-hours.ts'
 import type { SendTestReport } from '../../delivery/tools/send-test.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { StagedBackup } from '../wiring/backup.ts'
@@ -10,6 +11,8 @@ export interface ToolBackend {
   readonly run: Facts['run']
   readonly read: EventLog['read']
   readonly append: EventLog['append']
+  /** Marks hours whose figures are to be counted anew; resolves to how many. */
+  readonly markHours: (request: MarkRequest) => Promise<number>
 }
 
 /** What a running process offers besides its stores. */

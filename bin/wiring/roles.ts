@@ -9,6 +9,7 @@ import { startLateRevocations } from '../../delivery/state/late-revocations.ts'
 import { ownCredentials } from '../../delivery/worker/own-credentials.ts'
 import { PROVIDERS } from '../../delivery/providers/index.ts'
 import type { Provider } from '../../delivery/providers/provider.ts'
+import { startRollup } from '../../delivery/rollup/rollup.ts'
 import { startState, type StateRole } from '../../delivery/state/state.ts'
 import { startWorker, type Worker } from '../../delivery/worker/worker.ts'
 import type { Registry } from 'prom-client'
@@ -80,6 +81,17 @@ export async function dispatchRole({
   await lifecycle.start(
     'dispatch',
     () => startDispatch({ ...parts, catalog: catalog.current, random: Math.random }),
+    (role) => role.stop(),
+  )
+}
+
+export async function rollupRole({
+  lifecycle,
+  ...parts
+}: EngineParts & { readonly facts: Facts; readonly registry: Registry }): Promise<void> {
+  await lifecycle.start(
+    'rollup',
+    async () => startRollup(parts),
     (role) => role.stop(),
   )
 }

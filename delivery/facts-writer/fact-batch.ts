@@ -9,6 +9,7 @@ import type { Batch, StoredEntry } from '../../ports/event-log/event-log.ts'
 import { RowsRefused } from '../../ports/facts/facts.ts'
 import type { FactTable } from '../../ports/facts/columns.ts'
 import type { FactRow, Facts } from '../../ports/facts/facts.ts'
+import type { HourMarks } from './hour-marks.ts'
 import { addFactRows, poisonRow } from './fact-rows.ts'
 import type { AddRow, EntryPlace } from './fact-rows.ts'
 
@@ -26,24 +27,31 @@ const ENTRIES_PER_SLICE = 100
 const MAX_POISON_CHARS = 65_536
 const UNDECODABLE = 'UNDECODABLE'
 
+interface BatchTools {
+  readonly marks: HourMarks
+  readonly nowMs: () => number
+}
+
 /** Rejects with `FactsUnavailable`, and then the state of the batch is unknown; repeating it is safe. */
-export async function writeBatch(facts: Facts, batch: Batch, nowMs: () => number): Promise<BatchReport> {
+export async function writeBatch(facts: Facts, batch: Batch, tools: BatchTools): Promise<BatchReport> {
   try {
-    return await writeAtOnce(facts, batch)
+    return await writeAtOnce(facts, batch, tools)
   } catch (error) {
     if (!(error instanceof RowsRefused)) throw error
-    return writeApart(facts, batch, nowMs)
+    return writeApart(facts, batch, tools)
   }
 }
 
 /**
  * The path of every healthy batch. Rows become text as they are made, so that little stays in memory until the insert.
  */
-async function writeAtOnce(facts: Facts, batch: Batch): Promise<BatchReport> {
+async function writeAtOnce(facts: Facts, batch: Batch, { marks }: BatchTools): Promise<BatchReport> {
   const collected = facts.startBatch()
   const rows = new Map<FactTable, number>()
+  const hours = marks.collect()
   const add: AddRow = (table, row) => {
     collected.add(table, row)
+    hours.note(table, row)
     rows.set(table, (rows.get(table) ?? 0) + 1)
   }
   let done = 0
@@ -53,6 +61,7 @@ async function writeAtOnce(facts: Facts, batch: Batch): Promise<BatchReport> {
     addRows(entry, entryPlace(batch, entry), add)
     done += 1
   }
+  for (const mark of hours.rows()) collected.add('hour_marks', mark)
   await collected.insert()
   return { done, rows }
 }
@@ -75,7 +84,7 @@ interface TableRows {
 }
 
 /** The path of a batch with an unreadable entry or a refused row: all others are inserted, these are kept apart. */
-async function writeApart(facts: Facts, batch: Batch, nowMs: () => number): Promise<BatchReport> {
+async function writeApart(facts: Facts, batch: Batch, { marks, nowMs }: BatchTools): Promise<BatchReport> {
   const poison: FactRow[] = []
   const keep = (entry: StoredEntry, table: FactTable | '', reason: string): void => {
     const value = entry.value.slice(0, MAX_POISON_CHARS)
@@ -83,8 +92,10 @@ async function writeApart(facts: Facts, batch: Batch, nowMs: () => number): Prom
   }
   const entries = withinChars(batch.entries)
   const counts = new Map<FactTable, number>()
+  const hours = marks.collect()
   for (const [table, { rows, sources }] of await gather(batch, entries, keep)) {
     const refused = await insertOrIsolate(facts, table, rows)
+    for (const row of rows) hours.note(table, row)
     for (const { index, engineCode } of refused) {
       const entry = sources[index]
       if (entry !== undefined) keep(entry, table, engineCode)
@@ -92,6 +103,7 @@ async function writeApart(facts: Facts, batch: Batch, nowMs: () => number): Prom
     counts.set(table, rows.length - refused.length)
   }
   await facts.insert('poison_records', poison)
+  await facts.insert('hour_marks', hours.rows())
   return { done: entries.length, rows: counts.set('poison_records', poison.length) }
 }
 

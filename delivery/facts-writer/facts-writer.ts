@@ -5,6 +5,7 @@
  * killing this role at any moment loses nothing and duplicates nothing.
  */
 
+import { randomUUID } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 
 import { Counter, Gauge, Histogram } from 'prom-client'
@@ -16,6 +17,7 @@ import type { Batch, BatchOutcome, Consumer, EventLog } from '../../ports/event-
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { writeBatch } from './fact-batch.ts'
+import { createHourMarks } from './hour-marks.ts'
 import type { BatchReport } from './fact-batch.ts'
 import { unlessAborted } from '../unless-aborted.ts'
 import { consumeReadable } from '../version-guard.ts'
@@ -139,6 +141,7 @@ function createHandler(
 ): (batch: Batch) => Promise<BatchOutcome> {
   const { facts, logger, nowMs } = deps
   const metrics = createMetrics(deps.registry)
+  const tools = { nowMs, marks: createHourMarks(randomUUID(), nowMs) }
   let failures = 0
   let last: Promise<unknown> = Promise.resolve()
   /** When a batch was last begun, by topic and partition. */
@@ -168,7 +171,7 @@ function createHandler(
     const loopAtStart = performance.eventLoopUtilization()
     let report: BatchReport
     try {
-      report = await unlessAborted(stopping, () => writeBatch(facts, batch, nowMs))
+      report = await unlessAborted(stopping, () => writeBatch(facts, batch, tools))
     } catch (error) {
       return failed(batch, error)
     }

@@ -1,5 +1,7 @@
 /** The types of columns and rows: each table is declared once, and its inserts and reads follow from that. */
 
+import type { Cell } from '../../domain/figures/cells.ts'
+
 /**
  * How a value is checked and written. `time` is Unix ms; `nullable time` takes null. Values that do not fit are refused
  * here, because the engine silently wraps integers that are too large.
@@ -18,6 +20,8 @@ interface ColumnValues {
   readonly time: number
   readonly 'nullable time': number | null
   readonly effect: 'activated' | 'revoked'
+  /** Values of a dimension with their counts. */
+  readonly cells: readonly Cell[]
 }
 
 /** The columns of a table by name, in the order in which a row is written. */

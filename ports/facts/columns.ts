@@ -192,6 +192,36 @@ export const TABLE_COLUMNS = {
     },
     partitionedBy: null,
   },
+  website_hours: {
+    columns: {
+      website: 'text',
+      hour: 'time',
+      marks_read: 'texts',
+      visits: 'cells',
+      source: 'cells',
+      medium: 'cells',
+      campaign: 'cells',
+      referrer: 'cells',
+      page: 'cells',
+      agent_page: 'cells',
+      installs: 'cells',
+      path: 'cells',
+      platform: 'cells',
+      policy: 'cells',
+      reason: 'cells',
+      agent: 'cells',
+      time_to_install: 'cells',
+      delivery: 'cells',
+      retention_days: 'uint16',
+      row_version: 'uint64',
+    },
+    partitionedBy: { column: 'hour', span: 'month' },
+  },
+  /** The last, so that a mark is there only after its facts. */
+  hour_marks: {
+    columns: { website: 'text', hour: 'time', writer: 'text', made_at: 'time', row_version: 'uint64' },
+    partitionedBy: null,
+  },
 } as const satisfies Readonly<Record<string, TableColumns>>
 
 export type FactTable = keyof typeof TABLE_COLUMNS

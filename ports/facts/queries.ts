@@ -6,6 +6,7 @@
  */
 
 import { FACT_TABLES } from './columns.ts'
+import { ROLLUP_QUERIES } from './pages/figures.ts'
 import { PAGE_QUERIES } from './pages/pages.ts'
 import {
   at,
@@ -129,8 +130,12 @@ const REPORTED_FILTERS = INSTALL_FILTERS.filter((name) => name !== 'resolution')
 /** Keys read for a page: a key that was inserted twice and is not merged yet occurs more than once. */
 const candidateLimit = (): string => `LIMIT least({limit:UInt32}, ${MAX_PAGE}) * ${MAX_REPEATS}`
 
+/** Figures and their marks are no facts. */
+const COUNTED = FACT_TABLES.filter((table) => table !== 'website_hours' && table !== 'hour_marks')
+
 export const QUERIES = {
   ...PAGE_QUERIES,
+  ...ROLLUP_QUERIES,
 
   /** Visits by website and ID, for dispatch and for explanations. */
   visitsByIds: lookUp<VisitKeys, VisitRow>(`SELECT ${VISIT.sql} FROM ${once('visits')}
@@ -338,7 +343,7 @@ export const QUERIES = {
     FROM ${once('request_logs')} WHERE website = {website:String} AND ${within('received_at')}`),
 
   counts: report<Record<never, never>, CountsRow>(
-    `SELECT ${FACT_TABLES.map((table) => `(SELECT count() FROM ${once(table)}) AS ${table}`).join(', ')}`,
+    `SELECT ${COUNTED.map((table) => `(SELECT count() FROM ${once(table)}) AS ${table}`).join(', ')}`,
   ),
 } as const
 

@@ -9,10 +9,13 @@ import type { ColumnType } from './column-types.ts'
 import { FACT_TABLES, TABLE_COLUMNS, type FactTable } from './columns.ts'
 import { RowsRefused, type FactRow } from './facts.ts'
 import { DAY_MS } from '../../domain/durations.ts'
+import { VISIT_STEPS } from '../../domain/figures/cells.ts'
 
 /** This service's own code in `RowsRefused`, besides the engine's numbers. */
 const OUT_OF_RANGE = 'OUT_OF_RANGE'
 
+/** The value, and its counts. */
+const CELL_FIELDS = 1 + VISIT_STEPS.length
 const UINT16_MAX = 0xffff
 const UINT32_MAX = 0xffff_ffff
 /** The end of 2099: every version of DateTime64 holds it, and a TTL can still be added. */
@@ -44,6 +47,7 @@ const ENCODERS: { readonly [T in ColumnType]: Encoder } = {
   time: encodeTime,
   'nullable time': (value) => (value === null ? '\\N' : encodeTime(value)),
   effect: (value) => (value === 'activated' || value === 'revoked' ? value : refuseRange()),
+  cells: encodeCells,
 }
 
 interface Field {
@@ -101,6 +105,17 @@ function encodeText(value: unknown): string {
 function encodeTexts(value: unknown): string {
   if (!Array.isArray(value)) return refuseRange()
   return `[${value.map((item) => `'${encodeText(item).replaceAll("'", "\\'")}'`).join(',')}]`
+}
+
+function encodeCells(value: unknown): string {
+  if (!Array.isArray(value)) return refuseRange()
+  return `[${value.map(encodeCell).join(',')}]`
+}
+
+function encodeCell(cell: unknown): string {
+  if (!Array.isArray(cell) || cell.length !== CELL_FIELDS) return refuseRange()
+  const [value, ...counts] = cell as readonly unknown[]
+  return `('${encodeText(value).replaceAll("'", "\\'")}',${counts.map((count) => encodeWhole(count, UINT32_MAX)).join(',')})`
 }
 
 function encodeWhole(value: unknown, max: number): string {

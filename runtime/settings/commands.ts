@@ -1,5 +1,6 @@
 /** The commands of `whence`: what each does, which settings it reads, and its own flags and arguments. */
 
+import { LETTER_FILTERS, REPORT_FLAGS } from './tool-flags.ts'
 import { PROVIDER_URL_SETTINGS } from '../../domain/providers/addresses.ts'
 import type { SettingName } from './table.ts'
 
@@ -60,16 +61,7 @@ const LIMIT_FLAG = { '--limit': { placeholder: 'N', doc: 'Show at most N, the ne
 const LIST_FLAGS = { ...JSON_FLAG, ...WEBSITE_FLAG, ...LIMIT_FLAG }
 const FOLLOW_FLAG = { '--follow': { placeholder: null, doc: 'Keep running and show new ones as they arrive.' } }
 
-const LETTER_FLAGS = {
-  ...WEBSITE_FLAG,
-  '--destination': { placeholder: 'ID', doc: 'Only to this destination.' },
-  '--reason': { placeholder: 'TEXT', doc: 'Only those whose reason begins with this text, for example refused.' },
-  '--since': {
-    placeholder: 'TIME',
-    doc: 'Only those that failed at or after this time: 2026-11-21, 2026-11-21T13:00 (UTC), or 6h ago.',
-  },
-  '--until': { placeholder: 'TIME', doc: 'Only those that failed before this time.' },
-}
+const LETTER_FLAGS = { ...WEBSITE_FLAG, ...LETTER_FILTERS }
 
 export const COMMANDS = {
   embedded: {
@@ -130,6 +122,18 @@ export const COMMANDS = {
     summary: 'Show installs and the visits they were matched to.',
     settings: [...TOOL],
     flags: { ...LIST_FLAGS, ...FOLLOW_FLAG },
+    positionals: [],
+  },
+  report: {
+    summary: 'Count visits and installs of a period by source, campaign, page, path, agent, reason or day.',
+    settings: [...TOOL],
+    flags: { ...REPORT_FLAGS, ...WEBSITE_FLAG, ...JSON_FLAG },
+    positionals: [],
+  },
+  'rebuild-rollups': {
+    summary: 'Have the figures by hour counted anew from the facts; the service may keep running.',
+    settings: [...TOOL],
+    flags: { '--since': { placeholder: 'TIME', doc: 'Only hours from this time on. (default: all)' } },
     positionals: [],
   },
   activity: {

@@ -107,6 +107,22 @@ describe('the tools', function () {
     expect(lines.find((line) => line.includes(ids.replaced))).to.match(/unmatched +none +-$/)
   })
 
+  it('report figures by source, agent or day, as a table, CSV or JSON, and have them counted anew', async () => {
+    const [row] = rowsOf(good(await tool('report', '--by', 'day', '--json')))
+    expect(row?.['day']).to.match(/^20\d\d-\d\d-\d\d$/)
+    expect(row?.['visits']).to.be.greaterThan(0)
+    const { stdout } = good(await tool('report', '--website', 'acme-dev'))
+    expect(stdout)
+      .to.match(/^VISITS +ACTIVATED +COPIED +STARTED +COMPLETED +FIRST RUN +SOURCE\n/)
+      .and.to.include('newsletter')
+    const csv = good(await tool('report', '--by', 'path', '--csv')).stdout.split('\n')
+    expect(csv[0]).to.equal('path,started,completed,first_run,matched,unmatched,counted')
+    expect(csv[1]).to.match(/^cli,\d+,/)
+    expect(await tool('report', '--by', 'password')).to.deep.include({ status: 2, stdout: '' })
+    expect(good(await tool('report', '--website', 'no-such-website')).stdout).to.equal('')
+    expect(good(await tool('rebuild-rollups', '--since', '2d')).stdout).to.match(/^Marked [1-9]\d* hours/)
+  })
+
   it('list requests with their answers, refused ones too', async () => {
     const { stdout } = good(await tool('logs'))
     expect(stdout).to.match(/POST \/v1\/events +- +200 +ok/)

@@ -208,7 +208,7 @@ describe('the chart on a real API server', function () {
         const ready = items.filter(({ status, metadata }: KubeManifest) => status.readyReplicas > 0 && status.observedGeneration === metadata.generation)
         return ready.length === names.length ? ready : null
       })
-    const WORKLOADS = ['api', 'dashboard', 'dispatch', 'facts-writer', 'ga4', 'operator', 'state'].map((name) => `whence-${name}`)
+    const WORKLOADS = ['api', 'dashboard', 'dispatch', 'facts-writer', 'ga4', 'operator', 'rollup', 'state'].map((name) => `whence-${name}`)
     const journey = async (): Promise<string> => {
       const url = kubelet.url('whence-api', 'http')
       const receipt = await activeReceipt(url, { identities: { ga4: { 'G-TEST000001': { client_id: '1.2', session_id: '3' } } } })

@@ -27,6 +27,7 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   dashboard: ['clickhouse', 'kafka', 'kubernetes', 'redis'],
   state: ['clickhouse', 'kafka', 'redis'],
   dispatch: ['clickhouse', 'kafka', 'kubernetes'],
+  rollup: ['clickhouse'],
   migrate: ['clickhouse', 'kafka'],
   ...Object.fromEntries(PROVIDERS.map((name) => [name, ['internet', 'kafka', 'kubernetes', 'redis']])),
   test: ['api'],

@@ -53,6 +53,7 @@ const ENGINE_TYPES: { readonly [T in ColumnType]: RegExp } = {
   float: /^Float64$/,
   time: /^DateTime64\(3, 'UTC'\)$/,
   'nullable time': /^Nullable\(DateTime64\(3, 'UTC'\)\)$/,
+  cells: /^Array\(Tuple\(String(, UInt32){6}\)\)$/,
   effect: /^Enum8\('activated' = 1, 'revoked' = 2\)$/,
 }
 

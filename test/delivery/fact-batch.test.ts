@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 
+import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
 import { startFactsWriter } from '../../delivery/facts-writer/facts-writer.ts'
 import type { Batch, EventLog } from '../../ports/event-log/event-log.ts'
@@ -20,6 +21,8 @@ const unreadables = (values: readonly string[]): Batch => ({
 })
 
 /** How often other work of the event loop ran before `work` was done. */
+const TOOLS = { nowMs: Date.now, marks: createHourMarks('test', Date.now) }
+
 async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   let [turns, isDone] = [0, false]
   const count = (): void => {
@@ -37,7 +40,7 @@ describe('a batch of the facts-writer', () => {
   it('above the bound of its text is cut, and says how far it came', async () => {
     const memory = new MemoryFacts()
     memory.charsOf = () => 12 * MIB
-    const report = await writeBatch(memory.facts, batchOf(requests(10)), Date.now)
+    const report = await writeBatch(memory.facts, batchOf(requests(10)), TOOLS)
     expect(report.done).to.equal(3)
     expect(memory.statuses()).to.deep.equal([200, 201, 202])
   })
@@ -47,7 +50,7 @@ describe('a batch of the facts-writer', () => {
     memory.refuses = (row) => row['status'] === 201
     const userAgent = 'a'.repeat(12 * MIB)
     const large = Array.from({ length: 4 }, (_, index) => requestRecord({ status: 200 + index, userAgent }))
-    const report = await writeBatch(memory.facts, batchOf(large), Date.now)
+    const report = await writeBatch(memory.facts, batchOf(large), TOOLS)
     expect(report.done).to.equal(2)
     expect(memory.statuses()).to.deep.equal([200])
     expect(memory.rows.get('poison_records')).to.have.length(1)
@@ -56,31 +59,31 @@ describe('a batch of the facts-writer', () => {
   it('is cut where its text reaches the bound', async () => {
     const memory = new MemoryFacts()
     memory.charsOf = () => 16 * MIB
-    expect((await writeBatch(memory.facts, batchOf(requests(4)), Date.now)).done).to.equal(2)
+    expect((await writeBatch(memory.facts, batchOf(requests(4)), TOOLS)).done).to.equal(2)
   })
 
   it('with a refused entry may have as much text as the bound, and no more', async () => {
     const memory = new MemoryFacts()
     const batch = unreadables(Array.from({ length: 3 }, () => 'a'.repeat(16 * MIB)))
-    expect((await writeBatch(memory.facts, batch, Date.now)).done).to.equal(2)
+    expect((await writeBatch(memory.facts, batch, TOOLS)).done).to.equal(2)
   })
 
   it('lets other work run after each hundred entries, and only then', async () => {
     const { facts } = new MemoryFacts()
-    expect(await turnsDuring(() => writeBatch(facts, batchOf(requests(100)), Date.now))).to.equal(0)
-    expect(await turnsDuring(() => writeBatch(facts, batchOf(requests(250)), Date.now))).to.equal(2)
+    expect(await turnsDuring(() => writeBatch(facts, batchOf(requests(100)), TOOLS))).to.equal(0)
+    expect(await turnsDuring(() => writeBatch(facts, batchOf(requests(250)), TOOLS))).to.equal(2)
   })
 
   it('lets other work run after each hundred entries, and only then, if one of them is refused', async () => {
     const { facts } = new MemoryFacts()
     const none = Array.from({ length: 250 }, () => '')
-    expect(await turnsDuring(() => writeBatch(facts, unreadables(none.slice(0, 100)), Date.now))).to.equal(0)
-    expect(await turnsDuring(() => writeBatch(facts, unreadables(none), Date.now))).to.equal(2)
+    expect(await turnsDuring(() => writeBatch(facts, unreadables(none.slice(0, 100)), TOOLS))).to.equal(0)
+    expect(await turnsDuring(() => writeBatch(facts, unreadables(none), TOOLS))).to.equal(2)
   })
 
   it('keeps the first 65,536 characters of an entry that is no record', async () => {
     const memory = new MemoryFacts()
-    await writeBatch(memory.facts, unreadables([`${'a'.repeat(65_535)}bc`]), Date.now)
+    await writeBatch(memory.facts, unreadables([`${'a'.repeat(65_535)}bc`]), TOOLS)
     const [kept] = memory.rows.get('poison_records') ?? []
     expect(kept?.['value']).to.equal(`${'a'.repeat(65_535)}b`)
   })
@@ -89,7 +92,7 @@ describe('a batch of the facts-writer', () => {
     const memory = new MemoryFacts()
     memory.refuses = (row) => row['status'] === 200
     const large = requestRecord({ status: 200, userAgent: 'a'.repeat(33 * MIB) })
-    const { done } = await writeBatch(memory.facts, batchOf([large, ...requests(2)]), Date.now)
+    const { done } = await writeBatch(memory.facts, batchOf([large, ...requests(2)]), TOOLS)
     expect(done).to.equal(1)
     expect(memory.rows.get('poison_records')).to.have.length(1)
   })
@@ -99,7 +102,7 @@ describe('a batch of the facts-writer', () => {
     memory.refuses = (row) => row['status'] === 201
     const batch = batchOf(requests(3))
     const unreadable = { key: 'k', value: 'no record', offset: 3, appendedAtMs: 0 }
-    const { rows } = await writeBatch(memory.facts, { ...batch, entries: [...batch.entries, unreadable] }, Date.now)
+    const { rows } = await writeBatch(memory.facts, { ...batch, entries: [...batch.entries, unreadable] }, TOOLS)
     expect([...rows]).to.have.deep.members([
       ['request_logs', 2],
       ['poison_records', 2],
@@ -157,11 +160,11 @@ describe('a batch of the facts-writer', () => {
     // Looking for one row of eight takes seven inserts.
     for (let insert = 0; insert < 7; insert++) {
       memory.awayAt = insert
-      const failure = await writeBatch(memory.facts, batchOf(requests(8)), Date.now).catch((error: unknown) => error)
+      const failure = await writeBatch(memory.facts, batchOf(requests(8)), TOOLS).catch((error: unknown) => error)
       expect(failure, `insert ${insert}`).to.be.instanceOf(FactsUnavailable)
       expect(memory.rows.get('poison_records') ?? []).to.deep.equal([])
     }
-    await writeBatch(memory.facts, batchOf(requests(8)), Date.now)
+    await writeBatch(memory.facts, batchOf(requests(8)), TOOLS)
     expect(memory.rows.get('poison_records')).to.have.length(1)
   })
 })

@@ -46,7 +46,7 @@ const ROOMS: readonly (readonly string[])[] = [
   [...below('bin', 'terminal wiring demo tools kubectl service.ts'), 'bin'],
   [
     'delivery',
-    ...below('delivery', 'providers exchange outbound facts-writer dispatch recovery state worker mail tools'),
+    ...below('delivery', 'providers exchange outbound facts-writer dispatch rollup recovery state worker mail tools'),
   ],
   ['operator', ...below('operator', 'gather decide apply operator.ts')],
   ['runtime', ...below('runtime', 'kube settings catalog')],

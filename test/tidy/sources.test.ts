@@ -46,6 +46,7 @@ const RUNTIME_FILES = [
   'settings/provider-urls.ts',
   'settings/settings.ts',
   'settings/table.ts',
+  'settings/tool-flags.ts',
 ]
 
 /** Small pieces without a subject; the same holds for them. */

@@ -69,6 +69,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 - { name: facts-writer, role: facts-writer, values: {{ .Values.factsWriter | toJson }}, group: facts-writer, topics: [visits, activations, handoffs, installs, requests, deliveries, activity], scales: true }
 - { name: state, role: state, values: {{ .Values.state | toJson }}, group: state, topics: [activations], scales: false }
 - { name: dispatch, role: dispatch, values: {{ .Values.dispatch | toJson }}, group: dispatch, topics: [installs], scales: true }
+- { name: rollup, role: rollup, values: {{ .Values.rollup | toJson }}, group: '', topics: [], scales: false }
 {{- range $id, $values := .Values.providers }}
 {{- if $values.enabled }}
 - name: {{ $id | replace "_" "-" }}

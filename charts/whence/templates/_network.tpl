@@ -7,7 +7,7 @@
 {{- $dashboard := ternary (list "dashboard") (list) (eq (include "whence.hasDashboard" .) "true") }}
 kafka: {{ concat (list "api" "facts-writer" "state" "dispatch") $providers $dashboard | toJson }}
 redis: {{ concat (list "api" "state") $providers $dashboard | toJson }}
-clickhouse: {{ concat (list "api" "facts-writer" "state" "dispatch") $dashboard (ternary (list "operator") (list) .Values.operator.traffic) | toJson }}
+clickhouse: {{ concat (list "api" "facts-writer" "state" "dispatch" "rollup") $dashboard (ternary (list "operator") (list) .Values.operator.traffic) | toJson }}
 kubernetes: {{ concat (list "operator" "api" "dispatch") $providers $dashboard | toJson }}
 {{- end -}}
 

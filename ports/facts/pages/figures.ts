@@ -1,13 +1,18 @@
-/** Figures: what happened in a period, read raw within ranges of the tables' own order. */
+/** The queries of figures: raw for the last hours, rolled up for all others, and what the role `rollup` asks. */
 
-import { once, pageOf } from '../query-parts.ts'
-import { issuedBetween } from './ranges.ts'
-
-type RawPeriod = {
-  readonly websites: readonly string[]
-  readonly since_ms: number
-  readonly until_ms: number
-}
+import { once, pageOf, report } from '../query-parts.ts'
+import { issuedBetween, type RawPeriod } from './ranges.ts'
+import { DELIVERY_CELLS, funnelCells, INSTALL_CELLS, hourFacts, type CellRow } from './raw-figures.ts'
+import {
+  DIRTY_HOURS,
+  HOURS_WITH_FACTS,
+  rolledCells,
+  rolledSteps,
+  type DirtyHourRow,
+  type RolledCellRow,
+  type RolledStepRow,
+  type RolledPeriod,
+} from './rolled-figures.ts'
 
 interface VisitHourRow {
   readonly hour_ms: number
@@ -16,8 +21,33 @@ interface VisitHourRow {
 
 export const FIGURE_QUERIES = {
   /** Visits of each hour of a period. */
-  visitsByHour: pageOf<RawPeriod, VisitHourRow>(`
+  visitsByHour: pageOf<RawPeriod, VisitHourRow>(
+    (period) => `
     SELECT toUnixTimestamp(toStartOfHour(issued_at)) * 1000 AS hour_ms, count() AS visits FROM ${once('visits')}
-    PREWHERE website IN {websites:Array(String)} AND ${issuedBetween('since_ms', 'until_ms')}
-    GROUP BY hour_ms ORDER BY hour_ms LIMIT 10000`),
+    PREWHERE website IN {websites:Array(String)} AND ${issuedBetween(period)}
+    GROUP BY hour_ms ORDER BY hour_ms LIMIT 10000`,
+  ),
+  funnelCells: pageOf<RawPeriod, CellRow>(funnelCells),
+  installCells: pageOf<RawPeriod, CellRow>(INSTALL_CELLS),
+  deliveryCells: pageOf<RawPeriod, CellRow>(DELIVERY_CELLS),
+  /** The greatest counts first. */
+  rolledCells: pageOf<RolledPeriod, RolledCellRow>(rolledCells),
+  /** Totals by hour, of the dimensions `visits` and `installs`. */
+  rolledSteps: pageOf<RolledPeriod, RolledStepRow>(rolledSteps),
+} as const
+
+/** For the role `rollup`. */
+export const ROLLUP_QUERIES = {
+  dirtyHours: report<{ readonly until_ms: number; readonly limit: number }, DirtyHourRow>(DIRTY_HOURS),
+  websitesWithFigures: report<Record<never, never>, { readonly website: string }>(
+    'SELECT DISTINCT website FROM (SELECT website FROM website_hours UNION ALL SELECT website FROM hour_marks) ORDER BY website LIMIT 200000',
+  ),
+  hourFacts: report<RawPeriod, { readonly days: number; readonly key_ids: readonly number[] }>(hourFacts),
+  hourFunnel: report<RawPeriod, CellRow>(funnelCells),
+  hourInstalls: report<RawPeriod, CellRow>(INSTALL_CELLS),
+  hourDeliveries: report<RawPeriod, CellRow>(DELIVERY_CELLS),
+  hoursWithFacts: report<
+    { readonly since_ms: number; readonly until_ms: number; readonly limit: number },
+    { readonly website: string; readonly hour_ms: number }
+  >(HOURS_WITH_FACTS),
 } as const

@@ -1,0 +1,141 @@
+/** `whence report`: figures of a period by source, page, agent and more; `whence rebuild-rollups` counts them anew. */
+
+import { randomUUID } from 'node:crypto'
+
+import { readFigures, readSteps, type FigureSource } from '../../../dashboard/figures/read-figures.ts'
+import { DAY_MS, HOUR_MS } from '../../../domain/durations.ts'
+import { INSTALL_COUNTS, VISIT_STEPS, type Cell, type Dimension } from '../../../domain/figures/cells.ts'
+import type { RunOutcome } from '../../../runtime/settings/settings.ts'
+import { complain, print, printJson } from '../../terminal/output.ts'
+import { createTable, terminalChars, type TextColumn } from '../../terminal/table.ts'
+import { openBackend } from '../backend.ts'
+import { momentOf } from '../flags.ts'
+import type { ToolBackend } from '../live.ts'
+
+const VISITS_BY = ['source', 'campaign', 'page'] as const
+const INSTALLS_BY = ['path', 'agent', 'reason'] as const
+const WAYS: readonly string[] = [...VISITS_BY, ...INSTALLS_BY, 'day']
+const DEFAULT_DAYS = 30
+/** A tool has no master secret, so it reads visits of every key. */
+const KEY_IDS = Array.from({ length: 16 }, (_, keyId) => keyId)
+
+export async function reportTool(run: RunOutcome): Promise<number> {
+  const by = run.flags.get('--by') ?? 'source'
+  const period = periodOf(run, Date.now())
+  if (period === null) return 2
+  if (!WAYS.includes(by)) {
+    complain(`--by must be one of ${WAYS.join(', ')}\n`)
+    return 2
+  }
+  const backend = await openBackend(run.settings)
+  try {
+    const source = await sourceOf(backend, run.flags.get('--website'))
+    if (source === null) complain('There are no figures to show.\n')
+    else show(run, by, await cellsOf(source, period, by))
+  } finally {
+    await backend.close()
+  }
+  return 0
+}
+
+export async function rebuildRollupsTool(run: RunOutcome): Promise<number> {
+  const nowMs = Date.now()
+  const since = momentOf(run, '--since', nowMs)
+  if (since === null) return 2
+  const backend = await openBackend(run.settings)
+  try {
+    const request = { writer: randomUUID(), sinceMs: since ?? 0, untilMs: nowMs, nowMs }
+    const hours = await backend.markHours(request)
+    print(`Marked ${hours} hours of websites; the role rollup counts them anew, the newest first.\n`)
+  } finally {
+    await backend.close()
+  }
+  return 0
+}
+
+interface ReportPeriod {
+  readonly sinceMs: number
+  readonly untilMs: number
+}
+
+/** Whole hours; null after a message on standard error. */
+function periodOf(run: RunOutcome, nowMs: number): ReportPeriod | null {
+  const until = momentOf(run, '--until', nowMs)
+  const since = momentOf(run, '--since', nowMs)
+  if (until === null || since === null) return null
+  const untilMs = Math.ceil(((until ?? nowMs) + 1) / HOUR_MS) * HOUR_MS
+  const sinceMs = Math.floor((since ?? untilMs - DEFAULT_DAYS * DAY_MS) / HOUR_MS) * HOUR_MS
+  if (sinceMs < untilMs) return { sinceMs, untilMs }
+  complain('--since must be before --until\n')
+  return null
+}
+
+async function sourceOf(backend: ToolBackend, wanted: string | undefined): Promise<FigureSource | null> {
+  const known = (await backend.run('websitesWithFigures', {})).map(({ website }) => website)
+  const websites = wanted === undefined ? known : known.filter((website) => website === wanted)
+  if (websites.length === 0) return null
+  return {
+    keyIds: KEY_IDS,
+    nowMs: Date.now(),
+    reads: {
+      websites: websites.map((id) => ({ id })),
+      run: (query, params) => backend.run(query, { ...params, websites } as never),
+    },
+  }
+}
+
+interface ReportRows {
+  readonly names: readonly string[]
+  readonly cells: readonly Cell[]
+}
+
+async function cellsOf(source: FigureSource, period: ReportPeriod, by: string): Promise<ReportRows> {
+  if (by === 'day') {
+    const steps = await readSteps(source, period, { dimension: 'visits', stepMs: DAY_MS })
+    const cells = steps.map(({ at, counts }): Cell => [new Date(at).toISOString().slice(0, 10), ...counts])
+    return { names: VISIT_STEPS, cells }
+  }
+  const dimension = by as Dimension
+  const figures = await readFigures(source, period, [dimension])
+  const isOfVisits = (VISITS_BY as readonly string[]).includes(by)
+  return { names: isOfVisits ? VISIT_STEPS : INSTALL_COUNTS, cells: figures.get(dimension) ?? [] }
+}
+
+function show(run: RunOutcome, by: string, { names, cells }: ReportRows): void {
+  if (run.flags.has('--json')) {
+    printJson(
+      cells.map(([value, ...counts]) => ({
+        [by]: value,
+        ...Object.fromEntries(names.map((name, at) => [name, counts[at]])),
+      })),
+    )
+    return
+  }
+  if (run.flags.has('--csv')) {
+    print(
+      [[by, ...names], ...cells].map((row) => `${row.map((field) => csvField(String(field))).join(',')}\n`).join(''),
+    )
+    return
+  }
+  const columns: readonly TextColumn<Cell>[] = [
+    ...names.map((name, at) => ({
+      head: name.replace('_', ' ').toUpperCase(),
+      cell: (row: Cell) => String(row[at + 1]),
+    })),
+    { head: by.toUpperCase(), cell: ([value]) => (value === '' ? '-' : value) },
+  ]
+  print(
+    createTable(columns, terminalChars())
+      .lines(cells)
+      .map((line) => `${line}\n`)
+      .join(''),
+  )
+}
+
+/** A spreadsheet takes what begins with one of these for a formula. */
+const FORMULA = /^[\s"']*[=+\-@\t\r]/
+
+function csvField(text: string): string {
+  const defused = FORMULA.test(text) ? `'${text}` : text
+  return /[",\r\n']/.test(defused) ? `"${defused.replaceAll('"', '""')}"` : defused
+}

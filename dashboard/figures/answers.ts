@@ -1,0 +1,27 @@
+/** Figures as answers show them: counts by name, the largest values, and what is left of the total. */
+
+import { restOf, type Cell, type Counts } from '../../domain/figures/cells.ts'
+
+const MAX_VALUES = 200
+const NOTHING: Counts = [0, 0, 0, 0, 0, 0]
+
+type NamedCounts = Readonly<Record<string, number>>
+
+export function named(names: readonly string[], counts: readonly number[]): NamedCounts {
+  return Object.fromEntries(names.map((name, place) => [name, counts[place] ?? 0]))
+}
+
+/** The counts of a dimension that has one value only, the empty text. */
+export function totalOf(cells: readonly Cell[] | undefined): Counts {
+  const [, ...counts] = cells?.[0] ?? (['', ...NOTHING] as const)
+  return counts
+}
+
+/** The first values, and the sum of all others; an empty value means none was said. */
+export function listed(names: readonly string[], cells: readonly Cell[] | undefined, total: Counts) {
+  const shown = (cells ?? []).slice(0, MAX_VALUES)
+  return {
+    values: shown.map(([value, ...counts]) => ({ value, ...named(names, counts) })),
+    other: named(names, restOf(total, shown)),
+  }
+}

@@ -1,0 +1,118 @@
+/** The pages of figures: funnel, sources, match rate, usage. Each is one answer. */
+
+import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
+import type { Refusal } from '../../domain/errors.ts'
+import { INSTALL_COUNTS, INSTALL_TIME_BUCKETS_S, VISIT_STEPS, type Dimension } from '../../domain/figures/cells.ts'
+import { PLAN_LIMITS } from '../../domain/limits.ts'
+import { answer, type Call, type Handler } from '../http/call.ts'
+import type { ReadScope } from '../reads/scope.ts'
+import { listed, named, totalOf } from './answers.ts'
+import { periodOf, type FiguresPeriod } from './period.ts'
+import { readFigures, readSteps, type FigureSource } from './read-figures.ts'
+
+export interface FigureParts {
+  readonly scope: ReadScope
+  readonly keyIds: readonly number[]
+}
+
+type Page = (source: FigureSource, period: FiguresPeriod, call: Call) => Promise<object>
+
+/** A handler that answers with what `page` makes of the period of the query. */
+export function figurePage({ scope, keyIds }: FigureParts, page: Page): Handler {
+  return async (call) => {
+    const reads = scope(call)
+    if ('code' in reads) return reads
+    const period = periodOf(call)
+    if (isRefusal(period)) return period
+    const source = { reads, nowMs: call.nowMs, keyIds }
+    return answer({ since: period.sinceMs, until: period.untilMs, ...(await page(source, period, call)) })
+  }
+}
+
+function isRefusal(value: FiguresPeriod | Refusal): value is Refusal {
+  return 'code' in value
+}
+
+/** Visits of the period with every step that each of them reached until now. */
+export const funnelPage: Page = async (source, period) => {
+  const figures = await readFigures(source, period, ['visits'])
+  const stepMs = period.untilMs - period.sinceMs <= 2 * DAY_MS ? HOUR_MS : DAY_MS
+  const steps = await readSteps(source, period, { dimension: 'visits', stepMs })
+  return {
+    total: named(VISIT_STEPS, totalOf(figures.get('visits'))),
+    stepMs,
+    steps: steps.map(({ at, counts }) => ({ at, ...named(VISIT_STEPS, counts) })),
+  }
+}
+
+/** The funnel by source, medium, campaign, referrer or page, beside that of the period before. */
+export const sourcesPage: Page = async (source, period, { queryValues }) => {
+  const by = (queryValues['by'] ?? 'source') as Dimension
+  const before = { sinceMs: 2 * period.sinceMs - period.untilMs, untilMs: period.sinceMs }
+  const [now, then] = [
+    await readFigures(source, period, ['visits', by]),
+    await readFigures(source, before, ['visits', by]),
+  ]
+  const total = totalOf(now.get('visits'))
+  const totalBefore = totalOf(then.get('visits'))
+  return {
+    by,
+    total: named(VISIT_STEPS, total),
+    ...listed(VISIT_STEPS, now.get(by), total),
+    before: { total: named(VISIT_STEPS, totalBefore), ...listed(VISIT_STEPS, then.get(by), totalBefore) },
+  }
+}
+
+const MATCH_DIMENSIONS = ['path', 'platform', 'policy', 'reason', 'agent'] as const
+
+/** Install events by the hour in which they came: why are not all of them matched? And by whom: people or agents? */
+export const matchPage: Page = async (source, period) => {
+  const wanted = ['installs', ...MATCH_DIMENSIONS, 'time_to_install', 'agent_page', 'delivery'] as const
+  const figures = await readFigures(source, period, wanted)
+  const total = totalOf(figures.get('installs'))
+  const unmatched = total.map((count, place) => (INSTALL_COUNTS[place] === 'unmatched' ? count : 0))
+  return {
+    total: named(INSTALL_COUNTS, total),
+    ...Object.fromEntries(MATCH_DIMENSIONS.map((by) => [by, listed(INSTALL_COUNTS, figures.get(by), total)])),
+    reason: (figures.get('reason') ?? []).map((cell) => ({ value: cell[0], installs: cell[5] })),
+    unmatched: unmatched.reduce((sum, count) => sum + count, 0),
+    timeToInstall: INSTALL_TIME_BUCKETS_S.map((fromSeconds, bucket) => {
+      const cell = figures.get('time_to_install')?.find(([value]) => value === String(bucket))
+      return { fromSeconds, installs: cell?.[2] ?? 0 }
+    }),
+    agentPages: (figures.get('agent_page') ?? []).map(([value, ...counts]) => {
+      const [agent = '', page = ''] = value.split('\t')
+      return { agent, page, ...named(VISIT_STEPS, counts) }
+    }),
+    deliveries: (figures.get('delivery') ?? []).map(([value, deliveries]) => {
+      const [destination = '', status = '', reason = ''] = value.split('\t')
+      return { destination, status, reason, deliveries }
+    }),
+  }
+}
+
+/** Tracked events of this UTC month against the quota of the plan, by day. */
+export function usagePage({ scope, keyIds }: FigureParts): Handler {
+  return async (call) => {
+    const reads = scope(call)
+    if ('code' in reads) return reads
+    const now = new Date(call.nowMs)
+    const sinceMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth())
+    const period = { sinceMs, untilMs: Math.ceil((call.nowMs + 1) / HOUR_MS) * HOUR_MS }
+    const source = { reads, nowMs: call.nowMs, keyIds }
+    const days = new Map<number, { visits: number; installs: number }>()
+    const dayOf = (at: number) => {
+      const day = days.get(at) ?? { visits: 0, installs: 0 }
+      days.set(at, day)
+      return day
+    }
+    for (const { at, counts } of await readSteps(source, period, { dimension: 'visits', stepMs: DAY_MS }))
+      dayOf(at).visits += counts[0]
+    for (const { at, counts } of await readSteps(source, period, { dimension: 'installs', stepMs: DAY_MS }))
+      dayOf(at).installs += counts[0] + counts[1] + counts[2]
+    const used = [...days.values()].reduce((sum, { visits, installs }) => sum + visits + installs, 0)
+    const { trackedEventsPerMonth: allowed, isCutOffOverQuota } = PLAN_LIMITS[reads.organization.plan]
+    const steps = [...days].sort(([a], [b]) => a - b).map(([at, counts]) => ({ at, ...counts }))
+    return answer({ plan: reads.organization.plan, since: sinceMs, used, allowed, isCutOffOverQuota, days: steps })
+  }
+}

@@ -1,0 +1,111 @@
+/** Reads figures of a period: hours long over from their rollups, the present hour and the one before raw. */
+
+import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
+import { sumCells, VISIT_DIMENSIONS, type Cell, type Counts, type Dimension } from '../../domain/figures/cells.ts'
+import type { OrganizationFacts } from '../reads/scope.ts'
+import type { FiguresPeriod } from './period.ts'
+
+/** What figures are read from, and when. */
+export interface FigureSource {
+  readonly reads: Pick<OrganizationFacts, 'run'> & { readonly websites: readonly { readonly id: string }[] }
+  readonly nowMs: number
+  /** Of all master secrets in use: visits of the last hours have no others. */
+  readonly keyIds: readonly number[]
+}
+
+/** Rows of one statement: each has at most 500 values, so that it stays within 250 ms. */
+const ROWS_AT_ONCE = 3_000
+/** Whole days, so that steps of a day are never cut. */
+const DAY_HOURS = 24
+
+type FiguresOf = ReadonlyMap<Dimension, readonly Cell[]>
+
+/** The cells of each dimension, the greatest first. */
+export async function readFigures(
+  source: FigureSource,
+  period: FiguresPeriod,
+  dimensions: readonly Dimension[],
+): Promise<FiguresOf> {
+  const raw = await readRaw(source, period, dimensions)
+  const found = new Map<Dimension, readonly Cell[]>()
+  for (const dimension of dimensions) {
+    const cells = raw.filter((row) => row.dimension === dimension).map(cellOf)
+    for (const slice of slicesOf(source, period)) {
+      const rows = await source.reads.run('rolledCells', { ...slice, column: dimension })
+      cells.push(...rows.map(cellOf))
+    }
+    found.set(dimension, sumCells(cells))
+  }
+  return found
+}
+
+/** Totals by hour or day (of UTC), in their order; steps without any are left out. */
+export async function readSteps(
+  source: FigureSource,
+  period: FiguresPeriod,
+  { dimension, stepMs }: { readonly dimension: 'visits' | 'installs'; readonly stepMs: number },
+): Promise<readonly { readonly at: number; readonly counts: Counts }[]> {
+  const steps: Cell[] = []
+  const add = (atMs: number, counts: readonly number[]): void =>
+    void steps.push([String(Math.floor(atMs / stepMs) * stepMs), ...(counts as unknown as Counts)])
+  for (const slice of slicesOf(source, period)) {
+    const rows = await source.reads.run('rolledSteps', { ...slice, column: dimension })
+    for (const { at_ms: at, counts } of rows) add(at, counts)
+  }
+  for (let hour = rawFrom(source, period); hour < period.untilMs; hour += HOUR_MS) {
+    const one = { sinceMs: hour, untilMs: hour + HOUR_MS }
+    for (const row of await readRaw(source, one, [dimension])) if (row.dimension === dimension) add(hour, row.counts)
+  }
+  return sumCells(steps)
+    .map(([at, ...counts]) => ({ at: Number(at), counts }))
+    .sort((a, b) => a.at - b.at)
+}
+
+interface CountedRow {
+  readonly dimension: Dimension
+  readonly value: string
+  readonly counts: readonly number[]
+}
+
+function cellOf({ value, counts }: Pick<CountedRow, 'value' | 'counts'>): Cell {
+  return [value, ...(counts as unknown as Counts)]
+}
+
+function rawFrom({ nowMs }: FigureSource, { sinceMs }: FiguresPeriod): number {
+  return Math.max(sinceMs, Math.floor(nowMs / HOUR_MS - 1) * HOUR_MS)
+}
+
+async function readRaw(
+  source: FigureSource,
+  period: FiguresPeriod,
+  dimensions: readonly Dimension[],
+): Promise<readonly CountedRow[]> {
+  const since = rawFrom(source, period)
+  if (since >= period.untilMs) return []
+  const range = { since_ms: since, until_ms: period.untilMs, key_ids: source.keyIds }
+  const ofVisits = dimensions.some((dimension) => (VISIT_DIMENSIONS as readonly string[]).includes(dimension))
+  const ofDeliveries = dimensions.includes('delivery')
+  const ofInstalls = dimensions.some(
+    (each) => each !== 'delivery' && !(VISIT_DIMENSIONS as readonly string[]).includes(each),
+  )
+  return [
+    ...(ofVisits ? await source.reads.run('funnelCells', range) : []),
+    ...(ofInstalls ? await source.reads.run('installCells', range) : []),
+    ...(ofDeliveries ? await source.reads.run('deliveryCells', range) : []),
+  ]
+}
+
+/** Parts of the period that are rolled up, each small enough for one statement. */
+function slicesOf(
+  source: FigureSource,
+  period: FiguresPeriod,
+): readonly { readonly since_ms: number; readonly until_ms: number }[] {
+  const until = Math.min(period.untilMs, rawFrom(source, period))
+  const websites = Math.max(1, source.reads.websites.length)
+  const days = Math.max(1, Math.floor(ROWS_AT_ONCE / DAY_HOURS / websites))
+  const slices = []
+  for (let since = period.sinceMs; since < until; since += days * DAY_MS) {
+    slices.push({ since_ms: since, until_ms: Math.min(until, since + days * DAY_MS) })
+  }
+  return slices
+}

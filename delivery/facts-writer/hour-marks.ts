@@ -1,0 +1,50 @@
+/** Marks the hours whose figures change with what is written, so that the role `rollup` counts them anew. */
+
+import { HOUR_MS } from '../../domain/durations.ts'
+import type { FactTable, RowOf } from '../../ports/facts/columns.ts'
+import type { FactRow } from '../../ports/facts/facts.ts'
+
+/** Times of a row whose hours it changes: a visit's steps count in the visit's hour, an install in its own too. */
+const TIMES: Readonly<Partial<Record<FactTable, readonly string[]>>> = {
+  visits: ['issued_at'],
+  activations: ['issued_at'],
+  handoffs: ['issued_at'],
+  installs: ['received_at', 'visit_issued_at'],
+  install_decisions: ['received_at', 'visit_issued_at'],
+  deliveries: ['install_received_at'],
+}
+
+interface BatchHours {
+  note(table: FactTable, row: FactRow): void
+  /** To be inserted after the rows that were noted. */
+  rows(): readonly RowOf<'hour_marks'>[]
+}
+
+export interface HourMarks {
+  readonly collect: () => BatchHours
+}
+
+/** `writer` is unique for ever: its marks are counted, so that none is taken for one that was read already. */
+export function createHourMarks(writer: string, nowMs: () => number): HourMarks {
+  let count = 0
+  return {
+    collect() {
+      const hours = new Map<string, { readonly website: string; readonly hour: number }>()
+      return {
+        note(table, row) {
+          for (const column of TIMES[table] ?? []) {
+            const time = row[column]
+            if (typeof time !== 'number' || time === 0) continue
+            const mark = { website: String(row['website']), hour: Math.floor(time / HOUR_MS) * HOUR_MS }
+            hours.set(`${mark.hour} ${mark.website}`, mark)
+          }
+        },
+        rows() {
+          count += 1
+          const madeAt = nowMs()
+          return [...hours.values()].map((mark) => ({ ...mark, writer, made_at: madeAt, row_version: count }))
+        },
+      }
+    },
+  }
+}

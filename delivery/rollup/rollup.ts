@@ -1,0 +1,110 @@
+/**
+ * Role `rollup`: keeps one row of figures for each website and hour. Hours are marked after their facts are written; a
+ * version says which marks were there before its facts were read, so that whatever comes later is noticed. Each step
+ * can be repeated, and a kill between any two loses nothing.
+ */
+
+import { setTimeout as pause } from 'node:timers/promises'
+
+import { Counter, Gauge, type Registry } from 'prom-client'
+
+import { HOUR_MS } from '../../domain/durations.ts'
+import { hourCells, hourRetention } from '../../domain/figures/hour-row.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import type { QueryRow } from '../../ports/facts/queries.ts'
+import type { Logger } from '../../runtime/logger.ts'
+
+interface RollupDeps {
+  readonly facts: Pick<Facts, 'run' | 'insert'>
+  readonly logger: Pick<Logger, 'warn'>
+  readonly nowMs: () => number
+  readonly registry?: Registry
+}
+
+/** An hour that many late records reach is counted again at most this often. */
+const EVERY_MS = 30_000
+const HOURS_AT_ONCE = 100
+
+/** Starts working at once. `stop` resolves when the hour that is being counted is done. */
+export function startRollup(deps: RollupDeps): { readonly stop: () => Promise<void> } {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const metrics = createMetrics(deps.registry)
+  const loop = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await rollUp(deps, { metrics, signal }).catch((error: unknown) => {
+        const reason = error instanceof Error ? error.message : 'unknown'
+        deps.logger.warn({ reason }, 'figures could not be brought up to date, trying again')
+      })
+      await pause(EVERY_MS, undefined, { signal }).catch(() => undefined)
+    }
+  }
+  const ended = loop()
+  return {
+    async stop() {
+      stopping.abort()
+      await ended
+    },
+  }
+}
+
+interface RollUpOptions {
+  readonly metrics?: RollupMetrics | null
+  readonly signal?: AbortSignal
+}
+
+/** Counts every hour that is over and marked. Rejects like `Facts`; what was counted until then stays. */
+export async function rollUp({ facts, nowMs }: RollupDeps, { metrics, signal }: RollUpOptions = {}): Promise<void> {
+  // Hours that are not over are read raw.
+  const until = Math.floor(nowMs() / HOUR_MS) * HOUR_MS
+  let found = HOURS_AT_ONCE
+  while (found === HOURS_AT_ONCE) {
+    const dirty = await facts.run('dirtyHours', { until_ms: until, limit: HOURS_AT_ONCE })
+    metrics?.open(dirty.length)
+    for (const hour of dirty) {
+      if (signal?.aborted ?? false) return
+      await countHour(facts, hour)
+      metrics?.counted()
+    }
+    found = dirty.length
+  }
+}
+
+/** The marks were read before this reads the facts. */
+async function countHour(facts: RollupDeps['facts'], dirty: QueryRow<'dirtyHours'>): Promise<void> {
+  const { website, hour_ms: hour, marks } = dirty
+  const period = { websites: [website], since_ms: hour, until_ms: hour + HOUR_MS }
+  const [known] = await facts.run('hourFacts', period)
+  const { days, key_ids } = known ?? { days: 0, key_ids: [] }
+  const funnel = key_ids.length === 0 ? [] : await facts.run('hourFunnel', { ...period, key_ids })
+  const installs = await facts.run('hourInstalls', period)
+  const deliveries = installs.length === 0 ? [] : await facts.run('hourDeliveries', period)
+  const row = {
+    ...{ website, hour, marks_read: marks },
+    ...hourCells([...funnel, ...installs, ...deliveries]),
+    retention_days: hourRetention(days, dirty.retention_days),
+    row_version: dirty.row_version + 1,
+  }
+  await facts.insert('website_hours', [row])
+}
+
+interface RollupMetrics {
+  readonly open: (hours: number) => void
+  readonly counted: () => void
+}
+
+function createMetrics(registry: Registry | undefined): RollupMetrics | null {
+  if (registry === undefined) return null
+  const registers = [registry]
+  const counted = new Counter({
+    name: 'whence_rollup_hours_total',
+    help: 'Hours of websites whose figures were counted.',
+    registers,
+  })
+  const open = new Gauge({
+    name: 'whence_rollup_open_hours',
+    help: 'Hours of websites to be counted, up to a hundred, when they were last asked for.',
+    registers,
+  })
+  return { open: (hours) => open.set(hours), counted: () => counted.inc() }
+}

@@ -1,0 +1,58 @@
+/** Counts by value: what the figures of an hour, and sums of such, are made of. */
+
+/** In the order in which rows hold them. */
+export const VISIT_STEPS = ['visits', 'activated', 'copied', 'started', 'completed', 'first_run'] as const
+export const INSTALL_COUNTS = ['started', 'completed', 'first_run', 'matched', 'unmatched', 'counted'] as const
+
+/** Dimensions of the funnel: a visit counts in the hour in which it was issued, with every step that it ever reached. */
+export const VISIT_DIMENSIONS = ['visits', 'source', 'medium', 'campaign', 'referrer', 'page', 'agent_page'] as const
+/** Dimensions of installs, which count in the hour in which they were received. */
+export const INSTALL_DIMENSIONS = [
+  'installs',
+  'path',
+  'platform',
+  'policy',
+  'reason',
+  'agent',
+  'time_to_install',
+  'delivery',
+] as const
+
+export type Dimension = (typeof VISIT_DIMENSIONS)[number] | (typeof INSTALL_DIMENSIONS)[number]
+
+/** A value and its six counts. */
+export type Cell = readonly [value: string, ...counts: Counts]
+export type Counts = readonly [number, number, number, number, number, number]
+
+/** Most values of one dimension in one hour; the rest is what they leave of the total. */
+export const MAX_CELLS = 500
+
+/** Starts of the 40 buckets of the time from a visit to its install, in seconds. The last one has no end. */
+export const INSTALL_TIME_BUCKETS_S: readonly number[] = [
+  ...[0, 1, 2, 3, 5, 7, 10, 15, 20, 30, 45],
+  ...[1, 1.5, 2, 3, 5, 7.5, 10, 15, 20, 30, 45].map((minutes) => minutes * 60),
+  ...[1, 1.5, 2, 3, 4, 6, 8, 12, 18].map((hours) => hours * 3_600),
+  ...[1, 1.5, 2, 3, 5, 7, 10, 14, 21].map((days) => days * 86_400),
+]
+
+/** Sums cells of one value, the greatest first by the first count, then by value. */
+export function sumCells(cells: Iterable<Cell>): readonly Cell[] {
+  const sums = new Map<string, number[]>()
+  for (const [value, ...counts] of cells) {
+    const sum = sums.get(value) ?? [0, 0, 0, 0, 0, 0]
+    sums.set(value, sum)
+    for (const [place, count] of counts.entries()) sum[place] = (sum[place] ?? 0) + count
+  }
+  return [...sums].map(([value, counts]): Cell => [value, ...(counts as unknown as Counts)]).sort(byFirstCount)
+}
+
+function byFirstCount(a: Cell, b: Cell): number {
+  return b[1] - a[1] || (a[0] < b[0] ? -1 : 1)
+}
+
+/** The total less what is listed. */
+export function restOf(total: Counts, listed: readonly Cell[]): Counts {
+  return total.map((count, place) =>
+    listed.reduce((left, cell) => left - (cell[place + 1] as number), count),
+  ) as unknown as Counts
+}

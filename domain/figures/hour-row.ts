@@ -1,0 +1,31 @@
+/** Puts the counts of one hour of a website into its one row. */
+
+import { LIMITS } from '../limits.ts'
+import { INSTALL_DIMENSIONS, VISIT_DIMENSIONS, type Cell, type Counts, type Dimension } from './cells.ts'
+
+/** One value of one dimension, as it was counted. */
+interface CountedCell {
+  readonly dimension: Dimension
+  readonly value: string
+  readonly counts: readonly number[]
+}
+
+type HourCells = { readonly [D in Dimension]: readonly Cell[] }
+
+const DIMENSIONS: readonly Dimension[] = [...VISIT_DIMENSIONS, ...INSTALL_DIMENSIONS]
+
+export function hourCells(counted: readonly CountedCell[]): HourCells {
+  const cells = Object.fromEntries(DIMENSIONS.map((dimension) => [dimension, [] as Cell[]])) as {
+    readonly [D in Dimension]: Cell[]
+  }
+  for (const { dimension, value, counts } of counted) {
+    cells[dimension].push([value, ...(counts as unknown as Counts)])
+  }
+  return cells
+}
+
+/** How long a version is kept: never shorter than the one before, which would come to light again. */
+export function hourRetention(factsDays: number, before: number): number {
+  // An hour without facts must outlive the version that it replaces.
+  return Math.max(factsDays === 0 ? LIMITS.retentionDays.max : factsDays, before)
+}

@@ -1,0 +1,94 @@
+/** Figures of a short period straight from the facts: of the last hours for pages, and of one hour for its rollup. */
+
+import { INSTALL_TIME_BUCKETS_S, MAX_CELLS, type Dimension } from '../../../domain/figures/cells.ts'
+import { decided, once } from '../query-parts.ts'
+import { issuedBetween, issuedWithin, type RawPeriod } from './ranges.ts'
+
+/** One value of one dimension. The six counts are those of `domain/figures/cells.ts`. */
+export interface CellRow {
+  readonly dimension: Dimension
+  readonly value: string
+  readonly counts: readonly number[]
+}
+
+/** Longer addresses of pages count together if they begin alike. */
+const PAGE_CHARS = 300
+/** Most rows of one answer: each dimension has at most `MAX_CELLS`, deliveries a few for each destination. */
+const MAX_ROWS = 20_000
+
+const ASKED = 'website IN {websites:Array(String)}'
+const issued = (period: RawPeriod): string => `${ASKED} AND ${issuedBetween(period)}`
+const RECEIVED = `${ASKED} AND received_at >= fromUnixTimestamp64Milli({since_ms:Int64}, 'UTC')
+  AND received_at < fromUnixTimestamp64Milli({until_ms:Int64}, 'UTC')`
+
+/** Matched installs of the visits of the period: the events, then the record of each that counts. */
+const matchedEvents = (period: RawPeriod): string => `(website, event_id) IN (
+  SELECT website, event_id FROM installs WHERE ${issued(period)}
+  UNION ALL SELECT website, event_id FROM install_decisions WHERE ${issued(period)})`
+const matched = (
+  period: RawPeriod,
+): string => `SELECT website, visit_id, max(event_type = 'install_started') AS started,
+    max(event_type = 'install_completed') AS completed, max(event_type = 'first_run') AS first_run,
+    groupUniqArrayIf(agent, agent != '') AS agents
+  FROM ${decided(
+    `SELECT * FROM ${once('installs')} PREWHERE ${matchedEvents(period)}`,
+    `PREWHERE ${matchedEvents(period)}`,
+  )} WHERE resolution = 'matched' AND ${issuedWithin(period)} GROUP BY website, visit_id`
+
+const among = (table: 'activations' | 'handoffs', period: RawPeriod, more = ''): string =>
+  `(website, visit_id) IN (SELECT website, visit_id FROM ${table} PREWHERE ${issued(period)} ${more})`
+
+const topCells = (limit: number): string =>
+  `ORDER BY dimension, counts[1] DESC, value LIMIT ${limit} BY dimension LIMIT ${MAX_ROWS}`
+
+/** The funnel: distinct visits of the period by value, and how many of them reached each step. */
+export const funnelCells = (period: RawPeriod): string => `
+  SELECT pair.1 AS dimension, pair.2 AS value,
+    [count(), countIf(is_activated), countIf(is_copied), countIf(started), countIf(completed), countIf(first_run)] AS counts
+  FROM (
+    SELECT visit.*, ${among('activations', period, "AND effect = 'activated'")} AS is_activated, ${among('handoffs', period)} AS is_copied,
+      install.started AS started, install.completed AS completed, install.first_run AS first_run,
+      arrayConcat([('visits', ''), ('source', utm_source), ('medium', utm_medium), ('campaign', utm_campaign),
+        ('referrer', domain(source_referrer)), ('page', page_place)],
+        arrayMap(agent -> ('agent_page', concat(agent, '\\t', page_place)), install.agents)) AS pairs
+    FROM (SELECT website, visit_id, utm_source, utm_medium, utm_campaign, source_referrer,
+        leftUTF8(concat(origin, path(page_url)), ${PAGE_CHARS}) AS page_place
+      FROM ${once('visits')} PREWHERE ${issued(period)}) AS visit
+    LEFT ANY JOIN (${matched(period)}) AS install ON visit.website = install.website AND visit.visit_id = install.visit_id
+  ) ARRAY JOIN pairs AS pair GROUP BY dimension, value ${topCells(MAX_CELLS)}`
+
+const EVENTS_RECEIVED = `(website, event_id) IN (SELECT website, event_id FROM installs WHERE ${RECEIVED})`
+const BUCKETS = `[${INSTALL_TIME_BUCKETS_S.join(', ')}]`
+
+/** Install events of the period by value: of each type, and of each resolution. */
+export const INSTALL_CELLS = `
+  SELECT pair.1 AS dimension, pair.2 AS value,
+    [countIf(event_type = 'install_started'), countIf(event_type = 'install_completed'), countIf(event_type = 'first_run'),
+      countIf(resolution = 'matched'), countIf(resolution = 'unmatched'), countIf(resolution = 'counted')] AS counts
+  FROM (
+    SELECT event_type, resolution,
+      arrayConcat([('installs', ''), ('path', install_path), ('platform', platform), ('policy', selection_policy), ('agent', agent)],
+        if(resolution = 'unmatched', [('reason', reason)], []),
+        if(resolution = 'matched' AND event_type = 'install_completed' AND visit_issued_at IS NOT NULL,
+          [('time_to_install', toString(arrayCount(start -> start <= dateDiff('second', assumeNotNull(visit_issued_at), received_at), ${BUCKETS}) - 1))],
+          [])) AS pairs
+    FROM ${decided(
+      `SELECT * FROM ${once('installs')} PREWHERE ${EVENTS_RECEIVED}`,
+      `PREWHERE ${EVENTS_RECEIVED}`,
+    )} WHERE ${RECEIVED}
+  ) ARRAY JOIN pairs AS pair GROUP BY dimension, value ${topCells(MAX_CELLS)}`
+
+/** Deliveries of install events of the period by destination, status and reason. */
+export const DELIVERY_CELLS = `
+  SELECT 'delivery' AS dimension, concat(destination, '\\t', status, '\\t', reason) AS value,
+    [count(), 0, 0, 0, 0, 0] AS counts
+  FROM ${once('deliveries')} PREWHERE ${EVENTS_RECEIVED}
+  WHERE (website, event_id) IN (SELECT website, event_id FROM ${once('installs')} PREWHERE ${EVENTS_RECEIVED} WHERE ${RECEIVED})
+  GROUP BY value ${topCells(MAX_CELLS)}`
+
+/** What there is of visits and installs in the period: how long it is kept, and key IDs of the visits. */
+export const hourFacts = (period: RawPeriod): string => `
+  SELECT max(retention_days) AS days, arrayFilter(id -> id != 255, groupUniqArray(key_id)) AS key_ids FROM (
+    SELECT retention_days, reinterpretAsUInt8(unhex(substring(visit_id, 1, 2))) % 16 AS key_id
+    FROM visits PREWHERE ${issued(period)}
+    UNION ALL SELECT retention_days, toUInt8(255) FROM installs PREWHERE ${EVENTS_RECEIVED})`

@@ -1,0 +1,80 @@
+/** Figures of long periods, from the rows that the role `rollup` keeps for each website and hour. */
+
+import type { Dimension } from '../../../domain/figures/cells.ts'
+import { once } from '../query-parts.ts'
+
+/** Whole hours. `column` is the dimension that is asked for. */
+export type RolledPeriod = {
+  readonly websites: readonly string[]
+  readonly since_ms: number
+  readonly until_ms: number
+  readonly column: Dimension
+}
+
+export interface RolledCellRow {
+  readonly value: string
+  readonly counts: readonly number[]
+}
+
+export interface RolledStepRow {
+  /** Start of an hour. */
+  readonly at_ms: number
+  readonly counts: readonly number[]
+}
+
+/** An hour whose facts have changed since its figures were made, or that has none yet. */
+export interface DirtyHourRow {
+  readonly website: string
+  readonly hour_ms: number
+  /** All its marks. */
+  readonly marks: readonly string[]
+  /** Of the version there is; 0 if there is none. */
+  readonly row_version: number
+  readonly retention_days: number
+}
+
+const MAX_VALUES = 10_000
+const MAX_DIRTY = 1_000
+
+const HOURS = `${once('website_hours')} PREWHERE website IN {websites:Array(String)}
+  AND hour >= fromUnixTimestamp64Milli({since_ms:Int64}, 'UTC') AND hour < fromUnixTimestamp64Milli({until_ms:Int64}, 'UTC')`
+const SUMS = `[${[2, 3, 4, 5, 6, 7].map((place) => `sum(cell.${place})`).join(', ')}]`
+
+/** Only these words become part of a text. */
+const COLUMNS: Readonly<Record<Dimension, string>> = {
+  ...{ visits: 'visits', source: 'source', medium: 'medium', campaign: 'campaign', referrer: 'referrer' },
+  ...{ page: 'page', agent_page: 'agent_page', installs: 'installs', path: 'path', platform: 'platform' },
+  ...{ policy: 'policy', reason: 'reason', agent: 'agent', time_to_install: 'time_to_install', delivery: 'delivery' },
+}
+
+export const rolledCells = ({ column }: RolledPeriod): string => `
+  SELECT cell.1 AS value, ${SUMS} AS counts FROM (SELECT ${COLUMNS[column]} AS cells FROM ${HOURS})
+  ARRAY JOIN cells AS cell GROUP BY value ORDER BY counts[1] DESC, value LIMIT ${MAX_VALUES}`
+
+export const rolledSteps = ({ column }: RolledPeriod): string => `
+  SELECT toUnixTimestamp64Milli(hour) AS at_ms, ${SUMS} AS counts FROM (SELECT hour, ${COLUMNS[column]} AS cells FROM ${HOURS})
+  ARRAY JOIN cells AS cell WHERE cell.1 = '' GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_VALUES}`
+
+const MARKS = `SELECT website, hour, groupArray(concat(writer, '/', toString(row_version))) AS marks
+  FROM ${once('hour_marks')} WHERE hour < fromUnixTimestamp64Milli({until_ms:Int64}, 'UTC') GROUP BY website, hour`
+
+/** The newest first, so that what people look at does not wait for a rebuild of years. */
+export const DIRTY_HOURS = `
+  SELECT mark.website AS website, toUnixTimestamp64Milli(mark.hour) AS hour_ms, mark.marks AS marks,
+    version.row_version AS row_version, version.retention_days AS retention_days
+  FROM (${MARKS}) AS mark
+  LEFT ANY JOIN (SELECT website, hour, marks_read, row_version, retention_days FROM ${once('website_hours')}
+    PREWHERE (website, hour) IN (SELECT website, hour FROM hour_marks)) AS version
+    ON mark.website = version.website AND mark.hour = version.hour
+  WHERE NOT hasAll(version.marks_read, mark.marks) ORDER BY hour_ms DESC, website LIMIT least({limit:UInt32}, ${MAX_DIRTY})`
+
+/** Hours that have facts, to be marked anew. Facts and hours that are gone from both need none. */
+export const HOURS_WITH_FACTS = `
+  SELECT DISTINCT website, toUnixTimestamp(hour) * 1000 AS hour_ms FROM (
+    SELECT website, toStartOfHour(issued_at) AS hour FROM visits
+    WHERE issued_at >= fromUnixTimestamp64Milli({since_ms:Int64}, 'UTC') AND issued_at < fromUnixTimestamp64Milli({until_ms:Int64}, 'UTC')
+    UNION ALL SELECT website, toStartOfHour(received_at) FROM installs
+    WHERE received_at >= fromUnixTimestamp64Milli({since_ms:Int64}, 'UTC') AND received_at < fromUnixTimestamp64Milli({until_ms:Int64}, 'UTC')
+    UNION ALL SELECT website, toStartOfHour(hour) FROM website_hours
+    WHERE hour >= fromUnixTimestamp64Milli({since_ms:Int64}, 'UTC') AND hour < fromUnixTimestamp64Milli({until_ms:Int64}, 'UTC')
+  ) ORDER BY hour_ms, website LIMIT {limit:UInt32}`

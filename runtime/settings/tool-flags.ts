@@ -1,0 +1,20 @@
+/** Flags of tools, beside those that all of them share. */
+
+/** Of `whence report`. */
+export const REPORT_FLAGS = {
+  '--by': { placeholder: 'WHAT', doc: 'source, campaign, page, path, agent, reason or day. (default: source)' },
+  '--since': { placeholder: 'TIME', doc: 'From this time on: a date, or an age such as 7d. (default: 30 days)' },
+  '--until': { placeholder: 'TIME', doc: 'Until this time. (default: now)' },
+  '--csv': { placeholder: null, doc: 'Comma-separated values; what a spreadsheet would run is defused.' },
+} as const
+
+/** Which dead letters are meant. */
+export const LETTER_FILTERS = {
+  '--destination': { placeholder: 'ID', doc: 'Only to this destination.' },
+  '--reason': { placeholder: 'TEXT', doc: 'Only those whose reason begins with this text, for example refused.' },
+  '--since': {
+    placeholder: 'TIME',
+    doc: 'Only those that failed at or after this time: 2026-11-21, 2026-11-21T13:00 (UTC), or 6h ago.',
+  },
+  '--until': { placeholder: 'TIME', doc: 'Only those that failed before this time.' },
+} as const

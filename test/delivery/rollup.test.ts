@@ -1,0 +1,290 @@
+/**
+ * Figures by hour against a count of our own over the records, which follows the words: a visit counts in its hour with
+ * every step that it ever reached; an install event counts in the hour in which it was received.
+ */
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { expect } from 'chai'
+
+import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
+import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
+import { markHours } from '../../delivery/rollup/mark-hours.ts'
+import { rollUp } from '../../delivery/rollup/rollup.ts'
+import type { Dimension } from '../../domain/figures/cells.ts'
+import type { LogRecord } from '../../domain/records.ts'
+import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
+import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
+import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import { migrate } from '../../ports/facts/migrate.ts'
+import {
+  activationRecord,
+  decisionRecord,
+  deliveryRecord,
+  handoffRecord,
+  installRecord,
+  unique,
+  visitRecord,
+} from '../contract/fact-samples.ts'
+
+const HOUR_MS = 3_600_000
+const DAYS_KEPT = 395
+const START_MS = 120_000
+/** Three hours, long over. */
+const FROM_MS = Math.floor(Date.now() / HOUR_MS - 50) * HOUR_MS
+const HOURS = 3
+const NEVER = { warn: () => undefined }
+
+let serial = 0
+const idAt = (ms: number): string =>
+  `0a${ms.toString(16).padStart(12, '0')}${(serial++).toString(16).padStart(18, '0')}`
+
+describe('figures by hour', function () {
+  this.timeout(START_MS)
+  let folder: string
+  let connection: FactsConnection
+  let facts: Facts
+  let website: string
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'whence-rollup-'))
+    connection = await openChdb(folder)
+    await migrate(connection)
+    facts = clickhouseFacts(connection, { nowMs: Date.now })
+  })
+  beforeEach(() => {
+    website = unique('site')
+    offset = 0
+  })
+  after(async () => {
+    await facts?.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  let offset = 0
+  const marks = createHourMarks('writer-one', Date.now)
+  /** As the facts-writer does. */
+  const write = async (records: readonly LogRecord[]): Promise<void> => {
+    const entries = records.map((record) => ({ offset: offset++, value: JSON.stringify(record), appendedAtMs: 0 }))
+    const batch = { topic: 'visits', partition: 0, entries } as never
+    const { done } = await writeBatch(facts, batch, { nowMs: Date.now, marks })
+    expect(done).to.equal(records.length)
+  }
+  const rolled = async (column: Dimension, hours = HOURS): Promise<Record<string, readonly number[]>> => {
+    const period = { websites: [website], since_ms: FROM_MS, until_ms: FROM_MS + hours * HOUR_MS }
+    const rows = await facts.run('rolledCells', { ...period, column })
+    return Object.fromEntries(rows.map(({ value, counts }) => [value, counts]))
+  }
+  const roll = (): Promise<void> => rollUp({ facts, nowMs: Date.now, logger: NEVER })
+  const visited = (atMs: number, source: string, page = 'https://acme.dev/install') =>
+    visitRecord({ website, visitId: idAt(atMs), issuedAtMs: atMs, utm: { source }, pageUrl: page })
+  const installOf = (visit: ReturnType<typeof visited>['visit'], changes: object = {}) =>
+    installRecord({
+      ...{
+        website,
+        eventId: unique('event'),
+        receivedAtMs: visit.issuedAtMs + 600_000,
+        eventType: 'install_completed',
+      },
+      ...{ resolution: 'matched', selectionPolicy: 'latest_visit', visitId: visit.visitId },
+      ...{ visitIssuedAtMs: visit.issuedAtMs, ...changes },
+    })
+
+  it('equal a count of our own by source, page and total, each step once for a visit, whatever was repeated', async () => {
+    const records: LogRecord[] = []
+    const expected: Record<string, number[]> = {}
+    for (let index = 0; index < 400; index++) {
+      const at = FROM_MS + Math.floor((index / 400) * HOURS * HOUR_MS)
+      const source = `source-${index % 5}`
+      const own = visited(at, source)
+      const reached = [true, index % 2 === 0, index % 3 === 0, index % 4 === 0, index % 8 === 0, index % 16 === 0]
+      records.push(own)
+      const { visitId } = own.visit
+      if (reached[1]) records.push(activationRecord({ website, visitId, issuedAtMs: at }))
+      if (reached[2]) records.push(handoffRecord({ website, visitId, issuedAtMs: at }))
+      for (const [place, eventType] of (['install_started', 'install_completed', 'first_run'] as const).entries()) {
+        // Twice, by two installations: the visit has reached the step all the same only once.
+        if (reached[place + 3]) records.push(installOf(own.visit, { eventType }), installOf(own.visit, { eventType }))
+      }
+      const sum = (expected[source] ??= [0, 0, 0, 0, 0, 0])
+      for (const [place, isReached] of reached.entries()) if (isReached) sum[place] = (sum[place] ?? 0) + 1
+    }
+    await write(records)
+    await write(records)
+    await roll()
+    expect(await rolled('source')).to.deep.equal(expected)
+    const total = Object.values(expected).reduce((sum, counts) =>
+      sum.map((count, place) => count + (counts[place] ?? 0)),
+    )
+    expect(await rolled('visits')).to.deep.equal({ '': total })
+    expect(await rolled('page')).to.deep.equal({ 'https://acme.dev/install': total })
+    const installs = records.filter(({ kind }) => kind === 'install').length
+    expect(Object.values(await rolled('installs', HOURS + 1))[0]?.[3]).to.equal(installs)
+  })
+
+  it('are the same raw as rolled up', async () => {
+    const visits = Array.from({ length: 50 }, (_, index) => visited(FROM_MS + index * 1_000, `source-${index % 7}`))
+    await write([...visits, ...visits.slice(0, 9).map(({ visit }) => installOf(visit, { agent: 'claude-code' }))])
+    await roll()
+    const period = { websites: [website], since_ms: FROM_MS, until_ms: FROM_MS + HOUR_MS }
+    const raw = [
+      ...(await facts.run('funnelCells', { ...period, key_ids: [10] })),
+      ...(await facts.run('installCells', period)),
+    ]
+    for (const column of ['source', 'agent_page', 'agent', 'time_to_install'] as const) {
+      const cells = raw.filter(({ dimension }) => dimension === column).map(({ value, counts }) => [value, counts])
+      expect(Object.fromEntries(cells), column).to.deep.equal(await rolled(column, 1))
+    }
+    expect(await rolled('agent_page', 1)).to.deep.equal({ 'claude-code\thttps://acme.dev/install': [9, 0, 0, 0, 9, 0] })
+    // Ten minutes lie in the bucket that begins with 600 s, the eighteenth.
+    expect(await rolled('time_to_install', 1)).to.deep.equal({ 17: [0, 9, 0, 9, 0, 0] })
+  })
+
+  it('lose a value with its only visit, once that is erased', async () => {
+    await write([visited(FROM_MS, 'gone'), visited(FROM_MS, 'stays')])
+    await roll()
+    expect(Object.keys(await rolled('source'))).to.have.members(['gone', 'stays'])
+    await connection.command(
+      `ALTER TABLE visits DELETE WHERE website = '${website}' AND utm_source = 'gone' SETTINGS mutations_sync = 1`,
+    )
+    const request = { sinceMs: FROM_MS, untilMs: FROM_MS + HOUR_MS, nowMs: Date.now() }
+    expect(await markHours(facts, { ...request, writer: unique('eraser') })).to.be.greaterThan(0)
+    await roll()
+    expect(Object.keys(await rolled('source'))).to.deep.equal(['stays'])
+    await connection.command(`ALTER TABLE visits DELETE WHERE website = '${website}' SETTINGS mutations_sync = 1`)
+    await markHours(facts, { ...request, writer: unique('eraser') })
+    await roll()
+    await connection.command('OPTIMIZE TABLE website_hours FINAL')
+    expect(await rolled('source')).to.deep.equal({})
+    expect(await rolled('visits')).to.deep.equal({})
+  })
+
+  it('move a value across the border of those that are listed', async () => {
+    const many = Array.from({ length: 500 }, (_, index) => [
+      visited(FROM_MS, `often-${String(index).padStart(3, '0')}`),
+      visited(FROM_MS, `often-${String(index).padStart(3, '0')}`),
+    ]).flat()
+    await write([...many, visited(FROM_MS, 'seldom')])
+    await roll()
+    const before = await rolled('source')
+    expect(Object.keys(before)).to.have.lengthOf(500)
+    expect(before['seldom']).to.equal(undefined)
+    expect((await rolled('visits'))['']?.[0]).to.equal(1_001)
+    await write([visited(FROM_MS, 'seldom'), visited(FROM_MS, 'seldom')])
+    await roll()
+    const after = await rolled('source')
+    expect(after['seldom']?.[0]).to.equal(3)
+    expect(after['often-499']).to.equal(undefined)
+    expect((await rolled('visits'))['']?.[0]).to.equal(1_003)
+  })
+
+  it('count a pending install as it is decided later, in its hour and in that of its visit', async () => {
+    const { visit, ...own } = visited(FROM_MS, 'search')
+    const pending = installOf(visit, {
+      resolution: 'pending',
+      visitId: null,
+      visitIssuedAtMs: null,
+      receivedAtMs: FROM_MS + HOUR_MS,
+    })
+    await write([{ ...own, visit }, pending])
+    await roll()
+    expect((await rolled('source'))['search']).to.deep.equal([1, 0, 0, 0, 0, 0])
+    expect((await rolled('installs'))['']).to.deep.equal([0, 1, 0, 0, 0, 0])
+    const outcome = { resolution: 'matched', visitId: visit.visitId, visitIssuedAtMs: FROM_MS } as const
+    await write([decisionRecord(pending, outcome)])
+    await roll()
+    expect((await rolled('source'))['search']).to.deep.equal([1, 0, 0, 0, 1, 0])
+    expect((await rolled('installs'))['']).to.deep.equal([0, 1, 0, 1, 0, 0])
+  })
+
+  it('count a visit that comes after its install, and an activation that comes late', async () => {
+    const late = visited(FROM_MS, 'late')
+    await write([installOf(late.visit)])
+    await roll()
+    expect(await rolled('source')).to.deep.equal({})
+    await write([late])
+    await roll()
+    await write([activationRecord({ website, visitId: late.visit.visitId, issuedAtMs: FROM_MS })])
+    await roll()
+    expect(await rolled('source')).to.deep.equal({ late: [1, 1, 0, 0, 1, 0] })
+  })
+
+  it('are right after a kill between any two steps, and while records come in between', async () => {
+    await write([visited(FROM_MS, 'first')])
+    for (const step of ['hourFacts', 'hourFunnel', 'hourInstalls', 'website_hours'] as const) {
+      await write([visited(FROM_MS, step)])
+      const die = async (name: string): Promise<void> => {
+        if (name === step) throw new Error('killed')
+      }
+      const dying: Pick<Facts, 'run' | 'insert'> = {
+        run: async (query, params) => {
+          await die(query)
+          return facts.run(query, params)
+        },
+        insert: async (table, rows) => {
+          await die(table)
+          return facts.insert(table, rows)
+        },
+      }
+      const failed = await rollUp({ facts: dying, nowMs: Date.now, logger: NEVER }).catch(
+        (error: Error) => error.message,
+      )
+      expect(failed).to.equal('killed')
+    }
+    // A record that is written after the marks and facts of an hour were read.
+    const overtaken: Pick<Facts, 'run' | 'insert'> = {
+      run: (query, params) => facts.run(query, params),
+      insert: async (table, rows) => {
+        if (serial < 1_000_000) await write([visited(FROM_MS, 'overtaking')])
+        serial += 1_000_000
+        return facts.insert(table, rows)
+      },
+    }
+    await rollUp({ facts: overtaken, nowMs: Date.now, logger: NEVER })
+    await roll()
+    const found = await rolled('source')
+    expect(Object.keys(found)).to.have.members([
+      'first',
+      'hourFacts',
+      'hourFunnel',
+      'hourInstalls',
+      'website_hours',
+      'overtaking',
+    ])
+    expect(Object.values(found).map(([visits]) => visits)).to.deep.equal([1, 1, 1, 1, 1, 1])
+    const again = await facts.run('dirtyHours', { until_ms: Date.now(), limit: 100 })
+    expect(again.filter((hour) => hour.website === website)).to.deep.equal([])
+  })
+
+  it('count deliveries by destination, status and reason as they are last known', async () => {
+    const own = visited(FROM_MS, 'search')
+    const install = installOf(own.visit)
+    const { eventId, receivedAtMs } = install.install
+    const about = { website, eventId, destination: 'acme-ga4', installReceivedAtMs: receivedAtMs }
+    await write([own, install, deliveryRecord({ ...about, status: 'retrying', atMs: receivedAtMs + 1_000 })])
+    await roll()
+    await write([deliveryRecord({ ...about, status: 'delivered', atMs: receivedAtMs + 20_000 })])
+    await roll()
+    const found = Object.entries(await rolled('delivery')).map(([value, [count]]) => [
+      value.split('\t').slice(0, 2),
+      count,
+    ])
+    expect(found).to.deep.equal([[['acme-ga4', 'delivered'], 1]])
+  })
+
+  it('are kept as long as their facts, and never shorter than the version before', async () => {
+    await write([visited(FROM_MS, 'search')])
+    await roll()
+    const kept = async (): Promise<unknown> =>
+      (
+        await connection.query(
+          'SELECT retention_days FROM website_hours FINAL WHERE website = {website:String} LIMIT 1',
+          { website },
+          { turn: 'report' },
+        )
+      )[0]
+    expect(await kept()).to.deep.equal({ retention_days: DAYS_KEPT })
+  })
+})
