@@ -139,6 +139,7 @@ const STATUS_FIELDS: { readonly [K in ResourceKind]: KubeData } = {
       maxItems: IDENTITIES_MAX,
       items: {
         type: 'object',
+        description: 'One account.',
         required: ['issuer', 'subjectHash'],
         properties: {
           issuer: textOfStatus('The identity provider, as it calls itself.'),

@@ -46,7 +46,9 @@ describe('a visit', () => {
   describe("'s page", () => {
     const answers = (more: Record<string, unknown>, origin = ORIGIN): string => {
       const page = checkPage(bodyOf(more), { ...context, origin })
-      return page.kind === 'page' ? page.urlId : `${page.code} ${page.extra?.['field'] ?? ''}`.trim()
+      if (page.kind === 'page') return page.urlId
+      const field = page.extra?.['field']
+      return typeof field === 'string' ? `${page.code} ${field}` : page.code
     }
 
     it('is known by the hash of origin and path, without query and fragment', () => {
