@@ -24,9 +24,9 @@ const NOT_HERE = [
   'person_limit',
   'managed_elsewhere',
   'conflict',
+  'version_required',
   'invitation_over',
   'mail_not_configured',
-  'version_required',
 ] as const
 
 type Answer = { readonly status: number; readonly error: string }

@@ -74,6 +74,8 @@ const ROWS: Readonly<Record<string, readonly unknown[]>> = {
     attemptsOfInstall: [ATTEMPT_ROW],
     dispatchedJobs: [JOB_ROW],
   },
+  websitesWithFigures: [{ website: 'acme' }],
+  rolledCells: [{ value: HOSTILE, counts: [3, 2, 1, 1, 1, 1] }],
 }
 const MANIFEST = `apiVersion: whence.dev/v1alpha1\nkind: Organization\nmetadata: { name: acme }\nspec: { plan: "${JSON.stringify(HOSTILE).slice(1, -1)}", "x\\u001b\\u009b\\u202e": 1 }\n`
 
@@ -114,6 +116,7 @@ describe('the terminal', function () {
     logs: () => ['logs', ...data()],
     installs: () => ['installs', ...data()],
     activity: () => ['activity', ...data()],
+    report: () => ['report', ...data()],
     'dead-letters': () => ['dead-letters', ...data()],
     replay: () => ['replay', '--all', ...data()],
     'send-test': () => ['send-test', 'x', ...data()],
