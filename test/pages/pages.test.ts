@@ -13,6 +13,7 @@ import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import { requestRecord, store } from '../contract/fact-samples.ts'
+import { until } from '../../fixtures/until.ts'
 import { organizationOf } from '../dashboard/support/stage.ts'
 import { seriousFindings, startPages, type Look, type PagesStage } from './support/stage.ts'
 
@@ -131,10 +132,14 @@ describe('the pages', function () {
     await page.getByRole('combobox', { name: 'Status' }).or(page.getByLabel('Status')).first().click()
     await page.getByRole('option', { name: '4xx' }).click()
     await page.waitForURL('**/logs?status=4xx')
-    await page.waitForFunction(`document.querySelectorAll('tbody tr').length < ${all}`)
+    const rows = page.locator('tbody tr')
+    await until(async () => {
+      const count = await rows.count()
+      return count > 0 && count < all
+    })
     const narrowed = await page.locator('tbody tr').count()
     await page.reload()
-    await page.getByRole('table').waitFor()
+    await page.locator('tbody tr').first().waitFor()
     expect(await page.locator('tbody tr').count()).to.equal(narrowed)
     await page.close()
   })
