@@ -19,7 +19,7 @@ const REPORTER = join(import.meta.dirname, 'support/reporter.ts')
  * Folders whose tests mostly wait for brokers, API servers and processes. They share one process, so that no two of them
  * compete; all others run beside them. The seconds at the end say whether the two are still about equally long.
  */
-const ENGINE_FOLDERS = ['charts', 'contract', 'crash', 'e2e', 'faults', 'operator']
+const ENGINE_FOLDERS = ['charts', 'contract', 'crash', 'dashboard', 'e2e', 'faults', 'operator', 'pages', 'versions']
 
 /** Not in `.mocharc.json`: `npx mocha FILE` would then run all of them. */
 const TESTS = 'test/**/*.test.ts'

@@ -10,6 +10,7 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 
 import { HOUR_MS } from '../../domain/durations.ts'
 import { hourCells, hourRetention } from '../../domain/figures/hour-row.ts'
+import type { RowOf } from '../../ports/facts/columns.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
 import type { Logger } from '../../runtime/logger.ts'
@@ -79,7 +80,7 @@ async function countHour(facts: RollupDeps['facts'], dirty: QueryRow<'dirtyHours
   const funnel = key_ids.length === 0 ? [] : await facts.run('hourFunnel', { ...period, key_ids })
   const installs = await facts.run('hourInstalls', period)
   const deliveries = installs.length === 0 ? [] : await facts.run('hourDeliveries', period)
-  const row = {
+  const row: RowOf<'website_hours'> = {
     ...{ website, hour, marks_read: marks },
     ...hourCells([...funnel, ...installs, ...deliveries]),
     retention_days: hourRetention(days, dirty.retention_days),

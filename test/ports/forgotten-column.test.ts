@@ -10,13 +10,18 @@ import { FACT_TABLES } from '../../ports/facts/columns.ts'
 const path = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url))
 const DECLARED_IN: Readonly<Record<string, string>> = { visits: path('ports/facts/visits.ts') }
 const COLUMNS = path('ports/facts/columns.ts')
-const ROWS = path('delivery/facts-writer/fact-rows.ts')
+/** Where rows are made. */
+const ROWS = [
+  'delivery/facts-writer/fact-rows.ts',
+  'delivery/facts-writer/hour-marks.ts',
+  'delivery/rollup/rollup.ts',
+].map(path)
 
 /** The declarations with one more column in each table, which nothing writes. */
 function withForgotten(file: string, text: string): string {
   if (file === DECLARED_IN['visits']) return text.replace('VISIT_COLUMNS = {', "$& forgotten_in_visits: 'text',")
   if (file !== COLUMNS) return text
-  return text.replace(/^ {2}(\w+): \{\n {4}columns: \{(?= *\n)/gm, "$& forgotten_in_$1: 'text',")
+  return text.replace(/^ {2}(\w+): \{\n {4}columns: \{(?=\s)/gm, "$& forgotten_in_$1: 'text',")
 }
 
 function errorsWith(change: (file: string, text: string) => string): readonly string[] {
@@ -33,7 +38,7 @@ function errorsWith(change: (file: string, text: string) => string): readonly st
     const text = read(file)
     return text === undefined ? undefined : change(file, text)
   }
-  const program = ts.createProgram([ROWS], options, host)
+  const program = ts.createProgram(ROWS, options, host)
   return ts.getPreEmitDiagnostics(program).map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '))
 }
 
