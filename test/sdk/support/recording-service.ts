@@ -50,6 +50,8 @@ export async function startRecordingService(bundle: string, prefix = ''): Promis
     config: { measurementIds: [], providers: ['ga4'] },
     cacheControl: 'no-store',
     reset: () => {
+      // What the test before left hanging would hold the few connections that a browser has for a host.
+      server.closeAllConnections()
       service.requests.length = 0
       service.misbehave.clear()
       service.config = { measurementIds: [], providers: ['ga4'] }
