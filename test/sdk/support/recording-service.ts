@@ -18,7 +18,7 @@ export interface Recorded {
 /** Below the time limit of the tests, so that they end with what was seen and not with nothing. */
 const WAIT_MS = 45_000
 
-/** How a path misbehaves: an own answer, silence until the stand-in is closed, an answer that comes
+/** How a path misbehaves: an own answer, silence until the next test, an answer that comes
  * late, or one that the page may not read. */
 export type Misbehaviour =
   { readonly status: number; readonly body: string } | { readonly delayMs: number } | 'hang' | 'withoutCors'
@@ -42,6 +42,7 @@ const DAY_MS = 86_400_000
 /** `bundle` is the folder that the build wrote. `prefix` precedes every path, as behind a site's own proxy. */
 export async function startRecordingService(bundle: string, prefix = ''): Promise<RecordingService> {
   const waiting: (() => void)[] = []
+  const hanging: ServerResponse[] = []
   const server = createServer((request, response) => void answer(request, response))
   const service: RecordingService = {
     url: '',
@@ -50,8 +51,9 @@ export async function startRecordingService(bundle: string, prefix = ''): Promis
     config: { measurementIds: [], providers: ['ga4'] },
     cacheControl: 'no-store',
     reset: () => {
-      // What the test before left hanging would hold the few connections that a browser has for a host.
-      server.closeAllConnections()
+      // What the test before left hanging would hold the few connections that a browser has for a host. A connection
+      // that is cut off instead has the browser send its request again.
+      for (const response of hanging.splice(0)) response.writeHead(503).end()
       service.requests.length = 0
       service.misbehave.clear()
       service.config = { measurementIds: [], providers: ['ga4'] }
@@ -97,7 +99,11 @@ export async function startRecordingService(bundle: string, prefix = ''): Promis
   /** True if the answer is given, or never comes. */
   async function misbehaves(url: string, response: ServerResponse): Promise<boolean> {
     const trouble = [...service.misbehave].find(([end]) => url.endsWith(end))?.[1]
-    if (trouble === undefined || trouble === 'hang') return trouble !== undefined
+    if (trouble === undefined) return false
+    if (trouble === 'hang') {
+      hanging.push(response)
+      return true
+    }
     if (trouble === 'withoutCors') {
       response.removeHeader('access-control-allow-origin')
       response.writeHead(200).end('{}')
