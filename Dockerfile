@@ -9,6 +9,7 @@ FROM ${NODE_IMAGE} AS bundle
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY common ./common
 COPY domain ./domain
 COPY sdk ./sdk
 COPY pages ./pages

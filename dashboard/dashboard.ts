@@ -1,6 +1,7 @@
 /** Puts the dashboard's API together: each route of the table with its handler. */
 
 import type { ClaimRules } from '../domain/people/oidc-claims.ts'
+import { KEY_IDS } from '../domain/receipt.ts'
 import type { EventLog } from '../ports/event-log/event-log.ts'
 import { configurationHandlers } from './configuration/routes.ts'
 import type { SignUpParts } from './configuration/sign-up.ts'
@@ -54,9 +55,6 @@ interface DashboardParts extends Shared {
     readonly changeHash: (text: string) => string
   }
 }
-
-/** All that receipts can carry. */
-const KEY_IDS = Array.from({ length: 16 }, (_, keyId) => keyId)
 
 interface LetterParts extends Pick<
   DashboardParts,

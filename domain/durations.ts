@@ -1,4 +1,4 @@
-/** Lengths of time, in milliseconds and in seconds. */
+/** Lengths of time, in milliseconds and in seconds, and the hours that moments lie in. */
 
 export const SECOND_MS = 1_000
 export const MINUTE_MS = 60 * SECOND_MS
@@ -8,3 +8,13 @@ export const DAY_MS = 24 * HOUR_MS
 export const MINUTE_S = 60
 export const HOUR_S = 60 * MINUTE_S
 export const DAY_S = 24 * HOUR_S
+
+/** Start of the hour (UTC) that this moment lies in; Unix ms. */
+export function hourOf(ms: number): number {
+  return Math.floor(ms / HOUR_MS) * HOUR_MS
+}
+
+/** Start of the hour after it. */
+export function hourAfter(ms: number): number {
+  return hourOf(ms) + HOUR_MS
+}

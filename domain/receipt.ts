@@ -14,6 +14,8 @@ const BODY_BYTES = 16
 const TAG_START = 12
 const MAC_BYTES = 16
 const KEY_ID_BITS = 0b0000_1111
+/** All that a receipt can carry. */
+export const KEY_IDS: readonly number[] = Array.from({ length: KEY_ID_BITS + 1 }, (_, keyId) => keyId)
 
 const RECEIPT_FLAGS = { token: 0x80, handoffOnly: 0x40, unrecorded: 0x20, gpc: 0x10 } as const
 export const TOKEN_PREFIX = 'wht_'
@@ -113,7 +115,7 @@ export function isFromOrigin(keys: ReceiptKeys, website: WebsiteId, claims: Rece
  * An ID carries no other mark.
  */
 export const VISIT_ID_PREFIXES: readonly string[] = [0, RECEIPT_FLAGS.handoffOnly].flatMap((flags) =>
-  Array.from({ length: KEY_ID_BITS + 1 }, (_, keyId) => (flags | keyId).toString(16).padStart(2, '0')),
+  KEY_IDS.map((keyId) => (flags | keyId).toString(16).padStart(2, '0')),
 )
 
 /** A time as visit IDs carry it behind their first byte: 12 hex digits. @throws RangeError if it is none */

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { ApiOptions } from '../deps.ts'
 import { CACHE_SHORT, staticFile, type StaticFile } from '../static-files.ts'
 import { sha256Hex } from '../../common/digest.ts'
+import { shellQuoted } from '../../common/shell.ts'
 
 const SOURCE = fileURLToPath(new URL('../skills', import.meta.url))
 const TYPES: Readonly<Record<string, string>> = {
@@ -51,11 +52,6 @@ export function skillFiles(options: ApiOptions, hookSha256: string): [string, St
 function skillFile(name: string, content: string): StaticFile {
   const type = TYPES[name.split('.').at(-1) ?? ''] ?? 'text/plain; charset=utf-8'
   return staticFile({ type, content, cache: CACHE_SHORT })
-}
-
-/** As one word of a shell, whatever it contains. */
-function shellQuoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
 /** Fills in the address and the brand, which the sources do not contain. */

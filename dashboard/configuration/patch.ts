@@ -1,5 +1,6 @@
-/** What to change in Git, or with kubectl, where the dashboard may not: ready to be copied. */
+/** What to change in Git, or with kubectl, if the dashboard may not: ready to be copied. */
 
+import { shellQuoted } from '../../common/shell.ts'
 import { RESOURCE_API_VERSION } from '../../domain/resources/resources.ts'
 import { isSame } from '../../domain/resources/field-owners.ts'
 import { manifestText } from '../../runtime/catalog/manifests.ts'
@@ -22,7 +23,7 @@ export function copiedPatch(stored: StoredObject, wanted: WrittenObject['spec'])
   const target = `${kind.toLowerCase()}.${group} ${name} --namespace ${namespace}`
   return {
     yaml: manifestText(object),
-    kubectl: `kubectl patch ${target} --type merge --patch ${quoted(patch)}`,
+    kubectl: `kubectl patch ${target} --type merge --patch ${shellQuoted(patch)}`,
   }
 }
 
@@ -39,8 +40,4 @@ function mergePatch(before: Fields, after: Fields): Fields {
 
 function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

@@ -20,7 +20,7 @@ const spec: JsonSchema = {
 const query = {
   dryRun: { type: 'string', description: 'Only say what would come of it.', enum: ['All'] },
 } as const satisfies Record<string, JsonSchema>
-const name: JsonSchema = { ...OBJECT_NAME_SCHEMA, description: 'Name of the object; a random one where it is absent.' }
+const name: JsonSchema = { ...OBJECT_NAME_SCHEMA, description: 'Name of the object; a random one if it is absent.' }
 const owner: JsonSchema = { ...OBJECT_NAME_SCHEMA, description: 'Name of the object that the Secret goes with.' }
 
 export const CONFIGURATION_ROUTES = {
@@ -65,7 +65,7 @@ export const CONFIGURATION_ROUTES = {
   },
   signUp: {
     ...{ method: 'POST', path: '/api/organizations', needs: 'Person', rate: 'write' },
-    summary: "Make an organisation of one's own, where the service is open to strangers.",
+    summary: "Make an organisation of one's own, if the service is open to strangers.",
     body: objectSchema({ displayName }, ['displayName']),
   },
 } as const satisfies Record<string, RouteRow>

@@ -1,4 +1,4 @@
-/** A stranger's own organisation, where the service is open to strangers. It is a tenant: nothing of others can be reached from it. */
+/** A stranger's own organisation, if the service is open to strangers. It is a tenant: nothing of others can be reached from it. */
 
 import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'

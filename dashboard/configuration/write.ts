@@ -1,5 +1,5 @@
 /**
- * Creates, changes and removes objects. What the compiler would refuse is refused before it is written; where two
+ * Creates, changes and removes objects. What the compiler would refuse is refused before it is written; if two
  * requests race, the compiler has the last word, and says it in the object's conditions.
  */
 

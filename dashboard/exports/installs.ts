@@ -1,10 +1,10 @@
 /** The newest installs as CSV, each with where it came from. */
 
-import { csvLine } from './csv.ts'
+import { csvLine } from '../../common/csv.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { LogPosition } from '../../domain/logs/walk.ts'
 import { readInstallPage, type InstallFilters, type SourcedInstall } from '../installs/list.ts'
-import type { OrganizationFacts } from '../reads/scope.ts'
+import { checkMayGoOn, type Download } from './download.ts'
 
 const PAGE_ROWS = 5_000
 
@@ -38,16 +38,12 @@ const COLUMNS: Readonly<Record<string, Cell>> = {
 }
 const BYTE_ORDER_MARK = '\u{FEFF}'
 
-interface InstallExport {
-  readonly reads: OrganizationFacts
+interface InstallExport extends Download {
   readonly filters: InstallFilters
   readonly sinceMs: number
   readonly from: LogPosition
   /** Some spreadsheets take a file for UTF-8 only if it begins with a mark. */
   readonly hasMark: boolean
-  readonly mayGoOn: () => Promise<boolean>
-  /** Told after each page. */
-  readonly onRows: (rows: number) => void
 }
 
 /** The last line is one cell that begins with `#` and counts: without it the download was cut. */
@@ -56,7 +52,7 @@ export async function* exportInstalls(wanted: InstallExport): AsyncGenerator<str
   let rows = 0
   let position: LogPosition | null = wanted.from
   while (position !== null && rows < LIMITS.csvExportEvents) {
-    if (!(await wanted.mayGoOn())) throw new Error('the export was ended: its person may not have it any more')
+    await checkMayGoOn(wanted)
     const limit = Math.min(PAGE_ROWS, LIMITS.csvExportEvents - rows)
     const page = await readInstallPage(wanted.reads, { ...wanted, from: position, limit })
     rows += page.rows.length

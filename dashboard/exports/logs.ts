@@ -5,7 +5,7 @@ import type { LogLineRow } from '../../ports/facts/pages/logs.ts'
 import type { Cursors } from '../logs/cursor.ts'
 import { lineOf } from '../logs/line.ts'
 import { readLogPage, type LogQuestion, type PageClock } from '../logs/pages.ts'
-import type { OrganizationFacts } from '../reads/scope.ts'
+import { checkMayGoOn, type Download } from './download.ts'
 
 /** Keyset pages: none takes long, and look-ups of requests come between them. */
 const PAGE_ROWS = 2_000
@@ -21,26 +21,21 @@ interface LogTrailer {
   readonly continueBefore: string | null
 }
 
-interface LogExport {
-  readonly reads: OrganizationFacts
+interface LogExport extends Download {
   readonly question: LogQuestion
   readonly format: LogFormat
   readonly cursors: Cursors
   readonly clock: PageClock
-  /** Called before each page; the download ends without its last line if it is false. */
-  readonly mayGoOn: () => Promise<boolean>
-  /** Told after each page. */
-  readonly onRows: (rows: number) => void
 }
 
 export async function* exportLogs(wanted: LogExport): AsyncGenerator<string> {
-  const { reads, format, clock, mayGoOn } = wanted
+  const { reads, format, clock } = wanted
   let question: LogQuestion | null = { ...wanted.question, limit: PAGE_ROWS, hasBodies: format === 'ndjson' }
   let [records, bytes] = [0, 0]
   let last: LogLineRow | null = null
   const end = (truncated: LogTrailer['truncated']): string => trailerOf(wanted, { records, truncated, last })
   while (question !== null) {
-    if (!(await mayGoOn())) throw new Error('the export was ended: its person may not have it any more')
+    await checkMayGoOn(wanted)
     const { rows, next } = await readLogPage(reads, question, clock)
     let text = ''
     for (const row of rows) {

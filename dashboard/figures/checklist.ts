@@ -1,6 +1,6 @@
 /** What is set up, as traffic proves it: each line goes green by itself. */
 
-import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
+import { DAY_MS, hourAfter } from '../../domain/durations.ts'
 import { answer, type Handler } from '../http/call.ts'
 import { totalOf } from './answers.ts'
 import type { FigureParts } from './pages.ts'
@@ -12,7 +12,7 @@ export function readChecklist({ scope, keyIds }: FigureParts): Handler {
   return async (call) => {
     const reads = scope(call)
     if ('code' in reads) return reads
-    const untilMs = Math.ceil((call.nowMs + 1) / HOUR_MS) * HOUR_MS
+    const untilMs = hourAfter(call.nowMs)
     const period = { sinceMs: untilMs - DAYS * DAY_MS, untilMs }
     const source = { reads, nowMs: call.nowMs, keyIds }
     const figures = await readFigures(source, period, ['visits', 'installs', 'delivery'])

@@ -1,6 +1,6 @@
 /** The pages of figures: funnel, sources, match rate, usage. Each is one answer. */
 
-import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
+import { DAY_MS, HOUR_MS, hourAfter } from '../../domain/durations.ts'
 import type { Refusal } from '../../domain/errors.ts'
 import { INSTALL_COUNTS, INSTALL_TIME_BUCKETS_S, VISIT_STEPS, type Dimension } from '../../domain/figures/cells.ts'
 import { PLAN_LIMITS } from '../../domain/limits.ts'
@@ -63,19 +63,18 @@ export const sourcesPage: Page = async (source, period, { queryValues }) => {
   }
 }
 
-const MATCH_DIMENSIONS = ['path', 'platform', 'policy', 'reason', 'agent'] as const
+const MATCH_DIMENSIONS = ['path', 'platform', 'policy', 'agent'] as const
 
 /** Install events by the hour in which they came: why are not all of them matched? And by whom: people or agents? */
 export const matchPage: Page = async (source, period) => {
-  const wanted = ['installs', ...MATCH_DIMENSIONS, 'time_to_install', 'agent_page', 'delivery'] as const
+  const wanted = ['installs', ...MATCH_DIMENSIONS, 'reason', 'time_to_install', 'agent_page', 'delivery'] as const
   const figures = await readFigures(source, period, wanted)
   const total = totalOf(figures.get('installs'))
-  const unmatched = total.map((count, place) => (INSTALL_COUNTS[place] === 'unmatched' ? count : 0))
   return {
     total: named(INSTALL_COUNTS, total),
     ...Object.fromEntries(MATCH_DIMENSIONS.map((by) => [by, listed(INSTALL_COUNTS, figures.get(by), total)])),
     reason: (figures.get('reason') ?? []).map((cell) => ({ value: cell[0], installs: cell[5] })),
-    unmatched: unmatched.reduce((sum, count) => sum + count, 0),
+    unmatched: total[INSTALL_COUNTS.indexOf('unmatched')],
     timeToInstall: INSTALL_TIME_BUCKETS_S.map((fromSeconds, bucket) => {
       const cell = figures.get('time_to_install')?.find(([value]) => value === String(bucket))
       return { fromSeconds, installs: cell?.[2] ?? 0 }
@@ -98,7 +97,7 @@ export function usagePage({ scope, keyIds }: FigureParts): Handler {
     if ('code' in reads) return reads
     const now = new Date(call.nowMs)
     const sinceMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth())
-    const period = { sinceMs, untilMs: Math.ceil((call.nowMs + 1) / HOUR_MS) * HOUR_MS }
+    const period = { sinceMs, untilMs: hourAfter(call.nowMs) }
     const source = { reads, nowMs: call.nowMs, keyIds }
     const days = new Map<number, { visits: number; installs: number }>()
     const dayOf = (at: number) => {

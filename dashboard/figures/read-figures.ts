@@ -1,7 +1,14 @@
 /** Reads figures of a period: hours long over from their rollups, the present hour and the one before raw. */
 
-import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
-import { sumCells, VISIT_DIMENSIONS, type Cell, type Counts, type Dimension } from '../../domain/figures/cells.ts'
+import { DAY_MS, HOUR_MS, hourOf } from '../../domain/durations.ts'
+import {
+  cellOf,
+  sumCells,
+  VISIT_DIMENSIONS,
+  type Cell,
+  type Counts,
+  type Dimension,
+} from '../../domain/figures/cells.ts'
 import type { OrganizationFacts } from '../reads/scope.ts'
 import type { FiguresPeriod } from './period.ts'
 
@@ -47,7 +54,7 @@ export async function readSteps(
 ): Promise<readonly { readonly at: number; readonly counts: Counts }[]> {
   const steps: Cell[] = []
   const add = (atMs: number, counts: readonly number[]): void =>
-    void steps.push([String(Math.floor(atMs / stepMs) * stepMs), ...(counts as unknown as Counts)])
+    void steps.push(cellOf({ value: String(Math.floor(atMs / stepMs) * stepMs), counts }))
   for (const slice of slicesOf(source, period)) {
     const rows = await source.reads.run('rolledSteps', { ...slice, column: dimension })
     for (const { at_ms: at, counts } of rows) add(at, counts)
@@ -67,12 +74,8 @@ interface CountedRow {
   readonly counts: readonly number[]
 }
 
-function cellOf({ value, counts }: Pick<CountedRow, 'value' | 'counts'>): Cell {
-  return [value, ...(counts as unknown as Counts)]
-}
-
 function rawFrom({ nowMs }: FigureSource, { sinceMs }: FiguresPeriod): number {
-  return Math.max(sinceMs, Math.floor(nowMs / HOUR_MS - 1) * HOUR_MS)
+  return Math.max(sinceMs, hourOf(nowMs) - HOUR_MS)
 }
 
 async function readRaw(

@@ -34,7 +34,7 @@ interface DeadLetterQuery {
   readonly limit: number
 }
 
-/** Sends failed deliveries again, under their old IDs; the newest first where there are more than the limit. */
+/** Sends failed deliveries again, under their old IDs; the newest first if there are more than the limit. */
 export type ReplayDeliveries = (
   query: DeadLetterQuery,
 ) => Promise<{ readonly replayed: number; readonly refused: number }>

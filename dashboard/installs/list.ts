@@ -3,7 +3,7 @@
 import { DAY_MS } from '../../domain/durations.ts'
 import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import type { LogPosition } from '../../domain/logs/walk.ts'
+import { boundsBefore, type LogPosition } from '../../domain/logs/walk.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { InstallLineRow, VisitSourceRow } from '../../ports/facts/pages/installs.ts'
@@ -11,7 +11,7 @@ import type { InstallRow } from '../../ports/facts/query-rows.ts'
 import { readJsonColumn } from '../../common/json-column.ts'
 import type { CandidateVerdict } from '../../domain/model.ts'
 import { answer, type Call, type Handler } from '../http/call.ts'
-import type { Cursors } from '../logs/cursor.ts'
+import { refuseCursor, type Cursors } from '../logs/cursor.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 
 export interface InstallFilters {
@@ -42,10 +42,8 @@ interface InstallPage {
 /** Newest first. */
 export async function readInstallPage(reads: OrganizationFacts, question: InstallQuestion): Promise<InstallPage> {
   const { filters, sinceMs, limit } = question
-  const { beforeMs, beforeId } = question.from
-  const bounds = { since_ms: sinceMs, until_ms: beforeId === '' ? beforeMs : beforeMs + 1, limit }
-  const after = beforeId === '' ? {} : { before_ms: beforeMs, before_id: beforeId }
-  const installs = await reads.run('installLines', { ...bounds, ...after, ...filters })
+  const bounds = { since_ms: sinceMs, limit, ...boundsBefore(question.from) }
+  const installs = await reads.run('installLines', { ...bounds, ...filters })
   const last = installs.at(-1)
   const isLast = installs.length < limit || last === undefined
   return {
@@ -93,7 +91,7 @@ export function listInstalls(scope: ReadScope, cursors: Cursors): Handler {
     const { sinceMs, from: newest } = installPeriod(call)
     const { cursor } = call.queryValues
     const from = typeof cursor === 'string' ? cursors.read(list, cursor) : newest
-    if (from === null) return refuse('invalid_field', { field: '/cursor', message: 'is none that this list gave' })
+    if (from === null) return refuseCursor()
     const filters = installFilters(call.queryValues)
     const page = await readInstallPage(reads, { filters, sinceMs, from, limit: LIMITS.logsPerPage })
     return answer({ installs: page.rows, next: page.next === null ? null : cursors.write(list, page.next) })

@@ -1,12 +1,11 @@
 /** One page of what an organisation's people should notice. */
 
 import { DAY_MS } from '../../domain/durations.ts'
-import { refuse } from '../../domain/errors.ts'
 import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import { answer, type Handler } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
-import type { Cursors } from './cursor.ts'
+import { refuseCursor, type Cursors } from './cursor.ts'
 
 const TEXT_CHARS = 400
 
@@ -35,7 +34,7 @@ export function listActivity({ scope, cursors }: ActivityParts): Handler {
     // A cursor of Logs is none of this list.
     const list = `activity ${organization.id}`
     const from = typeof cursor === 'string' ? cursors.read(list, cursor) : undefined
-    if (from === null) return refuse('invalid_field', { field: '/cursor', message: 'is none that this list gave' })
+    if (from === null) return refuseCursor()
     const rows = await reads.run('activityPage', {
       since_ms: call.nowMs - PLAN_LIMITS[organization.plan].logRetentionDays * DAY_MS,
       // Clocks of other machines may be ahead.

@@ -1,6 +1,7 @@
 /** Where the next page of a list goes on, as a text that browsers hand back and cannot change. */
 
 import { decodeBase64url, encodeBase64url } from '../../domain/base64url.ts'
+import { refuse, type Refusal } from '../../domain/errors.ts'
 import type { LogPosition } from '../../domain/logs/walk.ts'
 
 const MAC_CHARS = 32
@@ -12,6 +13,11 @@ export interface Cursors {
   readonly write: (list: string, position: LogPosition) => string
   /** Null if we did not write it for this list. */
   readonly read: (list: string, cursor: string) => LogPosition | null
+}
+
+/** For a cursor that `read` does not know. */
+export function refuseCursor(): Refusal {
+  return refuse('invalid_field', { field: '/cursor', message: 'is none that this list gave' })
 }
 
 export function createCursors(mac: (text: string) => string): Cursors {

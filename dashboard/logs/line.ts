@@ -1,28 +1,7 @@
-/** A line of Logs as the API shows it. */
+/** Makes lines of Logs of stored rows. */
 
+import type { LogLine } from '../../domain/logs/line.ts'
 import type { LogLineRow } from '../../ports/facts/pages/logs.ts'
-
-interface LogLine {
-  readonly direction: 'inbound' | 'outbound'
-  readonly website: string
-  readonly at: number
-  readonly id: string
-  readonly kind: string
-  readonly method: string
-  readonly path: string
-  readonly status: number
-  readonly code: string
-  readonly durationMs: number
-  /** Of requests. */
-  readonly origin?: string
-  readonly bytes?: number
-  readonly userAgent?: string
-  readonly body?: string
-  readonly bodyForm?: string
-  /** Of attempts. */
-  readonly event?: string
-  readonly destination?: string
-}
 
 export function lineOf(row: LogLineRow): LogLine {
   const isAttempt = row.destination !== ''

@@ -7,7 +7,7 @@ import type { LogPosition } from '../../domain/logs/walk.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import { answer, type Call, type Handler } from '../http/call.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
-import type { Cursors } from './cursor.ts'
+import { refuseCursor, type Cursors } from './cursor.ts'
 import { directedFilters } from './filters.ts'
 import { lineOf } from './line.ts'
 import { readLogPage, type LogQuestion, type PageClock } from './pages.ts'
@@ -41,8 +41,6 @@ interface LogParts {
   readonly cursors: Cursors
   readonly clock: PageClock
 }
-
-export const refuseCursor = () => refuse('invalid_field', { field: '/cursor', message: 'is none that this list gave' })
 
 export function listLogs({ scope, cursors, clock }: LogParts): Handler {
   return async (call) => {

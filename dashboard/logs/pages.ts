@@ -1,6 +1,6 @@
 /** Reads Logs window by window, from the newest back, until a page is full or its time is up. */
 
-import { newestOf, windowMs, type LogPosition } from '../../domain/logs/walk.ts'
+import { boundsBefore, newestOf, windowMs, type LogPosition } from '../../domain/logs/walk.ts'
 import type { LogFilters, LogLineRow } from '../../ports/facts/pages/logs.ts'
 import type { OrganizationFacts } from '../reads/scope.ts'
 import type { DirectedFilters } from './filters.ts'
@@ -69,10 +69,8 @@ async function readWindow(
   { requests, attempts }: DirectedFilters,
   { sinceMs, position, limit, hasBodies }: Window,
 ): Promise<readonly LogLineRow[]> {
-  const { beforeMs, beforeId } = position
-  const bounds = { since_ms: sinceMs, until_ms: beforeId === '' ? beforeMs : beforeMs + 1, limit }
-  const after = beforeId === '' ? {} : { before_ms: beforeMs, before_id: beforeId }
-  const of = (filters: LogFilters) => ({ ...bounds, ...after, ...filters })
+  const bounds = { since_ms: sinceMs, limit, ...boundsBefore(position) }
+  const of = (filters: LogFilters) => ({ ...bounds, ...filters })
   return newestOf(
     [
       requests === null

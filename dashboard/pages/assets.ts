@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-interface Asset {
+export interface Asset {
   readonly contentType: string
   readonly integrity: string
   readonly plain: Buffer

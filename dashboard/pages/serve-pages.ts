@@ -2,15 +2,11 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-import type { PagesBundle } from './assets.ts'
+import { PAGE_HEADERS, readPath, sendPage } from './answer.ts'
+import type { Asset, PagesBundle } from './assets.ts'
 import { documentOf, policyOf } from './document.ts'
 
-const COMMON = {
-  'X-Content-Type-Options': 'nosniff',
-  'Cross-Origin-Opener-Policy': 'same-origin',
-  'Cross-Origin-Resource-Policy': 'same-origin',
-  'Referrer-Policy': 'same-origin',
-} as const
+const REFERRER = { 'Referrer-Policy': 'same-origin' } as const
 
 /** Hashed names: what they stand for never changes. */
 const FOR_EVER = 'public, max-age=31536000, immutable'
@@ -31,13 +27,13 @@ export function pagesServer({
 }: Parts): (req: IncomingMessage, res: ServerResponse) => boolean {
   const strict = isSecure ? { 'Strict-Transport-Security': 'max-age=31536000' } : {}
   return (req, res) => {
-    const [path = '/'] = (req.url ?? '/').split('?', 1)
-    if (req.method !== 'GET' && req.method !== 'HEAD') return false
+    const path = readPath(req)
+    if (path === null) return false
     if (path === '/' || path.startsWith('/app/')) {
       const value = nonce()
       const head = { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' }
       const own = { 'Content-Security-Policy': policyOf(value), 'Permissions-Policy': NO_DEVICES }
-      send(req, res, { ...COMMON, ...strict, ...head, ...own }, documentOf(bundle, value))
+      sendPage(req, res, { ...REFERRER, ...strict, ...head, ...own }, documentOf(bundle, value))
       return true
     }
     if (!path.startsWith('/assets/')) return false
@@ -48,25 +44,13 @@ export function pagesServer({
 
 const NO_DEVICES = 'camera=(), geolocation=(), microphone=(), payment=(), usb=()'
 
-type Asset = PagesBundle['assets'] extends ReadonlyMap<string, infer A> ? A : never
-
 function serveAsset(req: IncomingMessage, res: ServerResponse, asset: Asset | undefined): void {
   if (asset === undefined) {
-    res.writeHead(404, { ...COMMON, 'Cache-Control': 'no-store', 'Content-Length': 0 }).end()
+    res.writeHead(404, { ...PAGE_HEADERS, ...REFERRER, 'Cache-Control': 'no-store', 'Content-Length': 0 }).end()
     return
   }
   const takesBrotli = /\bbr\b/.test(String(req.headers['accept-encoding'] ?? ''))
-  const headers = { ...COMMON, 'Content-Type': asset.contentType, 'Cache-Control': FOR_EVER, Vary: 'Accept-Encoding' }
-  if (takesBrotli) send(req, res, { ...headers, 'Content-Encoding': 'br' }, asset.brotli)
-  else send(req, res, headers, asset.plain)
-}
-
-function send(
-  req: IncomingMessage,
-  res: ServerResponse,
-  headers: Readonly<Record<string, string>>,
-  body: string | Buffer,
-): void {
-  res.writeHead(200, { ...headers, 'Content-Length': Buffer.byteLength(body) })
-  res.end(req.method === 'HEAD' ? undefined : body)
+  const headers = { ...REFERRER, 'Content-Type': asset.contentType, 'Cache-Control': FOR_EVER, Vary: 'Accept-Encoding' }
+  if (takesBrotli) sendPage(req, res, { ...headers, 'Content-Encoding': 'br' }, asset.brotli)
+  else sendPage(req, res, headers, asset.plain)
 }

@@ -4,6 +4,8 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
+import { readPath, sendPage } from '../pages/answer.ts'
+
 const SCRIPT = readFileSync(new URL('page.js', import.meta.url), 'utf8')
 const STYLE = readFileSync(new URL('page.css', import.meta.url), 'utf8')
 const HTML = `<!doctype html>
@@ -25,12 +27,6 @@ const HTML = `<!doctype html>
 </html>
 `
 
-const COMMON = {
-  'X-Content-Type-Options': 'nosniff',
-  'Cross-Origin-Opener-Policy': 'same-origin',
-  'Cross-Origin-Resource-Policy': 'same-origin',
-  'Referrer-Policy': 'no-referrer',
-} as const
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -50,20 +46,16 @@ const FILES: Readonly<Record<string, { readonly text: string; readonly type: str
 
 /** Answers for the page, its script and its style; false for everything else. */
 export function servePage(req: IncomingMessage, res: ServerResponse): boolean {
-  const isRead = req.method === 'GET' || req.method === 'HEAD'
-  const [path = ''] = (req.url ?? '').split('?', 1)
-  const file = Object.hasOwn(FILES, path) ? FILES[path] : undefined
-  if (!isRead || file === undefined) return false
-  const isDocument = file.type === 'text/html'
-  res.writeHead(200, {
-    ...COMMON,
-    'Content-Type': `${file.type}; charset=utf-8`,
-    'Content-Length': Buffer.byteLength(file.text),
-    ...(isDocument
+  const path = readPath(req)
+  const file = path !== null && Object.hasOwn(FILES, path) ? FILES[path] : undefined
+  if (file === undefined) return false
+  const own =
+    file.type === 'text/html'
       ? { 'Cache-Control': 'no-store', 'Content-Security-Policy': POLICY }
-      : { 'Cache-Control': 'no-cache' }),
-  })
-  res.end(req.method === 'HEAD' ? undefined : file.text)
+      : { 'Cache-Control': 'no-cache' }
+  // The address of this page may hold a token until its script has taken it away.
+  const headers = { 'Referrer-Policy': 'no-referrer', 'Content-Type': `${file.type}; charset=utf-8`, ...own }
+  sendPage(req, res, headers, file.text)
   return true
 }
 

@@ -1,6 +1,6 @@
 /** Marks the hours whose figures change with what is written, so that the role `rollup` counts them anew. */
 
-import { HOUR_MS } from '../../domain/durations.ts'
+import { hourOf } from '../../domain/durations.ts'
 import type { FactTable, RowOf } from '../../ports/facts/columns.ts'
 import type { FactRow } from '../../ports/facts/facts.ts'
 
@@ -35,7 +35,7 @@ export function createHourMarks(writer: string, nowMs: () => number): HourMarks 
           for (const column of TIMES[table] ?? []) {
             const time = row[column]
             if (typeof time !== 'number' || time === 0) continue
-            const mark = { website: String(row['website']), hour: Math.floor(time / HOUR_MS) * HOUR_MS }
+            const mark = { website: String(row['website']), hour: hourOf(time) }
             hours.set(`${mark.hour} ${mark.website}`, mark)
           }
         },

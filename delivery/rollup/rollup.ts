@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 import { Counter, Gauge, type Registry } from 'prom-client'
 
-import { HOUR_MS } from '../../domain/durations.ts'
+import { HOUR_MS, hourOf } from '../../domain/durations.ts'
 import { hourCells, hourRetention } from '../../domain/figures/hour-row.ts'
 import type { RowOf } from '../../ports/facts/columns.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
@@ -57,7 +57,7 @@ interface RollUpOptions {
 /** Counts every hour that is over and marked. Rejects like `Facts`; what was counted until then stays. */
 export async function rollUp({ facts, nowMs }: RollupDeps, { metrics, signal }: RollUpOptions = {}): Promise<void> {
   // Hours that are not over are read raw.
-  const until = Math.floor(nowMs() / HOUR_MS) * HOUR_MS
+  const until = hourOf(nowMs())
   let found = HOURS_AT_ONCE
   while (found === HOURS_AT_ONCE) {
     const dirty = await facts.run('dirtyHours', { until_ms: until, limit: HOURS_AT_ONCE })

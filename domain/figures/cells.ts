@@ -35,6 +35,11 @@ export const INSTALL_TIME_BUCKETS_S: readonly number[] = [
   ...[1, 1.5, 2, 3, 5, 7, 10, 14, 21].map((days) => days * 86_400),
 ]
 
+/** A value with its counts, as it was read. */
+export function cellOf({ value, counts }: { readonly value: string; readonly counts: readonly number[] }): Cell {
+  return [value, ...(counts as unknown as Counts)]
+}
+
 /** Sums cells of one value, the greatest first by the first count, then by value. */
 export function sumCells(cells: Iterable<Cell>): readonly Cell[] {
   const sums = new Map<string, number[]>()
@@ -43,7 +48,7 @@ export function sumCells(cells: Iterable<Cell>): readonly Cell[] {
     sums.set(value, sum)
     for (const [place, count] of counts.entries()) sum[place] = (sum[place] ?? 0) + count
   }
-  return [...sums].map(([value, counts]): Cell => [value, ...(counts as unknown as Counts)]).sort(byFirstCount)
+  return [...sums].map(([value, counts]) => cellOf({ value, counts })).sort(byFirstCount)
 }
 
 function byFirstCount(a: Cell, b: Cell): number {

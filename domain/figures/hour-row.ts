@@ -1,7 +1,7 @@
 /** Puts the counts of one hour of a website into its one row. */
 
 import { LIMITS } from '../limits.ts'
-import { INSTALL_DIMENSIONS, VISIT_DIMENSIONS, type Cell, type Counts, type Dimension } from './cells.ts'
+import { INSTALL_DIMENSIONS, VISIT_DIMENSIONS, cellOf, type Cell, type Dimension } from './cells.ts'
 
 /** One value of one dimension, as it was counted. */
 interface CountedCell {
@@ -18,9 +18,7 @@ export function hourCells(counted: readonly CountedCell[]): HourCells {
   const cells = Object.fromEntries(DIMENSIONS.map((dimension) => [dimension, [] as Cell[]])) as {
     readonly [D in Dimension]: Cell[]
   }
-  for (const { dimension, value, counts } of counted) {
-    cells[dimension].push([value, ...(counts as unknown as Counts)])
-  }
+  for (const cell of counted) cells[cell.dimension].push(cellOf(cell))
   return cells
 }
 

@@ -26,6 +26,12 @@ export interface LogPosition {
   readonly beforeId: string
 }
 
+/** Bounds of a statement that goes on there, under the names of its parameters. */
+export function boundsBefore({ beforeMs, beforeId }: LogPosition) {
+  // At the moment itself lines may be left.
+  return beforeId === '' ? { until_ms: beforeMs } : { until_ms: beforeMs + 1, before_ms: beforeMs, before_id: beforeId }
+}
+
 interface Positioned {
   readonly at_ms: number
   readonly id: string

@@ -2,26 +2,8 @@
 
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 
+import type { LogLine } from '../../domain/logs/line.ts'
 import { ask, path, query } from './ask.ts'
-
-export interface LogLine {
-  readonly direction: 'inbound' | 'outbound'
-  readonly website: string
-  /** Unix ms. */
-  readonly at: number
-  readonly id: string
-  readonly kind: string
-  readonly method: string
-  readonly path: string
-  /** 0: no answer came. */
-  readonly status: number
-  readonly code: string
-  readonly durationMs: number
-  readonly origin?: string
-  readonly bytes?: number
-  readonly event?: string
-  readonly destination?: string
-}
 
 interface LogPage {
   readonly records: readonly LogLine[]

@@ -2,6 +2,7 @@
 
 import { QueryClient, queryOptions } from '@tanstack/react-query'
 
+import type { MemberRole } from '../../domain/model.ts'
 import { ApiProblem, ask } from './ask.ts'
 
 const FRESH_MS = 10_000
@@ -19,19 +20,17 @@ export function createQueries(): QueryClient {
   })
 }
 
-export type Role = 'Owner' | 'Admin' | 'Member' | 'Viewer'
-
 export interface Me {
   readonly person: string
   readonly email: string
   readonly signedInBy: string
   /** Unix ms. */
   readonly sessionEndsAt: number
-  readonly organizations: readonly { readonly id: string; readonly displayName: string; readonly role: Role }[]
+  readonly organizations: readonly { readonly id: string; readonly displayName: string; readonly role: MemberRole }[]
   readonly invitations: readonly {
     readonly id: string
     readonly organization: string
-    readonly role: Role
+    readonly role: MemberRole
     /** Unix ms. */
     readonly expiresAt: number
   }[]

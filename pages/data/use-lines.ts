@@ -3,7 +3,7 @@
 import { useEffect, useState } from 'react'
 
 import { ask, query } from './ask.ts'
-import type { LogLine } from './lines.ts'
+import type { LogLine } from '../../domain/logs/line.ts'
 
 /** `polling`: as many streams are open as may be, so the list is asked for instead. */
 export type LinesState = 'connecting' | 'live' | 'polling' | 'paused'
@@ -61,10 +61,10 @@ export function useLines({ stream, list, isOn }: Source): Lines {
 }
 
 /** Lines may come twice: what a stream says again after it was cut off. */
-function added({ lines, more: before }: Lines, records: readonly LogLine[], more: number): Lines {
+function added({ lines, more: before, state }: Lines, records: readonly LogLine[], more: number): Lines {
   const known = new Set(lines.map(({ id }) => id))
   const fresh = records.filter(({ id }) => !known.has(id)).toReversed()
-  return { lines: [...fresh, ...lines].slice(0, MOST_LINES), state: 'live', more: before + more }
+  return { lines: [...fresh, ...lines].slice(0, MOST_LINES), state, more: before + more }
 }
 
 async function poll(

@@ -1,15 +1,11 @@
 /** A request of Logs as a command for a shell. Receipts in it are hashes, so it cannot be sent as it was. */
 
-import type { LogLine } from '../data/lines.ts'
+import { shellQuoted } from '../../common/shell.ts'
+import type { LogLine } from '../../domain/logs/line.ts'
 
 export function curlOf({ method, path, origin }: LogLine, body: string, service: string): string {
-  const parts = [`curl -X ${method} ${quoted(service + path)}`]
-  if (origin !== undefined && origin !== '') parts.push(`-H ${quoted(`Origin: ${origin}`)}`)
-  if (body !== '') parts.push(`-H 'Content-Type: application/json'`, `--data-raw ${quoted(body)}`)
+  const parts = [`curl -X ${method} ${shellQuoted(service + path)}`]
+  if (origin !== undefined && origin !== '') parts.push(`-H ${shellQuoted(`Origin: ${origin}`)}`)
+  if (body !== '') parts.push(`-H 'Content-Type: application/json'`, `--data-raw ${shellQuoted(body)}`)
   return parts.join(' \\\n  ')
-}
-
-/** In single quotes a shell takes everything as it is. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`
 }

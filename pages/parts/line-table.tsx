@@ -2,7 +2,7 @@
 
 import type { ReactNode } from 'react'
 
-import type { LogLine } from '../data/lines.ts'
+import type { LogLine } from '../../domain/logs/line.ts'
 import { Clock } from './time.tsx'
 
 interface LineTableProps {

@@ -5,7 +5,7 @@ import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/r
 import { useState, type FormEvent, type ReactNode } from 'react'
 
 import { ask, path } from '../data/ask.ts'
-import type { Role } from '../data/queries.ts'
+import type { MemberRole } from '../../domain/model.ts'
 import { Loading, Page, Problem } from '../parts/states.tsx'
 import { Moment } from '../parts/time.tsx'
 import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
@@ -16,12 +16,12 @@ interface MemberRow {
   /** Absent if one may not see addresses. */
   readonly email?: string
   readonly group?: string
-  readonly role: Role
+  readonly role: MemberRole
   /** Unix ms; absent: has joined. */
   readonly invitedUntil?: number
 }
 
-const ROLES: readonly { readonly value: Role; readonly label: string }[] = [
+const ROLES: readonly { readonly value: MemberRole; readonly label: string }[] = [
   { value: 'Viewer', label: 'Viewer: sees figures and logs' },
   { value: 'Member', label: 'Member: also pages, paths, exports' },
   { value: 'Admin', label: 'Admin: all but plan, owners, deletion' },
@@ -133,7 +133,7 @@ interface MemberProps {
 function RoleChoice({ member, organization }: MemberProps): ReactNode {
   const queries = useQueryClient()
   const change = useMutation({
-    mutationFn: (role: Role) => ask(membersPath(organization, member.name), { method: 'PUT', body: { role } }),
+    mutationFn: (role: MemberRole) => ask(membersPath(organization, member.name), { method: 'PUT', body: { role } }),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['members', organization] }),
   })
   return (
@@ -197,7 +197,7 @@ function InviteForm({
 }): ReactNode {
   const queries = useQueryClient()
   const [email, setEmail] = useState('')
-  const [role, setRole] = useState<Role>('Member')
+  const [role, setRole] = useState<MemberRole>('Member')
   const invite = useMutation({
     mutationFn: () => ask(membersPath(organization), { method: 'POST', body: { email, role } }),
     async onSuccess() {

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { csvLine } from '../../dashboard/exports/csv.ts'
+import { csvLine } from '../../common/csv.ts'
 
 describe('a line of CSV', () => {
   it('quotes what needs it, and nothing else', () => {

@@ -19,7 +19,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   hook: ['hook', 'domain'],
   sdk: ['sdk', 'domain'],
   'stand-ins': ['stand-ins', 'domain'],
-  pages: ['pages'],
+  pages: ['pages', 'common', 'domain'],
   bin: ['bin', 'api', 'dashboard', 'delivery', 'operator', 'stand-ins', 'runtime', 'ports', 'common', 'domain'],
 }
 

@@ -2,9 +2,12 @@
 
 import { randomUUID } from 'node:crypto'
 
+import { csvCell } from '../../../common/csv.ts'
+import { named } from '../../../dashboard/figures/answers.ts'
 import { readFigures, readSteps, type FigureSource } from '../../../dashboard/figures/read-figures.ts'
-import { DAY_MS, HOUR_MS } from '../../../domain/durations.ts'
+import { DAY_MS, hourAfter, hourOf } from '../../../domain/durations.ts'
 import { INSTALL_COUNTS, VISIT_STEPS, type Cell, type Dimension } from '../../../domain/figures/cells.ts'
+import { KEY_IDS } from '../../../domain/receipt.ts'
 import type { RunOutcome } from '../../../runtime/settings/settings.ts'
 import { complain, print, printJson } from '../../terminal/output.ts'
 import { createTable, terminalChars, type TextColumn } from '../../terminal/table.ts'
@@ -16,8 +19,6 @@ const VISITS_BY = ['source', 'campaign', 'page'] as const
 const INSTALLS_BY = ['path', 'agent', 'reason'] as const
 const WAYS: readonly string[] = [...VISITS_BY, ...INSTALLS_BY, 'day']
 const DEFAULT_DAYS = 30
-/** A tool has no master secret, so it reads visits of every key. */
-const KEY_IDS = Array.from({ length: 16 }, (_, keyId) => keyId)
 
 export async function reportTool(run: RunOutcome): Promise<number> {
   const by = run.flags.get('--by') ?? 'source'
@@ -63,8 +64,8 @@ function periodOf(run: RunOutcome, nowMs: number): ReportPeriod | null {
   const until = momentOf(run, '--until', nowMs)
   const since = momentOf(run, '--since', nowMs)
   if (until === null || since === null) return null
-  const untilMs = Math.ceil(((until ?? nowMs) + 1) / HOUR_MS) * HOUR_MS
-  const sinceMs = Math.floor((since ?? untilMs - DEFAULT_DAYS * DAY_MS) / HOUR_MS) * HOUR_MS
+  const untilMs = hourAfter(until ?? nowMs)
+  const sinceMs = hourOf(since ?? untilMs - DEFAULT_DAYS * DAY_MS)
   if (sinceMs < untilMs) return { sinceMs, untilMs }
   complain('--since must be before --until\n')
   return null
@@ -75,6 +76,7 @@ async function sourceOf(backend: ToolBackend, wanted: string | undefined): Promi
   const websites = wanted === undefined ? known : known.filter((website) => website === wanted)
   if (websites.length === 0) return null
   return {
+    // A tool has no master secret, so it reads visits of every key.
     keyIds: KEY_IDS,
     nowMs: Date.now(),
     reads: {
@@ -103,17 +105,13 @@ async function cellsOf(source: FigureSource, period: ReportPeriod, by: string): 
 
 function show(run: RunOutcome, by: string, { names, cells }: ReportRows): void {
   if (run.flags.has('--json')) {
-    printJson(
-      cells.map(([value, ...counts]) => ({
-        [by]: value,
-        ...Object.fromEntries(names.map((name, at) => [name, counts[at]])),
-      })),
-    )
+    printJson(cells.map(([value, ...counts]) => ({ [by]: value, ...named(names, counts) })))
     return
   }
   if (run.flags.has('--csv')) {
     print(
-      [[by, ...names], ...cells].map((row) => `${row.map((field) => csvField(String(field))).join(',')}\n`).join(''),
+      // Lines for a terminal, whose carriage returns would be escaped.
+      [[by, ...names], ...cells].map((row) => `${row.map(csvCell).join(',')}\n`).join(''),
     )
     return
   }
@@ -130,12 +128,4 @@ function show(run: RunOutcome, by: string, { names, cells }: ReportRows): void {
       .map((line) => `${line}\n`)
       .join(''),
   )
-}
-
-/** A spreadsheet takes what begins with one of these for a formula. */
-const FORMULA = /^[\s"']*[=+\-@\t\r]/
-
-function csvField(text: string): string {
-  const defused = FORMULA.test(text) ? `'${text}` : text
-  return /[",\r\n']/.test(defused) ? `"${defused.replaceAll('"', '""')}"` : defused
 }

@@ -7,7 +7,8 @@ import { createApp } from '../../../api/app.ts'
 import type { ApiDeps } from '../../../api/deps.ts'
 import { createApiMetrics } from '../../../api/metrics.ts'
 import { listen, type ServerParts } from '../../../api/server.ts'
-import type { Catalog, Organization, Website } from '../../../domain/catalog.ts'
+import { ACME } from '../../../fixtures/delivery/builders.ts'
+import type { Catalog, Website } from '../../../domain/catalog.ts'
 import { PROVIDER_IDS } from '../../../domain/providers/index.ts'
 import type { SessionVerbs } from '../../../ports/hot-state/session-verbs.ts'
 import { localHotState } from '../../../ports/hot-state/redis/local-hot-state.ts'
@@ -24,21 +25,12 @@ export interface BareApi {
 
 /** Organisation `acme` (Standard) with `count` websites, the first of which is `acme-dev` with `https://acme.dev`. */
 export function bareCatalog(count = 1): Catalog {
-  const organization: Organization = {
-    id: 'acme',
-    ...{ namespace: 'default', objectName: 'acme' },
-    displayName: 'Acme',
-    plan: 'Standard',
-    logRetentionDays: 30,
-    installPaths: [{ id: 'cli', displayName: 'CLI', isPaused: false }],
-    firstInstallPath: 'cli',
-  }
   const websites = Array.from({ length: count }, (_, index): Website => {
     const origin = index === 0 ? 'https://acme.dev' : `https://site-${index}.dev`
     return {
       id: index === 0 ? 'acme-dev' : `site-${index}`,
       ...{ namespace: 'default', objectName: `site-${index}` },
-      organization: index % 25 === 0 || count <= 25 ? organization : { ...organization, id: `org-${index % 400}` },
+      organization: index % 25 === 0 || count <= 25 ? ACME : { ...ACME, id: `org-${index % 400}` },
       displayName: origin,
       primaryOrigin: origin,
       origins: new Set([origin]),

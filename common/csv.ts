@@ -4,12 +4,13 @@ const MUST_QUOTE = /[",\r\n\t]/
 /** What spreadsheets take for a formula, also after quotes and blanks that they drop. */
 const LOOKS_LIKE_FORMULA = /^["'\s]*[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/
 
-/** One line with its end. A text that looks like a formula gets an apostrophe in front, and is quoted. */
+/** One line with its end, as the standard has it. */
 export function csvLine(cells: readonly (string | number | null)[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`
 }
 
-function csvCell(cell: string | number | null): string {
+/** One cell; a text that looks like a formula gets an apostrophe in front, and is quoted. */
+export function csvCell(cell: string | number | null): string {
   if (cell === null) return ''
   if (typeof cell === 'number') return String(cell)
   const isFormula = LOOKS_LIKE_FORMULA.test(cell)

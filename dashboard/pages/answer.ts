@@ -1,0 +1,26 @@
+/** How documents and their files are answered, as other than the API's JSON. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+/** No other website may frame, open or read a page of ours. */
+export const PAGE_HEADERS = {
+  'X-Content-Type-Options': 'nosniff',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+} as const
+
+/** The path of a request that only reads; null for every other request. */
+export function readPath({ method, url = '/' }: IncomingMessage): string | null {
+  return method === 'GET' || method === 'HEAD' ? (url.split('?', 1)[0] ?? '/') : null
+}
+
+/** Answers 200, without the body to a HEAD. */
+export function sendPage(
+  req: IncomingMessage,
+  res: ServerResponse,
+  headers: Readonly<Record<string, string>>,
+  body: string | Buffer,
+): void {
+  res.writeHead(200, { ...PAGE_HEADERS, ...headers, 'Content-Length': Buffer.byteLength(body) })
+  res.end(req.method === 'HEAD' ? undefined : body)
+}
