@@ -50,7 +50,15 @@ const RUNTIME_FILES = [
 ]
 
 /** Small pieces without a subject; the same holds for them. */
-const COMMON_FILES = ['bounded-map.ts', 'deadline.ts', 'digest.ts', 'json-column.ts', 'printable.ts']
+const COMMON_FILES = [
+  'bounded-map.ts',
+  'csv.ts',
+  'deadline.ts',
+  'digest.ts',
+  'json-column.ts',
+  'printable.ts',
+  'shell.ts',
+]
 
 /** A cache by constant text: patterns of our own schemas, whose compilation would cost more than the rest of a check. */
 const MODULE_STATE = ['domain/schema/json-schema.ts keeps COMPILED']
