@@ -33,13 +33,20 @@ function isRefusal(value: FiguresPeriod | Refusal): value is Refusal {
   return 'code' in value
 }
 
-/** Visits of the period with every step that each of them reached until now. */
+/** As long as the period, and right before it. */
+function periodBefore({ sinceMs, untilMs }: FiguresPeriod): FiguresPeriod {
+  return { sinceMs: Math.max(0, 2 * sinceMs - untilMs), untilMs: sinceMs }
+}
+
+/** Visits of the period with every step that each of them reached until now, beside the period before. */
 export const funnelPage: Page = async (source, period) => {
   const figures = await readFigures(source, period, ['visits'])
+  const before = await readFigures(source, periodBefore(period), ['visits'])
   const stepMs = period.untilMs - period.sinceMs <= 2 * DAY_MS ? HOUR_MS : DAY_MS
   const steps = await readSteps(source, period, { dimension: 'visits', stepMs })
   return {
     total: named(VISIT_STEPS, totalOf(figures.get('visits'))),
+    before: { total: named(VISIT_STEPS, totalOf(before.get('visits'))) },
     stepMs,
     steps: steps.map(({ at, counts }) => ({ at, ...named(VISIT_STEPS, counts) })),
   }
@@ -48,10 +55,9 @@ export const funnelPage: Page = async (source, period) => {
 /** The funnel by source, medium, campaign, referrer or page, beside that of the period before. */
 export const sourcesPage: Page = async (source, period, { queryValues }) => {
   const by = (queryValues['by'] ?? 'source') as Dimension
-  const before = { sinceMs: 2 * period.sinceMs - period.untilMs, untilMs: period.sinceMs }
   const [now, then] = [
     await readFigures(source, period, ['visits', by]),
-    await readFigures(source, before, ['visits', by]),
+    await readFigures(source, periodBefore(period), ['visits', by]),
   ]
   const total = totalOf(now.get('visits'))
   const totalBefore = totalOf(then.get('visits'))
@@ -69,9 +75,11 @@ const MATCH_DIMENSIONS = ['path', 'platform', 'policy', 'agent'] as const
 export const matchPage: Page = async (source, period) => {
   const wanted = ['installs', ...MATCH_DIMENSIONS, 'reason', 'time_to_install', 'agent_page', 'delivery'] as const
   const figures = await readFigures(source, period, wanted)
+  const before = await readFigures(source, periodBefore(period), ['installs'])
   const total = totalOf(figures.get('installs'))
   return {
     total: named(INSTALL_COUNTS, total),
+    before: { total: named(INSTALL_COUNTS, totalOf(before.get('installs'))) },
     ...Object.fromEntries(MATCH_DIMENSIONS.map((by) => [by, listed(INSTALL_COUNTS, figures.get(by), total)])),
     reason: (figures.get('reason') ?? []).map((cell) => ({ value: cell[0], installs: cell[5] })),
     unmatched: total[INSTALL_COUNTS.indexOf('unmatched')],

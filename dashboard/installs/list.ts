@@ -18,7 +18,15 @@ export interface InstallFilters {
   readonly resolution?: string
   readonly event_type?: string
   readonly install_path?: string
+  readonly platform?: string
   readonly agent?: string
+  readonly reason?: string
+  readonly selection_policy?: string
+  readonly source?: string
+  readonly medium?: string
+  readonly campaign?: string
+  readonly referrer?: string
+  readonly page?: string
 }
 
 /** An install beside the visit that it was matched to, if that is still there. */
@@ -63,10 +71,15 @@ async function withVisits(
   return installs.map((install) => ({ install, visit: byKey.get(`${install.website}/${install.visit_id}`) ?? null }))
 }
 
+const FILTER_COLUMNS = {
+  ...{ resolution: 'resolution', reason: 'reason', policy: 'selection_policy' },
+  ...{ eventType: 'event_type', path: 'install_path', platform: 'platform', agent: 'agent' },
+  ...{ source: 'source', medium: 'medium', campaign: 'campaign', referrer: 'referrer', page: 'page' },
+} as const satisfies Readonly<Record<string, keyof InstallFilters>>
+
 export function installFilters(values: JsonObject): InstallFilters {
-  const names = { resolution: 'resolution', eventType: 'event_type', path: 'install_path', agent: 'agent' }
   return Object.fromEntries(
-    Object.entries(names).flatMap(([name, column]) =>
+    Object.entries(FILTER_COLUMNS).flatMap(([name, column]) =>
       typeof values[name] === 'string' ? [[column, values[name]]] : [],
     ),
   )

@@ -25,6 +25,12 @@ const text = (description: string): JsonSchema => ({
   ...{ type: 'string', description, minLength: 1, maxLength: LIMITS.clientHintChars },
 })
 
+const maybeEmpty = (description: string, maxLength: number): JsonSchema => ({
+  ...{ type: 'string', description, minLength: 0, maxLength },
+})
+const fromVisit = (what: string): JsonSchema =>
+  maybeEmpty(`${what} of the visit that it was matched to; empty: the visit has none.`, LIMITS.urlChars)
+
 /** Of the list of installs and of its export. */
 export const INSTALL_LIST_SCHEMA = {
   ...period,
@@ -37,7 +43,15 @@ export const INSTALL_LIST_SCHEMA = {
     enum: ['install_started', 'install_completed', 'first_run'],
   },
   path: text('Install path.'),
-  agent: text('Coding agent that ran it.'),
+  platform: text('Platform.'),
+  agent: maybeEmpty('Coding agent that ran it; empty: a person.', LIMITS.clientHintChars),
+  reason: text('Why it is unmatched.'),
+  policy: text('How its visit was chosen.'),
+  source: fromVisit('utm_source'),
+  medium: fromVisit('utm_medium'),
+  campaign: fromVisit('utm_campaign'),
+  referrer: fromVisit('Host of the referrer'),
+  page: fromVisit('Origin and path of the page'),
 } as const satisfies Readonly<Record<string, JsonSchema>>
 
 export const INSTALL_ROUTES = {

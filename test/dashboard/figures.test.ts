@@ -91,8 +91,9 @@ describe('pages of figures', function () {
   const read = async (page: string) => (await stage.ask('GET', `/api/organizations/acme/${page}`, { cookies })).body
 
   it('show the funnel of a week, hours not over among them, and nothing of others', async () => {
-    const { total, steps } = await read('funnel')
+    const { total, steps, before } = await read('funnel')
     expect(total).to.deep.equal({ visits: 5, activated: 4, copied: 4, started: 0, completed: 4, first_run: 0 })
+    expect(before.total).to.include({ visits: 1, copied: 1, completed: 1 })
     const sum = (steps as readonly { visits: number }[]).reduce((all, { visits }) => all + visits, 0)
     expect(sum).to.equal(5)
     const short = await read(`funnel?since=${NOW_MS - 30 * HOUR_MS}&until=${NOW_MS - 20 * HOUR_MS}`)
@@ -115,6 +116,7 @@ describe('pages of figures', function () {
     const body = await read('match')
     // The one of the visit of this second lies two minutes ahead, and counts as soon as its hour does.
     expect(body['total'].matched).to.be.within(3, 4)
+    expect(body['before'].total).to.include({ completed: 1, matched: 1 })
     expect(body['reason']).to.have.lengthOf(1)
     expect(body['agent'].values.map(({ value }: { value: string }) => value)).to.include.members(['claude-code', ''])
     const twoMinutes = body['timeToInstall'].find(({ fromSeconds }: { fromSeconds: number }) => fromSeconds === 120)

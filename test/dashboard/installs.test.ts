@@ -6,6 +6,7 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 
+import { visitIdTime } from '../../domain/receipt.ts'
 import { decodeRecord, type ActivityRecord } from '../../domain/records.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
@@ -102,6 +103,40 @@ describe('Installs in the dashboard', () => {
     expect(decided.body['installs']).to.have.lengthOf(2)
     expect((await get('installs?resolution=pending')).body['installs']).to.deep.equal([])
     expect((await get(`installs?cursor=${first.body['next']}`, bert, 'other')).status).to.equal(400)
+  })
+
+  it('are found by why they have no visit, how it was chosen, and where it came from, also if that was decided later', async () => {
+    // The time in its ID is what visits are found by.
+    const visitId = `03${visitIdTime(recently(0))}${'5'.repeat(18)}`
+    const visit = visitRecord({ ...mine, visitId, utm: { source: 'found', medium: 'mail' }, issuedAtMs: recently(0) })
+    const chosen = { resolution: 'matched', visitId: visit.visit.visitId, visitIssuedAtMs: recently(0) } as const
+    const there = { ...mine, receivedAtMs: recently(10), platform: 'plan9' }
+    const pending = installRecord({ ...there, eventId: 'event-later', resolution: 'pending' })
+    const lost = installRecord({ ...there, eventId: 'event-lost', resolution: 'pending' })
+    const nothing = { resolution: 'unmatched', selectionPolicy: 'none', visitId: null, visitIssuedAtMs: null } as const
+    await store(facts, [
+      visit,
+      installRecord({ ...there, eventId: 'event-token', ...chosen, selectionPolicy: 'handoff', candidateCount: 1 }),
+      installRecord({ ...there, eventId: 'event-forged' }),
+      ...[pending, decisionRecord(pending, { visitId: visit.visit.visitId })],
+      ...[
+        lost,
+        decisionRecord(lost, { ...nothing, verdicts: [{ visitId: null, issuedAtMs: null, verdict: 'expired' }] }),
+      ],
+    ])
+    const found = async (query: string): Promise<readonly string[]> =>
+      (await get(`installs?platform=plan9&since=${recently(0)}&${query}`)).body['installs']
+        .map(({ install }: { install: { event_id: string } }) => install.event_id)
+        .sort()
+    expect(await found('reason=forged')).to.deep.equal(['event-forged'])
+    expect(await found('reason=expired')).to.deep.equal(['event-lost'])
+    expect(await found('policy=handoff')).to.deep.equal(['event-token'])
+    expect(await found('source=found&medium=mail')).to.deep.equal(['event-later', 'event-token'])
+    expect(await found('source=found&policy=latest_visit')).to.deep.equal(['event-later'])
+    expect(await found('page=https%3A%2F%2Facme.dev%2Finstall')).to.deep.equal(['event-later', 'event-token'])
+    expect(await found('referrer=elsewhere.example')).to.deep.equal([])
+    expect(await found('source=')).to.deep.equal([])
+    expect(await found('agent=')).to.have.lengthOf(4)
   })
 
   it('are explained one by one, to their own organisation alone', async () => {

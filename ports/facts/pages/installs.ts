@@ -1,8 +1,11 @@
 /** Installs and deliveries of an organisation's websites: lists, newest first, and counts by cause. */
 
+import { LIMITS } from '../../../domain/limits.ts'
 import { selectFrom, type RowsOf } from '../columns.ts'
 import { at, installs, newestFirst, once, pageLimit, pageOf, resolvedAs, within } from '../query-parts.ts'
 import type { LogWindow } from './logs.ts'
+import { PAGE_PLACE } from './raw-figures.ts'
+import { issuedBetween } from './ranges.ts'
 
 type InstallFilters = {
   readonly before_ms?: number
@@ -10,7 +13,17 @@ type InstallFilters = {
   readonly resolution?: string
   readonly event_type?: string
   readonly install_path?: string
+  readonly platform?: string
   readonly agent?: string
+  /** Why it is unmatched. */
+  readonly reason?: string
+  readonly selection_policy?: string
+  /** Where the visit came from that it was matched to; empty: the visit does not say. */
+  readonly source?: string
+  readonly medium?: string
+  readonly campaign?: string
+  readonly referrer?: string
+  readonly page?: string
 }
 
 const INSTALL_LINE = selectFrom('installs', [
@@ -49,15 +62,61 @@ export type VisitSourceRow = RowsOf<typeof VISIT_SOURCE>
 const NARROWING = {
   event_type: 'event_type = {event_type:String}',
   install_path: 'install_path = {install_path:String}',
+  platform: 'platform = {platform:String}',
   agent: 'agent = {agent:String}',
+} as const
+
+/** Columns that the decision about a pending install replaces. */
+const DECIDED = {
+  resolution: 'resolution = {resolution:String}',
+  reason: "resolution = 'unmatched' AND reason = {reason:String}",
+  selection_policy: 'selection_policy = {selection_policy:String}',
+} as const
+
+/** What a visit says of where it came from, as figures count it. */
+const VISIT_ORIGIN = {
+  source: 'utm_source = {source:String}',
+  medium: 'utm_medium = {medium:String}',
+  campaign: 'utm_campaign = {campaign:String}',
+  referrer: 'domain(source_referrer) = {referrer:String}',
+  page: `${PAGE_PLACE} = {page:String}`,
 } as const
 
 const SCOPE = 'website IN {websites:Array(String)} AND organization = {organization:String}'
 const AFTER = `(received_at, event_id) < (${at('before_ms')}, {before_id:String})`
 
-function narrowed(filters: InstallFilters): string {
-  const own = (Object.keys(NARROWING) as (keyof typeof NARROWING)[]).filter((name) => filters[name] !== undefined)
-  return own.map((name) => ` AND ${NARROWING[name]}`).join('')
+function conditions<N extends keyof InstallFilters>(
+  known: Readonly<Record<N, string>>,
+  filters: InstallFilters,
+): readonly string[] {
+  const names = Object.keys(known) as N[]
+  return names.filter((name) => filters[name] !== undefined).map((name) => known[name])
+}
+
+function joined(all: readonly string[]): string {
+  return all.map((condition) => ` AND (${condition})`).join('')
+}
+
+/** Matched to one of these visits; receipts hold for 30 days, so that older visits than that have none. */
+function visitConditions(params: LogWindow & InstallFilters): readonly string[] {
+  const wanted = conditions(VISIT_ORIGIN, params)
+  if (wanted.length === 0) return []
+  const issued = issuedBetween({
+    since_ms: Math.max(0, params.since_ms - LIMITS.receiptLifetimeMs),
+    until_ms: params.until_ms,
+  })
+  return [
+    `(website, visit_id) IN (SELECT website, visit_id FROM visits PREWHERE ${SCOPE} AND ${issued} WHERE ${wanted.join(' AND ')})`,
+  ]
+}
+
+/** Keeps installs that their first record or their decision makes fit: both tables have the columns. */
+function keptByDecision(decided: readonly string[], { resolution }: InstallFilters): string {
+  if (resolution === 'pending') return resolvedAs({ resolution })
+  if (decided.length === 0) return ''
+  const all = decided.map((condition) => `(${condition})`).join(' AND ')
+  return ` AND (${all} OR (resolution = 'pending' AND (website, event_id) IN (
+    SELECT website, event_id FROM install_decisions WHERE website IN {websites:Array(String)} AND ${all})))`
 }
 
 /** A key that was inserted twice and is not merged yet occurs twice. */
@@ -83,12 +142,13 @@ export const INSTALL_QUERIES = {
   /** Installs of a window. Their keys are found first, from few columns, and read whole only then. */
   installLines: pageOf<LogWindow & InstallFilters & { readonly limit: number }, InstallLineRow>((params) => {
     const after = params.before_id === undefined ? '' : ` AND ${AFTER}`
-    const bounds = `${SCOPE} AND ${within('received_at')}${after}`
+    const bounds = `${SCOPE} AND ${within('received_at')}${after}${joined(conditions(NARROWING, params))}`
+    const decided = [...conditions(DECIDED, params), ...visitConditions(params)]
     return `SELECT ${INSTALL_LINE.sql}
     FROM ${installs(`(website, event_id) IN (SELECT website, event_id FROM installs
-      WHERE ${bounds}${narrowed(params)} ${resolvedAs(params)} ${newestFirst('received_at', 'event_id')}
+      WHERE ${bounds}${keptByDecision(decided, params)} ${newestFirst('received_at', 'event_id')}
       LIMIT least({limit:UInt32}, 10000) * ${CANDIDATES})`)}
-    WHERE ${bounds}${narrowed(params)}${params.resolution === undefined ? '' : ' AND resolution = {resolution:String}'}
+    WHERE ${bounds}${joined(decided)}
     ${newestFirst('received_at', 'event_id')} ${pageLimit()}`
   }),
 

@@ -13,6 +13,8 @@ export interface CellRow {
 
 /** Longer addresses of pages count together if they begin alike. */
 const PAGE_CHARS = 300
+/** The page of a visit, as figures count it. */
+export const PAGE_PLACE = `leftUTF8(concat(origin, path(page_url)), ${PAGE_CHARS})`
 /** Most rows of one answer: each dimension has at most `MAX_CELLS`, deliveries a few for each destination. */
 const MAX_ROWS = 20_000
 
@@ -52,7 +54,7 @@ export const funnelCells = (period: RawPeriod): string => `
         ('referrer', domain(source_referrer)), ('page', page_place)],
         arrayMap(agent -> ('agent_page', concat(agent, '\\t', page_place)), install.agents)) AS pairs
     FROM (SELECT website, visit_id, utm_source, utm_medium, utm_campaign, source_referrer,
-        leftUTF8(concat(origin, path(page_url)), ${PAGE_CHARS}) AS page_place
+        ${PAGE_PLACE} AS page_place
       FROM ${once('visits')} PREWHERE ${issued(period)}) AS visit
     LEFT ANY JOIN (${matched(period)}) AS install ON visit.website = install.website AND visit.visit_id = install.visit_id
   ) ARRAY JOIN pairs AS pair GROUP BY dimension, value ${topCells(MAX_CELLS)}`
