@@ -1,7 +1,7 @@
 /** Schemas of the answers, for the OpenAPI document. */
 
 import { ERRORS } from '../domain/errors.ts'
-import { DELIVERY_STATUSES, PLANS } from '../domain/model.ts'
+import { DELIVERY_STATUSES, PLANS, SELECTION_POLICIES } from '../domain/model.ts'
 import { PROVIDER_IDS } from '../domain/providers/index.ts'
 
 export type SchemaJson = Readonly<Record<string, unknown>>
@@ -118,7 +118,7 @@ function eventAnswer(recorded: SchemaJson): SchemaJson {
           '`pending`: the data that decides it could not be read now. It is decided within seconds once that data is available, after an hour at the latest; reporting the same event again then returns the decision.',
       },
       candidate_count: { type: 'integer' },
-      selection_policy: { enum: ['latest_visit', 'handoff', 'same_installation', 'none'] },
+      selection_policy: { enum: SELECTION_POLICIES },
       ga: {
         type: 'object',
         required: ['status', 'deliveries'],

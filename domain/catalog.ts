@@ -1,6 +1,6 @@
 /** The compiled configuration as every role sees it: immutable, without credentials, swapped whole. */
 
-import type { DestinationMode, EventType, HookScan, Plan, WebsiteId } from './model.ts'
+import type { DestinationMode, EventType, HookScan, Plan, VisitPolicy, WebsiteId } from './model.ts'
 import type { PlanUse } from './plan.ts'
 import type { ProviderId } from './providers/index.ts'
 
@@ -83,6 +83,7 @@ export interface Website extends CompiledFrom {
   readonly providers: ReadonlySet<ProviderId>
   readonly retentionDays: number
   readonly hookScan: HookScan
+  readonly selectionPolicy: VisitPolicy
   /** People are told of a visit that more installations than this are matched to within a day. */
   readonly installationsPerVisitWarning: number
   /** In order of creation, then name. */

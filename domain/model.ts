@@ -110,7 +110,11 @@ export type ReceiptVerdict = (typeof RECEIPT_VERDICTS)[number]
 
 /** `pending`: what decides it was not known when it was reported; a decision follows. */
 export type Resolution = 'matched' | 'unmatched' | 'counted' | 'pending'
-export type SelectionPolicy = 'latest_visit' | 'handoff' | 'same_installation' | 'none'
+/** Which of several candidates a website's installs are matched to: the newest visit or the oldest. */
+export const VISIT_POLICIES = ['latest_visit', 'first_visit'] as const
+export type VisitPolicy = (typeof VISIT_POLICIES)[number]
+export const SELECTION_POLICIES = [...VISIT_POLICIES, 'handoff', 'same_installation', 'none'] as const
+export type SelectionPolicy = (typeof SELECTION_POLICIES)[number]
 
 /** One examined receipt or token with its verdict; the visit ID is null if nothing could be read. */
 export interface CandidateVerdict {
@@ -169,6 +173,8 @@ export interface Install {
   readonly answer: InstallAnswer
   /** For a pending install: the candidates of its decision, besides the visit of its installation. */
   readonly openCandidates?: readonly OpenCandidate[]
+  /** For a pending install: the website's policy when it was received. Absent: `latest_visit`. */
+  readonly visitPolicy?: VisitPolicy
 }
 
 /** What was decided about an install, at once or later. */

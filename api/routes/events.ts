@@ -162,7 +162,7 @@ async function resolveEvent(first: FirstReport, path: PathChoice, deps: ApiDeps)
   const states = await statesOf(receipts, website.id, { deps, nowMs })
   const handoff: ReadReceipt | null =
     event.handoff === null ? null : { claims: readToken(deps.keys, website.id, event.handoff), isForeign: false }
-  const known = { nowMs, receipts, states, handoff }
+  const known = { nowMs, receipts, states, handoff, policy: website.selectionPolicy }
   const result = resolve({ ...known, installation: knownInstallation(installation) })
   const isOnlyInstallation = result.resolution === 'pending' && result.openCandidates?.length === 0
   if (!isOnlyInstallation || installation.kind !== 'unknown') return result

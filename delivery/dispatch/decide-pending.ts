@@ -165,7 +165,7 @@ function withInstall<A extends Arrival>(arrival: A, install: Install): A {
   return { ...arrival, record: { ...arrival.record, install } }
 }
 
-function withoutCandidates({ openCandidates: _open, ...install }: Install): Install {
+function withoutCandidates({ openCandidates: _open, visitPolicy: _policy, ...install }: Install): Install {
   return install
 }
 

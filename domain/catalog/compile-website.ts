@@ -113,6 +113,7 @@ export function websiteCore(compiler: Reporting, resource: Resource<'Website'>):
     providers: new Set(spec.providers),
     retentionDays: spec.retentionDays,
     hookScan: spec.hook.scan,
+    selectionPolicy: spec.selectionPolicy,
     installationsPerVisitWarning: spec.warnings.installationsPerVisit,
   }
   const core: WebsiteCore = { website: Object.freeze(website), domains, finished: null }

@@ -1,7 +1,15 @@
 /** Turns an install event into its fact and its answer; `resolve.ts` has chosen its visit. */
 
 import type { Organization, Website } from '../catalog.ts'
-import type { CodingAgent, DeliveryPlan, EventType, Install, InstallAnswer, InstallOutcome } from '../model.ts'
+import type {
+  CodingAgent,
+  DeliveryPlan,
+  EventType,
+  Install,
+  InstallAnswer,
+  InstallOutcome,
+  OpenCandidate,
+} from '../model.ts'
 import { COUNTED, type ChosenVisit, type ResolutionResult } from './resolve.ts'
 import { textOf, type JsonObject } from '../strict-json.ts'
 
@@ -98,13 +106,21 @@ export function recordInstall(decision: InstallDecision): Install {
     language: event.language,
     ...(decision.agent === null ? {} : { agent: decision.agent }),
     ...installOutcome(event.eventId, result, decision.deliveries),
-    ...(result.openCandidates === null ? {} : { openCandidates: result.openCandidates }),
+    ...(result.openCandidates === null ? {} : pendingParts(result.openCandidates, website)),
   }
+}
+
+function pendingParts(
+  openCandidates: readonly OpenCandidate[],
+  { selectionPolicy }: Website,
+): Pick<Install, 'openCandidates' | 'visitPolicy'> {
+  // Records of earlier releases name no policy, which means the same.
+  return selectionPolicy === 'latest_visit' ? { openCandidates } : { openCandidates, visitPolicy: selectionPolicy }
 }
 
 /** A pending install with its decision applied; what was reported stays as it was. */
 export function decideInstall(
-  { openCandidates: _open, ...reported }: Install,
+  { openCandidates: _open, visitPolicy: _policy, ...reported }: Install,
   result: ResolutionResult,
   deliveries: readonly DeliveryPlan[],
 ): Install {

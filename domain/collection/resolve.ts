@@ -1,7 +1,15 @@
 /** Chooses the visit of an install: a pure function of what was read, with a verdict for every receipt and token. */
 
 import { LIMITS } from '../limits.ts'
-import type { CandidateVerdict, Install, OpenCandidate, Resolution, SelectionPolicy, VisitId } from '../model.ts'
+import type {
+  CandidateVerdict,
+  Install,
+  OpenCandidate,
+  Resolution,
+  SelectionPolicy,
+  VisitId,
+  VisitPolicy,
+} from '../model.ts'
 import { isExpired, type ReceiptClaims } from '../receipt.ts'
 
 /** A receipt after its MAC was checked; `claims` is null if it is not genuine. */
@@ -47,6 +55,8 @@ export interface ResolutionInput {
   /** Present if the event carried a token; its claims are null if it is unusable. */
   readonly handoff: ReadReceipt | null
   readonly installation: KnownInstallation
+  /** The website's. */
+  readonly policy: VisitPolicy
 }
 
 /** Nothing was read, because of the plan or a paused install path. */
@@ -109,7 +119,8 @@ function resolveReceipts(input: ResolutionInput): ResolutionResult {
       candidates.push({ ...chosen(claims), isDecided: verdict === 'active' })
     }
   }
-  return choose({ candidates, verdicts, states: input.states, installation: input.installation, nowMs: input.nowMs })
+  const { states, installation, policy, nowMs } = input
+  return choose({ candidates, verdicts, states, installation, policy, nowMs })
 }
 
 interface Choice {
@@ -117,23 +128,24 @@ interface Choice {
   readonly verdicts: readonly CandidateVerdict[]
   readonly states: ReadonlyMap<VisitId, KnownState>
   readonly installation: KnownInstallation
+  readonly policy: VisitPolicy
   readonly nowMs: number
 }
 
 /**
- * One receipt that cannot be judged leaves the result open: it could be the newest, and it counts among the candidates.
+ * One receipt that cannot be judged leaves the result open: it could be the one to choose, and it counts among the candidates.
  * So does one whose predecessor is unknown if there are others: it may have replaced one of them.
  */
-function choose({ candidates, verdicts, states, installation, nowMs }: Choice): ResolutionResult {
+function choose({ candidates, verdicts, states, installation, policy, nowMs }: Choice): ResolutionResult {
   const mayReplace = ({ visitId }: OpenCandidate): boolean => states.get(visitId) === 'predecessor_unknown'
   const isOpen =
     candidates.some(({ isDecided }) => !isDecided) || (candidates.length > 1 && candidates.some(mayReplace))
   if (isOpen) return pending(verdicts, candidates)
-  let best: ChosenVisit | null = null
-  for (const candidate of candidates) if (best === null || isNewerVisit(candidate, best)) best = candidate
-  if (best === null) return followInstallation(installation, nowMs, verdicts)
+  const sorted = candidates.toSorted((one, other) => (isNewerVisit(one, other) ? 1 : -1))
+  const best = sorted.at(policy === 'first_visit' ? 0 : -1)
+  if (best === undefined) return followInstallation(installation, nowMs, verdicts)
   const { visitId, issuedAtMs, gpc } = best
-  return matched('latest_visit', candidates.length, { visitId, issuedAtMs, gpc }, verdicts)
+  return matched(policy, candidates.length, { visitId, issuedAtMs, gpc }, verdicts)
 }
 
 /** What is known about a pending install's candidates and installation, as of the moment it was received. */
@@ -145,12 +157,14 @@ export interface LaterKnowledge {
   readonly receivedAtMs: number
 }
 
+type PendingInstall = Pick<Install, 'verdicts' | 'openCandidates' | 'visitPolicy'>
+
 /**
  * Decides an install that was pending. If something is still `undecided` the result is pending again; a caller that
  * will not wait any longer passes `unknown` and `none` instead.
  */
 export function resolveLater(
-  { verdicts, openCandidates = [] }: Pick<Install, 'verdicts' | 'openCandidates'>,
+  { verdicts, openCandidates = [], visitPolicy: policy = 'latest_visit' }: PendingInstall,
   { states, installation, receivedAtMs }: LaterKnowledge,
 ): ResolutionResult {
   const judged = new Map(openCandidates.map((candidate) => [candidate.visitId, judge(candidate, states)]))
@@ -162,6 +176,7 @@ export function resolveLater(
     verdicts: verdicts.map((each) => ({ ...each, verdict: judged.get(each.visitId ?? '') ?? each.verdict })),
     states,
     installation,
+    policy,
     nowMs: receivedAtMs,
   })
 }

@@ -109,6 +109,7 @@ function restored(item: StoredWebsite, organization: Organization): Website {
   return Object.freeze({
     // What earlier versions did not publish.
     ...{ namespace, objectName: item.id, installationsPerVisitWarning: LIMITS.installationsPerVisit.fallback },
+    ...{ selectionPolicy: 'latest_visit' as const },
     ...item,
     destinations: item.destinations.map((each) => Object.freeze({ ...{ namespace }, ...each })),
     pages,

@@ -4,8 +4,8 @@ import type { AllowedNamespaces } from '../catalog.ts'
 import { allowedNamespacesSchema } from './allowed-namespaces.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 import { LIMITS, PLAN_LIMITS } from '../limits.ts'
-import type { DestinationMode, EventType, HookScan, Plan } from '../model.ts'
-import { DESTINATION_MODES, EVENT_TYPES, HOOK_SCANS, PLANS } from '../model.ts'
+import type { DestinationMode, EventType, HookScan, Plan, VisitPolicy } from '../model.ts'
+import { DESTINATION_MODES, EVENT_TYPES, HOOK_SCANS, PLANS, VISIT_POLICIES } from '../model.ts'
 import { MEMBER_SCHEMA, type MemberSpec } from './member-schema.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../providers/index.ts'
 import { address, displayName, id, installation, keyRef, ref, resourceRef, tenant } from './resource-fields.ts'
@@ -51,6 +51,7 @@ interface WebsiteSpec extends InstallationSpec {
   readonly providers: readonly ProviderId[]
   readonly retentionDays: number
   readonly hook: { readonly scan: HookScan }
+  readonly selectionPolicy: VisitPolicy
   readonly warnings: { readonly installationsPerVisit: number }
   readonly allowedNamespaces?: AllowedNamespaces
 }
@@ -181,6 +182,13 @@ const website: JsonSchema = {
           enum: HOOK_SCANS,
         },
       },
+    },
+    selectionPolicy: {
+      type: 'string',
+      description:
+        'Which visit an install is matched to if the machine holds receipts of several: the newest or the oldest. It holds for installs that come from then on.',
+      default: 'latest_visit',
+      enum: VISIT_POLICIES,
     },
     warnings: {
       type: 'object',

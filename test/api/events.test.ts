@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { LIMITS } from '../../domain/limits.ts'
 import { issueReceipt, issueToken } from '../../domain/receipt.ts'
 import { newId } from '../../fixtures/service/requests.ts'
-import { eventBody, startApi, TEST_ORIGIN, visitBody, type Api } from './support/api.ts'
+import { eventBody, manifestsWith, startApi, TEST_ORIGIN, visitBody, type Api } from './support/api.ts'
 import { claimsOf, KEYS } from './support/keys.ts'
 
 const DAY_MS = 86_400_000
@@ -493,5 +493,27 @@ spec: { organizationRef: { name: acme }, displayName: ${name}, paused: ${isPause
     await api.service.drain('facts-writer')
     const [row] = await api.service.facts.run('installsByEventId', { event_id: event['event_id'] })
     expect(row).to.deep.include({ resolution: 'counted', visit_id: '', verdicts: '[]', install_path: 'paused' })
+  })
+})
+
+describe('POST /v1/events of a website that counts the first visit', () => {
+  let api: Api
+  before(async () => {
+    const change = ['displayName: acme.dev', 'displayName: acme.dev\n  selectionPolicy: first_visit'] as const
+    api = await startApi({ manifests: manifestsWith(change) })
+  })
+  after(() => api.stop())
+
+  it('chooses the oldest of several candidates', async () => {
+    const receipts = [await api.activeReceipt(), await api.activeReceipt(), await api.activeReceipt()]
+    const event = eventBody({ receipts: receipts.toReversed() })
+    const { body } = await api.post('/v1/events', event)
+    expect(body).to.deep.include({ resolution: 'matched', candidate_count: 3, selection_policy: 'first_visit' })
+    const [oldest] = receipts
+      .map((receipt) => claimsOf(receipt))
+      .toSorted((a, b) => a.issuedAtMs - b.issuedAtMs || (a.visitId > b.visitId ? 1 : -1))
+    await api.service.drain('facts-writer')
+    const [row] = await api.service.facts.run('installsByEventId', { event_id: event['event_id'] as string })
+    expect(row).to.deep.include({ selection_policy: 'first_visit', visit_id: oldest?.visitId })
   })
 })

@@ -117,6 +117,7 @@ describe('compileCatalog', () => {
         displayName: 'site',
         retentionDays: 395,
         hookScan: 'Notice',
+        selectionPolicy: 'latest_visit',
         installationsPerVisitWarning: 10,
         pages: [],
       })

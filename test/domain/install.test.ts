@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { InstallPath, Organization } from '../../domain/catalog.ts'
+import type { InstallPath, Organization, Website } from '../../domain/catalog.ts'
 import {
   chooseInstallPath,
   duplicateAnswer,
@@ -11,7 +11,7 @@ import {
   recordInstall,
   unrecordedAnswer,
 } from '../../domain/collection/install.ts'
-import type { Plan } from '../../domain/model.ts'
+import type { Install, Plan } from '../../domain/model.ts'
 import { COUNTED, resolve } from '../../domain/collection/resolve.ts'
 import { compile, organization, website } from '../../fixtures/service/manifests.ts'
 
@@ -112,6 +112,7 @@ describe('an install event', () => {
         receipts: [],
         states: new Map(),
         handoff: null,
+        policy: 'latest_visit',
         installation: { kind: 'matched', visit: { visitId: 'v', issuedAtMs: NOW_MS - 1, gpc: true } },
       }),
       deliveries: [
@@ -137,6 +138,15 @@ describe('an install event', () => {
           ],
         },
       })
+    })
+
+    it('of a pending one goes with the policy that its decision will follow', () => {
+      const given = { nowMs: NOW_MS, receipts: [], states: new Map(), handoff: null } as const
+      const result = resolve({ ...given, policy: 'first_visit', installation: { kind: 'undecided' } })
+      const pendingOf = (website: Website): Install =>
+        recordInstall({ website, event, installPath: 'cli', agent: null, result, deliveries: [], nowMs: NOW_MS })
+      expect(pendingOf({ ...site, selectionPolicy: 'first_visit' }).visitPolicy).to.equal('first_visit')
+      expect(pendingOf(site)).not.to.have.property('visitPolicy')
     })
 
     it('is stored with the fact, which names the coding agent that ran the install', () => {

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { LIMITS } from '../../domain/limits.ts'
+import { VISIT_POLICIES, type VisitPolicy } from '../../domain/model.ts'
 import type { ReceiptClaims } from '../../domain/receipt.ts'
 import {
   COUNTED,
@@ -35,6 +36,8 @@ interface VectorCase {
   /** Whether the installation was matched before is not known now. */
   readonly installation_undecided?: boolean
   readonly only_counted?: boolean
+  /** The website's; `latest_visit` if it is absent. */
+  readonly policy?: VisitPolicy
   /** What a pending one becomes once its facts are there: states by name, and the visit of its installation. */
   readonly later?: {
     readonly states: Readonly<Record<string, KnownState>>
@@ -91,6 +94,7 @@ function inputOf(vector: VectorCase): ResolutionInput {
     states: new Map(known.map((receipt) => [receipt.visit_id ?? '', receipt.state ?? 'unknown'])),
     handoff: handoff === undefined ? null : readOf(handoff),
     installation: installationOf(vector),
+    policy: vector.policy ?? 'latest_visit',
   }
 }
 
@@ -131,7 +135,11 @@ describe('the resolution of an install', () => {
         if (later === undefined) return
         const idOf = (name: string): string => vector.receipts.find((each) => each.name === name)?.visit_id ?? ''
         const decided = resolveLater(
-          { verdicts: result.verdicts, openCandidates: result.openCandidates ?? [] },
+          {
+            verdicts: result.verdicts,
+            openCandidates: result.openCandidates ?? [],
+            ...(vector.policy === undefined ? {} : { visitPolicy: vector.policy }),
+          },
           {
             states: new Map(Object.entries(later.states).map(([name, state]) => [idOf(name), state])),
             installation: installationOf(later),
@@ -177,19 +185,21 @@ describe('the resolution of an install', () => {
           states: fc.array(state, { minLength: 13, maxLength: 13 }),
           installationAgeMs: fc.option(fc.integer({ min: 0, max: 40 * DAY_MS })),
           handoff: fc.option(receipt, { freq: 5 }),
+          policy: fc.constantFrom(...VISIT_POLICIES),
         })
-        .map(({ drawn, states, installationAgeMs, handoff }) => toInput(drawn, states, { installationAgeMs, handoff }))
+        .map(({ drawn, states, ...more }) => toInput(drawn, states, more))
 
     /** One visit has one age and one kind, as real receipts do: the first draw of a visit decides. */
     function toInput(
       drawn: readonly Draw[],
       states: readonly KnownState[],
-      more: { installationAgeMs: number | null; handoff: Draw | null },
+      more: { installationAgeMs: number | null; handoff: Draw | null; policy: VisitPolicy },
     ): ResolutionInput {
       const firsts = new Map<number, Draw>()
       for (const draw of drawn) if (!firsts.has(draw.visit)) firsts.set(draw.visit, draw)
       return {
         nowMs: VECTORS.now,
+        policy: more.policy,
         receipts: drawn.map((draw) => readDraw(firsts.get(draw.visit) ?? draw)),
         states: new Map(states.map((known, visit) => [idOf(visit), known])),
         handoff: more.handoff === null ? null : readDraw(more.handoff),
@@ -231,7 +241,7 @@ describe('the resolution of an install', () => {
       claims.issuedAtMs - nowMs <= LIMITS.clockSkewMs &&
       states.get(claims.visitId) === 'active'
 
-    it('counts the distinct candidates and chooses the newest of them', () => {
+    it('counts the distinct candidates and chooses the newest of them, or the oldest if the website says so', () => {
       holds((given, result) => {
         if (given.handoff !== null) return
         const candidates = given.receipts.flatMap((read) => (isCandidate(read, given) ? [read.claims!] : []))
@@ -239,8 +249,9 @@ describe('the resolution of an install', () => {
         if (candidates.length === 0) return
         const key = ({ issuedAtMs, visitId }: { issuedAtMs: number; visitId: string }): string =>
           String(issuedAtMs).padStart(15, '0') + visitId
-        expect(result.selectionPolicy).to.equal('latest_visit')
-        expect(key(result.visit!)).to.equal(candidates.map(key).sort().at(-1))
+        expect(result.selectionPolicy).to.equal(given.policy)
+        const inOrder = candidates.map(key).sort()
+        expect(key(result.visit!)).to.equal(inOrder.at(given.policy === 'first_visit' ? 0 : -1))
       })
     })
 
@@ -304,7 +315,8 @@ describe('the resolution of an install', () => {
           const states = new Map(known)
           const later = { states, installation: given.installation, receivedAtMs: given.nowMs }
           const atOnce = resolve({ ...given, states })
-          expect(resolveLater({ ...first, openCandidates: first.openCandidates ?? [] }, later)).to.deep.equal(atOnce)
+          const pending = { ...first, openCandidates: first.openCandidates ?? [], visitPolicy: given.policy }
+          expect(resolveLater(pending, later)).to.deep.equal(atOnce)
         }),
         { numRuns: 2_000 },
       )

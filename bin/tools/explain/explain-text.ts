@@ -23,6 +23,7 @@ const VERDICT_TEXTS: { readonly [V in ReceiptVerdict]: string } = {
 
 const POLICY_TEXTS: Readonly<Record<string, string>> = {
   latest_visit: 'the newest candidate was chosen',
+  first_visit: 'the oldest candidate was chosen',
   handoff: 'the install command carried a token of this visit',
   same_installation: 'this installation had been matched to this visit before',
   none: 'there was nothing to choose from',

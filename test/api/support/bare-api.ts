@@ -38,6 +38,7 @@ export function bareCatalog(count = 1): Catalog {
       providers: new Set(PROVIDER_IDS),
       retentionDays: 395,
       hookScan: 'Notice',
+      selectionPolicy: 'latest_visit',
       installationsPerVisitWarning: 10,
       destinations: [],
       measurementIds: [],
