@@ -10,6 +10,7 @@ import {
 } from '@tanstack/react-router'
 
 import { ApiProblem } from './data/ask.ts'
+import { checklistQuery, isNew, websiteOf } from './data/checklist.ts'
 import { filtersOf } from './data/lines.ts'
 import { meQuery, type Me } from './data/queries.ts'
 import { Failed, NotFound } from './parts/states.tsx'
@@ -22,15 +23,17 @@ interface Context {
 
 const root = createRootRouteWithContext<Context>()({ component: Frame, notFoundComponent: NotFound })
 
-/** Leads to the first organisation; a person who has none yet sees their invitations. */
+/** Leads to the first organisation: to its checklist until an install was matched. A person who has none yet sees their invitations. */
 const home = createRoute({
   getParentRoute: () => root,
   path: '/',
   beforeLoad: async ({ context }) => {
     const { organizations } = await signedIn(context.queries)
     const [first] = organizations
+    if (first === undefined) return
+    const to = (await isNewcomer(context.queries, first.id)) ? 'checklist' : 'live'
     // eslint-disable-next-line @typescript-eslint/only-throw-error -- how the router is told to go elsewhere
-    if (first !== undefined) throw redirect({ to: '/app/$organization/live', params: { organization: first.id } })
+    throw redirect({ to: `/app/$organization/${to}`, params: { organization: first.id } })
   },
   component: Welcome,
 })
@@ -54,6 +57,13 @@ const logs = createRoute({
   component: lazyRouteComponent(() => import('./logs/logs.tsx'), 'LogsPage'),
 })
 
+const checklist = createRoute({
+  getParentRoute: () => organization,
+  path: 'checklist',
+  validateSearch: websiteOf,
+  component: lazyRouteComponent(() => import('./checklist/checklist.tsx'), 'ChecklistPage'),
+})
+
 const members = createRoute({
   getParentRoute: () => organization,
   path: 'members',
@@ -66,7 +76,7 @@ const account = createRoute({
   component: lazyRouteComponent(() => import('./account/account.tsx'), 'AccountPage'),
 })
 
-const tree = root.addChildren([home, organization.addChildren([live, logs, members, account])])
+const tree = root.addChildren([home, organization.addChildren([live, logs, checklist, members, account])])
 
 export function createPagesRouter(queries: QueryClient) {
   return createRouter({
@@ -97,4 +107,9 @@ async function signedIn(queries: QueryClient): Promise<Me> {
     }
     throw error
   }
+}
+
+/** Without figures nobody is held up. */
+function isNewcomer(queries: QueryClient, organization: string): Promise<boolean> {
+  return queries.ensureQueryData(checklistQuery(organization)).then(isNew, () => false)
 }

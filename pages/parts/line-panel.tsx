@@ -1,11 +1,12 @@
 /** One line with its exact bodies, as text: whatever a stranger sent, it is shown and never run. */
 
-import { Button, CloseButton } from '@mantine/core'
+import { CloseButton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useState, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
 
 import type { LogLine } from '../../domain/logs/line.ts'
 import { lineQuery, type LineDetail } from '../data/lines.ts'
+import { CopyButton } from './copy.tsx'
 import { Status } from './line-table.tsx'
 import { Loading, Problem } from './states.tsx'
 import { Moment } from './time.tsx'
@@ -94,17 +95,4 @@ function pretty(text: string): string {
   } catch {
     return text
   }
-}
-
-function CopyButton({ what, text }: { readonly what: string; readonly text: string }): ReactNode {
-  const [isCopied, setIsCopied] = useState(false)
-  const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(text)
-    setIsCopied(true)
-  }
-  return (
-    <Button variant="default" size="xs" onClick={() => void copy()}>
-      {isCopied ? 'Copied' : `Copy ${what}`}
-    </Button>
-  )
 }

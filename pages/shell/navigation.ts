@@ -1,7 +1,7 @@
 /** The pages of an organisation: their address, their name, the keys that open them, and what question each answers. */
 
 interface PageEntry {
-  readonly to: `/app/$organization/${'live' | 'logs' | 'members' | 'account'}`
+  readonly to: `/app/$organization/${'live' | 'logs' | 'checklist' | 'members' | 'account'}`
   readonly title: string
   /** Pressed after `g`. */
   readonly key: string
@@ -21,6 +21,15 @@ export const NAVIGATION: readonly PageGroup[] = [
       {
         ...{ to: '/app/$organization/logs', title: 'Logs', key: 'o' },
         question: 'What exactly was asked, and what was the answer?',
+      },
+    ],
+  },
+  {
+    title: 'Set up',
+    pages: [
+      {
+        ...{ to: '/app/$organization/checklist', title: 'Checklist', key: 'c' },
+        question: 'What is set up, and what comes next?',
       },
     ],
   },

@@ -1,0 +1,134 @@
+/** Checklist: what is set up and what comes next. Traffic alone makes a step green, so nothing can be ticked by hand. */
+
+import { Select } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+
+import { checklistQuery, websiteOf, type ChecklistLine } from '../data/checklist.ts'
+import { overviewQuery } from '../data/overview.ts'
+import { Snippet } from '../parts/copy.tsx'
+import { Loading, Page, Problem } from '../parts/states.tsx'
+import { useOrganization } from '../shell/organization.tsx'
+import { STEPS, type Place, type Step } from './steps.ts'
+
+export function ChecklistPage(): ReactNode {
+  const organization = useOrganization()
+  return organization === null ? null : <Checklist organization={organization.id} />
+}
+
+function Checklist({ organization }: { readonly organization: string }): ReactNode {
+  const filter = websiteOf(useSearch({ strict: false }))
+  const { data, error } = useQuery(checklistQuery(organization, filter))
+  const { data: overview } = useQuery(overviewQuery(organization))
+  const websites = overview?.websites ?? []
+  const website = filter.website ?? websites[0]?.id ?? 'my-website'
+  return (
+    <Page
+      title="Checklist"
+      question="What is set up, and what comes next?"
+      actions={<Choice {...{ websites, filter }} />}
+    >
+      <Problem error={error} />
+      {data === undefined ? (
+        error === null && <Loading what="the checklist" />
+      ) : (
+        <Steps lines={data.lines} organization={organization} place={{ service: location.origin, website }} />
+      )}
+    </Page>
+  )
+}
+
+interface ChoiceProps {
+  readonly websites: readonly { readonly id: string; readonly displayName: string }[]
+  readonly filter: { readonly website?: string }
+}
+
+/** With one website there is nothing to choose. */
+function Choice({ websites, filter }: ChoiceProps): ReactNode {
+  const navigate = useNavigate()
+  if (websites.length < 2) return null
+  return (
+    <Select
+      aria-label="Website"
+      placeholder="All websites"
+      clearable
+      data-filter
+      data={websites.map(({ id, displayName }) => ({ value: id, label: displayName }))}
+      value={filter.website ?? null}
+      onChange={(id) => void navigate({ to: '.', search: id === null ? {} : { website: id }, replace: true })}
+    />
+  )
+}
+
+interface StepsProps {
+  readonly lines: readonly ChecklistLine[]
+  readonly organization: string
+  readonly place: Place
+}
+
+function Steps({ lines, organization, place }: StepsProps): ReactNode {
+  const countOf = (id: string): number => lines.find((line) => line.id === id)?.count ?? 0
+  const done = STEPS.filter(({ id }) => countOf(id) > 0).length
+  const next = STEPS.find(({ id }) => countOf(id) === 0)
+  return (
+    <>
+      <div className="progress">
+        <progress value={done} max={STEPS.length} aria-label="Steps that are done" />
+        <p role="status">
+          {done} of {STEPS.length} steps are done
+        </p>
+      </div>
+      {next === undefined && (
+        <p className="card good">
+          Everything works.{' '}
+          <Link {...{ to: '/app/$organization/live', params: { organization } }}>Watch what comes in</Link>.
+        </p>
+      )}
+      <ol className="steps">
+        {STEPS.map((step) => (
+          <StepItem key={step.id} {...{ step, organization, place }} count={countOf(step.id)} isNext={step === next} />
+        ))}
+      </ol>
+      <p className="question">
+        A step becomes green by what came in over the last 30 days, by itself and within seconds.
+      </p>
+    </>
+  )
+}
+
+interface StepProps {
+  readonly step: Step
+  readonly organization: string
+  readonly place: Place
+  readonly count: number
+  readonly isNext: boolean
+}
+
+function StepItem({ step, organization, place, count, isNext }: StepProps): ReactNode {
+  const state = count > 0 ? 'done' : isNext ? 'next' : 'later'
+  return (
+    <li className="step" data-state={state}>
+      <details open={isNext}>
+        <summary>
+          <h2>{step.title}</h2>
+        </summary>
+        <p>{step.how}</p>
+        {step.snippet !== undefined && <Snippet what={step.snippet.what} text={step.snippet.text(place)} />}
+      </details>
+      {state !== 'later' && (
+        <p className="step-state">{count > 0 ? <Proof {...{ step, organization, count }} /> : 'waiting for it'}</p>
+      )}
+    </li>
+  )
+}
+
+function Proof({ step, organization, count }: Pick<StepProps, 'step' | 'organization' | 'count'>): ReactNode {
+  const words = `${count.toLocaleString()} ${step.counted[count === 1 ? 0 : 1]}`
+  if (step.kind === undefined) return words
+  return (
+    <Link to="/app/$organization/logs" params={{ organization }} search={{ kind: step.kind }}>
+      {words}
+    </Link>
+  )
+}

@@ -1,0 +1,129 @@
+/** The steps of the checklist in words, each with what to paste where. The API says which are done. */
+
+export interface Place {
+  /** Address of the service, where the pages come from too. */
+  readonly service: string
+  /** ID of the website that the snippets are for. */
+  readonly website: string
+}
+
+export interface Step {
+  /** As the API calls it. */
+  readonly id: string
+  readonly title: string
+  /** What to do, or what to look for if nothing is to be done. */
+  readonly how: string
+  readonly snippet?: { readonly what: string; readonly text: (place: Place) => string }
+  /** What `count` counts, in words that follow the number. */
+  readonly counted: readonly [one: string, many: string]
+  /** Of Logs, where the proof stands. */
+  readonly kind?: string
+}
+
+export const STEPS: readonly Step[] = [
+  {
+    id: 'website_accepted',
+    title: 'A website is registered',
+    how: 'Its origin decides from where visits are taken. With kubectl or Git it is this object; change the address.',
+    snippet: { what: 'the website', text: websiteYaml },
+    counted: ['website', 'websites'],
+  },
+  {
+    id: 'visit_seen',
+    title: 'The script is on your website',
+    how: 'Put this line into the head of your pages, then open one of them.',
+    snippet: {
+      what: 'the script tag',
+      text: ({ service, website }) => `<script async src="${service}/browser.js" data-project="${website}"></script>`,
+    },
+    counted: ['visit', 'visits'],
+    kind: 'visit',
+  },
+  {
+    id: 'marker_activated',
+    title: 'Browsers keep a marker',
+    how: 'Nothing to paste: the script leaves it by itself. Private windows and Safari keep none, so look with another browser.',
+    counted: ['activation', 'activations'],
+    kind: 'activation',
+  },
+  {
+    id: 'command_copied',
+    title: 'Visitors copy the install command',
+    how: 'Mark the command and its button; the token of the visit goes into what is copied. Then press the button.',
+    snippet: { what: 'the markup', text: copyMarkup },
+    counted: ['copied command', 'copied commands'],
+    kind: 'handoff',
+  },
+  {
+    id: 'hook_reached',
+    title: 'The installer reports',
+    how: 'Your install script ends with this line. Run it once on the machine whose browser opened the page.',
+    snippet: { what: 'the command', text: ({ service, website }) => hookCommand(service, website) },
+    counted: ['reported install', 'reported installs'],
+    kind: 'install',
+  },
+  {
+    id: 'install_matched',
+    title: 'An install is matched to its visit',
+    how: 'Nothing to paste: it follows from the steps before. If it stays open, the line of the install in Logs says why.',
+    counted: ['matched install', 'matched installs'],
+    kind: 'install',
+  },
+  {
+    id: 'provider_accepted',
+    title: 'A provider takes what is delivered',
+    how: 'Add a destination; Validate is the mode to begin with. Your plan must include destinations.',
+    snippet: { what: 'the destination', text: destinationYaml },
+    counted: ['delivery', 'deliveries'],
+    kind: 'delivery',
+  },
+  {
+    id: 'destination_live',
+    title: 'A destination is live',
+    how: 'Once deliveries are accepted, set its mode from Validate to Live. From then on they count at the provider.',
+    snippet: { what: 'the mode', text: () => 'mode: Live' },
+    counted: ['live destination', 'live destinations'],
+  },
+]
+
+function hookCommand(service: string, website: string): string {
+  return `curl -fsSL ${service}/v1/projects/${website}/report.sh | sh -s -- install_completed`
+}
+
+function copyMarkup({ service, website }: Place): string {
+  return [
+    `<pre id="install" data-whence-command>${hookCommand(service, website)}</pre>`,
+    '<button type="button" data-whence-copy="#install">Copy</button>',
+  ].join('\n')
+}
+
+function websiteYaml(): string {
+  return [
+    'apiVersion: whence.dev/v1alpha1',
+    'kind: Website',
+    'metadata: { name: my-website }',
+    'spec:',
+    '  organizationRef: { name: my-organization }',
+    '  primaryOrigin: https://www.example.com',
+  ].join('\n')
+}
+
+function destinationYaml({ website }: Place): string {
+  return [
+    'apiVersion: v1',
+    'kind: Secret',
+    'metadata: { name: my-ga4 }',
+    'stringData: { api-secret: your-api-secret }',
+    '---',
+    'apiVersion: whence.dev/v1alpha1',
+    'kind: Destination',
+    'metadata: { name: my-ga4 }',
+    'spec:',
+    `  websiteRef: { name: ${website} }`,
+    '  provider: ga4',
+    '  mode: Validate',
+    '  ga4:',
+    '    measurementId: G-XXXXXXXXXX',
+    '    apiSecretRef: { name: my-ga4, key: api-secret }',
+  ].join('\n')
+}
