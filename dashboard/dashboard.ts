@@ -29,6 +29,8 @@ import { ROUTES } from './routes.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { writeSignIn } from './sign-in/mail-link.ts'
 import { signInHandlers, type SignInParts } from './sign-in/routes.ts'
+import { writeSupport } from './support/letter.ts'
+import { supportHandlers } from './support/routes.ts'
 
 type Shared = Omit<ServeParts, 'routes' | 'sessions' | 'onRateLimited'> &
   Omit<SignInParts, 'sessions' | 'hash' | 'rules' | 'personId'> &
@@ -43,6 +45,10 @@ interface DashboardParts extends Shared {
   readonly streams: EventStreams
   readonly eventLog: Pick<EventLog, 'append'>
   readonly replayDeliveries: ReplayDeliveries
+  /** Of this service. */
+  readonly version: string
+  /** Whether somebody gets support requests. */
+  readonly hasSupport: boolean
   /** Keyed hashes, one key for each use. */
   readonly keys: ReferenceKeys & {
     readonly cursorMac: (text: string) => string
@@ -64,6 +70,8 @@ interface LetterParts extends Pick<
   readonly mailer: Mailer
   /** Strangers may sign up, so they may sign in first. */
   readonly isOpen: boolean
+  /** Where support requests go; null: nowhere. */
+  readonly supportMail: string | null
 }
 
 /** Writes and sends the letters that the dashboard has put on the log. */
@@ -71,6 +79,7 @@ export function createLetterPost(parts: LetterParts): Post {
   const writers = {
     'sign-in': writeSignIn({ ...parts, hash: parts.keys.signInHash }),
     invitation: writeInvitation(parts),
+    support: writeSupport(parts),
   }
   return createPost({ ...parts, writers })
 }
@@ -94,6 +103,11 @@ export function createDashboard(parts: DashboardParts): Serve {
     ...logHandlers(reading),
     ...installHandlers(reading),
     ...exportHandlers(reading),
+    ...supportHandlers({
+      ...reading,
+      hash: parts.keys.signInHash,
+      outbox: parts.hasSupport ? parts.outbox : null,
+    }),
   }
   const rows: Readonly<Record<string, RouteRow>> = ROUTES
   const routes = Object.entries(handlers).map(([name, handle]) => ({ row: rows[name] as RouteRow, handle }))

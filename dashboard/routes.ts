@@ -7,6 +7,7 @@ import { INSTALL_ROUTES } from './installs/routes.ts'
 import { LOG_ROUTES } from './logs/routes.ts'
 import { PEOPLE_ROUTES } from './people/routes.ts'
 import { SIGN_IN_ROUTES } from './sign-in/routes.ts'
+import { SUPPORT_ROUTES } from './support/routes.ts'
 
 export const ROUTES = {
   ...SIGN_IN_ROUTES,
@@ -16,4 +17,5 @@ export const ROUTES = {
   ...LOG_ROUTES,
   ...INSTALL_ROUTES,
   ...EXPORT_ROUTES,
+  ...SUPPORT_ROUTES,
 } as const

@@ -73,14 +73,14 @@ const LIMITS_IN_FORCE = {
   /** Installations that may be matched to one visit within a UTC day before its website's people are told. */
   installationsPerVisit: { min: 1, max: 1_000_000, fallback: 10 },
   activityEntries: { max: 200, fallback: 50 },
+  supportMessageChars: 4_000,
+  supportDiagnosticsBytes: 16 * KIB,
 } as const
 
 /** What people may rely on once the part that it bounds is built. Nothing reads these yet. */
 const LIMITS_NOT_BUILT = {
   logStreamBacklogRecords: 1_000_000,
   logStreamBacklogDays: 7,
-  supportMessageChars: 4_000,
-  supportDiagnosticsBytes: 16 * KIB,
   paymentWebhookAgeMs: 5 * MINUTE_MS,
 } as const
 
@@ -172,12 +172,12 @@ const RATES_IN_FORCE = {
   dashboard_reads: { limit: 600, windowS: MINUTE_S, per: 'session' },
   invitations: { limit: 20, windowS: DAY_S, per: 'organisation' },
   log_exports: { limit: 10, windowS: HOUR_S, per: 'organisation' },
+  support_per_person: { limit: 5, windowS: DAY_S, per: 'person' },
+  support_per_organization: { limit: 20, windowS: DAY_S, per: 'organisation' },
 } as const satisfies Record<string, { limit: number; windowS: number; per: string }>
 
 /** Of parts that are not built yet. */
 const RATES_NOT_BUILT = {
-  support_per_person: { limit: 5, windowS: DAY_S, per: 'person' },
-  support_per_organization: { limit: 20, windowS: DAY_S, per: 'organisation' },
   billing_sessions: { limit: 10, windowS: HOUR_S, per: 'organisation' },
   log_stream_tests: { limit: 10, windowS: HOUR_S, per: 'organisation' },
 } as const satisfies Record<string, { limit: number; windowS: number; per: string }>

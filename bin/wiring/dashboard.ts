@@ -42,6 +42,7 @@ import type { Keyring } from '../../runtime/keyring.ts'
 import { createRandomness, type Randomness } from '../../runtime/random.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
 import type { EngineParts } from './engines.ts'
+import { version } from './version.ts'
 
 interface DashboardWiring extends EngineParts {
   readonly keys: Keyring
@@ -131,6 +132,7 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
     outbox: await openOutbox(parts, randomness),
     discovery: await openDiscovery(parts),
     signUp: signUpOf(settings),
+    ...{ version: version(), hasSupport: settings.supportMail !== null },
     claimRules: { trustedDomains: settings.oidcTrustDomains, groupsClaim: settings.oidcGroupsClaim },
   })
   await lifecycle.start(
@@ -138,11 +140,11 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
     () => startDeletingExpired({ directory, writer, nowMs, logger }),
     (started) => started.stop(),
   )
-  const people = { directory, writer, hotState, personId: keys.personId, onRemoved: pins.forget }
+  const people = { directory, writer, hotState, facts, nowMs, personId: keys.personId, onRemoved: pins.forget }
   return {
     streams,
     serve: (req, res) => servePage(req, res) || pages(req, res) || api(req, res),
-    exportPerson: async (email) => exportPerson(email, people),
+    exportPerson: (email) => exportPerson(email, people),
     erasePerson: (email) => erasePerson(email, people),
     async signInLink({ email, ownerOf }) {
       if (ownerOf !== null) {
@@ -163,14 +165,14 @@ function signUpOf({ signUp, watchNamespaces, installation }: Settings) {
 /** Letters go through the log, and any process of the dashboard sends them. */
 async function openOutbox(parts: DashboardWiring, randomness: Randomness): Promise<Outbox | null> {
   const { settings, lifecycle } = parts
-  const { smtpUrl: url, mailFrom: from, baseUrl } = settings
+  const { smtpUrl: url, mailFrom: from, baseUrl, supportMail } = settings
   if (url === null || from === null) return null
   const mailer = await lifecycle.start(
     'mail server',
     () => smtpMailer({ url, from }),
     (opened) => opened.close(),
   )
-  const post = createLetterPost({ ...parts, baseUrl, mailer, isOpen: settings.signUp === 'Open' })
+  const post = createLetterPost({ ...parts, baseUrl, mailer, supportMail, isOpen: settings.signUp === 'Open' })
   await lifecycle.start(
     'mail',
     () => startMailRole({ ...parts, post, randomness }),

@@ -47,6 +47,14 @@ export function logExportHit(organization: string): Hit {
   return dashboardHit('log_exports', organization, RATE_RULES.log_exports)
 }
 
+/** The narrower one first: a person has used up theirs long before the organisation. */
+export function supportHits(person: string, organization: string): readonly Hit[] {
+  return [
+    dashboardHit('support_per_person', person, RATE_RULES.support_per_person),
+    dashboardHit('support_per_organization', organization, RATE_RULES.support_per_organization),
+  ]
+}
+
 export function mailHits(mailHash: string, addressHash: string): readonly Hit[] {
   return [dashboardHit('sign_in_mails', `${mailHash}:${addressHash}`, SIGN_IN_RULES.sign_in_mails)]
 }

@@ -4,6 +4,8 @@ export interface Mail {
   readonly to: string
   readonly subject: string
   readonly text: string
+  /** Whom an answer goes to, if not to the sender. */
+  readonly replyTo?: string
 }
 
 export interface Mailer {

@@ -5,6 +5,7 @@ import { LIMITS } from '../../domain/limits.ts'
 import type { Letter, LetterOutcome } from '../../domain/people/letters.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { MailRefused, type Mail, type Mailer } from './mailer.ts'
+import { sendOnce, type MailMemory } from './once.ts'
 
 /** What a writer makes of a letter; `later`: what it is about is not there yet. Rejects if it could not be looked up. */
 export type Written = Mail | 'void' | 'later'
@@ -25,19 +26,23 @@ type LetterWriters = {
 interface PostParts {
   readonly mailer: Mailer
   readonly writers: LetterWriters
+  readonly hotState: MailMemory
   readonly logger: Logger
 }
 
 export type Post = (letter: Letter, about: LetterAbout) => Promise<LetterOutcome>
 
 /** Never rejects. */
-export function createPost({ mailer, writers, logger }: PostParts): Post {
+export function createPost({ mailer, writers, hotState, logger }: PostParts): Post {
   return async (letter, about) => {
     const { mailId, tries } = about
     try {
       const written = await writeLetter(writers, letter, about)
       if (typeof written === 'string') return written
-      await within(mailer.send({ ...written, id: mailId }), LIMITS.webhookMs)
+      const send = (): Promise<void> => within(mailer.send({ ...written, id: mailId }), LIMITS.webhookMs)
+      // Whoever did not get an answer asks for support again; other letters have an ID each.
+      if (letter.kind === 'support') return await sendOnce(mailId, hotState, send)
+      await send()
       return 'sent'
     } catch (error) {
       const why = error instanceof Error ? error.message : 'unknown'

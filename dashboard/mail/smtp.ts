@@ -34,10 +34,11 @@ export function smtpMailer({ url, from }: SmtpOptions): Mailer {
   })
   const domain = from.slice(from.lastIndexOf('@') + 1).replace('>', '')
   return {
-    async send({ id, to, subject, text }) {
+    async send({ id, to, subject, text, replyTo }) {
       try {
         // An object, since a text may be read as a list of addresses.
-        const addressed = { from, to: { name: '', address: to } }
+        const answers = replyTo === undefined ? {} : { replyTo: { name: '', address: replyTo } }
+        const addressed = { from, to: { name: '', address: to }, ...answers }
         const headers = { 'Auto-Submitted': 'auto-generated' }
         await transport.sendMail({ ...addressed, subject, text, headers, messageId: `<${id}@${domain}>` })
       } catch (error) {

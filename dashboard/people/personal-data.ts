@@ -1,15 +1,26 @@
 /** What is kept of one person: shown as a whole, and erased. */
 
+import { DAY_MS } from '../../domain/durations.ts'
+import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
+import { PLANS } from '../../domain/model.ts'
+import { LETTER_LIFETIME_MS } from '../../domain/people/letters.ts'
 import type { Member } from '../../domain/people/member.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
 import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
+import { erasedKey } from '../mail/erased.ts'
 import type { Directory } from '../resources/directory.ts'
 import type { ResourceWriter } from '../resources/writer.ts'
 import { memberAddress } from './members.ts'
 
+/** A letter may still be tried in its last moment. */
+const ERASED_MS = LETTER_LIFETIME_MS.support + DAY_MS
+
 interface PersonParts {
   readonly directory: Directory
   readonly writer: ResourceWriter
-  readonly hotState: Pick<SessionVerbs, 'dropSessionsOf'>
+  readonly hotState: Pick<SessionVerbs, 'dropSessionsOf' | 'putOnce' | 'takeOnce'>
+  readonly facts: Pick<Facts, 'run'>
+  readonly nowMs: () => number
   readonly personId: (email: string) => string
   readonly onRemoved: (member: Member) => Promise<void>
 }
@@ -28,6 +39,8 @@ export interface PersonExport {
   /** What activity calls the person. */
   readonly person: string
   readonly members: readonly PersonMember[]
+  /** Nothing keeps their texts once they were mailed. */
+  readonly supportRequests: readonly { readonly organization: string; readonly at: number; readonly message: string }[]
 }
 
 export interface PersonErased {
@@ -37,11 +50,29 @@ export interface PersonErased {
   readonly left: readonly (PersonMember & { readonly manager: string })[]
 }
 
-export function exportPerson(email: string, { directory, personId }: PersonParts): PersonExport {
-  return { email, person: personId(email), members: membersOfPerson(email, directory).map(shown) }
+/** Rejects with `FactsUnavailable`. */
+export async function exportPerson(email: string, parts: PersonParts): Promise<PersonExport> {
+  const person = parts.personId(email)
+  const members = membersOfPerson(email, parts.directory)
+  const organizations = [...new Set(members.map(({ organization }) => organization))]
+  const asked = await Promise.all(organizations.map((organization) => supportRequestsOf(person, organization, parts)))
+  return { email, person, members: members.map(shown), supportRequests: asked.flat() }
 }
 
-/** Sessions end too. What is on the way in a mail, in backups and at the payment provider is not reached. */
+async function supportRequestsOf(
+  person: string,
+  organization: string,
+  { facts, nowMs }: PersonParts,
+): Promise<PersonExport['supportRequests']> {
+  const days = Math.max(...PLANS.map((plan) => PLAN_LIMITS[plan].logRetentionDays))
+  const rows = await facts.run('activityPage', {
+    ...{ organization, subject: person, type: 'support_requested', limit: LIMITS.activityEntries.max },
+    ...{ since_ms: nowMs() - days * DAY_MS, until_ms: nowMs() + LIMITS.clockSkewMs },
+  })
+  return rows.map(({ noticed_at_ms: at, message }) => ({ organization, at, message }))
+}
+
+/** Sessions end too, and support requests that were not mailed yet go nowhere. Backups and the payment provider are not reached. */
 export async function erasePerson(email: string, parts: PersonParts): Promise<PersonErased> {
   const person = parts.personId(email)
   const removed: PersonMember[] = []
@@ -51,6 +82,8 @@ export async function erasePerson(email: string, parts: PersonParts): Promise<Pe
     if (manager === null) removed.push(shown(member))
     else left.push({ ...shown(member), manager })
   }
+  await parts.hotState.takeOnce(erasedKey(person))
+  await parts.hotState.putOnce(erasedKey(person), String(parts.nowMs()), ERASED_MS)
   await parts.hotState.dropSessionsOf(person)
   return { person, removed, left }
 }

@@ -1,4 +1,7 @@
-/** Letters that the service owes somebody: what each is about, by IDs. Addresses and links are looked up when it is sent. */
+/**
+ * Letters that the service owes somebody: what each is about, by IDs. Addresses and links are looked up when it is sent; a support
+ * request alone carries its text, since nothing else keeps it.
+ */
 
 import { HOUR_MS } from '../durations.ts'
 import { LIMITS } from '../limits.ts'
@@ -15,6 +18,20 @@ export type Letter =
       /** ID of the organisation, which is told if it cannot be delivered. */
       readonly organization: string
     }
+  | SupportLetter
+
+/** What somebody asks of those who run the service. */
+export interface SupportLetter {
+  readonly kind: 'support'
+  /** ID of the organisation. */
+  readonly organization: string
+  readonly person: string
+  /** Whom to answer. */
+  readonly email: string
+  readonly message: string
+  /** As the person was shown it; empty if it was not to be sent. */
+  readonly diagnostics: string
+}
 
 type LetterKind = Letter['kind']
 
@@ -22,6 +39,7 @@ type LetterKind = Letter['kind']
 export const LETTER_LIFETIME_MS: { readonly [K in LetterKind]: number } = {
   'sign-in': LIMITS.signInMs,
   invitation: 24 * HOUR_MS,
+  support: 72 * HOUR_MS,
 }
 
 /**

@@ -6,6 +6,7 @@ import { MEMBER_ROLES, type MemberRole } from '../model.ts'
 const ROLE_ACTIONS = {
   read: { least: 'Viewer', what: 'see everything but secrets and the addresses of members' },
   leave: { least: 'Viewer', what: 'leave the organisation' },
+  askSupport: { least: 'Viewer', what: 'ask for support' },
   readAddresses: { least: 'Member', what: 'see the addresses of members' },
   writeContent: { least: 'Member', what: 'change pages, install paths and destinations that only validate' },
   writeConfiguration: {

@@ -50,6 +50,7 @@ const PEOPLE = [
   'oidcGroupsClaim',
   'smtpUrl',
   'mailFrom',
+  'supportMail',
 ] as const
 /** Tools talk to a running process through its data folder; only if none runs do they open these. */
 const TOOL = ['data', 'eventLog', 'facts'] as const

@@ -50,6 +50,11 @@ const parseMailFrom: SettingParser<string> = (text) => {
     : { ok: false, why: 'must be an address such as whence@acme.dev, or Whence <whence@acme.dev>' }
 }
 
+const parseSupportMail: SettingParser<string> = (text) =>
+  ADDRESS.test(text) && text.length <= EMAIL_CHARS
+    ? { ok: true, value: text }
+    : { ok: false, why: 'must be an address such as support@acme.dev' }
+
 const parseSignUp: SettingParser<'Closed' | 'Open'> = (text) =>
   text === 'Closed' || text === 'Open' ? { ok: true, value: text } : { ok: false, why: 'must be Closed or Open' }
 
@@ -139,5 +144,14 @@ export const PEOPLE_SETTINGS = {
     parse: parseMailFrom,
     fallback: null,
     fallbackDoc: NO_MAIL,
+  },
+  supportMail: {
+    option: '--support-mail',
+    env: 'WHENCE_SUPPORT_MAIL',
+    placeholder: 'ADDRESS',
+    doc: "Where support requests of the dashboard's people go.",
+    parse: parseSupportMail,
+    fallback: null,
+    fallbackDoc: 'none: no support requests',
   },
 } as const

@@ -176,12 +176,17 @@ function missingSettings(command: string, row: CommandRow, texts: SettingTexts):
 /** What belongs together: each of these makes the others necessary. */
 function peopleChecks(texts: SettingTexts): readonly SettingProblem[] {
   const groups = [['oidcIssuer', 'oidcClientId', 'oidcClientSecretFile'] as const, ['smtpUrl', 'mailFrom'] as const]
-  return groups.flatMap((group) => {
+  const alone = texts.has('supportMail') && !texts.has('smtpUrl') ? [requiredWith('smtpUrl', 'supportMail')] : []
+  const inGroups = groups.flatMap((group) => {
     const given = group.find((name) => texts.has(name))
     const missing = group.filter((name) => !texts.has(name))
-    if (given === undefined) return []
-    return missing.map((name) => ({ name: SETTINGS[name].env, message: `is required with ${SETTINGS[given].env}` }))
+    return given === undefined ? [] : missing.map((name) => requiredWith(name, given))
   })
+  return [...inGroups, ...alone]
+}
+
+function requiredWith(name: SettingName, given: SettingName): SettingProblem {
+  return { name: SETTINGS[name].env, message: `is required with ${SETTINGS[given].env}` }
 }
 
 function secretChecks(command: string, texts: SettingTexts): readonly SettingProblem[] {

@@ -230,6 +230,7 @@ describe('the chart', function () {
       ['baseUrl=acme.dev', /baseUrl/],
       ['gateway.enabled=true', /gateway\.parentRefs/],
       ['keda.enabled=true', /keda\.bootstrapServers/],
+      ['mail.support=help@acme.dev', /mail\.existingSecret/],
       ['mail.existingSecret=mail', /mail\.from[^]*networkPolicy\.mail\.to/],
       ['oidc.issuer=https://id.acme.dev', /oidc\.clientId[^]*oidc\.existingSecret[^]*networkPolicy\.identityProvider\.to/],
       ['api.spool.enabled=true,api.autoscaling.enabled=true', /scale api\.spool away/],

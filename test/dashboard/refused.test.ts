@@ -75,10 +75,11 @@ describe('in the dashboard', () => {
     const forgotten: string[] = []
     const parts = {
       ...{ directory: stage.directory, writer: stage.writer, hotState: stage.hotState },
+      ...{ facts: { run: async () => [] }, nowMs: stage.nowMs },
       personId: createKeyring([SECRET]).personId,
       onRemoved: async ({ name }: { readonly name: string }) => void forgotten.push(name),
     }
-    const shown = exportPerson('gone@acme.dev', parts)
+    const shown = await exportPerson('gone@acme.dev', parts)
     expect(shown.members.map(({ organization, role, isInvited }) => [organization, role, isInvited])).to.deep.equal([
       ['acme', 'Viewer', true],
     ])
@@ -86,8 +87,8 @@ describe('in the dashboard', () => {
     expect([erased.removed, erased.left, erased.person]).to.deep.equal([shown.members, [], shown.person])
     expect(forgotten).to.deep.equal(shown.members.map(({ name }) => name))
     expect((await stage.ask('GET', '/api/me', { cookies: session })).status).to.equal(401)
-    expect(exportPerson('gone@acme.dev', parts).members).to.deep.equal([])
-    expect(exportPerson('stays@acme.dev', parts).members).to.have.length(1)
+    expect((await exportPerson('gone@acme.dev', parts)).members).to.deep.equal([])
+    expect((await exportPerson('stays@acme.dev', parts)).members).to.have.length(1)
     // In files of somebody else: said, and left.
     const left = (await erasePerson(OWNER, parts)).left
     expect(left.map(({ manager }) => manager)).to.deep.equal(['all.yaml'])

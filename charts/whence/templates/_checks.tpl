@@ -20,6 +20,7 @@
 {{- define "whence.peopleProblems" -}}
 {{- $problems := list -}}
 {{- if and .Values.mail.existingSecret (not .Values.mail.from) }}{{ $problems = append $problems "mail.from: the sender of mails, as in whence@acme.dev" }}{{ end -}}
+{{- if and .Values.mail.support (not .Values.mail.existingSecret) }}{{ $problems = append $problems "mail.existingSecret: the Secret with the mail server's address, which mail.support needs" }}{{ end -}}
 {{- if .Values.oidc.issuer -}}
 {{- if not .Values.oidc.clientId }}{{ $problems = append $problems "oidc.clientId: what the identity provider calls this installation" }}{{ end -}}
 {{- if not .Values.oidc.existingSecret }}{{ $problems = append $problems "oidc.existingSecret: the Secret that holds the client secret" }}{{ end -}}

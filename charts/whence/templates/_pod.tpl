@@ -177,6 +177,9 @@ annotations:
 - name: WHENCE_SMTP_URL
   valueFrom: { secretKeyRef: { name: {{ .existingSecret }}, key: {{ .key }} } }
 - { name: WHENCE_MAIL_FROM, value: {{ .from | quote }} }
+{{- with .support }}
+- { name: WHENCE_SUPPORT_MAIL, value: {{ . | quote }} }
+{{- end }}
 {{- end }}
 {{- end }}
 {{- with .Values.oidc }}

@@ -86,6 +86,8 @@ export interface StageOptions {
   readonly facts?: Pick<Facts, 'run'>
   /** What answers before the API, such as the pages. */
   readonly before?: Serve
+  /** Where support requests go. */
+  readonly supportMail?: string
   /** Strangers may sign up. */
   readonly isOpen?: boolean
 }
@@ -131,6 +133,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     keys,
     mailer,
     isOpen: options.isOpen === true,
+    supportMail: options.supportMail ?? null,
   })
   const mailRole = await startMailRole({ eventLog, post: sendLetter, logger, nowMs, randomness })
   const outbox = createOutbox({ eventLog, randomness, nowMs })
@@ -144,6 +147,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       replayDeadLetters({ eventLog, facts: options.facts ?? { run: async () => [] }, nowMs }, query),
     addressHashOf: (req) => keys.addressHash(String(req.headers['x-address'] ?? '192.0.2.1'), nowMs()),
     facts: options.facts ?? { run: async () => [] },
+    ...{ version: '1.2.3', hasSupport: options.supportMail !== undefined },
     claimRules: { trustedDomains: options.trustedDomains ?? [], groupsClaim: 'groups' },
   })
   const server = createServer((req, res) => {

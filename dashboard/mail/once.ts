@@ -1,0 +1,34 @@
+/** Sends a mail that several letters on the log may ask for: whoever repeats a request does not know whether it was taken. */
+
+import { DAY_MS, MINUTE_MS } from '../../domain/durations.ts'
+import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
+
+export type MailMemory = Pick<SessionVerbs, 'putOnce' | 'readOnce' | 'takeOnce'>
+
+/** Longer than any letter is on its way. */
+const REMEMBERED_MS = 8 * DAY_MS
+/** Longer than one try takes. */
+const TRY_MS = MINUTE_MS
+
+/**
+ * `void`: it was sent before. `later`: somebody else is sending it now. After a crash between sending and remembering it arrives
+ * twice, with one Message-ID. Rejects as `send` does.
+ */
+export async function sendOnce(
+  mailId: string,
+  memory: MailMemory,
+  send: () => Promise<void>,
+): Promise<'sent' | 'void' | 'later'> {
+  const [sent, sending] = [`mail-sent/${mailId}`, `mail-sending/${mailId}`]
+  if ((await memory.readOnce(sent)) !== null) return 'void'
+  if (!(await memory.putOnce(sending, '1', TRY_MS))) return 'later'
+  try {
+    // Whoever was sending it may have ended between the two looks.
+    if ((await memory.readOnce(sent)) !== null) return 'void'
+    await send()
+    await memory.putOnce(sent, '1', REMEMBERED_MS)
+    return 'sent'
+  } finally {
+    await memory.takeOnce(sending)
+  }
+}

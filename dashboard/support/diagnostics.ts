@@ -1,0 +1,113 @@
+/**
+ * What a support request may tell beside its message. Only what the schema lists: no bodies, no addresses, no secrets. The person is
+ * shown it first, and sends back what was shown.
+ */
+
+import { DAY_MS } from '../../domain/durations.ts'
+import { ERRORS } from '../../domain/errors.ts'
+import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
+import { MEMBER_ROLES, PLANS } from '../../domain/model.ts'
+import { CONDITION_TYPES } from '../../domain/resources/conditions.ts'
+import { OBJECT_NAME_SCHEMA } from '../../domain/resources/envelope.ts'
+import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
+import { objectSchema, type JsonSchema } from '../../domain/schema/json-schema.ts'
+import { scopeOf, type Call } from '../http/call.ts'
+import type { ReadScope } from '../reads/scope.ts'
+import type { Inventory } from '../resources/inventory.ts'
+
+const VERSION_CHARS = 64
+const CONDITIONS_MAX = 50
+const ERRORS_MAX = 20
+/** A code of ours or a reason of the compiler. */
+const WORD: JsonSchema = { type: 'string', maxLength: 64, pattern: '^[A-Za-z_]*$' }
+
+export const DIAGNOSTICS_SCHEMA: JsonSchema = {
+  ...objectSchema(
+    {
+      version: {
+        type: 'string',
+        description: 'Of this service.',
+        maxLength: VERSION_CHARS,
+        pattern: '^[0-9A-Za-z.+-]*$',
+      },
+      plan: { type: 'string', description: 'Of the organisation.', enum: PLANS },
+      role: { type: 'string', description: 'Of the person who asks.', enum: MEMBER_ROLES },
+      conditions: {
+        type: 'array',
+        description: 'Conditions of objects that are not as they should be. Objects of people are not among them.',
+        maxItems: CONDITIONS_MAX,
+        items: objectSchema(
+          {
+            kind: { type: 'string', enum: RESOURCE_KINDS.filter((kind) => kind !== 'Member') },
+            name: OBJECT_NAME_SCHEMA,
+            type: { type: 'string', enum: CONDITION_TYPES },
+            reason: WORD,
+          },
+          ['kind', 'name', 'type', 'reason'],
+        ),
+      },
+      errors: {
+        type: 'array',
+        description: 'Codes of the requests that were refused last, the newest first.',
+        maxItems: ERRORS_MAX,
+        items: objectSchema(
+          {
+            at: { type: 'integer', description: 'Unix ms.', minimum: 0 },
+            code: { type: 'string', enum: Object.keys(ERRORS) },
+          },
+          ['at', 'code'],
+        ),
+      },
+    },
+    [],
+  ),
+  description: 'As the preview gave it; absent: none is sent.',
+}
+
+interface Diagnostics {
+  readonly version: string
+  readonly plan: string
+  readonly role: string
+  readonly conditions: readonly object[]
+  readonly errors: readonly object[]
+}
+
+export interface DiagnosticsParts {
+  readonly scope: ReadScope
+  readonly inventory: Inventory
+  readonly version: string
+}
+
+/** Of the organisation of the path. Without the codes of errors while ClickHouse is away: support is wanted then all the more. */
+export async function diagnose(call: Call, parts: DiagnosticsParts): Promise<Diagnostics> {
+  const { organization, role } = scopeOf(call)
+  return {
+    ...{ version: parts.version, plan: organization.plan, role },
+    conditions: conditionsOf(organization.id, parts.inventory),
+    errors: await errorsOf(call, parts.scope).catch(() => []),
+  }
+}
+
+function conditionsOf(organization: string, inventory: Inventory): readonly object[] {
+  return RESOURCE_KINDS.filter((kind) => kind !== 'Member')
+    .flatMap((kind) => inventory.list(kind, organization))
+    .flatMap(({ kind, name, conditions }) =>
+      conditions
+        .filter(({ type, status }) =>
+          type === 'Warning' || type === 'Stalled' ? status === 'True' : status === 'False',
+        )
+        .map(({ type, reason }) => ({ kind, name, type, reason })),
+    )
+    .slice(0, CONDITIONS_MAX)
+}
+
+async function errorsOf(call: Call, scope: ReadScope): Promise<readonly object[]> {
+  const reads = scope(call)
+  if ('code' in reads) return []
+  const rows = await reads.run('requestLines', {
+    since_ms: call.nowMs - PLAN_LIMITS[reads.organization.plan].logRetentionDays * DAY_MS,
+    until_ms: call.nowMs + LIMITS.clockSkewMs,
+    ...{ status_from: 400, limit: ERRORS_MAX },
+  })
+  return rows.filter(({ code }) => code in ERRORS).map(({ at_ms: at, code }) => ({ at, code }))
+}
