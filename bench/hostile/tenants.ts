@@ -42,6 +42,8 @@ const tokenFile = join(folder, 'token')
 await writeFile(tokenFile, kube.adminToken, { mode: 0o600 })
 const client = createKubeClient({ url: kube.url, tokenFile, caFile: kube.caFile, userAgent: 'kubectl' }, Date.now)
 let reader: CatalogSource | null = null
+/** How the operator ended before it was asked to; empty while it runs. */
+let operatorEnd = ''
 try {
   await kube.installCrds()
   const namespace = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
@@ -56,6 +58,10 @@ try {
       ...{ WHENCE_METRICS_LISTEN: '127.0.0.1:0', WHENCE_LOG_LEVEL: 'warn' },
     },
   })
+  operator.ended.then(
+    (how) => (operatorEnd = `the operator ended: ${how}\n${operator.stderr()}`),
+    () => undefined,
+  )
   try {
     reader = await openClusterCatalog({
       ...{ client, place: PLACE, provider: null, folder, metrics: createKubeMetrics(new Registry()) },
@@ -151,6 +157,7 @@ function editLargest(): { readonly stop: () => Promise<void> } {
 async function until(what: string, look: () => boolean): Promise<void> {
   const endMs = Date.now() + PATIENCE_MS
   while (!look()) {
+    if (operatorEnd !== '') throw new Error(operatorEnd)
     if (Date.now() > endMs) throw new Error(`it did not come about: ${what}`)
     await pause(2)
   }

@@ -106,6 +106,20 @@ export function answeredIn(calls: readonly Call[], fromMs: number, untilMs: numb
 /** A refusal that is right is an answer as well. */
 const isAnswer = ({ status }: Call): boolean => status >= 200 && status < 500
 
+const SLOWEST_SHOWN = 4
+
+/** The slowest answers to calls that were sent since then, in words. */
+export function slowest(calls: readonly Call[], fromMs: number): string {
+  return calls
+    .filter(({ beganMs, status }) => beganMs >= fromMs && status !== 0)
+    .toSorted((one, other) => other.endedMs - other.beganMs - (one.endedMs - one.beganMs))
+    .slice(0, SLOWEST_SHOWN)
+    .map(({ kind, api, status, beganMs, endedMs }) => {
+      return `${kind} to the ${api}: ${status} after ${endedMs - beganMs} ms (sent at ${beganMs - fromMs} ms)`
+    })
+    .join('; ')
+}
+
 /** The longest time in which a process of the api gave nothing but 5xx or no answer. */
 export function longestSilenceMs(calls: readonly Call[], fromMs: number): number {
   let longestMs = 0

@@ -53,6 +53,26 @@ export function letPeopleIn(options: PeopleOptions): People {
   }
 }
 
+const HURRIED_MS = 200
+
+/** Besides all others, people who visit and install without a pause; for measuring when that works again. */
+export function letHurriedPeopleIn(options: Omit<PeopleOptions, 'perSecond'>): People {
+  const ending = new AbortController()
+  const inside = new Set<Promise<void>>()
+  const timer = setInterval(() => {
+    const person = new Person(options, ending.signal).hurry()
+    inside.add(person)
+    void person.finally(() => inside.delete(person))
+  }, HURRIED_MS)
+  return {
+    stop: async () => {
+      clearInterval(timer)
+      ending.abort()
+      await Promise.all(inside)
+    },
+  }
+}
+
 /** What an install is reported with: receipts of browser profiles, or a token. */
 interface Carried {
   readonly receipts: readonly string[]
@@ -62,14 +82,14 @@ interface Carried {
 const NOTHING: Carried = { receipts: [], token: null }
 
 class Person {
-  readonly #options: PeopleOptions
+  readonly #options: Omit<PeopleOptions, 'perSecond'>
   readonly #dice: Dice
   readonly #website: string
   readonly #ending: AbortSignal
   /** Most clients try again; a few give up. */
   readonly #isStubborn: boolean
 
-  constructor(options: PeopleOptions, ending: AbortSignal) {
+  constructor(options: Omit<PeopleOptions, 'perSecond'>, ending: AbortSignal) {
     this.#options = options
     this.#dice = options.dice
     this.#ending = ending
@@ -85,6 +105,14 @@ class Person {
     if (chance < 0.82) return this.#install(await this.#handoffOnly())
     if (chance < 0.94) return this.#returnAfterInstall()
     return this.#install([NOTHING])
+  }
+
+  /** A visit, its activation and an install with it. */
+  async hurry(): Promise<void> {
+    const receipt = receiptIn((await this.#try(this.#visitPlan(null)))?.answer ?? {})
+    if (receipt === undefined || (await this.#activate(receipt)) === null) return
+    const named = { installation: newId(), eventType: 'install_completed', eventId: newId() } as const
+    await this.#try(this.#eventPlan(named, { receipts: [receipt], token: null }))
   }
 
   /** One to three visits of a browser, each naming the one before; what may be carried away, the newest first. */
@@ -147,13 +175,15 @@ class Person {
     const receipt = receiptIn(answer?.answer ?? {})
     if (receipt === undefined) return null
     await this.#pause()
-    if (this.#dice.isOne(0.9)) {
-      await this.#try({
-        ...{ kind: 'activation', website: this.#website, visit: visitOf(receipt) },
-        body: { project: this.#website, receipt },
-      })
-    }
+    if (this.#dice.isOne(0.9)) await this.#activate(receipt)
     return receipt
+  }
+
+  #activate(receipt: string): Promise<Call | null> {
+    return this.#try({
+      ...{ kind: 'activation', website: this.#website, visit: visitOf(receipt) },
+      body: { project: this.#website, receipt },
+    })
   }
 
   #visitPlan(previous: string | null): Plan {

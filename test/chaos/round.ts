@@ -4,10 +4,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Client } from './client.ts'
 import type { Dice } from './dice.ts'
 import type { Fault } from './faults.ts'
-import { answeredIn, longestSilenceMs, recovery, type Figure } from './figures.ts'
+import { answeredIn, longestSilenceMs, recovery, slowest, type Figure } from './figures.ts'
 import type { Call, Disturbance, History, Stored, Violation } from './history.ts'
 import { judge, type Verdict } from './judge.ts'
-import { letPeopleIn } from './people.ts'
+import { letHurriedPeopleIn, letPeopleIn } from './people.ts'
 import type { ChaosService } from './service.ts'
 import { explain, readStored, settle } from './stored.ts'
 
@@ -43,10 +43,11 @@ export async function playRound(options: RoundOptions): Promise<RoundResult> {
   const people = letPeopleIn({ client, apis: [...service.apis], dice, perSecond: options.people })
   await wait(WARM_UP_MS)
   for (const fault of faults) {
-    const { disturbance, figure } = await breakPart(service, client, fault)
+    const { disturbance, figure } = await breakPart(options, fault)
     disturbances.push(disturbance)
     figures.push(figure)
     say(`  ${fault.name}: stored after ${figure.storedMs} ms, delivered after ${figure.deliveredMs} ms`)
+    say(`    slowest: ${slowest(client.calls, disturbance.beganMs)}`)
     await wait(REST_MS)
   }
   await people.stop()
@@ -86,16 +87,19 @@ interface Broken {
 }
 
 /** Ends when an install that was begun afterwards is stored and delivered. */
-async function breakPart(service: ChaosService, client: Client, fault: Fault): Promise<Broken> {
+async function breakPart({ service, client, dice }: RoundOptions, fault: Fault): Promise<Broken> {
   const beganMs = Date.now()
   const mend = await fault.begin(service)
   await wait(Math.max(0, fault.lastsMs - (Date.now() - beganMs)))
   const endedMs = Date.now()
   const mending = mend()
   mending.catch(() => undefined)
+  const hurried = letHurriedPeopleIn({ client, apis: [...service.apis], dice })
   const times = await recovery(service, client, endedMs)
+  const leaving = hurried.stop()
   await mending
   const answered = answeredIn(client.calls, beganMs, endedMs)
+  await leaving
   const silentMs = longestSilenceMs(client.calls, beganMs)
   return {
     disturbance: { name: fault.name, part: fault.part, beganMs, endedMs: Date.now() },

@@ -3,7 +3,7 @@
  * round, and a judgement of every decision after each. Usage:
  *
  *     node test/chaos/run.ts [--rounds 20] [--seed N] [--faults-per-round 6] [--people 4] [--only TEXT] [--report FILE]
- *                             [--broker-session-ms 9000]
+ *                             [--broker-session-ms 6000]
  *
  * A round goes through the next faults of a shuffled deck, so that a few rounds see all of them. Exits with 1 if any
  * promise was broken, and prints each violation with its whole story. `WHENCE_CHAOS` is another way to say how many rounds.
@@ -38,7 +38,7 @@ interface Options {
   readonly people: number
   readonly faults: readonly Fault[]
   readonly report: string | null
-  /** `broker.session.timeout.ms` of Kafka; undefined for its default. */
+  /** `broker.session.timeout.ms` of Kafka; undefined for that of the fixture. */
   readonly sessionMs: number | undefined
 }
 
