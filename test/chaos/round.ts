@@ -44,7 +44,7 @@ export async function playRound(options: RoundOptions): Promise<RoundResult> {
   await wait(WARM_UP_MS)
   for (const fault of faults) {
     const { disturbance, figure } = await breakPart(options, fault)
-    disturbances.push(disturbance)
+    if (fault.part !== null) disturbances.push({ ...disturbance, part: fault.part })
     figures.push(figure)
     say(`  ${fault.name}: stored after ${figure.storedMs} ms, delivered after ${figure.deliveredMs} ms`)
     say(`    slowest: ${slowest(client.calls, disturbance.beganMs)}`)
@@ -82,7 +82,7 @@ function plain(rule: string, sentence: string): Violation {
 }
 
 interface Broken {
-  readonly disturbance: Disturbance
+  readonly disturbance: Omit<Disturbance, 'part'>
   readonly figure: Figure
 }
 
@@ -102,7 +102,7 @@ async function breakPart({ service, client, dice }: RoundOptions, fault: Fault):
   await leaving
   const silentMs = longestSilenceMs(client.calls, beganMs)
   return {
-    disturbance: { name: fault.name, part: fault.part, beganMs, endedMs: Date.now() },
+    disturbance: { name: fault.name, beganMs, endedMs: Date.now() },
     figure: { fault: fault.name, ...times, silentMs, answered },
   }
 }
