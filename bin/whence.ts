@@ -24,6 +24,7 @@ const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
   logs: async () => (await import('./tools/lists.ts')).logsTool,
   installs: async () => (await import('./tools/lists.ts')).installsTool,
   report: async () => (await import('./tools/figures/report.ts')).reportTool,
+  'replay-decisions': async () => (await import('./tools/figures/replay-decisions.ts')).replayDecisionsTool,
   'rebuild-rollups': async () => (await import('./tools/figures/report.ts')).rebuildRollupsTool,
   activity: async () => (await import('./tools/lists.ts')).activityTool,
   'dead-letters': async () => (await import('./tools/dead-letters.ts')).deadLettersTool,

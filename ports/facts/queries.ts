@@ -8,6 +8,7 @@
 import { FACT_TABLES } from './columns.ts'
 import { ROLLUP_QUERIES } from './pages/figures.ts'
 import { PAGE_QUERIES } from './pages/pages.ts'
+import { REPLAY_QUERIES } from './pages/replay.ts'
 import {
   at,
   decided,
@@ -136,6 +137,7 @@ const COUNTED = FACT_TABLES.filter((table) => table !== 'website_hours' && table
 export const QUERIES = {
   ...PAGE_QUERIES,
   ...ROLLUP_QUERIES,
+  ...REPLAY_QUERIES,
 
   /** Visits by website and ID, for dispatch and for explanations. */
   visitsByIds: lookUp<VisitKeys, VisitRow>(`SELECT ${VISIT.sql} FROM ${once('visits')}

@@ -1,6 +1,6 @@
 /** The commands of `whence`: what each does, which settings it reads, and its own flags and arguments. */
 
-import { LETTER_FILTERS, REPORT_FLAGS } from './tool-flags.ts'
+import { LETTER_FILTERS, REPLAY_FLAGS, REPORT_FLAGS } from './tool-flags.ts'
 import { PROVIDER_URL_SETTINGS } from '../../domain/providers/addresses.ts'
 import type { SettingName } from './table.ts'
 
@@ -129,6 +129,12 @@ export const COMMANDS = {
     summary: 'Count visits and installs of a period by source, campaign, page, path, agent, reason or day.',
     settings: [...TOOL],
     flags: { ...REPORT_FLAGS, ...WEBSITE_FLAG, ...JSON_FLAG },
+    positionals: [],
+  },
+  'replay-decisions': {
+    summary: 'Show which installs another policy would have matched otherwise. It sends nothing and changes nothing.',
+    settings: [...TOOL],
+    flags: { ...REPLAY_FLAGS, ...WEBSITE_FLAG, ...JSON_FLAG },
     positionals: [],
   },
   'rebuild-rollups': {

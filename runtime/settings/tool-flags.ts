@@ -8,6 +8,18 @@ export const REPORT_FLAGS = {
   '--csv': { placeholder: null, doc: 'Comma-separated values; what a spreadsheet would run is defused.' },
 } as const
 
+/** Of `whence replay-decisions`. */
+export const REPLAY_FLAGS = {
+  '--policy': { placeholder: 'WHICH', doc: 'latest_visit or first_visit. (default: latest_visit)' },
+  '--window': { placeholder: 'DAYS', doc: 'Count only visits of so many days before the install. (default: 30)' },
+  '--tokens-only': { placeholder: null, doc: 'Count only tokens of copied install commands.' },
+  '--since': {
+    placeholder: 'TIME',
+    doc: 'Installs from this time on: a date, or an age such as 7d. (default: 30 days)',
+  },
+  '--until': { placeholder: 'TIME', doc: 'Until this time. (default: now)' },
+} as const
+
 /** Which dead letters are meant. */
 export const LETTER_FILTERS = {
   '--destination': { placeholder: 'ID', doc: 'Only to this destination.' },

@@ -123,6 +123,25 @@ describe('the tools', function () {
     expect(good(await tool('rebuild-rollups', '--since', '2d')).stdout).to.match(/^Marked [1-9]\d* hours/)
   })
 
+  it('decide installs again under another policy, and say which would change', async () => {
+    const [none] = rowsOf(good(await tool('replay-decisions', '--website', 'acme-dev', '--json')))
+    expect(none).to.deep.include({ website: 'acme-dev', changed: 0, changes: [] })
+    expect(none?.['matched']).to.be.greaterThan(0).and.to.equal(none?.['replayedMatched'])
+    const { stdout } = good(await tool('replay-decisions', '--website', 'acme-dev', '--tokens-only'))
+    expect(stdout).to.match(/matched: \d+ as decided, 0 under this policy/)
+    expect(stdout).to.match(/LOST +GAINED +SOURCE\n1 +0 +newsletter\n/)
+    expect(stdout)
+      .to.include(ids.matched)
+      .and.to.match(/latest_visit, newsletter +unmatched\n/)
+    for (const words of [
+      ['--policy', 'best'],
+      ['--window', '31'],
+      ['--since', '1d', '--until', '2d'],
+    ]) {
+      expect(await tool('replay-decisions', '--website', 'acme-dev', ...words)).to.include({ status: 2, stdout: '' })
+    }
+  })
+
   it('list requests with their answers, refused ones too', async () => {
     const { stdout } = good(await tool('logs'))
     expect(stdout).to.match(/POST \/v1\/events +- +200 +ok/)

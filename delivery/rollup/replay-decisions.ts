@@ -1,0 +1,190 @@
+/** Decides the installs of a website again under another policy, page by page; sends nothing and changes nothing. */
+
+import {
+  replayDecision,
+  type CarriedMatches,
+  type DecidedInstall,
+  type ReplayPolicy,
+} from '../../domain/collection/replay-decision.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import type { CandidateVerdict, EventType, Resolution, SelectionPolicy, VisitId } from '../../domain/model.ts'
+import { readJsonColumn } from '../../common/json-column.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import type { DecidedInstallRow } from '../../ports/facts/pages/replay.ts'
+
+export interface ReplayRequest {
+  readonly website: string
+  readonly policy: ReplayPolicy
+  /** Inclusive, Unix ms. */
+  readonly sinceMs: number
+  /** Exclusive. */
+  readonly untilMs: number
+}
+
+/** An install that would have another visit, or none, or one for the first time. */
+interface ReplayChange {
+  readonly eventId: string
+  readonly receivedAtMs: number
+  readonly visitId: VisitId | null
+  readonly selectionPolicy: SelectionPolicy
+  readonly source: string | null
+  readonly replayedVisitId: VisitId | null
+  readonly replayedPolicy: SelectionPolicy
+  readonly replayedSource: string | null
+}
+
+interface SourceDifference {
+  /** Of the campaign; empty if the visit names none. */
+  readonly source: string
+  readonly lost: number
+  readonly gained: number
+}
+
+export interface ReplayResult {
+  readonly installs: number
+  readonly matched: number
+  readonly replayedMatched: number
+  /** Counted only, or pending still. */
+  readonly notDecided: number
+  readonly changed: number
+  readonly sources: readonly SourceDifference[]
+  /** The oldest 10,000 of them. */
+  readonly changes: readonly ReplayChange[]
+}
+
+interface ReplayProgress {
+  readonly installs: number
+  /** Everything received before this moment is decided, Unix ms. */
+  readonly reachedMs: number
+}
+
+interface ReplayOptions {
+  readonly signal?: AbortSignal
+  /** Installs of a page; 5,000 unless set. */
+  readonly pageSize?: number
+  /** After each page but the last. */
+  readonly onProgress?: (progress: ReplayProgress) => void
+}
+
+const PAGE = 5_000
+const MOST_CHANGES = 10_000
+/** Further sources count as one. */
+const MOST_SOURCES = 1_000
+const OTHER_SOURCES = '(other sources)'
+
+/** Rejects like `Facts`, and with the reason of `signal`. */
+export async function replayDecisions(
+  facts: Pick<Facts, 'run'>,
+  request: ReplayRequest,
+  { signal, pageSize = PAGE, onProgress }: ReplayOptions = {},
+): Promise<ReplayResult> {
+  const tally = new Tally()
+  const carried: CarriedMatches = new Map()
+  // Later events of an installation follow a match for as long as its receipt holds.
+  const { website, untilMs } = request
+  const begin = { since_ms: Math.max(0, request.sinceMs - LIMITS.receiptLifetimeMs), until_ms: untilMs }
+  let after = { after_ms: begin.since_ms, after_id: '' }
+  for (;;) {
+    signal?.throwIfAborted()
+    const rows = await facts.run('installsInOrder', { website, ...begin, ...after, limit: pageSize }, { signal })
+    const last = rows.at(-1)
+    if (last === undefined) return tally.result()
+    const all = rows.map((row): Pair => {
+      const install = decidedOf(row)
+      return { install, replayed: replayDecision(install, request.policy, carried) }
+    })
+    const pairs = all.filter(({ install }) => install.receivedAtMs >= request.sinceMs)
+    tally.count(pairs)
+    tally.addChanges(await changesAmong(facts, website, pairs))
+    after = { after_ms: last.received_at_ms, after_id: last.event_id }
+    if (rows.length === pageSize) onProgress?.({ installs: tally.installs, reachedMs: last.received_at_ms })
+  }
+}
+
+function decidedOf(row: DecidedInstallRow): DecidedInstall {
+  return {
+    eventId: row.event_id,
+    installationId: row.installation_id,
+    eventType: row.event_type as EventType,
+    receivedAtMs: row.received_at_ms,
+    resolution: row.resolution as Resolution,
+    selectionPolicy: row.selection_policy as SelectionPolicy,
+    visitId: row.visit_id === '' ? null : row.visit_id,
+    visitIssuedAtMs: row.visit_issued_at_ms,
+    verdicts: readJsonColumn<CandidateVerdict[]>(row.verdicts) ?? [],
+  }
+}
+
+interface Pair {
+  readonly install: DecidedInstall
+  readonly replayed: ReturnType<typeof replayDecision>
+}
+
+async function changesAmong(
+  facts: Pick<Facts, 'run'>,
+  website: string,
+  pairs: readonly Pair[],
+): Promise<readonly ReplayChange[]> {
+  const changed = pairs.flatMap(({ install, replayed }) =>
+    replayed === null || replayed.visitId === install.visitId ? [] : [{ install, replayed }],
+  )
+  const visitIds = changed.flatMap(({ install, replayed }) => [install.visitId, replayed.visitId])
+  const wanted = [...new Set(visitIds)].filter((id) => id !== null)
+  const rows = wanted.length === 0 ? [] : await facts.run('sourcesOfVisits', { website, visit_ids: wanted })
+  const sources = new Map(rows.map(({ visit_id: id, source }) => [id, source]))
+  const sourceOf = (visitId: VisitId | null): string | null => (visitId === null ? null : (sources.get(visitId) ?? ''))
+  return changed.map(({ install: { eventId, receivedAtMs, visitId, selectionPolicy }, replayed }) => ({
+    ...{ eventId, receivedAtMs, visitId, selectionPolicy, source: sourceOf(visitId) },
+    replayedVisitId: replayed.visitId,
+    replayedPolicy: replayed.selectionPolicy,
+    replayedSource: sourceOf(replayed.visitId),
+  }))
+}
+
+class Tally {
+  installs = 0
+  #matched = 0
+  #replayedMatched = 0
+  #notDecided = 0
+  #changed = 0
+  readonly #changes: ReplayChange[] = []
+  readonly #sources = new Map<string, { lost: number; gained: number }>()
+
+  count(pairs: readonly Pair[]): void {
+    for (const { install, replayed } of pairs) {
+      this.installs += 1
+      if (install.visitId !== null) this.#matched += 1
+      if (replayed === null) this.#notDecided += 1
+      else if (replayed.visitId !== null) this.#replayedMatched += 1
+    }
+  }
+
+  addChanges(changes: readonly ReplayChange[]): void {
+    for (const change of changes) {
+      this.#changed += 1
+      if (this.#changes.length < MOST_CHANGES) this.#changes.push(change)
+      if (change.source !== null) this.#of(change.source).lost += 1
+      if (change.replayedSource !== null) this.#of(change.replayedSource).gained += 1
+    }
+  }
+
+  #of(source: string): { lost: number; gained: number } {
+    const name = this.#sources.has(source) || this.#sources.size < MOST_SOURCES ? source : OTHER_SOURCES
+    const known = this.#sources.get(name) ?? { lost: 0, gained: 0 }
+    this.#sources.set(name, known)
+    return known
+  }
+
+  result(): ReplayResult {
+    const sources = [...this.#sources].map(([source, counts]) => ({ source, ...counts }))
+    return {
+      installs: this.installs,
+      matched: this.#matched,
+      replayedMatched: this.#replayedMatched,
+      notDecided: this.#notDecided,
+      changed: this.#changed,
+      sources: sources.toSorted((one, other) => other.lost + other.gained - (one.lost + one.gained)),
+      changes: this.#changes,
+    }
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * Decides stored installs again under another policy: a pure function of the verdicts that were stored with them. Nothing
+ * is looked up, so a receipt keeps the verdict of its day; only which of the candidates counts is asked anew.
+ */
+
+import type { EventType, Resolution, SelectionPolicy, VisitId, VisitPolicy } from '../model.ts'
+import { isExpired } from '../receipt.ts'
+import type { CandidateVerdict } from '../model.ts'
+
+export interface ReplayPolicy {
+  readonly policy: VisitPolicy
+  /** A visit older than this at the install does not count, in ms; receipts never count after 30 days. */
+  readonly windowMs: number
+  /** Only tokens of copied install commands count, not receipts that the hook found. */
+  readonly isTokensOnly: boolean
+}
+
+/** An install as it was decided; `visitId` is null unless it is matched. */
+export interface DecidedInstall {
+  readonly eventId: string
+  readonly installationId: string
+  readonly eventType: EventType
+  readonly receivedAtMs: number
+  readonly resolution: Resolution
+  readonly selectionPolicy: SelectionPolicy
+  readonly visitId: VisitId | null
+  readonly visitIssuedAtMs: number | null
+  readonly verdicts: readonly CandidateVerdict[]
+}
+
+interface CountedVisit {
+  readonly visitId: VisitId
+  readonly issuedAtMs: number
+}
+
+/** What an installation's latest match was, as it was decided and as it is replayed. */
+interface Carried {
+  readonly live: VisitId
+  readonly replayed: CountedVisit | null
+}
+
+/** By installation ID, of one website; changed by each replayed install. */
+export type CarriedMatches = Map<string, Carried>
+
+export interface ReplayedInstall {
+  readonly visitId: VisitId | null
+  readonly selectionPolicy: SelectionPolicy
+}
+
+/**
+ * The visit this install would have been matched to. Installs of a website must come in the order in which they were
+ * received, as later events of an installation follow its earlier ones. Null if there is nothing to decide again: it was
+ * only counted, or is still pending.
+ */
+export function replayDecision(
+  install: DecidedInstall,
+  policy: ReplayPolicy,
+  carried: CarriedMatches,
+): ReplayedInstall | null {
+  if (install.resolution !== 'matched' && install.resolution !== 'unmatched') return null
+  const own = ownVisit(install, policy)
+  const before = carried.get(install.installationId)
+  const followed = own === null ? followedVisit(install, policy, before) : null
+  const replayed = own?.visit ?? followed
+  const live = install.visitId ?? before?.live
+  if (live !== undefined) carried.set(install.installationId, { live, replayed: replayed ?? before?.replayed ?? null })
+  if (own !== null) return { visitId: own.visit.visitId, selectionPolicy: own.selectionPolicy }
+  if (followed !== null) return { visitId: followed.visitId, selectionPolicy: 'same_installation' }
+  return { visitId: null, selectionPolicy: 'none' }
+}
+
+/** Of the install's own token or receipts. */
+function ownVisit(
+  { verdicts, receivedAtMs }: DecidedInstall,
+  { policy, windowMs, isTokensOnly }: ReplayPolicy,
+): { readonly visit: CountedVisit; readonly selectionPolicy: SelectionPolicy } | null {
+  const counted = (wanted: CandidateVerdict['verdict']): readonly CountedVisit[] =>
+    verdicts.flatMap(({ verdict, visitId, issuedAtMs }) => {
+      if (verdict !== wanted || visitId === null || issuedAtMs === null) return []
+      return receivedAtMs - issuedAtMs <= windowMs ? [{ visitId, issuedAtMs }] : []
+    })
+  const [token] = counted('handoff')
+  if (token !== undefined) return { visit: token, selectionPolicy: 'handoff' }
+  if (isTokensOnly) return null
+  const visit = counted('active')
+    .toSorted((one, other) => one.issuedAtMs - other.issuedAtMs || (one.visitId > other.visitId ? 1 : -1))
+    .at(policy === 'first_visit' ? 0 : -1)
+  return visit === undefined ? null : { visit, selectionPolicy: policy }
+}
+
+/** Of an earlier event of the installation. */
+function followedVisit(
+  install: DecidedInstall,
+  { windowMs }: ReplayPolicy,
+  before: Carried | undefined,
+): CountedVisit | null {
+  const visit = before === undefined ? storedFollow(install) : before.replayed
+  if (visit === null || install.receivedAtMs - visit.issuedAtMs > windowMs) return null
+  if (isExpired(visit.issuedAtMs, install.receivedAtMs)) return null
+  // It was not matched to this very visit then, for a reason that the verdicts do not tell, as after a loss of state.
+  if (install.resolution === 'unmatched' && before?.live === visit.visitId) return null
+  return visit
+}
+
+/** The event that it follows lies before what is replayed. */
+function storedFollow({ selectionPolicy, visitId, visitIssuedAtMs }: DecidedInstall): CountedVisit | null {
+  if (selectionPolicy !== 'same_installation' || visitId === null || visitIssuedAtMs === null) return null
+  return { visitId, issuedAtMs: visitIssuedAtMs }
+}

@@ -1,0 +1,127 @@
+/** Installs decided again under another policy, read from a real engine page by page. */
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { expect } from 'chai'
+
+import { replayDecisions, type ReplayRequest } from '../../delivery/rollup/replay-decisions.ts'
+import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import type { Install } from '../../domain/model.ts'
+import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
+import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import { migrate } from '../../ports/facts/migrate.ts'
+import { decisionRecord, installRecord, rowsOf, unique, visitRecord } from '../contract/fact-samples.ts'
+
+const START_MS = 120_000
+const FROM_MS = Math.floor(Date.now() / DAY_MS - 20) * DAY_MS
+const FIRST = 'aa'.repeat(16)
+const LATEST = 'bb'.repeat(16)
+const FIRST_AT_MS = FROM_MS - 3 * DAY_MS
+const LATEST_AT_MS = FROM_MS - HOUR_MS
+const WHOLE = { windowMs: LIMITS.receiptLifetimeMs, isTokensOnly: false }
+
+describe('installs that are decided again', function () {
+  this.timeout(START_MS)
+  let folder: string
+  let facts: Facts
+  let website: string
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'whence-replay-'))
+    const connection = await openChdb(folder)
+    await migrate(connection)
+    facts = clickhouseFacts(connection, { nowMs: Date.now })
+  })
+  beforeEach(() => {
+    website = unique('site')
+  })
+  after(async () => {
+    await facts?.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const write = async (...records: Parameters<typeof rowsOf>[0]): Promise<void> => {
+    for (const [table, rows] of rowsOf(records)) await facts.insert(table, rows)
+  }
+  const visits = () => [
+    visitRecord({ website, visitId: FIRST, issuedAtMs: FIRST_AT_MS, utm: { source: 'blog' } }),
+    visitRecord({ website, visitId: LATEST, issuedAtMs: LATEST_AT_MS, utm: { source: 'search' } }),
+  ]
+  const ofBoth = (changes: Partial<Install> = {}) =>
+    installRecord({
+      ...{ website, eventId: unique('event'), installationId: unique('installation'), receivedAtMs: FROM_MS },
+      ...{ resolution: 'matched', selectionPolicy: 'latest_visit', visitId: LATEST, visitIssuedAtMs: LATEST_AT_MS },
+      verdicts: [
+        { visitId: FIRST, issuedAtMs: FIRST_AT_MS, verdict: 'active' },
+        { visitId: LATEST, issuedAtMs: LATEST_AT_MS, verdict: 'active' },
+      ],
+      ...changes,
+    })
+  const replay = (changes: Partial<ReplayRequest> = {}) => {
+    const period = { sinceMs: FROM_MS, untilMs: FROM_MS + DAY_MS }
+    const policy = { policy: 'first_visit', ...WHOLE } as const
+    return replayDecisions(facts, { website, policy, ...period, ...changes }, { pageSize: 3 })
+  }
+
+  it('change their visit and its source, in every page, each once however often it was written', async () => {
+    const installs = Array.from({ length: 8 }, (_, index) => ofBoth({ receivedAtMs: FROM_MS + (index >> 1) }))
+    await write(...visits(), ...installs)
+    await write(...installs)
+    const result = await replay()
+    expect(result).to.deep.include({ installs: 8, matched: 8, replayedMatched: 8, notDecided: 0, changed: 8 })
+    expect(result.sources).to.deep.equal([
+      { source: 'search', lost: 8, gained: 0 },
+      { source: 'blog', lost: 0, gained: 8 },
+    ])
+    expect(result.changes.map(({ eventId }) => eventId)).to.have.members(installs.map((each) => each.install.eventId))
+    expect(result.changes[0]).to.deep.include({
+      ...{ visitId: LATEST, selectionPolicy: 'latest_visit', source: 'search' },
+      ...{ replayedVisitId: FIRST, replayedPolicy: 'first_visit', replayedSource: 'blog' },
+    })
+  })
+
+  it('come out as they were under the policy that decided them, also those that were pending', async () => {
+    const pending = ofBoth({ resolution: 'pending', selectionPolicy: 'none', visitId: null, visitIssuedAtMs: null })
+    const still = ofBoth({ resolution: 'pending', selectionPolicy: 'none', visitId: null, visitIssuedAtMs: null })
+    const outcome = { visitId: LATEST, visitIssuedAtMs: LATEST_AT_MS, verdicts: pending.install.verdicts }
+    await write(...visits(), ofBoth(), pending, still, decisionRecord(pending, outcome))
+    const policy = { policy: 'latest_visit', ...WHOLE } as const
+    expect(await replay({ policy })).to.deep.include({ installs: 3, matched: 2, notDecided: 1, changed: 0 })
+    expect(await replay()).to.deep.include({ installs: 3, matched: 2, replayedMatched: 2, notDecided: 1, changed: 2 })
+  })
+
+  it('follow matches from before the period, and are counted within it alone', async () => {
+    const installationId = unique('installation')
+    const before = ofBoth({ installationId, receivedAtMs: FROM_MS - 1 })
+    const later = ofBoth({ installationId, verdicts: [], selectionPolicy: 'same_installation' })
+    await write(...visits(), before, later, ofBoth({ receivedAtMs: FROM_MS + DAY_MS }))
+    const result = await replay()
+    expect(result).to.deep.include({ installs: 1, changed: 1 })
+    expect(result.changes[0]).to.deep.include({ replayedVisitId: FIRST, replayedPolicy: 'same_installation' })
+  })
+
+  it('lose their visit if it is older than the window', async () => {
+    await write(
+      ...visits(),
+      ofBoth({ verdicts: [{ visitId: FIRST, issuedAtMs: FIRST_AT_MS, verdict: 'active' }], visitId: FIRST }),
+    )
+    const policy = { policy: 'latest_visit', windowMs: DAY_MS, isTokensOnly: false } as const
+    const result = await replay({ policy })
+    expect(result).to.deep.include({ matched: 1, replayedMatched: 0, changed: 1 })
+    expect(result.sources).to.deep.equal([{ source: 'blog', lost: 1, gained: 0 }])
+  })
+
+  it('end with the caller', async () => {
+    await write(...visits(), ofBoth())
+    const policy = { policy: 'first_visit', ...WHOLE } as const
+    const request = { website, policy, sinceMs: FROM_MS, untilMs: FROM_MS + DAY_MS }
+    const gone = new Error('gone')
+    const error = await replayDecisions(facts, request, { signal: AbortSignal.abort(gone) }).catch(
+      (why: unknown) => why,
+    )
+    expect(error).to.equal(gone)
+  })
+})
