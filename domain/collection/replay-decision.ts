@@ -3,9 +3,8 @@
  * is looked up, so a receipt keeps the verdict of its day; only which of the candidates counts is asked anew.
  */
 
-import type { EventType, Resolution, SelectionPolicy, VisitId, VisitPolicy } from '../model.ts'
+import type { CandidateVerdict, EventType, Resolution, SelectionPolicy, VisitId, VisitPolicy } from '../model.ts'
 import { isExpired } from '../receipt.ts'
-import type { CandidateVerdict } from '../model.ts'
 
 export interface ReplayPolicy {
   readonly policy: VisitPolicy
@@ -42,7 +41,7 @@ interface Carried {
 /** By installation ID, of one website; changed by each replayed install. */
 export type CarriedMatches = Map<string, Carried>
 
-export interface ReplayedInstall {
+interface ReplayedInstall {
   readonly visitId: VisitId | null
   readonly selectionPolicy: SelectionPolicy
 }
@@ -58,22 +57,25 @@ export function replayDecision(
   carried: CarriedMatches,
 ): ReplayedInstall | null {
   if (install.resolution !== 'matched' && install.resolution !== 'unmatched') return null
-  const own = ownVisit(install, policy)
   const before = carried.get(install.installationId)
-  const followed = own === null ? followedVisit(install, policy, before) : null
-  const replayed = own?.visit ?? followed
+  const replayed = ownVisit(install, policy) ?? followedVisit(install, policy, before)
   const live = install.visitId ?? before?.live
-  if (live !== undefined) carried.set(install.installationId, { live, replayed: replayed ?? before?.replayed ?? null })
-  if (own !== null) return { visitId: own.visit.visitId, selectionPolicy: own.selectionPolicy }
-  if (followed !== null) return { visitId: followed.visitId, selectionPolicy: 'same_installation' }
-  return { visitId: null, selectionPolicy: 'none' }
+  const carriedOn = replayed?.visit ?? before?.replayed ?? null
+  if (live !== undefined) carried.set(install.installationId, { live, replayed: carriedOn })
+  if (replayed === null) return { visitId: null, selectionPolicy: 'none' }
+  return { visitId: replayed.visit.visitId, selectionPolicy: replayed.selectionPolicy }
+}
+
+interface CountedMatch {
+  readonly visit: CountedVisit
+  readonly selectionPolicy: SelectionPolicy
 }
 
 /** Of the install's own token or receipts. */
 function ownVisit(
   { verdicts, receivedAtMs }: DecidedInstall,
   { policy, windowMs, isTokensOnly }: ReplayPolicy,
-): { readonly visit: CountedVisit; readonly selectionPolicy: SelectionPolicy } | null {
+): CountedMatch | null {
   const counted = (wanted: CandidateVerdict['verdict']): readonly CountedVisit[] =>
     verdicts.flatMap(({ verdict, visitId, issuedAtMs }) => {
       if (verdict !== wanted || visitId === null || issuedAtMs === null) return []
@@ -93,13 +95,13 @@ function followedVisit(
   install: DecidedInstall,
   { windowMs }: ReplayPolicy,
   before: Carried | undefined,
-): CountedVisit | null {
+): CountedMatch | null {
   const visit = before === undefined ? storedFollow(install) : before.replayed
   if (visit === null || install.receivedAtMs - visit.issuedAtMs > windowMs) return null
   if (isExpired(visit.issuedAtMs, install.receivedAtMs)) return null
   // It was not matched to this very visit then, for a reason that the verdicts do not tell, as after a loss of state.
   if (install.resolution === 'unmatched' && before?.live === visit.visitId) return null
-  return visit
+  return { visit, selectionPolicy: 'same_installation' }
 }
 
 /** The event that it follows lies before what is replayed. */

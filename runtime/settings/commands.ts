@@ -1,6 +1,17 @@
 /** The commands of `whence`: what each does, which settings it reads, and its own flags and arguments. */
 
-import { LETTER_FILTERS, REPLAY_FLAGS, REPORT_FLAGS } from './tool-flags.ts'
+import {
+  FOLLOW_FLAG,
+  JSON_FLAG,
+  LETTER_FILTERS,
+  LIMIT_FLAG,
+  LIST_FLAGS,
+  ORGANIZATION_FLAG,
+  REPLAY_FLAGS,
+  REPORT_FLAGS,
+  WEBSITE_FLAG,
+} from './tool-flags.ts'
+import { ENGINES, KUBE, PEOPLE, SECRETS, SERVING, TOOL } from './setting-groups.ts'
 import { PROVIDER_URL_SETTINGS } from '../../domain/providers/addresses.ts'
 import type { SettingName } from './table.ts'
 
@@ -24,43 +35,6 @@ export interface CommandRow {
   /** In their order; optional ones in brackets. */
   readonly positionals: readonly string[]
 }
-
-const ENGINES = ['eventLog', 'hotState', 'facts'] as const
-/** How a process reaches the API of its cluster. */
-const KUBE = ['kubeconfig', 'kubeUrl', 'kubeTokenFile', 'kubeCaFile'] as const
-const SECRETS = ['secretFile', 'secret'] as const
-const SERVING = [
-  'listen',
-  'metricsListen',
-  'baseUrl',
-  'trustProxy',
-  'connectionsPerAddress',
-  'brand',
-  'prices',
-  'logLevel',
-  'logFormat',
-] as const
-/** How people sign in to the dashboard, and how mail goes out. */
-const PEOPLE = [
-  'signUp',
-  'oidcIssuer',
-  'oidcClientId',
-  'oidcClientSecretFile',
-  'oidcTrustDomains',
-  'oidcGroupsClaim',
-  'smtpUrl',
-  'mailFrom',
-  'supportMail',
-] as const
-/** Tools talk to a running process through its data folder; only if none runs do they open these. */
-const TOOL = ['data', 'eventLog', 'facts'] as const
-
-const JSON_FLAG = { '--json': { placeholder: null, doc: 'One JSON object per line instead of a table.' } }
-const WEBSITE_FLAG = { '--website': { placeholder: 'ID', doc: 'Only of this website.' } }
-const ORGANIZATION_FLAG = { '--organization': { placeholder: 'ID', doc: 'Only of this organisation.' } }
-const LIMIT_FLAG = { '--limit': { placeholder: 'N', doc: 'Show at most N, the newest. (default: 50)' } }
-const LIST_FLAGS = { ...JSON_FLAG, ...WEBSITE_FLAG, ...LIMIT_FLAG }
-const FOLLOW_FLAG = { '--follow': { placeholder: null, doc: 'Keep running and show new ones as they arrive.' } }
 
 const LETTER_FLAGS = { ...WEBSITE_FLAG, ...LETTER_FILTERS }
 

@@ -1,4 +1,11 @@
-/** Flags of tools, beside those that all of them share. */
+/** What each flag that tools take is called, takes and means. */
+
+export const JSON_FLAG = { '--json': { placeholder: null, doc: 'One JSON object per line instead of a table.' } }
+export const WEBSITE_FLAG = { '--website': { placeholder: 'ID', doc: 'Only of this website.' } }
+export const ORGANIZATION_FLAG = { '--organization': { placeholder: 'ID', doc: 'Only of this organisation.' } }
+export const LIMIT_FLAG = { '--limit': { placeholder: 'N', doc: 'Show at most N, the newest. (default: 50)' } }
+export const LIST_FLAGS = { ...JSON_FLAG, ...WEBSITE_FLAG, ...LIMIT_FLAG }
+export const FOLLOW_FLAG = { '--follow': { placeholder: null, doc: 'Keep running and show new ones as they arrive.' } }
 
 /** Of `whence report`. */
 export const REPORT_FLAGS = {

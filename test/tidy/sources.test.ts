@@ -44,6 +44,7 @@ const RUNTIME_FILES = [
   'settings/parse.ts',
   'settings/people.ts',
   'settings/provider-urls.ts',
+  'settings/setting-groups.ts',
   'settings/settings.ts',
   'settings/table.ts',
   'settings/tool-flags.ts',
