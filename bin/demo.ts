@@ -35,7 +35,7 @@ async function runDemo(): Promise<number> {
   const lifecycle = createLifecycle({ logger, stopDeadlineMs: STOP_MS, signals: process, exit })
   let code = 1
   try {
-    code = (await show(lifecycle)) ? 0 : 1
+    code = (await showJourney(lifecycle)) ? 0 : 1
     if (code !== 0) writeLine('\nThe demo failed: see above.')
   } catch (error) {
     writeLine(`\n${error instanceof Error ? error.message : String(error)}`)
@@ -46,7 +46,7 @@ async function runDemo(): Promise<number> {
 }
 
 /** All three steps, for two installs. True if both installs were matched and delivered. */
-async function show(lifecycle: Lifecycle): Promise<boolean> {
+async function showJourney(lifecycle: Lifecycle): Promise<boolean> {
   writeLine('Whence demo: a visit in a real browser becomes a matched install. Everything stays on this machine.')
   const chromium = await findChromium(process.env)
   await access(SDK).catch(() => {

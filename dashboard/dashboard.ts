@@ -24,7 +24,7 @@ import type { InvitationParts } from './people/invitations.ts'
 import type { Mailer } from './mail/mailer.ts'
 import { createPost, type Post } from './mail/post.ts'
 import { writeInvitation } from './people/invitation-letter.ts'
-import { createScope, type ReadParts } from './reads/scope.ts'
+import { createReadScope, type ReadParts } from './reads/scope.ts'
 import { ROUTES } from './routes.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { writeSignIn } from './sign-in/mail-link.ts'
@@ -62,7 +62,7 @@ interface DashboardParts extends Shared {
   }
 }
 
-interface LetterParts extends Pick<
+interface LetterPostParts extends Pick<
   DashboardParts,
   'hotState' | 'directory' | 'writer' | 'baseUrl' | 'nowMs' | 'logger'
 > {
@@ -75,7 +75,7 @@ interface LetterParts extends Pick<
 }
 
 /** Writes and sends the letters that the dashboard has put on the log. */
-export function createLetterPost(parts: LetterParts): Post {
+export function createLetterPost(parts: LetterPostParts): Post {
   const writers = {
     'sign-in': writeSignIn({ ...parts, hash: parts.keys.signInHash }),
     invitation: writeInvitation(parts),
@@ -86,7 +86,7 @@ export function createLetterPost(parts: LetterParts): Post {
 
 export function createDashboard(parts: DashboardParts): Serve {
   const sessions = createSessions({ ...parts, personId: parts.keys.personId })
-  const scope = createScope(parts)
+  const scope = createReadScope(parts)
   const reading = {
     ...{ ...parts, scope, cursors: createCursors(parts.keys.cursorMac) },
     clock: { elapsedMs: () => performance.now() },

@@ -164,3 +164,8 @@ export interface Refusal {
 export function refuse(code: ErrorCode, extra?: Readonly<Record<string, unknown>>): Refusal {
   return extra === undefined ? { kind: 'refused', code } : { kind: 'refused', code, extra }
 }
+
+/** For one field, named by a JSON pointer. */
+export function refuseField(field: string, message: string): Refusal {
+  return refuse('invalid_field', { field, message })
+}

@@ -1,29 +1,13 @@
 /** Bundles the dashboard's pages into `pages/dist`: hashed files, each compressed once, and a manifest of them. */
 
-import { createHash } from 'node:crypto'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { brotliCompressSync, constants } from 'node:zlib'
 
 import { build, type OutputFile } from 'esbuild'
 
-/** One file of the bundle; it is served below `/assets/` by its name, for ever. */
-export interface BuiltAsset {
-  readonly name: string
-  readonly contentType: string
-  /** For the `integrity` attribute. */
-  readonly integrity: string
-  readonly bytes: number
-  readonly brotliBytes: number
-}
-
-export interface PagesManifest {
-  readonly script: string
-  readonly style: string
-  /** What the script imports at once, so that a browser asks for all of it together. */
-  readonly preload: readonly string[]
-  readonly assets: readonly BuiltAsset[]
-}
+import { sha256Integrity } from '../common/digest.ts'
+import type { BuiltAsset, PagesManifest } from '../common/pages-manifest.ts'
 
 const SOURCE = import.meta.dirname
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -66,7 +50,7 @@ async function writeAsset(folder: string, { path, contents }: OutputFile): Promi
   return {
     name,
     contentType: CONTENT_TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream',
-    integrity: `sha256-${createHash('sha256').update(contents).digest('base64')}`,
+    integrity: sha256Integrity(contents),
     bytes: contents.byteLength,
     brotliBytes: compressed.byteLength,
   }

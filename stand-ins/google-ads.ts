@@ -54,7 +54,7 @@ export function startGoogleAdsStandIn(options: GoogleAdsOptions): Promise<StandI
     const address = `${request.method} ${request.url.pathname}`
     const isIngest = address === 'POST /v1/events:ingest'
     if (!isIngest && address !== 'GET /v1/requestStatus:retrieve') return null
-    const key = isIngest ? accountOf(request) : 'status'
+    const key = isIngest ? operatingAccountOf(request) : 'status'
     const token = /^Bearer (.+)$/.exec(request.headers['authorization'] ?? '')?.[1] ?? ''
     if (!guard.isToken(token, key))
       return googleRefusal(key, 401, 'UNAUTHENTICATED', { reason: 'ACCESS_TOKEN_INVALID' })
@@ -114,7 +114,7 @@ function judgeStatus(
   return { key: 'status', messages: [], status: 200, body: { requestStatusPerDestination: [row] } }
 }
 
-function accountOf(request: SimulatedRequest): string {
+function operatingAccountOf(request: SimulatedRequest): string {
   const account = jsonList(parsed(request.body)?.['destinations'])[0]?.['operatingAccount']
   const id = isJson(account) ? account['accountId'] : ''
   return isText(id) ? id : ''

@@ -1,10 +1,9 @@
 /** Checks bodies against their schemas and reports the wrong field, without repeating its value. */
 
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
-import type { Refusal } from '../../domain/errors.ts'
 import { KNOWN_MEMBERS } from '../../domain/collection/schemas.ts'
+import { refuseField, type Refusal } from '../../domain/errors.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
-import { invalidField } from '../../domain/collection/visit.ts'
 
 type Validator = (body: JsonObject) => Refusal | null
 
@@ -16,7 +15,7 @@ export function compileValidator(schema: object): Validator {
     if (validate(body)) return null
     // The last one is the outermost: for an alternative, the first would describe only one side.
     const error = validate.errors?.at(-1)
-    return error === undefined ? invalidField('', 'is not valid') : invalidField(pointerOf(error), messageOf(error))
+    return error === undefined ? refuseField('', 'is not valid') : refuseField(pointerOf(error), messageOf(error))
   }
 }
 

@@ -111,7 +111,7 @@ async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Acc
       const decided = await decideFirst(first, deps)
       // Kept beside the append: a failed append may still have been stored, and the next try must give the same answer.
       const kept = deps.hotState.keepInstall(ownClaim(claim, decided), JSON.stringify(decided))
-      await Promise.all([append(decided, first, parts), kept])
+      await Promise.all([acceptInstall(decided, first, parts), kept])
       return decided
     })
     await deps.hotState.settleInstall({
@@ -169,7 +169,7 @@ async function resolveEvent(first: FirstReport, path: PathChoice, deps: ApiDeps)
   return resolve({ ...known, installation: await lookUpInstallation(claim, deps, nowMs) })
 }
 
-async function append(
+async function acceptInstall(
   install: Install,
   { request, waitedMs }: FirstReport,
   { recorder }: PipelineParts,

@@ -18,14 +18,14 @@ export function health(deps: ApiDeps): RequestHandler {
       delivery: all,
       version: deps.options.version,
       catalog: { version: catalog.version, isComplete: deps.options.isCatalogComplete() },
-      event_log: stateOf(deps.eventLog.health()),
-      hot_state: stateOf(deps.hotState.health()),
-      facts: stateOf(deps.facts.health()),
+      event_log: flagsOf(deps.eventLog.health()),
+      hot_state: flagsOf(deps.hotState.health()),
+      facts: flagsOf(deps.facts.health()),
     })
   }
 }
 
 /** The yes-or-no values of a part's health. Figures are only on the metrics port. */
-function stateOf(health: object): Readonly<Record<string, boolean>> {
+function flagsOf(health: object): Readonly<Record<string, boolean>> {
   return Object.fromEntries(Object.entries(health).filter(([, value]) => typeof value === 'boolean'))
 }

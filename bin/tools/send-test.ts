@@ -116,12 +116,12 @@ function reportText(report: SendTestReport): string {
     responseStatus === 0 ? '' : `HTTP ${responseStatus} after ${durationText(durationMs)}${words(report)}`
   const lines = [
     `${destination} of ${website} (${provider}, mode ${mode}): ${VERDICT_TEXTS[report.verdict]}`,
-    line('outcome', code === '' || code === outcome ? outcome : `${outcome} (${code})`),
-    line('how', report.facility),
-    line('event', report.eventId),
-    line('sent to', report.requestUrl),
-    line('answer', answered),
-    line('next', report.nextStep),
+    labelledLine('outcome', code === '' || code === outcome ? outcome : `${outcome} (${code})`),
+    labelledLine('how', report.facility),
+    labelledLine('event', report.eventId),
+    labelledLine('sent to', report.requestUrl),
+    labelledLine('answer', answered),
+    labelledLine('next', report.nextStep),
   ]
   return lines
     .filter((text) => text !== '')
@@ -134,7 +134,7 @@ function words({ responseBody }: SendTestReport): string {
   return text === '' ? '' : `: ${text.slice(0, SHOWN_CHARS)}`
 }
 
-function line(label: string, text: string): string {
+function labelledLine(label: string, text: string): string {
   return text === '' ? '' : `  ${label.padEnd(8)} ${text}`
 }
 

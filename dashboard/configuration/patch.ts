@@ -1,5 +1,6 @@
 /** What to change in Git, or with kubectl, if the dashboard may not: ready to be copied. */
 
+import type { JsonObject } from '../../domain/strict-json.ts'
 import { shellQuoted } from '../../common/shell.ts'
 import { RESOURCE_API_VERSION } from '../../domain/resources/resources.ts'
 import { isSame } from '../../domain/resources/field-owners.ts'
@@ -12,8 +13,6 @@ interface CopiedPatch {
   /** A line for a POSIX shell. */
   readonly kubectl: string
 }
-
-type Fields = Readonly<Record<string, unknown>>
 
 export function copiedPatch(stored: StoredObject, wanted: WrittenObject['spec']): CopiedPatch {
   const { kind, namespace, name } = stored
@@ -28,7 +27,7 @@ export function copiedPatch(stored: StoredObject, wanted: WrittenObject['spec'])
 }
 
 /** JSON Merge Patch (RFC 7386): null takes a field away. */
-function mergePatch(before: Fields, after: Fields): Fields {
+function mergePatch(before: JsonObject, after: JsonObject): JsonObject {
   const gone = Object.keys(before).filter((name) => !Object.hasOwn(after, name))
   const changed = Object.entries(after).flatMap(([name, value]): [string, unknown][] => {
     const was = before[name]
@@ -38,6 +37,6 @@ function mergePatch(before: Fields, after: Fields): Fields {
   return Object.fromEntries<unknown>([...gone.map((name): [string, unknown] => [name, null]), ...changed])
 }
 
-function isFields(value: unknown): value is Fields {
+function isFields(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

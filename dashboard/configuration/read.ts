@@ -14,7 +14,7 @@ export interface ObjectReadParts {
 
 export function listResources({ inventory }: ObjectReadParts): Handler {
   return async (call) => {
-    const kind = kindOf(call)
+    const kind = requestedKind(call)
     if (kind === null) return refuse('not_found')
     const { organization, role } = scopeOf(call)
     return answer({ resources: inventory.list(kind, organization.id).map((object) => shownInList(object, role)) })
@@ -30,13 +30,13 @@ export function readResource({ inventory, writer }: ObjectReadParts): Handler {
   }
 }
 
-export function kindOf({ params }: Call): ResourceKind | null {
+export function requestedKind({ params }: Call): ResourceKind | null {
   return RESOURCE_KINDS.find((kind) => kind === params['kind']) ?? null
 }
 
 /** The object that the path names; null if it does not belong to the organisation of the path. */
 export function ownRefOf(call: Call, inventory: Inventory): (ResourceAddress & { readonly kind: ResourceKind }) | null {
-  const kind = kindOf(call)
+  const kind = requestedKind(call)
   const { namespace = '', name = '' } = call.params
   const { organization } = scopeOf(call)
   if (kind === null) return null

@@ -3,7 +3,7 @@
  * read one here again. In a cluster one goes with the object that it was made for.
  */
 
-import { refuse } from '../../domain/errors.ts'
+import { refuse, refuseField } from '../../domain/errors.ts'
 import { answer, optionalText, scopeOf, type Handler } from '../http/call.ts'
 import type { Inventory } from '../resources/inventory.ts'
 import type { ResourceWriter } from '../resources/writer.ts'
@@ -21,19 +21,17 @@ export function createSecret({ inventory, writer, randomness }: SecretParts): Ha
   return async (call) => {
     const { organization } = scopeOf(call)
     const { namespace, tenant = null } = organization
-    const owner = ownerOf(optionalText(call, 'destination'), optionalText(call, 'logStream'), namespace)
+    const owner = secretOwner(optionalText(call, 'destination'), optionalText(call, 'logStream'), namespace)
     if (owner !== null && inventory.organizationOf(owner) !== organization.id) return refuse('not_found')
     const values = call.body['values'] as Readonly<Record<string, string>>
     const secret = { namespace, name: randomName('Secret', randomness), values, tenant, owner }
     const outcome = await writer.createSecret(secret)
     if (outcome.kind === 'written') return answer({ name: secret.name, keys: Object.keys(values) }, { status: 201 })
-    return outcome.kind === 'refused'
-      ? refuse('invalid_field', { field: '/values', message: outcome.message })
-      : refuse('conflict')
+    return outcome.kind === 'refused' ? refuseField('/values', outcome.message) : refuse('conflict')
   }
 }
 
-function ownerOf(destination: string | null, logStream: string | null, namespace: string) {
+function secretOwner(destination: string | null, logStream: string | null, namespace: string) {
   if (destination !== null) return { kind: 'Destination', namespace, name: destination }
   return logStream === null ? null : { kind: 'LogStream', namespace, name: logStream }
 }

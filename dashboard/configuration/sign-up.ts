@@ -1,6 +1,6 @@
 /** A stranger's own organisation, if the service is open to strangers. It is a tenant: nothing of others can be reached from it. */
 
-import { refuse } from '../../domain/errors.ts'
+import { refuse, refuseField } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { refuseByPerson } from '../../domain/people/change-member.ts'
 import type { MemberIdentity } from '../../domain/people/member.ts'
@@ -43,7 +43,7 @@ export function signUp({ directory, writer, signUp: open, memberHash }: SignUpPa
       if (membersOf(directory, id).length > 0) continue
       const plan = { displayName: textField(call, 'displayName'), plan: 'Free', tenant: name, ...installation }
       const made = await writer.create({ kind: 'Organization', namespace, name, spec: plan })
-      if (made.kind === 'refused') return refuse('invalid_field', { field: '/displayName', message: made.message })
+      if (made.kind === 'refused') return refuseField('/displayName', made.message)
       const organization = { objectName: name, tenant: name }
       const spec = { ...memberSpec({ organization, identity, role: 'Owner', invitation: null }), ...installation }
       const joined = await writer.create({
@@ -52,13 +52,13 @@ export function signUp({ directory, writer, signUp: open, memberHash }: SignUpPa
         name: memberName(id, identity, memberHash),
         spec,
       })
-      return isThere(joined) ? answer({ id }, { status: 201 }) : refuse('conflict')
+      return existsNow(joined) ? answer({ id }, { status: 201 }) : refuse('conflict')
     }
     return refuse('person_limit')
   }
 }
 
 /** Of several requests at once, one has made it. */
-function isThere({ kind }: WriteOutcome): boolean {
+function existsNow({ kind }: WriteOutcome): boolean {
   return kind === 'written' || kind === 'conflict'
 }

@@ -4,7 +4,7 @@
  */
 
 import type { CatalogProblem } from '../../domain/catalog.ts'
-import { refuse, type Refusal } from '../../domain/errors.ts'
+import { refuse, refuseField, type Refusal } from '../../domain/errors.ts'
 import { changedByText } from '../../domain/people/changed-by.ts'
 import { refuseResourceChange, refuseWindow } from '../../domain/people/change-resource.ts'
 import { mayDo } from '../../domain/people/roles.ts'
@@ -28,7 +28,7 @@ import {
 import type { Inventory } from '../resources/inventory.ts'
 import type { StoredObject, WriteManner, WriteOutcome, WrittenObject } from '../resources/writer.ts'
 import { copiedPatch } from './patch.ts'
-import { kindOf, ownRefOf, type ObjectReadParts } from './read.ts'
+import { requestedKind, ownRefOf, type ObjectReadParts } from './read.ts'
 import { randomName } from './random-name.ts'
 import { shownAlone } from './shown.ts'
 
@@ -39,11 +39,11 @@ export interface WriteParts extends ObjectReadParts {
 }
 
 type Spec = WrittenObject['spec']
-type Wanted = WrittenObject & { readonly kind: ResourceKind }
+type WantedObject = WrittenObject & { readonly kind: ResourceKind }
 
 export function createResource(parts: WriteParts): Handler {
   return async (call) => {
-    const kind = kindOf(call)
+    const kind = requestedKind(call)
     if (kind === null) return refuse('not_found')
     const { role } = scopeOf(call)
     const object = newObject(call, kind, parts)
@@ -99,13 +99,13 @@ export function removeResource(parts: WriteParts): Handler {
   }
 }
 
-interface Expected {
+interface ExpectedObject {
   readonly ref: { readonly kind: ResourceKind; readonly namespace: string; readonly name: string }
   readonly stored: StoredObject
 }
 
 /** The stored object, if it belongs to the organisation and is the one that the request has seen. */
-async function expected(call: Call, { inventory, writer }: ObjectReadParts): Promise<Expected | Refusal> {
+async function expected(call: Call, { inventory, writer }: ObjectReadParts): Promise<ExpectedObject | Refusal> {
   const ref = ownRefOf(call, inventory)
   const stored = ref === null ? null : await writer.read(ref)
   if (ref === null || stored === null) return refuse('not_found')
@@ -118,19 +118,19 @@ function conflict(given: string, { version, spec }: StoredObject): Refusal {
 }
 
 /** Whose it is follows from the path, and nobody can say otherwise. Objects of tenants have random names. */
-function newObject(call: Call, kind: ResourceKind, parts: WriteParts): Wanted | Refusal {
+function newObject(call: Call, kind: ResourceKind, parts: WriteParts): WantedObject | Refusal {
   const { namespace, tenant } = scopeOf(call).organization
   const given = (call.body['spec'] ?? {}) as JsonObject
   const asked = optionalText(call, 'name')
-  if (tenant !== undefined && asked !== null) return fault('/name', 'is given by the service')
+  if (tenant !== undefined && asked !== null) return refuseField('/name', 'is given by the service')
   if (tenant !== undefined && kind === 'Website' && given['id'] !== undefined) {
-    return fault('/spec/id', 'is given by the service')
+    return refuseField('/spec/id', 'is given by the service')
   }
   const forced = forcedFields(call, kind, parts)
   const other = ['organizationRef', 'tenant', 'installation'].find(
     (name) => given[name] !== undefined && !isSame(given[name], forced[name]),
   )
-  if (other !== undefined) return fault(`/spec/${other}`, 'follows from the organisation')
+  if (other !== undefined) return refuseField(`/spec/${other}`, 'follows from the organisation')
   return { kind, namespace, name: asked ?? randomName(kind, parts.randomness), spec: { ...given, ...forced } }
 }
 
@@ -145,7 +145,11 @@ function forcedFields(call: Call, kind: ResourceKind, { inventory }: ObjectReadP
 }
 
 /** Deliveries go from websites of the organisation alone. */
-function refuseForeignWebsite(call: Call, { kind, namespace, spec }: Wanted, inventory: Inventory): Refusal | null {
+function refuseForeignWebsite(
+  call: Call,
+  { kind, namespace, spec }: WantedObject,
+  inventory: Inventory,
+): Refusal | null {
   if (kind !== 'Destination') return null
   const ref = spec['websiteRef'] as { readonly name?: unknown; readonly namespace?: unknown } | undefined
   if (typeof ref?.name !== 'string') return null
@@ -155,7 +159,7 @@ function refuseForeignWebsite(call: Call, { kind, namespace, spec }: Wanted, inv
     namespace: typeof ref.namespace === 'string' ? ref.namespace : namespace,
   }
   if (inventory.organizationOf(place) === scopeOf(call).organization.id) return null
-  return fault('/spec/websiteRef/name', `there is no Website ${ref.name} in the organisation`)
+  return refuseField('/spec/websiteRef/name', `there is no Website ${ref.name} in the organisation`)
 }
 
 function mannerOf(call: Call, { changeHash }: WriteParts): WriteManner {
@@ -171,7 +175,7 @@ function mannerOf(call: Call, { changeHash }: WriteParts): WriteManner {
 
 interface Done {
   readonly call: Call
-  readonly object: Wanted
+  readonly object: WantedObject
   readonly outcome: WriteOutcome
   readonly warnings: readonly CatalogProblem[]
   readonly stored: StoredObject | null
@@ -209,10 +213,10 @@ function refusedBy(outcome: WriteOutcome, before: StoredObject | null, wanted: S
   }
 }
 
-type Finding = Pick<CatalogProblem, 'field' | 'message' | 'plan'> & { readonly reason: string }
+type ChangeProblem = Pick<CatalogProblem, 'field' | 'message' | 'plan'> & { readonly reason: string }
 
 /** Of several, what the plan does not allow is said first: nothing else could mend it. */
-function refusalOf(findings: readonly Finding[]): Refusal | null {
+function refusalOf(findings: readonly ChangeProblem[]): Refusal | null {
   const told = findings.find(({ plan }) => plan !== undefined) ?? findings[0]
   if (told === undefined) return null
   const { reason, field, message, plan } = told
@@ -222,8 +226,4 @@ function refusalOf(findings: readonly Finding[]): Refusal | null {
 
 function shownProblem({ object, reason, field, message }: CatalogProblem): object {
   return { object, reason, field, message }
-}
-
-function fault(field: string, message: string): Refusal {
-  return refuse('invalid_field', { field, message })
 }

@@ -7,13 +7,13 @@ import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
 /** Resolves once it cannot be lost any more. Rejects with `LogUnavailable`. */
 export type NoteActivity = (entry: Omit<ActivityRecord, 'v' | 'kind' | 'id' | 'atMs'>) => Promise<void>
 
-interface ActivityParts {
+interface NotingParts {
   readonly eventLog: Pick<EventLog, 'append'>
   readonly randomness: Randomness
   readonly nowMs: () => number
 }
 
-export function createActivity({ eventLog, randomness, nowMs }: ActivityParts): NoteActivity {
+export function createActivity({ eventLog, randomness, nowMs }: NotingParts): NoteActivity {
   return async (entry) => {
     const atMs = nowMs()
     const id = timeOrderedId(randomness, atMs)

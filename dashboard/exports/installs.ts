@@ -8,12 +8,12 @@ import { checkMayGoOn, type Download } from './download.ts'
 
 const PAGE_ROWS = 5_000
 
-const timeText = (ms: number): string => new Date(ms).toISOString()
+const isoTime = (ms: number): string => new Date(ms).toISOString()
 
-type Cell = (row: SourcedInstall) => string | number | null
+type CellOf = (row: SourcedInstall) => string | number | null
 
-const COLUMNS: Readonly<Record<string, Cell>> = {
-  received_at: ({ install }) => timeText(install.received_at_ms),
+const COLUMNS: Readonly<Record<string, CellOf>> = {
+  received_at: ({ install }) => isoTime(install.received_at_ms),
   website: ({ install }) => install.website,
   event_id: ({ install }) => install.event_id,
   event_type: ({ install }) => install.event_type,
@@ -27,7 +27,7 @@ const COLUMNS: Readonly<Record<string, Cell>> = {
   candidate_count: ({ install }) => install.candidate_count,
   reason: ({ install }) => install.reason,
   visit_id: ({ install }) => install.visit_id,
-  visit_at: ({ install }) => (install.visit_issued_at_ms === null ? null : timeText(install.visit_issued_at_ms)),
+  visit_at: ({ install }) => (install.visit_issued_at_ms === null ? null : isoTime(install.visit_issued_at_ms)),
   page_url: ({ visit }) => visit?.page_url ?? null,
   referrer: ({ visit }) => visit?.source_referrer ?? null,
   utm_source: ({ visit }) => visit?.utm_source ?? null,

@@ -10,7 +10,7 @@ import { checkMayGoOn, type Download } from './download.ts'
 /** Keyset pages: none takes long, and look-ups of requests come between them. */
 const PAGE_ROWS = 2_000
 
-export type LogFormat = 'ndjson' | 'text'
+export type LogExportFormat = 'ndjson' | 'text'
 
 /** How a download ended: the last line says it, so that one that was cut is noticed. */
 interface LogTrailer {
@@ -23,7 +23,7 @@ interface LogTrailer {
 
 interface LogExport extends Download {
   readonly question: LogQuestion
-  readonly format: LogFormat
+  readonly format: LogExportFormat
   readonly cursors: Cursors
   readonly clock: PageClock
 }
@@ -39,7 +39,7 @@ export async function* exportLogs(wanted: LogExport): AsyncGenerator<string> {
     const { rows, next } = await readLogPage(reads, question, clock)
     let text = ''
     for (const row of rows) {
-      const line = format === 'ndjson' ? `${JSON.stringify(lineOf(row))}\n` : textLine(row)
+      const line = format === 'ndjson' ? `${JSON.stringify(lineOf(row))}\n` : logTextLine(row)
       bytes += Buffer.byteLength(line)
       const truncated = records >= LIMITS.logExportRecords ? 'records' : bytes > LIMITS.logExportBytes ? 'bytes' : null
       if (truncated !== null) return void (yield text + end(truncated))
@@ -54,7 +54,7 @@ export async function* exportLogs(wanted: LogExport): AsyncGenerator<string> {
   yield end(null)
 }
 
-function textLine(row: LogLineRow): string {
+function logTextLine(row: LogLineRow): string {
   const at = new Date(row.at_ms).toISOString()
   return `${[at, row.status, row.method, row.path, row.code || '-', row.bytes, row.id].join(' ')}\n`
 }

@@ -10,13 +10,13 @@ import { logExportHit, refuseByRate } from '../http/limits.ts'
 import type { RouteRow } from '../http/route.ts'
 import { installFilters, installPeriod } from '../installs/list.ts'
 import { INSTALL_LIST_SCHEMA } from '../installs/routes.ts'
-import { refuseCursor, type Cursors } from '../logs/cursor.ts'
+import { CURSOR_PARAMETER, refuseCursor, type Cursors } from '../logs/cursor.ts'
 import { LOG_LIST_SCHEMA } from '../logs/filters.ts'
-import { CURSOR_PARAMETER, logQuestion } from '../logs/list.ts'
+import { logQuestion } from '../logs/list.ts'
 import type { PageClock } from '../logs/pages.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import { exportInstalls } from './installs.ts'
-import { exportLogs, type LogFormat } from './logs.ts'
+import { exportLogs, type LogExportFormat } from './logs.ts'
 
 const ORGANIZATION = '/api/organizations/:organization'
 
@@ -56,14 +56,12 @@ export function exportHandlers(parts: ExportParts): HandlersOf<typeof EXPORT_ROU
 
 function downloadLogs(parts: ExportParts): Handler {
   const { scope, hotState, cursors, clock } = parts
-  return async (call) => {
-    const reads = scope(call)
-    if ('code' in reads) return reads
+  return scope(async (reads, call) => {
     const question = logQuestion(call, reads, { cursors, limit: 0 })
     if (question === null) return refuseCursor()
     const limited = await refuseByRate([logExportHit(reads.organization.id)], hotState)
     if (limited !== null) return limited
-    const format: LogFormat = call.queryValues['format'] === 'text' ? 'text' : 'ndjson'
+    const format: LogExportFormat = call.queryValues['format'] === 'text' ? 'text' : 'ndjson'
     const counted = { rows: 0 }
     const chunks = exportLogs({
       ...{ reads, question, format, cursors, clock, mayGoOn: () => parts.stillAllowed(call, 'Member') },
@@ -72,13 +70,11 @@ function downloadLogs(parts: ExportParts): Handler {
     const name = format === 'ndjson' ? 'logs.ndjson' : 'logs.log'
     const contentType = format === 'ndjson' ? 'application/x-ndjson' : 'text/plain; charset=utf-8'
     return download({ name, contentType, chunks: noted(parts, call, counted, chunks) })
-  }
+  })
 }
 
 function downloadInstalls(parts: ExportParts): Handler {
-  return async (call) => {
-    const reads = parts.scope(call)
-    if ('code' in reads) return reads
+  return parts.scope(async (reads, call) => {
     const counted = { rows: 0 }
     const chunks = exportInstalls({
       ...{ reads, filters: installFilters(call.queryValues), ...installPeriod(call) },
@@ -88,7 +84,7 @@ function downloadInstalls(parts: ExportParts): Handler {
     })
     const contentType = 'text/csv; charset=utf-8'
     return download({ name: 'installs.csv', contentType, chunks: noted(parts, call, counted, chunks) })
-  }
+  })
 }
 
 function download(file: Pick<StreamAnswer, 'contentType' | 'chunks'> & { readonly name: string }): StreamAnswer {

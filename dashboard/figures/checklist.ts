@@ -9,9 +9,7 @@ import { readFigures } from './read-figures.ts'
 const DAYS = 30
 
 export function readChecklist({ scope, keyIds }: FigureParts): Handler {
-  return async (call) => {
-    const reads = scope(call)
-    if ('code' in reads) return reads
+  return scope(async (reads, call) => {
     const untilMs = hourAfter(call.nowMs)
     const period = { sinceMs: untilMs - DAYS * DAY_MS, untilMs }
     const source = { reads, nowMs: call.nowMs, keyIds }
@@ -37,5 +35,5 @@ export function readChecklist({ scope, keyIds }: FigureParts): Handler {
         line('destination_live', destinations.filter(({ mode }) => mode === 'Live').length),
       ],
     })
-  }
+  })
 }

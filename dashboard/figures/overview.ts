@@ -5,9 +5,7 @@ import { answer, type Handler } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
 
 export function readOverview(scope: ReadScope): Handler {
-  return async (call) => {
-    const reads = scope(call)
-    if ('code' in reads) return reads
+  return scope(async (reads, call) => {
     const since = call.nowMs - DAY_MS
     const hours = await reads.run('visitsByHour', { since_ms: since, until_ms: call.nowMs + 1 })
     return answer({
@@ -15,5 +13,5 @@ export function readOverview(scope: ReadScope): Handler {
       websites: reads.websites.map(({ id, displayName }) => ({ id, displayName })),
       hours: hours.map(({ hour_ms: at, visits }) => ({ at, visits })),
     })
-  }
+  })
 }

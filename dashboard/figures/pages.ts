@@ -15,21 +15,19 @@ export interface FigureParts {
   readonly keyIds: readonly number[]
 }
 
-type Page = (source: FigureSource, period: FiguresPeriod, call: Call) => Promise<object>
+type FiguresPage = (source: FigureSource, period: FiguresPeriod, call: Call) => Promise<object>
 
 /** A handler that answers with what `page` makes of the period of the query. */
-export function figurePage({ scope, keyIds }: FigureParts, page: Page): Handler {
-  return async (call) => {
-    const reads = scope(call)
-    if ('code' in reads) return reads
+export function figurePage({ scope, keyIds }: FigureParts, page: FiguresPage): Handler {
+  return scope(async (reads, call) => {
     const period = periodOf(call)
-    if (isRefusal(period)) return period
+    if (isRefusedPeriod(period)) return period
     const source = { reads, nowMs: call.nowMs, keyIds }
     return answer({ since: period.sinceMs, until: period.untilMs, ...(await page(source, period, call)) })
-  }
+  })
 }
 
-function isRefusal(value: FiguresPeriod | Refusal): value is Refusal {
+function isRefusedPeriod(value: FiguresPeriod | Refusal): value is Refusal {
   return 'code' in value
 }
 
@@ -39,7 +37,7 @@ function periodBefore({ sinceMs, untilMs }: FiguresPeriod): FiguresPeriod {
 }
 
 /** Visits of the period with every step that each of them reached until now, beside the period before. */
-export const funnelPage: Page = async (source, period) => {
+export const funnelPage: FiguresPage = async (source, period) => {
   const figures = await readFigures(source, period, ['visits'])
   const before = await readFigures(source, periodBefore(period), ['visits'])
   const stepMs = period.untilMs - period.sinceMs <= 2 * DAY_MS ? HOUR_MS : DAY_MS
@@ -53,7 +51,7 @@ export const funnelPage: Page = async (source, period) => {
 }
 
 /** The funnel by source, medium, campaign, referrer or page, beside that of the period before. */
-export const sourcesPage: Page = async (source, period, { queryValues }) => {
+export const sourcesPage: FiguresPage = async (source, period, { queryValues }) => {
   const by = (queryValues['by'] ?? 'source') as Dimension
   const [now, then] = [
     await readFigures(source, period, ['visits', by]),
@@ -72,7 +70,7 @@ export const sourcesPage: Page = async (source, period, { queryValues }) => {
 const MATCH_DIMENSIONS = ['path', 'platform', 'policy', 'agent'] as const
 
 /** Install events by the hour in which they came: why are not all of them matched? And by whom: people or agents? */
-export const matchPage: Page = async (source, period) => {
+export const matchPage: FiguresPage = async (source, period) => {
   const wanted = ['installs', ...MATCH_DIMENSIONS, 'reason', 'time_to_install', 'agent_page', 'delivery'] as const
   const figures = await readFigures(source, period, wanted)
   const before = await readFigures(source, periodBefore(period), ['installs'])
@@ -100,9 +98,7 @@ export const matchPage: Page = async (source, period) => {
 
 /** Tracked events of this UTC month against the quota of the plan, by day. */
 export function usagePage({ scope, keyIds }: FigureParts): Handler {
-  return async (call) => {
-    const reads = scope(call)
-    if ('code' in reads) return reads
+  return scope(async (reads, call) => {
     const now = new Date(call.nowMs)
     const sinceMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth())
     const period = { sinceMs, untilMs: hourAfter(call.nowMs) }
@@ -121,5 +117,5 @@ export function usagePage({ scope, keyIds }: FigureParts): Handler {
     const { trackedEventsPerMonth: allowed, isCutOffOverQuota } = PLAN_LIMITS[reads.organization.plan]
     const steps = [...days].sort(([a], [b]) => a - b).map(([at, counts]) => ({ at, ...counts }))
     return answer({ plan: reads.organization.plan, since: sinceMs, used, allowed, isCutOffOverQuota, days: steps })
-  }
+  })
 }

@@ -1,7 +1,7 @@
 /** The period that a page of figures asks for: whole hours. */
 
 import { DAY_MS, hourAfter, hourOf } from '../../domain/durations.ts'
-import { refuse, type Refusal } from '../../domain/errors.ts'
+import { refuseField, type Refusal } from '../../domain/errors.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import type { Call } from '../http/call.ts'
 
@@ -22,9 +22,9 @@ export function periodOf({ queryValues, nowMs }: Call): FiguresPeriod | Refusal 
   const { since, until } = queryValues
   const end = hourAfter(Math.min(typeof until === 'number' ? until : nowMs, nowMs))
   const start = hourOf(typeof since === 'number' ? since : end - DEFAULT_DAYS * DAY_MS)
-  if (start >= end) return refuse('invalid_field', { field: '/since', message: 'must be before until and now' })
+  if (start >= end) return refuseField('/since', 'must be before until and now')
   if (end - start > MAX_DAYS * DAY_MS) {
-    return refuse('invalid_field', { field: '/since', message: `must be at most ${MAX_DAYS} days before until` })
+    return refuseField('/since', `must be at most ${MAX_DAYS} days before until`)
   }
   return { sinceMs: start, untilMs: end }
 }

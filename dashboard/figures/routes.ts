@@ -1,18 +1,15 @@
 /** Routes that answer with figures of an organisation; one request for each page. */
 
-import { LIMITS } from '../../domain/limits.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import type { HandlersOf } from '../http/call.ts'
+import { WEBSITE_PARAMETER } from '../http/parameters.ts'
 import type { RouteRow } from '../http/route.ts'
 import { readChecklist } from './checklist.ts'
 import { readOverview } from './overview.ts'
 import { figurePage, funnelPage, matchPage, sourcesPage, usagePage, type FigureParts } from './pages.ts'
 import { PERIOD_QUERY } from './period.ts'
 
-const website: JsonSchema = {
-  ...{ type: 'string', description: 'One website instead of all.' },
-  ...{ minLength: 1, maxLength: LIMITS.websiteIdChars },
-}
+const website = WEBSITE_PARAMETER
 const by: JsonSchema = {
   ...{ type: 'string', description: 'What to count by; source if absent.' },
   enum: ['source', 'medium', 'campaign', 'referrer', 'page'],

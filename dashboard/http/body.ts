@@ -3,7 +3,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 
-import { refuse, type Refusal } from '../../domain/errors.ts'
+import { refuse, refuseField, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { checkSchema, type JsonSchema } from '../../domain/schema/json-schema.ts'
 import { parseStrictJson, type JsonObject } from '../../domain/strict-json.ts'
@@ -20,7 +20,7 @@ export async function readObject(req: IncomingMessage, schema: JsonSchema): Prom
   const parsed = isUtf8(bytes) ? parseStrictJson(bytes.toString('utf8')) : null
   if (parsed === null) return refuse('invalid_json')
   const [finding] = checkSchema(schema, parsed)
-  if (finding !== undefined) return refuse('invalid_field', { field: finding.field, message: finding.message })
+  if (finding !== undefined) return refuseField(finding.field, finding.message)
   return { kind: 'object', value: parsed }
 }
 

@@ -1,6 +1,6 @@
 /** Reads the query of a request to the dashboard's API into typed values. */
 
-import { refuse, type Refusal } from '../../domain/errors.ts'
+import { refuseField, type Refusal } from '../../domain/errors.ts'
 import { checkSchema, objectSchema } from '../../domain/schema/json-schema.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import type { RouteRow } from './route.ts'
@@ -12,10 +12,10 @@ export function readQuery(query: URLSearchParams, { query: schema }: Pick<RouteR
   if (schema === undefined) return { kind: 'object', value: {} }
   const names = [...query.keys()]
   const twice = names.find((name, index) => names.indexOf(name) !== index)
-  if (twice !== undefined) return refuse('invalid_field', { field: `/${twice}`, message: 'comes twice' })
+  if (twice !== undefined) return refuseField(`/${twice}`, 'comes twice')
   const value = Object.fromEntries([...query].map(([name, text]) => [name, valueOf(text, schema[name]?.type)]))
   const [finding] = checkSchema(objectSchema(schema, []), value)
-  if (finding !== undefined) return refuse('invalid_field', { field: finding.field, message: finding.message })
+  if (finding !== undefined) return refuseField(finding.field, finding.message)
   return { kind: 'object', value }
 }
 

@@ -38,12 +38,12 @@ const LINE_CHARS = 512
 export function noteRefused(parts: RefusedParts): (refused: RefusedRequest) => void {
   const leftOut = (error: unknown): void => parts.logger.warn({ err: error }, 'a refusal was not recorded')
   return (refused) => {
-    append(parts, 'requests', requestOf(refused, parts)).catch(leftOut)
-    tell(refused, parts).catch(leftOut)
+    appendRecord(parts, 'requests', requestRecordOf(refused, parts)).catch(leftOut)
+    noteOnce(refused, parts).catch(leftOut)
   }
 }
 
-function append(
+function appendRecord(
   { eventLog }: RefusedParts,
   topic: 'requests' | 'activity',
   record: ActivityRecord | RequestRecord,
@@ -52,7 +52,7 @@ function append(
   return eventLog.append(topic, [{ key: recordKey('', id), value: encodeRecord(record) }])
 }
 
-function requestOf(
+function requestRecordOf(
   { organization, req, route, addressHash, durationMs }: RefusedRequest,
   { randomness, nowMs }: RefusedParts,
 ): RequestRecord {
@@ -64,22 +64,22 @@ function requestOf(
     request: {
       ...{ id: timeOrderedId(randomness, receivedAtMs), receivedAtMs, durationMs, website: '' },
       ...{ organization: organization.id, method: req.method ?? '', path: route, status: STATUS, code: 'rate_limited' },
-      ...{ origin: line(req.headers.origin), userAgent: line(req.headers['user-agent']), addressHash },
+      ...{ origin: clipped(req.headers.origin), userAgent: clipped(req.headers['user-agent']), addressHash },
       ...{ body: '', bodyForm: 'none', bodyBytes: 0, isRedacted: false },
       logRetentionDays: organization.logRetentionDays,
     },
   }
 }
 
-function line(text = ''): string {
+function clipped(text = ''): string {
   return text.toWellFormed().slice(0, LINE_CHARS)
 }
 
-async function tell({ organization, rule, addressHash }: RefusedRequest, parts: RefusedParts): Promise<void> {
+async function noteOnce({ organization, rule, addressHash }: RefusedRequest, parts: RefusedParts): Promise<void> {
   const told = { key: `told:${rule}:${organization.id}:${addressHash}`, limit: 1, windowS: WINDOW_S }
   if ((await parts.hotState.countHits([told])).kind !== 'counted') return
   const atMs = parts.nowMs()
-  await append(parts, 'activity', {
+  await appendRecord(parts, 'activity', {
     ...{ v: 1, kind: 'activity', id: timeOrderedId(parts.randomness, atMs), atMs, organization: organization.id },
     ...{ website: '', type: 'rate_limit_reached', subject: rule },
     message: `The rate limit "${rule}" was reached.`,

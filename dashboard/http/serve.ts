@@ -75,9 +75,9 @@ interface Served extends Requested {
   readonly signal: AbortSignal
 }
 
-type Parts = ServeParts & { readonly cookies: CookieRules }
+type ServingParts = ServeParts & { readonly cookies: CookieRules }
 
-async function respond(request: Requested, res: ServerResponse, parts: Parts): Promise<void> {
+async function respond(request: Requested, res: ServerResponse, parts: ServingParts): Promise<void> {
   const startedMs = performance.now()
   const { method = '' } = request.req
   const found = findRoute(request, parts.routes)
@@ -114,7 +114,7 @@ interface NotedRefusal {
 }
 
 /** Of an organisation that the person belongs to; what strangers ask for is nobody's. */
-async function note({ request, found, rule, durationMs }: NotedRefusal, parts: Parts): Promise<void> {
+async function note({ request, found, rule, durationMs }: NotedRefusal, parts: ServingParts): Promise<void> {
   if (!('route' in found) || found.params['organization'] === undefined) return
   const { req } = request
   const session = await readSession(req.headers.cookie, parts).catch(() => null)
@@ -152,7 +152,7 @@ function findRoute({ req, path }: Requested, routes: readonly Route[]): RouteMat
 }
 
 /** Null if the client disconnected. */
-async function handleRequest(request: Served, found: RouteMatch, parts: Parts): Promise<HandlerOutcome | null> {
+async function handleRequest(request: Served, found: RouteMatch, parts: ServingParts): Promise<HandlerOutcome | null> {
   if ('allow' in found) return refuse('method_not_allowed')
   if ('unknown' in found) return refuse('not_found')
   const { route, params } = found
@@ -175,18 +175,18 @@ async function handleRequest(request: Served, found: RouteMatch, parts: Parts): 
     ...{ params, query: request.query, body: body.value, addressHash, session, scope },
     ...{ queryValues: query.value, signal: request.signal },
     browser: parts.cookies.read(headers.cookie, 'browser'),
-    ifMatch: versionIn(headers['if-match']),
+    ifMatch: entityTagIn(headers['if-match']),
   }
   return route.handle(call)
 }
 
-async function readSession(cookies: string | undefined, parts: Parts): Promise<Session | null> {
+async function readSession(cookies: string | undefined, parts: ServingParts): Promise<Session | null> {
   const cookie = parts.cookies.read(cookies, 'session')
   return cookie === null ? null : parts.sessions.read(cookie)
 }
 
 /** Of the form that our own ETags have; whatever else names no version. */
-function versionIn(header: string | undefined): string | null {
+function entityTagIn(header: string | undefined): string | null {
   return /^(?:W\/)?"([\w-]{1,128})"$/.exec(header ?? '')?.[1] ?? null
 }
 

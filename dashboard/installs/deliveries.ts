@@ -6,15 +6,14 @@ import { LIMITS } from '../../domain/limits.ts'
 import { objectSchema } from '../../domain/schema/json-schema.ts'
 import type { NoteActivity } from '../events/activity.ts'
 import { answer, optionalText, sessionOf, textField, type Handler } from '../http/call.ts'
+import { textParameter } from '../http/parameters.ts'
 import type { ReadScope } from '../reads/scope.ts'
 
 const DEFAULT_PERIOD_MS = 7 * DAY_MS
 const LONGEST_PERIOD_MS = 90 * DAY_MS
 
 export function readDeliveries(scope: ReadScope): Handler {
-  return async (call) => {
-    const reads = scope(call)
-    if ('code' in reads) return reads
+  return scope(async (reads, call) => {
     const { since, until } = call.queryValues
     const untilMs = typeof until === 'number' ? Math.min(until, call.nowMs) : call.nowMs
     const wantedMs = typeof since === 'number' ? since : untilMs - DEFAULT_PERIOD_MS
@@ -24,7 +23,7 @@ export function readDeliveries(scope: ReadScope): Handler {
       all.map(({ id, displayName, provider, mode }) => ({ website, id, displayName, provider, mode })),
     )
     return answer({ since: sinceMs, until: untilMs, destinations, groups })
-  }
+  })
 }
 
 interface DeadLetterQuery {
@@ -42,14 +41,11 @@ export type ReplayDeliveries = (
 /** Enough for a person; operators have `whence replay --all`. */
 const MOST_REPLAYED = 50
 
-const id = (description: string, maxLength: number) =>
-  ({ type: 'string', description, minLength: 1, maxLength }) as const
-
 export const REPLAY_SCHEMA = objectSchema(
   {
-    website: id('The website.', LIMITS.websiteIdChars),
-    destination: id('One destination instead of all.', LIMITS.groupChars),
-    job: id('One delivery, by its job ID.', LIMITS.idChars.max),
+    website: textParameter('The website.', LIMITS.websiteIdChars),
+    destination: textParameter('One destination instead of all.', LIMITS.groupChars),
+    job: textParameter('One delivery, by its job ID.', LIMITS.idChars.max),
   },
   ['website'],
 )
@@ -62,9 +58,7 @@ interface ReplayParts {
 
 /** At most 50 at a time: the answer says whether there may be more. */
 export function replayFailed({ scope, replayDeliveries, noteActivity }: ReplayParts): Handler {
-  return async (call) => {
-    const reads = scope(call)
-    if ('code' in reads) return reads
+  return scope(async (reads, call) => {
     const website = textField(call, 'website')
     if (!reads.websites.some((each) => each.id === website)) return refuse('not_found')
     const [destination, jobId] = [optionalText(call, 'destination'), optionalText(call, 'job')]
@@ -81,5 +75,5 @@ export function replayFailed({ scope, replayDeliveries, noteActivity }: ReplayPa
         message: `${replayed} failed deliveries were sent again.`,
       })
     return answer({ replayed, refused, mayHaveMore: replayed + refused >= MOST_REPLAYED })
-  }
+  })
 }

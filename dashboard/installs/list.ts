@@ -97,9 +97,7 @@ export function installPeriod({ queryValues, nowMs }: Call): { readonly sinceMs:
 }
 
 export function listInstalls(scope: ReadScope, cursors: Cursors): Handler {
-  return async (call) => {
-    const reads = scope(call)
-    if ('code' in reads) return reads
+  return scope(async (reads, call) => {
     const list = `installs\0${reads.organization.id}`
     const { sinceMs, from: newest } = installPeriod(call)
     const { cursor } = call.queryValues
@@ -108,21 +106,19 @@ export function listInstalls(scope: ReadScope, cursors: Cursors): Handler {
     const filters = installFilters(call.queryValues)
     const page = await readInstallPage(reads, { filters, sinceMs, from, limit: LIMITS.logsPerPage })
     return answer({ installs: page.rows, next: page.next === null ? null : cursors.write(list, page.next) })
-  }
+  })
 }
 
 /** One event with its verdicts, visits, deliveries and attempts. Another organisation's is not there. */
 export function readInstall(scope: ReadScope, facts: Pick<Facts, 'run'>): Handler {
-  return async (call) => {
-    const reads = scope(call)
-    if ('code' in reads) return reads
+  return scope(async (reads, call) => {
     const { website = '', event: eventId = '' } = call.params
     if (!reads.websites.some(({ id }) => id === website)) return refuse('not_found')
     const key = { website, event_id: eventId }
     const { signal } = call
     const [install] = await facts.run('installByEvent', key, { signal })
     if (install === undefined || install.organization !== reads.organization.id) return refuse('not_found')
-    const visits = visitsOf(install)
+    const visits = visitIdsOf(install)
     const ids = { websites: visits.map(() => website), visit_ids: visits }
     return answer({
       install,
@@ -132,11 +128,11 @@ export function readInstall(scope: ReadScope, facts: Pick<Facts, 'run'>): Handle
       deliveries: await facts.run('deliveriesOfInstall', key, { signal }),
       attempts: await facts.run('attemptsOfInstall', key, { signal }),
     })
-  }
+  })
 }
 
 /** Every visit that was looked at, the chosen one among them. */
-function visitsOf({ verdicts, visit_id: chosen }: InstallRow): readonly string[] {
+function visitIdsOf({ verdicts, visit_id: chosen }: InstallRow): readonly string[] {
   const told = readJsonColumn<CandidateVerdict[]>(verdicts) ?? []
   const ids = told.flatMap(({ visitId }) => (visitId === null ? [] : [visitId]))
   return [...new Set(chosen === '' ? ids : [...ids, chosen])]

@@ -5,25 +5,16 @@ import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { NoteActivity } from '../events/activity.ts'
 import type { HandlersOf } from '../http/call.ts'
+import { PERIOD_PARAMETERS, textParameter, WEBSITE_PARAMETER } from '../http/parameters.ts'
 import type { RouteRow } from '../http/route.ts'
-import type { Cursors } from '../logs/cursor.ts'
-import { WEBSITE_PARAMETER } from '../logs/filters.ts'
-import { CURSOR_PARAMETER } from '../logs/list.ts'
+import { CURSOR_PARAMETER, type Cursors } from '../logs/cursor.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import { readDeliveries, REPLAY_SCHEMA, replayFailed, type ReplayDeliveries } from './deliveries.ts'
 import { listInstalls, readInstall } from './list.ts'
 
 const ORGANIZATION = '/api/organizations/:organization'
 
-const period = {
-  website: WEBSITE_PARAMETER,
-  since: { type: 'integer', description: 'Unix ms, inclusive.', minimum: 0 },
-  until: { type: 'integer', description: 'Unix ms, exclusive.', minimum: 0 },
-} as const satisfies Readonly<Record<string, JsonSchema>>
-
-const text = (description: string): JsonSchema => ({
-  ...{ type: 'string', description, minLength: 1, maxLength: LIMITS.clientHintChars },
-})
+const PERIOD_SCHEMA = { website: WEBSITE_PARAMETER, ...PERIOD_PARAMETERS }
 
 const maybeEmpty = (description: string, maxLength: number): JsonSchema => ({
   ...{ type: 'string', description, minLength: 0, maxLength },
@@ -33,7 +24,7 @@ const fromVisit = (what: string): JsonSchema =>
 
 /** Of the list of installs and of its export. */
 export const INSTALL_LIST_SCHEMA = {
-  ...period,
+  ...PERIOD_SCHEMA,
   resolution: {
     ...{ type: 'string', description: 'What was decided of it.' },
     enum: ['matched', 'unmatched', 'counted', 'pending'],
@@ -42,11 +33,11 @@ export const INSTALL_LIST_SCHEMA = {
     ...{ type: 'string', description: 'Which event it is.' },
     enum: ['install_started', 'install_completed', 'first_run'],
   },
-  path: text('Install path.'),
-  platform: text('Platform.'),
+  path: textParameter('Install path.', LIMITS.clientHintChars),
+  platform: textParameter('Platform.', LIMITS.clientHintChars),
   agent: maybeEmpty('Coding agent that ran it; empty: a person.', LIMITS.clientHintChars),
-  reason: text('Why it is unmatched.'),
-  policy: text('How its visit was chosen.'),
+  reason: textParameter('Why it is unmatched.', LIMITS.clientHintChars),
+  policy: textParameter('How its visit was chosen.', LIMITS.clientHintChars),
   source: fromVisit('utm_source'),
   medium: fromVisit('utm_medium'),
   campaign: fromVisit('utm_campaign'),
@@ -67,7 +58,7 @@ export const INSTALL_ROUTES = {
   deliveries: {
     ...{ method: 'GET', path: `${ORGANIZATION}/deliveries`, needs: 'Viewer', rate: 'read' },
     summary: 'Deliveries of a period by destination, status and reason.',
-    query: period,
+    query: PERIOD_SCHEMA,
   },
   replayDeliveries: {
     ...{ method: 'POST', path: `${ORGANIZATION}/deliveries/replay`, needs: 'Member', rate: 'write' },

@@ -4,8 +4,9 @@ import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import { answer, type Handler } from '../http/call.ts'
+import { textParameter } from '../http/parameters.ts'
 import type { ReadScope } from '../reads/scope.ts'
-import { refuseCursor, type Cursors } from './cursor.ts'
+import { CURSOR_PARAMETER, refuseCursor, type Cursors } from './cursor.ts'
 
 const TEXT_CHARS = 400
 
@@ -15,20 +16,18 @@ export const ACTIVITY_QUERY = {
     ...{ type: 'integer', description: 'Entries of the page.', minimum: 1, maximum: LIMITS.activityEntries.max },
     default: LIMITS.activityEntries.fallback,
   },
-  type: { type: 'string', description: 'Only of this type.', minLength: 1, maxLength: TEXT_CHARS },
-  object: { type: 'string', description: 'Only about this, as entries name it.', minLength: 1, maxLength: TEXT_CHARS },
-  cursor: { type: 'string', description: '`next` of the page before.', minLength: 1, maxLength: TEXT_CHARS },
+  type: textParameter('Only of this type.', TEXT_CHARS),
+  object: textParameter('Only about this, as entries name it.', TEXT_CHARS),
+  cursor: CURSOR_PARAMETER,
 } as const satisfies Record<string, JsonSchema>
 
-interface ActivityParts {
+interface ActivityListParts {
   readonly scope: ReadScope
   readonly cursors: Cursors
 }
 
-export function listActivity({ scope, cursors }: ActivityParts): Handler {
-  return async (call) => {
-    const reads = scope(call)
-    if ('code' in reads) return reads
+export function listActivity({ scope, cursors }: ActivityListParts): Handler {
+  return scope(async (reads, call) => {
     const { organization } = reads
     const { type, object, cursor, limit = LIMITS.activityEntries.fallback } = call.queryValues
     // A cursor of Logs is none of this list.
@@ -53,5 +52,5 @@ export function listActivity({ scope, cursors }: ActivityParts): Handler {
       })),
       next: hasMore ? cursors.write(list, { beforeMs: last.noticed_at_ms, beforeId: last.id }) : null,
     })
-  }
+  })
 }

@@ -1,12 +1,15 @@
 /** Where the next page of a list goes on, as a text that browsers hand back and cannot change. */
 
 import { decodeBase64url, encodeBase64url } from '../../domain/base64url.ts'
-import { refuse, type Refusal } from '../../domain/errors.ts'
+import { refuseField, type Refusal } from '../../domain/errors.ts'
 import type { LogPosition } from '../../domain/logs/walk.ts'
+import { textParameter } from '../http/parameters.ts'
 
 const MAC_CHARS = 32
 const SEPARATOR = '.'
 const MOST_CHARS = 400
+
+export const CURSOR_PARAMETER = textParameter('`next` of the page before.', MOST_CHARS)
 
 export interface Cursors {
   /** `list` says what is listed, so that a cursor of one list is none of another. */
@@ -17,7 +20,7 @@ export interface Cursors {
 
 /** For a cursor that `read` does not know. */
 export function refuseCursor(): Refusal {
-  return refuse('invalid_field', { field: '/cursor', message: 'is none that this list gave' })
+  return refuseField('/cursor', 'is none that this list gave')
 }
 
 export function createCursors(mac: (text: string) => string): Cursors {

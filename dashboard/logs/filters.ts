@@ -4,12 +4,8 @@ import { LIMITS } from '../../domain/limits.ts'
 import { referenceHash } from '../../domain/logs/references.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
-import type { LogFilters } from '../../ports/facts/pages/logs.ts'
-
-const text = (description: string, maxLength: number): JsonSchema => ({
-  ...{ type: 'string', description, minLength: 1, maxLength },
-})
-const moment = (description: string): JsonSchema => ({ type: 'integer', description, minimum: 0 })
+import type { LogPageFilters } from '../../ports/facts/pages/logs.ts'
+import { PERIOD_PARAMETERS, textParameter, WEBSITE_PARAMETER } from '../http/parameters.ts'
 
 const STATUS_CLASSES = ['none', '2xx', '3xx', '4xx', '5xx'] as const
 const REQUEST_KINDS = ['visit', 'activation', 'handoff', 'install', 'request'] as const
@@ -17,8 +13,6 @@ const REQUEST_KINDS = ['visit', 'activation', 'handoff', 'install', 'request'] a
 const ATTEMPT_KIND = 'delivery'
 const MOST_REFERENCES = 5
 const MOST_TEXT_CHARS = 256
-
-export const WEBSITE_PARAMETER = text('One website instead of all.', LIMITS.websiteIdChars)
 
 /** Of every list of Logs: page, tail and export. */
 export const LOG_FILTER_SCHEMA = {
@@ -28,11 +22,11 @@ export const LOG_FILTER_SCHEMA = {
     enum: ['inbound', 'outbound'],
   },
   status: { type: 'string', description: 'Class of the status; `none`: no answer came.', enum: STATUS_CLASSES },
-  code: text('Error code.', LIMITS.clientHintChars),
-  path: text('Path of a request, or address of an attempt.', LIMITS.outboundUrlChars),
+  code: textParameter('Error code.', LIMITS.clientHintChars),
+  path: textParameter('Path of a request, or address of an attempt.', LIMITS.outboundUrlChars),
   kind: { type: 'string', description: 'What the line is about.', enum: [...REQUEST_KINDS, ATTEMPT_KIND] },
-  origin: text('Origin of a request.', LIMITS.outboundUrlChars),
-  reference: text(
+  origin: textParameter('Origin of a request.', LIMITS.outboundUrlChars),
+  reference: textParameter(
     `IDs of an event, installation or visit, or what a receipt was turned into; up to ${MOST_REFERENCES} with commas.`,
     MOST_REFERENCES * (LIMITS.idChars.max + 1),
   ),
@@ -40,15 +34,14 @@ export const LOG_FILTER_SCHEMA = {
 
 export const LOG_LIST_SCHEMA = {
   ...LOG_FILTER_SCHEMA,
-  text: text('Part of a body, as it is written there.', MOST_TEXT_CHARS),
-  since: moment('Unix ms, inclusive.'),
-  until: moment('Unix ms, exclusive.'),
+  text: textParameter('Part of a body, as it is written there.', MOST_TEXT_CHARS),
+  ...PERIOD_PARAMETERS,
 } as const satisfies Readonly<Record<string, JsonSchema>>
 
 /** Filters of each direction; null: no line of it can fit. */
 export interface DirectedFilters {
-  readonly requests: LogFilters | null
-  readonly attempts: LogFilters | null
+  readonly requests: LogPageFilters | null
+  readonly attempts: LogPageFilters | null
 }
 
 /** `values` fit `LOG_LIST_SCHEMA`. */
@@ -69,11 +62,11 @@ export function directedFilters(values: JsonObject): DirectedFilters {
   }
 }
 
-function picked(values: JsonObject, names: readonly (keyof LogFilters)[]): LogFilters {
+function picked(values: JsonObject, names: readonly (keyof LogPageFilters)[]): LogPageFilters {
   return Object.fromEntries(names.flatMap((name) => (typeof values[name] === 'string' ? [[name, values[name]]] : [])))
 }
 
-function statusBounds(status: unknown): Pick<LogFilters, 'status_from' | 'status_to'> {
+function statusBounds(status: unknown): Pick<LogPageFilters, 'status_from' | 'status_to'> {
   if (typeof status !== 'string') return {}
   const hundreds = status === 'none' ? 0 : Number(status[0]) * 100
   return { status_from: hundreds, status_to: status === 'none' ? 0 : hundreds + 99 }

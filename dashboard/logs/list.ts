@@ -4,7 +4,6 @@ import { refuse } from '../../domain/errors.ts'
 import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import type { LogPosition } from '../../domain/logs/walk.ts'
-import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import { answer, type Call, type Handler } from '../http/call.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 import { refuseCursor, type Cursors } from './cursor.ts'
@@ -14,10 +13,6 @@ import { readLogPage, type LogQuestion, type PageClock } from './pages.ts'
 
 /** Clocks of other machines may be ahead. */
 const AHEAD_MS = LIMITS.clockSkewMs
-
-export const CURSOR_PARAMETER: JsonSchema = {
-  ...{ type: 'string', description: '`next` of the page before.', minLength: 1, maxLength: 400 },
-}
 
 /** What the query asks for; null if its cursor is none of ours. */
 export function logQuestion(
@@ -43,9 +38,7 @@ interface LogParts {
 }
 
 export function listLogs({ scope, cursors, clock }: LogParts): Handler {
-  return async (call) => {
-    const reads = scope(call)
-    if ('code' in reads) return reads
+  return scope(async (reads, call) => {
     const question = logQuestion(call, reads, { cursors, limit: LIMITS.logsPerPage })
     if (question === null) return refuseCursor()
     const { rows, next } = await readLogPage(reads, question, clock)
@@ -55,7 +48,7 @@ export function listLogs({ scope, cursors, clock }: LogParts): Handler {
       searchedBackTo: next === null ? question.sinceMs : next.beforeMs,
       next: next === null ? null : writeNext(cursors, reads, next),
     })
-  }
+  })
 }
 
 function writeNext(cursors: Cursors, { organization }: OrganizationFacts, next: LogPosition): string {
@@ -65,24 +58,20 @@ function writeNext(cursors: Cursors, { organization }: OrganizationFacts, next: 
 const REQUEST_ID = /^[0-9a-f]{28}$/
 const TIME_CHARS = 12
 export function readLoggedRequest(scope: ReadScope): Handler {
-  return async (call) => {
-    const reads = scope(call)
-    if ('code' in reads) return reads
+  return scope(async (reads, call) => {
     const { website = '', request: id = '' } = call.params
     if (!REQUEST_ID.test(id)) return refuse('not_found')
     const atMs = parseInt(id.slice(0, TIME_CHARS), 16)
     if (atMs > call.nowMs + DAY_MS) return refuse('not_found')
     const [row] = await reads.run('requestLog', { website, id, at_ms: atMs })
     return row === undefined ? refuse('not_found') : answer({ direction: 'inbound', ...row })
-  }
+  })
 }
 
 export function readLoggedAttempt(scope: ReadScope): Handler {
-  return async (call) => {
-    const reads = scope(call)
-    if ('code' in reads) return reads
+  return scope(async (reads, call) => {
     const { website = '', event = '', attempt = '' } = call.params
     const [row] = await reads.run('attempt', { website, event_id: event, attempt_id: attempt })
     return row === undefined ? refuse('not_found') : answer({ direction: 'outbound', ...row })
-  }
+  })
 }

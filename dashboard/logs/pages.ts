@@ -1,7 +1,7 @@
 /** Reads Logs window by window, from the newest back, until a page is full or its time is up. */
 
 import { boundsBefore, newestOf, windowMs, type LogPosition } from '../../domain/logs/walk.ts'
-import type { LogFilters, LogLineRow } from '../../ports/facts/pages/logs.ts'
+import type { LogPageFilters, LogLineRow } from '../../ports/facts/pages/logs.ts'
 import type { OrganizationFacts } from '../reads/scope.ts'
 import type { DirectedFilters } from './filters.ts'
 
@@ -17,7 +17,7 @@ export interface LogQuestion {
   readonly hasBodies: boolean
 }
 
-interface LogPage {
+interface LogRows {
   /** Newest first. */
   readonly rows: readonly LogLineRow[]
   /** Where the next page goes on; null if there is nothing older. */
@@ -31,7 +31,7 @@ export interface PageClock {
 /** From here on a page is given as it is, with the place that it came to. */
 const PATIENCE_MS = 1_000
 
-export async function readLogPage(reads: LogReads, question: LogQuestion, clock: PageClock): Promise<LogPage> {
+export async function readLogPage(reads: LogReads, question: LogQuestion, clock: PageClock): Promise<LogRows> {
   const { filters, sinceMs, limit } = question
   const isText = filters.requests?.text !== undefined || filters.attempts?.text !== undefined
   const startedMs = clock.elapsedMs()
@@ -56,7 +56,7 @@ export async function readLogPage(reads: LogReads, question: LogQuestion, clock:
   }
 }
 
-interface Window {
+interface PageWindow {
   readonly sinceMs: number
   readonly position: LogPosition
   readonly limit: number
@@ -67,10 +67,10 @@ interface Window {
 async function readWindow(
   reads: LogReads,
   { requests, attempts }: DirectedFilters,
-  { sinceMs, position, limit, hasBodies }: Window,
+  { sinceMs, position, limit, hasBodies }: PageWindow,
 ): Promise<readonly LogLineRow[]> {
   const bounds = { since_ms: sinceMs, limit, ...boundsBefore(position) }
-  const of = (filters: LogFilters) => ({ ...bounds, ...filters })
+  const of = (filters: LogPageFilters) => ({ ...bounds, ...filters })
   return newestOf(
     [
       requests === null

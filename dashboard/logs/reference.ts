@@ -25,10 +25,8 @@ export const REFERENCE_SCHEMA = objectSchema(
 const SECRET_FORM = /^(wht_)?[A-Za-z0-9_-]{43}$/
 
 /** A receipt is answered by its visit, if it is one of this organisation, and by its hashes; an ID by itself. */
-export function resolveReference(scope: ReadScope, keys: ReferenceKeys): Handler {
-  return async (call) => {
-    const reads = scope(call)
-    if ('code' in reads) return reads
+export function answerReferences(scope: ReadScope, keys: ReferenceKeys): Handler {
+  return scope(async (reads, call) => {
     const text = textField(call, 'text').trim()
     if (!SECRET_FORM.test(text)) return answer({ references: [text] })
     const visits = reads.websites.flatMap(({ id }) => {
@@ -38,5 +36,5 @@ export function resolveReference(scope: ReadScope, keys: ReferenceKeys): Handler
     // An event's ID may have the form of a receipt.
     const itself = visits.length === 0 && !text.startsWith('wht_') ? [text] : []
     return answer({ references: [...visits, ...keys.logHashes(text), ...itself] })
-  }
+  })
 }

@@ -2,14 +2,15 @@
 
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { HandlersOf } from '../http/call.ts'
+import { WEBSITE_PARAMETER } from '../http/parameters.ts'
 import type { RouteRow } from '../http/route.ts'
 import { ACTIVITY_QUERY, listActivity } from './activity.ts'
-import type { Cursors } from './cursor.ts'
+import { CURSOR_PARAMETER, type Cursors } from './cursor.ts'
 import { createLineFeeds } from './feed.ts'
-import { LOG_FILTER_SCHEMA, LOG_LIST_SCHEMA, WEBSITE_PARAMETER } from './filters.ts'
-import { CURSOR_PARAMETER, listLogs, readLoggedAttempt, readLoggedRequest } from './list.ts'
+import { LOG_FILTER_SCHEMA, LOG_LIST_SCHEMA } from './filters.ts'
+import { listLogs, readLoggedAttempt, readLoggedRequest } from './list.ts'
 import type { PageClock } from './pages.ts'
-import { REFERENCE_SCHEMA, resolveReference, type ReferenceKeys } from './reference.ts'
+import { REFERENCE_SCHEMA, answerReferences, type ReferenceKeys } from './reference.ts'
 import { tailLogs, watchLive, type TailParts } from './tail.ts'
 
 const LOGS = '/api/organizations/:organization/logs'
@@ -70,6 +71,6 @@ export function logHandlers({ scope, keys, ...rest }: LogRouteParts): HandlersOf
     loggedRequest: readLoggedRequest(scope),
     loggedAttempt: readLoggedAttempt(scope),
     activity: listActivity(parts),
-    logReference: resolveReference(scope, keys),
+    logReference: answerReferences(scope, keys),
   }
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 
 import { refuse } from '../../domain/errors.ts'
 import { MINUTE_MS } from '../../domain/durations.ts'
-import type { LogFilters, LogLineRow } from '../../ports/facts/pages/logs.ts'
+import type { LogPageFilters, LogLineRow } from '../../ports/facts/pages/logs.ts'
 import { endText, eventText, type EventStreams, type StillAllowed, type StreamPlace } from '../events/event-streams.ts'
 import type { Call, Handler, StreamAnswer } from '../http/call.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
@@ -30,32 +30,28 @@ export interface TailParts {
 
 /** The browser polls instead if there are as many streams as there may be. */
 export function tailLogs(parts: TailParts): Handler {
-  return async (call) => {
-    const reads = parts.scope(call)
-    if ('code' in reads) return reads
+  return parts.scope(async (reads, call) => {
     return streamLines({ ...parts, call, reads, filters: directedFilters(call.queryValues), first: [] })
-  }
+  })
 }
 
 /** Requests of the last half hour, then each as it comes. */
 export function watchLive(parts: TailParts): Handler {
-  return async (call) => {
-    const reads = parts.scope(call)
-    if ('code' in reads) return reads
+  return parts.scope(async (reads, call) => {
     const bounds = { since_ms: call.nowMs - LIVE.sinceMs, until_ms: call.nowMs, limit: LIVE.lines }
     const first = (await reads.run('requestLines', bounds)).toReversed()
     return streamLines({ ...parts, call, reads, filters: { requests: {}, attempts: null }, first })
-  }
+  })
 }
 
-interface Watched extends TailParts {
+interface WatchedLines extends TailParts {
   readonly call: Call
   readonly reads: OrganizationFacts
   readonly filters: DirectedFilters
   readonly first: readonly LogLineRow[]
 }
 
-function streamLines(watched: Watched): StreamAnswer | ReturnType<typeof refuse> {
+function streamLines(watched: WatchedLines): StreamAnswer | ReturnType<typeof refuse> {
   const place = watched.streams.enter(watched.call)
   if (place === null) return refuse('rate_limited', { retryAfter: POLL_AFTER_S })
   return {
@@ -73,7 +69,7 @@ interface Unsent {
   more: number
 }
 
-async function* lineEvents(watched: Watched, place: StreamPlace): AsyncGenerator<string> {
+async function* lineEvents(watched: WatchedLines, place: StreamPlace): AsyncGenerator<string> {
   const { call, reads, filters, first, feeds, stillAllowed, nowMs, random } = watched
   const unsent: Unsent = { rows: [], more: 0 }
   const over = AbortSignal.any([call.signal, place.closing])
@@ -82,7 +78,7 @@ async function* lineEvents(watched: Watched, place: StreamPlace): AsyncGenerator
   const stop = feeds.watch({ organization: reads.organization.id, websites }, ({ rows }) => {
     take(
       unsent,
-      rows.filter((row) => fits(row, filters)),
+      rows.filter((row) => passesFilters(row, filters)),
     )
     ticks.dispatchEvent(new Event('tick'))
   })
@@ -117,12 +113,12 @@ function take(unsent: Unsent, rows: readonly LogLineRow[]): void {
   unsent.more += Math.max(0, rows.length - room)
 }
 
-function fits(row: LogLineRow, { requests, attempts }: DirectedFilters): boolean {
+function passesFilters(row: LogLineRow, { requests, attempts }: DirectedFilters): boolean {
   const filters = row.destination === '' ? requests : attempts
   return filters !== null && fitsFilters(row, filters)
 }
 
-function fitsFilters(row: LogLineRow, filters: LogFilters): boolean {
+function fitsFilters(row: LogLineRow, filters: LogPageFilters): boolean {
   const { status_from: from = 0, status_to: to = Infinity } = filters
   const names = ['code', 'path', 'kind', 'origin'] as const
   return row.status >= from && row.status <= to && names.every((name) => (filters[name] ?? row[name]) === row[name])

@@ -8,7 +8,7 @@ import { MailRefused, type Mail, type Mailer } from './mailer.ts'
 import { sendOnce, type MailMemory } from './once.ts'
 
 /** What a writer makes of a letter; `later`: what it is about is not there yet. Rejects if it could not be looked up. */
-export type Written = Mail | 'void' | 'later'
+export type WrittenLetter = Mail | 'void' | 'later'
 
 export interface LetterAbout {
   /** The same at every try. */
@@ -20,7 +20,7 @@ export interface LetterAbout {
 
 /** Writes letters of each kind. */
 type LetterWriters = {
-  readonly [K in Letter['kind']]: (letter: Extract<Letter, { kind: K }>, about: LetterAbout) => Promise<Written>
+  readonly [K in Letter['kind']]: (letter: Extract<Letter, { kind: K }>, about: LetterAbout) => Promise<WrittenLetter>
 }
 
 interface PostParts {
@@ -52,7 +52,7 @@ export function createPost({ mailer, writers, hotState, logger }: PostParts): Po
   }
 }
 
-function writeLetter(writers: LetterWriters, letter: Letter, about: LetterAbout): Promise<Written> {
-  const writer = writers[letter.kind] as (each: Letter, about: LetterAbout) => Promise<Written>
+function writeLetter(writers: LetterWriters, letter: Letter, about: LetterAbout): Promise<WrittenLetter> {
+  const writer = writers[letter.kind] as (each: Letter, about: LetterAbout) => Promise<WrittenLetter>
   return writer(letter, about)
 }

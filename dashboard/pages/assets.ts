@@ -3,6 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+import type { PagesManifest } from '../../common/pages-manifest.ts'
+
 export interface Asset {
   readonly contentType: string
   readonly integrity: string
@@ -18,16 +20,9 @@ export interface PagesBundle {
   readonly assets: ReadonlyMap<string, Asset>
 }
 
-interface Manifest {
-  readonly script: string
-  readonly style: string
-  readonly preload: readonly string[]
-  readonly assets: readonly { readonly name: string; readonly contentType: string; readonly integrity: string }[]
-}
-
 /** @throws Error if the pages have not been built. */
 export function readPagesBundle(folder: string): PagesBundle {
-  const { script, style, preload, assets } = readManifest(folder)
+  const { script, style, preload, assets } = readPagesManifest(folder)
   const read = (name: string): Buffer => readFileSync(join(folder, name))
   return {
     ...{ script, style, preload },
@@ -40,9 +35,9 @@ export function readPagesBundle(folder: string): PagesBundle {
   }
 }
 
-function readManifest(folder: string): Manifest {
+function readPagesManifest(folder: string): PagesManifest {
   try {
-    return JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Manifest
+    return JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as PagesManifest
   } catch (error) {
     throw new Error('the pages of the dashboard are not built: run npm run -s build', { cause: error })
   }

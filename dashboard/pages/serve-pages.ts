@@ -11,7 +11,7 @@ const REFERRER = { 'Referrer-Policy': 'same-origin' } as const
 /** Hashed names: what they stand for never changes. */
 const FOR_EVER = 'public, max-age=31536000, immutable'
 
-interface Parts {
+interface PagesParts {
   readonly bundle: PagesBundle
   /** Unguessable text, new at each call. */
   readonly nonce: () => string
@@ -24,7 +24,7 @@ export function pagesServer({
   bundle,
   nonce,
   isSecure,
-}: Parts): (req: IncomingMessage, res: ServerResponse) => boolean {
+}: PagesParts): (req: IncomingMessage, res: ServerResponse) => boolean {
   const strict = isSecure ? { 'Strict-Transport-Security': 'max-age=31536000' } : {}
   return (req, res) => {
     const path = readPath(req)

@@ -5,12 +5,12 @@ import { setTimeout } from 'node:timers/promises'
 import { MINUTE_MS } from '../../domain/durations.ts'
 import type { Letter } from '../../domain/people/letters.ts'
 import type { MemberSpec } from '../../domain/resources/member-schema.ts'
-import type { LetterAbout, Written } from '../mail/post.ts'
+import type { LetterAbout, WrittenLetter } from '../mail/post.ts'
 import { invitationMail } from '../mail/texts.ts'
 import type { Directory } from '../resources/directory.ts'
 import type { ResourceWriter, StoredObject } from '../resources/writer.ts'
 
-interface LetterParts {
+interface InvitationLetterParts {
   readonly directory: Directory
   readonly writer: Pick<ResourceWriter, 'read'>
   readonly baseUrl: string
@@ -29,8 +29,8 @@ export function linkOf(invitation: string, baseUrl: string): string {
 }
 
 export function writeInvitation(
-  parts: LetterParts,
-): (letter: InvitationLetter, about: LetterAbout) => Promise<Written> {
+  parts: InvitationLetterParts,
+): (letter: InvitationLetter, about: LetterAbout) => Promise<WrittenLetter> {
   return async (letter, { tries, createdAtMs }) => {
     const stored = await readInvited(parts, letter, tries)
     if (stored === null) return parts.nowMs() - createdAtMs < WRITTEN_WITHIN_MS ? 'later' : 'void'
@@ -45,7 +45,7 @@ export function writeInvitation(
 
 /** The object while it has this invitation; null if it has another or none. */
 async function readInvited(
-  { writer }: LetterParts,
+  { writer }: InvitationLetterParts,
   { namespace, name, invitation }: InvitationLetter,
   tries: number,
 ): Promise<StoredObject | null> {

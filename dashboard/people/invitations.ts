@@ -1,9 +1,9 @@
 /** Invitations: made, sent again, accepted. Of any number of acceptances at once exactly one is written. */
 
-import { refuse, type Refusal } from '../../domain/errors.ts'
+import { refuse, refuseField, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { refuseByMembers, refuseByPerson, refuseMemberChange } from '../../domain/people/change-member.ts'
-import type { Invitation, Member, MemberIdentity } from '../../domain/people/member.ts'
+import type { OpenInvitation, Member, MemberIdentity } from '../../domain/people/member.ts'
 import { invitationsOf } from '../../domain/people/standing.ts'
 import { INVITATION_ID_CHARS } from '../../domain/resources/member-schema.ts'
 import type { MemberRole } from '../../domain/model.ts'
@@ -42,7 +42,7 @@ export function invite(parts: InvitationParts): Handler {
     const { organization, role: actor } = scopeOf(call)
     const identity = invitedIdentity(call)
     if (identity === null) {
-      return refuse('invalid_field', { field: '', message: 'must have either email or group, and not both' })
+      return refuseField('', 'must have either email or group, and not both')
     }
     const role = textField(call, 'role') as MemberRole
     const members = membersOf(parts.directory, organization.id)
@@ -119,7 +119,7 @@ function refuseKnown(identity: MemberIdentity, members: readonly Member[]): Refu
   return members.some((member) => JSON.stringify(member.identity) === text) ? refuse('already_member') : null
 }
 
-function newInvitation({ nowMs }: Call, randomness: Randomness): Invitation {
+function newInvitation({ nowMs }: Call, randomness: Randomness): OpenInvitation {
   return { id: randomness.hex(INVITATION_ID_CHARS / 2), expiresAtMs: nowMs + LIMITS.invitationMs }
 }
 
@@ -127,7 +127,7 @@ interface Announced {
   readonly namespace: string
   readonly name: string
   readonly organization: string
-  readonly invitation: Invitation | null
+  readonly invitation: OpenInvitation | null
 }
 
 /**

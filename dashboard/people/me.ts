@@ -29,7 +29,7 @@ export function readMe(directory: Directory): Handler {
   }
 }
 
-export function signOut(sessions: Sessions): Handler {
+export function endSession(sessions: Sessions): Handler {
   return async (call) => {
     const session = sessionOf(call)
     if (call.body['everywhere'] === true) await sessions.endAllOf(session)

@@ -30,12 +30,12 @@ export function listMembers(directory: Directory): Handler {
   return async (call) => {
     const { organization, role } = scopeOf(call)
     const seesAddresses = mayDo(role, 'readAddresses')
-    const members = membersOf(directory, organization.id).map((member) => shown(member, seesAddresses))
+    const members = membersOf(directory, organization.id).map((member) => memberAnswer(member, seesAddresses))
     return answer({ members })
   }
 }
 
-function shown({ name, identity, role, invitation }: Member, seesAddresses: boolean): object {
+function memberAnswer({ name, identity, role, invitation }: Member, seesAddresses: boolean): object {
   const address = identity.kind === 'person' && seesAddresses ? { email: identity.email } : {}
   return {
     name,
@@ -76,7 +76,7 @@ export function removeMember(parts: MemberParts): Handler {
     const before = memberOfPath(call, directory)
     if (before === null) return refuse('not_found')
     const refused = refuseMemberChange(scopeOf(call).role, { before, after: null }, directory.members())
-    return refused ?? remove(parts, before)
+    return refused ?? deleteMember(parts, before)
   }
 }
 
@@ -90,11 +90,11 @@ export function leaveOrganization(parts: MemberParts): Handler {
       ({ identity, invitation }) => identity.kind === 'person' && identity.email === email && invitation === null,
     )
     if (own === undefined) return refuse('not_found')
-    return refuseLastOwner(own, null, directory.members()) ?? remove(parts, own)
+    return refuseLastOwner(own, null, directory.members()) ?? deleteMember(parts, own)
   }
 }
 
-async function remove({ writer, onRemoved }: MemberParts, member: Member): Promise<HandlerOutcome> {
+async function deleteMember({ writer, onRemoved }: MemberParts, member: Member): Promise<HandlerOutcome> {
   const outcome = await rewrite(writer, member, (stored) => writer.remove(memberAddress(member), stored.version))
   if (outcome === DONE) await onRemoved(member)
   return outcome

@@ -56,7 +56,7 @@ export async function exportPerson(email: string, parts: PersonParts): Promise<P
   const members = membersOfPerson(email, parts.directory)
   const organizations = [...new Set(members.map(({ organization }) => organization))]
   const asked = await Promise.all(organizations.map((organization) => supportRequestsOf(person, organization, parts)))
-  return { email, person, members: members.map(shown), supportRequests: asked.flat() }
+  return { email, person, members: members.map(membershipAnswer), supportRequests: asked.flat() }
 }
 
 async function supportRequestsOf(
@@ -78,9 +78,9 @@ export async function erasePerson(email: string, parts: PersonParts): Promise<Pe
   const removed: PersonMember[] = []
   const left: (PersonMember & { readonly manager: string })[] = []
   for (const member of membersOfPerson(email, parts.directory)) {
-    const manager = await remove(member, parts)
-    if (manager === null) removed.push(shown(member))
-    else left.push({ ...shown(member), manager })
+    const manager = await removeMembership(member, parts)
+    if (manager === null) removed.push(membershipAnswer(member))
+    else left.push({ ...membershipAnswer(member), manager })
   }
   await parts.hotState.takeOnce(erasedKey(person))
   await parts.hotState.putOnce(erasedKey(person), String(parts.nowMs()), ERASED_MS)
@@ -89,7 +89,7 @@ export async function erasePerson(email: string, parts: PersonParts): Promise<Pe
 }
 
 /** Null if it is gone; otherwise whoever manages it. */
-async function remove(member: Member, { writer, onRemoved }: PersonParts): Promise<string | null> {
+async function removeMembership(member: Member, { writer, onRemoved }: PersonParts): Promise<string | null> {
   const stored = await writer.read(memberAddress(member))
   const outcome = stored === null ? null : await writer.remove(memberAddress(member), stored.version)
   if (outcome?.kind === 'managed_elsewhere') return outcome.manager
@@ -102,6 +102,6 @@ function membersOfPerson(email: string, directory: Directory): readonly Member[]
   return directory.members().filter(({ identity }) => identity.kind === 'person' && identity.email === email)
 }
 
-function shown({ organization, namespace, name, role, invitation }: Member): PersonMember {
+function membershipAnswer({ organization, namespace, name, role, invitation }: Member): PersonMember {
   return { organization, namespace, name, role, isInvited: invitation !== null }
 }

@@ -1,6 +1,6 @@
 /** The spec of a Member as the dashboard writes it. */
 
-import type { Invitation, MemberIdentity } from '../../domain/people/member.ts'
+import type { OpenInvitation, MemberIdentity } from '../../domain/people/member.ts'
 import type { MemberRole } from '../../domain/model.ts'
 import type { DirectoryOrganization } from '../resources/directory.ts'
 
@@ -8,7 +8,7 @@ interface MemberWish {
   readonly organization: Pick<DirectoryOrganization, 'objectName' | 'tenant'>
   readonly identity: MemberIdentity
   readonly role: MemberRole
-  readonly invitation: Invitation | null
+  readonly invitation: OpenInvitation | null
 }
 
 export function memberSpec({

@@ -21,7 +21,10 @@ export interface OrganizationFacts {
   ) => Promise<readonly QueryRow<Q>[]>
 }
 
-export type ReadScope = (call: Call) => OrganizationFacts | Refusal
+/** Makes a route's handler of one that reads. A call that names another organisation's website is refused before it. */
+export type ReadScope = <T extends object>(
+  handle: (reads: OrganizationFacts, call: Call) => Promise<T>,
+) => (call: Call) => Promise<T | Refusal>
 
 export interface ReadParts {
   readonly directory: Directory
@@ -29,19 +32,16 @@ export interface ReadParts {
 }
 
 /** Refuses a website that is not the organisation's as one that does not exist. */
-export function createScope({ directory, facts }: ReadParts): ReadScope {
-  return (call) => {
+export function createReadScope({ directory, facts }: ReadParts): ReadScope {
+  return (handle) => async (call) => {
     const { organization } = scopeOf(call)
     const all = directory.websites(organization.id)
     const wanted = call.query.get('website')
     const websites = wanted === null ? all : all.filter(({ id }) => id === wanted)
     if (wanted !== null && websites.length === 0) return refuse('not_found')
     const scope = { organization: organization.id, websites: websites.map(({ id }) => id) }
-    return {
-      organization,
-      websites,
-      run: (query, params) =>
-        facts.run(query, { ...params, ...scope } as unknown as QueryParams<typeof query>, { signal: call.signal }),
-    }
+    const run: OrganizationFacts['run'] = (query, params) =>
+      facts.run(query, { ...params, ...scope } as unknown as QueryParams<typeof query>, { signal: call.signal })
+    return handle({ organization, websites, run }, call)
   }
 }

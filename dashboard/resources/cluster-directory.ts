@@ -40,7 +40,7 @@ export interface ClusterDirectory extends Directory {
 const DECISIVE: readonly ResourceKind[] = ['Organization', 'Member']
 
 export function watchDirectory(options: ClusterDirectoryOptions): ClusterDirectory {
-  let view: View | null = null
+  let view: DirectoryView | null = null
   const onChange = (): void => {
     view = null
   }
@@ -48,7 +48,7 @@ export function watchDirectory(options: ClusterDirectoryOptions): ClusterDirecto
   const all = watches.flatMap(({ reflectors }) => reflectors)
   const decisive = watches.flatMap(({ kind, reflectors }) => (DECISIVE.includes(kind) ? reflectors : []))
   const compile = viewCompiler(watches, options)
-  const current = (): View => (view ??= compile())
+  const current = (): DirectoryView => (view ??= compile())
   const isKnown = (): boolean => decisive.every((reflector) => reflector.isSynced())
   return {
     organizations: () => (isKnown() ? current().compilation.catalog.organizations : new Map()),
@@ -79,24 +79,27 @@ interface KindWatch {
   readonly reflectors: readonly Reflector[]
 }
 
-interface View {
+interface DirectoryView {
   readonly compilation: Compilation
   readonly listed: InventoryView
 }
 
-interface Known {
+interface KnownSource {
   /** The API server's counters: equal ones mean an equal spec. */
   readonly counted: string
   readonly source: SourceObject
 }
 
 /** Specs that did not change are not checked again, whatever the operator writes into statuses. */
-function viewCompiler(watches: readonly KindWatch[], { installation, nowMs }: ClusterDirectoryOptions): () => View {
+function viewCompiler(
+  watches: readonly KindWatch[],
+  { installation, nowMs }: ClusterDirectoryOptions,
+): () => DirectoryView {
   const memory = emptyCompileMemory()
-  let known = new Map<string, Known>()
+  let known = new Map<string, KnownSource>()
   return () => {
-    const found = watches.flatMap(({ kind, reflectors }) => oldestFirst(kind, reflectors, installation))
-    const next = new Map<string, Known>()
+    const found = watches.flatMap(({ kind, reflectors }) => objectsByAge(kind, reflectors, installation))
+    const next = new Map<string, KnownSource>()
     const sources = found.map(({ kind, object }) => {
       const key = `${kind} ${object.metadata.namespace ?? ''} ${object.metadata.name}`
       const counted = `${object.metadata.uid ?? ''} ${object.metadata.generation ?? ''}`
@@ -113,7 +116,7 @@ function viewCompiler(watches: readonly KindWatch[], { installation, nowMs }: Cl
   }
 }
 
-function oldestFirst(kind: ResourceKind, reflectors: readonly Reflector[], installation: string) {
+function objectsByAge(kind: ResourceKind, reflectors: readonly Reflector[], installation: string) {
   return reflectors
     .flatMap((reflector) => [...reflector.objects.values()])
     .filter((object) => isOfInstallation(object, installation))

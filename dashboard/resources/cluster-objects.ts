@@ -25,12 +25,12 @@ export function listedObject(kind: ResourceKind, object: KubeObject): ListedObje
     ...{ kind, namespace, name, createdAt, conditions },
     spec: (object['spec'] ?? {}) as ListedObject['spec'],
     version: `${uid.slice(0, 8)}-${generation}`,
-    origin: originOf(object),
+    origin: managerOf(object),
   }
 }
 
 /** A tool that would set its fields again counts before what people did, here or with kubectl. */
-function originOf({ metadata }: KubeObject): ObjectOrigin {
+function managerOf({ metadata }: KubeObject): ObjectOrigin {
   const { annotations = {}, labels = {} } = metadata
   const managers = (metadata['managers'] ?? []) as readonly string[]
   const tool = managers.find((manager) => manager !== DASHBOARD_MANAGER && !isByHand(manager))

@@ -3,6 +3,7 @@
  * fields of another manager are never taken over: changes are applied without force.
  */
 
+import type { JsonObject } from '../../domain/strict-json.ts'
 import { TENANT_LABEL } from '../../domain/catalog/objects.ts'
 import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
 import {
@@ -37,8 +38,6 @@ const NOT_FOUND = 404
 /** A status that the operator writes in between is no change of the spec. */
 const TRIES = 8
 
-type Spec = Readonly<Record<string, unknown>>
-
 export function clusterWriter(client: KubeClient, nowMs: () => number): ResourceWriter {
   const parts = { client, nowMs }
   return {
@@ -48,10 +47,10 @@ export function clusterWriter(client: KubeClient, nowMs: () => number): Resource
     },
     create: (object, manner = {}) => create(parts, object, manner),
     replace: (object, version, manner = {}) =>
-      whileSpecStays(client, { ref: object, version }, (current) => change(parts, { object, current }, manner)),
+      whileSpecStays(client, { ref: object, version }, (current) => applyChange(parts, { object, current }, manner)),
     remove: (ref, version, manner = {}) =>
-      whileSpecStays(client, { ref, version }, (current) => remove(parts, { ref, current }, manner)),
-    createSecret: (secret) => createSecret(client, secret),
+      whileSpecStays(client, { ref, version }, (current) => removeObject(parts, { ref, current }, manner)),
+    createSecret: (secret) => writeSecret(client, secret),
   }
 }
 
@@ -101,11 +100,11 @@ async function create(
 
 const DRY_RUN = '&dryRun=All'
 
-function signed(sign: NonNullable<WriteManner['sign']>, subject: string, spec: Spec): object {
+function signed(sign: NonNullable<WriteManner['sign']>, subject: string, spec: JsonObject): object {
   return { annotations: { [CHANGED_BY_ANNOTATION]: sign(subject, spec) } }
 }
 
-interface Expected {
+interface ExpectedVersion {
   readonly ref: ResourceAddress
   readonly version: string
 }
@@ -113,7 +112,7 @@ interface Expected {
 /** Writes what was read; again if only something else than the spec changed in between. */
 async function whileSpecStays(
   client: KubeClient,
-  { ref, version }: Expected,
+  { ref, version }: ExpectedVersion,
   write: (current: KubeObject) => Promise<WriteOutcome>,
 ): Promise<WriteOutcome> {
   for (let tries = 0; tries < TRIES; tries += 1) {
@@ -130,7 +129,7 @@ interface Changing {
   readonly current: KubeObject
 }
 
-async function change(parts: WriterParts, changing: Changing, manner: WriteManner): Promise<WriteOutcome> {
+async function applyChange(parts: WriterParts, changing: Changing, manner: WriteManner): Promise<WriteOutcome> {
   const { object, current } = changing
   const { mayTakeOver = true, isDryRun = false, sign } = manner
   const owners = foreignOwners(managedOf(current), { mayTakeOver })
@@ -152,7 +151,7 @@ async function change(parts: WriterParts, changing: Changing, manner: WriteManne
 }
 
 /** The whole spec, as it would be stored. */
-async function previewOf(client: KubeClient, { object, current }: Changing): Promise<Spec> {
+async function previewOf(client: KubeClient, { object, current }: Changing): Promise<JsonObject> {
   const body = [...pinned(current), { op: 'replace', path: '/spec', value: object.spec }]
   const path = `${resourcePath(object)}?fieldManager=${DASHBOARD_MANAGER}${DRY_RUN}`
   return specOf((await client.request({ method: 'PATCH', path, body, contentType: JSON_PATCH })) as KubeObject)
@@ -194,7 +193,7 @@ interface Removing {
   readonly current: KubeObject
 }
 
-async function remove(
+async function removeObject(
   { client }: WriterParts,
   { ref, current }: Removing,
   { mayTakeOver = true, isDryRun = false }: WriteManner,
@@ -208,7 +207,7 @@ async function remove(
 }
 
 /** The answer to a creation holds the data, which is not read: the caller has it, and nothing here keeps it. */
-async function createSecret(client: KubeClient, secret: WrittenSecret): Promise<WriteOutcome> {
+async function writeSecret(client: KubeClient, secret: WrittenSecret): Promise<WriteOutcome> {
   const { namespace, name, values, tenant, owner } = secret
   const found = owner === null ? null : await get(client, owner)
   const ownerReferences =
@@ -236,8 +235,8 @@ async function written(sent: Promise<unknown>): Promise<WriteOutcome> {
   return { kind: 'written' }
 }
 
-function specOf(object: KubeObject): Spec {
-  return (object['spec'] ?? {}) as Spec
+function specOf(object: KubeObject): JsonObject {
+  return (object['spec'] ?? {}) as JsonObject
 }
 
 function managedOf({ metadata }: KubeObject): readonly ManagedEntry[] {

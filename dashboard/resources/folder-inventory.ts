@@ -17,7 +17,7 @@ export function folderInventory(catalog: Pick<FolderCatalog, 'latest'>, nowMs: (
   }, nowMs)
 }
 
-interface Manifest {
+interface ReadManifest {
   readonly kind?: string
   readonly metadata?: { readonly name?: string; readonly namespace?: string }
   readonly spec?: Readonly<Record<string, unknown>>
@@ -28,19 +28,21 @@ function viewOf({ objects: sources, compilation }: FolderView, nowMs: number): I
   const byObject = Map.groupBy(problems, ({ object }) => object)
   const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`
   const objects = sources.flatMap(({ value, locate }): readonly ListedObject[] => {
-    const { kind: named, metadata, spec } = (value ?? {}) as Manifest
+    const { kind: named, metadata, spec } = (value ?? {}) as ReadManifest
     const kind = RESOURCE_KINDS.find((each) => each === named)
     if (kind === undefined || typeof metadata?.name !== 'string' || typeof spec !== 'object') return []
     const ref = { kind, name: metadata.name, namespace: metadata.namespace ?? 'default' }
     const own = byObject.get(`${kind}/${shownName(ref)}`) ?? []
     const conditions = conditionsOf({ kind, generation: 0, problems: own, isPublished, previous: [], now })
-    return [{ ...ref, spec, conditions, version: folderVersion(spec), createdAt: '', origin: originOf(locate('')) }]
+    return [
+      { ...ref, spec, conditions, version: folderVersion(spec), createdAt: '', origin: manifestOrigin(locate('')) },
+    ]
   })
   return { objects, sources, owners, isWithoutSecrets: false }
 }
 
 /** `quickstart.yaml, document 2, line 14`. */
-function originOf(place: string): ListedObject['origin'] {
+function manifestOrigin(place: string): ListedObject['origin'] {
   const manager = place.replace(/, document \d+, line \d+$/, '')
   return manager.startsWith(WRITTEN_PREFIX) ? { by: 'dashboard', manager } : { by: 'gitops', manager }
 }

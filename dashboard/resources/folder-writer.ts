@@ -57,22 +57,22 @@ export function folderWriter(options: FolderWriterOptions): ResourceWriter {
     return next
   }
   return {
-    read: (ref) => alone(async () => (await find(ref, options)).found?.stored ?? null),
+    read: (ref) => alone(async () => (await findManifest(ref, options)).found?.stored ?? null),
     create: (object, manner = {}) =>
       alone(async () => {
-        const { found, files } = await find(object, options)
+        const { found, files } = await findManifest(object, options)
         if (found !== null) return { kind: 'conflict' }
         return put({ object, file: newName(object, options), files, manner }, options)
       }),
     replace: (object, version, manner = {}) =>
       alone(async () => {
-        const { found, files } = await find(object, options)
+        const { found, files } = await findManifest(object, options)
         const refused = refuseChange(found, version, object)
         return refused ?? put({ object, file: found?.file ?? '', files, manner }, options)
       }),
     remove: (ref, version, { isDryRun = false } = {}) =>
       alone(async () => {
-        const { found } = await find(ref, options)
+        const { found } = await findManifest(ref, options)
         const refused = refuseChange(found, version, null)
         if (refused !== null || found === null) return refused ?? { kind: 'conflict' }
         if (isDryRun) return { kind: 'written' }
@@ -96,7 +96,7 @@ interface Plain {
   readonly spec?: Readonly<Record<string, unknown>>
 }
 
-async function find(
+async function findManifest(
   ref: ResourceAddress,
   { folder, written, env }: FolderWriterOptions,
 ): Promise<{ readonly found: FoundManifest | null; readonly files: readonly ManifestFile[] }> {
@@ -144,7 +144,7 @@ interface Putting {
 /** What would be refused is not written: the compiler looks at the whole folder with the change in it. */
 async function put({ object, file, files, manner }: Putting, options: FolderWriterOptions): Promise<WriteOutcome> {
   const { kind } = object
-  const text = textOf(object, manner)
+  const text = manifestOf(object, manner)
   const after = [...files.filter((each) => each.name !== file), { name: file, text }]
   const { problems } = compileManifests(after, { env: options.env, nowMs: options.nowMs() })
   const problem = problems.find(
@@ -160,7 +160,7 @@ async function put({ object, file, files, manner }: Putting, options: FolderWrit
   return { kind: 'written' }
 }
 
-function textOf(object: WrittenObject, { sign }: WriteManner): string {
+function manifestOf(object: WrittenObject, { sign }: WriteManner): string {
   const { kind, namespace, name, spec } = object
   const annotations =
     sign === undefined ? {} : { annotations: { [CHANGED_BY_ANNOTATION]: sign(placeOf(object), filled(object)) } }
@@ -179,7 +179,7 @@ function filled({ kind, spec }: WrittenObject): Readonly<Record<string, unknown>
 async function putSecret(secret: WrittenSecret, options: FolderWriterOptions): Promise<WriteOutcome> {
   const { namespace, name, values, tenant } = secret
   const ref = { kind: 'Secret', namespace, name }
-  const { found } = await find(ref, options)
+  const { found } = await findManifest(ref, options)
   if (found !== null) return { kind: 'conflict' }
   // Nobody may read the environment of the service by way of a value.
   const stringData = Object.fromEntries(

@@ -24,7 +24,7 @@ export interface ListedObject extends WrittenObject {
   readonly origin: ObjectOrigin
 }
 
-interface Verdict {
+interface DryRunVerdict {
   readonly refusals: readonly CatalogProblem[]
   readonly warnings: readonly CatalogProblem[]
 }
@@ -37,7 +37,7 @@ export interface Inventory {
   /** ID of the organisation that it belongs to; null if it belongs to none, or is not there. */
   readonly organizationOf: (ref: ResourceAddress) => string | null
   /** `spec` null: it is removed. */
-  readonly judge: (change: ResourceAddress & { readonly spec: WrittenObject['spec'] | null }) => Verdict
+  readonly judge: (change: ResourceAddress & { readonly spec: WrittenObject['spec'] | null }) => DryRunVerdict
 }
 
 /** What an adapter knows at one moment; the same object until something changes. */
@@ -59,8 +59,8 @@ export function createInventory(view: () => InventoryView, nowMs: () => number):
   }
   return {
     list: (kind, organization) => index().byOwner.get(`${kind} ${organization}`) ?? [],
-    find: (ref) => index().byKey.get(keyOf(ref)) ?? null,
-    organizationOf: (ref) => index().owners.get(keyOf(ref)) ?? null,
+    find: (ref) => index().byKey.get(addressKey(ref)) ?? null,
+    organizationOf: (ref) => index().owners.get(addressKey(ref)) ?? null,
     judge: (change) => {
       const { sources: objects, isWithoutSecrets } = view()
       return judgeChange(change, { objects, isWithoutSecrets, sha256Hex, nowMs: nowMs() })
@@ -76,13 +76,13 @@ interface Index {
 }
 
 function indexOf({ objects, owners }: InventoryView): Index {
-  const byKey = new Map(objects.map((object) => [keyOf(object), object]))
+  const byKey = new Map(objects.map((object) => [addressKey(object), object]))
   const all = new Map<string, string>()
   for (const [key, object] of byKey) {
     const owner = owners.get(key) ?? ownerByWebsite(object, byKey, owners)
     if (owner !== undefined) all.set(key, owner)
   }
-  const byOwner = Map.groupBy(objects, (object) => `${object.kind} ${all.get(keyOf(object)) ?? ''}`)
+  const byOwner = Map.groupBy(objects, (object) => `${object.kind} ${all.get(addressKey(object)) ?? ''}`)
   return { byKey, owners: all, byOwner }
 }
 
@@ -97,9 +97,9 @@ function ownerByWebsite(
   if ((ref.namespace ?? namespace) !== namespace) return undefined
   const website = byKey.get(objectKey('Website', namespace, ref.name ?? ''))
   if (website === undefined || website.spec['tenant'] !== spec['tenant']) return undefined
-  return owners.get(keyOf(website))
+  return owners.get(addressKey(website))
 }
 
-function keyOf({ kind, namespace, name }: ResourceAddress): string {
+function addressKey({ kind, namespace, name }: ResourceAddress): string {
   return objectKey(kind, namespace, name)
 }

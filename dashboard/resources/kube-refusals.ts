@@ -24,7 +24,7 @@ function fieldConflict(message: string): WriteOutcome | null {
   const [, manager, field] = /conflicts? with "([^"]+)"[^.]*?(\.[^\s,]+)/.exec(message) ?? []
   return manager === undefined || field === undefined
     ? null
-    : { kind: 'managed_elsewhere', manager, field: pointerOf(field) }
+    : { kind: 'managed_elsewhere', manager, field: fieldPointer(field) }
 }
 
 /** `Website.whence.dev "x" is invalid: spec.primaryOrigin: Invalid value: "string": must be an origin`. */
@@ -34,10 +34,10 @@ function faultIn(message: string): { readonly field: string; readonly message: s
     /^(Invalid value|Required value|Unsupported value|Too long|Too many|Forbidden): ("[^"]*": )?/,
     '',
   )
-  return { field: pointerOf(`.${path}`), message: words }
+  return { field: fieldPointer(`.${path}`), message: words }
 }
 
-function pointerOf(path: string): string {
+function fieldPointer(path: string): string {
   return path
     .replaceAll(/\[(\d+)\]/g, '.$1')
     .replaceAll(/\[[^\]]*\]/g, '')

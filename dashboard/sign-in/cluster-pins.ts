@@ -14,10 +14,10 @@ const TRIES = 5
 
 export function clusterPins(client: KubeClient): Pins {
   return {
-    read: async (member, issuer) => subjectIn(accountsOf(await find(client, member)), issuer),
+    read: async (member, issuer) => subjectIn(accountsOf(await findMember(client, member)), issuer),
     async pin(member, account) {
       for (let tries = 1; ; tries++) {
-        const stored = await find(client, member)
+        const stored = await findMember(client, member)
         const accounts = accountsOf(stored)
         const pinned = subjectIn(accounts, account.issuer)
         if (stored === null || pinned !== null) return pinned ?? account.subject
@@ -29,7 +29,7 @@ export function clusterPins(client: KubeClient): Pins {
   }
 }
 
-async function find(client: KubeClient, member: PinnedMember): Promise<KubeObject | null> {
+async function findMember(client: KubeClient, member: PinnedMember): Promise<KubeObject | null> {
   try {
     return (await client.request({ method: 'GET', path: pathOf(member) })) as KubeObject
   } catch (error) {

@@ -11,7 +11,7 @@ import type { Randomness } from '../../runtime/random.ts'
 import { answer, optionalText, textField, type Call, type Handler, type HandlerOutcome } from '../http/call.ts'
 import { codeHit, mailHits, mailInAllHit, refuseByRate } from '../http/limits.ts'
 import type { Outbox } from '../mail/outbox.ts'
-import type { LetterAbout, Written } from '../mail/post.ts'
+import type { LetterAbout, WrittenLetter } from '../mail/post.ts'
 import { signInMail } from '../mail/texts.ts'
 import type { Directory } from '../resources/directory.ts'
 import { sha256Hex } from '../../common/digest.ts'
@@ -73,15 +73,15 @@ function secretsOf(id: string, hash: (text: string) => string): LinkSecrets {
   return { token, link: sha256Hex(token), code: String(number).padStart(CODE_DIGITS, '0') }
 }
 
-interface LetterParts extends Pick<MailLinkParts, 'hotState' | 'directory' | 'baseUrl' | 'hash'> {
+interface SignInLetterParts extends Pick<MailLinkParts, 'hotState' | 'directory' | 'baseUrl' | 'hash'> {
   /** Strangers may sign up, so they may sign in first. */
   readonly isOpen: boolean
 }
 
 /** The mail of a link that is still valid, to a person whom some member names, or to anybody who may sign up. */
 export function writeSignIn(
-  parts: LetterParts,
-): (letter: { readonly link: string }, about: LetterAbout) => Promise<Written> {
+  parts: SignInLetterParts,
+): (letter: { readonly link: string }, about: LetterAbout) => Promise<WrittenLetter> {
   return async ({ link: id }, { tries }) => {
     const { token, link, code } = secretsOf(id, parts.hash)
     const text = await parts.hotState.readOnce(`mail-link/${link}`)

@@ -1,9 +1,9 @@
 /** The page on which people sign in: plain HTML and one script. The fragment of its address reaches no server. */
 
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
+import { sha256Integrity } from '../../common/digest.ts'
 import { readPath, sendPage } from '../pages/answer.ts'
 
 const SCRIPT = readFileSync(new URL('page.js', import.meta.url), 'utf8')
@@ -14,7 +14,7 @@ const HTML = `<!doctype html>
 <meta name="viewport" content="width=device-width">
 <title>Sign in to Whence</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="/sign-in.css" integrity="${integrityOf(STYLE)}">
+<link rel="stylesheet" href="/sign-in.css" integrity="${sha256Integrity(STYLE)}">
 <main>
 <h1>Sign in to Whence</h1>
 <p id="status" role="status"></p>
@@ -23,7 +23,7 @@ const HTML = `<!doctype html>
 <form id="by-oidc" hidden><p><button>Sign in with your organisation</button></p></form>
 <section id="me" hidden><ul id="organizations"></ul><form id="sign-out"><p><button>Sign out</button></p></form></section>
 </main>
-<script src="/sign-in.js" integrity="${integrityOf(SCRIPT)}" defer></script>
+<script src="/sign-in.js" integrity="${sha256Integrity(SCRIPT)}" defer></script>
 </html>
 `
 
@@ -57,8 +57,4 @@ export function servePage(req: IncomingMessage, res: ServerResponse): boolean {
   const headers = { 'Referrer-Policy': 'no-referrer', 'Content-Type': `${file.type}; charset=utf-8`, ...own }
   sendPage(req, res, headers, file.text)
   return true
-}
-
-function integrityOf(text: string): string {
-  return `sha256-${createHash('sha256').update(text).digest('base64')}`
 }

@@ -10,7 +10,7 @@ import type { Logger } from '../../runtime/logger.ts'
 import { answer, type HandlersOf } from '../http/call.ts'
 import type { RouteRow } from '../http/route.ts'
 import type { Outbox } from '../mail/outbox.ts'
-import { signOut } from '../people/me.ts'
+import { endSession } from '../people/me.ts'
 import type { Directory } from '../resources/directory.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Discovery } from './discovery.ts'
@@ -98,6 +98,6 @@ export function signInHandlers(parts: SignInParts): HandlersOf<typeof SIGN_IN_RO
     startOidc: startOidc(parts),
     finishOidc: finishOidc(parts),
     useLink: useSignInLink(parts.hotState, parts.sessions),
-    signOut: signOut(parts.sessions),
+    signOut: endSession(parts.sessions),
   }
 }

@@ -2,11 +2,11 @@
 
 import { LIMITS } from '../../domain/limits.ts'
 import { membersNamed } from '../../domain/people/standing.ts'
-import { encodeRecord, recordKey, type ActivityRecord } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
+import type { Randomness } from '../../runtime/random.ts'
+import { createActivity } from '../events/activity.ts'
 import type { Directory } from '../resources/directory.ts'
 import type { Account, Pins } from './pins.ts'
 
@@ -33,7 +33,7 @@ export async function isSameAccount(email: string, account: Account, parts: Same
     if (now.every((subject) => subject === account.subject)) return true
   }
   for (const { organization } of others)
-    await tell({ organization, person: parts.personId(email) }, parts).catch((error: unknown) =>
+    await noteReplaced({ organization, person: parts.personId(email) }, parts).catch((error: unknown) =>
       parts.logger.warn({ err: error }, 'owners were not told of a replaced account'),
     )
   return false
@@ -44,17 +44,14 @@ interface Replaced {
   readonly person: string
 }
 
-async function tell({ organization, person }: Replaced, parts: SameAccountParts): Promise<void> {
-  const { directory, eventLog, hotState, randomness, nowMs } = parts
+async function noteReplaced({ organization, person }: Replaced, parts: SameAccountParts): Promise<void> {
+  const { directory, hotState } = parts
   const told = { key: `told:account_replaced:${organization}:${person}`, limit: 1, windowS: TOLD_EVERY_S }
   if ((await hotState.countHits([told])).kind !== 'counted') return
-  const atMs = nowMs()
-  const record: ActivityRecord = {
-    ...{ v: 1, kind: 'activity', id: timeOrderedId(randomness, atMs), atMs, organization, website: '' },
-    ...{ type: 'account_replaced', subject: person },
+  await createActivity(parts)({
+    ...{ organization, website: '', type: 'account_replaced', subject: person },
     message:
       'somebody with the address of a member was not signed in, as the account at the identity provider is another one; if it is the same person, remove the member and invite them again',
     logRetentionDays: directory.organizations().get(organization)?.logRetentionDays ?? LIMITS.logRetentionDays.fallback,
-  }
-  await eventLog.append('activity', [{ key: recordKey('', record.id), value: encodeRecord(record) }])
+  })
 }

@@ -102,12 +102,14 @@ function conditionsOf(organization: string, inventory: Inventory): readonly obje
 }
 
 async function errorsOf(call: Call, scope: ReadScope): Promise<readonly object[]> {
-  const reads = scope(call)
-  if ('code' in reads) return []
-  const rows = await reads.run('requestLines', {
-    since_ms: call.nowMs - PLAN_LIMITS[reads.organization.plan].logRetentionDays * DAY_MS,
-    until_ms: call.nowMs + LIMITS.clockSkewMs,
-    ...{ status_from: 400, limit: ERRORS_MAX },
-  })
+  const readErrors = scope((reads) =>
+    reads.run('requestLines', {
+      since_ms: call.nowMs - PLAN_LIMITS[reads.organization.plan].logRetentionDays * DAY_MS,
+      until_ms: call.nowMs + LIMITS.clockSkewMs,
+      ...{ status_from: 400, limit: ERRORS_MAX },
+    }),
+  )
+  const rows = await readErrors(call)
+  if ('code' in rows) return []
   return rows.filter(({ code }) => code in ERRORS).map(({ at_ms: at, code }) => ({ at, code }))
 }

@@ -3,7 +3,7 @@
 import type { SupportLetter } from '../../domain/people/letters.ts'
 import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
 import { erasedKey } from '../mail/erased.ts'
-import type { LetterAbout, Written } from '../mail/post.ts'
+import type { LetterAbout, WrittenLetter } from '../mail/post.ts'
 
 interface LetterParts {
   /** Null: nobody answers here. */
@@ -15,7 +15,7 @@ interface LetterParts {
 export function writeSupport({
   supportMail,
   hotState,
-}: LetterParts): (letter: SupportLetter, about: LetterAbout) => Promise<Written> {
+}: LetterParts): (letter: SupportLetter, about: LetterAbout) => Promise<WrittenLetter> {
   return async (letter, { mailId, createdAtMs }) => {
     if (supportMail === null) return 'void'
     const erasedAtMs = await hotState.readOnce(erasedKey(letter.person))

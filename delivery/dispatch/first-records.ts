@@ -3,7 +3,7 @@
 import type { QueryRow } from '../../ports/facts/queries.ts'
 import { eventKey, type Arrival } from './decide-pending.ts'
 import type { Superseded } from './plan.ts'
-import { readDeliveries, readFirsts, type DeliveryBefore, type FactsReader } from './reads.ts'
+import { readEarlierDeliveries, readFirsts, type DeliveryBefore, type FactsReader } from './reads.ts'
 import { BoundedMap } from '../../common/bounded-map.ts'
 
 export interface OwnArrival extends Arrival {
@@ -12,7 +12,7 @@ export interface OwnArrival extends Arrival {
 }
 
 /** What this process did with an event recently; its rows may not have reached ClickHouse yet. */
-interface Known {
+interface KnownRecord {
   /** For the record that it dispatched or parked. */
   readonly receivedAtMs: number
   readonly requestId: string
@@ -26,7 +26,7 @@ const REMEMBERED = 100_000
 
 export class FirstRecords {
   readonly #facts: FactsReader
-  readonly #known = new BoundedMap<string, Known>(REMEMBERED)
+  readonly #known = new BoundedMap<string, KnownRecord>(REMEMBERED)
 
   constructor(facts: FactsReader) {
     this.#facts = facts
@@ -51,7 +51,7 @@ export class FirstRecords {
       eventId: install.eventId,
     }))
     const facts = this.#facts
-    const [deliveries, reported] = await Promise.all([readDeliveries(facts, events), readFirsts(facts, events)])
+    const [deliveries, reported] = await Promise.all([readEarlierDeliveries(facts, events), readFirsts(facts, events)])
     return [...firsts].flatMap(([key, arrival]) => {
       const before = deliveries.get(key) ?? []
       if (isLaterThan(arrival, reported.get(key)) || isDispatched(arrival, before)) return []
@@ -59,14 +59,14 @@ export class FirstRecords {
     })
   }
 
-  remember(arrival: OwnArrival, then: Pick<Known, 'isParked' | 'skipped'>): void {
+  remember(arrival: OwnArrival, then: Pick<KnownRecord, 'isParked' | 'skipped'>): void {
     const { record } = arrival
     this.#known.set(eventKey(arrival), { receivedAtMs: receivedAtMs(arrival), requestId: record.request.id, ...then })
   }
 }
 
 /** A record received before the known one replaces it; a parked one comes back as that very record. */
-function mayFollow(arrival: OwnArrival, known: Known | undefined): boolean {
+function mayFollow(arrival: OwnArrival, known: KnownRecord | undefined): boolean {
   if (known === undefined || receivedAtMs(arrival) < known.receivedAtMs) return true
   const isSame = receivedAtMs(arrival) === known.receivedAtMs && arrival.record.request.id === known.requestId
   return known.isParked && isSame
@@ -106,7 +106,7 @@ function isDispatched(arrival: OwnArrival, before: readonly DeliveryBefore[]): b
 /** What later records of the event caused; what this very record caused is only written again. */
 function supersededBy(
   arrival: OwnArrival,
-  known: Known | undefined,
+  known: KnownRecord | undefined,
   before: readonly DeliveryBefore[],
 ): Superseded | null {
   const later = before.filter((delivery) => delivery.receivedAtMs > receivedAtMs(arrival))

@@ -39,7 +39,7 @@ export interface DeliveryBefore {
 }
 
 /** The deliveries of these events, by `recordKey`; events without any are absent. One query. */
-export async function readDeliveries(
+export async function readEarlierDeliveries(
   facts: FactsReader,
   events: readonly EventRef[],
 ): Promise<ReadonlyMap<string, readonly DeliveryBefore[]>> {

@@ -56,11 +56,11 @@ export function addFactRows(record: LogRecord, place: EntryPlace, add: AddRow): 
     default:
       throw new Error('record of unknown kind')
   }
-  add('request_logs', { ...requestLogRow(record.request, kindOf(record), place), refs: referencesOf(record) })
+  add('request_logs', { ...requestLogRow(record.request, logKind(record), place), refs: referencesOf(record) })
 }
 
 /** As Logs show it: what the request left, or whose it was. */
-function kindOf(record: Extract<LogRecord, { readonly request: RequestLog }>): string {
+function logKind(record: Extract<LogRecord, { readonly request: RequestLog }>): string {
   return record.kind === 'request' && record.isOfDashboard === true ? 'dashboard' : record.kind
 }
 

@@ -140,7 +140,7 @@ function createHandler(
   stopping: AbortSignal,
 ): (batch: Batch) => Promise<BatchOutcome> {
   const { facts, logger, nowMs } = deps
-  const metrics = createMetrics(deps.registry)
+  const metrics = createWriterMetrics(deps.registry)
   const tools = { nowMs, marks: createHourMarks(randomUUID(), nowMs) }
   let failures = 0
   let last: Promise<unknown> = Promise.resolve()
@@ -199,7 +199,7 @@ interface Metrics {
 
 const BATCH_BUCKETS_S = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-function createMetrics(registry: Registry | undefined): Metrics | null {
+function createWriterMetrics(registry: Registry | undefined): Metrics | null {
   if (registry === undefined) return null
   const registers = [registry]
   const rows = new Counter({

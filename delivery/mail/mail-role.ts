@@ -55,17 +55,17 @@ export async function startMailRole(deps: MailRoleDeps): Promise<{ stop(): Promi
   return { stop }
 }
 
-type Parts = MailRoleDeps & { readonly read: ReadEntry; readonly count: Counter<'kind' | 'outcome'> | null }
+type MailParts = MailRoleDeps & { readonly read: ReadEntry; readonly count: Counter<'kind' | 'outcome'> | null }
 
 /** Done with once each mail is sent, given up, or durable in a tier. */
-async function takeMails(parts: Parts, batch: Batch, tier: TierName | null): Promise<BatchOutcome> {
+async function takeMails(parts: MailParts, batch: Batch, tier: TierName | null): Promise<BatchOutcome> {
   const read: Parameters<typeof takeDue<MailJob>>[1]['read'] = (entry) => parts.read('mailJob', entry, batch.topic)
   const { due, outcome } = takeDue(batch, { tier, nowMs: parts.nowMs, read })
   await Promise.all(due.map((job) => tryMail(parts, job)))
   return outcome
 }
 
-async function tryMail(parts: Parts, job: MailJob): Promise<void> {
+async function tryMail(parts: MailParts, job: MailJob): Promise<void> {
   const { letter, deadlineAtMs } = job
   const outcome = parts.nowMs() >= deadlineAtMs ? 'over' : await parts.post(letter, job)
   parts.count?.inc({ kind: letter.kind, outcome })
@@ -73,7 +73,7 @@ async function tryMail(parts: Parts, job: MailJob): Promise<void> {
   else if (outcome === 'refused' || outcome === 'over') await giveUp(parts, job, outcome)
 }
 
-async function postpone({ eventLog, nowMs, randomness }: Parts, job: MailJob): Promise<void> {
+async function postpone({ eventLog, nowMs, randomness }: MailParts, job: MailJob): Promise<void> {
   const waitMs = Math.round(holdMs(nowMs() - job.createdAtMs) * (1 + JITTER * randomness.fraction()))
   const dueAtMs = Math.min(nowMs() + waitMs, job.deadlineAtMs)
   const value = encodeRecord({ ...job, tries: job.tries + 1, dueAtMs })
@@ -82,7 +82,7 @@ async function postpone({ eventLog, nowMs, randomness }: Parts, job: MailJob): P
 
 /** People of the organisation see that a mail was lost; neither record nor log says to whom. */
 async function giveUp(
-  { eventLog, logger, randomness, nowMs }: Parts,
+  { eventLog, logger, randomness, nowMs }: MailParts,
   { letter, mailId }: MailJob,
   why: 'refused' | 'over',
 ): Promise<void> {

@@ -30,7 +30,7 @@ const HOURS_AT_ONCE = 100
 export function startRollup(deps: RollupDeps): { readonly stop: () => Promise<void> } {
   const stopping = new AbortController()
   const { signal } = stopping
-  const metrics = createMetrics(deps.registry)
+  const metrics = createRollupMetrics(deps.registry)
   const loop = async (): Promise<void> => {
     while (!signal.aborted) {
       await rollUp(deps, { metrics, signal }).catch((error: unknown) => {
@@ -94,7 +94,7 @@ interface RollupMetrics {
   readonly counted: () => void
 }
 
-function createMetrics(registry: Registry | undefined): RollupMetrics | null {
+function createRollupMetrics(registry: Registry | undefined): RollupMetrics | null {
   if (registry === undefined) return null
   const registers = [registry]
   const counted = new Counter({

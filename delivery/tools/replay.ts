@@ -145,7 +145,7 @@ async function lastLetters(
   }
   const take = (offset: number, letter: DeadLetter): void => {
     lastOf.delete(letter.job.jobId)
-    if (fits(letter, filter)) lastOf.set(letter.job.jobId, offset)
+    if (isWanted(letter, filter)) lastOf.set(letter.job.jobId, offset)
     if (lastOf.size > most) lastOf.delete(lastOf.keys().next().value ?? '')
   }
   for await (const entries of entriesFrom(eventLog, 0)) {
@@ -193,7 +193,7 @@ async function* entriesFrom(
   }
 }
 
-function fits({ job, reason, failedAtMs }: DeadLetter, filter: DeadLetterFilter): boolean {
+function isWanted({ job, reason, failedAtMs }: DeadLetter, filter: DeadLetterFilter): boolean {
   return (
     (filter.website === undefined || job.website === filter.website) &&
     (filter.destination === undefined || job.destination === filter.destination) &&

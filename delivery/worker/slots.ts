@@ -42,8 +42,8 @@ export class Slots {
 
   tryTake(claim: SlotClaim): boolean {
     if (!this.#hasRoom(claim)) return false
-    change(this.#byKey, claim.key, 1)
-    change(this.#byOrganization, claim.organization, 1)
+    addToCount(this.#byKey, claim.key, 1)
+    addToCount(this.#byOrganization, claim.organization, 1)
     this.#total += 1
     return true
   }
@@ -58,8 +58,8 @@ export class Slots {
   }
 
   give(claim: SlotClaim): void {
-    change(this.#byKey, claim.key, -1)
-    change(this.#byOrganization, claim.organization, -1)
+    addToCount(this.#byKey, claim.key, -1)
+    addToCount(this.#byOrganization, claim.organization, -1)
     this.#total -= 1
     this.#next()?.wake()
   }
@@ -96,7 +96,7 @@ export class Slots {
   }
 }
 
-function change(counts: Map<string, number>, key: string, by: 1 | -1): void {
+function addToCount(counts: Map<string, number>, key: string, by: 1 | -1): void {
   const count = (counts.get(key) ?? 0) + by
   if (count <= 0) counts.delete(key)
   else counts.set(key, count)

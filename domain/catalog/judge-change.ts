@@ -1,5 +1,6 @@
 /** Judges a change before it is made: what the compiler would say of it, and of everything else. */
 
+import type { JsonObject } from '../strict-json.ts'
 import type { CatalogProblem } from '../catalog.ts'
 import type { Sha256Hex } from '../origin.ts'
 import { RESOURCE_API_VERSION } from '../resources/resources.ts'
@@ -11,7 +12,7 @@ interface JudgedChange {
   readonly namespace: string
   readonly name: string
   /** Null: it is removed. */
-  readonly spec: Fields | null
+  readonly spec: JsonObject | null
 }
 
 interface JudgeInput {
@@ -30,18 +31,16 @@ interface ChangeVerdict {
   readonly warnings: readonly CatalogProblem[]
 }
 
-type Fields = Readonly<Record<string, unknown>>
-
 export function judgeChange(change: JudgedChange, input: JudgeInput): ChangeVerdict {
   const problemsOf = (objects: readonly SourceObject[]) => compileCatalog({ ...input, objects }).problems
-  const known = new Set(problemsOf(input.objects).map(textOf))
-  const news = problemsOf(withChange(input.objects, change)).filter((each) => !known.has(textOf(each)))
+  const known = new Set(problemsOf(input.objects).map(problemKey))
+  const news = problemsOf(withChange(input.objects, change)).filter((each) => !known.has(problemKey(each)))
   const own = `${change.kind}/${shownName(change)}`
   const isRefusal = ({ object, isWarning }: CatalogProblem) => object === own && isWarning !== true
   return { refusals: news.filter(isRefusal), warnings: news.filter((each) => !isRefusal(each)) }
 }
 
-function textOf({ object, reason, field, message }: CatalogProblem): string {
+function problemKey({ object, reason, field, message }: CatalogProblem): string {
   return [object, reason, field, message].join('\n')
 }
 
@@ -51,12 +50,12 @@ function withChange(objects: readonly SourceObject[], change: JudgedChange): rea
   const value = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace }, spec }
   const changed = spec === null ? [] : [{ value, locate: () => '' }]
   const key = objectKey(kind, namespace, name)
-  const isIt = ({ value: other }: SourceObject) => keyOf(other) === key
+  const isIt = ({ value: other }: SourceObject) => manifestKey(other) === key
   if (!objects.some(isIt)) return [...objects, ...changed]
   return objects.flatMap((object) => (isIt(object) ? changed : [object]))
 }
 
-function keyOf(value: unknown): string {
+function manifestKey(value: unknown): string {
   const { kind, metadata } = (value ?? {}) as { readonly kind?: unknown; readonly metadata?: object }
   const { name, namespace = 'default' } = (metadata ?? {}) as { readonly name?: unknown; readonly namespace?: unknown }
   const isNamed = typeof kind === 'string' && typeof namespace === 'string' && typeof name === 'string'

@@ -162,7 +162,7 @@ function readSource(source: SourceObject, reading: ReadObjects, reports: Reports
   if (source.read !== undefined) {
     if (!isFirst(source.read, reading, report)) return
     warnOfUnknown(source.read, source, reports)
-    keep(source.read, reading)
+    addObject(source.read, reading)
     return
   }
   const id = identify(source)
@@ -175,13 +175,13 @@ function readSource(source: SourceObject, reading: ReadObjects, reports: Reports
   if (!isFirst(id, reading, report) || !isSound(source, id, reports)) return
   const raw = source.value as RawObject
   if (!isSecret) {
-    source.read = readResource(id, raw)
-    keep(source.read, reading)
+    source.read = resourceOf(id, raw)
+    addObject(source.read, reading)
     return
   }
   const { secret, isWhole } = readSecretValues(id, raw, report)
   if (isWhole) source.read = secret
-  keep(secret, reading)
+  addObject(secret, reading)
 }
 
 /** Whether it fits its schema. Ignored fields are noted on the source, with a warning. */
@@ -202,7 +202,7 @@ function warnOfUnknown(id: ObjectId, { unknown = [] }: SourceObject, { warn }: R
 }
 
 /** The schema has shown that the spec has the shape of its kind; here the type adopts that. */
-function readResource(id: ObjectId, raw: RawObject): Resource<ResourceKind> {
+function resourceOf(id: ObjectId, raw: RawObject): Resource<ResourceKind> {
   const kind = id.kind as ResourceKind
   const schema = SPEC_SCHEMAS[kind]
   const spec = withDefaults(schema, withoutUnknown(schema, raw.spec)) as Specs[ResourceKind]
@@ -218,7 +218,7 @@ function isFirst(id: ObjectId, { seen }: ReadObjects, report: Report): boolean {
   return false
 }
 
-function keep(object: Resource<ResourceKind> | SecretObject, { resources, secrets }: ReadObjects): void {
+function addObject(object: Resource<ResourceKind> | SecretObject, { resources, secrets }: ReadObjects): void {
   if ('values' in object) secrets.set(object.key, object)
   else (resources[object.kind] as Resource<ResourceKind>[]).push(object)
 }

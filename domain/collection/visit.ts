@@ -1,7 +1,7 @@
 /** Admits a visit: which page it was, what is kept of it, and its receipt and marker. */
 
 import type { Website } from '../catalog.ts'
-import { refuse, type Refusal } from '../errors.ts'
+import { refuse, refuseField, type Refusal } from '../errors.ts'
 import { keepIdentities, MOMENT_IDENTIFIERS, toMoment } from '../privacy/identities.ts'
 import type { WebsiteId } from '../model.ts'
 import { parsePageUrl, urlId, type PageAddress, type Sha256Hex } from '../origin.ts'
@@ -55,9 +55,9 @@ export interface VisitPage {
 
 /** Checks of a visit's fields beyond the schema, which `body` has passed. */
 export function checkVisitFields(body: JsonObject): Refusal | null {
-  if (!URL.canParse(body['page_url'] as string)) return invalidField('/page_url', 'must be the address of a page')
+  if (!URL.canParse(body['page_url'] as string)) return refuseField('/page_url', 'must be the address of a page')
   const badMoment = findBadMoment(body)
-  return badMoment === null ? null : invalidField(badMoment, 'must be Unix time in milliseconds or an ISO 8601 date')
+  return badMoment === null ? null : refuseField(badMoment, 'must be Unix time in milliseconds or an ISO 8601 date')
 }
 
 /** Checks that a visit's page is the website's: before limits, quota and receipts, so that a refusal costs nothing. */
@@ -70,7 +70,7 @@ export function checkPage(
   const sent = body['url_id'] as string
   const isKnown = sent === urlId(page.value, context.sha256Hex) || context.website.pages.some(({ id }) => id === sent)
   if (!isKnown)
-    return invalidField('/url_id', "must be the hash of the page's origin and path, or a registered page's ID")
+    return refuseField('/url_id', "must be the hash of the page's origin and path, or a registered page's ID")
   return { kind: 'page', address: page.value, urlId: sent }
 }
 
@@ -116,10 +116,6 @@ export function markerOf(visit: Visit, receipt: string): Marker {
     created_at: visit.issuedAtMs,
     expires_at: expiresAtMs(visit.issuedAtMs),
   }
-}
-
-export function invalidField(field: string, message: string): Refusal {
-  return refuse('invalid_field', { field, message })
 }
 
 /** A previous receipt counts if it is this website's and came from this origin; otherwise it is ignored. */

@@ -1,25 +1,24 @@
 /** Decides what a role may change of the configuration, and what nobody changes by way of the dashboard. */
 
-import { refuse, type Refusal } from '../errors.ts'
+import type { JsonObject } from '../strict-json.ts'
+import { refuse, refuseField, type Refusal } from '../errors.ts'
 import { RECONSTRUCTION_CHOICES_HOURS } from '../limits.ts'
 import type { MemberRole } from '../model.ts'
 import { isSame } from '../resources/field-owners.ts'
 import type { ResourceKind } from '../resources/resources.ts'
 import { mayDo } from './roles.ts'
 
-type Spec = Readonly<Record<string, unknown>>
-
 /** `before` null: it is new; `after` null: it goes. */
 interface ResourceChange {
   readonly kind: ResourceKind
-  readonly before: Spec | null
-  readonly after: Spec | null
+  readonly before: JsonObject | null
+  readonly after: JsonObject | null
 }
 
 /** Judged by the object before and after. */
 export function refuseResourceChange(actor: MemberRole, change: ResourceChange): Refusal | null {
   const { kind, before, after } = change
-  if (kind === 'Member') return fault('/kind', 'is changed under /members')
+  if (kind === 'Member') return refuseField('/kind', 'is changed under /members')
   // An organisation is made by signing up, or by whoever runs the service.
   if (kind === 'Organization' && before === null) return refuse('forbidden')
   if (!mayDo(actor, actionOf(change))) return refuse('forbidden')
@@ -40,11 +39,11 @@ function actionOf({
 }
 
 /** Nothing of it counts at a provider. */
-function isHarmless(destination: Spec | null): boolean {
+function isHarmless(destination: JsonObject | null): boolean {
   return destination === null || (destination['mode'] ?? 'Validate') === 'Validate'
 }
 
-function withoutPages({ pages: _pages, ...rest }: Spec): Spec {
+function withoutPages({ pages: _pages, ...rest }: JsonObject): JsonObject {
   return rest
 }
 
@@ -52,21 +51,23 @@ function withoutPages({ pages: _pages, ...rest }: Spec): Spec {
 const FIXED = ['organizationRef', 'installation', 'tenant'] as const
 const PAID = ['plan', 'billing'] as const
 
-function refuseFixed(kind: ResourceKind, before: Spec, after: Spec): Refusal | null {
+function refuseFixed(kind: ResourceKind, before: JsonObject, after: JsonObject): Refusal | null {
   if (kind === 'Organization' && PAID.some((name) => !isSame(before[name], after[name]))) return refuse('forbidden')
   const changed = FIXED.find((name) => !isSame(before[name], after[name]))
-  if (changed !== undefined) return fault(`/spec/${changed}`, 'cannot be changed')
+  if (changed !== undefined) return refuseField(`/spec/${changed}`, 'cannot be changed')
   return refuseWindow(before, after)
 }
 
 /** The dashboard offers three windows; others that kubectl set are left as they are. */
-export function refuseWindow(before: Spec | null, { reconstructionWindowHours: wanted }: Spec): Refusal | null {
+export function refuseWindow(
+  before: JsonObject | null,
+  { reconstructionWindowHours: wanted }: JsonObject,
+): Refusal | null {
   const offered = RECONSTRUCTION_CHOICES_HOURS
   if (wanted === undefined || wanted === before?.['reconstructionWindowHours'] || offered.includes(Number(wanted)))
     return null
-  return fault('/spec/reconstructionWindowHours', `must be ${offered.slice(0, -1).join(', ')} or ${offered.at(-1)}`)
-}
-
-function fault(field: string, message: string): Refusal {
-  return refuse('invalid_field', { field, message })
+  return refuseField(
+    '/spec/reconstructionWindowHours',
+    `must be ${offered.slice(0, -1).join(', ')} or ${offered.at(-1)}`,
+  )
 }

@@ -16,10 +16,10 @@ export interface Member {
   readonly identity: MemberIdentity
   readonly role: MemberRole
   /** Null: active. An open invitation grants nothing. */
-  readonly invitation: Invitation | null
+  readonly invitation: OpenInvitation | null
 }
 
-export interface Invitation {
+export interface OpenInvitation {
   readonly id: string
   readonly expiresAtMs: number
 }

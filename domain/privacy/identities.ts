@@ -78,13 +78,13 @@ function clickValues(address: unknown): readonly string[] {
 }
 
 type Kept = Readonly<Record<string, unknown>>
-type Fields = readonly (readonly [name: string, kind: IdentifierKind])[]
+type IdentityFields = readonly (readonly [name: string, kind: IdentifierKind])[]
 
 interface ProviderRules {
   readonly id: ProviderId
   readonly isAdvertising: boolean
   readonly hasAccounts: boolean
-  readonly fields: Fields
+  readonly fields: IdentityFields
 }
 
 /** What of the descriptors every visit asks for. */
@@ -105,7 +105,7 @@ function keepProvider(sent: unknown, { hasAccounts, fields }: ProviderRules, cle
   return Object.keys(kept).length === 0 ? null : kept
 }
 
-function keepFields(sent: unknown, fields: Fields, clean: KeepRules['clean']): Kept | null {
+function keepFields(sent: unknown, fields: IdentityFields, clean: KeepRules['clean']): Kept | null {
   if (!isObject(sent)) return null
   const kept: Record<string, unknown> = {}
   for (const [name, kind] of fields) {

@@ -45,16 +45,16 @@ export function problemsToPublish(
   return ordered.flatMap(([key, problem]) => (out.has(key) ? [] : [problem]))
 }
 
-type Entry = readonly [key: string, problem: PublishedProblem]
+type ProblemEntry = readonly [key: string, problem: PublishedProblem]
 
-function byTime([oneKey, one]: Entry, [otherKey, other]: Entry): number {
+function byTime([oneKey, one]: ProblemEntry, [otherKey, other]: ProblemEntry): number {
   return one.sinceMs - other.sinceMs || (oneKey < otherKey ? -1 : 1)
 }
 
 /** The first of each organisation, then the second of each, and so on. */
-function inTurns(entries: readonly Entry[]): readonly Entry[] {
+function inTurns(entries: readonly ProblemEntry[]): readonly ProblemEntry[] {
   const counts = new Map<string, number>()
-  const turns: Entry[][] = []
+  const turns: ProblemEntry[][] = []
   for (const entry of entries) {
     const { organization } = entry[1]
     const turn = counts.get(organization) ?? 0

@@ -1,5 +1,6 @@
 /** Who owns which fields of a spec, from the list that the API server keeps with every object. */
 
+import { memberOf, type JsonObject } from '../strict-json.ts'
 import { withDefaults } from '../schema/schema-values.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 
@@ -34,8 +35,6 @@ export interface OwnedField {
   readonly manager: string
 }
 
-type Fields = Readonly<Record<string, unknown>>
-
 /** Entries that own something of the spec. */
 export function ownsSpec({ subresource, fieldsV1 = {} }: ManagedEntry): boolean {
   return subresource === undefined && 'f:spec' in fieldsV1
@@ -65,13 +64,13 @@ function leaves(tree: FieldTree, value: unknown, pointer: string): readonly stri
   const steps = Object.entries(tree).filter(([step]) => step !== '.')
   if (steps.length === 0) return [pointer]
   return steps.flatMap(([step, below]) => {
-    const name = nameOf(step, value)
+    const name = stepName(step, value)
     return name === null ? [] : leaves(below, memberOf(value, name), `${pointer}/${escaped(name)}`)
   })
 }
 
 /** The name or index that a step leads to; null if it leads nowhere. */
-function nameOf(step: string, value: unknown): string | null {
+function stepName(step: string, value: unknown): string | null {
   if (step.startsWith('f:')) return step.slice(2)
   if (!Array.isArray(value)) return null
   const index = value.findIndex((item) => isStepTo(step, item))
@@ -79,7 +78,7 @@ function nameOf(step: string, value: unknown): string | null {
 }
 
 function isStepTo(step: string, item: unknown): boolean {
-  const wanted: unknown = parsed(step.slice(2))
+  const wanted: unknown = jsonOrNull(step.slice(2))
   if (step.startsWith('v:')) return item === wanted
   if (!step.startsWith('k:') || typeof wanted !== 'object' || wanted === null) return false
   return Object.entries(wanted).every(([name, key]) => memberOf(item, name) === key)
@@ -88,7 +87,7 @@ function isStepTo(step: string, item: unknown): boolean {
 /** The first field of somebody else that a change touches; null if it touches none. */
 export function foreignChange(
   schema: JsonSchema,
-  change: { readonly before: Fields; readonly after: Fields },
+  change: { readonly before: JsonObject; readonly after: JsonObject },
   owners: readonly FieldOwner[],
 ): OwnedField | null {
   const [before, after] = [withDefaults(schema, change.before), withDefaults(schema, change.after)]
@@ -105,7 +104,7 @@ function changedIn(tree: FieldTree, before: unknown, after: unknown, pointer: st
   const isBranch = isContainer(before) && isContainer(after) && Array.isArray(before) === Array.isArray(after)
   if (steps.length === 0 || !isBranch) return pointer
   for (const [step, below] of steps) {
-    const [was, is] = [nameOf(step, before), nameOf(step, after)]
+    const [was, is] = [stepName(step, before), stepName(step, after)]
     // Somebody else has removed it already.
     if (was === null) continue
     const found = changedIn(
@@ -120,15 +119,15 @@ function changedIn(tree: FieldTree, before: unknown, after: unknown, pointer: st
 }
 
 /** What the dashboard applies: all that it wants but what others own and have set just so. */
-export function fieldsToApply(wanted: Fields, stored: unknown, owners: readonly FieldOwner[]): Fields {
+export function fieldsToApply(wanted: JsonObject, stored: unknown, owners: readonly FieldOwner[]): JsonObject {
   return withoutTheirs(
     wanted,
     stored,
     owners.map(({ tree }) => tree),
-  ) as Fields
+  ) as JsonObject
 }
 
-function withoutTheirs(wanted: Fields, stored: unknown, trees: readonly FieldTree[]): unknown {
+function withoutTheirs(wanted: JsonObject, stored: unknown, trees: readonly FieldTree[]): unknown {
   return Object.fromEntries(
     Object.entries(wanted).flatMap(([name, value]) => {
       const below = trees.flatMap((tree) => tree[`f:${name}`] ?? [])
@@ -136,7 +135,7 @@ function withoutTheirs(wanted: Fields, stored: unknown, trees: readonly FieldTre
       const there = memberOf(stored, name)
       const isBranch = isContainer(value) && isContainer(there) && !Array.isArray(value)
       if (!isBranch) return isSame(value, there) ? [] : [[name, value]]
-      const kept = withoutTheirs(value as Fields, there, below) as Fields
+      const kept = withoutTheirs(value as JsonObject, there, below) as JsonObject
       return Object.keys(kept).length === 0 ? [] : [[name, kept]]
     }),
   )
@@ -197,15 +196,11 @@ function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-function memberOf(value: unknown, name: string): unknown {
-  return isContainer(value) ? (value as Fields)[name] : undefined
-}
-
 function escaped(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
-function parsed(text: string): unknown {
+function jsonOrNull(text: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch {

@@ -132,7 +132,7 @@ class Store implements CredentialStore {
     return isDamaged
   }
 
-  async #put({ provider, number, text, inUse }: Wanted): Promise<CredentialsEntry> {
+  async #put({ provider, number, text, inUse }: WantedCredentials): Promise<CredentialsEntry> {
     const { place, sha256Hex, nonce, writer } = this.#options
     const nameOf = (slot: CredentialsEntry['slot']) => credentialsPartName(place, provider, number, slot)
     const there = inUse === undefined ? undefined : this.#there.get(nameOf(inUse.slot))
@@ -176,7 +176,7 @@ class Store implements CredentialStore {
   }
 }
 
-interface Wanted {
+interface WantedCredentials {
   readonly provider: ProviderId
   readonly number: number
   readonly text: string

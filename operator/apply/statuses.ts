@@ -40,7 +40,7 @@ export function createStatuses(options: StatusesOptions): Statuses {
   /** By key: the object and its decision when its status was last found right. */
   const settled = new Map<string, Settled>()
   /** By key: written, but not seen in the copy yet. */
-  const written = new Map<string, Written>()
+  const written = new Map<string, WrittenStatus>()
   return {
     review: (next, nextIsPublished) => {
       decision = next
@@ -151,7 +151,7 @@ function claimed(current: KubeObject): KubeObject {
   return current
 }
 
-interface Written {
+interface WrittenStatus {
   readonly uid: string | undefined
   /** Of the object after the write. */
   readonly version: string
@@ -159,7 +159,7 @@ interface Written {
 }
 
 /** Versions of one kind of object are increasing numbers. */
-function isShown({ uid, version }: Written, { metadata }: KubeObject): boolean {
+function isShown({ uid, version }: WrittenStatus, { metadata }: KubeObject): boolean {
   const isNumber = (text: string) => /^[0-9]+$/.test(text)
   const now = metadata.resourceVersion ?? ''
   if (metadata.uid !== uid || !isNumber(version) || !isNumber(now)) return true

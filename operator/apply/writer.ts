@@ -82,7 +82,7 @@ export function createWriter({ client, mayWrite, onWrite }: WriterOptions): Writ
       const body = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace, ...over }, status }
       const path = `/apis/${RESOURCE_API_VERSION}/namespaces/${namespace}/${RESOURCE_PLURALS[kind]}/${name}/status`
       const asked = { ...applying(path, body, manager), isAnswerUnread: false, accept: METADATA } as const
-      return counted(`${kind}/status`, async () => versionIn(await unlessGone(client.request(asked))))
+      return counted(`${kind}/status`, async () => resourceVersionIn(await unlessGone(client.request(asked))))
     },
     remove: async (kind, namespace, name) => {
       const path = `/api/v1/namespaces/${namespace}/${PLURALS[kind] ?? ''}/${name}`
@@ -110,7 +110,7 @@ function applying(path: string, body: object, manager = FIELD_MANAGER) {
 /** Only names and versions of the answer are used. */
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
 
-function versionIn(answer: unknown): string {
+function resourceVersionIn(answer: unknown): string {
   return (answer as KubeObject | null)?.metadata.resourceVersion ?? ''
 }
 

@@ -128,13 +128,13 @@ function decidedObjects(
   return decided
 }
 
-interface View {
+interface DecidedView {
   readonly compilation: Compilation
   readonly baseUrl: string
 }
 
 /** The previous decision if it would be the same. */
-function decidedObject(known: KnownObject, problems: readonly CatalogProblem[], view: View): DecidedObject {
+function decidedObject(known: KnownObject, problems: readonly CatalogProblem[], view: DecidedView): DecidedObject {
   const { kind, object, decided: last } = known
   const externalInput = areWarnings(problems) ? externalInputOf(known, view.compilation) : null
   const isSame = last?.problems.length === 0 && problems.length === 0 && known.externalInput === externalInput

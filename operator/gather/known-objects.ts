@@ -63,13 +63,13 @@ export function knownObject(kind: ResourceKind, object: KubeObject, memory: Obje
   const counted = uid === undefined || generation === undefined ? null : `${uid} ${generation}`
   const last = memory.latest.get(key)
   const isSameSpec = last !== undefined && last.counted === counted
-  const made = isSameSpec ? { ...last.known, object } : newObject(kind, object, last?.known)
+  const made = isSameSpec ? { ...last.known, object } : firstKnown(kind, object, last?.known)
   memory.known.set(object, made)
   if (counted !== null) memory.latest.set(key, { counted, known: made })
   return made
 }
 
-function newObject(kind: ResourceKind, object: KubeObject, before: KnownObject | undefined): KnownObject {
+function firstKnown(kind: ResourceKind, object: KubeObject, before: KnownObject | undefined): KnownObject {
   const { name, namespace = '', creationTimestamp = '' } = object.metadata
   const age = `${creationTimestamp}\n${namespace}\n${name}`
   return {

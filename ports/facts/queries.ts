@@ -22,7 +22,7 @@ import {
   pageLimit,
   report,
   resolvedAs,
-  within,
+  withinPeriod,
   type Query,
 } from './query-parts.ts'
 import {
@@ -93,10 +93,10 @@ type Period = { readonly since_ms: number; readonly until_ms: number; readonly l
 type After = { readonly since_ms: number; readonly limit: number; readonly after_website: string }
 type Filters<F extends string, V = string> = { readonly [K in F]?: V }
 
-type LogFilters = Period &
+type LogListFilters = Period &
   Filters<'organization' | 'website' | 'code' | 'path' | 'before_id'> &
   Filters<'status' | 'before_ms', number>
-type InstallFilters = Period &
+type InstallListFilters = Period &
   Filters<'organization' | 'website' | 'installation_id' | 'resolution' | 'before_id'> &
   Filters<'before_ms', number>
 type DeliveryFilters = Period & Filters<'organization' | 'website' | 'destination' | 'status'>
@@ -119,8 +119,8 @@ function filtered(params: Readonly<Record<string, unknown>>, names: readonly str
 
 /** The time range, continued after the last row of the page before. */
 function page(time: string, id: string, params: { readonly before_ms?: number; readonly before_id?: string }): string {
-  if (params.before_ms === undefined || params.before_id === undefined) return within(time)
-  return `${within(time)} AND (${time}, ${id}) < (${at('before_ms')}, {before_id:String})`
+  if (params.before_ms === undefined || params.before_id === undefined) return withinPeriod(time)
+  return `${withinPeriod(time)} AND (${time}, ${id}) < (${at('before_ms')}, {before_id:String})`
 }
 
 const LOG_FILTERS = ['organization', 'website', 'code', 'path', 'status'] as const
@@ -257,16 +257,16 @@ export const QUERIES = {
    * Newest first; `before_ms` and `before_id` are those of the last row of the page before. The page's keys are found
    * first, from narrow columns and without FINAL; rows of one key agree in all of these.
    */
-  listLogs: report<LogFilters, RequestLogRow>(
+  listLogs: report<LogListFilters, RequestLogRow>(
     (params) => `SELECT ${REQUEST_LOG.sql} FROM ${once('request_logs')}
-    PREWHERE ${within('received_at')} AND (website, received_at, id) IN (
+    PREWHERE ${withinPeriod('received_at')} AND (website, received_at, id) IN (
       SELECT website, received_at, id FROM request_logs
       WHERE ${page('received_at', 'id', params)} ${filtered(params, LOG_FILTERS)}
       ${newestFirst('received_at', 'id')} ${candidateLimit()})
     ${newestFirst('received_at', 'id')} ${pageLimit()}`,
   ),
 
-  listInstalls: report<InstallFilters, InstallRow>(
+  listInstalls: report<InstallListFilters, InstallRow>(
     (params) => `SELECT ${INSTALL.sql}
     FROM ${installs(`(website, event_id) IN (
       SELECT website, event_id FROM installs
@@ -280,7 +280,7 @@ export const QUERIES = {
     (params) => `SELECT ${DELIVERY.sql} FROM ${once('deliveries')}
     PREWHERE (website, event_id, destination) IN (
       SELECT website, event_id, destination FROM ${once('deliveries')}
-      WHERE ${within('changed_at')} ${filtered(params, ['organization', 'website', 'destination'])}
+      WHERE ${withinPeriod('changed_at')} ${filtered(params, ['organization', 'website', 'destination'])}
         ${params.status === undefined ? '' : 'AND status = {status:String}'}
       ${newestFirst('changed_at', 'event_id')} ${pageLimit()})
     ${newestFirst('changed_at', 'event_id')} ${pageLimit()}`,
@@ -288,11 +288,11 @@ export const QUERIES = {
 
   listActivity: report<Period & Filters<'organization'>, ActivityRow>(
     (params) => `SELECT ${ACTIVITY.sql} FROM ${once('activity')}
-    WHERE ${within('noticed_at')} ${filtered(params, ['organization'])} ${newestFirst('noticed_at', 'id')} ${pageLimit()}`,
+    WHERE ${withinPeriod('noticed_at')} ${filtered(params, ['organization'])} ${newestFirst('noticed_at', 'id')} ${pageLimit()}`,
   ),
 
   listPoison: report<Period, PoisonRow>(`SELECT ${POISON.sql} FROM ${once('poison_records')}
-    WHERE ${within('found_at')} ${newestFirst('found_at', 'log_offset')} ${pageLimit()}`),
+    WHERE ${withinPeriod('found_at')} ${newestFirst('found_at', 'log_offset')} ${pageLimit()}`),
 
   /** Tracked events of an organisation from `since_ms` until before `until_ms`, recounted from the facts. */
   usage: report<
@@ -321,14 +321,14 @@ export const QUERIES = {
   traffic: report<Omit<Period, 'limit'>, TrafficRow>(`
     SELECT website, sum(visits) AS visits, sum(installs) AS installs, sum(matched) AS matched FROM (
       SELECT website, uniqCombined(visit_id) AS visits, 0 AS installs, 0 AS matched FROM visits
-      WHERE ${within('issued_at')} GROUP BY website
+      WHERE ${withinPeriod('issued_at')} GROUP BY website
       UNION ALL
       SELECT website, 0, uniqCombinedIf(event_id, is_reported), uniqCombinedIf(event_id, resolution = 'matched') FROM (
-        SELECT website, event_id, resolution, true AS is_reported FROM installs WHERE ${within('received_at')}
+        SELECT website, event_id, resolution, true AS is_reported FROM installs WHERE ${withinPeriod('received_at')}
         UNION ALL
         SELECT website, event_id, resolution, false FROM install_decisions
-        WHERE ${within('received_at')} AND (website, event_id) IN (
-          SELECT website, event_id FROM installs WHERE ${within('received_at')} AND resolution = 'pending')
+        WHERE ${withinPeriod('received_at')} AND (website, event_id) IN (
+          SELECT website, event_id FROM installs WHERE ${withinPeriod('received_at')} AND resolution = 'pending')
       ) GROUP BY website
     ) GROUP BY website LIMIT ${MAX_WEBSITES}`),
 
@@ -342,7 +342,7 @@ export const QUERIES = {
     Omit<Period, 'limit'> & { readonly website: string },
     { readonly logs: number }
   >(`SELECT count() AS logs
-    FROM ${once('request_logs')} WHERE website = {website:String} AND ${within('received_at')}`),
+    FROM ${once('request_logs')} WHERE website = {website:String} AND ${withinPeriod('received_at')}`),
 
   counts: report<Record<never, never>, CountsRow>(
     `SELECT ${COUNTED.map((table) => `(SELECT count() FROM ${once(table)}) AS ${table}`).join(', ')}`,

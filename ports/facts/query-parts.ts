@@ -18,23 +18,23 @@ export interface Query<P extends QueryParameters, R> {
 
 type Text<P> = string | ((params: P) => string)
 
-function query<P extends QueryParameters, R>(sql: Text<P>, turn: Turn): Query<P, R> {
+function declareQuery<P extends QueryParameters, R>(sql: Text<P>, turn: Turn): Query<P, R> {
   return { sql: typeof sql === 'string' ? () => sql : sql, turn }
 }
 
 /** A request waits for it. */
 export function lookUp<P extends QueryParameters, R>(sql: Text<P>): Query<P, R> {
-  return query(sql, 'look-up')
+  return declareQuery(sql, 'look-up')
 }
 
 /** A person who looks at a page waits for it: at most 250 ms of the engine's time, by keys, windows or rollups. */
 export function pageOf<P extends QueryParameters, R>(sql: Text<P>): Query<P, R> {
-  return query(sql, 'page')
+  return declareQuery(sql, 'page')
 }
 
 /** A tool or a role waits for it. */
 export function report<P extends QueryParameters, R>(sql: Text<P>): Query<P, R> {
-  return query(sql, 'report')
+  return declareQuery(sql, 'report')
 }
 
 /** The only way to read a table: each natural key once, even if it was inserted twice. */
@@ -73,7 +73,7 @@ export function resolvedAs({ resolution }: { readonly resolution?: string }): st
 export const ms = (column: string): string => `toUnixTimestamp64Milli(${column}) AS ${column}_ms`
 export const at = (parameter: string): string => `fromUnixTimestamp64Milli({${parameter}:Int64}, 'UTC')`
 
-export function within(time: string): string {
+export function withinPeriod(time: string): string {
   return `${time} >= ${at('since_ms')} AND ${time} < ${at('until_ms')}`
 }
 

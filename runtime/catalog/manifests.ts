@@ -63,18 +63,18 @@ export function compareNames(a: string, b: string): number {
  */
 export async function readManifests(folder: string, written: string | null = null): Promise<readonly ManifestFile[]> {
   const own = await filesIn(folder)
-  if (written === null || !(await isThere(written))) return own
+  if (written === null || !(await folderExists(written))) return own
   const more = await filesIn(written)
   return [...own, ...more.map(({ name, text }) => ({ name: `${WRITTEN_PREFIX}${name}`, text }))]
 }
 
 async function filesIn(folder: string): Promise<readonly ManifestFile[]> {
   const names = await manifestNames(folder)
-  const files = await Promise.all(names.map((name) => readManifest(folder, name)))
+  const files = await Promise.all(names.map((name) => readManifestFile(folder, name)))
   return files.filter((file) => file !== null)
 }
 
-async function isThere(folder: string): Promise<boolean> {
+async function folderExists(folder: string): Promise<boolean> {
   return stat(folder).then(
     () => true,
     () => false,
@@ -171,7 +171,7 @@ async function manifestNames(folder: string): Promise<readonly string[]> {
   return manifests
 }
 
-async function readManifest(folder: string, name: string): Promise<ManifestFile | null> {
+async function readManifestFile(folder: string, name: string): Promise<ManifestFile | null> {
   try {
     const path = join(folder, name)
     const { size, isFile } = await stat(path).then((found) => ({ size: found.size, isFile: found.isFile() }))
@@ -201,7 +201,7 @@ function readDocument(
   const root = document.contents as Node
   if (isScalar(root) && root.value === null) return null
   if (!isMap(root)) {
-    broken(lineOf(root, place), 'the document is not a map of fields')
+    broken(lineNumberOf(root, place), 'the document is not a map of fields')
     return null
   }
   visit(document, { Scalar: (key, scalar) => asKubernetesReads(key, scalar) })
@@ -209,7 +209,7 @@ function readDocument(
     const value: unknown = document.toJS({ maxAliasCount: 100 })
     return { value, locate: (field) => sourceText(place, lineOfField(root, field, document, place)) }
   } catch (error) {
-    broken(lineOf(root, place), error instanceof Error ? firstLine(error.message) : 'cannot be read')
+    broken(lineNumberOf(root, place), error instanceof Error ? firstLine(error.message) : 'cannot be read')
     return null
   }
 }
@@ -270,14 +270,14 @@ function sourceText(place: DocumentPlace, line: number): string {
 
 /** The line of a field's name, or of the nearest existing parent. */
 function lineOfField(root: Node, field: string, document: Document.Parsed, place: DocumentPlace): number {
-  let line = lineOf(root, place)
+  let line = lineNumberOf(root, place)
   let node: unknown = root
   for (const step of field.split('/').slice(1)) {
     const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
     const resolved = isAlias(node) ? node.resolve(document) : node
     const child = nodeChild(resolved, name)
     if (child === null) break
-    line = isNode(child.at) ? lineOf(child.at, place) : line
+    line = isNode(child.at) ? lineNumberOf(child.at, place) : line
     node = child.node
   }
   return line
@@ -292,7 +292,7 @@ function nodeChild(node: unknown, name: string): { readonly at: unknown; readonl
   return item === undefined ? null : { at: item, node: item }
 }
 
-function lineOf(node: Node, place: DocumentPlace): number {
+function lineNumberOf(node: Node, place: DocumentPlace): number {
   return place.lines.linePos(node.range?.[0] ?? 0).line
 }
 

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { referenceHash } from '../../domain/logs/references.ts'
 import type { Attempt, RequestLog } from '../../domain/records.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
-import type { LogFilters, LogLineRow, LogWindow } from '../../ports/facts/pages/logs.ts'
+import type { LogPageFilters, LogLineRow, LogWindow } from '../../ports/facts/pages/logs.ts'
 import { attempt, deliveryRecord, installRecord, requestRecord, SAMPLE_MS, store, unique } from './fact-samples.ts'
 
 export function logsContract(facts: () => Facts): void {
@@ -18,9 +18,9 @@ export function logsContract(facts: () => Facts): void {
   const of = (site = 0) => ({ organization: scope.organization, website: scope.websites[site] ?? '' })
   const log = (changes: Partial<RequestLog> = {}, site = 0) => requestRecord({ ...of(site), ...changes })
   const delivery = (changes: Partial<Attempt> = {}) => deliveryRecord({ ...of(), attempt: attempt(changes) })
-  const requests = (filters: LogFilters = {}, more: Partial<LogWindow> = {}) =>
+  const requests = (filters: LogPageFilters = {}, more: Partial<LogWindow> = {}) =>
     facts().run('requestLines', { ...scope, ...more, ...filters, limit: 200 })
-  const attempts = (filters: LogFilters = {}) => facts().run('attemptLines', { ...scope, ...filters, limit: 200 })
+  const attempts = (filters: LogPageFilters = {}) => facts().run('attemptLines', { ...scope, ...filters, limit: 200 })
   const ids = (rows: readonly LogLineRow[]) => rows.map(({ id }) => id)
 
   it('list the requests of several websites, newest first, each once, and none of other organisations', async () => {
@@ -60,7 +60,7 @@ export function logsContract(facts: () => Facts): void {
     }
     const found = log(mine)
     await store(facts(), [found, log(), { ...installRecord(of()), request: log().request }])
-    const filters: readonly LogFilters[] = [
+    const filters: readonly LogPageFilters[] = [
       { status_from: 400, status_to: 499 },
       { code: 'rate_limited' },
       { path: '/v1/events' },
@@ -88,7 +88,7 @@ export function logsContract(facts: () => Facts): void {
     const failed = delivery({ responseStatus: 500, code: 'http_500', responseBody: 'out of order' })
     await store(facts(), [failed, delivery()])
     await store(facts(), [failed])
-    const filters: readonly LogFilters[] = [
+    const filters: readonly LogPageFilters[] = [
       { status_from: 500, status_to: 599 },
       { code: 'http_500' },
       { text: 'of order' },

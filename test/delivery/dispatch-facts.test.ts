@@ -9,7 +9,7 @@ import { expect } from 'chai'
 import type { Visit } from '../../domain/collection/visit-fields.ts'
 import { recordKey, type LogRecord } from '../../domain/records.ts'
 import { deliveriesOf } from '../../delivery/dispatch/plan.ts'
-import { readDeliveries, readVisits } from '../../delivery/dispatch/reads.ts'
+import { readEarlierDeliveries, readVisits } from '../../delivery/dispatch/reads.ts'
 import { addFactRows } from '../../delivery/facts-writer/fact-rows.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
@@ -107,9 +107,11 @@ describe('what dispatch reads from ClickHouse', () => {
       superseded: null,
     })
     const events = ['event-0001', 'event-0002'].map((eventId) => ({ website: WEBSITE, eventId }))
-    expect(await readDeliveries(facts, events)).to.deep.equal(new Map())
+    expect(await readEarlierDeliveries(facts, events)).to.deep.equal(new Map())
     await store(...records)
     const known = [{ destination: 'acme-ga4', receivedAtMs: NOON_MS, isSkipped: false }]
-    expect(await readDeliveries(facts, events)).to.deep.equal(new Map([[recordKey(WEBSITE, 'event-0001'), known]]))
+    expect(await readEarlierDeliveries(facts, events)).to.deep.equal(
+      new Map([[recordKey(WEBSITE, 'event-0001'), known]]),
+    )
   })
 })

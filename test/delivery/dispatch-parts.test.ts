@@ -8,7 +8,7 @@ import type { Arrival } from '../../delivery/dispatch/decide-pending.ts'
 import { startDispatch } from '../../delivery/dispatch/dispatch.ts'
 import { FirstRecords, type OwnArrival } from '../../delivery/dispatch/first-records.ts'
 import { deliveriesOf, visitNeededBy, type Superseded } from '../../delivery/dispatch/plan.ts'
-import { readDecisions, readDeliveries } from '../../delivery/dispatch/reads.ts'
+import { readDecisions, readEarlierDeliveries } from '../../delivery/dispatch/reads.ts'
 import { jobIdOf } from '../../domain/delivery/deliveries.ts'
 import type { Install } from '../../domain/model.ts'
 import { encodeRecord, recordKey, type InstallRecord } from '../../domain/records.ts'
@@ -236,7 +236,7 @@ describe('what rows of the facts say to dispatch', () => {
       { destination: 'one', receivedAtMs: NOON_MS + 3, isSkipped: true },
       { destination: 'two', receivedAtMs: NOON_MS + 1, isSkipped: false },
     ]
-    expect([...(await readDeliveries(facts, [event]))]).to.deep.equal([[key, expected]])
+    expect([...(await readEarlierDeliveries(facts, [event]))]).to.deep.equal([[key, expected]])
   })
 
   it('is the whole decision of an install that was pending, with or without a visit', async () => {

@@ -57,6 +57,7 @@ const COMMON_FILES = [
   'deadline.ts',
   'digest.ts',
   'json-column.ts',
+  'pages-manifest.ts',
   'printable.ts',
   'shell.ts',
 ]

@@ -19,10 +19,12 @@ const FOLDERS = [
   'bench',
   'bin',
   'common',
+  'dashboard',
   'delivery',
   'domain',
   'hook',
   'operator',
+  'pages',
   'ports',
   'runtime',
   'sdk',
@@ -32,7 +34,7 @@ const FOLDERS = [
 /** Every TypeScript file of the product and of `bench/` that git has in this tree; tests and declarations are left out. */
 export function sourcesOf(root: string): readonly Source[] {
   return trackedFiles(root)
-    .filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))
+    .filter((path) => /\.tsx?$/.test(path) && !path.endsWith('.d.ts'))
     .map((path) => {
       const text = readFileSync(join(root, path), 'utf8')
       const parsed = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)

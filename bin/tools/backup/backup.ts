@@ -20,7 +20,7 @@ export async function backupTool({ settings, positionals }: RunOutcome): Promise
   mustBeEmpty(folder)
   const staged = await stage(settings)
   try {
-    await keep(staged, settings.data, folder)
+    await moveIntoPlace(staged, settings.data, folder)
   } finally {
     rmSync(staged.folder, { recursive: true, force: true })
   }
@@ -49,7 +49,7 @@ async function stage(settings: Settings): Promise<StagedBackup> {
 }
 
 /** The manifest comes last: a folder with one is whole. */
-async function keep({ folder: staged, beganAtMs }: StagedBackup, data: string, folder: string): Promise<void> {
+async function moveIntoPlace({ folder: staged, beganAtMs }: StagedBackup, data: string, folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const parts = ['lmdb', 'facts'].map((name) => [join(staged, name), name] as const)
   const beside = BESIDE.map((name) => [join(data, name), name] as const).filter(([source]) => existsSync(source))

@@ -22,7 +22,7 @@ const DEFAULT_DAYS = 30
 
 export async function reportTool(run: RunOutcome): Promise<number> {
   const by = run.flags.get('--by') ?? 'source'
-  const period = periodOf(run, Date.now())
+  const period = reportPeriodOf(run, Date.now())
   if (period === null) return 2
   if (!WAYS.includes(by)) {
     complain(`--by must be one of ${WAYS.join(', ')}\n`)
@@ -32,7 +32,7 @@ export async function reportTool(run: RunOutcome): Promise<number> {
   try {
     const source = await sourceOf(backend, run.flags.get('--website'))
     if (source === null) complain('There are no figures to show.\n')
-    else show(run, by, await cellsOf(source, period, by))
+    else printReport(run, by, await cellsOf(source, period, by))
   } finally {
     await backend.close()
   }
@@ -60,7 +60,7 @@ interface ReportPeriod {
 }
 
 /** Whole hours; null after a message on standard error. */
-function periodOf(run: RunOutcome, nowMs: number): ReportPeriod | null {
+function reportPeriodOf(run: RunOutcome, nowMs: number): ReportPeriod | null {
   const until = momentOf(run, '--until', nowMs)
   const since = momentOf(run, '--since', nowMs)
   if (until === null || since === null) return null
@@ -103,7 +103,7 @@ async function cellsOf(source: FigureSource, period: ReportPeriod, by: string): 
   return { names: isOfVisits ? VISIT_STEPS : INSTALL_COUNTS, cells: figures.get(dimension) ?? [] }
 }
 
-function show(run: RunOutcome, by: string, { names, cells }: ReportRows): void {
+function printReport(run: RunOutcome, by: string, { names, cells }: ReportRows): void {
   if (run.flags.has('--json')) {
     printJson(cells.map(([value, ...counts]) => ({ [by]: value, ...named(names, counts) })))
     return

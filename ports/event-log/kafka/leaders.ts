@@ -39,7 +39,7 @@ export interface LeaderWatch {
   close(): void
 }
 
-interface Watched {
+interface WatchedTopic {
   readonly topicName: string
   readonly sinceMs: number
   /** Of the last answer before it began, or the first one since. */
@@ -60,7 +60,7 @@ export function leaderSources(settings: KafkaSettings): readonly LeaderSource[] 
 }
 
 export function leaderWatch(sources: readonly LeaderSource[]): LeaderWatch {
-  const watched = new Set<Watched>()
+  const watched = new Set<WatchedTopic>()
   const polls = sources.map((source) => ({ source, isAsked: false, answer: null as Leaders | null }))
   const known = new Map<string, string>()
   let [changes, slowAtMs] = [0, Number.NEGATIVE_INFINITY]
@@ -101,7 +101,7 @@ export function leaderWatch(sources: readonly LeaderSource[]): LeaderWatch {
       timer ??= setInterval(look, LOOK_MS).unref()
       const { promise: moved, reject } = Promise.withResolvers<never>()
       moved.catch(() => undefined)
-      const one: Watched = { topicName, sinceMs: performance.now(), leaders: known.get(topicName), reject }
+      const one: WatchedTopic = { topicName, sinceMs: performance.now(), leaders: known.get(topicName), reject }
       watched.add(one)
       return { moved, end: () => void watched.delete(one) }
     },
@@ -119,7 +119,7 @@ interface Poll {
   answer: Leaders | null
 }
 
-function rejectIfMoved(one: Watched, leaders: string | undefined): void {
+function rejectIfMoved(one: WatchedTopic, leaders: string | undefined): void {
   if (leaders === undefined) return
   one.leaders ??= leaders
   if (one.leaders !== leaders) one.reject(new LeadersMoved())

@@ -215,7 +215,7 @@ export async function* newestEntries(newest: Newest, source: NewestSource): Asyn
     const parts = await source.read(left, PAGE_ENTRIES)
     const entries = byOffset(parts)
     if (entries.length > 0) yield entries
-    left = parts.flatMap(restOf)
+    left = parts.flatMap(unreadRanges)
   }
 }
 
@@ -235,7 +235,7 @@ async function rangesOf(newest: Newest, source: NewestSource): Promise<readonly 
 }
 
 /** Nothing came although something was asked for: what was there has been deleted, or is none of the entries. */
-function restOf({ partition, entries, end }: PartitionEntries): readonly ReadRange[] {
+function unreadRanges({ partition, entries, end }: PartitionEntries): readonly ReadRange[] {
   const from = (entries.at(-1)?.offset ?? end) + 1
   return from < end ? [{ partition, from, end }] : []
 }

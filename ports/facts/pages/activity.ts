@@ -1,7 +1,7 @@
 /** The SQL texts behind the activity of an organisation. */
 
 import { ACTIVITY, type ActivityRow } from '../query-rows.ts'
-import { at, newestFirst, once, pageLimit, pageOf, within } from '../query-parts.ts'
+import { at, newestFirst, once, pageLimit, pageOf, withinPeriod } from '../query-parts.ts'
 
 /** `since_ms` is inclusive, `until_ms` exclusive. A list is continued after its last entry by `before_ms` and `before_id`. */
 type ActivityPageParams = {
@@ -21,16 +21,16 @@ const CONDITIONS: Readonly<Partial<Record<keyof ActivityPageParams, string>>> = 
   subject: 'subject = {subject:String}',
 }
 
-function conditions(params: ActivityPageParams): string {
+function activityConditions(params: ActivityPageParams): string {
   const own = (Object.keys(CONDITIONS) as (keyof ActivityPageParams)[]).filter((name) => params[name] !== undefined)
-  const scope = ['organization = {organization:String}', within('noticed_at')]
+  const scope = ['organization = {organization:String}', withinPeriod('noticed_at')]
   return [...scope, ...own.map((name) => CONDITIONS[name])].join(' AND ')
 }
 
 export const ACTIVITY_QUERIES = {
   /** Entries, newest first. */
   activityPage: pageOf<ActivityPageParams, ActivityRow>(
-    (params) => `SELECT ${ACTIVITY.sql} FROM ${once('activity')} PREWHERE ${conditions(params)}
+    (params) => `SELECT ${ACTIVITY.sql} FROM ${once('activity')} PREWHERE ${activityConditions(params)}
     ${newestFirst('noticed_at', 'id')} ${pageLimit()}`,
   ),
 } as const

@@ -2,12 +2,12 @@
 
 import { LIMITS } from '../../../domain/limits.ts'
 import { selectFrom, type RowsOf } from '../columns.ts'
-import { at, installs, newestFirst, once, pageLimit, pageOf, resolvedAs, within } from '../query-parts.ts'
+import { at, installs, newestFirst, once, pageLimit, pageOf, resolvedAs, withinPeriod } from '../query-parts.ts'
 import type { LogWindow } from './logs.ts'
 import { PAGE_PLACE } from './raw-figures.ts'
 import { issuedBetween } from './ranges.ts'
 
-type InstallFilters = {
+type InstallPageFilters = {
   readonly before_ms?: number
   readonly before_id?: string
   readonly resolution?: string
@@ -85,9 +85,9 @@ const VISIT_ORIGIN = {
 const SCOPE = 'website IN {websites:Array(String)} AND organization = {organization:String}'
 const AFTER = `(received_at, event_id) < (${at('before_ms')}, {before_id:String})`
 
-function conditions<N extends keyof InstallFilters>(
+function filterConditions<N extends keyof InstallPageFilters>(
   known: Readonly<Record<N, string>>,
-  filters: InstallFilters,
+  filters: InstallPageFilters,
 ): readonly string[] {
   const names = Object.keys(known) as N[]
   return names.filter((name) => filters[name] !== undefined).map((name) => known[name])
@@ -98,8 +98,8 @@ function joined(all: readonly string[]): string {
 }
 
 /** Matched to one of these visits; receipts hold for 30 days, so that older visits than that have none. */
-function visitConditions(params: LogWindow & InstallFilters): readonly string[] {
-  const wanted = conditions(VISIT_ORIGIN, params)
+function visitConditions(params: LogWindow & InstallPageFilters): readonly string[] {
+  const wanted = filterConditions(VISIT_ORIGIN, params)
   if (wanted.length === 0) return []
   const issued = issuedBetween({
     since_ms: Math.max(0, params.since_ms - LIMITS.receiptLifetimeMs),
@@ -111,7 +111,7 @@ function visitConditions(params: LogWindow & InstallFilters): readonly string[] 
 }
 
 /** Keeps installs that their first record or their decision makes fit: both tables have the columns. */
-function keptByDecision(decided: readonly string[], { resolution }: InstallFilters): string {
+function keptByDecision(decided: readonly string[], { resolution }: InstallPageFilters): string {
   if (resolution === 'pending') return resolvedAs({ resolution })
   if (decided.length === 0) return ''
   const all = decided.map((condition) => `(${condition})`).join(' AND ')
@@ -140,10 +140,10 @@ interface DeliveryGroupRow {
 
 export const INSTALL_QUERIES = {
   /** Installs of a window. Their keys are found first, from few columns, and read whole only then. */
-  installLines: pageOf<LogWindow & InstallFilters & { readonly limit: number }, InstallLineRow>((params) => {
+  installLines: pageOf<LogWindow & InstallPageFilters & { readonly limit: number }, InstallLineRow>((params) => {
     const after = params.before_id === undefined ? '' : ` AND ${AFTER}`
-    const bounds = `${SCOPE} AND ${within('received_at')}${after}${joined(conditions(NARROWING, params))}`
-    const decided = [...conditions(DECIDED, params), ...visitConditions(params)]
+    const bounds = `${SCOPE} AND ${withinPeriod('received_at')}${after}${joined(filterConditions(NARROWING, params))}`
+    const decided = [...filterConditions(DECIDED, params), ...visitConditions(params)]
     return `SELECT ${INSTALL_LINE.sql}
     FROM ${installs(`(website, event_id) IN (SELECT website, event_id FROM installs
       WHERE ${bounds}${keptByDecision(decided, params)} ${newestFirst('received_at', 'event_id')}
@@ -169,7 +169,7 @@ export const INSTALL_QUERIES = {
       toUnixTimestamp64Milli(min(changed_at)) AS first_ms, toUnixTimestamp64Milli(max(changed_at)) AS last_ms,
       argMax(event_id, changed_at) AS example,
       countIf(status IN ('pending', 'retrying') AND deadline_at < ${at('until_ms')} + INTERVAL 2 HOUR) AS expiring
-    FROM ${once('deliveries')} WHERE ${SCOPE} AND ${within('changed_at')}
+    FROM ${once('deliveries')} WHERE ${SCOPE} AND ${withinPeriod('changed_at')}
     GROUP BY website, destination, provider, status, reason
     ORDER BY website, destination, status, deliveries DESC LIMIT 5000`),
 } as const

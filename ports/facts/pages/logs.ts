@@ -6,7 +6,7 @@
  */
 
 import { ATTEMPT, REQUEST_LOG, type AttemptRow, type RequestLogRow } from '../query-rows.ts'
-import { at, newestFirst, once, pageLimit, pageOf, within } from '../query-parts.ts'
+import { at, newestFirst, once, pageLimit, pageOf, withinPeriod } from '../query-parts.ts'
 
 /** `since_ms` is inclusive, `until_ms` exclusive. */
 export type LogWindow = {
@@ -17,7 +17,7 @@ export type LogWindow = {
 }
 
 /** A list is continued after its last line by `before_ms` and `before_id`. Status bounds are both inclusive. */
-export type LogFilters = {
+export type LogPageFilters = {
   readonly before_ms?: number
   readonly before_id?: string
   readonly status_from?: number
@@ -34,7 +34,7 @@ export type LogFilters = {
 }
 
 /** `bodies`: requests come with theirs. */
-type LogPageParams = LogWindow & LogFilters & { readonly limit: number; readonly bodies?: number }
+type LogPageParams = LogWindow & LogPageFilters & { readonly limit: number; readonly bodies?: number }
 
 /** A line of Logs without its bodies. `status` is 0 if there was no answer. */
 export interface LogLineRow {
@@ -59,7 +59,7 @@ export interface LogLineRow {
   readonly body_form?: string
 }
 
-type Conditions = Readonly<Partial<Record<keyof LogFilters, string>>>
+type Conditions = Readonly<Partial<Record<keyof LogPageFilters, string>>>
 
 const REQUEST_CONDITIONS: Conditions = {
   before_id: `(received_at, id) < (${at('before_ms')}, {before_id:String})`,
@@ -84,9 +84,9 @@ const ATTEMPT_CONDITIONS: Conditions = {
 }
 
 /** The cheap conditions first: each later one is read only where all before it hold. */
-function conditions(time: string, filters: LogFilters, texts: Conditions): string {
-  const own = (Object.keys(texts) as (keyof LogFilters)[]).filter((name) => filters[name] !== undefined)
-  const scope = ['website IN {websites:Array(String)}', within(time), 'organization = {organization:String}']
+function logConditions(time: string, filters: LogPageFilters, texts: Conditions): string {
+  const own = (Object.keys(texts) as (keyof LogPageFilters)[]).filter((name) => filters[name] !== undefined)
+  const scope = ['website IN {websites:Array(String)}', withinPeriod(time), 'organization = {organization:String}']
   return [...scope, ...own.map((name) => texts[name])].join(' AND ')
 }
 
@@ -109,7 +109,7 @@ export const LOG_QUERIES = {
       params,
     ) => `SELECT website, toUnixTimestamp64Milli(received_at) AS at_ms, id, kind, method, path, status, code, origin,
       duration_ms, body_bytes AS bytes, '' AS event_id, '' AS destination${params.bodies === undefined ? '' : ', user_agent, body_form, body'}
-    FROM ${once('request_logs')} PREWHERE ${conditions('received_at', params, REQUEST_CONDITIONS)}
+    FROM ${once('request_logs')} PREWHERE ${logConditions('received_at', params, REQUEST_CONDITIONS)}
     ${newestFirst('received_at', 'id')} ${pageLimit()}`,
   ),
 
@@ -118,7 +118,7 @@ export const LOG_QUERIES = {
     (params) => `SELECT website, toUnixTimestamp64Milli(started_at) AS at_ms, attempt_id AS id, 'delivery' AS kind,
       'POST' AS method, request_url AS path, response_status AS status, code, '' AS origin, duration_ms, 0 AS bytes,
       event_id, destination
-    FROM attempts PREWHERE ${conditions('started_at', params, ATTEMPT_CONDITIONS)}
+    FROM attempts PREWHERE ${logConditions('started_at', params, ATTEMPT_CONDITIONS)}
     ${newestFirst('started_at', 'attempt_id')} LIMIT 1 BY website, event_id, destination, attempt_id ${pageLimit()}`,
   ),
 

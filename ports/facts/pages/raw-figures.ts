@@ -27,7 +27,7 @@ const RECEIVED = `${ASKED} AND received_at >= fromUnixTimestamp64Milli({since_ms
 const matchedEvents = (period: RawPeriod): string => `(website, event_id) IN (
   SELECT website, event_id FROM installs WHERE ${issued(period)}
   UNION ALL SELECT website, event_id FROM install_decisions WHERE ${issued(period)})`
-const matched = (
+const matchedVisitsSql = (
   period: RawPeriod,
 ): string => `SELECT website, visit_id, max(event_type = 'install_started') AS started,
     max(event_type = 'install_completed') AS completed, max(event_type = 'first_run') AS first_run,
@@ -56,7 +56,7 @@ export const funnelCells = (period: RawPeriod): string => `
     FROM (SELECT website, visit_id, utm_source, utm_medium, utm_campaign, source_referrer,
         ${PAGE_PLACE} AS page_place
       FROM ${once('visits')} PREWHERE ${issued(period)}) AS visit
-    LEFT ANY JOIN (${matched(period)}) AS install ON visit.website = install.website AND visit.visit_id = install.visit_id
+    LEFT ANY JOIN (${matchedVisitsSql(period)}) AS install ON visit.website = install.website AND visit.visit_id = install.visit_id
   ) ARRAY JOIN pairs AS pair GROUP BY dimension, value ${topCells(MAX_CELLS)}`
 
 const EVENTS_RECEIVED = `(website, event_id) IN (SELECT website, event_id FROM installs WHERE ${RECEIVED})`

@@ -25,7 +25,7 @@ interface Count {
   isRefused: boolean
 }
 
-interface Window {
+interface CountedWindow {
   readonly index: number
   readonly counts: Map<string, Count>
 }
@@ -45,7 +45,7 @@ interface Counters {
 }
 
 export function openCounters(table: Table, nowMs: () => number): Counters {
-  const windows = new Map<number, Window>()
+  const windows = new Map<number, CountedWindow>()
   const changed = new Map<string, Count>()
 
   const storedCount = (key: string): Count => changed.get(key) ?? readCount(table.get(key))
@@ -145,7 +145,7 @@ function retryAfterS(full: readonly { readonly hit: Hit; readonly windowIndex: n
   return Math.max(1, Math.ceil((Math.max(...endsAtMs) - atMs) / 1000))
 }
 
-function countsOf(windows: Map<number, Window>, windowS: number, index: number): Map<string, Count> {
+function countsOf(windows: Map<number, CountedWindow>, windowS: number, index: number): Map<string, Count> {
   const current = windows.get(windowS)
   if (current?.index === index) return current.counts
   const counts = new Map<string, Count>()
@@ -163,7 +163,7 @@ function keepBounded(counts: Map<string, Count>, key: string, count: Count): voi
   counts.set(key, count)
 }
 
-function sweepWindows(windows: Map<number, Window>, atMs: number): void {
+function sweepWindows(windows: Map<number, CountedWindow>, atMs: number): void {
   for (const [windowS, { index }] of windows) {
     if (index !== Math.floor(atMs / (windowS * 1000))) windows.delete(windowS)
   }
