@@ -83,12 +83,12 @@ export async function diagnose(call: Call, parts: DiagnosticsParts): Promise<Dia
   const { organization, role } = scopeOf(call)
   return {
     ...{ version: parts.version, plan: organization.plan, role },
-    conditions: conditionsOf(organization.id, parts.inventory),
+    conditions: unhealthyConditions(organization.id, parts.inventory),
     errors: await errorsOf(call, parts.scope).catch(() => []),
   }
 }
 
-function conditionsOf(organization: string, inventory: Inventory): readonly object[] {
+function unhealthyConditions(organization: string, inventory: Inventory): readonly object[] {
   return RESOURCE_KINDS.filter((kind) => kind !== 'Member')
     .flatMap((kind) => inventory.list(kind, organization))
     .flatMap(({ kind, name, conditions }) =>

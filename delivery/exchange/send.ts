@@ -41,7 +41,8 @@ export function createSender(options: SenderOptions): Sender {
   }
 
   return {
-    send: (request) => sendOnce(start, request, { exchangeMs, connectEvent: isSecure ? 'secureConnect' : 'connect' }),
+    send: (request) =>
+      requestOnce(start, request, { exchangeMs, connectEvent: isSecure ? 'secureConnect' : 'connect' }),
     close: () => agent.destroy(),
   }
 }
@@ -57,7 +58,7 @@ interface ExchangeOptions {
   readonly connectEvent: 'connect' | 'secureConnect'
 }
 
-function sendOnce(
+function requestOnce(
   start: (request: ProviderRequest) => ClientRequest,
   request: ProviderRequest,
   options: ExchangeOptions,

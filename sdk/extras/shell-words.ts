@@ -41,12 +41,12 @@ export function readCommands(text: string): readonly SimpleCommand[] | undefined
   return commands
 }
 
-type Step =
+type WordStep =
   | { readonly kind: 'word' | 'nothing'; readonly end: number }
   | { readonly kind: 'end'; readonly end: number; readonly isPipe: boolean }
 
 /** The step at `at`. Patterns are sticky, so each tries only this place. */
-function readStep(text: string, at: number): Step | undefined {
+function readStep(text: string, at: number): WordStep | undefined {
   const skipped = matchAt(/(?:[ \t\r]|\\\r?\n|#[^\n]*)/y, text, at)
   if (skipped) return { kind: 'nothing', end: at + skipped.length }
   const operator = matchAt(/\|\||\|&?|&&|;+|&(?!>)|[\n()]/y, text, at)
