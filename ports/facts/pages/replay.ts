@@ -1,7 +1,7 @@
 /** Installs of a website in the order in which they were received, to decide them again. */
 
 import { selectFrom, type RowsOf } from '../columns.ts'
-import { at, installs, MAX_PAGE, once, pageLimit, report, within } from '../query-parts.ts'
+import { at, installs, MAX_PAGE, once, pageLimit, report, withinPeriod } from '../query-parts.ts'
 
 const DECIDED_INSTALL = selectFrom('installs', [
   'event_id',
@@ -26,7 +26,7 @@ type InOrder = {
   readonly limit: number
 }
 
-const BOUNDS = `website = {website:String} AND ${within('received_at')}
+const BOUNDS = `website = {website:String} AND ${withinPeriod('received_at')}
   AND (received_at, event_id) > (${at('after_ms')}, {after_id:String})`
 const OLDEST_FIRST = 'ORDER BY received_at, event_id'
 
