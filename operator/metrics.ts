@@ -58,7 +58,8 @@ export function createOperatorMetrics(registry: Registry, queue: QueueLook): Ope
   const unreadable = new Gauge({
     name: 'whence_operator_namespace_unreadable',
     help: '1 for each watched namespace that the operator may not read.',
-    labelNames: ['namespace'],
+    // Prometheus gives every series the namespace of the pod that it comes from.
+    labelNames: ['watched'],
     registers,
   })
   const passes = histogram('pass_seconds', 'Time to decide about all objects.')
@@ -86,7 +87,7 @@ export function createOperatorMetrics(registry: Registry, queue: QueueLook): Ope
     foreign: (count) => foreign.set(count),
     unreadable: (namespaces) => {
       unreadable.reset()
-      for (const namespace of namespaces) unreadable.set({ namespace }, 1)
+      for (const watched of namespaces) unreadable.set({ watched }, 1)
     },
     published: (seconds) => publishing.observe(seconds),
     retried: () => retries.inc(),

@@ -28,6 +28,7 @@ openssl openssl
 etcd etcd-server
 nginx nginx-light
 caddy caddy
+promtool prometheus
 '
 
 say() {

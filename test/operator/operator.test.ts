@@ -24,7 +24,7 @@ import { BASE_URL, openStage, PLACE, until } from './support/stage.ts'
 
 const BUILD_AND_START_MS = 1_300_000
 
-const NAMESPACES = ['whence', 'shop', 'plans', 'broken', 'twins', 'keys', 'guest', 'pauses']
+const NAMESPACES = ['whence', 'shop', 'plans', 'broken', 'twins', 'keys', 'guest', 'pauses', 'reserved']
 
 describe('the operator', function () {
   this.timeout(120_000)
@@ -356,6 +356,60 @@ describe('the operator', function () {
       return found?.message.includes('has no value for ga4') === true ? found : null
     })
     expect(condition.reason).to.equal('RefNotFound')
+  })
+
+  it('refuses Secrets that Kubernetes and its tools keep for themselves, by the type that the API server holds, and publishes nothing of them', async () => {
+    const canary = 'of-another-program'
+    const reserved = [
+      ['helm.sh/release.v1', { ga4: canary }],
+      ['kubernetes.io/tls', { 'tls.crt': 'x', 'tls.key': 'x', ga4: canary }],
+      ['kubernetes.io/dockerconfigjson', { '.dockerconfigjson': '{"auths":{}}', ga4: canary }],
+      ['kubernetes.io/dockercfg', { '.dockercfg': '{}', ga4: canary }],
+      ['bootstrap.kubernetes.io/token', { ga4: canary }],
+      ['kubernetes.io/service-account-token', { ga4: canary }],
+    ] as const
+    const account = { 'kubernetes.io/service-account.name': 'deployer' }
+    await kube.apply([
+      ...at('reserved', [
+        { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'deployer' } },
+        organization('reserved-org'),
+        website('reserved-site', {
+          organizationRef: { name: 'reserved-org' },
+          primaryOrigin: 'https://reserved.example',
+        }),
+      ]),
+      ...reserved.map(([type, values], number) => ({
+        ...secret('reserved', `taken-${number}`, values),
+        ...{ type, metadata: { name: `taken-${number}`, namespace: 'reserved', annotations: account } },
+      })),
+      secret('reserved', 'own', { ga4: 'of-this-tenant' }),
+    ])
+    const destination = (name: string, ref: string) =>
+      ga4Destination(name, {
+        websiteRef: { name: 'reserved-site' },
+        ga4: { measurementId: 'G-ABC1234567', apiSecretRef: { name: ref, key: 'ga4' } },
+      })
+    await kube.apply(
+      at('reserved', [
+        ...reserved.map((_, number) => destination(`to-${number}`, `taken-${number}`)),
+        destination('own', 'own'),
+      ]),
+    )
+    await becomes('Destination', 'reserved', 'own', 'Ready', 'True', 'Ready')
+    for (const [number] of reserved.entries()) {
+      const said = await becomes('Destination', 'reserved', `to-${number}`, 'Ready', 'False', 'SecretReserved')
+      expect(said.message).to.include(`Secret taken-${number}`)
+    }
+    expect(
+      catalog
+        .current()
+        .websites.get('reserved-site')
+        ?.destinations.map(({ id }) => id),
+    ).to.deep.equal(['own'])
+    const worker = await stage.catalog('ga4')
+    expect(JSON.stringify([...worker.credentials()]))
+      .to.include('of-this-tenant')
+      .and.not.include(canary)
   })
 
   it('looks at an object again when it is asked to, and leaves one as it was in force while a person pauses it', async () => {

@@ -230,7 +230,7 @@ describe('tenants and installations', function () {
     expect(worker.current().websites.get('a-site')?.destinations).to.have.length(1)
     expect(worker.credentials().get('a-site/out')).to.deep.equal({ apiSecret: 'of-team-a' })
     expect(second.isReady()).to.equal(true)
-    expect(await second.registry.metrics()).to.match(/whence_operator_namespace_unreadable\{namespace="team-a"\} 1/)
+    expect(await second.registry.metrics()).to.match(/whence_operator_namespace_unreadable\{watched="team-a"\} 1/)
     await kube.apply(at('team-b', [website('thief', { id: 'a-site', primaryOrigin: 'https://thief.example' })]))
     await until(
       'its ID is its own',
