@@ -2,6 +2,8 @@
 
 import { hostname } from 'node:os'
 
+import { encodeRecord, recordKey } from '../domain/records.ts'
+import type { AuditTools } from '../operator/apply/audit.ts'
 import { owningClient } from '../operator/apply/owned-objects.ts'
 import { startOperator } from '../operator/operator.ts'
 import type { TrafficFacts } from '../operator/apply/traffic.ts'
@@ -12,7 +14,7 @@ import type { EngineParts } from './wiring/engines.ts'
 import { engines } from './wiring/engines.ts'
 import { factsReader } from './wiring/facts-reader.ts'
 import { runProgram } from './wiring/process.ts'
-import { startMetrics } from './wiring/serve-api.ts'
+import { keyringOf, startMetrics } from './wiring/serve-api.ts'
 import { version } from './wiring/version.ts'
 
 export function operator({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
@@ -30,7 +32,9 @@ export function operator({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
     const onLost = (): void => lifecycle.fail('leader', new Error('the lease was lost'))
     const clock = { nowMs: Date.now, random: Math.random }
     const namespaces = settings.watchNamespaces
-    const readFacts = await openFacts({ settings, logger, lifecycle, nowMs: Date.now })
+    const parts = { settings, logger, lifecycle, nowMs: Date.now }
+    const readFacts = await openFacts(parts)
+    const audit = await openAudit(parts)
     const started = await lifecycle.start(
       'operator',
       () =>
@@ -47,6 +51,7 @@ export function operator({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
           logger,
           onLost,
           readFacts,
+          audit,
           ...clock,
         }),
       (opened) => opened.close(),
@@ -55,6 +60,25 @@ export function operator({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
     logger.info({ identity, catalog: `${place.namespace}/${place.name}` }, 'reconciling')
   })
 }
+
+/** Null if no event log is set: changes of objects then leave no entries in the activity. */
+async function openAudit(parts: EngineParts): Promise<AuditTools | null> {
+  const { settings } = parts
+  if (settings.eventLog === null) return null
+  const { changeHash } = keyringOf(settings, { mayCreate: false })
+  const eventLog = await engines(parts).eventLog({ mayWait: true })
+  return {
+    changeHash,
+    append: (entry) =>
+      eventLog.append('activity', [{ key: recordKey('', entry.id), value: encodeRecord(entry) }], {
+        deadlineMs: ENTRY_MS,
+        patienceMs: ENTRY_MS,
+      }),
+  }
+}
+
+/** A status waits no longer than this for a log that is away. */
+const ENTRY_MS = 2_000
 
 /** Null if no ClickHouse is set: websites then show no figures. */
 async function openFacts(parts: EngineParts): Promise<TrafficFacts | null> {

@@ -175,10 +175,16 @@ export interface ActivityRecord {
   readonly atMs: number
   readonly organization: string
   readonly website: WebsiteId
-  /** For example `rate_limit_reached`, `quota_reached`, `destination_paused`, `catalog_problem`. */
+  /** For example `rate_limit_reached`, `quota_reached`, `destination_paused`, `catalog_problem`, `object_changed`. */
   readonly type: string
   readonly subject: string
   readonly message: string
+  /** The person who did it (`p_` and 16 hex digits), if that is proven. */
+  readonly actor?: string
+  /** For a change of an object: who wrote its fields, as the API server calls them, or the file. */
+  readonly manager?: string
+  /** For a change of an object: JSON pointers of the fields that changed; no values. */
+  readonly fields?: readonly string[]
   readonly logRetentionDays: number
 }
 

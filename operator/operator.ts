@@ -11,13 +11,14 @@ import { gzipSync } from 'node:zlib'
 import type { Registry } from 'prom-client'
 
 import { objectKey } from '../domain/catalog/objects.ts'
+import { LIMITS } from '../domain/limits.ts'
 import { indexName, type CatalogPlace } from '../domain/published/place.ts'
 import type { ResourceKind } from '../domain/resources/resources.ts'
 import { RESOURCE_KINDS } from '../domain/resources/resources.ts'
 import type { KubeClient } from '../runtime/kube/client.ts'
 import { KubeError } from '../runtime/kube/client.ts'
 import { createKubeMetrics } from '../runtime/kube/metrics.ts'
-import { kubeKey } from '../runtime/kube/objects.ts'
+import { type KubeObject, kubeKey } from '../runtime/kube/objects.ts'
 import { publishedProblems } from '../runtime/catalog/whole-catalog.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { createCredentialStore } from './apply/credential-store.ts'
@@ -31,6 +32,7 @@ import { startLeader } from './leader.ts'
 import { createOperatorMetrics } from './metrics.ts'
 import { createPublisher } from './apply/publisher.ts'
 import { createSecretValues, ownReader, referredSecrets } from './gather/secrets.ts'
+import { createAudit, type AuditOwner, type AuditTools } from './apply/audit.ts'
 import { createStatuses } from './apply/statuses.ts'
 import type { TrafficFacts } from './apply/traffic.ts'
 import { startTraffic } from './apply/traffic.ts'
@@ -58,6 +60,8 @@ interface OperatorOptions {
   readonly credentialSlots: number
   /** Names of the service's own Secrets in the catalog's namespace. */
   readonly ownSecrets: readonly string[]
+  /** Records who changed what; null if changes leave no entries in the activity. */
+  readonly audit: AuditTools | null
   /** Source of the websites' figures and the destinations' states; null if they are not shown. */
   readonly readFacts: TrafficFacts | null
   /** Time between two readings of these figures; set by tests. */
@@ -112,6 +116,7 @@ class OperatorLoop {
   readonly #publisher
   readonly #tidying: NodeJS.Timeout
   readonly #statuses
+  readonly #audit
   /** Separate from the statuses: publishing never waits for status writes. */
   readonly #passes
   readonly #queue
@@ -173,9 +178,14 @@ class OperatorLoop {
       const { namespace = '', name = '' } = decided?.object.metadata ?? {}
       return decided === undefined ? undefined : world.resource(decided.kind, namespace, name)
     }
+    const isThere = (kind: ResourceKind, { metadata: { namespace = '', name, uid } }: KubeObject): boolean =>
+      world.resource(kind, namespace, name)?.metadata.uid === uid
+    const ownerOf = (key: string): AuditOwner => this.#ownerOf(key)
+    this.#audit =
+      options.audit === null ? null : createAudit({ ...options.audit, ownerOf, isThere, nowMs: options.nowMs })
     this.#statuses = createStatuses({
       ...{ writer, current, onTransition: events.transition, nowMs: options.nowMs },
-      installation: options.installation,
+      ...{ installation: options.installation, audit: this.#audit },
     })
     this.leader = startLeader({
       ...{ client, identity, namespace: place.namespace, name: place.name, logger },
@@ -300,6 +310,12 @@ class OperatorLoop {
     }
   }
 
+  #ownerOf(key: string): AuditOwner {
+    const organization = this.#decision?.owners.get(key) ?? ''
+    const known = this.#decision?.inForce.catalog.organizations.get(organization)
+    return { organization, logRetentionDays: known?.logRetentionDays ?? LIMITS.logRetentionDays.fallback }
+  }
+
   /** The status writes of a start wait behind those of people's changes. */
   #review(decision: Decision, isPublished: boolean): void {
     const urgency: Urgency = this.#isFirstReview ? 'later' : 'now'
@@ -309,6 +325,7 @@ class OperatorLoop {
 
   async #tidy(): Promise<void> {
     if (!this.leader.isLeading()) return
+    if (this.#decision !== null) await this.#audit?.recordGone(this.#decision.objects)
     await this.#compareDefinitions()
     const spaces = JSON.stringify([this.#differing, [...this.#world.namespaceStates()], [...this.#world.outdated()]])
     const isNews = spaces !== this.#spaces

@@ -3,6 +3,7 @@
 import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
+import type { ActivityRow } from '../../ports/facts/query-rows.ts'
 import { answer, type Handler } from '../http/call.ts'
 import { textParameter } from '../http/parameters.ts'
 import type { ReadScope } from '../reads/scope.ts'
@@ -18,6 +19,7 @@ export const ACTIVITY_QUERY = {
   },
   type: textParameter('Only of this type.', TEXT_CHARS),
   object: textParameter('Only about this, as entries name it.', TEXT_CHARS),
+  actor: textParameter('Only by this person, as entries name them.', TEXT_CHARS),
   cursor: CURSOR_PARAMETER,
 } as const satisfies Record<string, JsonSchema>
 
@@ -29,7 +31,7 @@ interface ActivityListParts {
 export function listActivity({ scope, cursors }: ActivityListParts): Handler {
   return scope(async (reads, call) => {
     const { organization } = reads
-    const { type, object, cursor, limit = LIMITS.activityEntries.fallback } = call.queryValues
+    const { type, object, actor, cursor, limit = LIMITS.activityEntries.fallback } = call.queryValues
     // A cursor of Logs is none of this list.
     const list = `activity ${organization.id}`
     const from = typeof cursor === 'string' ? cursors.read(list, cursor) : undefined
@@ -42,15 +44,25 @@ export function listActivity({ scope, cursors }: ActivityListParts): Handler {
       ...(from === undefined ? {} : { before_ms: from.beforeMs, before_id: from.beforeId }),
       ...(typeof type === 'string' ? { type } : {}),
       ...(typeof object === 'string' ? { subject: object } : {}),
+      ...(typeof actor === 'string' ? { actor } : {}),
     })
     const page = rows.slice(0, Number(limit))
     const last = page.at(-1)
     const hasMore = rows.length > page.length && last !== undefined
     return answer({
-      entries: page.map(({ id, noticed_at_ms: at, type: of, subject, website, message }) => ({
-        ...{ id, at, type: of, object: subject, website, message },
-      })),
+      entries: page.map(shown),
       next: hasMore ? cursors.write(list, { beforeMs: last.noticed_at_ms, beforeId: last.id }) : null,
     })
   })
+}
+
+/** Who did it, and what of an object changed, stand only where they are known. */
+function shown({ id, noticed_at_ms: at, type, subject, website, message, ...row }: ActivityRow): object {
+  const { actor, manager, fields } = row
+  return {
+    ...{ id, at, type, object: subject, website, message },
+    ...(actor === '' ? {} : { actor }),
+    ...(manager === '' ? {} : { manager }),
+    ...(fields.length === 0 ? {} : { fields }),
+  }
 }

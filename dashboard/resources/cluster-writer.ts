@@ -5,6 +5,7 @@
 
 import type { JsonObject } from '../../domain/strict-json.ts'
 import { TENANT_LABEL } from '../../domain/catalog/objects.ts'
+import { CHANGED_BY_ANNOTATION } from '../../domain/people/changed-by.ts'
 import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
 import {
   adopted,
@@ -21,7 +22,6 @@ import { APPLY_TYPE, KubeError, type KubeClient } from '../../runtime/kube/clien
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { outcomeOfError, VERSION_GONE } from './kube-refusals.ts'
 import {
-  CHANGED_BY_ANNOTATION,
   DASHBOARD_SECRET_TYPE,
   placeOf,
   type ResourceAddress,

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 
 import type { CatalogProblem } from '../../domain/catalog.ts'
 import { shownName, TENANT_LABEL } from '../../domain/catalog/objects.ts'
+import { CHANGED_BY_ANNOTATION } from '../../domain/people/changed-by.ts'
 import { foreignChange } from '../../domain/resources/field-owners.ts'
 import { RESOURCE_API_VERSION, SPEC_SCHEMAS, type ResourceKind } from '../../domain/resources/resources.ts'
 import { withDefaults } from '../../domain/schema/schema-values.ts'
@@ -21,7 +22,6 @@ import {
 } from '../../runtime/catalog/manifests.ts'
 import { folderVersion } from './folder-inventory.ts'
 import {
-  CHANGED_BY_ANNOTATION,
   DASHBOARD_SECRET_TYPE,
   placeOf,
   type ResourceAddress,

@@ -70,8 +70,6 @@ export interface ResourceWriter {
   readonly createSecret: (secret: WrittenSecret) => Promise<WriteOutcome>
 }
 
-/** Says who changed an object; `domain/people/changed-by.ts` has its form. */
-export const CHANGED_BY_ANNOTATION = 'whence.dev/changed-by'
 /** Of the Secrets that the dashboard makes, and nobody else. */
 export const DASHBOARD_SECRET_TYPE = 'whence.dev/dashboard'
 

@@ -205,6 +205,9 @@ function kindSchema(kind: ResourceKind): KubeData {
         default: { observedGeneration: -1 },
         properties: {
           observedGeneration: { ...countField('The generation of the spec that this status is about.'), minimum: -1 },
+          recordedGeneration: countField(
+            'The last generation with an entry in the activity, as long as later ones have none because the event log is away.',
+          ),
           installation: textOfStatus('The installation that it belongs to.'),
           lastHandledReconcileAt: textOfStatus(
             'The last value of the annotation whence.dev/reconcile-now that was seen to.',

@@ -40,6 +40,18 @@ export function ownsSpec({ subresource, fieldsV1 = {} }: ManagedEntry): boolean 
   return subresource === undefined && 'f:spec' in fieldsV1
 }
 
+/** Who last wrote the spec, and when; null if nobody is known to own anything of it. */
+export interface LastWriter {
+  readonly manager: string
+  /** RFC 3339; empty if nothing says so. */
+  readonly time: string
+}
+
+export function lastWriterOf(managed: readonly ManagedEntry[]): LastWriter | null {
+  const writers = managed.filter(ownsSpec).map(({ manager = '', time = '' }) => ({ manager, time }))
+  return writers.reduce<LastWriter | null>((last, each) => (last === null || each.time >= last.time ? each : last), null)
+}
+
 export function isByHand(manager: string): boolean {
   return BY_HAND.test(manager)
 }

@@ -2,10 +2,12 @@
 
 import type { CatalogProblem } from '../../domain/catalog.ts'
 import { type Condition, conditionsOf, sayTheSame } from '../../domain/resources/conditions.ts'
+import type { ResourceKind } from '../../domain/resources/resources.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import type { Decision } from '../decide/decide.ts'
 import type { DecidedFields, DecidedObject } from '../gather/known-objects.ts'
 import { installationOfObject } from '../gather/ownership.ts'
+import type { Audit } from './audit.ts'
 import type { Writer } from './writer.ts'
 import { RECONCILE_ANNOTATION } from '../gather/annotations.ts'
 
@@ -17,7 +19,14 @@ interface StatusesOptions {
   readonly onTransition: (transition: Transition) => void
   /** The installation that these objects belong to. */
   readonly installation: string
+  /** Null: changes leave no entries in the activity. */
+  readonly audit: Audit | null
   readonly nowMs: () => number
+}
+
+/** The status is right, but the event log did not take the entry about the object's change. */
+class EntryDue extends Error {
+  override readonly name = 'EntryDue'
 }
 
 /** A change of an object's readiness; `before` is null at its first status. */
@@ -65,23 +74,38 @@ export function createStatuses(options: StatusesOptions): Statuses {
       // A newer spec will get a decision of its own.
       if (current.metadata.generation !== decided.object.metadata.generation) return
       const seen = settledAs({ ...decided, object: current }, isPublished)
-      const wanted = newStatus(decided, current, {
-        isPublished,
-        nowMs: options.nowMs(),
-        installation: options.installation,
-      })
       // Our own write counts before the copy of the cluster shows it.
       const last = written.get(key)
       if (last !== undefined && isShown(last, current)) written.delete(key)
       const there = written.get(key)?.status ?? statusIn(current)
+      const due = await entryDue(options.audit, { kind: decided.kind, object: current }, there)
+      const wanted = newStatus(decided, current, {
+        isPublished,
+        due,
+        nowMs: options.nowMs(),
+        installation: options.installation,
+      })
       if (!isSameStatus(there, wanted)) {
         const version = await options.writer.applyStatus(decided.kind, claimed(current), wanted)
         written.set(key, { uid: current.metadata.uid, version, status: wanted })
         tellTransition(options, decided, { before: conditionsOfStatus(there), after: wanted.conditions })
       }
+      if (due !== null) throw new EntryDue(`the event log has no entry of generation ${current.metadata.generation}`)
       settled.set(key, seen)
     },
   }
+}
+
+/** Null if every generation has its entry; otherwise the last one that has. */
+async function entryDue(
+  audit: Audit | null,
+  audited: { readonly kind: ResourceKind; readonly object: KubeObject },
+  there: ReadStatus,
+): Promise<number | null> {
+  if (audit === null) return null
+  const recorded = Math.max(Number(there['recordedGeneration'] ?? there['observedGeneration'] ?? 0), 0)
+  const reached = await audit.record(audited, recorded)
+  return reached < (audited.object.metadata.generation ?? 0) ? reached : null
 }
 
 interface Settled {
@@ -117,6 +141,8 @@ function isSettled(settled: Settled | undefined, decided: DecidedObject, isPubli
 
 interface StatusContext {
   readonly isPublished: boolean
+  /** The last generation with an entry in the activity, if later ones have none yet. */
+  readonly due: number | null
   readonly nowMs: number
   readonly installation: string
 }
@@ -132,14 +158,15 @@ interface Status {
 function newStatus(
   { kind, problems, fields }: DecidedObject,
   current: KubeObject,
-  { isPublished, nowMs, installation }: StatusContext,
+  { isPublished, due, nowMs, installation }: StatusContext,
 ): Status {
   const generation = current.metadata.generation ?? 0
   const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`
   const conditions = conditionsOf({ kind, generation, problems, isPublished, previous: conditionsIn(current), now })
   const asked = current.metadata.annotations?.[RECONCILE_ANNOTATION]
   const handled = asked === undefined ? {} : { lastHandledReconcileAt: asked.slice(0, ANNOTATION_CHARS) }
-  return { observedGeneration: generation, installation, conditions, ...handled, ...fields }
+  const lagging = due === null ? {} : { recordedGeneration: due }
+  return { observedGeneration: generation, ...lagging, installation, conditions, ...handled, ...fields }
 }
 
 /** The first writer gets it: if two installations want an object without an owner, one must lose. */
@@ -188,7 +215,16 @@ function isSameStatus(there: ReadStatus, wanted: Status): boolean {
 }
 
 const OWN_FIELDS = [
-  ...['observedGeneration', 'installation', 'lastHandledReconcileAt', 'id', 'snippet', 'hookCommand', 'websites'],
+  ...[
+    'observedGeneration',
+    'recordedGeneration',
+    'installation',
+    'lastHandledReconcileAt',
+    'id',
+    'snippet',
+    'hookCommand',
+    'websites',
+  ],
 ] as const
 
 function tellTransition(

@@ -34,6 +34,8 @@ export interface Decision {
   readonly problems: readonly PublishedProblem[]
   /** By `objectKey`. */
   readonly objects: ReadonlyMap<string, DecidedObject>
+  /** IDs of the organisations that they belong to, by `objectKey`. */
+  readonly owners: ReadonlyMap<string, string>
 }
 
 /** What one decision passes to the next, for the same base URL: results that hold while their inputs are unchanged. */
@@ -89,6 +91,7 @@ export function decide(gathered: Gathered, tools: LayoutTools, memory: DecisionM
     credentials: credentialParts(compilation, memory.credentials),
     problems: problemsToPublish(compilation.problems, gathered.published, gathered.nowMs),
     objects: decided,
+    owners: compilation.owners,
   }
 }
 

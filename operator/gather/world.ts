@@ -3,12 +3,13 @@
 import type { CatalogPlace } from '../../domain/published/place.ts'
 import { objectKey } from '../../domain/catalog/objects.ts'
 import { CATALOG_LABEL } from '../../domain/published/place.ts'
+import { lastWriterOf, type ManagedEntry } from '../../domain/resources/field-owners.ts'
 import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { RESOURCE_API_VERSION, RESOURCE_KINDS } from '../../domain/resources/resources.ts'
 import type { KubeClient } from '../../runtime/kube/client.ts'
 import type { KubeMetrics } from '../../runtime/kube/metrics.ts'
-import { type KubeObject, kubeKey } from '../../runtime/kube/objects.ts'
+import { type KubeObject, kubeKey, stripped } from '../../runtime/kube/objects.ts'
 import type { Reflector } from '../../runtime/kube/reflector.ts'
 import { startReflector } from '../../runtime/kube/reflector.ts'
 import type { Logger } from '../../runtime/logger.ts'
@@ -76,7 +77,10 @@ export function watchWorld(options: WorldOptions): World {
         key === null
           ? sort.all(kinds[kind].flatMap(({ objects }) => [...objects.values()]))
           : sort.one(key, found(kinds[kind], key))
-      return [kind, everywhere(RESOURCE_PLURALS[kind], `/apis/${RESOURCE_API_VERSION}`, { onChange })]
+      return [
+        kind,
+        everywhere(RESOURCE_PLURALS[kind], `/apis/${RESOURCE_API_VERSION}`, { onChange, shape: withWriter }),
+      ]
     }),
   ) as { readonly [K in ResourceKind]: readonly Reflector[] }
   const secrets = everywhere('secrets', '/api/v1', { isMetadataOnly: true })
@@ -107,6 +111,13 @@ export function watchWorld(options: WorldOptions): World {
       await Promise.all(all.map((reflector) => reflector.close()))
     },
   }
+}
+
+/** Of those who own fields only the last one who wrote the spec is kept. */
+function withWriter(object: KubeObject): KubeObject {
+  const writer = lastWriterOf((object.metadata['managedFields'] ?? []) as readonly ManagedEntry[])
+  const kept = stripped(object)
+  return writer === null ? kept : { ...kept, metadata: { ...kept.metadata, writer } }
 }
 
 function spacesOf(

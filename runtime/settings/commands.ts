@@ -222,13 +222,15 @@ export const COMMANDS = {
       'ownSecrets',
       'identity',
       'facts',
+      'eventLog',
+      ...SECRETS,
       ...KUBE,
       'metricsListen',
       'logLevel',
       'logFormat',
     ],
     engines: 'servers',
-    // Not ClickHouse: that is only for the figures that it shows.
+    // Not ClickHouse, which is only for the figures that it shows, nor the log, which is only for entries about changes.
     requires: ['catalog'],
     flags: {},
     positionals: [],

@@ -18,13 +18,20 @@ import type { AuditEvent, KubeServer } from '../../fixtures/engines/kube.ts'
 import { kubeTools, startKube } from '../../fixtures/engines/kube.ts'
 import { ga4Destination, installPath, logStream, organization, website } from '../../fixtures/service/manifests.ts'
 import { factsReader } from '../../bin/wiring/facts-reader.ts'
+import { sha256Hex } from '../../common/digest.ts'
+import { clusterWriter } from '../../dashboard/resources/cluster-writer.ts'
+import { changedByText } from '../../domain/people/changed-by.ts'
+import type { ActivityRecord } from '../../domain/records.ts'
+import { specDigest } from '../../domain/resources/spec-digest.ts'
+import type { AuditTools } from '../../operator/apply/audit.ts'
+import { createKeyring } from '../../runtime/keyring.ts'
 import type { TrafficFacts } from '../../operator/apply/traffic.ts'
 import type { Stage, StartedOperator } from './support/stage.ts'
 import { BASE_URL, openStage, PLACE, until } from './support/stage.ts'
 
 const BUILD_AND_START_MS = 1_300_000
 
-const NAMESPACES = ['whence', 'shop', 'plans', 'broken', 'twins', 'keys', 'guest', 'pauses', 'reserved']
+const NAMESPACES = ['whence', 'shop', 'plans', 'broken', 'twins', 'keys', 'guest', 'pauses', 'reserved', 'audit']
 
 describe('the operator', function () {
   this.timeout(120_000)
@@ -35,6 +42,17 @@ describe('the operator', function () {
   let clickhouse: ClickHouseServer
   let facts: Facts
   let readings = 0
+  const { changeHash, personId } = createKeyring(['only-for-tests-only-for-tests-only-for-tests'])
+  let entries: ActivityRecord[] = []
+  let isLogAway = false
+  const audit: AuditTools = {
+    changeHash,
+    append: async (entry) => {
+      if (isLogAway) throw new Error('away')
+      entries.push(entry)
+    },
+  }
+  const entriesOf = (subject: string) => entries.filter((entry) => entry.subject === subject)
   const readFacts: TrafficFacts = {
     traffic: async (period) => {
       const rows = await factsReader(facts).traffic(period)
@@ -56,7 +74,7 @@ describe('the operator', function () {
     facts = clickhouseFacts(connection, { nowMs: Date.now })
     await migrate(connection)
     stage = await openStage(kube)
-    first = stage.operator(undefined, readFacts)
+    first = stage.operator(undefined, readFacts, { audit })
     catalog = await stage.catalog()
   })
 
@@ -436,6 +454,62 @@ describe('the operator', function () {
     await until('both are gone', () => name() === undefined && !catalog.current().websites.has('beside'))
   })
 
+  it('makes one entry of each generation: its fields and manager, and the person if the annotation proves it', async () => {
+    const anna = personId('anna@acme.dev')
+    const place = { kind: 'Website', namespace: 'audit', name: 'site' }
+    const [mine] = at('audit', [website('site', { organizationRef: { name: 'org' }, id: 'audit-site' })])
+    await kube.apply([...at('audit', [organization('org')]), mine as object], 'argocd-controller')
+    const seen = (count: number) => until(`entry ${count}`, () => entriesOf('Website/audit/site').length >= count)
+    await seen(1)
+    // A person changes in the dashboard what Git does not set.
+    const writer = clusterWriter(stage.client('dashboard'), Date.now)
+    const sign = (subject: string, spec: object): string =>
+      changedByText({ subject, specDigest: specDigest(spec, sha256Hex), person: anna, request: 'r1' }, changeHash)
+    const stored = await writer.read(place)
+    const object = { ...place, spec: { ...stored?.spec, retentionDays: 60 } }
+    expect(await writer.replace(object, stored?.version ?? '', { sign })).to.deep.equal({ kind: 'written' })
+    await seen(2)
+    // The annotation stays, and is no proof of what kubectl does.
+    await kube.kubectl([
+      'patch',
+      'website',
+      'site',
+      '-n',
+      'audit',
+      '--type=merge',
+      '-p',
+      '{"spec":{"retentionDays":90}}',
+    ])
+    await seen(3)
+    await kube.want(path('Website', 'audit', 'site'), { method: 'DELETE' })
+    await seen(4)
+    const told = entriesOf('Website/audit/site').map(({ organization: of, type, actor, manager, fields }) => {
+      return { of, type, actor, manager, fields }
+    })
+    const of = 'audit/org'
+    const fields = ['/spec/retentionDays']
+    expect(told).to.deep.equal([
+      { of, type: 'object_created', actor: undefined, manager: 'argocd-controller', fields: undefined },
+      { of, type: 'object_changed', actor: anna, manager: 'whence-dashboard', fields },
+      { of, type: 'object_changed', actor: undefined, manager: 'kubectl-patch', fields },
+      { of, type: 'object_removed', actor: undefined, manager: undefined, fields: undefined },
+    ])
+    expect(new Set(entries.map(({ id }) => id)).size).to.equal(entries.length)
+  })
+
+  it('makes the entry later if the log is away, in the next process too, and writes the status meanwhile', async () => {
+    isLogAway = true
+    await kube.apply(at('audit', [website('late', { organizationRef: { name: 'org' } })]))
+    const status = () => statusOf('Website', 'audit', 'late')
+    await until('the status is there', async () => (await status()).observedGeneration === 1)
+    expect((await status()).recordedGeneration).to.equal(0)
+    isLogAway = false
+    await until('the entry is there', () => entriesOf('Website/audit/late').length === 1)
+    await until('and nothing is due', async () => (await status()).recordedGeneration === undefined)
+    await kube.want(path('Website', 'audit', 'late'), { method: 'DELETE' })
+    await until('it is gone', () => entriesOf('Website/audit/late').length === 2)
+  })
+
   it('takes objects out of force when they are deleted, whole namespaces without a finalizer in the way', async () => {
     await kube.want('/apis/whence.dev/v1alpha1/namespaces/twins/websites', { method: 'DELETE' })
     await kube.want('/apis/whence.dev/v1alpha1/namespaces/plans/websites', { method: 'DELETE' })
@@ -447,7 +521,8 @@ describe('the operator', function () {
 
   it('hands over when it stops, and the next one writes nothing in an unchanged cluster', async () => {
     const before = writesOf(await kube.audit()).length
-    const second = stage.operator(undefined, readFacts)
+    entries = []
+    const second = stage.operator(undefined, readFacts, { audit })
     expect(second.isLeading()).to.equal(false)
     await first.close()
     await until('the second one leads', () => second.isLeading())
@@ -462,5 +537,8 @@ describe('the operator', function () {
       .slice(before)
       .map(({ objectRef }) => `${objectRef?.resource ?? ''}/${objectRef?.subresource ?? ''}`)
     expect(names).to.have.members(['configmaps/', 'configmaps/', 'websites/status'])
+    expect(entries.map(({ subject, fields }) => [subject, fields])).to.deep.equal([
+      ['Website/shop/site', ['/spec/displayName']],
+    ])
   })
 })

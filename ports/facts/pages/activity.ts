@@ -12,6 +12,7 @@ type ActivityPageParams = {
   readonly before_id?: string
   readonly type?: string
   readonly subject?: string
+  readonly actor?: string
   readonly limit: number
 }
 
@@ -19,6 +20,7 @@ const CONDITIONS: Readonly<Partial<Record<keyof ActivityPageParams, string>>> = 
   before_id: `(noticed_at, id) < (${at('before_ms')}, {before_id:String})`,
   type: 'type = {type:String}',
   subject: 'subject = {subject:String}',
+  actor: 'actor = {actor:String}',
 }
 
 function activityConditions(params: ActivityPageParams): string {

@@ -10,6 +10,7 @@ import { Registry } from 'prom-client'
 
 import type { CatalogPlace } from '../../../domain/published/place.ts'
 import type { ProviderId } from '../../../domain/providers/index.ts'
+import type { AuditTools } from '../../../operator/apply/audit.ts'
 import type { Operator } from '../../../operator/operator.ts'
 import { startOperator } from '../../../operator/operator.ts'
 import type { TrafficFacts } from '../../../operator/apply/traffic.ts'
@@ -40,6 +41,7 @@ export interface OperatorChoice {
   readonly namespaces?: readonly string[]
   /** Whose rights it has; the administrator's by default. */
   readonly tokenFile?: string
+  readonly audit?: AuditTools
 }
 
 export interface Stage {
@@ -71,13 +73,13 @@ export async function openStage(kube: KubeServer, url = kube.url, caFile = kube.
     tokenFile,
     client,
     operator(identity = `operator-${randomUUID()}`, readFacts = null, more = {}) {
-      const { installation = 'default', place = PLACE, namespaces = [], tokenFile: own } = more
+      const { installation = 'default', place = PLACE, namespaces = [], tokenFile: own, audit = null } = more
       const registry = new Registry()
       let isLost = false
       const clock = { nowMs: Date.now, random: Math.random }
       const started = startOperator({
         ...{ client: client(identity, own), place, namespaces, identity, baseUrl: BASE_URL, registry },
-        ...{ logger: quiet, readFacts, trafficIntervalMs: 200, tidyIntervalMs: 200, ...clock },
+        ...{ logger: quiet, readFacts, audit, trafficIntervalMs: 200, tidyIntervalMs: 200, ...clock },
         ...{ credentialSlots: 4, ownSecrets: ['whence-secret'], installation },
         onLost: () => {
           isLost = true

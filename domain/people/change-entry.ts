@@ -1,0 +1,70 @@
+/** Describes a change of an object for the activity: which fields, by which manager, and by whom if that is proven. */
+
+import { canonicalText, isSame } from '../resources/field-owners.ts'
+
+type Spec = Readonly<Record<string, unknown>>
+
+/** What activity says of a change, beside whose it is and when it was. */
+export interface ChangeText {
+  readonly type: 'object_created' | 'object_changed' | 'object_removed'
+  readonly fields: readonly string[]
+  readonly message: string
+}
+
+/** More are not named; a spec has fewer, but for lists of strangers. */
+const MOST_FIELDS = 50
+
+/** JSON pointers of the fields that differ, in the order of their names; a list counts as one field. */
+export function changedFields(before: unknown, after: unknown, pointer = '/spec'): readonly string[] {
+  if (isSame(before, after)) return []
+  if (!isFields(before) || !isFields(after)) return [pointer]
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort()
+  return names.flatMap((name) => changedFields(before[name], after[name], `${pointer}/${escaped(name)}`))
+}
+
+/** Text of each field by its JSON pointer, as `changedFields` takes them apart. */
+export function fieldTexts(spec: unknown, pointer = '/spec'): ReadonlyMap<string, string> {
+  if (!isFields(spec)) return new Map([[pointer, canonicalText(spec)]])
+  return new Map(Object.entries(spec).flatMap(([name, value]) => [...fieldTexts(value, `${pointer}/${escaped(name)}`)]))
+}
+
+/**
+ * @param fields those that changed; null if nobody saw what was there before
+ * @param merged how many generations this one entry stands for
+ */
+export function changeText(
+  type: ChangeText['type'],
+  { fields, manager, merged = 1 }: { fields?: readonly string[] | null; manager: string; merged?: number },
+): ChangeText {
+  const named = (fields ?? []).slice(0, MOST_FIELDS)
+  const by = manager === '' ? '' : ` by ${manager}`
+  const of = fields === null ? ', which fields is not known' : listed(fields ?? [])
+  const also = merged > 1 ? ` It stands for ${merged} changes, one soon after the other.` : ''
+  return { type, fields: named, message: `${VERBS[type]}${by}${type === 'object_changed' ? of : ''}.${also}` }
+}
+
+const VERBS = { object_created: 'Created', object_changed: 'Changed', object_removed: 'No longer there' } as const
+
+function listed(fields: readonly string[]): string {
+  const names = fields.slice(0, SHOWN_FIELDS).map((field) => field.replace(/^\/spec\//, ''))
+  const more = fields.length > SHOWN_FIELDS ? ` and ${fields.length - SHOWN_FIELDS} more` : ''
+  return names.length === 0 ? '' : `: ${names.join(', ')}${more}`
+}
+
+const SHOWN_FIELDS = 8
+
+export function specChange(
+  before: Spec | null | undefined,
+  after: Spec,
+): Pick<ChangeText, 'type'> & { readonly fields: readonly string[] | null } {
+  if (before === null) return { type: 'object_created', fields: [] }
+  return { type: 'object_changed', fields: before === undefined ? null : changedFields(before, after) }
+}
+
+function isFields(value: unknown): value is Spec {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function escaped(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1')
+}

@@ -1,0 +1,166 @@
+/**
+ * Makes one activity entry of each generation of an object. The status is its memory: the generation that the status is
+ * about has its entry, unless the status itself names an older one. After a crash in between the entry is made again,
+ * and is one with the first, as its ID and time follow from the object.
+ */
+
+import { sha256Hex } from '../../common/digest.ts'
+import { objectKey, shownName } from '../../domain/catalog/objects.ts'
+import { changeText, specChange, type ChangeText } from '../../domain/people/change-entry.ts'
+import { CHANGED_BY_ANNOTATION, provenPerson } from '../../domain/people/changed-by.ts'
+import type { ActivityRecord } from '../../domain/records.ts'
+import type { LastWriter } from '../../domain/resources/field-owners.ts'
+import type { ResourceKind } from '../../domain/resources/resources.ts'
+import { specDigest } from '../../domain/resources/spec-digest.ts'
+import type { KubeObject } from '../../runtime/kube/objects.ts'
+import { timeOrderedId } from '../../runtime/random.ts'
+
+/** What the operator needs of the event log and the keys, neither of which it knows. */
+export interface AuditTools {
+  /** Resolves when the entry cannot be lost any more. */
+  readonly append: (entry: ActivityRecord) => Promise<void>
+  /** The key under which the dashboard proves who changed something. */
+  readonly changeHash: (text: string) => string
+}
+
+/** Whose an object is, and for how long its entries are kept. */
+export interface AuditOwner {
+  readonly organization: string
+  readonly logRetentionDays: number
+}
+
+interface AuditOptions extends AuditTools {
+  readonly ownerOf: (key: string) => AuditOwner
+  readonly isThere: (kind: ResourceKind, object: KubeObject) => boolean
+  readonly nowMs: () => number
+}
+
+interface AuditedObject {
+  readonly kind: ResourceKind
+  readonly object: KubeObject
+}
+
+export interface Audit {
+  /** Makes the entries that are due. Gives the generation up to which there are any: an older one if the log is away. */
+  readonly record: (audited: AuditedObject, recorded: number) => Promise<number>
+  /** Makes an entry of each object that was there and is not any more; `known` are the keys of those that may be. */
+  readonly recordGone: (known: ReadonlyMap<string, unknown>) => Promise<void>
+}
+
+/** While the log is away statuses do not wait for it each time. */
+const PAUSE_MS = 10_000
+/** Of removals that the log did not take; the objects are gone, so these lie nowhere else. */
+const MOST_UNSENT = 1_000
+
+export function createAudit(options: AuditOptions): Audit {
+  const { nowMs } = options
+  /** The last object of each key whose changes have their entries. */
+  const last = new Map<string, AuditedObject & { readonly owner: AuditOwner }>()
+  let unsent: ActivityRecord[] = []
+  let awayUntilMs = 0
+  const append = async (entry: ActivityRecord): Promise<boolean> => {
+    if (nowMs() < awayUntilMs) return false
+    try {
+      await options.append(entry)
+      return true
+    } catch {
+      awayUntilMs = nowMs() + PAUSE_MS
+      return false
+    }
+  }
+  return {
+    async record(audited, recorded) {
+      const { kind, object } = audited
+      const { name, namespace = '', generation = 0 } = object.metadata
+      const key = objectKey(kind, namespace, name)
+      const owner = options.ownerOf(key)
+      if (generation > recorded) {
+        const change = { audited, recorded, before: last.get(key)?.object }
+        if (!(await append(entryOf(change, owner, options)))) return recorded
+      }
+      last.set(key, { ...audited, owner })
+      return generation
+    },
+    async recordGone(known) {
+      for (const [key, { kind, object, owner }] of last) {
+        if (known.has(key) || options.isThere(kind, object)) continue
+        last.delete(key)
+        unsent.push(goneEntry({ kind, object }, owner, nowMs()))
+      }
+      const waiting = unsent.slice(-MOST_UNSENT)
+      unsent = []
+      for (const entry of waiting) if (!(await append(entry))) unsent.push(entry)
+    },
+  }
+}
+
+interface ObservedChange {
+  readonly audited: AuditedObject
+  /** Generation of the entry before; 0 if there is none. */
+  readonly recorded: number
+  /** As this process saw it last. */
+  readonly before: KubeObject | undefined
+}
+
+function entryOf(change: ObservedChange, owner: AuditOwner, options: AuditOptions): ActivityRecord {
+  const { kind, object } = change.audited
+  const { uid = '', generation = 0, namespace = '', name, annotations = {} } = object.metadata
+  const spec = specOf(object)
+  const { type, fields } = specChange(specBefore(change), spec)
+  const writer = object.metadata['writer'] as LastWriter | null | undefined
+  const merged = generation - change.recorded
+  const place = objectKey(kind, namespace, name)
+  // A new object has no UID yet when it is signed.
+  const subjects = generation === 1 ? [uid, place] : [uid]
+  const proof = { subjects, specDigest: specDigest(spec, sha256Hex) }
+  const actor = provenPerson(annotations[CHANGED_BY_ANNOTATION], proof, options.changeHash)
+  const atMs = timeOf(object, writer) ?? options.nowMs()
+  const text = changeText(type, { fields, manager: writer?.manager ?? '', merged })
+  return { ...recordOf({ audited: change.audited, text, owner }, `${uid} ${generation}`, atMs), ...of(actor, writer) }
+}
+
+function of(actor: string | null, writer: LastWriter | null | undefined): Pick<ActivityRecord, 'actor' | 'manager'> {
+  return { ...(actor === null ? {} : { actor }), ...(writer ? { manager: writer.manager } : {}) }
+}
+
+/** Null: it is new; undefined: nobody saw it as it was then. */
+function specBefore({ audited, recorded, before }: ObservedChange): ReturnType<typeof specOf> | null | undefined {
+  if (recorded <= 0) return null
+  const isIt = before?.metadata.uid === audited.object.metadata.uid && before?.metadata.generation === recorded
+  return isIt && before !== undefined ? specOf(before) : undefined
+}
+
+function goneEntry(audited: AuditedObject, owner: AuditOwner, atMs: number): ActivityRecord {
+  const text = changeText('object_removed', { manager: '' })
+  return recordOf({ audited, text, owner }, `${audited.object.metadata.uid ?? ''} gone`, atMs)
+}
+
+interface Described {
+  readonly audited: AuditedObject
+  readonly text: ChangeText
+  readonly owner: AuditOwner
+}
+
+const ID_DIGITS = 16
+
+function recordOf({ audited, text, owner }: Described, identity: string, atMs: number): ActivityRecord {
+  const { namespace = '', name } = audited.object.metadata
+  const id = timeOrderedId({ hex: () => sha256Hex(identity).slice(0, ID_DIGITS) }, atMs)
+  const { type, fields, message } = text
+  return {
+    ...{ v: 1, kind: 'activity', id, atMs, organization: owner.organization, website: '', type },
+    ...{ subject: `${audited.kind}/${shownName({ namespace, name })}`, message },
+    ...(fields.length === 0 ? {} : { fields }),
+    logRetentionDays: owner.logRetentionDays,
+  }
+}
+
+/** From the object itself, so that a repeat has the same time. */
+function timeOf({ metadata }: KubeObject, writer: LastWriter | null | undefined): number | null {
+  const ms = Date.parse(writer?.time || metadata.creationTimestamp || '')
+  return Number.isFinite(ms) ? ms : null
+}
+
+function specOf({ spec }: KubeObject): Readonly<Record<string, unknown>> {
+  return (spec ?? {}) as Readonly<Record<string, unknown>>
+}
