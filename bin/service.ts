@@ -13,7 +13,7 @@ import { openCatalogFolder, type CatalogSource, type FolderCatalog } from '../ru
 import type { Keyring } from '../runtime/keyring.ts'
 import { createRegistry } from '../runtime/metrics.ts'
 import { reportCatalog } from './wiring/catalog-report.ts'
-import { folderResources, openDashboard, toolsOf, type OpenDashboard } from './wiring/dashboard.ts'
+import { auditFolder, folderResources, openDashboard, toolsOf, type OpenDashboard } from './wiring/dashboard.ts'
 import { openBackupSource } from './wiring/backup.ts'
 import { openDataFolder } from './wiring/data-folder.ts'
 import { engines, type EngineParts } from './wiring/engines.ts'
@@ -65,6 +65,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const sendTest = (request: SendTestRequest) =>
     answerSendTest({ settings, catalog: catalog.current(), credentials: catalog.credentials() }, request)
   const dashboard = await openDashboard({ ...foundation, ...folderResources(foundation) })
+  await lifecycle.start(
+    'audit',
+    () => auditFolder(foundation),
+    (audit) => audit.stop(),
+  )
   const backend = {
     ...localBackend({ facts, eventLog }),
     sendTest,

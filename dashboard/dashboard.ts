@@ -7,6 +7,7 @@ import { configurationHandlers } from './configuration/routes.ts'
 import type { SignUpParts } from './configuration/sign-up.ts'
 import type { WriteParts } from './configuration/write.ts'
 import { createActivity } from './events/activity.ts'
+import { notingSignIns } from './events/notes.ts'
 import { createStillAllowed, type EventStreams } from './events/event-streams.ts'
 import { exportHandlers } from './exports/routes.ts'
 import { figureHandlers } from './figures/routes.ts'
@@ -32,11 +33,11 @@ import { signInHandlers, type SignInParts } from './sign-in/routes.ts'
 import { writeSupport } from './support/letter.ts'
 import { supportHandlers } from './support/routes.ts'
 
-type Shared = Omit<ServeParts, 'routes' | 'sessions' | 'onRateLimited'> &
+type Shared = Omit<ServeParts, 'routes' | 'sessions' | 'onLimit'> &
   Omit<SignInParts, 'sessions' | 'hash' | 'rules' | 'personId'> &
-  Omit<InvitationParts, 'hash' | 'onRemoved'> &
-  Omit<WriteParts, 'changeHash'> &
-  Omit<SignUpParts, 'memberHash'> &
+  Omit<InvitationParts, 'hash' | 'onRemoved' | 'changeHash' | 'noteActivity'> &
+  Omit<WriteParts, 'changeHash' | 'noteActivity'> &
+  Omit<SignUpParts, 'memberHash' | 'changeHash'> &
   ReadParts
 
 interface DashboardParts extends Shared {
@@ -85,20 +86,24 @@ export function createLetterPost(parts: LetterPostParts): Post {
 }
 
 export function createDashboard(parts: DashboardParts): Serve {
-  const sessions = createSessions({ ...parts, personId: parts.keys.personId })
+  const { personId, changeHash } = parts.keys
+  const noteActivity = createActivity(parts)
+  const sessions = notingSignIns(createSessions({ ...parts, personId }), { ...parts, personId, noteActivity })
   const scope = createReadScope(parts)
   const reading = {
     ...{ ...parts, scope, cursors: createCursors(parts.keys.cursorMac) },
     clock: { elapsedMs: () => performance.now() },
     stillAllowed: createStillAllowed({ ...parts, sessions }),
-    noteActivity: createActivity(parts),
+    noteActivity,
   }
   const handlers: HandlersOf<typeof ROUTES> = {
     ...signInHandlers({
       ...{ ...parts, ...parts.keys, sessions, hash: parts.keys.signInHash, rules: parts.claimRules },
     }),
-    ...peopleHandlers({ ...parts, hash: parts.keys.memberHash, onRemoved: parts.pins.forget }),
-    ...configurationHandlers({ ...parts, ...parts.keys }),
+    ...peopleHandlers({
+      ...{ ...parts, hash: parts.keys.memberHash, onRemoved: parts.pins.forget, changeHash, noteActivity },
+    }),
+    ...configurationHandlers({ ...parts, ...parts.keys, noteActivity }),
     ...figureHandlers({ scope, keyIds: KEY_IDS.filter(parts.keys.hasKey) }),
     ...logHandlers(reading),
     ...installHandlers(reading),
@@ -111,5 +116,5 @@ export function createDashboard(parts: DashboardParts): Serve {
   }
   const rows: Readonly<Record<string, RouteRow>> = ROUTES
   const routes = Object.entries(handlers).map(([name, handle]) => ({ row: rows[name] as RouteRow, handle }))
-  return createServe({ ...parts, routes, sessions, onRateLimited: noteRefused(parts) })
+  return createServe({ ...parts, routes, sessions, onLimit: noteRefused(parts) })
 }

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import type { Registry } from 'prom-client'
@@ -24,6 +25,7 @@ import { ownerWish } from '../../dashboard/people/first-owner.ts'
 import type { Directory } from '../../dashboard/resources/directory.ts'
 import { folderDirectory } from '../../dashboard/resources/folder-directory.ts'
 import { folderInventory } from '../../dashboard/resources/folder-inventory.ts'
+import { startFolderAudit, type FolderAudit } from '../../dashboard/resources/folder-audit.ts'
 import { folderWriter } from '../../dashboard/resources/folder-writer.ts'
 import type { Inventory } from '../../dashboard/resources/inventory.ts'
 import type { ResourceWriter } from '../../dashboard/resources/writer.ts'
@@ -76,6 +78,16 @@ export function folderResources(
     writer: folderWriter({ folder, written, env, refresh: catalog.refresh, nowMs }),
     pins: hotStatePins(hotState),
   }
+}
+
+/** Of the embedded program: records who changed what in its folder. */
+export function auditFolder(
+  parts: EngineParts & Pick<DashboardWiring, 'eventLog' | 'keys'> & Pick<FolderParts, 'catalog'>,
+): FolderAudit {
+  const { settings, keys, catalog, eventLog, nowMs, logger } = parts
+  const file = join(settings.data, 'audit.json')
+  const { changeHash } = keys
+  return startFolderAudit({ catalog, file, eventLog, changeHash, randomness: createRandomness(), nowMs, logger })
 }
 
 interface SignInLinkRequest {

@@ -8,6 +8,7 @@ import { answer, sessionOf, textField, type Handler } from '../http/call.ts'
 import { memberName } from '../people/names.ts'
 import { memberSpec } from '../people/spec.ts'
 import { membersOf, type Directory } from '../resources/directory.ts'
+import { signedBy, type ChangeHash } from '../resources/signed-by.ts'
 import type { ResourceWriter, WriteOutcome } from '../resources/writer.ts'
 
 export interface SignUpParts {
@@ -20,6 +21,7 @@ export interface SignUpParts {
     readonly installation: string | null
   } | null
   readonly memberHash: (text: string) => string
+  readonly changeHash: ChangeHash
 }
 
 const NAME_HEX = 16
@@ -28,13 +30,14 @@ const NAME_HEX = 16
  * The name follows from the person and a number, so that whoever repeats a sign-up that was cut off completes it, and of any number at
  * once one organisation comes out. Nobody else can tell whose it is.
  */
-export function signUp({ directory, writer, signUp: open, memberHash }: SignUpParts): Handler {
+export function signUp({ directory, writer, signUp: open, memberHash, changeHash }: SignUpParts): Handler {
   return async (call) => {
     if (open === null) return refuse('forbidden')
     const { email } = sessionOf(call)
     const tooMany = refuseByPerson(email, 'Owner', directory.members())
     if (tooMany !== null) return tooMany
     const { namespace } = open
+    const sign = signedBy(call, changeHash)
     const installation = open.installation === null ? {} : { installation: open.installation }
     const identity: MemberIdentity = { kind: 'person', email }
     for (let number = 1; number <= LIMITS.organizationsJoined; number += 1) {
@@ -42,16 +45,12 @@ export function signUp({ directory, writer, signUp: open, memberHash }: SignUpPa
       const id = namespace === 'default' ? name : `${namespace}/${name}`
       if (membersOf(directory, id).length > 0) continue
       const plan = { displayName: textField(call, 'displayName'), plan: 'Free', tenant: name, ...installation }
-      const made = await writer.create({ kind: 'Organization', namespace, name, spec: plan })
+      const made = await writer.create({ kind: 'Organization', namespace, name, spec: plan }, { sign })
       if (made.kind === 'refused') return refuseField('/displayName', made.message)
       const organization = { objectName: name, tenant: name }
       const spec = { ...memberSpec({ organization, identity, role: 'Owner', invitation: null }), ...installation }
-      const joined = await writer.create({
-        kind: 'Member',
-        namespace,
-        name: memberName(id, identity, memberHash),
-        spec,
-      })
+      const owner = { kind: 'Member', namespace, name: memberName(id, identity, memberHash), spec }
+      const joined = await writer.create(owner, { sign })
       return existsNow(joined) ? answer({ id }, { status: 201 }) : refuse('conflict')
     }
     return refuse('person_limit')

@@ -4,28 +4,28 @@
  */
 
 import type { CatalogProblem } from '../../domain/catalog.ts'
+import { shownName } from '../../domain/catalog/objects.ts'
 import { refuse, refuseField, type Refusal } from '../../domain/errors.ts'
-import { changedByText } from '../../domain/people/changed-by.ts'
 import { refuseResourceChange, refuseWindow } from '../../domain/people/change-resource.ts'
 import { mayDo } from '../../domain/people/roles.ts'
 import { isSame } from '../../domain/resources/field-owners.ts'
-import { specDigest } from '../../domain/resources/spec-digest.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import type { Randomness } from '../../runtime/random.ts'
-import { sha256Hex } from '../../common/digest.ts'
 import {
   answer,
   DONE,
   optionalText,
   scopeOf,
-  sessionOf,
   type Answer,
   type Call,
   type Handler,
   type HandlerOutcome,
 } from '../http/call.ts'
+import type { NoteActivity } from '../events/activity.ts'
+import { noteRemoval } from '../events/notes.ts'
 import type { Inventory } from '../resources/inventory.ts'
+import { signedBy, type ChangeHash } from '../resources/signed-by.ts'
 import type { StoredObject, WriteManner, WriteOutcome, WrittenObject } from '../resources/writer.ts'
 import { copiedPatch } from './patch.ts'
 import { requestedKind, ownRefOf, type ObjectReadParts } from './read.ts'
@@ -34,8 +34,8 @@ import { shownAlone } from './shown.ts'
 
 export interface WriteParts extends ObjectReadParts {
   readonly randomness: Randomness
-  /** Proves who changed something. */
-  readonly changeHash: (text: string) => string
+  readonly changeHash: ChangeHash
+  readonly noteActivity: NoteActivity
 }
 
 type Spec = WrittenObject['spec']
@@ -91,6 +91,7 @@ export function removeResource(parts: WriteParts): Handler {
     const refused = refuseResourceChange(scopeOf(call).role, { kind: ref.kind, before: stored.spec, after: null })
     if (refused !== null) return refused
     const manner = mannerOf(call, parts)
+    if (manner.isDryRun !== true) await noteRemoval(call, `${ref.kind}/${shownName(ref)}`, parts.noteActivity)
     const outcome = await parts.writer.remove(ref, stored.version, manner)
     if (outcome.kind === 'written' && manner.isDryRun === true)
       return answer({ fits: true, warnings: parts.inventory.judge({ ...ref, spec: null }).warnings.map(shownProblem) })
@@ -163,13 +164,10 @@ function refuseForeignWebsite(
 }
 
 function mannerOf(call: Call, { changeHash }: WriteParts): WriteManner {
-  const { person } = sessionOf(call)
-  const { requestId: request } = call
   return {
     isDryRun: call.queryValues['dryRun'] === 'All',
     mayTakeOver: mayDo(scopeOf(call).role, 'writeConfiguration'),
-    sign: (subject, spec) =>
-      changedByText({ subject, specDigest: specDigest(spec, sha256Hex), person, request }, changeHash),
+    sign: signedBy(call, changeHash),
   }
 }
 

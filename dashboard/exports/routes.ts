@@ -106,7 +106,8 @@ async function* noted(
     const { organization } = scopeOf(call)
     const what = call.query.size === 0 ? 'without filters' : `with ${[...call.query.keys()].join(', ')}`
     await noteActivity({
-      ...{ organization: organization.id, website: '', type: 'export', subject: sessionOf(call).person },
+      ...{ organization: organization.id, website: '', type: 'export' },
+      ...{ subject: sessionOf(call).person, actor: sessionOf(call).person },
       message: `${counted.rows} records were downloaded, ${what}.`,
       logRetentionDays: organization.logRetentionDays,
     }).catch((error: unknown) => logger.error({ err: error, request: call.requestId }, 'an export was not noted'))

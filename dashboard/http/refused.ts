@@ -1,10 +1,11 @@
 /**
- * Says where people look that a rate of the dashboard was reached: in the organisation's Logs, each request without its body, and
- * in its activity, once a minute for each client.
+ * Says where people look that a limit was reached in the dashboard: of a rate in the organisation's Logs, each request
+ * without its body; of any limit in its activity, once a minute for each client.
  */
 
 import type { IncomingMessage } from 'node:http'
 
+import type { Refusal } from '../../domain/errors.ts'
 import { encodeRecord, recordKey, type ActivityRecord, type RequestRecord } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
@@ -17,7 +18,9 @@ export interface RefusedRequest {
   readonly req: IncomingMessage
   /** The route's pattern: the path itself may name people. */
   readonly route: string
-  readonly rule: string
+  readonly outcome: Refusal
+  /** Who asked; null if nobody is signed in. */
+  readonly actor: string | null
   readonly addressHash: string
   readonly durationMs: number
 }
@@ -38,7 +41,8 @@ const LINE_CHARS = 512
 export function noteRefused(parts: RefusedParts): (refused: RefusedRequest) => void {
   const leftOut = (error: unknown): void => parts.logger.warn({ err: error }, 'a refusal was not recorded')
   return (refused) => {
-    appendRecord(parts, 'requests', requestRecordOf(refused, parts)).catch(leftOut)
+    if (refused.outcome.code === 'rate_limited')
+      appendRecord(parts, 'requests', requestRecordOf(refused, parts)).catch(leftOut)
     noteOnce(refused, parts).catch(leftOut)
   }
 }
@@ -75,14 +79,30 @@ function clipped(text = ''): string {
   return text.toWellFormed().slice(0, LINE_CHARS)
 }
 
-async function noteOnce({ organization, rule, addressHash }: RefusedRequest, parts: RefusedParts): Promise<void> {
-  const told = { key: `told:${rule}:${organization.id}:${addressHash}`, limit: 1, windowS: WINDOW_S }
+async function noteOnce(
+  { organization, outcome, actor, addressHash }: RefusedRequest,
+  parts: RefusedParts,
+): Promise<void> {
+  const { type, limit, message } = limitOf(outcome)
+  const told = { key: `told:${limit}:${organization.id}:${addressHash}`, limit: 1, windowS: WINDOW_S }
   if ((await parts.hotState.countHits([told])).kind !== 'counted') return
   const atMs = parts.nowMs()
   await appendRecord(parts, 'activity', {
     ...{ v: 1, kind: 'activity', id: timeOrderedId(parts.randomness, atMs), atMs, organization: organization.id },
-    ...{ website: '', type: 'rate_limit_reached', subject: rule },
-    message: `The rate limit "${rule}" was reached.`,
+    ...{ website: '', type, subject: limit, message },
+    ...(actor === null ? {} : { actor }),
     logRetentionDays: organization.logRetentionDays,
   })
+}
+
+function limitOf({ code, rule = '', extra }: Refusal): Record<'type' | 'limit' | 'message', string> {
+  if (code === 'rate_limited')
+    return { type: 'rate_limit_reached', limit: rule, message: `The rate limit "${rule}" was reached.` }
+  const limit = String(extra?.['limit'] ?? code)
+  return { type: 'plan_limit_reached', limit, message: `The plan does not allow more of "${limit}".` }
+}
+
+/** Whether this code says that a limit of the organisation was reached. */
+export function isLimit(code: Refusal['code']): boolean {
+  return code === 'rate_limited' || code === 'plan_limit' || code === 'plan_required'
 }

@@ -21,7 +21,7 @@ import { cookieRules, type CookieRules } from './cookies.ts'
 import { isOwnOrigin } from './own-origin.ts'
 import { hitsOf, refuseByRate } from './limits.ts'
 import { readQuery } from './query.ts'
-import type { RefusedRequest } from './refused.ts'
+import { isLimit, type RefusedRequest } from './refused.ts'
 import { isOwnOriginOnly, isRead, matchPath, type RouteRow } from './route.ts'
 
 interface Route {
@@ -40,8 +40,8 @@ export interface ServeParts {
   readonly randomness: Randomness
   readonly nowMs: () => number
   readonly logger: Logger
-  /** Records a refusal for a rate in the Logs and the activity of its organisation; never waits. */
-  readonly onRateLimited: (refused: RefusedRequest) => void
+  /** Records that a limit was reached in the activity of its organisation, for a rate in its Logs too; never waits. */
+  readonly onLimit: (refused: RefusedRequest) => void
 }
 
 /** Answers a request whose path it knows; false for all others, which it leaves alone. */
@@ -92,8 +92,7 @@ async function respond(request: Requested, res: ServerResponse, parts: ServingPa
   )
   if (outcome === null) return
   const durationMs = performance.now() - startedMs
-  if (outcome.kind === 'refused' && outcome.code === 'rate_limited')
-    await note({ request, found, rule: outcome.rule ?? '', durationMs }, parts)
+  if (outcome.kind === 'refused' && isLimit(outcome.code)) await note({ request, found, outcome, durationMs }, parts)
   const allow = 'allow' in found ? { Allow: found.allow } : {}
   const headers = { 'X-Request-Id': request.requestId, ...allow }
   const status =
@@ -109,12 +108,12 @@ async function respond(request: Requested, res: ServerResponse, parts: ServingPa
 interface NotedRefusal {
   readonly request: Requested
   readonly found: RouteMatch
-  readonly rule: string
+  readonly outcome: Refusal
   readonly durationMs: number
 }
 
 /** Of an organisation that the person belongs to; what strangers ask for is nobody's. */
-async function note({ request, found, rule, durationMs }: NotedRefusal, parts: ServingParts): Promise<void> {
+async function note({ request, found, outcome, durationMs }: NotedRefusal, parts: ServingParts): Promise<void> {
   if (!('route' in found) || found.params['organization'] === undefined) return
   const { req } = request
   const session = await readSession(req.headers.cookie, parts).catch(() => null)
@@ -122,8 +121,9 @@ async function note({ request, found, rule, durationMs }: NotedRefusal, parts: S
   const scope = findScope(row, { params: found.params, session }, parts.directory)
   if (scope === null || 'code' in scope) return
   const { organization } = scope
-  parts.onRateLimited({
-    ...{ organization, req, route: row.path, rule, durationMs: Math.round(durationMs) },
+  parts.onLimit({
+    ...{ organization, req, route: row.path, outcome, durationMs: Math.round(durationMs) },
+    actor: session?.person ?? null,
     addressHash: parts.addressHashOf(req),
   })
 }

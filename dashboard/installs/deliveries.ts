@@ -71,7 +71,8 @@ export function replayFailed({ scope, replayDeliveries, noteActivity }: ReplayPa
     if (replayed > 0)
       await noteActivity({
         ...{ organization: reads.organization.id, website, type: 'deliveries_replayed' },
-        ...{ subject: sessionOf(call).person, logRetentionDays: reads.organization.logRetentionDays },
+        ...{ subject: sessionOf(call).person, actor: sessionOf(call).person },
+        ...{ logRetentionDays: reads.organization.logRetentionDays },
         message: `${replayed} failed deliveries were sent again.`,
       })
     return answer({ replayed, refused, mayHaveMore: replayed + refused >= MOST_REPLAYED })

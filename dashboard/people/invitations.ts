@@ -22,6 +22,7 @@ import {
 import { invitationHit, refuseByRate } from '../http/limits.ts'
 import type { Outbox } from '../mail/outbox.ts'
 import { membersOf } from '../resources/directory.ts'
+import { signedBy } from '../resources/signed-by.ts'
 import { memberOfPath, answerWrite, memberAddress, type MemberParts } from './members.ts'
 import { memberName } from './names.ts'
 import { linkOf } from './invitation-letter.ts'
@@ -56,8 +57,9 @@ export function invite(parts: InvitationParts): Handler {
     const { namespace } = organization
     const name = memberName(organization.id, identity, parts.hash)
     const spec = memberSpec({ organization, identity, role, invitation })
+    const sign = signedBy(call, parts.changeHash)
     await mailInvitation(parts, { namespace, name, organization: organization.id, invitation })
-    const outcome = await parts.writer.create({ kind: 'Member', namespace, name, spec })
+    const outcome = await parts.writer.create({ kind: 'Member', namespace, name, spec }, { sign })
     // A member of this name exists already, which the directory does not show yet.
     if (outcome.kind === 'conflict') return refuse('already_member')
     return outcome.kind === 'written' ? invited({ name, identity, invitation }, parts) : answerWrite(outcome)
@@ -80,13 +82,14 @@ export function inviteAgain(parts: InvitationParts): Handler {
     if (stored === null) return refuse('conflict')
     const spec = memberSpec({ ...before, organization, invitation })
     await mailInvitation(parts, { ...before, invitation })
-    const outcome = await parts.writer.replace({ ...memberAddress(before), spec }, stored.version)
+    const sign = signedBy(call, parts.changeHash)
+    const outcome = await parts.writer.replace({ ...memberAddress(before), spec }, stored.version, { sign })
     return outcome.kind === 'written' ? invited({ ...before, invitation }, parts) : answerWrite(outcome)
   }
 }
 
 /** Only a person who has proven the invited address may accept; the ID in the link names the one invitation that is valid. */
-export function accept({ directory, writer }: MemberParts): Handler {
+export function accept({ directory, writer, changeHash }: MemberParts): Handler {
   return async (call) => {
     const { email } = sessionOf(call)
     const id = textField(call, 'invitation')
@@ -99,7 +102,8 @@ export function accept({ directory, writer }: MemberParts): Handler {
     const open = stored?.spec['invitation'] as { readonly id?: string } | undefined
     if (stored === null || open?.id !== id) return refuse('invitation_over')
     const { invitation: _invitation, ...spec } = stored.spec
-    const outcome = await writer.replace({ ...memberAddress(found), spec }, stored.version)
+    const sign = signedBy(call, changeHash)
+    const outcome = await writer.replace({ ...memberAddress(found), spec }, stored.version, { sign })
     if (outcome.kind === 'conflict') return refuse('invitation_over')
     return outcome.kind === 'written'
       ? answer({ organization: found.organization, role: found.role })

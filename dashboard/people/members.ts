@@ -1,5 +1,6 @@
 /** Members of an organisation: seen, changed, removed. Each change names the member as it was last seen. */
 
+import { shownName } from '../../domain/catalog/objects.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { refuseByPerson, refuseLastOwner, refuseMemberChange } from '../../domain/people/change-member.ts'
 import type { Member } from '../../domain/people/member.ts'
@@ -15,7 +16,10 @@ import {
   type Handler,
   type HandlerOutcome,
 } from '../http/call.ts'
+import type { NoteActivity } from '../events/activity.ts'
+import { noteRemoval } from '../events/notes.ts'
 import { membersOf, type Directory } from '../resources/directory.ts'
+import { signedBy, type ChangeHash } from '../resources/signed-by.ts'
 import type { ResourceAddress, ResourceWriter, StoredObject, WriteOutcome } from '../resources/writer.ts'
 import { memberSpec } from './spec.ts'
 
@@ -24,6 +28,8 @@ export interface MemberParts {
   readonly onRemoved: (member: Member) => Promise<void>
   readonly directory: Directory
   readonly writer: ResourceWriter
+  readonly changeHash: ChangeHash
+  readonly noteActivity: NoteActivity
 }
 
 export function listMembers(directory: Directory): Handler {
@@ -46,7 +52,7 @@ function memberAnswer({ name, identity, role, invitation }: Member, seesAddresse
   }
 }
 
-export function changeMember({ directory, writer }: MemberParts): Handler {
+export function changeMember({ directory, writer, changeHash }: MemberParts): Handler {
   return async (call) => {
     const { organization, role: actor } = scopeOf(call)
     const members = directory.members()
@@ -57,7 +63,10 @@ export function changeMember({ directory, writer }: MemberParts): Handler {
     const refused = refuseMemberChange(actor, { before, after }, members) ?? refuseNewOwner(before, after, others)
     if (refused !== null) return refused
     const spec = memberSpec({ ...before, organization, role: after })
-    return rewrite(writer, before, (stored) => writer.replace({ ...memberAddress(before), spec }, stored.version))
+    const sign = signedBy(call, changeHash)
+    return rewrite(writer, before, ({ version }) =>
+      writer.replace({ ...memberAddress(before), spec }, version, { sign }),
+    )
   }
 }
 
@@ -76,7 +85,7 @@ export function removeMember(parts: MemberParts): Handler {
     const before = memberOfPath(call, directory)
     if (before === null) return refuse('not_found')
     const refused = refuseMemberChange(scopeOf(call).role, { before, after: null }, directory.members())
-    return refused ?? deleteMember(parts, before)
+    return refused ?? deleteMember(call, before, parts)
   }
 }
 
@@ -90,11 +99,13 @@ export function leaveOrganization(parts: MemberParts): Handler {
       ({ identity, invitation }) => identity.kind === 'person' && identity.email === email && invitation === null,
     )
     if (own === undefined) return refuse('not_found')
-    return refuseLastOwner(own, null, directory.members()) ?? deleteMember(parts, own)
+    return refuseLastOwner(own, null, directory.members()) ?? deleteMember(call, own, parts)
   }
 }
 
-async function deleteMember({ writer, onRemoved }: MemberParts, member: Member): Promise<HandlerOutcome> {
+async function deleteMember(call: Call, member: Member, parts: MemberParts): Promise<HandlerOutcome> {
+  const { writer, onRemoved, noteActivity } = parts
+  await noteRemoval(call, `Member/${shownName(member)}`, noteActivity)
   const outcome = await rewrite(writer, member, (stored) => writer.remove(memberAddress(member), stored.version))
   if (outcome === DONE) await onRemoved(member)
   return outcome

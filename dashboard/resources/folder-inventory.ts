@@ -41,9 +41,13 @@ function viewOf({ objects: sources, compilation }: FolderView, nowMs: number): I
   return { objects, sources, owners, isWithoutSecrets: false }
 }
 
-/** `quickstart.yaml, document 2, line 14`. */
+/** The file of a place such as `quickstart.yaml, document 2, line 14`. */
+export function fileOf(place: string): string {
+  return place.replace(/, document \d+, line \d+$/, '')
+}
+
 function manifestOrigin(place: string): ListedObject['origin'] {
-  const manager = place.replace(/, document \d+, line \d+$/, '')
+  const manager = fileOf(place)
   return manager.startsWith(WRITTEN_PREFIX) ? { by: 'dashboard', manager } : { by: 'gitops', manager }
 }
 

@@ -48,7 +48,7 @@ export interface Audit {
 }
 
 /** While the log is away statuses do not wait for it each time. */
-const PAUSE_MS = 10_000
+const PAUSE_MS = 1_000
 /** Of removals that the log did not take; the objects are gone, so these lie nowhere else. */
 const MOST_UNSENT = 1_000
 

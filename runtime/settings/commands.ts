@@ -31,6 +31,8 @@ export interface CommandRow {
   readonly engines?: 'folders' | 'servers'
   /** Settings without which it does not start. */
   readonly requires?: readonly SettingName[]
+  /** It needs the master secret only together with this setting. */
+  readonly secretWith?: SettingName
   readonly flags: Readonly<Record<string, FlagRow>>
   /** In their order; optional ones in brackets. */
   readonly positionals: readonly string[]
@@ -230,6 +232,7 @@ export const COMMANDS = {
       'logFormat',
     ],
     engines: 'servers',
+    secretWith: 'eventLog',
     // Not ClickHouse, which is only for the figures that it shows, nor the log, which is only for entries about changes.
     requires: ['catalog'],
     flags: {},

@@ -196,7 +196,9 @@ function secretChecks(command: string, texts: SettingTexts): readonly SettingPro
     const isBoth = file !== undefined && file.source !== 'default'
     return isBoth ? [{ name: SETTINGS.secret.env, message: `cannot be given together with ${env}` }] : []
   }
-  return file === undefined ? [{ name: env, message: `is required for ${command}, or ${SETTINGS.secret.env}` }] : []
+  const { secretWith } = COMMANDS[command as keyof typeof COMMANDS] as CommandRow
+  if (file !== undefined || (secretWith !== undefined && !texts.has(secretWith))) return []
+  return [{ name: env, message: `is required for ${command}, or ${SETTINGS.secret.env}` }]
 }
 
 function unknownVariables(env: Environment): readonly SettingProblem[] {

@@ -21,7 +21,7 @@ const INNER = [
 const OUTER = ['142.250.185.78', '2a00:1450:4001:830::200e']
 /** What each component needs, as the programs open it; `internet` is the providers. */
 const NEEDS: Readonly<Record<string, readonly string[]>> = {
-  operator: ['clickhouse', 'kubernetes'],
+  operator: ['clickhouse', 'kafka', 'kubernetes'],
   api: ['clickhouse', 'kafka', 'kubernetes', 'redis'],
   'facts-writer': ['clickhouse', 'kafka'],
   dashboard: ['clickhouse', 'kafka', 'kubernetes', 'redis'],

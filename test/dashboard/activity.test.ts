@@ -54,6 +54,13 @@ describe('activity in the dashboard', () => {
       ...mine,
       ...mine.slice(0, 20),
       entry('acme', 900, { type: 'quota_reached', atMs: now - 3_600_000 }),
+      entry('acme', 903, {
+        type: 'object_changed',
+        actor: 'p_0',
+        manager: 'argocd',
+        fields: ['/spec/x'],
+        atMs: now - 7_200_000,
+      }),
       entry('acme', 901, { atMs: now - 100 * DAY_MS, message: 'too old' }),
       entry('other', 902, { message: 'of somebody else' }),
     ])
@@ -95,8 +102,8 @@ describe('activity in the dashboard', () => {
       seen.push(...entriesOf(told))
       query = told.body['next'] === null ? '' : `?limit=64&cursor=${String(told.body['next'])}`
     }
-    expect(new Set(seen.map(({ id }) => id)).size).to.equal(231)
-    expect(seen).to.have.length(231)
+    expect(new Set(seen.map(({ id }) => id)).size).to.equal(232)
+    expect(seen).to.have.length(232)
     expect(seen.map(({ at }) => at)).to.deep.equal(seen.map(({ at }) => at).sort((a, b) => b - a))
     expect(JSON.stringify(seen)).to.not.include('of somebody else').and.not.include('too old')
   })
@@ -106,6 +113,12 @@ describe('activity in the dashboard', () => {
     const some = entriesOf(await list('?object=Website/w-3&limit=200'))
     expect(some.length).to.equal(33)
     expect(new Set(some.map(({ object }) => object))).to.deep.equal(new Set(['Website/w-3']))
+  })
+
+  it('is filtered by who did it, and says what changed by whom', async () => {
+    const [entry, ...more] = entriesOf(await list('?actor=p_0'))
+    expect(more).to.deep.equal([])
+    expect(entry).to.deep.include({ id: '00000903', actor: 'p_0', manager: 'argocd', fields: ['/spec/x'] })
   })
 
   it('takes no cursor of another list, and shows nothing of other organisations', async () => {

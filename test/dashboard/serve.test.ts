@@ -66,7 +66,7 @@ describe('serving a route of the dashboard', () => {
       addressHashOf: () => 'address',
       randomness: createRandomness(),
       nowMs: Date.now,
-      onRateLimited: () => undefined,
+      onLimit: () => undefined,
       logger: createLogger({ program: 'test', level: 'debug', write: (line) => void lines.push(line) }),
     })
     server = createServer((req, res) => void serve(req, res)).listen(0, '127.0.0.1')

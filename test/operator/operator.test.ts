@@ -497,7 +497,7 @@ describe('the operator', function () {
     expect(new Set(entries.map(({ id }) => id)).size).to.equal(entries.length)
   })
 
-  it('makes the entry later if the log is away, in the next process too, and writes the status meanwhile', async () => {
+  it('makes the entry later if the log is away, and writes the status meanwhile', async () => {
     isLogAway = true
     await kube.apply(at('audit', [website('late', { organizationRef: { name: 'org' } })]))
     const status = () => statusOf('Website', 'audit', 'late')

@@ -11,7 +11,7 @@ import { print } from '../../terminal/output.ts'
 import { copyInto, mustBeEmpty, writeManifest } from './files.ts'
 
 /** Of the data folder, what is not in the stores. */
-const BESIDE = ['secret', 'dashboard']
+const BESIDE = ['secret', 'dashboard', 'audit.json']
 
 export async function backupTool({ settings, positionals }: RunOutcome): Promise<number> {
   const [named = ''] = positionals

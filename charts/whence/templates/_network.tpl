@@ -5,7 +5,7 @@
 {{- $providers := list -}}
 {{- range include "whence.deliveryComponents" . | fromYamlArray }}{{ if hasKey . "provider" }}{{ $providers = append $providers .name }}{{ end }}{{ end -}}
 {{- $dashboard := ternary (list "dashboard") (list) (eq (include "whence.hasDashboard" .) "true") }}
-kafka: {{ concat (list "api" "facts-writer" "state" "dispatch") $providers $dashboard | toJson }}
+kafka: {{ concat (list "api" "facts-writer" "state" "dispatch") $providers $dashboard (ternary (list "operator") (list) .Values.operator.audit) | toJson }}
 redis: {{ concat (list "api" "state") $providers $dashboard | toJson }}
 clickhouse: {{ concat (list "api" "facts-writer" "state" "dispatch" "rollup") $dashboard (ternary (list "operator") (list) .Values.operator.traffic) | toJson }}
 kubernetes: {{ concat (list "operator" "api" "dispatch") $providers $dashboard | toJson }}

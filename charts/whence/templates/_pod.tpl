@@ -119,9 +119,13 @@ annotations:
 {{- end -}}
 
 {{- define "whence.engineEnv" -}}
+{{ include "whence.eventLogEnv" . }}
+{{ include "whence.factsEnv" . }}
+{{- end -}}
+
+{{- define "whence.eventLogEnv" -}}
 - name: WHENCE_EVENT_LOG
   valueFrom: { secretKeyRef: { name: {{ .Values.eventLog.existingSecret }}, key: {{ .Values.eventLog.key }} } }
-{{ include "whence.factsEnv" . }}
 {{- end -}}
 
 {{- define "whence.factsEnv" -}}

@@ -54,6 +54,7 @@ const SWITCHES: readonly (readonly string[])[] = [
   [`metrics.serviceMonitor.enabled=true,${PROMETHEUS}`, 'metrics.rules.enabled=true', 'metrics.dashboards.enabled=true'],
   ['test.enabled=true', 'test.enabled=false'],
   ['operator.traffic=true', 'operator.traffic=false'],
+  ['operator.audit=true', 'operator.audit=false'],
   ['dashboard.enabled=true', 'dashboard.enabled=false'],
   ['providers.meta.enabled=true', 'providers.meta.enabled=false'],
   ['pods.topologySpread=true', 'pods.topologySpread=false,pods.preStopSleepSeconds=0'],

@@ -17,6 +17,7 @@ import { createOutbox } from '../../../dashboard/mail/outbox.ts'
 import { smtpMailer } from '../../../dashboard/mail/smtp.ts'
 import { folderDirectory } from '../../../dashboard/resources/folder-directory.ts'
 import { folderInventory } from '../../../dashboard/resources/folder-inventory.ts'
+import { startFolderAudit } from '../../../dashboard/resources/folder-audit.ts'
 import { folderWriter } from '../../../dashboard/resources/folder-writer.ts'
 import { startDiscovery } from '../../../dashboard/sign-in/discovery.ts'
 import { hotStatePins } from '../../../dashboard/sign-in/pins.ts'
@@ -72,6 +73,8 @@ export interface Stage {
   readonly written: string
   readonly advance: (ms: number) => void
   readonly nowMs: () => number
+  /** As a process that was stopped, and is started again after something was done. */
+  readonly restartAudit: (between: () => Promise<void>) => Promise<void>
   readonly endStreams: () => void
   readonly stop: () => Promise<void>
 }
@@ -90,6 +93,8 @@ export interface StageOptions {
   readonly supportMail?: string
   /** Strangers may sign up. */
   readonly isOpen?: boolean
+  /** Changes of objects leave entries in the activity. */
+  readonly isAudited?: boolean
 }
 
 export const SECRET = 'only-for-tests-only-for-tests-only-for-tests'
@@ -137,6 +142,9 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   })
   const mailRole = await startMailRole({ eventLog, post: sendLetter, logger, nowMs, randomness })
   const outbox = createOutbox({ eventLog, randomness, nowMs })
+  const auditParts = { catalog, file: join(folder, 'audit.json'), eventLog, changeHash: keys.changeHash, randomness }
+  const startAudit = () => startFolderAudit({ ...auditParts, nowMs, logger, retryMs: 50 })
+  let audit = options.isAudited === true ? startAudit() : null
   const streams = createEventStreams()
   const serve = createDashboard({
     ...{ baseUrl, eventLog, hotState, keys, randomness, nowMs, logger, outbox, discovery },
@@ -172,6 +180,11 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       await catalog.refresh()
     },
     writtenFiles: () => readdir(written).catch(() => []),
+    async restartAudit(between) {
+      await audit?.stop()
+      await between()
+      audit = startAudit()
+    },
     advance: (ms) => void (offsetMs += ms),
     endStreams: streams.close,
     async stop() {
@@ -182,6 +195,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       })
       discovery?.close()
       await mailRole.stop()
+      await audit?.stop()
       mailer.close()
       await eventLog.close()
       await post.stop()

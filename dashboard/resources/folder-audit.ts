@@ -1,0 +1,209 @@
+/**
+ * Makes one activity entry of each change of an object in the folder of the embedded program. A file beside the data
+ * remembers how each object was, in digests, and the entries that are not on the log yet: they are written down first, so
+ * that a crash loses none, and makes none twice.
+ */
+
+import { open, readFile, rename } from 'node:fs/promises'
+
+import { sha256Hex } from '../../common/digest.ts'
+import { shownName } from '../../domain/catalog/objects.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import { changeText, fieldTexts, type ChangeText } from '../../domain/people/change-entry.ts'
+import { CHANGED_BY_ANNOTATION, provenPerson } from '../../domain/people/changed-by.ts'
+import { encodeRecord, recordKey, type ActivityRecord } from '../../domain/records.ts'
+import { RESOURCE_KINDS, SPEC_SCHEMAS, type ResourceKind } from '../../domain/resources/resources.ts'
+import { specDigest } from '../../domain/resources/spec-digest.ts'
+import { withDefaults } from '../../domain/schema/schema-values.ts'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { FolderCatalog } from '../../runtime/catalog/source.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
+import { fileOf } from './folder-inventory.ts'
+import { placeOf } from './writer.ts'
+
+interface FolderAuditParts {
+  readonly catalog: Pick<FolderCatalog, 'latest' | 'current' | 'onChange'>
+  /** Its memory; made with the first change. */
+  readonly file: string
+  readonly eventLog: Pick<EventLog, 'append'>
+  readonly changeHash: (text: string) => string
+  readonly randomness: Randomness
+  readonly nowMs: () => number
+  readonly logger: Pick<Logger, 'warn'>
+  /** Time until entries that the log refused are written again; set by tests. */
+  readonly retryMs?: number
+}
+
+interface Memory {
+  readonly v: 1
+  readonly objects: Readonly<Record<string, KnownObject>>
+  /** Entries that may not be on the log yet. */
+  readonly due: readonly ActivityRecord[]
+}
+
+interface KnownObject {
+  /** ID of the organisation it belongs to. */
+  readonly owner: string
+  /** Keyed digests of its fields by JSON pointer. */
+  readonly fields: Readonly<Record<string, string>>
+}
+
+export interface FolderAudit {
+  /** Resolves when what is under way is done. */
+  readonly stop: () => Promise<void>
+}
+
+const RETRY_MS = 30_000
+const DIGEST_DIGITS = 16
+
+export function startFolderAudit(parts: FolderAuditParts): FolderAudit {
+  let isStopped = false
+  let retry: NodeJS.Timeout | null = null
+  let last: Promise<void> = Promise.resolve()
+  const look = (): void => {
+    last = last
+      .then(() => (isStopped ? undefined : recordChanges(parts)))
+      .catch((error: unknown) => {
+        parts.logger.warn({ err: error }, 'changes of objects have no entries in the activity yet')
+        if (isStopped) return
+        if (retry !== null) clearTimeout(retry)
+        retry = setTimeout(look, parts.retryMs ?? RETRY_MS).unref()
+      })
+  }
+  const unsubscribe = parts.catalog.onChange(look)
+  look()
+  return {
+    stop: async () => {
+      unsubscribe()
+      isStopped = true
+      if (retry !== null) clearTimeout(retry)
+      await last
+    },
+  }
+}
+
+async function recordChanges(parts: FolderAuditParts): Promise<void> {
+  const before = await readMemory(parts.file)
+  const seen = seenObjects(parts)
+  const due = [...before.due, ...entriesOf(before, seen, parts)]
+  if (due.length === 0) return
+  const objects = Object.fromEntries([...seen].map(([key, { owner, fields }]) => [key, { owner, fields }]))
+  await writeMemory(parts.file, { v: 1, objects, due })
+  const entries = due.map((entry) => ({ key: recordKey('', entry.id), value: encodeRecord(entry) }))
+  await parts.eventLog.append('activity', entries)
+  await writeMemory(parts.file, { v: 1, objects, due: [] })
+}
+
+interface SeenObject extends KnownObject {
+  /** As activity names it. */
+  readonly subject: string
+  readonly actor: string | null
+  /** Name of the file. */
+  readonly manager: string
+}
+
+interface Manifest {
+  readonly kind?: string
+  readonly metadata?: {
+    readonly name?: string
+    readonly namespace?: string
+    readonly annotations?: Readonly<Record<string, string>>
+  }
+  readonly spec?: Readonly<Record<string, unknown>>
+}
+
+function seenObjects({ catalog, changeHash }: FolderAuditParts): ReadonlyMap<string, SeenObject> {
+  const { objects, compilation } = catalog.latest()
+  const seen = new Map<string, SeenObject>()
+  for (const { value, locate } of objects) {
+    const { kind: named, metadata, spec } = (value ?? {}) as Manifest
+    const kind = RESOURCE_KINDS.find((each) => each === named)
+    if (kind === undefined || typeof metadata?.name !== 'string' || typeof spec !== 'object') continue
+    const ref = { kind, namespace: metadata.namespace ?? 'default', name: metadata.name }
+    const key = placeOf(ref)
+    const digests = [...fieldTexts(spec)].map(([field, text]) => [field, changeHash(text).slice(0, DIGEST_DIGITS)])
+    seen.set(key, {
+      owner: compilation.owners.get(key) ?? '',
+      fields: Object.fromEntries(digests) as Record<string, string>,
+      subject: `${kind}/${shownName(ref)}`,
+      actor: provenPerson(metadata.annotations?.[CHANGED_BY_ANNOTATION], proofOf(key, kind, spec), changeHash),
+      manager: fileOf(locate('')),
+    })
+  }
+  return seen
+}
+
+function proofOf(place: string, kind: ResourceKind, spec: object) {
+  return { subjects: [place], specDigest: specDigest(withDefaults(SPEC_SCHEMAS[kind], spec), sha256Hex) }
+}
+
+function entriesOf(
+  { objects }: Memory,
+  seen: ReadonlyMap<string, SeenObject>,
+  parts: FolderAuditParts,
+): readonly ActivityRecord[] {
+  const changed = [...seen].flatMap(([key, object]) => {
+    const before = objects[key]
+    const fields = before === undefined ? [] : differing(before.fields, object.fields)
+    if (before !== undefined && fields.length === 0) return []
+    const text = changeText(before === undefined ? 'object_created' : 'object_changed', { ...object, fields })
+    return [entryOf({ ...object, text }, parts)]
+  })
+  const gone = Object.entries(objects).flatMap(([key, { owner }]) => {
+    if (seen.has(key)) return []
+    const [kind = '', namespace = '', name = ''] = key.split('/')
+    const text = changeText('object_removed', { manager: '' })
+    return [
+      entryOf({ owner, subject: `${kind}/${shownName({ namespace, name })}`, actor: null, manager: '', text }, parts),
+    ]
+  })
+  return [...changed, ...gone]
+}
+
+function differing(before: KnownObject['fields'], after: KnownObject['fields']): readonly string[] {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)])
+  return [...names].filter((name) => before[name] !== after[name]).sort()
+}
+
+type Described = Omit<SeenObject, 'fields'> & { readonly text: ChangeText }
+
+function entryOf({ owner, subject, actor, manager, text }: Described, parts: FolderAuditParts): ActivityRecord {
+  const { catalog, randomness, nowMs } = parts
+  const atMs = nowMs()
+  const { type, fields, message } = text
+  return {
+    ...{ v: 1, kind: 'activity', id: timeOrderedId(randomness, atMs), atMs, organization: owner, website: '' },
+    ...{ type, subject, message },
+    ...(actor === null ? {} : { actor }),
+    ...(manager === '' ? {} : { manager }),
+    ...(fields.length === 0 ? {} : { fields }),
+    logRetentionDays: catalog.current().organizations.get(owner)?.logRetentionDays ?? LIMITS.logRetentionDays.fallback,
+  }
+}
+
+const NOTHING: Memory = { v: 1, objects: {}, due: [] }
+
+/** A file that cannot be read is like none: every object then has one entry more. */
+async function readMemory(file: string): Promise<Memory> {
+  const text = await readFile(file, 'utf8').catch(() => null)
+  if (text === null) return NOTHING
+  try {
+    const memory = JSON.parse(text) as Memory
+    return memory.v === 1 ? memory : NOTHING
+  } catch {
+    return NOTHING
+  }
+}
+
+async function writeMemory(file: string, memory: Memory): Promise<void> {
+  const temporary = `${file}.tmp`
+  const handle = await open(temporary, 'w', 0o600)
+  try {
+    await handle.writeFile(JSON.stringify(memory))
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  await rename(temporary, file)
+}
