@@ -49,7 +49,10 @@ export interface LastWriter {
 
 export function lastWriterOf(managed: readonly ManagedEntry[]): LastWriter | null {
   const writers = managed.filter(ownsSpec).map(({ manager = '', time = '' }) => ({ manager, time }))
-  return writers.reduce<LastWriter | null>((last, each) => (last === null || each.time >= last.time ? each : last), null)
+  return writers.reduce<LastWriter | null>(
+    (last, each) => (last === null || each.time >= last.time ? each : last),
+    null,
+  )
 }
 
 export function isByHand(manager: string): boolean {

@@ -12,7 +12,8 @@ const SET_GROUP_ID = 0o2000
 const PERMISSIONS = 0o7777
 
 /** What this service puts into its folders: a folder that holds only other things may be anything, such as `/tmp`. */
-const OUR_ENTRY = /^(audit\.json|catalog-.*\.json|chdb|data\.mdb|inbox|lmdb|secret|spool|tools|tools\.sock|whence\.lock)$/
+const OUR_ENTRY =
+  /^(audit\.json|catalog-.*\.json|chdb|data\.mdb|inbox|lmdb|secret|spool|tools|tools\.sock|whence\.lock)$/
 
 /** `open`: other users can read it, and it is not ours to change. */
 type FolderPrivacy = 'private' | 'open'
