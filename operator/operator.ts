@@ -11,14 +11,13 @@ import { gzipSync } from 'node:zlib'
 import type { Registry } from 'prom-client'
 
 import { objectKey } from '../domain/catalog/objects.ts'
-import { LIMITS } from '../domain/limits.ts'
 import { indexName, type CatalogPlace } from '../domain/published/place.ts'
 import type { ResourceKind } from '../domain/resources/resources.ts'
 import { RESOURCE_KINDS } from '../domain/resources/resources.ts'
 import type { KubeClient } from '../runtime/kube/client.ts'
 import { KubeError } from '../runtime/kube/client.ts'
 import { createKubeMetrics } from '../runtime/kube/metrics.ts'
-import { type KubeObject, kubeKey } from '../runtime/kube/objects.ts'
+import { kubeKey } from '../runtime/kube/objects.ts'
 import { publishedProblems } from '../runtime/catalog/whole-catalog.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { createCredentialStore } from './apply/credential-store.ts'
@@ -32,7 +31,7 @@ import { startLeader } from './leader.ts'
 import { createOperatorMetrics } from './metrics.ts'
 import { createPublisher } from './apply/publisher.ts'
 import { createSecretValues, ownReader, referredSecrets } from './gather/secrets.ts'
-import { createAudit, type AuditOwner, type AuditTools } from './apply/audit.ts'
+import { auditOf, type AuditTools } from './apply/audit.ts'
 import { createStatuses } from './apply/statuses.ts'
 import type { TrafficFacts } from './apply/traffic.ts'
 import { startTraffic } from './apply/traffic.ts'
@@ -178,11 +177,7 @@ class OperatorLoop {
       const { namespace = '', name = '' } = decided?.object.metadata ?? {}
       return decided === undefined ? undefined : world.resource(decided.kind, namespace, name)
     }
-    const isThere = (kind: ResourceKind, { metadata: { namespace = '', name, uid } }: KubeObject): boolean =>
-      world.resource(kind, namespace, name)?.metadata.uid === uid
-    const ownerOf = (key: string): AuditOwner => this.#ownerOf(key)
-    this.#audit =
-      options.audit === null ? null : createAudit({ ...options.audit, ownerOf, isThere, nowMs: options.nowMs })
+    this.#audit = auditOf(options, world, () => this.#decision)
     this.#statuses = createStatuses({
       ...{ writer, current, onTransition: events.transition, nowMs: options.nowMs },
       ...{ installation: options.installation, audit: this.#audit },
@@ -308,12 +303,6 @@ class OperatorLoop {
       const message = `it belongs to the installation ${installation}, and ${own} leaves it alone; spec.installation decides`
       this.#tell(kind, object, { type: 'Warning', reason: 'OtherInstallation', message })
     }
-  }
-
-  #ownerOf(key: string): AuditOwner {
-    const organization = this.#decision?.owners.get(key) ?? ''
-    const known = this.#decision?.inForce.catalog.organizations.get(organization)
-    return { organization, logRetentionDays: known?.logRetentionDays ?? LIMITS.logRetentionDays.fallback }
   }
 
   /** The status writes of a start wait behind those of people's changes. */

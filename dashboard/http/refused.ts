@@ -98,7 +98,8 @@ async function noteOnce(
 function limitOf({ code, rule = '', extra }: Refusal): Record<'type' | 'limit' | 'message', string> {
   if (code === 'rate_limited')
     return { type: 'rate_limit_reached', limit: rule, message: `The rate limit "${rule}" was reached.` }
-  const limit = String(extra?.['limit'] ?? code)
+  const named = extra?.['limit']
+  const limit = typeof named === 'string' ? named : code
   return { type: 'plan_limit_reached', limit, message: `The plan does not allow more of "${limit}".` }
 }
 

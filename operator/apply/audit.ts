@@ -6,12 +6,15 @@
 
 import { sha256Hex } from '../../common/digest.ts'
 import { objectKey, shownName } from '../../domain/catalog/objects.ts'
+import { LIMITS } from '../../domain/limits.ts'
 import { changeText, specChange, type ChangeText } from '../../domain/people/change-entry.ts'
 import { CHANGED_BY_ANNOTATION, provenPerson } from '../../domain/people/changed-by.ts'
 import type { ActivityRecord } from '../../domain/records.ts'
 import type { LastWriter } from '../../domain/resources/field-owners.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { specDigest } from '../../domain/resources/spec-digest.ts'
+import type { Decision } from '../decide/decide.ts'
+import type { World } from '../gather/world.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { timeOrderedId } from '../../runtime/random.ts'
 
@@ -24,7 +27,7 @@ export interface AuditTools {
 }
 
 /** Whose an object is, and for how long its entries are kept. */
-export interface AuditOwner {
+interface AuditOwner {
   readonly organization: string
   readonly logRetentionDays: number
 }
@@ -33,6 +36,23 @@ interface AuditOptions extends AuditTools {
   readonly ownerOf: (key: string) => AuditOwner
   readonly isThere: (kind: ResourceKind, object: KubeObject) => boolean
   readonly nowMs: () => number
+}
+
+/** Null if changes leave no entries. Whose an object is follows from the latest decision. */
+export function auditOf(
+  { audit, nowMs }: { readonly audit: AuditTools | null; readonly nowMs: () => number },
+  world: Pick<World, 'resource'>,
+  decision: () => Decision | null,
+): Audit | null {
+  if (audit === null) return null
+  const ownerOf = (key: string): AuditOwner => {
+    const organization = decision()?.owners.get(key) ?? ''
+    const known = decision()?.inForce.catalog.organizations.get(organization)
+    return { organization, logRetentionDays: known?.logRetentionDays ?? LIMITS.logRetentionDays.fallback }
+  }
+  const isThere = (kind: ResourceKind, { metadata: { namespace = '', name, uid } }: KubeObject): boolean =>
+    world.resource(kind, namespace, name)?.metadata.uid === uid
+  return createAudit({ ...audit, ownerOf, isThere, nowMs })
 }
 
 interface AuditedObject {
@@ -52,7 +72,7 @@ const PAUSE_MS = 1_000
 /** Of removals that the log did not take; the objects are gone, so these lie nowhere else. */
 const MOST_UNSENT = 1_000
 
-export function createAudit(options: AuditOptions): Audit {
+function createAudit(options: AuditOptions): Audit {
   const { nowMs } = options
   /** The last object of each key whose changes have their entries. */
   const last = new Map<string, AuditedObject & { readonly owner: AuditOwner }>()

@@ -68,11 +68,7 @@ export function createStatuses(options: StatusesOptions): Statuses {
       const decided = decision?.objects.get(key)
       const current = options.current(key)
       if (decided === undefined || current === undefined) return
-      // It now belongs to another installation; the next decision takes that into account.
-      const owner = installationOfObject(current)
-      if (owner !== null && owner !== options.installation) return
-      // A newer spec will get a decision of its own.
-      if (current.metadata.generation !== decided.object.metadata.generation) return
+      if (!isStillDecided(decided, current, options.installation)) return
       const seen = settledAs({ ...decided, object: current }, isPublished)
       // Our own write counts before the copy of the cluster shows it.
       const last = written.get(key)
@@ -94,6 +90,13 @@ export function createStatuses(options: StatusesOptions): Statuses {
       settled.set(key, seen)
     },
   }
+}
+
+/** A newer spec, or another owner, is for the next decision to take into account. */
+function isStillDecided({ object }: DecidedObject, current: KubeObject, installation: string): boolean {
+  const owner = installationOfObject(current)
+  if (owner !== null && owner !== installation) return false
+  return current.metadata.generation === object.metadata.generation
 }
 
 /** Null if every generation has its entry; otherwise the last one that has. */

@@ -223,8 +223,7 @@ export const COMMANDS = {
       'credentialSlots',
       'ownSecrets',
       'identity',
-      'facts',
-      'eventLog',
+      ...(['facts', 'eventLog'] as const),
       ...SECRETS,
       ...KUBE,
       'metricsListen',
@@ -233,7 +232,7 @@ export const COMMANDS = {
     ],
     engines: 'servers',
     secretWith: 'eventLog',
-    // Not ClickHouse, which is only for the figures that it shows, nor the log, which is only for entries about changes.
+    // Neither ClickHouse nor the log: they are for figures and for entries about changes alone.
     requires: ['catalog'],
     flags: {},
     positionals: [],
