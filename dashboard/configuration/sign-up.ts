@@ -8,7 +8,7 @@ import { answer, sessionOf, textField, type Handler } from '../http/call.ts'
 import { memberName } from '../people/names.ts'
 import { memberSpec } from '../people/spec.ts'
 import { membersOf, type Directory } from '../resources/directory.ts'
-import { signedBy, type ChangeHash } from '../resources/signed-by.ts'
+import { signedBy, type ChangeHash } from '../events/signed-by.ts'
 import type { ResourceWriter, WriteOutcome } from '../resources/writer.ts'
 
 export interface SignUpParts {

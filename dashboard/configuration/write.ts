@@ -25,7 +25,7 @@ import {
 import type { NoteActivity } from '../events/activity.ts'
 import { noteRemoval } from '../events/notes.ts'
 import type { Inventory } from '../resources/inventory.ts'
-import { signedBy, type ChangeHash } from '../resources/signed-by.ts'
+import { signedBy, type ChangeHash } from '../events/signed-by.ts'
 import type { StoredObject, WriteManner, WriteOutcome, WrittenObject } from '../resources/writer.ts'
 import { copiedPatch } from './patch.ts'
 import { requestedKind, ownRefOf, type ObjectReadParts } from './read.ts'

@@ -83,7 +83,7 @@ async function noteOnce(
   { organization, outcome, actor, addressHash }: RefusedRequest,
   parts: RefusedParts,
 ): Promise<void> {
-  const { type, limit, message } = limitOf(outcome)
+  const { type, limit, message } = reachedLimit(outcome)
   const told = { key: `told:${limit}:${organization.id}:${addressHash}`, limit: 1, windowS: WINDOW_S }
   if ((await parts.hotState.countHits([told])).kind !== 'counted') return
   const atMs = parts.nowMs()
@@ -95,7 +95,7 @@ async function noteOnce(
   })
 }
 
-function limitOf({ code, rule = '', extra }: Refusal): Record<'type' | 'limit' | 'message', string> {
+function reachedLimit({ code, rule = '', extra }: Refusal): Record<'type' | 'limit' | 'message', string> {
   if (code === 'rate_limited')
     return { type: 'rate_limit_reached', limit: rule, message: `The rate limit "${rule}" was reached.` }
   const named = extra?.['limit']

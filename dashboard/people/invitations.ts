@@ -22,7 +22,7 @@ import {
 import { invitationHit, refuseByRate } from '../http/limits.ts'
 import type { Outbox } from '../mail/outbox.ts'
 import { membersOf } from '../resources/directory.ts'
-import { signedBy } from '../resources/signed-by.ts'
+import { signedBy } from '../events/signed-by.ts'
 import { memberOfPath, answerWrite, memberAddress, type MemberParts } from './members.ts'
 import { memberName } from './names.ts'
 import { linkOf } from './invitation-letter.ts'

@@ -19,7 +19,7 @@ import {
 import type { NoteActivity } from '../events/activity.ts'
 import { noteRemoval } from '../events/notes.ts'
 import { membersOf, type Directory } from '../resources/directory.ts'
-import { signedBy, type ChangeHash } from '../resources/signed-by.ts'
+import { signedBy, type ChangeHash } from '../events/signed-by.ts'
 import type { ResourceAddress, ResourceWriter, StoredObject, WriteOutcome } from '../resources/writer.ts'
 import { memberSpec } from './spec.ts'
 

@@ -86,7 +86,7 @@ export function startFolderAudit(parts: FolderAuditParts): FolderAudit {
 async function recordChanges(parts: FolderAuditParts): Promise<void> {
   const before = await readMemory(parts.file)
   const seen = seenObjects(parts)
-  const due = [...before.due, ...entriesOf(before, seen, parts)]
+  const due = [...before.due, ...dueEntries(before, seen, parts)]
   if (due.length === 0) return
   const objects = Object.fromEntries([...seen].map(([key, { owner, fields }]) => [key, { owner, fields }]))
   await writeMemory(parts.file, { v: 1, objects, due })
@@ -138,7 +138,7 @@ function proofOf(place: string, kind: ResourceKind, spec: object) {
   return { subjects: [place], specDigest: specDigest(withDefaults(SPEC_SCHEMAS[kind], spec), sha256Hex) }
 }
 
-function entriesOf(
+function dueEntries(
   { objects }: Memory,
   seen: ReadonlyMap<string, SeenObject>,
   parts: FolderAuditParts,
@@ -148,14 +148,17 @@ function entriesOf(
     const fields = before === undefined ? [] : differing(before.fields, object.fields)
     if (before !== undefined && fields.length === 0) return []
     const text = changeText(before === undefined ? 'object_created' : 'object_changed', { ...object, fields })
-    return [entryOf({ ...object, text }, parts)]
+    return [folderEntry({ ...object, text }, parts)]
   })
   const gone = Object.entries(objects).flatMap(([key, { owner }]) => {
     if (seen.has(key)) return []
     const [kind = '', namespace = '', name = ''] = key.split('/')
     const text = changeText('object_removed', { manager: '' })
     return [
-      entryOf({ owner, subject: `${kind}/${shownName({ namespace, name })}`, actor: null, manager: '', text }, parts),
+      folderEntry(
+        { owner, subject: `${kind}/${shownName({ namespace, name })}`, actor: null, manager: '', text },
+        parts,
+      ),
     ]
   })
   return [...changed, ...gone]
@@ -168,7 +171,7 @@ function differing(before: KnownObject['fields'], after: KnownObject['fields']):
 
 type Described = Omit<SeenObject, 'fields'> & { readonly text: ChangeText }
 
-function entryOf({ owner, subject, actor, manager, text }: Described, parts: FolderAuditParts): ActivityRecord {
+function folderEntry({ owner, subject, actor, manager, text }: Described, parts: FolderAuditParts): ActivityRecord {
   const { catalog, randomness, nowMs } = parts
   const atMs = nowMs()
   const { type, fields, message } = text

@@ -1,6 +1,6 @@
 /** Describes a change of an object for the activity: which fields, by which manager, and by whom if that is proven. */
 
-import { canonicalText, isSame } from '../resources/field-owners.ts'
+import { canonicalText, escapedName, isSame } from '../resources/field-owners.ts'
 
 type Spec = Readonly<Record<string, unknown>>
 
@@ -15,17 +15,19 @@ export interface ChangeText {
 const MOST_FIELDS = 50
 
 /** JSON pointers of the fields that differ, in the order of their names; a list counts as one field. */
-export function changedFields(before: unknown, after: unknown, pointer = '/spec'): readonly string[] {
+function changedFields(before: unknown, after: unknown, pointer = '/spec'): readonly string[] {
   if (isSame(before, after)) return []
-  if (!isFields(before) || !isFields(after)) return [pointer]
+  if (!isMapOfFields(before) || !isMapOfFields(after)) return [pointer]
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort()
-  return names.flatMap((name) => changedFields(before[name], after[name], `${pointer}/${escaped(name)}`))
+  return names.flatMap((name) => changedFields(before[name], after[name], `${pointer}/${escapedName(name)}`))
 }
 
 /** Text of each field by its JSON pointer, as `changedFields` takes them apart. */
 export function fieldTexts(spec: unknown, pointer = '/spec'): ReadonlyMap<string, string> {
-  if (!isFields(spec)) return new Map([[pointer, canonicalText(spec)]])
-  return new Map(Object.entries(spec).flatMap(([name, value]) => [...fieldTexts(value, `${pointer}/${escaped(name)}`)]))
+  if (!isMapOfFields(spec)) return new Map([[pointer, canonicalText(spec)]])
+  return new Map(
+    Object.entries(spec).flatMap(([name, value]) => [...fieldTexts(value, `${pointer}/${escapedName(name)}`)]),
+  )
 }
 
 /**
@@ -61,10 +63,6 @@ export function specChange(
   return { type: 'object_changed', fields: before === undefined ? null : changedFields(before, after) }
 }
 
-function isFields(value: unknown): value is Spec {
+function isMapOfFields(value: unknown): value is Spec {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function escaped(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }

@@ -80,7 +80,7 @@ function leaves(tree: FieldTree, value: unknown, pointer: string): readonly stri
   if (steps.length === 0) return [pointer]
   return steps.flatMap(([step, below]) => {
     const name = stepName(step, value)
-    return name === null ? [] : leaves(below, memberOf(value, name), `${pointer}/${escaped(name)}`)
+    return name === null ? [] : leaves(below, memberOf(value, name), `${pointer}/${escapedName(name)}`)
   })
 }
 
@@ -126,7 +126,7 @@ function changedIn(tree: FieldTree, before: unknown, after: unknown, pointer: st
       below,
       memberOf(before, was),
       is === null ? undefined : memberOf(after, is),
-      `${pointer}/${escaped(was)}`,
+      `${pointer}/${escapedName(was)}`,
     )
     if (found !== null) return found
   }
@@ -211,7 +211,7 @@ function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-function escaped(name: string): string {
+export function escapedName(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 

@@ -96,7 +96,7 @@ function createAudit(options: AuditOptions): Audit {
       const owner = options.ownerOf(key)
       if (generation > recorded) {
         const change = { audited, recorded, before: last.get(key)?.object }
-        if (!(await append(entryOf(change, owner, options)))) return recorded
+        if (!(await append(changeEntry(change, owner, options)))) return recorded
       }
       last.set(key, { ...audited, owner })
       return generation
@@ -122,10 +122,10 @@ interface ObservedChange {
   readonly before: KubeObject | undefined
 }
 
-function entryOf(change: ObservedChange, owner: AuditOwner, options: AuditOptions): ActivityRecord {
+function changeEntry(change: ObservedChange, owner: AuditOwner, options: AuditOptions): ActivityRecord {
   const { kind, object } = change.audited
   const { uid = '', generation = 0, namespace = '', name, annotations = {} } = object.metadata
-  const spec = specOf(object)
+  const spec = auditedSpec(object)
   const { type, fields } = specChange(specBefore(change), spec)
   const writer = object.metadata['writer'] as LastWriter | null | undefined
   const merged = generation - change.recorded
@@ -134,25 +134,31 @@ function entryOf(change: ObservedChange, owner: AuditOwner, options: AuditOption
   const subjects = generation === 1 ? [uid, place] : [uid]
   const proof = { subjects, specDigest: specDigest(spec, sha256Hex) }
   const actor = provenPerson(annotations[CHANGED_BY_ANNOTATION], proof, options.changeHash)
-  const atMs = timeOf(object, writer) ?? options.nowMs()
+  const atMs = writtenAtMs(object, writer) ?? options.nowMs()
   const text = changeText(type, { fields, manager: writer?.manager ?? '', merged })
-  return { ...recordOf({ audited: change.audited, text, owner }, `${uid} ${generation}`, atMs), ...of(actor, writer) }
+  return {
+    ...entryAbout({ audited: change.audited, text, owner }, `${uid} ${generation}`, atMs),
+    ...namesOf(actor, writer),
+  }
 }
 
-function of(actor: string | null, writer: LastWriter | null | undefined): Pick<ActivityRecord, 'actor' | 'manager'> {
+function namesOf(
+  actor: string | null,
+  writer: LastWriter | null | undefined,
+): Pick<ActivityRecord, 'actor' | 'manager'> {
   return { ...(actor === null ? {} : { actor }), ...(writer ? { manager: writer.manager } : {}) }
 }
 
 /** Null: it is new; undefined: nobody saw it as it was then. */
-function specBefore({ audited, recorded, before }: ObservedChange): ReturnType<typeof specOf> | null | undefined {
+function specBefore({ audited, recorded, before }: ObservedChange): ReturnType<typeof auditedSpec> | null | undefined {
   if (recorded <= 0) return null
   const isIt = before?.metadata.uid === audited.object.metadata.uid && before?.metadata.generation === recorded
-  return isIt && before !== undefined ? specOf(before) : undefined
+  return isIt && before !== undefined ? auditedSpec(before) : undefined
 }
 
 function goneEntry(audited: AuditedObject, owner: AuditOwner, atMs: number): ActivityRecord {
   const text = changeText('object_removed', { manager: '' })
-  return recordOf({ audited, text, owner }, `${audited.object.metadata.uid ?? ''} gone`, atMs)
+  return entryAbout({ audited, text, owner }, `${audited.object.metadata.uid ?? ''} gone`, atMs)
 }
 
 interface Described {
@@ -163,7 +169,7 @@ interface Described {
 
 const ID_DIGITS = 16
 
-function recordOf({ audited, text, owner }: Described, identity: string, atMs: number): ActivityRecord {
+function entryAbout({ audited, text, owner }: Described, identity: string, atMs: number): ActivityRecord {
   const { namespace = '', name } = audited.object.metadata
   const id = timeOrderedId({ hex: () => sha256Hex(identity).slice(0, ID_DIGITS) }, atMs)
   const { type, fields, message } = text
@@ -176,11 +182,11 @@ function recordOf({ audited, text, owner }: Described, identity: string, atMs: n
 }
 
 /** From the object itself, so that a repeat has the same time. */
-function timeOf({ metadata }: KubeObject, writer: LastWriter | null | undefined): number | null {
+function writtenAtMs({ metadata }: KubeObject, writer: LastWriter | null | undefined): number | null {
   const ms = Date.parse(writer?.time || metadata.creationTimestamp || '')
   return Number.isFinite(ms) ? ms : null
 }
 
-function specOf({ spec }: KubeObject): Readonly<Record<string, unknown>> {
+function auditedSpec({ spec }: KubeObject): Readonly<Record<string, unknown>> {
   return (spec ?? {}) as Readonly<Record<string, unknown>>
 }

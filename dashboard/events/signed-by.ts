@@ -4,7 +4,7 @@ import { sha256Hex } from '../../common/digest.ts'
 import { changedByText } from '../../domain/people/changed-by.ts'
 import { specDigest } from '../../domain/resources/spec-digest.ts'
 import { sessionOf, type Call } from '../http/call.ts'
-import type { WriteManner } from './writer.ts'
+import type { WriteManner } from '../resources/writer.ts'
 
 /** Keyed hash under the key for changes. */
 export type ChangeHash = (text: string) => string
