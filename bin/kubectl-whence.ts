@@ -23,6 +23,7 @@ Commands:
                             it makes A Owner of this organisation. Takes the right to create Members.
   installs [options]        Show installs, as \`whence installs\` does.
   report [options]          Count visits and installs, as \`whence report\` does.
+  erase [options]           Erase the data of one person, as \`whence erase\` does; give --dry-run or --yes.
 
 Options:
   -n, --namespace NAME      Where the custom resources are.
@@ -32,7 +33,7 @@ Options:
 
 const EXIT_USAGE = 2
 /** Commands of whence itself, which run in a pod of the api. */
-const HANDED_ON: readonly string[] = ['logs', 'installs', 'report']
+const HANDED_ON: readonly string[] = ['logs', 'installs', 'report', 'erase']
 /** Passed on to kubectl, each with its value. */
 const CLUSTER_OPTIONS: Readonly<Record<string, string>> = {
   '-n': '--namespace',

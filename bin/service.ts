@@ -71,7 +71,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     (audit) => audit.stop(),
   )
   const backend = {
-    ...localBackend({ facts, eventLog }),
+    ...localBackend({ facts, eventLog, isWriterRunning: true }),
     sendTest,
     ...toolsOf(dashboard),
     stageBackup: openBackupSource({ ...foundation, data: settings.data }).stage,

@@ -90,6 +90,14 @@ export function readToken(keys: ReceiptKeys, website: WebsiteId, text: string): 
   return claims !== null && ((claims.body[0] ?? 0) & RECEIPT_FLAGS.token) !== 0 ? claims : null
 }
 
+/** The visit that a receipt or token names, whether or not it is genuine; null if it has not the form of one. */
+export function visitIdIn(text: string): VisitId | null {
+  const sealed = text.startsWith(TOKEN_PREFIX) ? text.slice(TOKEN_PREFIX.length) : text
+  if (sealed.length !== LIMITS.receiptChars) return null
+  const bytes = decodeBase64url(sealed)
+  return bytes === null ? null : visitIdOf(bytes.subarray(0, BODY_BYTES))
+}
+
 /** Before this service existed, so that other numbers rarely pass for an issue time. */
 const FIRST_ISSUE_MS = Date.UTC(2025, 0, 1)
 

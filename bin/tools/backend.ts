@@ -5,6 +5,8 @@
 
 import { existsSync } from 'node:fs'
 import { markHours } from '../../delivery/rollup/mark-hours.ts'
+import { erase } from '../../delivery/tools/erase.ts'
+import { planErasure } from '../../delivery/tools/plan-erasure.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
@@ -21,13 +23,21 @@ interface OpenBackend extends ToolBackend {
   readonly close: () => Promise<void>
 }
 
-export function localBackend(parts: { readonly facts: Facts; readonly eventLog: EventLog }): ToolBackend {
-  const { facts, eventLog } = parts
+interface LocalStores {
+  readonly facts: Facts
+  readonly eventLog: EventLog
+  readonly isWriterRunning: boolean
+}
+
+export function localBackend(stores: LocalStores): ToolBackend {
+  const { facts, eventLog } = stores
   return {
     run: (query, params) => facts.run(query, params),
     read: (topic, fromOffset, maxEntries) => eventLog.read(topic, fromOffset, maxEntries),
     append: (topic, entries, options) => eventLog.append(topic, entries, options),
     markHours: (request) => markHours(facts, request),
+    planErasure: (subject) => planErasure(facts, subject),
+    erase: (subject) => erase({ ...stores, nowMs: Date.now }, subject),
   }
 }
 
@@ -43,7 +53,7 @@ export async function openBackend(settings: Settings): Promise<OpenBackend> {
     if (!existsSync(location)) throw new Error(`there is no data in ${location}; --data names the service's folder`)
   }
   const folders = await openFolders(logEngine.location, factsEngine.location)
-  return { ...localBackend(folders), isLive: false, close: folders.close }
+  return { ...localBackend({ ...folders, isWriterRunning: false }), isLive: false, close: folders.close }
 }
 
 /** Each is connected on first use: most tools need only one of the two, and only that one must be set. */
@@ -55,6 +65,11 @@ function openServers(logEngine: EngineUrl, factsEngine: EngineUrl): OpenBackend 
     read: async (topic, fromOffset, maxEntries) => (await eventLog.value()).read(topic, fromOffset, maxEntries),
     append: async (topic, entries, options) => (await eventLog.value()).append(topic, entries, options),
     markHours: async (request) => markHours(await facts.value(), request),
+    planErasure: async (subject) => planErasure(await facts.value(), subject),
+    erase: async (subject) => {
+      const stores = { facts: await facts.value(), eventLog: await eventLog.value() }
+      return erase({ ...stores, nowMs: Date.now, isWriterRunning: true }, subject)
+    },
     isLive: true,
     close: async () => {
       await (await eventLog.valueIfAsked())?.close()

@@ -11,7 +11,7 @@ const SOCKET_PATH_BYTES = 100
 const MESSAGE_BYTES = 64 * 1024 * 1024
 const METHODS = [
   ...(['run', 'read', 'append', 'markHours', 'sendTest', 'signInLink', 'exportPerson', 'erasePerson'] as const),
-  'stageBackup',
+  ...(['stageBackup', 'planErasure', 'erase'] as const),
 ] as const
 type Method = (typeof METHODS)[number]
 
@@ -66,6 +66,8 @@ export async function connectTools(data: string): Promise<LiveTools | null> {
     sendTest: (...args) => call('sendTest', args),
     signInLink: (...args) => call('signInLink', args),
     stageBackup: (...args) => call('stageBackup', args),
+    planErasure: (...args) => call('planErasure', args),
+    erase: (...args) => call('erase', args),
     exportPerson: (...args) => call('exportPerson', args),
     erasePerson: (...args) => call('erasePerson', args),
   }

@@ -2,6 +2,8 @@
 
 import type { MarkRequest } from '../../delivery/rollup/mark-hours.ts'
 import type { SendTestReport } from '../../delivery/tools/send-test.ts'
+import type { ErasureReport } from '../../delivery/tools/erase.ts'
+import type { ErasurePlan, ErasureSubject } from '../../delivery/tools/plan-erasure.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { StagedBackup } from '../wiring/backup.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
@@ -13,6 +15,9 @@ export interface ToolBackend {
   readonly append: EventLog['append']
   /** Marks hours whose figures are to be counted anew; resolves to how many. */
   readonly markHours: (request: MarkRequest) => Promise<number>
+  /** What would go; changes nothing. */
+  readonly planErasure: (subject: ErasureSubject) => Promise<ErasurePlan>
+  readonly erase: (subject: ErasureSubject) => Promise<ErasureReport>
 }
 
 /** What a running process offers besides its stores. */

@@ -4,7 +4,7 @@
  * position on that log is written again after a restore, and shows once.
  */
 
-import { mkdirSync, readdirSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, statfsSync, statSync, type Dirent } from 'node:fs'
 import { join } from 'node:path'
 import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
@@ -75,11 +75,22 @@ function checkRoom(data: string): void {
   throw new Error(`${data} has too little room for a copy: ${Math.ceil(needed / 2 ** 20)} MB must be free`)
 }
 
+/** Of what is there: merges remove files and whole folders meanwhile. */
 function bytesBelow(folder: string): number {
   let bytes = 0
-  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    // Merges remove files meanwhile.
-    if (entry.isFile()) bytes += statSync(join(entry.parentPath, entry.name), { throwIfNoEntry: false })?.size ?? 0
+  for (const entry of entriesIn(folder)) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) bytes += bytesBelow(path)
+    else if (entry.isFile()) bytes += statSync(path, { throwIfNoEntry: false })?.size ?? 0
   }
   return bytes
+}
+
+function entriesIn(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    throw error
+  }
 }

@@ -9,6 +9,7 @@ import type { Batch, StoredEntry } from '../../ports/event-log/event-log.ts'
 import { RowsRefused } from '../../ports/facts/facts.ts'
 import type { FactTable } from '../../ports/facts/columns.ts'
 import type { FactRow, Facts } from '../../ports/facts/facts.ts'
+import type { Erasures } from './erasures.ts'
 import type { HourMarks } from './hour-marks.ts'
 import { addFactRows, poisonRow } from './fact-rows.ts'
 import type { AddRow, EntryPlace } from './fact-rows.ts'
@@ -29,11 +30,13 @@ const UNDECODABLE = 'UNDECODABLE'
 
 interface BatchTools {
   readonly marks: HourMarks
+  readonly erasures: Erasures
   readonly nowMs: () => number
 }
 
 /** Rejects with `FactsUnavailable`, and then the state of the batch is unknown; repeating it is safe. */
 export async function writeBatch(facts: Facts, batch: Batch, tools: BatchTools): Promise<BatchReport> {
+  await tools.erasures.refresh()
   try {
     return await writeAtOnce(facts, batch, tools)
   } catch (error) {
@@ -45,7 +48,7 @@ export async function writeBatch(facts: Facts, batch: Batch, tools: BatchTools):
 /**
  * The path of every healthy batch. Rows become text as they are made, so that little stays in memory until the insert.
  */
-async function writeAtOnce(facts: Facts, batch: Batch, { marks }: BatchTools): Promise<BatchReport> {
+async function writeAtOnce(facts: Facts, batch: Batch, { marks, erasures }: BatchTools): Promise<BatchReport> {
   const collected = facts.startBatch()
   const rows = new Map<FactTable, number>()
   const hours = marks.collect()
@@ -58,7 +61,7 @@ async function writeAtOnce(facts: Facts, batch: Batch, { marks }: BatchTools): P
   for (const entry of batch.entries) {
     if (collected.chars >= MAX_BATCH_CHARS) break
     if (done > 0 && done % ENTRIES_PER_SLICE === 0) await turn()
-    addRows(entry, entryPlace(batch, entry), add)
+    addRows(entry, { place: entryPlace(batch, entry), add, erasures })
     done += 1
   }
   for (const mark of hours.rows()) collected.add('hour_marks', mark)
@@ -66,12 +69,23 @@ async function writeAtOnce(facts: Facts, batch: Batch, { marks }: BatchTools): P
   return { done, rows }
 }
 
-/** @throws RowsRefused if the entry is not one of ours or a value is out of range; some rows may then be added */
-function addRows(entry: StoredEntry, place: EntryPlace, add: AddRow): void {
+interface EntryRows {
+  readonly place: EntryPlace
+  readonly add: AddRow
+  readonly erasures: Erasures
+}
+
+/**
+ * Adds nothing for a record that names what was erased.
+ *
+ * @throws RowsRefused if the entry is not one of ours or a value is out of range; some rows may then be added
+ */
+function addRows(entry: StoredEntry, { place, add, erasures }: EntryRows): void {
   const reading = readRecord('fact', entry.value)
   if (reading.kind !== 'record') throw new RowsRefused(UNDECODABLE)
   try {
-    addFactRows(reading.record, place, add)
+    const kept = erasures.kept(reading.record)
+    if (kept !== null) addFactRows(kept, place, add)
   } catch (error) {
     throw error instanceof RowsRefused ? error : new RowsRefused(UNDECODABLE)
   }
@@ -84,7 +98,7 @@ interface TableRows {
 }
 
 /** The path of a batch with an unreadable entry or a refused row: all others are inserted, these are kept apart. */
-async function writeApart(facts: Facts, batch: Batch, { marks, nowMs }: BatchTools): Promise<BatchReport> {
+async function writeApart(facts: Facts, batch: Batch, { marks, nowMs, erasures }: BatchTools): Promise<BatchReport> {
   const poison: FactRow[] = []
   const keep = (entry: StoredEntry, table: FactTable | '', reason: string): void => {
     const value = entry.value.slice(0, MAX_POISON_CHARS)
@@ -93,7 +107,7 @@ async function writeApart(facts: Facts, batch: Batch, { marks, nowMs }: BatchToo
   const entries = withinChars(batch.entries)
   const counts = new Map<FactTable, number>()
   const hours = marks.collect()
-  for (const [table, { rows, sources }] of await gather(batch, entries, keep)) {
+  for (const [table, { rows, sources }] of await gather(batch, entries, { keep, erasures })) {
     const refused = await insertOrIsolate(facts, table, rows)
     for (const row of rows) hours.note(table, row)
     for (const { index, engineCode } of refused) {
@@ -107,17 +121,23 @@ async function writeApart(facts: Facts, batch: Batch, { marks, nowMs }: BatchToo
   return { done: entries.length, rows: counts.set('poison_records', poison.length) }
 }
 
+interface GatherTools {
+  readonly keep: (entry: StoredEntry, table: '', reason: string) => void
+  readonly erasures: Erasures
+}
+
 async function gather(
   batch: Batch,
   entries: readonly StoredEntry[],
-  keep: (entry: StoredEntry, table: '', reason: string) => void,
+  { keep, erasures }: GatherTools,
 ): Promise<ReadonlyMap<FactTable, TableRows>> {
   const tables = new Map<FactTable, TableRows>()
   for (const [index, entry] of entries.entries()) {
     if (index > 0 && index % ENTRIES_PER_SLICE === 0) await turn()
     const own: (readonly [FactTable, FactRow])[] = []
     try {
-      addRows(entry, entryPlace(batch, entry), (table, row) => own.push([table, row]))
+      const add: AddRow = (table, row) => own.push([table, row])
+      addRows(entry, { place: entryPlace(batch, entry), add, erasures })
     } catch {
       keep(entry, '', UNDECODABLE)
       continue

@@ -17,6 +17,7 @@ import type { Batch, BatchOutcome, Consumer, EventLog } from '../../ports/event-
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { writeBatch } from './fact-batch.ts'
+import { createErasures } from './erasures.ts'
 import { createHourMarks } from './hour-marks.ts'
 import type { BatchReport } from './fact-batch.ts'
 import { unlessAborted } from '../unless-aborted.ts'
@@ -141,7 +142,7 @@ function createHandler(
 ): (batch: Batch) => Promise<BatchOutcome> {
   const { facts, logger, nowMs } = deps
   const metrics = createWriterMetrics(deps.registry)
-  const tools = { nowMs, marks: createHourMarks(randomUUID(), nowMs) }
+  const tools = { nowMs, marks: createHourMarks(randomUUID(), nowMs), erasures: createErasures(facts) }
   let failures = 0
   let last: Promise<unknown> = Promise.resolve()
   /** When a batch was last begun, by topic and partition. */

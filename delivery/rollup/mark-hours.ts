@@ -20,3 +20,19 @@ export async function markHours(facts: Pick<Facts, 'run' | 'insert'>, request: M
   await facts.insert('hour_marks', rows)
   return rows.length
 }
+
+interface HoursRequest {
+  readonly website: string
+  /** Starts of hours, as Unix ms. */
+  readonly hours: readonly number[]
+  /** Unique for ever. */
+  readonly writer: string
+  readonly nowMs: number
+}
+
+/** Marks these hours of one website, whether they have facts or not. Rejects like `Facts`. */
+export async function markTheseHours(facts: Pick<Facts, 'insert'>, request: HoursRequest): Promise<void> {
+  const { website, hours, writer, nowMs } = request
+  const rows = hours.map((hour) => ({ website, hour, writer, made_at: nowMs, row_version: 1 }))
+  await facts.insert('hour_marks', rows)
+}

@@ -56,14 +56,14 @@ function namesInRecord(record: Extract<LogRecord, { readonly request: RequestLog
       return [eventId, installationId, visitId, ...verdicts.map((each) => each.visitId)]
     }
     case 'request':
-      return namesInBody(record.request)
+      return idsInBody(record.request)
   }
 }
 
 const NAMES = /"(?:event_id|installation_id)"\s*:\s*"([A-Za-z0-9_.:-]{1,128})"/g
 
 /** A refused or repeated event left no fact: its IDs are read from its body. */
-function namesInBody({ bodyForm, body }: RequestLog): readonly string[] {
+export function idsInBody({ bodyForm, body }: RequestLog): readonly string[] {
   const mayNameOne = bodyForm !== 'base64' && body.includes('_id"')
   return mayNameOne ? [...body.matchAll(NAMES)].map(([, id = '']) => id) : []
 }

@@ -2,6 +2,7 @@
 
 import type { FactsConnection } from './engine/connection.ts'
 import { insertError, queryError } from './engine/engine-codes.ts'
+import { countNamed, eraseFigures, eraseNamed } from './erasure/erase.ts'
 import { RowsRefused } from './facts.ts'
 import type { Facts } from './facts.ts'
 import { QUERIES } from './queries.ts'
@@ -72,9 +73,16 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
       }
       await insertAll(collected)
     },
+    countNamed: (names) => countNamed(connection, names).catch(asQueryError),
+    erase: (names) => eraseNamed(connection, names).catch(asQueryError),
+    eraseFigures: (website, hours) => eraseFigures(connection, website, hours).catch(asQueryError),
     health: () => ({ isReachable, lastInsertAtMs }),
     close: () => connection.close(),
   }
+}
+
+function asQueryError(error: unknown): never {
+  throw error instanceof RangeError ? error : queryError(error)
 }
 
 /** Reads something once, when it is first needed; a failure is not remembered, so the next call tries again. */

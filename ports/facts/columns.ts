@@ -220,6 +220,10 @@ export const TABLE_COLUMNS = {
     },
     partitionedBy: { column: 'hour', span: 'month' },
   },
+  erasures: {
+    columns: { website: 'text', digest: 'text', reference: 'uint64', erased_at: 'time', row_version: 'uint64' },
+    partitionedBy: null,
+  },
   /** The last, so that a mark is there only after its facts. */
   hour_marks: {
     columns: { website: 'text', hour: 'time', writer: 'text', made_at: 'time', row_version: 'uint64' },

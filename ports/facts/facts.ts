@@ -6,6 +6,7 @@
  */
 
 import type { FactTable } from './columns.ts'
+import type { ErasedName, ErasedRows } from './erasure/names.ts'
 import type { QueryName, QueryParams, QueryRow } from './queries.ts'
 
 /** A row of any table by column name; `RowOf` says what a table's own holds. Times are Unix ms. */
@@ -33,6 +34,15 @@ export interface Facts {
   /** Inserts whole or rejects; safe to repeat. Rejects with `FactsUnavailable` (repeat) or `RowsRefused` (bisect). */
   insert(table: FactTable, rows: readonly FactRow[]): Promise<void>
   run<Q extends QueryName>(query: Q, params: QueryParams<Q>, options?: RunOptions): Promise<readonly QueryRow<Q>[]>
+  /** Rows of each table that name one of these; all tables. At most `MAX_NAMES`. */
+  countNamed(names: readonly ErasedName[]): Promise<ErasedRows>
+  /**
+   * Deletes every row that names one of these, whatever else it says, and resolves once no statement finds it any more.
+   * Safe to repeat. It does not keep rows from being inserted later: that is what the table `erasures` is for.
+   */
+  erase(names: readonly ErasedName[]): Promise<void>
+  /** Deletes the figures of these hours of a website (starts of hours, Unix ms), to be counted anew. Safe to repeat. */
+  eraseFigures(website: string, hours: readonly number[]): Promise<void>
   health(): { readonly isReachable: boolean; readonly lastInsertAtMs: number | null }
   close(): Promise<void>
 }

@@ -1,6 +1,7 @@
 /** The commands of `whence`: what each does, which settings it reads, and its own flags and arguments. */
 
 import {
+  ERASE_FLAGS,
   FOLLOW_FLAG,
   JSON_FLAG,
   LETTER_FILTERS,
@@ -278,8 +279,19 @@ export const COMMANDS = {
     summary: 'Put a backup into an empty data folder, before the service starts on it.',
     settings: ['data'],
     engines: 'folders',
-    flags: {},
+    flags: {
+      '--erasures': {
+        placeholder: 'PATH',
+        doc: 'The data folder of before, or its file erasures: what was erased since the backup is not restored.',
+      },
+    },
     positionals: ['FOLDER'],
+  },
+  erase: {
+    summary: 'Erase the data of one person from the facts, for good, and keep it from being written or restored again.',
+    settings: [...TOOL],
+    flags: ERASE_FLAGS,
+    positionals: [],
   },
   lint: {
     summary: 'Check a folder of custom resources and print every problem.',

@@ -27,6 +27,25 @@ export const REPLAY_FLAGS = {
   '--until': { placeholder: 'TIME', doc: 'Until this time. (default: now)' },
 } as const
 
+/** Of `whence erase`. */
+export const ERASE_FLAGS = {
+  '--website': { placeholder: 'ID', doc: 'The website that it is about.' },
+  '--installation': {
+    placeholder: 'IDS',
+    doc: 'All of this installation, and the visits that are its own; several with commas.',
+  },
+  '--visit': {
+    placeholder: 'IDS',
+    doc: 'This visit, those that it replaced or that replaced it, and what was matched to them.',
+  },
+  '--receipt': {
+    placeholder: 'TEXTS',
+    doc: 'The visit of this receipt or token, as a marker or a copied command holds it.',
+  },
+  '--dry-run': { placeholder: null, doc: 'Only show what would go.' },
+  '--yes': { placeholder: null, doc: 'Do not ask.' },
+} as const
+
 /** Which dead letters are meant. */
 export const LETTER_FILTERS = {
   '--destination': { placeholder: 'ID', doc: 'Only to this destination.' },

@@ -4,7 +4,9 @@ import { expect } from 'chai'
 import * as fc from 'fast-check'
 
 import type { DeliveryStatus } from '../../domain/model.ts'
-import type { InstallRecord } from '../../domain/records.ts'
+import { erasedName } from '../../delivery/facts-writer/erasures.ts'
+import { poisonRow } from '../../delivery/facts-writer/fact-rows.ts'
+import type { InstallRecord, LogRecord } from '../../domain/records.ts'
 import type { FactTable } from '../../ports/facts/columns.ts'
 import { visitOfRow } from '../../ports/facts/visits.ts'
 import type { FactRow, Facts } from '../../ports/facts/facts.ts'
@@ -187,6 +189,56 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         const installs = await facts().run('listInstalls', { ...AROUND, website })
         const logs = await facts().run('listLogs', { ...AROUND, website })
         expect([installs.length, logs.length]).to.deep.equal([1, 1])
+      })
+    })
+
+    describe('erase', () => {
+      it('deletes every row that names an ID, in every table, and none of another website or ID', async () => {
+        const [website, other] = [unique('site'), unique('site')]
+        const gone = { visitId: visitId(), installationId: unique('installation-gone'), eventId: unique('event-gone') }
+        const of = (site: string, ids: typeof gone): readonly LogRecord[] => [
+          visitRecord({ website: site, visitId: ids.visitId }),
+          activationRecord({ website: site, visitId: ids.visitId }),
+          handoffRecord({ website: site, visitId: ids.visitId }),
+          installRecord({ website: site, ...ids }),
+          decisionRecord(installRecord({ website: site, ...ids })),
+          deliveryRecord({ website: site, eventId: ids.eventId, attempt: attempt() }),
+          activityRecord({ website: site, message: `visit ${ids.visitId} was matched often` }),
+          requestRecord({ website: site, body: `{"event_id":"${ids.eventId}"}` }),
+        ]
+        const kept = { visitId: visitId(), installationId: unique('installation-kept'), eventId: unique('event-kept') }
+        await store(facts(), [...of(website, gone), ...of(website, kept), ...of(other, gone)])
+        const poison = { table: '', reason: 'UNDECODABLE' } as const
+        const place = { topic: 'visits', partition: 0, offset: Number(gone.visitId.slice(-6)) }
+        const value = `{"visitId":"${gone.visitId}"`
+        await facts().insert('poison_records', [poisonRow(place, { ...poison, value }, SAMPLE_MS)])
+
+        const names = Object.values(gone).map((id) => erasedName(website, id))
+        const rows = { visits: 1, activations: 1, handoffs: 1, installs: 1, install_decisions: 1, deliveries: 1 }
+        const all = { ...rows, attempts: 1, activity: 1, request_logs: 5, poison_records: 1 }
+        expect(await facts().countNamed(names)).to.deep.equal(all)
+        const before = await counts(facts())
+        await facts().erase(names)
+        expect(difference(before, await counts(facts()))).to.deep.equal(all)
+        const none = Object.fromEntries(Object.keys(all).map((table) => [table, 0]))
+        expect(await facts().countNamed(names)).to.deep.equal(none)
+        const left = [erasedName(website, kept.visitId), erasedName(other, gone.visitId)]
+        expect(await facts().countNamed(left)).to.deep.include({ visits: 2, installs: 2, activity: 2 })
+        await facts().erase(names)
+        await facts().erase([])
+      })
+
+      it('takes hostile names of websites as they are, and no digest that is none', async () => {
+        const website = `it's \\' a trap') OR 1=1 --`
+        await store(facts(), [visitRecord({ website }), visitRecord({ website: unique('site') })])
+        const before = await counts(facts())
+        await facts().erase([erasedName(website, unique('nobody'))])
+        expect(await counts(facts())).to.deep.equal(before)
+        const refused = await facts()
+          .erase([{ website, digest: "') OR 1=1 --", reference: 1 }])
+          .catch((error: unknown) => error)
+        expect(refused).to.be.instanceOf(RangeError)
+        expect(await counts(facts())).to.deep.equal(before)
       })
     })
 

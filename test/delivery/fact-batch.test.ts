@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 
+import type { Erasures } from '../../delivery/facts-writer/erasures.ts'
 import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
 import { startFactsWriter } from '../../delivery/facts-writer/facts-writer.ts'
@@ -21,7 +22,8 @@ const unreadables = (values: readonly string[]): Batch => ({
 })
 
 /** How often other work of the event loop ran before `work` was done. */
-const TOOLS = { nowMs: Date.now, marks: createHourMarks('test', Date.now) }
+const NONE_ERASED: Erasures = { refresh: () => Promise.resolve(), kept: (record) => record }
+const TOOLS = { nowMs: Date.now, marks: createHourMarks('test', Date.now), erasures: NONE_ERASED }
 
 async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   let [turns, isDone] = [0, false]

@@ -10,9 +10,11 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
+import { createErasures } from '../../delivery/facts-writer/erasures.ts'
 import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
 import { markHours } from '../../delivery/rollup/mark-hours.ts'
 import { rollUp } from '../../delivery/rollup/rollup.ts'
+import { erase } from '../../delivery/tools/erase.ts'
 import type { Dimension } from '../../domain/figures/cells.ts'
 import type { LogRecord } from '../../domain/records.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
@@ -69,7 +71,7 @@ describe('figures by hour', function () {
   const write = async (records: readonly LogRecord[]): Promise<void> => {
     const entries = records.map((record) => ({ offset: offset++, value: JSON.stringify(record), appendedAtMs: 0 }))
     const batch = { topic: 'visits', partition: 0, entries } as never
-    const { done } = await writeBatch(facts, batch, { nowMs: Date.now, marks })
+    const { done } = await writeBatch(facts, batch, { nowMs: Date.now, marks, erasures: createErasures(facts) })
     expect(done).to.equal(records.length)
   }
   const rolled = async (column: Dimension, hours = HOURS): Promise<Record<string, readonly number[]>> => {
@@ -140,6 +142,36 @@ describe('figures by hour', function () {
     expect(await rolled('agent_page', 1)).to.deep.equal({ 'claude-code\thttps://acme.dev/install': [9, 0, 0, 0, 9, 0] })
     // Ten minutes lie in the bucket that begins with 600 s, the eighteenth.
     expect(await rolled('time_to_install', 1)).to.deep.equal({ 17: [0, 9, 0, 9, 0, 0] })
+  })
+
+  it('lose a person whose data is erased, in every version of their hours', async () => {
+    const gone = visitRecord({
+      website,
+      visitId: idAt(FROM_MS + 5),
+      issuedAtMs: FROM_MS + 5,
+      utm: { campaign: 'only-gone' },
+    })
+    const kept = visitRecord({
+      website,
+      visitId: idAt(FROM_MS + 6),
+      issuedAtMs: FROM_MS + 6,
+      utm: { campaign: 'kept' },
+    })
+    const install = installRecord({ website, visitId: gone.visit.visitId, receivedAtMs: FROM_MS + HOUR_MS + 1 })
+    await write([gone, kept, install])
+    await roll()
+    expect(Object.keys(await rolled('campaign'))).to.include.members(['only-gone', 'kept'])
+    const subject = { website, installationIds: [install.install.installationId], visitIds: [] }
+    const eventLog = { append: () => Promise.resolve(), progress: () => expect.fail('no writer runs') }
+    const { plan } = await erase({ facts, eventLog, nowMs: Date.now, isWriterRunning: false } as never, subject)
+    expect(plan.visitIds).to.deep.equal([gone.visit.visitId])
+    await roll()
+    expect(Object.keys(await rolled('campaign')))
+      .to.include('kept')
+      .and.not.include('only-gone')
+    expect((await rolled('installs'))['']).to.equal(undefined)
+    const versions = await connection.query('SELECT * FROM website_hours LIMIT 10000', {}, { turn: 'report' })
+    expect(JSON.stringify(versions)).to.contain('kept').and.not.contain('only-gone')
   })
 
   it('lose a value with its only visit, once that is erased', async () => {

@@ -38,6 +38,9 @@ const dying: Facts = {
   },
   insert: (table, rows) => facts.insert(table, rows),
   run: (query, params) => facts.run(query, params),
+  countNamed: (names) => facts.countNamed(names),
+  erase: (names) => facts.erase(names),
+  eraseFigures: (website, hours) => facts.eraseFigures(website, hours),
   health: () => facts.health(),
   close: () => facts.close(),
 }

@@ -54,8 +54,9 @@ const ROOMS: readonly (readonly string[])[] = [
   [
     ...below(
       'ports/facts',
-      'column-types.ts visits.ts columns.ts query-rows.ts query-parts.ts pages queries.ts facts.ts engine',
+      'column-types.ts visits.ts columns.ts query-rows.ts query-parts.ts erasure/names.ts erasure/queries.ts',
     ),
+    ...below('ports/facts', 'pages queries.ts facts.ts engine erasure'),
     'ports/facts',
   ],
   ['ports/hot-state', ...below('ports/hot-state', 'lmdb redis')],

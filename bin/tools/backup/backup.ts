@@ -8,10 +8,11 @@ import { version } from '../../wiring/version.ts'
 import { connectTools } from '../control.ts'
 import { openFolders } from '../folders.ts'
 import { print } from '../../terminal/output.ts'
+import { ERASURES_FILE } from './erasures-file.ts'
 import { copyInto, mustBeEmpty, writeManifest } from './files.ts'
 
 /** Of the data folder, what is not in the stores. */
-const BESIDE = ['secret', 'dashboard', 'audit.json']
+const BESIDE = ['secret', 'dashboard', 'audit.json', ERASURES_FILE]
 
 export async function backupTool({ settings, positionals }: RunOutcome): Promise<number> {
   const [named = ''] = positionals

@@ -1,28 +1,35 @@
 /** `whence restore DIR`: puts a backup into an empty data folder. Each file is held against its digest first. */
 
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { eraseAgain, type RememberedErasure } from '../../../delivery/tools/erase.ts'
+import { clickhouseFacts } from '../../../ports/facts/clickhouse.ts'
 import { openChdb } from '../../../ports/facts/engine/connect-chdb.ts'
+import { MAX_NAMES } from '../../../ports/facts/erasure/names.ts'
+import type { FactsConnection } from '../../../ports/facts/engine/connection.ts'
+import { migrate } from '../../../ports/facts/migrate.ts'
 import { makePrivateFolder } from '../../../ports/shared/folders.ts'
 import type { RunOutcome } from '../../../runtime/settings/settings.ts'
 import { print } from '../../terminal/output.ts'
+import { ERASURES_FILE, readErasures } from './erasures-file.ts'
 import { copyInto, mustBeEmpty, readManifest, type BackupManifest } from './files.ts'
 
 /** Everything is made in here and moved at the end: what was cut short leaves no folder that a service would start on. */
 const UNFINISHED = 'unfinished-restore'
 
-export async function restoreTool({ settings, positionals }: RunOutcome): Promise<number> {
+export async function restoreTool({ settings, positionals, flags }: RunOutcome): Promise<number> {
   const [named = ''] = positionals
   if (named === '') throw new Error('name the folder of the backup')
   const backup = resolve(named)
   const data = resolve(settings.data)
+  const erasures = flags.has('--erasures') ? await readErasures(resolve(flags.get('--erasures') ?? '')) : []
   const manifest = await readManifest(backup)
   rmSync(join(data, UNFINISHED), { recursive: true, force: true })
   mustBeEmpty(data)
   makePrivateFolder(data)
   const unfinished = join(data, UNFINISHED)
   try {
-    const names = await fill(unfinished, backup, manifest)
+    const names = await fill(unfinished, backup, { manifest, erasures })
     // The stores last: without them a service has nothing to start on.
     for (const name of names) renameSync(join(unfinished, name), join(data, name))
   } finally {
@@ -33,7 +40,12 @@ export async function restoreTool({ settings, positionals }: RunOutcome): Promis
 }
 
 /** Resolves with what it made, in the order to move it. */
-async function fill(unfinished: string, backup: string, manifest: BackupManifest): Promise<readonly string[]> {
+interface Filling {
+  readonly manifest: BackupManifest
+  readonly erasures: readonly RememberedErasure[]
+}
+
+async function fill(unfinished: string, backup: string, { manifest, erasures }: Filling): Promise<readonly string[]> {
   mkdirSync(unfinished, { mode: 0o700 })
   const tops = [...new Set(Object.keys(manifest.files).map((path) => path.split('/')[0] ?? path))]
   const found: Record<string, string> = {}
@@ -43,10 +55,21 @@ async function fill(unfinished: string, backup: string, manifest: BackupManifest
   const connection = await openChdb(join(unfinished, 'chdb'))
   try {
     await connection.copies?.read(join(unfinished, 'facts'))
+    if (erasures.length > 0) await eraseFrom(connection, erasures)
   } finally {
     await connection.close()
   }
   rmSync(join(unfinished, 'facts'), { recursive: true })
-  const beside = tops.filter((name) => name !== 'lmdb' && name !== 'facts')
+  const lines = erasures.map((each) => `${JSON.stringify(each)}\n`)
+  if (lines.length > 0) writeFileSync(join(unfinished, ERASURES_FILE), lines.join(''), { mode: 0o600, flush: true })
+  const beside = [...new Set([...tops, ERASURES_FILE])].filter((name) => name !== 'lmdb' && name !== 'facts')
   return [...beside, 'chdb', 'lmdb'].filter((name) => existsSync(join(unfinished, name)))
+}
+
+/** A backup of an earlier version knows no table for it yet. */
+async function eraseFrom(connection: FactsConnection, erasures: readonly RememberedErasure[]): Promise<void> {
+  await migrate(connection)
+  const facts = clickhouseFacts(connection, { nowMs: Date.now })
+  for (let from = 0; from < erasures.length; from += MAX_NAMES)
+    await eraseAgain({ facts, nowMs: Date.now }, erasures.slice(from, from + MAX_NAMES))
 }

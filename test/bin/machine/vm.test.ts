@@ -78,6 +78,7 @@ describe('one machine', function () {
     await machine.ready()
     expect(await visits()).to.equal(before)
     expect(await postTls(machine.tlsPort, visitBody())).to.equal(200)
+    expect(await machine.follow("A person's data")).to.contain('Erased: 1 installations, 0 visits, 0 install events')
   })
 
   it('stops when it is told to: the signal reaches the service', async () => {

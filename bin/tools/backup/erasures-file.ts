@@ -1,0 +1,29 @@
+/** What was erased on this machine, as digests: a line of JSON each, in the data folder beside the stores. */
+
+import { existsSync, statSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { RememberedErasure } from '../../../delivery/tools/erase.ts'
+
+export const ERASURES_FILE = 'erasures'
+
+/**
+ * From such a file, or from a data folder, which has none as long as nothing was erased. @throws Error in words if there is
+ * neither, or if the file says something else
+ */
+export async function readErasures(path: string): Promise<readonly RememberedErasure[]> {
+  if (!existsSync(path)) throw new Error(`${path} is not there`)
+  const file = statSync(path).isDirectory() ? join(path, ERASURES_FILE) : path
+  if (!existsSync(file)) return []
+  const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '')
+  return lines.map((line, index) => {
+    try {
+      const { website, digest, reference, erasedAtMs } = JSON.parse(line) as RememberedErasure
+      if (typeof website === 'string' && /^[0-9a-f]{64}$/.test(digest) && Number.isSafeInteger(reference))
+        return { website, digest, reference, erasedAtMs }
+    } catch {
+      // Said below.
+    }
+    throw new Error(`line ${index + 1} of ${file} is no erasure`)
+  })
+}

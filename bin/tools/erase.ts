@@ -1,0 +1,99 @@
+/** `whence erase`: erases the data of one person from the facts, for good; shows first what would go. */
+
+import { appendFileSync, existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+
+import type { RememberedErasure } from '../../delivery/tools/erase.ts'
+import type { ErasurePlan, ErasureSubject } from '../../delivery/tools/plan-erasure.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import { visitIdIn } from '../../domain/receipt.ts'
+import { DAY_MS } from '../../domain/durations.ts'
+import type { RunOutcome, Settings } from '../../runtime/settings/settings.ts'
+import { complain, print } from '../terminal/output.ts'
+import { openBackend } from './backend.ts'
+import { ERASURES_FILE } from './backup/erasures-file.ts'
+
+const ID = /^[A-Za-z0-9_.:-]{1,128}$/
+const VISIT_ID = /^[0-9a-f]{32}$/
+const EXIT_USAGE = 2
+const CONFIRMATION = 'erase'
+
+const AFTERWARDS = `Not reached from here: the event log keeps what was sent for ${LIMITS.eventLogKeepMs / DAY_MS} days (failed deliveries for
+${LIMITS.deadLetterKeepMs / DAY_MS} days), deliveries on their way end within their deadline, backups of before keep it until you delete them.
+`
+
+export async function eraseTool(run: RunOutcome): Promise<number> {
+  const subject = subjectOf(run)
+  if (subject === null) return EXIT_USAGE
+  const backend = await openBackend(run.settings)
+  try {
+    show(await backend.planErasure(subject))
+    if (run.flags.has('--dry-run')) return 0
+    if (!run.flags.has('--yes') && !(await isConfirmed())) {
+      complain('Nothing was erased.\n')
+      return 1
+    }
+    const { plan, remembered } = await backend.erase(subject)
+    keep(run.settings, remembered)
+    print(`Erased: ${sumOf(plan)}. It stays erased: nothing of it is written again.\n${AFTERWARDS}`)
+    return 0
+  } finally {
+    await backend.close()
+  }
+}
+
+/** Null, with a message on standard error, if nobody is named. */
+function subjectOf({ flags }: RunOutcome): ErasureSubject | null {
+  const website = flags.get('--website') ?? ''
+  const installationIds = listed(flags.get('--installation'))
+  const receipts = listed(flags.get('--receipt'))
+  const visitIds = [...listed(flags.get('--visit')), ...receipts.map((text) => visitIdIn(text) ?? '')]
+  const refuse = (words: string): null => {
+    complain(`whence erase: ${words}\n`)
+    return null
+  }
+  if (website === '') return refuse('name the website: --website ID')
+  if (installationIds.length + visitIds.length === 0) return refuse('name an --installation, a --visit or a --receipt')
+  if (!installationIds.every((id) => ID.test(id))) return refuse('--installation takes the ID that the hook reported')
+  if (!visitIds.every((id) => VISIT_ID.test(id)))
+    return refuse('--visit takes 32 hexadecimal digits, --receipt a receipt or token as it stands in a marker')
+  return { website, installationIds, visitIds }
+}
+
+function listed(text: string | undefined): readonly string[] {
+  return (text ?? '').split(',').filter((each) => each !== '')
+}
+
+function show(plan: ErasurePlan): void {
+  const rows = Object.entries(plan.rows).filter(([, count]) => count > 0)
+  print(`${plan.website}: ${sumOf(plan)}\n`)
+  for (const [table, count] of rows) print(`  ${table.padEnd(18)} ${count}\n`)
+  if (rows.length === 0) print('  No facts name it. Erased all the same, nothing of it is written later.\n')
+  if (plan.otherInstallations > 0) print(`  Of them are events of ${plan.otherInstallations} other installations.\n`)
+  if (plan.sharedVisitIds.length > 0)
+    print(`  Stays, as others were matched to it as well: ${plan.sharedVisitIds.join(', ')} (--visit erases it)\n`)
+  if (plan.sentTo.length > 0) print(`  Was sent to ${plan.sentTo.join(', ')}: ask there for its deletion.\n`)
+}
+
+function sumOf({ installationIds, visitIds, eventIds }: ErasurePlan): string {
+  return `${installationIds.length} installations, ${visitIds.length} visits, ${eventIds.length} install events`
+}
+
+async function isConfirmed(): Promise<boolean> {
+  if (!process.stdin.isTTY) {
+    complain('whence erase: say --yes to erase it without a question\n')
+    return false
+  }
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  const answer = await terminal.question(`This cannot be undone. Type "${CONFIRMATION}" to go on: `)
+  terminal.close()
+  return answer.trim() === CONFIRMATION
+}
+
+/** Beside the stores, as digests: a restore of an older backup needs it. */
+function keep({ data, facts }: Settings, remembered: readonly RememberedErasure[]): void {
+  if (facts?.scheme !== 'chdb' || !existsSync(data)) return
+  const lines = remembered.map((each) => `${JSON.stringify(each)}\n`)
+  appendFileSync(join(data, ERASURES_FILE), lines.join(''), { mode: 0o600, flush: true })
+}

@@ -1,0 +1,43 @@
+/** What was erased, as every writer of facts must know it before it writes. */
+
+import { sha256Hex } from '../../common/digest.ts'
+import { referenceHash } from '../../domain/logs/references.ts'
+import { websiteOfRecord, withoutErased } from '../../domain/logs/names.ts'
+import type { LogRecord } from '../../domain/records.ts'
+import type { ErasedName } from '../../ports/facts/erasure/names.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+
+/** An installation, a visit or an event by the digest under which it is remembered as erased. */
+export function erasedName(website: string, id: string): ErasedName {
+  return { website, digest: sha256Hex(`${website}\n${id}`), reference: referenceHash(id) }
+}
+
+export interface Erasures {
+  /**
+   * Reads what was erased since, before each batch: whoever erases waits until all that was on the log then is written, so
+   * that every later batch begins with knowing it. Rejects with `FactsUnavailable`.
+   */
+  readonly refresh: () => Promise<void>
+  /** What may be kept of a record: null if it names something that was erased. */
+  readonly kept: (record: LogRecord) => LogRecord | null
+}
+
+export function createErasures(facts: Pick<Facts, 'run'>): Erasures {
+  let known = 0
+  let digests: ReadonlyMap<string, ReadonlySet<string>> = new Map()
+  return {
+    refresh: async () => {
+      const [row] = await facts.run('erasureCount', {})
+      const rows = row?.rows ?? 0
+      if (rows === known) return
+      const byWebsite = Map.groupBy(await facts.run('erasures', {}), ({ website }) => website)
+      digests = new Map([...byWebsite].map(([website, own]) => [website, new Set(own.map(({ digest }) => digest))]))
+      known = rows
+    },
+    kept: (record) => {
+      const website = websiteOfRecord(record)
+      const own = digests.get(website)
+      return own === undefined ? record : withoutErased(record, (id) => own.has(erasedName(website, id).digest))
+    },
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * Erases somebody's data from the facts, for good: first it is remembered as erased, then the writers finish what they had
+ * begun without knowing, then the rows go. A crash in between leaves it remembered, and erasing again ends it.
+ */
+
+import { randomBytes, randomUUID } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+
+import { FACTS_WRITER_GROUP, hasReached } from '../../domain/collection/facts-lag.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import { encodeRecord, RECORD_TOPICS, recordKey, type ActivityRecord } from '../../domain/records.ts'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { ErasedName } from '../../ports/facts/erasure/names.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import { markTheseHours } from '../rollup/mark-hours.ts'
+import { namesOf, planErasure, type ErasurePlan, type ErasureSubject } from './plan-erasure.ts'
+
+export interface ErasureDeps {
+  readonly facts: Facts
+  readonly eventLog: Pick<EventLog, 'append' | 'progress'>
+  readonly nowMs: () => number
+  /** Whether a facts-writer runs now, which may be writing what it read before. */
+  readonly isWriterRunning: boolean
+}
+
+/** What was erased, as it is remembered; a copy of it is needed to restore an older backup. */
+export type RememberedErasure = ErasedName & { readonly erasedAtMs: number }
+
+export interface ErasureReport {
+  readonly plan: ErasurePlan
+  readonly remembered: readonly RememberedErasure[]
+}
+
+const WAIT_MS = 250
+/** A facts-writer that does not come this far within it is away. */
+const MOST_WAIT_MS = 120_000
+const ID_BYTES = 14
+
+/** Rejects like `Facts` and `EventLog`, and in words if the facts-writer does not come on; all of it may be repeated. */
+export async function erase(deps: ErasureDeps, subject: ErasureSubject): Promise<ErasureReport> {
+  let plan = await planErasure(deps.facts, subject)
+  for (;;) {
+    await remember(deps, plan)
+    await untilWritten(deps)
+    // What was on its way may have named more.
+    const again = await planErasure(deps.facts, subject)
+    const isWhole = namesOf(again).length <= namesOf(plan).length
+    plan = merged(plan, again)
+    if (isWhole) break
+  }
+  await eraseNow(deps, namesOf(plan), plan)
+  await note(deps, plan)
+  const erasedAtMs = deps.nowMs()
+  return { plan, remembered: namesOf(plan).map((name) => ({ ...name, erasedAtMs })) }
+}
+
+/** Into facts that were restored from a backup of before: no writer runs on them yet. */
+export async function eraseAgain(
+  { facts, nowMs }: Pick<ErasureDeps, 'facts' | 'nowMs'>,
+  remembered: readonly RememberedErasure[],
+): Promise<void> {
+  await facts.insert('erasures', remembered.map(erasureRow))
+  await facts.erase(remembered)
+  const websites = [...new Set(remembered.map(({ website }) => website))]
+  const hours = await facts.run('hoursWithFacts', { since_ms: 0, until_ms: nowMs() * 2, limit: MOST_HOURS })
+  const own = hours.filter(({ website }) => websites.includes(website))
+  for (const website of websites)
+    await correctFigures(
+      { facts, nowMs },
+      own.filter((hour) => hour.website === website).map(({ hour_ms: ms }) => ms),
+      website,
+    )
+}
+
+const MOST_HOURS = 10_000_000
+
+async function remember({ facts, nowMs }: ErasureDeps, plan: ErasurePlan): Promise<void> {
+  const erasedAtMs = nowMs()
+  await facts.insert(
+    'erasures',
+    namesOf(plan).map((name) => erasureRow({ ...name, erasedAtMs })),
+  )
+}
+
+function erasureRow({ website, digest, reference, erasedAtMs }: RememberedErasure) {
+  return { website, digest, reference, erased_at: erasedAtMs, row_version: 1 }
+}
+
+/** Whatever is written after that, its writer read what was erased before. */
+async function untilWritten({ eventLog, isWriterRunning, nowMs }: ErasureDeps): Promise<void> {
+  if (!isWriterRunning) return
+  const untilMs = nowMs() + MOST_WAIT_MS
+  for (const topic of RECORD_TOPICS) {
+    const { ends } = await eventLog.progress(topic, FACTS_WRITER_GROUP)
+    while (!hasReached((await eventLog.progress(topic, FACTS_WRITER_GROUP)).done, ends)) {
+      if (nowMs() > untilMs)
+        throw new Error(
+          'the facts-writer does not come on: nothing new of it is stored, but rows are left; erase again',
+        )
+      await wait(WAIT_MS)
+    }
+  }
+}
+
+async function eraseNow(deps: ErasureDeps, names: readonly ErasedName[], plan: ErasurePlan): Promise<void> {
+  await deps.facts.erase(names)
+  await correctFigures(deps, plan.hours, plan.website)
+}
+
+/** Counted anew within a minute; until then these hours have no figures, rather than ones that tell of the erased. */
+async function correctFigures(
+  { facts, nowMs }: Pick<ErasureDeps, 'facts' | 'nowMs'>,
+  hours: readonly number[],
+  website: string,
+): Promise<void> {
+  await facts.eraseFigures(website, hours)
+  await markTheseHours(facts, { website, hours, writer: randomUUID(), nowMs: nowMs() })
+}
+
+/** Says how much went, and of nobody whose. */
+async function note({ eventLog, nowMs }: ErasureDeps, plan: ErasurePlan): Promise<void> {
+  const { organization, website, installationIds, visitIds, eventIds } = plan
+  if (organization === '') return
+  const id = randomBytes(ID_BYTES).toString('hex')
+  const record: ActivityRecord = {
+    ...{ v: 1, kind: 'activity', id, atMs: nowMs(), organization, website, type: 'data_erased', subject: website },
+    message: `Data of a person was erased: ${installationIds.length} installations, ${visitIds.length} visits, ${eventIds.length} install events.`,
+    logRetentionDays: LIMITS.logRetentionDays.fallback,
+  }
+  await eventLog.append('activity', [{ key: recordKey(website, id), value: encodeRecord(record) }])
+}
+
+function merged(before: ErasurePlan, after: ErasurePlan): ErasurePlan {
+  const both = (pick: (plan: ErasurePlan) => readonly string[]): readonly string[] => [
+    ...new Set([...pick(before), ...pick(after)]),
+  ]
+  return {
+    ...after,
+    organization: after.organization === '' ? before.organization : after.organization,
+    visitIds: both(({ visitIds }) => visitIds),
+    eventIds: both(({ eventIds }) => eventIds),
+    hours: [...new Set([...before.hours, ...after.hours])],
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * Who goes with whom when somebody's data is erased. An installation takes along the visits that its events name, unless
+ * another installation's events name them too; a visit the whole chain of receipts of that browser's page, and the
+ * events that name one of them. So nothing that is left names anything that has gone.
+ */
+
+import { hourOf } from '../../domain/durations.ts'
+import { MAX_NAMES, type ErasedName, type ErasedRows } from '../../ports/facts/erasure/names.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import type { QueryRow } from '../../ports/facts/queries.ts'
+import { erasedName } from '../facts-writer/erasures.ts'
+
+/** Whose data it is. */
+export interface ErasureSubject {
+  readonly website: string
+  readonly installationIds: readonly string[]
+  readonly visitIds: readonly string[]
+}
+
+export interface ErasurePlan {
+  readonly website: string
+  /** Empty if no facts name it. */
+  readonly organization: string
+  readonly installationIds: readonly string[]
+  readonly visitIds: readonly string[]
+  readonly eventIds: readonly string[]
+  /** Visits that stay because other installations were matched to them too. */
+  readonly sharedVisitIds: readonly string[]
+  /** Installations that lose events, but not all of their data. */
+  readonly otherInstallations: number
+  /** Hours whose figures change, as Unix ms. */
+  readonly hours: readonly number[]
+  readonly rows: ErasedRows
+  /** What providers were sent, which only they can delete. */
+  readonly sentTo: readonly string[]
+}
+
+type Install = QueryRow<'installsNaming'>
+type ChainedVisit = QueryRow<'visitsNaming'>
+
+interface Found {
+  readonly visits: ReadonlySet<string>
+  readonly chain: readonly ChainedVisit[]
+  readonly installs: readonly Install[]
+  readonly shared: readonly string[]
+}
+
+/** Rejects like `Facts`, and in words if the data of too many would go. */
+export async function planErasure(facts: Facts, subject: ErasureSubject): Promise<ErasurePlan> {
+  const { website, installationIds } = subject
+  const { visits, chain, installs, shared } = await findAll(facts, subject)
+  const eventIds = installs.map(({ event_id: id }) => id)
+  const others = installs.map(({ installation_id: id }) => id).filter((id) => !installationIds.includes(id))
+  const times = [...chain.map(({ issued_at_ms: ms }) => ms), ...installs.map(({ received_at_ms: ms }) => ms)]
+  const plan = {
+    website,
+    organization: [...chain, ...installs].find(({ organization }) => organization !== '')?.organization ?? '',
+    installationIds,
+    visitIds: [...visits],
+    eventIds,
+    sharedVisitIds: shared,
+    otherInstallations: new Set(others).size,
+    hours: [...new Set(times.map(hourOf))],
+  }
+  return { ...plan, rows: await facts.countNamed(namesOf(plan)), sentTo: await sentTo(facts, website, eventIds) }
+}
+
+/** Everything that is erased, as it is remembered. */
+export function namesOf(
+  plan: Pick<ErasurePlan, 'website' | 'installationIds' | 'visitIds' | 'eventIds'>,
+): readonly ErasedName[] {
+  const { website, installationIds, visitIds, eventIds } = plan
+  return [...new Set([...installationIds, ...visitIds, ...eventIds])].map((id) => erasedName(website, id))
+}
+
+/** Until nothing more is found. */
+async function findAll(facts: Facts, { website, installationIds, visitIds }: ErasureSubject): Promise<Found> {
+  const visits = new Set(visitIds)
+  const shared = new Set<string>()
+  for (;;) {
+    const before = visits.size
+    const installs = await facts.run('installsNaming', {
+      ...{ website, installation_ids: installationIds, visit_ids: [...visits] },
+    })
+    const named = await visitsOf(facts, { website, installs, installationIds, visits })
+    for (const id of named.own) visits.add(id)
+    for (const id of named.shared) shared.add(id)
+    const chain = await facts.run('visitsNaming', { website, visit_ids: [...visits] })
+    for (const { visit_id: id, previous_visit_id: previous } of chain)
+      for (const each of [id, previous]) if (each !== '') visits.add(each)
+    if (visits.size + installs.length + installationIds.length > MAX_NAMES)
+      throw new Error(`more than ${MAX_NAMES} visits and events would go: this is not the data of one person`)
+    if (visits.size === before) return { visits, chain, installs, shared: [...shared].filter((id) => !visits.has(id)) }
+  }
+}
+
+interface Naming {
+  readonly website: string
+  readonly installs: readonly Install[]
+  readonly installationIds: readonly string[]
+  readonly visits: ReadonlySet<string>
+}
+
+/** Further visits that the installations' own events name, apart from those that others were matched to as well. */
+async function visitsOf(
+  facts: Facts,
+  { website, installs, installationIds, visits }: Naming,
+): Promise<{ readonly own: readonly string[]; readonly shared: readonly string[] }> {
+  const own = installs.filter(({ installation_id: id }) => installationIds.includes(id))
+  const named = [...new Set(own.flatMap(({ visit_ids: ids }) => ids))].filter((id) => !visits.has(id))
+  if (named.length === 0) return { own: [], shared: [] }
+  const all = await facts.run('installsNaming', { website, installation_ids: [], visit_ids: named })
+  const others = all.filter(({ installation_id: id }) => !installationIds.includes(id))
+  const taken = new Set(others.flatMap(({ visit_ids: ids }) => ids))
+  return { own: named.filter((id) => !taken.has(id)), shared: named.filter((id) => taken.has(id)) }
+}
+
+async function sentTo(facts: Facts, website: string, eventIds: readonly string[]): Promise<readonly string[]> {
+  const found = new Set<string>()
+  for (const event_id of eventIds)
+    for (const row of await facts.run('deliveriesOfInstall', { website, event_id }))
+      if (row.attempts > 0) found.add(`${row.destination} (${row.provider})`)
+  return [...found].sort()
+}

@@ -1,0 +1,58 @@
+/** Which IDs a record names, so that what was erased is left out of everything that is written later. */
+
+import type { LogRecord } from '../records.ts'
+import { idsInBody } from './references.ts'
+
+const WORDS = /[A-Za-z0-9_.:-]{8,128}/g
+
+export function websiteOfRecord(record: LogRecord): string {
+  switch (record.kind) {
+    case 'visit':
+      return record.visit.website
+    case 'install':
+      return record.install.website
+    case 'request':
+      return record.request.website
+    default:
+      return record.website
+  }
+}
+
+/**
+ * What is left of a record once everything is taken out that `isErased` knows: null if it is about one of these, else the
+ * record, without the receipt that it replaced if that was one.
+ */
+export function withoutErased(record: LogRecord, isErased: (id: string) => boolean): LogRecord | null {
+  if (subjectsOf(record).some((id) => id !== null && isErased(id))) return null
+  if (record.kind === 'visit') {
+    const { previousVisitId: previous } = record.visit
+    return previous === null || !isErased(previous)
+      ? record
+      : { ...record, visit: { ...record.visit, previousVisitId: null } }
+  }
+  if (record.kind === 'activation' && record.revokedVisitId !== null && isErased(record.revokedVisitId))
+    return { ...record, revokedVisitId: null, revokedIssuedAtMs: null }
+  return record
+}
+
+function subjectsOf(record: LogRecord): readonly (string | null)[] {
+  switch (record.kind) {
+    case 'visit':
+      return [record.visit.visitId]
+    case 'activation':
+    case 'handoff':
+      return [record.visitId]
+    case 'install': {
+      const { eventId, installationId, visitId, verdicts } = record.install
+      return [eventId, installationId, visitId, ...verdicts.map((each) => each.visitId)]
+    }
+    case 'install_decision':
+      return [record.eventId, record.installationId, record.visitId, ...record.verdicts.map((each) => each.visitId)]
+    case 'delivery':
+      return [record.eventId]
+    case 'request':
+      return idsInBody(record.request)
+    case 'activity':
+      return `${record.subject} ${record.message}`.match(WORDS) ?? []
+  }
+}

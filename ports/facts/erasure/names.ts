@@ -1,0 +1,80 @@
+/**
+ * Which rows name what was erased. By digest alone, so that a restore, which knows no more, can delete the same rows. The
+ * digest is taken with the website, so that nothing of another website with the same ID goes.
+ */
+
+import type { FactTable } from '../columns.ts'
+
+/** Something that was erased: an installation, a visit or an event. */
+export interface ErasedName {
+  readonly website: string
+  /** SHA-256 of website, line feed and ID, as 64 hexadecimal digits. */
+  readonly digest: string
+  /** `referenceHash` of the ID: lines of Logs are found by it. */
+  readonly reference: number
+}
+
+/** Number of rows by table. */
+export type ErasedRows = Readonly<Partial<Record<FactTable, number>>>
+
+/** Most names of one call: a statement holds each of them. */
+export const MAX_NAMES = 2_000
+
+const DIGEST = /^[0-9a-f]{64}$/
+/** What could be an ID within a text. */
+const WORDS = '[A-Za-z0-9_.:-]{8,128}'
+
+/** For each table the columns that hold IDs, and texts that may mention one. */
+const NAMED_IN: Readonly<Partial<Record<FactTable, { readonly ids?: readonly string[]; readonly text?: string }>>> = {
+  visits: { ids: ['visit_id'] },
+  activations: { ids: ['visit_id', 'caused_by_visit_id'] },
+  handoffs: { ids: ['visit_id'] },
+  installs: { ids: ['event_id', 'installation_id', 'visit_id'] },
+  install_decisions: { ids: ['event_id', 'installation_id', 'visit_id'] },
+  deliveries: { ids: ['event_id'] },
+  attempts: { ids: ['event_id'] },
+  activity: { text: "concat(subject, ' ', message)" },
+}
+
+/** Tables in which something can be named, in the order in which they are erased. */
+export const NAMING_TABLES: readonly FactTable[] = [
+  ...(Object.keys(NAMED_IN) as FactTable[]),
+  'request_logs',
+  'poison_records',
+]
+
+/** The condition for rows of a table that name one of these. @throws RangeError for a digest that is none */
+export function namedIn(table: FactTable, names: readonly ErasedName[]): string {
+  const byWebsite = Map.groupBy(names, ({ website }) => website)
+  const parts = [...byWebsite].map(([website, own]) => `(${conditionFor(table, website, own)})`)
+  return parts.length === 0 ? '0' : parts.join(' OR ')
+}
+
+function conditionFor(table: FactTable, website: string, names: readonly ErasedName[]): string {
+  const digests = `(${names.map(({ digest }) => textLiteral(checked(digest))).join(', ')})`
+  const isOne = (id: string): string =>
+    `lower(hex(SHA256(concat(${textLiteral(website)}, char(10), ${id})))) IN ${digests}`
+  const mentions = (text: string): string =>
+    `arrayExists(word -> ${isOne('word')}, extractAll(${text}, ${textLiteral(WORDS)}))`
+  // An entry that could not be read has no website.
+  if (table === 'poison_records') return mentions('value')
+  const own = `website = ${textLiteral(website)}`
+  if (table === 'request_logs') {
+    const references = names.map(({ reference }) => String(reference)).join(', ')
+    // Lines of earlier releases have no references.
+    return `${own} AND if(notEmpty(refs), hasAny(refs, [${references}]), ${mentions('body')})`
+  }
+  const { ids = [], text } = NAMED_IN[table] ?? {}
+  const found = [...ids.map(isOne), ...(text === undefined ? [] : [mentions(text)])]
+  return `${own} AND (${found.join(' OR ')})`
+}
+
+function checked(digest: string): string {
+  if (!DIGEST.test(digest)) throw new RangeError('no digest of something erased')
+  return digest
+}
+
+/** A text as a literal of the engine. */
+export function textLiteral(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+}

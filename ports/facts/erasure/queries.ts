@@ -1,0 +1,69 @@
+/** What erasing somebody's data asks of the facts, and what every writer asks of what was erased. */
+
+import { lookUp, ms, once, report } from '../query-parts.ts'
+
+/** More persons than will ever ask one service. */
+const MAX_ERASURES = 2_000_000
+const MAX_ROWS = 100_000
+/** A visit ID, wherever it stands in the verdicts of an install. */
+const VISITS_NAMED = "extractAll(verdicts, '[0-9a-f]{32}')"
+
+interface ErasureRow {
+  readonly website: string
+  readonly digest: string
+  readonly reference: number
+  readonly erased_at_ms: number
+}
+
+/** An event and all visits that it names. */
+interface NamingInstallRow {
+  readonly event_id: string
+  readonly installation_id: string
+  readonly organization: string
+  readonly received_at_ms: number
+  readonly visit_ids: readonly string[]
+}
+
+interface ChainedVisitRow {
+  readonly visit_id: string
+  readonly previous_visit_id: string
+  readonly organization: string
+  readonly issued_at_ms: number
+}
+
+type Names = {
+  readonly website: string
+  readonly installation_ids: readonly string[]
+  readonly visit_ids: readonly string[]
+}
+
+const installsIn = (table: 'installs' | 'install_decisions'): string => `
+  SELECT event_id, installation_id, organization, received_at,
+    arrayFilter(id -> id != '', arrayPushBack(${VISITS_NAMED}, visit_id)) AS visit_ids
+  FROM ${once(table)} PREWHERE website = {website:String}
+  WHERE installation_id IN {installation_ids:Array(String)} OR hasAny(visit_ids, {visit_ids:Array(String)})`
+
+export const ERASURE_QUERIES = {
+  /** Rows there are, from the parts' own counts: changes whenever something is erased. Rows that repeat count twice. */
+  erasureCount: lookUp<Record<never, never>, { readonly rows: number }>('SELECT count() AS rows FROM erasures'),
+
+  erasures: report<Record<never, never>, ErasureRow>(
+    `SELECT website, digest, reference, ${ms('erased_at')} FROM ${once('erasures')} LIMIT ${MAX_ERASURES}`,
+  ),
+
+  /** Events of these installations, and those that name one of these visits, as first reported and as decided. */
+  installsNaming: report<Names, NamingInstallRow>(`SELECT event_id, any(installation_id) AS installation_id,
+      any(organization) AS organization, toUnixTimestamp64Milli(min(received_at)) AS received_at_ms,
+      groupUniqArrayArray(visit_ids) AS visit_ids
+    FROM (${installsIn('installs')} UNION ALL ${installsIn('install_decisions')})
+    GROUP BY event_id ORDER BY event_id LIMIT ${MAX_ROWS}`),
+
+  /** These visits, and those that replaced one of them. */
+  visitsNaming: report<
+    { readonly website: string; readonly visit_ids: readonly string[] },
+    ChainedVisitRow
+  >(`SELECT visit_id, previous_visit_id, organization, ${ms('issued_at')} FROM ${once('visits')}
+    WHERE website = {website:String}
+      AND (visit_id IN {visit_ids:Array(String)} OR previous_visit_id IN {visit_ids:Array(String)})
+    ORDER BY visit_id LIMIT ${MAX_ROWS}`),
+} as const

@@ -1,0 +1,215 @@
+/**
+ * One person's data, erased while the service runs: searched for in every column of every table, in the files of the copied
+ * facts and in what the tools print, and again after everything that could bring it back.
+ */
+
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { createErasures } from '../../../delivery/facts-writer/erasures.ts'
+import { writeBatch } from '../../../delivery/facts-writer/fact-batch.ts'
+import { createHourMarks } from '../../../delivery/facts-writer/hour-marks.ts'
+import { visitIdIn } from '../../../domain/receipt.ts'
+import { RECORD_TOPICS } from '../../../domain/records.ts'
+import { startProgram } from '../../../fixtures/service/programs.ts'
+import { activeReceipt, eventBody, newId, post } from '../../../fixtures/service/requests.ts'
+import { MANIFESTS, startTestService, TEST_ORIGIN, type TestService } from '../../../fixtures/service/service.ts'
+import { lmdbEventLog } from '../../../ports/event-log/lmdb/lmdb.ts'
+import { clickhouseFacts } from '../../../ports/facts/clickhouse.ts'
+import { FACT_TABLES } from '../../../ports/facts/columns.ts'
+import { openChdb } from '../../../ports/facts/engine/connect-chdb.ts'
+import type { FactsConnection } from '../../../ports/facts/engine/connection.ts'
+import { openLmdb } from '../../../ports/shared/lmdb/environment.ts'
+
+const WEBSITE = 'acme-dev'
+
+interface Person {
+  readonly receipt: string
+  readonly visitId: string
+  readonly eventId: string
+  readonly installationId: string
+  /** Everything by which this person could be found. */
+  readonly traces: readonly string[]
+}
+
+describe("a person's data", function () {
+  this.timeout(240_000)
+  let folder: string
+  let service: TestService | null = null
+  let [gone, kept]: [Person, Person] = [undefined as never, undefined as never]
+  const at = (path: string): string => join(folder, path)
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'whence-erase-'))
+    for (const name of ['now', 'before', 'after']) {
+      await mkdir(at(`${name}/manifests`), { recursive: true })
+      for (const [file, text] of Object.entries(MANIFESTS)) await writeFile(at(`${name}/manifests/${file}`), text)
+    }
+    service = await startTestService({ folder: at('now') })
+    gone = await person(service.url, 'gone')
+    kept = await person(service.url, 'kept')
+    await service.drain('facts-writer')
+  })
+  after(async () => {
+    await service?.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const whence = async (...words: string[]): Promise<{ code: number | string; said: string }> => {
+    const program = startProgram(words, { env: {}, isHeard: true })
+    program.ready.catch(() => undefined)
+    const code = await program.ended
+    return { code, said: program.stdout() + program.stderr() }
+  }
+  const erase = (...words: string[]) =>
+    whence('erase', '--website', WEBSITE, '--installation', gone.installationId, ...words, '--data', at('now/data'))
+
+  it('is shown first, and erased only after a yes', async () => {
+    expect((await whence('backup', at('older'), '--data', at('now/data'))).code).to.equal(0)
+    const shown = await erase('--dry-run')
+    expect(shown.code, shown.said).to.equal(0)
+    expect(shown.said).to.contain('acme-dev: 1 installations, 2 visits, 1 install events')
+    expect(shown.said).to.match(/^ {2}visits +2$/m)
+    const unasked = await erase()
+    expect([unasked.code, unasked.said]).to.deep.equal([
+      1,
+      `${shown.said}whence erase: say --yes to erase it without a question\nNothing was erased.\n`,
+    ])
+    const nobody = await whence('erase', '--website', WEBSITE, '--receipt', 'no receipt', '--data', at('now/data'))
+    expect([nobody.code, nobody.said.slice(0, 20)]).to.deep.equal([2, 'whence erase: --visi'])
+    expect(await traces(await toolOutput(), gone)).not.to.deep.equal([])
+  })
+
+  it('is in no answer of the tools afterwards, and the activity does not say whose it was', async () => {
+    const erased = await erase('--yes')
+    expect(erased.code, erased.said).to.equal(0)
+    expect(traces(erased.said, gone)).to.deep.equal([])
+    await service?.drain('facts-writer')
+    const said = await toolOutput()
+    expect(traces(said, gone)).to.deep.equal([])
+    expect(traces(said, kept)).to.include.members([kept.eventId, kept.installationId])
+    expect(said).to.contain('data_erased')
+    const { said: figures } = await whence('report', '--by', 'campaign', '--data', at('now/data'))
+    expect([traces(figures, gone), traces(figures, kept)]).to.deep.equal([[], ['campaign-of-kept']])
+  })
+
+  it('is not written when the same person comes again', async () => {
+    const { receipt, installationId } = gone
+    await post(`${service?.url}/v1/events`, eventBody({ installation_id: installationId, receipts: [receipt] }))
+    await post(`${service?.url}/v1/visits/activate`, { project: WEBSITE, receipt }, TEST_ORIGIN)
+    await service?.drain('facts-writer')
+    expect(traces(await toolOutput(), gone)).to.deep.equal([])
+  })
+
+  it('is in no byte of a backup made after, and not in what is restored from it', async () => {
+    expect((await whence('backup', at('newer'), '--data', at('now/data'))).code).to.equal(0)
+    await service?.stop()
+    service = null
+    expect(traces(await filesBelow(at('newer/facts')), gone)).to.deep.equal([])
+    // The search finds what is there: the same person in the copy of before.
+    expect(traces(await filesBelow(at('older/facts')), gone)).not.to.deep.equal([])
+    expect((await whence('restore', at('newer'), '--data', at('after/data'))).code).to.equal(0)
+    const rows = await withFacts('after', allRows)
+    expect([traces(rows, gone), traces(rows, kept)]).to.deep.equal([[], [...kept.traces].sort()])
+  })
+
+  it('does not come back when the log is written into the facts again', async () => {
+    const rows = await withFacts('after', async (connection) => {
+      await writeLogAgain(connection)
+      return allRows(connection)
+    })
+    expect([traces(rows, gone), traces(rows, kept)]).to.deep.equal([[], [...kept.traces].sort()])
+  })
+
+  it('does not come back with a backup of before', async () => {
+    const words = ['restore', at('older'), '--data', at('before/data'), '--erasures'] as const
+    const missing = await whence(...words, at('nowhere'))
+    expect([missing.code, missing.said]).to.deep.equal([1, `whence restore: ${at('nowhere')} is not there\n`])
+    const { code, said } = await whence(...words, at('now/data'))
+    expect(code, said).to.equal(0)
+    service = await startTestService({ folder: at('before') })
+    await service.drain('facts-writer')
+    await service.stop()
+    service = null
+    const rows = await withFacts('before', allRows)
+    expect([traces(rows, gone), traces(rows, kept)]).to.deep.equal([[], [...kept.traces].sort()])
+    expect(await readFile(at('before/data/erasures'), 'utf8')).to.equal(await readFile(at('now/data/erasures'), 'utf8'))
+  })
+
+  async function toolOutput(): Promise<string> {
+    const lists = [['logs'], ['installs'], ['activity']]
+    const outputs = await Promise.all(lists.map((list) => whence(...list, '--json', '--data', at('now/data'))))
+    return outputs.map(({ said }) => said).join('\n')
+  }
+
+  async function withFacts<T>(name: string, use: (connection: FactsConnection) => Promise<T>): Promise<T> {
+    const connection = await openChdb(at(`${name}/data/chdb`))
+    try {
+      return await use(connection)
+    } finally {
+      await connection.close()
+    }
+  }
+
+  /** As after the positions of the facts-writer are lost. */
+  async function writeLogAgain(connection: FactsConnection): Promise<void> {
+    const environment = await openLmdb(at('after/data/lmdb'), {
+      onFatal: (error) => expect.fail(error.message),
+      nowMs: Date.now,
+    })
+    const log = await lmdbEventLog(environment)
+    const facts = clickhouseFacts(connection, { nowMs: Date.now })
+    const tools = { nowMs: Date.now, marks: createHourMarks('again', Date.now), erasures: createErasures(facts) }
+    let written = 0
+    for (const topic of RECORD_TOPICS) {
+      const entries = (await log.read(topic, 0, 1_000)).map((entry) => ({ ...entry, appendedAtMs: 0 }))
+      expect((await writeBatch(facts, { topic, partition: 0, entries } as never, tools)).done).to.equal(entries.length)
+      written += entries.length
+    }
+    expect(written).to.be.greaterThan(8)
+    await log.close()
+    await environment.close()
+  }
+})
+
+/** Two visits of a page, the second of which takes the place of the first, and an install that proves the second. */
+async function person(url: string, name: string): Promise<Person> {
+  const page = `${TEST_ORIGIN}/install?who=page-of-${name}`
+  const client = `12345.${name}`
+  const own = {
+    page_url: page,
+    identities: { ga4: { 'G-TEST000001': { client_id: client, session_id: '1700000000' } } },
+    source: { referrer: '', utm: { source: 'mail', campaign: `campaign-of-${name}` }, landed_at: Date.now() },
+  }
+  const first = await activeReceipt(url, own)
+  const receipt = await activeReceipt(url, { ...own, previous_receipt: first })
+  const [eventId, installationId] = [newId(), newId()]
+  const event = eventBody({ event_id: eventId, installation_id: installationId, receipts: [receipt] })
+  const answer = await post(`${url}/v1/events`, event)
+  if (answer.body['resolution'] !== 'matched') throw new Error(answer.text)
+  const [visitId, firstId] = [visitIdIn(receipt) ?? '', visitIdIn(first) ?? '']
+  const found = [visitId, firstId, eventId, installationId, `page-of-${name}`, `campaign-of-${name}`]
+  return { receipt, visitId, eventId, installationId, traces: found }
+}
+
+/** What of a person is found in a text. */
+function traces(text: string, { traces: wanted }: Person): readonly string[] {
+  return wanted.filter((trace) => text.includes(trace)).sort()
+}
+
+/** All files below a folder, byte by byte. */
+async function filesBelow(root: string): Promise<string> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile())
+  expect(files.length).to.be.greaterThan(10)
+  return (await Promise.all(files.map(({ parentPath, name }) => readFile(join(parentPath, name), 'latin1')))).join('\n')
+}
+
+/** Every column of every row there is, those included that a later one has replaced. */
+async function allRows(connection: FactsConnection): Promise<string> {
+  let text = ''
+  for (const table of FACT_TABLES)
+    text += JSON.stringify(await connection.query(`SELECT * FROM ${table} LIMIT 100000`, {}, { turn: 'report' }))
+  return text
+}
