@@ -34,7 +34,7 @@ const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
   check: async () => (await import('./tools/check.ts')).checkTool,
   backup: async () => (await import('./tools/backup/backup.ts')).backupTool,
   restore: async () => (await import('./tools/backup/restore.ts')).restoreTool,
-  erase: async () => (await import('./tools/erase.ts')).eraseTool,
+  erase: async () => (await import('./tools/erasure/erase.ts')).eraseTool,
   lint: async () => (await import('./tools/lint.ts')).lintTool,
 }
 

@@ -15,7 +15,7 @@ import type { Facts } from '../../ports/facts/facts.ts'
 import { markTheseHours } from '../rollup/mark-hours.ts'
 import { namesOf, planErasure, type ErasurePlan, type ErasureSubject } from './plan-erasure.ts'
 
-export interface ErasureDeps {
+interface ErasureDeps {
   readonly facts: Facts
   readonly eventLog: Pick<EventLog, 'append' | 'progress'>
   readonly nowMs: () => number
@@ -49,7 +49,7 @@ export async function erase(deps: ErasureDeps, subject: ErasureSubject): Promise
     if (isWhole) break
   }
   await eraseNow(deps, namesOf(plan), plan)
-  await note(deps, plan)
+  await noteErasure(deps, plan)
   const erasedAtMs = deps.nowMs()
   return { plan, remembered: namesOf(plan).map((name) => ({ ...name, erasedAtMs })) }
 }
@@ -118,7 +118,7 @@ async function correctFigures(
 }
 
 /** Says how much went, and of nobody whose. */
-async function note({ eventLog, nowMs }: ErasureDeps, plan: ErasurePlan): Promise<void> {
+async function noteErasure({ eventLog, nowMs }: ErasureDeps, plan: ErasurePlan): Promise<void> {
   const { organization, website, installationIds, visitIds, eventIds } = plan
   if (organization === '') return
   const id = randomBytes(ID_BYTES).toString('hex')

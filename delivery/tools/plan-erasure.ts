@@ -82,7 +82,7 @@ async function findAll(facts: Facts, { website, installationIds, visitIds }: Era
     const installs = await facts.run('installsNaming', {
       ...{ website, installation_ids: installationIds, visit_ids: [...visits] },
     })
-    const named = await visitsOf(facts, { website, installs, installationIds, visits })
+    const named = await furtherVisits(facts, { website, installs, installationIds, visits })
     for (const id of named.own) visits.add(id)
     for (const id of named.shared) shared.add(id)
     const chain = await facts.run('visitsNaming', { website, visit_ids: [...visits] })
@@ -102,7 +102,7 @@ interface Naming {
 }
 
 /** Further visits that the installations' own events name, apart from those that others were matched to as well. */
-async function visitsOf(
+async function furtherVisits(
   facts: Facts,
   { website, installs, installationIds, visits }: Naming,
 ): Promise<{ readonly own: readonly string[]; readonly shared: readonly string[] }> {

@@ -8,7 +8,7 @@ import { version } from '../../wiring/version.ts'
 import { connectTools } from '../control.ts'
 import { openFolders } from '../folders.ts'
 import { print } from '../../terminal/output.ts'
-import { ERASURES_FILE } from './erasures-file.ts'
+import { ERASURES_FILE } from '../erasure/erasures-file.ts'
 import { copyInto, mustBeEmpty, writeManifest } from './files.ts'
 
 /** Of the data folder, what is not in the stores. */

@@ -11,7 +11,7 @@ import { migrate } from '../../../ports/facts/migrate.ts'
 import { makePrivateFolder } from '../../../ports/shared/folders.ts'
 import type { RunOutcome } from '../../../runtime/settings/settings.ts'
 import { print } from '../../terminal/output.ts'
-import { ERASURES_FILE, readErasures } from './erasures-file.ts'
+import { ERASURES_FILE, readErasures } from '../erasure/erasures-file.ts'
 import { copyInto, mustBeEmpty, readManifest, type BackupManifest } from './files.ts'
 
 /** Everything is made in here and moved at the end: what was cut short leaves no folder that a service would start on. */

@@ -51,7 +51,7 @@ export function namedIn(table: FactTable, names: readonly ErasedName[]): string 
 }
 
 function conditionFor(table: FactTable, website: string, names: readonly ErasedName[]): string {
-  const digests = `(${names.map(({ digest }) => textLiteral(checked(digest))).join(', ')})`
+  const digests = `(${names.map(({ digest }) => textLiteral(hexDigest(digest))).join(', ')})`
   const isOne = (id: string): string =>
     `lower(hex(SHA256(concat(${textLiteral(website)}, char(10), ${id})))) IN ${digests}`
   const mentions = (text: string): string =>
@@ -69,7 +69,7 @@ function conditionFor(table: FactTable, website: string, names: readonly ErasedN
   return `${own} AND (${found.join(' OR ')})`
 }
 
-function checked(digest: string): string {
+function hexDigest(digest: string): string {
   if (!DIGEST.test(digest)) throw new RangeError('no digest of something erased')
   return digest
 }

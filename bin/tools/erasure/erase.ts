@@ -4,15 +4,15 @@ import { appendFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 
-import type { RememberedErasure } from '../../delivery/tools/erase.ts'
-import type { ErasurePlan, ErasureSubject } from '../../delivery/tools/plan-erasure.ts'
-import { LIMITS } from '../../domain/limits.ts'
-import { visitIdIn } from '../../domain/receipt.ts'
-import { DAY_MS } from '../../domain/durations.ts'
-import type { RunOutcome, Settings } from '../../runtime/settings/settings.ts'
-import { complain, print } from '../terminal/output.ts'
-import { openBackend } from './backend.ts'
-import { ERASURES_FILE } from './backup/erasures-file.ts'
+import type { RememberedErasure } from '../../../delivery/tools/erase.ts'
+import type { ErasurePlan, ErasureSubject } from '../../../delivery/tools/plan-erasure.ts'
+import { LIMITS } from '../../../domain/limits.ts'
+import { visitIdIn } from '../../../domain/receipt.ts'
+import { DAY_MS } from '../../../domain/durations.ts'
+import type { RunOutcome, Settings } from '../../../runtime/settings/settings.ts'
+import { complain, print } from '../../terminal/output.ts'
+import { openBackend } from '../backend.ts'
+import { ERASURES_FILE } from './erasures-file.ts'
 
 const ID = /^[A-Za-z0-9_.:-]{1,128}$/
 const VISIT_ID = /^[0-9a-f]{32}$/
@@ -28,7 +28,7 @@ export async function eraseTool(run: RunOutcome): Promise<number> {
   if (subject === null) return EXIT_USAGE
   const backend = await openBackend(run.settings)
   try {
-    show(await backend.planErasure(subject))
+    showPlan(await backend.planErasure(subject))
     if (run.flags.has('--dry-run')) return 0
     if (!run.flags.has('--yes') && !(await isConfirmed())) {
       complain('Nothing was erased.\n')
@@ -46,9 +46,9 @@ export async function eraseTool(run: RunOutcome): Promise<number> {
 /** Null, with a message on standard error, if nobody is named. */
 function subjectOf({ flags }: RunOutcome): ErasureSubject | null {
   const website = flags.get('--website') ?? ''
-  const installationIds = listed(flags.get('--installation'))
-  const receipts = listed(flags.get('--receipt'))
-  const visitIds = [...listed(flags.get('--visit')), ...receipts.map((text) => visitIdIn(text) ?? '')]
+  const installationIds = splitIds(flags.get('--installation'))
+  const receipts = splitIds(flags.get('--receipt'))
+  const visitIds = [...splitIds(flags.get('--visit')), ...receipts.map((text) => visitIdIn(text) ?? '')]
   const refuse = (words: string): null => {
     complain(`whence erase: ${words}\n`)
     return null
@@ -61,11 +61,11 @@ function subjectOf({ flags }: RunOutcome): ErasureSubject | null {
   return { website, installationIds, visitIds }
 }
 
-function listed(text: string | undefined): readonly string[] {
+function splitIds(text: string | undefined): readonly string[] {
   return (text ?? '').split(',').filter((each) => each !== '')
 }
 
-function show(plan: ErasurePlan): void {
+function showPlan(plan: ErasurePlan): void {
   const rows = Object.entries(plan.rows).filter(([, count]) => count > 0)
   print(`${plan.website}: ${sumOf(plan)}\n`)
   for (const [table, count] of rows) print(`  ${table.padEnd(18)} ${count}\n`)
