@@ -86,8 +86,8 @@ async function findAll(facts: Facts, { website, installationIds, visitIds }: Era
     for (const id of named.own) visits.add(id)
     for (const id of named.shared) shared.add(id)
     const chain = await facts.run('visitsNaming', { website, visit_ids: [...visits] })
-    for (const { visit_id: id, previous_visit_id: previous } of chain)
-      for (const each of [id, previous]) if (each !== '') visits.add(each)
+    const chained = chain.flatMap(({ visit_id: id, previous_visit_id: previous }) => [id, previous])
+    for (const id of chained) if (id !== '') visits.add(id)
     if (visits.size + installs.length + installationIds.length > MAX_NAMES)
       throw new Error(`more than ${MAX_NAMES} visits and events would go: this is not the data of one person`)
     if (visits.size === before) return { visits, chain, installs, shared: [...shared].filter((id) => !visits.has(id)) }

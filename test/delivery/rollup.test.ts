@@ -163,7 +163,7 @@ describe('figures by hour', function () {
     expect(Object.keys(await rolled('campaign'))).to.include.members(['only-gone', 'kept'])
     const subject = { website, installationIds: [install.install.installationId], visitIds: [] }
     const eventLog = { append: () => Promise.resolve(), progress: () => expect.fail('no writer runs') }
-    const { plan } = await erase({ facts, eventLog, nowMs: Date.now, isWriterRunning: false } as never, subject)
+    const { plan } = await erase({ facts, eventLog, nowMs: Date.now, isWriterRunning: false }, subject)
     expect(plan.visitIds).to.deep.equal([gone.visit.visitId])
     await roll()
     expect(Object.keys(await rolled('campaign')))
