@@ -13,7 +13,7 @@ import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { ErasedName } from '../../ports/facts/erasure/names.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { markTheseHours } from '../rollup/mark-hours.ts'
-import { namesOf, planErasure, type ErasurePlan, type ErasureSubject } from './plan-erasure.ts'
+import { erasedNamesOf, planErasure, type ErasurePlan, type ErasureSubject } from './plan-erasure.ts'
 
 interface ErasureDeps {
   readonly facts: Facts
@@ -44,14 +44,14 @@ export async function erase(deps: ErasureDeps, subject: ErasureSubject): Promise
     await untilWritten(deps)
     // What was on its way may have named more.
     const again = await planErasure(deps.facts, subject)
-    const isWhole = namesOf(again).length <= namesOf(plan).length
+    const isWhole = erasedNamesOf(again).length <= erasedNamesOf(plan).length
     plan = merged(plan, again)
     if (isWhole) break
   }
-  await eraseNow(deps, namesOf(plan), plan)
+  await eraseNow(deps, erasedNamesOf(plan), plan)
   await noteErasure(deps, plan)
   const erasedAtMs = deps.nowMs()
-  return { plan, remembered: namesOf(plan).map((name) => ({ ...name, erasedAtMs })) }
+  return { plan, remembered: erasedNamesOf(plan).map((name) => ({ ...name, erasedAtMs })) }
 }
 
 /** Into facts that were restored from a backup of before: no writer runs on them yet. */
@@ -78,7 +78,7 @@ async function remember({ facts, nowMs }: ErasureDeps, plan: ErasurePlan): Promi
   const erasedAtMs = nowMs()
   await facts.insert(
     'erasures',
-    namesOf(plan).map((name) => erasureRow({ ...name, erasedAtMs })),
+    erasedNamesOf(plan).map((name) => erasureRow({ ...name, erasedAtMs })),
   )
 }
 

@@ -38,7 +38,7 @@ export interface ErasurePlan {
 type Install = QueryRow<'installsNaming'>
 type ChainedVisit = QueryRow<'visitsNaming'>
 
-interface Found {
+interface FoundNames {
   readonly visits: ReadonlySet<string>
   readonly chain: readonly ChainedVisit[]
   readonly installs: readonly Install[]
@@ -62,11 +62,11 @@ export async function planErasure(facts: Facts, subject: ErasureSubject): Promis
     otherInstallations: new Set(others).size,
     hours: [...new Set(times.map(hourOf))],
   }
-  return { ...plan, rows: await facts.countNamed(namesOf(plan)), sentTo: await sentTo(facts, website, eventIds) }
+  return { ...plan, rows: await facts.countNamed(erasedNamesOf(plan)), sentTo: await sentTo(facts, website, eventIds) }
 }
 
 /** Everything that is erased, as it is remembered. */
-export function namesOf(
+export function erasedNamesOf(
   plan: Pick<ErasurePlan, 'website' | 'installationIds' | 'visitIds' | 'eventIds'>,
 ): readonly ErasedName[] {
   const { website, installationIds, visitIds, eventIds } = plan
@@ -74,7 +74,7 @@ export function namesOf(
 }
 
 /** Until nothing more is found. */
-async function findAll(facts: Facts, { website, installationIds, visitIds }: ErasureSubject): Promise<Found> {
+async function findAll(facts: Facts, { website, installationIds, visitIds }: ErasureSubject): Promise<FoundNames> {
   const visits = new Set(visitIds)
   const shared = new Set<string>()
   for (;;) {

@@ -2,7 +2,7 @@
 
 import type { FactTable } from '../columns.ts'
 import type { FactsConnection } from '../engine/connection.ts'
-import { MAX_NAMES, namedIn, NAMING_TABLES, textLiteral, type ErasedName, type ErasedRows } from './names.ts'
+import { MAX_NAMES, conditionNaming, NAMING_TABLES, textLiteral, type ErasedName, type ErasedRows } from './names.ts'
 
 /** Hours of one statement. */
 const HOURS_AT_ONCE = 2_000
@@ -11,7 +11,7 @@ const PAUSE_MS = 100
 export async function countNamed(connection: FactsConnection, names: readonly ErasedName[]): Promise<ErasedRows> {
   if (names.length > MAX_NAMES) throw new RangeError(`at most ${MAX_NAMES} names at once`)
   const counts = NAMING_TABLES.map(
-    (table) => `(SELECT count() FROM ${table} WHERE ${namedIn(table, names)}) AS ${table}`,
+    (table) => `(SELECT count() FROM ${table} WHERE ${conditionNaming(table, names)}) AS ${table}`,
   )
   const [row] = await connection.query(`SELECT ${counts.join(', ')}`, {}, { turn: 'report' })
   const found = Object.entries(row as Readonly<Record<string, unknown>>)
@@ -23,7 +23,7 @@ export async function eraseNamed(connection: FactsConnection, names: readonly Er
   if (names.length === 0) return
   const rows = await countNamed(connection, names)
   const tables = NAMING_TABLES.filter((table) => (rows[table] ?? 0) > 0)
-  for (const table of tables) await beginDelete(connection, table, namedIn(table, names))
+  for (const table of tables) await beginDelete(connection, table, conditionNaming(table, names))
   await untilDeleted(connection, tables)
 }
 

@@ -44,7 +44,7 @@ export const NAMING_TABLES: readonly FactTable[] = [
 ]
 
 /** The condition for rows of a table that name one of these. @throws RangeError for a digest that is none */
-export function namedIn(table: FactTable, names: readonly ErasedName[]): string {
+export function conditionNaming(table: FactTable, names: readonly ErasedName[]): string {
   const byWebsite = Map.groupBy(names, ({ website }) => website)
   const parts = [...byWebsite].map(([website, own]) => `(${conditionFor(table, website, own)})`)
   return parts.length === 0 ? '0' : parts.join(' OR ')
