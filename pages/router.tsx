@@ -10,7 +10,8 @@ import {
 } from '@tanstack/react-router'
 
 import { ApiProblem } from './data/ask.ts'
-import { checklistQuery, isNew, websiteOf } from './data/checklist.ts'
+import { activityFiltersOf } from './data/activity.ts'
+import { checklistQuery, isNew, websiteFilterOf } from './data/checklist.ts'
 import { filtersOf } from './data/lines.ts'
 import { meQuery, type Me } from './data/queries.ts'
 import { Failed, NotFound } from './parts/states.tsx'
@@ -60,8 +61,39 @@ const logs = createRoute({
 const checklist = createRoute({
   getParentRoute: () => organization,
   path: 'checklist',
-  validateSearch: websiteOf,
+  validateSearch: websiteFilterOf,
   component: lazyRouteComponent(() => import('./checklist/checklist.tsx'), 'ChecklistPage'),
+})
+
+const resources = createRoute({
+  getParentRoute: () => organization,
+  path: 'resources',
+  component: lazyRouteComponent(() => import('./resources/resources.tsx'), 'ResourcesPage'),
+})
+
+const resource = createRoute({
+  getParentRoute: () => organization,
+  path: 'resources/$kind/$namespace/$name',
+  component: lazyRouteComponent(() => import('./resources/resource.tsx'), 'ResourcePage'),
+})
+
+const newResource = createRoute({
+  getParentRoute: () => organization,
+  path: 'new/$kind',
+  component: lazyRouteComponent(() => import('./resources/resource.tsx'), 'NewResourcePage'),
+})
+
+const activity = createRoute({
+  getParentRoute: () => organization,
+  path: 'activity',
+  validateSearch: activityFiltersOf,
+  component: lazyRouteComponent(() => import('./activity/activity.tsx'), 'ActivityPage'),
+})
+
+const usage = createRoute({
+  getParentRoute: () => organization,
+  path: 'usage',
+  component: lazyRouteComponent(() => import('./usage/usage.tsx'), 'UsagePage'),
 })
 
 const members = createRoute({
@@ -76,7 +108,21 @@ const account = createRoute({
   component: lazyRouteComponent(() => import('./account/account.tsx'), 'AccountPage'),
 })
 
-const tree = root.addChildren([home, organization.addChildren([live, logs, checklist, members, account])])
+const tree = root.addChildren([
+  home,
+  organization.addChildren([
+    live,
+    logs,
+    checklist,
+    resources,
+    resource,
+    newResource,
+    activity,
+    usage,
+    members,
+    account,
+  ]),
+])
 
 export function createPagesRouter(queries: QueryClient) {
   return createRouter({

@@ -5,12 +5,12 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import { checklistQuery, websiteOf, type ChecklistLine } from '../data/checklist.ts'
+import { checklistQuery, websiteFilterOf, type ChecklistLine } from '../data/checklist.ts'
 import { overviewQuery } from '../data/overview.ts'
 import { Snippet } from '../parts/copy.tsx'
 import { Loading, Page, Problem } from '../parts/states.tsx'
 import { useOrganization } from '../shell/organization.tsx'
-import { STEPS, type Place, type Step } from './steps.ts'
+import { STEPS, type SnippetPlace, type Step } from './steps.ts'
 
 export function ChecklistPage(): ReactNode {
   const organization = useOrganization()
@@ -18,7 +18,7 @@ export function ChecklistPage(): ReactNode {
 }
 
 function Checklist({ organization }: { readonly organization: string }): ReactNode {
-  const filter = websiteOf(useSearch({ strict: false }))
+  const filter = websiteFilterOf(useSearch({ strict: false }))
   const { data, error } = useQuery(checklistQuery(organization, filter))
   const { data: overview } = useQuery(overviewQuery(organization))
   const websites = overview?.websites ?? []
@@ -64,7 +64,7 @@ function Choice({ websites, filter }: ChoiceProps): ReactNode {
 interface StepsProps {
   readonly lines: readonly ChecklistLine[]
   readonly organization: string
-  readonly place: Place
+  readonly place: SnippetPlace
 }
 
 function Steps({ lines, organization, place }: StepsProps): ReactNode {
@@ -100,7 +100,7 @@ function Steps({ lines, organization, place }: StepsProps): ReactNode {
 interface StepProps {
   readonly step: Step
   readonly organization: string
-  readonly place: Place
+  readonly place: SnippetPlace
   readonly count: number
   readonly isNext: boolean
 }

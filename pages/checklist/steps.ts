@@ -1,6 +1,6 @@
 /** The steps of the checklist in words, each with what to paste where. The API says which are done. */
 
-export interface Place {
+export interface SnippetPlace {
   /** Address of the service, where the pages come from too. */
   readonly service: string
   /** ID of the website that the snippets are for. */
@@ -13,7 +13,7 @@ export interface Step {
   readonly title: string
   /** What to do, or what to look for if nothing is to be done. */
   readonly how: string
-  readonly snippet?: { readonly what: string; readonly text: (place: Place) => string }
+  readonly snippet?: { readonly what: string; readonly text: (place: SnippetPlace) => string }
   /** What `count` counts, in words that follow the number. */
   readonly counted: readonly [one: string, many: string]
   /** Of Logs, where the proof stands. */
@@ -90,7 +90,7 @@ function hookCommand(service: string, website: string): string {
   return `curl -fsSL ${service}/v1/projects/${website}/report.sh | sh -s -- install_completed`
 }
 
-function copyMarkup({ service, website }: Place): string {
+function copyMarkup({ service, website }: SnippetPlace): string {
   return [
     `<pre id="install" data-whence-command>${hookCommand(service, website)}</pre>`,
     '<button type="button" data-whence-copy="#install">Copy</button>',
@@ -108,7 +108,7 @@ function websiteYaml(): string {
   ].join('\n')
 }
 
-function destinationYaml({ website }: Place): string {
+function destinationYaml({ website }: SnippetPlace): string {
   return [
     'apiVersion: v1',
     'kind: Secret',

@@ -58,7 +58,7 @@ export function path(pattern: string, values: Readonly<Record<string, string>>):
 
 /** A query of the values that are there. */
 export function query(values: Readonly<Record<string, string | number | boolean | undefined>>): string {
-  const entries = Object.entries(values).flatMap(([name, value]) =>
+  const entries = Object.entries(values).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, String(value)]],
   )
   return entries.length === 0 ? '' : `?${new URLSearchParams(entries).toString()}`

@@ -21,7 +21,7 @@ export interface WebsiteFilter {
   readonly website?: string
 }
 
-export function websiteOf({ website }: Readonly<Record<string, unknown>>): WebsiteFilter {
+export function websiteFilterOf({ website }: Readonly<Record<string, unknown>>): WebsiteFilter {
   return typeof website === 'string' && website !== '' ? { website } : {}
 }
 

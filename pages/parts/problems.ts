@@ -24,7 +24,7 @@ const DETAILED: Readonly<Record<string, (detail: Detail) => string>> = {
   managed_elsewhere: (detail) => `This is managed by ${text(detail['manager'], 'somebody else')}: change it there.`,
   plan_limit: planSentence,
   plan_required: planSentence,
-  invalid_field: (detail) => `${text(detail['field']).replace(/^\//, '')}: ${text(detail['message'])}`,
+  invalid_field: ({ field, message }) => `${text(field).replace(/^\/(spec\/)?/, '')}: ${withoutField(text(message))}`,
 }
 
 export function sentenceOf(error: unknown): string {
@@ -36,6 +36,11 @@ export function sentenceOf(error: unknown): string {
 function planSentence({ plan, limit, used, allowed }: Detail): string {
   if (typeof allowed !== 'number') return 'Your plan does not include this.'
   return `The plan ${text(plan)} allows ${allowed} ${text(limit)}; ${text(used)} are in use.`
+}
+
+/** What the compiler says begins with the field, for its own lists; beside the field that is once too often. */
+export function withoutField(message: string): string {
+  return message.replace(/^spec(?:\.\w+|\[\d+\])+: /, '')
 }
 
 function text(value: unknown, otherwise = ''): string {

@@ -1,7 +1,7 @@
 /** The pages of an organisation: their address, their name, the keys that open them, and what question each answers. */
 
 interface PageEntry {
-  readonly to: `/app/$organization/${'live' | 'logs' | 'checklist' | 'members' | 'account'}`
+  readonly to: `/app/$organization/${'live' | 'logs' | 'checklist' | 'resources' | 'activity' | 'usage' | 'members' | 'account'}`
   readonly title: string
   /** Pressed after `g`. */
   readonly key: string
@@ -31,6 +31,10 @@ export const NAVIGATION: readonly PageGroup[] = [
         ...{ to: '/app/$organization/checklist', title: 'Checklist', key: 'c' },
         question: 'What is set up, and what comes next?',
       },
+      {
+        ...{ to: '/app/$organization/resources', title: 'Resources', key: 'r' },
+        question: 'What is configured, is it in force, and who manages it?',
+      },
     ],
   },
   {
@@ -39,6 +43,14 @@ export const NAVIGATION: readonly PageGroup[] = [
       {
         ...{ to: '/app/$organization/members', title: 'Members', key: 'm' },
         question: 'Who belongs here, and what may they do?',
+      },
+      {
+        ...{ to: '/app/$organization/activity', title: 'Activity', key: 'a' },
+        question: 'What happened that I should know of?',
+      },
+      {
+        ...{ to: '/app/$organization/usage', title: 'Plan and usage', key: 'p' },
+        question: "How much of the month's quota is used, and what does the plan allow?",
       },
       { to: '/app/$organization/account', title: 'Your account', key: 'y', question: 'Where am I signed in?' },
     ],

@@ -1,0 +1,20 @@
+/** Types of activity in words; one that has none yet is shown by its name. */
+
+export const ACTIVITY_TITLES: Readonly<Record<string, string>> = {
+  origin_not_registered: 'A visit from an origin that is not registered',
+  rate_limit_reached: 'A limit of rate was reached',
+  quota_reached: 'The quota of the month was reached',
+  destination_paused: 'A destination was paused',
+  destination_resumed: 'A destination delivers again',
+  catalog_problem: 'Something in the configuration is wrong',
+  visit_matched_often: 'One visit was matched by many installations',
+  deliveries_replayed: 'Failed deliveries were sent again',
+  export: 'Records were downloaded',
+  support_requested: 'Support was asked for',
+  mail_not_delivered: 'A mail could not be delivered',
+  account_replaced: 'Somebody else has an address of a member',
+}
+
+export function activityTitle(type: string): string {
+  return ACTIVITY_TITLES[type] ?? type.replaceAll('_', ' ')
+}

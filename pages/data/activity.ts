@@ -1,0 +1,50 @@
+/** What an organisation's people should notice: pages of entries, newest first, as they are filtered in the address. */
+
+import { infiniteQueryOptions } from '@tanstack/react-query'
+
+import { ask, path, query } from './ask.ts'
+
+export interface ActivityEntry {
+  readonly id: string
+  /** Unix ms. */
+  readonly at: number
+  readonly type: string
+  /** What it is about: an object, an origin, a person's pseudonym. May be empty. */
+  readonly object: string
+  readonly website: string
+  readonly message: string
+}
+
+interface ActivityPage {
+  readonly entries: readonly ActivityEntry[]
+  readonly next: string | null
+}
+
+/** As they stand in the address. */
+export interface ActivityFilters {
+  readonly type?: string
+  readonly object?: string
+}
+
+export function activityFiltersOf(search: Readonly<Record<string, unknown>>): ActivityFilters {
+  return Object.fromEntries(
+    (['type', 'object'] as const).flatMap((name) => {
+      const value = search[name]
+      return typeof value === 'string' && value !== '' ? [[name, value]] : []
+    }),
+  )
+}
+
+export function activityQuery(organization: string, filters: ActivityFilters) {
+  return infiniteQueryOptions({
+    queryKey: ['activity', organization, filters],
+    queryFn: ({ pageParam, signal }) =>
+      ask<ActivityPage>(
+        path('/api/organizations/:organization/activity', { organization }) +
+          query({ ...filters, cursor: pageParam ?? undefined }),
+        { signal },
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next }) => next,
+  })
+}

@@ -1,0 +1,127 @@
+/** One object: how it is, who manages it, its form, and its removal. A new one begins with an empty form. */
+
+import { Button, Modal } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate, useParams } from '@tanstack/react-router'
+import { useState, type ReactNode } from 'react'
+
+import type { ResourceKind } from '../../domain/resources/resources.ts'
+import { remove, resourceQuery, type StoredResource } from '../data/resources.ts'
+import { Failed, Loading, NotFound, Page, Problem } from '../parts/states.tsx'
+import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
+import { Editor } from './editor.tsx'
+import { State } from './state.tsx'
+import { KINDS, originWords } from './words.ts'
+
+export function NewResourcePage(): ReactNode {
+  const organization = useOrganization()
+  const { kind: given } = useParams({ strict: false })
+  const words = KINDS.find(({ kind }) => kind === given)
+  const navigate = useNavigate()
+  if (organization === null) return null
+  if (words?.isMade !== true) return <NotFound />
+  const { kind, one, purpose } = words
+  return (
+    <Page title={`New ${one}`} question={purpose}>
+      <Editor
+        {...{ kind, organization: organization.id, stored: null, mayWrite: organization.role !== 'Viewer' }}
+        onSaved={({ namespace, name }) =>
+          void navigate({
+            to: '/app/$organization/resources/$kind/$namespace/$name',
+            params: { organization: organization.id, kind, namespace, name },
+          })
+        }
+      />
+    </Page>
+  )
+}
+
+export function ResourcePage(): ReactNode {
+  const organization = useOrganization()
+  const { kind: given, namespace = '', name = '' } = useParams({ strict: false })
+  const kind = KINDS.find((each) => each.kind === given)?.kind
+  if (organization === null) return null
+  return kind === undefined ? <NotFound /> : <One {...{ organization, kind, namespace, name }} />
+}
+
+interface OneProps {
+  readonly organization: OwnOrganization
+  readonly kind: ResourceKind
+  readonly namespace: string
+  readonly name: string
+}
+
+function One({ organization, kind, namespace, name }: OneProps): ReactNode {
+  const { data, error } = useQuery(resourceQuery({ organization: organization.id, kind, namespace, name }))
+  const [isSaved, setIsSaved] = useState(false)
+  if (data === undefined) return error === null ? <Loading what="the object" /> : <Failed error={error} />
+  const mayWrite = organization.role !== 'Viewer'
+  const isManagedElsewhere = data.readOnly.length > 0
+  return (
+    <Page
+      title={name}
+      question={`${KINDS.find((each) => each.kind === kind)?.one ?? kind} in ${namespace}`}
+      actions={
+        mayWrite &&
+        kind !== 'Organization' &&
+        !isManagedElsewhere && <Removal organization={organization.id} resource={data} />
+      }
+    >
+      <dl className="facts">
+        <dt>State</dt>
+        <dd>
+          <State conditions={data.conditions} />
+        </dd>
+        <dt>Managed by</dt>
+        <dd>{originWords(data.origin)}</dd>
+      </dl>
+      <p className="saved" role="status">
+        {isSaved ? 'Saved. The state above says when it is in force.' : ''}
+      </p>
+      <Editor
+        // Another object is another form.
+        key={`${kind}/${namespace}/${name}`}
+        {...{ kind, mayWrite, organization: organization.id, stored: data }}
+        onSaved={() => setIsSaved(true)}
+      />
+    </Page>
+  )
+}
+
+function Removal({
+  organization,
+  resource,
+}: {
+  readonly organization: string
+  readonly resource: StoredResource
+}): ReactNode {
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const [isAsking, setIsAsking] = useState(false)
+  const removal = useMutation({
+    mutationFn: () => remove(organization, resource),
+    async onSuccess() {
+      await navigate({ to: '/app/$organization/resources', params: { organization } })
+      await queries.invalidateQueries({ queryKey: ['resources', organization] })
+    },
+  })
+  return (
+    <>
+      <Button variant="default" onClick={() => setIsAsking(true)}>
+        Remove
+      </Button>
+      <Modal
+        opened={isAsking}
+        onClose={() => setIsAsking(false)}
+        title={`Remove ${resource.name}?`}
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
+        <p>What refers to it stops working. What was collected stays until its time is over.</p>
+        <Problem error={removal.error} />
+        <Button color="red" loading={removal.isPending} onClick={() => removal.mutate()}>
+          Remove
+        </Button>
+      </Modal>
+    </>
+  )
+}

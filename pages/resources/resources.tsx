@@ -1,0 +1,112 @@
+/** Resources: what is configured, whether it is in force, and who manages it. */
+
+import { Button } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+
+import { resourcesQuery, type ResourceRow } from '../data/resources.ts'
+import { Loading, Page, Problem } from '../parts/states.tsx'
+import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
+import { State } from './state.tsx'
+import { KINDS, originWords, type KindWords } from './words.ts'
+
+export function ResourcesPage(): ReactNode {
+  const organization = useOrganization()
+  return organization === null ? null : (
+    <Page title="Resources" question="What is configured, is it in force, and who manages it?">
+      {KINDS.map((words) => (
+        <Kind key={words.kind} organization={organization} words={words} />
+      ))}
+      <p className="question">
+        People and groups stand under{' '}
+        <Link to="/app/$organization/members" params={{ organization: organization.id }}>
+          Members
+        </Link>
+        .
+      </p>
+    </Page>
+  )
+}
+
+interface KindProps {
+  readonly organization: OwnOrganization
+  readonly words: KindWords
+}
+
+function Kind({ organization: { id, role }, words }: KindProps): ReactNode {
+  const { kind, title, one, purpose, isMade } = words
+  const { data, error } = useQuery(resourcesQuery(id, kind))
+  return (
+    <section className="kind" aria-labelledby={kind}>
+      <header>
+        <div>
+          <h2 id={kind}>{title}</h2>
+          <p className="question">{purpose}</p>
+        </div>
+        {isMade && role !== 'Viewer' && (
+          <Button
+            size="xs"
+            variant="default"
+            renderRoot={(props) => (
+              <Link to="/app/$organization/new/$kind" params={{ organization: id, kind }} {...props} />
+            )}
+          >
+            New {one}
+          </Button>
+        )}
+      </header>
+      <Problem error={error} />
+      {data === undefined && error === null && <Loading what={title.toLowerCase()} />}
+      {data !== undefined && data.length > 0 && <KindTable organization={id} rows={data} title={title} />}
+      {data?.length === 0 && <p className="none">There is no {one} yet.</p>}
+    </section>
+  )
+}
+
+interface KindTableProps {
+  readonly organization: string
+  readonly rows: readonly ResourceRow[]
+  readonly title: string
+}
+
+function KindTable({ organization, rows, title }: KindTableProps): ReactNode {
+  return (
+    <div className="wide">
+      <table className="list stacks resources" aria-label={title}>
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col">State</th>
+            <th scope="col">Managed by</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ kind, namespace, name, spec, conditions, origin }) => (
+            <tr key={`${namespace}/${name}`}>
+              <th scope="row">
+                <Link
+                  to="/app/$organization/resources/$kind/$namespace/$name"
+                  params={{ organization, kind, namespace, name }}
+                >
+                  {name}
+                </Link>
+                <Shown spec={spec} name={name} />
+              </th>
+              <td>
+                <State conditions={conditions} />
+              </td>
+              <td>{originWords(origin)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function Shown({ spec, name }: Pick<ResourceRow, 'spec' | 'name'>): ReactNode {
+  const { displayName } = spec
+  if (typeof displayName !== 'string' || displayName === name) return null
+  return <span className="also">{displayName}</span>
+}

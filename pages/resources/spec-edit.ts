@@ -1,0 +1,65 @@
+/** Changes of a spec as data: values at pointers, what was changed, and two changes laid over each other. */
+
+import type { OwnedField } from '../../domain/resources/field-owners.ts'
+import { isSame } from '../../domain/resources/field-owners.ts'
+import type { ResourceSpec } from '../data/resources.ts'
+
+/** Names of fields, and places in lists. */
+export type Place = readonly (string | number)[]
+
+/** As the API names fields: `/spec/pages/0/url`. */
+export function specPointer(place: Place): string {
+  return ['/spec', ...place.map((step) => String(step).replaceAll('~', '~0').replaceAll('/', '~1'))].join('/')
+}
+
+export function fieldValue(spec: unknown, place: Place): unknown {
+  return place.reduce<unknown>(
+    (value, step) =>
+      typeof value === 'object' && value !== null ? (value as Record<string | number, unknown>)[step] : undefined,
+    spec,
+  )
+}
+
+/** A new spec; `undefined` takes the field away. */
+export function withValue(spec: ResourceSpec, place: Place, value: unknown): ResourceSpec {
+  return changed(spec, place, value) as ResourceSpec
+}
+
+function changed(before: unknown, [step, ...rest]: Place, value: unknown): unknown {
+  if (step === undefined) return value
+  if (typeof step === 'number') {
+    const list: readonly unknown[] = Array.isArray(before) ? (before as unknown[]) : []
+    const next = changed(list[step], rest, value)
+    return next === undefined ? list.toSpliced(step, 1) : Object.assign([...list], { [step]: next })
+  }
+  const fields = (typeof before === 'object' && before !== null ? before : {}) as ResourceSpec
+  const { [step]: own, ...others } = fields
+  const next = changed(own, rest, value)
+  if (next === undefined) return others
+  // Fields keep their order, so that what is compared by eye stays comparable.
+  return Object.hasOwn(fields, step) ? { ...fields, [step]: next } : { ...others, [step]: next }
+}
+
+/** Names of top-level fields that differ. */
+export function differingFields(before: ResourceSpec, after: ResourceSpec): readonly string[] {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)])
+  return [...names].filter((name) => !isSame(before[name], after[name]))
+}
+
+/** What was changed from `base` to `mine`, laid over `theirs`. */
+export function laidOver({
+  base,
+  mine,
+  theirs,
+}: Readonly<Record<'base' | 'mine' | 'theirs', ResourceSpec>>): ResourceSpec {
+  return differingFields(base, mine).reduce((spec, name) => withValue(spec, [name], mine[name]), theirs)
+}
+
+/** Who else owns the field, or a part of it if it is a list; null: nobody. */
+export function fieldManager(readOnly: readonly OwnedField[], place: Place): string | null {
+  const pointer = specPointer(place)
+  const found = readOnly.find(
+    ({ field }) => field === pointer || pointer.startsWith(`${field}/`) || field.startsWith(`${pointer}/`),
+  )
+  return found?.manager ?? null
+}

@@ -1,0 +1,98 @@
+/** Kinds, conditions and origins in words. */
+
+import { PROVIDER_DESCRIPTORS, type ProviderId } from '../../domain/providers/index.ts'
+import { CONDITION_REASONS, type Condition } from '../../domain/resources/conditions.ts'
+import type { ResourceKind } from '../../domain/resources/resources.ts'
+import type { ResourceRow } from '../data/resources.ts'
+
+export interface KindWords {
+  readonly kind: ResourceKind
+  readonly title: string
+  /** One of them, in a sentence. */
+  readonly one: string
+  readonly purpose: string
+  /** Whether one can be made here. */
+  readonly isMade: boolean
+}
+
+/** Members have a page of their own. */
+export const KINDS: readonly KindWords[] = [
+  {
+    ...{ kind: 'Website', title: 'Websites', one: 'website', isMade: true },
+    purpose: 'Where visits come from. One is needed before anything can be counted.',
+  },
+  {
+    ...{ kind: 'InstallPath', title: 'Install paths', one: 'install path', isMade: true },
+    purpose: 'Ways to install, each counted by itself: a script, a package, a container.',
+  },
+  {
+    ...{ kind: 'Destination', title: 'Destinations', one: 'destination', isMade: true },
+    purpose: 'Accounts at providers that matched installs are delivered to.',
+  },
+  {
+    ...{ kind: 'LogStream', title: 'Log streams', one: 'log stream', isMade: true },
+    purpose: 'Forward Logs to a bucket or to an address of yours.',
+  },
+  {
+    ...{ kind: 'Organization', title: 'Organisation', one: 'organisation', isMade: false },
+    purpose: 'What all of this belongs to. Its plan changes by paying alone.',
+  },
+]
+
+interface StateWords {
+  readonly tone: 'good' | 'bad' | 'warn' | 'plain'
+  readonly words: string
+  /** What to do, or empty. */
+  readonly fix: string
+}
+
+/** The first thing that is wrong decides; then what is merely odd. */
+export function conditionWords(conditions: readonly Condition[]): StateWords {
+  const wrong = conditions.find(({ type, status }) => ORDER.includes(type) && status === 'False')
+  if (wrong !== undefined) return sentence(wrong.reason === 'NotImplemented' ? 'plain' : 'bad', wrong)
+  const odd = conditions.find(({ type, status }) => type === 'Warning' && status === 'True')
+  if (odd !== undefined) return sentence('warn', odd)
+  const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
+  return isReady ? { tone: 'good', words: 'In force', fix: '' } : { tone: 'plain', words: 'Not looked at yet', fix: '' }
+}
+
+const ORDER = ['Accepted', 'ResolvedRefs', 'Programmed', 'Delivering']
+
+function sentence(tone: StateWords['tone'], { reason, message }: Condition): StateWords {
+  const known = CONDITION_REASONS[reason]
+  const words = message === '' ? (known?.meaning ?? reason) : message
+  const fix = known === undefined || known.fix === 'Nothing to do.' ? '' : known.fix
+  return { tone, words: words.charAt(0).toUpperCase() + words.slice(1), fix }
+}
+
+export function originWords(origin: ResourceRow['origin']): string {
+  if (origin === null) return 'nobody yet'
+  if (origin.by === 'dashboard') return 'Dashboard'
+  return origin.by === 'kubectl' ? 'kubectl' : `Git, by ${origin.manager}`
+}
+
+/** `primaryOrigin`: Primary origin. */
+export function labelOf(field: string): string {
+  const words = field.replace(/Ref$/, '').replace(/([A-Z])/g, ' $1')
+  const text = words.charAt(0).toUpperCase() + words.slice(1).toLowerCase()
+  const provider = Object.values(PROVIDER_DESCRIPTORS).find(({ block }) => block.field === field)
+  return LABELS[field] ?? provider?.name ?? text.replace(/\bapi\b/i, 'API').replace(/\bid$/, 'ID')
+}
+
+const LABELS: Readonly<Record<string, string>> = {
+  displayName: 'Name that people see',
+  s3: 'Bucket (S3)',
+  url: 'Address',
+  id: 'ID',
+  websiteRef: 'Website',
+  eventTypes: 'Types of install events',
+}
+
+/** Names of providers; everything else is shown as the resource writes it. */
+export function valueLabel(value: string): string {
+  return isProviderName(value) ? PROVIDER_DESCRIPTORS[value].name : value
+}
+
+function isProviderName(value: string): value is ProviderId {
+  return Object.hasOwn(PROVIDER_DESCRIPTORS, value)
+}

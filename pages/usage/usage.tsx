@@ -1,0 +1,141 @@
+/** Plan and usage: how much of the month's quota is used, by day, and what happens beyond it. */
+
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+
+import { PLAN_LIMITS } from '../../domain/limits.ts'
+import type { Plan } from '../../domain/model.ts'
+import { usageQuery, type MonthUsage, type UsageDay } from '../data/usage.ts'
+import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
+import { useOrganization } from '../shell/organization.tsx'
+
+export function UsagePage(): ReactNode {
+  const organization = useOrganization()
+  return organization === null ? null : <PlanUsage organization={organization.id} />
+}
+
+function PlanUsage({ organization }: { readonly organization: string }): ReactNode {
+  const { data, error } = useQuery(usageQuery(organization))
+  return (
+    <Page title="Plan and usage" question="How much of the month's quota is used, and what does the plan allow?">
+      <Problem error={error} />
+      {data === undefined ? (
+        error === null && <Loading what="usage" />
+      ) : (
+        <>
+          <Quota usage={data} />
+          <DayBars days={data.days} />
+          <PlanTable plan={data.plan} />
+        </>
+      )}
+    </Page>
+  )
+}
+
+function Quota({ usage }: { readonly usage: MonthUsage }): ReactNode {
+  const { plan, used, allowed, isCutOffOverQuota, since } = usage
+  const forecast = forecastOf(usage, Date.now())
+  return (
+    <>
+      <dl className="tiles">
+        <UsageTile title="Plan" value={plan} />
+        <UsageTile title="Tracked events this month" value={used.toLocaleString()} />
+        <UsageTile title="Allowed" value={allowed.toLocaleString()} />
+        <UsageTile title="At this pace, by the end of the month" value={forecast.toLocaleString()} />
+      </dl>
+      <div className="progress">
+        <progress value={Math.min(used, allowed)} max={allowed} aria-label="Part of the quota that is used" />
+        <p>
+          {((used / allowed) * 100).toFixed(1)} % used since {UTC_DAY.format(since)} (UTC). Beyond the quota{' '}
+          {isCutOffOverQuota
+            ? 'requests are answered as usual and nothing more is stored.'
+            : 'nothing is cut off: visits and installs are stored as before.'}
+        </p>
+      </div>
+    </>
+  )
+}
+
+function UsageTile({ title, value }: { readonly title: string; readonly value: string }): ReactNode {
+  return (
+    <div className="tile">
+      <dt>{title}</dt>
+      <dd>{value}</dd>
+    </div>
+  )
+}
+
+/** The part of the month that is over decides; the first day of it says too little to be scaled by more than 31. */
+function forecastOf({ used, since }: MonthUsage, nowMs: number): number {
+  const begin = new Date(since)
+  const end = Date.UTC(begin.getUTCFullYear(), begin.getUTCMonth() + 1)
+  const part = Math.max((nowMs - since) / (end - since), 1 / 31)
+  return Math.round(used / part)
+}
+
+const UTC_DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' })
+
+/** A table whose bars are drawn beside the numbers, so that it needs no second form for screen readers. */
+function DayBars({ days }: { readonly days: readonly UsageDay[] }): ReactNode {
+  if (days.length === 0) return <Empty title="Nothing was counted this month">A visit or an install begins it.</Empty>
+  const most = Math.max(...days.map(({ visits, installs }) => visits + installs))
+  return (
+    <div className="wide">
+      <table className="list days">
+        <caption>Tracked events by day (UTC)</caption>
+        <thead>
+          <tr>
+            <th scope="col">Day</th>
+            <td />
+            <th scope="col" className="number">
+              Visits
+            </th>
+            <th scope="col" className="number">
+              Installs
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {days.map(({ at, visits, installs }) => (
+            <tr key={at}>
+              <th scope="row">{UTC_DAY.format(at)}</th>
+              <td>
+                <meter value={visits + installs} max={most} aria-hidden="true" />
+              </td>
+              <td className="number">{visits.toLocaleString()}</td>
+              <td className="number">{installs.toLocaleString()}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+/** From the table that refuses by them. */
+function PlanTable({ plan }: { readonly plan: Plan }): ReactNode {
+  const { isCutOffOverQuota: _, trackedEventsPerMonth: __, ...limits } = PLAN_LIMITS[plan]
+  return (
+    <section>
+      <h2>What {plan} includes</h2>
+      <dl className="facts">
+        {Object.entries(limits).map(([name, value]) => (
+          <div key={name} className="fact">
+            <dt>{PLAN_WORDS[name as keyof typeof limits]}</dt>
+            <dd>{value === 0 ? 'none' : value.toLocaleString()}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  )
+}
+
+const PLAN_WORDS = {
+  installPaths: 'Install paths',
+  websites: 'Websites',
+  domainsPerWebsite: 'Domains of a website',
+  members: 'Members',
+  destinationsPerWebsite: 'Destinations of a website',
+  logStreams: 'Log streams',
+  logRetentionDays: 'Days that Logs are kept',
+} as const
