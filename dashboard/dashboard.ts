@@ -26,6 +26,7 @@ import type { Mailer } from './mail/mailer.ts'
 import { createPost, type Post } from './mail/post.ts'
 import { writeInvitation } from './people/invitation-letter.ts'
 import { createReadScope, type ReadParts } from './reads/scope.ts'
+import { replayHandlers } from './replays/routes.ts'
 import { ROUTES } from './routes.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { writeSignIn } from './sign-in/mail-link.ts'
@@ -108,6 +109,7 @@ export function createDashboard(parts: DashboardParts): Serve {
     ...logHandlers(reading),
     ...installHandlers(reading),
     ...exportHandlers(reading),
+    ...replayHandlers(reading),
     ...supportHandlers({
       ...reading,
       hash: parts.keys.signInHash,

@@ -6,6 +6,7 @@ import { FIGURE_ROUTES } from './figures/routes.ts'
 import { INSTALL_ROUTES } from './installs/routes.ts'
 import { LOG_ROUTES } from './logs/routes.ts'
 import { PEOPLE_ROUTES } from './people/routes.ts'
+import { REPLAY_ROUTES } from './replays/routes.ts'
 import { SIGN_IN_ROUTES } from './sign-in/routes.ts'
 import { SUPPORT_ROUTES } from './support/routes.ts'
 
@@ -17,5 +18,6 @@ export const ROUTES = {
   ...LOG_ROUTES,
   ...INSTALL_ROUTES,
   ...EXPORT_ROUTES,
+  ...REPLAY_ROUTES,
   ...SUPPORT_ROUTES,
 } as const

@@ -62,6 +62,7 @@ const LIMITS_IN_FORCE = {
   answerMemoryDays: 31,
   unavailableRetryS: 2,
   eventLogKeepMs: 7 * DAY_MS,
+  replayKeepMs: 7 * DAY_MS,
   deadLetterKeepMs: 30 * DAY_MS,
   visitMissingMs: HOUR_MS,
   clockSkewMs: 5 * MINUTE_MS,
@@ -199,6 +200,11 @@ export const SIGN_IN_RULES = {
   sign_in_mails: { limit: 5, windowS: HOUR_S, per: 'e-mail address and client address' },
   /** Beyond it no mail is sent, and the answer stays the same. */
   sign_in_mails_in_all: { limit: 30, windowS: HOUR_S, per: 'e-mail address' },
+} as const satisfies Record<string, { limit: number; windowS: number; per: string }>
+
+/** Another window of our own: each reads all installs of its period. */
+export const REPLAY_RULES = {
+  decision_replays: { limit: 10, windowS: HOUR_S, per: 'organisation' },
 } as const satisfies Record<string, { limit: number; windowS: number; per: string }>
 
 /** The reconstruction windows that the dashboard offers; by kubectl any of the range may be set. */

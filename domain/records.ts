@@ -1,6 +1,7 @@
 /** The entries of the event log: what each topic carries. One request is one record. */
 
 import type { LogEnds } from './collection/facts-lag.ts'
+import type { ReplayPolicy } from './collection/replay-decision.ts'
 import type { Visit } from './collection/visit-fields.ts'
 import type { BodyForm, DeliveryStatus, Install, InstallOutcome, SessionMode, VisitId, WebsiteId } from './model.ts'
 import type { ProviderId } from './providers/index.ts'
@@ -17,6 +18,7 @@ export const RECORD_TOPICS = [
   'requests',
   'deliveries',
   'activity',
+  'replays',
 ] as const
 export type RecordTopic = (typeof RECORD_TOPICS)[number]
 
@@ -188,6 +190,21 @@ export interface ActivityRecord {
   readonly logRetentionDays: number
 }
 
+/** Somebody wants to know what another policy would have decided about a website's installs. */
+export interface ReplayRecord {
+  readonly v: 1
+  readonly kind: 'replay'
+  readonly id: string
+  readonly organization: string
+  readonly website: WebsiteId
+  readonly askedAtMs: number
+  readonly policy: ReplayPolicy
+  /** Installs received from then on, Unix ms. */
+  readonly sinceMs: number
+  /** Exclusive. */
+  readonly untilMs: number
+}
+
 export type LogRecord =
   | VisitRecord
   | ActivationRecord
@@ -197,6 +214,7 @@ export type LogRecord =
   | RequestRecord
   | DeliveryRecord
   | ActivityRecord
+  | ReplayRecord
 
 /** A delivery that a provider accepted without a verdict yet. */
 export interface Accepted {

@@ -9,6 +9,7 @@ import { startLateRevocations } from '../../delivery/state/late-revocations.ts'
 import { ownCredentials } from '../../delivery/worker/own-credentials.ts'
 import { PROVIDERS } from '../../delivery/providers/index.ts'
 import type { Provider } from '../../delivery/providers/provider.ts'
+import { startReplayJobs } from '../../delivery/rollup/replay-jobs.ts'
 import { startRollup } from '../../delivery/rollup/rollup.ts'
 import { startState, type StateRole } from '../../delivery/state/state.ts'
 import { startWorker, type Worker } from '../../delivery/worker/worker.ts'
@@ -92,6 +93,11 @@ export async function rollupRole({
   await lifecycle.start(
     'rollup',
     async () => startRollup(parts),
+    (role) => role.stop(),
+  )
+  await lifecycle.start(
+    'replays of decisions',
+    async () => startReplayJobs(parts),
     (role) => role.stop(),
   )
 }

@@ -1,7 +1,7 @@
 /** Which windows a request of the dashboard is counted in. Keys carry keyed hashes and digests, never an address. */
 
 import { refuse, type Refusal } from '../../domain/errors.ts'
-import { RATE_RULES, SIGN_IN_RULES } from '../../domain/limits.ts'
+import { RATE_RULES, REPLAY_RULES, SIGN_IN_RULES } from '../../domain/limits.ts'
 import type { Hit, HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { RouteRow } from './route.ts'
@@ -45,6 +45,10 @@ export function invitationHit(organization: string): Hit {
 
 export function logExportHit(organization: string): Hit {
   return dashboardHit('log_exports', organization, RATE_RULES.log_exports)
+}
+
+export function replayHit(organization: string): Hit {
+  return dashboardHit('decision_replays', organization, REPLAY_RULES.decision_replays)
 }
 
 /** The narrower one first: a person has used up theirs long before the organisation. */

@@ -1,6 +1,7 @@
 /** Turns an entry of the event log into rows of the fact tables. */
 
 import { unmatchedReason } from '../../domain/collection/unmatched-reason.ts'
+import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { referencesOf } from '../../domain/logs/references.ts'
 import type { Visit } from '../../domain/collection/visit-fields.ts'
@@ -13,6 +14,7 @@ import type {
   HandoffRecord,
   InstallRecord,
   LogRecord,
+  ReplayRecord,
   RequestLog,
 } from '../../domain/records.ts'
 import type { FactTable, RowOf } from '../../ports/facts/columns.ts'
@@ -52,6 +54,9 @@ export function addFactRows(record: LogRecord, place: EntryPlace, add: AddRow): 
       return
     case 'activity':
       add('activity', activityRow(record, place))
+      return
+    case 'replay':
+      add('decision_replays', replayRow(record, place))
       return
     default:
       throw new Error('record of unknown kind')
@@ -309,6 +314,17 @@ function activityRow(record: ActivityRecord, place: EntryPlace): RowOf<'activity
     retention_days: record.logRetentionDays,
     ...trace(place),
     row_version: firstWins(record.atMs, place.offset),
+  }
+}
+
+function replayRow(record: ReplayRecord, place: EntryPlace): RowOf<'decision_replays'> {
+  const { website, id, organization, askedAtMs, policy, sinceMs, untilMs } = record
+  return {
+    ...{ website, id, organization, asked_at: askedAtMs, policy: policy.policy },
+    ...{ window_ms: policy.windowMs, is_tokens_only: policy.isTokensOnly, since: sinceMs, until: untilMs },
+    retention_days: LIMITS.replayKeepMs / DAY_MS,
+    ...trace(place),
+    row_version: firstWins(askedAtMs, place.offset),
   }
 }
 

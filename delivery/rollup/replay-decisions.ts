@@ -4,7 +4,9 @@ import {
   replayDecision,
   type CarriedMatches,
   type DecidedInstall,
+  type ReplayChange,
   type ReplayPolicy,
+  type ReplayResult,
 } from '../../domain/collection/replay-decision.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { CandidateVerdict, EventType, Resolution, SelectionPolicy, VisitId } from '../../domain/model.ts'
@@ -21,37 +23,6 @@ export interface ReplayRequest {
   readonly untilMs: number
 }
 
-/** An install that would have another visit, or none, or one for the first time. */
-interface ReplayChange {
-  readonly eventId: string
-  readonly receivedAtMs: number
-  readonly visitId: VisitId | null
-  readonly selectionPolicy: SelectionPolicy
-  readonly source: string | null
-  readonly replayedVisitId: VisitId | null
-  readonly replayedPolicy: SelectionPolicy
-  readonly replayedSource: string | null
-}
-
-interface SourceDifference {
-  /** Of the campaign; empty if the visit names none. */
-  readonly source: string
-  readonly lost: number
-  readonly gained: number
-}
-
-export interface ReplayResult {
-  readonly installs: number
-  readonly matched: number
-  readonly replayedMatched: number
-  /** Counted only, or pending still. */
-  readonly notDecided: number
-  readonly changed: number
-  readonly sources: readonly SourceDifference[]
-  /** The oldest 10,000 of them. */
-  readonly changes: readonly ReplayChange[]
-}
-
 interface ReplayProgress {
   readonly installs: number
   /** Everything received before this moment is decided, Unix ms. */
@@ -63,7 +34,7 @@ interface ReplayOptions {
   /** Installs of a page; 5,000 unless set. */
   readonly pageSize?: number
   /** After each page but the last. */
-  readonly onProgress?: (progress: ReplayProgress) => void
+  readonly onProgress?: (progress: ReplayProgress) => void | Promise<void>
 }
 
 const PAGE = 5_000
@@ -78,7 +49,7 @@ export async function replayDecisions(
   request: ReplayRequest,
   { signal, pageSize = PAGE, onProgress }: ReplayOptions = {},
 ): Promise<ReplayResult> {
-  const tally = new Tally()
+  const tally = new ReplayTally()
   const carried: CarriedMatches = new Map()
   // Later events of an installation follow a match for as long as its receipt holds.
   const { website, untilMs } = request
@@ -97,7 +68,7 @@ export async function replayDecisions(
     tally.count(pairs)
     tally.addChanges(await changesAmong(facts, website, pairs))
     after = { after_ms: last.received_at_ms, after_id: last.event_id }
-    if (rows.length === pageSize) onProgress?.({ installs: tally.installs, reachedMs: last.received_at_ms })
+    if (rows.length === pageSize) await onProgress?.({ installs: tally.installs, reachedMs: last.received_at_ms })
   }
 }
 
@@ -141,7 +112,7 @@ async function changesAmong(
   }))
 }
 
-class Tally {
+class ReplayTally {
   installs = 0
   #matched = 0
   #replayedMatched = 0

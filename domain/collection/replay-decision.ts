@@ -27,6 +27,37 @@ export interface DecidedInstall {
   readonly verdicts: readonly CandidateVerdict[]
 }
 
+/** An install that would have another visit, or none, or one for the first time. */
+export interface ReplayChange {
+  readonly eventId: string
+  readonly receivedAtMs: number
+  readonly visitId: VisitId | null
+  readonly selectionPolicy: SelectionPolicy
+  readonly source: string | null
+  readonly replayedVisitId: VisitId | null
+  readonly replayedPolicy: SelectionPolicy
+  readonly replayedSource: string | null
+}
+
+interface SourceDifference {
+  /** Of the campaign; empty if the visit names none. */
+  readonly source: string
+  readonly lost: number
+  readonly gained: number
+}
+
+export interface ReplayResult {
+  readonly installs: number
+  readonly matched: number
+  readonly replayedMatched: number
+  /** Counted only, or pending still. */
+  readonly notDecided: number
+  readonly changed: number
+  readonly sources: readonly SourceDifference[]
+  /** The oldest 10,000 of them. */
+  readonly changes: readonly ReplayChange[]
+}
+
 interface CountedVisit {
   readonly visitId: VisitId
   readonly issuedAtMs: number

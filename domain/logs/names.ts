@@ -54,5 +54,7 @@ function subjectsOf(record: LogRecord): readonly (string | null)[] {
       return idsInBody(record.request)
     case 'activity':
       return `${record.subject} ${record.message}`.match(WORDS) ?? []
+    case 'replay':
+      return []
   }
 }

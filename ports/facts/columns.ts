@@ -181,6 +181,35 @@ export const TABLE_COLUMNS = {
     },
     partitionedBy: null,
   },
+  decision_replays: {
+    columns: {
+      website: 'text',
+      id: 'text',
+      organization: 'text',
+      asked_at: 'time',
+      policy: 'text',
+      window_ms: 'uint64',
+      is_tokens_only: 'flag',
+      since: 'time',
+      until: 'time',
+      ...KEPT,
+    },
+    partitionedBy: null,
+  },
+  decision_replay_results: {
+    columns: {
+      website: 'text',
+      id: 'text',
+      made_at: 'time',
+      state: 'text',
+      installs: 'uint64',
+      reached: 'time',
+      result: 'text',
+      retention_days: 'uint16',
+      row_version: 'uint64',
+    },
+    partitionedBy: null,
+  },
   poison_records: {
     columns: {
       log_topic: 'text',
@@ -234,6 +263,16 @@ export const TABLE_COLUMNS = {
 export type FactTable = keyof typeof TABLE_COLUMNS
 /** In the order in which a batch is inserted. */
 export const FACT_TABLES = Object.keys(TABLE_COLUMNS) as readonly FactTable[]
+
+/** Made from facts or asked about them, and what was erased: no facts themselves. */
+export const DERIVED_TABLES = [
+  'website_hours',
+  'hour_marks',
+  'decision_replays',
+  'decision_replay_results',
+  'erasures',
+] as const
+export type DerivedTable = (typeof DERIVED_TABLES)[number]
 
 type ColumnsOf<T extends FactTable> = (typeof TABLE_COLUMNS)[T]['columns']
 /** A row of this table as it is inserted. */

@@ -5,7 +5,7 @@
  * left out of the text, so that the others can use the order of the table.
  */
 
-import { FACT_TABLES, type FactTable } from './columns.ts'
+import { DERIVED_TABLES, FACT_TABLES } from './columns.ts'
 import { ERASURE_QUERIES } from './erasure/queries.ts'
 import { ROLLUP_QUERIES } from './pages/figures.ts'
 import { PAGE_QUERIES } from './pages/pages.ts'
@@ -132,9 +132,7 @@ const REPORTED_FILTERS = INSTALL_FILTERS.filter((name) => name !== 'resolution')
 /** Keys read for a page: a key that was inserted twice and is not merged yet occurs more than once. */
 const candidateLimit = (): string => `LIMIT least({limit:UInt32}, ${MAX_PAGE}) * ${MAX_REPEATS}`
 
-/** Figures, their marks and what was erased are no facts. */
-const NO_FACTS: readonly FactTable[] = ['website_hours', 'hour_marks', 'erasures']
-const COUNTED = FACT_TABLES.filter((table) => !NO_FACTS.includes(table))
+const COUNTED = FACT_TABLES.filter((table) => !DERIVED_TABLES.some((derived) => derived === table))
 
 export const QUERIES = {
   ...PAGE_QUERIES,

@@ -1,6 +1,6 @@
 /** What queries read, and the rows they return: times are Unix ms, JSON columns are text, absent text is empty. */
 
-import { selectFrom, type FactTable, type RowsOf } from './columns.ts'
+import { selectFrom, type DerivedTable, type FactTable, type RowsOf } from './columns.ts'
 
 export type QueryParameters = Readonly<Record<string, string | number | readonly string[] | readonly number[]>>
 
@@ -188,4 +188,4 @@ export interface TrafficRow {
 }
 
 /** Rows that a reader sees in each table; one per natural key, except for poison records. */
-export type CountsRow = { readonly [T in Exclude<FactTable, 'website_hours' | 'hour_marks'>]: number }
+export type CountsRow = { readonly [T in Exclude<FactTable, DerivedTable>]: number }

@@ -1,6 +1,7 @@
 /** `whence replay-decisions`: what another policy would have decided about the installs of a period. */
 
-import { replayDecisions, type ReplayRequest, type ReplayResult } from '../../../delivery/rollup/replay-decisions.ts'
+import { replayDecisions, type ReplayRequest } from '../../../delivery/rollup/replay-decisions.ts'
+import type { ReplayResult } from '../../../domain/collection/replay-decision.ts'
 import { DAY_MS } from '../../../domain/durations.ts'
 import { LIMITS } from '../../../domain/limits.ts'
 import { VISIT_POLICIES, type VisitPolicy } from '../../../domain/model.ts'

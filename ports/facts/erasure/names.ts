@@ -34,6 +34,8 @@ const NAMED_IN: Readonly<Partial<Record<FactTable, { readonly ids?: readonly str
   deliveries: { ids: ['event_id'] },
   attempts: { ids: ['event_id'] },
   activity: { text: "concat(subject, ' ', message)" },
+  // The role then makes the result anew.
+  decision_replay_results: { text: 'result' },
 }
 
 /** Tables in which something can be named, in the order in which they are erased. */

@@ -7,6 +7,13 @@ import { ACTIVITY_QUERIES } from './activity.ts'
 import { FIGURE_QUERIES } from './figures.ts'
 import { INSTALL_QUERIES } from './installs.ts'
 import { LOG_QUERIES } from './logs.ts'
+import { REPLAY_PAGE_QUERIES } from './replay.ts'
 
-export const PAGE_QUERIES = { ...FIGURE_QUERIES, ...LOG_QUERIES, ...ACTIVITY_QUERIES, ...INSTALL_QUERIES } as const
+export const PAGE_QUERIES = {
+  ...FIGURE_QUERIES,
+  ...LOG_QUERIES,
+  ...ACTIVITY_QUERIES,
+  ...INSTALL_QUERIES,
+  ...REPLAY_PAGE_QUERIES,
+} as const
 export type PageQueryName = keyof typeof PAGE_QUERIES

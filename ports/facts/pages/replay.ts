@@ -1,7 +1,7 @@
-/** Installs of a website in the order in which they were received, to decide them again. */
+/** Installs of a website in the order in which they were received, to decide them again; who asked, and what came out. */
 
 import { selectFrom, type RowsOf } from '../columns.ts'
-import { at, installs, MAX_PAGE, once, pageLimit, report, withinPeriod } from '../query-parts.ts'
+import { at, installs, MAX_PAGE, newestFirst, once, pageLimit, pageOf, report, withinPeriod } from '../query-parts.ts'
 
 const DECIDED_INSTALL = selectFrom('installs', [
   'event_id',
@@ -38,7 +38,61 @@ interface SourceRow {
   readonly source: string
 }
 
+const ASKED = selectFrom('decision_replays', [
+  'website',
+  'id',
+  'asked_at',
+  'policy',
+  'window_ms',
+  'is_tokens_only',
+  'since',
+  'until',
+])
+export type AskedReplayRow = RowsOf<typeof ASKED>
+
+/** `waiting` until the role `rollup` has begun. */
+type ReplayState = 'waiting' | 'running' | 'done' | 'failed'
+
+/** The moments of the progress are null while it waits. */
+export interface ReplayLineRow extends AskedReplayRow {
+  readonly state: ReplayState
+  readonly installs: number
+  readonly reached_ms: number | null
+  /** JSON of a `ReplayResult`; empty unless it is done. Not in lists. */
+  readonly result: string
+}
+
+/** With how far each is; `result` is an expression. */
+function withProgress(asked: string, result: string): string {
+  return `SELECT ${ASKED.sql}, if(later.state = '', 'waiting', later.state) AS state, later.installs AS installs,
+    if(later.state = '', NULL, toUnixTimestamp64Milli(later.reached)) AS reached_ms, ${result} AS result
+    FROM (${asked}) AS asked
+    LEFT ANY JOIN (SELECT website, id, state, installs, reached, result FROM ${once('decision_replay_results')}) AS later
+      ON asked.website = later.website AND asked.id = later.id`
+}
+
+type ReplayScope = { readonly websites: readonly string[]; readonly organization: string }
+const SCOPE = 'website IN {websites:Array(String)} AND organization = {organization:String}'
+
+export const REPLAY_PAGE_QUERIES = {
+  /** What an organisation asked, newest first. */
+  replayLines: pageOf<ReplayScope & { readonly limit: number }, ReplayLineRow>(
+    `${withProgress(`SELECT * FROM ${once('decision_replays')} PREWHERE ${SCOPE}`, "''")}
+    ${newestFirst('asked_at', 'id')} ${pageLimit()}`,
+  ),
+
+  /** One of them, with its result. */
+  replayById: pageOf<ReplayScope & { readonly id: string }, ReplayLineRow>(
+    withProgress(`SELECT * FROM ${once('decision_replays')} PREWHERE ${SCOPE} AND id = {id:String}`, 'later.result'),
+  ),
+} as const
+
 export const REPLAY_QUERIES = {
+  /** Asked and not finished, the oldest first. */
+  openReplays: report<{ readonly limit: number }, AskedReplayRow>(`SELECT ${ASKED.sql} FROM ${once('decision_replays')}
+    WHERE (website, id) NOT IN (SELECT website, id FROM ${once('decision_replay_results')} WHERE state IN ('done', 'failed'))
+    ORDER BY asked_at, id ${pageLimit()}`),
+
   /** A page of installs, the oldest first. Their keys are found from few columns, and read whole only then. */
   installsInOrder: report<InOrder, DecidedInstallRow>(`SELECT ${DECIDED_INSTALL.sql}
     FROM ${installs(`(website, event_id) IN (SELECT website, event_id FROM installs WHERE ${BOUNDS} ${OLDEST_FIRST}

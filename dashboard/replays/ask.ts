@@ -1,0 +1,56 @@
+/** Puts the wish for a replay on the event log, where the role `rollup` finds it. */
+
+import { DAY_MS } from '../../domain/durations.ts'
+import { refuse } from '../../domain/errors.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import type { VisitPolicy } from '../../domain/model.ts'
+import { encodeRecord, recordKey, type ReplayRecord } from '../../domain/records.ts'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
+import { answer, scopeOf, textField, type Call, type Handler } from '../http/call.ts'
+import { refuseByRate, replayHit } from '../http/limits.ts'
+import type { ReadScope } from '../reads/scope.ts'
+import type { Directory } from '../resources/directory.ts'
+
+export interface AskParts {
+  readonly scope: ReadScope
+  readonly directory: Directory
+  readonly hotState: Pick<HotState, 'countHits'>
+  readonly eventLog: Pick<EventLog, 'append'>
+  readonly randomness: Randomness
+}
+
+/** Rejects like `EventLog.append`: an answer means that the wish cannot be lost. */
+export function askReplay({ directory, hotState, eventLog, randomness }: AskParts): Handler {
+  return async (call) => {
+    const { organization } = scopeOf(call)
+    const website = textField(call, 'website')
+    if (!directory.websites(organization.id).some(({ id }) => id === website)) return refuse('not_found')
+    const record = replayRecord(call, timeOrderedId(randomness, call.nowMs))
+    if (record.sinceMs >= record.untilMs) {
+      return refuse('invalid_field', { field: '/since', message: 'must be before until' })
+    }
+    const limited = await refuseByRate([replayHit(organization.id)], hotState)
+    if (limited !== null) return limited
+    await eventLog.append('replays', [{ key: recordKey(website, record.id), value: encodeRecord(record) }])
+    return answer({ id: record.id }, { status: 202 })
+  }
+}
+
+function replayRecord(call: Call, id: string): ReplayRecord {
+  const { body, nowMs } = call
+  const windowDays = body['windowDays'] as number | undefined
+  return {
+    ...{ v: 1, kind: 'replay', id },
+    ...{ organization: scopeOf(call).organization.id, website: textField(call, 'website'), askedAtMs: nowMs },
+    policy: {
+      policy: body['policy'] as VisitPolicy,
+      windowMs: windowDays === undefined ? LIMITS.receiptLifetimeMs : windowDays * DAY_MS,
+      isTokensOnly: body['tokensOnly'] === true,
+    },
+    sinceMs: body['since'] as number,
+    // What is received while it is decided would be counted or not by chance.
+    untilMs: Math.min((body['until'] as number | undefined) ?? nowMs, nowMs),
+  }
+}

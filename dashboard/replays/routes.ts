@@ -1,0 +1,50 @@
+/** Routes of "what if": what another policy would have decided about installs of a period. */
+
+import { DAY_MS } from '../../domain/durations.ts'
+import { LIMITS, REPLAY_RULES } from '../../domain/limits.ts'
+import { VISIT_POLICIES } from '../../domain/model.ts'
+import { objectSchema } from '../../domain/schema/json-schema.ts'
+import type { HandlersOf } from '../http/call.ts'
+import type { RouteRow } from '../http/route.ts'
+import { askReplay, type AskParts } from './ask.ts'
+import { listReplays, showReplay } from './show.ts'
+
+const PATH = '/api/organizations/:organization/replays'
+const WINDOW_DAYS = LIMITS.receiptLifetimeMs / DAY_MS
+const MOMENT = { type: 'integer', minimum: 0 } as const
+
+export const REPLAY_ROUTES = {
+  askReplay: {
+    ...{ method: 'POST', path: PATH, needs: 'Member', rate: 'write' },
+    summary: `Have the installs of a period decided again under another policy; nothing is sent and nothing changes. ${REPLAY_RULES.decision_replays.limit} an hour.`,
+    body: objectSchema(
+      {
+        website: { type: 'string', minLength: 1, maxLength: LIMITS.websiteIdChars },
+        policy: { type: 'string', description: 'Which of several visits counts.', enum: VISIT_POLICIES },
+        windowDays: {
+          ...{ type: 'integer', minimum: 1, maximum: WINDOW_DAYS },
+          description: `Only visits of so many days before the install count; ${WINDOW_DAYS} if absent.`,
+        },
+        tokensOnly: { type: 'boolean', description: 'Only tokens of copied install commands count.' },
+        since: { ...MOMENT, description: 'Installs received from then on, Unix ms.' },
+        until: { ...MOMENT, description: 'Exclusive; now if absent.' },
+      },
+      ['website', 'policy', 'since'],
+    ),
+  },
+  listReplays: {
+    ...{ method: 'GET', path: PATH, needs: 'Viewer', rate: 'read' },
+    summary: 'What was asked within the last seven days, newest first, and how far each is.',
+  },
+  showReplay: {
+    ...{ method: 'GET', path: `${PATH}/:replay`, needs: 'Viewer', rate: 'read' },
+    summary: `One of them with what each source would lose or gain, and ${LIMITS.logsPerPage} of the installs that would change.`,
+    query: {
+      from: { ...MOMENT, maximum: 10_000, description: 'How many of the changed installs to leave out first.' },
+    },
+  },
+} as const satisfies Record<string, RouteRow>
+
+export function replayHandlers(parts: AskParts): HandlersOf<typeof REPLAY_ROUTES> {
+  return { askReplay: askReplay(parts), listReplays: listReplays(parts), showReplay: showReplay(parts) }
+}

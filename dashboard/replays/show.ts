@@ -1,0 +1,47 @@
+/** What was asked of other policies, how far each replay is, and what came out. */
+
+import { readJsonColumn } from '../../common/json-column.ts'
+import type { ReplayResult } from '../../domain/collection/replay-decision.ts'
+import { DAY_MS } from '../../domain/durations.ts'
+import { refuse } from '../../domain/errors.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import type { ReplayLineRow } from '../../ports/facts/pages/replay.ts'
+import { answer, type Handler } from '../http/call.ts'
+import type { ReadScope } from '../reads/scope.ts'
+
+const MOST_LINES = 100
+
+interface ShowParts {
+  readonly scope: ReadScope
+}
+
+export function listReplays({ scope }: ShowParts): Handler {
+  return scope(async (reads) => {
+    const rows = await reads.run('replayLines', { limit: MOST_LINES })
+    return answer({ replays: rows.map(replayLine) })
+  })
+}
+
+export function showReplay({ scope }: ShowParts): Handler {
+  return scope(async (reads, call) => {
+    const [row] = await reads.run('replayById', { id: call.params['replay'] ?? '' })
+    if (row === undefined) return refuse('not_found')
+    const result = readJsonColumn<ReplayResult>(row.result)
+    if (result === null) return answer({ ...replayLine(row), result: null })
+    const from = (call.queryValues['from'] as number | undefined) ?? 0
+    const changes = result.changes.slice(from, from + LIMITS.logsPerPage)
+    return answer({ ...replayLine(row), result: { ...result, changes } })
+  })
+}
+
+/** `progress` is the part of the period that is decided again, from 0 to 1. */
+function replayLine(row: ReplayLineRow): object {
+  const { since_ms: since, until_ms: until, reached_ms: reached } = row
+  const part = reached === null ? 0 : (reached - since) / (until - since)
+  return {
+    ...{ id: row.id, website: row.website, askedAt: row.asked_at_ms, since, until },
+    ...{ policy: row.policy, windowDays: row.window_ms / DAY_MS, tokensOnly: row.is_tokens_only },
+    ...{ state: row.state, installs: row.installs },
+    progress: row.state === 'done' ? 1 : Math.min(Math.max(part, 0), 1),
+  }
+}

@@ -1,0 +1,191 @@
+/** "What if": asked in the dashboard, decided by the role `rollup`, read in pages; each organisation its own. */
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { expect } from 'chai'
+
+import { createErasures, erasedName } from '../../delivery/facts-writer/erasures.ts'
+import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
+import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
+import { runReplays, startReplayJobs } from '../../delivery/rollup/replay-jobs.ts'
+import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
+import { REPLAY_RULES } from '../../domain/limits.ts'
+import { until } from '../../fixtures/until.ts'
+import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
+import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
+import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
+import { eraseNamed } from '../../ports/facts/erasure/erase.ts'
+import { FactsUnavailable, type Facts } from '../../ports/facts/facts.ts'
+import { migrate } from '../../ports/facts/migrate.ts'
+import { installRecord, rowsOf, unique, visitRecord } from '../contract/fact-samples.ts'
+import { organizationOf, startStage, type Stage, type Told } from './support/stage.ts'
+
+const NOW_MS = Date.now()
+const START_MS = 120_000
+const AT_MS = NOW_MS - 2 * DAY_MS
+const PATH = '/api/organizations/acme/replays'
+const INSTALLS = 3
+const SILENT = { warn: () => undefined, error: () => undefined }
+const WANTED = { website: 'acme-site', policy: 'first_visit', since: NOW_MS - 7 * DAY_MS }
+
+const websiteOf = (id: string, organization: string): string =>
+  `---\napiVersion: whence.dev/v1alpha1\nkind: Website\nmetadata: { name: ${id} }\n` +
+  `spec: { organizationRef: { name: ${organization} }, primaryOrigin: 'https://${id}.example', providers: [ga4] }\n`
+
+describe('replays of decisions', function () {
+  this.timeout(START_MS)
+  let folder: string
+  let connection: FactsConnection
+  let facts: Facts
+  let stage: Stage
+  let member: string
+  let offset = 0
+  const deps = () => ({ facts, logger: SILENT, nowMs: Date.now })
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'whence-replays-'))
+    connection = await openChdb(folder)
+    await migrate(connection)
+    facts = clickhouseFacts(connection, { nowMs: Date.now })
+    const first = { visitId: 'aa'.repeat(16), issuedAtMs: AT_MS - 2 * HOUR_MS }
+    const latest = { visitId: 'bb'.repeat(16), issuedAtMs: AT_MS - HOUR_MS }
+    const website = 'acme-site'
+    const verdicts = [first, latest].map((visit) => ({ ...visit, verdict: 'active' as const }))
+    const installs = Array.from({ length: INSTALLS }, () =>
+      installRecord({
+        ...{ website, eventId: unique('event'), installationId: unique('installation'), receivedAtMs: AT_MS },
+        ...{ resolution: 'matched', selectionPolicy: 'latest_visit', verdicts },
+        ...{ visitId: latest.visitId, visitIssuedAtMs: latest.issuedAtMs },
+      }),
+    )
+    const visits = [
+      visitRecord({ website, ...first, utm: { source: 'blog' } }),
+      visitRecord({ website, ...latest, utm: { source: 'search' } }),
+    ]
+    for (const [table, rows] of rowsOf([...visits, ...installs])) await facts.insert(table, rows)
+  })
+  beforeEach(async () => {
+    const members = { 'member@acme.dev': 'Member', 'viewer@acme.dev': 'Viewer' } as const
+    const manifests = [
+      organizationOf('acme', { members }) + websiteOf('acme-site', 'acme'),
+      organizationOf('other', { members: { 'bert@other.dev': 'Owner' } }) + websiteOf('other-site', 'other'),
+    ].join('---\n')
+    stage = await startStage({ manifests, facts })
+    member = await stage.signIn('member@acme.dev')
+    offset = 0
+  })
+  afterEach(() => stage?.stop())
+  after(async () => {
+    await facts?.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const ask = (body: object, cookies = member): Promise<Told> => stage.ask('POST', PATH, { cookies, body })
+  const show = async (id: string, more = '', cookies = member): Promise<Told> =>
+    stage.ask('GET', `${PATH}/${id}${more}`, { cookies })
+  /** As the facts-writer does. */
+  const written = async (): Promise<void> => {
+    const entries = await stage.eventLog.read('replays', offset, 100)
+    offset += entries.length
+    const marks = createHourMarks('test', Date.now)
+    const { done } = await writeBatch(facts, { topic: 'replays', partition: 0, entries } as never, {
+      nowMs: Date.now,
+      marks,
+      erasures: createErasures(facts),
+    })
+    expect(done).to.equal(entries.length)
+  }
+  const asked = async (body: object = WANTED): Promise<string> => {
+    const told = await ask(body)
+    expect(told.status, JSON.stringify(told.body)).to.equal(202)
+    await written()
+    return told.body['id']
+  }
+
+  it('wait, are decided by the role, and show what each source would lose or gain', async () => {
+    const id = await asked()
+    expect((await show(id)).body).to.deep.include({ state: 'waiting', progress: 0, result: null, tokensOnly: false })
+    const role = startReplayJobs(deps())
+    try {
+      await until(async () => (await show(id)).body['state'] === 'done')
+    } finally {
+      await role.stop()
+    }
+    const { body } = await show(id)
+    expect(body).to.deep.include({ ...{ website: 'acme-site', policy: 'first_visit', windowDays: 30 }, progress: 1 })
+    expect(body['result']).to.deep.include({ installs: INSTALLS, changed: INSTALLS, matched: INSTALLS })
+    expect(body['result'].sources).to.deep.equal([
+      { source: 'search', lost: INSTALLS, gained: 0 },
+      { source: 'blog', lost: 0, gained: INSTALLS },
+    ])
+    expect(body['result'].changes).to.have.lengthOf(INSTALLS)
+    expect((await show(id, '?from=2')).body['result'].changes).to.have.lengthOf(INSTALLS - 2)
+    const { replays } = (await stage.ask('GET', PATH, { cookies: member })).body
+    expect(replays[0]).to.deep.include({ id, state: 'done', installs: INSTALLS })
+    expect(replays[0]).not.to.have.property('result')
+  })
+
+  it('come to no change under the policy in force, and leave the facts as they were', async () => {
+    const before = await facts.run('counts', {})
+    const id = await asked({ ...WANTED, policy: 'latest_visit' })
+    await runReplays(deps())
+    expect((await show(id)).body['result']).to.deep.include({ changed: 0, sources: [], changes: [] })
+    expect(await facts.run('counts', {})).to.deep.equal(before)
+  })
+
+  it('begin anew after a kill, and wait while the facts are away', async () => {
+    const id = await asked()
+    const away = {
+      insert: facts.insert.bind(facts),
+      run: (async (query: string, ...rest: never[]) => {
+        if (query === 'sourcesOfVisits') throw new FactsUnavailable('away')
+        return (facts.run as (...all: unknown[]) => Promise<unknown>)(query, ...rest)
+      }) as Facts['run'],
+    }
+    const error = await runReplays({ ...deps(), facts: away }).catch((why: unknown) => why)
+    expect(error).to.be.instanceOf(FactsUnavailable)
+    expect((await show(id)).body).to.include({ state: 'running', result: null })
+    await runReplays(deps())
+    expect((await show(id)).body['result']).to.include({ changed: INSTALLS })
+  })
+
+  it('are made anew without what was erased', async () => {
+    const id = await asked()
+    await runReplays(deps())
+    const [{ eventId }] = (await show(id)).body['result'].changes
+    await eraseNamed(connection, [erasedName('acme-site', eventId)])
+    expect((await show(id)).body)
+      .to.include({ result: null })
+      .and.not.to.include({ state: 'done' })
+    await runReplays(deps())
+    const { changes } = (await show(id)).body['result']
+    expect(changes.map((change: { eventId: string }) => change.eventId)).to.have.lengthOf(INSTALLS - 1)
+    expect(JSON.stringify(changes)).to.not.include(`"${eventId}"`)
+  })
+
+  it('are asked by members, of websites of their own, for a period that has a length', async () => {
+    const viewer = await stage.signIn('viewer@acme.dev')
+    expect((await ask(WANTED, viewer)).status).to.equal(403)
+    expect((await ask({ ...WANTED, website: 'other-site' })).status).to.equal(404)
+    expect((await ask({ ...WANTED, since: NOW_MS + DAY_MS })).body).to.include({ error: 'invalid_field' })
+    for (const wrong of [{ policy: 'best' }, { windowDays: 31 }, { windowDays: 0 }, { since: -1 }]) {
+      expect((await ask({ ...WANTED, ...wrong })).status, JSON.stringify(wrong)).to.equal(400)
+    }
+    const id = await asked()
+    expect((await show(id, '', viewer)).status).to.equal(200)
+    const stranger = await stage.signIn('bert@other.dev')
+    expect((await show(id, '', stranger)).status).to.equal(404)
+    const own = `/api/organizations/other/replays`
+    expect((await stage.ask('GET', own, { cookies: stranger })).body).to.deep.equal({ replays: [] })
+    expect((await stage.ask('GET', `${own}/${id}`, { cookies: stranger })).status).to.equal(404)
+  })
+
+  it(`are asked ${REPLAY_RULES.decision_replays.limit} times an hour by an organisation`, async () => {
+    const answers: number[] = []
+    for (let turn = 0; turn <= REPLAY_RULES.decision_replays.limit; turn++) answers.push((await ask(WANTED)).status)
+    expect(answers.filter((status) => status === 202)).to.have.lengthOf(REPLAY_RULES.decision_replays.limit)
+    expect(answers.at(-1)).to.equal(429)
+  })
+})
