@@ -3,6 +3,7 @@
 import type { ClaimRules } from '../domain/people/oidc-claims.ts'
 import { KEY_IDS } from '../domain/receipt.ts'
 import type { EventLog } from '../ports/event-log/event-log.ts'
+import { billingHandlers, type BILLING_ROUTES, type BillingParts } from './billing/routes.ts'
 import { configurationHandlers } from './configuration/routes.ts'
 import type { SignUpParts } from './configuration/sign-up.ts'
 import type { WriteParts } from './configuration/write.ts'
@@ -36,10 +37,17 @@ import { supportHandlers } from './support/routes.ts'
 
 type Shared = Omit<ServeParts, 'routes' | 'sessions' | 'onLimit'> &
   Omit<SignInParts, 'sessions' | 'hash' | 'rules' | 'personId'> &
-  Omit<InvitationParts, 'hash' | 'onRemoved' | 'changeHash' | 'noteActivity'> &
+  Omit<InvitationParts, 'hash' | 'onRemoved' | 'changeHash' | 'noteActivity' | 'hasBilling'> &
   Omit<WriteParts, 'changeHash' | 'noteActivity'> &
   Omit<SignUpParts, 'memberHash' | 'changeHash'> &
   ReadParts
+
+/** What billing needs beside the parts of all areas. */
+export type DashboardBilling = Pick<BillingParts, 'payments' | 'plans' | 'offers' | 'pageHosts' | 'webhookSecrets'>
+
+/** An installation without billing has no trace of it. */
+type Handlers = HandlersOf<Omit<typeof ROUTES, keyof typeof BILLING_ROUTES>> &
+  Partial<HandlersOf<typeof BILLING_ROUTES>>
 
 interface DashboardParts extends Shared {
   readonly claimRules: ClaimRules
@@ -51,6 +59,8 @@ interface DashboardParts extends Shared {
   readonly version: string
   /** Whether somebody gets support requests. */
   readonly hasSupport: boolean
+  /** Null: nobody pays. */
+  readonly billing: DashboardBilling | null
   /** Keyed hashes, one key for each use. */
   readonly keys: ReferenceKeys & {
     readonly cursorMac: (text: string) => string
@@ -97,12 +107,14 @@ export function createDashboard(parts: DashboardParts): Serve {
     stillAllowed: createStillAllowed({ ...parts, sessions }),
     noteActivity,
   }
-  const handlers: HandlersOf<typeof ROUTES> = {
+  const { billing } = parts
+  const handlers: Handlers = {
     ...signInHandlers({
       ...{ ...parts, ...parts.keys, sessions, hash: parts.keys.signInHash, rules: parts.claimRules },
     }),
     ...peopleHandlers({
       ...{ ...parts, hash: parts.keys.memberHash, onRemoved: parts.pins.forget, changeHash, noteActivity },
+      hasBilling: billing !== null,
     }),
     ...configurationHandlers({ ...parts, ...parts.keys, noteActivity }),
     ...figureHandlers({ scope, keyIds: KEY_IDS.filter(parts.keys.hasKey) }),
@@ -115,6 +127,7 @@ export function createDashboard(parts: DashboardParts): Serve {
       hash: parts.keys.signInHash,
       outbox: parts.hasSupport ? parts.outbox : null,
     }),
+    ...(billing === null ? {} : billingHandlers({ ...parts, ...billing })),
   }
   const rows: Readonly<Record<string, RouteRow>> = ROUTES
   const routes = Object.entries(handlers).map(([name, handle]) => ({ row: rows[name] as RouteRow, handle }))

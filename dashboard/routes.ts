@@ -1,5 +1,6 @@
 /** THE table of the dashboard's routes, from the tables of its areas. Tests and OpenAPI walk it. */
 
+import { BILLING_ROUTES } from './billing/routes.ts'
 import { CONFIGURATION_ROUTES } from './configuration/routes.ts'
 import { EXPORT_ROUTES } from './exports/routes.ts'
 import { FIGURE_ROUTES } from './figures/routes.ts'
@@ -20,4 +21,5 @@ export const ROUTES = {
   ...EXPORT_ROUTES,
   ...REPLAY_ROUTES,
   ...SUPPORT_ROUTES,
+  ...BILLING_ROUTES,
 } as const

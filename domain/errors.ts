@@ -20,6 +20,11 @@ export const ERRORS = {
     when: 'A field is missing, of the wrong type or out of range; `field` is its JSON pointer.',
     chosenBy: 'decisions',
   },
+  invalid_signature: {
+    status: 400,
+    when: "The payment provider's event is not signed with our secret, or more than 5 minutes from now.",
+    chosenBy: 'project',
+  },
   invalid_request: {
     status: 400,
     when: 'The HTTP message itself is ambiguous: a duplicate Host or Content-Type header, or a target that names another host.',
@@ -87,6 +92,17 @@ export const ERRORS = {
     chosenBy: 'project',
   },
   already_member: { status: 409, when: 'The organisation has a member of this address or group.', chosenBy: 'project' },
+  already_subscribed: {
+    status: 409,
+    when: 'The organisation pays for a plan already: the portal changes it.',
+    chosenBy: 'project',
+  },
+  not_subscribed: { status: 409, when: 'The organisation has never begun to pay for a plan.', chosenBy: 'project' },
+  foreign_customer: {
+    status: 409,
+    when: "The payment provider's customer in `spec.billing` was made for another organisation, or is gone.",
+    chosenBy: 'project',
+  },
   last_owner: { status: 409, when: 'The organisation would be left without an Owner.', chosenBy: 'project' },
   person_limit: {
     status: 409,

@@ -75,6 +75,7 @@ const LIMITS_IN_FORCE = {
   installationsPerVisit: { min: 1, max: 1_000_000, fallback: 10 },
   activityEntries: { max: 200, fallback: 50 },
   supportMessageChars: 4_000,
+  paymentWebhookAgeMs: 5 * MINUTE_MS,
   supportDiagnosticsBytes: 16 * KIB,
 } as const
 
@@ -82,7 +83,6 @@ const LIMITS_IN_FORCE = {
 const LIMITS_NOT_BUILT = {
   logStreamBacklogRecords: 1_000_000,
   logStreamBacklogDays: 7,
-  paymentWebhookAgeMs: 5 * MINUTE_MS,
 } as const
 
 /** Our own tuning, on which nobody outside relies: it is published nowhere and may change at any time. */
@@ -105,6 +105,8 @@ const TUNING = {
   appendDeadlineMs: SECOND_MS,
   /** Time for a slow one before the answer is `503`. */
   appendPatienceMs: 3.5 * SECOND_MS,
+  /** An event of the payment provider. */
+  paymentEventBytes: 256 * KIB,
   /** Refusals for rate that one process logs one by one, a second. */
   loggedRefusalsPerS: 1_000,
 } as const
@@ -175,11 +177,11 @@ const RATES_IN_FORCE = {
   log_exports: { limit: 10, windowS: HOUR_S, per: 'organisation' },
   support_per_person: { limit: 5, windowS: DAY_S, per: 'person' },
   support_per_organization: { limit: 20, windowS: DAY_S, per: 'organisation' },
+  billing_sessions: { limit: 10, windowS: HOUR_S, per: 'organisation' },
 } as const satisfies Record<string, { limit: number; windowS: number; per: string }>
 
 /** Of parts that are not built yet. */
 const RATES_NOT_BUILT = {
-  billing_sessions: { limit: 10, windowS: HOUR_S, per: 'organisation' },
   log_stream_tests: { limit: 10, windowS: HOUR_S, per: 'organisation' },
 } as const satisfies Record<string, { limit: number; windowS: number; per: string }>
 

@@ -9,7 +9,9 @@ import type { Registry } from 'prom-client'
 
 import { replayDeadLetters } from '../../delivery/tools/replay.ts'
 import { addressReader } from '../../api/http/client-address.ts'
-import { createDashboard, createLetterPost } from '../../dashboard/dashboard.ts'
+import { startReconciling } from '../../dashboard/billing/reconcile.ts'
+import { stripePayments } from '../../dashboard/billing/stripe.ts'
+import { createDashboard, createLetterPost, type DashboardBilling } from '../../dashboard/dashboard.ts'
 import { createEventStreams, type EventStreams } from '../../dashboard/events/event-streams.ts'
 import type { Serve } from '../../dashboard/http/serve.ts'
 import { createOutbox, type Outbox } from '../../dashboard/mail/outbox.ts'
@@ -144,6 +146,7 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
     outbox: await openOutbox(parts, randomness),
     discovery: await openDiscovery(parts),
     signUp: signUpOf(settings),
+    billing: await openBilling(parts),
     ...{ version: version(), hasSupport: settings.supportMail !== null },
     claimRules: { trustedDomains: settings.oidcTrustDomains, groupsClaim: settings.oidcGroupsClaim },
   })
@@ -209,5 +212,46 @@ function clientSecretOf({ oidcClientSecretFile: file }: Settings): string {
     return readFileSync(file ?? '', 'utf8').trim()
   } catch (error) {
     throw new Error("the identity provider's secret file cannot be read", { cause: error })
+  }
+}
+
+/** Stripe's own pages, on which people pay. */
+const PAGE_HOSTS = ['checkout.stripe.com', 'billing.stripe.com']
+
+/** Null without the settings. Rejects if a file of a secret cannot be read. */
+async function openBilling(parts: DashboardWiring): Promise<DashboardBilling | null> {
+  const { settings, lifecycle } = parts
+  const { stripeSecretFile, stripeWebhookSecretFile, stripePrices, stripeUrl: url } = settings
+  if (stripeSecretFile === null || stripeWebhookSecretFile === null || stripePrices === null) return null
+  const [secretKey = ''] = secretsIn(stripeSecretFile)
+  const billing = {
+    payments: await stripePayments({ secretKey, url }),
+    webhookSecrets: secretsIn(stripeWebhookSecretFile),
+    plans: new Map(stripePrices.map(({ plan, price }) => [price, plan])),
+    // Of several prices of a plan the first stays.
+    offers: new Map(stripePrices.toReversed().map(({ plan, price }) => [plan, price])),
+    pageHosts: [...PAGE_HOSTS, ...(url.startsWith('http:') ? [new URL(url).host] : [])],
+  }
+  await lifecycle.start(
+    'what is paid for',
+    () => startReconciling({ ...parts, ...billing, random: Math.random }),
+    (started) => started.stop(),
+  )
+  return billing
+}
+
+function secretsIn(file: string): readonly string[] {
+  const lines = readLines(file).filter((line) => line !== '')
+  if (lines.length === 0) throw new Error("a file of the payment provider's secrets is empty")
+  return lines
+}
+
+function readLines(file: string): readonly string[] {
+  try {
+    return readFileSync(file, 'utf8')
+      .split('\n')
+      .map((line) => line.trim())
+  } catch (error) {
+    throw new Error("a file of the payment provider's secrets cannot be read", { cause: error })
   }
 }

@@ -14,7 +14,7 @@ type ReadBody = { readonly kind: 'object'; readonly value: JsonObject } | Refusa
 export async function readObject(req: IncomingMessage, schema: JsonSchema): Promise<ReadBody | null> {
   const refused = refuseHead(req)
   if (refused !== null) return refused
-  const bytes = await readBytes(req)
+  const bytes = await readBytes(req, LIMITS.dashboardBodyBytes)
   if (bytes === null) return null
   if (bytes === 'too large') return refuse('body_too_large')
   const parsed = isUtf8(bytes) ? parseStrictJson(bytes.toString('utf8')) : null
@@ -22,6 +22,15 @@ export async function readObject(req: IncomingMessage, schema: JsonSchema): Prom
   const [finding] = checkSchema(schema, parsed)
   if (finding !== undefined) return refuseField(finding.field, finding.message)
   return { kind: 'object', value: parsed }
+}
+
+/** As it came, for a signature. A client that disconnected has sent nothing. */
+export async function readRawBody(
+  req: IncomingMessage,
+): Promise<{ readonly kind: 'raw'; readonly body: Buffer } | Refusal | null> {
+  const body = await readBytes(req, LIMITS.paymentEventBytes)
+  if (body === null) return null
+  return body === 'too large' ? refuse('body_too_large') : { kind: 'raw', body }
 }
 
 function refuseHead({ headers }: IncomingMessage): Refusal | null {
@@ -32,8 +41,7 @@ function refuseHead({ headers }: IncomingMessage): Refusal | null {
 }
 
 /** Never more than the limit; what is longer is not read on. */
-function readBytes(req: IncomingMessage): Promise<Buffer | 'too large' | null> {
-  const most = LIMITS.dashboardBodyBytes
+function readBytes(req: IncomingMessage, most: number): Promise<Buffer | 'too large' | null> {
   if (Number(req.headers['content-length'] ?? 0) > most) return Promise.resolve('too large')
   return new Promise((resolve) => {
     const chunks: Buffer[] = []

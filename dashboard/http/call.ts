@@ -22,6 +22,8 @@ export interface Call {
   readonly queryValues: JsonObject
   /** Fits the schema of the route; empty if it takes none. */
   readonly body: JsonObject
+  /** Of a signed route: the body as it came, and its signature. */
+  readonly raw: { readonly body: Buffer; readonly signature: string } | null
   /** Keyed hash under the key of the day. */
   readonly addressHash: string
   /** Version in the header If-Match, without quotes; null if there is none. */

@@ -23,6 +23,8 @@ export function hitsOf({ rate }: RouteRow, { session, addressHash }: Who): reado
         dashboardHit('sign_ins', addressHash, SIGN_IN_RULES.sign_ins),
         dashboardHit('dashboard_writes', addressHash, RATE_RULES.dashboard_writes),
       ]
+    case 'signed':
+      return []
     case 'callback':
       return [dashboardHit('sign_ins', addressHash, SIGN_IN_RULES.sign_ins)]
   }
@@ -33,6 +35,7 @@ export async function refuseByRate(
   hits: readonly Hit[],
   hotState: Pick<HotState, 'countHits'>,
 ): Promise<Refusal | null> {
+  if (hits.length === 0) return null
   const outcome = await hotState.countHits(hits)
   if (outcome.kind === 'counted') return null
   const [rule = ''] = (hits[0]?.key ?? '').split(':', 1)
@@ -41,6 +44,10 @@ export async function refuseByRate(
 
 export function invitationHit(organization: string): Hit {
   return dashboardHit('invitations', organization, RATE_RULES.invitations)
+}
+
+export function billingHit(organization: string): Hit {
+  return dashboardHit('billing_sessions', organization, RATE_RULES.billing_sessions)
 }
 
 export function logExportHit(organization: string): Hit {

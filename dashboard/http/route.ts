@@ -6,8 +6,11 @@ import type { MemberRole } from '../../domain/model.ts'
 /** Null: anyone. `Person`: anyone who is signed in. A role: in the organisation that the path names. */
 type Need = 'Person' | MemberRole | null
 
-/** `callback`: from another website, as the identity provider's; counted and checked by its own handler. */
-type RateClass = 'read' | 'write' | 'sign-in' | 'callback'
+/**
+ * `callback`: from another website, as the identity provider's; counted and checked by its own handler. `signed`: from another
+ * service, which proves itself by a signature over its body; not counted.
+ */
+type RateClass = 'read' | 'write' | 'sign-in' | 'callback' | 'signed'
 
 export interface RouteRow {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -29,7 +32,7 @@ export function isRead({ method }: Pick<RouteRow, 'method'>): boolean {
 
 /** Whether a request to this route must come from the service's own pages. */
 export function isOwnOriginOnly({ rate }: Pick<RouteRow, 'rate'>): boolean {
-  return rate !== 'callback'
+  return rate !== 'callback' && rate !== 'signed'
 }
 
 /** The values of a path's parameters; null if the path is another one. */

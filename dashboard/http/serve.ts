@@ -15,7 +15,7 @@ import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
-import { readObject } from './body.ts'
+import { readObject, readRawBody } from './body.ts'
 import type { Answer, Call, Handler, HandlerOutcome, OrganizationScope, StreamAnswer } from './call.ts'
 import { cookieRules, type CookieRules } from './cookies.ts'
 import { isOwnOrigin } from './own-origin.ts'
@@ -129,7 +129,10 @@ async function note({ request, found, outcome, durationMs }: NotedRefusal, parts
 }
 
 function isStoreAway(error: unknown): boolean {
-  return error instanceof Error && ['RedisUnavailable', 'LogUnavailable', 'FactsUnavailable'].includes(error.name)
+  return (
+    error instanceof Error &&
+    ['RedisUnavailable', 'LogUnavailable', 'FactsUnavailable', 'PaymentsUnavailable'].includes(error.name)
+  )
 }
 
 type RouteMatch =
@@ -165,19 +168,34 @@ async function handleRequest(request: Served, found: RouteMatch, parts: ServingP
   if (limited !== null) return limited
   const scope = findScope(row, { params, session }, parts.directory)
   if (scope !== null && 'code' in scope) return scope
-  const body = row.body === undefined ? EMPTY : await readObject(request.req, row.body)
-  if (body === null || body.kind === 'refused') return body
-  const query = readQuery(request.query, row)
-  if (query.kind === 'refused') return query
+  const contents = await readContents(request, row)
+  if (contents === null || contents.kind === 'refused') return contents
   const call: Call = {
     requestId: request.requestId,
     nowMs: parts.nowMs(),
-    ...{ params, query: request.query, body: body.value, addressHash, session, scope },
-    ...{ queryValues: query.value, signal: request.signal },
+    ...{ params, query: request.query, ...contents.values, addressHash, session, scope },
+    signal: request.signal,
     browser: parts.cookies.read(headers.cookie, 'browser'),
     ifMatch: entityTagIn(headers['if-match']),
   }
   return route.handle(call)
+}
+
+interface Contents {
+  readonly kind: 'contents'
+  readonly values: Pick<Call, 'body' | 'queryValues' | 'raw'>
+}
+
+/** As the row of the route wants them. Null if the client disconnected. */
+async function readContents({ req, query: given }: Served, row: RouteRow): Promise<Contents | Refusal | null> {
+  const body = row.body === undefined ? EMPTY : await readObject(req, row.body)
+  if (body === null || body.kind === 'refused') return body
+  const raw = row.rate === 'signed' ? await readRawBody(req) : null
+  if (raw?.kind === 'refused') return raw
+  const query = readQuery(given, row)
+  if (query.kind === 'refused') return query
+  const signed = raw === null ? null : { body: raw.body, signature: String(req.headers['stripe-signature'] ?? '') }
+  return { kind: 'contents', values: { body: body.value, queryValues: query.value, raw: signed } }
 }
 
 async function readSession(cookies: string | undefined, parts: ServingParts): Promise<Session | null> {

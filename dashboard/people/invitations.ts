@@ -35,6 +35,8 @@ export interface InvitationParts extends MemberParts {
   readonly randomness: Randomness
   readonly baseUrl: string
   readonly hash: (text: string) => string
+  /** Whether plans are paid for here. */
+  readonly hasBilling: boolean
 }
 
 /** A person is invited and joins by accepting; a group is in at once. */

@@ -6,7 +6,12 @@ import { answer, DONE, scopeOf, sessionOf, type Handler } from '../http/call.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { LIMITS } from '../../domain/limits.ts'
 
-export function readMe(directory: Directory): Handler {
+interface MeParts {
+  readonly directory: Directory
+  readonly hasBilling: boolean
+}
+
+export function readMe({ directory, hasBilling }: MeParts): Handler {
   return async (call) => {
     const session = sessionOf(call)
     const members = directory.members()
@@ -14,6 +19,7 @@ export function readMe(directory: Directory): Handler {
     return answer({
       person: session.person,
       email: session.email,
+      hasBilling,
       signedInBy: session.method,
       sessionEndsAt: session.signedInAtMs + LIMITS.dashboardSessionMs,
       organizations: [...rolesOf(session, members)].flatMap(([id, role]) => {

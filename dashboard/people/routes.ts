@@ -71,7 +71,7 @@ export const PEOPLE_ROUTES = {
 
 export function peopleHandlers(parts: InvitationParts): HandlersOf<typeof PEOPLE_ROUTES> {
   return {
-    me: readMe(parts.directory),
+    me: readMe(parts),
     acceptInvitation: accept(parts),
     organization: readOrganization(),
     members: listMembers(parts.directory),

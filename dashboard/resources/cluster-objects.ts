@@ -1,6 +1,12 @@
 /** What is kept of each object of a cluster: no more than lists show, and which managers own fields of its spec. */
 
-import { isByHand, ownsSpec, DASHBOARD_MANAGER, type ManagedEntry } from '../../domain/resources/field-owners.ts'
+import {
+  BILLING_MANAGER,
+  isByHand,
+  ownsSpec,
+  DASHBOARD_MANAGER,
+  type ManagedEntry,
+} from '../../domain/resources/field-owners.ts'
 import type { Condition } from '../../domain/resources/conditions.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { stripped, type KubeObject } from '../../runtime/kube/objects.ts'
@@ -33,7 +39,8 @@ export function listedObject(kind: ResourceKind, object: KubeObject): ListedObje
 function managerOf({ metadata }: KubeObject): ObjectOrigin {
   const { annotations = {}, labels = {} } = metadata
   const managers = (metadata['managers'] ?? []) as readonly string[]
-  const tool = managers.find((manager) => manager !== DASHBOARD_MANAGER && !isByHand(manager))
+  const own: readonly string[] = [DASHBOARD_MANAGER, BILLING_MANAGER]
+  const tool = managers.find((manager) => !own.includes(manager) && !isByHand(manager))
   if (tool !== undefined) return { by: 'gitops', manager: tool }
   if (annotations[ARGO_CD] !== undefined) return { by: 'gitops', manager: 'argocd' }
   if (labels[FLUX] !== undefined) return { by: 'gitops', manager: 'flux' }

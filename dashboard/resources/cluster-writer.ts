@@ -9,6 +9,7 @@ import { CHANGED_BY_ANNOTATION } from '../../domain/people/changed-by.ts'
 import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
 import {
   adopted,
+  BILLING_MANAGER,
   DASHBOARD_MANAGER,
   fieldsToApply,
   foreignChange,
@@ -24,6 +25,7 @@ import { outcomeOfError, VERSION_GONE } from './kube-refusals.ts'
 import {
   DASHBOARD_SECRET_TYPE,
   placeOf,
+  type BillingFields,
   type ResourceAddress,
   type ResourceWriter,
   type StoredObject,
@@ -50,6 +52,10 @@ export function clusterWriter(client: KubeClient, nowMs: () => number): Resource
       whileSpecStays(client, { ref: object, version }, (current) => applyChange(parts, { object, current }, manner)),
     remove: (ref, version, manner = {}) =>
       whileSpecStays(client, { ref, version }, (current) => removeObject(parts, { ref, current }, manner)),
+    writeBilling: (stored, fields) =>
+      whileSpecStays(client, { ref: stored, version: stored.version }, (current) =>
+        pay(client, current, { stored, fields }),
+      ),
     createSecret: (secret) => writeSecret(client, secret),
   }
 }
@@ -188,6 +194,27 @@ async function apply(
   return client.request({ method: 'PATCH', path: `${path}&force=false`, body, contentType: APPLY_TYPE })
 }
 
+interface Paying {
+  readonly stored: StoredObject
+  readonly fields: BillingFields
+}
+
+/** With force: the fields are taken from the dashboard, which made the object, and from whoever set them by hand. */
+async function pay(client: KubeClient, current: KubeObject, { stored, fields }: Paying): Promise<WriteOutcome> {
+  const owners = foreignOwners(managedOf(current), { mayTakeOver: true }).filter(
+    ({ manager }) => manager !== BILLING_MANAGER,
+  )
+  const theirs = ownedFields(owners, specOf(current)).find(({ field }) => /^\/spec\/(plan|billing)(\/|$)/.test(field))
+  if (theirs !== undefined) return { kind: 'managed_elsewhere', ...theirs }
+  const { kind, namespace, name } = stored
+  const { resourceVersion } = current.metadata
+  const body = {
+    ...{ apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace, resourceVersion }, spec: fields },
+  }
+  const path = `${resourcePath(stored)}?fieldManager=${BILLING_MANAGER}&force=true`
+  return writeOutcome(() => written(client.request({ method: 'PATCH', path, body, contentType: APPLY_TYPE })))
+}
+
 interface Removing {
   readonly ref: ResourceAddress
   readonly current: KubeObject
@@ -198,7 +225,9 @@ async function removeObject(
   { ref, current }: Removing,
   { mayTakeOver = true, isDryRun = false }: WriteManner,
 ): Promise<WriteOutcome> {
-  const [theirs] = ownedFields(foreignOwners(managedOf(current), { mayTakeOver }), specOf(current))
+  // What was paid for goes with the object.
+  const owners = foreignOwners(managedOf(current), { mayTakeOver }).filter(({ manager }) => manager !== BILLING_MANAGER)
+  const [theirs] = ownedFields(owners, specOf(current))
   if (theirs !== undefined) return { kind: 'managed_elsewhere', manager: theirs.manager, field: '' }
   const { resourceVersion, uid } = current.metadata
   const dry = isDryRun ? { dryRun: ['All'] } : {}

@@ -81,6 +81,13 @@ export function folderWriter(options: FolderWriterOptions): ResourceWriter {
         await rm(writtenFile(found.file, options), { force: true })
         return { kind: 'written' }
       }),
+    writeBilling: (stored, fields) =>
+      alone(async () => {
+        const { found, files } = await findManifest(stored, options)
+        const object = { ...stored, spec: { ...found?.stored.spec, ...fields } }
+        const refused = refuseChange(found, stored.version, object)
+        return refused ?? put({ object, file: found?.file ?? '', files, manner: {} }, options)
+      }),
     createSecret: (secret) => alone(() => putSecret(secret, options)),
   }
 }

@@ -1,6 +1,7 @@
 /** Port: writes single custom resources, each only if it is as the caller last saw it. */
 
 import type { OwnedField } from '../../domain/resources/field-owners.ts'
+import type { Plan } from '../../domain/model.ts'
 import type { PlanUse } from '../../domain/plan.ts'
 
 export interface ResourceAddress {
@@ -59,6 +60,14 @@ export interface WrittenSecret {
   readonly owner: ResourceAddress | null
 }
 
+/** What payments decide of an Organization, and nobody else by way of the dashboard. */
+export interface BillingFields {
+  readonly plan: Plan
+  readonly billing: { readonly customer: string; readonly subscription?: string; readonly price?: string }
+  /** Only if the plan allows no more. */
+  readonly logRetentionDays?: number
+}
+
 /** An outcome says what is stored: `written` is on disk, and the directory shows it within a second. */
 export interface ResourceWriter {
   readonly read: (ref: ResourceAddress) => Promise<StoredObject | null>
@@ -66,6 +75,8 @@ export interface ResourceWriter {
   /** Of any number that were given one version exactly one is written. */
   readonly replace: (object: WrittenObject, version: string, manner?: WriteManner) => Promise<WriteOutcome>
   readonly remove: (ref: ResourceAddress, version: string, manner?: WriteManner) => Promise<WriteOutcome>
+  /** These fields and no others, of an Organization that is as it was read. */
+  readonly writeBilling: (stored: StoredObject, fields: BillingFields) => Promise<WriteOutcome>
   /** Only makes new ones: no Secret is ever read, changed or removed. */
   readonly createSecret: (secret: WrittenSecret) => Promise<WriteOutcome>
 }

@@ -15,6 +15,7 @@ const ROLE_ACTIONS = {
   },
   removeOrganization: { least: 'Owner', what: 'remove the organisation' },
   inviteMembers: { least: 'Admin', what: 'invite, change and remove members who are not owners' },
+  manageBilling: { least: 'Owner', what: 'pay for a plan' },
   manageOwners: { least: 'Owner', what: 'make, change and remove owners' },
 } as const satisfies Record<string, { readonly least: MemberRole; readonly what: string }>
 

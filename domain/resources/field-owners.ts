@@ -5,6 +5,8 @@ import { withDefaults } from '../schema/schema-values.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 
 export const DASHBOARD_MANAGER = 'whence-dashboard'
+/** Of the fields that payments decide. */
+export const BILLING_MANAGER = 'whence-billing'
 /** What people did with their own hands: a tool would set its fields again, nobody sets these. */
 const BY_HAND = /^kubectl(-|$)/
 

@@ -32,6 +32,12 @@ export const id: JsonSchema = {
   patternMeaning: ID_MEANING,
 }
 
+/** What the payment provider calls a thing of its own. */
+export const paymentId = (description: string): JsonSchema => ({
+  ...{ type: 'string', description, minLength: 1, maxLength: 255 },
+  ...{ pattern: '^[A-Za-z0-9_-]+$', patternMeaning: 'may have letters, digits, hyphens and underscores only' },
+})
+
 const objectName = (description: string): JsonSchema => ({
   type: 'string',
   description,

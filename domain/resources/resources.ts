@@ -8,7 +8,17 @@ import type { DestinationMode, EventType, HookScan, Plan, VisitPolicy } from '..
 import { DESTINATION_MODES, EVENT_TYPES, HOOK_SCANS, PLANS, VISIT_POLICIES } from '../model.ts'
 import { MEMBER_SCHEMA, type MemberSpec } from './member-schema.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../providers/index.ts'
-import { address, displayName, id, installation, keyRef, ref, resourceRef, tenant } from './resource-fields.ts'
+import {
+  address,
+  displayName,
+  id,
+  installation,
+  keyRef,
+  paymentId,
+  ref,
+  resourceRef,
+  tenant,
+} from './resource-fields.ts'
 
 export const RESOURCE_GROUP = 'whence.dev'
 export const RESOURCE_API_VERSION = `${RESOURCE_GROUP}/v1alpha1`
@@ -38,6 +48,7 @@ interface OrganizationSpec extends InstallationSpec {
   readonly plan: Plan
   readonly logRetentionDays?: number
   readonly defaultInstallPath?: string
+  readonly billing?: { readonly customer: string; readonly subscription?: string; readonly price?: string }
   readonly allowedNamespaces?: AllowedNamespaces
 }
 
@@ -113,6 +124,16 @@ const organization: JsonSchema = {
     defaultInstallPath: {
       ...id,
       description: 'ID of the install path that counts installs without a valid one; the oldest where it is absent.',
+    },
+    billing: {
+      type: 'object',
+      description: "What the payment provider calls the organisation. The dashboard's billing alone writes it.",
+      required: ['customer'],
+      properties: {
+        customer: paymentId('Its customer, made for this organisation and no other.'),
+        subscription: paymentId('What is paid for; absent once it has ended.'),
+        price: paymentId('The price of that.'),
+      },
     },
     allowedNamespaces: allowedNamespacesSchema('organisation'),
   },

@@ -26,6 +26,10 @@ export const PEOPLE = [
   'smtpUrl',
   'mailFrom',
   'supportMail',
+  'stripeSecretFile',
+  'stripeWebhookSecretFile',
+  'stripePrices',
+  'stripeUrl',
 ] as const
 /** Tools talk to a running process through its data folder; only if none runs do they open these. */
 export const TOOL = ['data', 'eventLog', 'facts'] as const

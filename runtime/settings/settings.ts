@@ -175,7 +175,11 @@ function missingSettings(command: string, row: CommandRow, texts: SettingTexts):
 
 /** What belongs together: each of these makes the others necessary. */
 function peopleChecks(texts: SettingTexts): readonly SettingProblem[] {
-  const groups = [['oidcIssuer', 'oidcClientId', 'oidcClientSecretFile'] as const, ['smtpUrl', 'mailFrom'] as const]
+  const groups = [
+    ['oidcIssuer', 'oidcClientId', 'oidcClientSecretFile'] as const,
+    ['smtpUrl', 'mailFrom'] as const,
+    ['stripeSecretFile', 'stripeWebhookSecretFile', 'stripePrices'] as const,
+  ]
   const alone = texts.has('supportMail') && !texts.has('smtpUrl') ? [requiredWith('smtpUrl', 'supportMail')] : []
   const inGroups = groups.flatMap((group) => {
     const given = group.find((name) => texts.has(name))

@@ -2,6 +2,7 @@
 
 import { PROVIDER_IDS } from '../../domain/providers/index.ts'
 import { PROVIDER_ADDRESSES } from '../../domain/providers/addresses.ts'
+import { BILLING_SETTINGS } from './billing.ts'
 import { CLUSTER_SETTINGS } from './cluster.ts'
 import { PEOPLE_SETTINGS } from './people.ts'
 import type { SettingParser } from './parse.ts'
@@ -228,6 +229,7 @@ export const SETTINGS = {
     fallbackDoc: 'none',
   },
   ...PEOPLE_SETTINGS,
+  ...BILLING_SETTINGS,
   ...CLUSTER_SETTINGS,
   logLevel: {
     option: '--log-level',

@@ -27,6 +27,10 @@ const NOT_HERE = [
   'version_required',
   'invitation_over',
   'mail_not_configured',
+  'already_subscribed',
+  'not_subscribed',
+  'foreign_customer',
+  'invalid_signature',
 ] as const
 
 type Answer = { readonly status: number; readonly error: string }

@@ -6,6 +6,7 @@ import type { RouteRow } from '../../dashboard/http/route.ts'
 import { ROUTES } from '../../dashboard/routes.ts'
 import { MEMBER_ROLES } from '../../domain/model.ts'
 import { isAtLeast } from '../../domain/people/roles.ts'
+import { billingOver } from './support/billing.ts'
 import { organizationOf, startStage, type Stage, type Told } from './support/stage.ts'
 
 const rows: readonly (readonly [string, RouteRow])[] = Object.entries(ROUTES)
@@ -17,7 +18,7 @@ describe('the routes of the dashboard', () => {
   before(async () => {
     const membersOf = (name: string) => Object.fromEntries(MEMBER_ROLES.map((role) => [addressOf(role, name), role]))
     const manifests = ['mine', 'other'].map((name) => organizationOf(name, { members: membersOf(name) })).join('---\n')
-    stage = await startStage({ manifests })
+    stage = await startStage({ manifests, billing: () => billingOver('http://127.0.0.1:9') })
     for (const role of MEMBER_ROLES) cookies.set(role, await stage.signIn(addressOf(role, 'mine')))
     cookies.set('stranger', await stage.signIn('stranger@nowhere.dev'))
   })
@@ -42,7 +43,8 @@ describe('the routes of the dashboard', () => {
     for (const [name, { method, path, needs }] of rows) {
       expect(path, name).to.match(/^\/api\/[a-z:/-]+$/i)
       expect(path.includes(':organization'), name).to.equal(needs !== null && needs !== 'Person')
-      expect(method === 'GET' || needs !== null || path.startsWith('/api/sign-in'), name).to.equal(true)
+      const isForStrangers = path.startsWith('/api/sign-in') || path === '/api/billing/webhook'
+      expect(method === 'GET' || needs !== null || isForStrangers, name).to.equal(true)
     }
   })
 

@@ -10,6 +10,7 @@ const sample = (path: string, text: string) => ({ path, text })
 
 /** Parts of a file that a test looks at by themselves, since by way of the whole it would see too little of them. */
 const FOR_TESTS: readonly string[] = [
+  'dashboard/billing/reconcile.ts#reconcilePlans',
   'dashboard/people/expired.ts#deleteExpired',
   'delivery/facts-writer/fact-rows.ts#firstWins',
   'delivery/facts-writer/fact-rows.ts#latestWins',

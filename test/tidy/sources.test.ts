@@ -39,6 +39,7 @@ const RUNTIME_FILES = [
   'metrics.ts',
   'random.ts',
   'settings/arguments.ts',
+  'settings/billing.ts',
   'settings/cluster.ts',
   'settings/commands.ts',
   'settings/parse.ts',

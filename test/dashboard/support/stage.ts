@@ -9,7 +9,7 @@ import { SMTPServer } from 'smtp-server'
 
 import { createEventStreams } from '../../../dashboard/events/event-streams.ts'
 import { replayDeadLetters } from '../../../delivery/tools/replay.ts'
-import { createDashboard, createLetterPost } from '../../../dashboard/dashboard.ts'
+import { createDashboard, createLetterPost, type DashboardBilling } from '../../../dashboard/dashboard.ts'
 import type { Directory } from '../../../dashboard/resources/directory.ts'
 import type { ResourceWriter } from '../../../dashboard/resources/writer.ts'
 import type { Serve } from '../../../dashboard/http/serve.ts'
@@ -89,6 +89,8 @@ export interface StageOptions {
   readonly facts?: Pick<Facts, 'run'>
   /** What answers before the API, such as the pages. */
   readonly before?: Serve
+  /** Given the address of the dashboard. */
+  readonly billing?: (baseUrl: string) => Promise<DashboardBilling>
   /** Where support requests go. */
   readonly supportMail?: string
   /** Strangers may sign up. */
@@ -155,6 +157,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       replayDeadLetters({ eventLog, facts: options.facts ?? { run: async () => [] }, nowMs }, query),
     addressHashOf: (req) => keys.addressHash(String(req.headers['x-address'] ?? '192.0.2.1'), nowMs()),
     facts: options.facts ?? { run: async () => [] },
+    billing: (await options.billing?.(baseUrl)) ?? null,
     ...{ version: '1.2.3', hasSupport: options.supportMail !== undefined },
     claimRules: { trustedDomains: options.trustedDomains ?? [], groupsClaim: 'groups' },
   })

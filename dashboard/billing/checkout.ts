@@ -1,0 +1,146 @@
+/**
+ * Leads an Owner to the provider's pages. Each step may be the last of this process: whoever repeats the request goes on with the same
+ * customer and the same page, so that nobody pays twice.
+ */
+
+import { sha256Hex } from '../../common/digest.ts'
+import { refuse, type Refusal } from '../../domain/errors.ts'
+import type { Plan } from '../../domain/model.ts'
+import { isLive } from '../../domain/people/subscriptions.ts'
+import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import { answer, scopeOf, textField, type Call, type Handler } from '../http/call.ts'
+import { billingHit, refuseByRate } from '../http/limits.ts'
+import type { DirectoryOrganization } from '../resources/directory.ts'
+import type { Inventory } from '../resources/inventory.ts'
+import type { StoredObject } from '../resources/writer.ts'
+import { addressOf, applyPresent, billingOf, managerOfPlan, planOf, type PresentParts } from './present.ts'
+
+export interface CheckoutParts extends PresentParts {
+  readonly inventory: Pick<Inventory, 'find'>
+  readonly hotState: Pick<HotState, 'countHits'>
+  readonly baseUrl: string
+  /** The price that each plan is sold for now. */
+  readonly offers: ReadonlyMap<Plan, string>
+  /** Hosts that an Owner may be sent to. */
+  readonly pageHosts: readonly string[]
+}
+
+/** What is stored; nobody is asked. */
+export function readBilling({ writer, offers }: CheckoutParts): Handler {
+  return async (call) => {
+    const stored = await writer.read(addressOf(scopeOf(call).organization))
+    return stored === null ? refuse('not_found') : answer(shownBilling(stored, offers))
+  }
+}
+
+/** For whoever comes back from paying: the provider's event may be late, or lost. */
+export function refreshBilling(parts: CheckoutParts): Handler {
+  return async (call) => {
+    const { organization } = scopeOf(call)
+    const outcome = await applyPresent(organization, parts)
+    if (outcome === 'busy') return refuse('unavailable')
+    const stored = await parts.writer.read(addressOf(organization))
+    return stored === null ? refuse('not_found') : answer(shownBilling(stored, parts.offers))
+  }
+}
+
+const SENTENCE = 'This organisation is managed elsewhere, so its plan is changed there and not by paying here.'
+
+function shownBilling(stored: StoredObject, offers: CheckoutParts['offers']): object {
+  const managedBy = managerOfPlan(stored)
+  return {
+    ...{ plan: planOf(stored), offers: [...offers.keys()], isCustomer: billingOf(stored) !== undefined },
+    ...{ managedBy, message: managedBy === null ? '' : SENTENCE },
+  }
+}
+
+export function startCheckout(parts: CheckoutParts): Handler {
+  return async (call) => {
+    const { organization } = scopeOf(call)
+    const price = parts.offers.get(textField(call, 'plan') as Plan)
+    if (price === undefined) return refuse('invalid_field', { field: '/plan', message: 'is not sold here' })
+    const stored = await payable(call, parts)
+    if ('code' in stored) return stored
+    const customer = await customerOf(organization, stored, parts)
+    if (typeof customer !== 'string') return customer
+    const { payments } = parts
+    if ((await payments.subscriptions(customer)).some(isLive)) return refuse('already_subscribed')
+    const known = await payments.checkouts(customer)
+    const open = known.filter(({ url }) => url !== null)
+    const same = open.find((each) => each.price === price)
+    // One page to pay on at a time: two could both be paid.
+    for (const other of open) if (other !== same) await payments.endCheckout(other.id)
+    const key = idempotencyKey('checkout', customer, price, known[0]?.id ?? '')
+    const checkout =
+      same ??
+      (await payments.createCheckout(
+        { customer, organization: organization.id, price, returnUrl: returnPage(call, parts) },
+        key,
+      ))
+    return answerWithPage(checkout.url, parts)
+  }
+}
+
+export function openPortal(parts: CheckoutParts): Handler {
+  return async (call) => {
+    const { organization } = scopeOf(call)
+    const stored = await payable(call, parts)
+    if ('code' in stored) return stored
+    const customer = billingOf(stored)?.customer
+    if (customer === undefined) return refuse('not_subscribed')
+    const found = await parts.payments.readCustomer(customer)
+    if (found?.organization !== organization.id) return refuse('foreign_customer')
+    return answerWithPage((await parts.payments.createPortal(customer, returnPage(call, parts))).url, parts)
+  }
+}
+
+/** The Organization as it is stored, if payments may change it. */
+async function payable(call: Call, { writer, hotState }: CheckoutParts): Promise<StoredObject | Refusal> {
+  const { organization } = scopeOf(call)
+  const limited = await refuseByRate([billingHit(organization.id)], hotState)
+  if (limited !== null) return limited
+  const stored = await writer.read(addressOf(organization))
+  if (stored === null) return refuse('not_found')
+  const manager = managerOfPlan(stored)
+  return manager === null ? stored : refuse('managed_elsewhere', { manager, field: '/spec/plan', message: SENTENCE })
+}
+
+/** Written before anybody can pay: whatever is paid has an organisation that knows of it. */
+async function customerOf(
+  organization: DirectoryOrganization,
+  stored: StoredObject,
+  { payments, writer, inventory }: CheckoutParts,
+): Promise<string | Refusal> {
+  const known = billingOf(stored)?.customer
+  if (known !== undefined) {
+    const found = await payments.readCustomer(known)
+    return found?.organization === organization.id ? known : refuse('foreign_customer')
+  }
+  // Of another organisation that had this name before, it is another one.
+  const createdAt = inventory.find(addressOf(organization))?.createdAt ?? ''
+  const customer = await payments.createCustomer(
+    organization.id,
+    idempotencyKey('customer', organization.id, createdAt),
+  )
+  const outcome = await writer.writeBilling(stored, { plan: planOf(stored), billing: { customer } })
+  if (outcome.kind === 'written') return customer
+  if (outcome.kind === 'managed_elsewhere') {
+    return refuse('managed_elsewhere', { manager: outcome.manager, field: outcome.field, message: SENTENCE })
+  }
+  return refuse('conflict')
+}
+
+function idempotencyKey(...parts: readonly string[]): string {
+  return `whence-${sha256Hex(parts.join('\n')).slice(0, 40)}`
+}
+
+function returnPage(call: Call, { baseUrl }: CheckoutParts): string {
+  return `${baseUrl}/app/${encodeURIComponent(scopeOf(call).organization.id)}/plan`
+}
+
+/** @throws Error if the provider names another host than its own */
+function answerWithPage(url: string | null, { pageHosts }: CheckoutParts): ReturnType<typeof answer> {
+  if (url === null || !pageHosts.includes(new URL(url).host))
+    throw new Error('the payment provider gave no page of its own')
+  return answer({ url })
+}

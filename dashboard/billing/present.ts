@@ -1,0 +1,106 @@
+/**
+ * Brings the plan of an organisation to what the payment provider says now. Nobody tells it what changed: order, repeats and loss
+ * of the provider's events make no difference.
+ */
+
+import { PLAN_LIMITS } from '../../domain/limits.ts'
+import type { Plan } from '../../domain/model.ts'
+import { paidPlan, type PlanOfPrice } from '../../domain/people/subscriptions.ts'
+import { BILLING_MANAGER, isSame } from '../../domain/resources/field-owners.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import type { DirectoryOrganization } from '../resources/directory.ts'
+import type { BillingFields, ResourceAddress, ResourceWriter, StoredObject, WriteOutcome } from '../resources/writer.ts'
+import type { Payments } from './payments.ts'
+
+export interface PresentParts {
+  readonly payments: Payments
+  readonly plans: PlanOfPrice
+  readonly writer: Pick<ResourceWriter, 'read' | 'writeBilling'>
+  readonly nowMs: () => number
+  readonly logger: Pick<Logger, 'warn'>
+}
+
+/**
+ * `same`: it is as paid for, or nothing was ever paid. `foreign`: its customer is somebody else's. `read-only`: others manage the
+ * plan. `busy`: others kept writing.
+ */
+type Applied = 'same' | 'written' | 'foreign' | 'read-only' | 'busy'
+
+const TURNS = 5
+
+/** Rejects with `PaymentsUnavailable`. */
+export async function applyPresent(organization: DirectoryOrganization, parts: PresentParts): Promise<Applied> {
+  let last: Applied = 'same'
+  for (let turn = 0; turn < TURNS; turn += 1) {
+    const outcome = await applyOnce(organization, parts)
+    // What was read may be older than what somebody else wrote meanwhile, so a write is followed by another look.
+    if (outcome !== 'written' && outcome !== 'busy') return last === 'written' && outcome === 'same' ? last : outcome
+    last = outcome
+  }
+  return last
+}
+
+async function applyOnce(organization: DirectoryOrganization, parts: PresentParts): Promise<Applied> {
+  // The version comes first: whatever is written after this look was not known to the provider's answer.
+  const stored = await parts.writer.read(addressOf(organization))
+  const customer = billingOf(stored)?.customer
+  if (stored === null || customer === undefined) return 'same'
+  const found = await parts.payments.readCustomer(customer)
+  if (found?.organization !== organization.id) {
+    parts.logger.warn({ organization: organization.id }, 'the customer in spec.billing was made for somebody else')
+    return 'foreign'
+  }
+  const fields = fieldsFor(
+    stored,
+    customer,
+    paidPlan(await parts.payments.subscriptions(customer), parts.plans, parts.nowMs()),
+  )
+  return fields === null ? 'same' : appliedBy(await parts.writer.writeBilling(stored, fields))
+}
+
+/** What is to be written; null: all is as it should be. */
+function fieldsFor(stored: StoredObject, customer: string, paid: ReturnType<typeof paidPlan>): BillingFields | null {
+  if (paid === null) return null
+  const isEnded = paid.plan === 'Free'
+  // Once it has ended, the plan is whatever somebody sets by hand.
+  if (isEnded && billingOf(stored)?.subscription === undefined) return null
+  const { id: subscription, price } = paid.subscription
+  const billing = isEnded ? { customer } : { customer, subscription, price }
+  const fields = { plan: paid.plan, billing, ...retentionFor(paid.plan, stored) }
+  const present = Object.fromEntries(Object.keys(fields).map((name) => [name, stored.spec[name]]))
+  return isSame(present, fields) ? null : fields
+}
+
+function appliedBy({ kind }: WriteOutcome): Applied {
+  if (kind === 'written') return 'written'
+  if (kind === 'managed_elsewhere') return 'read-only'
+  if (kind === 'conflict') return 'busy'
+  throw new Error(`the plan of an organisation was not written: ${kind}`)
+}
+
+/** An organisation whose Logs were kept for longer than the plan allows would be refused as a whole. */
+function retentionFor(plan: Plan, { spec }: StoredObject): Pick<BillingFields, 'logRetentionDays'> {
+  const most = PLAN_LIMITS[plan].logRetentionDays
+  return Number(spec['logRetentionDays'] ?? 0) > most ? { logRetentionDays: most } : {}
+}
+
+export function addressOf({ namespace, objectName: name }: DirectoryOrganization): ResourceAddress {
+  return { kind: 'Organization', namespace, name }
+}
+
+export function billingOf(stored: StoredObject | null): BillingFields['billing'] | undefined {
+  return stored?.spec['billing'] as BillingFields['billing'] | undefined
+}
+
+export function planOf({ spec }: StoredObject): Plan {
+  return spec['plan'] as Plan
+}
+
+/** Who writes plan and billing, if that is neither the dashboard nor somebody's hand. */
+export function managerOfPlan({ readOnly }: StoredObject): string | null {
+  const owned = readOnly.find(
+    ({ field, manager }) =>
+      manager !== BILLING_MANAGER && (field === '/spec' || /^\/spec\/(plan|billing)(\/|$)/.test(field)),
+  )
+  return owned?.manager ?? null
+}

@@ -1,0 +1,118 @@
+/** Payments by Stripe, through its own client: one version of its API, no telemetry, bounded in time. */
+
+import type Stripe from 'stripe'
+
+import { SECOND_MS } from '../../domain/durations.ts'
+import type { Subscription } from '../../domain/people/subscriptions.ts'
+import { PaymentsUnavailable, type Payments } from './payments.ts'
+
+interface StripeOptions {
+  readonly secretKey: string
+  /** Origin of the API. */
+  readonly url: string
+}
+
+/** The one that the client's types are of; another release of the client is looked at before this changes. */
+const API_VERSION = '2026-10-28.endive'
+const TIMEOUT_MS = 10 * SECOND_MS
+const RETRIES = 2
+const PAGE = 100
+/** On a customer and what it pays for: whose it is. */
+const ORGANIZATION = 'whence_organization'
+
+/** Loads the client, which takes 36 MB, so that a service without billing does without. */
+export async function stripePayments(options: StripeOptions): Promise<Payments> {
+  const { default: StripeClient } = await import('stripe')
+  const { protocol, hostname, port } = new URL(options.url)
+  const stripe = new StripeClient(options.secretKey, {
+    ...{ apiVersion: API_VERSION, telemetry: false, timeout: TIMEOUT_MS, maxNetworkRetries: RETRIES },
+    ...{
+      protocol: protocol === 'http:' ? 'http' : 'https',
+      host: hostname,
+      port: port || (protocol === 'http:' ? 80 : 443),
+    },
+  })
+  return {
+    createCustomer: (organization, key) =>
+      asked(async () => {
+        const params = { metadata: { [ORGANIZATION]: organization } }
+        return (await stripe.customers.create(params, { idempotencyKey: key })).id
+      }),
+    readCustomer: (customer) => asked(() => readCustomer(stripe, customer)),
+    subscriptions: (customer) =>
+      asked(async () => (await stripe.subscriptions.list({ customer, status: 'all', limit: PAGE })).data.map(ofStripe)),
+    checkouts: (customer) =>
+      asked(async () => {
+        const { data } = await stripe.checkout.sessions.list({ customer, limit: PAGE })
+        return data.map(({ id, url, status, metadata }) => ({
+          ...{ id, url: status === 'open' ? url : null },
+          price: metadata?.['whence_price'] ?? '',
+        }))
+      }),
+    createCheckout: (checkout, key) =>
+      asked(() => stripe.checkout.sessions.create(checkoutOf(checkout), { idempotencyKey: key })),
+    endCheckout: (checkout) => asked(() => endCheckout(stripe, checkout)),
+    createPortal: (customer, returnUrl) =>
+      asked(() => stripe.billingPortal.sessions.create({ customer, return_url: returnUrl })),
+  }
+}
+
+async function readCustomer(stripe: Stripe, id: string): ReturnType<Payments['readCustomer']> {
+  try {
+    const customer = await stripe.customers.retrieve(id)
+    return customer.deleted === true ? null : { organization: customer.metadata[ORGANIZATION] ?? null }
+  } catch (error) {
+    if (codeOf(error) === 'resource_missing') return null
+    throw error
+  }
+}
+
+/** In today's versions of the API the period is the item's. */
+function ofStripe({ id, status, created, items }: Stripe.Subscription): Subscription {
+  const [item] = items.data
+  return {
+    ...{ id, status, price: item?.price.id ?? '', createdAtMs: created * SECOND_MS },
+    periodEndsAtMs: Math.max(0, ...items.data.map((each) => each.current_period_end)) * SECOND_MS,
+  }
+}
+
+function checkoutOf({
+  customer,
+  organization,
+  price,
+  returnUrl,
+}: Parameters<Payments['createCheckout']>[0]): Stripe.Checkout.SessionCreateParams {
+  return {
+    ...{ mode: 'subscription', customer, client_reference_id: organization },
+    line_items: [{ price, quantity: 1 }],
+    metadata: { [ORGANIZATION]: organization, whence_price: price },
+    subscription_data: { metadata: { [ORGANIZATION]: organization } },
+    ...{ success_url: `${returnUrl}?paid=1`, cancel_url: returnUrl },
+  }
+}
+
+/** Somebody may have paid, or ended it, a moment ago. */
+async function endCheckout(stripe: Stripe, id: string): Promise<void> {
+  try {
+    await stripe.checkout.sessions.expire(id)
+  } catch (error) {
+    if ((error as { readonly statusCode?: number }).statusCode !== 400) throw error
+  }
+}
+
+/** Texts of the provider's errors quote what was sent, so only kind and code go on. */
+async function asked<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const { statusCode = 0, type = 'unknown' } = error as { readonly statusCode?: number; readonly type?: string }
+    const text = `the payment provider did not do it: ${type} ${codeOf(error)} ${statusCode || ''}`.trim()
+    // A request that it took for one of our own in another process, too.
+    const isPassing = statusCode === 0 || statusCode === 409 || statusCode === 429 || statusCode >= 500
+    throw isPassing ? new PaymentsUnavailable(text) : new Error(text)
+  }
+}
+
+function codeOf(error: unknown): string {
+  return (error as { readonly code?: string }).code ?? ''
+}
