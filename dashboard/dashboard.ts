@@ -31,6 +31,7 @@ import { replayHandlers } from './replays/routes.ts'
 import { ROUTES } from './routes.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { writeSignIn } from './sign-in/mail-link.ts'
+import { createReadGroups } from './sign-in/read-groups.ts'
 import { signInHandlers, type SignInParts } from './sign-in/routes.ts'
 import { writeSupport } from './support/letter.ts'
 import { supportHandlers } from './support/routes.ts'
@@ -99,7 +100,12 @@ export function createLetterPost(parts: LetterPostParts): Post {
 export function createDashboard(parts: DashboardParts): Serve {
   const { personId, changeHash } = parts.keys
   const noteActivity = createActivity(parts)
-  const sessions = notingSignIns(createSessions({ ...parts, personId }), { ...parts, personId, noteActivity })
+  const readGroups = createReadGroups({ ...parts, rules: parts.claimRules })
+  const sessions = notingSignIns(createSessions({ ...parts, personId, readGroups }), {
+    ...parts,
+    personId,
+    noteActivity,
+  })
   const scope = createReadScope(parts)
   const reading = {
     ...{ ...parts, scope, cursors: createCursors(parts.keys.cursorMac) },

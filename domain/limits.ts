@@ -53,6 +53,7 @@ const LIMITS_IN_FORCE = {
   signInMs: 15 * MINUTE_MS,
   signInCodeTries: 5,
   groupMembershipMs: HOUR_MS,
+  groupsReadAgainMs: 15 * MINUTE_MS,
   webhookMs: 10 * SECOND_MS,
   reconstructionHours: { min: 1, max: 168, fallback: 72 },
   retentionDays: { min: 30, max: 1_095, fallback: 395 },

@@ -4,6 +4,7 @@ import { sha256Hex } from '../../common/digest.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { ProvenIdentity } from '../../domain/people/standing.ts'
 import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
+import { createGroupMemory, type GroupGrant, type ReadGroups } from './group-memory.ts'
 import type { Randomness } from '../../runtime/random.ts'
 
 type SignInMethod = 'mail' | 'oidc' | 'link'
@@ -23,6 +24,8 @@ export interface SignedIn {
   readonly method: SignInMethod
   /** As the identity provider named them; empty for the other ways to sign in. */
   readonly groups: readonly string[]
+  /** For asking the identity provider again; absent for the other ways. */
+  readonly grant?: GroupGrant
 }
 
 export interface Sessions {
@@ -40,35 +43,41 @@ interface SessionParts {
   readonly hotState: SessionVerbs
   readonly randomness: Randomness
   readonly personId: (email: string) => string
+  readonly readGroups: ReadGroups
   readonly nowMs: () => number
 }
 
-type SessionRecord = Omit<Session, 'id'>
+type SessionRecord = Omit<Session, 'id' | 'groups'>
 
-export function createSessions({ hotState, randomness, personId, nowMs }: SessionParts): Sessions {
-  const readById = async (id: string): Promise<Session | null> => {
+export function createSessions({ hotState, randomness, personId, readGroups, nowMs }: SessionParts): Sessions {
+  const memory = createGroupMemory({ hotState, readGroups, nowMs })
+  const readById = async (id: string, cookie: string | null): Promise<Session | null> => {
     const record = await hotState.readSession(id)
     if (record === null) return null
     const stored = JSON.parse(record) as SessionRecord
-    // The identity provider is not asked again, so its groups are valid for an hour.
-    const areGroupsFresh = nowMs() - stored.signedInAtMs < LIMITS.groupMembershipMs
-    return { ...stored, id, groups: areGroupsFresh ? stored.groups : [] }
+    const groups = stored.method === 'oidc' ? await memory.current({ id, cookie }) : null
+    return { ...stored, id, groups: groups ?? [] }
   }
   return {
-    async begin({ email, method, groups }) {
+    async begin({ email, method, groups, grant = null }) {
       const cookie = secretText(randomness)
-      const stored: SessionRecord = { person: personId(email), email, method, groups, signedInAtMs: nowMs() }
+      const stored: SessionRecord = { person: personId(email), email, method, signedInAtMs: nowMs() }
+      const id = sha256Hex(cookie)
+      if (method === 'oidc') await memory.begin({ id, cookie }, groups, grant)
       await hotState.putSession({
-        id: sha256Hex(cookie),
+        id,
         person: stored.person,
         record: JSON.stringify(stored),
         forMs: LIMITS.dashboardSessionMs,
       })
       return cookie
     },
-    read: (cookie) => readById(sha256Hex(cookie)),
-    readAgain: ({ id }) => readById(id),
-    end: ({ id }) => hotState.dropSession(id),
+    read: (cookie) => readById(sha256Hex(cookie), cookie),
+    readAgain: ({ id }) => readById(id, null),
+    end: async ({ id }) => {
+      await hotState.dropSession(id)
+      await memory.end(id)
+    },
     endAllOf: ({ person }) => hotState.dropSessionsOf(person),
   }
 }

@@ -12,6 +12,7 @@ import { secretText, type Sessions } from '../sessions/sessions.ts'
 import { finishSignIn } from './finish.ts'
 import { accountOf } from './pins.ts'
 import { isSameAccount, type SameAccountParts } from './same-account.ts'
+import { grantOf } from './read-groups.ts'
 import type { Discovery } from './discovery.ts'
 
 interface OidcParts extends Omit<SameAccountParts, 'hotState'> {
@@ -65,8 +66,8 @@ export function finishOidc(parts: OidcParts): Handler {
     const proven = await redeem(config, url, { attempt, state: call.query.get('state') ?? '', parts })
     if (proven === null) return failed()
     if (!(await isSameAccount(proven.email, proven.account, parts))) return failed('=account_replaced')
-    const { email, groups } = proven
-    const finished: Answer = await finishSignIn(call, parts.sessions, { email, groups, method: 'oidc' })
+    const { email, groups, grant } = proven
+    const finished: Answer = await finishSignIn(call, parts.sessions, { email, groups, grant, method: 'oidc' })
     const { body: _body, ...rest } = finished
     return { ...rest, status: 303, location: attempt.returnTo }
   }
@@ -100,7 +101,9 @@ async function redeem(config: client.Configuration, url: URL, { attempt, state, 
     const more = endpoint === undefined ? {} : await client.fetchUserInfo(config, tokens.access_token, claims.sub)
     const proven = readClaims({ ...claims, ...more }, parts.rules)
     if (proven === null) parts.logger.warn({}, 'the identity provider gave no proven address')
-    return proven === null ? null : { ...proven, account: accountOf(claims.iss, claims.sub) }
+    if (proven === null) return null
+    const grant = grantOf(tokens, claims.sub, parts.nowMs())
+    return { ...proven, grant, account: accountOf(claims.iss, claims.sub) }
   } catch (error) {
     const { code, error: reason } = error as { readonly code?: string; readonly error?: string }
     parts.logger.warn({ code, reason }, 'the answer of the identity provider was refused')

@@ -169,14 +169,62 @@ describe('signing in through OpenID Connect', () => {
     expect((await whole()).cookies, 'the second account').to.match(/^session=/)
   })
 
-  it('gives the roles of groups for an hour', async () => {
-    provider.claims = { sub: 'bert', email: 'bert@acme.dev', email_verified: true, groups: ['platform', 7] }
-    const told = await whole()
-    const rolesOf = async (): Promise<unknown> =>
-      (await stage.ask('GET', '/api/me', { cookies: told.cookies })).body['organizations']
-    expect(await rolesOf()).to.deep.equal([{ id: 'acme', displayName: 'acme Ltd', role: 'Admin' }])
-    stage.advance(LIMITS.groupMembershipMs)
-    expect(await rolesOf()).to.deep.equal([])
+  const BERT = { sub: 'bert', email: 'bert@acme.dev', email_verified: true, groups: ['platform', 7] }
+  const rolesOf = async (cookies: string, of = stage): Promise<unknown> =>
+    (await of.ask('GET', '/api/me', { cookies })).body['organizations']
+  const ADMIN = [{ id: 'acme', displayName: 'acme Ltd', role: 'Admin' }]
+
+  it('reads groups again after 15 minutes: whoever has left one loses its role, and has it again later', async () => {
+    provider.claims = BERT
+    const { cookies } = await whole()
+    provider.claims = { ...BERT, groups: ['cooks'] }
+    stage.advance(LIMITS.groupsReadAgainMs - 60_000)
+    expect(await rolesOf(cookies), 'a minute before').to.deep.equal(ADMIN)
+    stage.advance(60_000)
+    const asked = await Promise.all(Array.from({ length: 20 }, () => rolesOf(cookies)))
+    expect(asked, 'whoever waits for the answer').to.deep.include([])
+    expect(await rolesOf(cookies)).to.deep.equal([])
+    provider.claims = BERT
+    stage.advance(LIMITS.groupsReadAgainMs)
+    expect(await rolesOf(cookies)).to.deep.equal(ADMIN)
+  })
+
+  it('asks with a refresh token once the access token is over, and takes a person who is gone for gone', async () => {
+    provider.claims = BERT
+    const { cookies } = await whole()
+    stage.advance(2 * LIMITS.groupMembershipMs)
+    expect(await rolesOf(cookies)).to.deep.equal(ADMIN)
+    stage.advance(2 * LIMITS.groupMembershipMs)
+    expect(await rolesOf(cookies), 'with the next one').to.deep.equal(ADMIN)
+    provider.claims = { ...BERT, email_verified: false }
+    stage.advance(LIMITS.groupsReadAgainMs)
+    expect(await rolesOf(cookies)).to.deep.equal([])
+    provider.claims = BERT
+    stage.advance(LIMITS.groupsReadAgainMs)
+    expect(await rolesOf(cookies), 'until the next sign-in').to.deep.equal([])
+  })
+
+  it('gives the roles of groups for an hour after they were read while the provider is away', async () => {
+    const [port, at] = [await freePort(), await freePort()]
+    const redirectUri = `http://127.0.0.1:${port}/api/sign-in/oidc/callback`
+    const own = await startIdentityProvider({ redirectUri, ids: ['whence'] }, at)
+    const oidc = { issuer: own.issuer, clientId: 'whence', clientSecret: CLIENT_SECRET }
+    const lone = await startStage({ manifests: organizationOf('acme') + GROUP, oidc, port })
+    const start = () => lone.ask('POST', '/api/sign-in/oidc', { body: {}, address: freshAddress() })
+    await until(async () => (await start()).status === 200)
+    own.claims = BERT
+    const begun = await start()
+    const back = await own.authorize(String(begun.body['url']))
+    const headers = { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' }
+    const told = await lone.ask('GET', back.slice(lone.url.length), { cookies: begun.cookies, headers })
+    await own.stop()
+    lone.advance(LIMITS.groupsReadAgainMs)
+    expect(await rolesOf(told.cookies, lone)).to.deep.equal(ADMIN)
+    lone.advance(LIMITS.groupMembershipMs - LIMITS.groupsReadAgainMs)
+    expect(await rolesOf(told.cookies, lone)).to.deep.equal([])
+    // What would open the provider is not in the store in the clear, nor in the log.
+    expect(lone.logLines.join('\n')).to.not.match(/bert|access_token|refresh_token/)
+    await lone.stop()
   })
 
   it('does not keep the program from starting while the provider is away, and finds it when it comes', async () => {

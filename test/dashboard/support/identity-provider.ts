@@ -28,7 +28,11 @@ export async function startIdentityProvider({ redirectUri, ids }: Clients, port?
   const issuer = `http://127.0.0.1:${at}`
   const holder: { claims: Readonly<Record<string, unknown>> } = { claims: {} }
   const provider: Provider = new Provider(issuer, {
-    clients: ids.map((id) => ({ client_id: id, client_secret: CLIENT_SECRET, redirect_uris: [redirectUri] })),
+    clients: ids.map((id) => ({
+      ...{ client_id: id, client_secret: CLIENT_SECRET, redirect_uris: [redirectUri] },
+      grant_types: ['authorization_code', 'refresh_token'],
+    })),
+    issueRefreshToken: async (_context, { clientId }) => clientId !== 'other',
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['groups'] },
     // Into the ID token as well as into userinfo.
     conformIdTokenClaims: false,

@@ -1,0 +1,145 @@
+/**
+ * The groups of a signed-in person, as the identity provider last named them. They are read again every 15 minutes while
+ * the session is used; what the provider wants to see for that is sealed under a key that only the cookie gives, so the
+ * store alone can ask nothing.
+ */
+
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+
+import { LIMITS } from '../../domain/limits.ts'
+import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
+
+/** What the provider gave to be asked again. */
+export interface GroupGrant {
+  /** Whose account it is. */
+  readonly subject: string
+  readonly accessToken: string
+  /** Unix ms; null if the provider did not say. */
+  readonly accessEndsAtMs: number | null
+  readonly refreshToken: string | null
+}
+
+/**
+ * `read`: the provider named these groups, and is asked with this grant the next time. `over`: it knows the person no more.
+ * `away`: it did not answer, or has to be asked in another way.
+ */
+export type GroupReading =
+  | { readonly kind: 'read'; readonly groups: readonly string[]; readonly grant: GroupGrant }
+  | { readonly kind: 'over' }
+  | { readonly kind: 'away' }
+
+/** Asks the identity provider; never rejects. */
+export type ReadGroups = (grant: GroupGrant) => Promise<GroupReading>
+
+interface GroupMemoryParts {
+  readonly hotState: Pick<SessionVerbs, 'putOnce' | 'readOnce' | 'takeOnce'>
+  readonly readGroups: ReadGroups
+  readonly nowMs: () => number
+}
+
+export interface GroupMemory {
+  /** Of a new session. Without a grant nothing can be read again. */
+  readonly begin: (session: SessionKey, groups: readonly string[], grant: GroupGrant | null) => Promise<void>
+  /** The groups that count now; null if nothing is remembered. Without the cookie nobody is asked. */
+  readonly current: (session: SessionKey) => Promise<readonly string[] | null>
+  readonly end: (id: string) => Promise<void>
+}
+
+interface SessionKey {
+  readonly id: string
+  /** What the browser holds; null where it is not known. */
+  readonly cookie: string | null
+}
+
+interface RememberedGroups {
+  readonly groups: readonly string[]
+  readonly readAtMs: number
+  /** The provider could not be asked the last time. */
+  readonly isAway: boolean
+  /** The grant, sealed; empty if there is none. */
+  readonly sealed: string
+}
+
+/** Of several requests and processes one asks; while the provider is away, it is asked no more often than this. */
+const ASKING_MS = 30_000
+/** A request is under way that reads them again. */
+const GRACE_MS = 60_000
+/** Larger grants are not kept: the groups then end an hour after signing in. */
+const MOST_SEALED_CHARS = 16_384
+
+export function createGroupMemory({ hotState, readGroups, nowMs }: GroupMemoryParts): GroupMemory {
+  const keep = async (id: string, remembered: RememberedGroups): Promise<void> => {
+    await hotState.takeOnce(keyOf(id))
+    await hotState.putOnce(keyOf(id), JSON.stringify(remembered), LIMITS.dashboardSessionMs)
+  }
+  const readAgain = async (id: string, cookie: string, known: RememberedGroups): Promise<readonly string[]> => {
+    const grant = opened(known.sealed, cookie)
+    const isMine = grant !== null && (await hotState.putOnce(`${keyOf(id)}/asking`, '', ASKING_MS))
+    if (!isMine) return stillCounting(known, nowMs())
+    const reading = await readGroups(grant)
+    if (reading.kind === 'away') {
+      await keep(id, { ...known, isAway: true })
+      return stillCounting(known, nowMs())
+    }
+    const [groups, next] = reading.kind === 'read' ? [reading.groups, sealed(reading.grant, cookie)] : [[], '']
+    await keep(id, { groups, readAtMs: nowMs(), isAway: false, sealed: next })
+    await hotState.takeOnce(`${keyOf(id)}/asking`)
+    return groups
+  }
+  return {
+    begin: async ({ id, cookie }, groups, grant) => {
+      const text = grant === null || cookie === null ? '' : sealed(grant, cookie)
+      await keep(id, { groups, readAtMs: nowMs(), isAway: text === '', sealed: text })
+    },
+    current: async ({ id, cookie }) => {
+      const text = await hotState.readOnce(keyOf(id))
+      if (text === null) return null
+      const known = JSON.parse(text) as RememberedGroups
+      const ageMs = nowMs() - known.readAtMs
+      if (ageMs < LIMITS.groupsReadAgainMs || known.groups.length + known.sealed.length === 0) return known.groups
+      if (cookie !== null) return readAgain(id, cookie, known)
+      const isDue = !known.isAway && ageMs >= LIMITS.groupsReadAgainMs + GRACE_MS
+      return isDue ? [] : stillCounting(known, nowMs())
+    },
+    end: async (id) => void (await hotState.takeOnce(keyOf(id))),
+  }
+}
+
+function keyOf(id: string): string {
+  return `groups/${id}`
+}
+
+/** Where they cannot be read again they end after an hour. */
+function stillCounting({ groups, readAtMs }: RememberedGroups, nowMs: number): readonly string[] {
+  return nowMs - readAtMs < LIMITS.groupMembershipMs ? groups : []
+}
+
+const CIPHER = 'aes-256-gcm'
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+function sealed(grant: GroupGrant, cookie: string): string {
+  const nonce = randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv(CIPHER, sealingKey(cookie), nonce)
+  const bytes = Buffer.concat([cipher.update(JSON.stringify(grant), 'utf8'), cipher.final()])
+  const text = Buffer.concat([nonce, cipher.getAuthTag(), bytes]).toString('base64')
+  return text.length > MOST_SEALED_CHARS ? '' : text
+}
+
+function opened(text: string, cookie: string): GroupGrant | null {
+  if (text === '') return null
+  const bytes = Buffer.from(text, 'base64')
+  try {
+    const decipher = createDecipheriv(CIPHER, sealingKey(cookie), bytes.subarray(0, NONCE_BYTES))
+    decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
+    const plain = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()])
+    return JSON.parse(plain.toString('utf8')) as GroupGrant
+  } catch {
+    return null
+  }
+}
+
+/** The cookie is 256 random bits; the store knows another digest of it. */
+function sealingKey(cookie: string): Buffer {
+  return createHash('sha256').update(`groups of a session\n${cookie}`).digest()
+}
