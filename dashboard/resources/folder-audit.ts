@@ -169,9 +169,9 @@ function differing(before: KnownObject['fields'], after: KnownObject['fields']):
   return [...names].filter((name) => before[name] !== after[name]).sort()
 }
 
-type Described = Omit<SeenObject, 'fields'> & { readonly text: ChangeText }
+type FolderChange = Omit<SeenObject, 'fields'> & { readonly text: ChangeText }
 
-function folderEntry({ owner, subject, actor, manager, text }: Described, parts: FolderAuditParts): ActivityRecord {
+function folderEntry({ owner, subject, actor, manager, text }: FolderChange, parts: FolderAuditParts): ActivityRecord {
   const { catalog, randomness, nowMs } = parts
   const atMs = nowMs()
   const { type, fields, message } = text

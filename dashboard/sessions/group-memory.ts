@@ -37,7 +37,7 @@ interface GroupMemoryParts {
   readonly nowMs: () => number
 }
 
-export interface GroupMemory {
+interface GroupMemory {
   /** Of a new session. Without a grant nothing can be read again. */
   readonly begin: (session: SessionKey, groups: readonly string[], grant: GroupGrant | null) => Promise<void>
   /** The groups that count now; null if nothing is remembered. Without the cookie nobody is asked. */

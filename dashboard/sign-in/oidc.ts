@@ -12,7 +12,7 @@ import { secretText, type Sessions } from '../sessions/sessions.ts'
 import { finishSignIn } from './finish.ts'
 import { accountOf } from './pins.ts'
 import { isSameAccount, type SameAccountParts } from './same-account.ts'
-import { grantOf } from './read-groups.ts'
+import { groupGrantOf } from './read-groups.ts'
 import type { Discovery } from './discovery.ts'
 
 interface OidcParts extends Omit<SameAccountParts, 'hotState'> {
@@ -102,7 +102,7 @@ async function redeem(config: client.Configuration, url: URL, { attempt, state, 
     const proven = readClaims({ ...claims, ...more }, parts.rules)
     if (proven === null) parts.logger.warn({}, 'the identity provider gave no proven address')
     if (proven === null) return null
-    const grant = grantOf(tokens, claims.sub, parts.nowMs())
+    const grant = groupGrantOf(tokens, claims.sub, parts.nowMs())
     return { ...proven, grant, account: accountOf(claims.iss, claims.sub) }
   } catch (error) {
     const { code, error: reason } = error as { readonly code?: string; readonly error?: string }

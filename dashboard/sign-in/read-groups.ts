@@ -40,7 +40,7 @@ async function byUserInfo(grant: GroupGrant, { config, rules }: Asking): Promise
   try {
     return readingOf(await client.fetchUserInfo(config, grant.accessToken, grant.subject), grant, rules)
   } catch (error) {
-    return isRefusal(error) ? OVER : AWAY
+    return isPersonRefused(error) ? OVER : AWAY
   }
 }
 
@@ -49,16 +49,16 @@ async function byRefresh(grant: GroupGrant, refreshToken: string, parts: Asking)
     const tokens = await client.refreshTokenGrant(parts.config, refreshToken)
     const claims = tokens.claims()
     if (claims !== undefined && claims.sub !== grant.subject) return OVER
-    const next = grantOf(tokens, grant.subject, parts.nowMs())
+    const next = groupGrantOf(tokens, grant.subject, parts.nowMs())
     const renewed = { ...next, refreshToken: next.refreshToken ?? refreshToken }
     return (await byUserInfo(renewed, parts)) ?? readingOf(claims ?? {}, renewed, parts.rules)
   } catch (error) {
-    return isRefusal(error) ? OVER : AWAY
+    return isPersonRefused(error) ? OVER : AWAY
   }
 }
 
 /** What can be kept to ask again. */
-export function grantOf(tokens: Tokens, subject: string, nowMs: number): GroupGrant {
+export function groupGrantOf(tokens: Tokens, subject: string, nowMs: number): GroupGrant {
   const { access_token: accessToken, refresh_token: refreshToken = null } = tokens
   const endsInS = tokens.expiresIn()
   return { subject, accessToken, refreshToken, accessEndsAtMs: endsInS === undefined ? null : nowMs + endsInS * 1_000 }
@@ -74,7 +74,7 @@ const UNAUTHORIZED = 401
 const FORBIDDEN = 403
 
 /** The provider has answered, and refuses this person; everything else may pass. */
-function isRefusal(error: unknown): boolean {
+function isPersonRefused(error: unknown): boolean {
   const { error: code, status } = error as { readonly error?: unknown; readonly status?: unknown }
   return code === 'invalid_grant' || status === UNAUTHORIZED || status === FORBIDDEN
 }

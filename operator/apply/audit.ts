@@ -161,7 +161,7 @@ function goneEntry(audited: AuditedObject, owner: AuditOwner, atMs: number): Act
   return entryAbout({ audited, text, owner }, `${audited.object.metadata.uid ?? ''} gone`, atMs)
 }
 
-interface Described {
+interface DescribedChange {
   readonly audited: AuditedObject
   readonly text: ChangeText
   readonly owner: AuditOwner
@@ -169,7 +169,7 @@ interface Described {
 
 const ID_DIGITS = 16
 
-function entryAbout({ audited, text, owner }: Described, identity: string, atMs: number): ActivityRecord {
+function entryAbout({ audited, text, owner }: DescribedChange, identity: string, atMs: number): ActivityRecord {
   const { namespace = '', name } = audited.object.metadata
   const id = timeOrderedId({ hex: () => sha256Hex(identity).slice(0, ID_DIGITS) }, atMs)
   const { type, fields, message } = text
