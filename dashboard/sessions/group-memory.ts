@@ -69,12 +69,12 @@ const MOST_SEALED_CHARS = 16_384
 
 export function createGroupMemory({ hotState, readGroups, nowMs }: GroupMemoryParts): GroupMemory {
   const keep = async (id: string, remembered: RememberedGroups): Promise<void> => {
-    await hotState.takeOnce(keyOf(id))
-    await hotState.putOnce(keyOf(id), JSON.stringify(remembered), LIMITS.dashboardSessionMs)
+    await hotState.takeOnce(groupsKey(id))
+    await hotState.putOnce(groupsKey(id), JSON.stringify(remembered), LIMITS.dashboardSessionMs)
   }
   const readAgain = async (id: string, cookie: string, known: RememberedGroups): Promise<readonly string[]> => {
     const grant = opened(known.sealed, cookie)
-    const isMine = grant !== null && (await hotState.putOnce(`${keyOf(id)}/asking`, '', ASKING_MS))
+    const isMine = grant !== null && (await hotState.putOnce(`${groupsKey(id)}/asking`, '', ASKING_MS))
     if (!isMine) return stillCounting(known, nowMs())
     const reading = await readGroups(grant)
     if (reading.kind === 'away') {
@@ -83,7 +83,7 @@ export function createGroupMemory({ hotState, readGroups, nowMs }: GroupMemoryPa
     }
     const [groups, next] = reading.kind === 'read' ? [reading.groups, sealed(reading.grant, cookie)] : [[], '']
     await keep(id, { groups, readAtMs: nowMs(), isAway: false, sealed: next })
-    await hotState.takeOnce(`${keyOf(id)}/asking`)
+    await hotState.takeOnce(`${groupsKey(id)}/asking`)
     return groups
   }
   return {
@@ -92,7 +92,7 @@ export function createGroupMemory({ hotState, readGroups, nowMs }: GroupMemoryPa
       await keep(id, { groups, readAtMs: nowMs(), isAway: text === '', sealed: text })
     },
     current: async ({ id, cookie }) => {
-      const text = await hotState.readOnce(keyOf(id))
+      const text = await hotState.readOnce(groupsKey(id))
       if (text === null) return null
       const known = JSON.parse(text) as RememberedGroups
       const ageMs = nowMs() - known.readAtMs
@@ -101,11 +101,11 @@ export function createGroupMemory({ hotState, readGroups, nowMs }: GroupMemoryPa
       const isDue = !known.isAway && ageMs >= LIMITS.groupsReadAgainMs + GRACE_MS
       return isDue ? [] : stillCounting(known, nowMs())
     },
-    end: async (id) => void (await hotState.takeOnce(keyOf(id))),
+    end: async (id) => void (await hotState.takeOnce(groupsKey(id))),
   }
 }
 
-function keyOf(id: string): string {
+function groupsKey(id: string): string {
   return `groups/${id}`
 }
 

@@ -40,14 +40,14 @@ export function changeText(
 ): ChangeText {
   const named = (fields ?? []).slice(0, MOST_FIELDS)
   const by = manager === '' ? '' : ` by ${manager}`
-  const of = fields === null ? ', which fields is not known' : listed(fields ?? [])
+  const of = fields === null ? ', which fields is not known' : namedFields(fields ?? [])
   const also = merged > 1 ? ` It stands for ${merged} changes, one soon after the other.` : ''
   return { type, fields: named, message: `${VERBS[type]}${by}${type === 'object_changed' ? of : ''}.${also}` }
 }
 
 const VERBS = { object_created: 'Created', object_changed: 'Changed', object_removed: 'No longer there' } as const
 
-function listed(fields: readonly string[]): string {
+function namedFields(fields: readonly string[]): string {
   const names = fields.slice(0, SHOWN_FIELDS).map((field) => field.replace(/^\/spec\//, ''))
   const more = fields.length > SHOWN_FIELDS ? ` and ${fields.length - SHOWN_FIELDS} more` : ''
   return names.length === 0 ? '' : `: ${names.join(', ')}${more}`
