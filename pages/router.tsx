@@ -14,6 +14,7 @@ import { activityFiltersOf } from './data/activity.ts'
 import { checklistQuery, isNew, websiteFilterOf } from './data/checklist.ts'
 import { filtersOf } from './data/lines.ts'
 import { meQuery, type Me } from './data/queries.ts'
+import { replayChoiceOf } from './data/replays.ts'
 import { Failed, NotFound } from './parts/states.tsx'
 import { Frame } from './shell/frame.tsx'
 import { Welcome } from './shell/welcome.tsx'
@@ -96,6 +97,13 @@ const usage = createRoute({
   component: lazyRouteComponent(() => import('./usage/usage.tsx'), 'UsagePage'),
 })
 
+const whatIf = createRoute({
+  getParentRoute: () => organization,
+  path: 'what-if',
+  validateSearch: replayChoiceOf,
+  component: lazyRouteComponent(() => import('./what-if/what-if.tsx'), 'WhatIfPage'),
+})
+
 const members = createRoute({
   getParentRoute: () => organization,
   path: 'members',
@@ -119,6 +127,7 @@ const tree = root.addChildren([
     newResource,
     activity,
     usage,
+    whatIf,
     members,
     account,
   ]),

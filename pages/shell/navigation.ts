@@ -1,7 +1,7 @@
 /** The pages of an organisation: their address, their name, the keys that open them, and what question each answers. */
 
 interface PageEntry {
-  readonly to: `/app/$organization/${'live' | 'logs' | 'checklist' | 'resources' | 'activity' | 'usage' | 'members' | 'account'}`
+  readonly to: `/app/$organization/${'live' | 'logs' | 'checklist' | 'resources' | 'activity' | 'usage' | 'what-if' | 'members' | 'account'}`
   readonly title: string
   /** Pressed after `g`. */
   readonly key: string
@@ -21,6 +21,10 @@ export const NAVIGATION: readonly PageGroup[] = [
       {
         ...{ to: '/app/$organization/logs', title: 'Logs', key: 'o' },
         question: 'What exactly was asked, and what was the answer?',
+      },
+      {
+        ...{ to: '/app/$organization/what-if', title: 'What if', key: 'w' },
+        question: 'What would another policy have made of the installs that came?',
       },
     ],
   },

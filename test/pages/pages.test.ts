@@ -144,6 +144,55 @@ describe('the pages', function () {
     await page.close()
   })
 
+  it('show what another policy would have decided, with sources that strangers named as text', async () => {
+    const asked = { website: 'acme-docs', id: 'replay-one', organization: 'acme', asked_at: Date.now() }
+    const place = { log_topic: 'replays', log_partition: 0, log_offset: 0, row_version: 1, retention_days: 7 }
+    const period = { since: Date.now() - 86_400_000, until: Date.now() }
+    await facts.insert('decision_replays', [
+      { ...asked, ...place, ...period, policy: 'first_visit', window_ms: 30 * 86_400_000, is_tokens_only: false },
+    ])
+    const change = {
+      ...{ eventId: 'event-one', receivedAtMs: Date.now(), visitId: 'a', replayedVisitId: 'b' },
+      ...{ selectionPolicy: 'latest_visit', source: 'search', replayedPolicy: 'first_visit', replayedSource: HOSTILE },
+    }
+    const sources = [
+      { source: 'search', lost: 1, gained: 0 },
+      { source: HOSTILE, lost: 0, gained: 1 },
+    ]
+    const result = {
+      installs: 4,
+      matched: 2,
+      replayedMatched: 3,
+      notDecided: 0,
+      changed: 1,
+      sources,
+      changes: [change],
+    }
+    await facts.insert('decision_replay_results', [
+      {
+        ...{ website: 'acme-docs', id: 'replay-one', made_at: Date.now(), state: 'done', installs: 4 },
+        ...{ reached: period.until, result: JSON.stringify(result), retention_days: 7, row_version: 1 },
+      },
+    ])
+    for (const look of [LOOKS[0]!, LOOKS[1]!]) {
+      const { page, noise } = await stage.open('viewer@acme.dev', look)
+      await page.goto(`${stage.url}/app/acme/what-if`)
+      await page.getByRole('link', { name: /\d/ }).last().click()
+      await page.getByText('75.0 %').waitFor()
+      expect(await page.locator('main').textContent())
+        .to.include('50.0 %')
+        .and.to.include(HOSTILE)
+      expect(await page.locator('main img').count()).to.equal(0)
+      expect(await seriousFindings(page)).to.deep.equal([])
+      const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+      expect(overflow, 'scrolls sideways').to.be.at.most(0)
+      if (PICTURES !== undefined)
+        await page.screenshot({ path: join(PICTURES, `Outcome-${look.width}-${look.scheme}.png`), fullPage: true })
+      expect(noise).to.deep.equal([])
+      await page.close()
+    }
+  })
+
   it('fit their budget', () => {
     const { script, style, preload, assets } = stage.manifest
     const sum = (names: readonly string[]): number =>

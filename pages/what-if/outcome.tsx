@@ -1,0 +1,134 @@
+/** What came out of one replay: the match rate beside the one decided, sources that lose or gain, installs that change. */
+
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+
+import type { ReplayResult } from '../../domain/collection/replay-decision.ts'
+import { replayQuery } from '../data/replays.ts'
+import { Empty, Loading, Problem } from '../parts/states.tsx'
+import { Moment } from '../parts/time.tsx'
+import { matchWords, policyWords } from './words.ts'
+
+export function Outcome({ organization, id }: { readonly organization: string; readonly id: string }): ReactNode {
+  const { data, error } = useQuery(replayQuery(organization, id))
+  if (data === undefined) return error === null ? <Loading what="the replay" /> : <Problem error={error} />
+  const { website, result, state, progress } = data
+  return (
+    <section className="what-if-part" aria-live="polite">
+      <h2>
+        {website}: {policyWords(data)}
+      </h2>
+      {state === 'failed' && <p className="problem">It failed. Ask again; if it fails again, ask support.</p>}
+      {result === null && state !== 'failed' && (
+        <div className="progress">
+          <progress value={progress} aria-label="Part of the period that is decided again" />
+          <p>
+            {state === 'waiting' ? 'Begins within seconds.' : 'Installs are decided again, in the order they came.'}
+          </p>
+        </div>
+      )}
+      {result !== null && <Difference result={result} />}
+    </section>
+  )
+}
+
+function Difference({ result }: { readonly result: ReplayResult }): ReactNode {
+  const { installs, matched, replayedMatched, notDecided, changed } = result
+  const decided = installs - notDecided
+  const rate = (part: number): string => (decided === 0 ? 'none' : `${((part / decided) * 100).toFixed(1)} %`)
+  return (
+    <>
+      <dl className="tiles">
+        <DifferenceTile title="Installs decided" value={decided.toLocaleString()} />
+        <DifferenceTile title="Match rate as decided" value={rate(matched)} />
+        <DifferenceTile title="Under this policy" value={rate(replayedMatched)} />
+        <DifferenceTile title="With another visit, or none" value={changed.toLocaleString()} />
+      </dl>
+      {changed === 0 ? (
+        <Empty title="No install would change">This policy comes to the same as the one that decided.</Empty>
+      ) : (
+        <>
+          <Sources sources={result.sources} />
+          <Changes result={result} />
+        </>
+      )}
+    </>
+  )
+}
+
+function DifferenceTile({ title, value }: { readonly title: string; readonly value: string }): ReactNode {
+  return (
+    <div className="tile">
+      <dt>{title}</dt>
+      <dd>{value}</dd>
+    </div>
+  )
+}
+
+function Sources({ sources }: Pick<ReplayResult, 'sources'>): ReactNode {
+  return (
+    <section className="what-if-part">
+      <h3 id="what-if-sources">Installs that each source would lose or gain</h3>
+      <div className="wide">
+        <table className="list" aria-labelledby="what-if-sources">
+          <thead>
+            <tr>
+              <th scope="col">Source</th>
+              <th scope="col" className="number">
+                Loses
+              </th>
+              <th scope="col" className="number">
+                Gains
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {sources.map(({ source, lost, gained }) => (
+              <tr key={source}>
+                <th scope="row">{source === '' ? 'no source' : source}</th>
+                <td className="number">{lost.toLocaleString()}</td>
+                <td className="number">{gained.toLocaleString()}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  )
+}
+
+function Changes({ result: { changes, changed } }: { readonly result: ReplayResult }): ReactNode {
+  return (
+    <section className="what-if-part">
+      <h3 id="what-if-changes">
+        {changes.length < changed
+          ? `The first ${changes.length.toLocaleString()} of ${changed.toLocaleString()} installs that would change`
+          : 'Installs that would change'}
+      </h3>
+      <div className="wide">
+        <table className="list stacks" aria-labelledby="what-if-changes">
+          <thead>
+            <tr>
+              <th scope="col">Received</th>
+              <th scope="col">Event</th>
+              <th scope="col">As decided</th>
+              <th scope="col">Under this policy</th>
+            </tr>
+          </thead>
+          <tbody>
+            {changes.map(({ eventId, receivedAtMs, ...each }) => (
+              <tr key={eventId}>
+                <th scope="row">
+                  <Moment ms={receivedAtMs} />
+                </th>
+                <td className="id">{eventId}</td>
+                <td data-label="as decided">{matchWords(each.selectionPolicy, each.source)}</td>
+                <td data-label="under this policy">{matchWords(each.replayedPolicy, each.replayedSource)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  )
+}
