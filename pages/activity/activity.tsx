@@ -113,11 +113,13 @@ function ActivityItem({
       <Clock ms={at} />
       <div>
         <strong>{activityTitle(type)}</strong>
-        <p>{message}</p>
+        <p>
+          <bdi>{message}</bdi>
+        </p>
         <p className="also">
           {object !== '' && (
             <Link to="/app/$organization/activity" params={{ organization }} search={{ object }}>
-              {object}
+              <bdi>{object}</bdi>
             </Link>
           )}
           {website !== '' && website !== object && ` on ${website}`}

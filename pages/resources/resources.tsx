@@ -1,7 +1,7 @@
 /** Resources: what is configured, whether it is in force, and who manages it. */
 
 import { Button } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import { useQueries } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
@@ -13,11 +13,27 @@ import { KINDS, originWords, type KindWords } from './words.ts'
 
 export function ResourcesPage(): ReactNode {
   const organization = useOrganization()
-  return organization === null ? null : (
+  return organization === null ? null : <Resources organization={organization} />
+}
+
+/** Shown once all kinds are there, so that nothing moves while somebody reads. */
+function Resources({ organization }: { readonly organization: OwnOrganization }): ReactNode {
+  const lists = useQueries({ queries: KINDS.map(({ kind }) => resourcesQuery(organization.id, kind)) })
+  const isLoading = lists.some(({ data, error }) => data === undefined && error === null)
+  return (
     <Page title="Resources" question="What is configured, is it in force, and who manages it?">
-      {KINDS.map((words) => (
-        <Kind key={words.kind} organization={organization} words={words} />
-      ))}
+      {isLoading ? (
+        <Loading what="resources" />
+      ) : (
+        KINDS.map((words, index) => (
+          <Kind
+            key={words.kind}
+            {...{ organization, words }}
+            rows={lists[index]?.data}
+            error={lists[index]?.error ?? null}
+          />
+        ))
+      )}
       <p className="question">
         People and groups stand under{' '}
         <Link to="/app/$organization/members" params={{ organization: organization.id }}>
@@ -32,11 +48,13 @@ export function ResourcesPage(): ReactNode {
 interface KindProps {
   readonly organization: OwnOrganization
   readonly words: KindWords
+  /** Absent if they could not be read. */
+  readonly rows: readonly ResourceRow[] | undefined
+  readonly error: Error | null
 }
 
-function Kind({ organization: { id, role }, words }: KindProps): ReactNode {
+function Kind({ organization: { id, role }, words, rows, error }: KindProps): ReactNode {
   const { kind, title, one, purpose, isMade } = words
-  const { data, error } = useQuery(resourcesQuery(id, kind))
   return (
     <section className="kind" aria-labelledby={kind}>
       <header>
@@ -57,9 +75,8 @@ function Kind({ organization: { id, role }, words }: KindProps): ReactNode {
         )}
       </header>
       <Problem error={error} />
-      {data === undefined && error === null && <Loading what={title.toLowerCase()} />}
-      {data !== undefined && data.length > 0 && <KindTable organization={id} rows={data} title={title} />}
-      {data?.length === 0 && <p className="none">There is no {one} yet.</p>}
+      {rows !== undefined && rows.length > 0 && <KindTable organization={id} rows={rows} title={title} />}
+      {rows?.length === 0 && <p className="none">There is no {one} yet.</p>}
     </section>
   )
 }
@@ -108,5 +125,5 @@ function KindTable({ organization, rows, title }: KindTableProps): ReactNode {
 function Shown({ spec, name }: Pick<ResourceRow, 'spec' | 'name'>): ReactNode {
   const { displayName } = spec
   if (typeof displayName !== 'string' || displayName === name) return null
-  return <span className="also">{displayName}</span>
+  return <bdi className="also">{displayName}</bdi>
 }

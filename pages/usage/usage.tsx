@@ -1,6 +1,7 @@
 /** Plan and usage: how much of the month's quota is used, by day, and what happens beyond it. */
 
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { PLAN_LIMITS } from '../../domain/limits.ts'
@@ -24,7 +25,7 @@ function PlanUsage({ organization }: { readonly organization: string }): ReactNo
       ) : (
         <>
           <Quota usage={data} />
-          <DayBars days={data.days} />
+          <DayBars days={data.days} organization={organization} />
           <PlanTable plan={data.plan} />
         </>
       )}
@@ -41,7 +42,7 @@ function Quota({ usage }: { readonly usage: MonthUsage }): ReactNode {
         <UsageTile title="Plan" value={plan} />
         <UsageTile title="Tracked events this month" value={used.toLocaleString()} />
         <UsageTile title="Allowed" value={allowed.toLocaleString()} />
-        <UsageTile title="At this pace, by the end of the month" value={forecast.toLocaleString()} />
+        <UsageTile title="At this pace in a month" value={forecast.toLocaleString()} />
       </dl>
       <div className="progress">
         <progress value={Math.min(used, allowed)} max={allowed} aria-label="Part of the quota that is used" />
@@ -75,9 +76,26 @@ function forecastOf({ used, since }: MonthUsage, nowMs: number): number {
 
 const UTC_DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' })
 
+interface DayProps {
+  readonly days: readonly UsageDay[]
+  readonly organization: string
+}
+
+function NothingCounted({ organization }: Pick<DayProps, 'organization'>): ReactNode {
+  return (
+    <Empty title="Nothing was counted this month">
+      The first visit begins it. How to get there stands in the{' '}
+      <Link to="/app/$organization/checklist" params={{ organization }}>
+        checklist
+      </Link>
+      .
+    </Empty>
+  )
+}
+
 /** A table whose bars are drawn beside the numbers, so that it needs no second form for screen readers. */
-function DayBars({ days }: { readonly days: readonly UsageDay[] }): ReactNode {
-  if (days.length === 0) return <Empty title="Nothing was counted this month">A visit or an install begins it.</Empty>
+function DayBars({ days, organization }: DayProps): ReactNode {
+  if (days.length === 0) return <NothingCounted organization={organization} />
   const most = Math.max(...days.map(({ visits, installs }) => visits + installs))
   return (
     <div className="wide">

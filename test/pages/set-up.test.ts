@@ -185,6 +185,8 @@ describe('the pages by which people set things up', function () {
     await page.goto(`${stage.url}/app/acme/activity`)
     await page.getByText('12 records.').waitFor()
     await page.getByRole('link', { name: HOSTILE }).waitFor()
+    // Each stands by itself: its direction of writing must not turn our own words around.
+    expect(await page.locator('.activity bdi').count()).to.equal(4)
     await check(page, noise, 'Activity entries-1280-dark')
     await page.getByRole('combobox', { name: 'What' }).or(page.getByLabel('What')).first().click()
     await page.getByRole('option', { name: 'Records were downloaded' }).click()
