@@ -7,7 +7,7 @@ import express, { type Express, type RequestHandler } from 'express'
 import { refuse } from '../domain/errors.ts'
 import { addressHit, toldHit } from '../domain/collection/rate.ts'
 import type { ApiDeps } from './deps.ts'
-import { exchangeOf, opener, type Exchange } from './collection/exchange.ts'
+import { exchangeOf, opener, rememberHits, type Exchange } from './collection/exchange.ts'
 import { inStep } from './http/in-step.ts'
 import { preflight } from './http/origin-guard.ts'
 import {
@@ -104,13 +104,13 @@ function limitAddresses(parts: PipelineParts): RequestHandler {
     nowMs: deps.nowMs,
     addressHash: (req) => {
       const exchange = exchangeOf(req)
-      exchange.counted.push({ hits: [addressHit(exchange.addressHash)], atMs: deps.nowMs() })
+      rememberHits(exchange, { hits: [addressHit(exchange.addressHash)], atMs: deps.nowMs() })
       return exchange.addressHash
     },
     onLimited: async (req, res, retryAfterS) => {
-      const exchange = exchangeOf(req)
       // Read for the record, and so that the connection can stay open: a proxy may share it among many clients.
-      if (!(await takeBody(req, exchange, parts))) return
+      const exchange = await takeBody(req, parts)
+      if (exchange === null) return
       await tellOfLimit(exchange, parts)
       sendRefused({ req, res, exchange, refusal: refuse('rate_limited', { retryAfter: retryAfterS }) }, parts)
     },

@@ -1,4 +1,4 @@
-/** One request on its way through the api: what is known of it so far, for the answer and for its record. */
+/** One request to the api: its head, then its body, for the answer and for its record. */
 
 import type { IncomingMessage } from 'node:http'
 import type { Request, RequestHandler } from 'express'
@@ -24,14 +24,13 @@ export interface Exchange {
   readonly addressHash: string
   /** The website ID in the path; undefined if the path has none. */
   readonly namedWebsite: unknown
-  /** The hits counted for it, oldest first: returned if it is answered `503`. */
+  /** Changed by `rememberHits` and `takeHits` alone. */
   readonly counted: CountedHits[]
-  /** The bytes of the body as they were read; null before. Written once, by the pipeline. */
-  arrival: RawBody | Aborted | null
-  /** What the body contains; empty before it has been read. Written once, by the pipeline. */
-  content: RequestContent
+  /** What the body contains; empty in the exchange of a request whose body was not read. */
+  readonly content: RequestContent
 }
 
+/** Hits that were counted for a request: returned if it is answered `503`. */
 interface CountedHits {
   readonly hits: readonly RateHit[]
   /** When they were counted, by the process's clock. */
@@ -56,6 +55,8 @@ declare global {
   namespace Express {
     interface Request {
       exchange?: Exchange
+      /** The bytes of its body; absent until they were read. */
+      arrivedBody?: RawBody | Aborted
     }
   }
 }
@@ -95,9 +96,25 @@ function openExchange(req: Opened, deps: ApiDeps, addressHash: string): Exchange
     addressHash,
     namedWebsite: req.params?.['website'],
     counted: [],
-    arrival: null,
     content: NO_CONTENT,
   }
+}
+
+/** The exchange with its body: a new one, as none is ever changed. */
+export function withContent(req: Request, content: RequestContent): Exchange {
+  const exchange = { ...exchangeOf(req), content }
+  req.exchange = exchange
+  return exchange
+}
+
+/** Keeps what was counted for the request, in case it has to be returned. */
+export function rememberHits(exchange: Exchange, counted: CountedHits): void {
+  exchange.counted.push(counted)
+}
+
+/** What was counted for the request, oldest first. Only the first call gets it, so that nothing is returned twice. */
+export function takeHits(exchange: Exchange): readonly CountedHits[] {
+  return exchange.counted.splice(0)
 }
 
 /** How long it has taken so far, for metrics. */

@@ -13,7 +13,7 @@ import { parseStrictJson, type JsonObject } from '../../domain/strict-json.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 import { checkHead, decodeBody, isEncoded, readBody } from '../http/body.ts'
 import type { ApiDeps } from '../deps.ts'
-import { exchangeOf, secondsSince, type Exchange, type RequestContent } from './exchange.ts'
+import { rememberHits, secondsSince, takeHits, withContent, type Exchange, type RequestContent } from './exchange.ts'
 import { corsHeaders } from '../http/origin-guard.ts'
 import { findWebsite } from './owner.ts'
 import { sendJson, sendRefusal, type Headers } from '../http/reply.ts'
@@ -59,7 +59,7 @@ export interface PipelineParts {
  * stream. Faults of the request are still found later, with the body for its record.
  */
 export const receive: RequestHandler = async (req, _res, next) => {
-  exchangeOf(req).arrival = await readBody(req)
+  req.arrivedBody = await readBody(req)
   next()
 }
 
@@ -69,9 +69,10 @@ export function collectionHandler<Checked extends CheckedRequest>(
 ): RequestHandler {
   const { deps } = parts
   return async (req, res) => {
-    const exchange = exchangeOf(req)
+    const exchange = await takeBody(req, parts)
+    if (exchange === null) return
     const outcome = await withOutage(exchange, deps, () => runRoute(route, parts, { req, exchange }))
-    if (outcome === null || res.destroyed) return
+    if (res.destroyed) return
     if (outcome.kind === 'refused') return sendRefused({ req, res, exchange, refusal: outcome }, parts)
     sendJson(res, outcome.body, corsHeaders(req, deps.catalog()))
     deps.metrics.answered(routeNameOf(req), 200, '', secondsSince(exchange))
@@ -107,11 +108,11 @@ export function routeNameOf(req: Request): string {
 async function withOutage(
   exchange: Exchange,
   deps: ApiDeps,
-  work: () => Promise<Refusal | AcceptedAnswer | null>,
-): Promise<Refusal | AcceptedAnswer | null> {
+  work: () => Promise<Refusal | AcceptedAnswer>,
+): Promise<Refusal | AcceptedAnswer> {
   try {
     const outcome = await work()
-    if (outcome?.kind === 'refused' && outcome.code === 'unavailable') await giveHitsBack(exchange, deps)
+    if (outcome.kind === 'refused' && outcome.code === 'unavailable') await giveHitsBack(exchange, deps)
     return outcome
   } catch (error) {
     if (error instanceof LogUnavailable) {
@@ -125,9 +126,7 @@ async function withOutage(
 
 /** A request that was not accepted uses up no window. An unreachable hot state must not make the answer worse. */
 async function giveHitsBack(exchange: Exchange, { hotState, nowMs, logger }: ApiDeps): Promise<void> {
-  const given = exchange.counted
-    .splice(0)
-    .map(({ hits, atMs }) => hotState.returnHits(hits, Math.max(0, nowMs() - atMs)))
+  const given = takeHits(exchange).map(({ hits, atMs }) => hotState.returnHits(hits, Math.max(0, nowMs() - atMs)))
   await Promise.all(given).catch((error: unknown) => logger.warn({ err: error }, 'hits could not be given back'))
 }
 
@@ -135,13 +134,11 @@ async function runRoute<Checked extends CheckedRequest>(
   route: CollectionRoute<Checked>,
   parts: PipelineParts,
   { req, exchange }: { readonly req: Request; readonly exchange: Exchange },
-): Promise<Refusal | AcceptedAnswer | null> {
-  const headRefusal = checkHead(req)
-  if (!(await takeBody(req, exchange, parts))) return null
+): Promise<Refusal | AcceptedAnswer> {
   const { body } = exchange.content
   const website = findWebsite(body?.['project'], parts.deps)
-  const refusal = refuseBrowser(route, exchange) ?? headRefusal ?? refuseBody(route, exchange.content)
-  if (refusal !== null || body === null) return refusal
+  const refusal = refuseBrowser(route, exchange) ?? checkHead(req) ?? refuseBody(route, exchange.content)
+  if (refusal !== null || body === null) return refusal ?? refuse('invalid_json')
   if (website === null) return refuse('website_not_found')
   const sent = checkSender(route, { body, website, exchange }, parts)
   const request = sent.kind === 'refused' ? sent : route.check(sent)
@@ -174,23 +171,19 @@ function refuseBody({ validate }: Pick<CollectionRoute, 'validate'>, { isCut, bo
 }
 
 /**
- * Reads the body into the exchange, as bytes, text and object as far as it is each of these; false if the client has
- * disconnected.
+ * The exchange with the body, as bytes, text and object as far as it is each of these; null if the client has
+ * disconnected, which is then recorded.
  */
-export async function takeBody(
-  req: Request,
-  exchange: Exchange,
-  { recorder }: Pick<PipelineParts, 'recorder'>,
-): Promise<boolean> {
-  const raw = await (exchange.arrival ?? readBody(req))
+export async function takeBody(req: Request, { recorder }: Pick<PipelineParts, 'recorder'>): Promise<Exchange | null> {
+  const raw = req.arrivedBody ?? (await readBody(req))
   const isCut = raw.kind === 'aborted' || raw.isCut
   const text = decodeBody(raw.bytes)
   const encoded = isEncoded(req)
   const body = text === null || isCut || encoded ? null : parseStrictJson(text)
-  exchange.content = { bytes: raw.bytes, text, body, isCut, isEncoded: encoded }
-  if (raw.kind === 'body') return true
+  const exchange = withContent(req, { bytes: raw.bytes, text, body, isCut, isEncoded: encoded })
+  if (raw.kind === 'body') return exchange
   recorder.note(exchange, 0, 'aborted')
-  return false
+  return null
 }
 
 /** The sender's origin must be the website's. */
@@ -226,7 +219,7 @@ async function countHits(
   const atMs = deps.nowMs()
   const outcome = await deps.hotState.countHits(hits)
   if (outcome.kind === 'counted') {
-    exchange.counted.push({ hits, atMs })
+    rememberHits(exchange, { hits, atMs })
     return null
   }
   const rule = hits[outcome.exceeded[0] ?? 0]?.rule ?? 'collection'

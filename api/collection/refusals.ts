@@ -79,8 +79,8 @@ export function wrongMethod(allowed: readonly string[], parts: PipelineParts): R
   const allow: Headers = { Allow: allowed.join(', ') }
   const refusal = refuse('method_not_allowed')
   return async (req, res) => {
-    const exchange = exchangeOf(req)
-    if (!(await takeBody(req, exchange, parts))) return
+    const exchange = await takeBody(req, parts)
+    if (exchange === null) return
     sendRefused({ req, res, exchange, refusal, headers: allow }, parts)
   }
 }
