@@ -28,6 +28,10 @@ import { isObject, memberOf } from './strict-json.ts'
 /** The versions that this release reads; it writes the oldest that its neighbours read too. */
 const READABLE_VERSIONS = { oldest: 1, newest: 1 } as const
 
+/** The lists of this release say what it writes; what it reads may come from one that knows more. */
+type WithAnyText<T, K extends keyof T> = Omit<T, K> & { readonly [N in K]: string }
+export type ReadDeadLetter = WithAnyText<DeadLetter, 'reason'>
+
 /** What readers request, by name. */
 export interface ReadableRecords {
   /** Any record of the topics that become facts; its rows are checked when they are made. */
@@ -37,11 +41,13 @@ export interface ReadableRecords {
   readonly install: InstallRecord
   readonly decision: DecisionRecord
   readonly delivery: DeliveryRecord
-  readonly activity: ActivityRecord
+  /** Its type may be one of a later release. */
+  readonly activity: WithAnyText<ActivityRecord, 'type'>
   readonly job: Job
   readonly parkedInstall: ParkedInstall
   readonly waitingActivation: WaitingActivation
-  readonly deadLetter: DeadLetter
+  /** Its reason may be one of a later release. */
+  readonly deadLetter: ReadDeadLetter
   readonly mailJob: MailJob
 }
 export type ReadableKind = keyof ReadableRecords

@@ -1,4 +1,4 @@
-/** The reasons of deliveries and the outcomes of attempts: one table, one list. */
+/** Closed lists of records: the reasons of deliveries, the outcomes of attempts and the types of activity. */
 
 /** What one exchange with a provider came to, before it is decided what follows. */
 export type AttemptOutcome =
@@ -55,3 +55,34 @@ export type DeliveryReason = keyof typeof DELIVERY_REASONS
 export type SkipReason = {
   [R in DeliveryReason]: (typeof DELIVERY_REASONS)[R]['status'] extends 'skipped' ? R : never
 }[DeliveryReason]
+
+/** What a worker does after an attempt, as it is recorded. */
+export type NextStepText = 'done' | `again at ${string}` | `${'expired' | 'failed'}: ${DeliveryReason}`
+
+/** Why a dead letter failed, with the code of its last attempt if there was one. */
+export type DeadLetterReason = DeliveryReason | `${DeliveryReason}: ${string}`
+
+/** Every type of an organisation's activity, with what it says; `docs/operations.md` lists them. */
+export const ACTIVITY_TYPES = {
+  account_replaced: 'Somebody with the address of a member was not signed in: the account is another one.',
+  catalog_problem: 'An object of the configuration is not in force, or not as written.',
+  deliveries_replayed: 'A person sent failed deliveries again.',
+  destination_paused: 'The provider refuses the credentials of a destination, so it has paused itself.',
+  destination_resumed: 'The provider accepts the credentials of a paused destination again.',
+  disk_full: 'The disk is nearly full.',
+  export: 'A person downloaded Logs or installs.',
+  mail_not_delivered: 'A mail was given up.',
+  object_changed: 'Fields of an object changed.',
+  object_created: 'An object is new.',
+  object_removal: 'A person is removing an object in the dashboard.',
+  object_removed: 'An object is no longer there.',
+  origin_not_registered: 'A page of an origin that the website has not registered tried to count.',
+  plan_limit_reached: 'The plan does not allow more.',
+  quota_reached: 'The quota of tracked events of the month is used up.',
+  rate_limit_reached: 'A rate limit was reached.',
+  sign_in: 'A person signed in.',
+  support_requested: 'A person asked for support.',
+  visit_matched_often: 'More installations were matched to one visit within a day than the website expects.',
+} as const
+
+export type ActivityType = keyof typeof ACTIVITY_TYPES

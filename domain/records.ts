@@ -6,7 +6,7 @@ import type { Visit } from './collection/visit-fields.ts'
 import type { BodyForm, DeliveryStatus, Install, InstallOutcome, SessionMode, VisitId, WebsiteId } from './model.ts'
 import type { ProviderId } from './providers/index.ts'
 import type { Letter } from './people/letters.ts'
-import type { AttemptOutcome, DeliveryReason } from './reasons.ts'
+import type { ActivityType, AttemptOutcome, DeadLetterReason, DeliveryReason, NextStepText } from './reasons.ts'
 
 /** Topics whose records become facts, in chronological order. */
 export const RECORD_TOPICS = [
@@ -137,7 +137,7 @@ export interface Attempt {
   readonly outcome: AttemptOutcome
   /** The provider's own code or a short reason of this service. */
   readonly code: string
-  readonly nextStep: string
+  readonly nextStep: NextStepText
 }
 
 /** A delivery reached a new state, with the attempt that led there, if any. */
@@ -177,8 +177,7 @@ export interface ActivityRecord {
   readonly atMs: number
   readonly organization: string
   readonly website: WebsiteId
-  /** For example `rate_limit_reached`, `quota_reached`, `destination_paused`, `catalog_problem`, `object_changed`. */
-  readonly type: string
+  readonly type: ActivityType
   readonly subject: string
   readonly message: string
   /** The person who did it (`p_` and 16 hex digits), if that is proven. */
@@ -262,8 +261,7 @@ export interface Job {
 export interface DeadLetter {
   readonly v: 1
   readonly job: Job
-  /** A `DeliveryReason`, and the code of the last attempt if there was one. */
-  readonly reason: string
+  readonly reason: DeadLetterReason
   readonly failedAtMs: number
 }
 

@@ -2,7 +2,7 @@
 
 import { listDeadLetters, replayDeadLetters, REPLAYS_PER_S } from '../../delivery/tools/replay.ts'
 import type { DeadLetterFilter, ReplayStep, UnreadLetters } from '../../delivery/tools/replay.ts'
-import type { DeadLetter } from '../../domain/records.ts'
+import type { ReadDeadLetter } from '../../domain/read-record.ts'
 import type { RunOutcome } from '../../runtime/settings/settings.ts'
 import { openBackend } from './backend.ts'
 import type { ToolBackend } from './live.ts'
@@ -11,7 +11,7 @@ import { createTable, terminalChars, timeText, type TextColumn } from '../termin
 import { complain, print, printJson } from '../terminal/output.ts'
 
 interface ListedLetter {
-  readonly letter: DeadLetter
+  readonly letter: ReadDeadLetter
   /** The present status of its delivery: a letter stays in the topic when its job is replayed. */
   readonly now: string
 }
@@ -117,7 +117,7 @@ const REFUSAL_TEXTS = {
   not_failed: 'its status is not failed, because it was replayed before or is being delivered',
 } as const
 
-async function withStatus(backend: ToolBackend, letters: readonly DeadLetter[]): Promise<readonly ListedLetter[]> {
+async function withStatus(backend: ToolBackend, letters: readonly ReadDeadLetter[]): Promise<readonly ListedLetter[]> {
   if (letters.length === 0) return []
   const jobs = letters.map(({ job }) => job)
   const keys = { websites: jobs.map(({ website }) => website), event_ids: jobs.map(({ install }) => install.eventId) }

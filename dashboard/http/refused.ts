@@ -5,6 +5,7 @@
 
 import type { IncomingMessage } from 'node:http'
 
+import type { ActivityType } from '../../domain/reasons.ts'
 import type { Refusal } from '../../domain/errors.ts'
 import { encodeRecord, recordKey, type ActivityRecord, type RequestRecord } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
@@ -95,7 +96,13 @@ async function noteOnce(
   })
 }
 
-function reachedLimit({ code, rule = '', extra }: Refusal): Record<'type' | 'limit' | 'message', string> {
+interface ReachedLimit {
+  readonly type: ActivityType
+  readonly limit: string
+  readonly message: string
+}
+
+function reachedLimit({ code, rule = '', extra }: Refusal): ReachedLimit {
   if (code === 'rate_limited')
     return { type: 'rate_limit_reached', limit: rule, message: `The rate limit "${rule}" was reached.` }
   const named = extra?.['limit']

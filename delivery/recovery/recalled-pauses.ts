@@ -2,11 +2,15 @@
 
 import { destinationKey, findDestination, type Catalog } from '../../domain/catalog.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'
+import type { ActivityType } from '../../domain/reasons.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { ReadEntry } from '../record-reader.ts'
 
 /** Activity is rare; an older pause is rediscovered by one refused request. */
 const RECALLED = 10_000
+
+const PAUSED: ActivityType = 'destination_paused'
+const RESUMED: ActivityType = 'destination_resumed'
 
 interface PauseSource {
   readonly eventLog: Pick<EventLog, 'readLast'>
@@ -25,8 +29,8 @@ export async function recallPauses(source: PauseSource): Promise<ReadonlyMap<str
       const { website, subject: destination } = entry
       if (findDestination(source.catalog(), { website, destination, provider: source.provider }) === null) continue
       const key = destinationKey(website, destination)
-      if (entry.type === 'destination_paused') pausedAtMs.set(key, entry.atMs)
-      if (entry.type === 'destination_resumed') pausedAtMs.delete(key)
+      if (entry.type === PAUSED) pausedAtMs.set(key, entry.atMs)
+      if (entry.type === RESUMED) pausedAtMs.delete(key)
     }
   }
   return pausedAtMs

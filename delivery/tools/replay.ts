@@ -1,7 +1,8 @@
 /** Lists deliveries that failed for good and sends them again, under their old IDs, if that still makes sense. */
 
 import { readRecord } from '../../domain/read-record.ts'
-import { encodeRecord, recordKey, type DeadLetter, type DeliveryRecord } from '../../domain/records.ts'
+import type { ReadDeadLetter } from '../../domain/read-record.ts'
+import { encodeRecord, recordKey, type DeliveryRecord } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { FactsReader } from '../dispatch/reads.ts'
 import { appendWithRetries } from '../worker/job-journal.ts'
@@ -37,7 +38,7 @@ export type ReplayRefusal = 'deadline_passed' | 'not_failed'
 
 /** The result of one letter, and the progress of the whole. */
 export interface ReplayStep {
-  readonly letter: DeadLetter
+  readonly letter: ReadDeadLetter
   readonly refusal: ReplayRefusal | null
   readonly done: number
   readonly of: number
@@ -59,7 +60,7 @@ export interface UnreadLetters {
 }
 
 interface ListedLetters {
-  readonly letters: readonly DeadLetter[]
+  readonly letters: readonly ReadDeadLetter[]
   readonly unread: UnreadLetters
 }
 
@@ -82,7 +83,7 @@ export async function listDeadLetters(
   filter: DeadLetterFilter = {},
 ): Promise<ListedLetters> {
   const { last, unread } = await lastLetters(eventLog, filter, Math.min(filter.limit ?? MOST_LISTED, MOST_LISTED))
-  const letters: DeadLetter[] = []
+  const letters: ReadDeadLetter[] = []
   for await (const page of lettersAt(eventLog, last)) letters.push(...page)
   return { letters, unread }
 }
@@ -114,7 +115,7 @@ export async function replayDeadLetters(
 
 type Replayed = Pick<ReplayStep, 'letter' | 'refusal'>
 
-async function replaySome(deps: ReplayDeps, letters: readonly DeadLetter[]): Promise<readonly Replayed[]> {
+async function replaySome(deps: ReplayDeps, letters: readonly ReadDeadLetter[]): Promise<readonly Replayed[]> {
   const failed = await failedNow(deps.facts, letters)
   const nowMs = deps.nowMs()
   const steps = letters.map((letter) => ({ letter, refusal: replayRefusal(letter, failed, nowMs) }))
@@ -143,7 +144,7 @@ async function lastLetters(
     if (isNewer) unread.newer += 1
     if (unread.offsets.length < OFFSETS_TOLD) unread.offsets.push(offset)
   }
-  const take = (offset: number, letter: DeadLetter): void => {
+  const take = (offset: number, letter: ReadDeadLetter): void => {
     lastOf.delete(letter.job.jobId)
     if (isWanted(letter, filter)) lastOf.set(letter.job.jobId, offset)
     if (lastOf.size > most) lastOf.delete(lastOf.keys().next().value ?? '')
@@ -163,7 +164,7 @@ async function* lettersAt(
   eventLog: Pick<EventLog, 'read'>,
   last: LastLetters,
   most: number = READ_ENTRIES,
-): AsyncGenerator<readonly DeadLetter[]> {
+): AsyncGenerator<readonly ReadDeadLetter[]> {
   const [first] = last.values()
   if (first === undefined) return
   let left = last.size
@@ -193,7 +194,7 @@ async function* entriesFrom(
   }
 }
 
-function isWanted({ job, reason, failedAtMs }: DeadLetter, filter: DeadLetterFilter): boolean {
+function isWanted({ job, reason, failedAtMs }: ReadDeadLetter, filter: DeadLetterFilter): boolean {
   return (
     (filter.website === undefined || job.website === filter.website) &&
     (filter.destination === undefined || job.destination === filter.destination) &&
@@ -205,7 +206,7 @@ function isWanted({ job, reason, failedAtMs }: DeadLetter, filter: DeadLetterFil
 }
 
 /** Keys of letters whose delivery is still failed: a letter stays on the log after its job was replayed. */
-async function failedNow(facts: FactsReader, letters: readonly DeadLetter[]): Promise<ReadonlySet<string>> {
+async function failedNow(facts: FactsReader, letters: readonly ReadDeadLetter[]): Promise<ReadonlySet<string>> {
   const rows = await facts.run('dispatchedJobs', {
     websites: letters.map(({ job }) => job.website),
     event_ids: letters.map(({ job }) => job.install.eventId),
@@ -214,13 +215,13 @@ async function failedNow(facts: FactsReader, letters: readonly DeadLetter[]): Pr
   return new Set(failed.map((row) => deliveryKey(row.website, row.event_id, row.destination)))
 }
 
-function replayRefusal({ job }: DeadLetter, failed: ReadonlySet<string>, nowMs: number): ReplayRefusal | null {
+function replayRefusal({ job }: ReadDeadLetter, failed: ReadonlySet<string>, nowMs: number): ReplayRefusal | null {
   if (job.deadlineAtMs <= nowMs) return 'deadline_passed'
   return failed.has(deliveryKey(job.website, job.install.eventId, job.destination)) ? null : 'not_failed'
 }
 
 /** The attempt count continues, so that the worker does not take the job for a settled one. */
-async function replayOne(deps: ReplayDeps, { job }: DeadLetter): Promise<void> {
+async function replayOne(deps: ReplayDeps, { job }: ReadDeadLetter): Promise<void> {
   const nowMs = deps.nowMs()
   const key = recordKey(job.website, job.jobId)
   await appendWithRetries(deps.eventLog, `deliver.${job.provider}`, {

@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 
+import type { NextStepText } from '../../domain/reasons.ts'
 import type { NextStep } from '../../domain/delivery/attempts.ts'
 import type { Attempt } from '../../domain/records.ts'
 import { hide, hideInBody } from '../exchange/hide.ts'
@@ -90,7 +91,7 @@ function validationOf(request: ProviderRequest): string {
   return request.validation ?? `${place}, nothing is reported`
 }
 
-function stepText(step: NextStep): string {
+function stepText(step: NextStep): NextStepText {
   if (step.kind === 'retry') return `again at ${new Date(step.dueAtMs).toISOString()}`
   return step.kind === 'done' ? 'done' : `${step.kind}: ${step.reason}`
 }

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto'
 
 import { destinationKey } from '../../domain/catalog.ts'
+import type { ActivityType } from '../../domain/reasons.ts'
 import type { Job } from '../../domain/records.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { setupOf, type DestinationGate } from './destination-gate.ts'
@@ -56,7 +57,7 @@ export function worstOf(outcomes: readonly Verdict[]): Verdict | undefined {
   )
 }
 
-async function recordActivity(deps: OutcomeDeps, job: Job, type: string, message: string): Promise<void> {
+async function recordActivity(deps: OutcomeDeps, job: Job, type: ActivityType, message: string): Promise<void> {
   const nowMs = deps.nowMs()
   deps.logger.warn({ destination: destinationKey(job.website, job.destination), type }, 'destination changed state')
   await deps.journal.activity({

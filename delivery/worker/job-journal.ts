@@ -1,7 +1,7 @@
 /** Records what happens to a job: a delivery record for the facts and, if the job goes on, its next entry on the log. */
 
 import { holdMs, JITTER, tierFor, type NextStep } from '../../domain/delivery/attempts.ts'
-import type { DeliveryReason } from '../../domain/reasons.ts'
+import type { DeliveryReason, DeadLetterReason } from '../../domain/reasons.ts'
 import type { DeliveryStatus, SessionMode } from '../../domain/model.ts'
 import {
   encodeRecord,
@@ -98,7 +98,7 @@ export function createJobJournal(deps: JournalDeps): JobJournal {
 
   function deadLetterOf(job: Job, step: { reason: DeliveryReason }, outcome: Pick<RecordedOutcome, 'attempt'>): string {
     const code = outcome.attempt?.code ?? ''
-    const reason = code === '' ? step.reason : `${step.reason}: ${code}`
+    const reason: DeadLetterReason = code === '' ? step.reason : `${step.reason}: ${code}`
     const letter: DeadLetter = { v: job.v, job: withoutHold(job), reason, failedAtMs: deps.nowMs() }
     return encodeRecord(letter)
   }

@@ -194,7 +194,7 @@ export function attempt(changes: Partial<Attempt> = {}): Attempt {
     responseBody: '',
     outcome: 'delivered',
     code: '',
-    nextStep: '',
+    nextStep: 'done',
     ...changes,
   }
 }

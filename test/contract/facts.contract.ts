@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 
+import type { ActivityType } from '../../domain/reasons.ts'
 import type { DeliveryStatus } from '../../domain/model.ts'
 import { erasedName } from '../../delivery/facts-writer/erasures.ts'
 import { poisonRow } from '../../delivery/facts-writer/fact-rows.ts'
@@ -768,7 +769,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
 
       it('give the latest state of every destination that was ever paused', async () => {
         const [website, organization] = [unique('site'), unique('organization')]
-        const told = (subject: string, type: string, atMs: number) =>
+        const told = (subject: string, type: ActivityType, atMs: number) =>
           activityRecord({ website, organization, subject, type, atMs })
         await store(facts(), [
           told('a', 'destination_paused', SAMPLE_MS),

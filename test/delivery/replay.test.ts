@@ -10,6 +10,7 @@ import type {
   ReplayStep,
   UnreadLetters,
 } from '../../delivery/tools/replay.ts'
+import type { ReadDeadLetter } from '../../domain/read-record.ts'
 import { encodeRecord, type DeadLetter, type Job } from '../../domain/records.ts'
 import { destinationOf, HOUR_MS, NOON_MS } from '../../fixtures/delivery/builders.ts'
 import { FactsDouble } from '../../fixtures/delivery/facts-double.ts'
@@ -17,8 +18,8 @@ import { Stage, until } from '../../fixtures/delivery/harness.ts'
 import { jobOf } from '../../fixtures/delivery/jobs.ts'
 
 interface Replayed {
-  readonly replayed: readonly DeadLetter[]
-  readonly refused: readonly { readonly letter: DeadLetter; readonly reason: ReplayRefusal }[]
+  readonly replayed: readonly ReadDeadLetter[]
+  readonly refused: readonly { readonly letter: ReadDeadLetter; readonly reason: ReplayRefusal }[]
   readonly steps: readonly ReplayStep[]
   readonly unread: UnreadLetters
 }
@@ -131,7 +132,7 @@ describe('dead letters', () => {
     const { letters } = await listDeadLetters(stage.store.log, { destination: 'other' })
     const [letter] = letters
     if (letter === undefined) throw new Error('no letter')
-    const later = { ...letter, failedAtMs: letter.failedAtMs + HOUR_MS, reason: 'retries_ran_out' }
+    const later: DeadLetter = { ...letter, failedAtMs: letter.failedAtMs + HOUR_MS, reason: 'retries_ran_out' }
     await stage.store.log.append('dead-letters', [{ key: 'k', value: encodeRecord(later) }])
     expect(await list({ untilMs: letter.failedAtMs + 1 })).to.deep.equal(['event-0001', 'event-0002'])
     expect(await list({ reason: 'refused', destination: 'other' })).to.deep.equal([])
@@ -168,6 +169,7 @@ describe('dead letters', () => {
       ...first,
       job: { ...first.job, destination: 'gone', jobId: String(index).padStart(32, '0') },
       failedAtMs: first.failedAtMs + index,
+      reason: 'refused' as const,
     }))
     await stage.store.log.append(
       'dead-letters',

@@ -24,7 +24,7 @@ import {
   NOON_MS,
   visitOf,
 } from '../../fixtures/delivery/builders.ts'
-import { DELIVERY_REASONS } from '../../domain/reasons.ts'
+import { ACTIVITY_TYPES, DELIVERY_REASONS } from '../../domain/reasons.ts'
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
 
@@ -253,5 +253,15 @@ describe('the reasons of deliveries', () => {
       ([, name]) => name,
     )
     expect(documented).to.have.members(Object.keys(DELIVERY_REASONS))
+  })
+})
+
+describe('the types of activity', () => {
+  const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
+  const table = /\| Activity \| Meaning \|\n\| --- \| --- \|\n((?:\|.*\n)*)/.exec(page)?.[1] ?? ''
+
+  it('are documented, and no other is', () => {
+    const rows = Object.entries(ACTIVITY_TYPES).map(([type, when]) => `| \`${type}\` | ${when} |\n`)
+    expect(table).to.equal(rows.join(''))
   })
 })

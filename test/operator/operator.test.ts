@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 
+import type { ActivityType } from '../../domain/reasons.ts'
 import type { Condition } from '../../domain/resources/conditions.ts'
 import { credentialsPartName, partName } from '../../domain/published/place.ts'
 import { CONDITION_REASONS } from '../../domain/resources/conditions.ts'
@@ -201,7 +202,7 @@ describe('the operator', function () {
   })
 
   it('says on a destination that the provider refuses its credentials, and that it accepts them again', async () => {
-    const told = (type: string, atMs: number) =>
+    const told = (type: ActivityType, atMs: number) =>
       store(facts, [activityRecord({ website: 'shop-site', subject: 'ga4', type, atMs })])
     await told('destination_paused', Date.now() - 90_000_000)
     await until('it is ready', async () => (await conditionsOf('Destination', 'shop', 'ga4')).has('Ready'))
