@@ -66,7 +66,7 @@ export type DeadLetterReason = DeliveryReason | `${DeliveryReason}: ${string}`
 export const ACTIVITY_TYPES = {
   account_replaced: 'Somebody with the address of a member was not signed in: the account is another one.',
   catalog_problem: 'An object of the configuration is not in force, or not as written.',
-  data_erased: 'The operator of the service erased data that the organisation had collected.',
+  data_erased: 'The operator of the service erased the data of a person.',
   deliveries_replayed: 'A person sent failed deliveries again.',
   destination_paused: 'The provider refuses the credentials of a destination, so it has paused itself.',
   destination_resumed: 'The provider accepts the credentials of a paused destination again.',
