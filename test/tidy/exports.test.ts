@@ -26,6 +26,7 @@ const FOR_TESTS: readonly string[] = [
   'domain/delivery/attempts.ts#retryAfterMs',
   'domain/model.ts#RECEIPT_VERDICTS',
   'domain/privacy/redact.ts#redactText',
+  'domain/reasons.ts#ACTIVITY_TYPES',
   'operator/apply/publisher.ts#hasContent',
   'ports/facts/engine/self-test.ts#EngineUnfit',
   'ports/facts/engine/self-test.ts#changedSettings',
