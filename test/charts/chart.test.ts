@@ -233,6 +233,7 @@ describe('the chart', function () {
       ['keda.enabled=true', /keda\.bootstrapServers/],
       ['mail.support=help@acme.dev', /mail\.existingSecret/],
       ['mail.existingSecret=mail', /mail\.from[^]*networkPolicy\.mail\.to/],
+      ['billing.existingSecret=stripe', /billing\.prices[^]*networkPolicy\.payments\.to/],
       ['oidc.issuer=https://id.acme.dev', /oidc\.clientId[^]*oidc\.existingSecret[^]*networkPolicy\.identityProvider\.to/],
       ['api.spool.enabled=true,api.autoscaling.enabled=true', /scale api\.spool away/],
     ]

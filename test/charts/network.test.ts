@@ -150,12 +150,12 @@ describe("the chart's network policies", function () {
     expect(JSON.stringify(peers)).to.contain('"kubernetes.io/metadata.name":"acme"')
   })
 
-  it('let those who sign people in reach mail server and identity provider, and nobody else', () => {
+  it('let those who sign people in reach mail server, identity provider and Stripe, and nobody else', () => {
     for (const [set, who] of [['everything', 'dashboard'], ['embedded-full', 'api']] as const) {
       const manifests = all.find(([name]) => name === set)?.[1] ?? []
       for (const [component, labels] of components(manifests)) {
         const text = JSON.stringify(egressOf(manifests, labels))
-        for (const address of ['203.0.113.25/32', '203.0.113.44/32'])
+        for (const address of ['203.0.113.25/32', '203.0.113.44/32', '203.0.113.60/32'])
           expect(text.includes(address), `${component} in ${set}: ${address}`).to.equal(component === who)
       }
     }

@@ -20,6 +20,7 @@
 {{- define "whence.peopleProblems" -}}
 {{- $problems := list -}}
 {{- if and .Values.mail.existingSecret (not .Values.mail.from) }}{{ $problems = append $problems "mail.from: the sender of mails, as in whence@acme.dev" }}{{ end -}}
+{{- if and .Values.billing.existingSecret (not .Values.billing.prices) }}{{ $problems = append $problems "billing.prices: plans and their prices at Stripe, as in Standard=price_1AbC" }}{{ end -}}
 {{- if and .Values.mail.support (not .Values.mail.existingSecret) }}{{ $problems = append $problems "mail.existingSecret: the Secret with the mail server's address, which mail.support needs" }}{{ end -}}
 {{- if .Values.oidc.issuer -}}
 {{- if not .Values.oidc.clientId }}{{ $problems = append $problems "oidc.clientId: what the identity provider calls this installation" }}{{ end -}}
@@ -27,7 +28,7 @@
 {{- end -}}
 {{- if .Values.networkPolicy.enabled -}}
 {{- range $name := include "whence.dashboardReaches" . | fromJsonArray -}}
-{{- if not (index $.Values.networkPolicy $name).to }}{{ $problems = append $problems (printf "networkPolicy.%s.to: the place of the %s (docs/kubernetes.md; networkPolicy.enabled=false for none)" $name (ternary "mail server" "identity provider" (eq $name "mail"))) }}{{ end -}}
+{{- if not (index $.Values.networkPolicy $name).to }}{{ $problems = append $problems (printf "networkPolicy.%s.to: the place of the %s (docs/kubernetes.md; networkPolicy.enabled=false for none)" $name (get (dict "mail" "mail server" "identityProvider" "identity provider" "payments" "payment provider, Stripe") $name)) }}{{ end -}}
 {{- end -}}
 {{- end -}}
 {{- toYaml $problems -}}

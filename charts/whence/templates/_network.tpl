@@ -16,6 +16,7 @@ kubernetes: {{ concat (list "operator" "api" "dispatch") $providers $dashboard |
 {{- $places := list -}}
 {{- if .Values.mail.existingSecret }}{{ $places = append $places "mail" }}{{ end -}}
 {{- if .Values.oidc.issuer }}{{ $places = append $places "identityProvider" }}{{ end -}}
+{{- if .Values.billing.existingSecret }}{{ $places = append $places "payments" }}{{ end -}}
 {{- if and (include "whence.isCluster" .) (not (include "whence.hasDashboard" .)) }}{{ $places = list }}{{ end -}}
 {{- toJson $places -}}
 {{- end -}}

@@ -201,6 +201,32 @@ annotations:
 {{- end }}
 {{- end -}}
 
+{{- define "whence.billingEnv" -}}
+{{- with .Values.billing }}
+{{- if .existingSecret }}
+- { name: WHENCE_STRIPE_SECRET_FILE, value: /etc/whence/billing/secret-key }
+- { name: WHENCE_STRIPE_WEBHOOK_SECRET_FILE, value: /etc/whence/billing/webhook-secret }
+- { name: WHENCE_STRIPE_PRICES, value: {{ .prices | quote }} }
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "whence.billingVolume" -}}
+{{- if .Values.billing.existingSecret }}
+- name: billing
+  secret:
+    secretName: {{ .Values.billing.existingSecret }}
+    defaultMode: 0440
+    items: [{ key: {{ .Values.billing.key }}, path: secret-key }, { key: {{ .Values.billing.webhookKey }}, path: webhook-secret }]
+{{- end }}
+{{- end -}}
+
+{{- define "whence.billingMount" -}}
+{{- if .Values.billing.existingSecret }}
+- { name: billing, mountPath: /etc/whence/billing, readOnly: true }
+{{- end }}
+{{- end -}}
+
 {{- define "whence.oidcVolume" -}}
 {{- if .Values.oidc.issuer }}
 - name: oidc

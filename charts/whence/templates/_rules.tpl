@@ -75,7 +75,7 @@
 {{- /* Secrets in the release's namespace that no Destination may refer to, separated by commas; the operator's own have a label. */ -}}
 {{- define "whence.ownSecrets" -}}
 {{- $names := list -}}
-{{- range $name := list "secret" "eventLog" "hotState" "facts" "engineFiles" "mail" "oidc" }}
+{{- range $name := list "secret" "eventLog" "hotState" "facts" "engineFiles" "mail" "oidc" "billing" }}
 {{- $names = append $names (index $.Values $name).existingSecret }}
 {{- end -}}
 {{- $names | compact | uniq | join "," -}}
