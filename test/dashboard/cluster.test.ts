@@ -111,6 +111,38 @@ describe('the dashboard in a cluster', function () {
     expect(await writer.remove(REF, stored?.version ?? '')).to.deep.equal(refused)
   })
 
+  it('writes what is paid for as a manager of its own, and nothing that Git manages', async () => {
+    const ref = { kind: 'Organization', namespace: 'shop', name: 'payer' }
+    const billing = { customer: 'cus_1', subscription: 'sub_1', price: 'price_1' }
+    const stored = async () => {
+      const object = await writer.read(ref)
+      if (object === null) throw new Error('it is gone')
+      return object
+    }
+    expect(await writer.create({ ...ref, spec: { displayName: 'Payer', plan: 'Free' } })).to.deep.equal({
+      kind: 'written',
+    })
+    const seen = await stored()
+    expect(await writer.writeBilling(seen, { plan: 'Standard', billing })).to.deep.equal({ kind: 'written' })
+    expect(await writer.writeBilling(seen, { plan: 'Free', billing }), 'not as it was read').to.deep.equal({
+      kind: 'conflict',
+    })
+    expect((await stored()).spec).to.deep.equal({ displayName: 'Payer', plan: 'Standard', billing })
+    const renamed = { ...(await stored()).spec, displayName: 'Other' }
+    expect(await writer.replace({ ...ref, spec: renamed }, (await stored()).version)).to.deep.equal({ kind: 'written' })
+    // What it no longer names goes, although the dashboard has applied the whole object meanwhile.
+    await writer.writeBilling(await stored(), { plan: 'Free', billing: { customer: 'cus_1' } })
+    expect((await stored()).spec).to.deep.equal({ displayName: 'Other', plan: 'Free', billing: { customer: 'cus_1' } })
+    expect(await writer.remove(ref, (await stored()).version), 'goes with the object').to.deep.equal({
+      kind: 'written',
+    })
+    await kube.apply([organization('fixed', { plan: 'Free' }, { namespace: 'shop' })], 'argocd-controller')
+    const fixed = await writer.read({ ...ref, name: 'fixed' })
+    if (fixed === null) throw new Error('it is gone')
+    const refused = await writer.writeBilling(fixed, { plan: 'Standard', billing })
+    expect(refused).to.deep.equal({ kind: 'managed_elsewhere', manager: 'argocd-controller', field: '/spec/plan' })
+  })
+
   it('changes what a person applied by hand', async () => {
     await kube.kubectl(
       ['apply', '-f', '-'],
