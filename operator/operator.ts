@@ -113,6 +113,7 @@ class OperatorLoop {
   readonly #secrets
   readonly #credentials
   readonly #publisher
+  readonly #read
   readonly #tidying: NodeJS.Timeout
   readonly #statuses
   readonly #audit
@@ -165,7 +166,8 @@ class OperatorLoop {
     const world = watchWorld({ ...options, metrics, onChange: () => this.#changed(), onStatus, onGone })
     this.#world = world
     this.#secrets = createSecretValues(client, world.secretVersion)
-    const { credentials, publisher } = publishing(options, world, writer)
+    this.#read = ownReader(client, place)
+    const { credentials, publisher } = publishing(options, world, { writer, own: this.#read })
     this.#credentials = credentials
     this.#publisher = publisher
     this.#tidying = setInterval(() => this.#queue.put(TIDY, 'later'), options.tidyIntervalMs ?? TIDY_MS)
@@ -243,7 +245,7 @@ class OperatorLoop {
       this.#inForce ??= await readInForce(
         this.#publisher,
         this.#credentials,
-        (name) => this.#world.configMap(name),
+        (name) => this.#read('configmaps', name),
         this.#options.place,
       )
       const decision = await this.#decide(this.#inForce)
@@ -345,8 +347,11 @@ class OperatorLoop {
   }
 }
 
-function publishing({ client, place, credentialSlots: slots, nowMs }: OperatorOptions, world: World, writer: Writer) {
-  const own = ownReader(client, place)
+function publishing(
+  { place, credentialSlots: slots, nowMs }: OperatorOptions,
+  world: World,
+  { writer, own }: { readonly writer: Writer; readonly own: ReturnType<typeof ownReader> },
+) {
   const read = (name: string) => own('secrets', name)
   const credentials = createCredentialStore({ writer, place, slots, sha256Hex, nonce, nowMs, read })
   const readIndexMap = () => own('configmaps', indexName(place))

@@ -1,27 +1,37 @@
 /** Finds what is in force now: the cluster's catalog, and the namespaces it must be kept for. */
 
 import type { CatalogProblem } from '../../domain/catalog.ts'
-import type { CatalogPlace } from '../../domain/published/place.ts'
+import { catalogParts } from '../../domain/published/index.ts'
+import { indexName, type CatalogPlace } from '../../domain/published/place.ts'
 import { fromShards } from '../../domain/published/shards.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { wholeCatalog } from '../../runtime/catalog/whole-catalog.ts'
+import { inLanes } from '../in-lanes.ts'
 import type { CredentialStore } from './credential-store.ts'
 import type { InForce } from '../decide/gathered.ts'
 import type { Publisher } from './publisher.ts'
 import type { World } from '../gather/world.ts'
 
-/** Null if the cluster holds no readable catalog. */
+/** Null if the cluster holds no readable catalog. `configMap` reads one from the API server. */
 export async function readInForce(
   publisher: Publisher,
   credentials: CredentialStore,
-  configMap: (name: string) => KubeObject | undefined,
+  configMap: (name: string) => Promise<KubeObject | null>,
   place: CatalogPlace,
 ): Promise<InForce | null> {
   const index = await publisher.open()
   if (index === null) return null
+  const names = [indexName(place), ...catalogParts(index, place).map(({ name }) => name)]
+  const found = new Map<string, KubeObject>()
+  await inLanes(
+    names.map((name) => async () => {
+      const map = await configMap(name)
+      if (map !== null) found.set(name, map)
+    }),
+  )
   try {
-    const whole = wholeCatalog(place, configMap)
+    const whole = wholeCatalog(place, (name) => found.get(name))
     if (whole === null) return null
     return { catalog: fromShards(whole.index.version, whole.texts), credentials: credentials.stored(whole.index) }
   } catch {

@@ -25,8 +25,8 @@ import type { Decision } from '../decide/decide.ts'
 import { inLanes } from '../in-lanes.ts'
 import type { CredentialStore } from './credential-store.ts'
 import type { Writer } from './writer.ts'
-import { catalogObject } from './catalog-object.ts'
-import type { Content } from './catalog-object.ts'
+import { catalogObject, hasContent } from './catalog-object.ts'
+import type { Content, ContentInShort } from './catalog-object.ts'
 
 interface PublisherOptions {
   readonly writer: Pick<Writer, 'applyWhereNew' | 'remove'>
@@ -84,29 +84,37 @@ class Publishing implements Publisher {
     if (this.#index === null) await this.open()
     const index = this.#index ?? NO_INDEX
     const entries = decision.parts.map(({ key, digest }) => entryFor(index.parts, key, digest))
-    const parts = decision.parts.map(({ packed }, number) => async () => {
+    const parts = decision.parts.map(({ packed, packedDigest }, number) => async () => {
       const { key, slot } = entries[number] ?? { key: '', slot: 'a' }
-      await this.#put(partName(place, key, slot), { binaryData: { [SHARD_KEY]: packed } })
+      const whole = () => ({ binaryData: { [SHARD_KEY]: packed() } })
+      await this.#put(partName(place, key, slot), { digests: { [SHARD_KEY]: packedDigest } }, whole)
     })
     await inLanes(parts)
     const credentials = await this.#options.credentials.write(decision.credentials, index.credentials)
     await this.#putIndex({ version: decision.version, parts: entries, credentials, single: null })
     this.#options.credentials.settle(credentials)
     const { problems } = decision
-    if (problems.length > 0) await this.#put(problemsName(place), { data: { [PROBLEMS_KEY]: problemsText(problems) } })
+    if (problems.length > 0) await this.#putText(problemsName(place), PROBLEMS_KEY, problemsText(problems))
     await this.#removeSurplus([...partNames(entries, place), ...(problems.length > 0 ? [problemsName(place)] : [])])
   }
 
   async #putIndex(index: CatalogIndex): Promise<void> {
     this.#index = null
-    await this.#put(indexName(this.#options.place), { data: { [INDEX_KEY]: indexText(index) } })
+    await this.#putText(indexName(this.#options.place), INDEX_KEY, indexText(index))
     this.#index = index
   }
 
-  async #put(name: string, content: Content): Promise<void> {
+  /** `whole` is made only if it has to be written. */
+  async #put(name: string, short: ContentInShort, whole: () => Content): Promise<void> {
     const { place, writer, configMap } = this.#options
-    const object = catalogObject('ConfigMap', name, place, content)
-    await writer.applyWhereNew(configMap(name), object, (there) => hasContent(there, content))
+    const object = (content: object) => catalogObject('ConfigMap', name, place, content)
+    const wanted = { short: object(short), whole: () => object(whole()) }
+    await writer.applyWhereNew(configMap(name), wanted, (there) => hasContent(there, short))
+  }
+
+  #putText(name: string, key: string, text: string): Promise<void> {
+    const data = { [key]: text }
+    return this.#put(name, { data }, () => ({ data }))
   }
 
   async #removeSurplus(names: readonly string[]): Promise<void> {
@@ -142,11 +150,4 @@ function entryFor(inUse: readonly PartEntry[], key: string, digest: string): Par
   const entry = inUse.find((each) => each.key === key)
   if (entry?.digest === digest) return entry
   return { key, digest, slot: entry === undefined ? 'a' : otherSlot(entry.slot) }
-}
-
-/** Whether the object has this content. Members that others added are ignored. */
-export function hasContent(object: KubeObject, content: Content): boolean {
-  const has = (members: unknown, wanted: Readonly<Record<string, string>> = {}) =>
-    Object.entries(wanted).every(([name, value]) => (members as Record<string, string> | undefined)?.[name] === value)
-  return has(object['data'], content.data) && has(object['binaryData'], content.binaryData)
 }

@@ -12,11 +12,11 @@ import { RESOURCE_API_VERSION } from '../../domain/resources/resources.ts'
 const FIELD_MANAGER = 'whence-operator'
 
 export interface Writer {
-  /** Applies the object unless the existing or just written one already holds it. */
+  /** Applies the object unless the existing or just written one already holds it; both are compared as copies are kept. */
   readonly applyWhereNew: (
     isThere: KubeObject | undefined,
-    wanted: KubeObject,
-    holds: (object: KubeObject) => boolean,
+    wanted: WantedObject,
+    holds: (copy: KubeObject) => boolean,
   ) => Promise<void>
   /**
    * Applies the status, or this manager's part of it; does nothing if the object is gone. Without a manager, and with a
@@ -31,6 +31,12 @@ export interface Writer {
   readonly create: (path: string, body: object) => Promise<void>
   /** Written objects of this kind may have been deleted: only the copy shows whether they exist. */
   readonly forgetWritten: (kind: string) => void
+}
+
+interface WantedObject {
+  /** As copies of it are kept. */
+  readonly short: KubeObject
+  readonly whole: () => KubeObject
 }
 
 interface WriterOptions {
@@ -65,16 +71,16 @@ export function createWriter({ client, mayWrite, onWrite }: WriterOptions): Writ
   }
   return {
     apply,
-    applyWhereNew: async (isThere, wanted, holds) => {
-      const key = `${wanted.kind ?? ''}/${kubeKey(wanted)}`
+    applyWhereNew: async (isThere, { short, whole }, holds) => {
+      const key = `${short.kind ?? ''}/${kubeKey(short)}`
       const over = isThere?.metadata.resourceVersion ?? ''
       const last = recent.get(key)
       const now = last?.over === over ? last.object : isThere
       if (!unsure.has(key) && now !== undefined && holds(now)) return
       unsure.add(key)
-      await apply(wanted)
+      await apply(whole())
       unsure.delete(key)
-      recent.set(key, { over, object: wanted })
+      recent.set(key, { over, object: short })
     },
     applyStatus: (kind, { metadata }, status, manager) => {
       const { name, namespace = '', resourceVersion } = metadata

@@ -13,6 +13,7 @@ import { type KubeObject, kubeKey, stripped } from '../../runtime/kube/objects.t
 import type { Reflector } from '../../runtime/kube/reflector.ts'
 import { startReflector } from '../../runtime/kube/reflector.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { inShort } from '../apply/catalog-object.ts'
 import type { NamespaceState } from './namespaces.ts'
 import { createNamespaces } from './namespaces.ts'
 import { PAUSED_ANNOTATION, RECONCILE_ANNOTATION } from './annotations.ts'
@@ -46,6 +47,7 @@ export interface World {
   readonly secretVersion: (key: string) => KubeObject | undefined
   /** Names and labels; empty if only one namespace is watched, since no other one can refer to it. */
   readonly namespaces: () => readonly KubeObject[]
+  /** As `inShort` makes them. */
   readonly configMap: (name: string) => KubeObject | undefined
   readonly configMaps: () => Iterable<KubeObject>
   /** Whether every first answer has arrived, even if it is a refusal. */
@@ -89,6 +91,7 @@ export function watchWorld(options: WorldOptions): World {
   /** The operator's own objects. */
   const maps: Reflector = start('configmaps', `${own}/configmaps`, {
     query: { labelSelector: `${CATALOG_LABEL}=${place.name}` },
+    shape: inShort,
     onChange: (key: string | null): void => {
       if (key === null || !maps.objects.has(key)) options.onGone('ConfigMap')
       options.onChange()

@@ -13,6 +13,7 @@ import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
 import type { Gathered } from '../../operator/decide/gathered.ts'
 import { decide, emptyMemory } from '../../operator/decide/decide.ts'
+import { unpacked } from '../../runtime/catalog/members.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
@@ -361,7 +362,7 @@ describe('a reader of shards with a memory', () => {
           const before = memory.catalog
           edit(world)
           const { version, parts } = decide(gatheredFrom(world), TOOLS, emptyMemory())
-          const texts = parts.map(({ text }) => text)
+          const texts = parts.map(({ packed }) => unpacked(packed()))
           const catalog = fromShards(version, texts, memory)
           expect(catalog).to.deep.equal(fromShards(version, texts))
           if (before?.version !== catalog.version) continue
@@ -375,7 +376,7 @@ describe('a reader of shards with a memory', () => {
   it('is left as it was by shards that lack an organisation', () => {
     const world = startOf()
     const memory = emptyShardMemory()
-    const shardsNow = () => decide(gatheredFrom(world), TOOLS, emptyMemory()).parts.map(({ text }) => text)
+    const shardsNow = () => decide(gatheredFrom(world), TOOLS, emptyMemory()).parts.map(({ packed }) => unpacked(packed()))
     const first = shardsNow()
     const known = fromShards('1', first, memory)
     put(world.kinds.Organization, world, { namespace: 'a', name: 'x' }, { spec: { plan: 'Enterprise' } })

@@ -17,7 +17,8 @@ import type { ProviderId } from '../../domain/providers/index.ts'
 import { credentialsParts, readIndex } from '../../domain/published/index.ts'
 import { createCredentialStore } from '../../operator/apply/credential-store.ts'
 import { decide, emptyMemory } from '../../operator/decide/decide.ts'
-import { createPublisher, hasContent } from '../../operator/apply/publisher.ts'
+import { hasContent, inShort } from '../../operator/apply/catalog-object.ts'
+import { createPublisher } from '../../operator/apply/publisher.ts'
 import { dataMember, unpacked } from '../../runtime/catalog/members.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { publishedProblems, wholeCatalog } from '../../runtime/catalog/whole-catalog.ts'
@@ -26,7 +27,7 @@ import { PLACE } from './support/stage.ts'
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
 const TOOLS = { sha256Hex, pack: (text: string) => gzipSync(text).toString('base64') }
-const bytesOf = ({ packed }: { readonly packed: string }) => Buffer.from(packed, 'base64').length
+const bytesOf = ({ packed }: { readonly packed: () => string }) => Buffer.from(packed(), 'base64').length
 
 const many = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n))
 /** URLs that nothing compresses. */
@@ -52,10 +53,14 @@ describe('parts of a catalog', () => {
     expect(problems).to.deep.equal([])
     const parts = textsOf(catalog)
     expect(parts.length).to.be.greaterThan(10)
-    for (const part of parts) expect(bytesOf(part)).to.be.at.most(LIMITS.catalogPartBytes)
+    for (const part of parts) {
+      expect(bytesOf(part)).to.be.at.most(LIMITS.catalogPartBytes).and.closeTo(part.bytes, 2)
+      expect(sha256Hex(part.packed())).to.equal(part.packedDigest)
+      expect(sha256Hex(unpacked(part.packed()))).to.equal(part.digest)
+    }
     const again = fromShards(
       catalog.version,
-      parts.map(({ text }) => text),
+      parts.map(({ packed }) => unpacked(packed())),
     )
     expect([...again.websites.keys()]).to.have.members([...catalog.websites.keys()])
     for (const [id, site] of catalog.websites) expect(again.websites.get(id)).to.deep.equal(site)
@@ -106,9 +111,13 @@ function fakeCluster() {
   const configMap = (name: string) => objects.get(`ConfigMap/${name}`)
   const writer = {
     apply,
-    applyWhereNew: async (_there: unknown, wanted: KubeObject, isHeld: (object: KubeObject) => boolean) => {
-      const there = objects.get(keyOf(wanted))
-      if (there === undefined || !isHeld(there)) await apply(wanted)
+    applyWhereNew: async (
+      _there: unknown,
+      { short, whole }: { readonly short: KubeObject; readonly whole: () => KubeObject },
+      isHeld: (object: KubeObject) => boolean,
+    ) => {
+      const there = objects.get(keyOf(short))
+      if (there === undefined || !isHeld(inShort(there))) await apply(whole())
     },
     remove: (kind: string, _namespace: string, name: string) => write(() => objects.delete(`${kind}/${name}`)),
   }
@@ -251,7 +260,7 @@ describe('publishing', () => {
     const put = (kind: string, name: string, content: object) =>
       cluster.objects.set(`${kind}/${name}`, { kind, metadata: { name }, ...content })
     const [part] = parts
-    put('ConfigMap', 'whence-catalog-0-of-1', { binaryData: { 'shard.json.gz': part?.packed ?? '' } })
+    put('ConfigMap', 'whence-catalog-0-of-1', { binaryData: { 'shard.json.gz': part?.packed() ?? '' } })
     put('ConfigMap', 'whence-catalog', {
       data: { 'index.json': JSON.stringify({ version: 'old', minReader: 1, shards: [part?.digest] }) },
     })

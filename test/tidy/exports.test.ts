@@ -27,7 +27,6 @@ const FOR_TESTS: readonly string[] = [
   'domain/model.ts#RECEIPT_VERDICTS',
   'domain/privacy/redact.ts#redactText',
   'domain/reasons.ts#ACTIVITY_TYPES',
-  'operator/apply/publisher.ts#hasContent',
   'ports/facts/engine/self-test.ts#EngineUnfit',
   'ports/facts/engine/self-test.ts#changedSettings',
   'ports/facts/migrate.ts#MigrationRefused',
