@@ -14,12 +14,10 @@ export interface CatalogPart {
   readonly key: string
   /** SHA-256 of the text. */
   readonly digest: string
-  /** Of what is stored, without base64; up to two more. */
-  readonly bytes: number
-  /** SHA-256 of what `packed` gives. */
+  /** The text as it is stored: compressed, in base64. */
+  readonly packed: string
+  /** SHA-256 of that. */
   readonly packedDigest: string
-  /** The text as it is stored, compressed and in base64. It is made anew each time: all parts together are large. */
-  readonly packed: () => string
 }
 
 export interface LayoutTools {
@@ -126,11 +124,9 @@ function madeOf(key: string, part: Part, { before, tools, memory }: Layout): Cat
   const canBeCut = part.organizations.length + part.websites.length > 1 && key.length < MOST_DIGITS
   if (canBeCut && text.length > LIMITS.catalogPartBytes * SURELY_TOO_LARGE) return null
   const packed = tools.pack(text)
-  const bytes = packedBytes(packed)
-  if (canBeCut && bytes > LIMITS.catalogPartBytes) return null
-  const { sha256Hex, pack } = tools
-  const digests = { digest: sha256Hex(text), packedDigest: sha256Hex(packed) }
-  return { key, ...digests, bytes, packed: () => pack(partText(part, memory.texts)) }
+  if (canBeCut && packedBytes(packed) > LIMITS.catalogPartBytes) return null
+  const { sha256Hex } = tools
+  return { key, digest: sha256Hex(text), packed, packedDigest: sha256Hex(packed) }
 }
 
 function mergeSmall(layout: Layout): void {
@@ -140,7 +136,7 @@ function mergeSmall(layout: Layout): void {
     const sibling = `${parent}${key.endsWith('0') ? '1' : '0'}`
     if (key === '' || !made.has(key) || tree.has(sibling)) continue
     const pair = [key, sibling].flatMap((each) => made.get(each) ?? [])
-    const bytes = pair.reduce((sum, each) => sum + each.made.bytes, 0)
+    const bytes = pair.reduce((sum, each) => sum + packedBytes(each.made.packed), 0)
     if (bytes > LIMITS.catalogPartBytes * MERGE_SHARE) continue
     for (const each of [key, sibling]) made.delete(each)
     tree.delete(parent)

@@ -86,7 +86,7 @@ class Publishing implements Publisher {
     const entries = decision.parts.map(({ key, digest }) => entryFor(index.parts, key, digest))
     const parts = decision.parts.map(({ packed, packedDigest }, number) => async () => {
       const { key, slot } = entries[number] ?? { key: '', slot: 'a' }
-      const whole = () => ({ binaryData: { [SHARD_KEY]: packed() } })
+      const whole = () => ({ binaryData: { [SHARD_KEY]: packed } })
       await this.#put(partName(place, key, slot), { digests: { [SHARD_KEY]: packedDigest } }, whole)
     })
     await inLanes(parts)

@@ -362,7 +362,7 @@ describe('a reader of shards with a memory', () => {
           const before = memory.catalog
           edit(world)
           const { version, parts } = decide(gatheredFrom(world), TOOLS, emptyMemory())
-          const texts = parts.map(({ packed }) => unpacked(packed()))
+          const texts = parts.map(({ packed }) => unpacked(packed))
           const catalog = fromShards(version, texts, memory)
           expect(catalog).to.deep.equal(fromShards(version, texts))
           if (before?.version !== catalog.version) continue
@@ -376,7 +376,8 @@ describe('a reader of shards with a memory', () => {
   it('is left as it was by shards that lack an organisation', () => {
     const world = startOf()
     const memory = emptyShardMemory()
-    const shardsNow = () => decide(gatheredFrom(world), TOOLS, emptyMemory()).parts.map(({ packed }) => unpacked(packed()))
+    const shardsNow = () =>
+      decide(gatheredFrom(world), TOOLS, emptyMemory()).parts.map(({ packed }) => unpacked(packed))
     const first = shardsNow()
     const known = fromShards('1', first, memory)
     put(world.kinds.Organization, world, { namespace: 'a', name: 'x' }, { spec: { plan: 'Enterprise' } })
