@@ -312,6 +312,17 @@ describe('publishing', () => {
   })
 })
 
+describe('a copy of a ConfigMap', () => {
+  it('has digests instead of the parts, which show what it holds', () => {
+    const part = 'x'.repeat(1_000)
+    const copy = inShort({ metadata: { name: 'x', managedFields: [] }, data: { a: 'b' }, binaryData: { p: part } })
+    expect(JSON.stringify(copy)).to.have.length.below(200).and.not.include('xxx')
+    expect(hasContent(copy, { data: { a: 'b' }, digests: { p: sha256Hex(part) } })).to.equal(true)
+    expect(hasContent(copy, { digests: { p: sha256Hex(`${part}y`) } })).to.equal(false)
+    expect(hasContent(copy, { data: { a: 'c' } })).to.equal(false)
+  })
+})
+
 describe('room for many owners', () => {
   it('goes in equal shares, so that who asks for little has it all', () => {
     const claims = fc.array(
