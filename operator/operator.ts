@@ -113,7 +113,7 @@ class OperatorLoop {
   readonly #secrets
   readonly #credentials
   readonly #publisher
-  readonly #read
+  readonly #readMap
   readonly #tidying: NodeJS.Timeout
   readonly #statuses
   readonly #audit
@@ -166,8 +166,8 @@ class OperatorLoop {
     const world = watchWorld({ ...options, metrics, onChange: () => this.#changed(), onStatus, onGone })
     this.#world = world
     this.#secrets = createSecretValues(client, world.secretVersion)
-    this.#read = ownReader(client, place)
-    const { credentials, publisher } = publishing(options, world, { writer, own: this.#read })
+    const { own, credentials, publisher } = publishing(options, world, writer)
+    this.#readMap = (name: string) => own('configmaps', name)
     this.#credentials = credentials
     this.#publisher = publisher
     this.#tidying = setInterval(() => this.#queue.put(TIDY, 'later'), options.tidyIntervalMs ?? TIDY_MS)
@@ -242,12 +242,7 @@ class OperatorLoop {
     const changedAtMs = this.#changedAtMs
     this.#changedAtMs = null
     try {
-      this.#inForce ??= await readInForce(
-        this.#publisher,
-        this.#credentials,
-        (name) => this.#read('configmaps', name),
-        this.#options.place,
-      )
+      this.#inForce ??= await readInForce(this.#publisher, this.#credentials, this.#readMap, this.#options.place)
       const decision = await this.#decide(this.#inForce)
       this.#decision = decision
       await this.#publisher.publish(decision)
@@ -347,15 +342,12 @@ class OperatorLoop {
   }
 }
 
-function publishing(
-  { place, credentialSlots: slots, nowMs }: OperatorOptions,
-  world: World,
-  { writer, own }: { readonly writer: Writer; readonly own: ReturnType<typeof ownReader> },
-) {
+function publishing({ client, place, credentialSlots: slots, nowMs }: OperatorOptions, world: World, writer: Writer) {
+  const own = ownReader(client, place)
   const read = (name: string) => own('secrets', name)
   const credentials = createCredentialStore({ writer, place, slots, sha256Hex, nonce, nowMs, read })
   const readIndexMap = () => own('configmaps', indexName(place))
-  return { credentials, publisher: createPublisher({ ...world, writer, place, readIndexMap, credentials }) }
+  return { own, credentials, publisher: createPublisher({ ...world, writer, place, readIndexMap, credentials }) }
 }
 
 function leastDelayMs(error: unknown): number {
