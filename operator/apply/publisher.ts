@@ -25,8 +25,9 @@ import type { Decision } from '../decide/decide.ts'
 import { inLanes } from '../in-lanes.ts'
 import type { CredentialStore } from './credential-store.ts'
 import type { Writer } from './writer.ts'
-import { catalogObject, hasContent } from './catalog-object.ts'
-import type { Content, ContentInShort } from './catalog-object.ts'
+import { hasContent, type ContentInShort } from '../gather/map-copies.ts'
+import { catalogObject } from './catalog-object.ts'
+import type { Content } from './catalog-object.ts'
 
 interface PublisherOptions {
   readonly writer: Pick<Writer, 'applyWhereNew' | 'remove'>

@@ -15,7 +15,7 @@ export interface Writer {
   /** Applies the object unless the existing or just written one already holds it; both are compared as copies are kept. */
   readonly applyWhereNew: (
     isThere: KubeObject | undefined,
-    wanted: WantedObject,
+    wanted: ObjectInTwoForms,
     holds: (copy: KubeObject) => boolean,
   ) => Promise<void>
   /**
@@ -33,7 +33,7 @@ export interface Writer {
   readonly forgetWritten: (kind: string) => void
 }
 
-interface WantedObject {
+interface ObjectInTwoForms {
   /** As copies of it are kept. */
   readonly short: KubeObject
   readonly whole: () => KubeObject

@@ -13,7 +13,7 @@ import { type KubeObject, kubeKey, stripped } from '../../runtime/kube/objects.t
 import type { Reflector } from '../../runtime/kube/reflector.ts'
 import { startReflector } from '../../runtime/kube/reflector.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import { inShort } from '../apply/catalog-object.ts'
+import { inShort } from './map-copies.ts'
 import type { NamespaceState } from './namespaces.ts'
 import { createNamespaces } from './namespaces.ts'
 import { PAUSED_ANNOTATION, RECONCILE_ANNOTATION } from './annotations.ts'
