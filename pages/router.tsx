@@ -104,6 +104,12 @@ const whatIf = createRoute({
   component: lazyRouteComponent(() => import('./what-if/what-if.tsx'), 'WhatIfPage'),
 })
 
+const support = createRoute({
+  getParentRoute: () => organization,
+  path: 'support',
+  component: lazyRouteComponent(() => import('./support/support.tsx'), 'SupportPage'),
+})
+
 const members = createRoute({
   getParentRoute: () => organization,
   path: 'members',
@@ -128,6 +134,7 @@ const tree = root.addChildren([
     activity,
     usage,
     whatIf,
+    support,
     members,
     account,
   ]),

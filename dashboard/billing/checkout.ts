@@ -135,7 +135,7 @@ function idempotencyKey(...parts: readonly string[]): string {
 }
 
 function returnPage(call: Call, { baseUrl }: CheckoutParts): string {
-  return `${baseUrl}/app/${encodeURIComponent(scopeOf(call).organization.id)}/plan`
+  return `${baseUrl}/app/${encodeURIComponent(scopeOf(call).organization.id)}/usage`
 }
 
 /** @throws Error if the provider names another host than its own */

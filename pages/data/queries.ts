@@ -24,6 +24,8 @@ export interface Me {
   readonly person: string
   readonly email: string
   readonly signedInBy: string
+  /** Whether plans are paid for in this service. */
+  readonly hasBilling: boolean
   /** Unix ms. */
   readonly sessionEndsAt: number
   readonly organizations: readonly { readonly id: string; readonly displayName: string; readonly role: MemberRole }[]

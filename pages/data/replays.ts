@@ -68,6 +68,6 @@ export function replayQuery(organization: string, id: string) {
 }
 
 /** The ID of the new replay. */
-export function askReplay(organization: string, wish: ReplayWish): Promise<{ readonly id: string }> {
+export function sendReplayWish(organization: string, wish: ReplayWish): Promise<{ readonly id: string }> {
   return ask(path(PATH, { organization }), { method: 'POST', body: wish })
 }

@@ -1,7 +1,7 @@
 /** The pages of an organisation: their address, their name, the keys that open them, and what question each answers. */
 
 interface PageEntry {
-  readonly to: `/app/$organization/${'live' | 'logs' | 'checklist' | 'resources' | 'activity' | 'usage' | 'what-if' | 'members' | 'account'}`
+  readonly to: `/app/$organization/${'live' | 'logs' | 'checklist' | 'resources' | 'activity' | 'usage' | 'what-if' | 'support' | 'members' | 'account'}`
   readonly title: string
   /** Pressed after `g`. */
   readonly key: string
@@ -55,6 +55,10 @@ export const NAVIGATION: readonly PageGroup[] = [
       {
         ...{ to: '/app/$organization/usage', title: 'Plan and usage', key: 'p' },
         question: "How much of the month's quota is used, and what does the plan allow?",
+      },
+      {
+        ...{ to: '/app/$organization/support', title: 'Support', key: 'h' },
+        question: 'Who helps, and what do they get to know?',
       },
       { to: '/app/$organization/account', title: 'Your account', key: 'y', question: 'Where am I signed in?' },
     ],

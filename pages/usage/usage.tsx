@@ -8,15 +8,16 @@ import { PLAN_LIMITS } from '../../domain/limits.ts'
 import type { Plan } from '../../domain/model.ts'
 import { usageQuery, type MonthUsage, type UsageDay } from '../data/usage.ts'
 import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
-import { useOrganization } from '../shell/organization.tsx'
+import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
+import { BillingPart } from './billing.tsx'
 
 export function UsagePage(): ReactNode {
   const organization = useOrganization()
-  return organization === null ? null : <PlanUsage organization={organization.id} />
+  return organization === null ? null : <PlanUsage organization={organization} />
 }
 
-function PlanUsage({ organization }: { readonly organization: string }): ReactNode {
-  const { data, error } = useQuery(usageQuery(organization))
+function PlanUsage({ organization }: { readonly organization: OwnOrganization }): ReactNode {
+  const { data, error } = useQuery(usageQuery(organization.id))
   return (
     <Page title="Plan and usage" question="How much of the month's quota is used, and what does the plan allow?">
       <Problem error={error} />
@@ -27,6 +28,7 @@ function PlanUsage({ organization }: { readonly organization: string }): ReactNo
           <Quota usage={data} />
           <DayBars days={data.days} organization={organization} />
           <PlanTable plan={data.plan} />
+          <BillingPart organization={organization} />
         </>
       )}
     </Page>

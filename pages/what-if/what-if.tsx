@@ -1,13 +1,13 @@
 /** What if: which installs another policy would have matched otherwise, and what each source would lose or gain. */
 
-import { Button, NumberInput, Select } from '@mantine/core'
+import { Button, Select } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState, type FormEvent, type ReactNode } from 'react'
 
 import { DAY_MS } from '../../domain/durations.ts'
 import { overviewQuery } from '../data/overview.ts'
-import { askReplay, replayChoiceOf, replaysQuery, type ReplayLine, type ReplayWish } from '../data/replays.ts'
+import { sendReplayWish, replayChoiceOf, replaysQuery, type ReplayLine, type ReplayWish } from '../data/replays.ts'
 import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
 import { Moment } from '../parts/time.tsx'
 import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
@@ -28,6 +28,10 @@ export function WhatIfPage(): ReactNode {
 }
 
 const MOST_WINDOW_DAYS = 30
+const WINDOWS = [1, 3, 7, 14, MOST_WINDOW_DAYS].map((days) => ({
+  value: String(days),
+  label: days === 1 ? 'at most a day' : `at most ${days} days`,
+}))
 const PROOFS = [
   { value: 'all', label: 'all that was found' },
   { value: 'tokens', label: 'commands only' },
@@ -55,7 +59,7 @@ function ReplayForm({ organization }: { readonly organization: string }): ReactN
   const start = useMutation({
     mutationFn: (of: string) => {
       const { policy, windowDays, tokensOnly, days } = wish
-      return askReplay(organization, {
+      return sendReplayWish(organization, {
         ...{ website: of, policy, windowDays, tokensOnly },
         since: Date.now() - days * DAY_MS,
       })
@@ -109,11 +113,12 @@ function WishFields({ wish, onChange }: WishFieldsProps): ReactNode {
         value={wish.policy}
         onChange={(policy) => onChange({ policy: policy ?? 'first_visit' })}
       />
-      <NumberInput
-        label="Days before the install"
-        {...{ min: 1, max: MOST_WINDOW_DAYS, clampBehavior: 'strict', allowDecimal: false }}
-        value={wish.windowDays}
-        onChange={(days) => onChange({ windowDays: Number(days) || MOST_WINDOW_DAYS })}
+      <Select
+        label="Before the install"
+        allowDeselect={false}
+        data={WINDOWS}
+        value={String(wish.windowDays)}
+        onChange={(to) => onChange({ windowDays: Number(to) })}
       />
       <Select
         label="By"

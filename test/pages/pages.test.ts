@@ -14,6 +14,8 @@ import type { Facts } from '../../ports/facts/facts.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import { requestRecord, store } from '../contract/fact-samples.ts'
 import { until } from '../../fixtures/until.ts'
+import type { StripeStandIn } from '../../fixtures/service/stripe.ts'
+import { billingOver, startStripe } from '../dashboard/support/billing.ts'
 import { organizationOf } from '../dashboard/support/stage.ts'
 import { seriousFindings, startPages, type Look, type PagesStage } from './support/stage.ts'
 
@@ -67,6 +69,7 @@ describe('the pages', function () {
   let folder: string
   let facts: Facts
   let stage: PagesStage
+  let stripe: StripeStandIn
   before(async () => {
     const manifests = organizationOf('acme', {
       members: { 'owner@acme.dev': 'Owner', 'viewer@acme.dev': 'Viewer', 'admin@acme.dev': 'Admin' },
@@ -75,7 +78,12 @@ describe('the pages', function () {
     const connection = await openChdb(folder)
     await migrate(connection)
     facts = clickhouseFacts(connection, { nowMs: Date.now })
-    stage = await startPages({ manifests: `${manifests}${WEBSITE}`, facts })
+    stripe = await startStripe(Date.now)
+    const { url } = stripe
+    stage = await startPages({
+      ...{ manifests: `${manifests}${WEBSITE}`, facts, supportMail: 'help@whence.test' },
+      billing: () => billingOver(url),
+    })
     await store(
       facts,
       Array.from({ length: 40 }, (_, index) => requestOf(index)),
@@ -83,6 +91,7 @@ describe('the pages', function () {
   })
   after(async () => {
     await stage?.stop()
+    await stripe?.stop()
     await facts?.close()
     await rm(folder, { recursive: true, force: true })
   })
@@ -191,6 +200,46 @@ describe('the pages', function () {
       expect(noise).to.deep.equal([])
       await page.close()
     }
+  })
+
+  it('send a support request with what was shown, and only if one wants to', async () => {
+    const { page, noise } = await stage.open('viewer@acme.dev', { width: 390, scheme: 'light' })
+    await page.goto(`${stage.url}/app/acme/support`)
+    await page.getByRole('textbox').fill('Where are my figures?')
+    const shown = await page.locator('pre').textContent()
+    expect(shown).to.include('"role": "Viewer"')
+    await page.getByRole('button', { name: 'Send the request' }).click()
+    await page.getByText('Your request is on its way').waitFor()
+    await until(async () => stage.mails.some((mail) => mail.includes('Where are my figures?')))
+    const mail = stage.mails.find((each) => each.includes('Where are my figures?')) ?? ''
+    for (const line of shown?.split('\n') ?? []) expect(mail).to.include(line.trim())
+    await page.getByRole('button', { name: 'Write another one' }).click()
+    await page.getByRole('checkbox').uncheck()
+    await page.getByRole('textbox').fill('And my installs?')
+    await page.getByRole('button', { name: 'Send the request' }).click()
+    await until(async () => stage.mails.some((each) => each.includes('And my installs?')))
+    const second = stage.mails.find((each) => each.includes('And my installs?')) ?? ''
+    expect(second).not.to.include('"role"')
+    expect(await seriousFindings(page)).to.deep.equal([])
+    expect(noise).to.deep.equal([])
+    await page.close()
+  })
+
+  it('offer plans to an owner whose organisation is managed here, and say why not to others', async () => {
+    const spec = { displayName: 'Paying', plan: 'Free' }
+    await stage.writer.create({ kind: 'Organization', namespace: 'default', name: 'paying', spec })
+    const member = { organizationRef: { name: 'paying' }, email: 'owner@acme.dev', role: 'Owner' }
+    await stage.writer.create({ kind: 'Member', namespace: 'default', name: 'paying-owner', spec: member })
+    const { page, noise } = await stage.open('owner@acme.dev', { width: 1280, scheme: 'light' })
+    await page.goto(`${stage.url}/app/acme/usage`)
+    await page.getByText('managed elsewhere').waitFor()
+    await page.goto(`${stage.url}/app/paying/usage`)
+    await page.getByRole('button', { name: 'Subscribe to Enterprise' }).waitFor()
+    expect(await page.getByRole('button', { name: 'Subscribe to Free' }).count()).to.equal(0)
+    expect(await seriousFindings(page)).to.deep.equal([])
+    if (PICTURES !== undefined) await page.screenshot({ path: join(PICTURES, 'Billing.png'), fullPage: true })
+    expect(noise).to.deep.equal([])
+    await page.close()
   })
 
   it('fit their budget', () => {
