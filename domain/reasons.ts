@@ -71,6 +71,7 @@ export const ACTIVITY_TYPES = {
   destination_paused: 'The provider refuses the credentials of a destination, so it has paused itself.',
   destination_resumed: 'The provider accepts the credentials of a paused destination again.',
   disk_full: 'The disk is nearly full.',
+  example_data: 'Made-up traffic was filled in for trying out.',
   export: 'A person downloaded Logs or installs.',
   mail_not_delivered: 'A mail was given up.',
   object_changed: 'Fields of an object changed.',

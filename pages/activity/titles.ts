@@ -1,6 +1,15 @@
 /** Types of activity in words; one that has none yet is shown by its name. */
 
 export const ACTIVITY_TITLES: Readonly<Record<string, string>> = {
+  example_data: 'Made-up traffic was filled in',
+  object_created: 'An object is new',
+  object_changed: 'An object was changed',
+  object_removal: 'Somebody is removing an object',
+  object_removed: 'An object is gone',
+  sign_in: 'Somebody signed in',
+  plan_limit_reached: 'The plan does not allow more',
+  data_erased: 'Data of a person were erased',
+  disk_full: 'The disk is nearly full',
   origin_not_registered: 'A visit from an origin that is not registered',
   rate_limit_reached: 'A limit of rate was reached',
   quota_reached: 'The quota of the month was reached',

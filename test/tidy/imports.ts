@@ -104,6 +104,7 @@ export const ENTRIES: readonly string[] = [
   'bin/whence.ts',
   'bin/kubectl-whence.ts',
   'bin/demo.ts',
+  'bin/example-data.ts',
   'sdk/build.ts',
   'sdk/build-package.ts',
   'sdk/package/index.ts',

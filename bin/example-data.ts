@@ -1,0 +1,118 @@
+/**
+ * `npm run -s example-data`: fills the example website with 90 days of made-up traffic, while `make run` runs. It goes through the event
+ * log like real traffic, ends with yesterday, and comes to the same rows if it is run again.
+ */
+
+import { parseArgs } from 'node:util'
+
+import { DAY_MS } from '../domain/durations.ts'
+import { LIMITS } from '../domain/limits.ts'
+import { encodeRecord, recordKey, type LogRecord, type RecordTopic } from '../domain/records.ts'
+import { keyringOf } from './wiring/serve-api.ts'
+import { compileSettings } from '../runtime/settings/settings.ts'
+import { trafficOfDay } from './example-data/traffic.ts'
+import { connectTools } from './tools/control.ts'
+import type { LiveTools } from './tools/live.ts'
+import { complain, print } from './terminal/output.ts'
+
+const DEFAULTS = { data: './data', website: 'acme-dev', organization: 'acme', days: '90', seed: '1' } as const
+/** At most so many entries in one call. */
+const ENTRIES = 500
+
+interface ExampleWish {
+  readonly data: string
+  readonly website: string
+  readonly organization: string
+  readonly days: number
+  readonly seed: number
+  readonly nowMs: number
+  /** Where the master secret may stand, as for the service. */
+  readonly env: NodeJS.ProcessEnv
+}
+
+/** How many records were written. @throws Error if no service runs on the folder. */
+async function fillWithExamples(options: ExampleWish): Promise<number> {
+  const { data, website, organization, days, seed, nowMs, env } = options
+  const live = await connectTools(data)
+  if (live === null) throw new Error(`no service runs on the data in ${data}: start one with make run`)
+  const run = compileSettings('embedded', ['--data', data], env)
+  if (run.kind !== 'run') throw new Error('the settings are wrong')
+  const keyId = keyringOf(run.settings, { mayCreate: false }).currentKeyId
+  const today = Math.floor(nowMs / DAY_MS) * DAY_MS
+  let written = 0
+  for (let day = days; day > 0; day -= 1) {
+    const records = trafficOfDay({ website, organization, seed, dayMs: today - day * DAY_MS, keyId })
+    written += await appendRecords(live, records)
+  }
+  await appendRecords(live, [madeUpNote(options, written)])
+  return written
+}
+
+const TOPICS: Readonly<Partial<Record<LogRecord['kind'], RecordTopic>>> = {
+  visit: 'visits',
+  activation: 'activations',
+  handoff: 'handoffs',
+  install: 'installs',
+  activity: 'activity',
+}
+
+async function appendRecords(live: Pick<LiveTools, 'append'>, records: readonly LogRecord[]): Promise<number> {
+  for (const [topic, own] of Map.groupBy(records, ({ kind }) => TOPICS[kind])) {
+    if (topic === undefined) throw new Error('a record has no topic')
+    for (let from = 0; from < own.length; from += ENTRIES) {
+      const entries = own
+        .slice(from, from + ENTRIES)
+        .map((record) => ({ key: keyOfRecord(record), value: encodeRecord(record) }))
+      await live.append(topic, entries)
+    }
+  }
+  return records.length
+}
+
+/** Entries of one visit, and of one event, stay in order. */
+function keyOfRecord(record: LogRecord): string {
+  switch (record.kind) {
+    case 'visit':
+      return recordKey(record.visit.website, record.visit.visitId)
+    case 'activation':
+    case 'handoff':
+      return recordKey(record.website, record.visitId)
+    case 'install':
+      return recordKey(record.install.website, record.install.eventId)
+    default:
+      return recordKey('', 'example')
+  }
+}
+
+/** Activity says that figures hold what never happened. */
+function madeUpNote({ website, organization, days, seed, nowMs }: ExampleWish, written: number): LogRecord {
+  const day = Math.floor(nowMs / DAY_MS)
+  return {
+    ...{ v: 1, kind: 'activity', id: `made-up-${seed}-${day}`, atMs: nowMs, organization, website },
+    ...{ type: 'example_data', subject: website, logRetentionDays: LIMITS.logRetentionDays.fallback },
+    message: `${written} records of ${days} days of made-up traffic were filled in; their pages lie on made-up.example.`,
+  }
+}
+
+async function runExampleData(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  const names = Object.keys(DEFAULTS) as readonly (keyof typeof DEFAULTS)[]
+  const flags = Object.fromEntries(names.map((name) => [name, { type: 'string', default: DEFAULTS[name] }] as const))
+  const { values } = parseArgs({ args: [...argv], options: flags })
+  const given = values as Readonly<Record<keyof typeof DEFAULTS, string>>
+  try {
+    const written = await fillWithExamples({
+      ...given,
+      days: Number(given.days),
+      seed: Number(given.seed),
+      nowMs: Date.now(),
+      env,
+    })
+    print(`${written} made-up records were filled in; figures of past hours follow within a minute or two.\n`)
+    return 0
+  } catch (error) {
+    complain(`example-data: ${error instanceof Error ? error.message : String(error)}\n`)
+    return 1
+  }
+}
+
+if (import.meta.main) process.exitCode = await runExampleData(process.argv.slice(2), process.env)

@@ -1,0 +1,69 @@
+/** Made-up traffic: always the same for one seed, marked as such, and counted like real traffic. */
+
+import { expect } from 'chai'
+import { join } from 'node:path'
+
+import { trafficOfDay } from '../../bin/example-data/traffic.ts'
+import { until } from '../../fixtures/until.ts'
+import { startTestService, TEST_SECRET, type TestService } from '../../fixtures/service/service.ts'
+import { startProgram } from './support/run-whence.ts'
+
+const PROGRAM = new URL('../../bin/example-data.ts', import.meta.url).pathname
+
+const DAY_MS = 86_400_000
+const DAY = Math.floor(Date.now() / DAY_MS) * DAY_MS - 2 * DAY_MS
+const OPTIONS = { website: 'acme-dev', organization: 'acme', seed: 1, dayMs: DAY, keyId: 3 }
+
+describe('example data', function () {
+  this.timeout(120_000)
+
+  it('are the same for one seed and day, and others for another', () => {
+    const once = trafficOfDay(OPTIONS)
+    expect(once.length).to.be.greaterThan(100)
+    expect(trafficOfDay(OPTIONS)).to.deep.equal(once)
+    expect(trafficOfDay({ ...OPTIONS, seed: 2 })).to.not.deep.equal(once)
+  })
+
+  it('say of themselves that they are made up, and reach no provider', () => {
+    for (const record of trafficOfDay(OPTIONS)) {
+      if (record.kind === 'visit') expect(record.visit.pageUrl).to.match(/^https:\/\/made-up\.example\//)
+      if (record.kind !== 'install') continue
+      expect(record.install.eventId).to.match(/^made-up-/)
+      expect(record.install.deliveries).to.deep.equal([])
+    }
+  })
+
+  describe('in a service that runs', () => {
+    let service: TestService
+    before(async () => {
+      service = await startTestService()
+    })
+    after(() => service?.stop())
+
+    it('are counted like real traffic, and only once if they are filled in again', async () => {
+      const flags = ['--data', join(service.folder, 'data'), '--days', '2']
+      const fill = async (): Promise<void> => {
+        const { status, stdout, stderr } = await startProgram(process.execPath, [PROGRAM, ...flags], {
+          WHENCE_SECRET: TEST_SECRET,
+        }).ended
+        expect({ status, stderr }).to.deep.equal({ status: 0, stderr: '' })
+        expect(stdout).to.include('made-up records')
+      }
+      const visits = async (): Promise<number> => {
+        const range = { since_ms: DAY, until_ms: DAY + 2 * DAY_MS, websites: ['acme-dev'], organization: 'acme' }
+        const hours = await service.facts.run('visitsByHour', range)
+        return hours.reduce((sum, hour) => sum + hour.visits, 0)
+      }
+      await fill()
+      await service.drain()
+      const expected = [0, 1]
+        .flatMap((day) => trafficOfDay({ ...OPTIONS, dayMs: DAY + day * DAY_MS }))
+        .filter(({ kind }) => kind === 'visit').length
+      await until(async () => (await visits()) === expected)
+      await fill()
+      await service.drain()
+      expect(await visits()).to.equal(expected)
+      expect(service.ga4.total()).to.equal(0)
+    })
+  })
+})
