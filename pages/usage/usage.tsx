@@ -26,7 +26,7 @@ function PlanUsage({ organization }: { readonly organization: OwnOrganization })
       ) : (
         <>
           <Quota usage={data} />
-          <DayBars days={data.days} organization={organization} />
+          <DayBars days={data.days} organization={organization.id} />
           <PlanTable plan={data.plan} />
           <BillingPart organization={organization} />
         </>
