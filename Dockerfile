@@ -1,11 +1,13 @@
 # All programs of Whence in one image: `docker build -t whence .`. The entry point is the command line itself, as in
-# `docker run whence api --help`.
+# `docker run whence api --help`. 543 MB of it are chDB, which only `whence embedded` uses: the target `without-chdb` has none.
 
-# Pin both by digest in a build of your own: `--build-arg NODE_IMAGE=node@sha256:…`.
+# Pin it by digest in a build of your own: `--build-arg NODE_IMAGE=node@sha256:…`.
 ARG NODE_IMAGE=node:24-bookworm-slim
+# What it is built in, if that needs more than what runs, such as a certificate authority of your own.
+ARG BUILD_IMAGE=${NODE_IMAGE}
 
 # What the bundles of SDK and pages are made with; nothing of it but the bundles goes on.
-FROM ${NODE_IMAGE} AS bundle
+FROM ${BUILD_IMAGE} AS bundle
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
@@ -16,7 +18,7 @@ COPY pages ./pages
 RUN node sdk/build.ts && node pages/build.ts
 
 # What runs, without what only builds and tests. The image brings Node 24 itself, so the one for older machines goes.
-FROM ${NODE_IMAGE} AS production
+FROM ${BUILD_IMAGE} AS production
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
@@ -39,12 +41,20 @@ COPY --from=bundle /app/pages/dist ./pages/dist
 # In the image the command is `whence`, also for `kubectl exec`.
 RUN printf '#!/bin/sh\nexec node /app/bin/whence.ts "$@"\n' > whence && chmod 755 whence
 
-FROM ${NODE_IMAGE}
+# chDB apart from the rest, so that no layer of the smaller image holds it.
+FROM production AS parts
+RUN mkdir /chdb && mv node_modules/chdb node_modules/@chdb /chdb/
+
+# For the processes of a cluster: `docker build --target without-chdb -t whence .`
+FROM ${NODE_IMAGE} AS without-chdb
 ENV NODE_ENV=production
 WORKDIR /app
-COPY --from=production /app ./
+COPY --from=parts /app ./
 RUN ln -s /app/whence /usr/local/bin/whence && install -d -m 0700 -o 65532 -g 65532 /var/lib/whence
 USER 65532:65532
 EXPOSE 8080 9090
 ENTRYPOINT ["node", "/app/bin/whence.ts"]
 CMD ["--help"]
+
+FROM without-chdb
+COPY --from=parts /chdb ./node_modules
