@@ -26,7 +26,7 @@ demo: node_modules ## Show the whole way by itself: a visit in a real browser be
 check: node_modules ## Formatting, lint, types and the tidy tests
 	@npm run -s check
 
-test: node_modules ## Every test, with real parts; installs what they need where it can
+test: node_modules ## Every test, with real parts; installs what they need if it can
 	@sh test/install-tools.sh
 	@npm run -s build
 	@npm run -s test

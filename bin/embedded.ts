@@ -27,7 +27,7 @@ export function embedded({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
   })
 }
 
-/** Of the example, where nobody can sign in otherwise: a link that makes whoever tries it Owner of the organisation. */
+/** For the example, in which there is no other way to sign in: a link that makes its user Owner of the organisation. */
 const TRIAL_PERSON = 'you@whence.example'
 
 async function signInSteps({ catalog, signInLink }: Service): Promise<string> {

@@ -120,7 +120,7 @@ async function sendTestInPod(choice: ClusterChoice, words: readonly string[]): P
   return execIn(choice, provider.replaceAll('_', '-'), ['send-test', '--destination', name, ...rest])
 }
 
-/** Whoever may not create Members must not get in as one either, whatever pods they may look into. */
+/** Someone who may not create Members must not get in as one either, whatever pods they may look into. */
 async function signInLink(choice: ClusterChoice, words: readonly string[]): Promise<number> {
   const { code, stderr } = await kubectl(choice, ['auth', 'can-i', 'create', `members.${RESOURCE_GROUP}`])
   if (code !== 0)

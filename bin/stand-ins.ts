@@ -49,7 +49,7 @@ export function standIns({ settings }: RunOutcome): Promise<number> {
 export async function startStandIns(settings: Settings, lifecycle: Lifecycle, place = FREE): Promise<Settings> {
   const placed: Partial<Record<ProviderUrlSetting, string>> = {}
 
-  /** Null for an address that is set: whoever answers there knows its own tokens. */
+  /** Null for an address that is set: the server there knows its own tokens. */
   async function start(address: ProviderAddress, rules: Partial<typeof RULES>): Promise<ProviderStandIn | null> {
     const setting = address.setting as ProviderUrlSetting
     if (settings[setting] !== null) return null

@@ -1,4 +1,4 @@
-/** Waits for work no longer than a time. The work itself goes on: whoever can end it must. */
+/** Waits for work no longer than a time. The work itself goes on: callers that can end it must. */
 
 /** Settles as the work does; rejects after `forMs` milliseconds. What the work says later is not heard, a failure included. */
 export async function within<T>(work: Promise<T>, forMs: number, late?: () => Error): Promise<T> {

@@ -34,7 +34,7 @@ export interface CompiledFrom {
   readonly objectName: string
   /** The other namespaces that it admits. */
   readonly allowedNamespaces?: AllowedNamespaces
-  /** Absent: it belongs to whoever runs the service. */
+  /** Absent: it belongs to the operator of the service. */
   readonly tenant?: string
 }
 
@@ -84,7 +84,7 @@ export interface Website extends CompiledFrom {
   readonly retentionDays: number
   readonly hookScan: HookScan
   readonly selectionPolicy: VisitPolicy
-  /** People are told of a visit that more installations than this are matched to within a day. */
+  /** If more installations than this are matched to one visit within a day, the activity says so. */
   readonly installationsPerVisitWarning: number
   /** In order of creation, then name. */
   readonly destinations: readonly Destination[]
@@ -108,7 +108,7 @@ export function destinationKey(website: WebsiteId, destination: string): string 
   return `${website}/${destination}`
 }
 
-/** The destination of a job or a plan; null if it is gone, or its name stands for another provider's now. */
+/** The destination of a job or a plan; null if it is gone, or its name now belongs to another provider's. */
 export function findDestination(
   { websites }: Pick<Catalog, 'websites'>,
   {
@@ -132,7 +132,7 @@ export interface CatalogProblem {
   /** CamelCase, from a closed set, which the operator's conditions share. */
   readonly reason: string
   readonly message: string
-  /** ID of the organisation that the object belongs to, as far as its references tell. */
+  /** ID of the organisation that the object belongs to, as far as its references say. */
   readonly organization?: string
   /** What the plan allows, if that is the problem. */
   readonly plan?: PlanUse

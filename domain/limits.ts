@@ -72,7 +72,7 @@ const LIMITS_IN_FORCE = {
    * Activity entries about unregistered origins: one per hour and origin, and at most this many per hour and website.
    */
   unregisteredOriginsPerHour: 20,
-  /** Installations that may be matched to one visit within a UTC day before its website's people are told. */
+  /** Installations that may be matched to one visit within a UTC day before the activity says so. */
   installationsPerVisit: { min: 1, max: 1_000_000, fallback: 10 },
   activityEntries: { max: 200, fallback: 50 },
   supportMessageChars: 4_000,
@@ -196,10 +196,10 @@ export const NOT_BUILT: { readonly service: readonly string[]; readonly rates: r
 
 export type RateRuleName = keyof typeof RATE_RULES
 
-/** Windows of our own, which the contract does not name: they hold up whoever tries addresses and codes. */
+/** Windows of our own, which the contract does not name: they slow down clients that try out addresses and codes. */
 export const SIGN_IN_RULES = {
   sign_ins: { limit: 10, windowS: MINUTE_S, per: 'client address' },
-  /** By both, so that nobody can use up the links of somebody else. */
+  /** By both, so that no client can use up another person's links. */
   sign_in_mails: { limit: 5, windowS: HOUR_S, per: 'e-mail address and client address' },
   /** Beyond it no mail is sent, and the answer stays the same. */
   sign_in_mails_in_all: { limit: 30, windowS: HOUR_S, per: 'e-mail address' },

@@ -33,6 +33,8 @@
  * - request log: the product's Logs. activity: what an organisation is told about. logger: process diagnostics.
  * - resource: a custom resource, or a document of a manifest. catalog: the compiled resources; part, shard, index: its form in
  *   a cluster. in force: what the service works with now. problem, condition: what is wrong with a resource, and its status.
+ * - member: a person or group with a role in an organisation. invitation: a member that gives no access until it is accepted.
+ * - tenant: an organisation made by signing up, which reaches nothing of others. rollup: figures counted by the hour.
  * - settings: of a process. role: a task of a process (api, facts-writer, dispatch, state, worker). keyring: its secret keys.
  */
 

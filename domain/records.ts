@@ -282,10 +282,10 @@ export interface WaitingActivation {
   readonly dueAtMs: number
 }
 
-/** A mail to send: whoever sends it looks up the address and writes the text. */
+/** A mail to send: the sender looks up the address and writes the text. */
 export interface MailJob {
   readonly v: 1
-  /** 32 hex digits; the same at every try, so that a mail which arrives twice can be told. */
+  /** 32 hex digits; the same at every try, so that a mail that arrives twice can be recognised. */
   readonly mailId: string
   readonly letter: Letter
   readonly createdAtMs: number

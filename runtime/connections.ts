@@ -70,7 +70,7 @@ export function limitConnections(
       const why = reasonToEnd(socket, connection, { ...limits, idleMs })
       if (why === null) continue
       onEnd(why)
-      // Drops at once what lies unread in the kernel's memory.
+      // Drops at once what the kernel holds unread.
       if (why === 'unread') socket.resetAndDestroy()
       else socket.destroy()
     }

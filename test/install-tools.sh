@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the browsers, shells and tools that the tests drive, where this machine can do that by itself.
+# Installs the browsers, shells and tools that the tests drive, if this machine can do that by itself.
 # What it cannot install it names; the tests that need it then say so, and fail with CI=true.
 # Written for every POSIX sh; arguments name the tools to look for, without any it is all of them; always exits 0.
 
@@ -70,7 +70,7 @@ main() {
   fi
   say "installing: $packages"
   apt -qq update >&2 || say 'the list of packages could not be brought up to date'
-  # One by one where all at once fails: a package that this release does not have must not keep the others away.
+  # One by one if all at once fails: a package that this release does not have must not keep the others away.
   # shellcheck disable=SC2086 # names of packages, none with spaces
   if ! apt -qq install -y --no-install-recommends $packages >&2; then
     for package in $packages; do

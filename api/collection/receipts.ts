@@ -183,7 +183,7 @@ async function applyFacts(
   return states
 }
 
-/** Where no row says what it had replaced itself, that stays unknown. */
+/** If no row says what it had itself replaced, that stays unknown. */
 function replacedStanding(
   visitId: VisitId,
   recalled: ReadonlyMap<VisitId, Standing>,

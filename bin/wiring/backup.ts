@@ -1,6 +1,6 @@
 /**
  * Copies the stores of a running service, without holding up collection: first the event log and the hot state, then
- * the facts. So the copied facts hold at least what the copied log says was written; what lies behind the facts-writer's
+ * the facts. So the copied facts hold at least what the copied log says was written; what comes after the facts-writer's
  * position on that log is written again after a restore, and shows once.
  */
 

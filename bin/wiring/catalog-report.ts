@@ -21,7 +21,7 @@ type Problem = ReturnType<CatalogSource['objectProblems']>[number]
 const RETRY_MS = 30_000
 
 /**
- * An entry stands under no organisation if nothing tells which one the object belongs to. What the operator published
+ * An entry belongs to no organisation if nothing says which one the object belongs to. What the operator published
  * has a time, from which the entry's time and ID follow: the processes that read the same make one entry together.
  */
 export function reportCatalog({ catalog, eventLog, nowMs, retryMs = RETRY_MS }: ReportOptions): void {

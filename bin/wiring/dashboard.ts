@@ -68,7 +68,7 @@ interface FolderParts extends EngineParts {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Of the embedded program: members and organisations lie in its folder of manifests. */
+/** Of the embedded program: members and organisations are in its folder of manifests. */
 export function folderResources(
   parts: FolderParts,
 ): Pick<DashboardWiring, 'directory' | 'inventory' | 'writer' | 'pins'> {
@@ -118,7 +118,7 @@ export interface OpenDashboard {
   readonly serve: Serve
   /** To be closed before the server is: otherwise it would wait for them. */
   readonly streams: EventStreams
-  /** The address of a link. Throws an Error with the reason where the person cannot be made Owner. */
+  /** The address of a link. Throws an Error with the reason if the person cannot be made Owner. */
   readonly signInLink: (request: SignInLinkRequest) => Promise<string>
   readonly exportPerson: (email: string) => Promise<PersonExport>
   readonly erasePerson: (email: string) => Promise<PersonErased>
@@ -171,7 +171,7 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
   }
 }
 
-/** Strangers' objects lie in the first namespace that is watched. */
+/** Objects of people who signed up are in the first namespace that is watched. */
 function signUpOf({ signUp, watchNamespaces, installation }: Settings) {
   if (signUp === 'Closed') return null
   return { namespace: watchNamespaces[0] ?? 'default', installation: installation === 'default' ? null : installation }

@@ -26,7 +26,7 @@ interface ApiParts extends EngineParts {
   readonly facts: Facts
   readonly registry: Registry
   readonly version: string
-  /** Answers what the api itself does not, where it is asked for that; else false. */
+  /** Answers what the api itself does not, if it was asked for that; false otherwise. */
   readonly beside?: ApiDeps['beside']
   /** What the status contains of other parts of this process. */
   readonly healthOfParts: () => Readonly<Record<string, unknown>>
@@ -113,7 +113,7 @@ export async function startMetrics({ lifecycle, settings }: EngineParts, registr
       serveMetrics(registry, settings.metricsListen, {
         isReady: () => !lifecycle.isStopping() && check(),
         status: () => status(),
-        // As on the public port: whoever has one IPv6 address has 2 to the power of 64 of them.
+        // As on the public port: anyone with one IPv6 address has 2 to the power of 64 of them.
         connections: { peerOf: connectionPeer([]) },
       }),
     (started) => started.close(),

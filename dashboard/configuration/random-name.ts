@@ -1,4 +1,4 @@
-/** Names that tell nobody anything, and never meet. */
+/** Names that say nothing and never collide. */
 
 import type { Randomness } from '../../runtime/random.ts'
 

@@ -1,4 +1,4 @@
-/** Reads objects of an organisation. What belongs to others, or to nobody, is not there. */
+/** Reads objects of an organisation. What belongs to others, or to no organisation, is answered as missing. */
 
 import { refuse } from '../../domain/errors.ts'
 import { RESOURCE_KINDS, type ResourceKind } from '../../domain/resources/resources.ts'

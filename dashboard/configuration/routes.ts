@@ -48,7 +48,7 @@ export const CONFIGURATION_ROUTES = {
   },
   createSecret: {
     ...{ method: 'POST', path: '/api/organizations/:organization/secrets', needs: 'Member', rate: 'write' },
-    summary: 'Keep credentials in a new Secret that nobody can read here again; gives its name.',
+    summary: 'Keep credentials in a new Secret, which cannot be read here again; gives its name.',
     body: objectSchema(
       {
         values: {

@@ -16,7 +16,7 @@ export interface SignUpParts {
   readonly writer: ResourceWriter
   /** Null: only those who are invited or declared get in. */
   readonly signUp: {
-    /** Where organisations of strangers lie. */
+    /** The namespace of organisations that people made by signing up. */
     readonly namespace: string
     readonly installation: string | null
   } | null
@@ -27,7 +27,7 @@ export interface SignUpParts {
 const NAME_HEX = 16
 
 /**
- * The name follows from the person and a number, so that whoever repeats a sign-up that was cut off completes it, and of any number at
+ * The name follows from the person and a number, so that repeating a sign-up that was cut off completes it, and of any number at
  * once one organisation comes out. Nobody else can tell whose it is.
  */
 export function signUp({ directory, writer, signUp: open, memberHash, changeHash }: SignUpParts): Handler {

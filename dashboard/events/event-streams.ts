@@ -10,7 +10,7 @@ import type { Sessions } from '../sessions/sessions.ts'
 
 /** Browsers keep six connections to a host; a page needs some for itself. */
 const MOST_OF_SESSION = 4
-/** Beyond it browsers are told to poll, which costs this process less. */
+/** Above it browsers are asked to poll, which costs this process less. */
 const MOST_OF_PROCESS = 50
 
 /** A place among the streams. */

@@ -16,7 +16,7 @@ export interface Call {
   readonly requestId: string
   readonly nowMs: number
   readonly params: Readonly<Record<string, string>>
-  /** As it was sent; nobody has checked it. */
+  /** As it was sent, unchecked. */
   readonly query: URLSearchParams
   /** Fits the schema of the route's query; empty if it takes none. */
   readonly queryValues: JsonObject

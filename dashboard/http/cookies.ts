@@ -29,7 +29,7 @@ export function cookieRules(baseUrl: string): CookieRules {
         .map((part) => part.trim())
         .filter((part) => part.startsWith(prefix))
         .map((part) => part.slice(prefix.length))
-      // With two of them, we cannot tell which is ours.
+      // With two of them, it is unknown which is ours.
       const [value = ''] = values
       return values.length === 1 && VALUE.test(value) ? value : null
     },

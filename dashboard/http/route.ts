@@ -21,7 +21,7 @@ export interface RouteRow {
   readonly summary: string
   /** Of the body of a POST or PUT, which is then required. */
   readonly body?: JsonSchema
-  /** Of each parameter of the query; others are refused. Absent: nobody checks the query. */
+  /** Of each parameter of the query; others are refused. Absent: the query is not checked. */
   readonly query?: Readonly<Record<string, JsonSchema>>
 }
 

@@ -1,4 +1,4 @@
-/** Deliveries: how they stand by destination and cause, and sending again what failed for good. */
+/** Deliveries: their states by destination and cause, and the replay of those that failed for good. */
 
 import { DAY_MS } from '../../domain/durations.ts'
 import { refuse } from '../../domain/errors.ts'

@@ -32,7 +32,7 @@ export function createCursors(mac: (text: string) => string): Cursors {
     },
     read(list, cursor) {
       const [text = '', sent = ''] = cursor.length > MOST_CHARS ? [] : cursor.split(SEPARATOR)
-      // A keyed hash of our own text: how long the comparison takes tells nothing that helps to make another.
+      // A keyed hash of our own text: the time of the comparison reveals nothing that helps to forge another.
       if (text === '' || sent !== signed(list, text)) return null
       const bytes = decodeBase64url(text)
       if (bytes === null) return null

@@ -1,4 +1,4 @@
-/** New lines of Logs for those who watch: one poll a second for each set of websites, whoever watches it. */
+/** New lines of Logs for those who watch: one poll a second for each set of websites, however many watch it. */
 
 import { setTimeout as wait } from 'node:timers/promises'
 

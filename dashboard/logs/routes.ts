@@ -49,7 +49,7 @@ export const LOG_ROUTES = {
   },
   logReference: {
     ...{ method: 'POST', path: `${LOGS}/reference`, needs: 'Viewer', rate: 'read' },
-    summary: 'What to search Logs by for a receipt, a token or an ID; a receipt must not stand in an address.',
+    summary: 'What to search Logs by for a receipt, a token or an ID; a receipt must not be part of an address.',
     body: REFERENCE_SCHEMA,
   },
 } as const satisfies Record<string, RouteRow>

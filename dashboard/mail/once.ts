@@ -1,4 +1,4 @@
-/** Sends a mail that several letters on the log may ask for: whoever repeats a request does not know whether it was taken. */
+/** Sends a mail that several letters on the log may ask for: a client that repeats a request does not know whether it was accepted. */
 
 import { DAY_MS, MINUTE_MS } from '../../domain/durations.ts'
 import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
@@ -11,7 +11,7 @@ const REMEMBERED_MS = 8 * DAY_MS
 const TRY_MS = MINUTE_MS
 
 /**
- * `void`: it was sent before. `later`: somebody else is sending it now. After a crash between sending and remembering it arrives
+ * `void`: it was sent before. `later`: another process is sending it now. After a crash between sending and remembering it arrives
  * twice, with one Message-ID. Rejects as `send` does.
  */
 export async function sendOnce(
@@ -23,7 +23,7 @@ export async function sendOnce(
   if ((await memory.readOnce(sent)) !== null) return 'void'
   if (!(await memory.putOnce(sending, '1', TRY_MS))) return 'later'
   try {
-    // Whoever was sending it may have ended between the two looks.
+    // The sender may have ended between the two reads.
     if ((await memory.readOnce(sent)) !== null) return 'void'
     await send()
     await memory.putOnce(sent, '1', REMEMBERED_MS)

@@ -40,7 +40,7 @@ export function createPost({ mailer, writers, hotState, logger }: PostParts): Po
       const written = await writeLetter(writers, letter, about)
       if (typeof written === 'string') return written
       const send = (): Promise<void> => within(mailer.send({ ...written, id: mailId }), LIMITS.webhookMs)
-      // Whoever did not get an answer asks for support again; other letters have an ID each.
+      // People who get no answer ask for support again; other letters have an ID each.
       if (letter.kind === 'support') return await sendOnce(mailId, hotState, send)
       await send()
       return 'sent'

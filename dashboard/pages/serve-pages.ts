@@ -8,7 +8,7 @@ import { documentOf, policyOf } from './document.ts'
 
 const REFERRER = { 'Referrer-Policy': 'same-origin' } as const
 
-/** Hashed names: what they stand for never changes. */
+/** Hashed names: the content of each never changes. */
 const FOR_EVER = 'public, max-age=31536000, immutable'
 
 interface PagesParts {

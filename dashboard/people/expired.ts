@@ -11,7 +11,7 @@ interface ExpiredParts {
   readonly nowMs: () => number
 }
 
-/** Gives how many it deleted. Of several processes that try one deletes; what somebody else manages stays. */
+/** Gives how many it deleted. Of several processes that try one deletes; what another manager owns stays. */
 export async function deleteExpired({ directory, writer, nowMs }: ExpiredParts): Promise<number> {
   let deleted = 0
   for (const { namespace, name, invitation } of directory.members()) {

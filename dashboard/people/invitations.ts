@@ -137,7 +137,7 @@ interface Announced {
 }
 
 /**
- * The letter is on the log before the object is written: whoever is told that somebody is invited can rely on the mail. If the
+ * The letter is on the log before the object is written: an answer that says somebody is invited can rely on the mail. If the
  * object then is not written, the letter is void.
  */
 async function mailInvitation({ outbox }: InvitationParts, { invitation, ...member }: Announced): Promise<void> {

@@ -88,7 +88,7 @@ export async function erasePerson(email: string, parts: PersonParts): Promise<Pe
   return { person, removed, left }
 }
 
-/** Null if it is gone; otherwise whoever manages it. */
+/** Null if it is gone; otherwise its manager. */
 async function removeMembership(member: Member, { writer, onRemoved }: PersonParts): Promise<string | null> {
   const stored = await writer.read(memberAddress(member))
   const outcome = stored === null ? null : await writer.remove(memberAddress(member), stored.version)

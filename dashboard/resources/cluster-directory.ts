@@ -36,7 +36,7 @@ export interface ClusterDirectory extends Directory {
   readonly close: () => Promise<void>
 }
 
-/** While these are not known, nobody has a right: half of the members would be another organisation than there is. */
+/** Until all of these are known, nobody has any rights: with half of the members, wrong people could decide. */
 const DECISIVE: readonly ResourceKind[] = ['Organization', 'Member']
 
 export function watchDirectory(options: ClusterDirectoryOptions): ClusterDirectory {

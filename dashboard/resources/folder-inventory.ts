@@ -1,4 +1,4 @@
-/** Inventory of the embedded program: what lies in its folder, as it was compiled last. */
+/** Inventory of the embedded program: the objects of its folder, as they were compiled last. */
 
 import { sha256Hex } from '../../common/digest.ts'
 import { shownName } from '../../domain/catalog/objects.ts'

@@ -123,7 +123,7 @@ async function findManifest(
   return { found: null, files }
 }
 
-/** `after` null: it is removed. A file of somebody else is theirs as a whole. */
+/** `after` null: it is removed. A file that the dashboard did not write is never changed. */
 function refuseChange(found: FoundManifest | null, version: string, after: WrittenObject | null): WriteOutcome | null {
   if (found === null) return { kind: 'conflict' }
   const { managedBy, spec: before, kind } = found.stored

@@ -86,7 +86,7 @@ function indexOf({ objects, owners }: InventoryView): Index {
   return { byKey, owners: all, byOwner }
 }
 
-/** What belongs to a refused website is shown with it; both lie in one namespace, so that nobody's permission is needed. */
+/** What belongs to a refused website is shown with it; both are in one namespace, so that no permission is needed. */
 function ownerByWebsite(
   { kind, namespace, spec }: ListedObject,
   byKey: ReadonlyMap<string, ListedObject>,

@@ -20,7 +20,7 @@ export interface StoredObject extends WrittenObject {
   readonly version: string
   /** Who manages it, if that is not the dashboard: a file, or the first manager of its fields. */
   readonly managedBy: string | null
-  /** Fields that nobody may change here, with whose they are; what a person set by hand is not among them. */
+  /** Fields that cannot be changed here, with their managers; what a person set by hand is not among them. */
   readonly readOnly: readonly OwnedField[]
 }
 
@@ -81,7 +81,7 @@ export interface ResourceWriter {
   readonly createSecret: (secret: WrittenSecret) => Promise<WriteOutcome>
 }
 
-/** Of the Secrets that the dashboard makes, and nobody else. */
+/** Of Secrets that only the dashboard makes. */
 export const DASHBOARD_SECRET_TYPE = 'whence.dev/dashboard'
 
 export function placeOf({ kind, namespace, name }: ResourceAddress): string {

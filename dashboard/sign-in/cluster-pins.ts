@@ -65,7 +65,7 @@ function write(client: KubeClient, member: PinnedMember, { stored, accounts }: P
   return client.request({ method: 'PATCH', path, body, contentType: MERGE_PATCH })
 }
 
-/** False if somebody else wrote the object at the same time, as the operator does. */
+/** False if another writer, such as the operator, changed the object at the same time. */
 async function wasWritten(sent: Promise<unknown>, tries: number): Promise<boolean> {
   try {
     await sent

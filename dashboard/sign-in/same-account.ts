@@ -1,4 +1,4 @@
-/** Holds that an address still belongs to the account that first signed in with it, and tells owners if it does not. */
+/** Checks that an address still belongs to the account that first signed in with it, and records it in the activity if not. */
 
 import { LIMITS } from '../../domain/limits.ts'
 import { membersNamed } from '../../domain/people/standing.ts'

@@ -34,12 +34,12 @@ function formsOf(secret: string): string[] {
   return [secret, inQuery, encodeURIComponent(secret.toWellFormed()), JSON.stringify(secret).slice(1, -1), ...long]
 }
 
-/** Hex, and base64 in both alphabets wherever it stands inside of what was encoded: alone or behind a name and a colon. */
+/** Hex, and base64 in both alphabets, wherever it occurs inside of what was encoded: alone or behind a name and a colon. */
 function binaryForms(bytes: Buffer): string[] {
   const hex = bytes.toString('hex')
   const base64 = [0, 1, 2].map((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64url')
-    // Characters at both ends hold bits of what stands beside it.
+    // Characters at both ends contain bits of their neighbours.
     return text.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6))
   })
   const standard = base64.map((text) => text.replaceAll('-', '+').replaceAll('_', '/'))

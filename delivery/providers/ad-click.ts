@@ -21,7 +21,7 @@ export function clickId(value: string | undefined): string | null {
   return value !== undefined && /^[A-Za-z0-9_.~-]{1,1024}$/.test(value) ? value : null
 }
 
-/** When the visitor came to the website; clicks lie shortly before. */
+/** When the visitor came to the website; clicks are shortly before. */
 export function landedAtMs(job: Job): number {
   return job.visit.landedAtMs ?? job.visit.issuedAtMs
 }

@@ -81,7 +81,7 @@ function ga4Request(job: Job, destination: DestinationContext, nowMs: number): P
 
 /**
  * Inside the reconstruction window the event carries the visit's session and, while Google accepts it, the visit's own
- * time, which lies inside that session; later it carries the true time of the install. Google silently replaces a time
+ * time, which is inside that session; later it carries the true time of the install. Google silently replaces a time
  * past the limit [R, timestamp_micros], so none is ever sent: the job expires first.
  */
 function timingOf(job: Job, identity: Identity, nowMs: number): Timing {

@@ -44,7 +44,7 @@ export interface Compiler {
   readonly organizations: Map<string, OrganizationDraft>
   /** IDs of the organisations that objects belong to, by `objectKey`. */
   readonly owners: Map<string, string>
-  /** Tenants of objects by `objectKey`; those of whoever runs the service are not among them. */
+  /** Tenants of objects by `objectKey`; those of the operator of the service are not among them. */
   readonly tenants: Map<string, string>
   /** The other namespaces that Organizations and Websites admit, by `objectKey`; includes refused objects. */
   readonly allowed: Map<string, AllowedNamespaces>
@@ -124,7 +124,7 @@ export function compiledFrom({
   }
 }
 
-/** Whoever may share an origin: the objects of one tenant in one namespace. No namespace has a space in its name. */
+/** The owner of an origin: the objects of one tenant in one namespace share it. No namespace has a space in its name. */
 export function claimantOf({ namespace, tenant = '' }: Pick<CompiledFrom, 'namespace' | 'tenant'>): string {
   return tenant === '' ? namespace : `${namespace} ${tenant}`
 }

@@ -52,7 +52,7 @@ export interface SecretObject extends ObjectId {
   readonly values: ReadonlyMap<string, string>
   /** Why no object may refer to it, in words that follow its name; null if one may. */
   readonly reserved: string | null
-  /** Whose objects alone may refer to it; empty for those of whoever runs the service. */
+  /** Whose objects alone may refer to it; empty for those of the operator of the service. */
   readonly tenant: string
 }
 

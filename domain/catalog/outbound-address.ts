@@ -112,7 +112,7 @@ const NOT_PUBLIC_V6: readonly string[] = [
   '3fff::/20',
 ]
 
-/** Mapped, compatible and translated IPv4, unique local, link local and multicast all lie outside of 2000::/3. */
+/** Mapped, compatible and translated IPv4, unique local, link local and multicast are all outside of 2000::/3. */
 function isPublicV6(bytes: readonly number[]): boolean {
   if (!lies(bytes, '2000::/3') || NOT_PUBLIC_V6.some((network) => lies(bytes, network))) return false
   // ISATAP (RFC 5214) tunnels to the IPv4 address in the last four bytes.

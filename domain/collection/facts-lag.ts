@@ -11,7 +11,7 @@ export type DecidingTopic = (typeof DECIDING_TOPICS)[number]
 
 /** An offset for each partition, in their order. */
 export type Offsets = readonly number[]
-/** The ends of the log, by topic, when an install was first seen: everything before it lies below. */
+/** The ends of the log, by topic, when an install was first seen: everything before it has a lower offset. */
 export type LogEnds = { readonly [T in DecidingTopic]: Offsets }
 
 export function hasReached(done: Offsets, ends: Offsets): boolean {

@@ -130,12 +130,12 @@ function followedVisit(
   const visit = before === undefined ? storedFollow(install) : before.replayed
   if (visit === null || install.receivedAtMs - visit.issuedAtMs > windowMs) return null
   if (isExpired(visit.issuedAtMs, install.receivedAtMs)) return null
-  // It was not matched to this very visit then, for a reason that the verdicts do not tell, as after a loss of state.
+  // It was not matched to this very visit then, for a reason that the verdicts do not contain, such as a loss of state.
   if (install.resolution === 'unmatched' && before?.live === visit.visitId) return null
   return { visit, selectionPolicy: 'same_installation' }
 }
 
-/** The event that it follows lies before what is replayed. */
+/** The event that it follows is older than what is replayed. */
 function storedFollow({ selectionPolicy, visitId, visitIssuedAtMs }: DecidedInstall): CountedVisit | null {
   if (selectionPolicy !== 'same_installation' || visitId === null || visitIssuedAtMs === null) return null
   return { visitId, issuedAtMs: visitIssuedAtMs }

@@ -6,7 +6,7 @@
 import { DAY_MS, HOUR_MS } from '../durations.ts'
 
 /**
- * The last one stands for all that follow. At the size of the largest customer, 25 million lines a month, each takes at
+ * The last one is used for all that follow. At the size of the largest customer, 25 million lines a month, each takes at
  * most a quarter of a second; to search bodies costs ten times as much.
  */
 const SPANS_MS = {
@@ -14,7 +14,7 @@ const SPANS_MS = {
   text: [HOUR_MS, 6 * HOUR_MS],
 } as const
 
-/** Length of the window after so many others of one page, in ms. */
+/** Length of the window after this many others of one page, in ms. */
 export function windowMs(isText: boolean, windows: number): number {
   const spans: readonly number[] = isText ? SPANS_MS.text : SPANS_MS.lines
   return spans[Math.min(windows, spans.length - 1)] ?? HOUR_MS

@@ -1,4 +1,4 @@
-/** Decides what a role may change of the configuration, and what nobody changes by way of the dashboard. */
+/** Decides what a role may change of the configuration, and what the dashboard never changes. */
 
 import type { JsonObject } from '../strict-json.ts'
 import { refuse, refuseField, type Refusal } from '../errors.ts'
@@ -19,7 +19,7 @@ interface ResourceChange {
 export function refuseResourceChange(actor: MemberRole, change: ResourceChange): Refusal | null {
   const { kind, before, after } = change
   if (kind === 'Member') return refuseField('/kind', 'is changed under /members')
-  // An organisation is made by signing up, or by whoever runs the service.
+  // An organisation is made by signing up, or by the operator of the service.
   if (kind === 'Organization' && before === null) return refuse('forbidden')
   if (!mayDo(actor, actionOf(change))) return refuse('forbidden')
   return before === null || after === null ? null : refuseFixed(kind, before, after)

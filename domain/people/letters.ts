@@ -1,5 +1,5 @@
 /**
- * Letters that the service owes somebody: what each is about, by IDs. Addresses and links are looked up when it is sent; a support
+ * Letters to send: what each is about, by IDs. Addresses and links are looked up when it is sent; a support
  * request alone carries its text, since nothing else keeps it.
  */
 
@@ -15,12 +15,12 @@ export type Letter =
       readonly namespace: string
       readonly name: string
       readonly invitation: string
-      /** ID of the organisation, which is told if it cannot be delivered. */
+      /** ID of the organisation, whose activity says so if it cannot be delivered. */
       readonly organization: string
     }
   | SupportLetter
 
-/** What somebody asks of those who run the service. */
+/** A person's question to the operator of the service. */
 export interface SupportLetter {
   readonly kind: 'support'
   /** ID of the organisation. */

@@ -8,7 +8,7 @@ import { ADVERTISING_PROVIDERS, PROVIDER_DESCRIPTORS, PROVIDER_IDS, type Provide
 import type { IdentifierKind } from '../providers/descriptor.ts'
 import { isObject, mapTexts, type JsonObject } from '../strict-json.ts'
 
-/** Names of advertising identifiers, wherever they stand. */
+/** Names of advertising identifiers, wherever they occur. */
 export const ADVERTISING_FIELDS: readonly string[] = ADVERTISING_PROVIDERS.flatMap((id) =>
   Object.keys(PROVIDER_DESCRIPTORS[id].identifiers),
 )

@@ -21,7 +21,7 @@ export const googleAds = {
       properties: {
         customerId: { ...digits, description: 'The account that owns the conversion action.' },
         conversionActionId: { ...digits, description: 'The number of the conversion action, not its resource name.' },
-        loginCustomerId: { ...digits, description: 'The manager account, where access runs through one.' },
+        loginCustomerId: { ...digits, description: 'The manager account, if access goes through one.' },
         consent: {
           type: 'string',
           description:

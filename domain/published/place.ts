@@ -34,7 +34,7 @@ export function indexName({ name }: CatalogPlace): string {
   return `${name}-catalog`
 }
 
-/** The problems that organisations are told of; there is no such object while there are none. */
+/** The problems shown to organisations; there is no such object while there are none. */
 export function problemsName({ name }: CatalogPlace): string {
   return `${name}-catalog-problems`
 }

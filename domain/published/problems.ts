@@ -1,5 +1,5 @@
 /**
- * The problems that organisations are told of, as the operator publishes them beside the catalog: it has no event log,
+ * The problems shown to organisations, as the operator publishes them beside the catalog: it has no event log,
  * and the processes that have one do not see the objects.
  */
 
@@ -75,7 +75,7 @@ export function problemsText(problems: readonly PublishedProblem[]): string {
   return JSON.stringify({ problems })
 }
 
-/** Empty if this is no list of problems: nothing depends on it but what people are told. */
+/** Empty if this is no list of problems: nothing depends on it but what people see. */
 export function readProblems(text: string | null): readonly PublishedProblem[] {
   if (text === null) return []
   try {

@@ -25,7 +25,7 @@ const labelValue: JsonSchema = { type: 'string', description: 'Value of a label.
 export function allowedNamespacesSchema(object: string): JsonSchema {
   return {
     type: 'object',
-    description: `Namespaces from which this ${object} may be referred to. Whoever refers must name this namespace; both sides must want it.`,
+    description: `Namespaces from which this ${object} may be referred to. The object that refers must name this namespace: both sides must agree.`,
     properties: {
       from: {
         type: 'string',

@@ -7,7 +7,7 @@ import type { JsonSchema } from '../schema/json-schema.ts'
 export const DASHBOARD_MANAGER = 'whence-dashboard'
 /** Of the fields that payments decide. */
 export const BILLING_MANAGER = 'whence-billing'
-/** What people did with their own hands: a tool would set its fields again, nobody sets these. */
+/** What people set by hand: a tool would set its fields again, but nothing sets these. */
 const BY_HAND = /^kubectl(-|$)/
 
 /** An entry of `metadata.managedFields`. */
@@ -101,7 +101,7 @@ function isStepTo(step: string, item: unknown): boolean {
   return Object.entries(wanted).every(([name, key]) => memberOf(item, name) === key)
 }
 
-/** The first field of somebody else that a change touches; null if it touches none. */
+/** The first field of another manager that a change touches; null if it touches none. */
 export function foreignChange(
   schema: JsonSchema,
   change: { readonly before: JsonObject; readonly after: JsonObject },

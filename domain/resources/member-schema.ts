@@ -43,7 +43,7 @@ export const EMAIL_SCHEMA: JsonSchema = {
 export const MEMBER_SCHEMA: JsonSchema = {
   type: 'object',
   description:
-    'Who may do what in an organisation: a person by e-mail address, or a group of the identity provider. While it has an invitation, nobody is in by it.',
+    'Who may do what in an organisation: a person by e-mail address, or a group of the identity provider. While it has an invitation, it gives no access.',
   required: ['organizationRef', 'role'],
   properties: {
     organizationRef: {
@@ -64,7 +64,7 @@ export const MEMBER_SCHEMA: JsonSchema = {
     role: { type: 'string', description: 'What the member may do.', enum: MEMBER_ROLES },
     invitation: {
       type: 'object',
-      description: 'Written by the dashboard alone. Whoever writes a Member by hand leaves it out.',
+      description: 'Written by the dashboard alone. Leave it out if you write a Member by hand.',
       required: ['id', 'expiresAt'],
       properties: {
         id: {

@@ -16,7 +16,7 @@ const ID_MEANING = 'may have lower-case letters, digits and hyphens only, and mu
 
 export const displayName: JsonSchema = {
   type: 'string',
-  description: 'What people see. The name of the object where it is absent.',
+  description: 'What people see. The name of the object if it is absent.',
   minLength: 1,
   maxLength: LIMITS.nameChars,
   pattern: '^[^\\x00-\\x1f\\x7f]*$',
@@ -60,7 +60,7 @@ export const resourceRef = (description: string, permission: string): JsonSchema
     name: objectName('Its name.'),
     namespace: {
       type: 'string',
-      description: `Its namespace, where that is another one; ${permission} must allow that.`,
+      description: `Its namespace, if that is another one; ${permission} must allow that.`,
       minLength: 1,
       maxLength: NAMESPACE_CHARS,
       pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$',
@@ -105,7 +105,7 @@ export const tenant: JsonSchema = {
 export const installation: JsonSchema = {
   type: 'string',
   description:
-    'Name of the installation that this object is for; all others leave it alone. Where it is absent, the object belongs to the installation that first wrote its status.',
+    'Name of the installation that this object is for; all others leave it alone. If it is absent, the object belongs to the installation that first wrote its status.',
   minLength: 1,
   maxLength: NAMESPACE_CHARS,
   pattern: INSTALLATION_PATTERN,

@@ -39,7 +39,7 @@ export interface ResourceRef extends ObjectRef {
 interface InstallationSpec {
   /** Name of the installation that it is for. */
   readonly installation?: string
-  /** Absent: it belongs to whoever runs the service. */
+  /** Absent: it belongs to the operator of the service. */
   readonly tenant?: string
 }
 
@@ -92,7 +92,7 @@ interface LogStreamSpec extends InstallationSpec {
   readonly webhook?: { readonly url: string; readonly secretRef: { readonly name: string; readonly key: string } }
 }
 
-/** A checked spec of each kind, defaults filled in where they do not depend on other objects. */
+/** A checked spec of each kind, with all defaults that do not depend on other objects. */
 export interface Specs {
   readonly Organization: OrganizationSpec
   readonly Website: WebsiteSpec
@@ -110,20 +110,20 @@ const organizationRef = resourceRef('The Organization this belongs to.', "the or
 
 const organization: JsonSchema = {
   type: 'object',
-  description: 'Who pays and who sees: carries the plan. Whoever may write an Organization sets its plan.',
+  description: 'Who pays and who sees: carries the plan. Anyone who may write an Organization sets its plan.',
   required: ['plan'],
   properties: {
     displayName,
     plan: { type: 'string', description: 'Fixes counts and the monthly quota of tracked events.', enum: PLANS },
     logRetentionDays: {
       type: 'integer',
-      description: `Days that Logs are kept, up to the plan's maximum. Default ${LIMITS.logRetentionDays.fallback}, or the maximum where that is less.`,
+      description: `Days that Logs are kept, up to the plan's maximum. Default ${LIMITS.logRetentionDays.fallback}, or the maximum if that is less.`,
       minimum: LIMITS.logRetentionDays.min,
       maximum: LOG_RETENTION_MOST_DAYS,
     },
     defaultInstallPath: {
       ...id,
-      description: 'ID of the install path that counts installs without a valid one; the oldest where it is absent.',
+      description: 'ID of the install path that counts installs without a valid one; the oldest if it is absent.',
     },
     billing: {
       type: 'object',
@@ -147,8 +147,7 @@ const website: JsonSchema = {
     organizationRef,
     id: {
       ...id,
-      description:
-        'Website ID: immutable, unique in the whole installation. The name of the object where it is absent.',
+      description: 'Website ID: immutable, unique in the whole installation. The name of the object if it is absent.',
     },
     displayName,
     primaryOrigin: address('origin', 'The origin visits come from, for example https://acme.dev.'),
@@ -213,13 +212,13 @@ const website: JsonSchema = {
     },
     warnings: {
       type: 'object',
-      description: 'From when on the people of this website are told of something odd.',
+      description: 'Limits above which the activity reports something unusual.',
       default: { installationsPerVisit: LIMITS.installationsPerVisit.fallback },
       properties: {
         installationsPerVisit: {
           type: 'integer',
           description:
-            'So many installations may be matched to one visit within a UTC day; one more leaves an activity entry. Raise it if your visitors pass their install command on.',
+            'Installations that may be matched to one visit within a UTC day; one more leaves an activity entry. Raise it if your visitors pass their install command on.',
           default: LIMITS.installationsPerVisit.fallback,
           minimum: LIMITS.installationsPerVisit.min,
           maximum: LIMITS.installationsPerVisit.max,
@@ -236,7 +235,7 @@ const installPath: JsonSchema = {
   required: ['organizationRef'],
   properties: {
     organizationRef,
-    id: { ...id, description: 'Unique in the organisation. The name of the object where it is absent.' },
+    id: { ...id, description: 'Unique in the organisation. The name of the object if it is absent.' },
     displayName,
     paused: {
       type: 'boolean',

@@ -1,6 +1,6 @@
 /**
  * `make run-distributed`: the example of `make run` as many processes, on a real Kafka, a real Redis and the ClickHouse
- * fixture. Everything listens on free loopback ports and lies in temporary folders, which go away at the end.
+ * fixture. Everything listens on free loopback ports and keeps its data in temporary folders, which are removed at the end.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -110,7 +110,7 @@ function rolesWith(env: Readonly<Record<string, string>>, standIns: Settings): r
   return ROLES.map((role) => ({ words: ['delivery', '--role', role], env: { ...env, ...given } }))
 }
 
-/** All at once, told as they come up. One that ends by itself ends all: a part that is missing would only puzzle. */
+/** Starts all at once and reports each when it is up. If one ends by itself, all end: a missing part would only confuse. */
 async function startAll(starts: readonly Start[], { lifecycle }: Parts): Promise<void> {
   let isEnding = false
   const programs = await lifecycle.start(
@@ -137,6 +137,6 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
-// Whoever read along has gone: that is as good as Ctrl-C, and no process may be left behind.
+// The reader of the output has gone: that counts as Ctrl-C, and no process may be left behind.
 process.stdout.on('error', () => process.kill(process.pid, 'SIGTERM'))
 process.exitCode = await main()

@@ -105,7 +105,7 @@ export function createWriter({ client, mayWrite, onWrite }: WriterOptions): Writ
 }
 
 /**
- * Fields we apply are ours, whoever wrote them last. Warnings about unknown fields would reach no one, and checking for
+ * Fields we apply are ours, even if another manager wrote them last. Warnings about unknown fields would reach no one, and checking for
  * them makes the API server parse the body twice.
  */
 function applying(path: string, body: object, manager = FIELD_MANAGER) {

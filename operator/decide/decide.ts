@@ -30,7 +30,7 @@ export interface Decision {
   readonly refused: number
   /** The texts of each provider's Secrets. */
   readonly credentials: ReadonlyMap<ProviderId, readonly string[]>
-  /** What organisations are told of. */
+  /** What organisations see of it. */
   readonly problems: readonly PublishedProblem[]
   /** By `objectKey`. */
   readonly objects: ReadonlyMap<string, DecidedObject>

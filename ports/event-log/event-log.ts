@@ -130,7 +130,7 @@ export interface EventLog {
    */
   readLast(topic: Topic, newest: Newest): AsyncIterable<readonly StoredEntry[]>
   lag(): Promise<readonly TopicLag[]>
-  /** Every entry whose append had resolved before the call lies below `ends`. Rejects while the log is unreachable. */
+  /** Every entry whose append had resolved before the call is below `ends`. Rejects while the log is unreachable. */
   progress(topic: Topic, group: string): Promise<TopicProgress>
   health(): EventLogHealth
   /** Only on a log with a spool in front of it (`spooled.ts`). */

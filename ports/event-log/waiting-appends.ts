@@ -95,7 +95,7 @@ export class WaitingAppends {
     }
   }
 
-  /** One timer for all: it stands at the earliest deadline and is set anew only when it fires or is too late. */
+  /** One timer for all, set to the earliest deadline; it is set again only when it fires or is too late. */
   #armTimer(atMs: number): void {
     if (atMs >= this.#timerAtMs) return
     if (this.#timer !== null) clearTimeout(this.#timer)

@@ -73,7 +73,7 @@ export function encodeRow(table: FactTable, row: FactRow): string {
   return `${line}\n`
 }
 
-/** A number that rows of a table share if they lie in one partition. Throws `RowsRefused`. */
+/** A number that rows of a table share if they are in one partition. Throws `RowsRefused`. */
 export function partitionOf(table: FactTable, row: FactRow): number {
   const { partitionedBy } = TABLE_COLUMNS[table]
   if (partitionedBy === null) return 0

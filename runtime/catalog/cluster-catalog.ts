@@ -157,7 +157,7 @@ class ClusterCatalog {
     }
   }
 
-  /** They may come before or after the catalog that they belong to: they change nothing but what people are told. */
+  /** They may come before or after the catalog that they belong to: they change nothing but what people see. */
   #takeProblems(): void {
     const { place } = this.#options
     const published = publishedProblems(place, (name) => this.#maps.objects.get(`${place.namespace}/${name}`))

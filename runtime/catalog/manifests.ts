@@ -43,14 +43,14 @@ export function isManifestName(name: string): boolean {
 /** Begins the names of files that the dashboard wrote. */
 export const WRITTEN_PREFIX = 'dashboard/'
 
-/** Where manifests lie. */
+/** Where manifests are read and written. */
 export interface ManifestFolders {
   readonly folder: string
-  /** Where the dashboard writes; null where nothing is written. It need not be there. */
+  /** Where the dashboard writes; null if nothing is written. It need not exist. */
   readonly written: string | null
 }
 
-/** Order of creation: what the dashboard wrote is younger than what lies beside it. */
+/** Order of creation: what the dashboard wrote is younger than the other files. */
 export function compareNames(a: string, b: string): number {
   const isWritten = (name: string): number => (name.startsWith(WRITTEN_PREFIX) ? 1 : 0)
   return isWritten(a) - isWritten(b) || (a < b ? -1 : 1)

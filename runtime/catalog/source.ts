@@ -33,9 +33,9 @@ export interface CatalogSource {
 export interface FolderCatalog extends CatalogSource {
   /** Who may do what, of the catalog in force. */
   readonly members: () => readonly Member[]
-  /** What lies in the folder, and what it compiles to, whether or not that is in force. */
+  /** The objects of the folder and what they compile to, whether or not that is in force. */
   readonly latest: () => FolderView
-  /** Takes up what lies in the folder at once. */
+  /** Reads the folder again at once. */
   readonly refresh: () => Promise<void>
 }
 
@@ -49,7 +49,7 @@ export interface CatalogChange {
 
 interface CatalogFolderOptions {
   readonly folder: string
-  /** Where the dashboard writes; null or absent where there is none. */
+  /** Where the dashboard writes; null or absent if there is none. */
   readonly written?: string | null
   /** Values for `${NAME}` inside Secrets. */
   readonly env: Readonly<Record<string, string | undefined>>

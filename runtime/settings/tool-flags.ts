@@ -18,7 +18,7 @@ export const REPORT_FLAGS = {
 /** Of `whence replay-decisions`. */
 export const REPLAY_FLAGS = {
   '--policy': { placeholder: 'WHICH', doc: 'latest_visit or first_visit. (default: latest_visit)' },
-  '--window': { placeholder: 'DAYS', doc: 'Count only visits of so many days before the install. (default: 30)' },
+  '--window': { placeholder: 'DAYS', doc: 'Count only visits of this many days before the install. (default: 30)' },
   '--tokens-only': { placeholder: null, doc: 'Count only tokens of copied install commands.' },
   '--since': {
     placeholder: 'TIME',

@@ -1,7 +1,7 @@
 /** What the tab remembers of how its visitor came. */
 
 /**
- * How the visitor reached the website, with the names of the wire where there are any. Kept in the tab's session storage, so that the
+ * How the visitor reached the website, with the names of the API if there are any. Kept in the tab's session storage, so that the
  * page with the install command knows it too. It is kept before the service has said which providers the website uses, so it has the
  * click IDs of all of them; a visit carries those of the website's own.
  */

@@ -5,7 +5,7 @@ import { MARKER_BYTES } from './limits.ts'
 const PREFIX = 'install-attribution-'
 
 /**
- * The root of the origin private file system; null in Safari. Throws or rejects where markers cannot be kept: frames of
+ * The root of the origin private file system; null in Safari. Throws or rejects if markers cannot be kept: frames of
  * other sites, private windows that refuse, old browsers.
  */
 export function openStorage(): Promise<FileSystemDirectoryHandle> | null {

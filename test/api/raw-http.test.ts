@@ -458,12 +458,12 @@ const PIPELINES: readonly (readonly [string, () => Piece | readonly Piece[], rea
   ],
   ['nothing behind Connection: close', () => get('/health', CLOSE) + get('/health'), [200]],
   [
-    'a refusal keeps the connection where the body was read',
+    'a refusal keeps the connection if the body was read',
     () => report([], '{') + report([CLOSE]),
     ['invalid_json', 200],
   ],
   [
-    'a wrong type keeps the connection where the body was read',
+    'a wrong type keeps the connection if the body was read',
     () =>
       head('POST /v1/events HTTP/1.1', HOST, 'Content-Type: text/plain', 'Content-Length: 5') +
       'hello' +

@@ -202,7 +202,7 @@ describe('the states of receipts', () => {
       expect(parts.learnt).to.deep.equal([[{ ...receiptRef(WEBSITE, THIRD), previous }, 'active']])
     })
 
-    it('are undecided also where ClickHouse alone knows that it was active and is revoked', async () => {
+    it('are undecided also if ClickHouse alone knows that it was active and is revoked', async () => {
       parts.hot = new Map([[ONE.visitId, 'active']])
       parts.rows = [row(THIRD, { is_active: true, is_revoked: true, is_recorded: false })]
       expect(await parts.states(ONE, THIRD)).to.deep.equal({ [ONE.visitId]: 'active', [THIRD.visitId]: 'undecided' })

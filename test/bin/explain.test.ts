@@ -117,7 +117,7 @@ describe('the explanation of an install that is pending', () => {
     const text = explainText(explanation, AT_MS + 5_000)
     expect(text).to.match(/^  result     pending: .*could not be read.* within an hour$/m)
     expect(text).to.match(
-      new RegExp(`^     visit ${VISIT} of 2026-11-21 11:59:00\\.000: undecided, .*cannot be told yet$`, 'm'),
+      new RegExp(`^     visit ${VISIT} of 2026-11-21 11:59:00\\.000: undecided, .*is not known yet$`, 'm'),
     )
     expect(text).to.contain('candidates among them: 0').and.to.contain('out (ga4): pending')
     expect(text).not.to.match(/^Visit |->|undefined/m)

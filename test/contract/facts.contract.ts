@@ -308,7 +308,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         ['text for a number', 'request_logs', { status: '200' }],
         ['a number for text', 'request_logs', { body: 7 }],
         ['a missing value', 'request_logs', { body: undefined }],
-        ['null where none may stand', 'request_logs', { received_at: null }],
+        ['null in a column that takes none', 'request_logs', { received_at: null }],
         ['an object for a list', 'installs', { browsers: {} }],
         ['an unknown effect', 'activations', { effect: 'forgotten' }],
       ]

@@ -19,7 +19,7 @@ export interface Operation {
   readonly outcome: Outcome
   /** 0 if there was none. */
   readonly status: number
-  /** What Node.js calls it where a connection broke; else absent. */
+  /** What Node.js calls it if a connection broke; absent otherwise. */
   readonly brokenBy?: string
   readonly answer: Readonly<Record<string, any>>
   readonly beganAt: number

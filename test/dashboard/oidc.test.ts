@@ -241,7 +241,7 @@ describe('signing in through OpenID Connect', () => {
     await late.stop()
   })
 
-  it('is not offered where there is no provider', async () => {
+  it('is not offered if there is no provider', async () => {
     const without = await startStage({ manifests: organizationOf('acme') })
     expect((await without.ask('GET', '/api/sign-in')).body).to.deep.equal({ mail: true, oidc: false })
     expect((await without.ask('POST', '/api/sign-in/oidc', { body: {} })).body).to.deep.equal({

@@ -1,4 +1,4 @@
-/** Strangers: closed by default; where the service is open, each organisation is a tenant that reaches nothing of others. */
+/** Strangers: closed by default; if the service is open, each organisation is a tenant that reaches nothing of others. */
 
 import { expect } from 'chai'
 

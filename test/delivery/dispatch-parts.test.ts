@@ -61,7 +61,7 @@ describe('the record of an event that decides', () => {
   })
   const requestIds = (arrivals: readonly OwnArrival[]): string[] => arrivals.map(({ record }) => record.request.id)
 
-  it('is the one that lies first where two of a batch were received in the same millisecond', async () => {
+  it('is the one that comes first if two of a batch were received in the same millisecond', async () => {
     expect(requestIds(await firsts.among([arrivalOf({}, '1'), arrivalOf({}, '2')]))).to.deep.equal(['1'])
   })
 
@@ -256,7 +256,7 @@ describe('what rows of the facts say to dispatch', () => {
   })
 
   for (const column of ['verdicts', 'deliveries', 'answer'] as const) {
-    it(`is no decision where its ${column} are damaged`, async () => {
+    it(`is no decision if its ${column} are damaged`, async () => {
       const facts = new FactsDouble()
       const visit = { visitId: visitOf().visitId, visitIssuedAtMs: visitOf().issuedAtMs }
       const row: DecisionRow = { ...decisionRow(pendingInstall(), visit), [column]: '{' }
@@ -314,7 +314,7 @@ describe('dispatch, as a consumer of the log', () => {
     return { ...started, dispatch, hand, clock }
   }
 
-  it('leaves no consumer behind where one of its topics cannot be joined', async () => {
+  it('leaves no consumer behind if one of its topics cannot be joined', async () => {
     const { log, handlers, stopped } = doubleLog(2)
     const deps = { facts: new FactsDouble(), catalog: () => catalogOf([]), nowMs: () => NOON_MS, random: () => 0 }
     const failure = await startDispatch({ ...deps, eventLog: log, logger: SILENT_LOGGER }).catch(String)

@@ -139,7 +139,7 @@ describe('a batch of the facts-writer', () => {
     })
   }
 
-  it('is taken from no topic where the role could not join one of them', async () => {
+  it('is taken from no topic if the role could not join one of them', async () => {
     const refusal = new Error('no place in the group')
     const joined: string[] = []
     const left: string[] = []

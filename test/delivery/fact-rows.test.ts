@@ -135,7 +135,7 @@ describe('rows of a record', () => {
     ])
   })
 
-  it('move the state of one receipt where nobody knows when the replaced one was issued', () => {
+  it('move the state of one receipt if it is unknown when the replaced one was issued', () => {
     const ids = { revokedVisitId: visitId(), revokedIssuedAtMs: null }
     const rows = rowsOf(activationRecord({ website: 'acme', ...ids })).filter(([table]) => table === 'activations')
     expect(rows.map(([, row]) => row['effect'])).to.deep.equal(['activated'])
@@ -147,7 +147,7 @@ describe('rows of a record', () => {
     expect(rows.map(([, row]) => row['effect'])).to.deep.equal(['activated'])
   })
 
-  it('are empty where a visit names no campaign and an install no path, agent or visit', () => {
+  it('are empty if a visit names no campaign and an install no path, agent or visit', () => {
     const [[, bare] = []] = rowsOf(visitRecord({ utm: {} }))
     const campaign = ['source', 'medium', 'campaign', 'term', 'content', 'id'].map((name) => bare?.[`utm_${name}`])
     expect(campaign).to.deep.equal(Array(6).fill(''))

@@ -60,7 +60,7 @@ describe('published problems', () => {
     ).to.equal(51)
   })
 
-  it('are read as they were written, and as none where this is something else', () => {
+  it('are read as they were written, and as none if this is something else', () => {
     const found = problemsToPublish([problem('acme', 'Website/one')], [], 1_000)
     expect(readProblems(problemsText(found))).to.deep.equal(found)
     for (const text of [null, '', '{', '[]', 'null', '{"problems":{}}', '{"problems":[null,1,{"object":"x"}]}'])

@@ -64,7 +64,7 @@ describe('manifests', () => {
     expect(second?.locate('/kind')).to.equal('a.yaml, document 2, line 6')
     expect(second?.locate('/spec/list/1/y')).to.equal('a.yaml, document 2, line 10')
     expect(second?.locate('/spec/a~1b')).to.equal('a.yaml, document 2, line 11')
-    expect(second?.locate('/spec/missing'), 'what is missing stands where it would belong').to.equal(
+    expect(second?.locate('/spec/missing'), 'what is missing is reported where it would belong').to.equal(
       'a.yaml, document 2, line 7',
     )
     expect(second?.locate('/nothing/at/all')).to.equal('a.yaml, document 2, line 6')

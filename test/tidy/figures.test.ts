@@ -1,4 +1,4 @@
-/** The figures by which the order of the code is watched stay where they are good (docs/adr, `tools/figures/print.ts`). */
+/** The figures by which the order of the code is watched stay good (docs/adr, `tools/figures/print.ts`). */
 
 import { expect } from 'chai'
 import ts from 'typescript'

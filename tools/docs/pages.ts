@@ -188,7 +188,7 @@ function errorsPage(): string {
     .sort(([, a], [, b]) => a.status - b.status)
     .map(([name, { status, when }]) => [String(status), code(name), when])
   return page('Errors', 'domain/errors.ts', [
-    'Every refusal is `{ "error": "<code>" }` with its HTTP status; more members may stand beside `error`: `field` (a JSON pointer) and ' +
+    'Every refusal is `{ "error": "<code>" }` with its HTTP status; more members may follow `error`: `field` (a JSON pointer) and ' +
       '`message` with `invalid_field`, `retryAfter` with `rate_limited`. Nothing repeats values of the request.',
     table(['Status', 'Code', 'When'], rows),
   ])

@@ -1,6 +1,6 @@
 /**
  * Builds the npm package `whence-server`: the command `whence` and the plugin of kubectl, as JavaScript. Node runs no
- * TypeScript that lies below a `node_modules`, so types are taken out here; nothing is bundled or renamed.
+ * TypeScript below a `node_modules`, so types are taken out here; nothing is bundled or renamed.
  */
 
 import { cp, glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises'

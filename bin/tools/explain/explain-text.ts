@@ -18,7 +18,7 @@ const VERDICT_TEXTS: { readonly [V in ReceiptVerdict]: string } = {
   handoff_only: 'its visit exists only for a handoff',
   unrecorded: 'its visit came over the quota and was not recorded',
   handoff: 'the token that the install command carried',
-  undecided: 'whether the browser confirmed its marker cannot be told yet',
+  undecided: 'whether the browser confirmed its marker is not known yet',
 }
 
 const POLICY_TEXTS: Readonly<Record<string, string>> = {

@@ -13,7 +13,7 @@ export interface Explanation {
   readonly plans: readonly DeliveryPlan[]
   /** The visits of the receipts, as far as they are known. */
   readonly visits: readonly VisitRow[]
-  /** So many installations are matched to the same visit, this one among them; 0 if the install has no visit. */
+  /** How many installations are matched to the same visit, this one included; 0 if the install has no visit. */
   readonly installationsOfVisit: number
   readonly deliveries: readonly DeliveryRow[]
   readonly attempts: readonly AttemptRow[]

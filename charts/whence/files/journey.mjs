@@ -1,4 +1,4 @@
-/** Sends a visit and an install through the Service, as a browser and an installer would, and ends with 0 where they match. */
+/** Sends a visit and an install through the Service, as a browser and an installer would, and exits with 0 if they match. */
 
 import { createHash, randomBytes } from 'node:crypto'
 

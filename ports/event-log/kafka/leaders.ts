@@ -1,5 +1,5 @@
 /**
- * Notices that other brokers lead a topic now, for sends that wait for one that stands still.
+ * Notices that other brokers lead a topic now, for sends that wait for one that has stopped.
  *
  * Such a send ends by itself only when its request does, seconds after Kafka has given the partitions to others: kafkajs asks
  * who leads when something failed, and silence is no failure. While a send takes long, each broker of the list is therefore
@@ -18,7 +18,7 @@ export type Leaders = ReadonlyMap<string, string>
 
 /** Asks one broker, by itself. */
 export interface LeaderSource {
-  /** Rejects where it gives no answer in time. */
+  /** Rejects if it gives no answer in time. */
   ask(topics: readonly string[]): Promise<Leaders>
   /** Gives its connection up; the next question makes a new one. */
   rest(): void
@@ -48,12 +48,12 @@ interface WatchedTopic {
 }
 
 const LOOK_MS = 250
-/** A send that takes as long is slow, or its broker stands still. */
+/** A send that takes this long is slow, or its broker has stopped. */
 const SLOW_MS = 500
-/** What was answered longer ago says nothing of what a send began with; then nobody is asked any more either. */
+/** What was answered longer ago says nothing of what a send began with; then no broker is asked any more either. */
 const FRESH_MS = 3_000
 
-/** One for each broker of the address. Throws where a TLS file cannot be read. */
+/** One for each broker of the address. Throws if a TLS file cannot be read. */
 export function leaderSources(settings: KafkaSettings): readonly LeaderSource[] {
   const alone = (address: string): Kafka => kafkaClient({ ...settings, brokers: [address] }, { requestMs: QUESTION_MS })
   return settings.brokers.map((address) => leaderSource(alone(address), address))
@@ -79,7 +79,7 @@ export function leaderWatch(sources: readonly LeaderSource[]): LeaderWatch {
     }
     for (const one of watched) rejectIfMoved(one, known.get(one.topicName))
   }
-  // Each by itself: a silent one keeps nobody waiting.
+  // Each by itself: a silent one does not delay the others.
   const ask = async (poll: Poll, topics: readonly string[]): Promise<void> => {
     poll.isAsked = true
     poll.answer = await poll.source.ask(topics).catch(() => null)
@@ -156,7 +156,7 @@ type CreateCluster = (options: { readonly allowAutoTopicCreation: boolean }) => 
 
 const CREATE_CLUSTER = 'private:Kafka:createCluster'
 const ANSWER_MS = 1_000
-/** So long a broker that gave no answer is not asked again: the others' answers would wait for it. */
+/** How long a broker that gave no answer is not asked again: the others' answers would wait for it. */
 const SPARED_MS = 3_000
 
 /** @param kafka a client that knows this one broker, `address`, alone */

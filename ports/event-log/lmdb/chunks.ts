@@ -111,7 +111,7 @@ export function chunkPlace(key: Buffer): { readonly firstOffset: number; readonl
   }
 }
 
-/** Keys of a topic lie from the first up to, but not including, the second. */
+/** Keys of a topic range from the first up to, but not including, the second. */
 export function topicBounds(topic: string): { readonly start: Buffer; readonly end: Buffer } {
   return { start: Buffer.from(`${topic}\0`), end: Buffer.from(`${topic}\x01`) }
 }

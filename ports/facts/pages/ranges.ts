@@ -12,7 +12,7 @@ export type RawPeriod = {
 }
 
 /**
- * Visits issued within a period, as a condition on `visit_id` that uses the order of the table. The times stand in the
+ * Visits issued within a period, as a condition on `visit_id` that uses the order of the table. The times are in the
  * text as hex digits: the engine would take 20 ms to read 64 expressions of parameters.
  */
 export function issuedBetween({

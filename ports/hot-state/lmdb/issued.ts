@@ -111,7 +111,7 @@ function findStored(table: Table, receipt: ReceiptRef): Issued | null {
   return latest
 }
 
-/** Values learnt late lie before the bound but are not due yet: they are skipped. */
+/** Values learnt late are before the bound but not due yet: they are skipped. */
 function sweep(table: Table, dueBeforeMs: number, limit: number): number {
   let removed = 0
   for (const { key } of table.range({ start: 'issued/', end: `issued/${timeKey(dueBeforeMs + 1)}`, limit })) {

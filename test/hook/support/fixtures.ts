@@ -491,7 +491,7 @@ const ARGUMENTS: readonly Fixture[] = [
     body: { install_path: undefined },
   },
   { name: 'a website that scans nothing', values: { scan: 'Disabled' }, arrange: withMarker, receipts: [] },
-  { name: 'a notice where there is no terminal', values: { scan: 'Notice' }, arrange: withMarker, receipts: [1] },
+  { name: 'a notice without a terminal', values: { scan: 'Notice' }, arrange: withMarker, receipts: [1] },
   { name: 'a base address with a path', values: { baseUrl: '/below/it/' }, arrange: withMarker, receipts: [1] },
   {
     name: 'another brand',

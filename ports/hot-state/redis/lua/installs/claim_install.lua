@@ -2,7 +2,7 @@
 -- KEYS[1]  prefix; reads and writes e:<event>, reads v:<installation> and whole
 -- ARGV     clock or '', event (16 bytes), installation (16 bytes), owner, lease (ms), memory (ms)
 -- Returns  'settled' and the answer; 'busy'; or 'first', the decision of an earlier try or '', what is known of the
---          installation or '', and which life of the store knows all that it was ever told or ''
+--          installation or '', and which life of the store knows everything ever written or ''
 
 local key = PREFIX .. 'e:' .. ARGV[2]
 local held = kept(key)
