@@ -228,6 +228,13 @@ describe('the dashboard in a cluster', function () {
       const me = async (): Promise<Response> => fetch(`${url}/api/me`, { headers: { ...headers, Cookie: cookie } })
       const told = (await (await me()).json()) as { organizations: readonly object[] }
       expect(told.organizations).to.deep.equal([{ id: 'shop/acme', displayName: 'acme', role: 'Owner' }])
+      // Removed by this process, which the other one learns from the API server alone.
+      const known = { ...REF, name: 'known' }
+      await writer.remove(known, (await writer.read(known))?.version ?? '')
+      const rolesThere = async () => ((await (await me()).json()) as { organizations: readonly object[] }).organizations
+      let roles = await rolesThere()
+      for (let tries = 0; tries < 200 && roles.length > 0; tries++) roles = await pause(20).then(rolesThere)
+      expect(roles, 'after the removal').to.deep.equal([])
       redis.cli('flushall')
       expect((await me()).status).to.equal(401)
       redis.freeze()

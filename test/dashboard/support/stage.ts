@@ -95,6 +95,8 @@ export interface StageOptions {
   readonly supportMail?: string
   /** Strangers may sign up. */
   readonly isOpen?: boolean
+  /** Called before and after whatever a request leaves in the folder and on the log; the request dies with what it throws. */
+  readonly onStep?: (step: string) => void
   /** Changes of objects leave entries in the activity. */
   readonly isAudited?: boolean
 }
@@ -143,14 +145,23 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     supportMail: options.supportMail ?? null,
   })
   const mailRole = await startMailRole({ eventLog, post: sendLetter, logger, nowMs, randomness })
-  const outbox = createOutbox({ eventLog, randomness, nowMs })
+  const step = stepper(options.onStep ?? (() => undefined))
+  const ofRequests = {
+    outbox: createOutbox({ eventLog: { append: step('append', eventLog.append.bind(eventLog)) }, randomness, nowMs }),
+    writer: {
+      ...writer,
+      create: step('create', writer.create),
+      replace: step('replace', writer.replace),
+      remove: step('remove', writer.remove),
+    },
+  }
   const auditParts = { catalog, file: join(folder, 'audit.json'), eventLog, changeHash: keys.changeHash, randomness }
   const startAudit = () => startFolderAudit({ ...auditParts, nowMs, logger, retryMs: 50 })
   let audit = options.isAudited === true ? startAudit() : null
   const streams = createEventStreams()
   const serve = createDashboard({
-    ...{ baseUrl, eventLog, hotState, keys, randomness, nowMs, logger, outbox, discovery },
-    ...{ directory, writer, streams, inventory: folderInventory(catalog, nowMs) },
+    ...{ baseUrl, eventLog, hotState, keys, randomness, nowMs, logger, discovery, ...ofRequests },
+    ...{ directory, streams, inventory: folderInventory(catalog, nowMs) },
     signUp: options.isOpen === true ? { namespace: 'default', installation: null } : null,
     pins: hotStatePins(hotState),
     replayDeliveries: (query) =>
@@ -208,6 +219,17 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** Makes the steps before and after a call known. */
+function stepper(onStep: (step: string) => void) {
+  return <A extends unknown[], R>(name: string, call: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      onStep(`before ${name}`)
+      const result = await call(...args)
+      onStep(`after ${name}`)
+      return result
+    }
 }
 
 function asker(baseUrl: string): Stage['ask'] {
