@@ -79,7 +79,6 @@ describe('a dashboard that dies while somebody is invited and accepts', () => {
     const mailsTo = (name: string | number) => stage.mails.filter((mail) => mail.includes(canary(name))).length
     // Who accepts before a letter goes needs none.
     expect(['first', ...STEPS.keys()].filter((name) => mailsTo(name) > 1)).to.deep.equal([])
-    expect(mailsTo('first') + mailsTo(0)).to.be.at.least(1)
   })
 
   it('leaves addresses of people and of their machines in no line, no entry of the log and no name of an object', async () => {
