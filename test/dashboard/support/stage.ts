@@ -145,7 +145,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     supportMail: options.supportMail ?? null,
   })
   const mailRole = await startMailRole({ eventLog, post: sendLetter, logger, nowMs, randomness })
-  const step = stepper(options.onStep ?? (() => undefined))
+  const step = stepper(options.onStep)
   const ofRequests = {
     outbox: createOutbox({ eventLog: { append: step('append', eventLog.append.bind(eventLog)) }, randomness, nowMs }),
     writer: {
@@ -222,7 +222,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
 }
 
 /** Makes the steps before and after a call known. */
-function stepper(onStep: (step: string) => void) {
+function stepper(onStep: (step: string) => void = () => undefined) {
   return <A extends unknown[], R>(name: string, call: (...args: A) => Promise<R>) =>
     async (...args: A): Promise<R> => {
       onStep(`before ${name}`)
