@@ -9,7 +9,15 @@ import type { RunOutcome } from '../runtime/settings/settings.ts'
 import { openCatalog } from './wiring/cluster.ts'
 import { engines, type Engines } from './wiring/engines.ts'
 import { runProgram } from './wiring/process.ts'
-import { dispatchRole, factsWriterRole, rollupRole, stateRole, workerRole, type RoleParts } from './wiring/roles.ts'
+import {
+  dispatchRole,
+  factsWriterRole,
+  rollupRole,
+  stateRole,
+  streamsRole,
+  workerRole,
+  type RoleParts,
+} from './wiring/roles.ts'
 import { startMetrics } from './wiring/serve-api.ts'
 import { version } from './wiring/version.ts'
 
@@ -33,6 +41,9 @@ export function delivery({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
     else if (role === 'dispatch') {
       const catalog = await openCatalog({ ...parts, registry, env }, `delivery-${role}`)
       await dispatchRole({ ...base, catalog, facts: (await open.facts()).facts })
+    } else if (role === 'streams') {
+      const catalog = await openCatalog({ ...parts, registry, env }, `delivery-${role}`)
+      await streamsRole({ ...base, catalog, facts: (await open.facts()).facts, hotState: await open.hotState() })
     } else {
       const catalog = await openCatalog({ ...parts, registry, env }, `delivery-${role}`)
       await workerRole(providerOf(role), { ...base, catalog, hotState: await open.hotState() })

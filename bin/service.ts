@@ -19,7 +19,14 @@ import { openDataFolder } from './wiring/data-folder.ts'
 import { engines, type EngineParts } from './wiring/engines.ts'
 import { recallAnswers } from '../delivery/recovery/recall-answers.ts'
 import { recallVisits } from '../delivery/recovery/recall-visits.ts'
-import { dispatchRole, factsWriterRole, rollupRole, stateOfOneProcess, workerRoles } from './wiring/roles.ts'
+import {
+  dispatchRole,
+  factsWriterRole,
+  rollupRole,
+  stateOfOneProcess,
+  streamsRole,
+  workerRoles,
+} from './wiring/roles.ts'
 import { keyringOf, serveApi, startMetrics } from './wiring/serve-api.ts'
 import { serveTools } from './tools/control.ts'
 import { localBackend } from './tools/backend.ts'
@@ -142,5 +149,6 @@ async function startRoles(foundation: Foundation): Promise<ReadonlyMap<ProviderI
   foundation.store.onLost = () => refill.request()
   await dispatchRole(foundation)
   await rollupRole(foundation)
+  await streamsRole(foundation)
   return workerRoles(foundation)
 }

@@ -1,6 +1,6 @@
 /** The compiled configuration as every role sees it: immutable, without credentials, swapped whole. */
 
-import type { DestinationMode, EventType, HookScan, Plan, VisitPolicy, WebsiteId } from './model.ts'
+import type { DestinationMode, EventType, HookScan, LogStreamStart, Plan, VisitPolicy, WebsiteId } from './model.ts'
 import type { PlanUse } from './plan.ts'
 import type { ProviderId } from './providers/index.ts'
 
@@ -38,6 +38,29 @@ export interface CompiledFrom {
   readonly tenant?: string
 }
 
+/** Which records of Logs a log stream sends; empty lists: all. */
+interface LogStreamFilter {
+  readonly websites: readonly WebsiteId[]
+  readonly kinds: readonly string[]
+  readonly minStatus: number
+}
+
+/** Forwards the Logs of its organisation. */
+export interface LogStream {
+  /** Namespace and name of its resource: `default/acme-logs`. */
+  readonly id: string
+  readonly namespace: string
+  readonly objectName: string
+  readonly displayName: string
+  /** Null for one that writes to a bucket, which nothing sends yet. */
+  readonly webhook: { readonly url: string } | null
+  readonly isPaused: boolean
+  readonly filter: LogStreamFilter
+  readonly includeBodies: boolean
+  readonly startFrom: LogStreamStart
+  readonly compress: boolean
+}
+
 export interface Organization extends CompiledFrom {
   /** `metadata.name`, prefixed with the namespace (`team/acme`) unless that is `default`. */
   readonly id: string
@@ -48,6 +71,8 @@ export interface Organization extends CompiledFrom {
   readonly installPaths: readonly InstallPath[]
   /** The install path that counts installs without a valid path; null only if the organisation has no path. */
   readonly firstInstallPath: string | null
+  /** The oldest first. */
+  readonly logStreams: readonly LogStream[]
 }
 
 export interface Destination {
@@ -101,11 +126,16 @@ export interface Catalog {
   readonly origins: ReadonlySet<string>
 }
 
-/** Credentials of destinations, by `destinationKey`; only the roles that deliver get them. */
+/** Credentials of destinations and log streams, by `destinationKey` and `logStreamKey`; only the roles that deliver get them. */
 export type Credentials = ReadonlyMap<string, Readonly<Record<string, string>>>
 
 export function destinationKey(website: WebsiteId, destination: string): string {
   return `${website}/${destination}`
+}
+
+/** No website's ID has capital letters. */
+export function logStreamKey({ id }: Pick<LogStream, 'id'>): string {
+  return `LogStream/${id}`
 }
 
 /** The destination of a job or a plan; null if it is gone, or its name now belongs to another provider's. */

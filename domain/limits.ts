@@ -78,13 +78,12 @@ const LIMITS_IN_FORCE = {
   supportMessageChars: 4_000,
   paymentWebhookAgeMs: 5 * MINUTE_MS,
   supportDiagnosticsBytes: 16 * KIB,
-} as const
-
-/** What people may rely on once the part that it bounds is built. Nothing reads these yet. */
-const LIMITS_NOT_BUILT = {
   logStreamBacklogRecords: 1_000_000,
   logStreamBacklogDays: 7,
 } as const
+
+/** What people may rely on once the part that it bounds is built. Nothing reads these yet. */
+const LIMITS_NOT_BUILT = {} as const
 
 /** Our own tuning, on which nobody outside relies: it is published nowhere and may change at any time. */
 const TUNING = {
@@ -96,6 +95,14 @@ const TUNING = {
   publishedProblemsBytes: 256 * KIB,
   /** Head of an answer from an address that a tenant gave. */
   outboundHeadBytes: 16 * KIB,
+  /** A batch that a log stream posts to a webhook: records, and bytes of their texts. */
+  streamBatchRecords: 500,
+  streamBatchBytes: 1024 * KIB,
+  /** Log streams that one process looks after. */
+  streamsPerProcess: 64,
+  /** Lease of a log stream, and how often it is renewed. */
+  streamLeaseMs: 30 * SECOND_MS,
+  streamRenewMs: 10 * SECOND_MS,
   /** Lease of an `event_id` while its first request is being answered. */
   claimLeaseMs: 5 * SECOND_MS,
   /** Other requests wait for that answer for. */

@@ -58,6 +58,10 @@ export type DestinationMode = (typeof DESTINATION_MODES)[number]
 export const MEMBER_ROLES = ['Owner', 'Admin', 'Member', 'Viewer'] as const
 export type MemberRole = (typeof MEMBER_ROLES)[number]
 
+/** Where a log stream begins: with what comes, or with what another stream of the organisation has kept. */
+export const LOG_STREAM_STARTS = ['Now', 'Backlog'] as const
+export type LogStreamStart = (typeof LOG_STREAM_STARTS)[number]
+
 export const HOOK_SCANS = ['Notice', 'Silent', 'Disabled'] as const
 export type HookScan = (typeof HOOK_SCANS)[number]
 

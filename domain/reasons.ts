@@ -83,6 +83,12 @@ export const ACTIVITY_TYPES = {
   quota_reached: 'The quota of tracked events of the month is used up.',
   rate_limit_reached: 'A rate limit was reached.',
   sign_in: 'A person signed in.',
+  stream_failing: 'A log stream is not taken by its receiver; it is tried again.',
+  stream_log_renewed: 'The event log had begun again: a log stream may lack records.',
+  stream_overflow: 'A log stream was behind too far: its oldest records were dropped.',
+  stream_resend: 'A person has records of a log stream sent again.',
+  stream_skip: 'A person skipped what a log stream had not sent yet.',
+  stream_test: 'A person has a log stream send a test.',
   support_requested: 'A person asked for support.',
   visit_matched_often: 'More installations were matched to one visit within a day than the website expects.',
 } as const

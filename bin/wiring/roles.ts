@@ -6,12 +6,13 @@ import { createRefill, type Refill } from '../../delivery/recovery/refill.ts'
 import { startDispatch } from '../../delivery/dispatch/dispatch.ts'
 import { startFactsWriter } from '../../delivery/facts-writer/facts-writer.ts'
 import { startLateRevocations } from '../../delivery/state/late-revocations.ts'
-import { ownCredentials } from '../../delivery/worker/own-credentials.ts'
+import { ownCredentials, streamCredentials } from '../../delivery/worker/own-credentials.ts'
 import { PROVIDERS } from '../../delivery/providers/index.ts'
 import type { Provider } from '../../delivery/providers/provider.ts'
 import { startReplayJobs } from '../../delivery/rollup/replay-jobs.ts'
 import { startRollup } from '../../delivery/rollup/rollup.ts'
 import { startState, type StateRole } from '../../delivery/state/state.ts'
+import { startStreams } from '../../delivery/streams/streams.ts'
 import { startWorker, type Worker } from '../../delivery/worker/worker.ts'
 import type { Registry } from 'prom-client'
 import type { ProviderId } from '../../domain/providers/index.ts'
@@ -19,6 +20,7 @@ import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { CatalogSource } from '../../runtime/catalog/source.ts'
+import { createRandomness } from '../../runtime/random.ts'
 import { reportEngines } from './engine-metrics.ts'
 import type { EngineParts } from './engines.ts'
 import { baseUrlOf, tokenUrlOf } from './provider-urls.ts'
@@ -98,6 +100,25 @@ export async function rollupRole({
   await lifecycle.start(
     'replays of decisions',
     async () => startReplayJobs(parts),
+    (role) => role.stop(),
+  )
+}
+
+/** `streams`: log streams to webhooks, with the credentials of these alone. */
+export async function streamsRole({
+  lifecycle,
+  catalog,
+  ...parts
+}: RoleParts & { readonly facts: Facts; readonly hotState: HotState; readonly catalog: CatalogSource }): Promise<void> {
+  reportEngines(parts.registry, parts)
+  const credentials = streamCredentials(catalog)
+  await lifecycle.start(
+    'streams',
+    async () =>
+      startStreams({
+        ...{ ...parts, catalog: catalog.current, credentials },
+        ...{ randomness: createRandomness(), owner: randomUUID() },
+      }),
     (role) => role.stop(),
   )
 }

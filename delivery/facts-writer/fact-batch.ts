@@ -11,6 +11,7 @@ import type { FactTable } from '../../ports/facts/columns.ts'
 import type { FactRow, Facts } from '../../ports/facts/facts.ts'
 import type { Erasures } from './erasures.ts'
 import type { HourMarks } from './hour-marks.ts'
+import type { StreamBacklog } from './stream-rows.ts'
 import { addFactRows, poisonRow } from './fact-rows.ts'
 import type { AddRow, EntryPlace } from './fact-rows.ts'
 
@@ -31,6 +32,7 @@ const UNDECODABLE = 'UNDECODABLE'
 interface BatchTools {
   readonly marks: HourMarks
   readonly erasures: Erasures
+  readonly backlog: StreamBacklog
   readonly nowMs: () => number
 }
 
@@ -48,22 +50,25 @@ export async function writeBatch(facts: Facts, batch: Batch, tools: BatchTools):
 /**
  * The path of every healthy batch. Rows become text as they are made, so that little stays in memory until the insert.
  */
-async function writeAtOnce(facts: Facts, batch: Batch, { marks, erasures }: BatchTools): Promise<BatchReport> {
+async function writeAtOnce(facts: Facts, batch: Batch, { marks, erasures, backlog }: BatchTools): Promise<BatchReport> {
   const collected = facts.startBatch()
   const rows = new Map<FactTable, number>()
   const hours = marks.collect()
+  const streams = await backlog.collect(batch)
+  let done = 0
   const add: AddRow = (table, row) => {
     collected.add(table, row)
     hours.note(table, row)
+    streams.note(table, row, batch.entries[done] as StoredEntry)
     rows.set(table, (rows.get(table) ?? 0) + 1)
   }
-  let done = 0
   for (const entry of batch.entries) {
     if (collected.chars >= MAX_BATCH_CHARS) break
     if (done > 0 && done % ENTRIES_PER_SLICE === 0) await turn()
     addRows(entry, { place: entryPlace(batch, entry), add, erasures })
     done += 1
   }
+  for (const row of streams.rows()) collected.add('stream_backlog', row)
   for (const mark of hours.rows()) collected.add('hour_marks', mark)
   await collected.insert()
   return { done, rows }
@@ -98,7 +103,8 @@ interface TableRows {
 }
 
 /** The path of a batch with an unreadable entry or a refused row: all others are inserted, these are kept apart. */
-async function writeApart(facts: Facts, batch: Batch, { marks, nowMs, erasures }: BatchTools): Promise<BatchReport> {
+async function writeApart(facts: Facts, batch: Batch, tools: BatchTools): Promise<BatchReport> {
+  const { marks, nowMs, erasures, backlog } = tools
   const poison: FactRow[] = []
   const keep = (entry: StoredEntry, table: FactTable | '', reason: string): void => {
     const value = entry.value.slice(0, MAX_POISON_CHARS)
@@ -107,15 +113,22 @@ async function writeApart(facts: Facts, batch: Batch, { marks, nowMs, erasures }
   const entries = withinChars(batch.entries)
   const counts = new Map<FactTable, number>()
   const hours = marks.collect()
+  const streams = await backlog.collect(batch)
   for (const [table, { rows, sources }] of await gather(batch, entries, { keep, erasures })) {
     const refused = await insertOrIsolate(facts, table, rows)
-    for (const row of rows) hours.note(table, row)
+    const isRefused = new Set(refused.map(({ index }) => index))
+    for (const [index, row] of rows.entries()) {
+      hours.note(table, row)
+      const entry = sources[index]
+      if (entry !== undefined && !isRefused.has(index)) streams.note(table, row, entry)
+    }
     for (const { index, engineCode } of refused) {
       const entry = sources[index]
       if (entry !== undefined) keep(entry, table, engineCode)
     }
     counts.set(table, rows.length - refused.length)
   }
+  await insertOrIsolate(facts, 'stream_backlog', streams.rows())
   await facts.insert('poison_records', poison)
   await facts.insert('hour_marks', hours.rows())
   return { done: entries.length, rows: counts.set('poison_records', poison.length) }

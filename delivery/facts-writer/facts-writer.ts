@@ -19,6 +19,7 @@ import type { Logger } from '../../runtime/logger.ts'
 import { writeBatch } from './fact-batch.ts'
 import { createErasures } from './erasures.ts'
 import { createHourMarks } from './hour-marks.ts'
+import { createStreamBacklog } from './stream-rows.ts'
 import type { BatchReport } from './fact-batch.ts'
 import { unlessAborted } from '../unless-aborted.ts'
 import { consumeReadable } from '../version-guard.ts'
@@ -142,7 +143,10 @@ function createHandler(
 ): (batch: Batch) => Promise<BatchOutcome> {
   const { facts, logger, nowMs } = deps
   const metrics = createWriterMetrics(deps.registry)
-  const tools = { nowMs, marks: createHourMarks(randomUUID(), nowMs), erasures: createErasures(facts) }
+  const tools = {
+    ...{ nowMs, marks: createHourMarks(randomUUID(), nowMs), erasures: createErasures(facts) },
+    backlog: createStreamBacklog(deps),
+  }
   let failures = 0
   let last: Promise<unknown> = Promise.resolve()
   /** When a batch was last begun, by topic and partition. */

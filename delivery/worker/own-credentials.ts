@@ -1,6 +1,6 @@
-/** Narrows the credentials of a folder of manifests to those of one provider, for its worker. */
+/** Narrows the credentials of a folder of manifests to those of one provider, for its worker, or of log streams. */
 
-import { destinationKey, type Catalog, type Credentials } from '../../domain/catalog.ts'
+import { destinationKey, logStreamKey, type Catalog, type Credentials } from '../../domain/catalog.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'
 
 interface CredentialSource {
@@ -10,13 +10,29 @@ interface CredentialSource {
 
 /** Computed again only after the catalog or the credentials changed. */
 export function ownCredentials(provider: ProviderId, source: CredentialSource): () => Credentials {
+  return remembered(source, (catalog, all) => ownOf(provider, catalog, all))
+}
+
+/** Those of log streams alone. */
+export function streamCredentials(source: CredentialSource): () => Credentials {
+  return remembered(source, (catalog, all) => {
+    const streams = [...catalog.organizations.values()].flatMap(({ logStreams }) => logStreams)
+    const keys = new Set(streams.map(logStreamKey))
+    return new Map([...all].filter(([key]) => keys.has(key)))
+  })
+}
+
+function remembered(
+  source: CredentialSource,
+  narrow: (catalog: Catalog, all: Credentials) => Credentials,
+): () => Credentials {
   let from: { readonly catalog: Catalog; readonly all: Credentials } | null = null
   let own: Credentials = new Map()
   return () => {
     const catalog = source.current()
     const all = source.credentials()
     if (from?.catalog !== catalog || from.all !== all) {
-      own = ownOf(provider, catalog, all)
+      own = narrow(catalog, all)
       from = { catalog, all }
     }
     return own

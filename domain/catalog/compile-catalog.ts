@@ -15,7 +15,7 @@ import { readObjects, reportTo, shownName } from './objects.ts'
 import { compileDestination } from './compile-destination.ts'
 import type { HeldForms } from './compile-held.ts'
 import { holdDestinations, holdOrganizations, holdWebsites, NOTHING_HELD } from './compile-held.ts'
-import { compileLogStream } from './compile-log-stream.ts'
+import { compileLogStream, holdLogStreams } from './compile-log-stream.ts'
 import { organizationOf, readAllowedNamespaces } from './compile-references.ts'
 import { revisedWebsites } from './compile-revision.ts'
 import { compileWebsite, finishedWebsite, registerPages } from './compile-website.ts'
@@ -141,6 +141,7 @@ function compileAll(input: CatalogInput, digests: PartMemory<string>): Compilati
   for (const resource of resources.Destination) compileDestination(compiler, resource)
   holdDestinations(compiler, held)
   for (const resource of resources.LogStream) compileLogStream(compiler, resource)
+  holdLogStreams(compiler, held)
   const members = compileMembers(compiler, input.nowMs ?? 0)
   const catalog = assemble(compiler, input.sha256Hex, digests)
   const { credentials, credentialRefs, organizations, owners } = compiler
@@ -161,7 +162,7 @@ function addOrganization(compiler: Compiler, resource: Resource<'Organization'>)
   }
   const displayName = displayNameOf(compiler, resource)
   if (displayName === null) return
-  const counts = { installPaths: [], websiteCount: 0, logStreamCount: 0, finished: null, held: null }
+  const counts = { installPaths: [], websiteCount: 0, logStreams: [], finished: null, held: null }
   compiler.organizations.set(resource.key, { id, displayName, plan, logRetentionDays, ...counts })
 }
 
@@ -216,14 +217,14 @@ function finishOrganization(
   resource: Resource<'Organization'>,
   draft: OrganizationDraft,
 ): Organization {
-  const { id, displayName, plan, logRetentionDays, installPaths } = draft
+  const { id, displayName, plan, logRetentionDays, installPaths, logStreams } = draft
   const oldest = installPaths[0]?.id ?? null
   const named = resource.spec.defaultInstallPath
   const isFound = named === undefined || installPaths.some((installPath) => installPath.id === named)
   if (!isFound) reportMissingDefault(compiler, resource, named)
   const firstInstallPath = isFound && named !== undefined ? named : oldest
   const own = { id, ...compiledFrom(resource), displayName, plan, logRetentionDays }
-  const organization = { ...own, installPaths, firstInstallPath }
+  const organization = { ...own, installPaths, firstInstallPath, logStreams }
   return unchanged(resource, Object.freeze(organization))
 }
 

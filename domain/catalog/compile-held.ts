@@ -98,7 +98,7 @@ function organizationFor(compiler: Compiler, { organization }: Website): Organiz
 function holdOrganization(compiler: Compiler, organization: Organization): OrganizationDraft {
   const { id, displayName, plan, logRetentionDays, installPaths, allowedNamespaces } = organization
   const key = organizationKey(organization)
-  const counts = { installPaths: [...installPaths], websiteCount: 0, logStreamCount: 0, finished: null }
+  const counts = { installPaths: [...installPaths], websiteCount: 0, logStreams: [], finished: null }
   const draft: OrganizationDraft = { id, displayName, plan, logRetentionDays, ...counts, held: organization }
   compiler.organizations.set(key, draft)
   noteTenant(compiler, key, organization.tenant)

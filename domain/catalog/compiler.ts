@@ -1,7 +1,15 @@
 /** What the steps of the catalog compiler share: drafts, counts against the plan, names and IDs. */
 
 import type { AllowedNamespaces } from '../catalog.ts'
-import type { CompiledFrom, Destination, InstallPath, Organization, RegisteredPage, Website } from '../catalog.ts'
+import type {
+  CompiledFrom,
+  Destination,
+  InstallPath,
+  LogStream,
+  Organization,
+  RegisteredPage,
+  Website,
+} from '../catalog.ts'
 import type { CheckedObjects, ObjectId, Report, Resource } from './objects.ts'
 import { LIMITS } from '../limits.ts'
 import type { Plan } from '../model.ts'
@@ -64,7 +72,7 @@ export interface OrganizationDraft {
   readonly logRetentionDays: number
   readonly installPaths: InstallPath[]
   websiteCount: number
-  logStreamCount: number
+  readonly logStreams: LogStream[]
   /** With its install paths; null until all of them are read. */
   finished: Organization | null
   /** The organisation as it was in force, if its own object does not count; null for all others. */

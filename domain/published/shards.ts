@@ -68,7 +68,7 @@ export function fromShards(version: string, texts: readonly string[], memory = e
 
 function readShard(text: string, memory: ShardMemory): ReadShard {
   const { organizations, websites } = jsonOf(text) as StoredShard
-  const own = organizations.map((each) => kept({ ...objectOfId(each.id), ...each }, memory))
+  const own = organizations.map((each) => kept({ ...objectOfId(each.id), ...{ logStreams: [] }, ...each }, memory))
   return { text, organizations: own, stored: websites, websites: null }
 }
 

@@ -6,19 +6,10 @@ import type { JsonSchema } from '../schema/json-schema.ts'
 import { LIMITS, PLAN_LIMITS } from '../limits.ts'
 import type { DestinationMode, EventType, HookScan, Plan, VisitPolicy } from '../model.ts'
 import { DESTINATION_MODES, EVENT_TYPES, HOOK_SCANS, PLANS, VISIT_POLICIES } from '../model.ts'
+import { LOG_STREAM_SCHEMA, type LogStreamSpec } from './log-stream-schema.ts'
 import { MEMBER_SCHEMA, type MemberSpec } from './member-schema.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../providers/index.ts'
-import {
-  address,
-  displayName,
-  id,
-  installation,
-  keyRef,
-  paymentId,
-  ref,
-  resourceRef,
-  tenant,
-} from './resource-fields.ts'
+import { address, displayName, id, installation, paymentId, resourceRef, tenant } from './resource-fields.ts'
 
 export const RESOURCE_GROUP = 'whence.dev'
 export const RESOURCE_API_VERSION = `${RESOURCE_GROUP}/v1alpha1`
@@ -85,20 +76,13 @@ interface DestinationSpec extends InstallationSpec {
   readonly [block: string]: unknown
 }
 
-interface LogStreamSpec extends InstallationSpec {
-  readonly organizationRef: ResourceRef
-  readonly displayName?: string
-  readonly s3?: { readonly credentialsRef: ObjectRef; readonly [field: string]: unknown }
-  readonly webhook?: { readonly url: string; readonly secretRef: { readonly name: string; readonly key: string } }
-}
-
 /** A checked spec of each kind, with all defaults that do not depend on other objects. */
 export interface Specs {
   readonly Organization: OrganizationSpec
   readonly Website: WebsiteSpec
   readonly InstallPath: InstallPathSpec
   readonly Destination: DestinationSpec
-  readonly LogStream: LogStreamSpec
+  readonly LogStream: InstallationSpec & LogStreamSpec
   readonly Member: MemberSpec
 }
 
@@ -278,49 +262,13 @@ const destination: JsonSchema = {
   },
 }
 
-const logStream: JsonSchema = {
-  type: 'object',
-  description: 'Forwards Logs to a bucket or a webhook: exactly one of the two.',
-  required: ['organizationRef'],
-  properties: {
-    organizationRef,
-    displayName,
-    s3: {
-      type: 'object',
-      description: 'A bucket that speaks the protocol of S3.',
-      required: ['endpoint', 'region', 'bucket', 'credentialsRef'],
-      properties: {
-        endpoint: address('outbound', 'For example https://s3.eu-central-1.amazonaws.com.'),
-        region: {
-          type: 'string',
-          description: 'Region that requests are signed for.',
-          minLength: 1,
-          maxLength: LIMITS.nameChars,
-        },
-        bucket: { type: 'string', description: 'Name of the bucket.', minLength: 3, maxLength: 63 },
-        prefix: { type: 'string', description: 'What the keys of its objects begin with.', maxLength: 512 },
-        credentialsRef: ref('Secret with the keys access-key-id and secret-access-key.'),
-      },
-    },
-    webhook: {
-      type: 'object',
-      description: 'An address that records are posted to.',
-      required: ['url', 'secretRef'],
-      properties: {
-        url: address('outbound', 'Where records are posted to.'),
-        secretRef: keyRef('Key of a Secret that signs what is posted.'),
-      },
-    },
-  },
-}
-
 /** JSON Schema of `spec` by kind. Custom resource definitions and `docs/resources.md` are made from the same data. */
 export const SPEC_SCHEMAS: { readonly [K in ResourceKind]: JsonSchema } = {
   Organization: forInstallations(organization),
   Website: forInstallations(website),
   InstallPath: forInstallations(installPath),
   Destination: forInstallations(destination),
-  LogStream: forInstallations(logStream),
+  LogStream: forInstallations(LOG_STREAM_SCHEMA),
   Member: forInstallations(MEMBER_SCHEMA),
 }
 

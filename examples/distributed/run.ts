@@ -23,7 +23,7 @@ import { hasRedisServer } from '../../fixtures/engines/redis.ts'
 const API_PORT = 8080
 const STOP_MS = 40_000
 const SECRET = 'only-for-trying-it-out-only-for-trying-it-out'
-const ROLES = ['facts-writer', 'state', 'dispatch', 'rollup', ...PROVIDER_IDS] as const
+const ROLES = ['facts-writer', 'state', 'dispatch', 'rollup', 'streams', ...PROVIDER_IDS] as const
 
 interface Parts {
   readonly lifecycle: Lifecycle

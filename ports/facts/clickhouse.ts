@@ -1,6 +1,6 @@
 /** Facts in ClickHouse, over either connection: inserts checked rows by partition, and runs named queries. */
 
-import type { FactsConnection } from './engine/connection.ts'
+import type { FactsConnection, InsertStatement, TableLayout } from './engine/connection.ts'
 import { insertError, queryError } from './engine/engine-codes.ts'
 import { countNamed, eraseFigures, eraseNamed } from './erasure/erase.ts'
 import { RowsRefused } from './facts.ts'
@@ -10,7 +10,7 @@ import type { QueryRow } from './queries.ts'
 import type { Query } from './query-parts.ts'
 import { collectRows } from './row-batch.ts'
 import type { CollectedRows } from './row-batch.ts'
-import { readSupportedSettings } from './engine/settings.ts'
+import { quorumOf, readSupportedSettings, sequenceOf } from './engine/settings.ts'
 
 interface ClickHouseFactsOptions {
   readonly nowMs: () => number
@@ -28,7 +28,7 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
   async function insertAll(rows: CollectedRows): Promise<void> {
     try {
       const { insert } = await settings()
-      for (const statement of rows.statements(insert)) await connection.insert(statement)
+      for (const statement of rows.statements(insert)) await connection.insert(withQuorum(statement, connection.layout))
     } catch (error) {
       const known = insertError(error)
       isReachable = known instanceof RowsRefused
@@ -39,10 +39,10 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
   }
 
   const run: Facts['run'] = async (name, params, { signal } = {}) => {
-    const { sql, turn } = QUERIES[name] as unknown as Query<typeof params, QueryRow<typeof name>>
+    const { sql, turn, isSequential = false } = QUERIES[name] as unknown as Query<typeof params, QueryRow<typeof name>>
     try {
-      const { clauses } = await settings()
-      const rows = await connection.query(`${sql(params)} ${clauses[turn]}`, params, { turn, signal })
+      const text = `${sql(params)} ${(await settings()).clauses[turn]}${sequenceOf(isSequential, connection.layout)}`
+      const rows = await connection.query(text, params, { turn, signal })
       isReachable = true
       return rows as readonly QueryRow<typeof name>[]
     } catch (error) {
@@ -83,6 +83,10 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
 
 function asQueryError(error: unknown): never {
   throw error instanceof RangeError ? error : queryError(error)
+}
+
+function withQuorum(statement: InsertStatement, layout: TableLayout | undefined): InsertStatement {
+  return { ...statement, settings: { ...statement.settings, ...quorumOf(statement.table, layout) } }
 }
 
 /** Reads something once, when it is first needed; a failure is not remembered, so the next call tries again. */

@@ -253,6 +253,21 @@ export const TABLE_COLUMNS = {
     columns: { website: 'text', digest: 'text', reference: 'uint64', erased_at: 'time', row_version: 'uint64' },
     partitionedBy: null,
   },
+  stream_backlog: {
+    columns: {
+      ...{ organization: 'text', lane: 'text', log_offset: 'uint64', id: 'text', at: 'time', appended_at: 'time' },
+      ...{ website: 'text', kind: 'text', status: 'uint16', record: 'text', row_version: 'uint64' },
+    },
+    partitionedBy: { column: 'at', span: 'day' },
+  },
+  stream_progress: {
+    columns: {
+      ...{ organization: 'text', stream: 'text', seen_at: 'time', state: 'text', behind: 'uint64' },
+      ...{ oldest_at: 'nullable time', delivered_at: 'nullable time', failing_since: 'nullable time' },
+      ...{ last_error: 'text', delivered: 'uint64', dropped: 'uint64', progress: 'text', row_version: 'uint64' },
+    },
+    partitionedBy: null,
+  },
   /** The last, so that a mark is there only after its facts. */
   hour_marks: {
     columns: { website: 'text', hour: 'time', writer: 'text', made_at: 'time', row_version: 'uint64' },
@@ -271,6 +286,8 @@ export const DERIVED_TABLES = [
   'decision_replays',
   'decision_replay_results',
   'erasures',
+  'stream_backlog',
+  'stream_progress',
 ] as const
 export type DerivedTable = (typeof DERIVED_TABLES)[number]
 

@@ -10,6 +10,7 @@ import { ERASURE_QUERIES } from './erasure/queries.ts'
 import { ROLLUP_QUERIES } from './pages/figures.ts'
 import { PAGE_QUERIES } from './pages/pages.ts'
 import { REPLAY_QUERIES } from './pages/replay.ts'
+import { STREAM_QUERIES } from './streams.ts'
 import {
   at,
   decided,
@@ -139,6 +140,7 @@ export const QUERIES = {
   ...ROLLUP_QUERIES,
   ...REPLAY_QUERIES,
   ...ERASURE_QUERIES,
+  ...STREAM_QUERIES,
 
   /** Visits by website and ID, for dispatch and for explanations. */
   visitsByIds: lookUp<VisitKeys, VisitRow>(`SELECT ${VISIT.sql} FROM ${once('visits')}

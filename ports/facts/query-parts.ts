@@ -12,6 +12,8 @@ export interface Query<P extends QueryParameters, R> {
   readonly sql: (params: P) => string
   /** Who waits for it. */
   readonly turn: Turn
+  /** On replicas: it must see every insert that was acknowledged before, wherever. */
+  readonly isSequential?: true
   /** Never set; carries the type of the rows. */
   readonly row?: R
 }
@@ -35,6 +37,11 @@ export function pageOf<P extends QueryParameters, R>(sql: Text<P>): Query<P, R> 
 /** A tool or a role waits for it. */
 export function report<P extends QueryParameters, R>(sql: Text<P>): Query<P, R> {
   return declareQuery(sql, 'report')
+}
+
+/** The role `streams` waits for it: a row that a replica does not show yet would be passed over without a word. */
+export function sequential<P extends QueryParameters, R>(sql: Text<P>): Query<P, R> {
+  return { ...declareQuery<P, R>(sql, 'report'), isSequential: true }
 }
 
 /** The only way to read a table: each natural key once, even if it was inserted twice. */

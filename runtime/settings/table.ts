@@ -23,7 +23,7 @@ import {
 import { PROVIDER_URL_ROWS } from './provider-urls.ts'
 
 /** What a delivery process can do; one process may do several. */
-const DELIVERY_ROLES = ['facts-writer', 'state', 'dispatch', 'rollup', ...PROVIDER_IDS] as const
+const DELIVERY_ROLES = ['facts-writer', 'state', 'dispatch', 'rollup', 'streams', ...PROVIDER_IDS] as const
 
 export interface SettingRow<T> {
   /** Null if it should not be on a command line. */

@@ -34,12 +34,19 @@ import {
 } from './fact-samples.ts'
 import { factsContract } from './facts.contract.ts'
 import { logsContract } from './logs.contract.ts'
+import { streamsContract } from './streams.contract.ts'
 
 const CHILD = fileURLToPath(new URL('./facts-child.ts', import.meta.url))
 
 interface Started {
   readonly connection: FactsConnection
   readonly facts: Facts
+}
+
+const PROGRESS_ROW = {
+  ...{ organization: 'a', stream: 'default/a', seen_at: SAMPLE_MS, state: '', behind: 0, oldest_at: null },
+  ...{ delivered_at: null, failing_since: null, last_error: '', delivered: 0, dropped: 0, progress: '' },
+  row_version: 1,
 }
 
 const ENGINE_TYPES: { readonly [T in ColumnType]: RegExp } = {
@@ -97,6 +104,31 @@ describe('Facts on chDB', () => {
   })
 
   describe('show of Logs', () => logsContract(() => facts))
+  describe('show of the backlog of log streams, which', () => streamsContract(() => facts))
+
+  it('are read and written in sequence on replicas where streams depend on it, and nowhere else', async () => {
+    const sent: string[] = []
+    const replicated: FactsConnection = {
+      ...connection,
+      layout: { isReplicated: true },
+      query: async (statement, ...more) => {
+        sent.push(statement)
+        return statement.includes('select_sequential_consistency') ? [] : connection.query(statement, ...more)
+      },
+      insert: async ({ table, settings }) => void sent.push(`${table} ${JSON.stringify(settings)}`),
+    }
+    const others = clickhouseFacts(replicated, { nowMs: Date.now })
+    await others.run('openLanes', { organization: 'a', lanes: 0 })
+    expect(sent.at(-1)).to.match(/SETTINGS .*select_sequential_consistency = 1$/s)
+    await others.run('counts', {})
+    expect(sent.at(-1)).not.to.contain('sequential')
+    await others.insert('stream_progress', [PROGRESS_ROW])
+    expect(sent.at(-1)).to.match(/^stream_progress .*"insert_quorum":"auto","insert_quorum_parallel":0/)
+    await store(others, [activityRecord()])
+    expect(sent.at(-1))
+      .to.match(/^activity /)
+      .and.not.contain('quorum')
+  })
 
   it('writes the very columns that the tables have', async () => {
     const rows = (await connection.query(

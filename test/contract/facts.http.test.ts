@@ -20,6 +20,7 @@ import type { ClickHouseServer, ClickHouseServerOptions } from '../../fixtures/e
 import { rowsOf, unique, visitRecord } from './fact-samples.ts'
 import { factsContract } from './facts.contract.ts'
 import { logsContract } from './logs.contract.ts'
+import { streamsContract } from './streams.contract.ts'
 
 const START_MS = 60_000
 /** Shorter than the real one, so that a server that hangs is noticed within a test. */
@@ -75,6 +76,7 @@ describe('Facts over HTTP', function () {
   afterEach(() => facts.close())
 
   describe('show of Logs', () => logsContract(() => facts))
+  describe('show of the backlog of log streams, which', () => streamsContract(() => facts))
 
   it('are unavailable with a wrong password, and say neither the password nor the address', async () => {
     const stranger = open(server.url.replace('right', 'wr0ng'))

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 
+import { NO_BACKLOG } from '../delivery/support/memory-facts.ts'
 import { createErasures, erasedName } from '../../delivery/facts-writer/erasures.ts'
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
 import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
@@ -94,6 +95,7 @@ describe('replays of decisions', function () {
       nowMs: Date.now,
       marks,
       erasures: createErasures(facts),
+      backlog: NO_BACKLOG,
     })
     expect(done).to.equal(entries.length)
   }

@@ -11,7 +11,7 @@ import { FactsUnavailable } from '../../ports/facts/facts.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { requestRecord } from '../contract/fact-samples.ts'
 import { Stage, until } from '../../fixtures/delivery/harness.ts'
-import { batchOf, MemoryFacts, requests } from './support/memory-facts.ts'
+import { NO_BACKLOG, batchOf, MemoryFacts, requests } from './support/memory-facts.ts'
 
 const MIB = 1024 * 1024
 
@@ -23,7 +23,8 @@ const unreadables = (values: readonly string[]): Batch => ({
 
 /** How often other work of the event loop ran before `work` was done. */
 const NONE_ERASED: Erasures = { refresh: () => Promise.resolve(), kept: (record) => record }
-const TOOLS = { nowMs: Date.now, marks: createHourMarks('test', Date.now), erasures: NONE_ERASED }
+const MARKS = createHourMarks('test', Date.now)
+const TOOLS = { nowMs: Date.now, marks: MARKS, erasures: NONE_ERASED, backlog: NO_BACKLOG }
 
 async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   let [turns, isDone] = [0, false]

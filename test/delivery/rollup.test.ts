@@ -16,6 +16,7 @@ import { markHours } from '../../delivery/rollup/mark-hours.ts'
 import { rollUp } from '../../delivery/rollup/rollup.ts'
 import { erase } from '../../delivery/tools/erase.ts'
 import type { Dimension } from '../../domain/figures/cells.ts'
+import { NO_BACKLOG } from './support/memory-facts.ts'
 import type { LogRecord } from '../../domain/records.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
@@ -71,7 +72,8 @@ describe('figures by hour', function () {
   const write = async (records: readonly LogRecord[]): Promise<void> => {
     const entries = records.map((record) => ({ offset: offset++, value: JSON.stringify(record), appendedAtMs: 0 }))
     const batch = { topic: 'visits', partition: 0, entries } as never
-    const { done } = await writeBatch(facts, batch, { nowMs: Date.now, marks, erasures: createErasures(facts) })
+    const tools = { nowMs: Date.now, marks, erasures: createErasures(facts), backlog: NO_BACKLOG }
+    const { done } = await writeBatch(facts, batch, tools)
     expect(done).to.equal(records.length)
   }
   const rolled = async (column: Dimension, hours = HOURS): Promise<Record<string, readonly number[]>> => {

@@ -14,6 +14,8 @@ const COLUMNS = path('ports/facts/columns.ts')
 const ROWS = [
   'delivery/facts-writer/fact-rows.ts',
   'delivery/facts-writer/hour-marks.ts',
+  'delivery/facts-writer/stream-rows.ts',
+  'delivery/streams/progress-store.ts',
   'delivery/rollup/rollup.ts',
 ].map(path)
 

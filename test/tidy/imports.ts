@@ -31,7 +31,10 @@ const ROOMS: readonly (readonly string[])[] = [
   [
     ...below('domain', 'base64url.ts durations.ts host.ts schema providers reasons.ts model.ts limits.ts'),
     ...below('domain', 'errors.ts strict-json.ts origin.ts receipt.ts plan.ts catalog.ts'),
-    ...below('domain', 'resources published people catalog privacy collection records.ts logs delivery read-record.ts'),
+    ...below(
+      'domain',
+      'resources published people catalog privacy collection records.ts logs streams delivery read-record.ts',
+    ),
     'domain',
   ],
   [...below('api', 'metrics.ts deps.ts http collection openapi-schemas.ts openapi.ts static-files.ts routes'), 'api'],
@@ -46,7 +49,10 @@ const ROOMS: readonly (readonly string[])[] = [
   [...below('bin', 'terminal wiring demo tools kubectl service.ts'), 'bin'],
   [
     'delivery',
-    ...below('delivery', 'providers exchange outbound facts-writer dispatch rollup recovery state worker mail tools'),
+    ...below(
+      'delivery',
+      'providers exchange outbound streams facts-writer dispatch rollup recovery state worker mail tools',
+    ),
   ],
   ['operator', ...below('operator', 'gather decide apply operator.ts')],
   ['runtime', ...below('runtime', 'kube settings catalog')],
@@ -56,7 +62,7 @@ const ROOMS: readonly (readonly string[])[] = [
       'ports/facts',
       'column-types.ts visits.ts columns.ts query-rows.ts query-parts.ts erasure/names.ts erasure/queries.ts',
     ),
-    ...below('ports/facts', 'pages queries.ts facts.ts engine erasure'),
+    ...below('ports/facts', 'pages streams.ts queries.ts facts.ts engine erasure'),
     'ports/facts',
   ],
   ['ports/hot-state', ...below('ports/hot-state', 'lmdb redis')],

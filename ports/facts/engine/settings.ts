@@ -1,7 +1,7 @@
 /** The engine settings that inserts and queries rely on; each statement carries its own, whatever the session has. */
 
 import { settingsClause } from './connection.ts'
-import type { EngineSettings, FactsConnection } from './connection.ts'
+import type { EngineSettings, FactsConnection, TableLayout } from './connection.ts'
 import type { Turn } from '../query-rows.ts'
 
 /**
@@ -44,6 +44,20 @@ const PAGE_SETTINGS: EngineSettings = {
   do_not_merge_across_partitions_select_final: 1,
 }
 const REPORT_SETTINGS: EngineSettings = { ...QUERY_SETTINGS, max_execution_time: 30 }
+
+/** Tables that are read by position: what a replica shows only later would be passed over. */
+const QUORUM_TABLES: readonly string[] = ['stream_backlog', 'stream_progress']
+
+/** What an insert into this table needs besides, on replicas: most of them hold it before it is acknowledged. */
+export function quorumOf(table: string, { isReplicated = false }: TableLayout = {}): EngineSettings {
+  // One insert after the other, or reads in sequence would not know which are complete.
+  return isReplicated && QUORUM_TABLES.includes(table) ? { insert_quorum: 'auto', insert_quorum_parallel: 0 } : {}
+}
+
+/** What a statement that must see them all needs besides, on replicas; to be put behind its clause of settings. */
+export function sequenceOf(isSequential: boolean, { isReplicated = false }: TableLayout = {}): string {
+  return isReplicated && isSequential ? ', select_sequential_consistency = 1' : ''
+}
 
 interface SupportedSettings {
   readonly insert: EngineSettings

@@ -33,6 +33,7 @@ const NAMED_IN: Readonly<Partial<Record<FactTable, { readonly ids?: readonly str
   install_decisions: { ids: ['event_id', 'installation_id', 'visit_id'] },
   deliveries: { ids: ['event_id'] },
   attempts: { ids: ['event_id'] },
+  stream_backlog: { text: 'record' },
   activity: { text: "concat(subject, ' ', message)" },
   // The role then makes the result anew.
   decision_replay_results: { text: 'result' },

@@ -7,6 +7,7 @@ import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { NO_BACKLOG } from '../../delivery/support/memory-facts.ts'
 import { createErasures } from '../../../delivery/facts-writer/erasures.ts'
 import { writeBatch } from '../../../delivery/facts-writer/fact-batch.ts'
 import { createHourMarks } from '../../../delivery/facts-writer/hour-marks.ts'
@@ -160,7 +161,12 @@ describe("a person's data", function () {
     })
     const log = await lmdbEventLog(environment)
     const facts = clickhouseFacts(connection, { nowMs: Date.now })
-    const tools = { nowMs: Date.now, marks: createHourMarks('again', Date.now), erasures: createErasures(facts) }
+    const tools = {
+      nowMs: Date.now,
+      marks: createHourMarks('again', Date.now),
+      erasures: createErasures(facts),
+      backlog: NO_BACKLOG,
+    }
     let written = 0
     for (const topic of RECORD_TOPICS) {
       const entries = (await log.read(topic, 0, 1_000)).map((entry) => ({ ...entry, appendedAtMs: 0 }))

@@ -1,5 +1,6 @@
 /** Fact tables in memory, and batches of the log that are written into them. */
 
+import type { StreamBacklog } from '../../../delivery/facts-writer/stream-rows.ts'
 import { encodeRecord, type LogRecord } from '../../../domain/records.ts'
 import type { Batch } from '../../../ports/event-log/event-log.ts'
 import { type FactTable } from '../../../ports/facts/columns.ts'
@@ -40,7 +41,7 @@ export class MemoryFacts {
       if (rows.some((row) => this.refuses(row))) throw new RowsRefused('OUT_OF_RANGE')
       this.#keep(table, rows)
     },
-    // Nothing was ever erased.
+    // Nothing was ever erased, and nobody streams.
     run: async () => [],
   } as unknown as Facts
 
@@ -52,6 +53,9 @@ export class MemoryFacts {
     this.rows.set(table, [...(this.rows.get(table) ?? []), ...rows])
   }
 }
+
+/** Nobody streams. */
+export const NO_BACKLOG: StreamBacklog = { collect: async () => ({ note: () => undefined, rows: () => [] }) }
 
 export const batchOf = (records: readonly LogRecord[]): Batch => ({
   topic: 'requests',

@@ -1,0 +1,115 @@
+/** Reads what a stream has still to send: what is open in each lane, and the rows of the next batch. */
+
+import { FACTS_WRITER_GROUP } from '../../domain/collection/facts-lag.ts'
+import { partitionName } from '../../domain/streams/lane.ts'
+import type { OpenRecord, Watermark, Watermarks } from '../../domain/streams/plan.ts'
+import type { Border, DoneOffsets, StreamForm } from '../../domain/streams/progress.ts'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import type { QueryParams } from '../../ports/facts/queries.ts'
+import { LANE_WINDOW, type BacklogRow, type DoneParams, type OpenLaneRow } from '../../ports/facts/streams.ts'
+
+/** Topics whose records Logs show. */
+const LOG_TOPICS = ['visits', 'activations', 'handoffs', 'installs', 'requests', 'deliveries'] as const
+const WATERMARKS_FOR_MS = 1_000
+
+/** How far the facts are, asked of the log at most once a second for all streams of a process. Rejects like the log. */
+export function createWatermarks(eventLog: Pick<EventLog, 'progress'>, nowMs: () => number): () => Promise<Watermarks> {
+  let known: { readonly watermarks: Promise<Watermarks>; readonly atMs: number } | null = null
+  return async () => {
+    const now = nowMs()
+    if (known === null || now - known.atMs >= WATERMARKS_FOR_MS)
+      known = { watermarks: readWatermarks(eventLog), atMs: now }
+    const current = known
+    try {
+      return await current.watermarks
+    } catch (error) {
+      if (known === current) known = null
+      throw error
+    }
+  }
+}
+
+async function readWatermarks(eventLog: Pick<EventLog, 'progress'>): Promise<Watermarks> {
+  const watermarks = new Map<string, Watermark>()
+  for (const topic of LOG_TOPICS) {
+    const { done, ends } = await eventLog.progress(topic, FACTS_WRITER_GROUP)
+    for (const [partition, committed] of done.entries())
+      watermarks.set(partitionName({ topic, partition }), { committed, end: ends[partition] ?? 0 })
+  }
+  return watermarks
+}
+
+export function openLanes(
+  facts: Pick<Facts, 'run'>,
+  organization: string,
+  done: DoneOffsets,
+): Promise<readonly OpenLaneRow[]> {
+  return facts.run('openLanes', { organization, ...doneParams(done) })
+}
+
+/** The parameters of queries by what is done. */
+export function doneParams(done: DoneOffsets): DoneParams {
+  const lanes = Object.entries(done).filter(([, offset]) => offset >= 0)
+  const named = lanes.flatMap(([lane, offset], index) => [
+    [`lane_${index}`, lane],
+    [`done_${index}`, offset],
+  ])
+  return { lanes: lanes.length, ...(Object.fromEntries(named) as object) }
+}
+
+/** Rows of the open lanes from their beginnings on, about as many as a batch takes. */
+export async function readNext(
+  facts: Pick<Facts, 'run'>,
+  organization: string,
+  { lanes, records }: { readonly lanes: readonly OpenLaneRow[]; readonly records: number },
+): Promise<readonly OpenRecord[]> {
+  const borders = lanes.map(({ lane, first, last }) => ({
+    ...{ lane, after: first - 1, through: Math.min(last, first - 1 + LANE_WINDOW) },
+  }))
+  const perLane = Math.ceil((2 * records) / Math.max(1, lanes.length))
+  return readBetween(facts, organization, { borders, perLane })
+}
+
+/** Rows between borders, in the order of each lane. */
+export async function readBetween(
+  facts: Pick<Facts, 'run'>,
+  organization: string,
+  { borders, perLane }: { readonly borders: readonly Border[]; readonly perLane: number },
+): Promise<readonly OpenRecord[]> {
+  if (borders.length === 0) return []
+  const params = { organization, per_lane: perLane, ...borderParams(borders) }
+  const rows = await facts.run('backlogBetween', params as QueryParams<'backlogBetween'>)
+  return rows.map(openRecord)
+}
+
+/** How many records of a stream lie between borders. */
+export async function countBetween(
+  facts: Pick<Facts, 'run'>,
+  organization: string,
+  { borders, form }: { readonly borders: readonly Border[]; readonly form: StreamForm },
+): Promise<{ readonly records: number; readonly fromMs: number; readonly toMs: number }> {
+  const { websites, kinds, minStatus } = form
+  const filters = {
+    ...(websites.length === 0 ? {} : { websites }),
+    ...(kinds.length === 0 ? {} : { kinds }),
+    ...(minStatus === 0 ? {} : { min_status: minStatus }),
+  }
+  const params = { organization, ...filters, ...borderParams(borders) }
+  const [row] = await facts.run('recordsBetween', params as QueryParams<'recordsBetween'>)
+  return { records: row?.records ?? 0, fromMs: row?.from_ms ?? 0, toMs: row?.to_ms ?? 0 }
+}
+
+function borderParams(borders: readonly Border[]): object {
+  const named = borders.flatMap(({ lane, after, through }, index) => [
+    [`lane_${index}`, lane],
+    [`after_${index}`, after],
+    [`through_${index}`, through],
+  ])
+  return { lanes: borders.length, ...(Object.fromEntries(named) as object) }
+}
+
+function openRecord({ log_offset: offset, at_ms: atMs, appended_at_ms: appendedAtMs, ...row }: BacklogRow): OpenRecord {
+  const { lane, website, kind, status, record } = row
+  return { lane, offset, atMs, appendedAtMs, website, kind, status, record }
+}

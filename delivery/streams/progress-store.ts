@@ -1,0 +1,60 @@
+/** Reads and writes how far a stream is. Only the owner of its lease writes; whoever got it later wins. */
+
+import type { StreamState } from '../../domain/streams/pace.ts'
+import type { StreamProgress } from '../../domain/streams/progress.ts'
+import type { RowOf } from '../../ports/facts/columns.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+
+interface StreamKey {
+  readonly organization: string
+  /** Namespace and name of the LogStream. */
+  readonly stream: string
+}
+
+/** What is shown of it besides. */
+export interface StreamStanding {
+  readonly state: StreamState
+  readonly behind: number
+  readonly oldestMs: number | null
+}
+
+export interface ProgressStore {
+  /** Null for a stream that nobody has looked after yet, or not for a month. Rejects like `Facts`. */
+  readonly load: () => Promise<StreamProgress | null>
+  /** Durable when it resolves. */
+  readonly save: (progress: StreamProgress, standing: StreamStanding) => Promise<void>
+}
+
+interface StoreParts {
+  readonly facts: Pick<Facts, 'run' | 'insert'>
+  readonly key: StreamKey
+  /** When the lease was got. */
+  readonly leasedAtMs: number
+  readonly nowMs: () => number
+}
+
+/** Room for that many writes of one lease before they would look like those of a later one by a second. */
+const COUNTS_PER_MS = 1_000
+
+export function createProgressStore({ facts, key, leasedAtMs, nowMs }: StoreParts): ProgressStore {
+  let version = leasedAtMs * COUNTS_PER_MS
+  return {
+    async load() {
+      const [row] = await facts.run('streamProgress', { ...key })
+      if (row === undefined) return null
+      version = Math.max(version, row.version)
+      return JSON.parse(row.progress) as StreamProgress
+    },
+    async save(progress, { state, behind, oldestMs }) {
+      version += 1
+      const row: RowOf<'stream_progress'> = {
+        ...key,
+        ...{ seen_at: nowMs(), state, behind, oldest_at: oldestMs, delivered_at: progress.deliveredAtMs },
+        ...{ failing_since: progress.failingSinceMs, last_error: progress.lastError },
+        ...{ delivered: progress.delivered, dropped: progress.dropped },
+        ...{ progress: JSON.stringify(progress), row_version: version },
+      }
+      await facts.insert('stream_progress', [row])
+    },
+  }
+}

@@ -1,0 +1,278 @@
+/**
+ * Looks after one log stream for as long as its lease lasts: plans a batch, stores the plan, sends it, and goes on. A kill
+ * between any two steps sends the same plan again, which has the same ID and the same bytes.
+ */
+
+import { randomBytes } from 'node:crypto'
+
+import type { LogStream } from '../../domain/catalog.ts'
+import { sha256Hex } from '../../common/digest.ts'
+import { HOUR_MS, MINUTE_MS } from '../../domain/durations.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import { STREAM_COMMAND_TYPES, readCommand, streamSubject, type StreamCommand } from '../../domain/streams/commands.ts'
+import { pauseAfter, streamStateOf, type SendOutcome } from '../../domain/streams/pace.ts'
+import { isStreamed, planBatch, sentText, type Watermarks } from '../../domain/streams/plan.ts'
+import {
+  delivered,
+  doneWithPlan,
+  streamFailed,
+  newProgress,
+  withSent,
+  type StreamForm,
+  type StreamPlan,
+  type StreamProgress,
+} from '../../domain/streams/progress.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import type { OpenLaneRow } from '../../ports/facts/streams.ts'
+import { openLanes, readBetween, readNext } from './backlog-reader.ts'
+import type { StreamInForce } from './in-force.ts'
+import type { StreamNews } from './news.ts'
+import type { ProgressStore, StreamStanding } from './progress-store.ts'
+import { targetDigest, type StreamSender } from './sender.ts'
+import { rewound, skippedToNow, trimmed, type TrimParts } from './trim.ts'
+
+interface RunnerParts {
+  readonly facts: Pick<Facts, 'run'>
+  readonly store: ProgressStore
+  /** Null once it is in force no more. */
+  readonly current: () => StreamInForce | null
+  readonly senderOf: (inForce: StreamInForce) => StreamSender
+  readonly watermarks: () => Promise<Watermarks>
+  readonly news: StreamNews
+  readonly nowMs: () => number
+  /** In [0, 1). */
+  readonly random: () => number
+}
+
+/** How often an idle stream asks whether there is something, and how long any of them waits at most, in ms. */
+const IDLE_MS = 2_000
+const MOST_MS = 5_000
+const COMMANDS_EVERY_MS = 4_000
+
+/** Steps of one stream; each resolves to how long to wait until the next one, in ms. */
+export class StreamRunner {
+  readonly #parts: RunnerParts
+  #progress: StreamProgress | null = null
+  #stored = ''
+  #storedAtMs = 0
+  #lanes: readonly OpenLaneRow[] = []
+  #trimmedAtMs = 0
+  #commandsAtMs = 0
+
+  constructor(parts: RunnerParts) {
+    this.#parts = parts
+  }
+
+  /** Rejects like `Facts` and the log; the next step then begins where this one did. */
+  async step(): Promise<number> {
+    const inForce = this.#parts.current()
+    if (inForce === null) return MOST_MS
+    let progress = this.#progress ?? (await this.#open(inForce))
+    progress = await this.#obey(inForce, progress)
+    if (inForce.stream.isPaused) return this.#rest(inForce, progress, MOST_MS)
+    progress = this.#triedAnew(inForce, progress)
+    const waitMs = progress.retryAtMs - this.#parts.nowMs()
+    if (waitMs > 0) return this.#waiting(inForce, progress, Math.min(waitMs, MOST_MS))
+    if (!isProven(inForce, progress)) return this.#prove(inForce, progress)
+    return this.#goOn(inForce, progress)
+  }
+
+  /** What is known of it, for metrics. */
+  standing(): StreamStanding | null {
+    const inForce = this.#parts.current()
+    return inForce === null || this.#progress === null ? null : this.#standingOf(inForce, this.#progress)
+  }
+
+  async #open({ organization, stream }: StreamInForce): Promise<StreamProgress> {
+    const { store, facts, nowMs } = this.#parts
+    const known = await store.load()
+    if (known !== null) return this.#keep(known)
+    const lanes = stream.startFrom === 'Backlog' ? [] : await openLanes(facts, organization.id, {})
+    return this.#keep(newProgress(Object.fromEntries(lanes.map(({ lane, last }) => [lane, last])), nowMs()))
+  }
+
+  #keep(progress: StreamProgress): StreamProgress {
+    this.#progress = progress
+    return progress
+  }
+
+  async #goOn(inForce: StreamInForce, before: StreamProgress): Promise<number> {
+    const progress = await this.#trim(inForce, before)
+    const planned = progress.plan === null ? await this.#plan(inForce, progress) : progress
+    this.#keep(planned)
+    if (planned.plan === null) return this.#rest(inForce, planned, IDLE_MS)
+    await this.#store(inForce, planned)
+    return this.#send(inForce, planned, planned.plan)
+  }
+
+  async #plan(inForce: StreamInForce, progress: StreamProgress): Promise<StreamProgress> {
+    const { facts, nowMs, watermarks } = this.#parts
+    const { stream, organization } = inForce
+    const found = await watermarks()
+    this.#lanes = await openLanes(facts, organization.id, progress.done)
+    if (this.#lanes.length === 0 && progress.gaps.length === 0) return progress
+    const bounds = { records: LIMITS.streamBatchRecords, bytes: LIMITS.streamBatchBytes }
+    const rows = await readNext(facts, organization.id, { lanes: this.#lanes, records: bounds.records })
+    return planBatch({
+      ...{ stream: `${organization.id} ${stream.id}`, progress, rows, watermarks: found },
+      ...{ form: streamForm(stream), bounds, nowMs: nowMs(), sha256Hex },
+    })
+  }
+
+  async #send(inForce: StreamInForce, progress: StreamProgress, plan: StreamPlan): Promise<number> {
+    const { facts, senderOf, nowMs, news } = this.#parts
+    const borders = { borders: plan.borders, perLane: LIMITS.streamBatchRecords * 2 + planWidth(plan) }
+    const rows = await readBetween(facts, inForce.organization.id, borders)
+    const records = rows.filter((row) => isStreamed(row, plan.form)).map((row) => sentText(row, plan.form))
+    const sent = await senderOf(inForce).batch(plan, records)
+    news.sent(sent)
+    if (!sent.outcome.isTaken) return this.#failed(inForce, withSent(progress, sent.shown), sent.outcome)
+    for (const gap of plan.gaps) if (gap.reason === 'log_renewed') await news.tell(inForce, 'stream_log_renewed', '')
+    this.#keep(delivered(withSent(progress, sent.shown), nowMs()))
+    return 0
+  }
+
+  async #prove(inForce: StreamInForce, progress: StreamProgress): Promise<number> {
+    const { senderOf } = this.#parts
+    const sent = await senderOf(inForce).verify(randomBytes(16).toString('hex'))
+    const shown = withSent(progress, sent.shown)
+    if (!sent.outcome.isTaken) return this.#failed(inForce, shown, sent.outcome)
+    const proven = {
+      failures: 0,
+      failingSinceMs: null,
+      lastError: '',
+      failedWith: '',
+      provenTarget: urlDigest(inForce),
+    }
+    await this.#store(inForce, this.#keep({ ...shown, ...proven }))
+    return 0
+  }
+
+  async #failed(inForce: StreamInForce, progress: StreamProgress, outcome: SendOutcome): Promise<number> {
+    const { nowMs, random, news } = this.#parts
+    const pauseMs = pauseAfter(progress.failures + 1, outcome, random())
+    const failure = { error: outcome.error, retryAtMs: nowMs() + pauseMs, target: targetDigest(inForce.target) }
+    const next = this.#keep(streamFailed(progress, failure, nowMs()))
+    await this.#store(inForce, next)
+    const isWorthTelling = outcome.isLasting || next.failures >= TOLD_AFTER
+    if (isWorthTelling) await news.tell(inForce, 'stream_failing', outcome.error)
+    return Math.min(pauseMs, MOST_MS)
+  }
+
+  /** What it sends to or with was changed since it failed: no reason to wait. */
+  #triedAnew({ target }: StreamInForce, progress: StreamProgress): StreamProgress {
+    const isOther = progress.failedWith !== '' && progress.failedWith !== targetDigest(target)
+    return isOther ? this.#keep({ ...progress, retryAtMs: 0, failedWith: '' }) : progress
+  }
+
+  async #waiting(inForce: StreamInForce, progress: StreamProgress, waitMs: number): Promise<number> {
+    return this.#rest(inForce, await this.#trim(inForce, progress), waitMs)
+  }
+
+  /** Looks once a minute whether too much is open. */
+  async #trim(inForce: StreamInForce, progress: StreamProgress): Promise<StreamProgress> {
+    const now = this.#parts.nowMs()
+    if (now - this.#trimmedAtMs < MINUTE_MS) return progress
+    const { facts, news } = this.#parts
+    this.#lanes = await openLanes(facts, inForce.organization.id, doneWithPlan(progress))
+    const next = await trimmed(await this.#trimParts(inForce), progress, this.#lanes)
+    this.#trimmedAtMs = now
+    if (next === progress) return progress
+    await this.#store(inForce, this.#keep(next))
+    if (next.dropped > progress.dropped)
+      await news.tell(inForce, 'stream_overflow', `${next.dropped - progress.dropped}`)
+    return next
+  }
+
+  async #trimParts({ stream, organization }: StreamInForce): Promise<TrimParts> {
+    const { facts, nowMs, watermarks } = this.#parts
+    const form = streamForm(stream)
+    return { facts, organization: organization.id, form, watermarks: await watermarks(), nowMs: nowMs() }
+  }
+
+  /** Carries out what people have ordered since, each order once. */
+  async #obey(inForce: StreamInForce, before: StreamProgress): Promise<StreamProgress> {
+    const { facts, nowMs } = this.#parts
+    if (nowMs() - this.#commandsAtMs < COMMANDS_EVERY_MS) return before
+    const { organization, stream } = inForce
+    const rows = await facts.run('streamCommands', {
+      ...{ organization: organization.id, subject: streamSubject(stream.id), types: STREAM_COMMAND_TYPES },
+      since_ms: before.commandAtMs,
+    })
+    let progress = before
+    for (const { at_ms: atMs, id, type, message } of rows) {
+      if (atMs === progress.commandAtMs && id <= progress.commandId) continue
+      const command = readCommand({ type, message })
+      const next = command === null ? progress : await this.#carryOut(command, inForce, { progress, id })
+      progress = this.#keep({ ...next, commandAtMs: atMs, commandId: id })
+      await this.#store(inForce, progress)
+    }
+    this.#commandsAtMs = nowMs()
+    return progress
+  }
+
+  async #carryOut(
+    command: StreamCommand,
+    inForce: StreamInForce,
+    { progress, id }: { readonly progress: StreamProgress; readonly id: string },
+  ): Promise<StreamProgress> {
+    const parts = await this.#trimParts(inForce)
+    if (command.kind === 'skip') return skippedToNow(parts, progress)
+    if (command.kind === 'resend') return rewound(parts, progress, command.sinceMs)
+    const { shown } = await this.#parts.senderOf(inForce).test(`test-${id}`)
+    return withSent(progress, shown)
+  }
+
+  /** Nothing is to be sent now: what is not stored yet is, and once an hour anyway. */
+  async #rest(inForce: StreamInForce, progress: StreamProgress, waitMs: number): Promise<number> {
+    if (this.#fingerprint(inForce, progress) !== this.#stored || this.#parts.nowMs() - this.#storedAtMs >= HOUR_MS)
+      await this.#store(inForce, progress)
+    return waitMs
+  }
+
+  async #store(inForce: StreamInForce, progress: StreamProgress): Promise<void> {
+    await this.#parts.store.save(progress, this.#standingOf(inForce, progress))
+    this.#stored = this.#fingerprint(inForce, progress)
+    this.#storedAtMs = this.#parts.nowMs()
+  }
+
+  #fingerprint(inForce: StreamInForce, progress: StreamProgress): string {
+    return JSON.stringify([progress, this.#standingOf(inForce, progress).state])
+  }
+
+  #standingOf(inForce: StreamInForce, progress: StreamProgress): StreamStanding {
+    const behind = this.#lanes.reduce((sum, { records }) => sum + records, 0)
+    const oldestMs = this.#lanes.reduce((least, lane) => Math.min(least, lane.oldest_ms), Infinity)
+    const oldest = Number.isFinite(oldestMs) ? oldestMs : null
+    const { nowMs } = this.#parts
+    const isPaused = inForce.stream.isPaused
+    const state = streamStateOf(progress, {
+      isPaused,
+      isProven: isProven(inForce, progress),
+      oldestMs: oldest,
+      nowMs: nowMs(),
+    })
+    return { state, behind, oldestMs: oldest }
+  }
+}
+
+/** Failures in a row before people are told; a receiver that is restarted is no news. */
+const TOLD_AFTER = 3
+
+/** An address that has proven itself once stays proven under a new secret. */
+function urlDigest({ target }: StreamInForce): string {
+  return sha256Hex(target.url)
+}
+
+function isProven(inForce: StreamInForce, { provenTarget }: StreamProgress): boolean {
+  return provenTarget === urlDigest(inForce)
+}
+
+function streamForm({ filter, includeBodies, compress }: LogStream): StreamForm {
+  return { ...filter, includeBodies, compress }
+}
+
+/** Offsets that a plan spans: no more rows than that lie in any of its lanes. */
+function planWidth({ borders }: StreamPlan): number {
+  return borders.reduce((most, { after, through }) => Math.max(most, through - after), 0)
+}

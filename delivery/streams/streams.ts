@@ -1,0 +1,171 @@
+/**
+ * Role `streams`: forwards Logs to the webhooks of organisations. Each stream is looked after by one process at a time, by a
+ * lease; without the store of leases every process sends, and records come twice, under the same IDs.
+ */
+
+import { setTimeout as pause } from 'node:timers/promises'
+
+import type { Registry } from 'prom-client'
+
+import type { Catalog, Credentials } from '../../domain/catalog.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import type { Watermarks } from '../../domain/streams/plan.ts'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import type { Randomness } from '../../runtime/random.ts'
+import type { OutboundParts } from '../outbound/call.ts'
+import { createWatermarks } from './backlog-reader.ts'
+import { streamsInForce, type StreamInForce } from './in-force.ts'
+import { createStreamNews, type StreamNews } from './news.ts'
+import { createProgressStore } from './progress-store.ts'
+import { StreamRunner } from './runner.ts'
+import { webhookSender } from './sender.ts'
+
+interface StreamsDeps {
+  readonly facts: Pick<Facts, 'run' | 'insert'>
+  readonly eventLog: Pick<EventLog, 'append' | 'progress'>
+  readonly hotState: Pick<HotState, 'claimJob' | 'releaseJob'>
+  readonly catalog: () => Pick<Catalog, 'organizations'>
+  readonly credentials: () => Credentials
+  readonly logger: Pick<Logger, 'warn'>
+  readonly nowMs: () => number
+  readonly randomness: Randomness
+  /** Unique for each process. */
+  readonly owner: string
+  readonly registry?: Registry
+  /** How tenants' addresses are reached; tests set it. */
+  readonly outbound?: OutboundParts
+}
+
+const TICK_MS = 1_000
+const AFTER_ERROR_MS = 5_000
+
+interface Running {
+  readonly runner: StreamRunner
+  readonly stopping: AbortController
+  readonly ended: Promise<void>
+  leasedAtMs: number
+}
+
+/** Starts at once. `stop` resolves when the calls in hand are over, and gives the leases back. */
+export function startStreams(deps: StreamsDeps): { readonly stop: () => Promise<void> } {
+  const stopping = new AbortController()
+  const role = new StreamsRole(deps)
+  const loop = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      await role.tick()
+      await pause(TICK_MS, undefined, { signal: stopping.signal }).catch(() => undefined)
+    }
+  }
+  const ended = loop()
+  return {
+    async stop() {
+      stopping.abort()
+      await ended
+      await role.stop()
+    },
+  }
+}
+
+class StreamsRole {
+  readonly #deps: StreamsDeps
+  readonly #news: StreamNews
+  readonly #watermarks: () => Promise<Watermarks>
+  /** By `leaseKey`. */
+  readonly #running = new Map<string, Running>()
+  #known: { readonly from: readonly unknown[]; readonly streams: ReadonlyMap<string, StreamInForce> } | null = null
+
+  constructor(deps: StreamsDeps) {
+    this.#deps = deps
+    this.#news = createStreamNews(deps)
+    this.#watermarks = createWatermarks(deps.eventLog, deps.nowMs)
+  }
+
+  /** Takes streams that nobody looks after, keeps leases, and leaves streams that are in force no more. */
+  async tick(): Promise<void> {
+    const wanted = this.#inForce()
+    for (const [key, running] of this.#running) {
+      if (!wanted.has(key) || !(await this.#keeps(key, running))) this.#leave(key, running)
+    }
+    for (const [key, inForce] of wanted) {
+      if (this.#running.size >= LIMITS.streamsPerProcess) break
+      if (!this.#running.has(key) && (await this.#claim(key))) this.#begin(key, inForce)
+    }
+    const standings = [...this.#running.values()].flatMap(({ runner }) => runner.standing() ?? [])
+    this.#news.standings(standings)
+  }
+
+  /** Made again only after the catalog or the credentials changed. */
+  #inForce(): ReadonlyMap<string, StreamInForce> {
+    const from = [this.#deps.catalog(), this.#deps.credentials()] as const
+    if (this.#known === null || from.some((each, index) => each !== this.#known?.from[index])) {
+      this.#known = { from, streams: new Map(streamsInForce(...from).map((each) => [leaseKey(each), each])) }
+    }
+    return this.#known.streams
+  }
+
+  async stop(): Promise<void> {
+    const all = [...this.#running]
+    for (const [key, running] of all) this.#leave(key, running)
+    await Promise.all(all.map(([, { ended }]) => ended))
+    await Promise.all(all.map(([key]) => this.#deps.hotState.releaseJob(key, this.#deps.owner).catch(() => undefined)))
+  }
+
+  /** Without the store of leases it goes on: records may come twice, and none is lost. */
+  #claim(key: string): Promise<boolean> {
+    return this.#deps.hotState.claimJob(key, this.#deps.owner, LIMITS.streamLeaseMs).catch(() => true)
+  }
+
+  async #keeps(key: string, running: Running): Promise<boolean> {
+    const now = this.#deps.nowMs()
+    if (now - running.leasedAtMs < LIMITS.streamRenewMs) return true
+    running.leasedAtMs = now
+    return this.#claim(key)
+  }
+
+  #leave(key: string, { stopping }: Running): void {
+    stopping.abort()
+    this.#running.delete(key)
+  }
+
+  #begin(key: string, inForce: StreamInForce): void {
+    const stopping = new AbortController()
+    const runner = this.#runnerOf(key, inForce)
+    const ended = this.#run(runner, stopping.signal)
+    this.#running.set(key, { runner, stopping, ended, leasedAtMs: this.#deps.nowMs() })
+  }
+
+  #runnerOf(key: string, { organization, stream }: StreamInForce): StreamRunner {
+    const { facts, nowMs, randomness, outbound = {} } = this.#deps
+    const leasedAtMs = nowMs()
+    const store = createProgressStore({
+      facts,
+      key: { organization: organization.id, stream: stream.id },
+      leasedAtMs,
+      nowMs,
+    })
+    return new StreamRunner({
+      ...{ facts, store, nowMs, random: randomness.fraction, news: this.#news, watermarks: this.#watermarks },
+      current: () => this.#inForce().get(key) ?? null,
+      senderOf: ({ stream: { objectName, compress }, target }) =>
+        webhookSender({ stream: objectName, target, compress, outbound, nowMs }),
+    })
+  }
+
+  async #run(runner: StreamRunner, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const waitMs = await runner.step().catch((error: unknown) => {
+        const reason = error instanceof Error ? error.message : 'unknown'
+        this.#deps.logger.warn({ reason }, 'a log stream waits for the engines')
+        return AFTER_ERROR_MS
+      })
+      if (waitMs > 0) await pause(waitMs, undefined, { signal }).catch(() => undefined)
+    }
+  }
+}
+
+function leaseKey({ organization, stream }: StreamInForce): string {
+  return `stream/${organization.id} ${stream.id}`
+}

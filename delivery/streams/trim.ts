@@ -1,0 +1,88 @@
+/** Gives up records of a stream: what is too much or too old, and what a person skips. And goes back, if one says so. */
+
+import { DAY_MS } from '../../domain/durations.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import { bordersOfDrop, type Watermarks } from '../../domain/streams/plan.ts'
+import {
+  doneWithPlan,
+  passedOver,
+  planGivenUp,
+  sentAgain,
+  type Gap,
+  type StreamForm,
+  type StreamProgress,
+} from '../../domain/streams/progress.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import type { OpenLaneRow } from '../../ports/facts/streams.ts'
+import { countBetween, doneParams } from './backlog-reader.ts'
+
+export interface TrimParts {
+  readonly facts: Pick<Facts, 'run'>
+  readonly organization: string
+  readonly form: StreamForm
+  readonly watermarks: Watermarks
+  readonly nowMs: number
+}
+
+const BACKLOG_MS = LIMITS.logStreamBacklogDays * DAY_MS
+
+/** Without what is more than a stream may be behind; the same state if it is not. Rejects like `Facts`. */
+export async function trimmed(
+  parts: TrimParts,
+  progress: StreamProgress,
+  lanes: readonly OpenLaneRow[],
+): Promise<StreamProgress> {
+  const oldest = parts.nowMs - BACKLOG_MS
+  const isPlanOld = progress.plan !== null && progress.plan.plannedAtMs < oldest
+  const base = isPlanOld ? planGivenUp(progress, 'overflow') : progress
+  const excess = lanes.reduce((sum, { records }) => sum + records, 0) - LIMITS.logStreamBacklogRecords
+  if (excess <= 0 && lanes.every(({ oldest_ms: atMs }) => atMs >= oldest)) return base
+  const cutoff = excess <= 0 ? oldest : Math.max(oldest, await cutoffOf(parts, base, excess))
+  return droppedBefore(parts, base, { sinceMs: cutoff, reason: 'overflow' })
+}
+
+/** Without anything that is complete by now. */
+export function skippedToNow(parts: TrimParts, progress: StreamProgress): Promise<StreamProgress> {
+  // Nothing is younger than this.
+  const sinceMs = parts.nowMs + LIMITS.clockSkewMs * 2
+  return droppedBefore(parts, planGivenUp(progress, 'skipped'), { sinceMs, reason: 'skipped' })
+}
+
+/** With everything that came at this time or later, as far as it is kept. */
+export async function rewound(
+  { facts, organization }: Pick<TrimParts, 'facts' | 'organization'>,
+  progress: StreamProgress,
+  sinceMs: number,
+): Promise<StreamProgress> {
+  const lanes = await facts.run('keptSince', { organization, since_ms: sinceMs, ...doneParams({}) })
+  const firsts = lanes.filter(({ kept }) => kept > 0).map(({ lane, kept_from: first }) => [lane, first] as const)
+  return sentAgain(progress, Object.fromEntries(firsts))
+}
+
+async function cutoffOf(
+  { facts, organization, nowMs }: TrimParts,
+  progress: StreamProgress,
+  excess: number,
+): Promise<number> {
+  const params = { organization, excess, ...doneParams(doneWithPlan(progress)) }
+  const [row] = await facts.run('cutoffOfBacklog', params)
+  return row?.at_ms ?? nowMs
+}
+
+async function droppedBefore(
+  parts: TrimParts,
+  progress: StreamProgress,
+  { sinceMs, reason }: { readonly sinceMs: number; readonly reason: Gap['reason'] },
+): Promise<StreamProgress> {
+  const { facts, organization, form, watermarks } = parts
+  const done = doneWithPlan(progress)
+  const rows = await facts.run('keptSince', { organization, since_ms: sinceMs, ...doneParams(done) })
+  const lanes = rows.map(({ kept_from: keptFrom, ...row }) => ({ ...row, keptFrom }))
+  const borders = bordersOfDrop(lanes, { done }, watermarks)
+  const { records, fromMs, toMs } = await countBetween(facts, organization, { borders, form })
+  if (records > 0) return passedOver(progress, borders, { reason, dropped: records, fromMs, toMs })
+  return {
+    ...progress,
+    done: { ...progress.done, ...Object.fromEntries(borders.map((each) => [each.lane, each.through])) },
+  }
+}

@@ -1,0 +1,68 @@
+/** When a log stream tries again, and what is said of its state. A stream is never switched off. */
+
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../durations.ts'
+import type { StreamProgress } from './progress.ts'
+
+/** What came of one call. */
+export interface SendOutcome {
+  readonly isTaken: boolean
+  /** The receiver will hardly take it before somebody changes something. */
+  readonly isLasting: boolean
+  /** Short and closed, for people and metrics: `http_503`, `timeout`; empty if it was taken. */
+  readonly error: string
+  readonly retryAfterMs: number | null
+}
+
+interface Reply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** Empty if there was an answer. */
+  readonly failure: string
+}
+
+const LASTING_STATUSES: ReadonlySet<number> = new Set([401, 403, 404, 410])
+const LASTING_FAILURES: ReadonlySet<string> = new Set(['address_refused', 'unsendable'])
+
+/** Only 2xx takes a batch; a redirect is a refusal. A body that breaks off after a 2xx does not matter. */
+export function outcomeOf({ status, headers, failure }: Reply): SendOutcome {
+  if (status >= 200 && status < 300) return { isTaken: true, isLasting: false, error: '', retryAfterMs: null }
+  const seconds = Number(headers['retry-after'] ?? NaN)
+  return {
+    isTaken: false,
+    isLasting: LASTING_STATUSES.has(status) || LASTING_FAILURES.has(failure),
+    error: status === 0 ? failure : `http_${status}`,
+    retryAfterMs: Number.isFinite(seconds) && seconds >= 0 ? seconds * SECOND_MS : null,
+  }
+}
+
+const PAUSES_MS = [5 * SECOND_MS, 30 * SECOND_MS, 2 * MINUTE_MS, 10 * MINUTE_MS, 30 * MINUTE_MS] as const
+/** Share by which pauses differ. */
+const JITTER = 0.2
+
+/** How long to wait after this many failures in a row; `random` in [0, 1). */
+export function pauseAfter(failures: number, outcome: SendOutcome, random: number): number {
+  const own = outcome.isLasting ? HOUR_MS : (PAUSES_MS[failures - 1] ?? HOUR_MS)
+  const asked = Math.min(outcome.retryAfterMs ?? 0, HOUR_MS)
+  return Math.max(asked, Math.round(own * (1 - JITTER + 2 * JITTER * random)))
+}
+
+export type StreamState = 'Delivering' | 'Behind' | 'Failing' | 'Paused' | 'NotVerified'
+
+/** Older than this is behind. */
+const BEHIND_MS = 15 * MINUTE_MS
+
+interface KnownStanding {
+  readonly isPaused: boolean
+  readonly isProven: boolean
+  /** When its oldest open record came; null if nothing is open. */
+  readonly oldestMs: number | null
+  readonly nowMs: number
+}
+
+export function streamStateOf({ failures }: Pick<StreamProgress, 'failures'>, standing: KnownStanding): StreamState {
+  const { isPaused, isProven, oldestMs, nowMs } = standing
+  if (isPaused) return 'Paused'
+  if (!isProven) return 'NotVerified'
+  if (failures > 0) return 'Failing'
+  return oldestMs !== null && nowMs - oldestMs > BEHIND_MS ? 'Behind' : 'Delivering'
+}

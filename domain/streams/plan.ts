@@ -1,0 +1,195 @@
+/** Decides what the next batch of a log stream holds, and what of the backlog has to go. */
+
+import { LIMITS } from '../limits.ts'
+import type { Sha256Hex } from '../origin.ts'
+import { partitionName, readLane } from './lane.ts'
+import {
+  advanced,
+  newestLanes,
+  type Border,
+  type Gap,
+  type StreamForm,
+  type StreamPlan,
+  type StreamProgress,
+} from './progress.ts'
+import { withoutBodies } from './record.ts'
+
+/** A row of the backlog. */
+export interface OpenRecord {
+  readonly lane: string
+  readonly offset: number
+  readonly atMs: number
+  /** When the log took it. */
+  readonly appendedAtMs: number
+  readonly website: string
+  readonly kind: string
+  readonly status: number
+  /** JSON. */
+  readonly record: string
+}
+
+/** How far a partition is stored. */
+export interface Watermark {
+  /** Offsets below are stored with all that belongs to them. */
+  readonly committed: number
+  /** After the newest entry of the log. */
+  readonly end: number
+}
+
+/** By partition (`partitionName`). */
+export type Watermarks = ReadonlyMap<string, Watermark>
+
+interface BatchBounds {
+  readonly records: number
+  /** Of their texts. */
+  readonly bytes: number
+}
+
+interface BatchInput {
+  /** Names the stream in the batch's ID. */
+  readonly stream: string
+  /** Without a plan. */
+  readonly progress: StreamProgress
+  /** In the order of offsets within each lane, from the first open one on without holes. */
+  readonly rows: readonly OpenRecord[]
+  readonly watermarks: Watermarks
+  readonly form: StreamForm
+  readonly bounds: BatchBounds
+  readonly nowMs: number
+  readonly sha256Hex: Sha256Hex
+}
+
+const PLAN_ID_DIGITS = 16
+
+/**
+ * The state with a plan, or only further if nothing of what was read is for this stream. The oldest records come first, as
+ * far as the order of their lanes allows.
+ */
+export function planBatch(input: BatchInput): StreamProgress {
+  const { progress, form, nowMs } = input
+  const { taken, borders } = takeOldest(input)
+  const gaps = [...progress.gaps, ...renewals(borders, progress)]
+  if (taken === 0 && gaps.length === 0) return { ...progress, done: advanced(progress.done, borders) }
+  const about = JSON.stringify([input.stream, progress.resends, borders, gaps])
+  const id = input.sha256Hex(about).slice(0, PLAN_ID_DIGITS)
+  const plan: StreamPlan = { id, borders, gaps, records: taken, form, plannedAtMs: nowMs }
+  return { ...progress, plan, gaps: [] }
+}
+
+/** Whether the stream sends it. */
+export function isStreamed({ website, kind, status }: Omit<OpenRecord, 'record'>, form: StreamForm): boolean {
+  if (form.websites.length > 0 && !form.websites.includes(website)) return false
+  if (form.kinds.length > 0 && !form.kinds.includes(kind)) return false
+  return status >= form.minStatus
+}
+
+/** What is sent of a record. */
+export function sentText({ record }: Pick<OpenRecord, 'record'>, { includeBodies }: StreamForm): string {
+  return includeBodies ? record : withoutBodies(record)
+}
+
+function takeOldest(input: BatchInput) {
+  const { progress, form, bounds } = input
+  const queues = openQueues(input)
+  const throughs = new Map<string, number>()
+  let [taken, bytes] = [0, 0]
+  for (let queue = oldestOf(queues); queue !== null; queue = oldestOf(queues)) {
+    const row = queue.rows[queue.at] as OpenRecord
+    if (isStreamed(row, form)) {
+      bytes += new TextEncoder().encode(sentText(row, form)).length
+      // One that is larger than a batch goes alone.
+      if (taken > 0 && (taken >= bounds.records || bytes > bounds.bytes)) break
+      taken += 1
+    }
+    throughs.set(row.lane, row.offset)
+    queue.at += 1
+  }
+  const borders = [...throughs].map(([lane, through]): Border => ({ lane, after: progress.done[lane] ?? -1, through }))
+  return { taken, borders: borders.toSorted((a, b) => (a.lane < b.lane ? -1 : 1)) }
+}
+
+interface Queue {
+  readonly rows: readonly OpenRecord[]
+  at: number
+}
+
+function openQueues({ rows, watermarks, progress, nowMs }: BatchInput): readonly Queue[] {
+  const newest = newestLanes([...Object.keys(progress.done), ...rows.map(({ lane }) => lane)])
+  const queues = new Map<
+    string,
+    { readonly rows: OpenRecord[]; readonly ends: Readable; isOpen: boolean; at: number }
+  >()
+  for (const row of rows) {
+    const queue = queues.get(row.lane) ?? {
+      ...{ rows: [], ends: readableOf(row.lane, newest, watermarks), isOpen: true, at: 0 },
+    }
+    queues.set(row.lane, queue)
+    queue.isOpen &&= isReadable(row, queue.ends, nowMs)
+    if (queue.isOpen) queue.rows.push(row)
+  }
+  return [...queues.values()]
+}
+
+/** What lies beyond the log's end was there before the log began again; if it is not just being appended. */
+function isReadable({ offset, appendedAtMs }: OpenRecord, { below, from }: Readable, nowMs: number): boolean {
+  return offset < below || (offset >= from && appendedAtMs < nowMs - LIMITS.clockSkewMs)
+}
+
+function oldestOf(queues: readonly Queue[]): Queue | null {
+  let oldest: Queue | null = null
+  for (const queue of queues) {
+    const next = queue.rows[queue.at]
+    if (next !== undefined && next.atMs < (oldest?.rows[oldest.at]?.atMs ?? Infinity)) oldest = queue
+  }
+  return oldest
+}
+
+/** Offsets of a lane that are complete: those below the first number, and old ones from the second one on. */
+interface Readable {
+  readonly below: number
+  readonly from: number
+}
+
+/** Nothing is written any more to a lane that another one has followed. */
+function readableOf(lane: string, newest: ReturnType<typeof newestLanes>, watermarks: Watermarks): Readable {
+  const read = readLane(lane)
+  if (read === null) return { below: 0, from: Infinity }
+  const key = partitionName(read)
+  if (newest.get(key)?.name !== lane) return { below: Infinity, from: Infinity }
+  const { committed, end } = watermarks.get(key) ?? { committed: 0, end: Infinity }
+  // A group that stands beyond the log's end has not read it since it began again.
+  return { below: committed <= end ? committed : 0, from: end }
+}
+
+/** Lanes that begin with this batch because the log had begun again. */
+function renewals(borders: readonly Border[], { done, registeredAtMs }: StreamProgress): readonly Gap[] {
+  const renewed = borders.flatMap(({ lane }) => {
+    const read = done[lane] === undefined ? readLane(lane) : null
+    return read?.cause === 'renewed' && read.begunAtMs > registeredAtMs ? [read.begunAtMs] : []
+  })
+  const toMs = renewed.length === 0 ? null : Math.min(...renewed)
+  return toMs === null ? [] : [{ reason: 'log_renewed', dropped: null, fromMs: null, toMs }]
+}
+
+/** What of one lane is young enough to stay. */
+interface KeptLane {
+  readonly lane: string
+  readonly last: number
+  readonly kept: number
+  readonly keptFrom: number
+}
+
+/** What must go so that only what is kept stays: in each lane only what lies before the first record that is kept. */
+export function bordersOfDrop(
+  lanes: readonly KeptLane[],
+  { done }: Pick<StreamProgress, 'done'>,
+  watermarks: Watermarks,
+): readonly Border[] {
+  const newest = newestLanes([...Object.keys(done), ...lanes.map(({ lane }) => lane)])
+  return lanes.flatMap(({ lane, last, kept, keptFrom }) => {
+    const after = done[lane] ?? -1
+    const { below, from } = readableOf(lane, newest, watermarks)
+    const through = Math.min(kept === 0 ? last : keptFrom - 1, last >= from ? Infinity : below - 1)
+    return through > after ? [{ lane, after, through }] : []
+  })
+}

@@ -1,0 +1,52 @@
+/** The bodies that a log stream posts to a webhook: the same plan gives the same text. */
+
+import type { Gap, StreamPlan } from './progress.ts'
+
+/** `records`: JSON of each, in order. */
+export function batchBody(stream: string, plan: StreamPlan, records: readonly string[]): string {
+  const gaps = plan.gaps.map((gap, index) => gapText(gap, `${plan.id}-gap-${index + 1}`))
+  return envelope(stream, plan.id, [...gaps, ...records])
+}
+
+/** One record that nobody caused, under an ID that no other has. */
+export function testBody(stream: string, id: string, atMs: number): string {
+  const record = {
+    type: 'test',
+    id,
+    at: atMs,
+    message: 'A test of this log stream. No request and no delivery caused it.',
+  }
+  return envelope(stream, id, [JSON.stringify(record)])
+}
+
+/** Asks whether whoever answers there wants what is to come. */
+export function verifyBody(stream: string, challenge: string): string {
+  return JSON.stringify({ type: 'verify', stream, challenge })
+}
+
+/** Whether the answer returns the challenge: as its whole body, in a field of that name, or in a header. */
+export function returnsChallenge(
+  { headers, body }: { readonly headers: Readonly<Record<string, string>>; readonly body: string },
+  challenge: string,
+): boolean {
+  if (headers['webhook-challenge'] === challenge || body.trim() === challenge) return true
+  try {
+    const answer = JSON.parse(body) as { readonly challenge?: unknown } | null
+    return answer?.challenge === challenge
+  } catch {
+    return false
+  }
+}
+
+function envelope(stream: string, batch: string, records: readonly string[]): string {
+  const head = JSON.stringify({ type: 'logs', stream, batch })
+  return `${head.slice(0, -1)},"records":[${records.join(',')}]}`
+}
+
+function gapText({ reason, dropped, fromMs, toMs }: Gap, id: string): string {
+  return JSON.stringify({ type: 'gap', id, reason, dropped, from: timeOf(fromMs), to: timeOf(toMs) })
+}
+
+function timeOf(atMs: number | null): string | null {
+  return atMs === null ? null : new Date(atMs).toISOString()
+}

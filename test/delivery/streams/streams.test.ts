@@ -1,0 +1,304 @@
+/** Log streams on the real log, the real engine and a real receiver: everything arrives, in order, and nothing is hidden. */
+
+import { expect } from 'chai'
+
+import type { ProgressStore } from '../../../delivery/streams/progress-store.ts'
+import { webhookSender, type StreamSender } from '../../../delivery/streams/sender.ts'
+import type { LogRecord } from '../../../domain/records.ts'
+import { commandEntry, streamSubject, type StreamCommand } from '../../../domain/streams/commands.ts'
+import { activityRecord, attempt, deliveryRecord, requestRecord, unique } from '../../contract/fact-samples.ts'
+import { hostileUrls } from '../outbound/hostile.ts'
+import { Receiver, SECRET, type ReceivedRecord } from './receiver.ts'
+import { Stage, STREAM, type Actor } from './stage.ts'
+
+const HOUR_MS = 3_600_000
+
+const POINTS = [
+  'before its plan is stored',
+  'after its plan is stored',
+  'before the batch leaves',
+  'after the batch arrived',
+  'before it is stored as done',
+] as const
+
+describe('a log stream', function () {
+  this.timeout(120_000)
+  let stage: Stage
+  let receiver: Receiver
+  let organization: string
+
+  before(async () => {
+    stage = await Stage.open()
+  })
+  after(() => stage.close())
+  beforeEach(async () => {
+    receiver = await Receiver.open()
+    organization = unique('organization')
+    stage.nowMs = Date.now()
+  })
+  afterEach(async () => {
+    expect(receiver.faults).to.deep.equal([])
+    await receiver.close()
+  })
+
+  const request = (changes = {}): LogRecord =>
+    requestRecord({ organization, website: 'acme', receivedAtMs: Date.now(), ...changes })
+  const requests = (count: number, changes = {}): LogRecord[] => Array.from({ length: count }, () => request(changes))
+  const idsOf = (records: readonly LogRecord[]): string[] =>
+    records.flatMap((record) => ('request' in record ? [record.request.id] : []))
+  const inbound = (records: readonly ReceivedRecord[]): string[] =>
+    records.filter((record) => record['direction'] === 'inbound').map(({ id }) => id)
+  /** Registered, and its address has proven itself. */
+  const begun = async (actor: Actor): Promise<Actor> => {
+    await stage.settle(actor)
+    return actor
+  }
+  const order = (command: StreamCommand, atMs = stage.nowMs): LogRecord =>
+    activityRecord({
+      ...{
+        organization,
+        atMs,
+        id: unique('order'),
+        subject: streamSubject(STREAM.id),
+        ...commandEntry(command, 'p_1'),
+      },
+    })
+  const state = async () =>
+    (await stage.facts.run('streamStates', {})).find((each) => each.organization === organization)
+
+  it('sends each request and each attempt as Logs show them, in the order of the log, once its address has proven itself', async () => {
+    const actor = await begun(stage.actor({ organization, receiver }))
+    expect([receiver.verifications, receiver.records.length]).to.deep.equal([1, 0])
+    const asked = [request({ status: 404, code: 'not_found', body: '{"a":1}' }), ...requests(3)]
+    await stage.write('requests', [...asked, requestRecord({ organization: 'somebody-else' })])
+    await stage.write('deliveries', [deliveryRecord({ organization, attempt: attempt({ startedAtMs: Date.now() }) })])
+    await stage.settle(actor)
+    expect(inbound(receiver.records)).to.deep.equal(idsOf(asked))
+    expect(receiver.records.find(({ id }) => id === idsOf(asked)[0])).to.include({ status: 404, body: '{"a":1}' })
+    expect(receiver.records.filter((record) => record['direction'] === 'outbound')).to.have.lengthOf(1)
+    expect(await state()).to.include({ state: 'Delivering', delivered: 5, dropped: 0 })
+  })
+
+  it('sends nothing to an address that does not return the challenge, and asks again', async () => {
+    const actor = stage.actor({ organization, receiver })
+    receiver.mood = 'does not return the challenge'
+    await stage.settle(actor)
+    await stage.write('requests', requests(2))
+    await stage.settle(actor)
+    expect(receiver.records).to.deep.equal([])
+    expect(await state()).to.include({ state: 'NotVerified', last_error: 'challenge_not_returned' })
+    receiver.mood = 'takes'
+    stage.nowMs += 2 * HOUR_MS
+    await stage.settle(actor)
+    expect(receiver.records).to.have.lengthOf(2)
+  })
+
+  for (const mood of [500, 410, 'redirects'] as const)
+    it(`keeps everything while a receiver answers ${mood}, says so, and is never switched off`, async () => {
+      const actor = await begun(stage.actor({ organization, receiver }))
+      await stage.write('requests', requests(3))
+      receiver.mood = mood
+      for (let tries = 0; tries < 5; tries += 1) {
+        stage.nowMs += 1.3 * HOUR_MS
+        await stage.settle(actor)
+      }
+      const error = mood === 'redirects' ? 'http_307' : `http_${mood}`
+      expect(await state()).to.include({ state: 'Failing', last_error: error, delivered: 0, dropped: 0, behind: 0 })
+      expect(actor.told).to.include(`stream_failing ${error}`)
+      receiver.mood = 'takes'
+      stage.nowMs += 1.3 * HOUR_MS
+      await stage.settle(actor)
+      expect(inbound(receiver.held())).to.have.lengthOf(3)
+      expect(await state()).to.include({ state: 'Delivering', delivered: 3, last_error: '' })
+    })
+
+  it('gives a receiver that hangs up after its time, and sends the same again under the same ID', async () => {
+    const actor = await begun(stage.actor({ organization, receiver, callMs: 300 }))
+    await stage.write('requests', requests(3))
+    receiver.mood = 'hangs'
+    await stage.settle(actor)
+    expect(await state()).to.include({ state: 'Failing', last_error: 'timeout' })
+    receiver.mood = 'takes'
+    stage.nowMs += HOUR_MS
+    await stage.settle(actor)
+    expect(receiver.ids).to.have.lengthOf(1)
+  })
+
+  it('tries at once after its secret or its address was changed, and proves a new address first', async () => {
+    const actor = await begun(stage.actor({ organization, receiver }))
+    await stage.write('requests', requests(1))
+    receiver.mood = 401
+    await stage.settle(actor)
+    await stage.settle(actor)
+    expect(receiver.records).to.deep.equal([])
+    receiver.mood = 'takes'
+    actor.inForce = { ...actor.inForce, target: { ...actor.inForce.target, url: 'https://hooks.acme.dev/other' } }
+    await stage.settle(actor)
+    expect([receiver.verifications, receiver.records.length]).to.deep.equal([2, 1])
+  })
+
+  it('sends what its filter and its form say, packed if it should be', async () => {
+    const filter = { websites: ['acme'], kinds: ['request'], minStatus: 400 }
+    const actor = await begun(
+      stage.actor({ organization, receiver, stream: { filter, includeBodies: false, compress: true } }),
+    )
+    const wanted = request({ status: 429, body: 'a body' })
+    await stage.write('requests', [...requests(3), wanted, request({ status: 500, website: 'other' })])
+    await stage.settle(actor)
+    expect(inbound(receiver.records)).to.deep.equal(idsOf([wanted]))
+    expect(receiver.records[0]).not.to.have.property('body')
+  })
+
+  it('sends nothing while it is paused, and everything afterwards', async () => {
+    const actor = await begun(stage.actor({ organization, receiver }))
+    actor.inForce = { ...actor.inForce, stream: { ...actor.inForce.stream, isPaused: true } }
+    await stage.write('requests', requests(4))
+    await stage.settle(actor)
+    expect([receiver.records.length, (await state())?.state]).to.deep.equal([0, 'Paused'])
+    actor.inForce = { ...actor.inForce, stream: { ...actor.inForce.stream, isPaused: false } }
+    await stage.settle(actor)
+    expect(receiver.records).to.have.lengthOf(4)
+  })
+
+  it('skips to now when a person says so, counts it, and says it in the stream', async () => {
+    const actor = await begun(stage.actor({ organization, receiver }))
+    receiver.mood = 503
+    await stage.write('requests', requests(600))
+    await stage.settle(actor)
+    await stage.write('activity', [order({ kind: 'skip' })])
+    stage.nowMs += HOUR_MS
+    await stage.settle(actor)
+    receiver.mood = 'takes'
+    stage.nowMs += 2 * HOUR_MS
+    await stage.settle(actor)
+    const later = requests(1)
+    await stage.write('requests', later)
+    await stage.settle(actor)
+    expect(receiver.records.filter(({ type }) => type === 'gap')).to.have.lengthOf(1)
+    expect(receiver.records[0]).to.include({ type: 'gap', reason: 'skipped', dropped: 600 })
+    expect(inbound(receiver.records)).to.deep.equal(idsOf(later))
+    expect(await state()).to.include({ delivered: 1, dropped: 600 })
+  })
+
+  it('sends again what came since a time, as new batches', async () => {
+    const actor = await begun(stage.actor({ organization, receiver }))
+    const [old, young] = [requests(2, { receivedAtMs: Date.now() - HOUR_MS }), requests(2)]
+    await stage.write('requests', [...old, ...young])
+    await stage.settle(actor)
+    await stage.write('activity', [order({ kind: 'resend', sinceMs: Date.now() - HOUR_MS / 2 })])
+    stage.nowMs += 10_000
+    await stage.settle(actor)
+    expect(inbound(receiver.records)).to.deep.equal(idsOf([...old, ...young, ...young]))
+    expect(new Set(receiver.ids).size).to.equal(receiver.ids.length)
+  })
+
+  it('sends a test when a person says so, once, and keeps what was answered', async () => {
+    const actor = await begun(stage.actor({ organization, receiver }))
+    await stage.write('activity', [order({ kind: 'test' })])
+    for (let round = 0; round < 3; round += 1) {
+      stage.nowMs += 10_000
+      await stage.settle(actor)
+    }
+    expect(receiver.records.map(({ type }) => type)).to.deep.equal(['test'])
+    const [row] = await stage.facts.run('streamProgress', { organization, stream: STREAM.id })
+    const { sent } = JSON.parse(row?.progress ?? '{}') as { sent: readonly { kind: string; status: number }[] }
+    expect(sent[0]).to.include({ kind: 'test', status: 204 })
+  })
+
+  it('goes on in a new lane after the log was lost, and says that records may be missing', async () => {
+    const actor = await begun(stage.actor({ organization, receiver }))
+    const before = requests(5)
+    await stage.write('requests', before)
+    await stage.settle(actor)
+    await stage.loseLog()
+    actor.restart()
+    const after = requests(2)
+    await stage.write('requests', after)
+    await stage.settle(actor)
+    expect(inbound(receiver.records)).to.deep.equal(idsOf([...before, ...after]))
+    expect(receiver.records.filter(({ type }) => type === 'gap')).to.have.lengthOf(1)
+    expect(receiver.records.find(({ type }) => type === 'gap')).to.include({ reason: 'log_renewed', dropped: null })
+    expect(actor.told).to.include('stream_log_renewed ')
+  })
+
+  it('drops what is older than seven days, the oldest first: delivered and dropped are what was written', async () => {
+    const actor = await begun(stage.actor({ organization, receiver }))
+    receiver.mood = 503
+    const [old, young] = [requests(7, { receivedAtMs: Date.now() - 7.5 * 24 * HOUR_MS }), requests(4)]
+    await stage.write('requests', [...old, ...young])
+    stage.nowMs += 120_000
+    await stage.settle(actor)
+    receiver.mood = 'takes'
+    stage.nowMs += 2 * HOUR_MS
+    await stage.settle(actor)
+    expect(inbound(receiver.records)).to.deep.equal(idsOf(young))
+    expect(receiver.records.find(({ type }) => type === 'gap')).to.include({ reason: 'overflow', dropped: 7 })
+    expect(await state()).to.include({ delivered: 4, dropped: 7 })
+    expect(actor.told).to.include('stream_overflow 7')
+  })
+
+  describe('killed at any of five points', () => {
+    for (const [seed, point] of POINTS.entries())
+      it(`${point}: a consumer that tells records by ID holds each once, in order, and batches sent again are the same`, async () => {
+        const kills = killsAt(point, seed)
+        const actor = await begun(stage.actor({ organization, receiver, ...kills }))
+        const [first, second] = [requests(700), requests(40)]
+        await stage.write('requests', first)
+        kills.arm()
+        await stage.settle(actor)
+        await stage.write('requests', second)
+        await stage.settle(actor)
+        expect(kills.count()).to.be.greaterThan(0)
+        expect(inbound(receiver.held())).to.deep.equal(idsOf([...first, ...second]))
+        for (const [id, bodies] of receiver.bodies) expect(new Set(bodies).size, id).to.equal(1)
+        expect(await state()).to.include({ delivered: 740, dropped: 0 })
+      })
+  })
+
+  it('calls no hostile address', async () => {
+    const dialled: string[] = []
+    const dial = (address: string): never => {
+      dialled.push(address)
+      throw new Error('dialled')
+    }
+    const urls = hostileUrls(1)
+    expect(new Set(urls).size).to.be.at.least(250)
+    for (const url of urls) {
+      const parts = { stream: 'acme-logs', compress: false, outbound: receiver.outbound({ dial }), nowMs: Date.now }
+      const { outcome } = await webhookSender({ ...parts, target: { url, secret: SECRET } }).verify('challenge')
+      expect(outcome, url).to.deep.include({ isTaken: false, isLasting: true, error: 'address_refused' })
+    }
+    expect(dialled).to.deep.equal([])
+  })
+})
+
+/** Throws at one point of some batches, by a seeded choice; whoever catches it starts a new process. */
+function killsAt(point: (typeof POINTS)[number], seed: number) {
+  let [count, isArmed, dice] = [0, false, seed + 1]
+  const strike = (at: (typeof POINTS)[number]): void => {
+    if (!isArmed || at !== point || count >= 5) return
+    dice = (dice * 48_271) % 2_147_483_647
+    if (count > 0 && dice % 2 === 0) return
+    count += 1
+    throw new Error('killed')
+  }
+  const store = (own: ProgressStore): ProgressStore => ({
+    load: own.load,
+    save: async (progress, standing) => {
+      const isPlan = progress.plan !== null
+      strike(isPlan ? 'before its plan is stored' : 'before it is stored as done')
+      await own.save(progress, standing)
+      if (isPlan) strike('after its plan is stored')
+    },
+  })
+  const sender = (own: StreamSender): StreamSender => ({
+    ...own,
+    batch: async (plan, records) => {
+      strike('before the batch leaves')
+      const sent = await own.batch(plan, records)
+      strike('after the batch arrived')
+      return sent
+    },
+  })
+  return { store, sender, arm: () => void (isArmed = true), count: () => count }
+}

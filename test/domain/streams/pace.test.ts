@@ -1,0 +1,71 @@
+/** When a log stream tries again, what is said of it, and what people order. */
+
+import { expect } from 'chai'
+
+import { commandEntry, readCommand, type StreamCommand } from '../../../domain/streams/commands.ts'
+import { outcomeOf, pauseAfter, streamStateOf } from '../../../domain/streams/pace.ts'
+import { withoutBodies } from '../../../domain/streams/record.ts'
+
+const reply = (status: number, failure = '', headers = {}) => outcomeOf({ status, headers, failure })
+
+describe('the pace of a log stream', () => {
+  it('takes any 2xx for taken, even if its body breaks off, and nothing else', () => {
+    for (const status of [200, 202, 204]) expect(reply(status).isTaken, String(status)).to.equal(true)
+    expect(reply(200, 'too_large').isTaken).to.equal(true)
+    for (const status of [0, 301, 307, 400, 410, 500])
+      expect(reply(status, 'x').isTaken, String(status)).to.equal(false)
+  })
+
+  it('grows to an hour and stays there, within a fifth', () => {
+    const pauses = [1, 2, 3, 4, 5, 6, 60].map((failures) => pauseAfter(failures, reply(503), 0.5))
+    expect(pauses).to.deep.equal([5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000, 3_600_000])
+    expect(pauseAfter(1, reply(503), 0)).to.equal(4_000)
+    expect(pauseAfter(1, reply(503), 0.999)).to.be.within(5_900, 6_000)
+  })
+
+  it('asks once an hour what refused for good', () => {
+    for (const status of [401, 403, 404, 410]) expect(pauseAfter(1, reply(status), 0.5)).to.equal(3_600_000)
+    expect(pauseAfter(1, reply(0, 'address_refused'), 0.5)).to.equal(3_600_000)
+  })
+
+  it('waits as long as it is asked to, an hour at most', () => {
+    expect(pauseAfter(1, reply(429, '', { 'retry-after': '90' }), 0.5)).to.equal(90_000)
+    expect(pauseAfter(1, reply(503, '', { 'retry-after': '999999' }), 0.5)).to.equal(3_600_000)
+    expect(pauseAfter(1, reply(503, '', { 'retry-after': 'soon' }), 0.5)).to.equal(5_000)
+  })
+
+  it('has one state at a time', () => {
+    const standing = { isPaused: false, isProven: true, oldestMs: null, nowMs: 100_000_000 }
+    expect(streamStateOf({ failures: 0 }, standing)).to.equal('Delivering')
+    expect(streamStateOf({ failures: 0 }, { ...standing, oldestMs: 1 })).to.equal('Behind')
+    expect(streamStateOf({ failures: 2 }, { ...standing, oldestMs: 1 })).to.equal('Failing')
+    expect(streamStateOf({ failures: 2 }, { ...standing, isProven: false })).to.equal('NotVerified')
+    expect(streamStateOf({ failures: 2 }, { ...standing, isPaused: true })).to.equal('Paused')
+  })
+})
+
+describe('an order to a log stream', () => {
+  const orders: readonly StreamCommand[] = [
+    { kind: 'skip' },
+    { kind: 'test' },
+    { kind: 'resend', sinceMs: 1_795_000_000_123 },
+  ]
+  for (const order of orders)
+    it(`${order.kind} is read from its entry of the activity`, () =>
+      expect(readCommand(commandEntry(order, 'p_1'))).to.deep.equal(order))
+
+  it('is in no other entry', () => {
+    expect(readCommand({ type: 'stream_failing', message: 'Records since 2026-11-22T00:00:00.000Z are …' })).to.equal(
+      null,
+    )
+    expect(readCommand({ type: 'stream_resend', message: 'Records since never are sent again.' })).to.equal(null)
+  })
+})
+
+describe('a record of a log stream', () => {
+  it('keeps all but its bodies if these are not wanted', () => {
+    expect(withoutBodies('{"id":"a","body":"b","status":204,"requestBody":"c","responseBody":"d"}')).to.equal(
+      '{"id":"a","status":204}',
+    )
+  })
+})
