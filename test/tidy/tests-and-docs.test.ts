@@ -1,6 +1,6 @@
 /** Every test is run, and every page that is made from tables says what the tables say. */
 
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
@@ -57,6 +57,17 @@ describe('pages made from tables', () => {
   it('are fresh; `make docs` writes them again', () => {
     const stale = docsPages().filter(({ path, text }) => read(path) !== text)
     expect(stale.map(({ path }) => path)).to.deep.equal([])
+  })
+})
+
+describe('decisions', () => {
+  it('have one number each, in their name and in their title', () => {
+    const names = readdirSync(join(ROOT, 'docs/adr')).sort()
+    expect(names.length).to.be.greaterThan(0)
+    expect(names.map((name) => Number(name.slice(0, 4)))).to.deep.equal(names.map((_, index) => index + 1))
+    for (const [index, name] of names.entries()) {
+      expect(/\d+/.exec(read(`docs/adr/${name}`).split('\n')[0] ?? '')?.[0], name).to.equal(String(index + 1))
+    }
   })
 })
 
